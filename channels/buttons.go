@@ -30,9 +30,9 @@ type ButtonPress struct {
 
 // ButtonHandler handles button presses of a channel. Its methods may be called concurrently.
 type ButtonHandler interface {
-	// Asked returns the only question of a delivery that a press may answer. It returns "" if
-	// there is none or several, if it is already answered, or while a program started by Hob
-	// runs whose presses cannot be told from the owner's.
+	// Asked returns the only question of a delivery that a press may answer. It returns "" if there
+	// is none or several, if it is already answered, or while a program runs that Hob started and
+	// that could simulate a press.
 	Asked(ctx context.Context, d Delivery) (question string, err error)
 	// Answer decides the question, which has been visible to the owner since shown. It returns
 	// the reply for the owner, or an error with text for the owner if the press does not
@@ -52,8 +52,8 @@ type ButtonHandler interface {
 	Ended(ctx context.Context, question string) error
 	// Later sends a delivery again in one hour. It returns the reply for the owner.
 	Later(ctx context.Context, delivery string) (string, error)
-	// Trusted returns an error for a process that Hob started: it may neither show questions
-	// nor press buttons for the owner.
+	// Trusted returns an error for a process that Hob started: such a process may neither show
+	// questions nor press buttons for the owner.
 	Trusted(pid int) error
 	// Page returns the URL of a conversation on Hob's own page on this machine ("": the last
 	// conversation); "" if there is no page.

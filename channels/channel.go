@@ -60,8 +60,8 @@ type Inbound struct {
 	// OutsideFrom[i] is the source of Outside[i], if the client named one. It may be shorter
 	// than Outside: append to Outside only, never insert.
 	OutsideFrom []TextSource
-	// Images in the message that the model can see. A driver puts pictures into Files like
-	// other files; the manager moves readable pictures to Images.
+	// Images are the pictures of the message that the model can see. A driver puts pictures into
+	// Files like other files; the manager moves readable ones to Images.
 	Images []Image
 	// Files attached to the message. They are fetched before the message is accepted, within
 	// the Manager's limits.
@@ -149,8 +149,7 @@ const (
 	Notice   DeliveryKind = "notice"
 	Question DeliveryKind = "question"
 	Status   DeliveryKind = "status"
-	// Send is a text to another person in the owner's name. It can be cancelled until its time
-	// has come.
+	// Send is a text to another person on behalf of the owner. It can be canceled until it is sent.
 	Send DeliveryKind = "send"
 )
 
@@ -163,14 +162,14 @@ const (
 	Sending State = "sending"
 	Sent    State = "sent"
 	Failed  State = "failed" // will be retried
-	Dead    State = "dead"   // given up; the owner was notified
+	Dead    State = "dead"   // delivery failed permanently; the owner was notified
 	// Cancelled: withdrawn before it was sent.
 	Cancelled State = "cancelled"
 )
 
 // Delivery is one outbound text.
 type Delivery struct {
-	ID        string // also the idempotency key for platforms that take one
+	ID        string // also the idempotency key on platforms that support one
 	Event     string
 	Kind      DeliveryKind
 	Session   string
@@ -208,8 +207,8 @@ type Attachment struct {
 	Path string `json:"path"` // where the copy is
 }
 
-// DeliveryRef returns the form in which Inbound.ReplyTo names a delivery by its own id, on a
-// channel that knows which message belongs to which delivery.
+// DeliveryRef returns the value of Inbound.ReplyTo that names a delivery by its id, for channels
+// that store which message belongs to which delivery.
 func DeliveryRef(delivery string) string { return "delivery:" + delivery }
 
 // Receipt is the platform's confirmation of a delivery.
@@ -296,9 +295,9 @@ type Drafter interface {
 // machine wakes, because a connection that died during sleep reports no error.
 type Connected interface{ Connected() }
 
-// ConnectionReporter is a channel that reconnects by itself while it runs. Link returns nil while it is
-// connected or has not tried yet, and otherwise the reason of the failure. It returns
-// immediately.
+// ConnectionReporter is a channel that reconnects by itself while it runs. Link returns nil while the
+// channel is connected or has not tried to connect, and otherwise the reason of the failure. It does
+// not block.
 type ConnectionReporter interface{ Link() error }
 
 // Tester is a channel with a self-test. Test signs in and out, sends nothing, and returns the
@@ -327,7 +326,7 @@ type Deps struct {
 	// Secret resolves a secret reference of the configuration ("env:X",
 	// "keychain:x", "file:/x"); plain values come back as they are.
 	Secret func(ref string) (string, error)
-	// Network is the HTTP client; nil means one that reaches only public hosts.
+	// Network is the HTTP client; nil means a client that contacts only public hosts.
 	Network *safehttp.Client
 	// Keep is the driver's own state store. nil only for channels that are inspected, not run.
 	Keep StateStore
@@ -412,15 +411,15 @@ type Class uint8
 const (
 	Temporary    Class = iota // retry with exponential backoff
 	Later                     // retry at RetryAt
-	Permanent                 // permanent failure: give this text up
-	Unauthorised              // the owner must act: stop the channel until restart
+	Permanent                 // permanent failure: do not retry this text
+	Unauthorised              // the owner must act: stop the channel until a restart
 	Unsupported               // the channel does not support it
 )
 
 // Error is an error of Send with its class.
 type Error struct {
 	Class   Class
-	RetryAt time.Time // for Later; zero lets the manager choose
+	RetryAt time.Time // for Later; zero: the manager chooses the time
 	// MaybeSent: the platform may have accepted the text, for example when the connection
 	// broke before the response.
 	MaybeSent bool

@@ -16,7 +16,7 @@ import (
 const (
 	maxFailures = 12             // rejections of one text by a platform that responds
 	maxAge      = 24 * time.Hour // for a platform that cannot be reached
-	// maxOutage is how long a platform may answer that it is unavailable.
+	// maxOutage is the maximum duration of an outage that the platform reports.
 	maxOutage  = 90 * time.Minute
 	longPause  = time.Hour // the longest wait that a platform may request
 	recordWait = 5 * time.Second
@@ -119,7 +119,7 @@ func (d *deliverer) requeueInFlight(ctx context.Context) error {
 		return fmt.Errorf("find interrupted deliveries: %w", err)
 	}
 	for _, row := range rows {
-		t := d.tries[row.ID] // known if only this goroutine was restarted
+		t := d.tries[row.ID] // this text is known if only this goroutine was restarted
 		unsure := !d.dedupes && (t == nil || t.unsure || t.sent > 0)
 		if err := d.out.Retry(ctx, row.ID, time.Now(), "interrupted while it was being sent", unsure); err != nil {
 			return fmt.Errorf("requeue an interrupted delivery: %w", err)

@@ -2,14 +2,14 @@ package channels
 
 import "hob/platform/text/settings"
 
-// Description describes a driver's channel without creating it. Setup, the doctor, the command
-// line, simulations and the documentation know nothing else of a driver.
+// Description describes a driver's channel without creating it. It is the only information about a
+// driver for setup, the doctor, the command line, simulations and the documentation.
 type Description struct {
 	// Name is the name of the channel and its section [channels.NAME].
 	Name string
 	// Title is a short description: "your own bot on Telegram".
 	Title string
-	// Systems lists the values of runtime.GOOS on which it works; none: all.
+	// Systems lists the supported values of runtime.GOOS; empty: all.
 	Systems []string
 	// Intro explains in 2 lines where the user gets the values of the settings.
 	Intro string
@@ -19,8 +19,8 @@ type Description struct {
 	Pairs bool
 	// NextSteps returns further steps for the user that depend on a secret; nil: none.
 	NextSteps func(secret func(key string) string) []string
-	// Manifest returns the text from which the platform creates its side of the channel, such
-	// as the app of a workspace. called is Hob's name. nil: there is none.
+	// Manifest returns the text from which the platform creates its side of the channel, for
+	// example a Slack app. called is Hob's name. nil: there is no such text.
 	Manifest func(called string) string
 	// OnDesktop: without a section, the channel is enabled on a machine with a desktop.
 	OnDesktop bool
@@ -31,7 +31,7 @@ type Description struct {
 	// that tools write there are recorded, so that they do not count as the user's words.
 	ReadsReminders, ReadsNotes bool
 	// NotesFolder returns the folder of messages within [pim] notes_folder from the channel's
-	// section; nil: there is none. File tools and commands do not access it.
+	// section; nil: there is none. File tools and commands must not access it.
 	NotesFolder func(decode func(any) error) (string, error)
 	// Permissions lists the permissions of the operating system that the channel needs.
 	Permissions []Permission

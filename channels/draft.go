@@ -45,8 +45,8 @@ type LiveDraft interface {
 	Add(text string)
 	// Reset starts over in the same message: the text shown so far is discarded.
 	Reset()
-	// Break finishes the message as it is, because another message follows it. Later text is
-	// shown in a new message.
+	// Break finishes the message in its current form, because another message follows. Later text
+	// goes into a new message.
 	Break()
 	// Stop ends the draft and waits until no update is in progress.
 	Stop()
@@ -325,7 +325,7 @@ func (d *draft) findMessage(ctx context.Context, first Delivery) (message, bool)
 	return m, m.id == "" || d.keepMessageID(ctx, m.id) == nil
 }
 
-// finishMessage finishes a message that was followed by another one when the turn ends.
+// finishMessage finishes, at the end of the turn, a message that was followed by another one.
 func (d *draft) finishMessage(ctx context.Context, m message) {
 	_, broken := d.takeText()
 	if len(broken) == 0 || m.id == "" {
@@ -348,8 +348,8 @@ func (d *draft) keepMessageID(ctx context.Context, id string) error {
 	return err
 }
 
-// showText lets a platform call finish for a short time after the turn ends; otherwise an unknown
-// message would stay forever.
+// showText gives a platform call a short time to finish after the turn ends. Otherwise the platform
+// could keep a message whose id is unknown.
 func (d *draft) showText(ctx context.Context, m message, text string) (got string, err error) {
 	c, cancel := context.WithTimeout(context.WithoutCancel(ctx), draftTimeout)
 	defer cancel()

@@ -33,10 +33,10 @@ const (
 	maxPicture    = 3_750_000 // bytes: limit of model providers, 5 MB in base64
 	maxPictures   = 12 << 20  // of all pictures of a message, in bytes
 	fetchTimeout  = 90 * time.Second
-	guestTimeout  = 20 * time.Second // for guests: the owner's messages may wait behind them
+	guestTimeout  = 20 * time.Second // for guests, because messages of the owner may wait for it
 	readTimeout   = 20 * time.Second
-	// textOfFile is how much of a file's text the message contains, in bytes; a tool reads the
-	// rest.
+	// textOfFile is the maximum part of a file's text that the message contains, in bytes. A tool
+	// reads the rest.
 	textOfFile = 6000
 )
 

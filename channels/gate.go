@@ -34,7 +34,7 @@ type inboundFilter struct {
 	files       Files
 	brought     guestUploads
 	heard       func()
-	pull        bool // its clients see errors in their messages
+	pull        bool // its clients see errors in the state of their messages
 }
 
 func newGate(name string, ch Channel, m *Manager) *inboundFilter {
@@ -79,8 +79,8 @@ func (g *inboundFilter) AdmitsSender(ctx context.Context, in Inbound) (bool, err
 	return yes, nil
 }
 
-// Receive forwards a message or returns ErrStranger. Other people always get a conversation of
-// their own, so that their texts never mix with the owner's.
+// Receive forwards a message or returns ErrStranger. Other people always get separate
+// conversations, so that their texts never mix with the owner's.
 func (g *inboundFilter) Receive(ctx context.Context, in Inbound) (Accepted, error) {
 	in.Channel, in.Sender, in.Debounce = g.name, SenderID(in.Sender), 0
 	if err := g.identifySender(ctx, &in); err != nil {
@@ -88,7 +88,7 @@ func (g *inboundFilter) Receive(ctx context.Context, in Inbound) (Accepted, erro
 	}
 	own := in.Conversation(g.shared)
 	switch {
-	case in.Group && in.Sender == "": // without a sender there is no conversation to choose
+	case in.Group && in.Sender == "": // without a sender, no conversation can be chosen
 		return Accepted{}, fmt.Errorf("channels: %s: a group message has no sender: %w", g.name, ErrStranger)
 	case in.FromOwner:
 		if in.Session == "" {
@@ -106,7 +106,7 @@ func (g *inboundFilter) Receive(ctx context.Context, in Inbound) (Accepted, erro
 		g.unmentioned.Add(1)
 		return Accepted{}, g.reportRejected(ctx, in, own)
 	}
-	if !in.Forwarded || in.FromOwner { // a forwarded text belongs to the message that comes with it
+	if !in.Forwarded || in.FromOwner { // a forwarded text belongs to the owner's message that comes with it
 		in.Debounce = g.settle
 	}
 	if acc, known, err := g.checkDuplicate(ctx, in); err != nil || known {

@@ -19,8 +19,8 @@ type Health struct {
 	Since time.Time `json:"since,omitzero"`
 	// Describe is the channel's own description (StatusDescriber).
 	Describe string `json:"describe,omitempty"`
-	// Heard counts the messages accepted since the start. Refused counts those of unknown
-	// senders and those in groups that were not addressed to Hob.
+	// Heard counts the messages accepted since the start. Refused counts messages of unknown
+	// senders, and group messages that were not addressed to Hob.
 	Heard       int       `json:"heard"`
 	HeardAt     time.Time `json:"heard_at,omitzero"`
 	SentAt      time.Time `json:"sent_at,omitzero"`
@@ -110,7 +110,7 @@ func (m *Manager) noteState(name, state string, err error) {
 	}
 }
 
-// steadyAfter is how long a channel must run until an earlier error is cleared.
+// steadyAfter is the time that a channel must run before an earlier error is cleared.
 const steadyAfter = time.Minute
 
 // clearError clears the error of a channel.

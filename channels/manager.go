@@ -165,7 +165,7 @@ func (m *Manager) superviseHalf(ctx context.Context, name, part string, run func
 			return limitDelay(delay, err), true
 		},
 	}
-	_ = s.Run(ctx, func(ctx context.Context) error { // the user sees the error in the state of the channel
+	_ = s.Run(ctx, func(ctx context.Context) error { // the error is shown in the state of the channel
 		if failed != nil {
 			m.noteState(name, "running", failed)
 			last, failed = briefError(failed), nil

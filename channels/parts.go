@@ -7,7 +7,7 @@ type TextOrigin string
 
 // The origins. Every other value counts as untrusted.
 const (
-	Typed    TextOrigin = "typed"  // the user typed or spoke it, or confirmed it as own text
+	Typed    TextOrigin = "typed"  // the user typed or spoke the text, or confirmed it as own text
 	Pasted   TextOrigin = "pasted" // from the clipboard
 	Piped    TextOrigin = "piped"  // from standard input
 	FromFile TextOrigin = "file"   // content of a file
@@ -21,7 +21,7 @@ const MaxTyped = 400
 type TextPart struct {
 	Text   string     `json:"text"`
 	Origin TextOrigin `json:"origin"`
-	Name   string     `json:"name,omitempty" schema:"maxLength=200"` // a label of the client's choice, such as a file name
+	Name   string     `json:"name,omitempty" schema:"maxLength=200"` // a label that the client chose, such as a file name
 }
 
 // TextSource is the origin of an untrusted text of a message.

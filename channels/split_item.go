@@ -25,7 +25,7 @@ func (i *item) nextLine(line string, at int) {
 	i.blank = false
 }
 
-// itemAt returns where the list item begins that a cut at end would divide; 0: none.
+// itemAt returns the start of the list item that a cut at end would divide, 0 if none.
 func itemAt(text string, end int) int {
 	var it item
 	at := 0

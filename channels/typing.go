@@ -15,7 +15,7 @@ type Typer interface {
 	Typing(ctx context.Context, chat string) error
 }
 
-// Timing of typing signs: none for a fast answer, and never more often than platforms allow.
+// Timing of typing signs. Fast answers get none, and platforms limit the frequency.
 const (
 	typingAfter   = 500 * time.Millisecond
 	typingEvery   = 5 * time.Second

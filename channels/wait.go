@@ -26,12 +26,12 @@ func limitDelay(delay time.Duration, err error) time.Duration {
 	return delay
 }
 
-// RetryIn returns the wait that the platform requested in err, or otherwise if it named none.
-func RetryIn(err error, otherwise time.Duration) time.Duration {
+// RetryIn returns the wait that the platform requested in err, or fallback if it requested none.
+func RetryIn(err error, fallback time.Duration) time.Duration {
 	if e, ok := errors.AsType[*Error](err); ok && e.Class == Later && !e.RetryAt.IsZero() {
 		return max(time.Until(e.RetryAt), 0)
 	}
-	return otherwise
+	return fallback
 }
 
 // rateWindow allows n events in any period of one minute. It belongs to one goroutine.

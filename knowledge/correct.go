@@ -26,7 +26,7 @@ type conflictCheck struct {
 	f    Fact
 	list []say.Triple
 	now  time.Time
-	// known is an existing fact that already states all of the new one.
+	// known is an existing fact that already contains all of the new one.
 	known *Fact
 	// wrong maps the id of an older fact to its claims that contradict the new fact.
 	wrong map[string][]int

@@ -108,7 +108,7 @@ type GraphNeighbor struct {
 	Score float64 // halved with each hop
 }
 
-// ChangeSource is what a follower of the changes needs of the Base.
+// ChangeSource is the part of Base that a follower of the changes needs.
 type ChangeSource interface {
 	Changes(q store.Querier, after int64, limit int) ([]Change, error)
 	AckChangesTx(tx *store.Tx, name string, seq int64) error

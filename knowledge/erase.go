@@ -90,9 +90,9 @@ func (g ErasurePlan) Items() int {
 	return n
 }
 
-// Digest identifies exactly what is erased, so that an approval covers only this plan. Messages are
-// identified by their events and conversations. Rows that the requesting turn and its approval add
-// are omitted; otherwise the approval would never match.
+// Digest identifies exactly the erased rows, so that an approval covers only this plan. Messages
+// are identified by their events and conversations. Rows that the requesting turn and its approval
+// add are omitted; otherwise the approval would never match.
 func (g ErasurePlan) Digest() string {
 	e := g.Erasure
 	var ids []string

@@ -55,7 +55,7 @@ type Fact struct {
 	RetiredBy string    `json:"retired_by,omitempty"` // the fact that replaced it
 	// Kind is "" for a statement, "preference", or "observation" for a conclusion of Hob.
 	Kind string `json:"kind,omitempty"`
-	// Source is where it came from, as in Doc.
+	// Source is the origin of the row, as in Doc.
 	Source string `json:"source,omitempty"`
 	// ValidFrom and ValidUntil are the validity period, zero if the text states none.
 	ValidFrom  time.Time `json:"valid_from,omitzero"`
@@ -80,8 +80,8 @@ type Doc struct {
 	Pos   int    `json:"pos,omitempty"`
 	// Speaker is the author: "owner", "hob" or a name.
 	Speaker string `json:"speaker,omitempty"`
-	// Source is where it came from; erasure requests name it: "event:ID", "mail:ID", "file:PATH",
-	// "url:URL", "import:NAME".
+	// Source is the origin of the row; erasure requests name it: "event:ID", "mail:ID",
+	// "file:PATH", "url:URL", "import:NAME".
 	Source string `json:"source,omitempty"`
 }
 
@@ -92,7 +92,7 @@ type Hit struct {
 	Score float64 `json:"score"`
 	// Parts are the components of the score, see Base.Retrieve.
 	Parts []Part `json:"parts,omitempty"`
-	// Until is when history became invalid.
+	// Until is the time at which a fact in the history became invalid.
 	Until time.Time `json:"until,omitzero"`
 	// Replaced lists the older facts that this one corrects.
 	Replaced []Fact `json:"replaced,omitempty"`

@@ -72,7 +72,7 @@ func flagsOf(s say.Triple) (n int) {
 	return n
 }
 
-// claim is a row of claims.
+// claim is a row of the table claims.
 type claim struct {
 	fact string
 	n    int
@@ -187,8 +187,8 @@ func subjectKeys(q store.Querier, realm string, s say.Subject, clean bool) ([]st
 	return slices.Compact(out), nil
 }
 
-// swapName returns key with the words of from replaced by those of to, or nothing if it does not
-// contain them.
+// swapName returns key with the words of from replaced by those of to, or "" if it does not contain
+// them.
 func swapName(key, from, to string) []string {
 	words, part := strings.Fields(key), strings.Fields(from)
 	for _, p := range part {

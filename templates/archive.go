@@ -168,7 +168,7 @@ func unpackTar(b []byte) (files, error) {
 		if h.Typeflag == tar.TypeXGlobalHeader {
 			continue // global headers in archives made by git
 		}
-		if h.Typeflag == tar.TypeLink { // its mode is that of a regular file
+		if h.Typeflag == tar.TypeLink { // a hard link has the mode of a regular file
 			return nil, notPlain(h.Name)
 		}
 		name, err := u.checkEntry(h.Name, mode)

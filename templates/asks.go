@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Asks describes everything a template requests, one line per item, and what it cannot
+// Asks lists everything that a template requests, one line per item, and the items that it cannot
 // have.
 func (t *Template) Asks() []string {
 	var out []string

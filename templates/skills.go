@@ -18,7 +18,7 @@ const maxSkills = 256 << 10
 // matches. It grants no tool and no permission.
 type Skill struct {
 	Name        string `json:"name"`
-	Description string `json:"description"` // what it is for, in a line
+	Description string `json:"description"` // one line about its purpose
 	Text        string `json:"text"`
 }
 

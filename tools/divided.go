@@ -7,9 +7,9 @@ import (
 	"hob/platform/store"
 )
 
-// SplitTool is an own tool some of whose calls access another store than Hob's database, such as a
-// list on the owner's phone. Another tool with the same name and arguments, which is not own, makes
-// those calls. Guard, ledger and undo treat each call according to the tool that makes it.
+// SplitTool is an own tool. Some of its calls access a store other than Hob's database, such as a
+// list on the owner's phone. A second tool with the same name and arguments, which is not own,
+// makes those calls. Guard, ledger and undo treat each call according to the tool that makes it.
 type SplitTool interface {
 	TxTool
 	// For returns the tool that runs a call with these arguments.

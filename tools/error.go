@@ -16,9 +16,9 @@ type Error struct {
 	Message string
 	Remedy  string // optional
 	Err     error  // optional cause
-	// Source states whose words Message and Remedy are. It is mandatory: Tool for Hob's own words
-	// and repeated arguments of the call, Outside when the message quotes anything else, such as a
-	// file name or a server's answer. The zero value is invalid, and SourceOf treats it as Outside.
+	// Source is the provenance of Message and Remedy. It is mandatory: Tool for Hob's own words and
+	// repeated arguments of the call, Outside when the message quotes anything else, such as a file
+	// name or a server's answer. The zero value is invalid, and SourceOf treats it as Outside.
 	Source provenance.Source
 }
 
@@ -104,7 +104,7 @@ func Quoting(err error, sources ...provenance.Source) error {
 // untrusted, since the added text has no provenance.
 func SourceOf(err error) provenance.Source {
 	for err != nil {
-		switch e := err.(type) { //nolint:errorlint // the text is that of this very error, not of one that it wraps
+		switch e := err.(type) { //nolint:errorlint // only if the text is from this error itself, not from one that it wraps
 		case *Error:
 			if e.Source.Tainted() {
 				return provenance.Outside

@@ -11,7 +11,7 @@ import (
 // The weights of the search, tuned on testdata/search/development.txt.
 const (
 	saturation = 1.2  // k1: how fast repetitions of a word stop counting
-	others     = 0.3  // weight of a word's other terms besides its best one
+	others     = 0.3  // weight of the other terms of a word, relative to its best one
 	meant      = 0.8  // weight of a synonym of a word that tools use themselves
 	slipped    = 0.75 // weight of a word with a typing error
 	twice      = 0.5  // a word with two

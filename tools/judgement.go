@@ -6,12 +6,12 @@ import (
 )
 
 // CallAssessor assesses what one call would do with its arguments, while a Spec only declares what
-// its tool may do: "ls" and "rm" are both run_command. The guard relies on the result, so
-// it must come from Hob's own code and syntax tree, never from a model's text. Foreign
-// tools are not asked.
+// its tool may do: "ls" and "rm" are both run_command. The guard relies on the result, so it must
+// come from Hob's own code and syntax tree, never from a model's text. Foreign tools are not
+// assessed.
 //
 // A CallAssessor reads (files, programs on the path) and changes nothing, returns soon, and fails
-// closed: what it cannot tell stays as the Spec declares it.
+// closed: for everything unknown, the declaration of the Spec applies.
 type CallAssessor interface {
 	Judge(ctx context.Context, args json.RawMessage) CallAssessment
 }

@@ -29,9 +29,9 @@ func (c *Catalogue) Categories() []Category {
 // asking are words of a list request that name no category.
 const asking = " all list show every which everything available category categories overview possible capabilities able use "
 
-// MatchCategory returns the category that a request as a whole asks about: "what can you do with
-// files?". It returns all categories if the request names none ("what can you do?"), and
-// none if the request says anything else.
+// MatchCategory returns the category that the complete request is about: "what can you do with
+// files?". It returns all categories if the request names none ("what can you do?"), and none if
+// the request says anything else.
 func (c *Catalogue) MatchCategory(query string) []Category {
 	var left []string
 	for _, w := range splitWords(query) {

@@ -32,7 +32,7 @@ type Def[In any] struct {
 	Redo func(ctx context.Context, data json.RawMessage) (string, json.RawMessage, error)
 	// Paths names the files that a call would touch; optional.
 	Paths func(in In) []string
-	// Summary describes in one line what a call would do; optional.
+	// Summary describes in one line the effect of a call; optional.
 	Summary func(in In) string
 	// Judge assesses a call with these arguments (see CallAssessor); optional.
 	Judge func(ctx context.Context, in In) CallAssessment

@@ -77,8 +77,8 @@ func (s *synonyms) addSynonyms(said string, terms []termMeaning) {
 	}
 }
 
-// mergeMeanings adds terms to those of the same word in other lines. A word that is a stop word in
-// one language may have a meaning in another.
+// mergeMeanings adds terms to the ones that other lines give for the same word. A word that is a
+// stop word in one language may have a meaning in another.
 func mergeMeanings(m map[string][]termMeaning, word string, terms []termMeaning) {
 	m[word] = joinMeanings(m[word], terms)
 }

@@ -153,9 +153,8 @@ type Result struct {
 	// Origins name the origins of untrusted text in the result: a page, a file, a sender.
 	// Without any, the tool itself is named as the origin.
 	Origins []provenance.Origin
-	// Links are the addresses in a fetched page or a list of search results. In this turn
-	// they may be fetched unchanged without approval, because a model can put no data into
-	// them.
+	// Links are the addresses in a fetched page or a list of search results. In this turn they may
+	// be fetched unchanged without approval, because a model cannot add data to them.
 	Links []string
 	// Undo, if not nil, is journalled with the call and passed to the tool's Undo when the
 	// owner undoes the action.
@@ -231,9 +230,9 @@ type TxTool interface {
 	CallTx(ctx context.Context, tx *store.Tx, c Call) (Result, error)
 }
 
-// Preparer is an own tool with work to do before its transaction, which blocks all other
-// writers: reading and copying a file, for example. CallTx gets the return value as
-// Call.Prepared. Leftovers must do no harm if CallTx never runs or fails.
+// Preparer is an own tool with work to do before its transaction, which blocks all other writers:
+// reading and copying a file, for example. CallTx gets the return value as Call.Prepared. Its
+// remains must be harmless if CallTx never runs or fails.
 type Preparer interface {
 	Prepare(ctx context.Context, c Call) (any, error)
 }

@@ -7,11 +7,11 @@ import (
 	"hob/platform/store"
 )
 
-// Waiter is an own tool whose work continues after its call: CallTx starts it (its result
-// is ignored), and OutcomeTx returns the outcome. Both run in the transaction that records
-// the call, the second one at once and then whenever the turn resumes. Until it is done,
-// the turn is suspended durably and occupies no worker; the code that finishes the work
-// resumes the turn's event.
+// Waiter is an own tool whose work continues after its call: CallTx starts it (its result is
+// ignored), and OutcomeTx returns the outcome. Both run in the transaction that records the call;
+// OutcomeTx runs immediately after CallTx and again whenever the turn resumes. Until the work is
+// done, the turn is suspended in the database and occupies no worker. The code that finishes the
+// work resumes the turn's event.
 type Waiter interface {
 	TxTool
 	OutcomeTx(ctx context.Context, tx *store.Tx, c Call) (Outcome, error)

@@ -13,8 +13,8 @@ import (
 const maxBytes = 64
 
 // splitWords splits a text at anything but letters and digits, and inside camelCase, and returns
-// lower-case words without accents. It leaves out numbers, single letters and overlong
-// words: they do not tell tools apart.
+// lower-case words without accents. It leaves out numbers, single letters and overlong words: they
+// do not distinguish tools.
 func splitWords(s string) []string {
 	var out []string
 	var b strings.Builder

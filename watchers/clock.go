@@ -10,7 +10,7 @@ const (
 	// longestSleep limits one wait. Timers stop while the machine is suspended and do not
 	// notice a changed wall clock, so the clock is compared at least this often.
 	longestSleep = 30 * time.Second
-	// grace is how late an occurrence may run and still count as on time.
+	// grace is the maximum delay at which an occurrence still counts as on time.
 	grace = time.Minute
 	// smallJump is the largest difference between wall and monotonic clock that is not logged
 	// (time daemons adjust slowly).
@@ -83,8 +83,8 @@ func (c *clock) sleepTime(now time.Time) time.Duration {
 }
 
 // rebaseTimers recomputes future occurrences after a start or after the clock was set back, and
-// returns the timers whose next time changed. Occurrences already due stay, and handled ones do
-// not repeat unless the clock was ahead by more than wrongClock when they were handled.
+// returns the timers whose next time changed. Occurrences already due stay, and handled ones do not
+// repeat, unless they were handled while the clock was ahead by more than wrongClock.
 func (c *clock) rebaseTimers(now time.Time) []*timer {
 	var changed []*timer
 	for _, t := range c.byID {

@@ -83,7 +83,7 @@ func RetryAfter(h http.Header, now time.Time) (time.Time, bool) {
 	return at, err == nil && at.After(now)
 }
 
-// NetworkTargets lists what a configuration makes a watcher contact.
+// NetworkTargets lists the hosts that a watcher with a configuration would contact.
 type NetworkTargets struct {
 	URLs    []string // as they would be requested
 	Secrets []string // references to secrets that are sent to these URLs

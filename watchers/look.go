@@ -151,7 +151,7 @@ func (m *Manager) Upcoming(ctx context.Context, from, to time.Time) ([]Occurrenc
 	return out, nil
 }
 
-// Describe returns in plain words what a watcher watches and does.
+// Describe returns in plain words the source and the action of a watcher.
 func (m *Manager) Describe(s Spec) string {
 	what := m.describeConfig(s)
 	if pace := s.PollPolicy.describePace(); pace != "" {

@@ -145,8 +145,8 @@ func AllMigrations(drivers []Driver) []store.MigrationSet {
 	return sets
 }
 
-// justPassed is how far in the past a requested single time may be, since the request may have
-// waited in a queue or for a restart. The watcher then fires immediately.
+// justPassed is the maximum age of a requested single time, since the request may have waited in a
+// queue or for a restart. The watcher then fires immediately.
 const justPassed = 2 * time.Minute
 
 // buildWatcher creates the driver's side of a watcher. The driver checks the configuration.

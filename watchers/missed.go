@@ -14,7 +14,7 @@ const (
 	// maxRunAll is the maximum number of missed occurrences that RunAll runs; older ones are
 	// dropped and reported as skipped.
 	maxRunAll = 100
-	// maxCount is the number up to which missed occurrences are counted one by one.
+	// maxCount is the number up to which missed occurrences are counted exactly.
 	maxCount = 10_000
 )
 

@@ -142,7 +142,7 @@ func (p PollPolicy) describePace() string {
 	return strings.Join(parts, ", ")
 }
 
-// activeHours are the minutes of the week in which a watcher works.
+// activeHours are the minutes of the week in which a watcher is active.
 type activeHours struct {
 	set      bool
 	days     [7]bool // by time.Weekday on which the hours begin

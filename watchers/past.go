@@ -15,8 +15,8 @@ const maxPast = 1000
 // ErrNoPast is wrapped if past signals cannot be computed.
 var ErrNoPast = errors.New("the source has no history")
 
-// Past returns what a watcher, stored or not, would have fired in [since, until), oldest first.
-// It writes nothing.
+// Past returns the signals that a watcher, stored or not, would have fired in [since, until),
+// oldest first. It writes nothing.
 func (m *Manager) Past(ctx context.Context, s Spec, since, until time.Time) (out []Signal, err error) {
 	defer func() {
 		if x := recover(); x != nil {

@@ -26,14 +26,14 @@ const (
 	// offlineRetry is the longest wait while there is no network, so that polls resume soon
 	// after it is back.
 	offlineRetry = 5 * time.Minute
-	// longestWish is the longest time for which a source may ask not to be polled.
+	// longestWish is the maximum time for which a source may request not to be polled.
 	longestWish = 24 * time.Hour
 	// tellAfter is the number of consecutive failures after which the user is notified.
 	// Failures that usually resolve on their own (no network, a rate limit) are reported after
 	// tellLate.
 	tellAfter = 5
 	tellLate  = 24 * time.Hour
-	// ahead is how far a source's clock may be ahead of the local clock.
+	// ahead is the maximum time by which a source's clock may be ahead of the local clock.
 	ahead = time.Minute
 )
 

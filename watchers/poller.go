@@ -14,7 +14,7 @@ const (
 	startGap = 200 * time.Millisecond
 	// lookAgain limits the wait outside active hours, because the zone may change.
 	lookAgain = 15 * time.Minute
-	// afterSleep is how long polls wait for the network after a suspend.
+	// afterSleep is the time that polls wait for the network after a suspend.
 	afterSleep = 10 * time.Second
 	// lifeEnds is the interval at which the poller checks whether a cancelled poll has ended.
 	lifeEnds = 100 * time.Millisecond

@@ -36,7 +36,7 @@ CREATE TABLE watcher_keys (
 	PRIMARY KEY (watcher, key)
 ) WITHOUT ROWID;`
 
-// poll is a row of watcher_polls.
+// poll is a row of the table watcher_polls.
 type poll struct {
 	watcher   string
 	life      int64 // number of starts: results of an earlier life are discarded

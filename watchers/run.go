@@ -12,7 +12,7 @@ import (
 	"hob/platform/store"
 )
 
-// keepDone is how long a finished watcher stays in the list.
+// keepDone is the time for which a finished watcher stays in the list.
 const keepDone = 90 * 24 * time.Hour
 
 // loop is the state of one Run. Its goroutine owns the clock, and it starts and stops the

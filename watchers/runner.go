@@ -12,7 +12,8 @@ import (
 	"hob/platform/store"
 )
 
-// healthyAfter is how long a restarted watcher must run before its last error counts as resolved.
+// healthyAfter is the time that a restarted watcher must run before its last error counts as
+// resolved.
 const healthyAfter = time.Minute
 
 // restartBackoff is the wait before a restart: 1 s, 2 s, 4 s ... 5 min, of which half is random.

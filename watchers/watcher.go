@@ -27,7 +27,7 @@ type Mode string
 // Values of Mode.
 const (
 	Notify Mode = "notify" // notify the user, without a model call
-	Remind Mode = "remind" // send the user the text they asked for
+	Remind Mode = "remind" // send the user the requested text
 	Do     Mode = "do"     // run Action as a turn in a separate session
 )
 
@@ -95,8 +95,8 @@ type Signal struct {
 	// Source is Outside if Text or Payload contain text that Hob did not write, such as a
 	// file's name or a mail's subject.
 	Source provenance.Source
-	// At is when the event happened or was due. A Polled leaves it zero if its source has no
-	// time.
+	// At is the time at which the event happened or was due. A Polled leaves it zero if its source
+	// has no time.
 	At time.Time
 	// Late is the delay after the nominal time; 0 if on time.
 	Late time.Duration
@@ -125,11 +125,11 @@ type Sink interface {
 // The watcher becomes Broken and is not retried until it is resumed.
 var ErrPermanent = errors.New("this watcher cannot work with its configuration")
 
-// Watcher is a running watcher of an event-driven kind. Run starts at its stored progress
-// (without any it takes a baseline and fires nothing), watches until ctx ends, and then returns
-// nil. After any other error the manager retries later (see ErrPermanent). fire may be called
-// without signals to commit only progress. After an error of fire, Run returns it; the next Run
-// finds again what was not committed.
+// Watcher is a running watcher of an event-driven kind. Run starts at its stored progress (without
+// any it takes a baseline and fires nothing), watches until ctx ends, and then returns nil. After
+// any other error the manager retries later (see ErrPermanent). fire may be called without signals
+// to commit only progress. After an error of fire, Run returns it; the next Run finds the
+// uncommitted signals again.
 type Watcher interface {
 	Run(ctx context.Context, fire func(ctx context.Context, s []Signal, save func(*store.Tx) error) error) error
 }
@@ -183,8 +183,8 @@ type Deps struct {
 type Driver interface {
 	// Describe needs no configuration and does no I/O.
 	Describe() Description
-	// DescribeConfig returns in plain words what a configuration watches: "new PDF files in
-	// ~/Downloads", "every weekday at 08:00".
+	// DescribeConfig describes a configuration in plain words: "new PDF files in ~/Downloads",
+	// "every weekday at 08:00".
 	DescribeConfig(config json.RawMessage) string
 	New(spec Spec, deps Deps) (any, error)
 	// Migrations returns the driver's own tables, nil if it has none.

@@ -16,7 +16,7 @@ const (
 	KindOneshot = "oneshot"
 )
 
-// morning is the hour of a day that was given without a time.
+// morning is the hour for a day that was given without a time.
 const morning = 9
 
 // ParseSchedule returns the kind and the configuration of a watcher that fires once (at: "tomorrow at

@@ -156,7 +156,7 @@ func (c *Registry) Members() []Member {
 // Routes lists the routes in the order of the configuration.
 func (c *Registry) Routes() []Route { return slices.Clone(c.o.Routes) }
 
-// mayDelegateTo reports whether an agent may delegate to another one.
+// mayDelegateTo reports whether the first agent may delegate tasks to the second.
 func (m Member) mayDelegateTo(to string) bool {
 	return to == m.Name || slices.Contains(m.Delegates, to) || slices.Contains(m.Delegates, "*")
 }

@@ -14,7 +14,7 @@ import (
 type Job struct {
 	Runner *turn.Runner
 	Turn   turn.Turn
-	// Notice, if not "", is a text to send; no turn runs.
+	// Notice, if not "", is a text to send instead of running a turn.
 	Notice string
 	// Report, Channel and Chat are the target of notices.
 	Report, Channel, Chat string

@@ -32,7 +32,7 @@ type MemberOptions struct {
 	Log     *slog.Logger
 }
 
-// OpenMembers creates the default agent and those of [agents.NAME], and the routes. Call it once,
+// OpenMembers creates the default agent, the agents of [agents.NAME] and the routes. Call it once,
 // before the first turn.
 func (c *Registry) OpenMembers(o MemberOptions) error {
 	var members []Member
@@ -104,7 +104,7 @@ func (o MemberOptions) selectTools(t *turn.Options, s config.Member) error {
 }
 
 // openPrompt gives an agent its persona: SOUL.md, USER.md and MEMORY.md in a separate folder.
-// Without its own USER.md it uses the shared one.
+// Without a separate USER.md it uses the shared one.
 func (o MemberOptions) openPrompt(m *Member, s config.Member) error {
 	paths := [3]string{o.Paths.SoulFile(), o.Paths.UserFile(), o.Paths.MemoryFile()}
 	name := o.Config.Agent.Name
@@ -125,7 +125,7 @@ func (o MemberOptions) openPrompt(m *Member, s config.Member) error {
 	m.Prompt = func(c *tools.Catalogue) (*prompt.Builder, error) {
 		po := o.Prompt
 		po.Texts, po.Name, po.Catalogue = texts.Current, name, c
-		if isolated { // it does not see the projects outside
+		if isolated { // it must not see the projects outside its container
 			po.Projects = nil
 		}
 		return prompt.New(po)

@@ -154,5 +154,5 @@ const schemaUndone = `ALTER TABLE ledger ADD COLUMN undone_by TEXT NOT NULL DEFA
 // NewID returns a UUIDv7: ids sort by time.
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// Eraser takes texts out of the inbox, the outbox, the ledger and the live feed.
+// Eraser erases texts from the inbox, the outbox, the ledger and the live feed.
 func (b *Bus) Eraser() erase.Eraser { return eraser{b} }

@@ -12,10 +12,10 @@ import (
 	"hob/platform/store"
 )
 
-// Claim takes the events that are due now: the first open one of each session
-// that is not busy, at most n, commands beyond that number. Among equals the
-// session served longest ago comes first, so that no chatty session takes all
-// the places. next is when the earliest waiting event becomes due (zero: none).
+// Claim takes the events that are due now: the first open one of each session that is not busy, at
+// most n, commands beyond that number. Among equals the session served longest ago comes first, so
+// that one busy session cannot take all slots. next is when the earliest waiting event becomes due
+// (zero: none).
 func (in *Inbox) Claim(ctx context.Context, n int) (events []Event, next time.Time, err error) {
 	now := in.now()
 	in.mu.Lock()
@@ -90,7 +90,7 @@ func (in *Inbox) peekDue(ctx context.Context, n int, now time.Time) (due []queue
 	}
 	in.idle = idleMark{}
 	if len(due) == 0 {
-		clear(in.served) // no competition: restart the order, keep the map small
+		clear(in.served) // no other session waits: restart the order and keep the map small
 		in.idle = idleMark{commits: commits, at: now, next: store.Time(earliest)}
 	}
 	slices.SortFunc(due, func(x, y queuedEvent) int {

@@ -195,8 +195,8 @@ func (in *Inbox) EventsIn(q store.Querier, session string) ([]string, error) {
 	return queryIDs(q, `SELECT id FROM inbox WHERE session = ? ORDER BY seq`, session)
 }
 
-// AnsweredSince reports whether the conversation has answered a message of anyone after the
-// event and before the other one.
+// AnsweredSince reports whether Hob has answered a message in the conversation, from anyone,
+// between the two events.
 func (in *Inbox) AnsweredSince(ctx context.Context, session, event, before string) (yes bool, err error) {
 	err = in.db.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM inbox WHERE session = ?1 AND kind = 'message' AND lane = session
 		AND seq > (SELECT seq FROM inbox WHERE id = ?2) AND seq < (SELECT seq FROM inbox WHERE id = ?3))`, session, event, before).Scan(&yes)

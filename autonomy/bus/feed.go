@@ -30,7 +30,7 @@ type Feed struct {
 	mu   sync.Mutex
 	last uint64
 	ring []LiveEvent
-	cut  uint64 // id of the newest event that is kept no more
+	cut  uint64 // id of the newest event that is no longer buffered
 	gone uint64 // how many those are
 	subs map[*Subscription]struct{}
 	fine int // subscribers that read deltas
@@ -130,7 +130,7 @@ func (f *Feed) Publish(typ, event, session string, data any) {
 	}
 }
 
-// enqueueEvent keeps one place free for the word that something was dropped.
+// enqueueEvent reserves one slot for the notice that events were dropped.
 func (s *Subscription) enqueueEvent(e LiveEvent) {
 	if len(s.c) >= cap(s.c)-1 {
 		s.dropped++

@@ -36,9 +36,9 @@ func (in *Inbox) SignalWork() {
 	}
 }
 
-// Recover puts interrupted events back; they continue during a pause too. Call it once, before
-// the first Claim. It returns the events that crashed too often and are dead, also those of
-// earlier starts, until a reply or a notice reports them.
+// Recover puts interrupted events back; they continue during a pause too. Call it once, before the
+// first Claim. It returns the dead events (those that crashed too often), also from earlier starts,
+// until a reply or a notice has reported them.
 func (in *Inbox) Recover(ctx context.Context) (dead []Event, err error) {
 	err = in.db.Write(ctx, func(tx *store.Tx) error {
 		dead = nil
@@ -216,8 +216,8 @@ func (in *Inbox) Release(ctx context.Context, id string) error {
 	return in.db.Write(ctx, func(tx *store.Tx) error { return in.SuspendTx(tx, id, time.Time{}) })
 }
 
-// EventClosed returns a channel that is closed when the event is done, dead or
-// suspended the next time; cancel forgets it.
+// EventClosed returns a channel that is closed when the event is next done, dead or suspended.
+// cancel stops waiting.
 func (in *Inbox) EventClosed(id string) (done <-chan struct{}, cancel func()) {
 	ch := make(chan struct{})
 	in.mu.Lock()
@@ -246,8 +246,8 @@ func (in *Inbox) notifyWaiters(id string) {
 	}
 }
 
-// heads finds the oldest open event of each lane by hopping from lane to lane
-// in the partial index, so that its cost grows with the lanes, not with the rows.
+// heads finds the oldest open event of each lane by jumping from lane to lane in the partial index,
+// so its cost depends on the number of lanes, not of rows.
 const heads = `
 WITH RECURSIVE lanes(lane) AS (
 	SELECT min(lane) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed')
@@ -268,7 +268,7 @@ type queuedEvent struct {
 	served    uint64
 }
 
-// priorityRank puts owners before events before goals; commands first of all.
+// priorityRank orders commands first, then messages of owners, then other events, then goals.
 func (h queuedEvent) priorityRank() int {
 	switch {
 	case h.command:
@@ -288,7 +288,8 @@ type idleMark struct {
 	next    time.Time // next known due time
 }
 
-// longestCalm is the maximum time for which other writers of the file are ignored.
+// longestCalm is the maximum time for which Claim may ignore the changes of other processes to the
+// database file.
 const longestCalm = 5 * time.Minute
 
 // isStillIdle reports whether still nothing can be due. This makes an idle tick free.

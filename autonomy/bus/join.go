@@ -27,7 +27,7 @@ CREATE TABLE drafts (
 	PRIMARY KEY (event, channel, chat)) WITHOUT ROWID;
 `
 
-// longestSettle is how often the wait for the next message may be extended.
+// longestSettle is the maximum wait for further messages, as a multiple of settle.
 const longestSettle = 5
 
 // Merge returns the text and payload of the event that replaces a waiting event and the next one.

@@ -54,8 +54,8 @@ type Hint struct {
 
 // Errors of sends to other people.
 var (
-	// ErrNoWay: no running push channel has this name. Unlike a text to the owner, a send has
-	// no fallback.
+	// ErrNoWay: no running push channel has this name. A text to the owner falls back to another
+	// channel; a send does not.
 	ErrNoWay = errors.New("channel not found or not running")
 	// ErrTooLate: the text to cancel was already sent or cancelled.
 	ErrTooLate = errors.New("too late to cancel: it was already sent or cancelled")
@@ -191,7 +191,7 @@ func (box *Outbox) CancelSendTx(tx *store.Tx, id, why string) (Delivery, error) 
 	return d, nil
 }
 
-// WithdrawTx takes a text that waits out of the queue.
+// WithdrawTx removes a waiting text from the queue.
 func (box *Outbox) WithdrawTx(tx *store.Tx, id, why string) error {
 	d, err := scanDelivery(tx.QueryRow(`UPDATE outbox SET state = 'cancelled', error = ? WHERE id = ? AND state IN ('queued', 'failed') RETURNING `+deliveryColumns, why, id))
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // OwnerMessages finds where and when the owner wrote.
 type OwnerMessages struct{ db *store.Store }
 
-// own matches messages of the owner in a chat with Hob alone.
+// own matches messages of the owner in a private chat.
 const own = `kind = ?1 AND provenance = ?2 AND NOT coalesce(CAST(payload AS TEXT) ->> '$.shared', 0)`
 
 // LastPrivateChat returns where and when the owner last wrote in a private chat with Hob.

@@ -12,16 +12,16 @@ import (
 const schemaPause = `CREATE TABLE pause (one INTEGER PRIMARY KEY CHECK (one = 1), until INTEGER NOT NULL);
 INSERT INTO pause (one, until) VALUES (1, 0);`
 
-// held is the time until which the pause blocks event h, 0 if it does not. A pause blocks
-// events of watchers, schedules, goals and webhooks. It does not block reminders, which the
-// owner scheduled, and events that continue because of the owner's answer (resumed).
+// held returns the time until which the pause blocks event h, 0 if it does not. A pause blocks
+// events of watchers, schedules, goals and webhooks. It does not block reminders, which the owner
+// scheduled, and events that continue because of the owner's answer (resumed).
 const held = `CASE
 	WHEN h.kind NOT IN ('watcher', 'schedule', 'goal', 'webhook') OR h.not_before = 1 THEN 0
 	WHEN h.kind = 'schedule' AND json_valid(CAST(h.payload AS TEXT)) THEN CASE json_extract(CAST(h.payload AS TEXT), '$.mode')
 		WHEN 'remind' THEN 0 ELSE coalesce((SELECT until FROM pause WHERE until > ?1), 0) END
 	ELSE coalesce((SELECT until FROM pause WHERE until > ?1), 0) END`
 
-// resumed is the not_before of events that continue because the owner answered.
+// resumed is the not_before value of events that continue because the owner answered.
 const resumed = 1
 
 // EndlessPause is the end of an unlimited pause.

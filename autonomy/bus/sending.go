@@ -57,9 +57,9 @@ func scanOuts(rows *sql.Rows, err error) ([]channels.Delivery, error) {
 	return out, rows.Err()
 }
 
-// chatHeads finds the oldest open row of each chat of a channel by hopping from chat to chat in
-// the partial index, independent of the number of rows behind them. A send that can still be
-// cancelled (?2 is now) does not block its chat: later texts are sent first.
+// chatHeads finds the oldest open row of each chat of a channel by jumping from chat to chat in the
+// partial index, independent of the number of rows behind them. A send that can still be cancelled
+// (?2 is now) does not block its chat: later texts are sent first.
 const chatHeads = `
 WITH RECURSIVE chats(chat) AS (
 	SELECT min(chat) FROM outbox INDEXED BY outbox_open WHERE state IN ('queued', 'sending', 'failed') AND channel = ?1
@@ -120,8 +120,8 @@ func (box *Outbox) DeadLetter(ctx context.Context, id, why string) error {
 	return box.closeDelivery(ctx, id, `state = 'dead', error = ?`, why)
 }
 
-// closeDelivery writes the result of sending a row. It does not change a row that is not being sent,
-// because its result is already known.
+// closeDelivery stores the result of sending a row. It ignores a row that is not in the state
+// sending, because its result is already stored.
 func (box *Outbox) closeDelivery(ctx context.Context, id, set string, args ...any) error {
 	err := box.db.Write(ctx, func(tx *store.Tx) error {
 		res, err := tx.Exec(`UPDATE outbox SET `+set+` WHERE id = ? AND state = 'sending'`, append(args, id)...)

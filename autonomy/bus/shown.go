@@ -37,12 +37,13 @@ const (
 	maxPassed = 500
 )
 
-// Question is a text that asks for approvals.
+// Question is a text that contains approval requests.
 type Question struct {
 	Delivery, Event, Session, Channel, Chat string
 	State                                   channels.State
 	Asks                                    []string // ids of approvals
-	// SentAt is when the platform accepted all of it, or when pull clients could read it.
+	// SentAt is the time at which the platform had accepted the complete text, or pull clients
+	// could read it.
 	SentAt time.Time
 	// After is the position after which later texts follow.
 	After Position
@@ -86,7 +87,7 @@ func partsOf(receipt string) []string {
 	return r.Parts
 }
 
-// Questions lists the newest texts that put questions, newest first.
+// Questions lists the newest texts that contain approval requests, newest first.
 func (box *Outbox) Questions(ctx context.Context) ([]Question, error) {
 	return scanQuestions(box.db.Read().QueryContext(ctx, `SELECT `+questionColumns+` FROM outbox INDEXED BY outbox_asks WHERE asks <> '' ORDER BY seq DESC LIMIT ?`, maxQuestions))
 }
@@ -209,7 +210,7 @@ type Passed struct {
 }
 
 // PassedSince lists the messages of Hob and the owner after a position, up to the event before (all
-// if it is unknown). whole is false if there are more than it reads.
+// if it is unknown). whole is false if there are more than the limit.
 func (box *Outbox) PassedSince(ctx context.Context, p Position, before string) (out []Passed, whole bool, err error) {
 	rows, err := box.db.Read().QueryContext(ctx, `SELECT id, session, channel, chat, kind, created_at FROM outbox
 		WHERE seq > ?1 AND state NOT IN ('queued', 'cancelled')

@@ -66,8 +66,9 @@ type TakenBack struct {
 	At          time.Time
 }
 
-// TakenBack lists the actions of a conversation that were undone since its last message before
-// the given event, except by its own messages: those the conversation contains.
+// TakenBack lists the actions of a conversation that were undone since its last message before the
+// given event. It omits those that the conversation's own messages undid: the conversation already
+// contains them.
 func (l *Ledger) TakenBack(ctx context.Context, session, event string) ([]TakenBack, error) {
 	rows, err := l.db.Read().QueryContext(ctx, `SELECT call, undo_label, source, undone_at FROM ledger INDEXED BY ledger_undone
 		WHERE undone_at > 0 AND session = ?1 AND undone_at > coalesce((SELECT received_at FROM inbox WHERE session = ?1 AND kind = 'message' AND lane = session

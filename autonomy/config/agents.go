@@ -12,8 +12,8 @@ import (
 // DefaultAgent is the agent that always exists. [agents.hob] may restrict it.
 const DefaultAgent = "hob"
 
-// Member is one [agents.NAME]: an agent besides, or instead of, the default one. Zero values
-// inherit from [agent].
+// Member is one [agents.NAME] section: an agent in addition to the default one, or a replacement
+// for it. Zero values inherit from [agent].
 type Member struct {
 	Name             string          `toml:"-"`
 	About            string          `toml:"about"`
@@ -24,7 +24,7 @@ type Member struct {
 	Deny             []string        `toml:"deny"`
 	Realm            string          `toml:"realm"` // "" = the agent's name
 	Delegates        []string        `toml:"delegates"`
-	BudgetShare      float64         `toml:"budget_share"` // share of [budget]; 0 = none
+	BudgetShare      float64         `toml:"budget_share"` // share of [budget]; 0: no limit
 	MaxRounds        int             `toml:"max_rounds"`
 	MaxTokensPerTurn int             `toml:"max_tokens_per_turn"`
 	MaxToolFailures  int             `toml:"max_tool_failures"`
@@ -103,7 +103,7 @@ func (k *checker) checkCrew() {
 	}
 }
 
-// agentName asks for an agent that is there.
+// agentName checks that the named agent exists.
 func (k *checker) agentName(key, name string) {
 	if msg := k.unknownAgent(name); msg != "" {
 		k.requireValid(key, false, "%s", msg)
@@ -122,7 +122,7 @@ func (k *checker) unknownAgent(name string) string {
 	return msg
 }
 
-// isNarrower reports whether a level allows at most what another one does.
+// isNarrower reports whether l allows no more than the other level.
 func (l Level) isNarrower(than Level) bool {
 	order := []Level{Watch, Supervised, Trusted}
 	return slices.Index(order, l) <= slices.Index(order, than)

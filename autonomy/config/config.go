@@ -59,7 +59,7 @@ type Agent struct {
 	Model            string   `toml:"model"` // "auto", "offline" or "provider/model"
 	Fallback         []string `toml:"fallback"`
 	SmallModel       string   `toml:"small_model"` // "provider/model" for short plain messages, "" = off
-	Currency         string   `toml:"currency"`    // ISO 4217, "" = where the owner lives
+	Currency         string   `toml:"currency"`    // ISO 4217; "": the currency of the user's country
 	Timezone         string   `toml:"timezone"`    // an IANA zone or "Local"; see system.Zone
 	MaxRounds        int      `toml:"max_rounds"`
 	MaxTokensPerTurn int      `toml:"max_tokens_per_turn"`
@@ -101,7 +101,7 @@ type Autonomy struct {
 	Groups         Groups     `toml:"groups"`
 	SendDelay      Duration   `toml:"send_delay"`     // before a text to another person is sent; see Section
 	Recipients     []string   `toml:"recipients"`     // normalised; allowed recipients at the level trusted
-	GuestMessages  int        `toml:"guest_messages"` // an hour, of each sender who is not the owner
+	GuestMessages  int        `toml:"guest_messages"` // per hour, for each sender other than the owner
 	MaxGoals       int        `toml:"max_goals"`
 	GoalBackoff    int        `toml:"goal_backoff"` // how many times the interval grows at most
 	KeepTraces     Duration   `toml:"keep_traces"`
@@ -184,11 +184,11 @@ type Network struct {
 	ProxyResolves bool     `toml:"proxy_resolves"`
 }
 
-// Guard is [guard]: the handling of untrusted text that looks like an attack. No decision of
-// the guard depends on it.
+// Guard is [guard]: the handling of untrusted text that looks like an attack. The guard's decisions
+// do not depend on these settings.
 type Guard struct {
 	Block    bool   `toml:"block"`    // withhold text that was marked
-	Guardian string `toml:"guardian"` // "off" or "provider/model": asked for a verdict on each text
+	Guardian string `toml:"guardian"` // "off" or "provider/model": the model that rates each text
 }
 
 // LevelRule is one [[levels]]: the autonomy level for a channel or a person. All fields that are
@@ -202,12 +202,12 @@ type LevelRule struct {
 // Knowledge is [knowledge].
 type Knowledge struct {
 	SummaryChars int `toml:"summary_chars"` // a conversation longer than this is summarised
-	SummaryKeep  int `toml:"summary_keep"`  // messages that stay as they are
+	SummaryKeep  int `toml:"summary_keep"`  // the newest messages, which are never summarized
 
 	Embeddings      string   `toml:"embeddings"`        // "off" or "provider/model"
 	QueryPrefix     string   `toml:"query_prefix"`      // "auto": chosen for the model
 	DocumentPrefix  string   `toml:"document_prefix"`   // likewise
-	EmbeddingChars  int      `toml:"embedding_chars"`   // of a text that the embedder gets
+	EmbeddingChars  int      `toml:"embedding_chars"`   // maximum length of a text for the embedder
 	EmbeddingBatch  int      `toml:"embedding_batch"`   // texts in one call
 	QueryTimeout    Duration `toml:"query_timeout"`     // how long a question waits for its vector
 	VectorFirstPass string   `toml:"vector_first_pass"` // "auto", "on" or "off"
@@ -217,17 +217,17 @@ type Knowledge struct {
 	RerankHits      int      `toml:"rerank_hits"`
 	RefineTimeout   Duration `toml:"refine_timeout"` // of each of the two
 
-	TitleWeight   int      `toml:"title_weight"`   // of a word of the title, beside one of the text
+	TitleWeight   int      `toml:"title_weight"`   // weight of a title word, relative to a word of the text
 	SpeakerWeight int      `toml:"speaker_weight"` // of a word of the speaker's name
 	IndexPostings int      `toml:"index_postings"` // rows that a search reads
 	IndexDelay    Duration `toml:"index_delay"`    // how long changes are gathered
 
 	Extraction      string   `toml:"extraction"`       // "auto", "rules", "model" or "off"
 	ExtractionTurns int      `toml:"extraction_turns"` // turns per model request
-	ExtractionWait  Duration `toml:"extraction_wait"`  // how long fewer are waited for
+	ExtractionWait  Duration `toml:"extraction_wait"`  // maximum wait for a full batch
 	ForgetMost      int      `toml:"forget_most"`      // facts and rows that one request to forget may change
 
-	Folders      []string `toml:"folders"`  // whose documents are kept in step
+	Folders      []string `toml:"folders"`  // folders whose documents the library keeps up to date
 	MaxFile      Size     `toml:"max_file"` // a larger document is not read
 	Pictures     string   `toml:"pictures"` // "auto" or "off"
 	ChunkSize    int      `toml:"chunk_size"`
@@ -246,8 +246,8 @@ type Search struct {
 // Web is [web].
 type Web struct {
 	Listen string `toml:"listen"` // host:port; port 0 picks a free one
-	// TLSCert and TLSKey are paths of PEM files, Password a reference or the
-	// password itself. Without all three only loopback is listened on.
+	// TLSCert and TLSKey are paths of PEM files, Password a reference or the password itself. If
+	// one of the three is missing, the server listens on loopback only.
 	TLSCert  string   `toml:"tls_cert"`
 	TLSKey   string   `toml:"tls_key"`
 	Password string   `toml:"password"`
@@ -267,7 +267,7 @@ type Trigger struct {
 	// Signature is the signature scheme of calls: any, v1 or body.
 	Signature string `toml:"signature"`
 	Action    string `toml:"action"`
-	Session   string `toml:"session"` // "" = the owner's last one
+	Session   string `toml:"session"` // "": the session in which the owner last wrote
 }
 
 // Log is [log].
@@ -354,7 +354,7 @@ func Parse(name string, text []byte) (*Config, error) {
 	}
 	c := &Config{doc: d}
 	errs := d.checkKeys(reflect.TypeFor[configFile](), nil)
-	switch c.file, err = decodeFile(d); { // unknown keys do not hinder it, and hide no other mistake
+	switch c.file, err = decodeFile(d); { // unknown keys do not stop the decoding or hide other mistakes
 	case err == nil:
 		c.indexSections()
 		errs = append(errs, c.validateConfig()...)
@@ -389,7 +389,7 @@ func defaultFile() (configFile, error) {
 	return f, err
 }
 
-// indexSections gives the sections of the file their names and order.
+// indexSections stores the names and order of the file's sections.
 func (c *Config) indexSections() {
 	f := &c.file
 	c.Agent, c.Autonomy, c.Notify, c.Files, c.Knowledge, c.Search, c.Web, c.Tray, c.Pim, c.Log = f.Agent, f.Autonomy, f.Notify, f.Files, f.Knowledge, f.Search, f.Web, f.Tray, f.Pim, f.Log
@@ -398,7 +398,7 @@ func (c *Config) indexSections() {
 	for _, n := range c.doc.subsectionNames("providers") {
 		p, ok := f.Providers[n]
 		if ok && c.doc.findEntry([]string{"providers", n, "stream"}) == nil {
-			p.Stream = true // the default of a section with a name of the owner's choice
+			p.Stream = true // the default for a section with a name chosen by the user
 			f.Providers[n] = p
 		}
 		p.Name = n

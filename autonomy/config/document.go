@@ -139,7 +139,7 @@ func (d *document) indexEntries() {
 	}
 }
 
-// keyValue takes an entry and, when its value is an inline table, those in it.
+// keyValue adds an entry and, if its value is an inline table, the entries in it.
 func (d *document) keyValue(n *unstable.Node, prefix, table []string, inline bool) {
 	key, from, keyEnd := keyOf(n)
 	v := n.Value()

@@ -90,7 +90,7 @@ func (c Revisions) readRevision(name string) ([]byte, error) {
 	return text, nil
 }
 
-// Names reports whether a text is the name of a kept one.
+// Names reports whether a stored text has this name.
 func (c Revisions) Names(name string) bool {
 	_, err := c.readRevision(name)
 	return name == absent || err == nil

@@ -50,7 +50,7 @@ func (c *Config) LevelOf(channel, person string) Level {
 	return out
 }
 
-// checkNetwork brings names into the form in which they are compared.
+// checkNetwork normalizes host names for comparison.
 func (k *checker) checkNetwork() {
 	n := &k.c.Network
 	for i, h := range n.AllowHosts {

@@ -48,7 +48,7 @@ type quietList []QuietWindow
 type QuietWindow struct {
 	Start string   `toml:"start"` // "22:30"
 	End   string   `toml:"end"`   // "07:30", on the next day when it is not after the start; up to "24:00"
-	Days  []string `toml:"days"`  // on which it begins, "mon" to "sun"; empty = each
+	Days  []string `toml:"days"`  // weekdays on which it begins, "mon" to "sun"; empty = each
 	Zone  string   `toml:"zone"`  // an IANA zone; "" = the owner's
 }
 
@@ -98,7 +98,8 @@ func (n *Notify) parseQuietHours() {
 	}
 }
 
-// checkNotify asks for a place that is there: notices that go nowhere are not missed.
+// checkNotify checks that the configured target exists: the user would not miss notices that cannot
+// be delivered.
 func (k *checker) checkNotify() {
 	n := k.c.Notify
 	k.checkTarget("notify.channel", n.Channel)

@@ -9,10 +9,9 @@ import (
 	"hob/platform/host/system"
 )
 
-// Remove takes a section such as "agents.research" out of the file, with those
-// inside it and the comments right above them. Nothing is written when the rest
-// would have a mistake that the file does not have already: a route that names
-// the agent, say.
+// Remove removes a section such as "agents.research" from the file, with its subsections and the
+// comments directly above them. It writes nothing if the result would have a new mistake, for
+// example a route that names the agent.
 func Remove(path, section string) error {
 	text, _, err := readConfigFile(path)
 	if err != nil {

@@ -43,7 +43,7 @@ func (s keySchema) isSection() bool {
 	return s.isOpen() || s.Kind() == reflect.Map || (s.Kind() == reflect.Struct && !s.isText())
 }
 
-// isSectionList reports whether a list of sections is accepted here, [[like.this]].
+// isSectionList reports whether a path may be a list of sections, [[like.this]].
 func (s keySchema) isSectionList() bool {
 	return s.Kind() == reflect.Slice && shapeOf(s.Elem()).isSection()
 }
@@ -51,7 +51,7 @@ func (s keySchema) isSectionList() bool {
 // canStandAlone reports whether a single section is accepted instead of a list.
 func (s keySchema) canStandAlone() bool { return s.Type == reflect.TypeFor[quietList]() }
 
-// fieldNames lists the names a struct takes.
+// fieldNames lists the field names that a struct accepts.
 func (s keySchema) fieldNames() []string {
 	var out []string
 	if s.isSectionList() {

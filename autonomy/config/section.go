@@ -49,9 +49,9 @@ func (c *Config) readSection(name string, keys map[string]any) Section {
 	return s
 }
 
-// Decode fills the struct v points to. It is strict: unknown keys and values of
-// the wrong type are errors (Errors) that name the line and the nearest key.
-// Fields are named by their toml tags. The keys that all channels have are not passed on.
+// Decode fills the struct v points to. It is strict: unknown keys and values of the wrong type are
+// errors (Errors) that name the line and the nearest key. Fields are named by their toml tags. The
+// common keys of all channels are omitted.
 func (s Section) Decode(v any) error {
 	t := reflect.TypeOf(v)
 	if t == nil || t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
@@ -61,8 +61,8 @@ func (s Section) Decode(v any) error {
 	if errs := s.doc.checkKeys(t.Elem(), path, ofAll()...); len(errs) > 0 {
 		return errs
 	}
-	// The whole file is decoded into a struct that has a place for this section
-	// alone, so that errors keep their line.
+	// Decode the whole file into a struct with a field for this section only, so that errors keep
+	// their line numbers.
 	outer := t.Elem()
 	for _, name := range slices.Backward(path) {
 		outer = reflect.StructOf([]reflect.StructField{{Name: "F", Type: outer, Tag: reflect.StructTag(fmt.Sprintf("toml:%q", name))}})

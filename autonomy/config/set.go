@@ -20,10 +20,9 @@ type Change struct {
 	Warning string // set when the edit works but is unwise
 }
 
-// Set writes one value and leaves the rest of the file unchanged, comments and order included.
-// The value has the form for a command line: text needs no quotes, a list is [..] or separated
-// by commas. It writes nothing if the result would have a mistake that the file does not have
-// already.
+// Set writes one value and leaves the rest of the file unchanged, comments and order included. The
+// value has the form for a command line: text needs no quotes, a list is [..] or separated by
+// commas. It writes nothing if the result would have a new mistake.
 func Set(path, key, value string) (Change, error) {
 	ch, err := SetAll(path, []Value{{key, value}})
 	if err != nil {

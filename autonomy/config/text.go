@@ -28,8 +28,7 @@ func (Text) Set(text []byte, key, value string) ([]byte, error) {
 	return out, err
 }
 
-// Unset takes the line of a key out again. A section stays, also when it is
-// empty then.
+// Unset removes the line of a key. The section stays, even if it becomes empty.
 func (Text) Unset(text []byte, key string) ([]byte, error) {
 	d, err := parseDocument("config.toml", text)
 	if err != nil {
@@ -60,8 +59,7 @@ func (d *document) restoreBOM(text []byte) []byte {
 	return text
 }
 
-// unsetInline takes a key out of `section = { .. }`, with the comma behind it or
-// before it.
+// unsetInline removes a key from `section = { .. }`, with the comma after or before it.
 func (d *document) unsetInline(e *entry) []byte {
 	from, to := e.start, e.end
 	rest := bytes.TrimLeft(d.text[to:], " \t")

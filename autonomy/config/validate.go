@@ -322,8 +322,7 @@ func (k *checker) checkName(key, name string) {
 	k.requireValid(key, validName.MatchString(name), "a name has letters, digits, - and _ only, at most 64 of them")
 }
 
-// checkWeb lets other machines in only when they cannot be overheard and have to know
-// something.
+// checkWeb allows access from other machines only with TLS and a password.
 func (k *checker) checkWeb() {
 	w := &k.c.Web
 	alone, err := isLoopback(w.Listen)

@@ -14,7 +14,7 @@ import (
 // normalization that maps different requests to one address would let a model hide data in the
 // difference. So an address has only two spellings: the written one and the canonical one.
 
-// maxAddress bounds an address in bytes; longer ones count as none.
+// maxAddress is the maximum length of an address in bytes. Longer texts are not addresses.
 const maxAddress = 2048
 
 // hostAndPort returns the host and port that an address contacts, in canonical form, "" if it cannot
@@ -53,7 +53,7 @@ func addressSpellings(raw string) []string {
 	if u, ok := parseAddress(raw); ok && hostAndPort(u) != "" {
 		out = append(out, cutFragment(raw), canonicalAddress(u))
 	}
-	// The web tools ask for the form that safehttp gives an address.
+	// The web tools request the canonical form of safehttp.
 	if u, err := safehttp.Canonical(raw); err == nil {
 		out = append(out, cutFragment(u.String()))
 	}

@@ -62,8 +62,8 @@ func (g *Guard) WriteAnchor(ctx context.Context) (ChainHead, error) {
 	return h, system.WriteFile(g.opt.Anchor, append(b, '\n'))
 }
 
-// Truncated reports an *TamperError when the log does not hold the line that
-// was noted last. It reads one line only.
+// Truncated returns a *TamperError if the log does not contain the last noted line. It reads only
+// one line.
 func (g *Guard) Truncated(ctx context.Context) error {
 	a, err := g.readAnchor()
 	if err != nil || a == nil || a.Lines == 0 {

@@ -51,8 +51,8 @@ type Approval struct {
 	Reason    string          `json:"reason"`
 	// Rule is the row of the table that requires the question.
 	Rule string `json:"rule,omitempty"`
-	// Why describes the actual effect of the call, Exact what would run beyond the arguments
-	// (see tools.CallAssessment); both in visible characters.
+	// Why describes the actual effect of the call. Exact describes what would run, as far as the
+	// arguments do not show it (see tools.CallAssessment). Both contain only visible characters.
 	Why   string `json:"why,omitempty"`
 	Exact string `json:"exact,omitempty"`
 	// Effects of the call, joined with "+".
@@ -112,8 +112,8 @@ type Question struct {
 	Decision
 }
 
-// AskTx stores the question whether the call may run. Asking again for the
-// same call gives the same question.
+// AskTx stores the question whether the call may run. For a repeated call it returns the same
+// question.
 func (g *Guard) AskTx(tx *store.Tx, r Request, d Decision) (Approval, error) {
 	all, err := g.AskAllTx(tx, []Question{{r, d}})
 	if err != nil {
@@ -155,7 +155,7 @@ func (g *Guard) AskAllTx(tx *store.Tx, questions []Question) ([]Approval, error)
 	return out, nil
 }
 
-// batchPrefix distinguishes the id of a batch from that of a question.
+// batchPrefix marks the ids of batches, to distinguish them from ids of questions.
 const batchPrefix = "all-"
 
 // newApproval returns the row of a call without a question yet.
@@ -282,9 +282,8 @@ func (g *Guard) HasOpenApproval(ctx context.Context) (bool, error) {
 	return slices.ContainsFunc(open, func(a Approval) bool { return time.Now().Before(a.ExpiresAt) }), err
 }
 
-// OpenIn lists the ids of the questions of an event that a text puts and that still
-// wait for their answer. The text names them, as an event may have asked others before and
-// since.
+// OpenIn lists the open questions that a text of an event contains, by their ids. It reads the ids
+// in the text, because the event may have other questions, before and after.
 func (g *Guard) OpenIn(q store.Querier, event, text string) (ids []string, err error) {
 	rows, err := q.Query(`SELECT id FROM approvals WHERE event = ? AND state = 'pending' AND expires_at > ? AND instr(?, id) > 0 ORDER BY id`,
 		event, time.Now().UnixMilli(), text)

@@ -53,7 +53,7 @@ func (g *Guard) AuditTx(tx *store.Tx, r Record) error {
 	if r.Chain = plainChain; key != nil {
 		r.Chain = keyedChain
 	}
-	// The sequence remembers lines that were removed from the end.
+	// The sequence shows whether lines were removed from the end.
 	err = tx.QueryRow(`SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'audit'), 0), coalesce((SELECT max(seq) FROM audit), 0)) + 1,
 		coalesce((SELECT hash FROM audit ORDER BY seq DESC LIMIT 1), '')`).Scan(&r.Seq, &r.Prev)
 	if err != nil {

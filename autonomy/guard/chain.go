@@ -21,7 +21,7 @@ const (
 	keyedChain = 1
 )
 
-// keyedNow is the outcome of the line with which a log gets its first key.
+// keyedNow is the outcome of the audit line that is written when a log gets its first key.
 const keyedNow = "keyed"
 
 // auditSteps make the log append-only for plain SQL. Changes made after dropping the triggers
@@ -136,7 +136,7 @@ type ChainHead struct {
 
 // VerifyAll is Verify, and returns the end of the log.
 func (g *Guard) VerifyAll(ctx context.Context) (h ChainHead, err error) {
-	var last int64 // read first: lines may be added meanwhile
+	var last int64 // read it first: other processes may add lines during the check
 	err = g.db.Read().QueryRowContext(ctx, `SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'audit'), 0)`).Scan(&last)
 	if err != nil {
 		return h, fmt.Errorf("guard: audit: %w", err)
@@ -293,8 +293,7 @@ func (g *Guard) keyedDigest(b []byte) (string, error) {
 	return hmacHex(key, b), nil
 }
 
-// fromOf writes origins so that the log holds no text of theirs: the kind, and
-// a keyed digest of the label.
+// fromOf formats origins for the log without their text: the kind, and a keyed digest of the label.
 func (g *Guard) fromOf(list []provenance.Origin) (string, error) {
 	if len(list) == 0 {
 		return "", nil

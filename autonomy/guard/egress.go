@@ -11,8 +11,8 @@ import (
 )
 
 // maxVerbatim is the maximum number of addresses that a turn may open by the verbatim rule, and
-// maxPerSite that of one site that the owner did not name. A model can leak data only by their
-// choice and order.
+// maxPerSite the maximum for one site that the owner did not name. A model can leak data only by
+// their choice and order.
 const (
 	maxVerbatim = 30
 	maxPerSite  = 10
@@ -27,8 +27,8 @@ const (
 // EgressEvidence is the evidence for an egress decision: the owner's own words in the context of the
 // call, never text of a model, a mail or a file.
 type EgressEvidence struct {
-	// Words are the owner's in the conversation as far as it is in the context, Now those of
-	// this turn, a part of them.
+	// Words are the owner's messages that are still in the context. Now are those of this turn, a
+	// subset.
 	Words, Now []string
 	// Links are the addresses in search results and pages of this turn.
 	Links []string
@@ -36,7 +36,7 @@ type EgressEvidence struct {
 	Opened []string
 }
 
-// egressEvidence asks for it; only an egress needs it.
+// egressEvidence loads the evidence; only an egress needs it.
 func (r *Request) egressEvidence() EgressEvidence {
 	if r.Seen == nil {
 		return EgressEvidence{}

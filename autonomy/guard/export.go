@@ -103,7 +103,7 @@ func (l *csvLines) writeRecord(r Record) error {
 	})
 }
 
-// csvCell keeps a spreadsheet from taking a text for a formula.
+// csvCell prevents a spreadsheet from interpreting a text as a formula.
 func csvCell(s string) string {
 	if s != "" && bytes.IndexByte([]byte("=+-@\t\r"), s[0]) >= 0 {
 		return "'" + s

@@ -1,11 +1,10 @@
-// Package guard decides whether a tool call may run: allow, ask the owner, or
-// deny. It is the one gate; every entry point (chat, API, OpenAI endpoint,
-// watcher, schedule, `hob tool call`) passes it. The decision rests on what the
-// tool declares, on where the text in the caller's context came from, and on
-// whether the owner is there; never on what a model says.
+// Package guard decides whether a tool call may run: allow, ask the owner, or deny. Every entry
+// point calls it: chat, API, OpenAI endpoint, watcher, schedule and `hob tool call`. The decision
+// rests on what the tool declares, on where the text in the caller's context came from, and on
+// whether the owner is present, but never on the output of a model.
 //
-// It also keeps the approvals, as durable rows bound to the call and the hash
-// of its arguments, and the hash-chained audit log. It never runs a tool.
+// It also stores the approvals, as rows bound to the call and the hash of its arguments, and the
+// hash-chained audit log. It never runs a tool.
 package guard
 
 import (
@@ -75,7 +74,7 @@ type Request struct {
 	// Origins are the sources of that text, for display to the owner; the decision depends only
 	// on Tainted.
 	Origins []provenance.Origin
-	// Guest: the call is for a guest, who sees its result.
+	// Guest: another person requested the call and sees its result.
 	Guest bool
 	// Within limits how long a question may stay open, for a turn that waits in memory; 0 means the
 	// guard's default.
@@ -133,15 +132,15 @@ type Options struct {
 	// Recipients may be written to without approval at the level trusted, in the form of
 	// tools.CallAssessment.To; empty means none.
 	Recipients []string
-	// Secrets are the secrets of this process: the guard denies a call that would reveal one.
-	// Nil knows none.
+	// Secrets are the secrets of this process: the guard denies a call that would reveal one. Nil:
+	// there are none.
 	Secrets *redact.Set
 	// Rules are the owner's rules; nil means none.
 	Rules Rules
 	// Zone is the owner's time zone, for rules about the time; default UTC.
 	Zone func() *time.Location
-	// AuditKey keys the chain of the audit log and its digests, 32 bytes, kept
-	// apart from the database. Nil: the chain has no key, and shows accidents but
+	// AuditKey authenticates the lines of the audit log and keys its digests. It has 32 bytes and
+	// is stored outside the database. If it is nil, the hash chain detects accidental changes but
 	// no forgery.
 	AuditKey []byte
 	// Anchor is the file that stores the log's last line from time to time, so that a truncated
@@ -244,7 +243,7 @@ func (g *Guard) Decide(ctx context.Context, r Request) (Decision, error) {
 			return ""
 		}
 		a, err := g.byCall(ctx, r.Call)
-		if err != nil { // there is none, or g.answered reports it
+		if err != nil { // if there is no answer, or g.answered reports it
 			return ""
 		}
 		return a.Exact
@@ -280,7 +279,7 @@ func (g *Guard) decideCall(ctx context.Context, r Request) (Decision, error) {
 	switch {
 	case d.Verdict != Ask || many: // grants for single calls do not cover a batch
 		return d, nil
-	case own: // nor a rule of the owner that always asks
+	case own: // except for rules of the user that always ask
 		return g.denyRepeated(ctx, r, d)
 	}
 	granted, err := g.findGrant(ctx, r)

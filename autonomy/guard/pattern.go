@@ -23,8 +23,8 @@ const (
 	belowPattern = "below:"
 )
 
-// patternOf returns the pattern of a grant for calls like this one, "" if only identical
-// arguments can be granted.
+// patternOf returns the pattern of a grant for similar calls, "" if only identical arguments can be
+// granted.
 func patternOf(r Request) string {
 	e := r.callEffects()
 	switch {

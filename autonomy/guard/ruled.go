@@ -11,8 +11,8 @@ import (
 // Rules are the owner's rules. They can only restrict: the table's questions remain even if a
 // rule permits the call.
 type Rules interface {
-	// Judge reports whether a rule objects to a call. The verdict is Allow if none does. An
-	// error denies the call; users see its text, which names the remedy.
+	// Judge reports whether a rule objects to a call: it returns Allow if no rule does. An error
+	// denies the call. Users see the error text, which names the remedy.
 	Judge(ctx context.Context, f RuleInput) (RuleVerdict, error)
 }
 
@@ -66,8 +66,8 @@ func (g *Guard) ruleInput(r Request, d Decision) RuleInput {
 	return f
 }
 
-// applyRules asks the owner's rules about a call that the table does not deny, and
-// returns the stricter of the two. own: a rule decided.
+// applyRules evaluates the owner's rules for a call that the table does not deny, and returns the
+// stricter decision. own is true if a rule decided.
 func (g *Guard) applyRules(ctx context.Context, r Request, d Decision) (_ Decision, own bool) {
 	if g.opt.Rules == nil {
 		return d, false

@@ -85,7 +85,7 @@ func (a Approval) DetailsLength() int {
 	return utf8.RuneCountInString(a.CallText()) + utf8.RuneCountInString(a.Why) + utf8.RuneCountInString(a.Exact)
 }
 
-// TooLong reports whether questions that are put together are too long for a chat.
+// TooLong reports whether the combined text of the questions is too long for a chat.
 func TooLong(list []Approval) bool {
 	n := 0
 	for _, a := range list {

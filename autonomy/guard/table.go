@@ -68,8 +68,8 @@ func decideStart(r Request) Decision {
 	return Decision{Verdict: Allow, Rule: "task, unattended, clean", Reason: "no untrusted text is involved, and each step of the task is checked separately"}
 }
 
-// stricterDecision combines the decisions for a call with several effects: all must allow it, and the
-// first one that does not gives the reason.
+// stricterDecision combines the decisions about a call with several effects. The call is allowed only
+// if each decision allows it; otherwise the first that does not is returned.
 func stricterDecision(a, b Decision) Decision {
 	if b.Verdict < a.Verdict || a.Verdict == Allow && b.Verdict == Allow && (a.Rule == "" || b.Rule == Verbatim) {
 		return b
@@ -115,7 +115,7 @@ func (g *Guard) decideSend(r Request) Decision {
 }
 
 // isAllowedRecipients reports whether a send reaches only the owner and listed recipients. Addresses
-// must match as a whole and in one form; an empty list of recipients does not match.
+// must match completely and in normalized form. An empty list of recipients does not match.
 func isAllowedRecipients(to, list []string) bool {
 	for _, t := range to {
 		if t == "" || t != tools.Owner && !slices.Contains(list, t) {
@@ -187,8 +187,8 @@ func (g *Guard) decideWrite(r Request) Decision {
 	return askDecision("write, unattended", "it would happen while you are away, without your word for it")
 }
 
-// decideExec decides on programs. A known read-only program needs no question while only the owner's
-// words are involved.
+// decideExec decides about programs. A known read-only program runs without a question if the
+// context contains only the owner's words.
 func decideExec(r Request) Decision {
 	listed := r.judged.Listed && r.callEffects()&^tools.Effects(tools.Read|tools.Exec) == 0
 	switch {

@@ -12,10 +12,9 @@ import (
 	"hob/platform/store"
 )
 
-// Wait returns the question once it is no longer pending or its time has expired, whichever
-// comes first; in the latter case it is still Pending, see EndTx. It is for a turn held in
-// memory, because an external process blocks until the answer; all other turns are suspended
-// and resumed.
+// Wait returns the question when it is answered or its time has expired. An expired question is
+// still Pending: see EndTx. Use Wait only for a turn that stays in memory because an external
+// process blocks until the answer. All other turns are suspended and resumed.
 func (g *Guard) Wait(ctx context.Context, id string) (Approval, error) {
 	for {
 		changed, forget := g.watchApproval(id)

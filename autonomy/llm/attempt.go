@@ -15,8 +15,8 @@ type attemptOutcome struct {
 
 // runAttempt streams one call. It buffers everything that the consumer must not receive twice
 // (finished calls and thinking blocks) until the attempt is final: at the first visible text or
-// picture, or at the end. It passes reasoning deltas immediately; they are not part of an
-// answer. Thus a broken stream can be retried until the user has seen text.
+// picture, or at the end. It passes reasoning deltas immediately, because they are not part of the
+// answer. So a broken stream can be retried until the user has seen text.
 func runAttempt(ctx context.Context, m Model, r Request, yield func(Event, error) bool) attemptOutcome {
 	var held []Event
 	var o attemptOutcome

@@ -20,15 +20,15 @@ type ModelOptions struct {
 	BaseURL   string        // with or without a version such as /v1; "" = the kind's own server
 	APIKey    string        // resolved; "" sends none
 	Model     string        // the server's name of the model
-	MaxTokens int           // output limit when a request names none; 0 = the driver's
+	MaxTokens int           // output limit if a request names none; 0 = the driver's default
 	Stall     time.Duration // longest silence of the server; 0 = DefaultStall (and LocalFirst)
 	Context   int           // context window in tokens; 0 = the driver's
 	Whole     bool          // request answers in one piece instead of a stream
 	HTTP      *http.Client  // for tests and proxies; nil = a new client
 }
 
-// Description describes a driver's kind without a model. Setup, the doctor and the search for a
-// model know nothing else of a kind.
+// Description describes a driver's kind without a model. It is the only information about a kind
+// for setup, the doctor and the model detection.
 type Description struct {
 	// Kind is the value of kind in [providers.NAME].
 	Kind string
@@ -36,8 +36,9 @@ type Description struct {
 	BaseURL string
 	// Services lists the well-known services of this kind. The first one is the kind's own.
 	Services []Service
-	// Embedding returns the default embedding model at an address, where "" is the own server,
-	// or "" if it has none. nil: the kind does not support embeddings.
+	// Embedding returns the default embedding model at an address, where the address "" is the
+	// kind's own server. It returns "" if the address has no embedding model. nil: the kind does
+	// not support embeddings.
 	Embedding func(baseURL string) string
 }
 

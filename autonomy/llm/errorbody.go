@@ -116,7 +116,7 @@ func parseErrorObject(raw json.RawMessage, depth int) ErrorBody {
 			RetryDelay json.RawMessage `json:"retryDelay"`
 		} `json:"details"`
 	}
-	_ = json.Unmarshal(raw, &e) // keeps the fields that could be read
+	_ = json.Unmarshal(raw, &e) // keep the fields that could be read
 	out := ErrorBody{Message: parseError(JSONText(e.Message), depth-1).Message}
 	if behind := parseError(JSONText(e.Metadata.Raw), depth-1).Message; behind != "" {
 		out.Message = strings.TrimPrefix(out.Message+": "+behind, ": ")

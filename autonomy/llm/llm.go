@@ -57,8 +57,8 @@ type Request struct {
 	// must validate the answer: a truncated or refused answer fits no schema, and some servers
 	// do not enforce it.
 	Format *Format
-	// Session is the conversation of this call, for external agents that keep their own; "" is
-	// none. Wire models do not send it.
+	// Session is the conversation of this call, for external agents that store conversations; "" if
+	// there is none. HTTP drivers do not send it.
 	Session string
 	// Desk authorizes and records actions of external agents; nil if no user can be asked.
 	// Other models ignore it.

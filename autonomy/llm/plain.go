@@ -45,7 +45,7 @@ type unreadable struct{ err error }
 
 func (u unreadable) Read([]byte) (int, error) { return 0, u.err }
 
-// unpackedBody decompresses a body as it is read. The limit of LimitBody applies to the
+// unpackedBody decompresses a body while it is read. The limit of LimitBody applies to the
 // decompressed data.
 type unpackedBody struct {
 	packed io.ReadCloser

@@ -17,7 +17,7 @@ const DefaultStall = 2 * time.Minute
 const LocalFirst = 10 * time.Minute
 
 // FirstLimit returns the time limit for the server's first output, given the user's limit (0 =
-// none). An answer in one piece has no output before its end.
+// none). If the server does not stream, the first output is the complete answer.
 func (w Endpoint) FirstLimit(stall time.Duration, whole bool) time.Duration {
 	if stall <= 0 && (whole || w.Local()) {
 		return LocalFirst

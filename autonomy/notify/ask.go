@@ -19,7 +19,7 @@ var (
 	ErrTime     = errors.New(`name a duration or a time: "1h", "30m", "tomorrow at 9"`)
 )
 
-// farthest is the longest delay of a notice.
+// farthest is the maximum delay of a notice.
 const farthest = 31 * 24 * time.Hour
 
 // ParseUntil parses "1h", "2d", "tomorrow at 9" or "until 14:00" as an instant.
@@ -60,7 +60,8 @@ func readMuteMode(q store.Querier) (held bool, until time.Time, err error) {
 	return held, store.Time(ms), wrapError(err)
 }
 
-// Mute mutes notices until then, like quiet hours. It returns the end of the muting.
+// Mute defers notices until the given time, like quiet hours. It returns the time at which the mute
+// ends.
 func (n *Notifier) Mute(ctx context.Context, until time.Time) (time.Time, error) {
 	err := n.o.Store.Write(ctx, func(tx *store.Tx) error {
 		if err := setMode(tx, true, until); err != nil {

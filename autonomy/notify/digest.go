@@ -45,8 +45,8 @@ func splitDigest(rows []Notice) (told, rest []Notice) {
 	return told, rest
 }
 
-// composeDigest returns the text of a digest; more is the number of notices that follow in another
-// one. A single notice stays unchanged.
+// composeDigest returns the text of a digest. more is the number of notices that a later digest
+// will contain. A single notice stays unchanged.
 func (n *Notifier) composeDigest(rows []Notice, more int) (string, error) {
 	if len(rows) == 0 {
 		return "", nil

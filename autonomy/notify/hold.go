@@ -57,8 +57,8 @@ func (n *Notifier) judgeTx(tx *store.Tx, o bus.OutboxItem, a noticeContext, j ra
 	return n.foldTx(tx, j, row)
 }
 
-// isWanted reports whether the owner wants the notice now, despite quiet hours: it is at its
-// chosen time, or at least that time is in the same quiet hours.
+// isWanted reports whether the owner wants the notice now, despite quiet hours: the owner chose
+// this time, or a time within the same quiet hours.
 func (n *Notifier) isWanted(a noticeContext, now, until time.Time) bool {
 	if a.Late < time.Minute {
 		return true
@@ -98,7 +98,7 @@ func (n *Notifier) foldTx(tx *store.Tx, j ratedUrgency, row Notice) (verdict, er
 	return verdict{state: Told, why: "no rule deferred it"}, nil
 }
 
-// likeAtOnce is the number of similar notices that are sent individually.
+// likeAtOnce is the number of similar notices that are sent separately.
 const likeAtOnce = 3
 
 // digestAt returns the time of the next digest; false without digests.

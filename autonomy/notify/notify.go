@@ -54,8 +54,8 @@ type Options struct {
 	// Recent is how long after a message on a channel the user counts as present there; 0:
 	// never.
 	Recent time.Duration
-	// Waiting lists the approvals of an event that a text asks for and that still wait for
-	// an answer; nil: one does.
+	// Waiting lists the approvals of an event that a text asks for and that still wait for an
+	// answer; nil: at least one does.
 	Waiting func(q store.Querier, event, text string) (asks []string, err error)
 	// Model returns the model that Weigh calls to rate a notice; nil: no model. Wait is its
 	// timeout (default 5 seconds). Room reports whether a background call is within the budget.

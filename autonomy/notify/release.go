@@ -82,7 +82,7 @@ func (n *Notifier) againTx(tx *store.Tx, now time.Time) error {
 	return wrapError(err)
 }
 
-// own matches notices whose time the user chose: quiet hours do not defer them.
+// userTimed matches notices whose time the user chose: quiet hours do not defer them.
 const userTimed = `held_by IN ('snooze', 'asked')`
 
 // dueTx assigns the due notices to the event of a digest, or defers them further.

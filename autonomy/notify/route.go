@@ -75,7 +75,7 @@ func (n *Notifier) Undelivered(tx *store.Tx, d bus.Delivery) (bool, error) {
 	return n.elsewhereTx(tx, rows[0], d.Channel+" could not deliver it: "+d.Error)
 }
 
-// elsewhereTx sends a notice on the next channel; false if there is none.
+// elsewhereTx sends a notice on the next channel. It returns false if there is none.
 func (n *Notifier) elsewhereTx(tx *store.Tx, r Notice, why string) (bool, error) {
 	tried := append(strings.Fields(r.Tried), r.Channel)
 	next, ok, err := n.nextTx(tx, tried)

@@ -87,7 +87,7 @@ type ratedUrgency struct {
 	why     string
 	// ruled: a rule of the user decided; weighed: a model decided.
 	ruled, weighed bool
-	// named: the deciding rule names the watcher, which outweighs a time chosen by the owner.
+	// named: the deciding rule names the watcher. Such a rule outweighs a time that the owner chose.
 	named bool
 }
 

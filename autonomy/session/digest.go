@@ -119,8 +119,8 @@ func (a summaryAnswer) toDigest() Digest {
 	return d
 }
 
-// verifiedPins returns the pins whose quotes really occur in the summarized messages of the owner or
-// Hob; it drops all others.
+// verifiedPins returns the pins whose quotes occur in the summarized messages of the owner or Hob.
+// It drops all other pins.
 func (a summaryAnswer) verifiedPins(old []summarizedMessage, outside bool) (out []Pin) {
 	for _, p := range a.Pins {
 		quote := squeezeSpace(p.Quote)

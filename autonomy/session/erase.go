@@ -27,7 +27,7 @@ func (eraser) Tables() []string {
 	return []string{"sessions", "messages", "windows", "summaries", "resets", "indexed", "toolsets", "stamps"}
 }
 
-// storedRow is a row of messages or summaries.
+// storedRow is a row of the table messages or summaries.
 type storedRow struct {
 	id            int64
 	session, turn string

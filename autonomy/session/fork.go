@@ -18,8 +18,8 @@ var (
 	ErrNoTurn    = errors.New("message or turn not found in this conversation")
 )
 
-// ForkTx creates a conversation that begins with the messages of another one up to a message or
-// turn (by id), or to its end (""). It copies the last turn completely. Copies keep their
+// ForkTx creates a conversation that begins with the messages of another conversation, up to a
+// message or turn (by id) or to the end (""). It copies the last turn completely. Copies keep their
 // provenance and refer to their originals; summaries stay summaries.
 func (s *Sessions) ForkTx(tx *store.Tx, from, to, at string) (Info, error) {
 	var i Info

@@ -35,8 +35,8 @@ type About struct {
 }
 
 // MessageIndex indexes messages for search: each searchable message becomes a row of the knowledge
-// base, in the background. The messages show what is missing, so that a crash loses nothing.
-// Its methods may be called concurrently.
+// base, in the background. It finds unindexed messages by their rows, so a crash loses none. Its
+// methods may be called concurrently.
 type MessageIndex struct {
 	s    *Sessions
 	base *knowledge.Base

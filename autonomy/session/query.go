@@ -13,7 +13,7 @@ import (
 const (
 	maxTerms = 16
 	maxTerm  = 64 // characters
-	// around is the number of words shown around the first match in a message.
+	// the sending program could not be identified
 	around = 24
 )
 
@@ -91,8 +91,7 @@ func foldWord(w string) string {
 // matchesWords reports whether the words of a text contain a term.
 func (t queryTerm) matchesWords(words []string) bool { return t.indexIn(words, 0) >= 0 }
 
-// indexIn returns the first index from which words contain the term, at least from; -1 if there is
-// none.
+// indexIn returns the first index >= from at which words contains the term, or -1.
 func (t queryTerm) indexIn(words []string, from int) int {
 	last := len(t.words) - 1
 	for i := from; i+last < len(words); i++ {

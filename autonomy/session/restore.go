@@ -50,8 +50,8 @@ func (s *Sessions) eachMessage(ctx context.Context, id string, fn func(session, 
 	return rows.Err()
 }
 
-// RestoreTx creates an exported conversation, unless it exists, and returns its name. Beside
-// another conversation of the same name it gets a name of its own.
+// RestoreTx creates an exported conversation, unless it exists, and returns its name. If the name
+// is taken by another conversation, it chooses a new one.
 func (s *Sessions) RestoreTx(tx *store.Tx, x api.Session) (id string, added bool, err error) {
 	var there int64
 	if err := tx.QueryRow(`SELECT coalesce(max(created_at), 0) FROM sessions WHERE id = ?`, x.ID).Scan(&there); err != nil {

@@ -25,9 +25,9 @@ type Query struct {
 	Since   time.Time
 	Until   time.Time
 	Limit   int
-	// Without excludes a turn, such as the one that searches.
+	// Without excludes a turn, for example the one that runs the search.
 	Without string
-	// Viewer is who reads what is found; the zero value reads no credential.
+	// Viewer describes the reader of the results. The zero value may not see credentials.
 	Viewer credential.Viewer
 }
 
@@ -42,8 +42,8 @@ type Found struct {
 	At      time.Time         `json:"at"`
 	Snippet string            `json:"snippet"` // matches are in [brackets]
 	Source  provenance.Source `json:"source"`
-	// Withheld: the message looks like a credential that was not asked for by name.
-	// Snippet says so instead.
+	// Withheld: the message looks like a credential, and the query did not name it. Snippet says
+	// so.
 	Withheld bool `json:"withheld,omitempty"`
 	// Origins are the origins of its untrusted text.
 	Origins []provenance.Origin `json:"origins,omitempty"`

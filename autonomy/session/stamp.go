@@ -13,8 +13,8 @@ import (
 	"hob/platform/store"
 )
 
-// RequestFingerprint identifies the system prompt and tools of a turn's requests. It holds only digests, so
-// that a text the owner removed from a file is not kept here.
+// RequestFingerprint identifies the system prompt and tools of a turn's requests. It contains only digests,
+// so that a text which the owner removed from a file is not stored here.
 type RequestFingerprint struct {
 	System string `json:"system"` // of the system block
 	Tools  string `json:"tools"`  // a line "name digest" for each tool offered

@@ -48,8 +48,9 @@ func (w *window) stubbedSize(at int64) (chars int) {
 	return chars
 }
 
-// stubsFor returns the id from which on results stay complete, so that the messages from index
-// begin on fit into room if stubs can achieve that. The last keep messages always stay.
+// stubsFor returns the first message id whose results stay complete, so that the messages from
+// index begin on fit into room if stubs can achieve that. The last keep messages are never replaced
+// by stubs.
 func (w *window) stubsFor(begin, room, keep int) int64 {
 	chars := 0
 	for _, m := range w.msgs[begin:] {

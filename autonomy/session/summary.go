@@ -21,8 +21,8 @@ type Summary struct {
 	First int64 `json:"first"` // range of the summarized messages
 	Last  int64 `json:"last"`
 	Turns int   `json:"turns"`
-	// Clean summarizes messages of the owner and Hob without untrusted text, by a model that
-	// saw no other text; Outside summarizes all other messages.
+	// Clean summarizes the messages of the owner and Hob that contain no untrusted text; the model
+	// saw no other messages. Outside summarizes the rest.
 	Clean   Digest `json:"clean"`
 	Outside Digest `json:"outside"`
 	// Aged: the last summarized messages were trusted, so that Outside is no longer shown, only

@@ -97,7 +97,7 @@ func onlyContext(m llm.Message) bool {
 	return true
 }
 
-// splitAt divides the window at a turn; apart reports that the turn is not in it.
+// splitAt splits the window at a turn. apart is true if the turn is not in the window.
 func (s *Sessions) splitAt(e *list.Element, turn string) (before, recorded []llm.Message, apart bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

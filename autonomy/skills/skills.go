@@ -1,5 +1,5 @@
-// Package skills finds the skills of the active template that a request asks for. Package
-// prompt calls it for each turn.
+// Package skills finds the skills of the active template that match a request. Package prompt calls
+// it for each turn.
 package skills
 
 import (
@@ -36,7 +36,7 @@ func New(dir string) *Active { return &Active{dir: dir} }
 // where nothing counts as untrusted.
 func (*Active) Index() string { return "" }
 
-// maxMatching is how many skills a turn gets.
+// maxMatching is the maximum number of skills per turn.
 const maxMatching = 2
 
 // Matching implements prompt.Skills. Skills of a template that is not built in are untrusted

@@ -163,8 +163,8 @@ func queryTicks(q store.Querier, tail string, args ...any) (out []Tick, err erro
 	return out, rows.Err()
 }
 
-// PruneTicks removes the traces of ticks that are older than keep, at most 5,000 rows of them.
-// With keep 0 it removes none.
+// PruneTicks deletes traces of ticks older than keep, at most 5,000 rows. With keep 0 it deletes
+// none.
 func PruneTicks(ctx context.Context, s *store.Store, keep time.Duration) error {
 	if keep <= 0 {
 		return nil

@@ -104,7 +104,7 @@ func (b *Tracker) FlushTx(tx *store.Tx) error {
 	return nil
 }
 
-// gather is how long rows wait for another transaction.
+// gather is the maximum time that rows wait to be stored by another transaction.
 const gather = time.Second
 
 // Run stores the remaining rows and sends queued messages. It returns when ctx has ended and
@@ -127,7 +127,7 @@ func (b *Tracker) Run(ctx context.Context) error {
 	}
 }
 
-// Flush stores and sends what is waiting. Run calls it; the daemon calls it again when the last
+// Flush stores and sends the waiting rows. Run calls it; the daemon calls it again when the last
 // turn has ended.
 func (b *Tracker) Flush(ctx context.Context) error {
 	b.mu.Lock()

@@ -13,7 +13,7 @@ import (
 	"hob/autonomy/llm"
 )
 
-// MeterOptions holds what a meter cannot see in its model.
+// MeterOptions holds the values that a meter cannot get from its model.
 type MeterOptions struct {
 	// Host is the provider's host, such as "api.openai.com": prices belong to a host.
 	Host string

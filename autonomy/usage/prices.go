@@ -52,7 +52,8 @@ func orElse(v, other float64) float64 {
 	return v
 }
 
-// Prices finds the price of a model: the user's own, or that of the list.
+// Prices finds the price of a model: the one that the user configured, otherwise the one in the
+// price list.
 type Prices struct {
 	asOf     string
 	unknown  Price
@@ -160,7 +161,7 @@ func isDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// matchesPattern matches a pattern in which * matches any text.
+// matchesPattern reports whether a name matches a pattern in which * matches any text.
 func matchesPattern(pattern, name string) bool {
 	first, rest, star := strings.Cut(pattern, "*")
 	if !star {

@@ -35,7 +35,7 @@ func (r *limiter) checkWindow(now time.Time) (ok bool, at time.Time) {
 	return true, now
 }
 
-// takeSlot is like room and counts the call.
+// takeSlot is like hasRoom and also counts the call.
 func (r *limiter) takeSlot(now time.Time) (ok bool, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -45,7 +45,7 @@ func (r *limiter) takeSlot(now time.Time) (ok bool, at time.Time) {
 	return ok, at
 }
 
-// waitForSlot counts a call as soon as it is allowed.
+// waitForSlot waits until the rate limit allows a call, and counts it.
 func (r *limiter) waitForSlot(ctx context.Context) error {
 	for {
 		ok, at := r.takeSlot(time.Now())

@@ -150,7 +150,7 @@ func (b *Tracker) Of(ctx context.Context, event string) (calls int, cost *Micros
 
 // Total is the number of model calls and their cost.
 type Total struct {
-	Calls, Unpriced int // Unpriced are those without a known price
+	Calls, Unpriced int // Unpriced counts the calls without a known price
 	Cost            Micros
 }
 

@@ -18,8 +18,8 @@ type scope struct {
 }
 
 // currentScope returns the current sums of an agent. The caller holds b.mu. The sums are cached, and
-// read from the store in another day or month: after a start, at midnight, and after a change
-// of the clock or the zone.
+// reloaded from the store when the day or month changes: after a start, at midnight, and after a
+// change of the clock or the zone.
 func (b *Tracker) currentScope(ctx context.Context, agent string, now time.Time) (*scope, error) {
 	zone := b.o.Zone()
 	day, dayFrom := dayOf(now, zone)

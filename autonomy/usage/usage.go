@@ -32,8 +32,8 @@ type Call struct {
 	Usage llm.Usage
 	// Cost is nil if the price is unknown, and 0 for models on this machine.
 	Cost *Micros
-	// Counted is the amount that counts toward the caps: Cost, or without a price that of an
-	// expensive model.
+	// Counted is the amount that counts toward the caps: Cost, or an upper estimate if the price is
+	// unknown.
 	Counted Micros
 	// Outcome is "ok", or the kind of the error.
 	Outcome string

@@ -55,14 +55,14 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 
 // Options are for tests; the zero value is the default.
 type Options struct {
-	Roots *x509.CertPool // of certificates; nil: those of the system
+	Roots *x509.CertPool // root certificates; nil: those of the system
 	Now   func() time.Time
 	Wait  time.Duration // for an answer (6.5 s)
-	Slow  time.Duration // after which Alexa says that it takes a moment (2 s)
+	Slow  time.Duration // wait after which Alexa says that the answer takes a moment (2 s)
 }
 
-// patience is how long a request waits: Alexa stops waiting after 8 seconds
-// (developer.amazon.com/docs/alexa/custom-skills, "Request and Response JSON Reference").
+// patience is the maximum time that a request waits for an answer: Alexa stops waiting after 8
+// seconds (developer.amazon.com/docs/alexa/custom-skills, "Request and Response JSON Reference").
 const patience = 6500 * time.Millisecond
 
 // Channel is one skill.
@@ -81,7 +81,7 @@ type Channel struct {
 	mu    sync.Mutex
 	to    channels.Receiver // nil: the channel does not run
 	heard time.Time
-	voice string               // the last one that Alexa has recognised
+	voice string               // the voice that Alexa recognized last
 	ids   map[string]time.Time // times of the requests that can
 }
 

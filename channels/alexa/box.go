@@ -23,7 +23,7 @@ const (
 	boxFile  = "answers.json"
 )
 
-// queuedText is a text that is not spoken yet.
+// queuedText is a text that Alexa has not spoken yet.
 type queuedText struct {
 	ID    string    `json:"id"`
 	Chat  string    `json:"chat"`

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// The intents of the skill. Free text comes in a slot of the type AMAZON.SearchQuery, which
-// needs a carrier word and must be the only slot of its phrase. So each common first word is
-// an intent of its own, whose name restores the word.
+// The intents of the skill. Free text comes in a slot of the type AMAZON.SearchQuery, which needs a
+// carrier word and must be the only slot of its phrase. So each common first word has a separate
+// intent, and the driver restores the word from the name of the intent.
 const (
 	answerIntent = "AnswerIntent"
 	codeIntent   = "CodeIntent"

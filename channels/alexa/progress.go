@@ -16,7 +16,7 @@ import (
 // The limit of 8 seconds stays.
 const (
 	slow     = 2 * time.Second // time until Alexa says
-	tells    = 3               // fraction of the waiting time that sending it may take
+	tells    = 3               // fraction of the waiting time that sending the progress message may take
 	apiHosts = ".amazonalexa.com"
 )
 
@@ -31,7 +31,8 @@ func directivesURL(endpoint string) string {
 	return "https://" + strings.ToLower(u.Host) + "/v1/directives"
 }
 
-// sendProgress makes Alexa say that it takes a moment. Errors are harmless.
+// sendProgress makes Alexa say that the answer takes a moment. Errors are ignored, because the
+// answer follows anyway.
 func (c *Channel) sendProgress(ctx context.Context, q *request) {
 	at := directivesURL(q.Context.System.Endpoint)
 	if at == "" || q.Context.System.Token == "" {

@@ -27,7 +27,8 @@ type reprompt struct {
 // maxSpeech is the maximum length of speech in characters, including tags.
 const maxSpeech = 8000
 
-// speakAndListen speaks a text and keeps listening; Alexa says then if the user is silent.
+// speakAndListen speaks a text and keeps listening. If the user stays silent, Alexa speaks the
+// reprompt.
 func speakAndListen(text, then string) response {
 	on := false
 	r := response{Version: "1.0"}

@@ -11,7 +11,7 @@ import (
 // Buttons simulates button presses in tests: only Owner may answer, and Question is the open
 // question until it is answered.
 type Buttons struct {
-	Owner    string // the sender who is the owner
+	Owner    string // the paired sender id of the owner
 	Question string
 
 	mu      sync.Mutex

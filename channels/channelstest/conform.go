@@ -111,8 +111,8 @@ func sendEnds(t *testing.T, ch channels.Channel, p Platform) {
 	}
 }
 
-// testTypingSign: signs are no texts, and the channel does not hold on to them. How
-// often they are shown, and that they end with the turn, is the manager's part.
+// testTypingSign checks that a typing sign is not sent as a text and does not block the channel.
+// The manager decides how often signs are shown and when they end.
 func testTypingSign(t *testing.T, ch channels.Channel, p Platform) {
 	ty, ok := ch.(channels.Typer)
 	if !ok {

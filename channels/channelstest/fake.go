@@ -16,16 +16,16 @@ type Platform interface {
 	// Arrived lists the texts that the platform accepted, in order, without the duplicates that it
 	// detected.
 	Arrived() []string
-	// Fail makes the next n sends fail in a way of the given class, and
-	// reports false when the platform has no such failure.
+	// Fail makes the next n sends fail with the given class. It returns false if the platform has
+	// no such failure.
 	Fail(c channels.Class, n int) bool
 	// Stall makes sends hang until release is called.
 	Stall() (release func())
 }
 
-// Speaker is a platform on which people write to the channel. Say lets one of
-// them do so, in a group or alone with Hob, and reports whether it could; while
-// the channel is not listening yet it cannot.
+// Speaker is a platform on which people write to the channel. Say sends a message of a person, in a
+// group or in a private chat. It returns false if that is impossible, for example while the channel
+// is not receiving yet.
 type Speaker interface {
 	Say(ctx context.Context, chat, sender, text string, group bool) bool
 }
@@ -62,7 +62,7 @@ type Deduping struct{ *Fake }
 // Dedupes implements channels.Deduper.
 func (Deduping) Dedupes() {}
 
-// Typing is a Fake on which people see that somebody is writing.
+// Typing is a Fake on which people see the typing sign.
 type Typing struct {
 	*Fake
 	// Shown, if set, is called with each typing indicator; its error is the platform's.
@@ -137,7 +137,7 @@ func (f *Fake) Run(ctx context.Context, r channels.Receiver) error {
 	return nil
 }
 
-// Reopen implements Reopener: the platform keeps nothing for who is away.
+// Reopen implements Reopener: the platform keeps no messages for a channel that is offline.
 func (f *Fake) Reopen(*testing.T) channels.Channel { return f }
 
 // Down implements Outage: nothing can be sent until Up.

@@ -12,8 +12,8 @@ import (
 	"hob/channels"
 )
 
-// failureParts are the parts of Conform about bad days: order, floods, outages, restarts,
-// hostile texts and secrets.
+// failureParts are the parts of Conform that test failures and attacks: order, floods, outages,
+// restarts, hostile texts and secrets.
 func failureParts() []part {
 	return []part{
 		{"texts of a chat arrive in their order", inOrder},
@@ -33,8 +33,7 @@ type part struct {
 	run  func(*testing.T, channels.Channel, Platform)
 }
 
-// unhurried takes the rate limit off a channel, with every other limit left: the tests
-// do not wait for minutes to pass.
+// unhurried removes only the rate limit of a channel, so that the tests do not wait for minutes.
 type unhurried struct{ channels.Channel }
 
 func (u unhurried) Limits() channels.Limits {
@@ -334,7 +333,7 @@ func testRestart(t *testing.T, ch channels.Channel, p Platform) {
 	heardBy(t, ch, inbox, func(ctx context.Context) { sayUntilHeard(ctx, s, "before") }, last("before"))
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	// Whoever cannot speak to a channel that is away leaves it at that.
+	// On a platform that cannot queue messages for an offline channel, skip this part.
 	away := s.Say(ctx, "ada", "ada", "while away", false)
 	heardBy(t, o.Reopen(t), inbox, func(ctx context.Context) { sayUntilHeard(ctx, s, "afterwards") }, last("afterwards"))
 	var got []string

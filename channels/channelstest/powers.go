@@ -10,8 +10,8 @@ import (
 // The optional capabilities of a Platform. Conform tests those that the platform has, and skips the
 // others.
 
-// Outage is a platform that can be out of reach altogether: while it is down no
-// connection to it comes about, and open ones are cut.
+// Outage is a platform that can become unreachable: while it is down, connections fail, and open
+// ones are cut.
 type Outage interface {
 	Down()
 	Up()
@@ -29,17 +29,17 @@ type Reopener interface {
 	Reopen(t *testing.T) channels.Channel
 }
 
-// Renderer is a platform that renders the markup of texts as its apps do. Rendered names everything
-// in the texts that arrived that is more than formatted words: a mention that would notify somebody
+// Renderer is a platform that renders the markup of texts as its apps do. Rendered lists everything
+// in the received texts that is not just formatted words: a mention that would notify a person
 // ("mention @everyone"), an HTML element that the platform does not offer ("element script"), a
 // link that does something other than open a page ("link javascript:"). It is empty for harmless
 // texts.
 type Renderer interface{ Rendered() []string }
 
-// Secrets is a platform whose channel has secrets. None of them may appear in an error or in any
-// other text of the channel about itself.
+// Secrets is a platform whose channel has secrets. No error or status text of the channel may
+// contain one.
 type Secrets interface{ Secrets() []string }
 
-// Folder is a platform that shows the latest texts as one, such as notes on a desktop:
-// each arrives, but not by itself.
+// Folder is a platform that combines the latest texts into one, such as notifications on a desktop.
+// Each text arrives, but not separately.
 type Folder interface{ Folds() }

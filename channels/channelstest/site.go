@@ -119,7 +119,7 @@ func Running(t *testing.T, ch channels.Channel, r channels.Receiver) (stop func(
 	return stop
 }
 
-// Run is Running for a channel whose Run must end without an error.
+// Run is like Running, and fails the test if the channel's Run returns an error.
 func Run(t *testing.T, ch channels.Channel, r channels.Receiver) (stop func()) {
 	t.Helper()
 	end := Running(t, ch, r)

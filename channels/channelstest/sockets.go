@@ -9,8 +9,8 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// Sockets are the open WebSockets of a platform that speaks by them. The zero value has
-// none; its methods may be called concurrently.
+// Sockets are the open WebSocket connections of a platform. The zero value has none. The methods
+// may be called concurrently.
 type Sockets struct {
 	mu   sync.Mutex
 	open []*Socket
@@ -23,8 +23,8 @@ type Socket struct {
 	conn *websocket.Conn
 }
 
-// Serve upgrades a request to a socket. begin writes first; other writes wait for it, and from then
-// on the socket is in the list of open sockets. heard gets each message until the connection ends.
+// Serve upgrades a request to a socket. begin writes first; other writes wait for it. Then the
+// socket joins the list of open sockets. heard receives each message until the connection ends.
 func (s *Sockets) Serve(w http.ResponseWriter, r *http.Request, begin func(say func(any)), heard func(*Socket, []byte)) {
 	conn, err := (&websocket.Upgrader{}).Upgrade(w, r, nil)
 	if err != nil {
@@ -61,7 +61,7 @@ func (k *Socket) writeLocked(v any) error {
 	return k.conn.WriteJSON(v)
 }
 
-// Write sends a value as JSON; bytes go as they are.
+// Write sends a value as JSON, or bytes unchanged.
 func (k *Socket) Write(v any) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -76,7 +76,7 @@ func (k *Socket) Close(code int) {
 	_ = k.conn.Close()
 }
 
-// Last is the newest one; nil: there is none.
+// Last returns the newest connection, or nil.
 func (s *Sockets) Last() *Socket {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +93,7 @@ func (s *Sockets) Ever() bool {
 	return s.ever
 }
 
-// Len is how many are open.
+// Len returns the number of open connections.
 func (s *Sockets) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

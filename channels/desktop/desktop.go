@@ -28,7 +28,7 @@ const Name = "desktop"
 
 // Config is the section [channels.desktop]; the manager reads "enabled".
 type Config struct {
-	// Burst is how many notifications a minute are shown separately; more are folded into one
+	// Burst is how many notifications a minute are shown separately; further ones are combined
 	// (default 4).
 	Burst int `toml:"burst"`
 	// Buttons: questions can be answered in the notification (default true).
@@ -75,7 +75,7 @@ type Channel struct {
 // shownNote is the data for a press on a notification.
 type shownNote struct {
 	session  string
-	question string // answered by yes and no; "": no such buttons
+	question string // the question that yes and no answer; "": there are no such buttons
 	asks     string // its text
 	at       time.Time
 	note     desktop.Notification // the notification of the question, to
@@ -171,8 +171,8 @@ func (c *Channel) showNote(ctx context.Context, n desktop.Notification, what sho
 	return nil
 }
 
-// classifyError returns the error with its class. Notifications are for now: if none can be shown,
-// the text is sent elsewhere and not kept for a later session.
+// classifyError returns the error with its class. A notification is only useful now: if it cannot
+// be shown, the text goes to another channel and does not wait for the next session.
 func classifyError(err error) error {
 	out := &channels.Error{Class: channels.Temporary, Err: err}
 	switch {

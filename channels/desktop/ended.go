@@ -35,9 +35,8 @@ func (c *Channel) withdrawAnswered(ctx context.Context, waits *sync.WaitGroup) {
 // disarmWait is the timeout for updating the screen when Hob stops.
 const disarmWait = 2 * time.Second
 
-// disarmButtons removes the buttons of visible questions: after Hob has stopped, presses are lost
-// even when it runs again, and most desktops close a pressed notification, so the owner would
-// believe it was answered.
+// disarmButtons removes the buttons of visible questions. A press after Hob has stopped is lost,
+// even if Hob runs again. Most desktops close a pressed notification, so it would look answered.
 func (c *Channel) disarmButtons(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, disarmWait)
 	defer cancel()

@@ -20,7 +20,7 @@ type burstFolder struct {
 	last      time.Time // time of the last folded text
 }
 
-// foldLines is how many of the folded texts are listed.
+// foldLines is the number of combined texts that are listed.
 const foldLines = 5
 
 // foldID returns the notification id of the fold.

@@ -9,8 +9,8 @@ import (
 	"hob/platform/host/desktop"
 )
 
-// Limits of one notification. Desktops truncate longer texts, and an approver must have seen
-// everything: a question that does not fit is answered elsewhere.
+// Limits of one notification. Desktops truncate longer texts, and the user must see a question
+// completely before approving; longer questions have no buttons here.
 const (
 	mostChars    = 700
 	mostLines    = 14

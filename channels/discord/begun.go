@@ -15,7 +15,7 @@ import (
 const (
 	searchSize  = 25 // the page size of "Search
 	searchPages = 4
-	maxAsking   = 20 // people whose direct messages are opened
+	maxAsking   = 20 // maximum number of people whose direct messages are opened
 )
 
 // begunIn receives first mentions of Hob in unknown chats of a server, sent while Hob was off
@@ -92,9 +92,9 @@ func (c *Channel) searchMessages(ctx context.Context, guild, query string) ([]me
 	return all, nil
 }
 
-// begunDirect receives first direct messages of allowed people, sent while Hob was off.
-// Discord does not list a bot's direct messages, but opens the chat with a known person
-// ("Create DM"), who does not notice it.
+// begunDirect receives the first direct messages that allowed people sent while Hob was off.
+// Discord does not list a bot's direct messages. Opening the chat with a known person ("Create DM")
+// finds them; the person does not notice it.
 func (c *Channel) begunDirect(ctx context.Context, r channels.Receiver, _, from string) error {
 	asked := 0
 	for _, who := range c.allow {

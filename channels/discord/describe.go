@@ -50,7 +50,7 @@ func (Driver) Describe() channels.Description {
 	}
 }
 
-// botID is the bot's id out of its token; "" when it is not in there.
+// botID returns the bot's id from its token, "" if the token contains none.
 func botID(token string) string {
 	first, _, _ := strings.Cut(token, ".")
 	b, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(first, "="))

@@ -28,7 +28,7 @@ import (
 // Name is the name of the channel and its section.
 const Name = "discord"
 
-// portal is the site where the owner of a bot configures it.
+// portal is the address of the site where the owner configures the bot.
 const portal = "https://discord.com/developers/applications"
 
 // Limits of messages ("Create Message": content, files) and of uploads without a boost

@@ -188,8 +188,8 @@ func (c *Channel) dialGateway(ctx context.Context, s session) (*websocket.Conn, 
 	return ws, nil
 }
 
-// endOnGap ends the session when missed messages could not be fetched: a resumed session would
-// not fetch them again.
+// endOnGap ends the session when missed messages could not be fetched: a resumed session does not
+// repeat them.
 func (c *Channel) endOnGap(err error) error {
 	if err != nil {
 		c.forgetSession()

@@ -80,8 +80,8 @@ func (i *interaction) displayName() string {
 	return cmp.Or(nick, i.actingUser().Global, i.actingUser().Username)
 }
 
-// isPrivate reports whether only the user sees the answer: for commands, but not for questions
-// asked in the chat.
+// isPrivate reports whether only the user sees the answer. This is so for commands, but not for
+// questions asked in the chat.
 func (i *interaction) isPrivate() bool { return i.Guild != "" && i.Data.Name != "ask" }
 
 // isComplete reports whether all fields are present and safe for a URL.
@@ -105,8 +105,8 @@ func newPresses(c *Channel) *interactionResponder {
 
 func (p *interactionResponder) waitAll() { p.wg.Wait() }
 
-// handleInteraction responds to an interaction at once: it handles a press completely, and acknowledges a
-// command whose answer follows.
+// handleInteraction responds to an interaction at once. It handles a press completely. It acknowledges a
+// command and sends the answer later.
 func (p *interactionResponder) handleInteraction(ctx context.Context, data json.RawMessage) {
 	var i interaction
 	if json.Unmarshal(data, &i) != nil || !i.isComplete() || i.Type != interactionCommand && i.Type != interactionPress {
@@ -207,7 +207,7 @@ func parseButtonID(id string) (yes bool, question string, ok bool) {
 	return false, q, is && q != ""
 }
 
-// forwardCommand forwards a command once Discord knows that an answer follows.
+// forwardCommand forwards a command after telling Discord that an answer follows.
 func (p *interactionResponder) forwardCommand(ctx context.Context, r channels.Receiver, data json.RawMessage) error {
 	var i interaction
 	if json.Unmarshal(data, &i) != nil || !i.isComplete() || i.Type != interactionCommand {

@@ -21,7 +21,7 @@ const (
 	// agent has the form that the reference requires ("User Agent").
 	agent     = "DiscordBot (Hob, 1)"
 	maxAnswer = 16 << 20
-	// shortWait is how long a request waits for a known rate limit.
+	// shortWait is the maximum wait for a known rate limit within a request.
 	shortWait = 2 * time.Second
 	// lastOf is the number of calls reserved for complete texts; drafts must not use them.
 	lastOf = "last of "

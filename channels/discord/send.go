@@ -80,7 +80,7 @@ func (c *Channel) placeText(ctx context.Context, k apiCall, d channels.Delivery,
 			return sent, err
 		}
 	}
-	if what.Private { // only one person in the chat may see the answer
+	if what.Private { // the platform shows the answer to only one person in the chat
 		path, err := c.directChat(ctx, what.User)
 		if err != nil {
 			return message{}, err

@@ -65,7 +65,7 @@ func reportOf(fields mime.Fields, raw []byte) (r report, ok bool) {
 	return r, r.status != "" && isOwnMessageID(r.id)
 }
 
-// maxGroups is how many recipients of a bounce are read.
+// maxGroups is the maximum number of recipients that are read from a bounce.
 const maxGroups = 100
 
 // failedRecipient returns the first recipient in a bounce whose delivery failed (RFC 3464, 2.3), not

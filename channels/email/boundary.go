@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// The end of the sender's own text is recognized by form: marks, separators, header fields,
-// and the line with author and date. Mail programs word these lines in some hundred languages,
-// and a quoted mail can contain any word; but the form comes from the program.
+// The end of the sender's own text is recognized by form: marks, separators, header fields, and the
+// line with author and date. Mail programs write these lines in many languages, and a quoted mail
+// can contain any word, but only the program determines the form.
 
 // lineForm is the form of one line of a mail.
 type lineForm struct {
@@ -17,7 +17,7 @@ type lineForm struct {
 	marked   bool // it begins with a quote mark
 	indented bool // by 4 columns or more
 	label    bool // "Word: value"
-	head     int  // which of headWords the label is, -1 if none
+	head     int  // index in headWords of the label, -1 if none
 	closing  bool // it ends with a colon
 	framed   bool // words within a separator: "----- Original message -----"
 	bare     bool // a separator without words
@@ -46,8 +46,8 @@ var (
 	initials = regexp.MustCompile(`^\p{L}{1,4}>+( |$)`)
 )
 
-// formText normalizes a line to compare its form: without invisible characters, with one kind
-// of colon, blank and digit. Of long lines it keeps both ends.
+// formText normalizes a line to compare its form: without invisible characters, with one kind of
+// colon, blank and digit. It keeps both ends of long lines.
 func formText(line string) string {
 	const end = 400
 	if len(line) > 2*end+utf8.UTFMax {
@@ -140,7 +140,7 @@ func hasQuoteMark(line string) bool {
 	switch r {
 	case '>', '＞', '›', '〉', '»', '❯', '|', '¦', '│', '┃', '┆', '┊', '║', '▌', '▎', '▏', '￨', '｜', '∣', '⎮', '❘':
 		return true
-	case ':': // ": " of old programs; ":-)" and ":wave:" are none
+	case ':': // ": " as written by old programs, but not ":-)" or ":wave:"
 		return strings.HasPrefix(line[size:], " ")
 	}
 	return strings.Contains(line[:min(len(line), 20)], ">") && initials.MatchString(line)
@@ -207,8 +207,8 @@ type lineScan struct {
 	answer bool
 }
 
-// maxSpan is how many lines may announce a quotation: names can be long, and programs break
-// the line.
+// maxSpan is the maximum number of lines of the text that introduces a quotation: names can be
+// long, and mail programs wrap the line.
 const maxSpan = 40
 
 // maxScanned is the maximum number of lines read. Later lines do not count as the sender's.
@@ -398,7 +398,8 @@ func (s lineScan) headerTop(i int) int {
 	return first
 }
 
-// isIndentedBlock reports separate indented lines from i on; in a mail that is no reply it takes two.
+// isIndentedBlock reports whether lines from i on form a separate indented block. In a mail that is
+// not a reply, the block needs two lines.
 func (s lineScan) isIndentedBlock(i int) bool {
 	if i > 0 && !s.forms[i-1].blank && !s.forms[i-1].closing && !s.answer {
 		return false

@@ -28,7 +28,7 @@ const (
 	maxProof  = 8 << 10
 	maxSigned = 100     // fields in one
 	maxKey    = 2 << 10 // bytes of a key's record: RSA of 8,192 bits has 1,400
-	// ahead is how far the sender's clock may be ahead of ours.
+	// ahead is the maximum time by which the sender's clock may be ahead.
 	ahead = time.Hour
 	// onTheWay is the maximum transit time of a mail: servers retry for four to five days (RFC
 	// 5321, 4.5.4.1). An older mail was replayed.
@@ -42,7 +42,8 @@ type signatureCheck struct {
 	keys             []string // the covered fields, as
 }
 
-// usableSignatures returns the signatures that could prove a mail's sender, or why there is none.
+// usableSignatures returns the signatures that could prove a mail's sender, or the reason why there
+// are none.
 func (c *Channel) usableSignatures(l *parsedMail, now time.Time) (out []signatureCheck, why string) {
 	if why := c.whyNotProvable(l, now); why != "" {
 		return nil, why

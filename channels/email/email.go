@@ -42,7 +42,7 @@ type Config struct {
 	Password string `toml:"password"`
 	// Account is one of [accounts.NAME] and replaces the four keys above.
 	Account string `toml:"account"`
-	// Folder is where mails to Hob arrive (default INBOX).
+	// Folder is the folder with the mails to Hob (default INBOX).
 	Folder string `toml:"folder"`
 	// Allow lists the addresses of other people who may write.
 	Allow []string `toml:"allow"`
@@ -199,7 +199,7 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 	if err == nil && s.Messages > 0 {
 		found, err = c.surveyResults(ctx, m, s.Next)
 	}
-	if err = errors.Join(err, m.Close()); err != nil { //nolint:contextcheck // signing out has a time of its own
+	if err = errors.Join(err, m.Close()); err != nil { //nolint:contextcheck // signing out has a separate time limit
 		return "", classifyError(err)
 	}
 	if !c.conf.Drafts {

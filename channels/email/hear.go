@@ -17,13 +17,13 @@ import (
 // Limits of fetches.
 const (
 	chunk = 1 << 20 // bytes per fetch
-	// glance is how much of a mail is read before its sender is known.
+	// glance is the size of the part of a mail that is read before its sender is known.
 	glance = mime.MaxHeader
 	// maxMail is the size of the largest mail whose attachments are read: 20 MB of files in
 	// Base64.
 	maxMail = 28 << 20
-	// maxTries is the number of attempts to fetch a mail that the server rejects, and
-	// maxBreaks for one that breaks the connection.
+	// maxTries is the number of attempts to fetch a mail that the server rejects. maxBreaks is the
+	// number for a mail at which the connection breaks.
 	maxTries, maxBreaks = 3, 10
 	// unverified prefixes an unverified address. No pairing and no allow list can match it.
 	unverified = "unverified:"
@@ -35,7 +35,7 @@ func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 		return channels.Errorf(channels.Permanent, "email: no store for the mailbox position")
 	}
 	c.lines.keepOpen()
-	defer c.lines.releaseAll() //nolint:contextcheck // signing out has a time of its own
+	defer c.lines.releaseAll() //nolint:contextcheck // signing out has a separate time limit
 	err := c.listenOnce(ctx, r)
 	c.noteConnection(time.Time{}, err)
 	if ctx.Err() != nil {
@@ -54,7 +54,7 @@ func (c *Channel) listenOnce(ctx context.Context, r channels.Receiver) (err erro
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, m.Close()) }() //nolint:contextcheck // signing out has a time of its own
+	defer func() { err = errors.Join(err, m.Close()) }() //nolint:contextcheck // signing out has a separate time limit
 	h := &receiver{c: c, m: m, to: r, st: &st, mute: map[string]time.Time{}}
 	if err := h.openAndCatchUp(ctx); err != nil {
 		return err
@@ -122,7 +122,7 @@ func (h *receiver) openAndCatchUp(ctx context.Context) error {
 	return h.receiveNew(ctx)
 }
 
-// findFolder returns the folder, whose configured name may also be a use such as "archive".
+// findFolder returns the folder. Its configured name may also be a role such as "archive".
 func (h *receiver) findFolder(ctx context.Context) (string, error) {
 	if _, err := h.m.Select(ctx, h.c.conf.Folder); err != nil {
 		return "", err
@@ -231,7 +231,7 @@ func (h *receiver) receiveNew(ctx context.Context) error {
 }
 
 // receiveMail receives one mail. An error means that the mail was not accepted and must be retried;
-// with errLater, other mails need not wait for it.
+// after errLater, other mails are received in the meantime.
 func (h *receiver) receiveMail(ctx context.Context, uid uint32, n keyAttempt) (err error) {
 	x, raw, ok, err := h.m.Raw(ctx, uid, 0, glance)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"hob/platform/text/readability"
 )
 
-// splitHTML separates own and quoted text in HTML. Mail programs mark quotations; unmarked
-// ones are found in the text. unseen is text that readers cannot see; it belongs to nobody.
+// splitHTML separates own and quoted text in HTML. Mail programs mark quotations; unmarked ones are
+// found in the text. unseen is text that readers cannot see; it counts as neither.
 func splitHTML(s string, answer bool) (p splitMail, unseen string) {
 	doc, err := html.Parse(strings.NewReader(s))
 	if err != nil { // nested too deeply
@@ -68,7 +68,7 @@ func (t *trimmer) trimNode(n *html.Node, ground bool) {
 		case mark == signature:
 			n.RemoveChild(child)
 		default:
-			// Drop hidden elements; readers do not see the text beside a picture.
+			// Drop hidden elements. The alternative text of a picture is also hidden from readers.
 			child.Attr = slices.DeleteFunc(child.Attr, func(a html.Attribute) bool {
 				return a.Key == "style" || a.Key == "alt" && child.DataAtom == atom.Img
 			})

@@ -13,17 +13,17 @@ import (
 // still published half a day later.
 const (
 	keyRest = 12 * time.Hour
-	maxKeys = 40 // of up to 350 bytes; a Keeper takes 64 KiB
+	maxKeys = 40 // of up to 350 bytes; the channel state takes 64 KiB
 )
 
-// errNewKey means that the signing key is not known for long enough.
+// errNewKey means that the signing key has not been known long enough.
 var errNewKey = fmt.Errorf("its DKIM key is new and must stay published for half a day: %w", errLater)
 
 // keyID identifies a key by its DNS name and a digest of its record:
 // "s1._domainkey.example.org/DIGEST".
 type keyID string
 
-// keySeen records since when a key is known.
+// keySeen records the time since when a key is known.
 type keySeen struct {
 	Since int64 `json:"since"` // milliseconds
 	Sure  bool  `json:"sure,omitempty"`

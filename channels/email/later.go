@@ -11,7 +11,7 @@ import (
 	"hob/platform/pim"
 )
 
-// quiet is how long lookups of a domain pause after a failure.
+// quiet is the pause of lookups of a domain after a failure.
 const quiet = 10 * time.Second
 
 // keyAttempt is the attempt at verifying a mail.
@@ -24,8 +24,8 @@ const (
 )
 
 // collectSignatures returns the signatures, with their keys, that may prove a mail without a result of
-// the mail host. It returns none if the sender does not matter: a lookup tells the signer that
-// the mail was read.
+// the mail host. It returns none if the sender would be rejected anyway, because a DNS lookup shows
+// the signer that the mail was read.
 func (h *receiver) collectSignatures(ctx context.Context, l *parsedMail, in channels.Inbound, n keyAttempt) ([]signatureCheck, lookup, error) {
 	door, ok := h.to.(channels.SenderFilter)
 	if !ok || l.from == "" {

@@ -12,7 +12,7 @@ import (
 	"hob/platform/pim/smtpmail"
 )
 
-// idle is how long a connection stays open for the next text.
+// idle is the time for which a connection stays open after its last use.
 const idle = 10 * time.Second
 
 // smtpPool holds the connections for sending. While the channel runs they stay open for a moment,
@@ -93,8 +93,8 @@ func (c *Channel) submitMail(ctx context.Context, to string, mail []byte) error 
 	l := &c.lines
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	defer l.scheduleClose() //nolint:contextcheck // signing out has a time of its own
-	l.closeExpired()        //nolint:contextcheck // signing out has a time of its own
+	defer l.scheduleClose() //nolint:contextcheck // signing out has a separate time limit
+	l.closeExpired()        //nolint:contextcheck // signing out has a separate time limit
 	if l.out != nil {
 		err := l.out.Send(ctx, c.address, []string{to}, mail)
 		if err == nil {
@@ -117,19 +117,19 @@ func (c *Channel) submitMail(ctx context.Context, to string, mail []byte) error 
 	return err
 }
 
-// withFolder runs do in the folder for a use. do may run twice, if the connection ended meanwhile.
+// withFolder runs do with the folder selected. It may run do twice, if the connection breaks.
 func (c *Channel) withFolder(ctx context.Context, use string, do func(m *imapmail.Conn, folder string) error) error {
 	l := &c.lines
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	defer l.scheduleClose() //nolint:contextcheck // signing out has a time of its own
-	l.closeExpired()        //nolint:contextcheck // signing out has a time of its own
+	defer l.scheduleClose() //nolint:contextcheck // signing out has a separate time limit
+	l.closeExpired()        //nolint:contextcheck // signing out has a separate time limit
 	if l.box != nil && l.use == use {
 		if err := do(l.box, l.folder); err == nil {
 			return nil
 		}
 	}
-	l.closeBox() //nolint:contextcheck // signing out has a time of its own
+	l.closeBox() //nolint:contextcheck // signing out has a separate time limit
 	m, err := imapmail.Open(ctx, c.account)
 	if err != nil {
 		return err
@@ -139,7 +139,7 @@ func (c *Channel) withFolder(ctx context.Context, use string, do func(m *imapmai
 		err = do(m, l.folder)
 	}
 	if err != nil {
-		l.closeBox() //nolint:contextcheck // signing out has a time of its own
+		l.closeBox() //nolint:contextcheck // signing out has a separate time limit
 	}
 	return err
 }

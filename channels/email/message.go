@@ -51,7 +51,7 @@ func (c *Channel) toInbound(l *parsedMail) (in channels.Inbound, why string) {
 	if len(l.From) > 0 {
 		in.SenderName = l.From[0].Name
 	}
-	in.OnlyReplies = true // neither the subject nor the address identifies the question of a bare yes
+	in.OnlyReplies = true // the subject and the address do not identify the question that a bare yes answers
 	if in.ReplyTo = parseMessageIDs(l.fields.First("in-reply-to")); len(in.ReplyTo) == 0 && len(l.refers) > 0 {
 		in.ReplyTo = l.refers[len(l.refers)-1:]
 	}
@@ -59,7 +59,7 @@ func (c *Channel) toInbound(l *parsedMail) (in channels.Inbound, why string) {
 		if address == "" {
 			address = l.claimed
 		}
-		// Forwarded: Text has no known author, and a code in it pairs no sender.
+		// Forwarded: the author of Text is unknown, and a pairing code in it pairs no sender.
 		address = unverified + address
 		in.Sender, in.Forwarded = address, true
 	}

@@ -19,8 +19,9 @@ import (
 // errLater means that the author of a mail cannot be verified now.
 var errLater = errors.New("the sender cannot be verified now")
 
-// verifySignatures checks whether one of the signatures of a mail is valid with a key that trusts
-// accepts, and returns that key. why is the reason if none is; errLater if that may change.
+// verifySignatures checks whether one of the signatures of a mail is valid with a key that the
+// function trusts accepts, and returns that key. why is the reason if no signature is valid; it is
+// errLater if a retry may succeed.
 func verifySignatures(ctx context.Context, network lookup, raw []byte, list []signatureCheck, trusts func(keyID) error) (by keyID, why string, err error) {
 	for _, s := range list {
 		k, not, e := s.verifySignature(ctx, network, raw)

@@ -58,8 +58,8 @@ func (p splitMail) limitOwnText(answer bool) splitMail {
 	return splitMail{own: strings.TrimSpace(own), quoted: joinTexts(strings.TrimSpace(p.own[len(own):]), p.quoted)}
 }
 
-// headOf returns the beginning of a text, up to n characters, cut at the end of a paragraph,
-// line or word if there is one in its second half.
+// headOf returns the beginning of a text, up to n characters, cut at the end of a paragraph, line
+// or word in its second half, if there is one.
 func headOf(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s

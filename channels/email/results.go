@@ -25,7 +25,7 @@ func (r result) propertyValue(name string) string {
 	return ""
 }
 
-// maxResults limits what is read of one field, in bytes and results.
+// maxResults limits how much of one field is read, in bytes and results.
 const (
 	maxResultBytes = 16 << 10
 	maxResults     = 64
@@ -230,7 +230,7 @@ const (
 
 // trustedVerdict returns the trusted host's verdict on whether a mail came from this address. The
 // topmost field counts, since each host adds its own at the top (RFC 8601, 4.1 and 5); a lower
-// field with its name may be the sender's.
+// field with the same host name may be forged by the sender.
 func trustedVerdict(fields mime.Fields, trusted, address string) verdict {
 	if trusted == "" || address == "" {
 		return silent
@@ -238,7 +238,7 @@ func trustedVerdict(fields mime.Fields, trusted, address string) verdict {
 	begun := false
 	for _, f := range fields {
 		if f.Name == "received" && begun {
-			return silent // from here on, other hosts wrote it
+			return silent // other hosts wrote this field and those below
 		}
 		if f.Name != "authentication-results" {
 			continue

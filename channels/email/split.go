@@ -70,12 +70,12 @@ func splitParts(all []textPart, answer bool) splitMail {
 	return p
 }
 
-// maxLines is how many lines of a mail are compared with its other form.
+// maxLines is the maximum number of lines that are compared between the text and HTML forms of a
+// mail.
 const maxLines = 2000
 
-// subtractQuoted removes from the sender's text what the HTML version marks as quoted or hides: there
-// the marks come from the mail program, and no name or long line of another person breaks
-// them.
+// subtractQuoted removes from the sender's text what the HTML version marks as quoted or hides: in
+// HTML the mail program marks quotations, and a long name or line cannot break the marks.
 func subtractQuoted(p splitMail, twin string, answer bool) splitMail {
 	html, unseen := splitHTML(twin, answer)
 	switch {

@@ -21,13 +21,14 @@ const (
 	maxKnown = 500
 	// maxRates is the number of correspondents counted.
 	maxRates = 500
-	// perHour is how many mails of one address are received, and so answered, in an hour.
+	// perHour is the maximum number of mails from one address that Hob receives, and so answers,
+	// per hour.
 	perHour = 60
 	// maxHops is the maximum number of Hob's mails in a thread.
 	maxHops = 100
 	// clock is the tolerance for wrong clocks and late mails.
 	clock = 24 * time.Hour
-	// behind is how far before the last check a renumbered folder is searched.
+	// behind is the time before the last check from which a renumbered folder is searched.
 	behind = 48 * time.Hour
 	// firstPause and lastPause limit the wait before a mail's sender is looked up again,
 	// waitFor is the total, and maxLater the number of deferred mails.

@@ -19,11 +19,10 @@ const (
 	testHead  = 48 << 10 // bytes
 )
 
-// hostOf returns the name that a large host uses in its results, if it is documented; "" for
-// all others. Google writes mx.google.com (https://support.google.com/mail/answer/180707).
-// Microsoft writes no name
-// (https://learn.microsoft.com/defender-office-365/message-headers-eop-mdo), so its field
-// cannot be told from a sender's; Apple and Fastmail do not document their names.
+// hostOf returns the name that a large host uses in its results, if that name is documented, and ""
+// otherwise. Google writes mx.google.com (https://support.google.com/mail/answer/180707). Microsoft
+// writes no name (https://learn.microsoft.com/defender-office-365/message-headers-eop-mdo), so its
+// field cannot be distinguished from a forged one; Apple and Fastmail do not document their names.
 func hostOf(server string) string {
 	s, err := pim.ParseServer(pim.IMAP, server)
 	if err != nil {
@@ -71,7 +70,7 @@ type resultsSurvey struct {
 	mails  int      // from other people
 	ids    []string // hosts in their topmost Authentication-Results; "" for fields without a name
 	signed int      // mails with a usable signature
-	why    string   // why the last one of the others has none
+	why    string   // the reason for the last of the other mails
 }
 
 // surveyResults reads the newest mails of the open folder.
@@ -93,7 +92,7 @@ func (c *Channel) surveyResults(ctx context.Context, m *imapmail.Conn, next uint
 			continue
 		}
 		out.mails++
-		if list, why := c.usableSignatures(l, x.Received); len(list) > 0 { // as it was when it came
+		if list, why := c.usableSignatures(l, x.Received); len(list) > 0 { // use the signatures that were valid when the mail arrived
 			out.signed++
 		} else {
 			out.why = why

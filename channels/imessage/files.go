@@ -21,7 +21,7 @@ import (
 	"hob/platform/retry"
 )
 
-// stored is the folder in which Messages stores attachments.
+// stored is the folder for attachments of the Messages app.
 const stored = "Attachments"
 
 // attachmentPath returns an attachment's path below that folder. It never accepts a file outside,
@@ -32,7 +32,7 @@ func attachmentPath(file string) (string, bool) {
 	return filepath.FromSlash(rest), ok && filepath.IsLocal(filepath.FromSlash(rest))
 }
 
-// fetchWait is how long Hob waits for a file that is being downloaded.
+// fetchWait is the maximum wait for a file that is being downloaded.
 const fetchWait = 20 * time.Second
 
 // toFile returns an attachment for the manager.

@@ -34,8 +34,8 @@ type Config struct {
 	DB string `toml:"db"`
 	// Allow lists other people who may write to Hob: numbers as +15550100, e-mail addresses.
 	Allow []string `toml:"allow"`
-	// Prefix is the required beginning of a message, "" for none: for a Mac whose account is
-	// also the owner's own.
+	// Prefix is the required beginning of a message, or "". It is for a Mac that uses the owner's
+	// own account.
 	Prefix string `toml:"prefix"`
 }
 
@@ -49,7 +49,7 @@ type Options struct {
 	Debounce, Hold time.Duration
 	// Verify is how long Hob looks for a sent text (default 10 s).
 	Verify time.Duration
-	// Orphan is how long a script started by an earlier process may still send (1 min).
+	// Orphan is the time for which a script that an earlier process started may still send (1 min).
 	Orphan time.Duration
 	Now    func() time.Time
 }

@@ -172,13 +172,13 @@ func (l *ledger) deliveryOf(ctx context.Context, guid string) (string, error) {
 	return "", nil
 }
 
-// How long an incoming message can be an echo of Hob's text: in the owner's chat with the same
-// account, where every text comes back, and elsewhere.
+// The time after which an incoming message can no longer be an echo of a text from Hob. In the
+// owner's chat with the same account every text comes back; elsewhere this is rare.
 const (
 	selfEcho  = 15 * time.Minute
 	otherEcho = 2 * time.Minute
 	skew      = 5 * time.Second // between the clocks of this Mac and Apple's
-	long      = 20              // characters; people do not write such a text by chance
+	long      = 20              // characters; a longer text that is equal is not a coincidence
 )
 
 // isEcho reports whether an incoming message repeats Hob's recent text in that chat. Each text

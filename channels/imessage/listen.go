@@ -346,7 +346,7 @@ func (l *listener) forwardMessage(ctx context.Context, m chatdb.Message) (handed
 
 // replyContext is stored with a message for its answer.
 type replyContext struct {
-	Chat string `json:"chat"` // the guid of the chat it came in
+	Chat string `json:"chat"` // the guid of the chat of the message
 }
 
 // undecoded replaces a text that cannot be decoded.

@@ -27,8 +27,8 @@ func (n *logWatcher) openWatcher(c *Channel) {
 	n.reading.Go(n.readEvents)
 }
 
-// readEvents consumes fsnotify's events until it is closed: fsnotify may hold its own lock
-// meanwhile.
+// readEvents drains the event channel until the watcher is closed, because fsnotify may hold its
+// lock until an event is read.
 func (n *logWatcher) readEvents() {
 	for events, errs := n.fs.Events, n.fs.Errors; events != nil || errs != nil; {
 		var more bool

@@ -46,7 +46,7 @@ func allScripts() []osrun.Script {
 // result.
 const scriptWait = 15 * time.Second
 
-// request is the input of the scripts: text never becomes a part of a script.
+// request is the input of the scripts. Text is passed as data and never inserted into a script.
 type request struct {
 	Target  string `json:"target"`
 	Service string `json:"service"`
@@ -80,8 +80,8 @@ func (c *Channel) handOver(ctx context.Context, t target, in request) error {
 	if t.guid != "" {
 		in.Target = t.guid
 		err := c.runScript(ctx, toChat, in)
-		// Messages does not know this chat id from the database: the person can be reached
-		// anyway. No other group is ever tried.
+		// Messages rejects this chat id from the database, but a person can still be reached by
+		// address. A group has no alternative.
 		if t.group || osrun.KindOf(err) != osrun.NotFound || osrun.IsUncertain(err) {
 			return err
 		}

@@ -19,13 +19,13 @@ import (
 // target is the destination of a text.
 type target struct {
 	key     string // the person's address, or the group's identifier
-	guid    string // of the chat, "" when there is none yet
+	guid    string // GUID of the chat, "" if none exists yet
 	service string
 	group   bool
 }
 
-// resolveTarget returns the chat of a delivery: that of the answered message, else the chat of this
-// name used last.
+// resolveTarget returns the chat of a delivery: the chat of the answered message, otherwise the
+// most recently used chat of this name.
 func (c *Channel) resolveTarget(ctx context.Context, db *chatdb.DB, d channels.Delivery) (target, error) {
 	key := chatdb.Handle(d.Chat, "")
 	list, err := db.Find(ctx, key)
@@ -36,8 +36,8 @@ func (c *Channel) resolveTarget(ctx context.Context, db *chatdb.DB, d channels.D
 	if err != nil {
 		return target{}, c.explainDBError(err)
 	}
-	// A direct chat with a group's name belongs to nobody, and a group named like a person's
-	// address is not that person.
+	// A direct chat with the name of a group is ignored, and a group with the address of a person
+	// is not that person.
 	group := !isAddress(key) && slices.ContainsFunc(list, func(one chatdb.Chat) bool { return one.Group })
 	list = slices.DeleteFunc(list, func(one chatdb.Chat) bool { return one.Group != group })
 	if strings.HasPrefix(d.Chat, bySMS) {
@@ -290,11 +290,11 @@ func matchesItem(m chatdb.Message, it item) bool {
 	return comparableText(m.Text) == comparableText(it.text)
 }
 
-// settleFor is how long an unknown outcome stays open: Messages may still run an Apple event
-// that it did not answer, for example after the owner answers a dialog of macOS.
+// settleFor is the time for which an unknown outcome stays open: Messages may still run an Apple
+// event that it did not answer, for example after the owner answers a dialog of macOS.
 const settleFor = 10 * time.Minute
 
-// lookBack is how many rows are searched for a delivery without an entry.
+// lookBack is the maximum number of rows that are searched for a delivery without an entry.
 const lookBack = 500
 
 // Find implements channels.DeliveryFinder.

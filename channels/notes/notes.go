@@ -33,8 +33,8 @@ const Name = "notes"
 type Config struct {
 	// Folder is the name of the folder (default "Hob").
 	Folder string `toml:"folder"`
-	// Account is the folder's location: "apple", or "folder" for that of [pim] notes_folder;
-	// "": any folder of that name.
+	// Account selects the location of the folder: "apple", "folder" (the one in [pim]
+	// notes_folder), or "" for any folder of that name.
 	Account string `toml:"account"`
 	// Private: the owner declares that nobody else can write there. Then questions can be
 	// answered there.
@@ -202,7 +202,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	return channels.Receipt{ID: ref}, classifyError(err)
 }
 
-// classifyError is an error of Say with its class.
+// classifyError returns an error of Say with its class.
 func classifyError(err error) error {
 	if err == nil {
 		return nil

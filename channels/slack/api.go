@@ -43,7 +43,8 @@ func errorCode(err error) string {
 	return ""
 }
 
-// maxAnswer is the maximum size of a response: 200 messages with all their blocks.
+// maxAnswer is the maximum size of a response in bytes, enough for 200 messages with all their
+// blocks.
 const maxAnswer = 16 << 20
 
 // callAPI calls the Web API. Arguments are form-encoded, which every method accepts; out may be
@@ -110,7 +111,7 @@ func retryAfter(h http.Header, now time.Time) time.Time {
 	return now.Add(time.Duration(n) * time.Second)
 }
 
-// sanitizeCode keeps only the characters that codes and scopes consist of.
+// sanitizeCode keeps only characters that are valid in error codes and scopes.
 func sanitizeCode(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_:.,-", r) {

@@ -149,7 +149,7 @@ func (c *Channel) toInbound(ctx context.Context, m message) (channels.Inbound, b
 	return in, in.Text != "" || len(in.Files) > 0 || len(in.Outside) > 0 || mentioned
 }
 
-// firstID returns the first id, or otherwise.
+// firstID returns the first id, or the fallback.
 func firstID(otherwise string, ids ...string) string {
 	for _, id := range ids {
 		if isID(id) {

@@ -19,8 +19,8 @@ func isMail(s string) bool {
 	return ok && name != "" && host != "" && len(s) <= 254 && !strings.ContainsAny(s, " ,;<>\"") && !strings.Contains(host, "@") && channels.SenderID(s) != ""
 }
 
-// resolveMembers resolves the addresses in allow to members. An address without a member allows
-// nobody; the result nobody lists these for the owner.
+// resolveMembers resolves the addresses in allow to members. An address without a member is
+// ignored; the result nobody lists these addresses, for the status.
 func (c *Channel) resolveMembers(ctx context.Context, me identity) (in []string, nobody string, err error) {
 	for _, mail := range c.mails {
 		id, err := c.memberByMail(ctx, me, mail)
@@ -49,8 +49,8 @@ func (c *Channel) admitMembers(ctx context.Context, me identity) (nobody string,
 }
 
 // memberByMail returns the id of the member of Hob's own workspace with an address; "" if there is
-// none. Members of other workspaces must be listed by id: their address is under the control
-// of others (docs.slack.dev/reference/methods/users.lookupByEmail,
+// none. Members of other workspaces must be listed by id: other people control their addresses
+// (docs.slack.dev/reference/methods/users.lookupByEmail,
 // docs.slack.dev/reference/objects/user-object).
 func (c *Channel) memberByMail(ctx context.Context, me identity, mail string) (string, error) {
 	var out struct {

@@ -24,7 +24,7 @@ type readState struct {
 
 const (
 	maxPlaces = 300                 // stored places
-	maxLooked = 60                  // known places checked after a while off, the latest first, and as many others
+	maxLooked = 60                  // maximum number of known conversations that are checked after a pause, the latest first; as many others are checked
 	maxPages  = 10                  // of the list of conversations
 	stale     = 14 * 24 * time.Hour // age after which a place is not checked
 	maxMissed = 2000                // maximum messages per
@@ -95,10 +95,10 @@ func (c *Channel) keepSeen(ctx context.Context) error {
 	return nil
 }
 
-// readPosition is a place with its read position.
+// readPosition is a conversation with its read position.
 type readPosition struct{ place, after string }
 
-// member is a conversation of which Hob is a member.
+// member is a conversation in which Hob takes part.
 type member struct {
 	ID string `json:"id"`
 	IM bool   `json:"is_im"`
@@ -141,8 +141,8 @@ func (c *Channel) listMemberships(ctx context.Context) ([]member, error) {
 	return all, nil
 }
 
-// readPositions returns the places to check for missed messages: the known ones, and other
-// conversations of Hob in which a first message may have arrived.
+// readPositions returns the read positions of the conversations to check for missed messages: the
+// known ones, and others in which a first message may have arrived.
 func (c *Channel) readPositions(ctx context.Context) ([]readPosition, error) {
 	in, err := c.listMemberships(ctx)
 	if err != nil && channels.ClassOf(err) != channels.Permanent && errorCode(err) != "missing_scope" {
@@ -189,10 +189,10 @@ func (c *Channel) retryRateLimited(ctx context.Context, f func() error) error {
 	}
 }
 
-// receiveMissed fetches the messages since the read positions. hear must not fail for messages that
-// can never be accepted.
+// receiveMissed fetches the messages since the read positions. hear must return nil for messages
+// that can never be accepted, since an error stops the fetch.
 func (c *Channel) receiveMissed(ctx context.Context, hear func(ctx context.Context, m message) error) error {
-	c.behind = true // until all is fetched: unknown places are read from Since on
+	c.behind = true // until everything is fetched, unknown conversations are read from Since on
 	list, err := c.readPositions(ctx)
 	if err != nil {
 		return fmt.Errorf("slack: fetch missed messages: %w", err)
@@ -234,9 +234,9 @@ func channelOfPlace(place string) string {
 	return id
 }
 
-// fetchHistory returns the messages of a place after a time, oldest first
-// (docs.slack.dev/reference/methods/conversations.history and .replies: pages of a history
-// begin with the latest message, those of a thread with its first).
+// fetchHistory returns the messages of a conversation after a time, oldest first
+// (docs.slack.dev/reference/methods/conversations.history and .replies: pages of a history begin
+// with the latest message, those of a thread with its first).
 func (c *Channel) fetchHistory(ctx context.Context, place, after string, metadata bool) ([]message, error) {
 	id, thread, isThread := strings.Cut(place, "/")
 	method, args := "conversations.history", url.Values{"channel": {id}, "oldest": {after}, "limit": {"200"}}

@@ -55,8 +55,8 @@ func encodeBlocks(v any) string {
 	return string(raw)
 }
 
-// textSections splits a text into as many blocks as it needs. verbatim: names become no links and
-// notify nobody.
+// textSections splits a text into blocks of the allowed size. With verbatim, names do not become
+// links and notify no one.
 func textSections(text string) []object {
 	var out []object
 	for _, part := range splitAtLines(text, maxSection) {

@@ -18,7 +18,7 @@ type session struct {
 	to     channels.Receiver
 	frames chan frame // from all sockets, in the
 	wg     sync.WaitGroup
-	// Presses and commands, for which a person waits; separate queues keep them independent.
+	// Queues for presses and commands. A person waits for both, so they are handled separately.
 	presses, commands chan frame
 }
 
@@ -105,7 +105,7 @@ func (s *session) runSession(ctx context.Context) error {
 	s.wg.Go(func() { handleInOrder(ctx, s.presses, s.handlePress) })
 	s.wg.Go(func() { handleInOrder(ctx, s.commands, s.handleCommand) })
 	if past {
-		// Socket events wait meanwhile, which keeps the order.
+		// Socket events wait until this returns, so that the order is kept.
 		if err := s.receiveMissed(ctx, s.receiveMessage); err != nil {
 			return err
 		}

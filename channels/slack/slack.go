@@ -106,7 +106,7 @@ type Channel struct {
 	shared   map[string]bool            // deliveries whose files were sent
 	asked    map[string]*postedQuestion // by question
 	noStatus bool                       // Slack supports no status
-	noDraft  time.Time                  // end of the rate limit for
+	noDraft  time.Time                  // end of the rate limit for drafts
 	drafts   []time.Time                // of the last minute
 }
 

@@ -49,7 +49,7 @@ const (
 	maxEnvelope = 4 << 20
 	writeWait   = 5 * time.Second
 	helloWait   = 20 * time.Second
-	// drain is how long a connection is read after Slack announced its end.
+	// drain is the time for which a connection is still read after Slack announced its end.
 	drain = 15 * time.Second
 )
 
@@ -160,8 +160,8 @@ func (s *socket) awaitHello(ctx context.Context) error {
 	return errors.New("slack: open a socket: Slack did not say hello")
 }
 
-// startDeadline ends the connection if Slack stops to ping: a dead socket without an error looks like
-// an idle one.
+// startDeadline ends the connection if Slack stops sending pings, because a dead socket without an
+// error looks idle.
 func (s *socket) startDeadline() {
 	s.extendDeadline()
 	s.conn.SetPingHandler(func(data string) error {

@@ -104,8 +104,8 @@ func (c *Channel) postRequest(ctx context.Context, method, kind string, body []b
 	return nil
 }
 
-// timeLeft returns the timeout of a request: the context's, since long polls and large files take
-// long; 0 if the context has no deadline.
+// timeLeft returns the timeout of a request, from the context's deadline, because long polls and
+// large files take long. It returns 0 without a deadline.
 func timeLeft(ctx context.Context) time.Duration {
 	until, ok := ctx.Deadline()
 	if !ok {

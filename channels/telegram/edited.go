@@ -19,11 +19,11 @@ type takenMessage struct {
 }
 
 const (
-	// correctable is how long after a message its edits are accepted.
+	// correctable is the time after a message during which its edits are accepted.
 	correctable = 10 * time.Minute
 	maxHeard    = 100
-	// edited prefixes an edited text. With the prefix it is no command, no code, and no answer
-	// to a question.
+	// edited prefixes an edited text. A text with the prefix cannot be a command, a code or an
+	// answer to a question.
 	edited = "(edited) "
 )
 

@@ -16,7 +16,7 @@ import (
 type replyContext struct {
 	Message int64 `json:"m"`
 	Group   bool  `json:"g,omitempty"`
-	Chat    int64 `json:"c,omitempty"` // in which the message has this id
+	Chat    int64 `json:"c,omitempty"` // the chat in which the message has this id
 }
 
 // toInbound converts a message; false for messages that no person wrote: of other bots and Hob
@@ -201,7 +201,7 @@ func (u user) cutMention(text string, entities []entity) (string, bool) {
 // maxLink is the maximum length of a link that is kept, in bytes.
 const maxLink = 2048
 
-// describeContent describes content without text: own is the sender's part, theirs the text of
+// describeContent describes content without text. own is the sender's part; theirs is text of
 // others, such as the name on a contact card.
 func (m *message) describeContent() (own, theirs string) {
 	var mine, others []string

@@ -45,7 +45,7 @@ func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 
 const (
 	longestPause = 30 * time.Second
-	conflicts    = 4 // tolerated conflicts with another poll, such as that of a killed Hob
+	conflicts    = 4 // number of tolerated conflicts with another poll, such as that of a killed Hob process
 )
 
 // pollUntilDone polls until ctx ends or the owner must act.
@@ -142,8 +142,8 @@ type updateOffset struct {
 }
 
 // stale is how long a position is valid. After a week without updates, their ids restart at a
-// random number, and a larger offset would drop them unseen; the server itself drops updates
-// after a day. See https://core.telegram.org/bots/api#update and #getting-updates.
+// random number; a larger stored offset would then skip them. The server drops updates after a day.
+// See https://core.telegram.org/bots/api#update and #getting-updates.
 const stale = 3 * 24 * time.Hour
 
 // pollOnce polls once and handles the updates.
@@ -277,8 +277,8 @@ func (c *Channel) moveTo(ctx context.Context, next int64) error {
 	return nil
 }
 
-// handleUpdate handles one update and then advances the offset. After an error neither this update nor
-// a later one is accepted.
+// handleUpdate handles one update and then advances the offset. After an error this update and later
+// ones stay unaccepted.
 func (c *Channel) handleUpdate(ctx context.Context, r channels.Receiver, u update) error {
 	switch {
 	case u.Callback != nil:

@@ -212,8 +212,8 @@ func (c *Channel) sendFormatted(ctx context.Context, method string, to *target, 
 // utf16Length returns the length in Telegram's units (UTF-16).
 func utf16Length(s string) int { return len(utf16.Encode([]rune(s))) }
 
-// Draft implements channels.Drafter. Telegram stores no client id with a message, and a bot
-// cannot read its own messages.
+// Draft implements channels.Drafter. A draft cannot be found after a crash, because Telegram stores
+// no client id with a message and a bot cannot read its own messages.
 func (c *Channel) Draft(ctx context.Context, d channels.Delivery) (string, error) {
 	id, text := d.Draft, d.Text
 	to, err := c.resolveTarget(ctx, d.Chat)

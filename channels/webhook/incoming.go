@@ -47,7 +47,7 @@ type acceptedPost struct {
 	Event    string `json:"event"`
 	Repeated bool   `json:"repeated,omitempty"`
 	Answer   string `json:"answer,omitempty"`
-	Question string `json:"question,omitempty"` // the question that the owner has to
+	Question string `json:"question,omitempty"` // the question for the owner
 }
 
 // Hook implements channels.WebhookReceiver.
@@ -135,7 +135,7 @@ func (m message) validationError() string {
 	return ""
 }
 
-// person prefixes the chat of a sender whose message names none, to keep it unique.
+// person prefixes the chat name of a sender whose message names no chat, to keep it unique.
 const person = "from/"
 
 func (m message) toInbound(key string, now time.Time) channels.Inbound {
@@ -163,7 +163,7 @@ type messageReply struct {
 	at               time.Time
 }
 
-// postQueue holds the replies for which posts wait.
+// postQueue holds the replies that posts wait for.
 type postQueue struct {
 	mu      sync.Mutex
 	to      channels.Receiver       // nil: the channel does not run
@@ -263,7 +263,7 @@ func (i *postQueue) offerAnswer(ctx context.Context, d channels.Delivery, alone 
 		}
 		coming, changed := i.coming, i.changed
 		if _, waited := i.kept[d.Event]; waited && coming == 0 && d.Kind != channels.Status {
-			i.keepText(d, time.Now()) // a later post may ask again; the URL also gets it
+			i.keepText(d, time.Now()) // a later post may ask for the text again; the URL also gets it
 		}
 		i.mu.Unlock()
 		if coming == 0 {

@@ -30,14 +30,14 @@ const Name = "webhook"
 
 // Config is the section [channels.webhook]; the manager reads "enabled".
 type Config struct {
-	// URL receives the texts; "": none, and only waiting posts get an answer.
+	// URL receives the texts. If it is empty, only waiting posts get an answer.
 	URL string `toml:"url"`
 	// Secret signs the bodies in both directions; "env:X", "keychain:x" and "file:/x" are
 	// references.
 	Secret string `toml:"secret"`
 	// Signature is the signature scheme of incoming posts: any (also ""), v1 or body.
 	Signature hooksig.Scheme `toml:"signature"`
-	// Allow lists the senders whose texts a program may post, besides the owner's.
+	// Allow lists the senders, besides the owner, whose texts a program may post.
 	Allow []string `toml:"allow"`
 }
 
@@ -139,7 +139,7 @@ type deliveryBody struct {
 	Chat      string                `json:"chat,omitempty"`
 	Text      string                `json:"text"`
 	CreatedAt time.Time             `json:"created_at"`
-	Previews  bool                  `json:"link_previews"` // for a receiver that hands the text on
+	Previews  bool                  `json:"link_previews"` // for a receiver that forwards the text
 }
 
 // Send implements channels.Channel. A text for which a post waits is only the response to that

@@ -149,7 +149,7 @@ func (a *cli) addAccount(c *cobra.Command, address string, untested bool) error 
 	return nil
 }
 
-// newAccount is an account as the flags say it, with the servers that were found.
+// newAccount is an account as described by the flags, with the servers that were found.
 func (a *cli) newAccount(c *cobra.Command, cfg *config.Config, address string) (*account.New, string, error) {
 	g := func(flag string) string { s, _ := c.Flags().GetString(flag); return strings.TrimSpace(s) }
 	n := &account.New{Account: config.Account{Account: pim.Account{

@@ -116,7 +116,7 @@ func (a *cli) verifyLog(ctx context.Context) error {
 	})
 }
 
-// verifyExport needs no engine: the file, and the key of the home it comes from.
+// verifyExport needs no running daemon: it uses only the file and the key of its home.
 func (a *cli) verifyExport(path string) error {
 	p, err := system.DefaultPaths()
 	if err != nil {

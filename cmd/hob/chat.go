@@ -39,7 +39,7 @@ type chat struct {
 
 	turns sync.WaitGroup
 	mu    sync.Mutex
-	mine  map[string]bool // events that this chat asked, whose answers it streams
+	mine  map[string]bool // the events that this chat created; it streams their answers
 	told  map[string]bool // deliveries that were shown
 	busy  int             // turns that run
 }

@@ -29,7 +29,7 @@ const (
 	exitNewer      = 5
 )
 
-// engine is a Hob in this process; see internal/app.
+// engine is a Hob that runs in this process; see internal/app.
 type engine interface {
 	Client() *http.Client // speaks the API without a socket
 	Run(ctx context.Context) error
@@ -112,7 +112,7 @@ func (a *cli) main(ctx context.Context, args []string) int {
 	case !a.started:
 		code = exitUsage
 	case errors.Is(err, context.Canceled):
-		return 130 // as a shell does for Ctrl-C
+		return 130 // the exit code of a shell after Ctrl-C
 	}
 	a.printError(err, code, cmd.CommandPath())
 	return code

@@ -154,7 +154,7 @@ func (a *cli) lockHome(p system.Paths, daemon int) func(context.Context) (func()
 			return nil, err
 		}
 		if err != nil {
-			return func() error { return nil }, nil //nolint:nilerr // what keeps the lock from being written is what is to be mended
+			return func() error { return nil }, nil //nolint:nilerr // the lock file cannot be written, which the fix may repair
 		}
 		return lock.Release, nil
 	}

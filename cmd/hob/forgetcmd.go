@@ -120,7 +120,7 @@ func countText(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// shownRows are how many rows of a kind a dry run lists.
+// shownRows is the maximum number of rows of each kind that a dry run lists.
 const shownRows = 20
 
 func (a *cli) showForget(ctx context.Context, c *client, id string, f forgetting) error {

@@ -1,10 +1,10 @@
-// Command hob is the assistant's command line: it starts and stops the daemon,
-// talks with it, and shows and changes what it knows.
+// Command hob is the assistant's command line: it starts and stops the daemon, sends it messages,
+// and shows and changes its data.
 //
-// Every command but the few about files and processes talks the HTTP API of
-// channels/web, over TCP when a daemon runs and otherwise in this process, so
-// that there is one code path and one gate. What runs behind the API is
-// internal/app; this package only asks and prints.
+// Every command, except the few that work on files and processes, uses the HTTP API of
+// channels/web, over TCP when a daemon runs and otherwise in this process, so that there is one
+// code path with one policy check. Package internal/app implements the engine behind the API; this
+// package only sends requests and prints results.
 package main
 
 import (
@@ -72,7 +72,7 @@ func versionOf(v string) string {
 // openDaemon opens the real engine.
 func openDaemon(ctx context.Context, o engineOptions) (engine, error) {
 	opt := app.Options{Paths: o.Paths, Config: o.Config, Log: o.Log, Version: o.Version, InProcess: o.InProcess, Desktop: desktop.Available(os.Getenv), Tray: true, Screen: true, Release: o.Release}
-	if exe, err := os.Executable(); err == nil { // otherwise no command runs and no PDF is read, which is reported
+	if exe, err := os.Executable(); err == nil { // without it no command runs and no PDF is read; both report an error
 		opt.Helper = []string{exe, command.Helper}
 		opt.Reader = []string{exe, document.Helper}
 	}

@@ -145,7 +145,7 @@ func (a *cli) completeMemory(c *cobra.Command, _ []string, _ string) ([]string, 
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// originColumn shows whose word a row is: the owner's own needs no mark.
+// originColumn shows the origin of a row. Rows of the user have no mark.
 func originColumn(title string) column {
 	return column{title, func(r row) string {
 		switch p := r.textField("provenance"); p {

@@ -186,7 +186,7 @@ func localDay(zone *time.Location, t time.Time) string {
 	return day
 }
 
-// kinds of rows in the order in which people think of them.
+// byKind orders kinds of rows by how common they are for users.
 func byKind(a, b string) int {
 	order := []string{"fact", "retired", "turn", "chunk", "note", "task", "reminder", "expense", "habit"}
 	x, y := slices.Index(order, a), slices.Index(order, b)

@@ -16,10 +16,9 @@ import (
 // output is standard output or standard error. It remembers a failed write, so that a list cut
 // off by a full disk does not look complete.
 //
-// On a terminal it writes only visible text, whoever printed it, because stored text may
-// contain control sequences of unknown senders. Hob marks its own sequences with a frame that
-// nobody else knows; see control. In a pipe nothing is changed, except for completions, which
-// the shell shows.
+// On a terminal it writes only visible text, because stored text may contain control sequences of
+// unknown senders. Hob marks its own sequences with a random frame; see control. A pipe gets the
+// text unchanged, except for completions, which the shell shows.
 //
 // It does not embed the file: io.Copy would call the file's own ReadFrom.
 type output struct {
@@ -63,7 +62,7 @@ func (o *output) Fd() uintptr { return o.file.Fd() }
 // WriteString implements io.StringWriter.
 func (o *output) WriteString(s string) (int, error) { return o.Write([]byte(s)) }
 
-// sanitizeText is a text as a terminal may get it.
+// sanitizeText returns a text without anything that a terminal would execute.
 func (o *output) sanitizeText(s string) string {
 	var b strings.Builder
 	for i, part := range strings.Split(s, o.frame) {

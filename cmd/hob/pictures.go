@@ -10,7 +10,7 @@ import (
 	"regexp"
 )
 
-// dataURL is a line of an exported conversation that holds a picture.
+// dataURL matches a line of an exported conversation that contains a picture.
 var dataURL = regexp.MustCompile(`^!\[picture\]\(data:image/(png|jpeg|gif|webp);base64,([A-Za-z0-9+/=]+)\)\n?$`)
 
 // pictureExtractor copies Markdown and writes its pictures to separate files.

@@ -117,9 +117,8 @@ func (a *cli) versionFlag(root *cobra.Command) {
 	}
 }
 
-// runCommand marks that a command's own code runs: from here on an error is a failure
-// and not a wrong usage. Arguments that hold nothing, as of a variable that is
-// not set, are wrong usage.
+// runCommand marks the start of a command's own code. Later errors are failures, not usage errors.
+// Empty arguments, for example from an unset variable, are usage errors.
 func (a *cli) runCommand(fn func(c *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		a.started = true

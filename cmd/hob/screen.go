@@ -14,8 +14,7 @@ import (
 	"golang.org/x/term"
 )
 
-// screen is where a chat is shown and typed: a terminal with a line editor, or
-// pipes.
+// screen shows a chat and reads its input: a terminal with a line editor, or pipes.
 type screen interface {
 	// printNote prints a separate text on its own lines.
 	printNote(colour, text string)

@@ -129,7 +129,7 @@ func (a *cli) setupOptions() (setup.Options, error) {
 	return o, nil
 }
 
-// templateOptions are the templates to choose from, and the one in use.
+// templateOptions returns the available templates and the active one.
 func (a *cli) templateOptions(p system.Paths) (out []setup.Option, inUse string, err error) {
 	list, err := templateShelf(p).List()
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"hob/channels/web"
 )
 
-// pipeWait is how long a question that was given as an argument waits for the first byte
-// on standard input. A program that started hob may leave an empty pipe open for ever.
+// pipeWait is the maximum wait for the first byte on standard input if the question was given as an
+// argument. A program that started hob may leave an empty pipe open forever.
 const pipeWait = 3 * time.Second
 
 // userInput is the input of one command for Hob.

@@ -73,7 +73,7 @@ func completeTemplates(_ *cobra.Command, args []string, _ string) ([]string, cob
 	return out, cobra.ShellCompDirectiveDefault
 }
 
-// things stores the resources that templates create besides files, over the API.
+// things stores the template resources that are not files, over the API.
 type things struct{ a *cli }
 
 // Reconcile implements templates.ResourceStore.

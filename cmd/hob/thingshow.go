@@ -86,7 +86,7 @@ func nextTimesText(times []time.Time, zone *time.Location, now time.Time) string
 	return strings.Join(out, ", ")
 }
 
-// comingColumn is the column of the next three times, in the owner's zone.
+// comingColumn formats the next three times in the user's zone.
 func comingColumn(zone *time.Location) column {
 	now := time.Now().In(zone)
 	return column{"NEXT", func(r row) string {

@@ -15,7 +15,7 @@ import (
 	"hob/platform/retry"
 )
 
-// cliSession is the conversation of commands that name none.
+// cliSession is the conversation of commands without --session.
 const cliSession = "cli"
 
 // approvalSummary describes a request and its reason.

@@ -301,7 +301,7 @@ type batchWork struct {
 	drops []int64
 }
 
-// fillBatch adds as many rows as fit into one call to the embedder.
+// fillBatch adds the rows that fit into one call to the embedder.
 func (v *Vectors) fillBatch(ctx context.Context, p *preparedBatch, rows []knowledge.Change, more bool) (err error) {
 	if p.work, p.n, err = v.classifyRows(ctx, p.f, rows, p.s); err != nil {
 		return err

@@ -147,8 +147,8 @@ func (f *vectorFile) signCandidates(ctx context.Context, want []byte, at partiti
 	return best.sortedRows(), rows.Err()
 }
 
-// topK keeps the rows with the smallest Hamming distances. It counts rows by distance, so that
-// the distance at which the limit is reached is always known. Rows beyond it are not kept.
+// topK keeps the rows with the smallest Hamming distances. It counts the rows per distance, and so
+// knows the distance at which the limit is reached. It drops rows with a greater distance.
 type topK struct {
 	want   []uint64
 	limit  int

@@ -89,7 +89,7 @@ var relationSynonyms = map[string]string{
 	"manages": "manager_of", "boss_of": "manager_of", "has": "owns", "possesses": "owns", "located_at": "located_in", "belongs_to": "part_of",
 }
 
-// roleRelation is the relation that a role stands for.
+// roleRelation is the relation of a role, such as the relation of the word "sister".
 type roleRelation struct {
 	name string
 	// fromRole is set if the relation starts at the person with the role.

@@ -15,7 +15,7 @@ import (
 // viewHops is the distance, in relations, shown around one entity.
 const viewHops = 2
 
-// nearRows is how many rows about an entity are shown.
+// nearRows is the maximum number of rows about an entity that are shown.
 const nearRows = 10
 
 // view collects a part of the graph for the API.

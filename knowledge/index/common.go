@@ -50,8 +50,8 @@ func (s *termSearch) collectCommon(order []int) error {
 	return nil
 }
 
-// intersectWords returns the places of the rows that contain the rarest words: as many words as needed to
-// return at most most rows.
+// intersectWords returns the places of the rows that contain the rarest words: it adds words until at
+// most the given number of rows is left.
 func (s *termSearch) intersectWords(f *fieldSearch, words []int, most int) ([]int64, error) {
 	var last []int64
 	for n := 1; n <= min(len(words), 6); n++ {

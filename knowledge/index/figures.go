@@ -110,7 +110,7 @@ func readLanguages(r reader) ([]language, error) {
 	return out, nil
 }
 
-// most is the maximum number of languages to stem a word in.
+// most is the maximum number of languages in which a word is stemmed.
 const most = 6
 
 // rowLanguages returns the languages of the rows, most frequent first. A query is too short to detect

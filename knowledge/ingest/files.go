@@ -58,8 +58,8 @@ type FileOptions struct {
 	Dry    bool
 	Trust  bool // the user vouches for the content
 	Now    time.Time
-	// Provenance and Origins are those of the request's context: a title chosen there is not more
-	// trusted.
+	// Provenance and Origins are those of the request's context. A title that was chosen in that
+	// context is as untrusted as the context.
 	Provenance provenance.Source
 	Origins    []provenance.Origin
 	// Progress reports the progress. It may be nil.

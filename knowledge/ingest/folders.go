@@ -159,7 +159,7 @@ func (l *Library) Reconcile(ctx context.Context, f Folder, progress func(done, t
 	return r, nil
 }
 
-// breath is the pause of a scan after each ingested file, to let other work run.
+// breath is the pause of a scan after each ingested file, so that other work can run.
 const breath = 2 * time.Millisecond
 
 // ingestEntry ingests one file of a folder. It returns only errors of ctx and of the store.
@@ -187,7 +187,7 @@ func (l *Library) RemoveMissing(ctx context.Context, f Folder, name string) erro
 		return nil
 	}
 	if there, err := l.opt.Files.Exists(path); err != nil || there {
-		return nil //nolint:nilerr // what cannot be seen is not gone
+		return nil //nolint:nilerr // an unreadable file is not a removed file
 	}
 	err := l.Remove(ctx, f.Realm, name)
 	if errors.Is(err, ErrNotFound) {

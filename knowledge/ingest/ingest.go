@@ -158,8 +158,8 @@ type Outcome struct {
 
 // Migrations returns the tables of this package. documents_forgotten contains only digests, so that
 // no name of an erased source remains. In doc_sources, trying and tries record what is being read
-// and how often that started, trust why the text counts as the user's own, and asked that the user
-// requested this very item.
+// and how often that started, trust why the text counts as the user's own, and asked whether the
+// user requested this item explicitly.
 func Migrations() []store.MigrationSet {
 	return []store.MigrationSet{{Owner: "ingest", Steps: []string{`
 CREATE TABLE doc_sources (

@@ -24,7 +24,7 @@ import (
 // fewer changes is replaced in one transaction.
 const batch = 400
 
-// peopleAtOnce is the number of people per transaction. Each takes as long as several chunks.
+// peopleAtOnce is the number of people per transaction. A person takes as long as several chunks.
 const peopleAtOnce = 50
 
 // Put ingests one source and replaces its previous version. If the source cannot be read, Put

@@ -28,14 +28,14 @@ type sourceWriter struct {
 	told   []string
 }
 
-// mostTries is how often a source that crashes the process is read.
+// mostTries is the maximum number of attempts to read a source that crashes the process.
 const mostTries = 2
 
 // errTried reports that a source is not read again.
 var errTried = fmt.Errorf("%w: reading it crashed the program twice", document.ErrBroken)
 
-// beginSource creates the row of a source, or marks it as being read, so that a crash is noticed
-// afterwards. It returns errTried after too many crashes.
+// beginSource creates the row of a source, or marks it as being read, so that a crash is detected
+// after the restart. It returns errTried after too many crashes.
 func (w *sourceWriter) beginSource() error {
 	trying, tries := w.sum, 0
 	if document.Detect(w.in.Name, w.in.Content) == "image" {

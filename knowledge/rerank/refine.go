@@ -1,5 +1,5 @@
 // Package rerank improves memory search results with a model: a Corrector judges whether they
-// answer the question and returns what else to search for, a Reranker sorts them. Both implement
+// answer the question and returns further search words, a Reranker sorts them. Both implement
 // interfaces of package knowledge, and both are off unless the user configures a model.
 //
 // The results may contain untrusted text. They are fenced, the model has no tools, and it can only

@@ -54,7 +54,8 @@ type Documents interface {
 type Conversations interface {
 	// ForEach calls session for every conversation, and then message for each of its messages.
 	ForEach(ctx context.Context, session func(api.Session) error, message func(session, turn string, at time.Time, raw []byte) error) error
-	// RestoreTx adds a conversation, beside another of the same name, and returns its name.
+	// RestoreTx adds a conversation and returns its name. If the name is taken, it chooses another
+	// one.
 	RestoreTx(tx *store.Tx, s api.Session) (id string, added bool, err error)
 	RestoreMessageTx(tx *store.Tx, session, turn string, at time.Time, raw []byte) (added bool, err error)
 	// ResetTx excludes the messages of a conversation from later requests.
@@ -215,7 +216,7 @@ func (x exporter) exportGraph(ctx context.Context) error {
 		func(r knowledge.Relation) error { return x.w.Write(Record{Relation: &r}) })
 }
 
-// mostListed is how many documents an export names.
+// mostListed is the maximum number of documents that an export lists.
 const mostListed = 1_000_000
 
 // exportDocuments exports the imported documents; their parts follow as rows.

@@ -35,7 +35,7 @@ func (t *Transfer) MemoryImport(ctx context.Context, in api.MemoryImport, step f
 	if err != nil {
 		return out, err
 	}
-	defer func() { // what was imported counts, whether the source closes or not
+	defer func() { // count the imported rows even if closing the source fails
 		if err := src.Close(); err != nil {
 			t.o.Log.Warn("closing an import failed", "err", err)
 		}
@@ -115,7 +115,7 @@ type importer struct {
 	read  int64
 	// pos numbers the messages of conversations that become rows only.
 	pos map[string]int
-	// into is the conversation into which one is put back.
+	// into is the conversation into which an imported conversation is restored.
 	into map[string]string
 	// entities are the ids here of those in the file.
 	entities map[string]string

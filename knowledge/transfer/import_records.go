@@ -171,8 +171,7 @@ func (p batchImport) putTurn(d knowledge.Doc) (bool, error) {
 	return p.putDoc(d, knowledge.KindTurn)
 }
 
-// putSession puts a conversation back under its name, or beside another of the
-// same name.
+// putSession restores a conversation under its name, or under a new name if that one is taken.
 func (p batchImport) putSession(s Session) (bool, error) {
 	im := p.im
 	if !im.isTrustedSource() { // its messages become rows alone
@@ -277,7 +276,7 @@ func (p batchImport) putGraph(r Record) (added bool, err error) {
 	return added, err
 }
 
-// localEntityID is the id under which an entity of the file is known here.
+// localEntityID returns the local id of an entity of the file.
 func (im *importer) localEntityID(id string) string {
 	if e, ok := im.entities[id]; ok {
 		return e

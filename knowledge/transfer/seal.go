@@ -31,7 +31,7 @@ func (s *sealer) Write(b []byte) (int, error) {
 func (s *sealer) hexSum() string { return hex.EncodeToString(s.mac.Sum(nil)) }
 
 const (
-	// block is the unit in which a sealed file is verified again while it is read.
+	// block is the size of the pieces in which a sealed file is verified while it is read.
 	block = 1 << 20
 	// maxEnd limits the length of the last line.
 	maxEnd = 4096

@@ -12,6 +12,6 @@ const Enabled = false
 // constant, such as "store.commit.before".
 func Hit(string) {}
 
-// Address returns the address of a platform: in normal builds the official one,
-// whatever the environment says.
+// Address returns the address of a platform: in normal builds the official one, regardless of the
+// environment.
 func Address(_, official string) string { return official }

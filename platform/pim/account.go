@@ -31,7 +31,7 @@ const (
 // Servers are the servers of an account by the key of their kind; the kind defines the format.
 type Servers map[string]string
 
-// The keys of kinds of servers that the core itself asks for.
+// The configuration keys of server kinds that the core itself uses.
 const (
 	IMAP    = "imap"    // see ParseServer
 	SMTP    = "smtp"    // see ParseServer
@@ -257,8 +257,8 @@ func SanitizeText(s string) string {
 	}, s)
 }
 
-// Bounded is a connection that gives at most as many bytes as were allowed since
-// the last Allow. A server that sends more is cut off.
+// Bounded is a connection that returns at most the number of bytes allowed since the last Allow. It
+// fails if the server sends more.
 type Bounded struct {
 	net.Conn
 	left atomic.Int64

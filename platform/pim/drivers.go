@@ -118,7 +118,7 @@ type MailQuery struct {
 type Mailer interface {
 	Driver
 	Undoer
-	// From is who a mail is from, zero when the driver decides.
+	// From is the sender of a mail; if it is zero, the driver decides.
 	From() Person
 	// FindMail returns the heads of mails, the newest first; their Ref is set.
 	FindMail(ctx context.Context, q MailQuery) ([]Message, error)

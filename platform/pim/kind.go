@@ -9,9 +9,9 @@ import (
 // calendars. Its methods may be called concurrently.
 type AccountKind interface {
 	Describe() AccountDescription
-	// Test signs in to the account's server of this kind and returns in a line what the account
-	// can do there. It changes nothing there. ctx bounds it. ErrSignIn: the server refuses the
-	// password.
+	// Test signs in to the account's server of this kind and describes in one line what the account
+	// can do. It changes nothing. It stops when ctx ends. It returns ErrSignIn if the server
+	// rejects the password.
 	Test(ctx context.Context, a Account) (string, error)
 }
 
@@ -27,8 +27,8 @@ type AccountDescription struct {
 	Flag, Question, Help string
 	// Check validates a server.
 	Check func(server string) error
-	// Announced lists where the DNS of a mail domain announces such servers, best first; none:
-	// nowhere.
+	// Announced lists the servers of this kind that the DNS of a mail domain announces, best first;
+	// none if there are none.
 	Announced []AnnouncedService
 	// Essential: an account whose sign-in is refused there is not added, because the password
 	// must be wrong.

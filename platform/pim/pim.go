@@ -17,10 +17,9 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// Errors that a caller can act on; what is returned wraps them.
+// Errors that a caller can handle; returned errors wrap them.
 var (
-	// ErrSignIn: the server knows who asks, and says no. Asking again with the
-	// same password does not help.
+	// ErrSignIn: the server rejects the credentials. A retry with the same password does not help.
 	ErrSignIn = errors.New("the server refused the sign-in")
 	// ErrNoServer: the account has no server of this kind.
 	ErrNoServer = errors.New("the account has no such server")
@@ -28,7 +27,7 @@ var (
 	ErrNoFolder = errors.New("no such folder")
 	// ErrRefused: the server answers, and says no to this one thing.
 	ErrRefused = errors.New("the server refused the request")
-	// ErrTooLarge: the server sent more than anybody asked for.
+	// ErrTooLarge: the server sent more data than requested.
 	ErrTooLarge = errors.New("the server sent more data than requested")
 )
 
@@ -44,8 +43,8 @@ const (
 	shownAddress = 100
 )
 
-// String returns "Ada Lovelace <ada@example.org>". Senders choose their names, so
-// a name can neither look like an address nor hide the real one.
+// String returns "Ada Lovelace <ada@example.org>". Senders choose their names, so String changes
+// names that look like an address or could hide the real one.
 func (p Person) String() string {
 	name := textnorm.Ellipsize(strings.NewReplacer("<", "", ">", "", "@", " at ").Replace(p.Name), shownName)
 	address := p.Address

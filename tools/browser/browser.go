@@ -53,7 +53,7 @@ type Deps struct {
 	// no model can.
 	Keep func(name string, data []byte) (string, error)
 	See  func(ctx context.Context, data []byte) (string, error)
-	// Own accesses the browsers that the owner uses; nil: none.
+	// Own accesses the browsers that the user uses; nil: none.
 	Own UserBrowsers
 	// Hosts are additional host names of the dashboard besides this machine.
 	Hosts []string

@@ -19,8 +19,8 @@ import (
 // guestRoute is how the guests of an event are notified of a change.
 type guestRoute string
 
-// The ways to notify guests. A server that does not report whether it notifies them is treated as
-// one that does.
+// The ways to notify guests. A server that does not report whether it notifies guests is treated as
+// if it does.
 const (
 	nobody guestRoute = ""
 	server guestRoute = "what keeps the calendar tells them"

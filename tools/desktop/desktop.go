@@ -1,6 +1,6 @@
-// Package desktop provides tools for the owner's desktop: clipboard, applications, windows,
-// screen content, typing and clicking. platform/host/desktop implements them for each system;
-// this package defines what a model may request and what the guard needs to know.
+// Package desktop provides tools for the owner's desktop: clipboard, applications, windows, screen
+// content, typing and clicking. platform/host/desktop implements them for each system; this package
+// defines the tools' arguments and effects.
 //
 // Text from the desktop is untrusted, because anyone can write on a screen. It is also
 // private: while the owner is away, nothing is read without approval

@@ -47,8 +47,8 @@ func (in notificationIn) buildNotification(id string) (desk.Notification, error)
 }
 
 // sendNotification shows a notification at once, when the user asks for one. Hob's own
-// notifications use the outbox instead and respect quiet hours. It needs approval if
-// untrusted text or no direct request is behind the call.
+// notifications use the outbox instead and respect quiet hours. It needs approval if untrusted text
+// is in the context, or if the user did not directly request it.
 func (d Deps) sendNotification() tools.Tool {
 	return tools.New(tools.Def[notificationIn]{
 		Spec: tools.Spec{

@@ -35,7 +35,7 @@ type OpenOptions struct {
 	DeviceScripts osrun.Runner
 	// Trust checks the process that shows notifications; see desktop.Options.
 	Trust func(pid int) error
-	// Describe, Keep, Reach, Asking and Driven are those of Deps.
+	// Describe, Keep, Reach, Asking and Driven: see Deps.
 	Describe func(ctx context.Context, data []byte) (string, error)
 	Keep     func(name string, data []byte) (string, error)
 	Reach    func(path string) (string, error)

@@ -64,10 +64,9 @@ func (f *Files) protectedReason(abs string) string {
 	}
 }
 
-// allowedWith returns the JSON list of the allowed folders and folder, for a command that
-// the owner pastes into a shell. It returns "" if folder must not be suggested: it is wider
-// than a call needs, holds a protected place, or has a name that a shell or a reader could
-// misinterpret.
+// allowedWith returns the JSON list of the allowed folders and folder, for a command that the owner
+// pastes into a shell. It returns "" if folder must not be suggested: it is wider than a call
+// needs, contains a protected location, or has a name that a shell or a reader could misinterpret.
 func (f *Files) allowedWith(folder string) string {
 	if !filepath.IsAbs(folder) || f.tooWide(folder) {
 		return ""
@@ -94,9 +93,9 @@ func (f *Files) allowedWith(folder string) string {
 	return string(b)
 }
 
-// tooWide reports whether a folder must not be suggested: a volume, a top-level folder, the
-// home or a folder above it, a folder inside a repository, and any folder that is or holds
-// a protected place.
+// tooWide reports whether a folder must not be suggested: a volume, a top-level folder, the home or
+// a folder above it, a folder inside a repository, and any folder that is or contains a protected
+// location.
 func (f *Files) tooWide(folder string) bool {
 	parts := denypaths.Split(folder)
 	if len(parts) <= 2 { // "" or the volume, and one name

@@ -64,8 +64,8 @@ func noteTreeTx(tx *store.Tx, path, id, raw string) error {
 	return err
 }
 
-// trustedNow reports whether a resolved path counts as the owner's words, as far as that
-// can be told without reading the file.
+// trustedNow reports whether a resolved path counts as the owner's words, as far as that is known
+// without reading the file.
 func (f *Files) trustedNow(ctx context.Context, abs string) bool {
 	if !f.isTrusted(abs) {
 		return false

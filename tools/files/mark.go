@@ -14,11 +14,10 @@ import (
 	"hob/tools"
 )
 
-// Migrations returns the tables of this package: files that hold untrusted text although
-// they are in a trusted folder, because Hob wrote them with untrusted text in the
-// conversation, moved them there, or ran a command that did. Such a file is untrusted by
-// its path; a copy or a renamed file is untrusted by its digest. With name, only the name
-// of the file is untrusted.
+// Migrations returns the tables of this package: files that hold untrusted text although they are
+// in a trusted folder, because Hob wrote them with untrusted text in the conversation, moved them
+// there, or ran a command that wrote or moved them. Such a file is untrusted by its path; a copy or
+// a renamed file is untrusted by its digest. With name, only the name of the file is untrusted.
 //
 // outside_trees are folders in which everything is untrusted: a folder that was moved as a
 // whole, and, with the id of a call, the trusted folders while a command runs.
@@ -131,8 +130,7 @@ func (m provenanceMarks) moveMarks(ctx context.Context, from, to string) (done f
 	return func() error { return m.dropTree(ctx, from) }, err
 }
 
-// dropTree removes the marks of a path and of everything below it, except those of running
-// commands.
+// dropTree removes the marks of a path and everything below it, except those of running commands.
 func (m provenanceMarks) dropTree(ctx context.Context, path string) error {
 	path = markKey(path)
 	low, high := descendantRange(path)

@@ -20,10 +20,9 @@ type Index interface {
 	Find(ctx context.Context, text string, roots []string) (fileindex.Found, error)
 }
 
-// searchAll searches all allowed folders: the system's index finds candidates, and each one
-// is resolved, checked and read like any other file. Index entries outside the allowed
-// folders are never reported. Without an index, or without a match in it, the folders are
-// walked.
+// searchAll searches all allowed folders: the system's index finds candidates, and each one is
+// resolved, checked and read like any other file. Entries outside the allowed folders are dropped.
+// Without an index, or without a match in it, the folders are walked.
 func (f *Files) searchAll(ctx context.Context, in searchIn, query string, pattern glob) (tools.Result, error) {
 	if len(f.allowed) == 0 {
 		return tools.Result{}, f.notAllowed(in.Path, "")
@@ -130,8 +129,8 @@ func (r *search) searchPath(ctx context.Context, path string, pattern glob) erro
 	return err
 }
 
-// outOfSight reports what a walk skips: hidden and heavy folders, and hidden names unless
-// requested.
+// outOfSight reports whether a walk skips an entry: hidden and heavy folders, and hidden names
+// unless requested.
 func (r *search) outOfSight(rel string) bool {
 	return slices.ContainsFunc(splitPath(rel), func(c string) bool {
 		return !r.w.hidden && strings.HasPrefix(c, ".") || slices.Contains(heavyFolders, strings.ToLower(c))

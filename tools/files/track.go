@@ -19,10 +19,10 @@ const maxTracked = 200_000
 // runPrefix starts the id of a tree mark for a running command.
 const runPrefix = "run:"
 
-// TrackChanges records what a program changes in the trusted folders, because it may write
-// text of anyone. While it runs, everything in them is untrusted; after settle, everything
-// it changed is. id names the run. If Hob stops in between, the folders stay untrusted
-// until the owner vouches for them.
+// TrackChanges records what a program changes in the trusted folders, because it may write text of
+// anyone. While it runs, everything in these folders is untrusted. After settle, only the changed
+// files are. id names the run. If Hob stops in between, the folders stay untrusted until the owner
+// vouches for them.
 func (f *Files) TrackChanges(ctx context.Context, id string, list []provenance.Origin) (settle func(context.Context) (changed int, err error), err error) {
 	roots := f.trustedRoots()
 	if len(roots) == 0 || f.marks.st == nil {

@@ -164,9 +164,9 @@ func (f *Files) redoTrash(ctx context.Context, data json.RawMessage) (string, js
 	return fmt.Sprintf("Moved %s to the trash again.", s.displayName()), data, err
 }
 
-// Eraser deletes saved earlier contents that contain a phrase, because a redacted copy
-// could not be restored as it was. Marks of untrusted files stay, unless the path itself is
-// forgotten; the files belong to the owner and stay unchanged.
+// Eraser deletes saved earlier contents that contain a phrase, because a redacted copy would not
+// restore the original. Marks of untrusted files stay, unless the path itself is forgotten; the
+// files belong to the owner and stay unchanged.
 func (f *Files) Eraser() erase.Eraser {
 	return erase.Owned{
 		List: []erase.Table{

@@ -165,7 +165,7 @@ func (w *treeWalk) leaveOut(name string) {
 	w.left["heavy"]++
 }
 
-// skippedText describes what was left out, "" if nothing was.
+// skippedText describes the skipped items, "" if there are none.
 func (w *treeWalk) skippedText() string {
 	var parts []string
 	if w.stopped != "" {

@@ -108,7 +108,7 @@ func signedIn[T any](ctx context.Context, a pim.Account, ask func(context.Contex
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = c.Close() }() //nolint:contextcheck // signing out has a time of its own
+	defer func() { _ = c.Close() }() //nolint:contextcheck // signing out has a separate time limit
 	return ask(ctx, c, a)
 }
 

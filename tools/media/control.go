@@ -132,7 +132,7 @@ func classifyPlayerError(err error) error {
 // outsideError marks an error that quotes a player as untrusted.
 func outsideError(err error) error { return tools.Quoting(err, provenance.Outside) }
 
-// choosePlayer chooses the player: the named one, else the one that plays or played last.
+// choosePlayer chooses the player: the named one, otherwise the one that is playing or played last.
 func choosePlayer(list []media.Player, name string) (media.Player, error) {
 	name = strings.ToLower(strings.TrimSpace(name))
 	if name == "" {

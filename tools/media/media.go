@@ -1,6 +1,6 @@
-// Package media provides tools for sound and pictures: music players, volume, speech and
-// text recognition. platform/host/desktop and platform/host/system implement them for each system;
-// this package defines what a model may request and what the guard needs to know.
+// Package media provides tools for sound and pictures: music players, volume, speech and text
+// recognition. platform/host/desktop and platform/host/system implement them for each system; this
+// package defines the tools' arguments and effects.
 package media
 
 import (

@@ -33,8 +33,8 @@ type Note struct {
 	UpdatedAt  time.Time         `json:"updated_at"`
 }
 
-// readableNotes redacts texts that look like credentials unless the viewer asked for them,
-// and leaves out a note whose title does. It returns the number of affected notes.
+// readableNotes redacts texts that look like credentials unless the viewer asked for them, and
+// omits a note whose title looks like one. It returns the number of affected notes.
 func readableNotes(list []Note, viewer credential.Viewer) (out []Note, withheld int) {
 	out = []Note{}
 	for _, n := range list {

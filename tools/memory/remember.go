@@ -17,7 +17,7 @@ type rememberIn struct {
 	Text string `json:"text" jsonschema:"one fact in the user's words"`
 }
 
-// rememberOut is the Data of remember.
+// rememberOut is the structured result of remember.
 type rememberOut struct {
 	Fact    knowledge.Fact   `json:"fact"`
 	Known   bool             `json:"known,omitempty"`

@@ -43,8 +43,8 @@ func sendMessage(p Sender) tools.Tool {
 		},
 		Judge: func(ctx context.Context, in sendIn) tools.CallAssessment { return assessMessage(ctx, p, in) },
 		RunTx: func(ctx context.Context, tx *store.Tx, c tools.Call, in sendIn) (tools.Result, error) {
-			// The conditions of the approval must still hold: the owner's own chat may have
-			// become a group.
+			// Check the conditions of the approval again: the owner's own chat may have become a
+			// group.
 			j := assessMessage(ctx, p, in)
 			if j.Refused != nil {
 				return tools.Result{}, j.Refused

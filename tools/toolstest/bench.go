@@ -13,7 +13,7 @@ import (
 	"hob/tools"
 )
 
-// Bench calls tools as the engine does: own ones inside a transaction.
+// Bench calls tools as the engine does: own tools run inside a transaction.
 type Bench struct {
 	t   *testing.T
 	env Env

@@ -110,7 +110,7 @@ func dataLines(t testing.TB, file string) []string {
 	return slices.DeleteFunc(lines, func(s string) bool { return strings.TrimSpace(s) == "" || strings.HasPrefix(s, "#") })
 }
 
-// Recall counts requests for which a right tool came first, and among the
+// Recall counts the requests for which a correct tool came first, and for which one was among the
 // first five.
 type Recall struct {
 	Kind          string

@@ -87,7 +87,7 @@ func (d Deps) tryWatcher() tools.Tool {
 	})
 }
 
-// tryTarget returns the existing watcher, or the one that would be created.
+// tryTarget returns the existing watcher, or the watcher that would be created.
 func (d Deps) tryTarget(ctx context.Context, in tryIn) (watchers.Spec, error) {
 	switch {
 	case (in.Watcher == "") == (in.Kind == ""):

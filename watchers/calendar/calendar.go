@@ -1,5 +1,5 @@
-// Package calendar is the kind of watcher that fires before an event of the user's calendars
-// starts, and when an event is changed, moved or cancelled.
+// Package calendar implements watchers that fire before an event of the user's calendars starts,
+// and when an event is changed, moved or canceled.
 //
 // It is a polled kind. Its cursor holds the upcoming events as last read; differences fire. It
 // requests a poll at the time of the next reminder, so that it reads the calendar right before

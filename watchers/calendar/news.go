@@ -13,7 +13,8 @@ import (
 	"hob/watchers"
 )
 
-// lateFor is how long after its start an event still fires if it could not fire earlier.
+// lateFor is the time after its start during which an event still fires if it could not fire
+// earlier.
 const lateFor = time.Hour
 
 // startingSoon returns the events within their lead times and the time of the next poll.

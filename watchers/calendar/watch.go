@@ -19,8 +19,8 @@ import (
 	"hob/watchers"
 )
 
-// horizon is how far ahead changes are detected, and behind how long an event in progress is
-// remembered.
+// horizon is the time ahead in which changes are detected. behind is the time for which an event in
+// progress is remembered.
 const (
 	horizon = 14 * 24 * time.Hour
 	behind  = 24 * time.Hour

@@ -60,7 +60,7 @@ func (s schedules) Carry(at time.Time, from, to *time.Location) (time.Time, bool
 	return first, true
 }
 
-// oftenADay is the number of runs per day from which a schedule counts as a frequency.
+// oftenADay is the number of runs per day from which a schedule is described as a frequency.
 const oftenADay = 7
 
 // isFrequency reports whether the schedule means a frequency per hour or day, and not certain times of
@@ -145,9 +145,9 @@ func (s *schedule) nextNearChange(t, wall time.Time, change time.Duration) (time
 	}
 }
 
-// wallInstants returns when a clock in loc shows wall. For a time that does not exist, first is the
-// end of the gap or, if real time counts, the instant at which an unchanged clock would show
-// it. second is set for a repeated time if real time counts.
+// wallInstants returns the instants at which a clock in loc shows wall. For a time that does not
+// exist, first is the end of the gap or, if real time counts, the instant at which an unchanged
+// clock would show it. second is set if wall occurs twice and real time counts.
 func wallInstants(wall time.Time, loc *time.Location, realTime bool) (first, second time.Time) {
 	near := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), 0, 0, loc)
 	start, end := near.ZoneBounds()

@@ -90,7 +90,7 @@ func (b *box) serveConnection(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, c.Close()) }() //nolint:contextcheck // signing out has a time of its own
+	defer func() { err = errors.Join(err, c.Close()) }() //nolint:contextcheck // signing out has a separate time limit
 	s, err := c.Select(ctx, b.at.folder)
 	if err != nil {
 		return err

@@ -53,8 +53,8 @@ func (b *box) fetchHeaders(ctx context.Context, uids []uint32) ([]pim.Message, e
 	return fetchOnConn(ctx, b, func(ctx context.Context, c *imapmail.Conn) ([]pim.Message, error) { return b.readHeaders(ctx, c, uids) })
 }
 
-// maxTries is how often an unreadable mail is requested, each time on a new connection, before it
-// is skipped.
+// maxTries is the number of attempts to read a mail, each on a new connection, before it is
+// skipped.
 const maxTries = 3
 
 // readHeaders reads the headers of mails. An unreadable mail does not block the others: it is returned as

@@ -85,8 +85,8 @@ func (f filter) matchesHeader(m pim.Message) bool {
 		(len(f.Subject) == 0 || slices.ContainsFunc(f.Subject, func(s string) bool { return containsFolded(m.Subject, s) }))
 }
 
-// withAliases adds the known aliases of named people: "my sister" is Ana, whose address the user once
-// gave.
+// withAliases adds the known aliases of named people: "my sister" becomes Ana, whose address the user
+// once gave.
 func (f filter) withAliases(called func(name string) []string) filter {
 	for _, l := range []*list{&f.From, &f.To} {
 		var more list
@@ -161,7 +161,7 @@ func matchesPerson(p pim.Person, who string) bool {
 	return len(want) > 0
 }
 
-// inDomain reports whether a domain equals another one or is its subdomain.
+// inDomain reports whether a domain is equal to another one or a subdomain of it.
 func inDomain(domain, of string) bool {
 	return of != "" && (domain == of || strings.HasSuffix(domain, "."+of))
 }

@@ -18,7 +18,7 @@ const (
 	// refusedPause is the delay after a rejected sign-in, because servers lock out clients that
 	// retry too often.
 	refusedPause = 15 * time.Minute
-	// tellAfter is how long a server may be unreachable before the user is notified.
+	// tellAfter is the time for which a server must be unreachable before the user is notified.
 	tellAfter = 15 * time.Minute
 )
 

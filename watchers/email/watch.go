@@ -21,7 +21,7 @@ const (
 	// older is the maximum time by which a new mail may be older than its watcher, because clocks
 	// differ. Older mails were moved here, for example from an archive.
 	older = 24 * time.Hour
-	// again is how far before the last check a renumbered folder is read.
+	// again is the time before the last check from which a renumbered folder is read.
 	again = 48 * time.Hour
 	// maxTold is the number of characters of a mail's text in its signal.
 	maxTold = 4000

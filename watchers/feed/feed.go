@@ -1,6 +1,6 @@
-// Package feed is the kind of watcher that fires for new entries of a feed (RSS, Atom or JSON
-// Feed), optionally only for entries with certain words. It sends the validators of the last
-// response, so that an unchanged feed costs one small request.
+// Package feed implements watchers that fire for new entries of a feed (RSS, Atom or JSON Feed),
+// optionally only for entries with certain words. It sends the validators of the last response, so
+// that an unchanged feed costs one small request.
 //
 // The manager decides by key which entries are new; this package gives entries stable keys (see
 // keys).

@@ -1,5 +1,5 @@
-// Package file is the kind of watcher that detects new, changed and removed files in a folder,
-// or changes of one file. It reads only names, sizes and times; it never opens a file.
+// Package file implements watchers that detect new, changed and removed files in a folder, or
+// changes of one file. It reads only names, sizes and times; it never opens a file.
 //
 // All its watchers share one fsnotify instance (hub). A system notification is only a hint that
 // a path may have changed: the path is checked after a quiet period and compared with the table

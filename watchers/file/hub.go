@@ -25,9 +25,9 @@ const (
 	fullCheck = 15
 )
 
-// hub shares one fsnotify instance among the watchers of a driver. The instance and the
-// goroutine that reads it exist while at least one watcher is joined; the last one to leave
-// waits for the goroutine.
+// hub shares one fsnotify instance among the watchers of a driver. The instance and the goroutine
+// that reads it exist while at least one watcher is joined; the last one that leaves waits for the
+// goroutine to end.
 //
 // The reading goroutine never calls fsnotify and never locks ops: fsnotify may hold its own
 // lock while it delivers an error.

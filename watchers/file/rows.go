@@ -18,7 +18,7 @@ type stamp struct{ size, mtime int64 }
 
 func stampOf(fi fs.FileInfo) stamp { return stamp{fi.Size(), fi.ModTime().UnixNano()} }
 
-// progress is a row of file_watches.
+// progress is a row of the table file_watches.
 type progress struct {
 	since    time.Time
 	baseline bool

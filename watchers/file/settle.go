@@ -164,7 +164,7 @@ type payload struct {
 	Name  string `json:"name"`
 	Event string `json:"event"`
 	Size  int64  `json:"size"`
-	// Raw is the path when it is not valid UTF-8, which Path cannot hold.
+	// Raw is the path if it is not valid UTF-8, because Path must be.
 	Raw []byte `json:"path_base64,omitempty"`
 }
 

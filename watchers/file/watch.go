@@ -15,10 +15,10 @@ import (
 
 // Intervals of a watcher.
 const (
-	// quiet is how long a file must be unchanged before it is reported.
+	// quiet is the time for which a file must be unchanged before it is reported.
 	quiet = 500 * time.Millisecond
-	// quietGone is how long a file must be missing before it counts as removed: some programs
-	// delete a file and write it again.
+	// quietGone is the time for which a file must be missing before it counts as removed: some
+	// programs delete a file and write it again.
 	quietGone = time.Second
 	// quietPartial is the interval at which a file next to an unfinished download of the same
 	// name is checked again.

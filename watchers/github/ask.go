@@ -20,7 +20,7 @@ import (
 const (
 	maxPages = 30
 	maxBody  = 8 << 20
-	// secondary is how long to wait after a secondary rate limit without a time
+	// secondary is the wait after a secondary rate limit that names no time
 	// (https://docs.github.com/rest/using-the-rest-api/best-practices-for-using-the-rest-api).
 	secondary = time.Minute
 )

@@ -1,8 +1,8 @@
-// Package github is the kind of watcher that fires for events of a repository on GitHub, or on
-// a GitHub Enterprise Server: issues, pull requests, releases, workflow runs, and all other
-// events. It requests the REST API (https://docs.github.com/rest) with the validators of the
-// last responses, so that an idle repository uses none of the rate limit, follows pages, and
-// waits as the server requests.
+// Package github implements watchers that fire for events of a repository on GitHub, or on a GitHub
+// Enterprise Server: issues, pull requests, releases, workflow runs, and all other events. It
+// requests the REST API (https://docs.github.com/rest) with the validators of the last responses,
+// so that an idle repository uses none of the rate limit, follows pages, and waits as the server
+// requests.
 //
 // All items have a time: items older than the watcher never fire.
 package github
@@ -142,7 +142,7 @@ type repo struct {
 
 // cursor is the state between polls.
 type cursor struct {
-	// Since is when the watcher started, by GitHub's clock.
+	// Since is the start time of the watcher, by GitHub's clock.
 	Since time.Time `json:"since"`
 	// Of maps each endpoint to its cursor.
 	Of map[string]endpointCursor `json:"of"`

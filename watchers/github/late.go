@@ -15,9 +15,8 @@ const (
 	maxOpenPlain = 2 // at a time without a token: the limit is 60 requests per hour
 )
 
-// lateRuns requests the runs that had not ended when last seen and are no longer in the list, or on
-// a page that is not read: the list is sorted by start time. For runs on the first page the
-// list is sufficient.
+// lateRuns requests the runs that had not ended at the last poll and are no longer on a page that
+// is read: the list is sorted by start time. For runs on the first page the list is sufficient.
 func (a *asker) lateRuns(ctx context.Context, at endpointCursor, n *endpointResult) error {
 	ask, far := slices.Clone(at.Far), []int64(nil)
 	if !n.same {

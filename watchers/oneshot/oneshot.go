@@ -34,7 +34,7 @@ func (*Driver) Describe() watchers.Description {
 // Migrations implements watchers.Driver.
 func (*Driver) Migrations() []store.MigrationSet { return nil }
 
-// DescribeConfig implements watchers.Driver, in the offset that the time was given in.
+// DescribeConfig implements watchers.Driver. It uses the offset in which the time was given.
 func (d *Driver) DescribeConfig(raw json.RawMessage) string { return d.DescribeConfigIn(raw, nil) }
 
 // DescribeConfigIn implements watchers.ZoneDescriber.

@@ -34,7 +34,7 @@ func (s Suite) testPolled(t *testing.T) {
 	}
 }
 
-// pollOnce creates the driver's side and polls it once, as the poller does.
+// pollOnce creates the driver's watcher and polls it once, as the poller does.
 func (s Suite) pollOnce(t *testing.T, st *store.Store, config json.RawMessage, p watchers.Progress) (watchers.Found, error) {
 	t.Helper()
 	made, err := s.New().New(s.testSpec(config), s.driverDeps(st))

@@ -111,7 +111,7 @@ func (s *Sink) Fail(err error) {
 	s.fail = err
 }
 
-// Fired returns what was committed so far, without the notices.
+// Fired returns the committed signals, without the notices.
 func (s *Sink) Fired() []Fired { return s.selectFired(false) }
 
 // Notices returns the notices about watchers themselves.

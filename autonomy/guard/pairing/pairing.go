@@ -118,8 +118,8 @@ func codeDigest(channel, code string) [sha256.Size]byte {
 	return sha256.Sum256([]byte("hob pairing 1\x00" + channel + "\x00" + code))
 }
 
-// ParseCode reads a code as people type it: in any case, with a hyphen or spaces
-// in it. false: the text is none.
+// ParseCode parses a code as people type it: in any case, with a hyphen or spaces. It returns false
+// if the text is not a code.
 func ParseCode(text string) (string, bool) {
 	if len(text) > 4*codeChars {
 		return "", false

@@ -46,7 +46,7 @@ func (cedarEngine) compileFiles(files []file) (compiledRules, error) {
 	return out, nil
 }
 
-// inCedar names the place of a parser's error, which says "<input>:2:8".
+// inCedar returns the location of a parser error, which says "<input>:2:8".
 func inCedar(name string, err error) error {
 	text := strings.TrimPrefix(err.Error(), "parser error: ")
 	if before, rest, ok := strings.Cut(text, "<input>:"); ok {
@@ -142,10 +142,9 @@ func (f forbids) All() iter.Seq2[cedar.PolicyID, *cedar.Policy] {
 	}
 }
 
-// cedarRequest writes the facts in Cedar's terms: the principal is a Person in
-// its Channel and Agent, the action is the tool in its Effects and Category, and
-// the resource is the call, which is in every File and folder, Host and domain,
-// Recipient and Session that it reaches.
+// cedarRequest writes the facts in Cedar's terms: the principal is a Person in its Channel and
+// Agent, the action is the tool in its Effects and Category, and the resource is the call, whose
+// parents are the files, folders, hosts, domains, recipients and sessions that it affects.
 func cedarRequest(f guard.RuleInput) (cedar.Request, cedar.EntityMap, error) {
 	in, err := inputValues(f)
 	if err != nil {

@@ -21,9 +21,9 @@ func builtIn() map[string]engine { return map[string]engine{".rego": regoEngine{
 // Rego reports whether this build reads *.rego files.
 func Rego() bool { return true }
 
-// regoEngine reads Rego (https://www.openpolicyagent.org/docs/policy-language):
-// all files together, package hob. What the sets deny and ask hold are the
-// objections: texts, or objects with reason and id.
+// regoEngine reads Rego (https://www.openpolicyagent.org/docs/policy-language): all files together,
+// package hob. The members of the sets deny and ask are the objections: texts, or objects with
+// reason and id.
 type regoEngine struct{}
 
 // barred lists built-in functions that access the network or the process.

@@ -39,7 +39,7 @@ type Rule struct {
 	Line   int    `json:"line"`
 }
 
-// engine understands the rules of one language.
+// engine compiles and evaluates the rules of one language.
 type engine interface {
 	// compileFiles reads the files of the language together. An error names the file,
 	// the line and what to do.

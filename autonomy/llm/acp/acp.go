@@ -45,9 +45,9 @@ type Options struct {
 	Model string // a model that the agent offers; "" leaves the choice to the agent
 	Mode  string // a mode that the agent offers; "" is the preset's, or the agent's default
 	Auth  string // the agent's authentication method, if it must be named; "" tries none
-	// Silence is how long the agent may be silent while no approval request is open, Start its
-	// maximum start-up time, Idle how long an unused process is kept. The defaults are 10, 3
-	// and 5 minutes.
+	// Silence is the maximum time without output while no approval request is open (default 10
+	// minutes). Start is the maximum start-up time (3 minutes). Idle is the time after which an
+	// unused process is stopped (5 minutes).
 	Silence, Start, Idle time.Duration
 	// Secret resolves a reference in Env; nil uses values verbatim.
 	Secret func(ref string) (string, error)

@@ -35,7 +35,7 @@ type toolCall struct {
 	RawOutput json.RawMessage        `json:"rawOutput"`
 }
 
-// call is the known state of a tool call.
+// call is the last reported state of a tool call.
 type call struct{ toolCall }
 
 // applyUpdate applies an update.

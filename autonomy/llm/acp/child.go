@@ -20,12 +20,12 @@ import (
 
 // Timeouts for the end of a child process.
 const (
-	// farewell is how long an unneeded child may take to exit after its input is closed, and
-	// again after it is terminated.
+	// farewell is the time that an unneeded child process has to exit after its input is closed,
+	// and again after it is terminated.
 	farewell = 2 * time.Second
 	// grace is the time between session/cancel and the kill of a child.
 	grace = 400 * time.Millisecond
-	// linger is how long the output of a dead child is still read.
+	// linger is the time for which the output of an exited child process is still read.
 	linger = 300 * time.Millisecond
 )
 
@@ -83,8 +83,8 @@ func spawnChild(ctx context.Context, o Options) (*child, error) {
 
 var errSlowStart = errors.New("it did not start in time")
 
-// startProcess runs the program with three pipes. The program outlives the call that needs it first,
-// so ctx never ends. gone closes Hob's ends of the pipes.
+// startProcess runs the program with three pipes. The program outlives the call that starts it, so
+// ctx never ends. gone closes Hob's ends of the pipes.
 func (c *child) startProcess(ctx context.Context, path string, env []string) error {
 	var files []*os.File
 	undo := func(err error) error {
@@ -144,8 +144,8 @@ func (c *child) readOutput(stdout, stderr *os.File) {
 func (c *child) initializeConnection(ctx context.Context) error {
 	info, err := sdk.SendRequest[sdk.InitializeResponse](c.conn, ctx, sdk.AgentMethodInitialize, sdk.InitializeRequest{
 		ProtocolVersion: sdk.ProtocolVersionNumber,
-		// No file system and no terminal: the agent would access the user's files without Hob's
-		// own tools, which check permissions and support undo.
+		// Offer no file system and no terminal: with them the agent would bypass Hob's tools, which
+		// check permissions and support undo.
 		ClientCapabilities: sdk.ClientCapabilities{},
 		ClientInfo:         &sdk.Implementation{Name: "hob", Version: "1"},
 	})
@@ -174,7 +174,7 @@ func (c *child) endProcess() {
 	c.mu.Lock()
 	c.ending = true
 	c.mu.Unlock()
-	_ = c.stdin.Close() // this tells an agent that it is no longer needed
+	_ = c.stdin.Close() // closing the input tells the agent that it is no longer needed
 	c.tree.End(farewell)
 	<-c.gone
 }

@@ -15,8 +15,8 @@ import (
 const (
 	// maxLine is the longest message of an agent, in bytes. The SDK's own limit is 10 MiB.
 	maxLine = 8 << 20
-	// maxStray is how many lines that are not messages are ignored: some programs print a
-	// greeting on their standard output.
+	// maxStray is the maximum number of output lines that are not messages. They are ignored,
+	// because some programs print a greeting on their standard output.
 	maxStray = 50
 	// maxUnderWay is the maximum number of notifications being processed by the SDK, which ends
 	// the connection if more than 1,024 wait.

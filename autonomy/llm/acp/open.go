@@ -123,8 +123,8 @@ func isAuth(err error) bool {
 	return ok && re.Code == codeAuthRequired
 }
 
-// selectMode selects the mode in which the agent requests permission. An agent without modes has no
-// choice.
+// selectMode selects the mode in which the agent requests permission. It does nothing for an agent
+// without modes.
 func (t *promptTurn) selectMode(ctx context.Context, have *sdk.SessionModeState) error {
 	want := t.o.Mode
 	if p, ok := findPreset(t.o.Preset); ok && want == "" {

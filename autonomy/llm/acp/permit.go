@@ -14,8 +14,8 @@ import (
 const (
 	maxAsking = 8   // concurrently
 	maxAsked  = 100 // per turn
-	// details is how long a permission request waits for its tool call: requests may overtake
-	// notifications.
+	// details is the maximum wait of a permission request for its tool call: the request may arrive
+	// before the notification of the call.
 	details = time.Second
 )
 
@@ -108,8 +108,8 @@ func (t *promptTurn) describeAction(ctx context.Context, u toolCall) (llm.Action
 	}
 }
 
-// allowOnce allows this one call. It never selects "always", whatever the user granted: a grant is
-// for these exact arguments, and the agent may interpret "always" more broadly.
+// allowOnce allows this one call. It never selects "always", even if the user made a grant: a grant
+// covers these exact arguments, and the agent may interpret "always" more broadly.
 func (t *promptTurn) allowOnce(options []sdk.PermissionOption) sdk.RequestPermissionResponse {
 	for _, o := range options {
 		if o.Kind == sdk.PermissionOptionKindAllowOnce {

@@ -25,7 +25,7 @@ const maxEarlier = 60_000
 // from that session.
 type sessionRef struct {
 	Provider string `json:"p"`
-	Session  string `json:"s"` // the conversation: a fork has another one
+	Session  string `json:"s"` // the id of the conversation; a fork has a different one
 	ID       string `json:"id"`
 }
 

@@ -121,7 +121,7 @@ func (t *promptTurn) followPrompt(ctx context.Context, replies <-chan reply) err
 			}
 			return t.finishStream(ctx, r)
 		case <-silence.C:
-			if t.isAsking() { // the user may take any time to answer
+			if t.isAsking() { // do not limit the time for the user's answer
 				silence.Reset(t.o.Silence)
 				continue
 			}
@@ -133,8 +133,8 @@ func (t *promptTurn) followPrompt(ctx context.Context, replies <-chan reply) err
 	}
 }
 
-// cancelPrompt tells the agent to stop and gives it a short time to finish, because a stop by the
-// user must take effect. The caller kills it.
+// cancelPrompt asks the agent to stop and waits a short time for it to finish, so that a stop by
+// the user takes effect soon. The caller kills the process afterwards.
 func (t *promptTurn) cancelPrompt(ctx context.Context, replies <-chan reply) {
 	t.wait.Go(func() { // a child that does not read blocks this until it is killed
 		err := t.child.conn.SendNotification(context.WithoutCancel(ctx), sdk.AgentMethodSessionCancel, sdk.CancelNotification{SessionId: t.id})

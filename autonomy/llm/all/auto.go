@@ -23,15 +23,15 @@ type Provider struct {
 	Context   int
 	Whole     bool          // see llm.ModelOptions
 	Stall     time.Duration // see llm.ModelOptions
-	// Key resolves the key, nil if the section has none. It is called only if the provider is
-	// considered.
+	// Key resolves the key, nil if the section has none. It is called only if the provider may be
+	// chosen.
 	Key func() (string, error)
 	// The following fields are for external agents; see acp.Options.
 	Preset, Command, Dir, Mode, Auth string
 	Args, Env                        []string
 }
 
-// AutoOptions describes where models may come from.
+// AutoOptions lists the possible sources of a model.
 type AutoOptions struct {
 	Configured []Provider // in the order of the file
 	// Env reads an environment variable, usually os.Getenv; nil reads none.
@@ -210,7 +210,7 @@ func (o AutoOptions) probeServers(ctx context.Context) (llm.Model, Server, error
 		found[i] = make(chan string, 1)
 		wg.Go(func() {
 			names, err := openai.Probe(ctx, s.BaseURL)
-			if err != nil { // not running, or not a model server
+			if err != nil { // the server is not running or is not a model server
 				names = nil
 			}
 			found[i] <- openai.ChatModel(names)

@@ -25,7 +25,7 @@ type answer struct {
 	blocks int
 	calls  int
 	ids    map[string]bool
-	format string // the tool whose arguments are the answer
+	format string // the name of the tool whose arguments are the answer
 	// pending is a finished call that is withheld until another event shows that the token
 	// limit did not cut it off.
 	pending *block

@@ -123,7 +123,7 @@ func (e *encoder) convertMessage(m llm.Message) (sdk.MessageParamRole, []sdk.Con
 			rest = append(rest, e.reasoningBlocks(p.Reasoning)...)
 		case p.Call != nil:
 			rest = append(rest, sdk.NewToolUseBlock(llm.WireID(p.Call.ID), p.Call.WireArgs(), llm.WireName(p.Call.Name)))
-		case p.Image != nil && role == sdk.MessageParamRoleAssistant: // the API accepts none from the model
+		case p.Image != nil && role == sdk.MessageParamRoleAssistant: // the API accepts no pictures from the model
 			rest = append(rest, sdk.NewTextBlock("(a picture that I made)"))
 		case p.Image != nil:
 			rest = append(rest, sdk.NewImageBlockBase64(p.Image.MIME, base64.StdEncoding.EncodeToString(p.Image.Data)))

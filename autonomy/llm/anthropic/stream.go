@@ -16,8 +16,8 @@ import (
 	"hob/autonomy/llm"
 )
 
-// drainGrace is how long to wait for the end of the response after its last event, which is
-// required to reuse the connection.
+// drainGrace is the maximum wait for the end of the response after its last event. The connection
+// can only be reused after that end.
 const drainGrace = 50 * time.Millisecond
 
 // Stream implements llm.Model.

@@ -18,7 +18,7 @@ const (
 	noFormat                            // rejects structured answers
 	noFormatWithTools                   // rejects them together with tools (before Gemini 3)
 	reducedSchema                       // supports only OpenAPI schemas (older proxies)
-	wantsSignature                      // wants a signature with every first call (Gemini 3)
+	wantsSignature                      // requires a signature on each first call (Gemini 3)
 )
 
 func (m *Model) knownQuirks() quirk { return quirk(m.quirks.Load()) }

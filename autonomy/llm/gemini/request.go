@@ -50,8 +50,8 @@ type generation struct {
 	Thinking   *thinking       `json:"thinkingConfig,omitempty"`
 }
 
-// thinking requests summaries of thoughts: without them a model that thinks for minutes looks
-// like a dead one.
+// thinking requests summaries of thoughts: without them a model that thinks for minutes cannot be
+// distinguished from a stalled one.
 type thinking struct {
 	Include bool `json:"includeThoughts"`
 }
@@ -110,7 +110,7 @@ func (m *Model) buildRequest(r llm.Request, q quirk) request {
 		c := e.convertMessage(msg)
 		switch n := len(out.Contents); {
 		case len(c.Parts) == 0:
-		case n > 0 && c.Role == "model" && out.Contents[n-1].Role == "model": // calls must follow what a user said
+		case n > 0 && c.Role == "model" && out.Contents[n-1].Role == "model": // function calls must follow a turn of the user
 			out.Contents[n-1].Parts = append(out.Contents[n-1].Parts, c.Parts...)
 		default:
 			out.Contents = append(out.Contents, c)

@@ -95,7 +95,7 @@ func (r *schemaReducer) convertTypes(in, out map[string]any) {
 	}
 }
 
-// convertEnum keeps lists of strings; other enums are not supported there.
+// convertEnum keeps enums of strings. OpenAPI 3.0 does not support others.
 func (r *schemaReducer) convertEnum(in, out map[string]any) {
 	list, _ := in["enum"].([]any)
 	if v, ok := in["const"]; ok {

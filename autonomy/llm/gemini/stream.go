@@ -17,8 +17,8 @@ import (
 const (
 	// maxAdaptions is the maximum number of retries of a call without refused features.
 	maxAdaptions = 5
-	// endGrace is how long the stream may stay silent after the finish reason: token counts may
-	// follow.
+	// endGrace is the maximum silence of the stream after the finish reason. Token counts may
+	// follow that reason.
 	endGrace = 5 * time.Second
 )
 

@@ -117,7 +117,7 @@ func (r *run) askCtx(ctx context.Context, req llm.Request) result {
 		}
 		if err != nil {
 			ended = true
-			le, ok := err.(*llm.Error) //nolint:errorlint // the contract says: errors are *Error
+			le, ok := err.(*llm.Error) //nolint:errorlint // by contract, errors are *Error
 			if !ok {
 				r.t.Fatalf("the error is a %T, want *llm.Error: %v", err, err)
 			}

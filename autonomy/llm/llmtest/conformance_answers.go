@@ -82,7 +82,7 @@ func answerChecks() []check {
 	}
 }
 
-// checkRequest sends all kinds of content and compares what the server received.
+// checkRequest sends every kind of content and compares the request that the server received.
 func checkRequest(r *run) {
 	req := fullRequest()
 	req.MaxTokens, req.NoTools = 77, true

@@ -90,7 +90,7 @@ func (r *Request) HasTool(name string) bool {
 }
 
 // checkPairs checks a requirement of all providers: the results of an assistant's calls follow
-// immediately, one for each, and no result comes without its call.
+// immediately, one for each, and each result belongs to a call.
 func checkPairs(messages []llm.Message) error {
 	open := map[string]bool{}
 	for i, m := range messages {

@@ -31,8 +31,8 @@ func (t token) urlOf() (string, bool) {
 // files.
 const endings = "com org net edu gov info biz io dev co eu us uk de fr it es nl be at ch cz sk lt lv ee fi se no dk ie ua ro hu gr bg hr si jp cn in au ca nz kr tr za mx ar"
 
-// siteOf returns an address, or the bare name of a site: with a word such as "page",
-// "example.org" is not a file, and "main.kt" is never a site.
+// siteOf returns an address, or the bare name of a site: next to a word such as "page",
+// "example.org" is a site and not a file; "main.kt" is never a site.
 func (t token) siteOf() (string, bool) {
 	if s, ok := t.urlOf(); ok && (t.kind == link || strings.ContainsAny(s, "/:?#") || strings.HasPrefix(t.norm, "www.")) {
 		return s, !strings.HasPrefix(strings.ToLower(s), "feed")

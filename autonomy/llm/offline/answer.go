@@ -163,8 +163,8 @@ func listFacts(facts []string) string {
 	return b.String()
 }
 
-// factToOwner converts a fact to the second person and keeps the note in parentheses, which
-// already is.
+// factToOwner converts a fact to the second person and keeps the note in parentheses, which is
+// already in the second person.
 func factToOwner(f string) string {
 	i := strings.LastIndex(f, " (")
 	if i < 0 {

@@ -9,7 +9,7 @@ import (
 func browserBuilders() map[string]builder {
 	return map[string]builder{
 		"page.open":    openPage,
-		"page.picture": openPage, // its screenshot is taken once it is open
+		"page.picture": openPage, // it takes the screenshot once the page is open
 		"tab.picture":  browserCall("browser_screenshot"),
 		"tab.list":     ofOwn("browser_list_tabs"),
 		"tab.close":    namedTab("browser_close_tab"),
@@ -76,7 +76,7 @@ func openPage(w *intentDraft) (plan, bool) {
 }
 
 // isAmbiguous: "open notes.org" means a file and "open Paint.NET" a program, unless the sentence
-// mentions a page: their names are sent to no server. "open example.com" is neither.
+// mentions a page. Such names are not sent to a server. "open example.com" is not ambiguous.
 func (w *intentDraft) isAmbiguous(address string) bool {
 	if strings.ContainsAny(address, "/:?#") || strings.HasPrefix(strings.ToLower(address), "www.") || w.userBrowser() != "" {
 		return false
@@ -105,7 +105,7 @@ func namedTab(tool string) builder {
 	}
 }
 
-// openedIn is the text with which browser_open_tab names the tab of a page.
+// openedIn is the text with which browser_open_tab reports the ID of a new tab.
 var openedIn = regexp.MustCompile(`^Opened in tab (t\d+): `)
 
 // screenshotStep is the second step of "take a screenshot of example.org": its page is open.

@@ -76,8 +76,8 @@ func (w *intentDraft) habitName(said string) (name, note string) {
 	return usual(verb), said
 }
 
-// isNameless: "I walked the dog" or "I ran the tests" may mean anything; only a number, or a verb
-// that requires its object, makes such a sentence a habit.
+// isNameless: "I walked the dog" or "I ran the tests" may not be about a habit. Such a sentence
+// counts as one only with a number, or with a verb that requires its object.
 func (w *intentDraft) isNameless(said string) bool {
 	verb := w.slotNorm("verb")
 	if verb == "" || said == "" || w.hasSlot("number") {

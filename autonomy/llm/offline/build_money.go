@@ -137,7 +137,7 @@ func (w *intentDraft) pastDay(times []*span) (string, error) {
 		return "", errNoDay
 	}
 	day := t.at
-	for range 60 { // "on Monday" is the last one, "3 May" that of the past year
+	for range 60 { // "on Monday" is the last Monday, "3 May" the last 3 May
 		if !day.After(endOfDay(w.s.now)) {
 			return day.Format(time.DateOnly), nil
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// cadence is how often and when a watcher works, as given in a sentence.
+// cadence is the interval and the active hours of a watcher, as given in a sentence.
 type cadence struct {
 	days, span string // "mon-fri", "08:00-18:00"
 	every      string
@@ -110,9 +110,9 @@ func (p *cadence) setBetween(m []string) bool {
 	return ok1 && ok2 && from != to
 }
 
-// dayHalves returns the halves of the day (am or pm) of two hours. "From 9 to 11 pm" gives it for
-// both; "from 9 to 5 pm" begins in the morning, "from 10 to 2 am" in the evening, and "from 9
-// to 5" means daytime.
+// dayHalves returns the halves of the day (am or pm) of two hours. In "from 9 to 11 pm" the half
+// applies to both hours; "from 9 to 5 pm" begins in the morning, "from 10 to 2 am" in the evening,
+// and "from 9 to 5" means daytime.
 func dayHalves(from, a, to, b string) (string, string) {
 	f, _ := strconv.Atoi(from)
 	t, _ := strconv.Atoi(to)

@@ -298,7 +298,7 @@ func watchGithub(w *intentDraft) (plan, bool) {
 	return v.buildPlan()
 }
 
-// watchWhere asks for the address of an unnamed web source.
+// watchWhere asks for the address of a web source without one.
 func watchWhere(w *intentDraft) (plan, bool) {
 	for _, t := range w.s.tokens {
 		switch t.norm {

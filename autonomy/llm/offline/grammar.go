@@ -17,13 +17,13 @@ type intent struct {
 	timed bool
 	// dated: a time may precede and follow the sentence, for any pattern.
 	dated bool
-	// verbatim: the text is kept as written, so a following sentence is a separate request only
-	// if it clearly is one.
+	// verbatim: the text is kept as written, so the next sentence counts as a separate request only
+	// if it is clearly one.
 	verbatim bool
 	// again is prepended to the text after "and" if that is not a complete request: "spent 5 on
 	// tea and 3 on cake".
 	again string
-	// againWith, if not empty, lists the first words of such a text.
+	// againWith lists the first words that such a text may have; empty allows any.
 	againWith []string
 }
 

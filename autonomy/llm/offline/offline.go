@@ -4,9 +4,9 @@
 // their results to the answer.
 //
 // It is deterministic, uses no network and never invents facts. It quotes text that it does not
-// understand, together with the most similar request that it supports, and asks if information
-// is missing or ambiguous. It takes instructions only from the user's words: never from
-// untrusted text or tool results.
+// understand, together with the most similar request that it supports, and asks if information is
+// missing or ambiguous. It follows only instructions in the user's words, never from untrusted text
+// or tool results.
 //
 // The grammar is in grammar/*.txt: macros, intents with their patterns and examples, and word
 // lists. A build_*.go file converts the readings of one area to calls. docs/offline.md
@@ -133,7 +133,7 @@ var helpText string
 //go:embed texts/replies.md
 var repliesText string
 
-// replyText returns a text of texts/, with {name} and the given pairs filled in.
+// replyText returns the named text of texts/ with {name} and the given pairs replaced.
 func (g *grammar) replyText(title string, pairs ...string) string {
 	body := helpText
 	if title != "help" {

@@ -18,7 +18,7 @@ type sentence struct {
 	lex    *lexicon
 }
 
-// span is a time in a sentence: tokens [from, to) of it.
+// span is the position of a time in a sentence: tokens [from, to).
 type span struct {
 	owner    *sentence
 	from, to int

@@ -104,7 +104,7 @@ func readPeriod(t timing, m dateparse.Match, now time.Time) (timing, error) {
 	moment, err := dateparse.Parse(tail, now)
 	if err != nil || moment.Grain > dateparse.Day && !moment.HasClock {
 		t.vague = true
-		return t, nil //nolint:nilerr // a stretch without a moment in it is vague, not wrong
+		return t, nil //nolint:nilerr // a period without a moment in it is vague, but not an error
 	}
 	switch strings.ToLower(head) {
 	case "until", "till", "by":

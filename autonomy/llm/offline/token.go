@@ -28,8 +28,8 @@ type token struct {
 	raw        string // a word as written
 }
 
-// closely is the number of tokens of a message that are parsed. A longer text is prose: its end
-// is kept but not interpreted.
+// closely is the number of tokens of a message that are parsed. A longer text is prose: the rest is
+// kept but not parsed.
 const closely = 300
 
 // splitTokens splits text. It never fails: unknown input becomes a word.

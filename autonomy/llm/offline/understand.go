@@ -136,7 +136,7 @@ func (sp *splitter) planOwn(left plan, text string) (plan, bool) {
 	case p.outcome != act && p.outcome != ask, p.intent.rank < 0:
 		return plan{}, false
 	case left.intent.verbatim && s.tokens[s.skipPunctuation(0)].norm == "i":
-		return plan{}, false // a statement in a text to remember
+		return plan{}, false // the text to remember contains a statement
 	case left.intent.verbatim && p.intent.isStatement():
 		return plan{}, false
 	}

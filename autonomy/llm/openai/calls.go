@@ -17,10 +17,10 @@ type call struct {
 	whole    bool // the arguments came as one object: no further piece can follow
 }
 
-// calls assembles tool calls from their deltas. By the specification a call is identified by
-// its index, and its id and name are in its first delta. In practice the index is missing or
-// always 0, ids are missing, repeated in each delta, new in each delta, or equal for all calls,
-// and several complete calls come in one chunk.
+// calls assembles tool calls from their deltas. In the specification, the index identifies a call,
+// and the first delta contains its id and name. Real servers differ: the index is missing or always
+// 0; ids are missing, repeated in each delta, new in each delta, or equal for all calls; one chunk
+// contains several complete calls.
 type calls struct {
 	list []*call
 }

@@ -57,7 +57,7 @@ func (f functionOfCall) argumentText() (text string, whole bool) {
 	return llm.JSONText(raw), false
 }
 
-// texts is a string, null, or a list of contents (Mistral). Other values are ignored.
+// texts is a string, null, or a list of contents (Mistral). It ignores other values.
 type texts struct {
 	text     string
 	thinking string

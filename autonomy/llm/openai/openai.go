@@ -138,7 +138,7 @@ func (m *Model) listModels(ctx context.Context) ([]string, error) {
 }
 
 // sendRequest makes one HTTP request. If /v1 was added to the configured address and the server does
-// not know that path, it retries without.
+// not know that path, it retries without /v1.
 func (m *Model) sendRequest(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
 	base := m.base
 	if m.knownQuirks()&bareBase != 0 {

@@ -16,11 +16,11 @@ import (
 const (
 	// maxAdaptions is the maximum number of retries of a call without refused features.
 	maxAdaptions = 4
-	// usageGrace is how long the stream may stay silent after the finish reason: token counts
-	// may follow.
+	// usageGrace is the maximum silence of the stream after the finish reason. Token counts may
+	// follow that reason.
 	usageGrace = 5 * time.Second
-	// drainGrace is how long to wait for the end of the response, which is required to reuse
-	// the connection.
+	// drainGrace is the maximum wait for the end of the response. The connection can only be reused
+	// after that end.
 	drainGrace = 50 * time.Millisecond
 )
 

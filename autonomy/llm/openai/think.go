@@ -2,9 +2,9 @@ package openai
 
 import "strings"
 
-// thinkSplitter separates the thoughts from an answer's text. Servers that do not know a
-// model's template pass them as <think>...</think> at the very beginning; anywhere else the tag
-// is text.
+// thinkSplitter separates the reasoning from the answer. Servers without the template of a model
+// send the reasoning as <think>...</think> at the beginning of the text. Anywhere else the tag is
+// part of the answer.
 type thinkSplitter struct {
 	state thinkState
 	held  string // a possible beginning of a tag

@@ -208,8 +208,8 @@ func (x *Extractor) selectPending(ctx context.Context, ruled, limit int) ([]pend
 	return out, rows.Err()
 }
 
-// fillWords reads the owner's words of a turn. They are empty if the event was erased, or if the
-// owner undid what was remembered from it.
+// fillWords reads the owner's words of a turn. It returns none if the event was erased, or if the
+// owner undid the storing of its facts.
 func (x *Extractor) fillWords(ctx context.Context, t *pendingTurn) error {
 	ev, err := x.o.Bus.Inbox.Event(ctx, t.event)
 	if errors.Is(err, bus.ErrNotFound) {

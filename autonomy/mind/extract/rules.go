@@ -59,7 +59,8 @@ func introducesQuote(head string) bool {
 	})
 }
 
-// kept lists the attributes that are stored without a request. Passwords are not among them.
+// storedAttributes lists the attributes that are stored without a request. Passwords are not among
+// them.
 var storedAttributes = []string{
 	"lives_in", "lives_at", "works_at", "works_as", "works_with", "studies_at", "married_to", "engaged_to", "dating", "reports_to", "member_of", "allergic_to",
 	"likes", "prefers", "speaks", "plays", "owns", "drives", "born", "bank", "birthday", "anniversary", "address", "phone", "number", "email", "height", "size", "employer",
@@ -97,7 +98,7 @@ var lastingPossessions = sync.OnceValue(func() []string {
 	child children kids company shop farm pet parrot rabbit hamster twins`)
 })
 
-// besides lists words meaning that another value also applies.
+// alsoWords lists words that add a value instead of replacing one ("also").
 var alsoWords = sync.OnceValue(func() []string {
 	return strings.Fields("also too another second both auch aussi tambien anche tez taip")
 })

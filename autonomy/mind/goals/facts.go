@@ -49,7 +49,7 @@ func (s Sources) Known(ctx context.Context, words string) (Fact, bool, error) {
 		return Fact{}, false, err
 	}
 	for _, h := range hits {
-		if (credential.Viewer{}).Hides("", h.Text) { // the user did not ask for it by name
+		if (credential.Viewer{}).Hides("", h.Text) { // the credential was not requested by name
 			continue
 		}
 		if containsAll(h.Text, words) {

@@ -41,7 +41,7 @@ type PlanOptions struct {
 	Store *store.Store
 	Bus   *bus.Bus
 	At    TimeOfDay
-	// Late is how long after its time a plan is still sent (default 6 hours).
+	// Late is the maximum delay with which a plan is still sent (default 6 hours).
 	Late time.Duration
 	// Zone is the user's zone; it may change while Hob runs.
 	Zone func() *time.Location
@@ -215,7 +215,7 @@ func (p *Plan) Text(ctx context.Context, now time.Time) (string, provenance.Sour
 	worth := false
 	for _, s := range sections {
 		sec := planSection{Title: s.Title}
-		if s.Error != "" { // an error must not look like an empty section
+		if s.Error != "" { // show an error, which must not look like an empty section
 			p.o.Log.WarnContext(ctx, "section of the plan not read", "part", s.Title, "err", s.Error)
 			sec.Lines = append(sec.Lines, "could not be read: "+s.Error)
 			worth = true

@@ -47,7 +47,7 @@ type Outcome struct {
 
 // WeighedDecision is a decision after the thresholds were applied.
 type WeighedDecision struct {
-	Follow Phase   // phase of the following event, "" for none
+	Follow Phase   // phase of the next event, "" for none
 	Bar    float64 // the threshold that applied
 	Below  bool
 }

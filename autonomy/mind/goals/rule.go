@@ -46,8 +46,8 @@ type Fact struct {
 	Source   provenance.Source
 }
 
-// rule is a goal that needs no model: while a condition is true, do something, until another one is
-// true.
+// rule is the rule of a goal that needs no model: while a condition is true, run an action, until
+// another condition is true.
 type rule struct {
 	when  string // "" is always true
 	do    string
@@ -143,7 +143,7 @@ func DecideByRule(ctx context.Context, goal Goal, facts Facts, now time.Time) (D
 	return sure, nil
 }
 
-// unable is the value of Seen once the user was notified that the goal needs a model.
+// unable is the value of Seen after the user was notified that the goal needs a model.
 const unable = "told"
 
 // unsupportedDecision returns the decision for a goal that needs a model: the user is notified once.

@@ -13,18 +13,19 @@ import (
 	"hob/tools"
 )
 
-// ToolGoals manages goals for the goal tools: its goals are those of the API, and its errors wrap
-// api.ErrInvalid if other arguments are needed.
+// ToolGoals manages goals for the goal tools: it returns goals in the form of the API, and errors
+// that wrap api.ErrInvalid if the arguments must change.
 type ToolGoals struct {
 	Goals *Goals
 	Bus   *bus.Bus
 	Facts Facts
 	Zone  func() *time.Location
-	// Offline reports whether only the built-in brain works on goals, as far as it is known.
+	// Offline reports whether only the built-in brain reviews goals. It returns false if that is
+	// unknown.
 	Offline func() bool
 }
 
-// argumentError is an error that needs other arguments.
+// argumentError means that the tool needs other arguments.
 type argumentError struct{ error }
 
 func (f argumentError) Is(target error) bool { return target == api.ErrInvalid }

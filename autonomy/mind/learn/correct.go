@@ -12,8 +12,8 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// alike is the similarity from which two corrections count as one; related is the similarity
-// from which a new correction casts doubt on an older lesson.
+// alike is the minimum similarity of two corrections that count as the same. related is the minimum
+// similarity at which a new correction casts doubt on an older lesson.
 const (
 	alike   = 0.6
 	related = 0.3
@@ -22,8 +22,8 @@ const (
 // maxCorrections limits the corrections per message.
 const maxCorrections = 2
 
-// correctTx stores the owner's corrections. They are literal words of the owner, also if the
-// turn is tainted.
+// correctTx stores the owner's corrections. They are literal words of the owner even if the turn is
+// tainted.
 func (l *Learner) correctTx(tx *store.Tx, t analyzedTurn) error {
 	for _, c := range t.corrections {
 		s, kind := c.text, Kind(c.means)

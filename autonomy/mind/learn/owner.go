@@ -31,7 +31,7 @@ func (p Preference) isSingle() bool { return p.Key == "name" || p.Key == "langua
 // maxPreferences limits the stored preferences.
 const maxPreferences = 200
 
-// countTx counts when, where and in which language the owner writes.
+// countTx counts the times, channels and languages in which the owner writes.
 func (l *Learner) countTx(tx *store.Tx, t analyzedTurn) error {
 	if !t.Owner {
 		return nil
@@ -149,7 +149,7 @@ func joinTail(more []string) string {
 	return "; " + strings.Join(more, "; ")
 }
 
-// enough is the number of messages required to infer habits.
+// minMessages is the number of messages required to infer habits.
 const minMessages = 5
 
 // mostFrequent returns the most frequent value and its share; "" without enough data.

@@ -13,7 +13,7 @@ import (
 	"hob/templates"
 )
 
-// ownGoal is the source of a goal that a template made and the owner changed.
+// ownGoal is the source of a goal that came from a template and was then changed by the owner.
 const ownGoal = "cli"
 
 // reconcileGoals reconciles the goals of templates with the desired ones. As for watchers, the id is
@@ -73,7 +73,7 @@ func (r *run) reconcileGoal(tx *store.Tx, g goals.Goal, wanted map[string]goals.
 	t := goalResource(g)
 	switch {
 	case !strings.HasPrefix(g.Source, templates.SourceOf("")):
-		if wants { // the owner changed it, so it no longer belongs to the template
+		if wants { // the user changed it, so it no longer belongs to the template
 			t.Why = "it already exists and is " + g.Status
 			r.done.Kept = append(r.done.Kept, t)
 			delete(wanted, g.ID)

@@ -18,7 +18,7 @@ import (
 	"hob/watchers"
 )
 
-// Parts are what a reconciliation changes; all are required.
+// Parts are the stores that a reconciliation changes; all are required.
 type Parts struct {
 	Store    *store.Store
 	Watchers *watchers.Manager

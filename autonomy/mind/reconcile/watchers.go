@@ -22,7 +22,7 @@ func (r *run) reconcileTx(tx *store.Tx) error {
 	existing := map[string]bool{}
 	for _, s := range current {
 		if !strings.HasPrefix(s.Source, templates.SourceOf("")) {
-			if hasSpec(specs, s.ID) { // the owner changed it, so it no longer belongs to the template
+			if hasSpec(specs, s.ID) { // the user changed it, so it no longer belongs to the template
 				existing[s.ID] = true
 				t := r.specThing(s)
 				t.Why = "it already exists and is " + string(s.State)

@@ -1,7 +1,7 @@
-// Package discordtest is a Discord of one bot in this process, for tests: its HTTP API, its
-// gateway and its files, as https://discord.com/developers/docs describes them in "Gateway",
-// "Opcodes and Status Codes", "Rate Limits", "Receiving and Responding" and the resources
-// Message and Application Command. Driver makes the channel that speaks with it.
+// Package discordtest simulates Discord for one bot, for tests: its HTTP API, its gateway and its
+// files, as https://discord.com/developers/docs describes them in "Gateway", "Opcodes and Status
+// Codes", "Rate Limits", "Receiving and Responding" and the resources Message and Application
+// Command. Driver returns a channel that is connected to it.
 package discordtest
 
 import (
@@ -68,7 +68,7 @@ type Server struct {
 	Fails       []func(http.ResponseWriter)
 	FailsAll    bool
 	Forgets     bool // the few minutes of enforce_nonce are over
-	HidesNonces bool // nonces do not come back with messages
+	HidesNonces bool // messages are returned without their nonces
 	Indexing    int  // number of searches that find the index not ready
 
 	Interactions map[string]Object // by token: the original answer
@@ -76,7 +76,7 @@ type Server struct {
 	Acks         []Object
 
 	// The behavior of the gateway.
-	Live       *channelstest.Socket // that was let in; nil: none
+	Live       *channelstest.Socket // the accepted connection; nil: none
 	Ever       bool                 // somebody was let in
 	Session    string
 	Gateway    string // its address
@@ -263,7 +263,8 @@ func (w *Server) answerRequest(req Request, r *http.Request) (int, any) {
 	return notFound(0)
 }
 
-// searchGuild implements "Search Guild Messages": messages that mention somebody, latest first.
+// searchGuild implements "Search Guild Messages": messages that mention the given user, latest
+// first.
 func (w *Server) searchGuild(q url.Values) (int, any) {
 	if w.Indexing > 0 {
 		w.Indexing--
@@ -376,7 +377,7 @@ func (w *Server) Person(chat, sender, text string, group bool, more Object) {
 	}
 }
 
-// Command is a slash command of somebody, in the server's channel "g1" or (group false) in a
+// Command sends a slash command from a user, in the server's channel "g1" or (group false) in a
 // direct message. It returns the id of the interaction.
 func (w *Server) Command(name, text, sender string, group bool) string {
 	data := Object{"name": name}
@@ -386,7 +387,7 @@ func (w *Server) Command(name, text, sender string, group bool) string {
 	return w.sendInteraction(Object{"type": 2, "channel_id": "g1", "data": data}, sender, group)
 }
 
-// sendInteraction sends an interaction of somebody.
+// sendInteraction sends an interaction of a user.
 func (w *Server) sendInteraction(d Object, sender string, group bool) string {
 	w.Lock()
 	defer w.Unlock()
@@ -402,13 +403,13 @@ func (w *Server) sendInteraction(d Object, sender string, group bool) string {
 	return id
 }
 
-// PressOn is a press of somebody on a button of a message.
+// PressOn sends a user's press on a button of a message.
 func (w *Server) PressOn(chat, button, sender string, m Object, group bool) {
 	w.sendInteraction(Object{"type": 3, "channel_id": chat, "data": Object{"custom_id": button, "component_type": 2}, "message": m}, sender, group)
 }
 
-// Press is a press of somebody on Approve or Deny under the latest message of a chat that
-// has buttons; false: there is none.
+// Press simulates a press on Approve or Deny under the latest message of a chat that has buttons.
+// It returns false if there is none.
 func (w *Server) Press(chat, sender string, yes bool) bool {
 	w.Lock()
 	var m Object
@@ -439,8 +440,8 @@ func (w *Server) Original(id string) Object {
 	return w.Interactions[Secret+id]
 }
 
-// Told returns the responses after the first one, such as the text for a person who pressed a
-// button: the words and the flags (64: only that person sees it).
+// Told returns the responses after the first one, for example the text for the person who pressed a
+// button, with the flags (64: only that person sees it).
 func (w *Server) Told() []string {
 	w.Lock()
 	defer w.Unlock()

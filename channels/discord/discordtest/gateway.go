@@ -57,7 +57,7 @@ func (w *Server) handleFrame(ws *channelstest.Socket, raw []byte) {
 	}
 }
 
-// Dispatch numbers an event, keeps it for who resumes, and sends it; w is locked.
+// Dispatch numbers an event, stores it for clients that resume, and sends it. The caller holds w.
 func (w *Server) Dispatch(kind string, data any) {
 	n := len(w.log) + 1
 	f := Frame{Op: 0, Type: kind, Data: data, Seq: &n}

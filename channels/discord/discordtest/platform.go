@@ -53,8 +53,8 @@ func (w *Server) Arrived() []string {
 	return out
 }
 
-// shownText is a text as people see it, as far as the tests need it: without the marks that
-// keep the next one from being read.
+// shownText returns a text as a person sees it, as far as the tests need it, without the escape
+// characters of the markup.
 func shownText(s string) string {
 	return regexp.MustCompile(`\\([[:punct:]])`).ReplaceAllString(s, "$1")
 }

@@ -1,7 +1,6 @@
-// Package emailtest is a corpus of replies and forwards for tests: how mail programs in
-// many languages lay out a mail that quotes another one, as plain text and as HTML. A test
-// fills in what the sender writes and what the quoted mail says, and checks whose words
-// Hob takes the result for.
+// Package emailtest is a corpus of replies and forwards for tests: how mail programs in many
+// languages lay out a mail that quotes another one, as plain text and as HTML. A test fills in what
+// the sender writes and what the quoted mail says, and checks to whom Hob attributes each part.
 package emailtest
 
 import (
@@ -18,15 +17,15 @@ import (
 //go:embed layouts
 var files embed.FS
 
-// Layout is how one mail program in one language lays out a mail.
+// Layout describes how one mail program in one language formats a mail.
 type Layout struct {
 	Client   string // the mail program and the operation: "thunderbird-reply"
 	Language string // ISO 639-1: "hu"
 	Subject  string // with the prefix of the program and language
 	Thread   bool   // the mail has In-Reply-To and References
 	Flowed   bool   // the plain text is format=flowed
-	// Unseen marks languages whose layouts were not consulted while the rules were
-	// written. Their figures show how the rules generalize.
+	// Unseen marks languages whose layouts were not used to write the rules. Their results show how
+	// well the rules generalize.
 	Unseen bool
 	// Own and Order are example texts in the language: several lines that the sender
 	// writes, and one line that the quoted mail contains.
@@ -35,7 +34,7 @@ type Layout struct {
 	plain, html string
 }
 
-// Words are the texts that fill a layout.
+// Words are the texts that are filled into a layout.
 type Words struct {
 	Own     string // the text of the sender; lines end with "\n"
 	Order   string // one line of the quoted mail
@@ -106,8 +105,8 @@ func readSettings(s string) map[string]string {
 // Name identifies a layout in test output: "hu/thunderbird-reply".
 func (l Layout) Name() string { return l.Language + "/" + l.Client }
 
-// Marked reports whether the layout shows where the quoted mail begins. A paste without
-// any mark does not: of such a reply only the first paragraph is the sender's.
+// Marked reports whether the layout shows where the quoted mail begins. Pasted text has no such
+// mark: only the first paragraph of the reply counts as the sender's.
 func (l Layout) Marked() bool { return !strings.Contains(l.plain, "{own1}") }
 
 // Words are the example texts of the layout's language.

@@ -31,7 +31,7 @@ func (d *Server) Fail(c channels.Class, n int) bool {
 	return ok
 }
 
-// Failing gives the next calls of a method other answers.
+// Failing changes the responses to the next calls of a method.
 func (d *Server) Failing(method string, f ...Failure) {
 	d.Lock()
 	defer d.Unlock()
@@ -80,8 +80,8 @@ func (d *Server) Again(context.Context) bool {
 	return true
 }
 
-// Press is a press of somebody on Approve or Deny under the latest message of a chat ("C1",
-// "C1/thread") that has buttons. It returns the id of its envelope; "": there is none.
+// Press simulates a press on Approve or Deny under the latest message of a chat ("C1", "C1/thread")
+// that has buttons. It returns the id of the envelope, or "" if there are no buttons.
 func (d *Server) Press(chat, user string, yes bool) string {
 	channel, thread, _ := strings.Cut(chat, "/")
 	at := func(m Object) bool {
@@ -106,7 +106,7 @@ func (d *Server) Press(chat, user string, yes bool) string {
 	return ""
 }
 
-// PressOn is a press of somebody on a button of a message
+// PressOn sends a user's press on a button of a message
 // (docs.slack.dev/reference/interaction-payloads/block_actions-payload).
 func (d *Server) PressOn(m Object, user string, button Object) string {
 	shown := Object{}

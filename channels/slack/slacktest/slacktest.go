@@ -1,6 +1,5 @@
-// Package slacktest is a Slack of one workspace in this process, for tests: the Web API, files
-// and Socket Mode, as https://docs.slack.dev describes them. Driver makes the channel that
-// speaks with it.
+// Package slacktest simulates Slack with one workspace, for tests: the Web API, files and Socket
+// Mode, as https://docs.slack.dev describes them. Driver returns a channel that is connected to it.
 package slacktest
 
 import (
@@ -45,8 +44,8 @@ type Server struct {
 
 	sync.Mutex
 	Acks    map[string]any    // by envelope id
-	Reason  string            // why no socket is let in; "": they are
-	Granted string            // the scopes of the bot; "": all that the manifest asks for
+	Reason  string            // why socket connections are rejected; "": they are accepted
+	Granted string            // the scopes granted to the bot; "": all scopes in the manifest
 	Members map[string]Object // by their addresses
 	Files   map[string][]byte // that were uploaded, by name
 	Shown   []string          // files that were shown
@@ -131,7 +130,7 @@ func (d *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveSocket is the other side of a socket.
+// serveSocket runs the server side of a socket.
 func (d *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Get("ticket") != ticket {
 		http.Error(w, "no", http.StatusForbidden)
@@ -159,10 +158,10 @@ func (d *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// Live is the newest connection; nil: there is none.
+// Live returns the newest connection, or nil.
 func (d *Server) Live() *channelstest.Socket { return d.sockets.Last() }
 
-// Connections is how many there are.
+// Connections returns the number of open connections.
 func (d *Server) Connections() int { return d.sockets.Len() }
 
 // Envelope sends one, and returns its id.
@@ -295,7 +294,7 @@ func (d *Server) answerMethod(_ context.Context, method string, a url.Values) Ob
 		_, _ = fmt.Sscanf(a.Get("cursor"), "at%d", &start)
 		all := slices.Sorted(maps.Keys(d.said))
 		var page []Object
-		for _, id := range all[min(start, len(all)):min(start+2, len(all))] { // Slack gives fewer than were asked for when it likes
+		for _, id := range all[min(start, len(all)):min(start+2, len(all))] { // Slack may return fewer entries than requested
 			page = append(page, Object{"id": id, "is_im": strings.HasPrefix(id, "D")})
 		}
 		out := Object{"ok": true, "channels": page}
@@ -336,7 +335,7 @@ func (d *Server) answerMethod(_ context.Context, method string, a url.Values) Ob
 	return errorReply("unknown_method")
 }
 
-// fillMessage takes blocks and metadata over, which are JSON in forms.
+// fillMessage copies blocks and metadata, which are JSON inside form values.
 func (d *Server) fillMessage(m Object, a url.Values) {
 	for _, k := range []string{"blocks", "metadata"} {
 		if a.Has(k) {
@@ -371,7 +370,7 @@ func (d *Server) historyPage(method string, a url.Values) Object {
 	}
 	start := 0
 	_, _ = fmt.Sscanf(a.Get("cursor"), "at%d", &start)
-	end := min(len(all), start+50) // Slack gives fewer than were asked for when it likes
+	end := min(len(all), start+50) // Slack may return fewer entries than requested
 	out := Object{"ok": true, "messages": all[min(start, end):end], "has_more": end < len(all)}
 	if end < len(all) {
 		out["response_metadata"] = Object{"next_cursor": fmt.Sprintf("at%d", end)}
@@ -379,7 +378,7 @@ func (d *Server) historyPage(method string, a url.Values) Object {
 	return out
 }
 
-// Posts are Hob's messages as they are now, in order.
+// Posts returns Hob's messages in their current form, in order.
 func (d *Server) Posts() (out []Object) {
 	d.Lock()
 	defer d.Unlock()
@@ -406,13 +405,14 @@ func (d *Server) Made(method string) (out []url.Values) {
 	return out
 }
 
-// Escaped is a text in which nothing is a reference
+// Escaped returns a text with all references escaped
 // (docs.slack.dev/messaging/formatting-message-text#escaping).
 func Escaped(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
 }
 
-// shownText is a text as people see it, as far as the tests need it: links with their address.
+// shownText returns a text as a person sees it, as far as the tests need it: links are replaced by
+// their address.
 func shownText(s string) string {
 	s = regexp.MustCompile(`<(\w+:[^<>|]*)\|([^<>]*)>`).ReplaceAllString(s, "$2 ($1)")
 	s = regexp.MustCompile(`<(\w+:[^<>|]*)>`).ReplaceAllString(s, "$1")

@@ -37,7 +37,7 @@ func (s *Server) Fail(c channels.Class, n int) bool {
 		channels.Permanent:    func(w http.ResponseWriter) { Refuse(w, 403, "Forbidden: bot was blocked by the user", nil) },
 		channels.Unauthorised: func(w http.ResponseWriter) { Refuse(w, 401, "Unauthorized", nil) },
 	}[c]
-	if c == channels.Temporary { // certainly not sent, so that it is not marked
+	if c == channels.Temporary { // a message that was certainly not sent is not marked
 		s.Net.Fail(n)
 		return true
 	}
@@ -96,7 +96,7 @@ func (s *Server) Asked() (Post, bool) {
 	return Post{}, false
 }
 
-// buttonData are the data of those under a message, by their words.
+// buttonData returns the data of the buttons under a message, by their labels.
 func buttonData(board any) map[string]string {
 	out := map[string]string{}
 	b, _ := board.(Object)
@@ -111,7 +111,7 @@ func buttonData(board any) map[string]string {
 	return out
 }
 
-// Press makes somebody press the button whose label contains word, under a message, and returns the
+// Press simulates a press on the button whose label contains word, under a message, and returns the
 // reply. As on the real platform, only existing buttons can be pressed.
 func (s *Server) Press(ctx context.Context, sender string, m Post, word string) (string, error) {
 	data := ""
@@ -174,8 +174,8 @@ var (
 	hrefs   = regexp.MustCompile(`href="([^"]*)"`)
 )
 
-// Rendered implements channelstest.Renderer, as the apps do: an @name rings somebody,
-// and a link to a user is one.
+// Rendered implements channelstest.Renderer. As in the apps, an @name notifies a person, and so
+// does a link to a user.
 func (s *Server) Rendered() (out []string) {
 	for _, m := range s.Posts() {
 		shown := m.Raw

@@ -26,7 +26,7 @@ import (
 // The ids that the server knows: its bot, and the person of Private.
 const (
 	Token  = "123456:AAsecretsecretsecret_-x"
-	Secret = "AAsecretsecretsecret_-x" //nolint:gosec // the part of Token that nobody may be told
+	Secret = "AAsecretsecretsecret_-x" //nolint:gosec // the secret part of Token
 	Me     = 123456
 	Owner  = 7
 )
@@ -56,7 +56,7 @@ type Server struct {
 	Updates   []Object // that wait
 	Webhook   string
 	ReadsAll  bool
-	Texts     map[int]string // of messages, as people see them
+	Texts     map[int]string // texts of messages, as people see them
 	Calls     map[string]int
 	Commands  []any
 	Answers   []Object                      // to presses
@@ -368,8 +368,7 @@ func (s *Server) postMessage(w http.ResponseWriter, r *http.Request, method stri
 	Grant(w, Object{"message_id": id, "date": time.Now().Unix(), "chat": Object{"id": 1, "type": "private"}})
 }
 
-// Add makes an update, unless the bot wants none of the kind. A message gets an id if it
-// has none.
+// Add adds an update, unless the bot did not subscribe to its kind. It adds a missing message id.
 func (s *Server) Add(kind string, what Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -385,7 +384,7 @@ func (s *Server) Add(kind string, what Object) {
 	s.changed = make(chan struct{})
 }
 
-// Write is a text of Owner in a private chat.
+// Write adds a text of Owner in a private chat.
 func (s *Server) Write(text string) { s.Add("message", Private(text)) }
 
 // Edit changes the text of an earlier message, as if its sender edited it after seconds.
@@ -395,7 +394,7 @@ func (s *Server) Edit(m Object, text string, after int) {
 	s.Add("edited_message", edited)
 }
 
-// Private is a text that Owner writes to the bot.
+// Private returns a text from Owner to the bot.
 func Private(text string) Object {
 	return Object{
 		"date": 1700000000, "text": text, "from": Object{"id": Owner, "first_name": "Ada", "last_name": "L"},

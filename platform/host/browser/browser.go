@@ -40,7 +40,7 @@ type Options struct {
 	Path string
 	// Headless hides the window. Without a display it is always set.
 	Headless bool
-	// Idle is how long an unused browser stays (default 15 minutes).
+	// Idle is the time after which an unused browser is closed (default 15 minutes).
 	Idle time.Duration
 	// MaxTabs limits the tabs, including those that pages open (default 20).
 	MaxTabs int

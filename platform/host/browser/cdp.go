@@ -236,7 +236,7 @@ type limits struct {
 	script time.Duration
 	// read is the time limit for reading a page.
 	read time.Duration
-	// calm is how long to wait for the effects of an action.
+	// calm is the wait for the effects of an action.
 	calm time.Duration
 }
 

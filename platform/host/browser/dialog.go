@@ -12,7 +12,7 @@ type dialog struct {
 	text string
 }
 
-// patience is how long a dialog waits for a user at the window.
+// patience is the maximum time that a dialog stays open for an answer of a user at the window.
 const patience = time.Minute
 
 // handleEvent handles an event of the tab. It must not block.

@@ -137,7 +137,7 @@ func (t *tab) navigateTo(ctx context.Context, address string) error {
 }
 
 // waitLoaded waits until a document is loaded and quiet, or the time limit. "" means the current
-// document, which another one may already have replaced.
+// document, even if it has just replaced another one.
 func (t *tab) waitLoaded(ctx context.Context, loader string) {
 	ctx, cancel := context.WithTimeout(ctx, t.b.limits.load)
 	defer cancel()

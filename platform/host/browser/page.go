@@ -142,7 +142,7 @@ func (t *tab) acquireTab(ctx context.Context) (func(), error) {
 
 // Element is an element of a page that can be clicked or filled in. Its texts are untrusted.
 type Element struct {
-	Handle   string   `json:"handle"` // "e7"; never given to another one
+	Handle   string   `json:"handle"` // "e7"; never reused
 	Kind     string   `json:"kind"`
 	Name     string   `json:"name,omitempty"`
 	Value    string   `json:"value,omitempty"`

@@ -15,7 +15,7 @@ import (
 
 // Tab is the current state of a tab. Title and URL are untrusted text of the page.
 type Tab struct {
-	ID     string `json:"id"` // "t3"; never given to another one
+	ID     string `json:"id"` // "t3"; never reused
 	Title  string `json:"title,omitempty"`
 	URL    string `json:"url"`
 	Active bool   `json:"active,omitempty"` // meant when a call names none

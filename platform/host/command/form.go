@@ -68,8 +68,8 @@ func (e *tableEntry) parseArgs(args []string) (f parsedForm, why string) {
 	return f, ""
 }
 
-// reorderArgs puts the options first, because some parsers take an option after an operand as
-// an operand. git keeps its order, in which "--" separates revisions from paths, and
+// reorderArgs puts the options first, because some parsers treat an option after an operand as an
+// operand. It keeps the order of git's arguments, because "--" separates revisions from paths, and
 // options may follow revisions.
 func (e *tableEntry) reorderArgs(args, options, operands []string, ended bool) []string {
 	if e.style == gitStyle {

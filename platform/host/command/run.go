@@ -98,7 +98,7 @@ type landlockRuleset struct {
 	Network bool     `json:"network"`
 }
 
-// stopped is the time a command has to exit after it was asked to.
+// stopped is the time that a command has to exit after the first signal.
 const stopped = 300 * time.Millisecond
 
 // Run runs a plan until it ends, ctx ends, or the time limit expires. In the last two cases

@@ -18,7 +18,7 @@ type sandbox struct {
 func (s sandbox) Kind() string    { return s.kind }
 func (s sandbox) Missing() string { return s.missing }
 
-// lookAgain is how long the detected sandbox is cached.
+// lookAgain is the time for which the detected sandbox is cached.
 const lookAgain = 10 * time.Minute
 
 // Sandbox detects the sandbox of this machine. The result is cached for some minutes.

@@ -31,10 +31,10 @@ const (
 	statusNotFound = 127
 )
 
-// Serve runs one job, which it reads from in, and returns its exit status. First it applies
-// the limits and rules to itself, which all its children inherit. It adopts orphaned
-// descendants and kills every process below it before it returns. It gives its caller no
-// right that the caller lacks.
+// Serve runs one job, which it reads from in, and returns its exit status. First it applies the
+// limits and rules to itself, which all its children inherit. It adopts orphaned descendants and
+// kills every process below it before it returns. It grants no rights that the caller does not
+// have.
 func Serve(in io.Reader, out, problems *os.File) int {
 	var j helperJob
 	r := bufio.NewReader(in)

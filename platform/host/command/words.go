@@ -18,7 +18,7 @@ const (
 	maxEntries = 50_000 // in them
 )
 
-// unknownWordError is the error of a word that cannot be known before it runs.
+// unknownWordError reports a word whose value is known only when the command runs.
 type unknownWordError struct{ why string }
 
 func (u *unknownWordError) Error() string { return u.why }

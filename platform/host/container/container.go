@@ -67,7 +67,7 @@ type Box struct {
 	err     error
 }
 
-// checkAgain is how long the result of Check is cached.
+// checkAgain is the time for which the result of Check is cached.
 const checkAgain = 30 * time.Second
 
 // New checks the options. It does not search for the engine; see Check.
@@ -196,7 +196,7 @@ func (b *Box) Run(ctx context.Context, in []byte, args ...string) ([]byte, error
 func (b *Box) removeContainer(ctx context.Context, engine, name string) {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
-	_, _ = runEngine(ctx, engine, nil, "rm", "--force", name) // it may be gone already; otherwise Sweep finds it
+	_, _ = runEngine(ctx, engine, nil, "rm", "--force", name) // the container may be gone already; otherwise Sweep finds it
 }
 
 // engineArgs returns the engine's arguments up to the program's own.
@@ -216,7 +216,7 @@ func (b *Box) engineArgs(engine, name string) []string {
 	if runtime.GOOS != "windows" {
 		a = append(a, "--user", fmt.Sprintf("%d:%d", os.Getuid(), os.Getgid()))
 	}
-	if strings.HasPrefix(engine, "podman") && os.Getuid() != 0 { // it has meaning for a rootless engine only, and another one refuses it
+	if strings.HasPrefix(engine, "podman") && os.Getuid() != 0 { // only a rootless engine supports this option; others reject it
 		a = append(a, "--userns=keep-id")
 	}
 	return append(a, "--entrypoint", "/hob", o.Image)

@@ -17,8 +17,8 @@ const (
 	FocusUnknown Focus = "unknown"
 )
 
-// ReadFocusMode reports whether the user has enabled do-not-disturb, and which program reported
-// it. FocusUnknown comes with the reason; it does not mean "off".
+// ReadFocusMode reports whether the user has enabled do-not-disturb, and which program reported it.
+// FocusUnknown does not mean "off"; the second result then gives the reason.
 func ReadFocusMode(ctx context.Context, o Options) (focus Focus, by string, why error) {
 	o = o.withDefaults()
 	ctx, cancel := context.WithTimeout(ctx, o.Wait)

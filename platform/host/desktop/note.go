@@ -49,7 +49,7 @@ type Event struct {
 	Closed  Reason
 }
 
-// Reason is why a notification is no longer shown.
+// Reason is the reason why a notification is no longer shown.
 type Reason uint8
 
 // Reasons; the first three have the values of the specification.

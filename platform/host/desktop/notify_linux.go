@@ -83,7 +83,7 @@ func (b *dbusBackend) showNotification(ctx context.Context, n Notification) erro
 		if err == nil {
 			return nil
 		}
-		// A server that ended meanwhile has accepted nothing.
+		// A server that has exited has not accepted the notification.
 		if gone := isDBusError(err, "ServiceUnknown", "NameHasNoOwner") || errors.Is(err, dbus.ErrClosed); gone && !again && ctx.Err() == nil {
 			l.forgetOwner(o)
 			continue

@@ -33,8 +33,8 @@ func (s *Scripts) scriptCommand(script Script, in []byte) (*exec.Cmd, []byte, er
 	return cmd, in, nil
 }
 
-// passed lists the environment variables that an engine gets: none of Hob's keys or
-// tokens. PSModulePath is left out, because that of a newer PowerShell breaks 5.1.
+// engineEnvNames lists the environment variables that an engine gets: none of Hob's keys or tokens.
+// PSModulePath is left out, because that of a newer PowerShell breaks 5.1.
 var engineEnvNames = map[Engine][]string{
 	JavaScript: {"HOME", "USER", "LOGNAME", "TMPDIR"},
 	PowerShell: {

@@ -16,7 +16,7 @@ const (
 	NotInstalled  Kind = "not_installed"     // the app is not installed
 	NotRunning    Kind = "not_running"       // the app does not run, and was not to be started
 	SetupRequired Kind = "setup_required"    // a switch of the app has to be set first
-	Denied        Kind = "permission_denied" // the owner has not allowed it, or not yet
+	Denied        Kind = "permission_denied" // the user denied it, or has not allowed it yet
 	PolicyBlocked Kind = "policy_blocked"    // an administrator has forbidden it
 	NotFound      Kind = "not_found"         // the requested item does not exist
 	Changed       Kind = "changed"           // the item changed since it was read; nothing was done

@@ -17,7 +17,7 @@ const (
 	maxErrors = 16 << 10
 )
 
-// linger is how long Output still reads the pipes after the program has ended: a child
+// linger is the time for which Output still reads the pipes after the program has exited. A child
 // that left the process tree may keep them open forever.
 const linger = time.Second
 

@@ -175,8 +175,8 @@ type StoredSecret struct {
 	Where string `json:"where"`
 }
 
-// List returns the names of the stored secrets and their store, in order of name, without
-// values. Secrets that another program put into the keychain are not listed.
+// List returns the names of the stored secrets and where each is stored, sorted by name. It returns
+// no values. Secrets that another program put into the keychain are not listed.
 func (s Secrets) List(ctx context.Context) ([]StoredSecret, error) {
 	out := []StoredSecret{}
 	if s.Fallback != nil {

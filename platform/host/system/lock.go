@@ -50,7 +50,7 @@ func (e *HeldError) Error() string {
 
 func (e *HeldError) Unwrap() error { return e.Err }
 
-// lockWait is how long Acquire waits for a command if ctx has no deadline.
+// lockWait is the maximum wait of Acquire for a command if ctx has no deadline.
 const lockWait = 15 * time.Second
 
 // Lock is the single-instance lock of a home. The operating system releases it when the

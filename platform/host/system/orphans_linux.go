@@ -13,7 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mourning is how long an ended child is left to its waiter. An adopted child has none.
+// mourning is the time for which an exited child is left to the code that waits for it. An adopted
+// child has no such code.
 const mourning = time.Minute
 
 func keepOrphans(ctx context.Context) error {

@@ -347,9 +347,8 @@ func findLauncher(pid int, parents map[int]int) string {
 	return ""
 }
 
-// transientUnit returns the unit that systemd-run created for a process under a name of its
-// choice, or that Hob created for an application (platform/host/desktop/apps), "" if there is
-// none.
+// transientUnit returns the unit that systemd-run created for a process under a chosen name, or
+// that Hob created for an application (platform/host/desktop/apps), "" if there is none.
 func transientUnit(pid int) string {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	_ "time/tzdata" // systems without a zone database: Windows, small containers
 )
 
-// zoneEvery is how long the machine's detected zone is cached.
+// zoneEvery is the time for which the detected zone is cached.
 const zoneEvery = 10 * time.Second
 
 // Zone loads an IANA time zone; "" and "Local" mean the zone of this machine (see LocalZone). The error

@@ -17,9 +17,9 @@ type menuNode struct {
 	kids   []*menuNode
 }
 
-// menuView is the menu that the library shows. The library keeps items in creation order and
-// cannot remove a separator, so a different order rebuilds the menu. An item never
-// changes its key: a click on an outdated menu does nothing instead of something else.
+// menuView is the menu that the library shows. The library keeps items in creation order and cannot
+// remove a separator, so a different order rebuilds the menu. An item never changes its key: a
+// click on an outdated menu does nothing, rather than the wrong thing.
 type menuView struct {
 	t     *Tray
 	last  View

@@ -75,7 +75,7 @@ type Proof struct {
 	Fits bool
 	// Stale: the timestamp is further than Window from now.
 	Stale bool
-	// ID identifies the request; a second copy has the same one.
+	// ID identifies the request; a second copy has the same ID.
 	ID string
 }
 
@@ -113,10 +113,9 @@ func readBodyOnly(sig string, secret Secret, body []byte) (Proof, error) {
 	return Proof{Fits: matchesHMAC(sig, "sha256", secret.Value, body), ID: Digest("body:", body)}, nil
 }
 
-// isTimedText reports whether a body could be the text that a timed request signs:
-// digits, a dot, a key of at most maxKey bytes, a dot. Such a body is refused in the
-// body-only scheme even if the digits are no recent time, so that the two schemes never
-// sign the same text.
+// isTimedText reports whether a body could be the text that a timed request signs: digits, a dot, a
+// key of at most maxKey bytes, a dot. Such a body is refused in the body-only scheme even if the
+// digits are not a recent time, so that the two schemes never sign the same text.
 func isTimedText(body []byte) bool {
 	digits := 0
 	for digits < len(body) && '0' <= body[digits] && body[digits] <= '9' {

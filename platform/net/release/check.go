@@ -104,7 +104,7 @@ func (o *Options) compareManifest(m Manifest) (Result, error) {
 	return r, nil
 }
 
-// fileFor prefers the kind that was installed, and takes an archive otherwise.
+// fileFor returns the file of the installed package kind, or the archive if there is none.
 func (m *Manifest) fileFor(system, arch string, kind Kind) *File {
 	var found *File
 	for i, f := range m.Files {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Kind is how a program came onto a machine.
+// Kind is the way in which a program was installed.
 type Kind string
 
 // The kinds.
@@ -63,7 +63,7 @@ func updateSteps(k Kind, system string, f File) []string {
 		return []string{"hob stop", "winget upgrade --id Hob.Hob"}
 	case Archive, Deb, RPM, App:
 	}
-	// Commands may only contain a plain file name, whatever the manifest says.
+	// Commands may only contain a plain file name, regardless of the manifest.
 	name := regexp.MustCompile(`[^A-Za-z0-9._-]`).ReplaceAllString(path.Base(f.URL), "_")
 	check := "sha256sum " + name
 	switch system {

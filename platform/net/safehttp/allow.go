@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// allowedTarget is one address inside the owner's network that the owner named.
+// allowedTarget is an address inside the user's network that the user allowed.
 type allowedTarget struct {
 	host string     // as in a canonical URL, without brackets
 	addr netip.Addr // when the host is an address

@@ -26,7 +26,7 @@ type dialer struct {
 	abroad    bool // never this machine, whatever the configuration allows
 }
 
-// dialTarget is where a connection may go.
+// dialTarget is an address to which a connection may be made.
 type dialTarget struct {
 	to     netip.AddrPort
 	inside bool // an internal address, which is dialed without the proxy

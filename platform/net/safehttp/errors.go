@@ -28,7 +28,7 @@ const (
 	TLS         // the certificate or the handshake was no good
 	Redirect    // too many, or somewhere it cannot go
 	TooLarge    // more than the bound on bodies
-	Encoding    // packed in a way that was not asked for
+	Encoding    // an encoding that the request did not accept
 	TimedOut
 	Broken // the connection ended before the answer did
 )

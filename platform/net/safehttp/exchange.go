@@ -115,7 +115,7 @@ func (c *Client) redirectTarget(from *target, r *Request, resp *http.Response) (
 	}
 	where := resp.Header.Get("Location")
 	if r.hasBody() || where == "" {
-		return nil, nil //nolint:nilnil // the caller sees the status; a body goes to nobody else
+		return nil, nil //nolint:nilnil // the caller sees the status; a request body is never sent to another host
 	}
 	if strings.Contains(where, `\`) || strings.ContainsFunc(where, func(c rune) bool { return c < ' ' || c == 0x7f }) {
 		return nil, newRefusal(Redirect, from.url.Host, from.url.Host+" redirects to an ambiguous address", "")
@@ -175,7 +175,7 @@ func (c *Client) readResponse(ctx context.Context, d *dialer, resp *http.Respons
 
 var errBound = errors.New("the body exceeds the limit")
 
-// boundedReader is a reader that fails when there is more than it may give.
+// boundedReader is a reader that fails when its limit is exceeded.
 type boundedReader struct {
 	from io.Reader
 	left int64

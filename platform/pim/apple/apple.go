@@ -40,7 +40,7 @@ func mailApp() osrun.App { return osrun.App{ID: "com.apple.mail", Name: "Mail"} 
 // The bounds of a call.
 const (
 	bulk = 60 * time.Second
-	// patience is how long the question of macOS for a permission may be open.
+	// patience is the maximum time for which a permission dialog of macOS may be open.
 	patience = 30
 )
 

@@ -75,7 +75,7 @@ type event struct {
 	Guests    []pim.Person `json:"guests"`
 }
 
-// most is how many events are read.
+// most is the maximum number of events that are read.
 const most = 2000
 
 // FindEvents implements pim.Calendars.
@@ -339,7 +339,7 @@ func (c *Calendar) TakeBack(ctx context.Context, b []byte) error {
 	return errors.Join(err, r.Known())
 }
 
-// rule is a recurrence as EventKit takes it (EKRecurrenceRule).
+// rule is a recurrence in the form of EventKit (EKRecurrenceRule).
 type rule struct {
 	Frequency int       `json:"frequency"` // EKRecurrenceFrequency: 0 daily to 3 yearly
 	Interval  int       `json:"interval"`

@@ -12,7 +12,7 @@ import (
 	"hob/platform/pim/ics"
 )
 
-// Lists finds the owner's calendars for tasks. There may be none.
+// Lists finds the user's calendars for tasks. There may be none.
 func (c *Client) Lists(ctx context.Context) ([]pim.Calendar, error) {
 	return c.collectionsSupporting(ctx, "VTODO")
 }

@@ -32,7 +32,7 @@ func NewID(from string) string {
 	return hex.EncodeToString(b[:]) + "@" + host
 }
 
-// maxRefers is how many earlier mails are named: the first and the last ones.
+// maxRefers is the maximum number of earlier mails in References: the first and the last ones.
 const maxRefers = 20
 
 // Letter writes one. Blind copies are written only into the sender's own copy.

@@ -184,8 +184,8 @@ func (o *object) shiftedEnd(start, end moment, at time.Time) time.Time {
 	return at.Add(end.toTime().Sub(start.toTime()))
 }
 
-// moveComponent gives a component other times. Of a series the start is moved by as much on
-// the wall as the occurrence is, and its exceptions with it.
+// moveComponent changes the times of a component. It moves the start of a series, and its
+// exceptions, by the same wall-clock difference as the occurrence.
 func (o *object) moveComponent(n *node, e pim.Event, c pim.EventChange, series bool) error {
 	start, head, ok := o.propMoment(n, "DTSTART")
 	if !ok {

@@ -15,7 +15,7 @@ import (
 const (
 	maxRule  = 500     // bytes
 	maxSteps = 100_000 // occurrences looked at
-	// maxSpent is how long the rules of one object may take together.
+	// maxSpent is the total time limit for the rules of one object.
 	maxSpent = time.Second
 )
 

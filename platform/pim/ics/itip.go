@@ -42,7 +42,8 @@ func Message(method string, data []byte, e pim.Event, whole bool, zone *time.Loc
 	return string(calendarOf(method, kids...).encodeLines()), nil
 }
 
-// selectComponents selects the components of an event: all, or those of one occurrence.
+// selectComponents selects the components of an event: all of them, or only those of one
+// occurrence.
 func (o *object) selectComponents(e pim.Event, whole bool) ([]*node, error) {
 	if e.Occurrence != "" && !whole {
 		n, err := o.findOrAddOccurrence(e)

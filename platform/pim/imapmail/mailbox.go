@@ -281,7 +281,7 @@ func (m *Conn) Close() error {
 	return err
 }
 
-// maxGreeting is how much of a greeting is kept, in bytes.
+// maxGreeting is the maximum number of bytes of a greeting that are stored.
 const maxGreeting = 500
 
 // greeted stores the first line from the server. A server that refuses the
@@ -342,7 +342,7 @@ func (Kind) Test(ctx context.Context, a pim.Account) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = m.Close() }() //nolint:contextcheck // signing out has a time of its own
+	defer func() { _ = m.Close() }() //nolint:contextcheck // signing out has a separate time limit
 	if _, err := m.Select(ctx, "INBOX"); err != nil {
 		return "", err
 	}

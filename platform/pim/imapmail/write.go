@@ -13,7 +13,7 @@ import (
 	"hob/platform/pim"
 )
 
-// putWait is how long storing a mail may take.
+// putWait is the time limit for storing a mail.
 const putWait = 3 * time.Minute
 
 // folderNames returns common folder names for a use, for servers that do not mark
@@ -75,7 +75,7 @@ func (m *Conn) For(ctx context.Context, use string) (string, error) {
 	return known[0], m.runBounded(ctx, askBytes, "create the folder "+known[0], func() error { return m.c.Create(known[0], nil).Wait() })
 }
 
-// Place is where a mail lies.
+// Place is the location of a mail.
 type Place struct {
 	Folder   string
 	Validity uint32
@@ -190,7 +190,7 @@ const (
 	wholeChars = 100_000
 )
 
-// Whole reads the text of a mail into x, as far as it is in the first megabyte.
+// Whole reads the text of a mail into x, up to the first megabyte.
 func (m *Conn) Whole(ctx context.Context, x *pim.Message) error {
 	section := &imap.FetchItemBodySection{Peek: true, Partial: &imap.SectionPartial{Size: wholeBytes}}
 	return m.fetchMails(ctx, []uint32{x.UID}, wholeBytes, section, func(_ pim.Message, b []byte) {

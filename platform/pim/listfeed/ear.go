@@ -198,7 +198,7 @@ func isOwnEntry(x Entry, own map[[Size]byte]bool) bool {
 	return Marked(x.Texts...) || own[Digest(x.Ref)] || own[Words(x.Texts...)] || len(x.Texts) > 1 && own[Words(x.Texts[1:]...)]
 }
 
-// Own is the same for an entry whose text was not completely known before.
+// Own reports the same as Poll's check, for an entry whose text was not completely known before.
 func (e *Poller) Own(ctx context.Context, x Entry) (bool, error) {
 	own, err := e.own.All(ctx)
 	return isOwnEntry(x, own), err
@@ -346,7 +346,7 @@ func (e *Poller) forwardEntry(ctx context.Context, p Source, x Entry, take func(
 	return false, e.seen.Add(ctx, Digest(x.Key))
 }
 
-// mostTries is how often Hob tries to tick an entry off.
+// mostTries is the maximum number of attempts to mark an entry as done.
 const mostTries = 20
 
 func (e *Poller) completeEntry(ctx context.Context, p Source, x Entry) error {
@@ -371,7 +371,7 @@ func SenderOf(kind string, p Source, x Entry, name string) string {
 	return fmt.Sprintf("%s %s/%x", kind, strings.ToLower(p.Name()), Digest(x.List))
 }
 
-// maxText is how many characters a message has here.
+// maxText is the maximum length of a message on this channel, in characters.
 const maxText = 4000
 
 // Short truncates a text to the length of a message.

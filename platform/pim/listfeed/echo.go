@@ -153,5 +153,5 @@ func (s *Set) Add(ctx context.Context, add ...[Size]byte) error {
 // Own is the name of the set of entries written by tools.
 const Own = "own"
 
-// MostOwn is how much of that is remembered.
+// MostOwn is the maximum number of stored digests.
 const MostOwn = 4000

@@ -11,8 +11,9 @@ import (
 	"hob/platform/pim"
 )
 
-// Location is the list or the folder that a Poller polls and in which Hob answers, in all the
-// accounts and programs that have one of its name. P is the driver interface.
+// Location is the list or folder that a Poller polls and in which Hob answers. It covers all
+// accounts and programs that have a list or folder with one of its names. P is the driver
+// interface.
 type Location[P pim.Driver] struct {
 	Channel string // the channel that uses it: "reminders"
 	Kind    string // its kind, and the configuration key with its name: "list"

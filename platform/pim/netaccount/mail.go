@@ -56,7 +56,7 @@ func (m *Mail) withConn(ctx context.Context, do func(*imapmail.Conn) error) erro
 	if err != nil {
 		return err
 	}
-	defer func() { _ = c.Close() }() //nolint:contextcheck // signing out has a time of its own
+	defer func() { _ = c.Close() }() //nolint:contextcheck // signing out has a separate time limit
 	return do(c)
 }
 
@@ -223,7 +223,7 @@ func (m *Mail) DraftMail(ctx context.Context, l pim.OutgoingMail) (out pim.Recei
 		if err != nil {
 			return err
 		}
-		there, err := c.Named(ctx, l.ID) // stored by an earlier attempt whose end was not seen
+		there, err := c.Named(ctx, l.ID) // stored by an earlier attempt that got no confirmation
 		if err != nil {
 			return err
 		}

@@ -125,7 +125,7 @@ func (c *Calendar) FindEvents(ctx context.Context, s pim.TimeRange) ([]pim.Event
 	return out, pim.Partial(warnings...)
 }
 
-// rule is a recurrence as Outlook takes it (RecurrencePattern).
+// rule is a recurrence in the form of Outlook (RecurrencePattern).
 type rule struct {
 	Type     int    `json:"type"` // OlRecurrenceType: 0 daily, 1 weekly, 2 monthly, 5 yearly
 	Interval int    `json:"interval"`

@@ -1,7 +1,7 @@
-// Package outlook are the drivers of platform/pim for classic Outlook on Windows,
-// by its object model through PowerShell. The new Outlook has none: owners of it
-// give Hob the account. The scripts are constant and compile into every system; the
-// daemon makes the drivers on Windows.
+// Package outlook implements the drivers of platform/pim for classic Outlook on Windows. It uses
+// Outlook's object model through PowerShell. The new Outlook has no object model; its users
+// configure a network account instead. The scripts are constants and are compiled on every system;
+// the daemon creates the drivers on Windows only.
 package outlook
 
 import (

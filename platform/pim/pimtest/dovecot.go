@@ -108,8 +108,8 @@ func (d *Dovecot) Stop() {
 	d.cmd = nil
 }
 
-// Renumber gives the user's folders a new UIDVALIDITY and their mails new UIDs,
-// as a server does that lost its index.
+// Renumber gives the user's folders a new UIDVALIDITY and their mails new UIDs, like a server that
+// lost its index.
 func (d *Dovecot) Renumber(name string) {
 	d.t.Helper()
 	d.Stop()
@@ -126,8 +126,8 @@ func (d *Dovecot) Renumber(name string) {
 	d.Start()
 }
 
-// Deliver puts a mail into a folder of the user's; came is when the server says
-// it came (zero: now).
+// Deliver puts a mail into a folder of the user. came is the arrival time that the server reports
+// (zero: now).
 func (d *Dovecot) Deliver(name, folder, mail string, came time.Time) {
 	d.t.Helper()
 	c := d.dialClient(name)

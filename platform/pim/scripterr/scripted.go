@@ -49,7 +49,7 @@ func People(s string) (out []pim.Person) {
 	return out
 }
 
-// Header fills in what the header of a mail says.
+// Header fills in the fields from the header of a mail.
 func Header(x *pim.Message, head string) {
 	h, _ := mime.ReadFields([]byte(head))
 	if len(x.To) == 0 {

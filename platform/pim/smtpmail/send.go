@@ -11,7 +11,7 @@ import (
 	"hob/platform/pim"
 )
 
-// sendWait is how long one mail may take.
+// sendWait is the time limit for one mail.
 const sendWait = 3 * time.Minute
 
 // ErrUnsure reports that the server received the whole mail but did not confirm
@@ -99,8 +99,8 @@ func (s *Session) Send(ctx context.Context, from string, to []string, mail []byt
 		return no("send the mail", err)
 	}
 	if _, err := w.Write(mail); err != nil {
-		// The end of the mail was not written, so that the server throws it away (RFC
-		// 5321, 4.1.1.4). Closing properly would send what is there.
+		// The end of the mail was not written, so the server discards the mail (RFC 5321, 4.1.1.4).
+		// An orderly close would send the incomplete mail.
 		return no("send the mail", err)
 	}
 	if err := w.Close(); err != nil {

@@ -22,7 +22,7 @@ const (
 	Call     = "call"   // the context when it was made
 	Result   = "result" // what a call returned
 	Approval = "approval"
-	Task     = "task" // what an agent made of a task that was handed to it
+	Task     = "task" // the result of a task that was delegated to an agent
 )
 
 // Migrations of the package's table.

@@ -48,7 +48,7 @@ func (e *Erasure) Empty() bool {
 	return len(e.Facts)+len(e.Docs)+len(e.Sources)+len(e.Events)+len(e.Sessions)+len(e.Calls)+len(e.Phrases) == 0
 }
 
-// From reports whether what a memory keeps of a source goes.
+// From reports whether the stored data of a source is deleted.
 func (e *Erasure) From(source, realm string) bool {
 	return slices.Contains(e.Sources, source) && (e.Realm == "" || e.Realm == realm)
 }
@@ -60,7 +60,7 @@ func (e *Erasure) Whole(event, session, call string) bool {
 		call != "" && slices.Contains(e.Calls, call)
 }
 
-// Erased counts what an Eraser did.
+// Erased counts the changes of an Eraser.
 type Erased struct {
 	Rows     int // removed
 	Scrubbed int // rows and files in which something was replaced

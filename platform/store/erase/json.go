@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Kinds of tokens of JSON in which something can stand.
+// Kinds of JSON tokens that can contain a text.
 const (
 	ofString = iota // what is between the quotes
 	ofNumber
@@ -16,8 +16,8 @@ const (
 
 type token struct{ kind, from, to int }
 
-// alignToJSON makes spans such that JSON stays JSON when they are replaced: strings stay
-// within their quotes, of a number all goes, and what is neither stays.
+// alignToJSON adjusts spans so that the text stays valid JSON when they are replaced. A span in a
+// string stays inside the quotes, a number is replaced as a whole, and all other tokens stay.
 func alignToJSON(b []byte, found []span) []span {
 	head := bytes.TrimLeft(b, " \t\r\n")
 	if len(found) == 0 || len(head) == 0 || head[0] != '{' && head[0] != '[' || !json.Valid(b) {

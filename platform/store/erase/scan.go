@@ -5,11 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// deepest is how many layers of encodings are looked into.
+// deepest is the maximum depth of nested encodings that are decoded.
 const deepest = 3
 
-// part is the number of bytes scanned at a time: scanning needs many times as
-// much memory.
+// part is the number of bytes that are scanned at a time, because scanning needs many times as much
+// memory.
 const part = 256 << 10
 
 // maxEncodedLen returns the maximum length in bytes of an encoded phrase.

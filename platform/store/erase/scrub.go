@@ -27,8 +27,8 @@ type foldedPhrase struct {
 	digits bool   // of digits alone: never as a part of a longer number
 }
 
-// shortWord is the length in characters up to which a word is not looked for
-// within longer ones: forgetting "Ana" must not change "banana".
+// shortWord is the length in characters up to which a word matches only whole words: forgetting
+// "Ana" must not change "banana".
 const shortWord = 5
 
 // coded is the minimum length in bytes of phrases that are searched in encoded
@@ -90,7 +90,7 @@ func (s *Scrubber) Bytes(b []byte) (out []byte, changed bool) {
 	return b, true
 }
 
-// span is a part of a text and what takes its place.
+// span is a part of a text and its replacement.
 type span struct {
 	from, to int
 	with     string

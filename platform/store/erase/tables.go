@@ -9,7 +9,7 @@ import (
 	"hob/platform/store"
 )
 
-// Table is how an erasure is carried out in one table of a package.
+// Table describes how one table of a package is erased.
 type Table struct {
 	Name string
 	// Text are the columns in which phrases are replaced. A column of JSON stays
@@ -34,7 +34,7 @@ type Table struct {
 // Owned is the Eraser of a package whose data is in tables only.
 type Owned struct {
 	List []Table
-	// Besides are tables of the package in which no text of anybody can stand.
+	// Besides lists tables of the package that cannot contain text of any person.
 	Besides []string
 	// Files and Forgot may be nil: they delete data in files and in memory.
 	Files  func(ctx context.Context, e *Erasure, s *Scrubber) (Erased, error)
@@ -143,7 +143,7 @@ func (t Table) removeTx(tx *store.Tx, column, id string) (n Erased, err error) {
 	return Erased{Rows: int(k)}, err
 }
 
-// changedRow is a row in which something has to be replaced.
+// changedRow is a row in which a text must be replaced.
 type changedRow struct {
 	key  []any
 	cols []string

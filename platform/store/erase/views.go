@@ -16,7 +16,7 @@ type decodedView struct {
 	at   []int // nil: the text itself
 }
 
-// maxLayers is how many layers of backslashes are undone: arguments of a call
+// maxLayers is the maximum number of layers of backslashes that are decoded: arguments of a call
 // are JSON within JSON within JSON.
 const maxLayers = 5
 

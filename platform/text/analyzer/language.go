@@ -26,7 +26,7 @@ var functionWords = sync.OnceValue(func() map[string][]string {
 	return m
 })
 
-// letterOf gives the languages in which a letter is at home.
+// letterOf maps a letter to the languages that use it.
 func letterOf(r rune) string {
 	switch r {
 	case 'ß':
@@ -51,7 +51,7 @@ func letterOf(r rune) string {
 	return ""
 }
 
-// looked is how many words of a row decide about its language.
+// looked is the number of words of a row from which its language is detected.
 const looked = 300
 
 // profile counts language indicators.

@@ -15,10 +15,10 @@ type token struct {
 	whole  bool // several words joined by punctuation
 	part   bool // of such a whole
 	pair   bool // of a script that does not part words
-	second bool // one character of such a script
+	second bool // a single character of such a script
 }
 
-// script is as much of it as decides how words are found.
+// script is the class of a script, as far as it determines how words are split.
 type script int
 
 const (

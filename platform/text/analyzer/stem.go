@@ -22,7 +22,7 @@ import (
 	"github.com/blevesearch/snowballstem/turkish"
 )
 
-// unknown is the language whose stems words get when theirs is not known.
+// unknown is the language whose stemmer is used for words of an undetected language.
 const unknown = "en"
 
 // stemWord returns the stem of a word in a language (https://snowballstem.org); the

@@ -17,17 +17,17 @@ const Version = 1
 
 // Bounds on the work for one text.
 const (
-	maxTerm = 64      // bytes of a term; what is longer is cut
+	maxTerm = 64      // maximum length of a term in bytes; longer ones are cut
 	maxText = 1 << 20 // maximum bytes of a text to analyze
 )
 
-// Part is a text of a row and how much each of its words counts.
+// Part is a text of a row and the weight of its words.
 type Part struct {
 	Text   string
 	Weight int
 }
 
-// Doc is a row as terms.
+// Doc is a row converted to terms.
 type Doc struct {
 	Freq   map[string]int // how often, times the weight
 	Length int            // words
@@ -167,8 +167,8 @@ const (
 	minRoot   = 5
 )
 
-// Root cuts up to three letters from a long word, so that "allergies" meets
-// "allergic", which stemmers keep apart; a word without one gives "".
+// Root cuts up to three letters from a long word, so that "allergies" matches "allergic", which
+// stemmers distinguish. It returns "" for a word without such an ending.
 func Root(w string) string {
 	r := []rune(w)
 	if len(r) <= 5 || isNumber(w) {

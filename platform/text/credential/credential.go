@@ -34,16 +34,15 @@ const (
 	Key
 	Phrase
 
-	// AnyKind is the kind of a text whose credential is known by its shape alone, and of
-	// words such as "login" in a question.
+	// AnyKind is the kind of a credential that is recognized only by its shape, and of words such
+	// as "login" in a question.
 	AnyKind = Password | Code | Key | Phrase
 )
 
 // Credential is a credential found in a text.
 type Credential struct {
 	Kind Kind
-	// Subjects are the words that distinguish it from others, folded: "wifi",
-	// "bank".
+	// Subjects are the words that distinguish this credential from others, folded: "wifi", "bank".
 	Subjects []string
 	// From and To bound its value in the text, in bytes.
 	From, To int
@@ -135,8 +134,8 @@ func Find(heading, text string) []Credential {
 	return slices.CompactFunc(out, func(a, b Credential) bool { return a.From == b.From }) // of two windows
 }
 
-// addShaped adds what redact knows by its shape and no sentence named. Where in the text
-// it stands is not known, so that all of the text is the value.
+// addShaped adds credentials that redact recognizes by their shape and that no sentence names.
+// Their position is unknown, so the value is the complete text.
 func addShaped(text string, found []Credential) []Credential {
 	rest := []byte(text)
 	for _, c := range found {

@@ -99,7 +99,7 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-// parseQuestion reads what a text asks for: its subjects, and the kinds that it names.
+// parseQuestion returns the subjects and the kinds of credential that a text asks for.
 func parseQuestion(text string) (asked []string, kind Kind) {
 	l := lex()
 	words := tokenizeText(text, 0)

@@ -18,11 +18,11 @@ type token struct {
 // sentence is a line, or a part of one, whose words belong together.
 type sentence struct{ words []token }
 
-// maxGap is how many words may stand between a kind and "is": "the password for the
-// wifi of the cabin in the woods is".
+// maxGap is the maximum number of words between a kind and "is": "the password for the wifi of the
+// cabin in the woods is".
 const maxGap = 10
 
-// maxValueWords is how many plain words a passphrase may have.
+// maxValueWords is the maximum number of plain words in a passphrase.
 const maxValueWords = 6
 
 // Bounds of the work on one text: a sentence is read in windows of windowWords that

@@ -125,8 +125,8 @@ func (c clockTime) inPart(d dayPart) []int {
 	return c.possibleHours()
 }
 
-// possibleHours lists what a bare hour can mean, the likeliest first: 1 to 6 are the
-// afternoon, 7 to 12 as said or, when that is over, twelve hours later.
+// possibleHours lists the possible meanings of a bare hour, the likeliest first: 1 to 6 are in the
+// afternoon; 7 to 12 are taken literally or, if that time has passed, twelve hours later.
 func (c clockTime) possibleHours() []int {
 	switch {
 	case c.half != halfUnknown:

@@ -26,7 +26,7 @@ func checkLines(text string) (string, error) {
 	return strings.Join(parts, "; "), nil
 }
 
-// parseSpecialField reads what a field may say beyond lists of numbers: "L" as the day of
+// parseSpecialField parses the forms of a field that are not lists of numbers: "L" as the day of
 // month, "1#2" and "5L" as the day of week.
 func parseSpecialField(field int, s string) (string, bool) {
 	switch field {

@@ -99,7 +99,7 @@ func addWorkdays(d day, n int) day {
 // maxLength keeps sums inside what time.Time and time.Duration can hold.
 const maxLength = 100000
 
-// quantity is how many of a unit.
+// quantity is a number of units.
 type quantity struct {
 	n   float64
 	end int

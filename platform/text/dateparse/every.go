@@ -17,8 +17,8 @@ type Every struct {
 	// use Next.
 	Interval time.Duration
 	Anchor   time.Time // first occurrence of an Interval
-	// Except are the days on which it does not come, separated by commas:
-	// "12-24" of each year, "2026-12-24" of one, and DaysOff.
+	// Except lists the days without an occurrence, separated by commas: "12-24" in each year,
+	// "2026-12-24" in one year, and DaysOff.
 	Except string
 }
 
@@ -45,11 +45,11 @@ func (e Every) Next(t time.Time) time.Time {
 	}
 }
 
-// ParseEvery parses a complete recurrence phrase: "every weekday at 8:30", "daily
-// at 7", "each Monday and Thursday 9am", "every 90 minutes", "on the 1st of every
-// month at 9", or a cron line of five fields. The default time is 09:00, or 08:00
-// with "morning". The error wraps ErrNotUnderstood; it explains phrases that
-// neither a cron line nor an interval can express.
+// ParseEvery parses a complete recurrence phrase: "every weekday at 8:30", "daily at 7", "each
+// Monday and Thursday 9am", "every 90 minutes", "on the 1st of every month at 9", or a cron line of
+// five fields. The default time is 09:00, or 08:00 with "morning". The error wraps
+// ErrNotUnderstood; if neither a cron line nor an interval can express the phrase, the error
+// explains why.
 func ParseEvery(phrase string, now time.Time) (Every, error) {
 	if len(phrase) > maxPhrase {
 		return Every{}, notUnderstood(phrase, everyForms)

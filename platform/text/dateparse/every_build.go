@@ -73,7 +73,7 @@ type timeSlot struct {
 	hours  []int
 }
 
-// slots sorts minutes of the day into as few slots as there are minutes.
+// slotsOf groups times of day by their minute.
 func slotsOf(times []int) []timeSlot {
 	var out []timeSlot
 	slices.Sort(times)

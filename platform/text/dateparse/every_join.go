@@ -73,8 +73,7 @@ func readsAs(text string, now time.Time) (whole, timed bool) {
 	return false, false
 }
 
-// cannotBe returns an error for what a schedule cannot express, with an
-// alternative.
+// cannotBe returns an error for a phrase that no schedule can express, with an alternative.
 func cannotBe(text string) error {
 	words := " " + strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r == ' ' || r == ',' || r == '.' }), " ") + " "
 	for _, c := range []struct {

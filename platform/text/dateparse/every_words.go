@@ -2,7 +2,7 @@ package dateparse
 
 import "time"
 
-// everyWord reads "every" or "each" and what it counts.
+// everyWord parses "every" or "each" and the unit after it.
 func (p *parser) everyWord(i int, r recurrenceRule) (int, recurrenceRule, bool) {
 	j := p.skipWord(i, "on", "in", "at", "once")
 	if !p.isWord(j, "every", "each", "all") || r.marked {

@@ -6,7 +6,7 @@ type candidateParse struct {
 	s   spec
 }
 
-// connector is what may stand between two pieces, and before the first.
+// connector is a word that may stand between two pieces, or before the first.
 type connector struct {
 	end int
 	at  bool // a word that announces a time of day

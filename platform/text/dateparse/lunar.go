@@ -48,12 +48,11 @@ func (p observerPlace) monthStart(d day) day {
 // begins.
 func (p observerPlace) solarTerm(d day) int { return int(sunLongitude(p.instantAt(d, 0)) / 30) }
 
-// islamicIn lists day d of an Islamic month inside year y of the common
-// calendar, by the rule of the Umm al-Qura calendar: a month begins on the day
-// after the evening on which, at Mecca, the new moon has been before sunset and
-// the Moon sets after the Sun; until 1998 on the day after the new moon by
-// universal time (R. H. van Gent, The Umm al-Qura Calendar of Saudi Arabia).
-// Where months begin by sight they can differ by a day.
+// islamicIn lists day d of an Islamic month inside year y of the common calendar, by the rule of
+// the Umm al-Qura calendar: a month begins on the day after an evening in Mecca on which the
+// conjunction was before sunset and the Moon sets after the Sun; until 1998, on the day after the
+// conjunction in universal time (R. H. van Gent, The Umm al-Qura Calendar of Saudi Arabia). In
+// countries that observe the crescent, dates can differ by a day.
 func islamicIn(y, month, d int) []day {
 	var out []day
 	for n := (y-622)*12*33/32/12 - 1; n <= (y-622)*33/32+3; n++ {
@@ -112,7 +111,7 @@ func indiaPlace() observerPlace {
 	return observerPlace{lat: 23.18, lon: 75.77, zone: 5*time.Hour + 30*time.Minute}
 }
 
-// hinduWhen is the time of day at which the tithi decides.
+// hinduWhen is the time of day at which the prevailing tithi is determined.
 type hinduWhen uint8
 
 const (

@@ -10,7 +10,7 @@ type parser struct {
 	now   time.Time
 	today day
 	whole bool                     // the input must be a single time: weak words count
-	past  bool                     // what has no year means the latest such time, not the next
+	past  bool                     // a time without a year means the latest one, not the next
 	back  bool                     // a bare time of day means the latest such time
 	exprs map[int][]candidateParse // what expr read, by start
 	parts map[int][]candidateParse // what pieces read, by start

@@ -2,7 +2,7 @@ package dateparse
 
 import "time"
 
-// direction is what "next", "this" and "last" mean for units.
+// direction is the meaning of "next", "this" and "last" before a unit.
 type direction struct {
 	n    int  // -1, 0, +1
 	soon bool // "coming": the first after today, not of the next week

@@ -157,7 +157,7 @@ func (p *parser) contextFits(ctx, from spec) bool {
 	return true
 }
 
-// resolveSpan resolves a range whose ends share what ctx says and complete each other.
+// resolveSpan resolves a range. Both ends share the context ctx and complete each other.
 func (p *parser) resolveSpan(ctx, from, to spec, opened bool) (rangeAlt, bool) {
 	from, to, ask := p.disambiguateRange(from, to)
 	if ask != nil {
@@ -202,7 +202,7 @@ func (p *parser) resolveSpan(ctx, from, to spec, opened bool) (rangeAlt, bool) {
 	return rangeAlt{period: &Period{From: lo.Time, To: hi}}, true
 }
 
-// completeEnds gives each end what only the other one says: "3 to 5pm", "9 to 17
+// completeEnds copies to each end the parts that only the other end has: "3 to 5pm", "9 to 17
 // April", "January to March 2017".
 func completeEnds(a, b spec) (spec, spec, bool) {
 	clocks := fClock | fInstant

@@ -2,7 +2,7 @@ package dateparse
 
 import "time"
 
-// datesOf keeps what a spec says about the day.
+// datesOf keeps only the date of a spec.
 func datesOf(s spec) spec {
 	s.set &= fDate
 	s.clock, s.part = clockTime{}, partNone

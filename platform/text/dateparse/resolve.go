@@ -124,8 +124,7 @@ func (p *parser) eachOccurrence(s spec, yield func(daySpan) bool) {
 	}
 }
 
-// skipsToday: who means today does not say its weekday, unless with an hour
-// that is still to come.
+// skipsToday: a weekday name does not mean today, unless it comes with a time that has not passed.
 func (p *parser) skipsToday(s spec) bool {
 	return s.set&fDate == fWeekday && s.set&(fClock|fPart) == 0
 }

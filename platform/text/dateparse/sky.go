@@ -13,7 +13,7 @@ import (
 // instant counts days from J2000.0 (1 January 2000, 12:00) in universal time.
 type instant float64
 
-// observerPlace is where on earth a calendar is kept.
+// observerPlace is the location for which a calendar is computed.
 type observerPlace struct {
 	lat, lon float64       // degrees, north and east
 	zone     time.Duration // ahead of universal time

@@ -150,7 +150,7 @@ func dayMonthOrder(a, b, year int, dayFirst bool) (spec, bool) {
 	return mf, okMF && !dayFirst
 }
 
-// dateOrder is how the numbers of a date are ordered.
+// dateOrder is the order of day and month in a numeric date.
 type dateOrder uint8
 
 const (

@@ -21,7 +21,7 @@ import (
 	"hob/platform/host/system"
 )
 
-// Helper is the hidden command that reads one file apart; see Serve.
+// Helper is the hidden command that parses one file in a separate process; see Serve.
 const Helper = "document-read"
 
 // Bounds of a process that reads a file.
@@ -29,7 +29,7 @@ const (
 	helperMemory = 512 << 20
 	// helperExit is its status when it ended itself because of its memory.
 	helperExit = 77
-	// helperAnswer is how much of an answer is read besides its text.
+	// helperAnswer is the maximum size of an answer in addition to its text.
 	helperAnswer = 4 << 20
 )
 
@@ -174,15 +174,14 @@ func helperEnv() []string {
 	if root := os.Getenv("SystemRoot"); root != "" {
 		env = append(env, "SystemRoot="+root)
 	}
-	if race := os.Getenv("GORACE"); race != "" { // what a test with the race detector sets
+	if race := os.Getenv("GORACE"); race != "" { // variable that a test with the race detector sets
 		env = append(env, "GORACE="+race)
 	}
 	return env
 }
 
-// Serve reads one file from in, writes its content to out and returns the exit
-// status. It sets its own resource limits first. It also exits by itself after
-// the time limit, in case the parent died.
+// Serve reads one file from in, writes its content to out and returns the exit status. It sets its
+// own resource limits first. It also exits after the time limit, in case the parent has died.
 func Serve(in io.Reader, out io.Writer) int {
 	if err := limitResources(helperMemory); err != nil {
 		return 1
@@ -269,7 +268,7 @@ func sourceLanguage(ext string) string {
 	return ""
 }
 
-// parseCode keeps the lines as they are; where to cut is the splitter's business.
+// parseCode keeps the lines unchanged; the splitter decides where to cut.
 func (p *parser) parseCode(name string, data []byte) (*Document, error) {
 	s, err := decodeOrError(data)
 	if err != nil {

@@ -29,7 +29,7 @@ var (
 	ErrTooLarge    = errors.New("the file is too large")
 )
 
-// Limits bound what is read; zero fields have defaults.
+// Limits bound the size of the result; zero fields have defaults.
 type Limits struct {
 	File     int64         // bytes of a file, or of a part of one (10 MB)
 	Unpacked int64         // maximum decompressed bytes of an archive or a part (64 MB)
@@ -110,7 +110,7 @@ type Section struct {
 	// Rows replace Text in a table; Header belongs before each chunk of them.
 	Header string
 	Rows   []string
-	Code   bool // Text is source code: its lines stand as they are
+	Code   bool // Text is source code: its lines are unchanged
 	// Quoted: text that a mail quotes from another mail.
 	Quoted bool
 }
@@ -212,7 +212,7 @@ func unsupportedError(kind string) error {
 	return fmt.Errorf("%w: %s", ErrUnsupported, kind)
 }
 
-// truncateDocument cuts what is longer than a document may be and drops empty sections.
+// truncateDocument cuts a document at its maximum length and drops empty sections.
 func (p *parser) truncateDocument(d *Document) {
 	left := p.limits.Text
 	var kept []Section

@@ -119,7 +119,7 @@ func (p *parser) newValues(s string) *jsonFlattener {
 	return v
 }
 
-// takeLines returns what has been read since the last time.
+// takeLines returns the lines read since the last call.
 func (v *jsonFlattener) takeLines() []string {
 	out := v.out
 	v.out = nil

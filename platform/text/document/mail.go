@@ -11,7 +11,7 @@ import (
 	"hob/platform/text/mime"
 )
 
-// maxMailParts is how many parts of one mail are read.
+// maxMailParts is the maximum number of parts that are read from one mail.
 const maxMailParts = 1000
 
 // readMail is a mail that was parsed, with the files that came with it. The mail parser
@@ -21,14 +21,14 @@ type readMail struct {
 	Files    []attachedFile `json:"files,omitempty"`
 }
 
-// attachedFile is a file that came with a mail.
+// attachedFile is an attachment of a mail.
 type attachedFile struct {
 	Name string `json:"name,omitempty"`
 	Data []byte `json:"data,omitempty"`
 	// Sum identifies Data. Mails are those in it if it is a mail itself; Data is empty then.
 	Sum   string     `json:"sum"`
 	Mails []readMail `json:"mails,omitempty"`
-	// Failed is why the file cannot be read.
+	// Failed is the reason why the file cannot be read.
 	Failed *workerFailure `json:"failed,omitempty"`
 }
 

@@ -32,8 +32,8 @@ func decodeHTML(b []byte) string {
 	return dropControlRunes(s)
 }
 
-// parseCSV reads a table; the separator is the one that gives the first lines equally
-// many fields.
+// parseCSV parses a table. It chooses the separator that gives the first lines the same number of
+// fields.
 func (p *parser) parseCSV(_ string, data []byte) (*Document, error) {
 	s, err := decodeOrError(data)
 	if err != nil {

@@ -17,8 +17,8 @@ type workbook struct {
 	left   int // bytes of text that may still come
 }
 
-// maxCell is how many characters a cell has at most, as in Excel; maxShared how
-// many texts cells share.
+// maxCell is the maximum number of characters in a cell, as in Excel. maxShared is the maximum
+// number of shared texts.
 const (
 	maxCell   = 32_767
 	maxShared = 2_000_000
@@ -162,7 +162,7 @@ func (k *workbook) readSheet(part string) (t table, cut bool, err error) {
 	return t, cut, err
 }
 
-// maxColumns is how many columns are read; Excel has 16,384.
+// maxColumns is the maximum number of columns that are read; Excel has 16,384.
 const maxColumns = 512
 
 // columnIndex returns the column index of a cell reference such as "C7", from 0.

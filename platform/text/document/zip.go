@@ -50,7 +50,7 @@ func (b *archive) readPart(name string) ([]byte, error) {
 	if f.Flags&1 != 0 { // APPNOTE 4.4.4
 		return nil, ErrEncrypted
 	}
-	most := min(b.left, max(int64(f.CompressedSize64)*b.p.limits.Ratio, 1<<20)) //nolint:gosec // a size that turns negative is below the other one
+	most := min(b.left, max(int64(f.CompressedSize64)*b.p.limits.Ratio, 1<<20)) //nolint:gosec // if the product overflows to a negative number, the other bound applies
 	r, err := f.Open()
 	if err != nil {
 		return nil, newBrokenError("%w", err)
@@ -81,7 +81,7 @@ func (b *archive) walkXML(name string, visit func(*element)) error {
 // maxElements bounds the nesting of elements.
 const maxElements = 300
 
-// element is where a walk is: a start, a text or an end.
+// element is an item of a walk: a start tag, a text or an end tag.
 type element struct {
 	Name  string // local name; of the element around a text
 	Attr  []xml.Attr
@@ -171,8 +171,8 @@ func (b *archive) readRelations(part string) (byID, byType map[string]string, er
 	return byID, byType, err
 }
 
-// readCoreProperties reads the title, author and date that Office keeps
-// (ECMA-376 part 2, 11); a document without them is none the worse.
+// readCoreProperties reads the title, author and date that Office keeps (ECMA-376 part 2, 11); a
+// document without them is valid.
 func (b *archive) readCoreProperties(d *Document) {
 	_ = b.walkXML("docProps/core.xml", func(e *element) {
 		if e.Text == "" {

@@ -44,7 +44,7 @@ type Item struct {
 	Date string
 }
 
-// Read parses a feed; base is where it came from.
+// Read parses a feed; base is its address.
 func Read(body []byte, base *url.URL) (items []Item, title string, err error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil, "", errors.New("the response is empty")
@@ -135,7 +135,7 @@ func checkDepth(body []byte) error {
 	for depth := 0; ; {
 		t, err := d.RawToken()
 		if err != nil {
-			return nil //nolint:nilerr // JSON, the end, or what the parser complains of
+			return nil //nolint:nilerr // JSON, the end of the body, or a syntax error
 		}
 		switch t.(type) {
 		case xml.StartElement:

@@ -61,8 +61,8 @@ func Reporter(paths []string, log *slog.Logger) func(day time.Time) bool {
 	return New(paths, func(err error) { log.Warn("cannot load all days off", "err", err) }).Has
 }
 
-// Has reports whether a day is off. It waits for a refresh, but not for one that
-// hangs; then the previous content counts.
+// Has reports whether a day is off. It waits a limited time for a refresh. If the refresh hangs, it
+// uses the previous content.
 func (f *Files) Has(day time.Time) bool {
 	f.awaitRefresh()
 	f.mu.Lock()
@@ -98,7 +98,7 @@ func (f *Files) awaitRefresh() {
 	}
 }
 
-// refreshFiles reads what is new; files is its own until it has ended.
+// refreshFiles reads changed files. It owns files until it returns.
 func (f *Files) refreshFiles(now time.Time, files map[string]*calendarFile, done chan struct{}) {
 	for _, path := range f.paths {
 		old := files[path]

@@ -7,19 +7,18 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of what is decoded per text.
+// Limits for decoding, per text.
 const (
 	maxPieces = 12
 	maxPiece  = 4 << 10
 	minPiece  = 16
 )
 
-// longest is the most that is taken of one hidden text.
+// longest is the maximum length of one hidden text; the rest is ignored.
 const longest = 4000
 
-// hiddenTexts lists the texts that a page or a document holds and does not show:
-// comments, elements that are not displayed, descriptions of pictures, titles
-// of links.
+// hiddenTexts lists the texts that a page or a document contains but does not show: comments,
+// elements that are not displayed, descriptions of pictures, titles of links.
 func hiddenTexts(text string) (out []string) {
 	take := func(s string) {
 		if len(s) >= minPiece && len(out) < maxPieces {
@@ -65,8 +64,8 @@ func hiddenTexts(text string) (out []string) {
 	return out
 }
 
-// inTag takes what an element hides: its descriptions, and what it holds when
-// it is not displayed.
+// inTag collects the text that an element hides: its descriptions, and its content if it is not
+// displayed.
 func inTag(tag, behind string, take func(string)) {
 	low := strings.ToLower(tag)
 	for _, a := range []string{"alt=", "title=", "aria-label=", "content=", "data-"} {
@@ -139,8 +138,8 @@ func spelledOut(s string) (out []string) {
 	return out
 }
 
-// alternativeReadings lists other readings of a text: encoded parts decoded, letters put
-// together that stand apart, letters for digits, shifted by 13, backwards.
+// alternativeReadings lists other readings of a text: with decoded parts, with spaced-out letters
+// joined, with digits read as letters, with ROT13, and reversed.
 func alternativeReadings(plain, raw string) (out []string) {
 	total := 0
 	add := func(s string) {
@@ -216,7 +215,8 @@ func isMostlyReadable(b []byte) bool {
 	return good*10 >= len(b)*8
 }
 
-// joinSpacedLetters joins letters that stand apart; two separators end a word.
+// joinSpacedLetters joins letters that are separated by single separators; two separators end a
+// word.
 func joinSpacedLetters(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

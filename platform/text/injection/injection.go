@@ -28,7 +28,7 @@ const (
 	Pressure      = "pressure"
 )
 
-// maxText is how much of a text is read: its beginning and its end.
+// maxText is the maximum part of a text that is scanned: its beginning and its end.
 const maxText = 64 << 10
 
 // Scan returns the families detected in a text in alphabetical order, nil if

@@ -87,8 +87,8 @@ var confusables = sync.OnceValue(func() map[rune]rune {
 	return m
 })
 
-// forms are the frames in which models are spoken to, and markup that carries
-// out what a page shows. Most are named by a text that cannot be missing.
+// framePattern detects the chat formats of models, and markup that a viewer executes. Most patterns
+// have an anchor: a text that each match contains.
 type framePattern struct {
 	family  string
 	needs   []string

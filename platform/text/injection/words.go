@@ -101,7 +101,7 @@ func matchWords(text string, found map[string]bool) {
 		}
 		if n == 0 {
 			if strings.HasPrefix(text, "\n\n") {
-				at += 4 // keeps what belongs to different paragraphs apart
+				at += 4 // separates words of different paragraphs
 			}
 			text = text[1:]
 			continue

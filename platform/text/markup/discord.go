@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// discord is the Markdown of Discord, see
-// https://support.discord.com/hc/en-us/articles/210298617. It is like ours, so that
-// what is text has to be kept from being read again.
+// discord is the Markdown of Discord, see https://support.discord.com/hc/en-us/articles/210298617.
+// It is similar to Hob's Markdown, so text must be escaped, or Discord would interpret it as
+// markup.
 type discord struct{}
 
 func (discord) escapeText(s string) string {

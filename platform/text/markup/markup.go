@@ -94,9 +94,9 @@ func parseMarkdown(md string) (src []byte, doc ast.Node, ok bool) {
 	return src, p.Parse(text.NewReader(src)), true
 }
 
-// cleanControls leaves no control characters but line breaks and tabs, and none that turn the
-// direction of a text: with those the name of a file or an address can be shown as
-// another. Texts from right to left do without.
+// cleanControls removes control characters except line breaks and tabs. It also removes direction
+// controls, because they can make a file name or an address look like another one. Right-to-left
+// text does not need them.
 func cleanControls(md string) string {
 	md = strings.ReplaceAll(strings.ToValidUTF8(md, "\uFFFD"), "\r\n", "\n")
 	return strings.Map(func(r rune) rune {

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// DecodeWords reads the encoded words of RFC 2047, also where they do not belong. Bytes
-// that are not UTF-8 are taken for Latin-1, which they mostly are.
+// DecodeWords decodes the encoded words of RFC 2047, also where the RFC does not allow them. It
+// decodes bytes that are not UTF-8 as Latin-1, the most common case.
 func DecodeWords(s string) string {
 	if !utf8.ValidString(s) {
 		if latin, err := charmap.ISO8859_1.NewDecoder().String(s); err == nil {
@@ -30,8 +30,8 @@ func DecodeWords(s string) string {
 	return s
 }
 
-// Open decodes the body of a part. It gives at most as many bytes as the body has, and
-// ends where the encoding is broken.
+// Open decodes the body of a part. It returns at most as many bytes as the body has, and stops
+// where the encoding is invalid.
 func (p Part) Open() io.Reader {
 	switch p.Encoding {
 	case "base64":

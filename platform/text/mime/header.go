@@ -106,10 +106,10 @@ func (f Fields) Date() time.Time {
 // malformed list, at least the claimed name is kept.
 type Address struct{ Name, Address string }
 
-// maxAddresses is how long a list of addresses is at most, in bytes.
+// maxAddresses is the maximum length of an address list in bytes.
 const maxAddresses = 32 << 10
 
-// ReadAddresses reads a list of addresses (RFC 5322, 3.4), at most so many.
+// ReadAddresses parses a list of addresses (RFC 5322, 3.4), up to a maximum number.
 func ReadAddresses(value string, most int) (out []Address) {
 	if len(value) > maxAddresses || most <= 0 {
 		return nil

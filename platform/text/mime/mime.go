@@ -30,9 +30,9 @@ type Limits struct {
 
 // The bounds of a header.
 const (
-	// MaxHeader is how many bytes are read of the header of a mail or part.
+	// MaxHeader is the maximum number of bytes that are read from the header of a mail or part.
 	MaxHeader = 256 << 10
-	// MaxFields is how many fields are read of it.
+	// MaxFields is the maximum number of header fields that are read.
 	MaxFields = 2000
 )
 
@@ -66,13 +66,13 @@ type Part struct {
 	Encoding    string            // "base64", "quoted-printable" or "" for all others
 	Disposition string            // "inline", "attachment" or ""; in lower case
 	Name        string            // of the file; "" if it has none
-	// Forms numbers the multipart/alternative in which the part stands; 0: in none.
+	// Forms is the number of the multipart/alternative that contains the part, 0 if none does.
 	Forms int
 	body  []byte // encoded
 }
 
-// Parse reads a mail, or as much of it as is there. raw must not change while parts are
-// in use.
+// Parse parses a mail, or its beginning if it is truncated. raw must not change while parts are in
+// use.
 func Parse(raw []byte, limits Limits) *Message {
 	if limits.Parts <= 0 {
 		limits.Parts = 100
@@ -224,7 +224,7 @@ func (m *Message) divideParts(body []byte, boundary string) (out [][]byte) {
 	return out
 }
 
-// maxMediaType is how long the value of a Content-Type is at most, in bytes.
+// maxMediaType is the maximum length of a Content-Type value in bytes.
 const maxMediaType = 8 << 10
 
 // loose matches parameters of malformed values: with missing or unbalanced

@@ -24,7 +24,7 @@ const maxLinks = 300
 // ErrTooDeep reports that the elements of a page are nested too deeply to parse.
 var ErrTooDeep = errors.New("cannot parse the page")
 
-// Page is what can be read of a page.
+// Page is the readable content of a page.
 type Page struct {
 	Title    string
 	Text     string   // lines; headings begin with "#", items with "-"
@@ -115,7 +115,7 @@ func Link(base *url.URL, ref string) string {
 	return ""
 }
 
-// Tidy drops what a terminal or a model would take for more than text.
+// Tidy drops characters that a terminal or a model would interpret as more than text.
 func Tidy(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && (r < ' ' || r >= 0x7f && r < 0xa0) {

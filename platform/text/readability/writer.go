@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// maxNumbered is how many links are listed under a text.
+// maxNumbered is the maximum number of links that are listed below a text.
 const maxNumbered = 80
 
 // writer turns elements into plain text with the links numbered.

@@ -89,7 +89,7 @@ func isLuhnValid(d string) bool {
 	return sum%10 == 0 && !same
 }
 
-// redactIBANs takes out account numbers whose check digits are right (ISO 13616).
+// redactIBANs redacts account numbers with valid check digits (ISO 13616).
 func redactIBANs(s string) string {
 	for i := 0; i+15 <= len(s); i++ {
 		if !isUpper(s[i]) || !isUpper(s[i+1]) || !isDigit(s[i+2]) || i > 0 && isNumberJoiner(s[i-1]) {

@@ -105,14 +105,13 @@ func (s *Set) compiledMatcher() *matcher {
 // Known takes out the secrets that are known by their value.
 func (s *Set) Known(text string) string { return s.compiledMatcher().replaceAll(text) }
 
-// Text takes out known secrets and what has the shape of one.
+// Text redacts known secrets and texts with the shape of a credential.
 func (s *Set) Text(text string) string {
 	return redactShapes(s.compiledMatcher().replaceAll(text), s != nil && s.opt.IBAN)
 }
 
-// Holds reports whether an outgoing text contains a known secret, also if it is
-// spread by blanks or separators, repeatedly escaped, in other letter case or
-// reversed.
+// Holds reports whether an outgoing text contains a known secret, also if the secret is split by
+// blanks or separators, repeatedly escaped, in another letter case or reversed.
 func (s *Set) Holds(text string) bool {
 	m := s.compiledMatcher()
 	if len(m.patterns) == 0 {
@@ -121,12 +120,12 @@ func (s *Set) Holds(text string) bool {
 	return slices.ContainsFunc(decodedReadings(text), m.containsPattern)
 }
 
-// Shapes takes out what has the shape of a credential.
+// Shapes redacts texts with the shape of a credential.
 func Shapes(text string) string { return redactShapes(text, false) }
 
 // AddReference adds the value of a secret reference. The value of an environment variable
-// ("env:NAME") is added only if its name is that of a secret, because agents also get folders and
-// the like from their environment.
+// ("env:NAME") is added only if its name looks like the name of a secret, because the environment
+// also contains folders and other harmless values.
 func (s *Set) AddReference(ref, value string) {
 	if name, env := strings.CutPrefix(ref, "env:"); env && !isSecretName(name) {
 		return

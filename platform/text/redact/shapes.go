@@ -8,9 +8,8 @@ import (
 	"sync"
 )
 
-// shape is a kind of credential that shows what it is. It begins with one of
-// the anchors; the pattern is tried only there, and compiled when that first
-// happens.
+// shape is a kind of credential with a recognizable format. It begins with one of the anchors. The
+// pattern is compiled at its first use and tried only at an anchor.
 type shape struct {
 	anchors []string
 	pattern string
@@ -74,7 +73,7 @@ func assignedValue(m string) (from, to int) {
 	return i, len(m)
 }
 
-// redactShapes takes out what has the shape of a credential.
+// redactShapes redacts texts with the shape of a credential.
 func redactShapes(s string, iban bool) string {
 	if len(s) < minPattern {
 		return s

@@ -35,7 +35,7 @@ type Setting struct {
 	Sample string
 }
 
-// Env is the part of the user's configuration that decides about settings.
+// Env is the part of the user's configuration that affects settings.
 type Env struct {
 	// Accounts lists the configured accounts: Value is the name, Title the address.
 	Accounts []Option

@@ -97,8 +97,8 @@ func (c cut) startIndex(toks []tok) int {
 
 var joining = []string{"and", "but", "und", "aber", "et", "mais", "y", "pero", "e", "ma", "o", "bet", "ir", "ale", "while", "whereas", "so"}
 
-// findBoundary finds where one clause ends and the next begins; -1 for nowhere. It
-// is a joining word whose next words lead to the verb, or a comma.
+// findBoundary finds the end of a clause, -1 if there is none. The boundary is a comma, or a
+// joining word that is followed by words leading to a verb.
 func findBoundary(toks []tok, from, to int) cut {
 	comma := -1
 	for i := to - 1; i >= from; i-- {
@@ -156,8 +156,8 @@ func (v verb) impliesSubject() bool {
 	return isListed("dropped", v.words[0]) || len(v.words) > 2 && v.words[0] == "mi"
 }
 
-// matchGapped matches a form between whose first and second word small ones may
-// stand: "wohne jetzt nicht mehr in".
+// matchGapped matches a form that may have small words between its first and second word: "wohne
+// jetzt nicht mehr in".
 func matchGapped(toks []tok, words []string) (n int, gap []tok) {
 	if hasPrefixWords(toks, words) {
 		return len(words), nil
@@ -205,7 +205,7 @@ func onlyBetween(toks []tok) bool {
 	return !slices.ContainsFunc(toks, func(t tok) bool { return !isListed("between", t.w) })
 }
 
-// verbManner holds what the modifiers before a verb express.
+// verbManner holds the meaning of the modifiers before a verb.
 type verbManner struct{ ended, more, now, sure, past, has bool }
 
 // readManner removes the modifiers at the end of the words before a verb.

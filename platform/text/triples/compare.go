@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// Corrects reports whether a statement says that an older one about the same
-// subject does not hold, or no longer.
+// Corrects reports whether a statement says that an older one about the same subject is false or no
+// longer true.
 func Corrects(n, o Triple, now time.Time) bool {
 	switch {
 	case n.More, n.Past, o.Past, o.Attr == "":
@@ -124,7 +124,7 @@ type quantity struct {
 	kind string
 }
 
-// measureUnits give what a unit measures, and how many of the smallest it is.
+// measureUnits maps a unit to the quantity that it measures and its size in the smallest unit.
 func measureUnits(u string) (kind string, factor float64) {
 	switch u {
 	case "mm", "millimetre", "millimetres":

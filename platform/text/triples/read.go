@@ -72,7 +72,7 @@ func (r *reader) readLeadingTime(left []tok) (value, []tok) {
 	return value{}, left
 }
 
-// isValidValue checks what a verb asks of its value.
+// isValidValue checks whether a value is valid for a verb.
 func (r *reader) isValidValue(st *Triple, flags map[string]bool, v value, left []tok) bool {
 	class := r.classOf(v.toks)
 	if st.Attr == "is_closed" {
@@ -144,7 +144,7 @@ func (r *reader) readPreference(st *Triple, v value) {
 	}
 }
 
-// withName adds what "my sister Ana" says beside.
+// withName adds the statement implied by "my sister Ana".
 func (r *reader) withName(st Triple, ok bool) []Triple {
 	var out []Triple
 	if ok {

@@ -24,8 +24,9 @@ type Triple struct {
 	// the subject, if the text only corrects a value: Value, not Old.
 	Attr  string
 	Value string // as written, without its time
-	Old   string // what it says no longer holds: "not OLD but VALUE", "from OLD to VALUE"
-	// Ended: the value no longer holds, or never did; with Any the whole subject.
+	Old   string // the value that no longer holds: "not OLD but VALUE", "from OLD to VALUE"
+	// Ended: the value is no longer true, or never was. With Any this applies to all values of the
+	// subject.
 	Ended bool
 	// One: the subject has one at a time.
 	One bool
@@ -39,7 +40,7 @@ type Triple struct {
 	// Past: it held once. It corrects nothing and is not corrected.
 	Past        bool
 	From, Until time.Time // validity as stated
-	// Text is the part of the sentence that says it, with its subject.
+	// Text is the part of the sentence that contains the statement, with its subject.
 	Text string
 }
 
@@ -59,8 +60,8 @@ type Subject struct {
 	// Role and Name: "my sister Ana" is "sister" and "Ana", both folded. A role
 	// is a relation to someone, usually the user.
 	Role, Name string
-	// Key is its words, folded and sorted; "owner" for the owner. A name goes
-	// before a role.
+	// Key consists of the subject's words, folded and sorted, or "owner" for the owner. If there is
+	// a name, the role is not used.
 	Key string
 	// Person: the words identify a person.
 	Person bool
@@ -102,7 +103,7 @@ type reader struct {
 	said []textSpan
 }
 
-// textSpan is a part of the text, in bytes, that says the statements from the nth on.
+// textSpan is a range of the text, in bytes, that contains the statements from the nth on.
 type textSpan struct{ from, to, n int }
 
 // readSentence reads the clauses of one sentence.

@@ -215,7 +215,7 @@ func (v *value) dropTrailingWords() {
 
 func hasDigit(w string) bool { return strings.ContainsAny(w, "0123456789") }
 
-// Class is what kind of value it is.
+// Class is the class of a value.
 type Class string
 
 // The classes of values.

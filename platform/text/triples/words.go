@@ -10,7 +10,7 @@ import (
 //go:embed words.txt
 var wordsText string
 
-// verb is one form of a verb, and what it means.
+// verb is one form of a verb and its meaning.
 type verb struct {
 	name  string
 	words []string

@@ -1,7 +1,6 @@
-// Package visible removes from a text what a terminal executes and what a reader cannot
-// see: control characters, marks that turn the direction of writing, characters without
-// width, and the tag characters that can hide a whole message. Commands use it for
-// everything that they print.
+// Package visible removes from a text what a terminal executes and what a reader cannot see:
+// control characters, direction controls, zero-width characters, and the tag characters that can
+// hide a whole message. Commands pass all output through it.
 package visible
 
 import (
@@ -82,8 +81,8 @@ func Hidden(prev, r rune) bool {
 		r >= 0xfff0 && r <= 0xfff8 || r >= 0xe0000 && r <= 0xe0fff
 }
 
-// mayPrecedeJoiner reports whether a joiner may follow a character: a picture, or a letter of a
-// script whose letters take another form beside one.
+// mayPrecedeJoiner reports whether a joiner may follow a character: an emoji, or a letter of a
+// script in which a joiner changes the form of letters.
 func mayPrecedeJoiner(prev rune) bool {
 	return unicode.Is(unicode.So, prev) || unicode.Is(unicode.Sk, prev) && prev >= 0x1f3fb || prev == 0xfe0f ||
 		unicode.In(prev, unicode.Arabic, unicode.Syriac, unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya, unicode.Tamil,
@@ -109,7 +108,7 @@ func (w *Writer) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Flush writes what a last write left incomplete.
+// Flush writes the incomplete rest of the last write.
 func (w *Writer) Flush() error {
 	rest := w.rest
 	w.rest = nil

@@ -64,7 +64,7 @@ func Main() {
 			fmt.Fprintln(os.Stderr, "I cannot go on: sk-verysecretkey0123456789")
 			syscall.Exit(3)
 		case "mute":
-			time.Sleep(time.Hour) // the runtime ends a program in which every goroutine waits
+			time.Sleep(time.Hour) // the runtime would end a program in which all goroutines wait
 		case "greet":
 			fmt.Println("Welcome to the agent!")
 		case "modes":
@@ -201,7 +201,7 @@ func (a *agent) LoadSession(ctx context.Context, r sdk.LoadSessionRequest) (sdk.
 			a.sendUpdate(context.WithoutCancel(ctx), r.SessionId, sdk.UpdateAgentMessageText("and from the past "))
 		}
 	}()
-	for range 2_000 { // replays the history, more of it than the SDK can hold at a time
+	for range 2_000 { // replays the history, with more messages than the SDK can buffer
 		a.sendUpdate(ctx, r.SessionId, sdk.UpdateAgentMessageText("from the past "))
 	}
 	a.saveSession(&session{id: r.SessionId, prompts: n, broken: a.useless})

@@ -16,8 +16,8 @@ type chatMessage struct {
 	Content string `json:"content"`
 }
 
-// callModel calls the model server (Chat Completions) of the option script, like real agents,
-// and passes its answer on. It has no tools.
+// callModel calls the model server (Chat Completions) of the option script, as a real agent does,
+// and returns its answer. The request has no tools.
 func (t *turn) callModel() (sdk.PromptResponse, error) {
 	for _, b := range t.blocks {
 		t.history = append(t.history, chatMessage{"user", b})

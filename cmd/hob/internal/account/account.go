@@ -63,8 +63,8 @@ func Name(address, provider string, taken []config.Account) string {
 // ErrNone reports that no server of an account works.
 var ErrNone = errors.New("no server of the account works")
 
-// Try signs in with a secret. It skips found servers that do not work if another one works. said
-// describes the result of each server.
+// Try signs in with a secret. Of the servers that were found automatically, one that works is
+// enough. said describes the result of each server.
 func (n *New) Try(ctx context.Context, secret string) (said []string, err error) {
 	a := n.Account.Account
 	a.Secret = func(context.Context) (string, error) { return secret, nil }

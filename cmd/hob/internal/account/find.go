@@ -27,12 +27,12 @@ var table string
 
 // Found describes the servers that were found for an address.
 type Found struct {
-	Provider string // as the table names it; "" when it is none of those
+	Provider string // the name of the provider in the table; "" if it is not listed
 	Servers  pim.Servers
 	Auth     string
 	Hint     string // the provider's requirement for programs
-	// Foreign is a host outside the domain of the address that the DNS names and no
-	// table knows; the owner has to say that it is right.
+	// Foreign is a host that DNS returned, outside the domain of the address and not in the
+	// provider table. The user must confirm it.
 	Foreign string
 }
 

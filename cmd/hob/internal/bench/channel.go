@@ -67,7 +67,7 @@ func (h *home) measureRoundTrip(ctx context.Context, to *replyReceiver, chat str
 	}
 }
 
-// replyReceiver is who gets the answers.
+// replyReceiver receives the answers.
 type replyReceiver struct {
 	url  string
 	srv  *http.Server
@@ -111,7 +111,7 @@ func (h *replyReceiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answerTime is where the answer to an event comes.
+// answerTime is the channel for the answer to an event.
 func (h *replyReceiver) answerTime(event string) chan time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()

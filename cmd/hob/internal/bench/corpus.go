@@ -36,7 +36,7 @@ type openConversation struct {
 	topic []string
 }
 
-// searchQuestion is a question and the row that it was made of.
+// searchQuestion is a question and the row from which it was made.
 type searchQuestion struct{ text, ref string }
 
 const (
@@ -59,7 +59,7 @@ func newCorpus() *corpus {
 	return c
 }
 
-// makeWord is a word of some syllables more than one.
+// makeWord returns a random word of at least two syllables.
 func (c *corpus) makeWord(more int) string {
 	const heads, vowels, tails = "b c d f g h j k l m n p r s t v w z br cl dr fl gr pl pr st tr ch sh th", "a e i o u a e i o ai ea ou", "n r s t l m d k nd st rt"
 	pick := func(list string) string { f := strings.Fields(list); return f[c.rnd.IntN(len(f))] }

@@ -9,8 +9,8 @@ import (
 )
 
 // hashEmbedder is a very cheap embedder: the vector of a text is the sum of a hashed direction per
-// word; longer words, which are rarer, weigh more. It knows no meaning, but texts with common
-// words get near vectors, as with a real embedder.
+// word; longer words, which are rarer, weigh more. It ignores meaning, but texts that share words
+// get similar vectors, as with a real embedder.
 type hashEmbedder int
 
 // Embed implements llm.Embedder.

@@ -45,8 +45,8 @@ type Growth struct {
 	// A search (knowledge.Base.Retrieve, ten hits), in milliseconds.
 	P50 float64 `json:"p50_ms"`
 	P95 float64 `json:"p95_ms"`
-	// CPU is the processor time of one, which other work on the machine does not
-	// lengthen as much; 0 when it is not known.
+	// CPU is the processor time of one operation. Other work on the machine changes it less than
+	// the elapsed time. 0 if unknown.
 	CPU float64 `json:"cpu_ms"`
 	// Found is the share of the questions whose source row is among the first ten hits.
 	Found float64 `json:"found"`
@@ -161,8 +161,8 @@ func (r *memoryRun) openStores(ctx context.Context) (err error) {
 	return err
 }
 
-// waitMerged waits until the index has merged: merging occupies a processor, and real use never
-// adds that many rows at once.
+// waitMerged waits until the index has merged: merging uses a full processor core, and normal use
+// never adds that many rows at once.
 func (r *memoryRun) waitMerged(ctx context.Context) error {
 	const calm, longest = 6, 240 // halves of a second
 	fmt.Fprintln(r.o.Progress, "waiting for the index to merge ...")
@@ -388,7 +388,7 @@ func (r *memoryRun) measureProgram(ctx context.Context, g *Growth) error {
 	return errors.Join(err, r.home.stopProgram(ctx))
 }
 
-// size1 is how many bytes a file or a folder has.
+// size1 returns the size of a file or folder in bytes.
 func size1(dir, name string) (n int64) {
 	_ = filepath.WalkDir(filepath.Join(dir, name), func(_ string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {

@@ -54,7 +54,7 @@ func (m *model) closeServer(ctx context.Context) {
 	<-m.served
 }
 
-// timeSpent is how long the server has worked on requests; without a server it is 0.
+// timeSpent returns the time that the server has spent on requests, 0 without a server.
 func (m *model) timeSpent() time.Duration {
 	if m == nil {
 		return 0
@@ -75,8 +75,7 @@ func (m *model) firstRequest() (time.Time, []byte) {
 	return m.when, m.body
 }
 
-// recordRequests keeps the requests from now on, until the function that it returns
-// asks for them.
+// recordRequests records requests until the returned function is called, which returns them.
 func (m *model) recordRequests() func() [][]byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -120,9 +119,9 @@ func (m *model) serveCompletion(w http.ResponseWriter, r *http.Request) {
 // callText asks the server to call a tool n times, one after another.
 func callText(tool string, n int) string { return fmt.Sprintf("please call %s, times %d", tool, n) }
 
-// answerRequest finds what the last message of the user asks for without decoding the
-// request, which would take the server longer than all else: within JSON texts
-// quotes are escaped, so `"role":"user"` cannot be part of one.
+// answerRequest finds the last message of the user without decoding the request, because decoding
+// would take most of the server's time: within JSON texts quotes are escaped, so `"role":"user"`
+// cannot be part of one.
 func (m *model) answerRequest(body []byte) (delta, reason string) {
 	last := body[max(0, bytes.LastIndex(body, []byte(`"role":"user"`))):]
 	_, ask, _ := strings.Cut(string(last), "please call ")

@@ -18,7 +18,7 @@ const (
 	// perSession is the number of turns per conversation, which keeps its length from affecting
 	// the figures.
 	perSession = 20
-	// steps is how many tool calls a turn makes, one after another.
+	// steps is the number of sequential tool calls in a turn.
 	steps = 8
 )
 
@@ -148,7 +148,7 @@ func (h *home) measureThroughput(ctx context.Context, d time.Duration) (float64,
 	return float64(done.Load()), err
 }
 
-// conversation is how many turns the measured conversation has.
+// conversation is the number of turns in the measured conversation.
 const conversation = 50
 
 // measurePrefixReuse runs a conversation with and without tools. It returns the share of requests that

@@ -16,7 +16,8 @@ import (
 // service.ChannelSetup.
 type Setup struct {
 	Drivers []channels.Driver
-	// Config returns the configuration in the file, which may be newer than that of Hob.
+	// Config returns the configuration in the file, which may be newer than the configuration that
+	// Hob uses.
 	Config func() *config.Config
 	// Deps returns the dependencies of a channel that is tested.
 	Deps func(c *config.Config, name string) channels.Deps

@@ -94,8 +94,9 @@ func (t *Tool) Summary(args json.RawMessage) string {
 	return t.spec.Name
 }
 
-// Judge implements tools.CallAssessor. The guard must not rely on what the tool knows of this
-// machine, because the container has other files. The number of changed items is the same there.
+// Judge implements tools.CallAssessor. The guard must not use the tool's assessment of files on
+// this machine, because the container has other files. Only the number of changed items is the
+// same.
 func (t *Tool) Judge(ctx context.Context, args json.RawMessage) tools.CallAssessment {
 	return tools.CallAssessment{Items: tools.JudgementOf(ctx, t.inner, args).Items}
 }

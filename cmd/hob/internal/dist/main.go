@@ -79,9 +79,9 @@ func (o *options) outputPath(names ...string) string {
 	return filepath.Join(append([]string{o.out}, names...)...)
 }
 
-// plainVersion is the version as packages take it: it begins with a digit (Debian
-// Policy 5.6.12) and has no hyphen but the one before what makes it a preview, which
-// rpm does not know. A commit that no tag names comes before every version.
+// plainVersion returns the version in the form that packages accept. It begins with a digit (Debian
+// Policy 5.6.12). Its only hyphen comes before the preview suffix; rpm does not support it. A
+// commit without a tag sorts before every version.
 func (o *options) plainVersion() string {
 	v := strings.TrimPrefix(o.version, "v")
 	if v == "" || v[0] < '0' || v[0] > '9' || !strings.Contains(v, ".") {

@@ -13,7 +13,7 @@ import (
 type dateRecorder struct {
 	mu   sync.Mutex
 	from string
-	off  time.Duration // this machine's clock is ahead by so much
+	off  time.Duration // the clock of this machine is ahead by this duration
 	seen bool
 }
 
@@ -66,7 +66,7 @@ func (d *dateRecorder) noteDate(host, header string, began, ended time.Time) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.seen || off.Abs() < d.off.Abs() { // the server that agrees best, because the clock of another one may be wrong
+	if !d.seen || off.Abs() < d.off.Abs() { // use the server with the smallest difference, because another server's clock may be wrong
 		d.from, d.off, d.seen = host, off, true
 	}
 }

@@ -47,7 +47,7 @@ type Check struct {
 	// Fixable: Run with Options.Fix can fix it. Fixed is the result of that fix.
 	Fixable bool   `json:"fixable,omitempty"`
 	Fixed   string `json:"fixed,omitempty"`
-	// In is who looked: "daemon" or "command".
+	// In is the process that ran the check: "daemon" or "command".
 	In string `json:"in,omitempty"`
 
 	fix Fix
@@ -112,7 +112,7 @@ type Env struct {
 
 // Probe is one entry of the list.
 type Probe struct {
-	// Name is what `hob doctor NAME` runs. Findings have it as their name, or begin
+	// Name is the argument of `hob doctor NAME`. The names of its findings are equal to it or begin
 	// with it.
 	Name string
 	// Also lists names of further findings of the probe; a name that ends with a space matches

@@ -16,7 +16,7 @@ import (
 const (
 	privateFile = 0o600
 	privateDir  = 0o700
-	// othersWrite are the bits that let others change something.
+	// othersWrite are the permission bits that let other users change a file.
 	othersWrite = 0o022
 )
 
@@ -146,8 +146,8 @@ func closeAccessFix(paths []string) Fix {
 	}
 }
 
-// closeToOthers sets the private mode: access for the owner only. It uses the open folder, so that
-// it does not follow a link out of it that was just put there.
+// closeToOthers sets the private mode: access for the owner only. It works relative to the open
+// folder, so that it does not follow a link that was just created there.
 func closeToOthers(path string) error {
 	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
@@ -167,8 +167,8 @@ func closeToOthers(path string) error {
 	return root.Chmod(name, privateFile)
 }
 
-// checkMissingFolders are folders without which something does not work, in a home in which Hob
-// has been.
+// checkMissingFolders finds missing folders without which a feature fails, in a home that Hob has
+// used before.
 func (e Env) checkMissingFolders() []Check {
 	if _, err := os.Stat(e.Paths.Database()); err != nil {
 		return nil // the first start makes them

@@ -14,7 +14,7 @@ type Erasure struct {
 	BegunAt time.Time `json:"begun_at"`
 }
 
-// longForgetting is how long turns may be waited for without a word.
+// longForgetting is the time for which a deletion may wait for turns before the doctor reports it.
 const longForgetting = time.Hour
 
 // checkForgetting checks that all deletions are complete.

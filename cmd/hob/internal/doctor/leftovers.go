@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// oldFile is how old a temporary file must be: a younger one may be in use.
+	// oldFile is the minimum age of a temporary file to be removed; a younger one may be in use.
 	oldFile = time.Hour
 	// socketWait bounds knocking at a socket of this machine.
 	socketWait = 300 * time.Millisecond

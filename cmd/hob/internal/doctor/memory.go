@@ -18,8 +18,8 @@ type Derived struct {
 	Behind int    `json:"behind"`
 }
 
-// muchBehind is how many changes an index may lag without a word: it catches up
-// with these in seconds.
+// muchBehind is the number of changes by which an index may lag before the doctor reports it. It
+// catches up with fewer in seconds.
 const muchBehind = 10_000
 
 // checkMemory checks that all items are indexed. The data itself is in the database, which has

@@ -32,7 +32,7 @@ type Options struct {
 	// Alone locks out other commands while fixes run, and returns the function that unlocks;
 	// nil in the daemon, which holds the lock already.
 	Alone func(context.Context) (release func() error, err error)
-	// In is who looks, for Check.In.
+	// In is the process that runs the checks, for Check.In.
 	In string
 	// Each receives every finding as it arrives, one at a time; optional.
 	Each func(Check)
@@ -260,7 +260,7 @@ func (m fixResult) addFixResult(p Probe, again []Check, in string) []Check {
 	if len(m.did)+len(m.failed) == 0 {
 		return again
 	}
-	if len(again) == 0 { // a second run without problems has no finding of its own
+	if len(again) == 0 { // the second run found no problem
 		again = []Check{{Name: p.Name, State: OK, Cause: "is well", In: in}}
 	}
 	again[0].Fixed = strings.Join(m.did, "; ")

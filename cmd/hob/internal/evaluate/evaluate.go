@@ -28,7 +28,7 @@ type Options struct {
 	Index    index.Options
 	// Progress receives the number of completed questions.
 	Progress func(done, all int)
-	// Temp is where the base is made (default: the system's folder for such).
+	// Temp is the folder for the knowledge base (default: the system's temporary folder).
 	Temp string
 }
 
@@ -160,7 +160,7 @@ func (b *tempMemory) closeBase() (err error) {
 	return errors.Join(err, os.RemoveAll(b.dir))
 }
 
-// batch is how many rows one transaction writes.
+// batch is the number of rows per transaction.
 const batch = 1000
 
 // fillCollection writes a collection. A row of a session is a turn of a conversation, any

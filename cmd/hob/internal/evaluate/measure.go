@@ -25,7 +25,7 @@ type Figures struct {
 	took []time.Duration
 }
 
-// depth is how many rows count.
+// depth is the number of results that are counted.
 const depth = 10
 
 // addQuestion counts a question: the ids that were found, best first.

@@ -8,19 +8,19 @@ func (p point) subtractPoint(q point) point { return point{p.x - q.x, p.y - q.y}
 func (p point) length() float64             { return math.Hypot(p.x, p.y) }
 
 const (
-	// apart is the wished distance of joined nodes, in pixels: a label fits in.
+	// apart is the preferred distance of connected nodes, in pixels; a label fits between them.
 	apart = 170.0
 	// rounds of moving; more change nothing that could be seen.
 	rounds = 400
-	// exact is up to how many nodes each is kept apart from all others; each
-	// round costs their square.
+	// exact is the maximum number of nodes for which all pairs repel each other. The cost of a
+	// round grows with the square.
 	exact = 400
 )
 
-// layoutNodes places the nodes: joined ones are drawn together, all are driven apart
-// (T. Fruchterman and E. Reingold, Graph Drawing by Force-directed Placement,
-// 1991), and what is not joined lies around. It begins on a spiral, not at
-// random, so that the same graph looks the same.
+// layoutNodes places the nodes: connected nodes attract each other, and all nodes repel each other
+// (T. Fruchterman and E. Reingold, Graph Drawing by Force-directed Placement, 1991). Unconnected
+// nodes end up at the edge. It starts from a spiral instead of random positions, so that the same
+// graph always looks the same.
 func (g Graph) layoutNodes() []point {
 	n := len(g.Nodes)
 	index := map[string]int{}

@@ -51,7 +51,7 @@ func halfWidth(n Node) float64 {
 	return float64(utf8.RuneCountInString(singleLine(n.Name)))*letter/2 + 14
 }
 
-// drawEdges bows the edges between the same two nodes apart, so that each can be
+// drawEdges draws several edges between the same nodes as separate curves, so that each can be
 // read.
 func (g Graph) drawEdges(b *strings.Builder, at []point) {
 	index, between := map[string]int{}, map[[2]int]int{}
@@ -87,7 +87,8 @@ func (g Graph) drawEdges(b *strings.Builder, at []point) {
 	}
 }
 
-// boxEdgePoint is where the line from a node's middle toward a point leaves its box.
+// boxEdgePoint returns the point where the line from a node's center to another point leaves the
+// node's box.
 func boxEdgePoint(n Node, p, toward point) point {
 	d := toward.subtractPoint(p)
 	if d.x == 0 && d.y == 0 {

@@ -84,7 +84,7 @@ func nextOfAccount(ctx context.Context, o Options, a Answers) ([]Question, error
 	return nil, nil
 }
 
-// shown is the answer that holds the servers which the owner was shown.
+// shown is the answer with the servers that the user was shown.
 const shown = "servers_shown"
 
 // foundFor returns the servers of the address as they were first shown. A later DNS answer must

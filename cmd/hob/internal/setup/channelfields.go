@@ -15,11 +15,11 @@ import (
 	"hob/platform/text/settings"
 )
 
-// channelSetup is how one channel is set up, as its driver describes it. The terminal and the
-// page are always there and have none.
+// channelSetup describes how one channel is set up, from its driver's description. The terminal and
+// the page need no setup.
 type channelSetup struct{ channels.Description }
 
-// channelSetups are the channels to choose from.
+// channelSetups lists the channels to choose from.
 func channelSetups() (out []channelSetup) {
 	for _, d := range channelsall.Drivers() {
 		out = append(out, channelSetup{d.Describe()})
@@ -193,7 +193,7 @@ func formatTOML(v any) string {
 	return strings.TrimSpace(b.String())
 }
 
-// secretName is where a secret of the channel is kept.
+// secretName returns the name under which a secret of the channel is stored.
 func (c channelSetup) secretName(f settings.Setting) string {
 	n := 0
 	for _, x := range c.Settings {

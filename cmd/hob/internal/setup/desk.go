@@ -39,7 +39,7 @@ func foldersStep() Step {
 	}
 }
 
-// foldersNow are the folders there are, as the owner would write them.
+// foldersNow returns the configured folders, as the user would write them.
 func (o Options) foldersNow() (out []string) {
 	home, err := os.UserHomeDir()
 	for _, f := range o.Config.Files.Allowed {

@@ -26,7 +26,7 @@ type Plain struct {
 // leave is the input that skips a step.
 const leave = "/skip"
 
-// many is how many options are listed.
+// many is the maximum number of options that are listed.
 const many = 20
 
 // Ask implements Asker.

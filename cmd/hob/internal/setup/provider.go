@@ -46,8 +46,8 @@ func providerOf(name string) (provider, bool) {
 	return knownProviders()[i], true
 }
 
-// chosenProvider returns the provider in the answers with the address to call: a tested key goes
-// nowhere else.
+// chosenProvider returns the chosen provider with the address to call: a tested key is sent to no
+// other address.
 func (o Options) chosenProvider(a Answers) (provider, bool) {
 	p, ok := providerOf(a["brain"])
 	if p.name == other {

@@ -14,7 +14,7 @@ func (o Options) secretOf(ctx context.Context, answer, name, now string) (plain,
 	if answer = strings.TrimSpace(answer); answer == "" {
 		answer = now
 	}
-	if answer == "" || answer == now && !system.IsReference(answer) { // one in the clear stays as the owner has it
+	if answer == "" || answer == now && !system.IsReference(answer) { // a plain-text secret stays as the user wrote it
 		return answer, answer, nil, nil
 	}
 	if system.IsReference(answer) {

@@ -35,8 +35,8 @@ var (
 	ErrLeft = errors.New("setup was stopped")
 )
 
-// Asker puts the questions of a page to the owner. Other errors than ErrSkip and
-// ErrLeft end the set-up, too.
+// Asker shows the questions of a page to the user. Any error except ErrSkip and ErrLeft also ends
+// the setup.
 type Asker interface {
 	Ask(ctx context.Context, p Page) (Answers, error)
 }
@@ -61,7 +61,7 @@ type Options struct {
 	FindTemplate func(name string) error
 	// UseTemplate lays one on.
 	UseTemplate func(ctx context.Context, name string) error
-	// Autostart has Hob start with the session, or no more; nil: that is not asked.
+	// Autostart turns the start with the session on or off; nil: the setup does not ask about it.
 	Autostart func(ctx context.Context, on bool) error
 	// Starts reports whether Hob starts at login; known is false if this cannot be determined.
 	Starts func(ctx context.Context) (on, known bool)

@@ -8,13 +8,13 @@ import (
 	"hob/autonomy/config"
 )
 
-// Kind is how a question is answered.
+// Kind is the way in which a question is answered.
 type Kind string
 
 // The kinds of questions.
 const (
 	Text    Kind = "text"
-	Secret  Kind = "secret" // never shown, and never kept but where secrets are
+	Secret  Kind = "secret" // never shown, and stored only where secrets are stored
 	Choice  Kind = "choice"
 	Several Kind = "several" // the values with commas between them
 	YesNo   Kind = "yesno"   // "true" or "false"
@@ -103,7 +103,7 @@ func (a Answers) isGiven(key string) bool {
 	return ok
 }
 
-// untested is the answer that keeps values that failed the test.
+// untested is the answer that keeps values which failed the test.
 const untested = "untested"
 
 // Page is a set of questions that are asked together.
@@ -116,8 +116,8 @@ type Page struct {
 	Questions []Question `json:"questions"`
 }
 
-// Step is one part of the setup. It does not depend on how it is asked, and its result depends
-// only on the answers, so a client with several requests needs to store nothing else.
+// Step is one part of the setup. It does not depend on the user interface. Its result depends only
+// on the answers, so a client that uses several requests only stores these.
 type Step struct {
 	Name  string // as in `hob setup NAME`
 	Title string
@@ -127,8 +127,8 @@ type Step struct {
 	Keys []string
 	// Shown reports whether the step applies here; nil means yes.
 	Shown func(ctx context.Context, o Options) bool
-	// Next returns the next questions for the given answers, none at the end. It may call
-	// servers, and returns a *Problem for rejected answers.
+	// Next returns the next questions for the given answers. It returns none when the step is
+	// complete. It may call servers, and returns a *Problem for rejected answers.
 	Next func(ctx context.Context, o Options, a Answers) ([]Question, error)
 	// Apply tests the answers and returns the result. It changes nothing.
 	Apply func(ctx context.Context, o Options, a Answers) (StepResult, error)

@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// calendar is the calendar of an account behind as much of a CalDAV server (RFC
-// 4791) as a client needs that reads one calendar.
+// calendar serves an account's calendar over CalDAV (RFC 4791). It supports only what a client
+// needs to read one calendar.
 type calendar struct {
 	line *pipeListener
 

@@ -29,7 +29,7 @@ func (p *play) wrapTool(t tools.Tool) tools.Tool {
 	return dryRunTool{t}
 }
 
-// dryRunTool is a tool that everybody takes for the real one, and which does nothing.
+// dryRunTool has the name and schema of the real tool but changes nothing.
 type dryRunTool struct{ tools.Tool }
 
 // Call implements tools.Tool.

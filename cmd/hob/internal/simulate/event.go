@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// event is an event of a calendar, as a script gives it.
+// event is a calendar event, as written in a script.
 type event struct {
 	uid, title, place, notes string
 	start, end               time.Time

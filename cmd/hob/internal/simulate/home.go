@@ -53,8 +53,8 @@ func copyAll(from, to string) error {
 	return system.WriteFile(to, b)
 }
 
-// copyTree copies the files of a folder: not what a container worked on, which may
-// be any size, and nothing that only looks like a file.
+// copyTree copies the regular files of a folder. It skips the working files of containers, which
+// may have any size.
 func copyTree(from, to string) error {
 	return filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
 		rel, rerr := filepath.Rel(from, path)

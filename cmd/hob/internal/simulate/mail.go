@@ -75,7 +75,7 @@ func (w *world) deliverMail(in Input) error {
 	return err
 }
 
-// literal is a text as IMAP counts it.
+// literal implements imap.LiteralReader for a text.
 type literal struct{ *bytes.Reader }
 
 // Size implements imap.LiteralReader.

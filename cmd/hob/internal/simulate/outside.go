@@ -36,7 +36,7 @@ type outside struct {
 type outsideRequest struct {
 	ask    chan *http.Request
 	answer chan outsideResponse
-	ctx    context.Context //nolint:containedctx // of the request, which is another one's
+	ctx    context.Context //nolint:containedctx // the context of the request, from another goroutine
 	cancel context.CancelCauseFunc
 }
 
@@ -174,7 +174,7 @@ func (a bubbleTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := a.p.halt.stopCause(); err != nil {
 		return nil, err
 	}
-	out, err := http.NewRequestWithContext(context.Background(), r.Method, r.URL.String(), bytes.NewReader(body)) //nolint:contextcheck // that of the bubble may not leave it
+	out, err := http.NewRequestWithContext(context.Background(), r.Method, r.URL.String(), bytes.NewReader(body)) //nolint:contextcheck // the context of the bubble must not be used outside the bubble
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +196,7 @@ func (a bubbleTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// stallTimeouts is how long a model may say nothing, as in the daemon.
+// stallTimeouts are the maximum times without output of a model, as in the daemon.
 func stallTimeouts(list []config.Provider) func(host string) time.Duration {
 	of := func(pr config.Provider) time.Duration {
 		w := llm.Endpoint{BaseURL: pr.BaseURL}

@@ -21,7 +21,7 @@ import (
 // replayed is the key prefix of a replayed event.
 const replayed = "replayed:"
 
-// journalDay is a day as the journal has it.
+// journalDay is the date format of the journal.
 type journalDay struct {
 	mu     sync.Mutex
 	days   []journal
@@ -131,7 +131,7 @@ func messageAnswer(m llm.Message) (a answer) {
 	return a
 }
 
-// nextRecorded returns the recorded answer to a request: that of the last question in it.
+// nextRecorded returns the recorded answer to a request, for the last question in it.
 func nextRecorded(list []*recordedTurn, body []byte) (answer, bool) {
 	best, at := -1, -1
 	for i, a := range list {

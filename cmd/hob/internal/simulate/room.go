@@ -77,8 +77,7 @@ func (d roomDriver) New(decode func(any) error, deps channels.Deps) (channels.Ch
 // Allow implements channels.Allower.
 func (r *playedChannel) Allow() []string { return r.allow }
 
-// Limits implements channels.Limiter: messages are answered together as they are on
-// the real channel.
+// Limits implements channels.Limiter: messages are combined as on the real channel.
 func (r *playedChannel) Limits() channels.Limits { return r.limit }
 
 // Run implements channels.Channel.

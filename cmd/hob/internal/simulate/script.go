@@ -303,7 +303,7 @@ func (s *Script) addInput(in Input) (err error) {
 	return err
 }
 
-// parsePage is an address with the status with which it answers.
+// parsePage returns the status and address of a page input.
 func (in Input) parsePage() (status int, at *url.URL, err error) {
 	status, text := 200, in.To
 	if n, err := strconv.Atoi(in.To); err == nil {

@@ -1,9 +1,8 @@
-// Package simulate runs a period of simulated time through all of Hob: the parts of the daemon,
-// connected as in the daemon, on a copy of the user's home, with a simulated clock
-// (virtual.go) that makes a week take seconds. Only the outside is replaced: mail and
-// calendars, the web, the user's folders and the chats come from a script (Script), also the
-// model if the script has answers, and a tool with outside effects reports what it would have
-// done. The Timeline is built from Hob's own records (explain.Why).
+// Package simulate runs a period of simulated time through the complete daemon on a copy of the
+// user's home, with a simulated clock (virtual.go) that makes a week take seconds. Only the
+// environment is replaced: mail, calendars, the web, the user's folders and the chats come from a
+// script (Script). The model does too if the script has answers. A tool with outside effects only
+// reports what it would have done. The Timeline is built from Hob's own records (explain.Why).
 //
 // `hob simulate` calls it.
 package simulate
@@ -54,7 +53,7 @@ type Options struct {
 	Secret func(ctx context.Context, ref string) (string, error)
 	Log    *slog.Logger
 
-	roots *x509.CertPool // for real model calls; nil: those of the system
+	roots *x509.CertPool // root certificates for real model calls; nil: those of the system
 }
 
 // Run runs a simulation. It sets HOME while it runs, for code that asks the system for "~", so
@@ -83,7 +82,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		defer p.outside.stopServing()
 	}
 	var out *Result
-	err := runVirtual(p.start, func() (err error) { //nolint:contextcheck // virtual time has a context of its own
+	err := runVirtual(p.start, func() (err error) { //nolint:contextcheck // virtual time needs a separate context
 		out, err = p.runBubble()
 		return err
 	})
@@ -118,7 +117,7 @@ func inDir(home string) system.Paths {
 
 // runBubble runs the part of the simulation inside the bubble.
 func (p *play) runBubble() (_ *Result, err error) {
-	ctx := context.Background() // of the bubble: to wait for another one stops its time
+	ctx := context.Background() // a context of the bubble: waiting for one from outside would stop its time
 	if p.world, err = newWorld(p); err != nil {
 		return nil, err
 	}

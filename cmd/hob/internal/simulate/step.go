@@ -31,7 +31,7 @@ func (p *play) runStep(ctx context.Context, in Input) {
 		err = p.postAPI(ctx, "/api/v1/sessions/"+url.PathEscape(session)+"/messages", map[string]any{"text": strings.TrimSpace(in.Body), "async": true})
 	case Call:
 		args := json.RawMessage(cmp.Or(strings.TrimSpace(in.Body), "{}"))
-		go func() { // it may come to a question, for which it waits
+		go func() { // in the background, because the call may wait for an approval
 			if err := p.postAPI(ctx, "/api/v1/tools/"+url.PathEscape(in.To), map[string]any{"arguments": args, "session": "home"}); err != nil {
 				p.line.addEntry(p.problemEntry(in, err))
 			}

@@ -94,7 +94,7 @@ func (w *world) playedNetwork() safehttp.Options {
 // resolver resolves every name.
 type resolver struct{}
 
-// public is where all names lead.
+// public is the address to which all names resolve.
 const public = "93.184.216.34"
 
 // LookupNetIP implements safehttp.Resolver.
@@ -144,7 +144,7 @@ const (
 	password = "played"
 )
 
-// pipeListener is a listener whose connections are pipes.
+// pipeListener is a listener whose connections are in-process pipes.
 type pipeListener struct {
 	calls chan net.Conn
 	over  chan struct{}

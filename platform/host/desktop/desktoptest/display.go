@@ -44,9 +44,9 @@ func Display(t testing.TB) string {
 	return ":" + strings.TrimSpace(line)
 }
 
-// Dialog starts zenity with these arguments, on a private bus and display where assistive
-// programs can read it. It skips the test if that is impossible. The caller waits for cmd,
-// whose output is kept; env is the environment of that desktop.
+// Dialog starts zenity with these arguments, on a private bus and display where assistive programs
+// can read it. It skips the test if that is impossible. The caller waits for cmd. out collects its
+// output; env is the environment of that desktop.
 func Dialog(t testing.TB, args ...string) (cmd *exec.Cmd, env []string) {
 	t.Helper()
 	program, err := exec.LookPath("zenity")

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// nobody is the uid that sway runs as if the tests run as root, which sway refuses.
+// nobody is the uid for sway if the tests run as root, because sway refuses to run as root.
 const nobody = 65534
 
 // Wayland is a headless session of the compositor sway.

@@ -68,7 +68,7 @@ func (a windowAction) checkPoint(ctx context.Context, x, y int) error {
 	return a.ok(v)
 }
 
-// settle is how long to wait for a window to come to the front.
+// settle is the maximum wait for a window to come to the front.
 const settle = 3 * time.Second
 
 // bringToFront brings the window to the front.

@@ -18,7 +18,7 @@ type macBackend struct {
 	w window.Window
 }
 
-// keyPause is how long robotgo waits after each key, in milliseconds.
+// keyPause is the wait of robotgo after each key, in milliseconds.
 const keyPause = 3
 
 // openBackend checks that robotgo has found its libraries, because it reports no error otherwise, and

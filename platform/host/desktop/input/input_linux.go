@@ -46,8 +46,8 @@ func (s *x11Backend) listWindows(context.Context) ([]window.Window, error) {
 	return window.ListX11(s.x)
 }
 
-// checkKeyboardFree fails if a program has grabbed the keyboard: it gets all keys, whatever window is in
-// front. To test that, free tries to grab the keyboard itself.
+// checkKeyboardFree fails if a program has grabbed the keyboard: such a program gets all keys,
+// regardless of the active window. To test this, it tries to grab the keyboard.
 func (s *x11Backend) checkKeyboardFree(context.Context) error {
 	r, err := xproto.GrabKeyboard(s.x.X, true, s.x.Root, xproto.TimeCurrentTime, xproto.GrabModeAsync, xproto.GrabModeAsync).Reply()
 	if err != nil {
@@ -152,7 +152,7 @@ func (b *keyboardMap) findKey(sym uint32) (code xproto.Keycode, shift, ok bool) 
 }
 
 // remapSpareKey assigns a keysym to a key without one, or to a spare key that this piece does not need:
-// such a key has the same meaning with and without shift.
+// an assigned key has the same meaning with and without shift.
 func (b *keyboardMap) remapSpareKey(sym uint32) error {
 	if code, _, ok := b.findKey(sym); ok {
 		b.lent = append(b.lent, code)

@@ -120,8 +120,8 @@ func New(o Options) *PlayerControl {
 // maxPlayers limits how many players are queried.
 const maxPlayers = 16
 
-// Players returns the running players, those that play first. The list is empty if none runs;
-// an error means that no player could be queried or, with a list, that some did not respond.
+// Players returns the running players, playing ones first. The list is empty if none runs; an error
+// means that no player could be queried or, with a list, that some did not respond.
 func (d *PlayerControl) Players(ctx context.Context) ([]Player, error) {
 	list, err := d.back.listPlayers(ctx)
 	for i := range list {

@@ -87,7 +87,7 @@ func listPlayerNames(ctx context.Context, conn *dbus.Conn) ([]string, error) {
 	return names, nil
 }
 
-// readPlayer queries a player. It returns nil without an error if the player has ended meanwhile.
+// readPlayer queries a player. It returns nil without an error if the player has exited.
 func (b *mprisBackend) readPlayer(ctx context.Context, conn *dbus.Conn, name string) (*Player, error) {
 	ctx, cancel := context.WithTimeout(ctx, b.opt.Wait)
 	defer cancel()

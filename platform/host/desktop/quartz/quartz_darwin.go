@@ -182,8 +182,9 @@ func MayCapture() bool {
 	return err == nil && (l.mayCapture == nil || l.mayCapture())
 }
 
-// KeyboardHolder returns what has the keyboard instead of the window in front: the screen lock, or a
-// password field, which blocks typing by other programs. "" means nothing.
+// KeyboardHolder returns what receives the keyboard input instead of the active window: the screen
+// lock, or a password field, which blocks typing by other programs. It returns "" if the active
+// window does.
 func KeyboardHolder() string {
 	l, err := loadFrameworks()
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 
 func systemKind() Kind { return RunKey }
 
-// approvedKey is where Windows stores which values the user has disabled: the first byte is odd then.
+// approvedKey is the registry key in which Windows stores the disabled state of values: the first
+// byte of a disabled value is odd.
 const approvedKey = `Software\Microsoft\Windows\CurrentVersion\Explorer\StartupApproved\Run`
 
 func setRun(text string) error {

@@ -90,7 +90,7 @@ func (d linuxDisplay) setBrightness(ctx context.Context, percent int) error {
 	if err != nil {
 		return fmt.Errorf("set the brightness: %w", err)
 	}
-	to := uint32(max(1, b.of*percent/100)) //nolint:gosec // between 1 and what the screen takes
+	to := uint32(max(1, b.of*percent/100)) //nolint:gosec // between 1 and the maximum of the screen
 	if err := session.Call(ctx, conn, session.Login, seat, session.Login+".Session.SetBrightness", []any{"backlight", b.name, to}); err != nil {
 		return fmt.Errorf("set the brightness: %w", err)
 	}

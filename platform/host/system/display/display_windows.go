@@ -44,7 +44,7 @@ func (windowsBackend) setDark(_ context.Context, on bool) error {
 	if err != nil {
 		return fmt.Errorf("set the appearance: %w", err)
 	}
-	defer k.Close() //nolint:errcheck // each value is written at once
+	defer k.Close() //nolint:errcheck // the registry keeps values without a flush
 	light := uint32(1)
 	if on {
 		light = 0

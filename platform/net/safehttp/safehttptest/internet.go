@@ -22,7 +22,7 @@ import (
 	"hob/platform/net/safehttp"
 )
 
-// Public is where names lead that have no other address.
+// Public is the address of names without a configured address.
 const Public = "93.184.216.34"
 
 // Internet serves plain and encrypted HTTP (for *.example.com and the names in certificate)

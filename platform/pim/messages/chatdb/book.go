@@ -41,7 +41,7 @@ func (r *row) decodeText(m *Message, s summary) {
 	}
 }
 
-// chatIndex is who there is, and which chats.
+// chatIndex holds the known people and chats.
 type chatIndex struct {
 	chats   map[int64]*Chat
 	handles map[int64]handle

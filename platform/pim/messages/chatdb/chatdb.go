@@ -28,7 +28,7 @@ var (
 	ErrNotMessages = errors.New("the file is not a Messages database")
 )
 
-// logEnd is what SQLite appends to the name of a database for its log.
+// logEnd is the suffix that SQLite appends to the name of a database for its log.
 const logEnd = "-wal"
 
 // DB is an open database. Its methods may be called concurrently, except Changed.
@@ -90,7 +90,7 @@ func checkReadable(file string) error {
 	return f.Close()
 }
 
-// lockWait is how long a database is waited for that another program has locked.
+// lockWait is the maximum wait for a database that another program has locked.
 const lockWait = 5 * time.Second
 
 // openInPlace opens a file in place. It never uses immutable=1, which would ignore the

@@ -32,8 +32,8 @@ type Message struct {
 	// Person identifies a sender across addresses: Messages groups the addresses
 	// on one contact card.
 	Person string
-	// Handle is the address that the row names, of the other one also where the owner
-	// wrote.
+	// Handle is the address in the row: that of the other person, even if the owner wrote the
+	// message.
 	Handle string
 	FromMe bool
 	At     time.Time // UTC
@@ -64,7 +64,7 @@ type Message struct {
 type Attachment struct {
 	GUID string
 	Name string // as its sender called it
-	Path string // as the database has it, "~/Library/Messages/Attachments/..."
+	Path string // as stored in the database, "~/Library/Messages/Attachments/..."
 	MIME string
 	Size int64
 }
@@ -206,5 +206,5 @@ func stripPlaceholders(s string) string { return placeless.Replace(strings.ToVal
 
 var placeless = strings.NewReplacer(place, "", "\ufffd", "", "\x00", "")
 
-// urlBalloon is the preview of a link, which is a message like any other.
+// urlBalloon marks the preview of a link, which is stored as a separate message.
 const urlBalloon = "com.apple.messages.URLBalloonProvider"

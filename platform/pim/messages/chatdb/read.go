@@ -26,7 +26,7 @@ func sortedKeys(m map[string]any) []string {
 	return keys
 }
 
-// Mark is a place in the list of messages.
+// Mark is a position in the list of messages.
 type Mark struct {
 	RowID int64  `json:"rowid"`
 	GUID  string `json:"guid"`
@@ -124,7 +124,7 @@ func (d *DB) joinedIDs(ctx context.Context, table, column string, after int64, r
 	return out, d.wrapError(list.Err())
 }
 
-// row is a row that page reads.
+// row is a row as read by page.
 type row struct {
 	id                                                                         int64
 	guid, text, service, title, assocGUID, emoji, balloon, thread, destination sql.NullString
@@ -260,7 +260,7 @@ func (r *row) toMessage(b *chatIndex, chat int64) Message {
 	return m
 }
 
-// maxPreview is how long after its message a preview comes.
+// maxPreview is the maximum time between a message and its preview.
 const maxPreview = 90 * time.Second
 
 // previews remembers texts with links, since the preview of a link can be a second row.

@@ -312,8 +312,7 @@ func Edited(parts ...[]string) []byte {
 	return Plist(map[string]any{"otr": ranges, "ec": versions, "ust": true})
 }
 
-// Retracted returns the summary of a message with that many parts, of which those
-// in gone were retracted.
+// Retracted returns the summary of a message with n parts, of which those in gone were retracted.
 func Retracted(parts int, gone ...int) []byte {
 	ranges := map[string]any{}
 	for i := range parts {

@@ -45,8 +45,8 @@ const (
 	bomLE     = "\xff\xfe"  // UTF-16, the lower byte first
 )
 
-// Decode returns the text of an archived attributed string. A string of no
-// characters is a text; anything in which none was found is ErrUndecodable.
+// Decode returns the text of an archived attributed string. An empty string is a valid text. If no
+// text is found, the error is ErrUndecodable.
 func Decode(b []byte) (Text, error) {
 	if bytes.HasPrefix(b, []byte(bomLE)) {
 		return decodeUTF16(b[len(bomLE):])

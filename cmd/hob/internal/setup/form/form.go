@@ -32,10 +32,10 @@ type Form struct {
 	Out io.Writer
 }
 
-// over is how many rows stand above the options.
+// over is the number of rows above the options.
 const over = 2
 
-// tall is how many rows of a list are shown before it scrolls.
+// tall is the number of list rows that are shown before the list scrolls.
 const tall = 10
 
 // frame is the number of columns around the text of an option.
@@ -117,8 +117,8 @@ func (f *Form) echoAnswers(p setup.Page, a setup.Answers) {
 	}
 }
 
-// fieldOf is how a question looks, and how its answer is read. Options take one line
-// each, since a list counts them so.
+// fieldOf returns the form field of a question and the function that reads its answer. Each option
+// takes one line, because the list counts lines as options.
 func fieldOf(q setup.Question, width int) (huh.Field, func() string) {
 	title, about := pim.SanitizeLine(q.Title, 200), pim.SanitizeText(q.About)
 	value := pim.SanitizeLine(q.Default, 1000)
