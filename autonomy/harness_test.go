@@ -224,11 +224,11 @@ func start(t testing.TB, s setup) *engine {
 	e.intake, err = intake.New(in)
 	fatal(t, err)
 	opt := autonomy.Options{
-		Store: e.store, Bus: e.bus, Guard: e.guard, Sessions: e.sessions, Compactor: compactor, Runner: e.runner, Catalogue: catalogue, Undo: e.undo, Zone: zone, Notices: notices, Intake: e.intake, Approvals: e.approvals,
+		Store: e.store, Bus: e.bus, Guard: e.guard, Sessions: e.sessions, Compactor: compactor, Runner: e.runner, Undo: e.undo, Zone: zone, Notices: notices, Intake: e.intake, Approvals: e.approvals,
 		Drain: 50 * time.Millisecond,
 	}
 	if notices != nil {
-		opt.Due = append(opt.Due, notices.Due)
+		opt.Due = append(opt.Due, notices)
 	}
 	if s.change != nil {
 		s.change(&opt)

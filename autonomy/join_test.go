@@ -1,7 +1,6 @@
 package autonomy_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -152,12 +151,12 @@ func TestWhatIsShownOfATurn(t *testing.T) {
 		return llmtest.Answer{Text: "the answer"}
 	})
 	e := start(t, setup{model: m, change: func(o *autonomy.Options) {
-		o.Show = func(_ context.Context, _, channel, _ string) channels.LiveDraft {
+		o.Chats = chatSigns{show: func(channel string) channels.LiveDraft {
 			if channel != "chat" {
 				return nil
 			}
 			return v
-		}
+		}}
 	}})
 	acc := e.hears(0, "1", "send it")
 	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {

@@ -11,22 +11,41 @@ import (
 	"hob/autonomy/agents"
 	"hob/autonomy/approvals"
 	"hob/autonomy/bus"
+	"hob/autonomy/commands"
+	"hob/autonomy/commit"
+	"hob/autonomy/delivery"
+	"hob/autonomy/dispatch"
 	"hob/autonomy/explain"
 	"hob/autonomy/guard"
 	"hob/autonomy/intake"
 	"hob/autonomy/mind/goals"
-	"hob/autonomy/mind/learn"
 	"hob/autonomy/notify"
 	"hob/autonomy/session"
 	"hob/autonomy/trace"
 	"hob/autonomy/turn"
 	"hob/autonomy/undo"
-	"hob/channels"
 	"hob/platform/store"
-	"hob/tools"
 )
 
-// Options of New; those without a default are required.
+// Budget knows what unattended model calls may cost; *usage.Tracker implements it.
+type Budget interface {
+	dispatch.Budget
+	commit.UsageBook
+}
+
+// Models knows the models of the agents; *modelrouter.Models implements it.
+type Models interface {
+	dispatch.Models
+	commands.Models
+}
+
+// WakeHandler is told that the machine has slept; *channels.Manager implements it.
+type WakeHandler interface {
+	HandleWake()
+}
+
+// Options of New; those without a default are required. New builds the stages of the message flow
+// from them and connects the stages.
 type Options struct {
 	Store    *store.Store
 	Bus      *bus.Bus
@@ -34,8 +53,7 @@ type Options struct {
 	Sessions *session.Sessions
 	// Compactor keeps conversations within their limits; nil disables it.
 	Compactor *session.Compactor
-	Runner    *turn.Runner // the default one
-	Catalogue *tools.Catalogue
+	Runner    *turn.Runner // of the default agent
 	// Explain answers /why, Undo reverts actions.
 	Explain *explain.Explainer
 	Undo    *undo.Reverter
@@ -44,39 +62,42 @@ type Options struct {
 	// Approvals applies answers to approval requests.
 	Approvals *approvals.Decider
 	// Goals are the owner's goals; nil disables them. Facts supplies the values for rules
-	// without a model. Offline reports that an agent has no model.
-	Goals   *goals.Goals
-	Facts   goals.Facts
-	Offline func(ctx context.Context, agent string) bool
+	// without a model.
+	Goals *goals.Goals
+	Facts goals.Facts
 	// Plan writes the daily plan; nil disables it.
 	Plan *goals.Plan
 	// Notices holds deferred notices; nil sends every notice immediately.
 	Notices *notify.Notifier
-	// Due puts due work, such as goal reviews, into the inbox and returns the next due time.
-	Due []func(ctx context.Context, now time.Time) (next time.Time, err error)
-	// Crew selects the agent for a message and stores the agents' tasks; nil means only the
+	// Due puts due work into the inbox.
+	Due []DueSource
+	// Agents selects the agent for a message and stores the agents' tasks; nil means only the
 	// default agent.
-	Crew *agents.Registry
-	// Learn reads a turn. The returned function stores the lessons in the transaction that ends
-	// the turn.
-	Learn func(t learn.Turn) func(tx *store.Tx)
-	// Gather indexes messages while no one waits; nil disables it.
-	Gather func(ctx context.Context) error
+	Agents *agents.Registry
+	// Models knows the models of the agents; nil means that all have one.
+	Models Models
+	// Budget limits unattended turns and stores the usage of model calls; nil does neither.
+	Budget Budget
+	// Learners read each turn that has ended.
+	Learners []commit.Learner
+	// Messages indexes messages while no one waits; nil disables it.
+	Messages MessageIndexer
+	// Chats shows in a chat that Hob is at work there; nil disables it.
+	Chats delivery.Chats
+	// Levels limits Hob's autonomy level for a person in a channel; nil disables limits.
+	Levels dispatch.Levels
+	// Wakes is told that the machine has slept; optional.
+	Wakes WakeHandler
 	// Zone returns the owner's current time zone.
 	Zone func() *time.Location
 	// Pair creates a code for a channel and returns instructions; nil disables pairing.
 	Pair func(ctx context.Context, channel, by string) (string, error)
 	// Status writes the answer of /status.
 	Status func(ctx context.Context) (string, error)
-	// Notify is the channel for notices. "" or "origin" selects the conversation of the cause;
-	// Auto asks Where.
+	// Notify is the channel for notices; see delivery.Options.Channel. Where returns the channel
+	// that reaches the owner now.
 	Notify string
-	// Where returns the channel that reaches the owner now, "" for the conversation of the
-	// cause; nil always means "".
-	Where func(ctx context.Context) string
-	// Level limits Hob's autonomy level for a person ("owner", "channel:sender", "" for no
-	// specific person) in a channel. "" means no limit; nil disables limits.
-	Level func(channel, person string) guard.Level
+	Where  func(ctx context.Context) string
 	// KeepTraces is how long Hob stores the traces of ticks and the outcome of notices; 0 means
 	// forever.
 	KeepTraces time.Duration
@@ -84,66 +105,33 @@ type Options struct {
 	Tick time.Duration
 	// Slots is the number of sessions processed in parallel (default 5).
 	Slots int
-	// Book, when set, stores the usage of model calls, along with the end of a turn.
-	Book func(tx *store.Tx) error
-	// Room reports whether an unattended turn may begin now, otherwise when to ask again; nil
-	// always allows it.
-	Room func(now time.Time) (ok bool, at time.Time)
-	// Model answers /model: "" asks which model answers a conversation of the
-	// agent, a name or "auto" changes it.
-	Model func(ctx context.Context, session, agent, name string) (string, error)
 	// Drain is how long running turns may continue after shutdown begins (default 5 s).
 	Drain time.Duration
-	// Typing shows in a chat that Hob is at work there, until stop; optional.
-	Typing func(ctx context.Context, channel, chat string) (stop func())
-	// Show lets the sender of a message see its answer grow; optional. See
-	// channels.Manager.Show.
-	Show func(ctx context.Context, event, channel, chat string) channels.LiveDraft
-	// Jumped is called after the wall clock was changed or the machine slept.
-	Jumped func(by time.Duration)
-	Log    *slog.Logger
+	Log   *slog.Logger
 }
 
-// Loop is the engine. Its methods may be called concurrently; call Run once.
+// Loop schedules: it claims due events, gives them slots, and stops and drains their turns. The
+// dispatcher turns an event into an outcome and the committer ends it. Its methods may be called
+// concurrently; call Run once.
 type Loop struct {
-	o     Options
-	freed chan struct{}
-	// chores wait for an idle moment; see tidyLater.
-	chores  chan maintenanceJob
-	unfound atomic.Bool  // messages exist that are not indexed yet
-	asker   *turn.Runner // puts the decisions of goals before the owner
-	looks   atomic.Int64 // turns of the loop since it started
-	inputs  atomic.Int64 // of them with an input
-
-	mu        sync.Mutex
-	draining  bool
-	running   map[string]*activeTurn // by event
-	cancelled map[string]bool        // events stopped while they waited
-	open      sync.WaitGroup
+	o          Options
+	delivery   *delivery.Delivery
+	dispatcher *dispatch.Dispatcher
+	committer  *commit.Committer
+	running    *runningTurns
+	upkeep     *maintenance
+	ticks      atomic.Int64 // since the start
+	inputs     atomic.Int64 // of them with an input
+	open       sync.WaitGroup
 }
 
-// activeTurn is an event in progress.
-type activeTurn struct {
-	ev     bus.Event
-	tick   string // the tick that claimed it
-	woke   string // cause of the iteration
-	cancel context.CancelCauseFunc
-	since  time.Time
-	said   []bus.Event   // the owner's messages to it; guarded by Loop.mu
-	done   chan struct{} // closed when it has ended
-	held   int           // questions for which it waits in memory; guarded by Loop.mu
-}
-
-// New checks the options.
+// New checks the options, builds the stages and connects them.
 func New(o Options) (*Loop, error) {
-	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Sessions == nil || o.Runner == nil || o.Catalogue == nil || o.Explain == nil || o.Undo == nil || o.Intake == nil || o.Approvals == nil || o.Zone == nil {
+	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Sessions == nil || o.Runner == nil || o.Explain == nil || o.Undo == nil || o.Intake == nil || o.Approvals == nil || o.Zone == nil {
 		return nil, errors.New("autonomy: an option is missing")
 	}
 	if o.Tick <= 0 {
 		o.Tick = 30 * time.Second
-	}
-	if o.Where == nil {
-		o.Where = func(context.Context) string { return "" }
 	}
 	if o.Slots <= 0 {
 		o.Slots = 5
@@ -154,29 +142,63 @@ func New(o Options) (*Loop, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.Book == nil {
-		o.Book = func(*store.Tx) error { return nil }
-	}
-	if o.Room == nil {
-		o.Room = func(now time.Time) (bool, time.Time) { return true, now }
-	}
-	if o.Typing == nil {
-		o.Typing = func(context.Context, string, string) func() { return func() {} }
-	}
-	if o.Level == nil {
-		o.Level = func(string, string) guard.Level { return "" }
-	}
-	if o.Offline == nil {
-		o.Offline = func(context.Context, string) bool { return false }
-	}
-	asker, err := newQuestionRunner(o.Runner)
+	l := &Loop{o: o, running: newRunningTurns(o.Slots)}
+	var err error
+	l.delivery, err = delivery.New(delivery.Options{Bus: o.Bus, Sessions: o.Sessions, Chats: o.Chats, Notices: o.Notices, Channel: o.Notify, Where: o.Where, Zone: o.Zone})
 	if err != nil {
 		return nil, err
 	}
-	return &Loop{
-		o: o, asker: asker, freed: make(chan struct{}, 1),
-		running: map[string]*activeTurn{}, cancelled: map[string]bool{}, chores: make(chan maintenanceJob, 64),
-	}, nil
+	l.upkeep = &maintenance{
+		store: o.Store, compactor: o.Compactor, messages: o.Messages, delivery: l.delivery, turns: l.running, keepTraces: o.KeepTraces, log: o.Log,
+		jobs: make(chan maintenanceJob, 64),
+	}
+	if l.committer, err = newCommitter(o, l); err != nil {
+		return nil, err
+	}
+	l.dispatcher, err = newDispatcher(o, l)
+	return l, err
+}
+
+// newCommitter builds the stage that ends events.
+func newCommitter(o Options, l *Loop) (*commit.Committer, error) {
+	c := commit.Options{
+		Store: o.Store, Bus: o.Bus, Guard: o.Guard, Sessions: o.Sessions, Delivery: l.delivery, Notices: o.Intake, Maintenance: l.upkeep, Learners: o.Learners,
+		Zone: o.Zone, Log: o.Log,
+	}
+	if o.Agents != nil {
+		c.Tasks = o.Agents
+	}
+	if o.Goals != nil {
+		c.Goals = o.Goals
+	}
+	if o.Budget != nil {
+		c.Usage = o.Budget
+	}
+	return commit.New(c)
+}
+
+// newDispatcher builds the stage that turns events into outcomes.
+func newDispatcher(o Options, l *Loop) (*dispatch.Dispatcher, error) {
+	c := commands.Options{
+		Store: o.Store, Guard: o.Guard, Sessions: o.Sessions, Approvals: o.Approvals, Explain: o.Explain, Undo: o.Undo, Scheduler: l, Agents: o.Agents, Notices: o.Notices,
+		Status: o.Status, Pair: o.Pair, Zone: o.Zone,
+	}
+	d := dispatch.Options{
+		Store: o.Store, Bus: o.Bus, Guard: o.Guard, Sessions: o.Sessions, Runner: o.Runner, Undo: o.Undo, Delivery: l.delivery, Turns: l.running, Agents: o.Agents,
+		Goals: o.Goals, Facts: o.Facts, Plan: o.Plan, Levels: o.Levels, GuestLimit: o.Intake.GuestLimit(), Zone: o.Zone, Log: o.Log,
+	}
+	if o.Models != nil {
+		c.Models, d.Models = o.Models, o.Models
+	}
+	if o.Budget != nil {
+		d.Budget = o.Budget
+	}
+	run, err := commands.New(c)
+	if err != nil {
+		return nil, err
+	}
+	d.Commands = run
+	return dispatch.New(d)
 }
 
 // Run works until ctx ends and everything it started has ended.
@@ -189,7 +211,7 @@ func (l *Loop) Run(ctx context.Context) error {
 	defer stop(nil)
 	var tidying sync.WaitGroup
 	defer tidying.Wait()
-	tidying.Go(func() { l.runMaintenance(ctx) })
+	tidying.Go(func() { l.upkeep.runJobs(ctx) })
 	clock := newClock()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -201,20 +223,20 @@ func (l *Loop) Run(ctx context.Context) error {
 		case <-ctx.Done():
 		case <-l.o.Bus.Inbox.Wake():
 			woke = trace.WokeArrival
-		case <-l.freed:
+		case <-l.running.freed:
 			woke = trace.WokeSlot
 		case <-timer.C:
 			woke = trace.WokeClock
 		}
 		if by := clock.wallClockJump(); by != 0 {
 			l.o.Log.Info("the clock jumped", "by", by)
-			if l.o.Jumped != nil {
-				l.o.Jumped(by)
+			if by > 0 && l.o.Wakes != nil {
+				l.o.Wakes.HandleWake()
 			}
 		}
 	}
 	l.drainTurns(stop)
-	l.gatherLast(context.WithoutCancel(ctx))
+	l.upkeep.gatherLast(context.WithoutCancel(ctx))
 	return nil
 }
 
@@ -236,12 +258,12 @@ func (l *Loop) recoverFromCrash(ctx context.Context) error {
 	}
 	for _, e := range dead {
 		l.o.Log.Error("event abandoned after repeated crashes", "event", e.ID)
-		if known, err := l.willTell(ctx, e.ID); err != nil {
+		if known, err := l.delivery.HasNotice(ctx, e.ID); err != nil {
 			return err
 		} else if known {
 			continue
 		}
-		if err := l.tellDead(ctx, e, "I stopped unexpectedly over it again and again"); err != nil {
+		if err := l.committer.GiveUp(ctx, e, "I stopped unexpectedly over it again and again"); err != nil {
 			return err
 		}
 	}
@@ -251,14 +273,7 @@ func (l *Loop) recoverFromCrash(ctx context.Context) error {
 // drainTurns waits for running turns, then cancels them; their events go back to the inbox. It
 // cancels turns that wait for an answer at once, since no answer will arrive.
 func (l *Loop) drainTurns(stop context.CancelCauseFunc) {
-	l.mu.Lock()
-	l.draining = true
-	for _, t := range l.running {
-		if t.held > 0 {
-			t.cancel(turn.ErrDraining)
-		}
-	}
-	l.mu.Unlock()
+	l.running.drain()
 	done := make(chan struct{})
 	go func() {
 		l.open.Wait()
@@ -277,14 +292,7 @@ func (l *Loop) drainTurns(stop context.CancelCauseFunc) {
 // next message. It reports whether a turn existed.
 func (l *Loop) Stop(ctx context.Context, session string) (bool, error) {
 	stopped, full := l.stopSettling(ctx, session) // do this before looking for running turns: it may start now
-	l.mu.Lock()
-	for _, t := range l.running {
-		if t.ev.Session == session && t.ev.Lane == t.ev.Session {
-			t.cancel(turn.ErrStopped)
-			stopped = true
-		}
-	}
-	l.mu.Unlock()
+	stopped = l.running.stop(session) || stopped
 	below, err := l.stopBelow(ctx, session)
 	if err = errors.Join(full, err); err != nil {
 		return stopped, err
@@ -296,11 +304,7 @@ func (l *Loop) Stop(ctx context.Context, session string) (bool, error) {
 	}
 	for _, a := range waiting {
 		stopped = true
-		l.mu.Lock()
-		if l.running[a.Event] == nil { // a waiting turn was cancelled above
-			l.cancelled[a.Event] = true
-		}
-		l.mu.Unlock()
+		l.running.markCancelled(a.Event)
 		err := l.o.Store.Write(ctx, func(tx *store.Tx) error {
 			if err := l.o.Guard.CloseTx(tx, a.Event, guard.Cancelled); err != nil {
 				return err
@@ -318,11 +322,7 @@ func (l *Loop) Stop(ctx context.Context, session string) (bool, error) {
 func (l *Loop) stopSettling(ctx context.Context, session string) (stopped bool, err error) {
 	err = l.o.Store.Write(ctx, func(tx *store.Tx) error {
 		events, err := l.o.Bus.Inbox.FlushDebounceTx(tx, session)
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		for _, id := range events {
-			l.cancelled[id] = true
-		}
+		l.running.markCancelled(events...)
 		stopped = len(events) > 0
 		return err
 	})
@@ -331,7 +331,16 @@ func (l *Loop) stopSettling(ctx context.Context, session string) (stopped bool, 
 
 // Running counts the turns in progress.
 func (l *Loop) Running() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.running)
+	return l.running.count()
+}
+
+// Ticks counts the ticks since the start, and those with an input.
+func (l *Loop) Ticks() (all, withInput int64) { return l.ticks.Load(), l.inputs.Load() }
+
+// stopBelow stops the tasks that a conversation delegated, and the turns that wait for them.
+func (l *Loop) stopBelow(ctx context.Context, session string) (bool, error) {
+	if l.o.Agents == nil {
+		return false, nil
+	}
+	return l.o.Agents.Stop(ctx, session)
 }

@@ -2,12 +2,12 @@ package autonomy
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
 	"hob/autonomy/bus"
 	"hob/autonomy/notify"
+	"hob/platform/text/dateparse"
 )
 
 // wakes is the hour at which "until tomorrow" ends.
@@ -44,27 +44,5 @@ func (l *Loop) PauseText(until time.Time) string {
 	if !until.Before(bus.EndlessPause()) {
 		return "until you say /resume"
 	}
-	return "until " + l.formatInstant(until)
-}
-
-func (l *Loop) cmdPause(ctx context.Context, _ bus.Event, args string) (string, error) {
-	if strings.EqualFold(args, "off") {
-		return l.cmdResume(ctx, bus.Event{}, "")
-	}
-	until, err := l.Pause(ctx, args)
-	if err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("I do nothing by myself %s: what watchers, schedules, goals and webhooks bring waits. Your reminders come, and I answer what you write.", l.PauseText(until)), nil
-}
-
-func (l *Loop) cmdResume(ctx context.Context, _ bus.Event, _ string) (string, error) {
-	was, err := l.Resume(ctx)
-	if err != nil {
-		return "", err
-	}
-	if !was {
-		return "I was not paused.", nil
-	}
-	return "Resumed. Waiting work starts now.", nil
+	return "until " + dateparse.Format(until.In(l.o.Zone()), time.Now().In(l.o.Zone()))
 }

@@ -8,9 +8,8 @@ import (
 	"time"
 
 	"hob/autonomy/bus"
-	"hob/autonomy/trace"
+	"hob/autonomy/commit"
 	"hob/autonomy/turn"
-	"hob/channels"
 	"hob/platform/provenance"
 	"hob/platform/retry"
 	"hob/platform/store"
@@ -18,18 +17,18 @@ import (
 
 // processEvent works on one claimed event to its end.
 func (l *Loop) processEvent(ctx context.Context, t *activeTurn) {
-	ev := t.ev
+	ev := t.Event
 	res, err := l.answerWithRecover(ctx, ev)
 	switch {
 	case err == nil && res.Suspended:
-		l.keepTick(ctx, t, waitRule(res), trace.TickWaits)
+		l.committer.NoteWaiting(ctx, t.Claim, res)
 		return
 	case err == nil:
-		err = l.commitResult(ctx, t, res)
+		err = l.committer.Commit(ctx, t.Claim, res)
 	case errors.Is(err, turn.ErrDraining):
 		err = l.o.Bus.Inbox.Release(context.WithoutCancel(ctx), ev.ID)
 	default:
-		err = l.handleFailure(ctx, t, res, err)
+		err = l.committer.Fail(ctx, t.Claim, res, err)
 	}
 	if err == nil {
 		return
@@ -40,29 +39,29 @@ func (l *Loop) processEvent(ctx context.Context, t *activeTurn) {
 	l.putBack(ctx, ev, err)
 }
 
-// answerWithRecover is think with a recover. A panic fails only this turn, because one message must not
+// answerWithRecover turns an event into an outcome. A panic fails only this turn, because one message must not
 // end the daemon.
-func (l *Loop) answerWithRecover(ctx context.Context, ev bus.Event) (res result, err error) {
+func (l *Loop) answerWithRecover(ctx context.Context, ev bus.Event) (res commit.Outcome, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			l.o.Log.Error("turn panicked", "event", ev.ID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			err = fmt.Errorf("internal error (%v); see Hob's log for details", p)
 		}
 	}()
-	if res, err = l.answerEvent(ctx, ev); err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return l.resultOfHalted(ctx, ev, res, err)
+	if res, err = l.dispatcher.Answer(ctx, ev); err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return l.outcomeOfHalted(ctx, ev, res, err)
 	}
 	return res, err
 }
 
-// resultOfHalted handles a turn that was stopped before its agent began. Lookups then fail, which is
+// outcomeOfHalted handles a turn that was stopped before its agent began. Lookups then fail, which is
 // not a failure of the turn.
-func (l *Loop) resultOfHalted(ctx context.Context, ev bus.Event, res result, err error) (result, error) {
+func (l *Loop) outcomeOfHalted(ctx context.Context, ev bus.Event, res commit.Outcome, err error) (commit.Outcome, error) {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, turn.ErrDraining):
 		return res, turn.ErrDraining
 	case errors.Is(cause, turn.ErrStopped) && ev.Kind == bus.Message:
-		res = result{how: "turn", kind: channels.Reply, said: true, session: ev.Session, channel: ev.Channel, chat: ev.Chat}
+		res = commit.NewReply(ev, "turn")
 		res.Answer, res.Source, res.Interrupted = "Stopped.", provenance.Hob, true
 		return res, nil
 	}
@@ -88,7 +87,7 @@ func (l *Loop) giveBack(ctx context.Context, ev bus.Event, cause error) error {
 	case errors.Is(cause, store.ErrFull):
 		return l.o.Bus.Inbox.Release(ctx, ev.ID)
 	case ev.Attempts >= bus.MaxAttempts:
-		return l.tellDead(ctx, ev, cause.Error())
+		return l.committer.GiveUp(ctx, ev, cause.Error())
 	}
-	return l.retryEvent(ctx, ev, cause, time.Now())
+	return l.committer.Retry(ctx, ev, cause, time.Now())
 }

@@ -45,6 +45,26 @@ func TestTheFeedShowsHowFarAToolIs(t *testing.T) {
 	}
 }
 
+// chatSigns shows work in progress in chats; both functions are optional.
+type chatSigns struct {
+	typing func(channel, chat string) (stop func())
+	show   func(channel string) channels.LiveDraft
+}
+
+func (c chatSigns) Typing(_ context.Context, channel, chat string) func() {
+	if c.typing == nil {
+		return func() {}
+	}
+	return c.typing(channel, chat)
+}
+
+func (c chatSigns) Show(_ context.Context, _, channel, _ string) channels.LiveDraft {
+	if c.show == nil {
+		return nil
+	}
+	return c.show(channel)
+}
+
 // The sign is shown in the chat of a turn while it runs, and in no other.
 func TestATurnShowsThatItIsAtWork(t *testing.T) {
 	var mu sync.Mutex
@@ -59,10 +79,10 @@ func TestATurnShowsThatItIsAtWork(t *testing.T) {
 		return llmtest.Answer{Text: "hello to you"}
 	})
 	e := start(t, setup{model: m, change: func(o *autonomy.Options) {
-		o.Typing = func(_ context.Context, channel, chat string) func() {
+		o.Chats = chatSigns{typing: func(channel, chat string) func() {
 			note("begin " + channel + " " + chat)
 			return func() { note("end " + channel + " " + chat) }
-		}
+		}}
 	}})
 	e.settle(e.putFrom("web", "42", "hello"))
 	e.settle(e.putFrom("web", "42", "/help"))

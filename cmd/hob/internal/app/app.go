@@ -18,6 +18,7 @@ import (
 	"hob/autonomy/agents"
 	"hob/autonomy/approvals"
 	"hob/autonomy/bus"
+	"hob/autonomy/commit"
 	"hob/autonomy/config"
 	"hob/autonomy/explain"
 	"hob/autonomy/guard"
@@ -354,15 +355,12 @@ func (d *App) openLoop(ctx context.Context) error {
 		return err
 	}
 	d.loop, err = autonomy.New(autonomy.Options{
-		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Runner: d.crew.Main(), Crew: d.crew, Goals: d.goals, Facts: d.facts, Offline: d.models.IsOffline, Plan: d.plan, Notices: d.notices, Due: d.dueSources(), Catalogue: d.catalogue, Undo: d.undo, Explain: d.explainer, Intake: d.intake, Approvals: d.approvals,
-		KeepTraces: c.Autonomy.KeepTraces.Duration,
-		Typing:     d.channels.Typing, Show: d.channels.Show, Jumped: d.handleClockJump,
-		Zone: d.zone, Status: d.statusText, Pair: d.pairingText,
-		Notify: c.Notify.Channel, Where: d.presenceChannel, Tick: c.Autonomy.Tick.Duration,
-		Learn: d.studyTurn, Gather: d.library.Index,
-		Slots: c.Autonomy.Sessions, Book: d.usage.FlushTx, Room: d.hasBudget, Log: d.opt.Log,
-		Model: d.models.Command,
-		Level: func(channel, person string) guard.Level { return guard.Level(c.LevelOf(channel, person)) },
+		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Runner: d.crew.Main(), Agents: d.crew,
+		Explain: d.explainer, Undo: d.undo, Intake: d.intake, Approvals: d.approvals, Goals: d.goals, Facts: d.facts, Plan: d.plan, Notices: d.notices,
+		Due: d.dueSources(), Models: d.models, Budget: d.usage, Learners: []commit.Learner{d.learner, d.extractor}, Messages: d.library,
+		Chats: d.channels, Wakes: d.channels, Levels: c, Zone: d.zone, Status: d.statusText, Pair: d.pairingText,
+		Notify: c.Notify.Channel, Where: d.presenceChannel, KeepTraces: c.Autonomy.KeepTraces.Duration,
+		Tick: c.Autonomy.Tick.Duration, Slots: c.Autonomy.Sessions, Log: d.opt.Log,
 	})
 	return err
 }

@@ -112,7 +112,7 @@ func TestBackgroundTaskThatTakesTooLong(t *testing.T) {
 		t.Fatalf("%s, %v, %+v", next, err, h.delegations())
 	}
 	for _, due := range h.d.dueSources() {
-		_, err := due(t.Context(), time.Now().Add(31*time.Minute))
+		_, err := due.Due(t.Context(), time.Now().Add(31*time.Minute))
 		fatal(t, err)
 	}
 	h.wait("notice", `has ended: failed: timeout: it did not end within 30m`)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"hob/autonomy"
 	"hob/autonomy/llm/offline"
 	"hob/autonomy/mind/goals"
 	"hob/tools"
@@ -33,17 +34,17 @@ func (d *App) planSections() []tools.BriefSource {
 
 // dueSources returns the sources of due work. Without background work it only expires tasks that the
 // user started.
-func (d *App) dueSources() []func(context.Context, time.Time) (time.Time, error) {
+func (d *App) dueSources() []autonomy.DueSource {
 	if !d.isLongRunning() {
 		return nil
 	}
-	list := []func(context.Context, time.Time) (time.Time, error){d.crew.Due, d.notices.Due}
+	list := []autonomy.DueSource{d.crew, d.notices}
 	if !d.opt.Config.Autonomy.Enabled {
 		return list
 	}
-	list = append(list, d.goals.Due)
+	list = append(list, d.goals)
 	if d.plan != nil {
-		list = append(list, d.plan.Due)
+		list = append(list, d.plan)
 	}
 	return list
 }

@@ -115,15 +115,6 @@ func (d *App) extractTurns(ctx context.Context) error {
 	return d.extractor.Run(ctx)
 }
 
-// studyTurn extracts lessons and facts from a turn.
-func (d *App) studyTurn(t learn.Turn) func(tx *store.Tx) {
-	lessons, facts := d.learner.Study(t), d.extractor.Study(t)
-	return func(tx *store.Tx) {
-		lessons(tx)
-		facts(tx)
-	}
-}
-
 // pictureDescriber returns what describes pictures; nil if disabled.
 func (d *App) pictureDescriber() (ingest.Pictures, error) {
 	if d.opt.Config.Knowledge.Pictures == "off" {

@@ -31,13 +31,6 @@ func (d *App) receivedFilesDir() string {
 	return filepath.Join(d.opt.Paths.Data, "files")
 }
 
-// handleClockJump handles a wake from sleep or a clock change.
-func (d *App) handleClockJump(by time.Duration) {
-	if by > 0 {
-		d.channels.HandleWake()
-	}
-}
-
 // newSender returns the sender of messages and files of tools.
 func (d *App) newSender() *service.Sender {
 	return service.NewSender(service.SenderOptions{

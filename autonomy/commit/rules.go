@@ -1,4 +1,4 @@
-package autonomy
+package commit
 
 import (
 	"context"
@@ -16,29 +16,26 @@ import (
 	"hob/watchers"
 )
 
-// Ticks counts the iterations since the start, and those with an input.
-func (l *Loop) Ticks() (all, withInput int64) { return l.looks.Load(), l.inputs.Load() }
-
 // tickTx stores how a tick handled an event.
-func tickTx(tx *store.Tx, t *activeTurn, rule, state string) error {
-	if t.tick == "" {
+func tickTx(tx *store.Tx, t Claim, rule, state string) error {
+	if t.Tick == "" {
 		return nil
 	}
-	return trace.WriteTickTx(tx, trace.Tick{Tick: t.tick, Event: t.ev.ID, Woke: t.woke, Rule: rule, State: state, At: t.since, EndedAt: time.Now()})
+	return trace.WriteTickTx(tx, trace.Tick{Tick: t.Tick, Event: t.Event.ID, Woke: t.Woke, Rule: rule, State: state, At: t.Since, EndedAt: time.Now()})
 }
 
-// keepTick is tickTx for an event without its own transaction: it waits, or it failed. Errors
+// noteTick is tickTx for an event without its own transaction: it waits, or it failed. Errors
 // are only logged.
-func (l *Loop) keepTick(ctx context.Context, t *activeTurn, rule, state string) {
-	err := l.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error { return tickTx(tx, t, rule, state) })
+func (c *Committer) noteTick(ctx context.Context, t Claim, rule, state string) {
+	err := c.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error { return tickTx(tx, t, rule, state) })
 	if err != nil {
-		l.o.Log.Warn("the trace of a tick is lost", "event", t.ev.ID, "err", err)
+		c.o.Log.Warn("the trace of a tick is lost", "event", t.Event.ID, "err", err)
 	}
 }
 
 // ruleOf returns the rule by which an event was handled. It names rows and configuration keys
 // and contains no untrusted text.
-func ruleOf(ev bus.Event, res result) string {
+func ruleOf(ev bus.Event, res Outcome) string {
 	model := "without a model"
 	if res.Model != "" {
 		model = fmt.Sprintf("by the model %s in %d round(s)", res.Model, res.Rounds)
@@ -46,7 +43,7 @@ func ruleOf(ev bus.Event, res result) string {
 	switch ev.Kind {
 	case bus.Message:
 		switch {
-		case ev.Lane != ev.Session || res.how == "command":
+		case ev.Lane != ev.Session || res.How == "command":
 			return "a command from you, " + model
 		case ev.Provenance != provenance.Owner:
 			return "a message from a guest, answered with guest permissions " + model
@@ -55,13 +52,13 @@ func ruleOf(ev bus.Event, res result) string {
 	case bus.Watcher, bus.Schedule, bus.Webhook:
 		return firedRule(ev, model)
 	case bus.Goal:
-		if res.goal == nil {
+		if res.Goal == nil {
 			return "a goal, " + model
 		}
-		if res.goal.By == goals.Rule {
+		if res.Goal.By == goals.Rule {
 			model = "by its rule, without a model"
 		}
-		return fmt.Sprintf("the goal %s, %s of it %s", res.goal.Order.Goal, res.goal.Order.Phase, model)
+		return fmt.Sprintf("the goal %s, %s of it %s", res.Goal.Order.Goal, res.Goal.Order.Phase, model)
 	case bus.Task:
 		if agents.IsTaskEvent(ev) {
 			return "a delegated task, done " + model
@@ -76,9 +73,14 @@ func ruleOf(ev bus.Event, res result) string {
 	return string(ev.Kind)
 }
 
+// NoteWaiting traces that an event waits for an answer or for room.
+func (c *Committer) NoteWaiting(ctx context.Context, t Claim, res Outcome) {
+	c.noteTick(ctx, t, waitRule(res), trace.TickWaits)
+}
+
 // waitRule returns what an event waits for.
-func waitRule(res result) string {
-	if res.how == "" { // the turn did not begin
+func waitRule(res Outcome) string {
+	if res.How == "" { // the turn did not begin
 		return "there was no room for a model call for which nobody waits ([autonomy] calls_per_minute, [budget])"
 	}
 	return "it waits for your answer, or for a delegated task"

@@ -1,17 +1,18 @@
-package autonomy
+package commands
 
 import (
 	"context"
 	"fmt"
 	"testing"
 
+	"hob/autonomy/approvals"
 	"hob/autonomy/bus"
 	"hob/autonomy/intake/chattext"
 )
 
 // Anyone who reads a code may be the first to send it.
 func TestNoCodeIsShownToAGroup(t *testing.T) {
-	l := &Loop{o: Options{Pair: func(context.Context, string, string) (string, error) { return "2345A-BCDEF", nil }}}
+	l := &Commands{o: Options{Pair: func(context.Context, string, string) (string, error) { return "2345A-BCDEF", nil }}}
 	for shared, shown := range map[bool]bool{false: true, true: false} {
 		got, err := l.cmdPair(t.Context(), bus.Event{Payload: fmt.Appendf(nil, `{"shared": %v}`, shared)}, "pigeon")
 		if (err == nil) != shown || (got != "") != shown {
@@ -21,7 +22,7 @@ func TestNoCodeIsShownToAGroup(t *testing.T) {
 }
 
 func TestCommands_AllHaveAnImplementation(t *testing.T) {
-	runs := new(Loop).commandRuns()
+	runs := (&Commands{o: Options{Approvals: new(approvals.Decider)}}).commandRuns()
 	for _, c := range chattext.Commands() {
 		if runs[c.Names[0]] == nil {
 			t.Errorf("nothing runs /%s", c.Names[0])

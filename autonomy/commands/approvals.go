@@ -1,4 +1,4 @@
-package autonomy
+package commands
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"hob/autonomy/payload"
 )
 
-func (l *Loop) cmdGrants(ctx context.Context, _ bus.Event, _ string) (string, error) {
-	list, err := l.o.Guard.Grants(ctx, false, "", 100)
+func (c *Commands) cmdGrants(ctx context.Context, _ bus.Event, _ string) (string, error) {
+	list, err := c.o.Guard.Grants(ctx, false, "", 100)
 	if err != nil {
 		return "", err
 	}
@@ -22,18 +22,18 @@ func (l *Loop) cmdGrants(ctx context.Context, _ bus.Event, _ string) (string, er
 	var b strings.Builder
 	b.WriteString("You have allowed beforehand:")
 	for _, g := range list {
-		fmt.Fprintf(&b, "\n%s — %s", g.ID, g.Text(l.o.Zone()))
+		fmt.Fprintf(&b, "\n%s — %s", g.ID, g.Text(c.o.Zone()))
 	}
 	b.WriteString("\n/revoke ID takes one back.")
 	return b.String(), nil
 }
 
-func (l *Loop) cmdRevoke(ctx context.Context, ev bus.Event, id string) (string, error) {
+func (c *Commands) cmdRevoke(ctx context.Context, ev bus.Event, id string) (string, error) {
 	if err := approvals.RequireKnownOrigin(ev); err != nil {
 		return "", err
 	}
 	if id == "" {
-		list, err := l.o.Guard.Grants(ctx, false, "", 2)
+		list, err := c.o.Guard.Grants(ctx, false, "", 2)
 		if err != nil {
 			return "", err
 		}
@@ -42,29 +42,29 @@ func (l *Loop) cmdRevoke(ctx context.Context, ev bus.Event, id string) (string, 
 		}
 		id = list[0].ID
 	}
-	g, err := l.o.Approvals.Revoke(ctx, id, "chat")
+	g, err := c.o.Approvals.Revoke(ctx, id, "chat")
 	if err != nil {
 		return "", err
 	}
-	return "Taken back: " + g.Text(l.o.Zone()), nil
+	return "Taken back: " + g.Text(c.o.Zone()), nil
 }
 
-func (l *Loop) cmdPair(ctx context.Context, ev bus.Event, channel string) (string, error) {
+func (c *Commands) cmdPair(ctx context.Context, ev bus.Event, channel string) (string, error) {
 	if err := approvals.RequireKnownOrigin(ev); err != nil {
 		return "", err
 	}
-	if l.o.Pair == nil {
+	if c.o.Pair == nil {
 		return "", errors.New("no channel can be paired")
 	}
 	// Anyone who reads a code may be the first to send it.
 	if m, err := payload.ParseMessage(ev); err != nil || m.Shared {
 		return "", errors.Join(err, errors.New("others could read and use the code here; send this in a private chat, or use hob channel pair in a terminal"))
 	}
-	return l.o.Pair(ctx, channel, "chat")
+	return c.o.Pair(ctx, channel, "chat")
 }
 
 // cmdPaired answers the message whose code has paired its sender.
-func (l *Loop) cmdPaired(_ context.Context, ev bus.Event, _ string) (string, error) {
+func (c *Commands) cmdPaired(_ context.Context, ev bus.Event, _ string) (string, error) {
 	said := "This account is yours: what comes from it I take as your word, also when others write or speak there, such as people with whom you share a list or a room. "
 	if approvals.RequireKnownOrigin(ev) != nil {
 		said += "Who that is nobody can tell me, so it answers none of my questions. "

@@ -1,0 +1,78 @@
+package autonomy
+
+import (
+	"context"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/commit"
+	"hob/platform/failpoint"
+)
+
+// DueSource puts due work into the inbox, such as goal reviews. *goals.Goals, *goals.Plan,
+// *agents.Registry and *notify.Notifier implement it.
+type DueSource interface {
+	// Due returns the next due time, zero if there is none.
+	Due(ctx context.Context, now time.Time) (next time.Time, err error)
+}
+
+// startDueTurns claims due events and starts a turn for each. It returns when the next waiting
+// event becomes due.
+func (l *Loop) startDueTurns(ctx, work context.Context, woke string) time.Time {
+	l.ticks.Add(1)
+	due := l.enqueueDue(ctx)
+	events, next, err := l.o.Bus.Inbox.Claim(ctx, l.running.freeSlots())
+	next = earlierTime(next, due)
+	if err != nil {
+		if ctx.Err() == nil {
+			l.o.Log.Error("cannot claim events; trying again", "err", err)
+			return time.Now().Add(time.Second)
+		}
+		return next
+	}
+	failpoint.Hit("loop.claimed")
+	if len(events) > 0 {
+		l.startTurns(work, events, woke)
+	}
+	return next
+}
+
+// startTurns starts a turn for each claimed event.
+func (l *Loop) startTurns(work context.Context, events []bus.Event, woke string) {
+	tick := bus.NewID()
+	l.inputs.Add(1)
+	turns := make([]*activeTurn, len(events))
+	contexts := make([]context.Context, len(events))
+	for i, ev := range events {
+		turns[i] = &activeTurn{Claim: commit.Claim{Event: ev, Tick: tick, Woke: woke, Since: time.Now()}, done: make(chan struct{})}
+		contexts[i], turns[i].cancel = context.WithCancelCause(work)
+	}
+	l.running.register(turns)
+	for i, t := range turns {
+		l.open.Go(func() {
+			defer t.cancel(nil)
+			l.processEvent(contexts[i], t)
+			l.running.remove(t)
+		})
+	}
+}
+
+// enqueueDue puts due work into the inbox and returns the next due time (zero if none). Each source
+// handles its own.
+func (l *Loop) enqueueDue(ctx context.Context) (next time.Time) {
+	for _, source := range l.o.Due {
+		at, err := source.Due(ctx, time.Now())
+		if err != nil && ctx.Err() == nil {
+			l.o.Log.Error("what is due cannot be found; trying again", "err", err)
+		}
+		next = earlierTime(next, at)
+	}
+	return next
+}
+
+func earlierTime(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,66 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/notify"
+	"hob/channels"
+	"hob/platform/provenance"
+	"hob/platform/store"
+)
+
+// ErrNoNotices means that notices are not deferred, so there is none to release.
+var ErrNoNotices = errors.New("deferred notices are not configured")
+
+// DigestTarget returns where the deferred notices of a digest go: to their common target, or to
+// the default target if they differ.
+func (d *Delivery) DigestTarget(ctx context.Context, event string) (notify.Target, error) {
+	if d.o.Notices == nil {
+		return notify.Target{}, ErrNoNotices
+	}
+	p, one, err := d.o.Notices.CommonTarget(ctx, event)
+	if err != nil {
+		return notify.Target{}, err
+	}
+	if !one {
+		p.Session = ""
+	}
+	return d.ResolveTarget(ctx, p.Session)
+}
+
+// DigestTx reads the notices of a digest in the transaction that ends its event, so that each is
+// sent once. The text is "" if none is left.
+func (d *Delivery) DigestTx(tx *store.Tx, event string) (string, provenance.Source, error) {
+	return d.o.Notices.DigestTx(tx, event)
+}
+
+// RateUrgency lets a model rate the urgency of a notice if configured. The call has a time limit
+// and only changes when the notice is sent.
+func (d *Delivery) RateUrgency(ctx context.Context, event string, item bus.OutboxItem) bus.Hint {
+	if d.o.Notices == nil {
+		return bus.Hint{}
+	}
+	return d.o.Notices.RateUrgency(ctx, event, item)
+}
+
+// HasNotice reports whether an event has a notice, deferred or sent. The bus knows only notices
+// sent under the event's own id.
+func (d *Delivery) HasNotice(ctx context.Context, event string) (bool, error) {
+	if d.o.Notices == nil {
+		return false, nil
+	}
+	list, err := d.o.Notices.Why(ctx, event)
+	return slices.ContainsFunc(list, func(n notify.Notice) bool { return n.Event == event && n.Kind == channels.Notice }), err
+}
+
+// Prune removes the outcomes of notices older than the given time.
+func (d *Delivery) Prune(ctx context.Context, before time.Time) error {
+	if d.o.Notices == nil {
+		return nil
+	}
+	return d.o.Notices.Prune(ctx, before)
+}

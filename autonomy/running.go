@@ -1,0 +1,193 @@
+package autonomy
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/commit"
+	"hob/autonomy/turn"
+)
+
+// activeTurn is an event in progress.
+type activeTurn struct {
+	commit.Claim
+	cancel   context.CancelCauseFunc
+	steering []bus.Event   // the owner's messages to it; guarded by runningTurns.mu
+	done     chan struct{} // closed when it has ended
+	held     int           // questions for which it waits in memory; guarded by runningTurns.mu
+}
+
+// isQueued reports whether the turn runs in the queue of its conversation: it is no command.
+func (t *activeTurn) isQueued() bool { return t.Event.Lane == t.Event.Session }
+
+// runningTurns are the events in progress. It implements dispatch.Turns.
+type runningTurns struct {
+	slots int
+	freed chan struct{} // a slot became free
+
+	mu        sync.Mutex
+	draining  bool
+	byEvent   map[string]*activeTurn
+	cancelled map[string]bool // events stopped while they waited
+}
+
+func newRunningTurns(slots int) *runningTurns {
+	return &runningTurns{slots: slots, freed: make(chan struct{}, 1), byEvent: map[string]*activeTurn{}, cancelled: map[string]bool{}}
+}
+
+// register adds turns before the first of them begins.
+func (r *runningTurns) register(turns []*activeTurn) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, t := range turns {
+		r.byEvent[t.Event.ID] = t
+	}
+}
+
+// remove ends a turn and frees its slot.
+func (r *runningTurns) remove(t *activeTurn) {
+	r.mu.Lock()
+	if r.byEvent[t.Event.ID] == t { // it may have been suspended, answered and claimed again
+		delete(r.byEvent, t.Event.ID)
+	}
+	r.mu.Unlock()
+	close(t.done)
+	r.signalFreed()
+}
+
+func (r *runningTurns) signalFreed() {
+	select {
+	case r.freed <- struct{}{}:
+	default:
+	}
+}
+
+// count returns the number of turns in progress.
+func (r *runningTurns) count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.byEvent)
+}
+
+// freeSlots returns the number of free slots. Commands need none, nor do turns that wait for an
+// answer, up to a limit.
+func (r *runningTurns) freeSlots() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n, held := r.slots, 0
+	for _, t := range r.byEvent {
+		switch {
+		case !t.isQueued():
+		case t.held > 0 && held < r.slots:
+			held++
+		default:
+			n--
+		}
+	}
+	return max(0, n)
+}
+
+// drain cancels the turns that wait for an answer, since no answer will arrive, and all that will
+// wait for one.
+func (r *runningTurns) drain() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.draining = true
+	for _, t := range r.byEvent {
+		if t.held > 0 {
+			t.cancel(turn.ErrDraining)
+		}
+	}
+}
+
+// stop cancels the running turn of a session and reports whether there was one.
+func (r *runningTurns) stop(session string) (stopped bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, t := range r.byEvent {
+		if t.Event.Session == session && t.isQueued() {
+			t.cancel(turn.ErrStopped)
+			stopped = true
+		}
+	}
+	return stopped
+}
+
+// markCancelled has events that wait answered as stopped. A running turn was cancelled before.
+func (r *runningTurns) markCancelled(events ...string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, id := range events {
+		if r.byEvent[id] == nil {
+			r.cancelled[id] = true
+		}
+	}
+}
+
+// WasCancelled reports once that an event was stopped while it waited.
+func (r *runningTurns) WasCancelled(event string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	yes := r.cancelled[event]
+	delete(r.cancelled, event)
+	return yes
+}
+
+// Hold returns a function that marks the turn of an event as waiting for the owner in memory;
+// release removes the mark. Another turn may use its slot meanwhile.
+func (r *runningTurns) Hold(event string) func() (release func()) {
+	return func() func() {
+		r.mu.Lock()
+		t := r.byEvent[event]
+		r.mu.Unlock()
+		if t == nil {
+			return func() {}
+		}
+		return r.holdTurn(t)
+	}
+}
+
+func (r *runningTurns) holdTurn(t *activeTurn) (release func()) {
+	r.mu.Lock()
+	t.held++
+	if r.draining {
+		t.cancel(turn.ErrDraining)
+	}
+	r.mu.Unlock()
+	r.signalFreed()
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		t.held--
+	}
+}
+
+// OfferSteering gives text to the running turn of the event's session; done is nil if none runs.
+func (r *runningTurns) OfferSteering(ev bus.Event) (done <-chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, t := range r.byEvent {
+		if t.Event.Session == ev.Session && t.isQueued() {
+			t.steering = append(t.steering, ev)
+			return t.done
+		}
+	}
+	return nil
+}
+
+// TakeSteering returns the events offered to a turn since the last call, oldest first.
+func (r *runningTurns) TakeSteering(event string) []bus.Event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t := r.byEvent[event]
+	if t == nil {
+		return nil
+	}
+	out := t.steering
+	t.steering = nil
+	slices.SortFunc(out, func(a, b bus.Event) int { return strings.Compare(a.ID, b.ID) })
+	return out
+}
