@@ -2,6 +2,7 @@ package agents
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -27,8 +28,9 @@ type MemberOptions struct {
 	// Tools are all tools.
 	Tools  []tools.Tool
 	Models *modelrouter.Models
-	// Contain moves the tools of an agent into its container, if its section demands one.
-	Contain func(o *turn.Options, m *Member, s config.Member) error
+	// Contain returns the tools of an agent in its container and a check of the container, if
+	// its section demands one; otherwise nil.
+	Contain func(s config.Member, all *tools.Catalogue) (contained *tools.Catalogue, check func(context.Context) error, err error)
 	Log     *slog.Logger
 }
 
@@ -73,8 +75,11 @@ func (o MemberOptions) newMember(s config.Member) (Member, error) {
 	if err := o.selectTools(t, s); err != nil {
 		return m, err
 	}
-	if err := o.Contain(t, &m, s); err != nil {
+	switch contained, check, err := o.Contain(s, t.Catalogue); {
+	case err != nil:
 		return m, err
+	case contained != nil: // it never runs outside
+		t.Catalogue, m.Isolated, m.Refused = contained, true, check
 	}
 	if err := o.openPrompt(&m, s); err != nil {
 		return m, err

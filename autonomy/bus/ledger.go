@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hob/platform/provenance"
+	"hob/platform/provenance/origins"
 	"hob/platform/store"
 )
 
@@ -190,6 +191,15 @@ func (l *Ledger) Call(ctx context.Context, call string) (Entry, error) {
 	e, err := scanEntry(l.db.Read().QueryRowContext(ctx, `SELECT `+entryColumns+` FROM ledger WHERE call = ?`, call))
 	if errors.Is(err, sql.ErrNoRows) {
 		return e, fmt.Errorf("call %q: %w", call, ErrNotFound)
+	}
+	return e, err
+}
+
+// CallWithOrigins returns one call, with the origins of its result instead of those of its context.
+func (l *Ledger) CallWithOrigins(ctx context.Context, call string) (Entry, error) {
+	e, err := l.Call(ctx, call)
+	if err == nil && e.Source.Tainted() {
+		e.Origins, err = origins.Of(l.db.Reader(ctx), origins.Result, call)
 	}
 	return e, err
 }

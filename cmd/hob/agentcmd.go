@@ -15,8 +15,8 @@ import (
 	"hob/autonomy/agents"
 	"hob/autonomy/api"
 	"hob/autonomy/config"
-	"hob/cmd/hob/internal/containertool"
 	"hob/platform/host/system"
+	"hob/tools/files/containertool"
 )
 
 func (a *cli) agentCmd() *cobra.Command {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hob/cmd/hob/internal/containertool"
 	"hob/platform/host/system"
+	"hob/tools/files/containertool"
 )
 
 // helpTexts holds help/COMMAND.md: a command's long text, and below a line

@@ -61,6 +61,7 @@ import (
 	"hob/tools"
 	toolsall "hob/tools/all"
 	"hob/tools/files"
+	"hob/tools/files/containertool"
 	"hob/watchers"
 	watchersall "hob/watchers/all"
 )
@@ -151,7 +152,7 @@ type App struct {
 	plan      *goals.Plan
 	notices   *notify.Notifier
 	facts     goals.Sources
-	boxes     []agentBox
+	boxes     *containertool.Boxes
 	files     *files.Files
 	base      *knowledge.Base
 	vectors   *embed.Vectors // nil: off
@@ -327,7 +328,7 @@ func (d *App) openLoop(ctx context.Context) error {
 		Limits: turn.Limits{Rounds: c.Agent.MaxRounds, Failures: c.Agent.MaxToolFailures, Tokens: c.Agent.MaxTokensPerTurn}, Results: d.results, Pictures: turn.PictureFolder(d.opt.Paths.Pictures()), Redact: d.redact, Block: c.Guard.Block, Guardian: d.guardianCheck(), Log: d.opt.Log,
 	}
 	if err := d.crew.OpenMembers(agents.MemberOptions{
-		Config: c, Paths: d.opt.Paths, Turn: base, Prompt: d.promptOptions(), Tools: d.tools, Models: d.models, Contain: d.memberBox, Log: d.opt.Log,
+		Config: c, Paths: d.opt.Paths, Turn: base, Prompt: d.promptOptions(), Tools: d.tools, Models: d.models, Contain: d.boxes.Contain, Log: d.opt.Log,
 	}); err != nil {
 		return err
 	}
@@ -426,9 +427,7 @@ func (d *App) Run(ctx context.Context) error {
 		if d.tray != nil {
 			parts = append(parts, d.tray.Run)
 		}
-		if len(d.boxes) > 0 {
-			parts = append(parts, d.openBoxes)
-		}
+		parts = append(parts, d.boxes.Run)
 		if d.opt.Config.Update.Check && d.opt.Play == nil {
 			parts = append(parts, d.releaseFollower().Run)
 		}

@@ -15,6 +15,8 @@ import (
 	"hob/platform/host/system"
 	"hob/platform/host/vault"
 	"hob/templates"
+	"hob/tools/files/containertool"
+	"hob/tools/shell"
 )
 
 // DoctorEnv returns the environment of the checks without a daemon: for the command `hob
@@ -51,13 +53,13 @@ func DoctorEnv(p system.Paths, version string) (doctor.Env, error) {
 func addSandboxProbes(e *doctor.Env) {
 	e.Agents, e.Confined = nil, nil
 	for _, m := range e.Config.Members {
-		if box, _, err := NewBox(e.Paths, e.Config, m); err != nil {
+		if box, _, err := containertool.OpenBox(e.Paths, e.Config, m); err != nil {
 			e.Agents = append(e.Agents, doctor.Agent{Name: m.Name, Check: func(context.Context) error { return err }})
 		} else if box != nil {
 			e.Agents = append(e.Agents, doctor.Agent{Name: m.Name, Check: box.Check})
 		}
 	}
-	if cmds, err := NewCommands(e.Paths, e.Config, "", nil); err == nil { // other checks report errors of the configuration
+	if cmds, err := shell.Open(shell.OpenOptions{Config: e.Config, Protected: protectedPaths(e.Paths, e.Config)}); err == nil { // other checks report errors of the configuration
 		e.Confined = func(ctx context.Context) (kind, missing string) {
 			box := cmds.Runner.Sandbox(ctx)
 			return box.Kind(), box.Missing()

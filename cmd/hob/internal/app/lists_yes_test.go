@@ -22,6 +22,7 @@ import (
 	"hob/platform/host/system"
 	"hob/platform/pim"
 	"hob/platform/pim/markdown"
+	"hob/tools/shell"
 )
 
 // pad is a list or a folder in which a person writes and reads.
@@ -122,7 +123,7 @@ func TestCommandsDoNotSpeakForTheOwner(t *testing.T) {
 	vault := filepath.Join(home, "vault")
 	conf, err := config.Parse("config.toml", fmt.Appendf(nil, "[files]\nallowed = [%q]\n[pim]\nnotes_folder = %[1]q\n[channels.notes]\nenabled = true\nprivate = true\n", vault))
 	fatal(t, err)
-	deps, err := NewCommands(paths, conf, home, nil)
+	deps, err := shell.Open(shell.OpenOptions{Config: conf, Home: home, Protected: protectedPaths(paths, conf)})
 	fatal(t, err)
 	for text, refused := range map[string]bool{"echo '#hob yes' > Hob/x.md": true, "cp a.md " + filepath.Join(vault, "Hob", "x.md"): true, "ls": false} {
 		v := deps.Judge.Judge(command.Command{Text: text, Dir: vault})

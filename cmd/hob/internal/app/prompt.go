@@ -8,11 +8,16 @@ import (
 	"hob/autonomy/skills"
 	"hob/autonomy/turn/prompt"
 	"hob/tools/files"
+	"hob/tools/files/containertool"
 	watchersall "hob/watchers/all"
 )
 
 // openCrew creates the registry of agents; openLoop adds the agents.
 func (d *App) openCrew(context.Context) (err error) {
+	d.boxes = &containertool.Boxes{
+		Paths: d.opt.Paths, Config: d.opt.Config, Log: d.opt.Log,
+		Notify: func(ctx context.Context, key, text string) error { return d.intake.Notify(ctx, key, text) },
+	}
 	c := d.opt.Config.Crew
 	d.crew, err = agents.New(agents.Options{
 		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Otherwise: c.Default, Parallel: c.Parallel,

@@ -7,17 +7,16 @@ import (
 	"strings"
 	"sync"
 
-	"hob/autonomy/bus"
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/notify"
 	"hob/autonomy/session"
 	"hob/autonomy/turn/results"
 	"hob/platform/host/system"
-	"hob/platform/provenance/origins"
 	"hob/tools"
 	toolsall "hob/tools/all"
 	"hob/tools/contacts"
 	"hob/tools/files"
+	"hob/tools/shell"
 )
 
 // openTools makes messages searchable and creates the catalogue.
@@ -35,7 +34,9 @@ func (d *App) openTools(context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	commands, err := NewCommands(d.opt.Paths, d.opt.Config, d.opt.UserHome, d.opt.Helper)
+	commands, err := shell.Open(shell.OpenOptions{
+		Config: d.opt.Config, Home: d.opt.UserHome, Protected: protectedPaths(d.opt.Paths, d.opt.Config), Helper: d.opt.Helper,
+	})
 	if err != nil {
 		return err
 	}
@@ -62,19 +63,10 @@ func (d *App) openTools(context.Context) (err error) {
 	if err := d.results.Sweep(); err != nil {
 		d.opt.Log.Warn("cannot remove old results", "err", err)
 	}
-	list = append(list, results.Tool(d.results, d.ledgerEntry))
+	list = append(list, results.Tool(d.results, d.bus.Ledger.CallWithOrigins))
 	d.tools = d.playedTools(append(list, d.opt.Tools...))
 	d.catalogue, err = tools.NewCatalogue(d.tools...)
 	return err
-}
-
-// ledgerEntry returns a call of the ledger with the origins of its result.
-func (d *App) ledgerEntry(ctx context.Context, call string) (bus.Entry, error) {
-	e, err := d.bus.Ledger.Call(ctx, call)
-	if err == nil && e.Source.Tainted() {
-		e.Origins, err = origins.Of(d.store.Reader(ctx), origins.Result, call)
-	}
-	return e, err
 }
 
 // keepPicture puts a picture that a model made into Hob's own folder.

@@ -1,6 +1,7 @@
-// Package containertool implements both ends of a tool call in a container: Tool replaces a tool in an
-// agent's catalogue and sends its calls into the container, and Serve runs one there, for the
-// hidden command `hob agent-run`. The protocol is one JSON object in each direction.
+// Package containertool runs the file tools of isolated agents in containers. Boxes holds the
+// containers of the configuration. Tool replaces a tool in an agent's catalogue and sends its
+// calls into the container, and Serve runs one there, for the hidden command `hob agent-run`. The
+// protocol is one JSON object in each direction.
 //
 // Only file tools run inside: the container has no database, no key, and no folder but the
 // workspace. It has no undo journal either, so these tools cannot be undone, and report that to

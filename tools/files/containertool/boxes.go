@@ -1,4 +1,4 @@
-package app
+package containertool
 
 import (
 	"cmp"
@@ -6,15 +6,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
 	"time"
 
-	"hob/autonomy/agents"
 	"hob/autonomy/config"
-	"hob/autonomy/turn"
-	"hob/cmd/hob/internal/containertool"
 	"hob/platform/host/container"
 	"hob/platform/host/system"
 	"hob/tools"
@@ -23,8 +21,9 @@ import (
 // boxTimeout is how long one call in a container may take.
 const boxTimeout = 2 * time.Minute
 
-// NewBox creates the container of an agent's section; nil if it has none.
-func NewBox(p system.Paths, c *config.Config, s config.Member) (*container.Box, string, error) {
+// OpenBox creates the container of an agent's section and returns its workspace; nil if it has none.
+// It starts nothing.
+func OpenBox(p system.Paths, c *config.Config, s config.Member) (*container.Box, string, error) {
 	if s.Isolation != "container" {
 		return nil, "", nil
 	}
@@ -51,42 +50,15 @@ func NewBox(p system.Paths, c *config.Config, s config.Member) (*container.Box, 
 	return box, workspace, nil
 }
 
-// memberBox runs the tools of a containerized agent in its container. Without a working
-// container the agent does not run at all; it never runs outside.
-func (d *App) memberBox(o *turn.Options, m *agents.Member, s config.Member) error {
-	box, workspace, err := NewBox(d.opt.Paths, d.opt.Config, s)
-	if err != nil || box == nil {
-		return err
-	}
-	if err := os.MkdirAll(workspace, 0o700); err != nil {
-		return d.opt.Config.Errorf("agents."+s.Name+".container.workspace", "%v", err)
-	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return err
-	}
-	limit := cmp.Or(s.Container.Timeout.Duration, boxTimeout)
-	var list []tools.Tool
-	for _, t := range o.Catalogue.All() {
-		if !containertool.Sent(t) && t.Spec().Effects&tools.Exec != 0 {
-			continue // it would run programs outside of the container
-		}
-		if containertool.Sent(t) {
-			t = containertool.New(t, box, home, workspace, limit)
-		}
-		list = append(list, t)
-	}
-	if o.Catalogue, err = tools.NewCatalogue(list...); err != nil {
-		return err
-	}
-	m.Isolated = true
-	m.Refused = func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-		defer cancel()
-		return box.Check(ctx)
-	}
-	d.boxes = append(d.boxes, agentBox{s.Name, box})
-	return nil
+// Boxes holds the containers of the agents. Call Contain for each agent, then Run.
+type Boxes struct {
+	Paths  system.Paths
+	Config *config.Config
+	// Notify notifies the user.
+	Notify func(ctx context.Context, key, text string) error
+	Log    *slog.Logger
+
+	list []agentBox
 }
 
 // agentBox is the container of an agent.
@@ -95,21 +67,56 @@ type agentBox struct {
 	box   *container.Box
 }
 
-// openBoxes tests each agent's container after the start, and removes the remains of a crash. It
+// Contain returns the tools of an agent that has a container, and a check of the container; nil and
+// nil for other agents. Without a working container such an agent must not run at all.
+func (b *Boxes) Contain(s config.Member, all *tools.Catalogue) (*tools.Catalogue, func(context.Context) error, error) {
+	box, workspace, err := OpenBox(b.Paths, b.Config, s)
+	if err != nil || box == nil {
+		return nil, nil, err
+	}
+	if err := os.MkdirAll(workspace, 0o700); err != nil {
+		return nil, nil, b.Config.Errorf("agents."+s.Name+".container.workspace", "%v", err)
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return nil, nil, err
+	}
+	limit := cmp.Or(s.Container.Timeout.Duration, boxTimeout)
+	var list []tools.Tool
+	for _, t := range all.All() {
+		if !Sent(t) && t.Spec().Effects&tools.Exec != 0 {
+			continue // it would run programs outside of the container
+		}
+		if Sent(t) {
+			t = New(t, box, home, workspace, limit)
+		}
+		list = append(list, t)
+	}
+	b.list = append(b.list, agentBox{s.Name, box})
+	contained, err := tools.NewCatalogue(list...)
+	return contained, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+		defer cancel()
+		return box.Check(ctx)
+	}, err
+}
+
+// Run tests each agent's container, removes the remains of a crash, and waits for the end of ctx. It
 // notifies the user of a container that does not work.
-func (d *App) openBoxes(ctx context.Context) error {
-	for _, b := range d.boxes {
-		err := b.box.Check(ctx)
+func (b *Boxes) Run(ctx context.Context) error {
+	start := time.Now().UnixMilli()
+	for _, x := range b.list {
+		err := x.box.Check(ctx)
 		if err == nil {
-			err = b.box.RemoveStale(ctx)
+			err = x.box.RemoveStale(ctx)
 		}
 		if err == nil || ctx.Err() != nil {
 			continue
 		}
-		d.opt.Log.Error("agent cannot run", "agent", b.agent, "err", err)
-		text := fmt.Sprintf("The agent %s cannot run in its container: %v. It does nothing until this is fixed.", b.agent, err)
-		if err := d.intake.Notify(ctx, fmt.Sprintf("box:%s:%d", b.agent, d.started.UnixMilli()), text); err != nil && ctx.Err() == nil {
-			d.opt.Log.Error("cannot notify the user of an agent error", "agent", b.agent, "err", err)
+		b.Log.Error("agent cannot run", "agent", x.agent, "err", err)
+		text := fmt.Sprintf("The agent %s cannot run in its container: %v. It does nothing until this is fixed.", x.agent, err)
+		if err := b.Notify(ctx, fmt.Sprintf("box:%s:%d", x.agent, start), text); err != nil && ctx.Err() == nil {
+			b.Log.Error("cannot notify the user of an agent error", "agent", x.agent, "err", err)
 		}
 	}
 	<-ctx.Done()
