@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 
+	"hob/autonomy/turn"
 	"hob/knowledge"
 	"hob/platform/host/browser"
 	"hob/platform/host/browser/apps"
@@ -30,7 +31,7 @@ func (d *App) browserDeps() toolsbrowser.Deps {
 	if d.browser == nil {
 		return toolsbrowser.Deps{}
 	}
-	out := toolsbrowser.Deps{Browser: d.browser, Network: d.network, Keep: d.keepPicture, See: d.describePicture, Hosts: d.opt.Config.Web.Hosts}
+	out := toolsbrowser.Deps{Browser: d.browser, Network: d.network, Keep: turn.PictureFolder(d.opt.Paths.Pictures()).KeepPicture, See: d.describePicture, Hosts: d.opt.Config.Web.Hosts}
 	if host, _, err := net.SplitHostPort(d.opt.Config.Web.Listen); err == nil {
 		out.Hosts = append(slices.Clone(out.Hosts), host)
 	}

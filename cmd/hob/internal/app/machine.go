@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"hob/autonomy/service"
+	"hob/autonomy/turn"
 	"hob/knowledge/rerank"
 	"hob/platform/host/osrun"
 	"hob/platform/host/system/fileindex"
@@ -28,7 +29,7 @@ func (d *App) openMachine() (screen desktop.Deps, devices media.Deps, err error)
 	}
 	screen, d.closeDesktop, err = desktop.Open(desktop.OpenOptions{
 		Name: d.opt.Config.Agent.Name, Screen: d.opt.Screen && env != nil, Getenv: env, Scripts: d.scripts, DeviceScripts: scripts, Trust: d.buttons.Trusted,
-		Describe: describe, Keep: d.keepPicture, Reach: func(path string) (string, error) { return d.files.ResolveExisting(path) }, Asking: d.guard.HasOpenApproval, Driven: d.browser.Pid,
+		Describe: describe, Keep: turn.PictureFolder(d.opt.Paths.Pictures()).KeepPicture, Reach: func(path string) (string, error) { return d.files.ResolveExisting(path) }, Asking: d.guard.HasOpenApproval, Driven: d.browser.Pid,
 	})
 	return screen, media.Open(media.OpenOptions{Getenv: env, Scripts: scripts, Picture: func(ctx context.Context, path string, most int64) ([]byte, error) {
 		doc, err := d.files.ReadDocument(ctx, path, most)

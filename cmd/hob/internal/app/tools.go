@@ -69,12 +69,6 @@ func (d *App) openTools(context.Context) (err error) {
 	return err
 }
 
-// keepPicture puts a picture that a model made into Hob's own folder.
-func (d *App) keepPicture(name string, data []byte) (string, error) {
-	path := filepath.Join(d.opt.Paths.Pictures(), filepath.Base(name))
-	return path, system.WriteFile(path, data)
-}
-
 // userCurrency returns the configured currency, else that of the user's country.
 func (d *App) userCurrency() string {
 	if c := d.opt.Config.Agent.Currency; c != "" {
