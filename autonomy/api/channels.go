@@ -2,7 +2,10 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"time"
+
+	"hob/platform/provenance"
 )
 
 // Channels are the ways to reach the user, and the user's accounts on them.
@@ -77,4 +80,140 @@ type ChannelTest struct {
 	Said   string `json:"said,omitempty"`
 	Cause  string `json:"cause,omitempty"`
 	Remedy string `json:"remedy,omitempty"`
+}
+
+// Deliveries are the texts that Hob sends.
+type Deliveries interface {
+	// Deliveries lists the outbox. Query.Of is a session, Query.State a state.
+	Deliveries(ctx context.Context, q Query) ([]Delivery, error)
+	// Shown records that a client has displayed a question, or withdraws that record. A bare
+	// yes of that client may answer it then.
+	Shown(ctx context.Context, client string, d Display) error
+}
+
+// Display records what a client has shown to its user.
+type Display struct {
+	Delivery  string   // one delivery, or
+	Event     string   // the answer to an event, and
+	Approvals []string // the requests with these ids
+	// Withdrawn: it did not reach the client.
+	Withdrawn bool
+}
+
+// Delivery is an outbox row in the form for lists.
+type Delivery struct {
+	ID            string    `json:"id"`
+	Event         string    `json:"event"`
+	Kind          string    `json:"kind" schema:"enum=reply|notice|question|status|send"`
+	Session       string    `json:"session"`
+	Channel       string    `json:"channel"`
+	Chat          string    `json:"chat,omitempty"` // target in the channel: the recipient of a send
+	Text          string    `json:"text"`
+	State         string    `json:"state" schema:"enum=queued|sending|sent|failed|dead|cancelled"`
+	Attempts      int       `json:"attempts"`
+	Error         string    `json:"error,omitempty"`
+	MaybeRepeated bool      `json:"maybe_repeated,omitempty"`
+	CreatedAt     time.Time `json:"created_at"`
+	NotBefore     time.Time `json:"not_before,omitzero"` // until then a send can be called back
+	SentAt        time.Time `json:"sent_at,omitzero"`
+}
+
+// Notices are the texts that Hob sends on its own, and the rules about when.
+type Notices interface {
+	// Notices lists the notices in Query.State; Query.Of selects a notice, an event or a
+	// delivery.
+	Notices(ctx context.Context, q Query) ([]Notice, error)
+	// ReleaseNotices sends one deferred notice, or all ("").
+	ReleaseNotices(ctx context.Context, id string) (Released, error)
+	// SnoozeNotice sends a notice ("" for the last one) again after a duration or at a time.
+	SnoozeNotice(ctx context.Context, id, until string) (Notice, error)
+	// SetQuiet mutes notices for a duration or until a time, or ends that ("off"); "" only
+	// returns the state.
+	SetQuiet(ctx context.Context, until string) (Quiet, error)
+	// SetPause stops background work for a duration, until it is resumed ("on"), or resumes it
+	// ("off"); "" only returns the state.
+	SetPause(ctx context.Context, until string) (Pause, error)
+}
+
+// Released is the result of ReleaseNotices.
+type Released struct {
+	Released int `json:"released"`
+}
+
+// Notice is the record of one text that Hob wanted to send on its own, sent or not.
+type Notice struct {
+	ID         string            `json:"id"`
+	Event      string            `json:"event"`
+	Kind       string            `json:"kind"`
+	Cause      string            `json:"cause"`
+	Subject    string            `json:"subject,omitempty"` // title of the watcher, schedule or goal
+	Watcher    string            `json:"watcher,omitempty"` // its id
+	Session    string            `json:"session"`
+	Channel    string            `json:"channel"` // intended channel
+	Chat       string            `json:"chat,omitempty"`
+	Text       string            `json:"text,omitempty"`
+	Provenance provenance.Source `json:"provenance"`
+	Urgency    string            `json:"urgency"`
+	Rule       string            `json:"rule"`              // source of the urgency
+	Weighed    bool              `json:"weighed,omitempty"` // a model determined it
+	State      string            `json:"state"`
+	Why        string            `json:"why"` // reason why it was deferred or not
+	HeldBy     string            `json:"held_by,omitempty"`
+	Until      time.Time         `json:"until,omitzero"`
+	Of         string            `json:"of,omitempty"`       // event of the digest that sent it, or the notice it repeats
+	Delivery   string            `json:"delivery,omitempty"` // its row in the outbox
+	Again      int               `json:"again,omitempty"`    // number of suppressed repetitions since
+	CreatedAt  time.Time         `json:"created_at"`
+	ToldAt     time.Time         `json:"told_at,omitzero"`
+	// Place explains the choice of Channel. Tried lists channels on which delivery failed.
+	Place string `json:"place,omitempty"`
+	Tried string `json:"tried,omitempty"`
+	Stuck bool   `json:"stuck,omitempty"` // it waits for its channel, and there is no other
+}
+
+// Quiet is the state of the quiet mode.
+type Quiet struct {
+	Quiet bool      `json:"quiet"`
+	Until time.Time `json:"until,omitzero"`
+	Why   string    `json:"why,omitempty"`
+}
+
+// Pause is the state of the pause.
+type Pause struct {
+	Paused bool      `json:"paused"`
+	Until  time.Time `json:"until,omitzero"` // zero: until it is resumed
+	Text   string    `json:"text"`
+}
+
+// Feed is the stream of live events.
+type Feed interface {
+	// Subscribe opens the feed after the given id (0: from now). The feed may drop events for
+	// slow readers and reports that with an event "dropped".
+	Subscribe(after uint64) Subscription
+}
+
+// Subscription is one reader of the live feed.
+type Subscription interface {
+	// C delivers events in order; Close closes it.
+	C() <-chan FeedEvent
+	Close()
+}
+
+// FeedEvent is one live event. Type is one of message_start, content_delta,
+// tool_call_start, tool_call_delta, approval_required, tool_start,
+// tool_progress, tool_result,
+// message_end, error (these belong to Event), delivery, watcher, status,
+// dropped. Data is an object: content_delta {text}, tool_call_start {id, name},
+// tool_call_delta {id, arguments}, tool_start {id, name} when it really begins,
+// tool_progress {id, name, seconds, percent?, note?} when it says how far it is
+// and every 15 s while it runs, tool_result {id, name, ok, text, code},
+// approval_required and delivery as in the lists of these names, message_end
+// {answer, usage, interrupted, model}, error {message, kind}, dropped {dropped}.
+type FeedEvent struct {
+	ID      uint64          `json:"id"`
+	Type    string          `json:"type" schema:"enum=message_start|content_delta|tool_call_start|tool_call_delta|approval_required|tool_start|tool_progress|tool_result|message_end|error|delivery|watcher|status|dropped"`
+	Event   string          `json:"event,omitempty"`
+	Session string          `json:"session,omitempty"`
+	At      time.Time       `json:"at"`
+	Data    json.RawMessage `json:"data"`
 }

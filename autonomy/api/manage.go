@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"hob/platform/host/permission"
+	"hob/platform/net/hooksig"
 	"hob/templates"
 )
 
@@ -89,4 +91,100 @@ type ChannelState struct {
 	Name  string `json:"name"`
 	State string `json:"state"`
 	Error string `json:"error,omitempty"`
+}
+
+// Doctor checks the installation.
+type Doctor interface {
+	// Examine runs the named checks, or all of them, and with fix repairs problems. It calls
+	// step with each finding. ErrInvalid: a name is unknown.
+	Examine(ctx context.Context, names []string, fix bool, step func(Finding)) error
+	// Permissions lists the system permissions of the daemon.
+	Permissions(ctx context.Context) ([]permission.Permission, error)
+}
+
+// Finding is the result of one check.
+type Finding struct {
+	Name   string `json:"name"`
+	State  string `json:"state" schema:"enum=ok|warn|fail|skipped"`
+	Cause  string `json:"cause"`  // the finding
+	Remedy string `json:"remedy"` // "" when there is nothing to do
+	// Link opens the system settings for the fix; "" if there is none.
+	Link string `json:"link,omitempty"`
+	// Fixable: Examine with fix can fix it. Fixed is the result of that fix.
+	Fixable bool   `json:"fixable,omitempty"`
+	Fixed   string `json:"fixed,omitempty"`
+	// In is who checked: "daemon" or "command".
+	In string `json:"in,omitempty"`
+}
+
+// Usage reports the cost of the models.
+type Usage interface {
+	// Usage sums model calls by day and model.
+	Usage(ctx context.Context, q Query) ([]UsageRow, error)
+	// Budget returns the cost of today and of this month, with their limits.
+	Budget(ctx context.Context) ([]BudgetRow, error)
+}
+
+// UsageRow is the usage of one model on one day.
+type UsageRow struct {
+	Day        string   `json:"day"`
+	Model      string   `json:"model"`
+	Turns      int      `json:"turns"`
+	ModelCalls int      `json:"model_calls"`
+	Input      int      `json:"input"`
+	Output     int      `json:"output"`
+	CacheRead  int      `json:"cache_read"`
+	CacheWrite int      `json:"cache_write"`
+	CostUSD    *float64 `json:"cost_usd"` // null: no price is known
+	Unpriced   int      `json:"unpriced_calls"`
+	Estimated  int      `json:"estimated_calls"`
+	Local      bool     `json:"local"`
+}
+
+// BudgetRow is the cost of one period with its limits.
+type BudgetRow struct {
+	Period     string    `json:"period"` // day, month
+	Which      string    `json:"which"`  // 2026-03-29, 2026-03
+	From       time.Time `json:"from"`
+	CostUSD    float64   `json:"cost_usd"`    // of calls with a known price
+	CountedUSD float64   `json:"counted_usd"` // toward the cap
+	CapUSD     *float64  `json:"cap_usd"`     // null: no cap
+	Tokens     int       `json:"tokens"`
+	CapTokens  *int      `json:"cap_tokens"`
+	Calls      int       `json:"model_calls"`
+	Unpriced   int       `json:"unpriced_calls"`
+	PricesAsOf string    `json:"prices_as_of"`
+}
+
+// TokenUsage counts tokens. Known is false if the provider sent no counts.
+type TokenUsage struct {
+	Input      int  `json:"input"` // all input tokens, including cached ones
+	Output     int  `json:"output"`
+	CacheRead  int  `json:"cache_read"`
+	CacheWrite int  `json:"cache_write"`
+	Known      bool `json:"known"`
+}
+
+// Triggers start work when a program calls them.
+type Triggers interface {
+	Triggers(ctx context.Context) ([]Trigger, error)
+	// Fire accepts a trigger's payload as untrusted text; key deduplicates.
+	Fire(ctx context.Context, trigger, key string, payload []byte) (Fired, error)
+	// TriggerSecret returns the HMAC secret of a trigger and its signature scheme, or
+	// ErrNotFound if the trigger does not exist.
+	TriggerSecret(trigger string) (hooksig.Secret, error)
+}
+
+// Trigger is a configured trigger.
+type Trigger struct {
+	ID      string `json:"id"`
+	Action  string `json:"action"`
+	Session string `json:"session"`
+	Signed  bool   `json:"signed"` // it has a secret
+}
+
+// Fired is the result of Fire.
+type Fired struct {
+	Event    string `json:"event"`
+	Repeated bool   `json:"repeated"` // the key was accepted before
 }

@@ -1,7 +1,9 @@
 package service
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
@@ -9,7 +11,11 @@ import (
 
 	"hob/autonomy/api"
 	"hob/autonomy/mind/goals"
+	"hob/autonomy/mind/learn"
+	"hob/autonomy/mind/reconcile"
+	"hob/templates"
 	"hob/tools"
+	"hob/watchers"
 )
 
 // Goals implements api.Goals.
@@ -82,4 +88,75 @@ func (sv *Service) Plan(ctx context.Context) (api.Plan, error) {
 	k.at, k.day = time.Now(), day
 	k.mu.Unlock()
 	return day, nil
+}
+
+// Lessons implements api.Learned.
+func (sv *Service) Lessons(ctx context.Context, q api.Query) ([]api.Lesson, error) {
+	list, err := sv.o.Learner.Lessons(ctx, q.All)
+	return ConvertEach(list, apiLesson), Classify(err)
+}
+
+// ChangeLesson implements api.Learned.
+func (sv *Service) ChangeLesson(ctx context.Context, id string, c api.LearnedChange) (api.Lesson, error) {
+	l, err := sv.o.Learner.ChangeLesson(ctx, id, learn.Change{Text: c.Text, Retired: c.Retire, Delete: c.Delete})
+	return apiLesson(l), Classify(err)
+}
+
+// UserEntries implements api.Learned.
+func (sv *Service) UserEntries(ctx context.Context) ([]api.UserEntry, error) {
+	list, err := sv.o.Learner.User(ctx)
+	return ConvertEach(list, apiUserEntry), Classify(err)
+}
+
+// ChangeUserEntry implements api.Learned. Nothing refers to a retired entry, so it is deleted.
+func (sv *Service) ChangeUserEntry(ctx context.Context, id string, c api.LearnedChange) (api.UserEntry, error) {
+	e, err := sv.o.Learner.ChangeUser(ctx, id, learn.Change{Text: c.Text, Delete: c.Delete || c.Retire})
+	return api.UserEntry(e), Classify(err)
+}
+
+// Watchers implements api.Watchers.
+func (sv *Service) Watchers(ctx context.Context, q api.Query) ([]api.Watcher, error) {
+	return sv.watcherRows(ctx, q, func(s watchers.Spec) bool { return !s.Timed })
+}
+
+// Schedules implements api.Watchers.
+func (sv *Service) Schedules(ctx context.Context, q api.Query) ([]api.Watcher, error) {
+	return sv.watcherRows(ctx, q, func(s watchers.Spec) bool { return s.Timed && s.Mode != watchers.Remind })
+}
+
+// Reminders implements api.Watchers.
+func (sv *Service) Reminders(ctx context.Context, q api.Query) ([]api.Watcher, error) {
+	return sv.watcherRows(ctx, q, func(s watchers.Spec) bool { return s.Mode == watchers.Remind })
+}
+
+func (sv *Service) watcherRows(ctx context.Context, q api.Query, keep func(watchers.Spec) bool) ([]api.Watcher, error) {
+	all, err := sv.o.Watchers.List(ctx, watchers.Filter{})
+	if err != nil {
+		return nil, Classify(err)
+	}
+	out := []api.Watcher{}
+	for _, s := range all {
+		if !keep(s) || (!q.All && s.State == watchers.Done) {
+			continue
+		}
+		r := api.Watcher{WatcherSpec: apiWatcherSpec(s), Describe: sv.o.Watchers.Describe(s)}
+		if s.Timed {
+			bare := s
+			bare.Action = ""
+			r.When, r.Coming = sv.o.Watchers.Describe(bare), sv.o.Watchers.Coming(s, 3)
+		}
+		var c struct{ Path, Cron, Interval string }
+		if json.Unmarshal(s.Config, &c) == nil {
+			r.Path, r.Cron, r.Every = c.Path, c.Cron, cmp.Or(c.Interval, r.WatcherSpec.Every)
+		}
+		out = append(out, r)
+	}
+	slices.SortStableFunc(out, func(x, y api.Watcher) int { return y.CreatedAt.Compare(x.CreatedAt) })
+	return out[:min(len(out), q.Limit)], nil
+}
+
+// Template implements api.Management.
+func (sv *Service) Template(ctx context.Context, w templates.DesiredState) (templates.ApplyResult, error) {
+	done, err := reconcile.Apply(ctx, reconcile.Parts{Store: sv.o.Store, Watchers: sv.o.Watchers, Goals: sv.o.Goals}, w, time.Now().In(sv.o.Zone()))
+	return done, Classify(err)
 }

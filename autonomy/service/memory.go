@@ -306,3 +306,33 @@ func (sv *Service) MemoryImport(ctx context.Context, in api.MemoryImport, step f
 	out, err := sv.o.Transfer.MemoryImport(ctx, in, step)
 	return out, Classify(err)
 }
+
+func apiFact(x knowledge.Fact) api.Fact { return api.Fact(x) }
+
+func apiEntity(x knowledge.Entity) api.Entity { return api.Entity(x) }
+
+func apiScorePart(x knowledge.Part) api.ScorePart { return api.ScorePart(x) }
+
+func apiRowCount(x knowledge.Count) api.RowCount { return api.RowCount(x) }
+
+func apiRow(x knowledge.Doc) api.Row { return api.Row(x) }
+
+func apiMemoryRow(h knowledge.Hit) api.MemoryRow {
+	return api.MemoryRow{
+		ID: h.Ref, Kind: h.Kind, Title: h.Title, Text: h.Text, At: h.At, Provenance: h.Provenance, Origins: h.Origins, Realm: h.Realm, Group: h.Group, Pos: h.Pos,
+		Speaker: h.Speaker, Source: h.Source, Score: h.Score, Parts: ConvertEach(h.Parts, apiScorePart), Until: h.Until, Replaced: ConvertEach(h.Replaced, apiFact),
+	}
+}
+
+func apiErasurePlan(x knowledge.ErasurePlan) api.ErasurePlan {
+	return api.ErasurePlan{
+		Facts:  ConvertEach(x.Facts, apiFact),
+		Docs:   ConvertEach(x.Docs, apiRow),
+		Within: x.Within,
+		Made:   ConvertEach(x.Made, apiRow),
+		Turns:  x.Turns,
+		Calls:  x.Calls,
+	}
+}
+
+func apiErasure(x knowledge.ErasureStatus) api.Erasure { return api.Erasure(x) }

@@ -2,16 +2,21 @@ package service
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"hob/autonomy/agents"
 	"hob/autonomy/api"
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
 	"hob/autonomy/llm"
 	"hob/autonomy/payload"
 	"hob/autonomy/session"
+	"hob/autonomy/trace"
 	"hob/platform/store"
 	"hob/platform/text/credential"
 )
@@ -117,4 +122,193 @@ func (sv *Service) Replay(ctx context.Context, id, turn string) (api.Replay, err
 func (sv *Service) Reset(ctx context.Context, session string) (api.ResetSession, error) {
 	err := sv.o.Store.Write(ctx, func(tx *store.Tx) error { return sv.o.Sessions.ResetTx(tx, session) })
 	return api.ResetSession{Session: session}, Classify(err)
+}
+
+// Event implements api.Turns.
+func (sv *Service) Event(ctx context.Context, id string) (api.EventStatus, error) {
+	e, err := sv.o.Bus.Inbox.Event(ctx, id)
+	if err != nil {
+		return api.EventStatus{}, Classify(err)
+	}
+	return sv.eventStatus(ctx, e)
+}
+
+// Wait implements api.Turns.
+func (sv *Service) Wait(ctx context.Context, id string) (api.EventStatus, error) {
+	for first := true; ; first = false {
+		settled, cancel := sv.o.Bus.Inbox.EventClosed(id)
+		e, err := sv.o.Bus.Inbox.Event(ctx, id)
+		if err != nil {
+			cancel()
+			return api.EventStatus{}, Classify(err)
+		}
+		if e.State == bus.Done || e.State == bus.Dead {
+			cancel()
+			return sv.eventStatus(ctx, e)
+		}
+		if first && isDoneWithin(settled, soon) { // most turns are over soon
+			cancel()
+			continue
+		}
+		if s, waits, err := sv.awaitsOwner(ctx, e); err != nil || waits {
+			cancel()
+			return s, err
+		}
+		// An event that waits for an earlier event gets no signal when that one asks for
+		// approval, so poll now and then.
+		var again <-chan time.Time
+		if e.State == bus.Pending {
+			again = time.After(time.Second)
+		}
+		select {
+		case <-settled:
+		case <-again:
+		case <-ctx.Done():
+			cancel()
+			return api.EventStatus{}, ctx.Err()
+		}
+		cancel()
+	}
+}
+
+// soon is how long Wait waits for the end before it checks for an approval request.
+const soon = 50 * time.Millisecond
+
+func isDoneWithin(done <-chan struct{}, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-done:
+		return true
+	case <-t.C:
+		return false
+	}
+}
+
+func (sv *Service) eventStatus(ctx context.Context, e bus.Event) (api.EventStatus, error) {
+	s := api.EventStatus{ID: e.ID, Session: e.Session, State: string(e.State), Attempts: e.Attempts, Answer: e.Answer, Error: e.Error, Tools: []api.ToolUse{}, Usage: json.RawMessage("null")}
+	if e.State == bus.Pending || e.State == bus.Claimed {
+		n, err := sv.o.Bus.Inbox.QueuePosition(ctx, e)
+		if err != nil {
+			return s, err
+		}
+		s.Position = n
+		waiting, err := sv.o.Guard.Approvals(ctx, guard.Pending, "", e.ID, 100)
+		if err != nil {
+			return s, err
+		}
+		s.Approvals = ConvertEach(waiting, apiApproval)
+		below, err := sv.questionsBelow(ctx, e)
+		s.Approvals = append(s.Approvals, below...)
+		return s, err
+	}
+	done, err := trace.ReadTurn(sv.o.Store.Reader(ctx), e.ID)
+	if err != nil {
+		return s, err
+	}
+	if done == nil {
+		return s, nil
+	}
+	if s.Usage, err = json.Marshal(done.Usage); err != nil {
+		return s, err
+	}
+	if done.How == "command" || done.How == "notice" {
+		return s, nil // neither uses tools
+	}
+	calls, err := sv.o.Bus.Ledger.Calls(ctx, e.ID)
+	for _, c := range calls {
+		s.Tools = append(s.Tools, api.ToolUse{ID: c.Call, Name: c.Tool, Args: c.Args, State: string(c.State), Text: c.Result, Data: c.Data})
+	}
+	return s, err
+}
+
+// awaitsOwner reports whether the event cannot continue before the user answers a request: its
+// own, or one of an earlier event in its session.
+func (sv *Service) awaitsOwner(ctx context.Context, e bus.Event) (api.EventStatus, bool, error) {
+	s, err := sv.eventStatus(ctx, e) // a claimed one is held when an external agent asks
+	if err != nil || len(s.Approvals) > 0 || s.Position == 0 {
+		return s, err == nil && len(s.Approvals) > 0, err
+	}
+	before, err := sv.o.Guard.Approvals(ctx, guard.Pending, e.Session, "", 100)
+	s.Approvals = append(s.Approvals, ConvertEach(before, apiApproval)...)
+	if err != nil {
+		return s, false, err
+	}
+	below, err := sv.questionsUnder(ctx, e.Session, func(t agents.Task) bool { return !t.Background })
+	s.Approvals = append(s.Approvals, below...)
+	return s, len(s.Approvals) > 0, err
+}
+
+// questionsBelow returns the approval requests of tasks that a turn delegated. They are shown
+// in its conversation, and the turn waits for the answers.
+func (sv *Service) questionsBelow(ctx context.Context, e bus.Event) ([]api.Approval, error) {
+	if e.State != bus.Pending || e.NotBefore.IsZero() {
+		return nil, nil
+	}
+	return sv.questionsUnder(ctx, e.Session, func(t agents.Task) bool { return !t.Background && (t.Parent == e.ID || t.Session != e.Session) })
+}
+
+// questionsUnder returns the approval requests of running tasks that a conversation, or one
+// below it, delegated.
+func (sv *Service) questionsUnder(ctx context.Context, session string, meant func(agents.Task) bool) ([]api.Approval, error) {
+	list, err := sv.o.Agents.Tasks(ctx, false, 1000)
+	if err != nil {
+		return nil, err
+	}
+	var out []api.Approval
+	for _, t := range list {
+		if t.Session != session && !strings.HasPrefix(t.Session, session+"/") || !meant(t) {
+			continue
+		}
+		waiting, err := sv.o.Guard.Approvals(ctx, guard.Pending, "", t.Event, 100)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, ConvertEach(waiting, apiApproval)...)
+	}
+	return out, nil
+}
+
+// Inbox implements api.Turns.
+func (sv *Service) Inbox(ctx context.Context, q api.Query) ([]api.Event, error) {
+	list, err := sv.o.Bus.Inbox.List(ctx, q.Of, q.Before, q.Limit)
+	return ConvertEach(list, apiEvent), Classify(err)
+}
+
+// Stop implements api.Turns.
+func (sv *Service) Stop(ctx context.Context, session string) (api.Stopped, error) {
+	stopped, err := sv.o.Loop.Stop(ctx, session)
+	return api.Stopped{Stopped: stopped}, Classify(err)
+}
+
+// Subscribe implements api.Feed.
+func (sv *Service) Subscribe(after uint64) api.Subscription {
+	s := &subscription{sub: sv.o.Bus.Feed.Subscribe(after), c: make(chan api.FeedEvent), stop: make(chan struct{})}
+	go s.pumpEvents()
+	return s
+}
+
+// subscription turns the bus's live events into the API's.
+type subscription struct {
+	sub  *bus.Subscription
+	c    chan api.FeedEvent
+	stop chan struct{}
+}
+
+func (s *subscription) pumpEvents() {
+	defer close(s.c)
+	for e := range s.sub.C() {
+		select {
+		case s.c <- api.FeedEvent(e):
+		case <-s.stop:
+			return
+		}
+	}
+}
+
+func (s *subscription) C() <-chan api.FeedEvent { return s.c }
+
+func (s *subscription) Close() {
+	close(s.stop)
+	s.sub.Close()
 }

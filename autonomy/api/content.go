@@ -7,6 +7,80 @@ import (
 	"hob/platform/provenance"
 )
 
+// Documents are the files that Hob has read into the memory.
+type Documents interface {
+	// Documents lists the documents; with Query.State "failed" the files that could not be read.
+	Documents(ctx context.Context, q Query) ([]Document, error)
+	// TrustFile records that the user trusts the current content of a file, or of the files
+	// below a folder, as own words.
+	TrustFile(ctx context.Context, path string) (TrustedFiles, error)
+}
+
+// Document is an ingested document, for lists and exports.
+type Document struct {
+	ID         string            `json:"id"`
+	Title      string            `json:"title"`
+	Kind       string            `json:"kind"`
+	Source     string            `json:"source"`
+	Part       string            `json:"part,omitempty"`
+	Author     string            `json:"author,omitempty"`
+	Language   string            `json:"language,omitempty"`
+	Tags       []string          `json:"tags,omitempty"`
+	Folder     string            `json:"folder,omitempty"`
+	Realm      string            `json:"realm,omitempty"`
+	Provenance provenance.Source `json:"provenance"`
+	Chunks     int               `json:"chunks"`
+	At         time.Time         `json:"at,omitzero"`
+	AddedAt    time.Time         `json:"added_at"`
+	// Error is the reason why a file could not be ingested; it has no id then.
+	Error string `json:"error,omitempty"`
+}
+
+// TrustedFiles is the result of TrustFile.
+type TrustedFiles struct {
+	Path  string `json:"path"`
+	Files int    `json:"files"`
+	// Left is true if some files were not read: they are too large or too many.
+	Left bool `json:"left,omitempty"`
+}
+
+// Notes are the user's notes in Hob.
+type Notes interface {
+	Notes(ctx context.Context, q Query) ([]Note, error)
+}
+
+// Note is one stored note.
+type Note struct {
+	ID         string            `json:"id"`
+	Title      string            `json:"title"`
+	Text       string            `json:"text"`
+	Provenance provenance.Source `json:"provenance"`
+	CreatedAt  time.Time         `json:"created_at"`
+	UpdatedAt  time.Time         `json:"updated_at"`
+}
+
+// Tasks are the user's tasks in Hob.
+type Tasks interface {
+	// Tasks lists the open tasks; with Query.All also the completed ones.
+	Tasks(ctx context.Context, q Query) ([]Task, error)
+}
+
+// Task is one stored task.
+type Task struct {
+	ID     string `json:"id"`
+	Title  string `json:"title"`
+	Status string `json:"status"` // open or done
+	// Due is a day (2026-03-10), an instant (RFC 3339) or empty.
+	Due        string            `json:"due"`
+	Priority   string            `json:"priority"` // low, medium, high, critical or empty
+	Project    string            `json:"project"`
+	Notes      string            `json:"notes"`
+	Provenance provenance.Source `json:"provenance"`
+	CreatedAt  time.Time         `json:"created_at"`
+	UpdatedAt  time.Time         `json:"updated_at"`
+	DoneAt     time.Time         `json:"done_at,omitzero"`
+}
+
 // Forgetting deletes permanently. The tool "forget" begins it.
 type Forgetting interface {
 	// PreviewErasure returns the data that would be deleted and changes nothing: the row Query.Of,
