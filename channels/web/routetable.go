@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 
 	"hob/autonomy/api"
@@ -10,15 +11,11 @@ import (
 
 // routeTable returns every route. openapi.json is generated from it.
 func (s *Server) routeTable() []route {
-	var t []route
-	for _, part := range [][]route{
-		s.healthRoutes(), s.pageRoutes(), s.messageRoutes(), s.feedRoutes(), s.sessionRoutes(), s.approvalRoutes(), s.channelRoutes(), s.triggerRoutes(),
-		s.toolRoutes(), s.goalRoutes(), s.watcherRoutes(), s.noticeRoutes(), s.agentRoutes(), s.memoryRoutes(), s.forgetRoutes(),
-		s.learnedRoutes(), s.auditRoutes(), s.usageRoutes(), s.manageRoutes(), s.doctorRoutes(), s.openAIRoutes(),
-	} {
-		t = append(t, part...)
-	}
-	return t
+	return slices.Concat(
+		s.healthRoutes(), s.pageRoutes(), s.messageRoutes(), s.feedRoutes(), s.sessionRoutes(), s.approvalRoutes(), s.channelRoutes(),
+		s.triggerRoutes(), s.toolRoutes(), s.goalRoutes(), s.watcherRoutes(), s.noticeRoutes(), s.agentRoutes(), s.memoryRoutes(),
+		s.forgetRoutes(), s.learnedRoutes(), s.auditRoutes(), s.usageRoutes(), s.manageRoutes(), s.doctorRoutes(), s.openAIRoutes(),
+	)
 }
 
 func pathParam(name, text string) param {
