@@ -59,10 +59,16 @@ func TestHouseFigures(t *testing.T) {
 // maxMethods is the maximum number of methods of a type of the message flow.
 const maxMethods = 40
 
-// isMessageFlow reports whether a package is one of the stages of the message flow
+// isMessageFlow reports whether a package is the loop or one of the stages of the message flow
 // (docs/architecture.md).
 func isMessageFlow(dir string) bool {
-	for _, stage := range []string{"autonomy/bus", "autonomy/intake", "autonomy/turn", "autonomy/commit", "autonomy/delivery"} {
+	if dir == "autonomy" { // Loop
+		return true
+	}
+	for _, stage := range []string{
+		"autonomy/bus", "autonomy/intake", "autonomy/dispatch", "autonomy/turn", "autonomy/commit", "autonomy/delivery",
+		"autonomy/commands", "autonomy/approvals",
+	} {
 		if dir == stage || strings.HasPrefix(dir, stage+"/") {
 			return true
 		}
