@@ -40,7 +40,7 @@ func (a *cli) channelCmd() *cobra.Command {
 		}),
 	})
 	return a.commandGroup(&cobra.Command{Use: "channel", Short: "Manage channels and paired accounts", SuggestFor: []string{"channels", "pair"}},
-		list, a.channelStatusCmd(), a.channelAddCmd(), a.withMessages(a.channelTestCmd()), pair, unpair, a.channelRemoveCmd())
+		list, a.channelStatusCmd(), a.channelAddCmd(), a.addArchiveFlag(a.channelTestCmd()), pair, unpair, a.channelRemoveCmd())
 }
 
 // pairChannel shows the code that makes an account on a channel the owner's.

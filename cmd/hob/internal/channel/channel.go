@@ -68,6 +68,17 @@ func WithManifest() (out []string) {
 	return out
 }
 
+// ArchiveReaders returns the drivers that list the messages of a file, by the name of the channel.
+func ArchiveReaders() map[string]channels.ArchiveReader {
+	out := map[string]channels.ArchiveReader{}
+	for _, d := range channelsall.Drivers() {
+		if r, ok := d.(channels.ArchiveReader); ok {
+			out[d.Describe().Name] = r
+		}
+	}
+	return out
+}
+
 // States in addition to those of channels.Health.
 const (
 	// Idle: it is switched on, and Hob does not run, or runs since before.

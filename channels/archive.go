@@ -1,0 +1,26 @@
+package channels
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// ArchiveReader is a Driver that can list the messages in a file of its platform: on any system,
+// without a channel and without Hob.
+type ArchiveReader interface {
+	// ReadArchive calls each for the messages of a file, in their order, and stops at its error.
+	ReadArchive(ctx context.Context, file string, each func(ArchivedMessage) error) error
+}
+
+// ArchivedMessage is one message of a file. Its texts are untrusted.
+type ArchivedMessage struct {
+	ID   string
+	At   time.Time
+	Who  string // the sender, or "me"
+	Chat string // " in a group", " to somebody", or ""
+	Kind string // "" for a plain message
+	Text string
+	// JSON is the complete message.
+	JSON json.RawMessage
+}
