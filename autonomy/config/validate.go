@@ -213,7 +213,7 @@ func (k *checker) checkProviders() {
 	for _, p := range k.c.Providers {
 		key := "providers." + p.Name
 		k.checkName(key, p.Name)
-		k.requireValid(key+".kind", p.Kind != "", `a provider needs a kind: "anthropic", "gemini", "openai" for any server with Chat Completions, or "acp" for an external agent`)
+		k.requireValid(key+".kind", p.Kind != "", "a provider needs a kind; docs/configuration.md lists the kinds")
 		k.requireValid(key+".max_tokens", p.MaxTokens >= 0, "it must not be negative; 0 leaves it to Hob")
 		k.requireValid(key+".context", p.Context >= 0, "it must not be negative; 0 means unknown")
 		k.requireValid(key+".stall", p.Stall.Duration >= 0, "it must not be negative; \"0s\" leaves it to Hob")

@@ -36,10 +36,20 @@ type Description struct {
 	BaseURL string
 	// Services lists the well-known services of this kind. The first one is the kind's own.
 	Services []Service
+	// Local lists the model servers of this kind that may run on this machine, in order of
+	// preference.
+	Local []LocalServer
 	// Embedding returns the default embedding model at an address, where the address "" is the
 	// kind's own server. It returns "" if the address has no embedding model. nil: the kind does
 	// not support embeddings.
 	Embedding func(baseURL string) string
+}
+
+// LocalServer is a program that serves models on this machine, at its default address.
+type LocalServer struct {
+	Name    string // its section in [providers]
+	Title   string // "LM Studio"
+	BaseURL string
 }
 
 // Service is a well-known model service.

@@ -60,7 +60,20 @@ type Prices struct {
 	own      map[string]Price
 	vendors  map[string]map[string]Price // vendor -> model -> price
 	hosts    map[string]string           // host -> vendor
+	names    map[string]vendorNames      // by vendor
 	patterns []string                    // keys of own, most specific first
+}
+
+// vendorNames describes how a vendor's API writes the names of models, in contrast to the list.
+type vendorNames struct {
+	// VendorFirst: it resells the models of others; a name begins with the vendor and a slash.
+	VendorFirst bool `json:"vendor_first"`
+	// Free is the end of the names of models without a price.
+	Free string `json:"free"`
+	// Dots replaces the dots in the names that a reseller writes.
+	Dots string `json:"dots"`
+	// Prefix is an optional beginning.
+	Prefix string `json:"prefix"`
 }
 
 // NewPrices reads the embedded list. own holds the user's prices by "provider/model", where *
@@ -70,6 +83,7 @@ func NewPrices(own map[string]Price) (*Prices, error) {
 		AsOf    string                      `json:"as_of"`
 		Unknown Price                       `json:"unknown"`
 		Hosts   map[string]string           `json:"hosts"`
+		Names   map[string]vendorNames      `json:"names"`
 		Models  map[string]map[string]Price `json:"models"`
 	}
 	if err := json.Unmarshal(priceList, &f); err != nil {
@@ -78,7 +92,7 @@ func NewPrices(own map[string]Price) (*Prices, error) {
 	if f.AsOf == "" || f.Unknown.Output == 0 {
 		return nil, errors.New("usage: the price list has no date, or no price for unknown models")
 	}
-	p := &Prices{asOf: f.AsOf, unknown: f.Unknown, own: own, vendors: f.Models, hosts: f.Hosts}
+	p := &Prices{asOf: f.AsOf, unknown: f.Unknown, own: own, vendors: f.Models, hosts: f.Hosts, names: f.Names}
 	for k := range own {
 		p.patterns = append(p.patterns, k)
 	}
@@ -121,16 +135,16 @@ func (p *Prices) Of(info llm.Info, host string) (Price, bool) {
 		return Price{}, true
 	}
 	vendor, model := p.hosts[strings.ToLower(host)], strings.ToLower(info.Model)
-	if vendor == "openrouter" { // its names contain the vendor: anthropic/claude-sonnet-4.5
-		if strings.HasSuffix(model, ":free") {
+	if n := p.names[vendor]; n.VendorFirst {
+		if n.Free != "" && strings.HasSuffix(model, n.Free) {
 			return Price{}, true
 		}
 		vendor, model, _ = strings.Cut(model, "/")
-		if vendor == "anthropic" {
-			model = strings.ReplaceAll(model, ".", "-")
+		if dots := p.names[vendor].Dots; dots != "" {
+			model = strings.ReplaceAll(model, ".", dots)
 		}
 	}
-	model = strings.TrimPrefix(model, "models/") // the form of Gemini
+	model = strings.TrimPrefix(model, p.names[vendor].Prefix)
 	list := p.vendors[vendor]
 	if price, ok := list[model]; ok {
 		return price, true

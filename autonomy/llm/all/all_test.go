@@ -22,7 +22,7 @@ func TestAuto(t *testing.T) {
 	local := llmtest.NewServer(t, llmtest.Options{Models: []string{"nomic-embed-text", "llama3.2"}})
 	page := httptest.NewServer(http.NotFoundHandler())
 	defer page.Close()
-	servers := []Server{{"ollama", "http://127.0.0.1:1/v1"}, {"page", page.URL}, {"vllm", local.URL}}
+	servers := []Server{{Name: "ollama", BaseURL: "http://127.0.0.1:1/v1"}, {Name: "page", BaseURL: page.URL}, {Name: "vllm", BaseURL: local.URL}}
 	broken := func() (string, error) { return "", errors.New("the keychain is locked") }
 	for _, c := range []struct {
 		name   string

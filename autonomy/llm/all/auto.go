@@ -51,16 +51,14 @@ type AutoOptions struct {
 }
 
 // Server is a model server that may run on this machine.
-type Server struct{ Name, BaseURL string }
+type Server = llm.LocalServer
 
 // LocalServers lists the default addresses of model servers, in order of preference.
-func LocalServers() []Server {
-	return []Server{
-		{"ollama", "http://127.0.0.1:11434/v1"},
-		{"lmstudio", "http://127.0.0.1:1234/v1"},
-		{"llamacpp", "http://127.0.0.1:8080/v1"},
-		{"vllm", "http://127.0.0.1:8000/v1"},
+func LocalServers() (out []Server) {
+	for _, d := range Drivers() {
+		out = append(out, d.Describe().Local...)
 	}
+	return out
 }
 
 // DetectModel returns the model for model = "auto": the first configured provider whose key resolves,

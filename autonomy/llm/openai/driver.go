@@ -25,6 +25,12 @@ func (Driver) Describe() llm.Description {
 			{Name: Kind, Title: "OpenAI, with a key", Env: []string{"OPENAI_API_KEY"}},
 			{Name: "openrouter", Title: "OpenRouter, with a key", BaseURL: openRouter, Env: []string{"OPENROUTER_API_KEY"}},
 		},
+		Local: []llm.LocalServer{
+			{Name: "ollama", Title: "Ollama", BaseURL: "http://127.0.0.1:11434/v1"},
+			{Name: "lmstudio", Title: "LM Studio", BaseURL: "http://127.0.0.1:1234/v1"},
+			{Name: "llamacpp", Title: "llama.cpp", BaseURL: "http://127.0.0.1:8080/v1"},
+			{Name: "vllm", Title: "vLLM", BaseURL: "http://127.0.0.1:8000/v1"},
+		},
 		Embedding: func(baseURL string) string {
 			if baseURL != "" {
 				return ""

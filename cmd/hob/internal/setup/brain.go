@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -102,7 +103,7 @@ func (o Options) askBrain(ctx context.Context) (Question, error) {
 		if len(models) > 1 {
 			which = fmt.Sprintf("%d models", len(models))
 		}
-		q.Options = append(q.Options, Option{s.Name, fmt.Sprintf("%s on this machine: %s", titleOf(s.Name), which)})
+		q.Options = append(q.Options, Option{s.Name, fmt.Sprintf("%s on this machine: %s", cmp.Or(s.Title, s.Name), which)})
 	}
 	for _, p := range knownProviders() {
 		title := p.title
@@ -133,13 +134,6 @@ func (o Options) probeServers(ctx context.Context) [][]string {
 	}
 	wg.Wait()
 	return out
-}
-
-func titleOf(server string) string {
-	if t, ok := map[string]string{"ollama": "Ollama", "lmstudio": "LM Studio", "llamacpp": "llama.cpp", "vllm": "vLLM"}[server]; ok {
-		return t
-	}
-	return server
 }
 
 func (o Options) envKey(p provider) string {

@@ -219,7 +219,7 @@ func TestBrain(t *testing.T) {
 func TestLocalServersAreOffered(t *testing.T) {
 	o, _ := desk(t)
 	s := llmtest.NewServer(t, llmtest.Options{Models: []string{"llama", "nomic-embed-text"}})
-	o.Servers = []llmall.Server{{Name: "lmstudio", BaseURL: "http://127.0.0.1:1/v1"}, {Name: "ollama", BaseURL: s.URL + "/v1"}}
+	o.Servers = []llmall.Server{{Name: "lmstudio", BaseURL: "http://127.0.0.1:1/v1"}, {Name: "ollama", Title: "Ollama", BaseURL: s.URL + "/v1"}}
 	ask := &script{answers: map[string][]string{"brain": {"ollama"}}}
 	if err := Run(t.Context(), o, ask, "brain"); err != nil {
 		t.Fatal(err)
