@@ -1,6 +1,10 @@
 package channels
 
-import "hob/platform/text/settings"
+import (
+	"slices"
+
+	"hob/platform/text/settings"
+)
 
 // Description describes a driver's channel without creating it. It is the only information about a
 // driver for setup, the doctor, the command line, simulations and the documentation.
@@ -64,6 +68,27 @@ func NotesFolders(drivers []Driver, section Section) (out []string) {
 		}
 		if folder, err := k.NotesFolder(decode); err == nil {
 			out = append(out, folder)
+		}
+	}
+	return out
+}
+
+// Names lists the names of the drivers' channels in alphabetical order.
+func Names(drivers []Driver) []string {
+	var out []string
+	for _, d := range drivers {
+		out = append(out, d.Describe().Name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// WebhookReceivers returns the channels that receive webhooks.
+func WebhookReceivers(opened map[string]Channel) map[string]WebhookReceiver {
+	out := map[string]WebhookReceiver{}
+	for name, ch := range opened {
+		if h, ok := ch.(WebhookReceiver); ok {
+			out[name] = h
 		}
 	}
 	return out

@@ -306,6 +306,19 @@ type configFile struct {
 	Log       Log                       `toml:"log"`
 }
 
+// LoadLatest returns the configuration in the file; started, with which Hob was started, if the file is
+// missing or invalid.
+func LoadLatest(path string, started *Config) *Config {
+	if _, err := os.Stat(path); err != nil {
+		return started
+	}
+	c, err := Load(path)
+	if err != nil {
+		return started
+	}
+	return c
+}
+
 // Load reads and checks the file; a missing file means the defaults. It returns all mistakes
 // together as Errors.
 func Load(path string) (*Config, error) {

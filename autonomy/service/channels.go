@@ -268,3 +268,17 @@ func (sv *Service) SetPause(ctx context.Context, what string) (api.Pause, error)
 	}
 	return out, Classify(err)
 }
+
+// stopNoticeTimeout limits the time to store the notification of a stopped channel.
+const stopNoticeTimeout = 5 * time.Second
+
+// ReportStoppedChannel notifies the user, on another channel, of a channel that needs attention.
+func (sv *Service) ReportStoppedChannel(name string, cause error) {
+	ctx, cancel := context.WithTimeout(context.Background(), stopNoticeTimeout)
+	defer cancel()
+	key := fmt.Sprintf("channel-stopped:%s:%d", name, sv.o.Started.UnixMilli())
+	text := fmt.Sprintf("The channel %s has stopped: %v. Its messages wait until the next start.", name, cause)
+	if err := sv.o.Intake.Notify(ctx, key, text); err != nil {
+		sv.o.Log.Error("cannot notify the user of a stopped channel", "channel", name, "err", err)
+	}
+}

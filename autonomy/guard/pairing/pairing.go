@@ -55,13 +55,28 @@ type Code struct {
 
 // Options of New; both are optional.
 type Options struct {
-	// Paired is called in the transaction that pairs an account, to notify the owner.
-	Paired func(tx *store.Tx, p Pairing) error
+	// Notify sends a text to the user on the channels that were paired before, in the transaction
+	// of its cause. Only the first text with a key is sent.
+	Notify func(tx *store.Tx, key, text string) error
 	// Ended is called in the transaction that ends a pairing: the account gets no more notices.
 	Ended func(tx *store.Tx, p Pairing) error
-	// Spoiled is called in the transaction that invalidates a channel's code because it was
-	// sent in a group, to notify the owner.
-	Spoiled func(tx *store.Tx, channel string) error
+}
+
+// notifyPaired notifies the user, to reveal a pairing by somebody else.
+func (p *Pairings) notifyPaired(tx *store.Tx, x Pairing) error {
+	if p.opt.Notify == nil {
+		return nil
+	}
+	return p.opt.Notify(tx, "paired:"+x.ID, fmt.Sprintf("The account %q on %s is now paired, and I treat its messages as yours. If this was not you: hob channel unpair %s", x.Sender, x.Channel, x.ID))
+}
+
+// notifySpoiled notifies the user that the code of a channel is invalid, because it was sent in a
+// group.
+func (p *Pairings) notifySpoiled(tx *store.Tx, channel string) error {
+	if p.opt.Notify == nil {
+		return nil
+	}
+	return p.opt.Notify(tx, "spoiled:"+rand.Text(), fmt.Sprintf("The code for %s was written in a group, where other people can read it, and is no longer valid. Get a new one and send it only to me: hob channel pair %s", channel, channel))
 }
 
 // Pairings implements channels.Owners. Its methods may be called concurrently.
@@ -205,10 +220,8 @@ func (p *Pairings) tryTx(tx *store.Tx, in channels.Inbound, code string) (bool, 
 	if err != nil {
 		return false, err
 	}
-	if p.opt.Paired != nil {
-		if err := p.opt.Paired(tx, x); err != nil {
-			return false, err
-		}
+	if err := p.notifyPaired(tx, x); err != nil {
+		return false, err
 	}
 	rec.Verdict, rec.Outcome = "allow", "done"
 	return true, p.guard.AuditTx(tx, rec)
@@ -219,10 +232,8 @@ func (p *Pairings) spoilTx(tx *store.Tx, rec guard.Record) error {
 	if _, err := tx.Exec(`DELETE FROM pairing_codes WHERE channel = ?`, rec.Origin); err != nil {
 		return err
 	}
-	if p.opt.Spoiled != nil {
-		if err := p.opt.Spoiled(tx, rec.Origin); err != nil {
-			return err
-		}
+	if err := p.notifySpoiled(tx, rec.Origin); err != nil {
+		return err
 	}
 	rec.Outcome = "written in a group"
 	return p.guard.AuditTx(tx, rec)

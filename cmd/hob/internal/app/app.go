@@ -360,7 +360,7 @@ func (d *App) openLoop(ctx context.Context) error {
 		Explain: d.explainer, Undo: d.undo, Intake: d.intake, Approvals: d.approvals, Goals: d.goals, Facts: d.facts, Plan: d.plan, Notices: d.notices,
 		Due: d.dueSources(), Models: d.models, Budget: d.usage, Learners: []commit.Learner{d.learner, d.extractor}, Messages: d.library,
 		Chats: d.channels, Wakes: d.channels, Levels: c, Zone: d.zone, Status: d.statusText, Pair: d.pairingText,
-		Notify: c.Notify.Channel, Where: d.presenceChannel, KeepTraces: c.Autonomy.KeepTraces.Duration,
+		Notify: c.Notify.Channel, Where: d.presence().Channel, KeepTraces: c.Autonomy.KeepTraces.Duration,
 		Tick: c.Autonomy.Tick.Duration, Slots: c.Autonomy.Sessions, Log: d.opt.Log,
 	})
 	return err

@@ -45,7 +45,7 @@ func DoctorEnv(p system.Paths, version string) (doctor.Env, error) {
 		return s.Name, pending, err
 	}
 	addSandboxProbes(&e)
-	e.TestChannel = channelTester(e)
+	e.TestChannel = doctor.ChannelTester(e)
 	return e, nil
 }
 

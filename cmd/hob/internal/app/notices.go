@@ -5,6 +5,7 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/autonomy/notify"
+	"hob/channels"
 	"hob/platform/store"
 )
 
@@ -33,4 +34,15 @@ func (d *App) handleLost(tx *store.Tx, out bus.Delivery) (bool, error) {
 // filterNotice forwards to the notifier, which is created after the bus.
 func (d *App) filterNotice(tx *store.Tx, event string, o bus.OutboxItem) (bus.OutboxItem, bool, error) {
 	return d.notices.FilterNotice(tx, event, o)
+}
+
+// presence detects where the user is. The channel of this machine is the one that needs no section
+// on a machine with a desktop.
+func (d *App) presence() notify.Presence {
+	c := d.opt.Config.Notify
+	p := notify.Presence{LastMessage: d.bus.Owner.LastChannel, Has: d.channels.Has, Talking: c.Talking.Duration, AtMachine: c.AtMachine.Duration, Simulated: d.opt.Play != nil, Log: d.opt.Log}
+	for _, name := range d.runningChannels(func(c channels.Description) bool { return c.OnDesktop }) {
+		p.Machine = name
+	}
+	return p
 }

@@ -3,9 +3,7 @@ package app
 import (
 	"cmp"
 	"context"
-	"fmt"
 
-	"hob/autonomy/bus"
 	"hob/autonomy/guard/pairing"
 	"hob/autonomy/intake"
 	"hob/channels"
@@ -36,27 +34,14 @@ func (d *App) pairingText(ctx context.Context, channel, by string) (string, erro
 }
 
 func (d *App) openPairings() {
-	d.pairings = pairing.New(d.store, d.guard, pairing.Options{Paired: d.notifyPaired, Ended: func(tx *store.Tx, p pairing.Pairing) error {
-		return d.bus.Owner.RevokeTx(tx, p.Channel, p.Sender)
-	}, Spoiled: d.notifyCodeSpoiled})
-}
-
-// notifyCodeSpoiled notifies the user that the pairing code is no longer valid.
-func (d *App) notifyCodeSpoiled(tx *store.Tx, channel string) error {
-	session, _, _, err := d.bus.Owner.LastSession(context.Background())
-	if err != nil {
-		return err
-	}
-	text := fmt.Sprintf("The code for %s was written in a group, where other people can read it, and is no longer valid. Get a new one and send it only to me: hob channel pair %s", channel, channel)
-	return d.intake.NotifyTx(tx, intake.Notice{Key: "spoiled:" + bus.NewID(), Text: text, Report: cmp.Or(session, "main")})
-}
-
-// notifyPaired notifies the user on the earlier channels, to reveal a pairing by somebody else.
-func (d *App) notifyPaired(tx *store.Tx, p pairing.Pairing) error {
-	session, _, _, err := d.bus.Owner.LastSession(context.Background())
-	if err != nil {
-		return err
-	}
-	text := fmt.Sprintf("The account %q on %s is now paired, and I treat its messages as yours. If this was not you: hob channel unpair %s", p.Sender, p.Channel, p.ID)
-	return d.intake.NotifyTx(tx, intake.Notice{Key: "paired:" + p.ID, Text: text, Report: cmp.Or(session, "main")})
+	d.pairings = pairing.New(d.store, d.guard, pairing.Options{
+		Notify: func(tx *store.Tx, key, text string) error {
+			session, _, _, err := d.bus.Owner.LastSession(context.Background())
+			if err != nil {
+				return err
+			}
+			return d.intake.NotifyTx(tx, intake.Notice{Key: key, Text: text, Report: cmp.Or(session, "main")})
+		},
+		Ended: func(tx *store.Tx, p pairing.Pairing) error { return d.bus.Owner.RevokeTx(tx, p.Channel, p.Sender) },
+	})
 }

@@ -7,6 +7,8 @@ import (
 	"hob/autonomy/agents"
 	"hob/autonomy/skills"
 	"hob/autonomy/turn/prompt"
+	"hob/channels"
+	channelsall "hob/channels/all"
 	"hob/tools/files"
 	"hob/tools/files/containertool"
 	watchersall "hob/watchers/all"
@@ -52,7 +54,7 @@ func (d *App) promptOptions() prompt.Options {
 // reachableChannels returns the channels on which Hob can send, without the ones that always exist.
 func (d *App) reachableChannels() []string {
 	var out []string
-	for _, name := range channelNames() {
+	for _, name := range channels.Names(channelsall.Drivers()) {
 		if d.channels.Has(name) {
 			out = append(out, name)
 		}

@@ -1,0 +1,70 @@
+package notify
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"hob/platform/host/desktop"
+)
+
+// presenceTimeout limits the query to the system.
+const presenceTimeout = time.Second
+
+// Presence detects where the user is, from messages and local input.
+type Presence struct {
+	// LastMessage returns the channel and the time of the user's last message; "" if there is none.
+	LastMessage func(ctx context.Context) (channel string, at time.Time, err error)
+	// Machine is the name of the channel on this machine's desktop.
+	Machine string
+	// Has reports whether a channel runs.
+	Has func(channel string) bool
+	// Talking is how long after a message its channel reaches the user.
+	Talking time.Duration
+	// AtMachine is the longest idle time of a user who is at this machine.
+	AtMachine time.Duration
+	// Simulated: the presence at this machine does not count.
+	Simulated bool
+	Log       *slog.Logger
+}
+
+// Channel returns the channel for notifications that should reach the user where they are: the one of
+// this machine while the user is there, "" for the conversation they come from.
+func (p Presence) Channel(ctx context.Context) string {
+	if !p.Has(p.Machine) {
+		return ""
+	}
+	if at, idle, known := p.locateUser(ctx); known && at == p.Machine && idle <= p.AtMachine {
+		return p.Machine
+	}
+	return ""
+}
+
+// locateUser returns the channel that reaches the user, and the idle time. known is false if the
+// presence is unknown. The channel is "" if the user is away from this machine and no other
+// channel is known.
+func (p Presence) locateUser(ctx context.Context) (at string, idle time.Duration, known bool) {
+	last, wrote, err := p.LastMessage(ctx)
+	if err != nil {
+		p.Log.Warn("cannot read the time of the last message of the user", "err", err)
+		last = ""
+	}
+	since := max(0, time.Since(wrote))
+	if last != "" && since <= p.Talking {
+		return last, since, true
+	}
+	if p.Simulated {
+		return last, since, last != ""
+	}
+	seen, err := desktop.DetectPresence(ctx, desktop.Options{Wait: presenceTimeout})
+	here := err == nil && seen.IdleKnown && !(seen.LockKnown && seen.Locked)
+	switch {
+	case here && (last == "" || seen.Idle < since):
+		return p.Machine, seen.Idle, true
+	case last != "":
+		return last, since, true
+	case err == nil: // locked
+		return "", seen.Idle, true
+	}
+	return "", 0, false
+}
