@@ -3,8 +3,6 @@ package app
 import (
 	"context"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 
 	"hob/autonomy/agents"
@@ -47,58 +45,19 @@ func (d *App) listErasers() []erase.Eraser {
 	return out
 }
 
-// eraseFiles removes erased text from the files in Hob's own folders: the owner's texts for models,
-// pictures, and the log, which should not contain any text.
-func (d *App) eraseFiles(ctx context.Context, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
+// eraseFiles removes erased text from the files in Hob's own folders, and the browser's data.
+func (d *App) eraseFiles(ctx context.Context, e *erase.Erasure, s *erase.Scrubber) (erase.Erased, error) {
 	p := d.opt.Paths
-	texts := []string{p.SoulFile(), p.UserFile(), p.MemoryFile(), p.AgentsFile()}
-	more, err := filepath.Glob(filepath.Join(p.AgentDir("*"), "*.md"))
+	n, err := erase.HomeFiles{
+		Texts: []string{p.SoulFile(), p.UserFile(), p.MemoryFile(), p.AgentsFile()}, MoreTexts: filepath.Join(p.AgentDir("*"), "*.md"),
+		Templates: p.TemplatesDir(), Pictures: p.Pictures(), Logs: p.Logs, Settings: []string{p.ConfigFile(), p.PolicyDir()},
+		Write: system.WriteFile, Log: d.opt.Log,
+	}.Erase(ctx, s)
 	if err != nil {
 		return n, err
 	}
-	for _, path := range append(texts, more...) {
-		m, err := erase.ScrubFile(path, s, system.WriteFile)
-		if err != nil {
-			return n, err
-		}
-		n = n.Add(m)
-	}
-	m, err := erase.RemoveFiles(ctx, p.Pictures(), s)
-	if err != nil {
-		return n, err
-	}
-	n = n.Add(m)
-	if m, err = erase.ScrubFiles(ctx, p.TemplatesDir(), s, system.WriteFile); err != nil { // includes the files saved before a template was applied
-		return n, err
-	}
-	n = n.Add(m)
-	if m, err = erase.ScrubFiles(ctx, p.Logs, s, inPlace); err != nil {
-		return n, err
-	}
-	n = n.Add(m)
 	if err := d.forgetPages(e); err != nil { //nolint:contextcheck // how a browser ends is its own affair
 		return n, fmt.Errorf("delete browser data: %w", err)
 	}
-	d.reportKept(s)
 	return n, nil
-}
-
-// inPlace rewrites a log in the same file, because the daemon keeps it open.
-func inPlace(path string, b []byte) error { return os.WriteFile(path, b, 0o600) }
-
-// reportKept reports settings of the user that contain deleted text. They are not changed,
-// because that could break a feature or allow a denied call.
-func (d *App) reportKept(s *erase.Scrubber) {
-	p := d.opt.Paths
-	for _, root := range []string{p.ConfigFile(), p.PolicyDir()} {
-		_ = filepath.WalkDir(root, func(path string, f fs.DirEntry, err error) error {
-			if err != nil || !f.Type().IsRegular() {
-				return nil //nolint:nilerr // what is not there holds nothing
-			}
-			if has, err := s.FileHas(path); err == nil && has {
-				d.opt.Log.Warn("one of your settings files contains deleted text; it was not changed, remove the text yourself", "file", filepath.Base(path))
-			}
-			return nil
-		})
-	}
 }
