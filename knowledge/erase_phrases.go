@@ -51,7 +51,8 @@ func (b *Base) collectPhrases(q store.Querier, f ForgetRequest, g *ErasurePlan) 
 	return nil
 }
 
-// unsharedPhrases returns the phrases that no remaining row for which the function returns true contains.
+// unsharedPhrases returns the phrases that no remaining row contains. The function selects the rows to
+// check.
 func (b *Base) unsharedPhrases(q store.Querier, g *ErasurePlan, phrases []string, which func(Doc) bool) ([]string, error) {
 	any := erase.NewScrubber(phrases...)
 	for after := int64(0); len(phrases) > 0; {

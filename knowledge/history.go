@@ -50,7 +50,7 @@ func findOutdatedRows(q store.Querier, k *parsedQuestion, rows []*row, form floa
 	return out, nil
 }
 
-// isCoveredBy reports whether o contains every word of the question that r contains. If r contains none,
+// isCoveredBy reports whether o contains all words of the question that r contains. If r contains none,
 // o must contain all topic words of r.
 func (r *row) isCoveredBy(o *row) bool {
 	has := false

@@ -132,7 +132,7 @@ func damagedError(err error) error {
 // errTooMuch reports that the unpacked archive exceeds the limit.
 var errTooMuch = fmt.Errorf("%w: the unpacked archive is larger than %d MB", ErrInvalid, maxUnpacked>>20)
 
-// budget is a reader that fails when more bytes were read than it has left.
+// budget is a reader that fails when its limit is exceeded.
 type budget struct {
 	r    io.Reader
 	left int64

@@ -46,7 +46,7 @@ type DesiredState struct {
 type ApplyResult struct {
 	Made    []Resource `json:"made"`
 	Removed []Resource `json:"removed"`
-	Kept    []Resource `json:"kept"`   // changed by the owner, to whom they now belong
+	Kept    []Resource `json:"kept"`   // changed by the user, so they no longer belong to the template
 	Failed  []Resource `json:"failed"` // could not be made
 }
 

@@ -100,7 +100,7 @@ func (h *Installation) Plan(ctx context.Context, t *Template) (*Plan, error) {
 	return p, err
 }
 
-// layOn adds the template's settings and personality to the owner's texts.
+// layOn adds the template's settings and personality to the user's texts.
 func (h *Installation) layOn(t *Template, p *Plan, config, soul *string) error {
 	p.Template = t.Name
 	p.wanted = DesiredState{Source: t.Source(), Trusted: t.Origin == Builtin, Goals: t.Goals, Schedules: t.Schedules, Watchers: t.Watchers}

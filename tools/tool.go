@@ -102,8 +102,8 @@ type Call struct {
 	Session string // the conversation it belongs to
 	Event   string // the inbox event that caused it
 	Args    json.RawMessage
-	// Now is the wall-clock time in the owner's zone. Tools use it instead of time.Now so
-	// that words such as "tomorrow" have one meaning.
+	// Now is the wall-clock time in the owner's zone. Tools use it instead of time.Now so that
+	// words such as "tomorrow" have the same meaning everywhere.
 	Now time.Time
 	// Report is the session that receives reports of resources created by this call (a
 	// watcher, a reminder); usually Session.
@@ -146,7 +146,7 @@ type Result struct {
 	// Data holds the same as values, for --json and programs. Optional. Stored rows include
 	// their "id" and "provenance": the origins of a row's text are stored with its id.
 	Data any
-	// Source states whose words Text and Data are. It is mandatory: Tool for Hob's own words and
+	// Source is the provenance of Text and Data. It is mandatory: Tool for Hob's own words and
 	// data, Outside for file contents, pages, mail. The zero value is invalid, and the engine
 	// treats a result without a source as untrusted text.
 	Source provenance.Source
@@ -246,9 +246,8 @@ type Undoer interface {
 	UndoTx(ctx context.Context, tx *store.Tx, data json.RawMessage) (string, error)
 }
 
-// Redoer repeats an undone action. It gets the data of the undo and returns a description
-// and the new undo data. Like Undoer, it fails with Conflict if it would overwrite newer
-// changes.
+// Redoer repeats an action that was undone. It gets the data of the undo and returns a description
+// and the new undo data. Like Undoer, it fails with Conflict if it would overwrite newer changes.
 type Redoer interface {
 	CanRedo() bool
 	Redo(ctx context.Context, data json.RawMessage) (string, json.RawMessage, error)

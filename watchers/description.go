@@ -2,8 +2,8 @@ package watchers
 
 import "hob/platform/text/settings"
 
-// Description describes a driver's kind without a watcher. The tools, the command line and the
-// documentation know nothing else of a kind.
+// Description describes a driver's kind without a watcher. It is the only information about a kind
+// for the tools, the command line and the documentation.
 type Description struct {
 	Kind string
 	// Options lists the keys of the configuration for the model in short form, with a question

@@ -36,7 +36,7 @@ type Options struct {
 	Log  *slog.Logger // default: discards
 	// Zone returns the user's zone (default UTC). It is called repeatedly.
 	Zone func() *time.Location
-	// AllowedRead returns an error if a folder may not be read; without it no folder may.
+	// AllowedRead returns an error if a folder may not be read. Without it, no folder may be read.
 	AllowedRead func(path string) error
 	// Account finds one of the user's accounts; without it there are no accounts.
 	Account func(name, server string) (pim.Account, error)

@@ -74,7 +74,7 @@ type silences struct {
 type pollResult struct {
 	at   time.Time
 	seen int // items that match the conditions
-	new  int // items among them that were not known
+	new  int // those of the items that were not known
 }
 
 func newSilences() *silences {

@@ -156,7 +156,7 @@ func (m *Manager) pollHolds(s Spec, p poll, now time.Time) (out []Hold) {
 	return out
 }
 
-// hoursHold returns the hold of a watcher outside of its active hours.
+// hoursHold explains that a watcher is outside of its active hours; nil if it is not.
 func (m *Manager) hoursHold(s Spec, now time.Time) []Hold {
 	zone := m.opt.Zone()
 	checked, err := s.PollPolicy.parsePace()

@@ -156,7 +156,7 @@ func (a *cli) newAgent(c *cobra.Command, name string) error {
 	return nil
 }
 
-// quoteValue keeps an empty text a text.
+// quoteValue quotes an empty text, so that it stays a value.
 func quoteValue(s string) string {
 	if s == "" {
 		return `""`

@@ -74,7 +74,7 @@ func (a *cli) askQuestion(ctx context.Context, c *client, session string, in use
 }
 
 // cancelTurn stops a turn that the user interrupted. With an engine in this process, the next
-// command would resume it. A daemon's turn continues, because it may serve somebody else in the
+// command would resume it. A daemon's turn continues, because another client may wait for it in the
 // same conversation.
 func (a *cli) cancelTurn(ctx context.Context, c *client, session string) error {
 	if ctx.Err() == nil {

@@ -59,7 +59,7 @@ func benchRows(figures []bench.Figure) []row {
 	return rows
 }
 
-// formatRounded keeps three digits that say something.
+// formatRounded rounds to three significant digits.
 func formatRounded(v float64) string {
 	switch {
 	case v >= 100:

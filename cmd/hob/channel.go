@@ -43,7 +43,7 @@ func (a *cli) channelCmd() *cobra.Command {
 		list, a.channelStatusCmd(), a.channelAddCmd(), a.addArchiveFlag(a.channelTestCmd()), pair, unpair, a.channelRemoveCmd())
 }
 
-// pairChannel shows the code that makes an account on a channel the owner's.
+// pairChannel shows the code that pairs an account on a channel with the user.
 func (a *cli) pairChannel(ctx context.Context, name string) error {
 	return a.withClient(ctx, func(cl *client) error {
 		out, err := cl.Pair(ctx, name, "")

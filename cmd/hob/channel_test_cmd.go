@@ -27,7 +27,7 @@ func (a *cli) channelTestCmd() *cobra.Command {
 	return cmd
 }
 
-// testChannels tries one channel, or all that are switched on.
+// testChannels tests one channel, or all enabled ones.
 func (a *cli) testChannels(ctx context.Context, names []string, send bool) error {
 	_, cfg, err := a.loadHome()
 	if err != nil {

@@ -159,8 +159,8 @@ func (a *cli) newAsker(plain bool) setup.Asker {
 	return a.terminalAsker(plain)
 }
 
-// channelAnswers are the answers that the flags give. No secret is among the words of
-// the command: other users could see it in the list of processes.
+// channelAnswers returns the answers given by flags. Secrets are never arguments, because other
+// users could see them in the list of processes.
 func (a *cli) channelAnswers(o setup.Options, name string, f channelFlags) (map[string]string, error) {
 	out, secrets := map[string]string{}, setup.Secrets(name)
 	for _, s := range f.set {

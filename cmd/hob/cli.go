@@ -19,7 +19,7 @@ import (
 	"hob/platform/net/release"
 )
 
-// The exit codes, on which scripts rely.
+// The exit codes. Scripts depend on them.
 const (
 	exitOK         = 0
 	exitFailed     = 1
@@ -31,7 +31,7 @@ const (
 
 // engine is a Hob that runs in this process; see internal/app.
 type engine interface {
-	Client() *http.Client // speaks the API without a socket
+	Client() *http.Client // uses the API without a socket
 	Run(ctx context.Context) error
 	Ready() <-chan struct{}
 	Addr() string // host:port the API is bound to
@@ -44,7 +44,7 @@ type engineOptions struct {
 	Config     *config.Config
 	Log        *slog.Logger
 	Version    string
-	InProcess  bool // for one command; otherwise a daemon
+	InProcess  bool // for one command; otherwise for the daemon
 	Foreground bool
 	Release    release.Source
 }
@@ -162,7 +162,7 @@ func (a *cli) printError(err error, code int, command string) {
 	case code == exitUsage:
 		remedy = "see: " + command + " --help"
 	}
-	cause, remedy = sanitizePrintable(cause), sanitizePrintable(remedy) // a server may have put words into it
+	cause, remedy = sanitizePrintable(cause), sanitizePrintable(remedy) // the texts may contain words of a server
 	if a.asJSON {
 		_ = json.NewEncoder(a.err).Encode(struct { // an error cannot be reported anywhere
 			Error  string `json:"error"`

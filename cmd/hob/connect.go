@@ -23,9 +23,9 @@ import (
 )
 
 const (
-	// startWait bounds how long a daemon may take to become ready.
+	// startWait is the maximum time in which a daemon must become ready.
 	startWait = 30 * time.Second
-	// answerWait bounds how long a running daemon may take to say it is ready.
+	// answerWait is the maximum time in which a running daemon must report that it is ready.
 	answerWait = 10 * time.Second
 )
 
@@ -36,7 +36,7 @@ func (a *cli) connectAPI(ctx context.Context) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	for range 3 { // a daemon may come or go at this very moment
+	for range 3 { // a daemon may start or stop in the meantime
 		c, running, err := a.dialDaemon(ctx, p)
 		if running || err != nil {
 			return c, err
@@ -127,7 +127,7 @@ func addressOf(p system.Paths, pid int) (d daemonAddress, err error) {
 	}
 	t := &http.Transport{ // no proxy: it is this machine
 		DialContext:           (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
-		ResponseHeaderTimeout: 0, // an answer takes as long as its turn
+		ResponseHeaderTimeout: 0, // no limit, because an answer takes as long as its turn
 	}
 	base := "http://" + e.Address
 	if e.Pin != "" {
@@ -136,7 +136,7 @@ func addressOf(p system.Paths, pid int) (d daemonAddress, err error) {
 	return daemonAddress{&http.Client{Transport: t}, base, token}, nil
 }
 
-// loopbackAddress is the address of a daemon on this machine that listens on all of them.
+// loopbackAddress returns the loopback address of a daemon that listens on all addresses.
 func loopbackAddress(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if a, e := netip.ParseAddr(host); err != nil || e != nil || !a.IsUnspecified() {

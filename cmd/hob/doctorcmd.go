@@ -113,7 +113,7 @@ func (a *cli) runDoctor(ctx context.Context, x doctorOptions) error {
 		if list, err = a.runInDaemon(ctx, c, x, live); errors.Is(err, errOlder) {
 			by = fmt.Sprintf("The running Hob (pid %d) has another version and cannot run the checks: this command ran them.", e.Daemon)
 			list, err = nil, nil
-			if x.fix { // it holds the lock of the home and does not know about the fixes
+			if x.fix { // the daemon holds the lock of the home and does not know about the fixes
 				x.fix = false
 				fmt.Fprintln(a.err, a.colorize(a.err, amber, "warning: ")+"cannot apply fixes while another version of Hob runs; restart it: hob stop, then hob start, then check again")
 			}
@@ -192,7 +192,7 @@ func (a *cli) runInDaemon(ctx context.Context, c *client, x doctorOptions, each 
 	return out, nil
 }
 
-// liveReporter shows findings as they come, on a terminal alone.
+// liveReporter shows findings as they arrive, only on a terminal.
 func (a *cli) liveReporter() func(doctor.Check) {
 	if _, tty := terminalFD(a.out); !tty || a.asJSON {
 		return nil

@@ -62,7 +62,7 @@ func (a *cli) drawGraph(ctx context.Context, g api.MemoryGraph, dot bool, svg st
 	for _, e := range g.Entities {
 		p.Nodes = append(p.Nodes, graphdraw.Node{ID: e.ID, Name: e.Name, Kind: e.Kind})
 	}
-	for _, r := range g.Relations { // several facts may say the same
+	for _, r := range g.Relations { // several facts may contain the same relation
 		if e := (graphdraw.Edge{From: r.From, Label: r.Name, To: r.To}); !slices.Contains(p.Edges, e) {
 			p.Edges = append(p.Edges, e)
 		}

@@ -144,7 +144,7 @@ func (p *pasteFolder) pastesIn(line string) (out []pastedText) {
 // mineCommand vouches for the pastes of a line.
 const mineCommand = "/mine"
 
-// errNothingToVouch is the answer to /mine without a text.
+// errNothingToVouch is the error of /mine without a text.
 var errNothingToVouch = errors.New("write your message after " + mineCommand + ": pasted text in it then counts as your own words")
 
 // messageBody is the message that sends a line of a chat. Pastes that the user

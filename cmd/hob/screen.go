@@ -27,7 +27,7 @@ type screen interface {
 	interruptSignals() <-chan struct{}
 }
 
-// paragraph takes the pieces of an answer.
+// paragraph adds a piece of an answer.
 type paragraph interface {
 	addText(text string)
 	// endText completes the last line; more may be added after it.
@@ -40,8 +40,8 @@ type line struct {
 	err    error
 }
 
-// newScreen chooses by whether both ends are a terminal. restore gives the
-// terminal back.
+// newScreen chooses the kind of screen: a terminal if both ends are one. restore resets the
+// terminal.
 func (a *cli) newScreen(session string) (s screen, restore func() error, tty bool, err error) {
 	fd, in := terminalFD(a.in)
 	_, out := terminalFD(a.out)
@@ -162,7 +162,7 @@ type terminalScreen struct {
 	width int
 }
 
-// measureWidth takes the window's size, which may have changed, and returns its width.
+// measureWidth reads the window's size, which may have changed, and returns its width.
 func (e *terminalScreen) measureWidth() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -87,7 +87,7 @@ func (a *cli) secretText(name string) (string, error) {
 	return text, nil
 }
 
-// keepSecret reads a secret without showing it and keeps it.
+// keepSecret reads a secret without showing it and stores it.
 func (a *cli) keepSecret(ctx context.Context, name string, file bool) error {
 	if err := system.CheckSecretName(name); err != nil {
 		return usageErrorf("%v", err)
@@ -248,8 +248,8 @@ func (a *cli) adoptAlone(ctx context.Context, h *templates.Installation, keys []
 		fmt.Fprintf(a.out, "%s is stored in the %s as %s.\n", s.Key, where, name)
 		values = append(values, config.Value{Key: s.Key, Value: "keychain:" + name})
 	}
-	// The copies come first: after a crash the secret is still in the configuration and is
-	// found again.
+	// Change the copies first: after a crash the secret is still in the configuration, so the next
+	// run finds it again.
 	if err := adoptInTemplates(h, found, values); err != nil {
 		return fmt.Errorf("the saved configuration from before the active template still contains the secret: %w", err)
 	}

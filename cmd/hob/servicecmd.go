@@ -180,7 +180,7 @@ func (a *cli) serviceStatus(ctx context.Context, kind string) error {
 	return nil
 }
 
-// setAutostart is the answer "autostart" of the set-up.
+// setAutostart applies the setup answer "autostart".
 func (a *cli) setAutostart(ctx context.Context, on bool) error {
 	if on {
 		return a.installService(ctx, "")

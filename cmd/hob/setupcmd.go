@@ -91,7 +91,7 @@ func (a *cli) terminalAsker(plain bool) setup.Asker {
 	return &setup.Plain{In: bufio.NewReader(a.in), Out: a.out, FD: fd}
 }
 
-// setupOptions are the ends that the set-up needs.
+// setupOptions returns the terminal, stores and tests that setup needs.
 func (a *cli) setupOptions() (setup.Options, error) {
 	p, cfg, err := a.loadHome()
 	if err != nil {

@@ -62,7 +62,8 @@ func (a *cli) runSimulation(ctx context.Context, f simulateFlags) (err error) {
 	return nil
 }
 
-// simulateUntilInterrupt waits for the simulation, or for Ctrl-C: its time knows none.
+// simulateUntilInterrupt waits for the simulation or for Ctrl-C, because simulated time does not
+// see signals.
 func simulateUntilInterrupt(ctx context.Context, o simulate.Options) (*simulate.Result, error) {
 	type end struct {
 		out *simulate.Result
@@ -100,7 +101,7 @@ func (a *cli) simulationOptions(f simulateFlags) (o simulate.Options, err error)
 		},
 	}
 	if o.Home, err = os.UserHomeDir(); err != nil {
-		o.Home = "" // there is nothing in it to play with
+		o.Home = "" // the home contains nothing to simulate
 	}
 	if exe, err := os.Executable(); err == nil {
 		o.Helper = []string{exe, command.Helper}
@@ -136,7 +137,7 @@ func (a *cli) simulationOptions(f simulateFlags) (o simulate.Options, err error)
 	return o, err
 }
 
-// dayOf is the beginning of a day to play again.
+// dayOf returns the beginning of the day to replay.
 func dayOf(s string, zone *time.Location) (time.Time, error) {
 	now := time.Now().In(zone)
 	back, known := map[string]int{"today": 0, "yesterday": 1}[s]

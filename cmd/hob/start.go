@@ -42,7 +42,7 @@ func (a *cli) startCmd() *cobra.Command {
 // MB.
 const gcPercent = 50
 
-// runDaemon is the process that stays.
+// runDaemon runs the daemon process.
 func (a *cli) runDaemon(ctx context.Context) (err error) {
 	p, cfg, err := a.loadHome()
 	if err != nil {

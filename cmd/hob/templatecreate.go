@@ -197,7 +197,7 @@ func everyOf(s api.Watcher, now time.Time) (string, bool) {
 	if d%(7*24*time.Hour) == 0 {
 		clock = "Monday 15:04"
 	}
-	fixed := d%(24*time.Hour) == 0 && aerr == nil // it comes at a time of day
+	fixed := d%(24*time.Hour) == 0 && aerr == nil // the schedule has a time of day
 	return words, err == nil && e == d && (!fixed || ferr == nil && first.Format(clock) == at.Format(clock))
 }
 

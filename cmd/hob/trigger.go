@@ -36,7 +36,7 @@ func (a *cli) fireTrigger(ctx context.Context, name, data string) error {
 		if err != nil {
 			return err
 		}
-		if c.pid == 0 { // this process is all there is: let it finish
+		if c.pid == 0 { // without a daemon, this process must wait until the event has finished
 			if _, err := c.waitEvent(ctx, out.Event, nil); err != nil {
 				return err
 			}

@@ -65,7 +65,7 @@ func (a *cli) runUpdate(ctx context.Context) error {
 // errNewer ends the command with its exit code and prints nothing.
 var errNewer = errors.New("a newer version is available")
 
-// wayOut is the way to addresses outside, as the daemon makes it.
+// wayOut returns the HTTP client for public addresses, configured as in the daemon.
 func wayOut(ctx context.Context, p system.Paths, c *config.Config) (*safehttp.Client, error) {
 	proxy := c.Network.Proxy
 	if system.IsReference(proxy) {

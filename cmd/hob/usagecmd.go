@@ -90,7 +90,7 @@ func costText(d api.UsageRow) string {
 	return formatDollars(*d.CostUSD)
 }
 
-// costShares are the costs against the highest; without any cost, the tokens.
+// costShares returns each cost relative to the highest, or the tokens if no cost is known.
 func costShares(days []api.UsageRow) []float64 {
 	out, most := make([]float64, len(days)), 0.0
 	for i, d := range days {

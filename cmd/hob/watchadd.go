@@ -131,7 +131,7 @@ func eventKinds() []watchers.Description {
 	return slices.DeleteFunc(watchersall.Kinds(), func(k watchers.Description) bool { return k.Timed })
 }
 
-// defaultKind is the kind of a source without --kind: a path on this machine.
+// defaultKind returns the kind of a source without --kind: a path on this machine.
 func defaultKind() watchers.Description {
 	kinds := eventKinds()
 	return kinds[slices.IndexFunc(kinds, func(k watchers.Description) bool { return k.Source == watchers.PathSource })]

@@ -33,7 +33,7 @@ func (x *Index) Run(ctx context.Context) error {
 	pauses := retry.Backoff{First: max(2*x.opt.Delay, reopenWait), Max: time.Minute}
 	for first := true; ; first = false {
 		var err error
-		if !first || x.isBehind(ctx) { // otherwise the first search opens it
+		if !first || x.isBehind(ctx) { // otherwise the first search opens the index
 			err = x.CatchUp(ctx)
 		}
 		wait := x.opt.Delay
@@ -88,7 +88,7 @@ func (x *Index) catchUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	g, err := x.openCurrent() //nolint:contextcheck // a search, which opens it as well, has none
+	g, err := x.openCurrent() //nolint:contextcheck // a search also opens the index, and has no context to cancel it
 	if err != nil {
 		return err
 	}

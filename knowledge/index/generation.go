@@ -38,7 +38,7 @@ type generation struct {
 func openGeneration(path, name string) (*generation, error) {
 	g := &generation{name: name, path: path, queue: api.NewAnalysisQueue(1), gone: make(chan struct{})}
 	ix, err := scorch.NewScorch(scorch.Name, map[string]any{
-		"path": path, "bolt_timeout": "200ms", // otherwise a second process would wait forever
+		"path": path, "bolt_timeout": "200ms", // otherwise a second process would wait forever for the file lock
 		// few segments, because a query reads each of them
 		"scorchMergePlanOptions": map[string]any{
 			"maxSegmentsPerTier": 4, "maxSegmentSize": 50_000_000, "segmentsPerMergeTask": 4, "tierGrowth": 10.0, "floorSegmentSize": 2000, "reclaimDeletesWeight": 2.0,

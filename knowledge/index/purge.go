@@ -32,7 +32,7 @@ func (x *Index) compactCurrent(ctx context.Context) error {
 	if err := x.catchUp(ctx); err != nil {
 		return err
 	}
-	g, err := x.openCurrent() //nolint:contextcheck // a search, which opens it as well, has none
+	g, err := x.openCurrent() //nolint:contextcheck // a search also opens the index, and has no context to cancel it
 	if err != nil {
 		return err
 	}

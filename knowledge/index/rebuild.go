@@ -17,7 +17,7 @@ import (
 func (x *Index) Reindex(ctx context.Context, progress func(done, total int)) error {
 	x.work.Lock()
 	defer x.work.Unlock()
-	if _, err := x.openCurrent(); err != nil && !errors.Is(err, ErrDamaged) { //nolint:contextcheck // a search, which opens it as well, has none
+	if _, err := x.openCurrent(); err != nil && !errors.Is(err, ErrDamaged) { //nolint:contextcheck // a search also opens the index, and has no context to cancel it
 		return err
 	}
 	if err := x.rebuildIndex(ctx, progress); err != nil {

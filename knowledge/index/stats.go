@@ -48,7 +48,7 @@ func (x *Index) DerivedStats(ctx context.Context) (api.DerivedStats, error) {
 // open the index is reported in Trouble.
 func (x *Index) Stats(ctx context.Context) (Stats, error) {
 	q := x.st.Reader(ctx)
-	oerr := x.prepareSearch(q) //nolint:contextcheck // a search, which opens it as well, has none
+	oerr := x.prepareSearch(q) //nolint:contextcheck // a search also opens the index, and has no context to cancel it
 	s := Stats{Languages: map[string]int{}}
 	last, err := x.base.LastChange(q)
 	if err != nil {

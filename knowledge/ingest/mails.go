@@ -114,8 +114,8 @@ func (l *Library) mailsTx(tx *store.Tx, e *erase.Erasure) (n erase.Erased, err e
 	return n, nil
 }
 
-// forgetPeopleTx deletes the people on contact cards of a mailbox from which a mail is erased. The
-// people on its other cards return when the mailbox is read again.
+// forgetPeopleTx deletes the people on contact cards of a mailbox from which a mail is erased.
+// People on other cards are stored again when the mailbox is next read.
 func (l *Library) forgetPeopleTx(tx *store.Tx, p mailPart) error {
 	if l.opt.Entities == nil {
 		return nil

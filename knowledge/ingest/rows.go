@@ -87,7 +87,7 @@ func (l *Library) findMovedSource(ctx context.Context, in *Input, sum []byte) (*
 	if err != nil {
 		return nil, fmt.Errorf("ingest: %w", err)
 	}
-	return readSource(l.opt.Store.Reader(ctx), in.Realm, in.Source) // without the digest, so that the rows get the new name
+	return readSource(l.opt.Store.Reader(ctx), in.Realm, in.Source) // without the digest, so that the file is read again and the rows get the new name
 }
 
 // storedPart is a document of a source.

@@ -22,8 +22,8 @@ type sourceWriter struct {
 	sum   []byte
 	whole bool
 	todo  []func(*store.Tx) error
-	// people: the graph has or gets people of this source. told lists the relations that the
-	// current version contains.
+	// people: the graph contains people of this source, or gets some now. told lists the relations
+	// in the current version.
 	people bool
 	told   []string
 }

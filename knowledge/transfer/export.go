@@ -23,7 +23,7 @@ type Graph interface {
 	// CatchUp follows the changes of the memory, for a limited time.
 	CatchUp(ctx context.Context, b knowledge.ChangeSource) error
 	ForEach(q store.Querier, entity func(knowledge.Entity) error, relation func(knowledge.Relation) error) error
-	// RestoreEntityTx returns the id under which the entity is known here.
+	// RestoreEntityTx imports an entity and returns its local id.
 	RestoreEntityTx(tx *store.Tx, e knowledge.Entity) (id string, added bool, err error)
 	RestoreRelationTx(tx *store.Tx, r knowledge.Relation) (added bool, err error)
 }

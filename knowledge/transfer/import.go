@@ -100,7 +100,7 @@ func countNoun(kind string, n int) string {
 	return p[1]
 }
 
-// importer puts records where they belong.
+// importer stores the records of a file in the packages that own them.
 type importer struct {
 	Options
 
@@ -117,9 +117,9 @@ type importer struct {
 	pos map[string]int
 	// into is the conversation into which an imported conversation is restored.
 	into map[string]string
-	// entities are the ids here of those in the file.
+	// entities maps ids in the file to local ids.
 	entities map[string]string
-	// here are documents of the file whose parts are here already.
+	// here lists documents of the file whose parts are already stored.
 	here map[string]bool
 }
 
@@ -231,7 +231,8 @@ func (im *importer) limitTrust(p provenance.Source, said []provenance.Origin) (p
 	return p, provenance.Join([]provenance.Origin{{Kind: "file", Label: im.name, Via: "import"}}, said)
 }
 
-// limitSource is trust for items without origins. With --trust they count as the user's own words.
+// limitSource returns the provenance of items without origins. With --trust they count as the
+// user's own words.
 func (im *importer) limitSource(p provenance.Source) provenance.Source {
 	if !im.isHobExport() && im.in.Trust {
 		return provenance.Owner

@@ -264,14 +264,14 @@ type Bounded struct {
 	left atomic.Int64
 }
 
-// Bound wraps c; n bytes may come at first.
+// Bound wraps c; at first it may return n bytes.
 func Bound(c net.Conn, n int64) *Bounded {
 	b := &Bounded{Conn: c}
 	b.left.Store(n)
 	return b
 }
 
-// Allow lets n further bytes come, counted from now.
+// Allow allows the next n bytes, counted from now.
 func (b *Bounded) Allow(n int64) { b.left.Store(n) }
 
 // Read implements net.Conn.
@@ -285,7 +285,7 @@ func (b *Bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// XOAuth2 signs in with an OAuth 2 access token, as Google and Microsoft want it
+// XOAuth2 signs in with an OAuth 2 access token, in the form that Google and Microsoft require
 // (https://developers.google.com/gmail/imap/xoauth2-protocol).
 func XOAuth2(user, token string) sasl.Client { return &xoauth2{user: user, token: token} }
 
@@ -299,8 +299,8 @@ func (x *xoauth2) Start() (string, []byte, error) {
 	return "XOAUTH2", fmt.Appendf(nil, "user=%s\x01auth=Bearer %s\x01\x01", x.user, x.token), nil
 }
 
-// Next implements sasl.Client. A challenge is the reason of a refusal; an empty
-// answer lets the server say no.
+// Next implements sasl.Client. A challenge contains the reason of a refusal. The empty response
+// makes the server send its final error.
 func (x *xoauth2) Next([]byte) ([]byte, error) {
 	if x.told {
 		return nil, errors.New("xoauth2: unexpected second challenge from the server")

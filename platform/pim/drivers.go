@@ -27,7 +27,7 @@ type Outcome string
 
 // The outcomes. Failed is never in a Receipt: that is an error.
 const (
-	Sent      Outcome = "sent"      // done, and it was seen to be done
+	Sent      Outcome = "sent"      // done, and the result was verified
 	Pending   Outcome = "pending"   // handed to a program that completes it later
 	Uncertain Outcome = "uncertain" // it may have happened
 	Failed    Outcome = "failed"
@@ -58,13 +58,13 @@ func (r Receipt) Known() error {
 	return nil
 }
 
-// Further errors that a caller can act on.
+// Further errors that a caller can handle.
 var (
 	// ErrNotFound: no item with that reference.
 	ErrNotFound = errors.New("not found")
 	// ErrChanged: the item changed in the meantime; nothing was written.
 	ErrChanged = errors.New("it changed in the meantime")
-	// ErrInvalid: it cannot be written like that.
+	// ErrInvalid: the content cannot be written in this form.
 	ErrInvalid = errors.New("invalid content")
 )
 
@@ -98,8 +98,8 @@ type Driver interface {
 
 // Undoer undoes a write.
 type Undoer interface {
-	// TakeBack gets the Undo of a Receipt. ErrChanged: something newer would be lost,
-	// and nothing was done.
+	// TakeBack gets the Undo of a Receipt. It returns ErrChanged, and changes nothing, if it would
+	// overwrite a newer change.
 	TakeBack(ctx context.Context, undo []byte) error
 }
 
@@ -128,7 +128,7 @@ type Mailer interface {
 	// SendMail sends a mail. If possible, drivers treat two calls with the same
 	// ID as one mail.
 	SendMail(ctx context.Context, l OutgoingMail) (Receipt, error)
-	// DraftMail keeps a letter among the drafts.
+	// DraftMail stores a mail as a draft.
 	DraftMail(ctx context.Context, l OutgoingMail) (Receipt, error)
 	// MoveMail moves to a folder: archive, trash, inbox, junk or a name.
 	MoveMail(ctx context.Context, ref, folder string) (Receipt, error)
@@ -216,8 +216,8 @@ type Scheduling interface {
 	AnswerEvent(ctx context.Context, e Event, a Answer, comment string, whole bool) (r Receipt, message string, err error)
 }
 
-// Reminder is something to do in a list of the owner's: a to-do of a CalDAV
-// server, an entry of the Reminders app, a task of Outlook.
+// Reminder is an item of one of the user's lists: a to-do of a CalDAV server, an entry of the
+// Reminders app, or a task of Outlook.
 type Reminder struct {
 	Ref    string    `json:"ref"`
 	Title  string    `json:"title"`
@@ -226,7 +226,7 @@ type Reminder struct {
 	AllDay bool      `json:"all_day,omitempty"` // Due is a date without a time
 	Done   bool      `json:"done,omitempty"`
 	List   string    `json:"list,omitempty"`
-	Repeat bool      `json:"repeat,omitempty"` // it comes again when it is done
+	Repeat bool      `json:"repeat,omitempty"` // the item recurs after it is done
 	// Priority is 1, the highest, to 9 (RFC 5545, 3.8.1.9); 0 none.
 	Priority int `json:"priority,omitempty"`
 	// UID is the identifier of a new task in its store; "" lets the driver
@@ -388,8 +388,7 @@ func CheckPerson(p Person) error {
 	return nil
 }
 
-// hasUnsafeRunes reports characters that end a line, cannot be seen, or turn the direction
-// of writing.
+// hasUnsafeRunes reports characters that end a line, are invisible, or change the text direction.
 func hasUnsafeRunes(s string) bool {
 	return !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool {
 		return unicode.IsControl(r) || r == 0x2028 || r == 0x2029 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0xfeff || r == 0x200b

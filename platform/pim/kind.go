@@ -15,8 +15,8 @@ type AccountKind interface {
 	Test(ctx context.Context, a Account) (string, error)
 }
 
-// AccountDescription describes a kind of server without an account. Setup, the doctor, the
-// command line, the configuration and the documentation know nothing else of a kind.
+// AccountDescription describes a kind of server without an account. It is the only information
+// about a kind for setup, the doctor, the command line, the configuration and the documentation.
 type AccountDescription struct {
 	// Key is the key in [accounts.NAME] and the name of the flag of `hob account add`.
 	Key string

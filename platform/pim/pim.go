@@ -25,13 +25,13 @@ var (
 	ErrNoServer = errors.New("the account has no such server")
 	// ErrNoFolder: there is no such folder or calendar.
 	ErrNoFolder = errors.New("no such folder")
-	// ErrRefused: the server answers, and says no to this one thing.
+	// ErrRefused: the server works but rejects this request.
 	ErrRefused = errors.New("the server refused the request")
 	// ErrTooLarge: the server sent more data than requested.
 	ErrTooLarge = errors.New("the server sent more data than requested")
 )
 
-// Person is a name and an address as a mail or an event gives them.
+// Person is a name and an address, as a mail or an event contains them.
 type Person struct {
 	Name    string `json:"name,omitempty"`
 	Address string `json:"address,omitempty"` // lower case
@@ -70,7 +70,7 @@ type Message struct {
 	ReplyTo  []Person  // reply addresses set by the sender, used instead of From
 	Refers   []string  // the Message-IDs that it refers to, the oldest first
 	Subject  string    // one line
-	Date     time.Time // as the sender says, zero when unreadable
+	Date     time.Time // as the sender states it, zero if invalid
 	Received time.Time // as the server says
 	Size     int64     // in bytes
 	Seen     bool
@@ -93,8 +93,8 @@ type Folder struct {
 type Calendar struct {
 	Path  string `json:"path"` // its address on the server
 	Name  string `json:"name"`
-	Token string `json:"-"` // changes with its contents; "" when the server has none
-	// Shared: the server says that others write there too, or may.
+	Token string `json:"-"` // changes with the contents of the calendar; "" if the server has none
+	// Shared: the server reports that other people can write to it.
 	Shared bool `json:"-"`
 }
 

@@ -82,8 +82,8 @@ func unionOf(a, b []string) []string {
 	return out
 }
 
-// sanitizeLabel bounds a label and spells out what could not be seen or would turn the
-// direction of writing.
+// sanitizeLabel limits the length of a label and escapes characters that are invisible or change
+// the text direction.
 func sanitizeLabel(s string) string {
 	if isPlainLabel(s) {
 		return s

@@ -53,7 +53,7 @@ func (d Deps) notificationRoute(ctx context.Context, f foundEvent) (guestRoute, 
 	return nobody, nil
 }
 
-// alone is the way of an event without guests to notify.
+// alone is the route of an event without guests to notify.
 const alone guestRoute = "there is nobody to tell"
 
 // guestNotificationRoute does the same as way for an event that may have no guests.

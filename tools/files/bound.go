@@ -86,7 +86,7 @@ func (s *openPath) folderDigest(ctx context.Context) string {
 		info, err := d.Info()
 		if err != nil {
 			fmt.Fprintf(h, "%q gone\n", path)
-			return nil //nolint:nilerr // an entry that has just gone is part of the state
+			return nil //nolint:nilerr // an entry that has just been removed is part of the state
 		}
 		size := info.Size()
 		if d.IsDir() {

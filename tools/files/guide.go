@@ -73,7 +73,7 @@ func notThere(err error) error {
 			return nil
 		}
 	}
-	if errors.Is(err, syscall.ENAMETOOLONG) { // text that only looks like a path
+	if errors.Is(err, syscall.ENAMETOOLONG) { // a text that only looks like a path
 		return nil
 	}
 	return err

@@ -96,7 +96,7 @@ func (k *contentStore) pruneOldest() {
 	var total int64
 	_ = filepath.WalkDir(k.dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
-			return nil //nolint:nilerr // what cannot be read is not counted
+			return nil //nolint:nilerr // do not count unreadable entries
 		}
 		if fi, err := d.Info(); err == nil {
 			all = append(all, kept{path, fi.Size(), fi.ModTime()})

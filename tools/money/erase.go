@@ -2,7 +2,7 @@ package money
 
 import "hob/platform/store/erase"
 
-// Eraser takes texts out of the expenses.
+// Eraser erases texts from the expenses.
 func Eraser() erase.Eraser {
 	return erase.Owned{List: []erase.Table{{Name: "expenses", Key: []string{"id"}, Text: []string{"category", "vendor", "note"}, Kind: kindExpense, Ref: "id"}}}
 }

@@ -131,7 +131,7 @@ func (s shell) runCommand(ctx context.Context, c tools.Call, in runIn) (tools.Re
 	if err != nil {
 		return tools.Result{}, err
 	}
-	v := s.Judge.Judge(in.commandOf()).Within(s.Runner.Sandbox(ctx)) // without the sandbox it was assessed with, its Exact differs
+	v := s.Judge.Judge(in.commandOf()).Within(s.Runner.Sandbox(ctx)) // without the sandbox of the assessment, its Exact differs
 	if v.Refused != nil {
 		return tools.Result{}, refusalError(v.Refused)
 	}

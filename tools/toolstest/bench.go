@@ -82,7 +82,7 @@ func (b *Bench) callOnce(ctx context.Context, s Step, fail error) (tools.Result,
 	return out, err
 }
 
-// Undo takes a call's action back.
+// Undo reverts the action of a call.
 func (b *Bench) Undo(tool string, r tools.Result) (said string, err error) {
 	x := b.by[tool]
 	if r.Undo != nil {

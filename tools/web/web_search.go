@@ -96,7 +96,7 @@ func (d Deps) searchWeb(ctx context.Context, query string, limit int) (tools.Res
 	for _, r := range found {
 		u, err := safehttp.Canonical(r.URL)
 		if err != nil || len(kept) == limit {
-			continue // results that lead into the owner's network are left out
+			continue // omit results that lead into the user's network
 		}
 		r = Result{readability.CutRunes(readability.Squeeze(readability.Words(r.Title)), 200), u.String(), readability.CutRunes(readability.Squeeze(readability.Words(r.Snippet)), 500)}
 		if slices.ContainsFunc(kept, func(k Result) bool { return k.URL == r.URL }) {

@@ -1,7 +1,6 @@
-// Package cron is the kind of watcher that fires repeatedly: by a cron expression of five
-// fields, at wall-clock times of the user's zone, or at a fixed interval of real time. The
-// manager keeps the clock, stores firings and handles missed times; this package only computes
-// the next time.
+// Package cron implements watchers that fire repeatedly: by a cron expression of five fields, at
+// wall-clock times of the user's zone, or at a fixed interval of real time. The manager keeps the
+// clock, stores firings and handles missed times; this package only computes the next time.
 //
 // robfig/cron parses the expression. Its own Next skips or repeats times when the clocks
 // change; Next here does not: see schedule.

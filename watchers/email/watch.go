@@ -45,7 +45,7 @@ func (w *watch) Run(ctx context.Context, fire fire) error {
 	if err != nil {
 		return err
 	}
-	b := w.hub.joinBox(w.account, w.filter.Folder, w.deps.Log) //nolint:contextcheck // a box outlives who came first
+	b := w.hub.joinBox(w.account, w.filter.Folder, w.deps.Log) //nolint:contextcheck // the connection is shared and may outlive this watcher
 	defer w.hub.leaveBox(b)
 	for seen := 0; ; {
 		n, err := b.awaitNews(ctx, seen)
@@ -227,7 +227,7 @@ func textOf(m pim.Message) string {
 
 // Past implements watchers.Historian.
 func (w *watch) Past(ctx context.Context, since time.Time) (out []watchers.Signal, err error) {
-	b := w.hub.joinBox(w.account, w.filter.Folder, w.deps.Log) //nolint:contextcheck // a box outlives who came first
+	b := w.hub.joinBox(w.account, w.filter.Folder, w.deps.Log) //nolint:contextcheck // the connection is shared and may outlive this watcher
 	defer w.hub.leaveBox(b)
 	n, err := b.awaitNews(ctx, 0)
 	if err = errors.Join(err, n.err); err != nil {

@@ -148,7 +148,7 @@ func (f *feed) Poll(ctx context.Context, p watchers.Progress) (watchers.Found, e
 				found.Passed = append(found.Passed, f.suppressedItem(it, title))
 				continue
 			}
-			it.at = time.Time{} // known from now on: a later edit that adds the word does not make it new
+			it.at = time.Time{} // the entry is known from now on, so a later edit that adds the word does not make it new
 		}
 		found.Signals = append(found.Signals, it.itemSignal(f.Address, title))
 	}

@@ -185,7 +185,7 @@ func errorMessage(body []byte) string {
 }
 
 // nextPage returns the address of the following page (RFC 8288) if it is on the same server, so
-// that the token is sent to no other one.
+// that the token is not sent to another server.
 func (a *asker) nextPage(resp *safehttp.Response) string {
 	for _, part := range strings.Split(strings.Join(resp.Header.Values("Link"), ","), ",") {
 		ref, params, ok := strings.Cut(strings.TrimSpace(part), ">")

@@ -30,7 +30,7 @@ const Kind = "github"
 const (
 	every   = 5 * time.Minute
 	public  = "https://api.github.com"
-	overlap = time.Hour // pages are read back to this long before the newest known time
+	overlap = time.Hour // distance before the newest known time back to which pages are read
 )
 
 // Values of What.

@@ -1,5 +1,5 @@
-// Package message is the kind of watcher that fires when a message arrives, for Hob or in a
-// conversation it only reads: by sender, words, channel or chat.
+// Package message implements watchers that fire when a message arrives, for Hob or in a conversation
+// that Hob only reads: by sender, words, channel or chat.
 //
 // It receives each message in the transaction that stores it (watchers.MessageWatcher). Thus it needs
 // no polls, and a message fires exactly once, or not at all if it was not stored. Messages from

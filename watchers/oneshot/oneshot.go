@@ -1,6 +1,5 @@
-// Package oneshot is the kind of watcher that fires once, at a given instant, for reminders and
-// delayed tasks. The manager keeps the clock and stores firings; this package only returns the
-// time.
+// Package oneshot implements watchers that fire once, at a given instant, for reminders and delayed
+// tasks. The manager keeps the clock and stores firings; this package only returns the time.
 package oneshot
 
 import (

@@ -96,7 +96,7 @@ func (b *Browser) Click(ctx context.Context, id, handle string, check Check) (Do
 			err := t.callCommand(step, "Input.dispatchMouseEvent", q, nil)
 			cancel()
 			if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
-				if kind == "mouseReleased" && len(b.openTabs()) != tabs { // a tab that comes before this one keeps its answer back
+				if kind == "mouseReleased" && len(b.openTabs()) != tabs { // a tab that opens in front of this one delays its answer
 					return nil
 				}
 				return &Error{Kind: Busy, Message: "the page did not confirm the click, so its outcome is unknown", Remedy: "read the page before you try again"}

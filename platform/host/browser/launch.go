@@ -212,7 +212,7 @@ func (p *process) stopProcess(patience time.Duration) {
 	p.mu.Lock()
 	p.ending = true
 	p.mu.Unlock()
-	_ = p.out.Close() // a remaining child may hold the other end
+	_ = p.out.Close() // a remaining child may hold the other end open
 	p.work.Wait()
 	if p.proxy != nil {
 		p.proxy.close()

@@ -169,7 +169,7 @@ func (p *proxy) serveTunnel(w http.ResponseWriter, r *http.Request) {
 		p.failRequest(w, r, hostOf(r.Host), err)
 		return
 	}
-	defer out.Close() //nolint:errcheck // its end is all there is to it
+	defer out.Close() //nolint:errcheck // closing ends the connection; errors do not matter
 	hijacker, ok := w.(http.Hijacker)
 	if !ok {
 		w.WriteHeader(http.StatusInternalServerError)
@@ -230,7 +230,7 @@ func (p *proxy) forwardRequest(w http.ResponseWriter, r *http.Request) {
 		p.failRequest(w, r, r.URL.Hostname(), err)
 		return
 	}
-	defer conn.Close() //nolint:errcheck // its end is all there is to it
+	defer conn.Close() //nolint:errcheck // closing ends the connection; errors do not matter
 	stop := context.AfterFunc(r.Context(), func() { _ = conn.Close() })
 	defer stop()
 	stopped := context.AfterFunc(p.ctx, func() { _ = conn.Close() })

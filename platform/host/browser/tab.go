@@ -18,7 +18,7 @@ type Tab struct {
 	ID     string `json:"id"` // "t3"; never reused
 	Title  string `json:"title,omitempty"`
 	URL    string `json:"url"`
-	Active bool   `json:"active,omitempty"` // meant when a call names none
+	Active bool   `json:"active,omitempty"` // used when a call names no tab
 	// Own means that Hob opened it and has not typed or clicked in it since.
 	Own     bool `json:"own,omitempty"`
 	Crashed bool `json:"crashed,omitempty"`

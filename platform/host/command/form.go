@@ -106,12 +106,12 @@ func (e *tableEntry) parseOption(args []string, f *parsedForm) (used int, ok boo
 	case attached:
 		return 1, f.addOption(name, o.kind, value)
 	case e.style == gitStyle && strings.HasPrefix(a, "--"):
-		return 0, false // git does not take the next word as its value
+		return 0, false // git does not use the next word as the value of this option
 	}
 	return 2, e.parseSeparateValue(args, name, o.kind, f)
 }
 
-// parseSeparateValue takes the next word as the value of an option. It rejects a value that looks
+// parseSeparateValue uses the next word as the value of an option. It rejects a value that looks
 // like an option.
 func (e *tableEntry) parseSeparateValue(args []string, name string, k argumentKind, f *parsedForm) bool {
 	if len(args) < 2 {

@@ -195,7 +195,7 @@ func (j *Analyzer) commandEnviron(temp string) []string {
 		"PATH=" + strings.Join(j.opt.Path, string(filepath.ListSeparator)), "HOME=" + j.opt.Home, "TERM=dumb", "TMPDIR=" + temp, "XDG_CACHE_HOME=" + filepath.Join(temp, "cache"),
 		"PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=false", "EDITOR=false", "NO_COLOR=1", "DEBIAN_FRONTEND=noninteractive", "PYTHONDONTWRITEBYTECODE=1",
 		"npm_config_cache=" + filepath.Join(temp, "npm"), "GOTOOLCHAIN=local",
-		system.Marker + "=command", // its leftover processes get no user rights
+		system.Marker + "=command", // leftover processes of the command get no user rights
 	}
 	for _, v := range os.Environ() {
 		name, _, _ := strings.Cut(v, "=")

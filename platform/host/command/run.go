@@ -16,7 +16,7 @@ import (
 
 // Modes of a sandbox.
 const (
-	Auto    = "auto"    // the available one; without one, Missing says so
+	Auto    = "auto"    // the available sandbox; if there is none, Missing says why
 	Off     = "off"     // none
 	Require = "require" // nothing runs without one
 )
@@ -67,7 +67,7 @@ type Outcome struct {
 	Status  int    // its exit status
 	Output  string // combined output in order; truncated in the middle
 	Cut     int64  // omitted bytes
-	Sandbox string // the sandbox that confined it, "" for none
+	Sandbox string // the sandbox that confined the command, "" for none
 	// Missing is the reason if no sandbox confined it although one should.
 	Missing string
 }

@@ -219,7 +219,7 @@ func (x *executor) prepareCommand(dir string, s Step, in, out, null *os.File) (*
 }
 
 // openFiles opens the inputs of a step: its redirection, and without a sandbox all of its files. It follows no link,
-// because the judge has resolved them.
+// because the judge has already resolved all links.
 func (x *executor) openFiles(s Step, cmd *exec.Cmd) (opened []*os.File, err error) {
 	add := func(path string, folder bool) (*os.File, error) {
 		f, err := openPlain(path, folder)

@@ -165,7 +165,7 @@ func (l *analysis) judgeValues(dir string, e *tableEntry, f parsedForm) string {
 	return ""
 }
 
-// mayRead checks a text that some program could take for a path, which matters only if the file exists.
+// mayRead checks a text that a program could interpret as a path. It only matters if the file exists.
 func (l *analysis) mayRead(dir, value string) string {
 	if p := l.judge.resolvePlace(dir, value); !p.exists && p.protected == "" {
 		return ""

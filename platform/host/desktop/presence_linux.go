@@ -102,7 +102,7 @@ func lookLogin(ctx context.Context, o Options, p *Presence) error {
 	if err != nil {
 		return err
 	}
-	if !idle { // desktops that report nothing to logind look like this too
+	if !idle { // a desktop that reports nothing to logind also looks like this
 		return errors.New("logind does not report the session as idle, which proves nothing")
 	}
 	since, err := readProperty[uint64](ctx, conn, loginName, path, loginSession, "IdleSinceHint")

@@ -14,8 +14,8 @@ type Kind string
 const (
 	Unsupported   Kind = "unsupported"       // this system or app version does not support it
 	NotInstalled  Kind = "not_installed"     // the app is not installed
-	NotRunning    Kind = "not_running"       // the app does not run, and was not to be started
-	SetupRequired Kind = "setup_required"    // a switch of the app has to be set first
+	NotRunning    Kind = "not_running"       // the app is not running, and the script must not start it
+	SetupRequired Kind = "setup_required"    // the user must first change a setting of the app
 	Denied        Kind = "permission_denied" // the user denied it, or has not allowed it yet
 	PolicyBlocked Kind = "policy_blocked"    // an administrator has forbidden it
 	NotFound      Kind = "not_found"         // the requested item does not exist

@@ -24,7 +24,7 @@ func keepOrphans(ctx context.Context) error {
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGCHLD)
 	defer signal.Stop(ended)
-	var later <-chan time.Time // no timer runs while no child ends
+	var later <-chan time.Time // no timer runs until a child ends
 	dead := map[int]bool{}
 	for {
 		select {

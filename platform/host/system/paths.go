@@ -251,7 +251,7 @@ func Writable(dir string) error {
 		return fmt.Errorf("cannot write to the folder %s: %w; %s", dir, innermostError(err), writeRemedy(err, other))
 	}
 	name := f.Name()
-	_, err = f.WriteString("x") // a full disk still takes empty files
+	_, err = f.WriteString("x") // a full disk still accepts empty files
 	if err = errors.Join(err, f.Close()); err != nil {
 		err = fmt.Errorf("cannot write to the folder %s: %w; %s", dir, innermostError(err), writeRemedy(err, other))
 	}

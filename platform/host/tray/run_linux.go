@@ -46,7 +46,7 @@ func (t *Tray) runSession(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close() //nolint:errcheck // its end is all there is to it
+	defer conn.Close() //nolint:errcheck // closing ends the connection; errors do not matter
 	return t.presentIcon(ctx, conn)
 }
 

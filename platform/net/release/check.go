@@ -32,15 +32,15 @@ type Options struct {
 type Result struct {
 	Current string `json:"current"`
 	Latest  string `json:"latest"`
-	// Newer: there is a newer version. Known is false for a program that was built
-	// from no release, which cannot be compared.
+	// Newer: a newer version exists. Known is false if the program was not built from a release,
+	// because its version cannot be compared.
 	Newer    bool      `json:"newer"`
 	Known    bool      `json:"known"`
 	Released time.Time `json:"released"`
 	Notes    string    `json:"notes,omitempty"`
 	Page     string    `json:"page,omitempty"`
 	Kind     Kind      `json:"installed_by"`
-	Steps    []string  `json:"steps,omitempty"` // how to get it, when it is newer
+	Steps    []string  `json:"steps,omitempty"` // how to install the newer version
 	File     *File     `json:"file,omitempty"`
 }
 

@@ -15,7 +15,7 @@ const (
 	Archive Kind = "archive"
 	Deb     Kind = "deb"
 	RPM     Kind = "rpm"
-	App     Kind = "app" // of macOS, put there by hand
+	App     Kind = "app" // of macOS, installed by hand
 	Brew    Kind = "brew"
 	Scoop   Kind = "scoop"
 	Winget  Kind = "winget"

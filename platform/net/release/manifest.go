@@ -53,7 +53,7 @@ type Manifest struct {
 	Program  string    `json:"program"`
 	Version  string    `json:"version"` // "v1.2.3"
 	Released time.Time `json:"released"`
-	Expires  time.Time `json:"expires"` // of the manifest: an old one held back would hide a new version
+	Expires  time.Time `json:"expires"` // of the manifest: without it, an attacker could hide a new version by serving an old manifest
 	Notes    string    `json:"notes"`
 	Page     string    `json:"page"` // for people
 	Files    []File    `json:"files"`

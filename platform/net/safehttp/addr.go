@@ -24,9 +24,9 @@ type specialPrefix struct {
 	class
 }
 
-// specials are the IANA special-purpose registries (RFC 6890 and its updates),
-// and addresses at which clouds answer their own machines with credentials. The
-// first that fits names the address.
+// specials are the IANA special-purpose registries (RFC 6890 and its updates), and addresses at
+// which clouds answer their own machines with credentials. The first match names the class of the
+// address.
 var specials = sync.OnceValue(func() []specialPrefix {
 	var out []specialPrefix
 	for _, x := range []struct {

@@ -23,7 +23,7 @@ type dialer struct {
 	c         *Client
 	t         *target
 	connected atomic.Bool
-	abroad    bool // never this machine, whatever the configuration allows
+	abroad    bool // never this machine, regardless of the configuration
 }
 
 // dialTarget is an address to which a connection may be made.
@@ -64,7 +64,7 @@ func (d *dialer) resolveTarget(ctx context.Context) ([]dialTarget, error) {
 	addrs := []netip.Addr{d.t.host.addr}
 	if !d.t.host.addr.IsValid() {
 		var err error
-		// The dot keeps search domains out.
+		// The dot disables search domains.
 		if addrs, err = d.c.opt.Resolver.LookupNetIP(ctx, "ip", d.t.host.name+"."); err != nil {
 			return nil, d.resolveError(ctx, err)
 		}
@@ -139,7 +139,7 @@ func (d *dialer) connectTo(ctx context.Context, p dialTarget, left int) (net.Con
 	return nd.DialContext(ctx, "tcp", to.String())
 }
 
-// ParseProxy reads Options.Proxy; "" is none.
+// ParseProxy parses Options.Proxy; "" means no proxy.
 func ParseProxy(s string) (*url.URL, error) {
 	if s == "" {
 		return nil, nil //nolint:nilnil // no proxy is the usual case
@@ -186,7 +186,8 @@ func (d *dialer) toProxy(ctx context.Context, p *url.URL) (net.Conn, error) {
 	return nd.DialContext(ctx, "tcp", p.Host)
 }
 
-// connectThroughProxy sends the CONNECT and reads the answer, byte by byte past its end none.
+// connectThroughProxy sends the CONNECT request and reads the response byte by byte, so that it
+// reads nothing behind it.
 func connectThroughProxy(conn net.Conn, p *url.URL, to string) error {
 	req := "CONNECT " + to + " HTTP/1.1\r\nHost: " + to + "\r\n"
 	if p.User != nil {

@@ -25,7 +25,7 @@ type Validators struct {
 	LastModified string
 }
 
-// Validators of the body that came, for Request.If.
+// Validators of the received body, for Request.If.
 func (r *Response) Validators() Validators {
 	return Validators{r.Header.Get("ETag"), r.Header.Get("Last-Modified")}
 }
@@ -106,7 +106,7 @@ func crossOriginHeader(h http.Header) http.Header {
 	return out
 }
 
-// redirectTarget returns the target of a redirect, nil if the response is none.
+// redirectTarget returns the target of a redirect, nil if the response is not one.
 func (c *Client) redirectTarget(from *target, r *Request, resp *http.Response) (*target, error) {
 	switch resp.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
@@ -141,7 +141,7 @@ func tooMany(t *target, n int) *Error {
 	return &Error{Kind: Redirect, Host: t.url.Host, Sent: true, Message: "gave up after " + strconv.Itoa(n) + " redirects; the last one was by " + t.url.Host}
 }
 
-// newBody keeps the transport from sending it twice.
+// newBody prevents the transport from sending the body twice.
 func newBody(b []byte) io.Reader { return io.NopCloser(bytes.NewReader(b)) }
 
 // readResponse reads the body, with limits on its compressed and decompressed size.
@@ -195,7 +195,7 @@ func (l *boundedReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// lateGzip opens the stream at the first read: an empty body has none.
+// lateGzip opens the stream at the first read, because an empty body is not a gzip stream.
 type lateGzip struct {
 	from io.Reader
 	z    *gzip.Reader

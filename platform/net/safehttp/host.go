@@ -10,7 +10,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// parseHost reads the host of a URL, without its port. It returns why it is none.
+// parseHost parses the host of a URL, without its port. It returns the reason if the host is
+// invalid.
 func parseHost(s string) (h host, why string) {
 	if s == "" {
 		return h, "the address has no host"
@@ -134,8 +135,8 @@ func internalTops() []string {
 	}
 }
 
-// internalNames lists public names of services that only this machine can reach,
-// whatever they resolve to.
+// internalNames lists public names of services that only this machine can reach, regardless of the
+// address they resolve to.
 func internalNames() []string {
 	return []string{"metadata.packet.net", "metadata.platformequinix.com", "metadata.tencentyun.com"}
 }

@@ -36,7 +36,7 @@ func (c *Client) LookupTXT(ctx context.Context, name string) ([]string, error) {
 	}
 	within, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
-	list, err := r.LookupTXT(within, h.name+".") // the dot keeps search domains out
+	list, err := r.LookupTXT(within, h.name+".") // the dot disables search domains
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

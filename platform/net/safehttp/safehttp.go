@@ -30,8 +30,8 @@ type Resolver interface {
 
 // Options of New. The zero value reaches every public host directly.
 type Options struct {
-	// Allow are addresses inside the owner's network that the owner wrote down
-	// himself: "192.168.1.10:8080", "nas.local:443". See ParseAllow.
+	// Allow lists addresses inside the user's network that the user configured:
+	// "192.168.1.10:8080", "nas.local:443". See ParseAllow.
 	Allow []string
 	// Proxy is the user's HTTP proxy, such as "http://proxy:3128". It receives
 	// the checked address, not the name.
@@ -92,14 +92,14 @@ type Request struct {
 	URL    string
 	Header http.Header // additional headers; they are not sent to other hosts after a redirect
 	Body   []byte      // of all but GET and HEAD
-	// If asks for the body only when it changed since.
+	// If requests the body only if it has changed.
 	If Validators
 	// MaxBody, when not 0, replaces Options.MaxBody. Partial returns the beginning of a body that
 	// is longer, or breaks off, instead of an error.
 	MaxBody int64
 	Partial bool
-	// Timeout, when not 0, replaces Options.Timeout, and the answer may begin at any moment of it:
-	// a service may hold a request until it has news, and a large file takes time.
+	// Timeout, when not 0, replaces Options.Timeout, and also limits the wait for the start of the
+	// response: a service may delay a long poll, and a large file takes time.
 	Timeout time.Duration
 	// API: the request goes to a service that Hob is signed in to. It may write
 	// and may set its own User-Agent.

@@ -39,8 +39,8 @@ func (c *Client) Check(address string) (*url.URL, error) {
 // address. Two texts mean the same request if their canonical forms are equal.
 func Canonical(address string) (*url.URL, error) { return (&Client{}).Check(address) }
 
-// parseTarget reads an address and refuses those inside the owner's network which
-// the owner did not name.
+// parseTarget parses an address and rejects addresses inside the user's network that the user did
+// not allow.
 func (c *Client) parseTarget(address string) (*target, error) {
 	t, err := parseURL(address)
 	if err != nil {
@@ -147,7 +147,7 @@ func defaultPort(scheme string) uint16 {
 	return 443
 }
 
-// splitPort takes the port off. It is written with digits and no zero in front.
+// splitPort splits off the port. The port must consist of digits, without a leading zero.
 func splitPort(scheme, authority string) (name string, port uint16, err error) {
 	var digits string
 	var there bool

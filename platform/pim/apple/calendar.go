@@ -289,7 +289,7 @@ func (c *Calendar) DeleteEvent(ctx context.Context, e pim.Event, whole bool) (pi
 	return scripterr.Write(pim.Receipt{Outcome: pim.Sent, ID: e.Ref}, c.runScript(ctx, "delete_event.js", w, nil, true))
 }
 
-// undo is the way back from a write.
+// undo is the undo data of a write.
 type undo struct {
 	Remove   string `json:"remove,omitempty"`
 	Change   string `json:"change,omitempty"`

@@ -66,7 +66,8 @@ func (c *Client) collectionsSupporting(ctx context.Context, kind string) ([]pim.
 	return out[:min(len(out), maxCalendars)], nil
 }
 
-// discoverPrincipal asks the configured address who we are, and then the well-known one.
+// discoverPrincipal requests the user's principal from the configured address, and then from the
+// well-known one.
 func (c *Client) discoverPrincipal(ctx context.Context) (*url.URL, prop, error) {
 	well := *c.base
 	well.Path, well.RawPath = "/.well-known/caldav", ""
@@ -163,7 +164,7 @@ func (c *Client) Events(ctx context.Context, cal pim.Calendar, s ics.Span) ([]pi
 		return nil, fmt.Errorf("account %s: %w: %q", c.account.Name, pim.ErrNoFolder, pim.SanitizeLine(cal.Path, 100))
 	}
 	const form = "20060102T150405Z"
-	// Servers take a day without a zone for one of UTC.
+	// Servers interpret a day without a zone in UTC, so widen the range by a day.
 	from, to := s.From.UTC().Add(-24*time.Hour), s.To.UTC().Add(24*time.Hour)
 	ms, _, err := c.requestXML(ctx, "REPORT", at, "1", fmt.Sprintf(askEvents, from.Format(form), to.Format(form)))
 	if err != nil {

@@ -97,8 +97,8 @@ func (t takes) supportsComponent(kind string) bool {
 	return len(t.Comp) == 0
 }
 
-// isTruncated reports an answer about the calendar itself that says that there is more
-// than it holds (RFC 6578, 3.6), or that it cannot be read.
+// isTruncated reports whether a response for the calendar itself says that the result is incomplete
+// (RFC 6578, 3.6) or unreadable.
 func (r response) isTruncated() bool { return r.Status != "" && !strings.Contains(r.Status, " 200") }
 
 // mergeProps brings the properties that a server has together.

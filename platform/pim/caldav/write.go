@@ -131,7 +131,7 @@ func (c *Client) wrapError(err error) error {
 
 func stripWhitespace(b []byte) []byte { return []byte(strings.Join(strings.Fields(string(b)), "")) }
 
-// Remove takes a version of an object away.
+// Remove deletes a version of an object.
 func (c *Client) Remove(ctx context.Context, path, etag string) error {
 	header := map[string]string{}
 	if etag != "" {

@@ -25,7 +25,7 @@ func calendarOf(method string, kids ...*node) *node {
 	return n
 }
 
-// CheckEvent reports why an event cannot be made like that.
+// CheckEvent reports why an event is invalid.
 func CheckEvent(e pim.NewEvent) error {
 	switch {
 	case strings.TrimSpace(e.Title) == "":

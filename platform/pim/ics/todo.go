@@ -102,7 +102,7 @@ func (x *expander) dueTime(c *ical.Component) (*moment, error) {
 	return &m, nil
 }
 
-// CheckTodo reports why something to do cannot be made like that.
+// CheckTodo reports why a task is invalid.
 func CheckTodo(r pim.Reminder) error {
 	switch {
 	case strings.TrimSpace(r.Title) == "":
@@ -211,7 +211,7 @@ func (o *object) advanceToNext(n *node, now time.Time) (bool, error) {
 	return true, o.reduceCount(n, rule, left+1)
 }
 
-// reduceCount takes times that are over out of a rule that counts them.
+// reduceCount subtracts past occurrences from the COUNT of a rule.
 func (o *object) reduceCount(n *node, rule string, by int) error {
 	parts := strings.Split(rule, ";")
 	for i, p := range parts {

@@ -103,7 +103,7 @@ func (n *node) findProp(name string) (head, value string, ok bool) {
 	return "", "", false
 }
 
-// removeProps takes all lines of a name out.
+// removeProps removes all lines with a name.
 func (n *node) removeProps(names ...string) {
 	keep := n.lines[:0:0]
 	for _, l := range n.lines {

@@ -12,7 +12,7 @@ import (
 	"hob/platform/host/system"
 )
 
-// zone is a clock on a wall somewhere.
+// zone is a time zone as its data defines it.
 type zone struct {
 	loc      *time.Location // nil: by changes
 	changes  []change
@@ -100,7 +100,7 @@ func zonesOf(cal *ical.Calendar, home *time.Location) zones {
 	return z
 }
 
-// The span in which the changes of a zone are worked out.
+// The range for which the changes of a zone are computed.
 const (
 	firstYear = 1970
 	lastYear  = 2060

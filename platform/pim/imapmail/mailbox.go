@@ -40,7 +40,7 @@ type Conn struct {
 	bound   *pim.Bounded
 	news    chan struct{} // the folder changed; has room for one
 	folder  string
-	idle    bool // whether the server can speak up
+	idle    bool // whether the server supports IDLE
 
 	mu     sync.Mutex
 	exists uint32
@@ -59,7 +59,7 @@ func Open(ctx context.Context, a pim.Account) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	secret, err := a.Password(ctx) // before the network: it may ask the owner
+	secret, err := a.Password(ctx) // before the connection, because this may ask the user
 	if err != nil {
 		return nil, err
 	}

@@ -34,8 +34,8 @@ func (m *Conn) After(ctx context.Context, uid uint32) ([]uint32, error) {
 	return slices.DeleteFunc(found, func(u uint32) bool { return u < uid }), err
 }
 
-// Since lists the UIDs of the mails that came at t or later, ascending, and a
-// day's worth before them: servers know days only.
+// Since lists the UIDs of mails that arrived at t or later, ascending. It may include mails of up
+// to a day before, because servers only search by day.
 func (m *Conn) Since(ctx context.Context, t time.Time) ([]uint32, error) {
 	return m.searchUIDs(ctx, imap.SearchCriteria{Since: t.UTC().AddDate(0, 0, -1)})
 }

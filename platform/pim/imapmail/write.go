@@ -173,7 +173,7 @@ func (m *Conn) Remove(ctx context.Context, uid uint32) error {
 	}))
 }
 
-// markUncertain marks an error that is not the server's no.
+// markUncertain marks an error that is not a refusal by the server.
 func (m *Conn) markUncertain(err error) error {
 	if err == nil || errors.Is(err, pim.ErrRefused) || errors.Is(err, pim.ErrNoFolder) {
 		return err

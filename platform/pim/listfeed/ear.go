@@ -25,7 +25,7 @@ type Entry struct {
 	// Texts are the entry's texts that the source returns without reading the
 	// entry.
 	Texts []string
-	// Text is the message, when it is known already.
+	// Text is the message, if it is already known.
 	Text string
 	// At is the change time according to the source.
 	At time.Time
@@ -52,7 +52,7 @@ type Taken uint8
 // Results of processing an entry.
 const (
 	NotYet Taken = iota // check it again later
-	Heard               // it is a message that was received
+	Heard               // a message that was received
 	Never               // it is none
 )
 
@@ -84,7 +84,7 @@ type Poller struct {
 	last    string // result of the last poll
 }
 
-// entryState is an entry's state, and since when it has been so.
+// entryState is the state of an entry and the time since when it has that state.
 type entryState struct {
 	state string
 	since time.Time
@@ -113,8 +113,8 @@ func (e *Poller) Key(ctx context.Context) (Key, error) {
 	return k, nil
 }
 
-// Made notes an entry that Hob has just made: it is known by its mark as well, but
-// there are programs that cut texts.
+// Made records an entry that Hob has just created. Its mark identifies it as well, but some
+// programs truncate texts.
 func (e *Poller) Made(ctx context.Context, ref string) {
 	if ref == "" {
 		return

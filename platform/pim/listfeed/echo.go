@@ -32,7 +32,7 @@ type Key struct{ secret []byte }
 
 const keySize = 32
 
-// OpenKey returns the key that is kept, or makes it.
+// OpenKey returns the stored key, or creates it.
 func OpenKey(ctx context.Context, k StateStore) (Key, error) {
 	secret, err := k.Get(ctx, "mark")
 	if err != nil {
@@ -101,7 +101,7 @@ type Set struct {
 	mu   *sync.Mutex
 }
 
-// lock is one for all sets: they are changed a few times a day.
+// lock is shared by all sets, because they rarely change.
 var lock sync.Mutex //nolint:gochecknoglobals // two sets of one name are one value
 
 // NewSet returns a set stored under name. It drops the oldest entries beyond

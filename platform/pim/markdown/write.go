@@ -20,7 +20,7 @@ import (
 	"hob/platform/text/shortid"
 )
 
-// createUndo is the way back of a new note.
+// createUndo is the undo data of a new note.
 type createUndo struct {
 	Path string `json:"path"`
 	Sum  string `json:"sum"`

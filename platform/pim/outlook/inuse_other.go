@@ -2,5 +2,5 @@
 
 package outlook
 
-// InUse reports whether the owner has classic Outlook, and it an account.
+// InUse reports whether the user has classic Outlook with an account.
 func InUse() bool { return false }

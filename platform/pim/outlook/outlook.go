@@ -26,7 +26,7 @@ const name = "outlook"
 
 func outlookApp() osrun.App { return osrun.App{ID: "Outlook.Application", Name: "Outlook"} }
 
-// bulk bounds a call: a cold start of Outlook takes its time.
+// bulk is the time limit of a call; a cold start of Outlook is slow.
 const bulk = 75 * time.Second
 
 func loadScript(file string, shared ...string) osrun.Script {
@@ -223,7 +223,7 @@ func (m *Mail) composeMail(ctx context.Context, l pim.OutgoingMail, how string) 
 	return scripterr.Write(r, err)
 }
 
-// moveUndo is the way back of a move.
+// moveUndo is the undo data of a move.
 type moveUndo struct {
 	Ref  string `json:"ref"`
 	From string `json:"from"`
@@ -247,7 +247,7 @@ func (m *Mail) MoveMail(ctx context.Context, ref, folder string) (pim.Receipt, e
 	return scripterr.Write(r, err)
 }
 
-// TakeBack implements pim.Undoer: a mail goes back to where it was.
+// TakeBack implements pim.Undoer: it moves a mail back to its former folder.
 func (m *Mail) TakeBack(ctx context.Context, undo []byte) error {
 	var u moveUndo
 	if err := json.Unmarshal(undo, &u); err != nil {

@@ -112,7 +112,7 @@ func (r *Radicale) Put(calendar, name string, events ...string) {
 	r.putObject("VEVENT", calendar, name, events...)
 }
 
-// PutTodo writes a thing to do, given by its lines, into a file.
+// PutTodo writes a task, given by its lines, to a file.
 func (r *Radicale) PutTodo(list, name, lines string) {
 	r.t.Helper()
 	r.putObject("VTODO", list, name, lines)

@@ -35,8 +35,8 @@ func Send(ctx context.Context, a pim.Account, from string, to []string, mail []b
 	return s.Send(ctx, from, to, mail)
 }
 
-// Session is a connection that is signed in, for one mail after the other. One
-// goroutine uses it.
+// Session is a signed-in connection that sends one mail after another. Only one goroutine may use
+// it.
 type Session struct {
 	account string
 	c       *smtp.Client

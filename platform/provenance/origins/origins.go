@@ -60,7 +60,7 @@ func AddTx(tx *store.Tx, kind, ref string, list []provenance.Origin) error {
 	return KeepTx(tx, kind, ref, provenance.Join(old, list))
 }
 
-// DropTx forgets the origins of a thing.
+// DropTx deletes the origins of an item.
 func DropTx(tx *store.Tx, kind, ref string) error {
 	if _, err := tx.Exec(`DELETE FROM origins WHERE kind = ? AND ref = ?`, kind, ref); err != nil {
 		return fmt.Errorf("origins: %w", err)

@@ -37,7 +37,7 @@ type Erasure struct {
 	// actions of their turns; Sessions are whole conversations.
 	Events   []string `json:"events,omitempty"`
 	Sessions []string `json:"sessions,omitempty"`
-	// Calls are tool calls whose arguments and results go.
+	// Calls are tool calls whose arguments and results are deleted.
 	Calls []string `json:"calls,omitempty"`
 	// Phrases are replaced by Mark everywhere.
 	Phrases []string `json:"phrases,omitempty"`
@@ -53,8 +53,7 @@ func (e *Erasure) From(source, realm string) bool {
 	return slices.Contains(e.Sources, source) && (e.Realm == "" || e.Realm == realm)
 }
 
-// Whole reports whether everything of a thing goes: its event, its
-// conversation or its call is named.
+// Whole reports whether an item is deleted completely: its event, conversation or call is named.
 func (e *Erasure) Whole(event, session, call string) bool {
 	return event != "" && slices.Contains(e.Events, event) || session != "" && slices.Contains(e.Sessions, session) ||
 		call != "" && slices.Contains(e.Calls, call)
@@ -63,7 +62,7 @@ func (e *Erasure) Whole(event, session, call string) bool {
 // Erased counts the changes of an Eraser.
 type Erased struct {
 	Rows     int // removed
-	Scrubbed int // rows and files in which something was replaced
+	Scrubbed int // rows and files in which a text was replaced
 	Files    int // removed
 }
 

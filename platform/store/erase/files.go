@@ -79,7 +79,7 @@ func walkFiles(ctx context.Context, dir string, s *Scrubber, each func(path stri
 	return n, nil
 }
 
-// FileHas reports whether a file holds one of the phrases.
+// FileHas reports whether a file contains one of the phrases.
 func (s *Scrubber) FileHas(path string) (bool, error) {
 	f, err := os.Open(path)
 	if err != nil {

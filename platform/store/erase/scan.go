@@ -33,7 +33,7 @@ func (s *Scrubber) findSpans(b []byte, depth int) []span {
 		start := max(0, from-over)
 		for _, f := range s.inPart(b[start:min(len(b), from+size+over)], depth, wide) {
 			f.from, f.to = f.from+start, f.to+start
-			if f.from >= from && f.from < from+size { // otherwise the neighbouring part reports it
+			if f.from >= from && f.from < from+size { // otherwise the neighboring part reports the match
 				out = append(out, f)
 			}
 		}

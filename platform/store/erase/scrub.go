@@ -8,15 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// Scrubber finds phrases in texts and replaces them. Case, accents, the width of
-// white space and typographic quotes and dashes make no difference. A phrase is
-// also found where it stands escaped (JSON, in several layers; percent and
-// quoted-printable; entities of HTML) or encoded (base64, hexadecimal, UTF-16).
-// It may be used concurrently.
+// Scrubber finds phrases in texts and replaces them. Case, accents, the amount of white space and
+// typographic quotes and dashes make no difference. A phrase is also found in escaped form (JSON,
+// in several layers; percent and quoted-printable; entities of HTML) or encoded (base64,
+// hexadecimal, UTF-16). It may be used concurrently.
 type Scrubber struct {
 	wanted []foldedPhrase
 	least  int  // bytes of the shortest phrase
-	odd    bool // a phrase holds what no text does, such as control characters
+	odd    bool // a phrase contains characters that no text has, such as control characters
 	pages  [256]bool
 }
 
@@ -63,7 +62,7 @@ func NewScrubber(phrases ...string) *Scrubber {
 // Scrubber finds the phrases of an Erasure.
 func (e *Erasure) Scrubber() *Scrubber { return NewScrubber(e.Phrases...) }
 
-// Has reports whether a text holds one of the phrases.
+// Has reports whether a text contains one of the phrases.
 func (s *Scrubber) Has(text string) bool { return len(s.findSpans([]byte(text), 0)) > 0 }
 
 // Text replaces the phrases in a text; changed reports whether there were any.
@@ -96,7 +95,7 @@ type span struct {
 	with     string
 }
 
-// replaceSpans puts in the spans, which may overlap.
+// replaceSpans replaces the spans, which may overlap.
 func replaceSpans(b []byte, found []span) []byte {
 	slices.SortFunc(found, func(p, q span) int { return cmp.Or(cmp.Compare(p.from, q.from), cmp.Compare(q.to, p.to)) })
 	out := make([]byte, 0, len(b))

@@ -12,8 +12,7 @@ import (
 // Table describes how one table of a package is erased.
 type Table struct {
 	Name string
-	// Text are the columns in which phrases are replaced. A column of JSON stays
-	// JSON.
+	// Text lists the columns in which phrases are replaced. A JSON column stays valid JSON.
 	Text []string
 	// Names are columns that cannot be changed, since they name things (a path
 	// that is watched, a word that is counted): a row with a phrase in one of

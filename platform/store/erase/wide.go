@@ -13,7 +13,7 @@ import (
 // ligatures, spaces, dashes and invisible characters.
 const wideSigns = "aāǎ\u0301\u1ebf\u1d43\u2019\u2122\u2460\u3000\ufb01\ufeff\uff21\U0001d400\U0001f130"
 
-// readUnits notes the pages on which a phrase is written in UTF-16.
+// readUnits records the pages that contain a phrase in UTF-16.
 func (s *Scrubber) readUnits(phrase string) {
 	for _, p := range []string{phrase, strings.ToUpper(phrase), strings.ToLower(phrase)} {
 		for _, f := range []norm.Form{norm.NFC, norm.NFD, norm.NFKC, norm.NFKD} {

@@ -198,7 +198,7 @@ func truncateWord(w string) string {
 	return w[:n]
 }
 
-// letters that Unicode does not take for others with a mark.
+// letters that Unicode does not decompose into a letter and a mark
 var letters = strings.NewReplacer("ß", "ss", "ł", "l", "ø", "o", "đ", "d", "æ", "ae", "œ", "oe", "ı", "i", "ð", "d", "þ", "th")
 
 // foldAccents removes accents.

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Version changes when the same text gives other terms.
+// Version changes when the same text gives different terms.
 const Version = 1
 
 // Bounds on the work for one text.
@@ -31,7 +31,7 @@ type Part struct {
 type Doc struct {
 	Freq   map[string]int // how often, times the weight
 	Length int            // words
-	Lang   string         // of the words in Latin letters, "" when that is not known; else of the script
+	Lang   string         // language of the words in Latin letters, "" if unknown; otherwise the script
 }
 
 // Of analyses the parts of a row.
@@ -86,7 +86,7 @@ const (
 // QueryTerm is one word of a query. The first of its variants is its exact form.
 type QueryTerm struct {
 	Text     string // as written, folded
-	Extra    bool   // a name with punctuation whose parts are words as well: documents need not contain it
+	Extra    bool   // a name with punctuation whose parts are also words: documents need not contain it
 	Variants []TermVariant
 }
 
@@ -97,7 +97,7 @@ func Query(text string, langs []string, n int) []QueryTerm {
 	seen := map[string]bool{}
 	for _, t := range tokenizeText(text) {
 		if t.second && t.pair {
-			continue // the pairs around it say more
+			continue // the pairs that contain it are more specific
 		}
 		exact := foldAccents(t.text)
 		if seen[exact] || len(out) == n {

@@ -11,7 +11,7 @@ type token struct {
 	word     string // folded
 	from, to int    // of raw in the text
 	quoted   bool
-	colon    bool // ":" or "=" stands right behind it
+	colon    bool // ":" or "=" follows directly
 	end      bool // a sentence may end behind it
 }
 

@@ -219,7 +219,7 @@ func (s spec) hoursSaid() []int {
 	return s.clock.inPart(s.part)
 }
 
-// smallHours: who says "tonight at 1" after midnight means the night that is.
+// smallHours: after midnight, "tonight at 1" means the current night.
 func (p *parser) smallHours(s spec) (Moment, bool) {
 	if s.part != partNight || s.span.lo != p.today || p.now.Hour() >= 5 || s.set&fClock == 0 || s.clock.h >= 6 {
 		return Moment{}, false

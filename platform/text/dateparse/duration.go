@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// calendarLength is an amount of time as people say it: months and days follow the
-// calendar, the rest is exact.
+// calendarLength is a length of time: months and days follow the calendar, the rest is exact.
 type calendarLength struct {
 	months   int
 	days     int

@@ -152,7 +152,7 @@ func (p *parser) parseRecurrences(i int) ([]everyAlt, int) {
 	return out, read
 }
 
-// ruleItem reads one more thing said about the recurrence.
+// ruleItem parses one more detail of the recurrence.
 func (p *parser) ruleItem(i int, r recurrenceRule) (int, recurrenceRule, bool) {
 	j := p.skipWord(i, ",", "-")
 	for _, read := range []func(int, recurrenceRule) (int, recurrenceRule, bool){

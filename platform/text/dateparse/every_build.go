@@ -87,7 +87,7 @@ func slotsOf(times []int) []timeSlot {
 	return out
 }
 
-// timeSlots lists the times of the day; shift says they are 24:00.
+// timeSlots returns the times of the day. shift is true if they are 24:00.
 func (r recurrenceRule) timeSlots() (slots []timeSlot, shift, ok bool) {
 	if len(r.clocks) == 0 {
 		at := 9
@@ -184,8 +184,8 @@ func joinLines(slots []timeSlot, dom, month, dow string) (Every, bool) {
 	return Every{Cron: line}, err == nil
 }
 
-// buildDays builds intervals of whole days, kept as such since cron cannot
-// count across weeks.
+// buildDays builds intervals of whole days, which stay intervals because cron cannot count across
+// weeks.
 func (p *parser) buildDays(r recurrenceRule, mins int, hours []int) (Every, bool) {
 	if len(hours) != 1 || r.doms != 0 || r.months != 0 || bits.OnesCount8(r.days) > 1 || r.n > 1000 {
 		return Every{}, false

@@ -101,7 +101,7 @@ func ExceptDate(s string) bool {
 	return err == nil
 }
 
-// dropExceptedWeekdays takes the weekdays out that were excepted.
+// dropExceptedWeekdays removes the excepted weekdays.
 func (r recurrenceRule) dropExceptedWeekdays() (recurrenceRule, bool) {
 	if r.not == 0 {
 		return r, true

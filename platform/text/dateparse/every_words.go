@@ -48,7 +48,7 @@ func (p *parser) isUnitOrDay(i int) bool {
 	return ok
 }
 
-// everyTarget reads what stands after "every".
+// everyTarget parses the text after "every".
 func (p *parser) everyTarget(k int, r recurrenceRule) (int, recurrenceRule, bool) {
 	if end, next, ok := p.dayNames(k, r); ok {
 		if r.n > 1 {

@@ -258,7 +258,7 @@ func (p *parser) feastName(i int, words []string) (int, bool) {
 	return i, true
 }
 
-// sameDayName lets "easter mon" be Easter Monday.
+// sameDayName makes "easter mon" match Easter Monday.
 func (p *parser) sameDayName(i int, w string) bool {
 	a, ok := weekdayName(p.tokenText(i))
 	b, same := weekdayName(w)

@@ -119,7 +119,7 @@ const (
 	atForenoon
 	atNoon
 	atAfternoon
-	atDusk // the last day on which it prevails shortly before sunset
+	atDusk // the last day on which the tithi prevails shortly before sunset
 	atSunset
 	atNight
 	atMidnight

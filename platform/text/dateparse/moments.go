@@ -29,7 +29,7 @@ func (p *parser) resolveReadings(i int) []candidate {
 	return out
 }
 
-// skipTrailingWords takes words along that change nothing: "3pm approximately", "5 sharp".
+// skipTrailingWords skips words that change nothing: "3pm approximately", "5 sharp".
 func (p *parser) skipTrailingWords(i int) int {
 	if p.isWord(i, "or") && p.isWord(i+1, "so", "thereabouts") {
 		return i + 2
@@ -37,8 +37,8 @@ func (p *parser) skipTrailingWords(i int) int {
 	return p.skipWord(i, "approximately", "sharp", "exactly", "ish", "roughly")
 }
 
-// settleDates decides between the dates that s can be; ok is false when the rest of
-// s fits more than one of them, or none.
+// settleDates selects one of the possible dates of s. ok is false if the rest of s matches none or
+// several of them.
 func (p *parser) settleDates(s spec) (spec, bool) {
 	if s.either == nil {
 		return s, true

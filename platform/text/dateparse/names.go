@@ -125,7 +125,7 @@ func unitName(w string) (unit, bool) {
 	return 0, false
 }
 
-// unitLetter reads the one-letter units that stand right after a number: 3h.
+// unitLetter parses the one-letter units directly after a number: 3h.
 func unitLetter(w string) (unit, bool) {
 	switch w {
 	case "s":

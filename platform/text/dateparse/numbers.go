@@ -240,7 +240,7 @@ func (p *parser) parseYear(i int) []numberReading {
 	return longestFirst(out)
 }
 
-// parseEra takes "AD" or "CE" after a year along.
+// parseEra also skips "AD" or "CE" after a year.
 func (p *parser) parseEra(r numberReading) []numberReading {
 	if end, ok := p.eraWord(r.end); ok {
 		return []numberReading{{r.n, end}, r}

@@ -9,8 +9,7 @@ func datesOf(s spec) spec {
 	return s
 }
 
-// shareHalf gives the bare hour of a the half of the day that b names, when
-// that keeps a before b on the clock.
+// shareHalf applies the half of the day of b to the bare hour of a, if a is then before b.
 func shareHalf(a, b spec) spec {
 	if a.clock.half != halfUnknown || b.clock.half == halfUnknown || b.clock.half == halfBoth {
 		return a

@@ -6,7 +6,7 @@ import "time"
 type field uint16
 
 const (
-	fSpan    field = 1 << iota // a known run of days: "tomorrow", "next week"
+	fSpan    field = 1 << iota // a known range of days: "tomorrow", "next week"
 	fYear                      // 2027
 	fMonth                     // March; a quarter or half is a run of months
 	fDom                       // the 15th
@@ -41,7 +41,7 @@ type spec struct {
 	at     time.Time
 	pick   day
 	inYear int       // the year of "in 2 years", for "March in 2 years"
-	keep   bool      // counted from now: keeps now's time of day
+	keep   bool      // relative to now: keeps the time of day
 	loose  bool      // a bare hour, accepted only next to a day or after "at"
 	weak   bool      // ordinary words, believed only with other evidence
 	run    *Period   // the period itself, when it is not a calendar unit
@@ -59,7 +59,7 @@ type nth struct {
 	byDay bool // unit is the weekday wd
 }
 
-// mergeSpecs joins what two pieces say; it fails when they say the same thing twice.
+// mergeSpecs combines the constraints of two pieces. It fails if both set the same one.
 func mergeSpecs(a, b spec) (spec, bool) {
 	a, b = yearOnly(a, b), yearOnly(b, a)
 	common := a.set & b.set

@@ -59,7 +59,7 @@ func (g Grain) String() string {
 	return "grain(" + fmt.Sprint(uint8(g)) + ")"
 }
 
-// Moment is an instant someone named, with the precision they named it in.
+// Moment is an instant that a text names, with its precision.
 type Moment struct {
 	// Time is in the zone of now. For a grain of Day and coarser it is the
 	// first instant of that day, week, month, quarter or year, unless the

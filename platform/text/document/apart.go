@@ -77,7 +77,7 @@ func (f workerFailure) toError() error {
 	return newBrokenError("%s", text)
 }
 
-// workerError is an error that another process met.
+// workerError is an error from the worker process.
 type workerError struct {
 	text string
 	kind error
@@ -241,7 +241,7 @@ func (p *parser) answerRequest(kind string, data []byte) (a workerResponse) {
 	return a
 }
 
-// watchMemory ends the process where the system does not keep to the limit.
+// watchMemory ends the process if the system does not enforce the limit.
 func watchMemory() {
 	for range time.Tick(50 * time.Millisecond) {
 		var m runtime.MemStats

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// limitResources limits the memory of this process by a job that it puts itself into.
+// limitResources limits the memory of this process by putting it into a job object.
 func limitResources(memory uint64) error {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {

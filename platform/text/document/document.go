@@ -88,7 +88,7 @@ type Document struct {
 	Title    string
 	Author   string
 	Language string
-	At       time.Time // when it was written or sent; zero when it does not say
+	At       time.Time // when it was written or sent; zero if unknown
 	People   []Person  // named by headers and cards
 	Sections []Section
 	Cut      bool // only its beginning was read
@@ -301,7 +301,7 @@ func parseDocumentDate(s string) time.Time {
 	return time.Time{}
 }
 
-// plausibleTime drops times that no document can be from.
+// plausibleTime drops times outside the plausible range.
 func plausibleTime(t time.Time) time.Time {
 	if t.Year() < 1000 || t.Year() > 2200 {
 		return time.Time{}

@@ -106,7 +106,7 @@ type jsonFlattener struct {
 	p    *parser
 	dec  *json.Decoder
 	out  []string
-	left int // bytes of text that may still come
+	left int // remaining bytes of text
 	cut  bool
 }
 

@@ -28,7 +28,7 @@ func (p *parser) parseCalendar(_ string, data []byte) (*Document, error) {
 		if err != nil {
 			if len(d.Sections) > 0 {
 				d.Cut = true
-				return d, nil //nolint:nilerr // what came before it is there
+				return d, nil //nolint:nilerr // keep what was parsed before it
 			}
 			return nil, newBrokenError("%w", err)
 		}
@@ -101,7 +101,7 @@ func formatMoment(c *ical.Component, name string) string {
 	}
 	t, err := p.DateTime(time.UTC)
 	if err != nil {
-		return p.Value // of a zone that is not known
+		return p.Value // the zone of the time is unknown
 	}
 	if p.ValueType() == ical.ValueDate {
 		return t.Format("Mon 2006-01-02")

@@ -92,7 +92,7 @@ type table struct {
 	rows   []string
 }
 
-// addRow takes one in and returns the bytes that it takes.
+// addRow adds a row and returns its size in bytes.
 func (t *table) addRow(cells []string) int {
 	l := joinCells(cells)
 	switch {

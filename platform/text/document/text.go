@@ -95,8 +95,8 @@ func decodeOrError(b []byte) (string, error) {
 	return dropControlRunes(s), nil
 }
 
-// parseText reads plain text. Lines that stand underlined or in capitals between
-// empty ones head what follows.
+// parseText reads plain text. A line between empty lines that is underlined or in capitals is a
+// heading.
 func (p *parser) parseText(_ string, data []byte) (*Document, error) {
 	s, err := decodeOrError(data)
 	if err != nil {

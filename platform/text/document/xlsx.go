@@ -8,13 +8,13 @@ import (
 	"hob/platform/text/readability"
 )
 
-// workbook is an Excel workbook that is read (ECMA-376 part 1, 18).
+// workbook is an open Excel workbook (ECMA-376 part 1, 18).
 type workbook struct {
 	*archive
 	shared []string
 	dates  []bool // by the number of a cell's format
 	y1904  bool
-	left   int // bytes of text that may still come
+	left   int // remaining bytes of text
 }
 
 // maxCell is the maximum number of characters in a cell, as in Excel. maxShared is the maximum

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// archive is an archive that is opened with bounds.
+// archive is an open archive with limits.
 type archive struct {
 	p     *parser
 	files map[string]*zip.File
@@ -67,9 +67,8 @@ func (b *archive) readPart(name string) ([]byte, error) {
 	return out, nil
 }
 
-// walkXML hands the elements and texts of an XML part to a visitor. Entities that
-// a document defines itself are not expanded but an error, as encoding/xml has
-// it.
+// walkXML hands the elements and texts of an XML part to a visitor. Entities that a document
+// defines itself cause an error, as in encoding/xml.
 func (b *archive) walkXML(name string, visit func(*element)) error {
 	data, err := b.readPart(name)
 	if err != nil {

@@ -34,7 +34,7 @@ const (
 type Item struct {
 	ID         string
 	Title      string
-	Link       string // absolute, "" when it is none that can be opened
+	Link       string // absolute; "" if it cannot be opened
 	Author     string
 	Summary    string
 	Categories []string

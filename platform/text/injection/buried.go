@@ -239,7 +239,7 @@ func leetToLetter(r rune) rune {
 	return r
 }
 
-// hasLeet reports whether digits stand within words.
+// hasLeet reports whether digits occur within words.
 func hasLeet(s string) bool {
 	n := 0
 	for i := 1; i+1 < len(s); i++ {
@@ -269,7 +269,7 @@ func reverseText(s string) string {
 	return string(r)
 }
 
-// countEnglishWords counts words that no English text does without.
+// countEnglishWords counts words that occur in nearly every English text.
 func countEnglishWords(s string) (n int) {
 	for _, w := range []string{" the ", " and ", " to ", " you ", " all ", " of ", " your ", "instructions", "ignore "} {
 		n += strings.Count(s, w)

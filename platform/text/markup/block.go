@@ -61,10 +61,10 @@ func (w *writer) renderCodeBlock(lang, s string) string {
 	return strings.ReplaceAll(s, "\n", still)
 }
 
-// still is a line break within a block of code, until all is written.
+// still is a line break within a code block, until the text is complete.
 const still = "\x01"
 
-// prefixLines puts a mark before each line.
+// prefixLines puts a mark at the beginning of each line.
 func prefixLines(s, mark string) string {
 	return mark + strings.NewReplacer("\n", "\n"+mark, still, still+mark).Replace(s)
 }

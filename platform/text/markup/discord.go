@@ -66,8 +66,8 @@ func tagAt(s string) bool {
 	return false
 }
 
-// urlAt returns how long an address is that begins at s[i], 0 when none does.
-// Backslashes would break it.
+// urlAt returns the length of the address that begins at s[i], 0 if none does. Backslashes would
+// break the address.
 func urlAt(s string, i int) int {
 	if !strings.HasPrefix(s[i:], "https://") && !strings.HasPrefix(s[i:], "http://") {
 		return 0
@@ -91,7 +91,7 @@ func (discord) bulletMark() string              { return "- " }
 func (discord) thematicBreak() string           { return "———" }
 func (discord) checkboxMark(done bool) string   { return checkboxSymbol(done) }
 
-// formatParagraph keeps lines of text from beginning a heading, a list or a quote.
+// formatParagraph prevents lines of text from starting a heading, a list or a quote.
 func (discord) formatParagraph(s string) string {
 	lines := strings.Split(s, "\n")
 	for i, l := range lines {

@@ -35,7 +35,7 @@ func (struckOut) IsDelimiter(b byte) bool                        { return b == '
 func (struckOut) CanOpenCloser(open, end *parser.Delimiter) bool { return open.Char == end.Char }
 func (struckOut) OnMatch(int) ast.Node                           { return east.NewStrikethrough() }
 
-// boxes reads the [ ] or [x] with which an item of a list begins.
+// boxes parses the [ ] or [x] at the beginning of a list item.
 type boxes struct{}
 
 func (boxes) Trigger() []byte { return []byte{'['} }
@@ -88,7 +88,7 @@ func (tables) Transform(p *ast.Paragraph, reader text.Reader, _ parser.Context) 
 	}
 }
 
-// parseAlignments reads a line of dashes; nil when it is none.
+// parseAlignments parses a line of dashes; it returns nil if the line is not one.
 func parseAlignments(src []byte, line text.Segment) (out []east.Alignment) {
 	if bytes.IndexByte(line.Value(src), '|') < 0 {
 		return nil // a heading, or a line across the page

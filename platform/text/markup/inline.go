@@ -18,7 +18,7 @@ type dialect interface {
 	emphasisMarks() (string, string)
 	strikeMarks() (string, string)
 	formatCode(s string) string
-	// formatCodeBlock is a block of code; s ends without a line break.
+	// formatCodeBlock formats a code block; s ends without a line break.
 	formatCodeBlock(lang, s string) string
 	formatQuote(s string, nested bool) string
 	// formatLink writes text and address. label is escaped; it is "" for an address alone.
@@ -36,8 +36,7 @@ type writer struct {
 	src []byte
 	d   dialect
 	b   strings.Builder
-	// run is the text since the last mark: where a word begins and ends is seen only
-	// when it is whole.
+	// run is the text since the last mark. The bounds of words are known only when it is complete.
 	run    strings.Builder
 	bold   int // nesting depth of bold
 	italic int
@@ -147,7 +146,7 @@ func (w *writer) markSpacing(n ast.Node, before bool) string {
 	return ""
 }
 
-// noWidth is seen by programs alone.
+// noWidth is visible only to programs.
 const noWidth = "\u200b"
 
 func (w *writer) writeEmphasis(n *ast.Emphasis) {

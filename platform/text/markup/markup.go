@@ -38,8 +38,8 @@ func Discord(md string) string { return renderMarkdown(md, discord{}) }
 // numbers, tables as aligned columns.
 func Plain(md string) string { return renderMarkdown(md, plain{}) }
 
-// HTML returns a part of HTML for the body of a mail: no scripts, no pictures, no HTML
-// of the text's own, and links to http, https and mailto alone.
+// HTML returns a part of HTML for the body of a mail: no scripts, no pictures, no HTML from the
+// text, and only http, https and mailto links.
 func HTML(md string) string {
 	src, doc, ok := parseMarkdown(md)
 	if !ok {
@@ -117,7 +117,7 @@ const (
 	maxOpen  = 2000
 )
 
-// isTooComplex reports whether a text would keep the parser busy.
+// isTooComplex reports whether a text would take the parser too long.
 func isTooComplex(src []byte) bool {
 	depth, open := 0, 0
 	begun, blank := true, true // at the marks that begin a line; the line is blank so far

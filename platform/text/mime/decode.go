@@ -78,8 +78,8 @@ func cutRune(b []byte) bool {
 	return false
 }
 
-// base64Filter are the bytes of Base64, without what does not belong to it (RFC 2045, 6.8),
-// up to the padding.
+// base64Filter returns the bytes of Base64 up to the padding, without other characters (RFC 2045,
+// 6.8).
 type base64Filter struct{ b []byte }
 
 func (l *base64Filter) Read(p []byte) (n int, err error) {

@@ -116,7 +116,7 @@ func (m *Message) parsePart(raw []byte, in Part, depth int) {
 	}
 	switch {
 	case boundary == "":
-		if strings.HasPrefix(p.Kind, "multipart/") { // it claims to have parts, and names none
+		if strings.HasPrefix(p.Kind, "multipart/") { // a multipart type without a boundary
 			p.Kind = "text/plain"
 		}
 		m.Parts = append(m.Parts, p)
@@ -126,7 +126,7 @@ func (m *Message) parsePart(raw []byte, in Part, depth int) {
 		return
 	}
 	pieces := m.divideParts(p.body, boundary)
-	if len(pieces) == 0 && m.Cut == nil { // it claims to have parts, and has none
+	if len(pieces) == 0 && m.Cut == nil { // a multipart type without parts
 		p.Kind = "text/plain"
 		m.Parts = append(m.Parts, p)
 		return

@@ -7,7 +7,7 @@ import (
 	"text/template/parse"
 )
 
-// maxDepth bounds texts that hold each other.
+// maxDepth is the maximum depth of templates that include each other.
 const maxDepth = 100
 
 // execution is one run over a text.

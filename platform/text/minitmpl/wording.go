@@ -20,11 +20,10 @@ import (
 	"text/template/parse"
 )
 
-// Funcs are functions by the names that texts call them by.
+// Funcs maps names to the functions that templates can call.
 type Funcs map[string]any
 
-// Template is a text with places to fill in, and those it defines. It may be used
-// concurrently.
+// Template is a parsed template with the templates it defines. It may be used concurrently.
 type Template struct {
 	name  string
 	trees map[string]*parse.Tree

@@ -211,7 +211,7 @@ func isInvisible(n *html.Node) bool {
 	return false
 }
 
-// hidesElement reports whether a style takes an element out of sight.
+// hidesElement reports whether a style makes an element invisible.
 func hidesElement(style string) bool {
 	s := strings.Join(strings.Fields(style), "")
 	for _, x := range []string{"display:none", "visibility:hidden", "font-size:0", "opacity:0", "clip:rect(0", "text-indent:-"} {

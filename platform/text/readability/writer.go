@@ -113,7 +113,7 @@ func (w *writer) writeListItem(n *html.Node) {
 	w.requestLineBreaks(1)
 }
 
-// requestLineBreaks asks for line breaks before what comes next.
+// requestLineBreaks requests line breaks before the next output.
 func (w *writer) requestLineBreaks(n int) { w.gap, w.space = max(w.gap, n), false }
 
 func (w *writer) flushBreaks() {

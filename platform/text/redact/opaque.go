@@ -57,7 +57,7 @@ func cutPiece(s string) string {
 	return s
 }
 
-// looksRandom reports whether a word is long and made of no words.
+// looksRandom reports whether a text is long and does not consist of words.
 func looksRandom(w string) bool {
 	if len(w) < longPiece {
 		return false

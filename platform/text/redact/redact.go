@@ -24,8 +24,8 @@ const Mark = "[redacted]"
 
 // Options of New; the zero value is useful.
 type Options struct {
-	// IBAN takes out bank account numbers as well. They are no credential, and
-	// who pays bills by mail needs to read them.
+	// IBAN redacts bank account numbers. They are not credentials, and a user who pays bills by
+	// mail needs to read them.
 	IBAN bool
 }
 
@@ -36,7 +36,7 @@ type Set struct {
 
 	mu    sync.Mutex
 	known []string
-	m     atomic.Pointer[matcher] // nil: to be made of known
+	m     atomic.Pointer[matcher] // nil: must be built from known
 }
 
 // New returns an empty set.
@@ -51,7 +51,7 @@ func (s *Set) Add(values ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, v := range values {
-		for _, line := range append(strings.Split(v, "\n"), v) { // a key file is known by its lines, too
+		for _, line := range append(strings.Split(v, "\n"), v) { // also add the lines of a key file
 			line = strings.TrimSpace(line)
 			if isSearchable(line) && !slices.Contains(s.known, line) {
 				s.known = append(s.known, line)
@@ -102,7 +102,7 @@ func (s *Set) compiledMatcher() *matcher {
 	return m
 }
 
-// Known takes out the secrets that are known by their value.
+// Known redacts the known secrets.
 func (s *Set) Known(text string) string { return s.compiledMatcher().replaceAll(text) }
 
 // Text redacts known secrets and texts with the shape of a credential.
@@ -199,8 +199,8 @@ type Stream struct {
 // Stream begins one.
 func (s *Set) Stream() *Stream { return &Stream{set: s} }
 
-// Push takes a piece and returns what may be shown: everything but an end that
-// may be the beginning of a secret.
+// Push adds a chunk and returns the text that can be shown: all but an end that may be the
+// beginning of a secret.
 func (x *Stream) Push(piece string) string {
 	m := x.set.compiledMatcher()
 	if len(m.patterns) == 0 {

@@ -13,7 +13,7 @@ import (
 type shape struct {
 	anchors []string
 	pattern string
-	// within: letters and digits may stand right before it.
+	// within: letters and digits may directly precede it.
 	within bool
 	// back reports the characters before the anchor that belong to the
 	// credential.
@@ -92,7 +92,7 @@ func redactShapes(s string, iban bool) string {
 	return s
 }
 
-// redactMatches takes out what begins with an anchor and fits the pattern.
+// redactMatches redacts texts that begin with an anchor and match the pattern.
 func (x *shape) redactMatches(s, anchor string) string {
 	for i := 0; ; {
 		n := strings.Index(s[i:], anchor)
@@ -123,7 +123,7 @@ func (x *shape) redactMatches(s, anchor string) string {
 	}
 }
 
-// redactURLPasswords takes out those in addresses: scheme://user:password@host.
+// redactURLPasswords redacts passwords in addresses: scheme://user:password@host.
 func redactURLPasswords(s string) string {
 	for i := 0; ; {
 		n := strings.Index(s[i:], "://")

@@ -1,6 +1,6 @@
-// Package shortid makes the ids of things an owner may have to type: tasks,
-// notes, facts, watchers. It does not make ids of events or deliveries, whose
-// order in time matters (those are UUIDv7).
+// Package shortid makes the ids of items that the user may have to type: tasks, notes, facts,
+// watchers. It does not make ids of events or deliveries, whose order in time matters (those are
+// UUIDv7).
 package shortid
 
 import (

@@ -58,7 +58,7 @@ func (r *reader) readClause(c clause, elided Subject) ([]Triple, Subject, bool) 
 	return []Triple{st}, s, ok
 }
 
-// readLeadingTime takes a time off the beginning: "from Monday I work at ...".
+// readLeadingTime removes a time from the beginning: "from Monday I work at ...".
 func (r *reader) readLeadingTime(left []tok) (value, []tok) {
 	if len(left) < 3 || !slices.Contains([]string{"from", "since", "until", "till", "starting", "as", "seit", "bis", "ab"}, left[0].w) {
 		return value{}, left

@@ -30,14 +30,13 @@ type Triple struct {
 	Ended bool
 	// One: the subject has one at a time.
 	One bool
-	// More: it says that something else holds as well, or is not sure; it
-	// corrects nothing.
+	// More: the statement adds a value or is uncertain; it corrects nothing.
 	More bool
 	// Now: the text says that it is new ("now", "new", "moved"). Sure: it
 	// contradicts an earlier statement ("actually", "I meant", "no longer", "not
 	// X but Y").
 	Now, Sure bool
-	// Past: it held once. It corrects nothing and is not corrected.
+	// Past: the statement was true in the past. It corrects nothing and is not corrected.
 	Past        bool
 	From, Until time.Time // validity as stated
 	// Text is the part of the sentence that contains the statement, with its subject.

@@ -177,7 +177,7 @@ func readAttributeNoun(toks []tok) (attr string, n noun, ok bool) {
 	return canonicalNoun(w), n.withoutWord(toks[at].w), true
 }
 
-// canonicalNoun gives one word to nouns that mean the same.
+// canonicalNoun maps nouns with the same meaning to one word.
 func canonicalNoun(w string) string {
 	switch w {
 	case "color":
@@ -209,7 +209,7 @@ func (n noun) withoutWord(w string) noun {
 	return n
 }
 
-// Mine reports whether a folded word says that something is the speaker's.
+// Mine reports whether a folded word means that something belongs to the speaker.
 func Mine(w string) bool { return isListed("mine", w) }
 
 // Tells reports quickly whether a text may contain something that Read extracts.

@@ -143,7 +143,7 @@ func (v *value) readValidity(r *reader) {
 	}
 }
 
-// parseBounds reads the time behind since, until or from.
+// parseBounds parses the time after since, until or from.
 func (r *reader) parseBounds(word string, toks []tok) (from, until time.Time, ok bool) {
 	for n := min(len(toks), 6); n > 0; n-- {
 		words := r.spanText(toks[:n])

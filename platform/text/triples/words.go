@@ -24,7 +24,7 @@ type lexicon struct {
 	alternatives []map[string]bool
 }
 
-// known is read when the first text is.
+// known is loaded when the first text is read.
 var known = sync.OnceValue(func() *lexicon {
 	l := &lexicon{verbs: map[string][]verb{}, sets: map[string]map[string]bool{}, phrases: map[string][][]string{}}
 	list := ""
@@ -74,7 +74,7 @@ func (l *lexicon) addVerb(line string) {
 
 func isListed(list, w string) bool { return known().sets[list][w] }
 
-// matchLeading returns how many tokens a phrase of the list takes at the beginning.
+// matchLeading returns the number of tokens that a listed phrase covers at the beginning.
 func matchLeading(toks []tok, list string) int {
 	for _, p := range known().phrases[list] {
 		if hasPrefixWords(toks, p) {
@@ -84,7 +84,7 @@ func matchLeading(toks []tok, list string) int {
 	return 0
 }
 
-// matchTrailing returns how many tokens a phrase of the list takes at the end.
+// matchTrailing returns the number of tokens that a listed phrase covers at the end.
 func matchTrailing(toks []tok, list string) int {
 	for _, p := range known().phrases[list] {
 		if len(p) < len(toks) && hasPrefixWords(toks[len(toks)-len(p):], p) {

@@ -15,7 +15,7 @@ import (
 // New is an account that is being added.
 type New struct {
 	config.Account
-	// Given are the servers that the owner named himself: they must work.
+	// Given lists the servers that the user named; all of them must work.
 	Given []string
 }
 
@@ -95,7 +95,7 @@ func (n *New) Try(ctx context.Context, secret string) (said []string, err error)
 	return said, nil
 }
 
-// SecretName is under which name the password of an account is kept.
+// SecretName returns the name under which the password of an account is stored.
 func SecretName(account string) string { return "account-" + account }
 
 // Keep stores the password safely and returns the configuration changes, which never contain a

@@ -50,7 +50,8 @@ func channelMessages(ctx context.Context, o Options, r benchRounds) ([]Figure, e
 	})
 }
 
-// measureRoundTrip writes a message in a chat of the channel, and waits until its answer has come.
+// measureRoundTrip writes a message in a chat of the channel and waits until the answer has
+// arrived.
 func (h *home) measureRoundTrip(ctx context.Context, to *replyReceiver, chat string) (time.Duration, error) {
 	began := time.Now()
 	event, err := h.sendMessage(ctx, "webhook:"+chat, "hello")

@@ -12,8 +12,8 @@ type line struct {
 	value        func(Growth) float64
 }
 
-// panel is one chart: rows on a logarithmic scale to the right, values on one
-// upwards.
+// panel is one chart: the number of rows on a logarithmic horizontal axis, values on a logarithmic
+// vertical axis.
 type panel struct {
 	title, unit string
 	lines       []line

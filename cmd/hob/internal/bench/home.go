@@ -41,7 +41,7 @@ type home struct {
 	took   time.Duration // from start to ready
 }
 
-// newHome prepares a home whose brain is the model, or the built-in one.
+// newHome prepares a home that uses the given model, or the built-in brain.
 func newHome(o Options, m *model) (*home, error) {
 	dir, err := os.MkdirTemp("", "hob-bench-")
 	if err != nil {
@@ -76,7 +76,7 @@ func newHome(o Options, m *model) (*home, error) {
 
 func (h *home) removeDir() { _ = os.RemoveAll(h.dir) } // a temporary folder; the system deletes the rest
 
-// startProgram runs the program and waits until it takes messages.
+// startProgram runs the program and waits until it accepts messages.
 func (h *home) startProgram(ctx context.Context) error {
 	log, err := os.OpenFile(filepath.Join(h.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -141,7 +141,7 @@ func (h *home) checkReady(ctx context.Context) error {
 
 func (h *home) processID() int { return h.cmd.Process.Pid }
 
-// stopProgram ends the program in its own way, or by force when it takes too long.
+// stopProgram stops the program normally, or by force after a timeout.
 func (h *home) stopProgram(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWait)
 	defer cancel()

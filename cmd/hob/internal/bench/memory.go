@@ -22,7 +22,7 @@ import (
 
 // MemoryOptions of Memory.
 type MemoryOptions struct {
-	Binary   string               // the program, whose idle memory is measured with the filled rows
+	Binary   string               // the program whose idle memory is measured with the filled database
 	Tables   []store.MigrationSet // of its database
 	Rows     int                  // how many there are in the end
 	Numbers  int                  // of each vector; 0: no vectors
@@ -114,7 +114,8 @@ func Memory(ctx context.Context, o MemoryOptions, out func(Growth)) (err error) 
 	return nil
 }
 
-// measuredSizes are those at which is measured: 1, 3, 10 and so on thousands.
+// measuredSizes returns the numbers of rows at which measurements are made: 1, 3, 10 and so on
+// thousands.
 func measuredSizes(rows int) (out []int) {
 	for n := 1000; n < rows; n *= 10 {
 		out = append(out, n)
@@ -250,7 +251,7 @@ func (r *memoryRun) addRows(ctx context.Context, g *Growth, rows int) error {
 	return nil
 }
 
-// putRow keeps a row as its owner does.
+// putRow stores a row as the owning package does.
 func (r *memoryRun) putRow(tx *store.Tx, d knowledge.Doc) error {
 	if d.Kind != knowledge.KindFact {
 		return r.base.IndexTx(tx, d)
@@ -308,7 +309,7 @@ func (r *memoryRun) byMeaning(ctx context.Context, g *Growth, q store.Querier, q
 		return nil
 	}
 	kinds := []string{knowledge.KindTurn, knowledge.KindFact, "note", knowledge.KindChunk}
-	questions = questions[:min(len(questions), max(10, 3_000_000/g.Rows))] // an exact search of many takes its time
+	questions = questions[:min(len(questions), max(10, 3_000_000/g.Rows))] // an exact search of many rows is slow
 	var found [2][][]int64
 	for way, first := range []string{embed.Off, embed.On} {
 		v, err := r.openVectors(first)

@@ -156,8 +156,8 @@ func newFeeds() (*feedServer, error) {
 
 func (f *feedServer) closeServer() { _ = f.srv.Close() }
 
-// createWatchers sets up the watchers of the feeds from one number to another and waits
-// until each has seen its feed once.
+// createWatchers creates the watchers for a range of feeds and waits until each has polled its feed
+// once.
 func (f *feedServer) createWatchers(ctx context.Context, h *home, from, to int, every string) error {
 	before := f.first.Load()
 	for i := from; i < to; i++ {

@@ -81,7 +81,7 @@ func ArchiveReaders() map[string]channels.ArchiveReader {
 
 // States in addition to those of channels.Health.
 const (
-	// Idle: it is switched on, and Hob does not run, or runs since before.
+	// Idle: the channel is enabled, but Hob does not run, or started before it was configured.
 	Idle = "idle"
 	// Off: it is set up and switched off.
 	Off = "off"

@@ -63,8 +63,8 @@ func (s Setup) HasFixedRecipient(name string) bool {
 	return k.FixedRecipient
 }
 
-// UnpairableReason explains why no account can be paired on a channel, and what to do. pairable
-// are the channels on which that is possible.
+// UnpairableReason explains why no account can be paired on a channel and what to do instead.
+// pairable lists the channels that support pairing.
 func (s Setup) UnpairableReason(name string, health []channels.Health, pairable []string) string {
 	i := slices.IndexFunc(health, func(h channels.Health) bool { return h.Name == name })
 	k, known := Find(name)

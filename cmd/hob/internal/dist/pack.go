@@ -128,7 +128,7 @@ func (o *options) writeZip(w io.Writer, list []entry) error {
 	return z.Close()
 }
 
-// writeChecksums writes the SHA-256 of everything that is given away.
+// writeChecksums writes the SHA-256 of every released file.
 func (o *options) writeChecksums(w io.Writer) error {
 	var out strings.Builder
 	for _, pattern := range []string{"*.tar.gz", "*.zip", "*.deb", "*.rpm", "app/*.zip"} {

@@ -17,8 +17,8 @@ type dateRecorder struct {
 	seen bool
 }
 
-// wrapClient is the client with its answers looked at; nil is one such as the drivers of
-// model servers make for themselves.
+// wrapClient returns a client that also records the Date headers of its responses. nil stands for a
+// client such as the model drivers create.
 func (d *dateRecorder) wrapClient(c *http.Client) *http.Client {
 	if c == nil || c.Transport == nil {
 		c = llm.Client(c)
@@ -71,8 +71,8 @@ func (d *dateRecorder) noteDate(host, header string, began, ended time.Time) {
 	}
 }
 
-// clockSkew returns how far this machine's clock is ahead of a server, or behind if below 0; said is
-// false if no server sent a date.
+// clockSkew returns how far this machine's clock is ahead of a server, or behind if below 0; known
+// is false if no server sent a date.
 func (d *dateRecorder) clockSkew() (off time.Duration, from string, said bool) {
 	if d == nil {
 		return 0, "", false

@@ -61,9 +61,9 @@ type Fix func(ctx context.Context) (said string, err error)
 type Env struct {
 	Paths   system.Paths
 	Version string // of this program
-	// Program is the absolute path of this program, "" when it is not known.
+	// Program is the absolute path of this program, "" if unknown.
 	Program string
-	Tables  []store.MigrationSet // what this program knows of the database
+	Tables  []store.MigrationSet // the migrations that this program contains
 	Config  *config.Config       // the defaults when ConfigErr is set
 	// ConfigErr is why the configuration cannot be used.
 	ConfigErr error
@@ -71,8 +71,8 @@ type Env struct {
 	Load func() (*config.Config, error)
 	// Stale: Hob runs with a configuration other than that in the file.
 	Stale bool
-	// Daemon is the process id of the running daemon, 0 if there is none. DaemonErr is why a
-	// running daemon does not answer.
+	// Daemon is the process id of the running daemon, 0 if there is none. DaemonErr is the reason
+	// why a running daemon does not answer.
 	Daemon    int
 	DaemonErr error
 	// Known only in the running daemon; nil elsewhere. Memory returns the state of the indexes,
@@ -214,8 +214,8 @@ func withFix(fix Fix, list []Check) []Check {
 // fixRemedy is the remedy of findings that --fix can fix.
 const fixRemedy = "hob doctor --fix"
 
-// splitRemedy parts an error into its cause and the remedy behind its last "; ",
-// other when it has none.
+// splitRemedy splits an error into its cause and the remedy after its last "; ". If it has none, it
+// returns other as the remedy.
 func splitRemedy(err error, other string) (cause, remedy string) {
 	cause = err.Error()
 	if i := strings.LastIndex(cause, "; "); i > 0 && !strings.Contains(cause, "\n") {

@@ -18,7 +18,7 @@ type Document struct {
 	Error  string `json:"error"`
 }
 
-// mostBroken is the number of failed documents that are named.
+// mostBroken is the maximum number of failed documents that are listed.
 const mostBroken = 5
 
 // checkDocuments checks that the folders of [knowledge] folders exist, and reports failed

@@ -11,8 +11,8 @@ import (
 	llmall "hob/autonomy/llm/all"
 )
 
-// checkEmbeddings checks the embedder of [knowledge]. It calls a local one; a paid one is only
-// asked for its models.
+// checkEmbeddings checks the embedder of [knowledge]. It calls a local one; it only requests the
+// list of models from a paid one.
 func checkEmbeddings(ctx context.Context, e Env) []Check {
 	const key = "knowledge.embeddings"
 	name := e.Config.Knowledge.Embeddings

@@ -192,7 +192,8 @@ func (e Env) checkMissingFolders() []Check {
 	}, warnCheck("files", "missing: "+strings.Join(gone, ", "), fixRemedy+"; the next start also creates them"))
 }
 
-// withoutPath is an error without the operation and the path, which the sentence names.
+// withoutPath returns an error without its operation and path, because the finding already names
+// them.
 func withoutPath(err error) error {
 	if pe, is := errors.AsType[*fs.PathError](err); is {
 		return pe.Err

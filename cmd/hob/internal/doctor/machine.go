@@ -94,7 +94,7 @@ func isLink(path string) bool {
 	return err == nil && fi.Mode()&fs.ModeSymlink != 0
 }
 
-// nearestExisting is the folder or the nearest one above it that is there.
+// nearestExisting returns the folder, or its nearest existing ancestor.
 func nearestExisting(dir string) string {
 	for {
 		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {

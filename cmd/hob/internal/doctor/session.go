@@ -28,8 +28,8 @@ type desktopPart struct {
 	ask        func(context.Context) error
 }
 
-// sessionParts asks for each as its tool would, and throws the answer away. Nothing is
-// typed, clicked, copied or kept.
+// sessionParts queries each part as its tool would, and discards the result. It types, clicks,
+// copies and stores nothing.
 func (e Env) sessionParts() []desktopPart {
 	camera := screen.New(screen.Options{Getenv: e.lookupEnv, Wait: sessionWait})
 	windows := window.New(window.Options{Getenv: e.lookupEnv, Wait: sessionWait})

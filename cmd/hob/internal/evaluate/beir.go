@@ -142,7 +142,7 @@ func readRow(line []byte) (Row, error) {
 		return Row{}, err
 	}
 	r := Row{ID: e.ID, Title: e.Title, Text: e.Text, Speaker: e.metadataText("speaker"), Session: e.metadataText("session"), Stamp: e.metadataText("time")}
-	if r.Speaker != "" { // many collections write who speaks before the text as well
+	if r.Speaker != "" { // many collections also write the speaker before the text
 		r.Text = strings.TrimPrefix(r.Text, r.Speaker+": ")
 	}
 	if r.Stamp != "" {
@@ -208,7 +208,7 @@ func readGrades(dir string) (map[string]map[string]int, error) {
 	return out, nil
 }
 
-// escapeGlob returns a path that Glob takes literally.
+// escapeGlob escapes a path for Glob.
 func escapeGlob(path string) string {
 	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }

@@ -66,7 +66,7 @@ func boolToFloat(is bool) float64 {
 	return 0
 }
 
-// idealGain is the gain of the best order.
+// idealGain returns the gain of the best order.
 func idealGain(relevant map[string]int) (gain float64) {
 	var grades []int
 	for _, g := range relevant {
@@ -103,7 +103,7 @@ func (f *Figures) divideSums() {
 	f.P50, f.P95 = quantileMillis(f.took, 0.5), quantileMillis(f.took, 0.95)
 }
 
-// quantileMillis is a quantile in milliseconds.
+// quantileMillis returns a quantile in milliseconds.
 func quantileMillis(took []time.Duration, q float64) float64 {
 	if len(took) == 0 {
 		return 0

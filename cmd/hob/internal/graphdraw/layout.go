@@ -10,7 +10,7 @@ func (p point) length() float64             { return math.Hypot(p.x, p.y) }
 const (
 	// apart is the preferred distance of connected nodes, in pixels; a label fits between them.
 	apart = 170.0
-	// rounds of moving; more change nothing that could be seen.
+	// number of layout rounds; more make no visible difference
 	rounds = 400
 	// exact is the maximum number of nodes for which all pairs repel each other. The cost of a
 	// round grows with the square.

@@ -1,5 +1,5 @@
-// Package graphdraw draws people and things and their relations: as a tree for a terminal, as
-// Graphviz DOT, and as an SVG file. It gets names and relations and does not know their source;
+// Package graphdraw draws people and other entities with their relations: as a tree for a terminal,
+// as Graphviz DOT, and as an SVG file. It gets names and relations and does not know their source;
 // it sanitizes every text.
 package graphdraw
 

@@ -128,7 +128,7 @@ func askServers() (out []Question) {
 	return append(out, Question{Key: "mail_user", Kind: Text, Title: "User name", About: "Empty: the address."})
 }
 
-// signIn is the account that the answers make.
+// signIn finds the servers of the account in the answers and signs in to them.
 func signIn(ctx context.Context, o Options, a Answers) (*account.New, string, error) {
 	found, err := o.foundFor(ctx, a)
 	if err != nil {

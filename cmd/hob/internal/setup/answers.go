@@ -107,8 +107,8 @@ func (o Options) fromAnswers(ctx context.Context, all map[string]any) (out []Ste
 	return append(out, rest), nil
 }
 
-// referToSecrets keeps the secrets that are among the values where they are safe; the
-// configuration refers to them then.
+// referToSecrets stores the secrets among the values in the keychain or the encrypted file, and
+// replaces them with references.
 func (d *StepResult) referToSecrets() {
 	for i, v := range d.Values {
 		if !config.IsSecret(v.Key) || v.Value == "" || system.IsReference(v.Value) {
@@ -121,10 +121,10 @@ func (d *StepResult) referToSecrets() {
 	}
 }
 
-// isStandaloneKey are the keys that mean something without the first one of their step.
+// isStandaloneKey reports whether a key has a meaning without the first key of its step.
 func (o Options) isStandaloneKey(key string) bool { return key == "model" || key == "timezone" }
 
-// youAlone is a time zone without a name.
+// youAlone returns the result of the step "you" if the file sets no name: at most the time zone.
 func (o Options) youAlone(a Answers) (d StepResult) {
 	if zone, ok := a["timezone"]; ok {
 		d.Values = []config.Value{{Key: "agent.timezone", Value: zone}}
@@ -197,7 +197,7 @@ func (o Options) takeAnswers(all map[string]any) (Answers, error) {
 	return out, nil
 }
 
-// readStdinLine is the next line of standard input.
+// readStdinLine returns the next line of standard input.
 func (o Options) readStdinLine(key string) (string, error) {
 	if o.Stdin == nil {
 		return "", fmt.Errorf("%s: no standard input to read from", key)

@@ -24,7 +24,7 @@ const (
 	other    = "server"
 )
 
-// brainStep asks which model thinks, and tries it.
+// brainStep asks for the model and tests it.
 func brainStep() Step {
 	return Step{
 		Name: "brain", Title: "Brain",
@@ -59,7 +59,7 @@ func nextOfBrain(ctx context.Context, o Options, a Answers) ([]Question, error) 
 	return o.askOfServer(ctx, p, a)
 }
 
-// brainChoices are the answers there may be, whether or not the server runs now.
+// brainChoices returns the possible answers, including local servers that do not run now.
 func (o Options) brainChoices() []string {
 	out := []string{byItself, builtIn, asItIs}
 	for _, p := range knownProviders() {

@@ -73,7 +73,7 @@ func (c channelSetup) nextQuestions(o Options, a Answers) (out []Question) {
 	return out
 }
 
-// allQuestions for all fields that are of use, asked or not.
+// allQuestions returns the questions for all fields that apply, including those that setup skips.
 func (c channelSetup) allQuestions(o Options, a Answers) (out []Question) {
 	for _, f := range c.Settings {
 		if c.isShown(o, f, a) {
@@ -216,7 +216,7 @@ func SecretName(name, key string) string {
 	return "channel-" + name + "-" + key
 }
 
-// commonKeys are the keys that every section has.
+// commonKeys lists the keys of every section.
 func commonKeys() []string { return []string{"mention", "send_delay", "settle", "stream"} }
 
 // splitGiven splits the answers by the keys of the section; keys common to all sections are only

@@ -234,7 +234,7 @@ func (c channelSetup) newStep(pre Answers, more []config.Value) Step {
 	return Step{
 		Name: "channel " + c.Name, Title: c.displayTitle(), About: c.Intro,
 		Next: func(_ context.Context, o Options, a Answers) ([]Question, error) {
-			if !seeded { // only once: a rejected value is asked for again
+			if !seeded { // only once: ask again after a rejected value
 				seeded = true
 				for _, q := range c.allQuestions(o, pre) {
 					if v, ok := pre[q.Key]; ok {

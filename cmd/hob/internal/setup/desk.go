@@ -69,7 +69,7 @@ func (o Options) checkFolders(list []string) error {
 	return nil
 }
 
-// quietStep asks when Hob keeps still.
+// quietStep asks for the quiet hours.
 func quietStep() Step {
 	return Step{
 		Name: "quiet", Title: "Quiet hours", Keys: []string{"quiet_hours"},

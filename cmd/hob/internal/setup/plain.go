@@ -20,7 +20,7 @@ import (
 type Plain struct {
 	In  *bufio.Reader
 	Out io.Writer
-	FD  int // of the terminal; -1 if there is none: secrets are then lines as well
+	FD  int // file descriptor of the terminal; -1 without one: secrets are then read as plain lines
 }
 
 // leave is the input that skips a step.
@@ -177,7 +177,7 @@ func (d *Plain) readContext(ctx context.Context, from func() (string, error)) (s
 		text string
 		err  error
 	}
-	state, _ := term.GetState(d.FD) // none where there is no terminal
+	state, _ := term.GetState(d.FD) // there is no state without a terminal
 	got := make(chan line, 1)
 	go func() {
 		s, err := from()
@@ -185,7 +185,7 @@ func (d *Plain) readContext(ctx context.Context, from func() (string, error)) (s
 	}()
 	select {
 	case <-ctx.Done():
-		if state != nil { // otherwise the terminal would stay without echo
+		if state != nil { // otherwise the terminal would not show typed text any more
 			_ = term.Restore(d.FD, state)
 		}
 		fmt.Fprintln(d.Out)

@@ -70,8 +70,8 @@ type Options struct {
 	Permissions func(ctx context.Context) ([]permission.Permission, error)
 	// Open opens an address such as a pane of the system's settings.
 	Open func(ctx context.Context, address string) error
-	// Offered reports whether a channel can be set up; nil: those can that this program
-	// has, on machines on which they work.
+	// Offered reports whether a channel can be set up; nil: all channels of this program that work
+	// on this system.
 	Offered func(channel string) bool
 	// TestChannel tests a channel with the new configuration; nil skips the test.
 	TestChannel func(ctx context.Context, name string) (channel.Tested, error)
@@ -126,7 +126,7 @@ func Run(ctx context.Context, o Options, ask Asker, names ...string) error {
 	return Restart(o.Paths)
 }
 
-// selectSteps are the steps to go through.
+// selectSteps returns the steps to run.
 func (o Options) selectSteps(ctx context.Context, names []string) (out []Step, err error) {
 	all := Steps()
 	for _, n := range names {
@@ -214,7 +214,7 @@ func withPreviousAnswers(qs []Question, was Answers) []Question {
 	return qs
 }
 
-// removeBadAnswers removes the answers that failed, so that they are asked again.
+// removeBadAnswers removes the rejected answers, so that setup asks for them again.
 func removeBadAnswers(ctx context.Context, a Answers, err error, mend func(*Problem) (bool, error)) error {
 	p, ok := errors.AsType[*Problem](err)
 	if !ok || ctx.Err() != nil {

@@ -122,8 +122,8 @@ type Step struct {
 	Name  string // as in `hob setup NAME`
 	Title string
 	About string
-	// Keys of all its questions; a file with answers has the step done when it holds
-	// the first one.
+	// Keys lists the keys of all its questions. An answers file completes the step if it contains
+	// the first key.
 	Keys []string
 	// Shown reports whether the step applies here; nil means yes.
 	Shown func(ctx context.Context, o Options) bool
@@ -134,7 +134,7 @@ type Step struct {
 	Apply func(ctx context.Context, o Options, a Answers) (StepResult, error)
 }
 
-// StoredSecret is a secret and its name where secrets are kept.
+// StoredSecret is a secret and the name under which it is stored.
 type StoredSecret struct{ Name, Value string }
 
 // StepResult contains the changes for the answers of a step, in order of execution.

@@ -8,8 +8,8 @@ import (
 	"hob/platform/host/system"
 )
 
-// writeResult keeps the secrets and then changes the configuration, which refers to them.
-// Nothing is kept when that could not be changed so.
+// writeResult stores the secrets and then changes the configuration, which refers to them. It
+// stores nothing if the configuration would be invalid.
 func (o Options) writeResult(ctx context.Context, what string, d StepResult) (changes []config.Change, err error) {
 	if len(d.Values) == 0 {
 		return nil, o.saveSecrets(ctx, d.Secrets)

@@ -76,7 +76,7 @@ func copyTree(from, to string) error {
 	})
 }
 
-// workspace is the folder of an agent that works in a container.
+// workspace returns the folder of an agent that works in a container.
 const workspace = "workspace"
 
 // loadConfig loads the configuration of the copy with the script's additions, and removes all

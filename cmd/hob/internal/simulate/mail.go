@@ -15,7 +15,7 @@ import (
 	"github.com/emersion/go-imap/v2/imapserver/imapmemserver"
 )
 
-// postbox is the mail of an account behind a real IMAP server.
+// postbox serves the mail of an account from a real IMAP server.
 type postbox struct {
 	line *pipeListener
 	user *imapmemserver.User

@@ -18,7 +18,7 @@ const (
 	scriptURL      = "http://model.invalid/v1"
 )
 
-// answer is one answer of a model: words, and calls.
+// answer is one answer of a model: text and calls.
 type answer struct {
 	text  string
 	calls []toolCall
@@ -56,7 +56,7 @@ func parseAnswer(body string) (a answer, err error) {
 	return a, nil
 }
 
-// modelClient is the way to the models: the script's answers, or the network.
+// modelClient returns the HTTP client for the models: the script's answers, or the network.
 func (w *world) modelClient() *http.Client {
 	if w.p.o.Model != Configured {
 		return &http.Client{Transport: w.script}
@@ -73,7 +73,7 @@ type scriptedModel struct {
 	n       int
 }
 
-// spent is the answer when the script has no further one.
+// spent is the answer after the last answer of the script.
 const spent = "(The script has no more model answers.)"
 
 // RoundTrip implements http.RoundTripper.

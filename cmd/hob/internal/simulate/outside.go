@@ -19,10 +19,9 @@ import (
 	"hob/platform/retry"
 )
 
-// outside asks models that are really there. Its requests are made by goroutines
-// that do not belong to the bubble: there certificates are judged by the real time,
-// and a silence ends, while the time of the bubble, which waits for them, stands
-// still.
+// outside sends requests to real models. Goroutines outside the bubble make the requests, so that
+// certificates are checked against the real time and timeouts work. The bubble waits for them, and
+// its time stands still.
 type outside struct {
 	limit func(host string) time.Duration // of a silence
 	way   *http.Transport
@@ -148,13 +147,13 @@ func (o *outside) exchangeOnce(s *outsideRequest, r *http.Request) (*http.Respon
 	}
 }
 
-// truncatedBody is the end of a body that did not end.
+// truncatedBody is the error at the end of an incomplete body.
 type truncatedBody struct{ err error }
 
 // Read implements io.Reader.
 func (c truncatedBody) Read([]byte) (int, error) { return 0, c.err }
 
-// bubbleTransport is the way from the bubble to outside of it.
+// bubbleTransport passes requests from the bubble to the outside.
 type bubbleTransport struct {
 	*outside
 	p *play

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// playedPages are the played web. A place that the script never speaks of answers that
-// nothing has changed there.
+// playedPages serves the simulated web. A location that the script does not mention returns "not
+// modified".
 type playedPages struct {
 	known map[string]bool // hosts of the script
 	plain map[uint16]bool // ports of its addresses that are not encrypted

@@ -108,7 +108,7 @@ func recordedAnswers(list []journal) (out []*recordedTurn) {
 	return out
 }
 
-// ownWords are the first words of a message that Hob did not add.
+// ownWords returns the first words of a message, without the text that Hob added.
 func ownWords(m llm.Message) string {
 	for _, part := range m.Parts {
 		if text := strings.TrimSpace(part.Text); text != "" && !part.Context {
@@ -150,8 +150,7 @@ func nextRecorded(list []*recordedTurn, body []byte) (answer, bool) {
 	return a, true
 }
 
-// replayDay plays the inputs of the day again, each at its time, with the owner's
-// answers.
+// replayDay replays the inputs of the day, each at its time, with the user's answers.
 func (p *play) replayDay(ctx context.Context) error {
 	type move struct {
 		at time.Time

@@ -11,7 +11,7 @@ import (
 	channelsall "hob/channels/all"
 )
 
-// playedChannel is a configured channel; nothing leaves the process.
+// playedChannel is a configured channel that sends nothing outside the process.
 type playedChannel struct {
 	w     *world
 	name  string

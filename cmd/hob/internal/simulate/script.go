@@ -58,7 +58,7 @@ type Script struct {
 	Config  string   // further configuration
 }
 
-// scriptTime is a time of a script: of a day counted from the first one, or of a date.
+// scriptTime is a time in a script, relative to the first day or with a date.
 type scriptTime struct {
 	early          bool
 	day            int // from 1; 0: date
@@ -236,7 +236,7 @@ func inputKinds() string {
 	return strings.Join(out, ", ")
 }
 
-// addInput checks an input and keeps it.
+// addInput checks an input and adds it.
 func (s *Script) addInput(in Input) (err error) {
 	text := strings.TrimSpace(in.Body)
 	need := func(what string) error {
@@ -316,8 +316,8 @@ func (in Input) parsePage() (status int, at *url.URL, err error) {
 	return status, at, nil
 }
 
-// expandedBody is the body with its times, "{day 2 10:00}", written out: so that a feed
-// or an event need not know the date.
+// expandedBody returns the body with times such as "{day 2 10:00}" replaced by dates, so that a
+// feed or an event does not depend on the date.
 func (in Input) expandedBody(start time.Time) string {
 	if in.Kind == File || !strings.Contains(in.Body, "{day ") {
 		return in.Body

@@ -25,7 +25,7 @@ import (
 	"hob/watchers/file"
 )
 
-// The models with which time can be played.
+// The models that a simulation can use.
 const (
 	Offline    = "offline"    // the built-in brain
 	Configured = "configured" // the configured models, with real calls
@@ -36,7 +36,7 @@ const MaxDays = 366
 
 // Options of Run.
 type Options struct {
-	Paths  system.Paths // of the owner's home, which is only read
+	Paths  system.Paths // of the user's home, which is only read
 	Home   string       // the owner's folder, "~"
 	Dir    string       // an empty folder, which the caller removes
 	Start  time.Time    // zero: now
@@ -49,7 +49,7 @@ type Options struct {
 	Version string
 	Helper  []string // see app.Options
 	Reader  []string
-	// Secret resolves the keys of models when they are really asked.
+	// Secret resolves the keys of models for real requests.
 	Secret func(ctx context.Context, ref string) (string, error)
 	Log    *slog.Logger
 
@@ -99,7 +99,7 @@ type play struct {
 	start time.Time
 	end   time.Time
 	world *world
-	// outside is there when models are really asked; halt when that fails.
+	// outside is set if real models are used; halt is called when a request to them fails.
 	outside *outside
 	halt    *stopError
 	files   *file.Driver
@@ -187,7 +187,7 @@ func (p *play) loadDaemon(ctx context.Context) (*app.App, error) {
 	return d, nil
 }
 
-// openDaemon opens Hob and lets it run; p.stop ends it.
+// openDaemon opens Hob and runs it; p.stop stops it.
 func (p *play) openDaemon(ctx context.Context, first bool) error {
 	d, err := p.loadDaemon(ctx)
 	if err != nil {

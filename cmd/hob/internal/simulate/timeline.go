@@ -24,7 +24,7 @@ const (
 	Start   Kind = "start"
 	End     Kind = "end"
 	Gone    Kind = "away"    // Hob does not run
-	Quiet   Kind = "quiet"   // a day on which nothing was due
+	Quiet   Kind = "quiet"   // a day without due work
 	Heard   Kind = "hear"    // a received message
 	Notice  Kind = "notice"  // a watcher, a schedule or a goal's time
 	Decide  Kind = "decide"  // the result of a review of a goal
@@ -151,7 +151,7 @@ func (p *play) collectResult(ctx context.Context) (*Result, error) {
 	return out, nil
 }
 
-// addQuietDays adds a line for each day on which nothing was.
+// addQuietDays adds a line for each day without entries.
 func (p *play) addQuietDays(end time.Time) {
 	busy := map[string]bool{}
 	for _, e := range p.line.list {

@@ -2,7 +2,7 @@ package simulate
 
 import (
 	"fmt"
-	"testing"          //nolint:depguard // a bubble is only to be had through it; no test runs, and no flag is defined
+	"testing"          //nolint:depguard // testing/synctest needs a *testing.T; no test runs, and no flag is defined
 	"testing/synctest" //nolint:depguard // the same
 	"time"
 )

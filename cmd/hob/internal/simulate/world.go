@@ -77,7 +77,7 @@ func (w *world) serveLine(h http.Handler, safe bool) *pipeListener {
 	return l
 }
 
-// playedNetwork is the way to the played web.
+// playedNetwork connects to the simulated web.
 func (w *world) playedNetwork() safehttp.Options {
 	plain, safe := w.serveLine(w.web, false), w.serveLine(w.web, true)
 	return safehttp.Options{
@@ -268,7 +268,7 @@ func (t testAuthority) certificateFor(name string) (*tls.Certificate, error) {
 	return c, nil
 }
 
-// putFile writes a file of the owner as of now.
+// putFile writes a file of the user with the current simulated time.
 func (w *world) putFile(path string, body []byte) error {
 	at, err := w.p.inHome(path)
 	if err != nil {

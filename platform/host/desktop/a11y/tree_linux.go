@@ -86,7 +86,7 @@ func (l *atspiConn) callObject(ctx context.Context, at objectRef, method string,
 }
 
 func (l *atspiConn) childRefs(ctx context.Context, at objectRef) (out []objectRef) {
-	_ = l.callObject(ctx, at, accessible+".GetChildren", nil, &out) // on an error there are none
+	_ = l.callObject(ctx, at, accessible+".GetChildren", nil, &out) // after an error the element has no children
 	return out[:min(len(out), maxKids)]
 }
 

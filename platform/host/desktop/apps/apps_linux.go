@@ -228,7 +228,7 @@ func (f *Finder) startTransientUnit(ctx context.Context, bus string, a App, comm
 
 // startChild starts it from this process without its secrets.
 func (f *Finder) startChild(s session.Env, command []string) error {
-	cmd := exec.Command(command[0], command[1:]...) //nolint:noctx // it goes on after this call
+	cmd := exec.Command(command[0], command[1:]...) //nolint:noctx // the program continues after this call
 	cmd.Dir = f.opt.Getenv("HOME")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Env = f.childEnviron(s)

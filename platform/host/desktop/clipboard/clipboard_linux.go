@@ -136,7 +136,7 @@ func (d *osClipboard) writeText(ctx context.Context, text string) error {
 	switch {
 	case w != nil:
 		return w.writeSelection(ctx, text)
-	case len(text) > xwin.MaxOffer && canUseLibrary(e): // its program keeps running as a child of this process
+	case len(text) > xwin.MaxOffer && canUseLibrary(e): // the helper program keeps running as a child of this process
 		return libraryWrite(ctx, text)
 	}
 	return d.offerText(ctx, e, text)

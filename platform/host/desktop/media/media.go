@@ -136,7 +136,7 @@ func playerRank(p Player) int {
 	if i < 0 {
 		i = 3
 	}
-	if i > 0 && p.Title == "" { // it has nothing that it could play on
+	if i > 0 && p.Title == "" { // the player has nothing to play
 		i += 4
 	}
 	return i

@@ -14,7 +14,7 @@ import (
 	"hob/platform/host/permission"
 )
 
-// seen is true: macOS returns a black picture if access is denied.
+// seen returns true: macOS returns a black picture if access is denied.
 const seen = true
 
 // captureScreen runs screencapture(1). It checks the permission first: without it, screencapture

@@ -13,7 +13,7 @@ import (
 	"hob/platform/host/desktop/window"
 )
 
-// seen is false: a black picture really shows a black screen.
+// seen returns false: a black picture shows a black screen.
 const seen = false
 
 // strip is the number of rows per request, because answers of an X server are limited in size.

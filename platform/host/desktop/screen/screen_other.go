@@ -8,7 +8,7 @@ import (
 	"image"
 )
 
-// seen is false: a black picture really shows a black screen.
+// seen returns false: a black picture shows a black screen.
 const seen = false
 
 func (c *Capturer) captureScreen(context.Context, image.Rectangle) (image.Image, error) {

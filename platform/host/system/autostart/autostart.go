@@ -333,7 +333,7 @@ func writeFileAtomic(path, text string) error {
 	}
 	defer os.Remove(f.Name()) //nolint:errcheck // it is renamed, or something failed before
 	_, err = bytes.NewBufferString(text).WriteTo(f)
-	if err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err != nil { //nolint:gosec // it holds no secret, and service managers read it
+	if err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err != nil { //nolint:gosec // the entry contains no secret, and service managers must be able to read it
 		return fmt.Errorf("autostart: %w", err)
 	}
 	if err := os.Rename(f.Name(), path); err != nil {

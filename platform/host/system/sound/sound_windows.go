@@ -94,7 +94,7 @@ func (windowsBackend) readLevel(context.Context) (l Level, err error) {
 
 func (windowsBackend) setPercent(_ context.Context, percent int) error {
 	return withEndpointVolume(func(v *comObject) error {
-		if runtime.GOARCH == "amd64" { // whose registers for numbers with a point Go fills as well
+		if runtime.GOARCH == "amd64" { // Go also fills the floating-point registers
 			return v.callMethod(setScalar, uintptr(math.Float32bits(float32(percent)/100)), 0)
 		}
 		return stepVolume(v, percent)

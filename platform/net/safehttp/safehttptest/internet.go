@@ -120,7 +120,7 @@ func (n *Internet) dialAddr(ctx context.Context, to netip.AddrPort) (net.Conn, e
 	return conn, err
 }
 
-// trackConn keeps a connection, which Down cuts; nil: it is about to be made.
+// trackConn stores a connection, so that Down can cut it. nil reserves an entry for a new one.
 func (n *Internet) trackConn(conn net.Conn) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -23,7 +23,7 @@ type UID uint64
 // Limits of the parser.
 const (
 	maxSize    = 4 << 20
-	maxObjects = 100_000 // looked at, each time that one is referred to
+	maxObjects = 100_000 // visited; an object counts at each reference to it
 	maxDepth   = 32
 	header     = "bplist00"
 	trailer    = 32

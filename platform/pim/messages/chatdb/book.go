@@ -28,7 +28,7 @@ func (r *row) decodeText(m *Message, s summary) {
 	m.Missing = max(m.Missing, strings.Count(t.Text, place))
 	switch {
 	case err == nil && m.Text != "" && !edited:
-		// Both say the same, or Messages shows something else than the old column has.
+		// If the two differ, Messages shows the newer column.
 		if shown := stripPlaceholders(t.Text); !t.Approximate && norm.NFC.String(strings.TrimSpace(shown)) != norm.NFC.String(strings.TrimSpace(m.Text)) {
 			m.Text, m.Approximate = shown, true
 		}

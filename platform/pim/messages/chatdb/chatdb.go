@@ -22,7 +22,7 @@ import (
 
 // Errors that a caller can handle. fs.ErrNotExist means that the file does not exist.
 var (
-	// ErrNoAccess: macOS does not let this process read it.
+	// ErrNoAccess: macOS does not let this process read the database.
 	ErrNoAccess = errors.New("no permission to read the Messages database")
 	// ErrNotMessages: the file is not a Messages database.
 	ErrNotMessages = errors.New("the file is not a Messages database")
@@ -207,8 +207,8 @@ func (d *DB) Stale() bool {
 	return (err != nil) != (d.log == nil) || err == nil && !os.SameFile(log, d.log)
 }
 
-// Changed reports whether the file or its log was written since it was last asked. It
-// must not be called concurrently.
+// Changed reports whether the file or its log was written since the last call. It must not be
+// called concurrently.
 func (d *DB) Changed() bool {
 	now, err := stampOf(d.file)
 	was := d.seen

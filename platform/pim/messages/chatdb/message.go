@@ -26,7 +26,7 @@ const (
 type Message struct {
 	RowID int64
 	GUID  string
-	Chat  *Chat // nil: it belongs to none (yet)
+	Chat  *Chat // nil: the message belongs to no chat (yet)
 	// Sender is the writer's address (see Handle), "" for the owner of the database.
 	Sender string
 	// Person identifies a sender across addresses: Messages groups the addresses
@@ -201,7 +201,7 @@ func (s summary) isRetracted(text string) bool {
 // place marks the position of a file in a text.
 const place = "\ufffc"
 
-// stripPlaceholders takes the places of attachments and app balloons out of a text.
+// stripPlaceholders removes the placeholders of attachments and app balloons from a text.
 func stripPlaceholders(s string) string { return placeless.Replace(strings.ToValidUTF8(s, "")) }
 
 var placeless = strings.NewReplacer(place, "", "\ufffd", "", "\x00", "")

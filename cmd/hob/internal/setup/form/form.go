@@ -65,7 +65,7 @@ func (f *Form) Ask(ctx context.Context, p setup.Page) (setup.Answers, error) {
 	}
 	form := huh.NewForm(huh.NewGroup(fields...).Title(title).Description(pim.SanitizeText(p.About)))
 	form.WithViewHook(func(v tea.View) tea.View {
-		v.AltScreen = true // keeps earlier answers from staying above the next question
+		v.AltScreen = true // removes earlier answers from above the next question
 		return v
 	})
 	form.WithTheme(huh.ThemeFunc(formTheme)).WithKeyMap(keyMap()).WithShowHelp(true)
