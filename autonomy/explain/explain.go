@@ -20,6 +20,7 @@ import (
 	"hob/autonomy/usage"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/tools"
 	"hob/watchers"
 )
 
@@ -109,6 +110,20 @@ func ParseQuestion(args string) Question {
 		return Question{Kind: kind, About: strings.TrimSpace(rest)}
 	}
 	return Question{About: strings.TrimSpace(args)}
+}
+
+// ExplainForTool is Explain for the tool explain: the text, with errors of tools.
+func (x *Explainer) ExplainForTool(ctx context.Context, q Question) (tools.Result, error) {
+	out, err := x.Explain(ctx, q)
+	switch {
+	case errors.Is(err, ErrUnclear):
+		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
+	case errors.Is(err, bus.ErrNotFound):
+		return tools.Result{}, tools.Errorf(tools.NotFound, "%w", tools.CleanErr(err))
+	case err != nil:
+		return tools.Result{}, err
+	}
+	return tools.Result{Text: out.Text(x.o.Zone()), Source: out.Source()}, nil
 }
 
 // Explain answers why something happened, or did not.

@@ -17,6 +17,7 @@ import (
 	"hob/autonomy/payload"
 	"hob/autonomy/session"
 	"hob/autonomy/trace"
+	"hob/channels"
 	"hob/platform/store"
 	"hob/platform/text/credential"
 )
@@ -122,6 +123,22 @@ func (sv *Service) Replay(ctx context.Context, id, turn string) (api.Replay, err
 func (sv *Service) Reset(ctx context.Context, session string) (api.ResetSession, error) {
 	err := sv.o.Store.Write(ctx, func(tx *store.Tx) error { return sv.o.Sessions.ResetTx(tx, session) })
 	return api.ResetSession{Session: session}, Classify(err)
+}
+
+// Receive implements channels.Receiver.
+func (sv *Service) Receive(ctx context.Context, in channels.Inbound) (channels.Accepted, error) {
+	acc, err := sv.o.Intake.Receive(ctx, in)
+	return acc, Classify(err)
+}
+
+// Known implements channels.DuplicateChecker.
+func (sv *Service) Known(ctx context.Context, in channels.Inbound) (channels.Accepted, bool, error) {
+	return sv.o.Intake.Known(ctx, in)
+}
+
+// Overhear implements channels.RejectionObserver.
+func (sv *Service) Overhear(ctx context.Context, in channels.Inbound) error {
+	return sv.o.Intake.Overhear(ctx, in)
 }
 
 // Event implements api.Turns.

@@ -416,7 +416,7 @@ func (d *App) Run(ctx context.Context) error {
 		if err := d.web.Listen(ctx); err != nil {
 			return err
 		}
-		parts = append(parts, func(ctx context.Context) error { return d.web.Run(ctx, inboundReceiver{d}) }, d.channels.Run)
+		parts = append(parts, func(ctx context.Context) error { return d.web.Run(ctx, d.service) }, d.channels.Run)
 		if d.vectors != nil {
 			parts = append(parts, d.vectors.Run)
 		}

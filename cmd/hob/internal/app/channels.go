@@ -46,7 +46,7 @@ func (d *App) openChannels(context.Context) error {
 	d.hooks = channels.WebhookReceivers(opened)
 	var err error
 	d.channels, err = channels.New(channels.Options{
-		Outbox: d.bus.Outbox, Receiver: inboundReceiver{d}, Log: d.opt.Log, Channels: opened, Failed: failed, Trouble: d.reportStoppedChannel, Owners: lateOwners{d},
+		Outbox: d.bus.Outbox, Receiver: lateReceiver{d}, Log: d.opt.Log, Channels: opened, Failed: failed, Trouble: d.reportStoppedChannel, Owners: lateOwners{d},
 		SharedGroups: d.opt.Config.Autonomy.Groups == config.PerChat,
 		Choices:      d.channelChoices(), Files: channels.ReceiveFiles(d.receivedFilesDir, d.opt.Reader), Drafts: d.bus.Outbox, Redact: d.redact.Text,
 	})

@@ -2,11 +2,9 @@ package app
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"hob/autonomy/api"
-	"hob/autonomy/bus"
 	"hob/autonomy/config"
 	"hob/autonomy/explain"
 	"hob/autonomy/undo"
@@ -30,16 +28,7 @@ func (d *App) Undoable(ctx context.Context, r toolsystem.UndoRequest) (int, erro
 
 // Explain implements the explain tool's Engine.
 func (d *App) Explain(ctx context.Context, r toolsystem.ExplainRequest) (tools.Result, error) {
-	x, err := d.explainer.Explain(ctx, explain.Question(r))
-	switch {
-	case errors.Is(err, explain.ErrUnclear):
-		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
-	case errors.Is(err, bus.ErrNotFound):
-		return tools.Result{}, tools.Errorf(tools.NotFound, "%w", tools.CleanErr(err))
-	case err != nil:
-		return tools.Result{}, err
-	}
-	return tools.Result{Text: x.Text(d.zone()), Source: x.Source()}, nil
+	return d.explainer.ExplainForTool(ctx, explain.Question(r))
 }
 
 // commandTools returns the tools behind the owner's commands.

@@ -21,7 +21,7 @@ func (d *App) openWeb(ctx context.Context) error {
 	}
 	d.redact.Add(token.Reveal())
 	c := d.opt.Config.Web
-	o := web.Options{Listen: c.Listen, Token: token.Reveal(), Backend: &backend{inboundReceiver{d}, d.service}, Peer: d.identifyPeer, Decides: chattext.MayDecide, Hooks: d.hooks, Hosts: c.Hosts, Log: d.opt.Log, Version: d.opt.Version}
+	o := web.Options{Listen: c.Listen, Token: token.Reveal(), Backend: d.service, Peer: d.identifyPeer, Decides: chattext.MayDecide, Hooks: d.hooks, Hosts: c.Hosts, Log: d.opt.Log, Version: d.opt.Version}
 	if d.opt.Peer != nil {
 		o.Peer = d.opt.Peer
 	}

@@ -15,15 +15,6 @@ import (
 	"hob/tools/tasks"
 )
 
-// inboundReceiver gives the messages of the channels to the engine.
-type inboundReceiver struct{ d *App }
-
-// backend gives the engine to the HTTP API.
-type backend struct {
-	inboundReceiver
-	*service.Service
-}
-
 // openService creates the service, which implements the API.
 func (d *App) openService(context.Context) error {
 	d.service = service.New(service.Options{
@@ -48,18 +39,20 @@ func (d *App) openTransfer() *transfer.Transfer {
 	})
 }
 
+// lateReceiver forwards to the service, which is created after the channels.
+type lateReceiver struct{ d *App }
+
 // Receive implements channels.Receiver.
-func (b inboundReceiver) Receive(ctx context.Context, in channels.Inbound) (channels.Accepted, error) {
-	acc, err := b.d.intake.Receive(ctx, in)
-	return acc, service.Classify(err)
+func (r lateReceiver) Receive(ctx context.Context, in channels.Inbound) (channels.Accepted, error) {
+	return r.d.service.Receive(ctx, in)
 }
 
 // Known implements channels.DuplicateChecker.
-func (b inboundReceiver) Known(ctx context.Context, in channels.Inbound) (channels.Accepted, bool, error) {
-	return b.d.intake.Known(ctx, in)
+func (r lateReceiver) Known(ctx context.Context, in channels.Inbound) (channels.Accepted, bool, error) {
+	return r.d.service.Known(ctx, in)
 }
 
 // Overhear implements channels.RejectionObserver.
-func (b inboundReceiver) Overhear(ctx context.Context, in channels.Inbound) error {
-	return b.d.intake.Overhear(ctx, in)
+func (r lateReceiver) Overhear(ctx context.Context, in channels.Inbound) error {
+	return r.d.service.Overhear(ctx, in)
 }
