@@ -1,19 +1,18 @@
-// Package autonomy is the loop: observe, think, act.
+// Package autonomy schedules the message flow (docs/architecture.md) and connects its stages.
 //
-//	channel / watcher / trigger / tool call
-//	   -> Loop.Receive, Loop.Fire, Loop.Trigger, Loop.Call
-//	        one row in the inbox; only then is the source acknowledged
+//	channel / watcher / trigger / API
+//	   -> intake.Intake   one row in the inbox; only then is the source acknowledged
 //	   -> wake (or the next tick finds it)
-//	observe.go  claims due events: commands first, then the owner's messages,
-//	            then other events; one event per session at a time, a limited
-//	            number of sessions in parallel, longest waiting session first
-//	think.go    turns an event into an answer: a command or a notice needs no
-//	            model, everything else is a turn of the agent
-//	act.go      one transaction: the event is done, the transcript grew, the
-//	            answer is in the outbox, the trace is written
+//	Loop                  claims due events: commands first, then the owner's messages, then
+//	                      other events; one event per session at a time, a limited number of
+//	                      sessions in parallel, longest waiting session first
+//	dispatch.Dispatcher   turns an event into an outcome: a command or a notice needs no model,
+//	                      everything else is a turn of an agent
+//	commit.Committer      one transaction: the event is done, the transcript grew, the answer is
+//	                      in the outbox, the trace is written
 //
-// The sources in Options.Due put scheduled work (goal reviews, the daily plan, tasks that
-// exceed their time) into the inbox. The loop handles it like other events (goal.go, plan.go).
+// The sources in Options.Due put scheduled work (goal reviews, the daily plan, tasks that exceed
+// their time) into the inbox. The loop handles it like other events.
 //
 // Between events the loop sleeps until the tick, the next due time or a wake signal, whichever
 // comes first, and makes no model call. It detects jumps of the wall clock (sleep, suspend, a
@@ -27,6 +26,6 @@
 // the rest back; they continue from their last step at the next start.
 //
 // The loop owns no connection and knows no channel, watcher or tool by name; the composition
-// root passes them in. It contains no policy: the guard decides which calls may run, the agent
-// decides what a turn does.
+// root passes them in. It contains no policy: the guard decides which calls may run, the runner
+// of turns decides what a turn does.
 package autonomy
