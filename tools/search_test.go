@@ -1,6 +1,7 @@
 package tools_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -107,13 +108,13 @@ func TestSignature(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := tools.Spec{Name: "x", Effects: tools.Read | tools.Send, Description: "Do\nit.", Schema: tools.RawSchema([]byte(tt.schema))}
+			s := tools.Spec{Name: "x", Effects: tools.Read | tools.Send, Description: "Do\nit.", Schema: func() json.RawMessage { return []byte(tt.schema) }}
 			if diff := cmp.Diff("x"+tt.want+" [read+send] Do it.", s.Signature()); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
-	long := tools.Spec{Name: "x", Effects: tools.Read, Description: strings.Repeat("ä", 4000), Schema: tools.RawSchema([]byte(`{"properties":{"` + strings.Repeat("ö", 4000) + `":{}}}`))}
+	long := tools.Spec{Name: "x", Effects: tools.Read, Description: strings.Repeat("ä", 4000), Schema: func() json.RawMessage { return []byte(`{"properties":{"` + strings.Repeat("ö", 4000) + `":{}}}`) }}
 	if n := len(long.Signature()); n > 2000 {
 		t.Errorf("a foreign tool shows %d bytes", n)
 	}

@@ -93,9 +93,6 @@ func (s Schema) Raw() json.RawMessage {
 	return s()
 }
 
-// RawSchema returns an existing schema as a Schema.
-func RawSchema(b json.RawMessage) Schema { return func() json.RawMessage { return b } }
-
 // Call is one invocation. Args are validated against the schema.
 type Call struct {
 	ID      string // unique and stable across crashes

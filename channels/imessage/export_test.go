@@ -3,12 +3,12 @@ package imessage
 import (
 	"fmt"
 
+	"hob/platform/host/osrun"
 	"hob/platform/pim/messages/chatdb"
 )
 
 // Internals that tests read.
 var (
-	Scripts     = allScripts
 	AfterPrefix = afterPrefix
 	Within      = attachmentPath
 	FileName    = fileName
@@ -21,3 +21,8 @@ func Explain(c *Channel, err error) error {
 
 // Names reports whether a text names Hob, whom its owner calls so.
 func Names(name, text string) bool { return namePattern(name).MatchString(text) }
+
+// Scripts returns all scripts.
+func Scripts() []osrun.Script {
+	return []osrun.Script{loadScript(toChat), loadScript(toPerson), loadScript(toPerson12), loadScript(isReady)}
+}

@@ -38,10 +38,6 @@ const (
 	isReady    = "ready.applescript"
 )
 
-func allScripts() []osrun.Script {
-	return []osrun.Script{loadScript(toChat), loadScript(toPerson), loadScript(toPerson12), loadScript(isReady)}
-}
-
 // scriptWait is longer than the timeout in the scripts, so that the script reports Messages'
 // result.
 const scriptWait = 15 * time.Second

@@ -27,8 +27,9 @@ func Fixture(t testing.TB, file string) []tools.Tool {
 		if len(f) != 5 {
 			t.Fatalf("%s: %d columns in %q", file, len(f), line)
 		}
+		schema := argumentSchema(t, f[4])
 		out = append(out, specOnlyTool{tools.Spec{
-			Name: f[0], Category: category, Effects: parseEffects(t, f[1]), Description: f[2], Keywords: f[3], Schema: tools.RawSchema(argumentSchema(t, f[4])),
+			Name: f[0], Category: category, Effects: parseEffects(t, f[1]), Description: f[2], Keywords: f[3], Schema: func() json.RawMessage { return schema },
 		}})
 	}
 	return out

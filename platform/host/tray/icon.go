@@ -20,9 +20,6 @@ const (
 	Failing  State = "error"
 )
 
-// States returns all states.
-func States() []State { return []State{Idle, Thinking, NeedsYou, Paused, Failing} }
-
 // Look is the style of the icon.
 type Look string
 

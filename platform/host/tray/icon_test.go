@@ -86,3 +86,6 @@ func TestSheet(t *testing.T) {
 func put(on *image.NRGBA, m image.Image, x, y int) {
 	draw.Draw(on, m.Bounds().Add(image.Pt(x, y)), m, image.Point{}, draw.Over)
 }
+
+// States returns all states.
+func States() []State { return []State{Idle, Thinking, NeedsYou, Paused, Failing} }

@@ -191,8 +191,3 @@ func joinScript(file string) osrun.Script {
 	}
 	return osrun.NewScript("browser/"+file, parts...)
 }
-
-// Scripts returns all scripts, for tests.
-func Scripts() []osrun.Script {
-	return []osrun.Script{joinScript("list.js"), joinScript("open.js"), joinScript("tab.js")}
-}
