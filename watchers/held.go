@@ -183,15 +183,10 @@ func (l *loop) fireAllDeferred(ctx context.Context, id string, now time.Time) er
 				signals[i].Late = late
 			}
 		}
-		fired, at := countFiring(signals, now)
-		err = l.m.fireWith(ctx, id, signals, func(tx *store.Tx) error {
-			if err := requireRow(tx.Exec("UPDATE watchers SET fired = fired + ?, fired_at = max(fired_at, ?) WHERE id = ? AND state = ?",
-				fired, at, id, string(Active))); err != nil {
-				return err
-			}
+		err = l.m.commitFiring(ctx, id, firing{signals: signals, at: now, save: func(tx *store.Tx) error {
 			_, err := tx.Exec("DELETE FROM watcher_held WHERE watcher = ? AND seq <= ?", id, last)
 			return err
-		})
+		}})
 		if err != nil {
 			return err
 		}

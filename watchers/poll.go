@@ -148,16 +148,13 @@ func (m *Manager) commitPoll(ctx context.Context, spec Spec, p poll, fresh []Sig
 	if p.told {
 		run = append(run, m.recoveryNotice(spec, p, now))
 	}
-	mend := p.fails > 0
+	f := firing{signals: run, at: now}
+	if p.fails > 0 { // it works again
+		f.lastError = new(string)
+	}
 	p.based, p.fails, p.since, p.told, p.notBefore = true, 0, time.Time{}, false, time.Time{}
 	p.cursor = found.Cursor
-	fired, at := countFiring(run, now)
-	return m.fireWith(ctx, spec.ID, run, func(tx *store.Tx) error {
-		err := requireRow(tx.Exec(`UPDATE watchers SET fired = fired + ?, fired_at = max(fired_at, ?), last_error = iif(?, '', last_error)
-			WHERE id = ? AND state = ?`, fired, at, mend, spec.ID, string(Active)))
-		if err != nil {
-			return err
-		}
+	f.save = func(tx *store.Tx) error {
 		if err := storeKeys(tx, spec.ID, fresh); err != nil {
 			return err
 		}
@@ -165,6 +162,29 @@ func (m *Manager) commitPoll(ctx context.Context, spec Spec, p poll, fresh []Sig
 			return err
 		}
 		return p.saveRow(tx)
+	}
+	return m.commitFiring(ctx, spec.ID, f)
+}
+
+// firing is what a watcher fires, and what its state becomes.
+type firing struct {
+	signals   []Signal
+	at        time.Time
+	lastError *string               // nil leaves it
+	save      func(*store.Tx) error // writes the rest of the state
+}
+
+// commitFiring fires the signals of an active watcher and writes its state, in one transaction.
+// The error is errGone or ErrNotFound if the watcher is no longer active.
+func (m *Manager) commitFiring(ctx context.Context, id string, f firing) error {
+	fired, at := countFiring(f.signals, f.at)
+	return m.fireWith(ctx, id, f.signals, func(tx *store.Tx) error {
+		err := requireRow(tx.Exec("UPDATE watchers SET fired = fired + ?, fired_at = max(fired_at, ?), last_error = coalesce(?, last_error) WHERE id = ? AND state = ?",
+			fired, at, f.lastError, id, string(Active)))
+		if err != nil {
+			return err
+		}
+		return f.save(tx)
 	})
 }
 
@@ -291,18 +311,12 @@ func (m *Manager) pollFailed(ctx context.Context, spec Spec, p poll, found Found
 			Payload: marshalPayload(map[string]any{"error": text, "failing_since": p.since.Format(time.RFC3339)}),
 		})
 	}
-	fired, at := countFiring(signals, now)
-	err = m.fireWith(ctx, spec.ID, signals, func(tx *store.Tx) error {
-		err := requireRow(tx.Exec("UPDATE watchers SET fired = fired + ?, fired_at = max(fired_at, ?), last_error = ? WHERE id = ? AND state = ?",
-			fired, at, text, spec.ID, string(Active)))
-		if err != nil {
-			return err
-		}
+	err = m.commitFiring(ctx, spec.ID, firing{signals: signals, at: now, lastError: &text, save: func(tx *store.Tx) error {
 		if err := storeKeys(tx, spec.ID, fresh); err != nil {
 			return err
 		}
 		return p.saveRow(tx)
-	})
+	}})
 	switch {
 	case errors.Is(err, errGone) || errors.Is(err, ErrNotFound):
 		return pollOutcome{gone: true}

@@ -131,21 +131,17 @@ func (m *Manager) commitSignals(ctx context.Context, spec Spec, signals []Signal
 	}
 	now := time.Now()
 	run, hold := m.splitByHours(spec, m.limitPerDay(spec, &p, signals, now), now)
-	fired, at := countFiring(run, now)
-	err = m.fireWith(ctx, spec.ID, run, func(tx *store.Tx) error {
-		err := requireRow(tx.Exec("UPDATE watchers SET fired = fired + ?, fired_at = max(fired_at, ?) WHERE id = ? AND state = ?",
-			fired, at, spec.ID, string(Active)))
-		if err == nil && len(signals) > 0 {
-			err = errors.Join(p.saveDayCount(tx), m.holdTx(tx, spec.ID, hold))
+	err = m.commitFiring(ctx, spec.ID, firing{signals: run, at: now, save: func(tx *store.Tx) error {
+		if len(signals) > 0 {
+			if err := errors.Join(p.saveDayCount(tx), m.holdTx(tx, spec.ID, hold)); err != nil {
+				return err
+			}
 		}
-		if err == nil {
-			err = m.writeSilences(tx, spec.ID)
-		}
-		if err != nil {
+		if err := m.writeSilences(tx, spec.ID); err != nil {
 			return err
 		}
 		return save(tx)
-	})
+	}})
 	if errors.Is(err, ErrNotFound) {
 		return errGone
 	}
