@@ -1,7 +1,7 @@
 // Package api is what Hob does for its user, as types: small interfaces by topic, the structs that
 // go in and out, and the classes of errors. The JSON of the structs is the wire format of the HTTP
 // API. A field without omitempty or omitzero is always there, in requests as in answers; the tag
-// "schema" holds what openapi.json says beyond the Go type. channels/web serves the interfaces over HTTP, the daemon implements them, and the commands
+// "schema" holds what openapi.json says beyond the Go type. autonomy/service implements the interfaces, channels/web serves them over HTTP, and the commands
 // decode the structs. The package contains no behavior.
 //
 // Every method may be called concurrently and returns when ctx ends. Errors are classified by
