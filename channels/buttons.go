@@ -7,7 +7,7 @@ import (
 )
 
 // ErrQuick means that a question was answered before a person could have read it.
-var ErrQuick = errors.New("that press came too soon after the question; read it and press again")
+var ErrQuick = errors.New("the button was pressed too soon after the question appeared; read the question and press again")
 
 // ErrNotShown means that a spoken yes or no does not answer the question spoken last.
 var ErrNotShown = errors.New("that is not my latest question here; answer it with its button or its id in a chat, on my page, or with hob approve")

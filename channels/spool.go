@@ -23,7 +23,7 @@ import (
 	"hob/platform/retry"
 )
 
-// OutgoingFile is a file to send, as it was found.
+// OutgoingFile is a file to send, in its state at the time of the request.
 type OutgoingFile struct {
 	Name, MIME, Path string
 	Hidden           bool // the file or a folder above it is hidden

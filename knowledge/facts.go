@@ -168,7 +168,7 @@ func (b *Base) UndoRememberTx(tx *store.Tx, id string) error {
 		return err
 	}
 	if !f.RetiredAt.IsZero() {
-		return fmt.Errorf("%w: it has been corrected since", ErrNotFound)
+		return fmt.Errorf("%w: the fact has been corrected since", ErrNotFound)
 	}
 	old, err := queryFacts(tx, `SELECT `+factColumns+` FROM facts WHERE retired_by = ?`, id)
 	if err != nil {
@@ -179,7 +179,7 @@ func (b *Base) UndoRememberTx(tx *store.Tx, id string) error {
 		return fmt.Errorf("knowledge: undo remember: %w", err)
 	}
 	if slices.ContainsFunc(rest, func(r Fact) bool { return !r.RetiredAt.IsZero() }) { // the restored fact would contradict the correction
-		return fmt.Errorf("%w: the part of another fact that it left has been corrected since", ErrNotFound)
+		return fmt.Errorf("%w: the remaining part of the older fact has been corrected since", ErrNotFound)
 	}
 	for _, r := range rest { // the restored fact contains it again
 		if err := b.removeTx(tx, r.ID); err != nil {

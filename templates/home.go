@@ -26,7 +26,7 @@ type Editor interface {
 
 // ResourceStore stores the resources of templates: goals, schedules and watchers.
 type ResourceStore interface {
-	// Reconcile makes the stored resources of all templates equal to Wanted in one
+	// Reconcile makes the stored resources of all templates equal to the DesiredState in one
 	// transaction. It keeps resources that the owner changed, which then belong to the
 	// owner. It is idempotent.
 	Reconcile(ctx context.Context, w DesiredState) (ApplyResult, error)

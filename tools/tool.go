@@ -121,7 +121,7 @@ type Call struct {
 	// other turn: of guests, groups, sub-agents, watchers, schedules and tainted ones. See
 	// CredentialViewer.
 	OwnerWords []string
-	// Exact is the approved binding beyond the arguments (see Judgement): a tool that
+	// Exact is the approved binding beyond the arguments (see CallAssessment): a tool that
 	// judges its calls refuses everything else.
 	Exact string
 	// Prepared is the return value of Prepare (see Preparer).

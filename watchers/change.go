@@ -199,7 +199,7 @@ func (m *Manager) SetPaceTx(tx *store.Tx, id string, change PollPolicy) (before,
 	return r.Spec, spec, m.putPace(tx, spec)
 }
 
-// Values that clear a field of a Pace in SetPaceTx: Always clears the interval or the hours,
+// Values that clear a field of a PollPolicy in SetPaceTx: Always clears the interval or the hours,
 // AnyPerDay the daily limit.
 const (
 	Always    = "always"
@@ -258,7 +258,7 @@ func (m *Manager) resumeWatcher(tx *store.Tx, r *row) error {
 			return fmt.Errorf("%w: the time of %s has passed; create a new one", ErrInvalid, m.noticeLabel(r.Spec))
 		}
 	}
-	if r.State == Broken { // events from before it broke still fire
+	if r.State == Broken { // events from before the failure still fire
 		m.checkDeferredAfterCommit(tx, r.ID)
 	} else if _, err := tx.Exec("DELETE FROM watcher_held WHERE watcher = ?", r.ID); err != nil {
 		return fmt.Errorf("watchers: resume: %w", err)

@@ -42,7 +42,7 @@ type MessageWatcher interface {
 	Hear(m Message, called func(name string) []string) (Signal, bool)
 }
 
-// MismatchExplainer is a Hearer that can explain why a message did not match.
+// MismatchExplainer is a MessageWatcher that can explain why a message did not match.
 type MismatchExplainer interface {
 	MessageWatcher
 	// Unheard explains why Hear refused a message. It returns false for messages that users
@@ -50,7 +50,7 @@ type MismatchExplainer interface {
 	Unheard(m Message) (SuppressedSignal, bool)
 }
 
-// MessageSignal is a signal of a Hearer, for the caller that stores the message.
+// MessageSignal is a signal of a MessageWatcher, for the caller that stores the message.
 type MessageSignal struct {
 	Spec   Spec
 	Signal Signal

@@ -67,7 +67,7 @@ func parseEvery(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// ExtractPace moves the keys of a Pace from the configuration to the spec. Values already set in the
+// ExtractPace moves the keys of a PollPolicy from the configuration to the spec. Values already set in the
 // spec win.
 func (s *Spec) ExtractPace() error {
 	var keys map[string]json.RawMessage

@@ -178,7 +178,7 @@ type Deps struct {
 }
 
 // Driver creates watchers of one kind. New checks the configuration strictly (unknown keys are
-// errors) and returns a Watcher, a Timed, a Polled or a Hearer. Its only I/O is to check that
+// errors) and returns a Watcher, a Timed, a Polled or a MessageWatcher. Its only I/O is to check that
 // the watched item exists.
 type Driver interface {
 	// Describe needs no configuration and does no I/O.

@@ -155,7 +155,7 @@ func (c *Registry) giveUp(ctx context.Context, now time.Time) (next time.Time, e
 			continue
 		}
 		if err := c.o.Store.Write(ctx, func(tx *store.Tx) error { return c.giveUpTx(tx, t.ID) }); err != nil {
-			return next, fmt.Errorf("crew: end overdue tasks: %w", err)
+			return next, fmt.Errorf("agents: end overdue tasks: %w", err)
 		}
 	}
 	return next, nil

@@ -77,7 +77,7 @@ type Registry struct {
 // New checks the options.
 func New(o Options) (*Registry, error) {
 	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Sessions == nil {
-		return nil, errors.New("crew: a required option is missing")
+		return nil, errors.New("agents: a required option is missing")
 	}
 	if o.Parallel <= 0 {
 		o.Parallel = 3
@@ -105,7 +105,7 @@ func New(o Options) (*Registry, error) {
 func (c *Registry) setMembers(members []Member, routes []Route) error {
 	for _, m := range members {
 		if m.Runner == nil {
-			return fmt.Errorf("crew: agent %q has not been created", m.Name)
+			return fmt.Errorf("agents: agent %q has not been created", m.Name)
 		}
 		if m.Refused == nil {
 			m.Refused = func(context.Context) error { return nil }
@@ -113,11 +113,11 @@ func (c *Registry) setMembers(members []Member, routes []Route) error {
 		c.members[m.Name] = m
 	}
 	if _, ok := c.members[Default]; !ok {
-		return fmt.Errorf("crew: agent %q not found", Default)
+		return fmt.Errorf("agents: agent %q not found", Default)
 	}
 	for _, r := range routes {
 		if _, ok := c.members[r.Agent]; !ok {
-			return fmt.Errorf("crew: a route names the unknown agent %q", r.Agent)
+			return fmt.Errorf("agents: a route names the unknown agent %q", r.Agent)
 		}
 	}
 	c.o.Members, c.o.Routes = members, routes

@@ -36,7 +36,7 @@ const (
 const standing = "watch"
 
 // never is the due time of a queued task.
-var never = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant that Go cannot write as one
+var never = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a var, because Go has no constants of this type
 
 // BeginTx stores the tasks of a call and starts them. Its errors are *tools.Error if the caller
 // can correct the request.
@@ -72,7 +72,7 @@ func (c *Registry) BeginTx(ctx context.Context, tx *store.Tx, call tools.Call, w
 		_, err = tx.Exec(`INSERT INTO crew_tasks (id, call, n, parent, session, event, agent, task, background, state, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?)`,
 			o.ID, call.ID, n, who.Turn.Event.ID, who.Turn.Event.Session, ev.ID, o.Agent, w.Task, w.Background, state, time.Now().UnixMilli())
 		if err != nil {
-			return fmt.Errorf("crew: delegate: %w", err)
+			return fmt.Errorf("agents: delegate: %w", err)
 		}
 		c.publishTask(tx, Task{ID: o.ID, Parent: who.Turn.Event.ID, Session: who.Turn.Event.Session, Agent: o.Agent, State: state})
 	}
@@ -83,15 +83,15 @@ func (c *Registry) BeginTx(ctx context.Context, tx *store.Tx, call tools.Call, w
 func (c *Registry) checkLimits(tx *store.Tx, who turn.Caller, n int) error {
 	switch {
 	case who.Turn.Depth >= c.o.Depth:
-		return tools.Errorf(tools.PolicyDenied, "whoever was handed a task may not hand it on; do it yourself, or say what is missing")
+		return tools.Errorf(tools.PolicyDenied, "a delegated task cannot delegate further; do it yourself, or say what is missing")
 	case n == 0:
-		return tools.Errorf(tools.InvalidArguments, "there is no task in the list")
+		return tools.Errorf(tools.InvalidArguments, "the list of tasks is empty")
 	case n > maxTasks:
 		return tools.Errorf(tools.InvalidArguments, "%d tasks at once are too many; at most %d", n, maxTasks)
 	}
 	open := 0
 	if err := tx.QueryRow(`SELECT count(*) FROM crew_tasks INDEXED BY crew_tasks_open WHERE state IN ('queued', 'open')`).Scan(&open); err != nil {
-		return fmt.Errorf("crew: %w", err)
+		return fmt.Errorf("agents: %w", err)
 	}
 	if open+n > maxOpen {
 		return tools.Errorf(tools.Conflict, "%d tasks are under way already, and there may be %d; wait for some to end, or cancel them: hob agent tasks", open, maxOpen)
@@ -109,10 +109,10 @@ func (c *Registry) newPayload(who turn.Caller, w tools.TaskRequest, n int) (task
 	}
 	m, ok := c.members[name]
 	if !ok || !from.mayDelegateTo(name) {
-		return taskPayload{}, tools.Errorf(tools.NotFound, "there is no agent %q to which you may hand tasks; there are: %s", tools.Clean(name), tools.Clean(strings.Join(c.delegableAgents(from), ", ")))
+		return taskPayload{}, tools.Errorf(tools.NotFound, "no agent %q to which you may delegate; available: %s", tools.Clean(name), tools.Clean(strings.Join(c.delegableAgents(from), ", ")))
 	}
 	if from.Isolated && !m.Isolated {
-		return taskPayload{}, tools.Errorf(tools.PolicyDenied, "you work in a container, and %s does not: you may not hand it tasks", tools.Clean(name))
+		return taskPayload{}, tools.Errorf(tools.PolicyDenied, "an agent in a container cannot delegate tasks to %s, which runs outside one", tools.Clean(name))
 	}
 	depth := who.Turn.Depth + 1
 	names, err := c.commonTools(who, m, w.Tools, depth)
@@ -177,13 +177,13 @@ func (c *Registry) commonTools(who turn.Caller, m Member, patterns []string, dep
 func (c *Registry) taskEvent(who turn.Caller, w tools.TaskRequest, o taskPayload) (bus.Event, error) {
 	text := strings.TrimSpace(w.Task)
 	if text == "" {
-		return bus.Event{}, tools.Errorf(tools.InvalidArguments, "a task needs words that say what to do")
+		return bus.Event{}, tools.Errorf(tools.InvalidArguments, "the task is empty; describe what to do")
 	}
 	if in := strings.TrimSpace(w.Input); in != "" {
 		text += "\n\n" + in
 	}
 	if len(text) > maxTask || !utf8.ValidString(text) {
-		return bus.Event{}, tools.Errorf(tools.InvalidArguments, "a task with its input may have %d KB of UTF-8 text; put more into a file and name it", maxTask/1000)
+		return bus.Event{}, tools.Errorf(tools.InvalidArguments, "the task and its input are larger than %d KB or not UTF-8; put the input into a file and name the file", maxTask/1000)
 	}
 	src := provenance.Hob
 	if who.Tainted {
@@ -191,7 +191,7 @@ func (c *Registry) taskEvent(who turn.Caller, w tools.TaskRequest, o taskPayload
 	}
 	payload, err := json.Marshal(o)
 	if err != nil {
-		return bus.Event{}, fmt.Errorf("crew: %w", err)
+		return bus.Event{}, fmt.Errorf("agents: %w", err)
 	}
 	return bus.Event{
 		ID: bus.NewID(), Kind: bus.Task, Source: Source, Session: who.Turn.Event.Session + "/" + o.ID, Channel: o.Channel, Chat: o.Chat,

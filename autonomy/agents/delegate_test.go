@@ -151,12 +151,12 @@ func TestDelegationLimits(t *testing.T) {
 		text   string
 	}{
 		{"a task may not delegate", deep, requests(1), tools.PolicyDenied, "do it yourself"},
-		{"no task", caller(), nil, tools.InvalidArguments, "no task"},
+		{"no task", caller(), nil, tools.InvalidArguments, "tasks is empty"},
 		{"too many tasks", caller(), requests(17), tools.InvalidArguments, "at most 16"},
 		{"an unknown agent", caller(), one(tools.TaskRequest{Agent: "ghost", Task: "x"}), tools.NotFound, "hob, boxed, scout"},
 		{"an agent that may not be asked", caller(), one(tools.TaskRequest{Agent: "loner", Task: "x"}), tools.NotFound, "loner"},
 		{"out of a container", boxed, one(tools.TaskRequest{Agent: "scout", Task: "x"}), tools.PolicyDenied, "container"},
-		{"no words", caller(), one(tools.TaskRequest{Task: " \n"}), tools.InvalidArguments, "needs words"},
+		{"no words", caller(), one(tools.TaskRequest{Task: " \n"}), tools.InvalidArguments, "task is empty"},
 		{"too much input", caller(), one(tools.TaskRequest{Task: "x", Input: strings.Repeat("a", 100_001)}), tools.InvalidArguments, "100 KB"},
 		{"invalid UTF-8", caller(), one(tools.TaskRequest{Task: "\xff"}), tools.InvalidArguments, "UTF-8"},
 		{"a pattern that matches no tool", caller(), one(tools.TaskRequest{Task: "x", Tools: []string{"fly_*"}}), tools.InvalidArguments, "fly_"},

@@ -35,7 +35,7 @@ func (c *Registry) EndTx(tx *store.Tx, ev bus.Event, e TaskOutcome) error {
 	}
 	var below struct{ rounds, tokens int }
 	if err := tx.QueryRow(`SELECT coalesce(sum(rounds), 0), coalesce(sum(tokens), 0) FROM crew_tasks WHERE parent = ?`, ev.ID).Scan(&below.rounds, &below.tokens); err != nil {
-		return fmt.Errorf("crew: end: %w", err)
+		return fmt.Errorf("agents: end: %w", err)
 	}
 	e.Rounds, e.Tokens = e.Rounds+below.rounds, e.Tokens+below.tokens
 	if t.State.IsFinished() {
@@ -58,11 +58,11 @@ func (c *Registry) closeTx(tx *store.Tx, t Task, e TaskOutcome) error {
 	_, err := tx.Exec(`UPDATE crew_tasks SET state = ?, result = ?, source = ?, rounds = ?, tokens = ?, ended_at = ? WHERE id = ?`,
 		e.State, e.Answer, e.Source, e.Rounds, e.Tokens, time.Now().UnixMilli(), t.ID)
 	if err != nil {
-		return fmt.Errorf("crew: end: %w", err)
+		return fmt.Errorf("agents: end: %w", err)
 	}
 	if e.Source.Tainted() {
 		if err := origins.KeepTx(tx, origins.Task, t.ID, e.Origins); err != nil {
-			return fmt.Errorf("crew: end: %w", err)
+			return fmt.Errorf("agents: end: %w", err)
 		}
 	}
 	t.State = e.State
@@ -83,7 +83,7 @@ func (c *Registry) closeTx(tx *store.Tx, t Task, e TaskOutcome) error {
 func (c *Registry) nextTx(tx *store.Tx, call string) error {
 	var open int
 	if err := tx.QueryRow(`SELECT count(*) FROM crew_tasks WHERE call = ? AND state = 'open'`, call).Scan(&open); err != nil {
-		return fmt.Errorf("crew: %w", err)
+		return fmt.Errorf("agents: %w", err)
 	}
 	next, err := tasksTx(tx, `call = ? AND state = 'queued' ORDER BY n LIMIT ?`, call, max(0, c.o.Parallel-open))
 	if err != nil {
@@ -91,7 +91,7 @@ func (c *Registry) nextTx(tx *store.Tx, call string) error {
 	}
 	for _, t := range next {
 		if _, err := tx.Exec(`UPDATE crew_tasks SET state = 'open' WHERE id = ?`, t.ID); err != nil {
-			return fmt.Errorf("crew: %w", err)
+			return fmt.Errorf("agents: %w", err)
 		}
 		if err := c.o.Bus.Inbox.ResumeTx(tx, t.Event); err != nil {
 			return err
@@ -105,7 +105,7 @@ func (c *Registry) nextTx(tx *store.Tx, call string) error {
 // tellTx reports the result of a background task: as a notice, or as a turn in the parent's
 // conversation if requested.
 func (c *Registry) tellTx(tx *store.Tx, t Task, o taskPayload) error {
-	if t.State == Cancelled || t.State == Stopped { // the user stopped it and knows
+	if t.State == Cancelled || t.State == Stopped { // the user stopped the task and needs no notice
 		return nil
 	}
 	text := fmt.Sprintf("The task %q (%s, %s) has ended: %s", textnorm.Ellipsize(t.Task, 80), t.ID, t.Agent, describeTask(t, noticed))
@@ -118,11 +118,11 @@ func (c *Registry) tellTx(tx *store.Tx, t Task, o taskPayload) error {
 	o.Follow = t.ID
 	var err error
 	if o.Origins, err = origins.Of(tx, origins.Task, t.ID); err != nil {
-		return fmt.Errorf("crew: end: %w", err)
+		return fmt.Errorf("agents: end: %w", err)
 	}
 	payload, err := json.Marshal(o)
 	if err != nil {
-		return fmt.Errorf("crew: %w", err)
+		return fmt.Errorf("agents: %w", err)
 	}
 	_, err = c.o.Bus.Inbox.PutTx(tx, bus.Event{
 		Kind: bus.Task, Source: Source, Session: t.Session, Channel: o.Channel, Chat: o.Chat, Sender: t.Agent, Text: text, Payload: payload,

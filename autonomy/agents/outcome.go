@@ -62,14 +62,14 @@ func (c *Registry) OutcomeTx(ctx context.Context, tx *store.Tx, call tools.Call)
 			ids = append(ids, t.ID)
 		}
 		if out.Result.Origins, err = origins.Of(tx, origins.Task, ids...); err != nil {
-			return tools.Outcome{}, fmt.Errorf("crew: %w", err)
+			return tools.Outcome{}, fmt.Errorf("agents: %w", err)
 		}
 	}
 	return out, nil
 }
 
-// taskDeadline returns when a task must end: counted from its creation or the last answer to its
-// questions; the time of an open question does not count.
+// taskDeadline returns the time at which a task must end, counted from its creation or from the
+// last answer to its questions. The time of an open question does not count.
 func (c *Registry) taskDeadline(ctx context.Context, t Task, length time.Duration) (time.Time, error) {
 	from := t.CreatedAt
 	events := []string{t.Event}
@@ -173,7 +173,7 @@ func (c *Registry) ReadTx(_ context.Context, tx *store.Tx, call tools.Call, id s
 	}
 	from, err := origins.Of(tx, origins.Task, t.ID)
 	if err != nil {
-		return tools.Result{}, fmt.Errorf("crew: %w", err)
+		return tools.Result{}, fmt.Errorf("agents: %w", err)
 	}
 	return tools.Result{Text: text, Data: t, Source: provenance.Worst(provenance.Tool, t.Source), Origins: from}, nil
 }

@@ -42,7 +42,7 @@ func (c *Registry) loadOwners(ctx context.Context) error {
 	}
 	rows, err := c.o.Store.Read().QueryContext(ctx, `SELECT session, agent, chosen, since, before FROM crew_sessions`)
 	if err != nil {
-		return fmt.Errorf("crew: %w", err)
+		return fmt.Errorf("agents: %w", err)
 	}
 	defer rows.Close()
 	all := map[string]sessionOwner{}
@@ -50,12 +50,12 @@ func (c *Registry) loadOwners(ctx context.Context) error {
 		var session string
 		var o sessionOwner
 		if err := rows.Scan(&session, &o.agent, &o.chosen, &o.since, &o.before); err != nil {
-			return fmt.Errorf("crew: %w", err)
+			return fmt.Errorf("agents: %w", err)
 		}
 		all[session] = o
 	}
 	if err := rows.Err(); err != nil {
-		return fmt.Errorf("crew: %w", err)
+		return fmt.Errorf("agents: %w", err)
 	}
 	c.owners = all
 	return nil
@@ -127,7 +127,7 @@ func (c *Registry) handOver(ctx context.Context, session, name string) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("crew: change agent: %w", err)
+		return fmt.Errorf("agents: change agent: %w", err)
 	}
 	c.o.Log.Info("conversation changed its agent", "session", session, "agent", name)
 	return nil
@@ -162,7 +162,7 @@ func (c *Registry) Choose(ctx context.Context, event, session, name string) erro
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("crew: choose: %w", err)
+		return fmt.Errorf("agents: choose: %w", err)
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ type Task struct {
 	Call       string            `json:"call"`
 	N          int               `json:"-"`
 	Parent     string            `json:"parent"`  // the event that created it
-	Session    string            `json:"session"` // of the parent; its own is Session/ID
+	Session    string            `json:"session"` // session of the parent; the task's session is Session/ID
 	Event      string            `json:"event"`
 	Agent      string            `json:"agent"`
 	Task       string            `json:"task"`
@@ -119,14 +119,14 @@ func scanTask(r interface{ Scan(...any) error }) (t Task, err error) {
 
 func collectTasks(rows *sql.Rows, err error) ([]Task, error) {
 	if err != nil {
-		return nil, fmt.Errorf("crew: tasks: %w", err)
+		return nil, fmt.Errorf("agents: tasks: %w", err)
 	}
 	defer rows.Close()
 	out := []Task{}
 	for rows.Next() {
 		t, err := scanTask(rows)
 		if err != nil {
-			return nil, fmt.Errorf("crew: tasks: %w", err)
+			return nil, fmt.Errorf("agents: tasks: %w", err)
 		}
 		out = append(out, t)
 	}
@@ -166,7 +166,7 @@ func taskTx(tx *store.Tx, where string, arg any) (Task, bool, error) {
 		return t, false, nil
 	}
 	if err != nil {
-		return t, false, fmt.Errorf("crew: %w", err)
+		return t, false, fmt.Errorf("agents: %w", err)
 	}
 	return t, true, nil
 }
@@ -177,7 +177,7 @@ func (c *Registry) byEvent(ctx context.Context, event string) (Task, bool, error
 		return t, false, nil
 	}
 	if err != nil {
-		return t, false, fmt.Errorf("crew: %w", err)
+		return t, false, fmt.Errorf("agents: %w", err)
 	}
 	return t, true, nil
 }

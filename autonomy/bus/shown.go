@@ -92,7 +92,7 @@ func (box *Outbox) Questions(ctx context.Context) ([]Question, error) {
 	return scanQuestions(box.db.Read().QueryContext(ctx, `SELECT `+questionColumns+` FROM outbox INDEXED BY outbox_asks WHERE asks <> '' ORDER BY seq DESC LIMIT ?`, maxQuestions))
 }
 
-// ShownTo returns when a client has displayed a text, and the position then.
+// ShownTo returns the time at which a client displayed a text, and the position in inbox and outbox at that time.
 func (box *Outbox) ShownTo(ctx context.Context, delivery, client string) (at time.Time, p Position, shown bool, err error) {
 	var ms int64
 	err = box.db.Read().QueryRowContext(ctx, `SELECT shown_at, inbox_seq, outbox_seq FROM outbox_shown WHERE delivery = ? AND client = ?`, delivery, client).Scan(&ms, &p.Inbox, &p.Outbox)

@@ -74,7 +74,7 @@ func (c *Config) Account(name string, has func(Account) bool) (Account, error) {
 	case name == "" && len(fit) == 1:
 		return fit[0], nil
 	case name == "":
-		return Account{}, fmt.Errorf("say which account: %s", strings.Join(names, ", "))
+		return Account{}, fmt.Errorf("several accounts match; name one: %s", strings.Join(names, ", "))
 	}
 	return Account{}, fmt.Errorf("account %q does not exist or cannot be used for this; use one of: %s", name, strings.Join(names, ", "))
 }

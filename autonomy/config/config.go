@@ -471,8 +471,8 @@ func (c *Config) Channel(name string) (Section, bool) {
 	return c.Channels[i], true
 }
 
-// Errorf makes an error about a key, with its place in the file, for checks
-// that only a driver's list can make.
+// Errorf makes an error about a key, with its position in the file, for checks that need the list
+// of drivers.
 func (c *Config) Errorf(key, format string, args ...any) *Error {
 	path := splitKey(key)
 	e := &Error{File: c.doc.file, Line: c.doc.lineOf(path), Key: key, Msg: fmt.Sprintf(format, args...)}

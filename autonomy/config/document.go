@@ -225,7 +225,7 @@ func (d *document) subsectionNames(section string) []string {
 // Error is one mistake in the configuration, with its position and the remedy.
 type Error struct {
 	File string
-	Line int    // 0 when the mistake has no place in the file
+	Line int    // 0 if the mistake has no position in the file
 	Key  string // the dotted key, "" for a file that cannot be read at all
 	Msg  string
 }

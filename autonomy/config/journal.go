@@ -49,7 +49,7 @@ func (c Revisions) Keep() (string, error) {
 	if err := system.WriteFile(filepath.Join(c.Dir, name), text); err != nil {
 		_ = os.Remove(c.Dir) // remove the empty folder; with copies in it, it stays
 		_ = os.Remove(filepath.Dir(c.Dir))
-		return "", fmt.Errorf("what %s says now cannot be kept for undo: %w", filepath.Base(c.Path), err)
+		return "", fmt.Errorf("save the current content of %s for undo: %w", filepath.Base(c.Path), err)
 	}
 	return name, nil
 }

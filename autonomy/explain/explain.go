@@ -84,7 +84,7 @@ const (
 	WhySilence      = "silence"
 )
 
-// Explanation answers a question: a Why, a Tick or a Silent.
+// Explanation answers a question: a Why, a Tick or a SilenceReport.
 type Explanation interface {
 	// Text formats the explanation for users.
 	Text(zone *time.Location) string

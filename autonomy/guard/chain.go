@@ -266,9 +266,8 @@ func (g *Guard) takeUp(ctx context.Context, last Record) error {
 	return err
 }
 
-// ForeignKey reports whether the log, or the note of its end, was written under
-// another key than the one of this home: the key was lost or exchanged, or the
-// log was.
+// ForeignKey reports whether the log, or the note of its end, was written with a key other than the
+// one of this home: the key or the log was lost or replaced.
 func (g *Guard) ForeignKey() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -92,7 +92,7 @@ func (g *Guard) decideFetch(r Request, seen EgressEvidence) Decision {
 	return askDecision("egress, unattended", fmt.Sprintf("it would contact %s while you are away", describeSites(r.judged.URLs)))
 }
 
-// allowKnownSites allows requests to places that were named or are on the list.
+// allowKnownSites allows requests to sites that the user named or configured.
 func (g *Guard) allowKnownSites(r Request, named []string, rule, reason string) Decision {
 	said := siteSet(named)
 	for _, raw := range r.judged.URLs {
@@ -144,7 +144,7 @@ func placeOf(raw string) string {
 	return ""
 }
 
-// countSite counts the addresses of a place.
+// countSite counts the addresses of a site.
 func countSite(list []string, place string) (n int) {
 	for _, raw := range list {
 		if placeOf(raw) == place {

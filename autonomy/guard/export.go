@@ -162,7 +162,7 @@ func VerifyExport(r io.Reader, key []byte) (Seal, error) {
 	return Seal{}, &TamperError{Line: c.last.Seq, Why: "the end of the export is missing"}
 }
 
-var errSeal = errors.New("it is not a seal of an export")
+var errSeal = errors.New("the last line is not an export seal")
 
 // checkSeal compares the lines read with the seal.
 func (c *checker) checkSeal(s Seal, key []byte) error {

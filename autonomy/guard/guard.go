@@ -155,7 +155,7 @@ type Guard struct {
 
 	mu      sync.Mutex
 	key     []byte                     // of the audit log's digests
-	chain   []byte                     // of its chain; nil has no key
+	chain   []byte                     // key of the audit chain; nil: no key
 	foreign bool                       // the log was written under another key
 	waiting map[string][]chan struct{} // see Wait; by question
 }

@@ -17,8 +17,8 @@ import (
 // complete.
 const maxSummary = 600
 
-// MaxChat is the maximum number of characters of details for approval in a chat: three messages
-// where they are long, ten where they are short. Nobody reads more there.
+// MaxChat is the maximum number of characters of an approval request in a chat: three long
+// messages, or ten short ones. People do not read more there.
 const MaxChat = 10_000
 
 // ErrTooLong refuses the approval in a chat of a question that is too long to be shown there.

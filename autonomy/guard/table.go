@@ -47,7 +47,7 @@ func (g *Guard) applyTable(r Request) Decision {
 	}
 	switch {
 	case r.callEffects()&tools.Write == 0:
-	case s.Starts != 0 && s.Category != standing: // its own row in Hob's store is the task
+	case s.Starts != 0 && s.Category != standing: // the only change is the row of the task in Hob's store
 		d = stricterDecision(d, decideStart(r))
 	default:
 		d = stricterDecision(d, g.decideWrite(r))

@@ -2,7 +2,7 @@
 // is deferred during quiet hours and sent as one digest afterwards, and what is recorded so
 // that the user can ask why a notice was sent or not.
 //
-// The bus calls Gate for each notice and question, in the transaction that ends their event: a
+// The bus calls FilterNotice for each notice and question, in the transaction that ends their event: a
 // notice is either in the outbox or deferred in a row of this package, even after a crash.
 // Deferred notices are delivered by a separate event (Due, DigestTx). The package sends nothing
 // itself and does not depend on channels.
@@ -57,7 +57,7 @@ type Options struct {
 	// Waiting lists the approvals of an event that a text asks for and that still wait for an
 	// answer; nil: at least one does.
 	Waiting func(q store.Querier, event, text string) (asks []string, err error)
-	// Model returns the model that Weigh calls to rate a notice; nil: no model. Wait is its
+	// Model returns the model that RateUrgency calls to rate a notice; nil: no model. Wait is its
 	// timeout (default 5 seconds). Room reports whether a background call is within the budget.
 	// Redact removes credentials from the texts that are sent and stored.
 	Model  func(ctx context.Context) (llm.Model, error)

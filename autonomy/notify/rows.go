@@ -19,7 +19,7 @@ type State string
 const (
 	Told     State = "told"     // written to the outbox
 	Held     State = "held"     // deferred until Until
-	Due      State = "due"      // due; waits for the event of its digest
+	Due      State = "due"      // due; waits for the event that sends its digest
 	Released State = "released" // sent in the digest Of
 	Repeated State = "repeated" // repeats the notice Of
 	Dropped  State = "dropped"  // no longer needed

@@ -33,7 +33,7 @@ var errWeighed = errors.New("the answer is not the requested JSON object")
 
 // RateUrgency asks a model how urgent a notice is if the answer can change the decision: no rule of
 // the user decides, no quiet hours apply, and a limit depends on the urgency. It is called before
-// the notice is sent and takes at most Options.Wait; Gate decides how to use the answer. Without an
+// the notice is sent and takes at most Options.Wait; FilterNotice decides how to use the answer. Without an
 // answer the notice stays unchanged. After a failure the model is not called for some time, so that
 // notices do not queue up.
 func (n *Notifier) RateUrgency(ctx context.Context, event string, o bus.OutboxItem) (h bus.Hint) {

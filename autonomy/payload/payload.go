@@ -62,7 +62,7 @@ type Signal struct {
 	Late    time.Duration     `json:"late,omitempty"`
 	Note    string            `json:"note,omitempty"`   // describes a delay, for users
 	Made    provenance.Source `json:"made"`             // the watcher's own provenance
-	Agent   string            `json:"agent,omitempty"`  // who set it up; "" = the default one
+	Agent   string            `json:"agent,omitempty"`  // the agent that created it; "" = the default agent
 	Urgency notify.Urgency    `json:"urgency,omitzero"` // for Hob's own notices; 0 means the default
 	Data    json.RawMessage   `json:"data,omitempty"`
 }

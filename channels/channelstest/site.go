@@ -74,7 +74,7 @@ func (s *Site) Down() { s.Net.Down() }
 // Up implements Outage.
 func (s *Site) Up() { s.Net.Up() }
 
-// Driver makes channels with make, here in the place of the real platform.
+// Driver creates channels with make, connected to this site instead of the real platform.
 func Driver[C any, T channels.Channel](s *Site, name string, open func(C, channels.Deps) (T, error)) channels.Driver {
 	return driver{name, func(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
 		var c C

@@ -128,8 +128,8 @@ func recipientAddresses(fields mime.Fields) (out []string) {
 	return out
 }
 
-// readSignature parses the value of a DKIM-Signature (RFC 6376, 3.5). why is the reason to
-// reject it regardless of its validity.
+// readSignature parses the value of a DKIM-Signature (RFC 6376, 3.5). why is the reason to reject
+// the signature even if it is valid.
 func readSignature(value string, now time.Time) (s signatureCheck, why string) {
 	const broken = "its DKIM signature is malformed"
 	tags, ok := readTags(value, maxProof)

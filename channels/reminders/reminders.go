@@ -163,7 +163,7 @@ func reminderText(r pim.Reminder) string {
 // Send implements channels.Channel: a new reminder with a mark.
 func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Receipt, error) {
 	switch d.Kind {
-	case channels.Status: // a list is no place for progress
+	case channels.Status: // do not show progress in a list
 		return channels.Receipt{}, nil
 	case channels.Send:
 		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "reminders: the list can only be used to write to you")

@@ -26,7 +26,7 @@ const (
 	maxPlaces = 300                 // stored places
 	maxLooked = 60                  // maximum number of known conversations that are checked after a pause, the latest first; as many others are checked
 	maxPages  = 10                  // of the list of conversations
-	stale     = 14 * 24 * time.Hour // age after which a place is not checked
+	stale     = 14 * 24 * time.Hour // age after which a conversation is not checked
 	maxMissed = 2000                // maximum messages per
 	longest   = 2 * time.Minute     // longest wait for a rate limit
 )
@@ -63,7 +63,7 @@ func serverTime(h http.Header) time.Time {
 	return t
 }
 
-// markRead records that a message was handled. create: start to track the place.
+// markRead records that a message was handled. With create, it starts to track the conversation.
 func (c *Channel) markRead(ctx context.Context, place, when string, create bool) error {
 	old, known := c.seen.At[place]
 	if (!known && !create) || (known && cmpTS(old, when) >= 0) {

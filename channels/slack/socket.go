@@ -40,7 +40,7 @@ type frame struct {
 type socket struct {
 	conn    *websocket.Conn
 	silence time.Duration
-	open    int         // connections of the app when this one opened
+	open    int         // number of connections of the app when this one opened
 	leaving atomic.Bool // it is read only until
 	mu      sync.Mutex  // serializes writes
 }

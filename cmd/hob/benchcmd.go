@@ -103,7 +103,7 @@ func (a *cli) benchMemoryCmd() *cobra.Command {
 				return errors.Join(a.printJSON(list), err)
 			}
 			a.printGrowth(list, o.Numbers > 0)
-			return err // the figures measured so far are printed anyway
+			return err // print the figures measured so far anyway
 		}),
 	})
 	cmd.Flags().IntVar(&o.Rows, "n", 100_000, "number of rows")

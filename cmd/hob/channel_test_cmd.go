@@ -18,7 +18,7 @@ func (a *cli) channelTestCmd() *cobra.Command {
 		Use: "test [CHANNEL]", Short: "Sign in to a channel, or to all that are set up, without sending anything", Args: cobra.MaximumNArgs(1), ValidArgsFunction: completeChannels,
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			if send && len(args) == 0 {
-				return usageErrorf("name the channel on which a test is to be sent")
+				return usageErrorf("channel is missing; name the channel for the test message")
 			}
 			return a.testChannels(c.Context(), args, send)
 		}),

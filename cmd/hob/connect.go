@@ -118,7 +118,7 @@ func addressOf(p system.Paths, pid int) (d daemonAddress, err error) {
 		return d, err
 	}
 	if !ok {
-		return d, errors.New("its address is not known yet")
+		return d, errors.New("the daemon has not published its address yet")
 	}
 	token, err := system.ReadToken(p.TokenFile())
 	if err != nil { // it existed before the daemon wrote its address

@@ -13,7 +13,7 @@ import (
 	"hob/cmd/hob/internal/graphdraw"
 )
 
-// relationLine describes a relation from the view of one of its ends.
+// relationLine describes a relation from the view of one of its entities.
 func relationLine(r api.GraphEdge, of string) string {
 	line := "← " + oneLine(r.Name) + " " + oneLine(r.FromName)
 	if r.From == of {

@@ -65,7 +65,7 @@ func (a *cli) newScreen(session string) (s screen, restore func() error, tty boo
 	t.measureWidth()
 	return t, func() error {
 		t.term.SetBracketedPasteMode(false)
-		_, err := io.WriteString(rawWriter(a.out), "\r\n") // leave the line with the prompt
+		_, err := io.WriteString(rawWriter(a.out), "\r\n") // end the line with the prompt
 		return errors.Join(err, term.Restore(fd, old))
 	}, true, nil
 }

@@ -156,7 +156,7 @@ func (a *cli) startInBackground(ctx context.Context) (bool, error) {
 			return err
 		}
 		if !held || h.Role != system.RoleDaemon {
-			return errors.New("it is not running yet")
+			return errors.New("the daemon is not running yet")
 		}
 		c, err := a.clientOf(p, h.PID)
 		if err != nil {

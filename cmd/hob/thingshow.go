@@ -102,7 +102,7 @@ func comingColumn(zone *time.Location) column {
 	}}
 }
 
-// pickThing finds an item by its id, the beginning of its id, or words.
+// pickThing finds an item by its id, the beginning of its id, or words of its title.
 func pickThing(list []api.Watcher, noun, want string) (api.Watcher, error) {
 	for _, match := range []func(api.Watcher) bool{
 		func(t api.Watcher) bool { return t.ID == want },

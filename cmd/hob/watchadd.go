@@ -91,7 +91,7 @@ sources without a history (files, pages, calendars).`,
 					return err
 				}
 			case len(args) == 0:
-				return usageErrorf("say which watcher, or with --kind what to watch")
+				return usageErrorf("no watcher given; name one, or use --kind with a source")
 			}
 			in["days"] = days
 			return a.runTool(c.Context(), false, "try_watcher", in)

@@ -117,7 +117,7 @@ func (g *Graph) applyChangeTx(tx *store.Tx, b knowledge.ChangeSource, c knowledg
 	switch c.Doc.Kind {
 	case knowledge.KindFact, knowledge.KindRetired:
 		f, err := b.Fact(tx, c.Doc.Ref)
-		if errors.Is(err, knowledge.ErrNotFound) { // the fact was deleted since; its own change follows
+		if errors.Is(err, knowledge.ErrNotFound) { // the fact was deleted in the meantime; a separate change follows
 			return nil
 		}
 		if err != nil {

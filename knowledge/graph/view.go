@@ -100,7 +100,7 @@ func (v *view) addRelations(g *Graph, q store.Querier) error {
 	return nil
 }
 
-// addEdge adds a relation once, although both of its entities have it.
+// addEdge adds a relation only once, although both entities list it.
 func (v *view) addEdge(e api.Entity, n Neighbour) {
 	if !v.edges[n.Relation.ID] {
 		v.edges[n.Relation.ID] = true

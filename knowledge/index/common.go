@@ -50,8 +50,8 @@ func (s *termSearch) collectCommon(order []int) error {
 	return nil
 }
 
-// intersectWords returns the places of the rows that contain the rarest words: it adds words until at
-// most the given number of rows is left.
+// intersectWords returns the positions of the rows that contain the rarest words: it adds words until
+// at most the given number of rows is left.
 func (s *termSearch) intersectWords(f *fieldSearch, words []int, most int) ([]int64, error) {
 	var last []int64
 	for n := 1; n <= min(len(words), 6); n++ {
@@ -74,8 +74,8 @@ func (s *termSearch) intersectWords(f *fieldSearch, words []int, most int) ([]in
 	return last, nil
 }
 
-// samplePlaces reads at most most places. more reports that there are others; the places are then a sample
-// of the whole index.
+// samplePlaces reads a limited number of positions. more reports that there are others; the positions are
+// then a sample of the whole index.
 func (s *termSearch) samplePlaces(t api.TermFieldReader, most int) (out []int64, more bool, err error) {
 	var tfd api.TermFieldDoc
 	for len(out) <= most {
@@ -113,7 +113,7 @@ func (s *termSearch) samplePlaces(t api.TermFieldReader, most int) (out []int64,
 	return out, true, nil
 }
 
-// placeCount returns the number of places in the snapshot, including removed rows.
+// placeCount returns the number of positions in the snapshot, including removed rows.
 func (s *termSearch) placeCount() int64 {
 	snap, ok := s.r.(*scorch.IndexSnapshot)
 	if !ok {

@@ -2,7 +2,7 @@
 // of docs in the background, can be rebuilt while it serves searches, and removes erased data from
 // disk. It implements knowledge.Index.
 //
-// It does not use bleve's queries. Rows are analyzed by package terms, only their numbers are
+// It does not use bleve's queries. Rows are analyzed by package analyzer, only their numbers are
 // stored, and the ranking is BM25 over the postings, where a common word costs no more than a rare
 // one. The package makes no access decisions: the caller passes the kinds and realms.
 package index

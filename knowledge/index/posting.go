@@ -126,7 +126,7 @@ func (s *termSearch) closePostings() error {
 // end is the position after the last row.
 const end = math.MaxInt64
 
-// advanceTo advances a posting to the first row at or after a place.
+// advanceTo advances a posting to the first row at or after a position.
 func (p *posting) advanceTo(place int64) error {
 	if p.place >= place {
 		return nil

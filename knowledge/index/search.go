@@ -11,7 +11,7 @@ import (
 	"hob/knowledge"
 )
 
-// candidate is a matching row, by its place in the snapshot.
+// candidate is a matching row, by its position in the snapshot.
 type candidate struct {
 	has    uint64
 	score  float64

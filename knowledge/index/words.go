@@ -104,7 +104,7 @@ type termSearch struct {
 	r      reader
 	fig    *snapshotStats
 	fresh  map[int64]freshRow
-	stale  []int64 // places of the outdated versions of fresh rows
+	stale  []int64 // positions of the outdated versions of fresh rows
 	fields []*fieldSearch
 	words  []analyzer.QueryTerm
 	loose  bool
@@ -254,7 +254,7 @@ func (s *termSearch) countFreshRows() error {
 // fresh rows, the outdated versions are counted too until the index catches up.
 const mostStale = 256
 
-// stalePlaces returns the places of the outdated versions of fresh rows, in order.
+// stalePlaces returns the positions of the outdated versions of fresh rows, in order.
 func (s *termSearch) stalePlaces() (out []int64, err error) {
 	if len(s.fresh) > mostStale {
 		return nil, nil

@@ -15,7 +15,7 @@ import (
 // sourceWriter writes one source, in one transaction or in batches.
 type sourceWriter struct {
 	l     *Library
-	ctx   context.Context //nolint:containedctx // it lives as long as one call
+	ctx   context.Context //nolint:containedctx // the value lives as long as one call
 	in    Input
 	r     *activeReading
 	src   int64
@@ -32,7 +32,7 @@ type sourceWriter struct {
 const mostTries = 2
 
 // errTried reports that a source is not read again.
-var errTried = fmt.Errorf("%w: reading it crashed the program twice", document.ErrBroken)
+var errTried = fmt.Errorf("%w: reading the file crashed the program twice", document.ErrBroken)
 
 // beginSource creates the row of a source, or marks it as being read, so that a crash is detected
 // after the restart. It returns errTried after too many crashes.

@@ -22,7 +22,7 @@ var _ knowledge.Corrector = (*Corrector)(nil)
 // NewCorrector returns a corrector.
 func NewCorrector(o Options) (*Corrector, error) {
 	if o.Model == nil {
-		return nil, errors.New("refine: a model is required")
+		return nil, errors.New("rerank: a model is required")
 	}
 	return &Corrector{o.withDefaults()}, nil
 }

@@ -54,7 +54,7 @@ type Describer struct {
 // NewDescriber validates the options.
 func NewDescriber(o DescriberOptions) (*Describer, error) {
 	if o.Model == nil || o.Later == nil {
-		return nil, errors.New("refine: a required option is missing")
+		return nil, errors.New("rerank: a required option is missing")
 	}
 	o.Timeout = cmp.Or(o.Timeout, 45*time.Second)
 	o.Pause = cmp.Or(o.Pause, time.Minute)

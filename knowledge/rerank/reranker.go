@@ -20,7 +20,7 @@ var _ knowledge.Reranker = (*Reranker)(nil)
 // NewReranker returns a reranker.
 func NewReranker(o Options) (*Reranker, error) {
 	if o.Model == nil {
-		return nil, errors.New("refine: a model is required")
+		return nil, errors.New("rerank: a model is required")
 	}
 	return &Reranker{o.withDefaults()}, nil
 }

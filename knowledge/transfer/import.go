@@ -40,8 +40,8 @@ func (t *Transfer) MemoryImport(ctx context.Context, in api.MemoryImport, step f
 			t.o.Log.Warn("closing an import failed", "err", err)
 		}
 	}()
-	if !strings.HasPrefix(string(src.Format), in.Format) { // "hob" matches both of its formats
-		return out, fmt.Errorf("%w: it is no %s file; it looks like %s", api.ErrInvalid, in.Format, src.Format)
+	if !strings.HasPrefix(string(src.Format), in.Format) { // "hob" matches both of Hob's formats
+		return out, fmt.Errorf("%w: not a %s file; the file looks like %s", api.ErrInvalid, in.Format, src.Format)
 	}
 	im := &importer{Options: t.o, in: in, src: src, step: step, name: cmp.Or(in.Name, filepath.Base(in.Path)), out: api.ImportResult{Format: string(src.Format), Sealed: src.Authentic, DryRun: in.DryRun, Counts: map[string]int{}}}
 	if src.Records() {

@@ -71,7 +71,7 @@ func (p batchImport) putOne(r Record) (added bool, err error) {
 	case r.Message != nil:
 		return p.putMessage(*r.Message)
 	}
-	return false, invalidRecordError{errors.New("it holds nothing that is known")}
+	return false, invalidRecordError{errors.New("the record has no known content")}
 }
 
 func (p batchImport) putFact(f knowledge.Fact) (bool, error) {
@@ -96,7 +96,7 @@ func (p batchImport) putFact(f knowledge.Fact) (bool, error) {
 // from untrusted text.
 func (p batchImport) putLearned(r Record) (added bool, err error) {
 	if !p.im.isTrustedSource() {
-		return false, invalidRecordError{errors.New("nothing is learned from a file of others; say --trust if it is yours")}
+		return false, invalidRecordError{errors.New("lessons are not imported from an untrusted file; use --trust if the file is yours")}
 	}
 	if r.Lesson != nil {
 		added, err = p.im.Learned.RestoreLessonTx(p.tx, r.Lesson)
@@ -191,7 +191,7 @@ func (p batchImport) putMessage(m Message) (bool, error) {
 	im := p.im
 	text, err := im.Conversations.MessageText(m.Message)
 	if err != nil || m.Session == "" || m.Turn == "" || m.At.IsZero() || m.At.Before(time.Unix(0, 0)) {
-		return false, invalidRecordError{cmp.Or(err, errors.New("it belongs to no conversation"))}
+		return false, invalidRecordError{cmp.Or(err, errors.New("the message belongs to no conversation"))}
 	}
 	if !im.isTrustedSource() {
 		if strings.TrimSpace(text) == "" {
@@ -205,7 +205,7 @@ func (p batchImport) putMessage(m Message) (bool, error) {
 	}
 	id, ok := im.into[m.Session]
 	if !ok {
-		return false, invalidRecordError{errors.New("its conversation does not stand before it")}
+		return false, invalidRecordError{errors.New("the conversation of the message must come before it")}
 	}
 	added, err := im.Conversations.RestoreMessageTx(p.tx, id, m.Turn, m.At, m.Message)
 	if added {

@@ -47,7 +47,7 @@ type Source struct {
 func Open(name string, key []byte) (_ *Source, err error) {
 	s := &Source{Path: name, Format: Document}
 	if s.f, err = os.Open(name); err != nil {
-		return nil, fmt.Errorf("port: %w", err)
+		return nil, fmt.Errorf("transfer: %w", err)
 	}
 	defer func() {
 		if err != nil {
@@ -56,19 +56,19 @@ func Open(name string, key []byte) (_ *Source, err error) {
 	}()
 	fi, err := s.f.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("port: %w", err)
+		return nil, fmt.Errorf("transfer: %w", err)
 	}
 	if fi.IsDir() {
 		s.Format, err = folderFormat(name)
 		return s, err
 	}
 	if !fi.Mode().IsRegular() {
-		return nil, fmt.Errorf("port: %s is neither a file nor a folder", name)
+		return nil, fmt.Errorf("transfer: %s is neither a file nor a folder", name)
 	}
 	s.Size = fi.Size()
 	begin := make([]byte, min(s.Size, 256<<10))
 	if _, err := s.f.ReadAt(begin, 0); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("port: %w", err)
+		return nil, fmt.Errorf("transfer: %w", err)
 	}
 	if bytes.HasPrefix(begin, []byte("PK\x03\x04")) {
 		return s, s.scanArchive()
@@ -122,7 +122,7 @@ func detectFormat(b []byte) Format {
 func (s *Source) scanArchive() error {
 	z, err := zip.NewReader(s.f, s.Size)
 	if err != nil {
-		return nil //nolint:nilerr // a document that only begins as one does
+		return nil //nolint:nilerr // a document that only begins like one
 	}
 	for _, f := range z.File {
 		base := path.Base(f.Name)
@@ -137,17 +137,17 @@ func (s *Source) scanArchive() error {
 	s.Size = 0
 	for _, f := range s.entries {
 		if f.UncompressedSize64 > maxArchive {
-			return fmt.Errorf("port: %s is larger than 16 GB when unpacked", f.Name)
+			return fmt.Errorf("transfer: %s is larger than 16 GB when unpacked", f.Name)
 		}
 		s.Size += int64(f.UncompressedSize64) //nolint:gosec // bounded above
 	}
 	r, err := s.entries[0].Open()
 	if err != nil {
-		return fmt.Errorf("port: %s: %w", s.entries[0].Name, err)
+		return fmt.Errorf("transfer: %s: %w", s.entries[0].Name, err)
 	}
 	begin, err := io.ReadAll(io.LimitReader(r, 256<<10))
 	if err = errors.Join(err, r.Close()); err != nil {
-		return fmt.Errorf("port: %s: %w", s.entries[0].Name, err)
+		return fmt.Errorf("transfer: %s: %w", s.entries[0].Name, err)
 	}
 	if s.Format = detectFormat(begin); s.Format != ChatGPT && s.Format != Claude {
 		s.Format, s.entries = Document, nil
@@ -162,7 +162,7 @@ func folderFormat(name string) (Format, error) {
 	}
 	linked, err := hasLinks(name)
 	if err != nil {
-		return Folder, fmt.Errorf("port: %w", err)
+		return Folder, fmt.Errorf("transfer: %w", err)
 	}
 	if linked {
 		return Vault, nil
@@ -207,7 +207,7 @@ func (s *Source) Read(each func(Record) error, skip func(where string, err error
 func (s *Source) readEntry(f *zip.File, t recordFunc, count func(io.Reader) io.Reader) (err error) {
 	r, err := f.Open()
 	if err != nil {
-		return fmt.Errorf("port: %s: %w", f.Name, err)
+		return fmt.Errorf("transfer: %s: %w", f.Name, err)
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	return s.readFormat(count(io.LimitReader(r, maxArchive)), t) // the archive directory can be wrong
@@ -226,7 +226,7 @@ func (s *Source) readFormat(r io.Reader, t recordFunc) error {
 	case VCard:
 		return readVCard(r, t)
 	}
-	return fmt.Errorf("port: %w: a %s contains no records", ErrFormat, s.Format)
+	return fmt.Errorf("transfer: %w: a %s contains no records", ErrFormat, s.Format)
 }
 
 // reader adapts a function to io.Reader.

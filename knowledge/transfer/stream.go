@@ -49,7 +49,7 @@ func forEachElement(r io.Reader, fn func(n int, raw json.RawMessage) error) erro
 			if errors.Is(err, ErrTooLong) {
 				err = ErrTooLong
 			}
-			return fmt.Errorf("port: conversation %d: %w", n, err)
+			return fmt.Errorf("transfer: conversation %d: %w", n, err)
 		}
 		if err := fn(n, raw); err != nil {
 			return err
@@ -57,7 +57,7 @@ func forEachElement(r io.Reader, fn func(n int, raw json.RawMessage) error) erro
 	}
 	b.left = maxRecord
 	if _, err := d.Token(); err != nil {
-		return fmt.Errorf("port: the file is truncated: %w", err)
+		return fmt.Errorf("transfer: the file is truncated: %w", err)
 	}
 	return nil
 }

@@ -83,12 +83,12 @@ func hasLinks(dir string) (bool, error) {
 func readVault(dir string, t recordFunc) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return fmt.Errorf("port: %w", err)
+		return fmt.Errorf("transfer: %w", err)
 	}
 	defer root.Close() //nolint:errcheck // it was read only
 	list, err := listNotes(root)
 	if err != nil {
-		return fmt.Errorf("port: %w", err)
+		return fmt.Errorf("transfer: %w", err)
 	}
 	v := vault{known: map[string]string{}, made: map[string]bool{}}
 	for _, name := range list {

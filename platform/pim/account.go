@@ -198,7 +198,7 @@ func (a Account) TLS(host string) (*tls.Config, error) {
 		pool = x509.NewCertPool()
 	}
 	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("account %s: %s (ca) holds no certificate in PEM form", a.Name, a.CA)
+		return nil, fmt.Errorf("account %s: %s (ca) contains no PEM certificate", a.Name, a.CA)
 	}
 	c.RootCAs = pool
 	return c, nil

@@ -115,7 +115,7 @@ type Event struct {
 	AllDay     bool      `json:"all_day,omitempty"`
 	Floating   bool      `json:"floating,omitempty"` // all day, or a time without a zone: it follows the user's time zone
 	Cancelled  bool      `json:"cancelled,omitempty"`
-	Open       bool      `json:"open,omitempty"` // it leaves the time free (TRANSP:TRANSPARENT)
+	Open       bool      `json:"open,omitempty"` // the event leaves the time free (TRANSP:TRANSPARENT)
 	Organizer  Person    `json:"organizer,omitzero"`
 	Guests     []Person  `json:"guests,omitempty"`
 	Calendar   string    `json:"calendar,omitempty"`

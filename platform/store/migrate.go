@@ -40,7 +40,7 @@ func checkNewerSchema(path string, have map[string]int, sets []MigrationSet) err
 	}
 	for owner, v := range have {
 		if v > known[owner] {
-			return fmt.Errorf("store: %s: tables of %q are at version %d, this Hob knows %d: %w", path, owner, v, known[owner], ErrNewerSchema)
+			return fmt.Errorf("store: %s: tables of %q have version %d, this Hob supports %d: %w", path, owner, v, known[owner], ErrNewerSchema)
 		}
 	}
 	return nil

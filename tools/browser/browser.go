@@ -3,7 +3,7 @@
 // untrusted. A click, a filled form and a script may buy, send and agree to things on every
 // site where the owner is signed in. They count as Send and Exec: the guard requests
 // approval with the page and the element, and the tool does exactly what was approved
-// (Judgement.Exact). A click on a plain link counts as opening its address.
+// (CallAssessment.Exact). A click on a plain link counts as opening its address.
 package browser
 
 import (

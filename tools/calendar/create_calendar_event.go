@@ -126,7 +126,7 @@ func (in createIn) parseEvent(c tools.Call) (e pim.NewEvent, err error) {
 		case clock:
 			e.End = end
 		default:
-			return e, tools.Errorf(tools.InvalidArguments, "give the time at which it ends on that day")
+			return e, tools.Errorf(tools.InvalidArguments, "end time is missing; give the time at which the event ends on that day")
 		}
 	}
 	if in.Alarm > 0 {

@@ -15,7 +15,7 @@ import (
 )
 
 // An approval is bound to the state of the paths at the time of the request: the guard
-// compares Judgement.Exact before the call runs. mostBound limits the bytes read of a file,
+// compares CallAssessment.Exact before the call runs. mostBound limits the bytes read of a file,
 // mostBoundEntries the entries of a folder; above that only size and times count.
 const (
 	mostBound        = 1 << 20

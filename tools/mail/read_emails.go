@@ -198,7 +198,7 @@ func (w mailQuery) readAccount(ctx context.Context, c *imapmail.Conn, a pim.Acco
 	}
 	q := w.Query
 	if !q.Since.IsZero() {
-		q.Since = q.Since.UTC().AddDate(0, 0, -1) // servers use their own time zone for days
+		q.Since = q.Since.UTC().AddDate(0, 0, -1) // servers use their own time zone to determine the day
 	}
 	if !w.until.IsZero() {
 		q.Before = w.until.UTC().AddDate(0, 0, 2)

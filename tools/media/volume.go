@@ -90,7 +90,7 @@ func (in volumeIn) describeRequest() string {
 func (in volumeIn) validateArguments() error {
 	switch {
 	case in.Level == nil && in.By == 0 && in.Mute == nil:
-		return tools.Errorf(tools.InvalidArguments, "give level, by or mute")
+		return tools.Errorf(tools.InvalidArguments, "no change given; give level, by or mute")
 	case in.Level != nil && in.By != 0:
 		return tools.Errorf(tools.InvalidArguments, "give level or by, not both")
 	case in.Level != nil && (*in.Level < 0 || *in.Level > 100), in.By < -100 || in.By > 100:

@@ -49,7 +49,7 @@ func readableNotes(list []Note, viewer credential.Viewer) (out []Note, withheld 
 	return out, withheld
 }
 
-// readableLeaves does the same in place for notes of the user's apps.
+// readableLeaves does the same as readableNotes, in place, for notes of the user's apps.
 func readableLeaves(list []AppNote, viewer credential.Viewer) (withheld int) {
 	for i := range list {
 		if viewer.Hides("", list[i].Title) {

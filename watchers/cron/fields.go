@@ -180,7 +180,7 @@ func (f *fields) nextMinute(t time.Time) (time.Time, bool) {
 		if !ok || f.fitsSpecial(n) {
 			return n, ok
 		}
-		t = time.Date(n.Year(), n.Month(), n.Day(), 23, 59, 0, 0, time.UTC) // nor does the rest of its day match
+		t = time.Date(n.Year(), n.Month(), n.Day(), 23, 59, 0, 0, time.UTC) // and no later time of that day matches
 	}
 	return time.Time{}, false
 }

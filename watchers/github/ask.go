@@ -163,7 +163,7 @@ func (a *asker) explainRefusal(resp *safehttp.Response, err error) error {
 	case limited && strings.Contains(strings.ToLower(said), "rate limit"):
 		return watchers.Later(now.Add(secondary), fmt.Errorf("%s requests a lower request rate", a.r.host))
 	case resp.Status == http.StatusUnauthorized:
-		return fmt.Errorf("%s rejected the token (401); has it expired?", a.r.host)
+		return fmt.Errorf("%s rejected the token (401); check whether it has expired", a.r.host)
 	case resp.Status == http.StatusForbidden:
 		return fmt.Errorf("%s denied access (403): %s", a.r.host, said)
 	case resp.Status == http.StatusNotFound && a.token == "":

@@ -68,7 +68,7 @@ func (regoEngine) compileFiles(files []file) (compiledRules, error) {
 	return p, nil
 }
 
-// inRego names the place of an error of the parser or compiler.
+// inRego returns the location of an error of the parser or compiler.
 func inRego(name string, err error) error {
 	if list, ok := errors.AsType[ast.Errors](err); ok && len(list) > 0 && list[0].Location != nil {
 		return fmt.Errorf("%s:%d: %s", cmp.Or(list[0].Location.File, name), list[0].Location.Row, list[0].Message)

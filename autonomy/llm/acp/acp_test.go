@@ -352,7 +352,7 @@ func TestAnAgentThatFails(t *testing.T) {
 		"wants a login":       {options: []string{"auth"}, kind: llm.Unauthorized, want: "sign-in is required; sign in with its own program first:"},
 		"wants another login": {options: []string{"auth"}, o: acp.Options{Auth: "card"}, kind: llm.Unauthorized, want: "it offers: With a key"},
 		"logs one out":        {prompt: "signin", kind: llm.Unauthorized, want: "sign in"},
-		"lacks a mode":        {options: []string{"modes"}, o: acp.Options{Mode: "quiet"}, kind: llm.NotFound, want: `it has no mode "quiet"; set mode in [providers.tester] to one of: default, yolo`},
+		"lacks a mode":        {options: []string{"modes"}, o: acp.Options{Mode: "quiet"}, kind: llm.NotFound, want: `the agent has no mode "quiet"; set mode in [providers.tester] to one of: default, yolo`},
 		"lacks a model":       {options: []string{"models"}, o: acp.Options{Model: "huge"}, kind: llm.NotFound, want: "small, large"},
 		"refuses":             {prompt: "fail", kind: llm.Unavailable, want: "it could not answer: Internal error: the model is overloaded"},
 		"crashes":             {prompt: "die", kind: llm.Network, want: "it could not answer, and ended (exit status 3); its last output: out of memory"},

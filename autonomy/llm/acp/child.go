@@ -81,7 +81,7 @@ func spawnChild(ctx context.Context, o Options) (*child, error) {
 	return c, nil
 }
 
-var errSlowStart = errors.New("it did not start in time")
+var errSlowStart = errors.New("the agent did not start in time")
 
 // startProcess runs the program with three pipes. The program outlives the call that starts it, so
 // ctx never ends. gone closes Hob's ends of the pipes.

@@ -64,7 +64,7 @@ func (c *child) filterMessages(stdout io.Reader, to *io.PipeWriter) {
 		switch note, good := parseMessage(text); {
 		case len(text) == 0:
 		case !good && (text[0] == '{' || stray >= maxStray):
-			c.breakWith(fmt.Errorf("it sent a message that is not JSON: %s", singleLine(redactLine(string(text), c.words.secrets), 80)))
+			c.breakWith(fmt.Errorf("the agent sent a message that is not JSON: %s", singleLine(redactLine(string(text), c.words.secrets), 80)))
 			return
 		case !good:
 			stray++
@@ -82,7 +82,7 @@ func (c *child) filterMessages(stdout io.Reader, to *io.PipeWriter) {
 	}
 }
 
-var errLongLine = fmt.Errorf("it sent a message longer than %d MB", maxLine>>20)
+var errLongLine = fmt.Errorf("the agent sent a message longer than %d MB", maxLine>>20)
 
 func readLine(b *bufio.Reader) ([]byte, error) {
 	var line []byte

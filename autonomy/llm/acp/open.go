@@ -144,7 +144,7 @@ func (t *promptTurn) selectMode(ctx context.Context, have *sdk.SessionModeState)
 			return nil
 		}
 		// Its own mode may be one without permission requests.
-		return t.choiceError("it has no mode "+strconv.Quote(want), "mode", names)
+		return t.choiceError("the agent has no mode "+strconv.Quote(want), "mode", names)
 	}
 	_, err := sdk.SendRequest[sdk.SetSessionModeResponse](t.child.conn, ctx, sdk.AgentMethodSessionSetMode,
 		sdk.SetSessionModeRequest{SessionId: t.id, ModeId: sdk.SessionModeId(want)})
@@ -187,7 +187,7 @@ func (t *promptTurn) selectModel(ctx context.Context, r sdk.NewSessionResponse) 
 		}
 		return nil
 	}
-	return t.choiceError("it does not offer the model "+strconv.Quote(t.o.Model), "model", names)
+	return t.choiceError("the agent does not offer the model "+strconv.Quote(t.o.Model), "model", names)
 }
 
 // choiceError returns the error for a value that the agent does not offer.

@@ -145,7 +145,7 @@ func (b *anthropicBlock) toPart(names map[string]string) (llm.Part, error) {
 		}
 		return llm.Part{Result: res}, nil
 	}
-	return llm.Part{}, fmt.Errorf("content block of type %q is not known here", b.Type)
+	return llm.Part{}, fmt.Errorf("unknown type of content block: %q", b.Type)
 }
 
 func anthropicStop(a *Answer) string {

@@ -1,5 +1,5 @@
 // Package offline is the built-in brain, which works without a language model. It parses plain
-// English with a fixed grammar, resolves times with package when, and uses the same tools in
+// English with a fixed grammar, resolves times with package dateparse, and uses the same tools in
 // the same loop as any other llm.Model: it converts a message of the user to tool calls, and
 // their results to the answer.
 //
@@ -26,7 +26,7 @@ import (
 	"hob/autonomy/llm"
 )
 
-// Options holds the settings of a Brain. The zero value is useful.
+// Options holds the settings of a Model. The zero value is useful.
 type Options struct {
 	// Name is the assistant's name, with which it may be addressed; "Hob" if empty.
 	Name string

@@ -133,7 +133,7 @@ func (c *compiler) compileMacro() (node, error) {
 		return nil, fmt.Errorf("unknown macro @%s", name)
 	}
 	if c.depth++; c.depth > 8 {
-		return nil, fmt.Errorf("macro @%s holds itself", name)
+		return nil, fmt.Errorf("macro @%s contains itself", name)
 	}
 	n, err := c.compilePattern(body)
 	c.depth--

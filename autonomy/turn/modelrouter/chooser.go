@@ -20,10 +20,10 @@ CREATE TABLE session_models (session TEXT PRIMARY KEY, model TEXT NOT NULL, chos
 `}}
 }
 
-// Options holds the settings of a Chooser; Store, Pins, Standing and Named are required.
+// Options holds the settings of a Router; Store, Pins, Standing and Named are required.
 type Options struct {
 	Store *store.Store
-	// Pins holds the user's choices, shared by all choosers.
+	// Pins holds the user's choices, shared by all routers.
 	Pins *SessionModels
 	// Standing returns the default model.
 	Standing func(ctx context.Context) (m llm.Model, reason string, err error)
@@ -36,10 +36,10 @@ type Options struct {
 // Router selects the model of each turn. Its methods may be called concurrently.
 type Router struct{ o Options }
 
-// New creates a Chooser over a store opened with Migrations. It does no I/O.
+// New creates a Router over a store opened with Migrations. It does no I/O.
 func New(o Options) (*Router, error) {
 	if o.Store == nil || o.Pins == nil || o.Standing == nil || o.Named == nil {
-		return nil, errors.New("brain: a required option is missing")
+		return nil, errors.New("modelrouter: a required option is missing")
 	}
 	return &Router{o: o}, nil
 }
@@ -61,7 +61,7 @@ func (c *Router) Choose(ctx context.Context, ask TurnInfo) (Choice, error) {
 	got.Record = func(tx *store.Tx) error {
 		_, err := tx.Exec(`INSERT INTO turn_models (event, model, reason) VALUES (?,?,?) ON CONFLICT (event) DO NOTHING`, ask.Event, name, got.Reason)
 		if err != nil {
-			return fmt.Errorf("brain: record the choice: %w", err)
+			return fmt.Errorf("modelrouter: record the choice: %w", err)
 		}
 		return nil
 	}
@@ -136,7 +136,7 @@ func (c *Router) Lookup(ctx context.Context, event string) (model, reason string
 		return "", "", false, nil
 	}
 	if err != nil {
-		return "", "", false, fmt.Errorf("brain: %w", err)
+		return "", "", false, fmt.Errorf("modelrouter: %w", err)
 	}
 	return model, reason, true, nil
 }

@@ -84,7 +84,7 @@ type Server struct {
 	Deaf       bool   // heartbeats are not answered
 	Silent     bool   // it does not say hello
 	CloseWith  int    // instead of READY
-	Invalid    []bool // answers to the next who sign in or resume
+	Invalid    []bool // responses to the next clients that sign in or resume
 	Identifies int
 	Resumes    int
 	Beats      int
@@ -128,7 +128,7 @@ func (w *Server) Open() *discord.Channel {
 	return ch
 }
 
-// Driver is discord.Driver, with this server in the place of the real one.
+// Driver is discord.Driver, connected to this server instead of the real one.
 func (w *Server) Driver() channels.Driver {
 	return channelstest.Driver(w.Site, discord.Name, func(c discord.Config, deps channels.Deps) (*discord.Channel, error) {
 		return discord.New(c, deps, w.Options())
@@ -141,7 +141,7 @@ func (w *Server) ID() string {
 	return strconv.FormatInt((time.Now().UnixMilli()-1420070400000)<<22+int64(w.nextID), 10) // "Snowflakes"
 }
 
-// ServeHTTP is the API, the gateway and the place of files.
+// ServeHTTP serves the API, the gateway and the files.
 func (w *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Host == "gateway.example.com":
@@ -259,7 +259,7 @@ func (w *Server) answerRequest(req Request, r *http.Request) (int, any) {
 	case parts[0] == "channels" && parts[2] == "messages":
 		return w.handleMessages(req, r, parts)
 	}
-	w.T.Errorf("nobody knows %s %s", req.Method, req.Path)
+	w.T.Errorf("unknown endpoint: %s %s", req.Method, req.Path)
 	return notFound(0)
 }
 

@@ -63,7 +63,7 @@ type recordedCall struct {
 	args   url.Values
 }
 
-// Failure is an answer in the place of the real one.
+// Failure is a response that replaces the real one.
 type Failure struct {
 	Status int
 	After  string // Retry-After
@@ -99,7 +99,7 @@ func (d *Server) OpenAt(o slack.Options) *slack.Channel {
 	return c
 }
 
-// Driver is slack.Driver, with this server in the place of the real one.
+// Driver is slack.Driver, connected to this server instead of the real one.
 func (d *Server) Driver() channels.Driver {
 	return channelstest.Driver(d.Site, slack.Name, func(c slack.Config, deps channels.Deps) (*slack.Channel, error) {
 		return slack.New(c, deps, d.Options())

@@ -106,7 +106,7 @@ func (s *Server) OpenAt(o telegram.Options) *telegram.Channel {
 	return ch
 }
 
-// Driver is telegram.Driver, with this server in the place of the real one.
+// Driver is telegram.Driver, connected to this server instead of the real one.
 func (s *Server) Driver() channels.Driver {
 	return channelstest.Driver(s.Site, telegram.Name, func(c telegram.Config, deps channels.Deps) (*telegram.Channel, error) {
 		return telegram.New(c, deps, s.Options())

@@ -412,7 +412,7 @@ func redactSecrets(text string, secrets []string) string {
 		}
 		var quoted strings.Builder
 		e := json.NewEncoder(&quoted)
-		e.SetEscapeHTML(false) // as a page's own JSON has it
+		e.SetEscapeHTML(false) // in the form of the page's own JSON
 		if e.Encode(s) == nil {
 			pairs = append(pairs, strings.TrimSuffix(quoted.String()[1:], "\"\n"), "[secret]")
 		}

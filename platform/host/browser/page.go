@@ -49,7 +49,7 @@ func (t *tab) runOperation(ctx context.Context, op string, args jsonObject, out 
 		case errors.Is(err, context.DeadlineExceeded) && !stopped:
 			stopped = true
 			end, cancel := context.WithTimeout(ctx, time.Second)
-			_ = t.callCommand(end, "Runtime.terminateExecution", nil, nil) // it is tried again either way
+			_ = t.callCommand(end, "Runtime.terminateExecution", nil, nil) // the element is tried again in both cases
 			cancel()
 			t.noteDialog("a script of the page did not end and was stopped")
 		case errors.Is(err, context.DeadlineExceeded):

@@ -117,7 +117,7 @@ func (x *executor) printError(format string, args ...any) {
 func (x *executor) checkUnchanged() error {
 	p := x.job.Plan
 	changed := func(path string) error {
-		return fmt.Errorf("%s changed after the command was analysed; nothing was run", filepath.Base(path))
+		return fmt.Errorf("%s changed after the command was analyzed; nothing was run", filepath.Base(path))
 	}
 	for path, want := range p.Digests {
 		got, err := digestOf(path)

@@ -40,7 +40,7 @@ const (
 	plainStyle                     // no options
 )
 
-// fileOpening is how a program gets the files of a form without a sandbox.
+// fileOpening is the way in which a program gets its files if there is no sandbox.
 type fileOpening uint8
 
 const (

@@ -103,7 +103,7 @@ func lookLogin(ctx context.Context, o Options, p *Presence) error {
 		return err
 	}
 	if !idle { // a desktop that reports nothing to logind also looks like this
-		return errors.New("logind does not report the session as idle, which proves nothing")
+		return errors.New("presence unknown: logind does not report the session as idle, and many desktops never do")
 	}
 	since, err := readProperty[uint64](ctx, conn, loginName, path, loginSession, "IdleSinceHint")
 	if err != nil || since > math.MaxInt64 {

@@ -113,7 +113,7 @@ func speakableText(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// errLanguage: the voice of the system would read it as if it were its own language.
+// errLanguage: the system voice would read the text as if it were in the voice's language.
 var errLanguage = fmt.Errorf("the language cannot be selected on this system; leave it empty to use the system voice: %w", errors.ErrUnsupported)
 
 // sayVoice uses the program of macOS (man say).

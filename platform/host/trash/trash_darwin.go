@@ -31,7 +31,7 @@ func (c *Store) moveToTrash(dir *os.Root, name string, at time.Time) (Item, erro
 			return Item{}, err
 		}
 	}
-	return Item{}, fmt.Errorf("%w: the volume of %s has none", ErrNoTrash, abs)
+	return Item{}, fmt.Errorf("%w: the volume of %s has no trash", ErrNoTrash, abs)
 }
 
 func putIn(bin string, dir *os.Root, name, abs string, at time.Time) (Item, error) {

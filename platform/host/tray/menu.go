@@ -71,7 +71,7 @@ type Assistant interface {
 	// Follow returns a function that calls on for each change since Follow was called, and returns
 	// when ctx ends.
 	Follow(ctx context.Context, on func(Change)) (run func())
-	// WaitAnswered returns when a question is not open any more, or ctx ends.
+	// WaitAnswered returns when a question is no longer open, or when ctx ends.
 	WaitAnswered(ctx context.Context, question string)
 	// Answer decides a question that has been visible since shown.
 	Answer(ctx context.Context, question string, shown time.Time, yes bool) (string, error)
@@ -270,8 +270,8 @@ func (m *Menu) watchQuestions(ctx context.Context, wg *sync.WaitGroup, open []Qu
 	}
 }
 
-// shownSince returns when a request got its position in the menu, where all move up when one is
-// answered. A missing request has ended, which the caller reports.
+// shownSince returns the time since when a request has its position in the menu; all requests move
+// up when one is answered. A missing request has ended, which the caller reports.
 func (m *Menu) shownSince(question string) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()

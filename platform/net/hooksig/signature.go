@@ -67,7 +67,7 @@ var (
 	ErrScheme = errors.New("the request is not signed with the accepted scheme")
 	// ErrAmbiguous: the body of a body-only request could be the signed text of a
 	// timed one.
-	ErrAmbiguous = errors.New("the body begins like a signed timestamp")
+	ErrAmbiguous = errors.New("the body could be the text of a timed signature")
 )
 
 // Proof is the result of a verification.

@@ -119,7 +119,7 @@ func (h host) isInternal() bool {
 	if len(labels) == 1 { // localhost, intranet, a search domain's machine
 		return true
 	}
-	if slices.Contains(labels, "localhost") || slices.Contains(labels, "localdomain") { // a decoy, where it is not at the end
+	if slices.Contains(labels, "localhost") || slices.Contains(labels, "localdomain") { // a misleading part, unless it is at the end
 		return true
 	}
 	top := labels[len(labels)-1]

@@ -147,7 +147,7 @@ func utcUntil(text string) bool {
 func checkRuleCost(o *rrule.ROption) error {
 	switch {
 	case o.Freq == rrule.SECONDLY || o.Freq == rrule.MINUTELY:
-		return fmt.Errorf("%w: it recurs every minute or more often", pim.ErrTooLarge)
+		return fmt.Errorf("%w: event recurs every minute or more often", pim.ErrTooLarge)
 	case o.Interval < 0 || o.Interval > 10_000:
 		return fmt.Errorf("the interval %d is out of range", o.Interval)
 	case len(o.Byeaster) > 0:

@@ -23,13 +23,13 @@ func parseTree(data []byte) (*node, error) {
 	}
 	text, whole := normalizeLines(data)
 	if !whole {
-		return nil, fmt.Errorf("ics: %w: it contains unreadable lines that a change would lose; change it in the app that created it", pim.ErrInvalid)
+		return nil, fmt.Errorf("ics: %w: the event contains unreadable lines that a change would lose; change it in the app that created it", pim.ErrInvalid)
 	}
 	var open []*node
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
 		if len(line) >= maxValue {
-			return nil, fmt.Errorf("ics: %w: it contains large data", pim.ErrTooLarge)
+			return nil, fmt.Errorf("ics: %w: the event contains large data", pim.ErrTooLarge)
 		}
 		name, value, _ := strings.Cut(line, ":")
 		switch {

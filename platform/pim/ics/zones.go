@@ -126,7 +126,7 @@ func parseTimezone(c *ical.Component) (z zone) {
 		if err != nil || o.Freq != rrule.YEARLY || checkRuleCost(o) != nil {
 			continue
 		}
-		if o.Dtstart = start; start.Year() < firstYear { // the rule of long ago, from where it matters
+		if o.Dtstart = start; start.Year() < firstYear { // the oldest rule, from the time at which it matters
 			o.Dtstart = start.AddDate(firstYear-start.Year(), 0, 0)
 		}
 		r, err := rrule.NewRRule(*o)

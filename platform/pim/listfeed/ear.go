@@ -90,7 +90,7 @@ type entryState struct {
 	since time.Time
 }
 
-// NewEar returns an Ear; it reads nothing yet.
+// NewEar returns a Poller; it reads nothing yet.
 func NewEar(o Options) *Poller {
 	return &Poller{o: o, seen: NewSet(o.Keep, "seen", 7000), own: NewSet(o.Keep, Own, MostOwn), taken: map[string]int{}, sighted: map[string]entryState{}}
 }
@@ -171,7 +171,7 @@ func (e *Poller) RecordSnapshot(ctx context.Context, place string) error {
 	return nil
 }
 
-// foreignEntries reads the entries of a place that are not Hob's own.
+// foreignEntries reads the entries of a source that are not Hob's own.
 func (e *Poller) foreignEntries(ctx context.Context, p Source, own map[[Size]byte]bool) ([]Entry, error) {
 	all, err := p.Entries(ctx)
 	if _, partly := errors.AsType[*pim.PartialError](err); err != nil && !partly {
@@ -204,7 +204,7 @@ func (e *Poller) Own(ctx context.Context, x Entry) (bool, error) {
 	return isOwnEntry(x, own), err
 }
 
-// pollSources polls every place once and returns the delay until the next poll.
+// pollSources polls every source once and returns the delay until the next poll.
 func (e *Poller) pollSources(ctx context.Context, take func(context.Context, Source, Entry) (Taken, error)) (next time.Duration, err error) {
 	began := time.Now()
 	places, err := e.o.Places()

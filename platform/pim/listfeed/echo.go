@@ -4,7 +4,7 @@
 // Two checks identify own entries. Their text ends with a mark (Key.Mark), which
 // works even if Hob stops right after writing and cannot be forged for a future
 // text. Entries written by tools have no mark; Hob keeps a digest of each (Own).
-// All other entries are received once (Ear). The list and note channels use it,
+// All other entries are received once (Poller). The list and note channels use it,
 // and the composition root for entries of tools.
 package listfeed
 

@@ -18,13 +18,13 @@ type Location[P pim.Driver] struct {
 	Channel string // the channel that uses it: "reminders"
 	Kind    string // its kind, and the configuration key with its name: "list"
 	Name    string
-	Account string // the only place that counts; "": all do
-	Remedy  string // where there is no place at all
+	Account string // the only source that counts; "": all of them
+	Remedy  string // if there is no source
 	All     func() []P
 	Ear     *Poller
 }
 
-// Listen creates the Ear. as converts a place for it; o needs no names and
+// Listen creates the Poller. as converts a place for it; o needs no names and
 // places.
 func (s *Location[P]) Listen(o Options, as func(P) Source) {
 	o.What, o.Name = s.Channel, s.Name

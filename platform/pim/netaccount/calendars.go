@@ -240,7 +240,7 @@ func (c *Calendars) TakeBack(ctx context.Context, data []byte) error {
 			_, err = d.Write(ctx, u.Path, u.Before, u.ETag, calendarData)
 		}
 		if errors.Is(err, pim.ErrNotFound) {
-			return fmt.Errorf("%w: it no longer exists", pim.ErrChanged)
+			return fmt.Errorf("%w: the event no longer exists", pim.ErrChanged)
 		}
 		return err
 	})

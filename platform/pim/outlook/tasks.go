@@ -20,7 +20,7 @@ func (r runner) runScript(ctx context.Context, s osrun.Script, in, out any, writ
 	return r.run.Run(ctx, osrun.Call{Script: s, App: outlookApp(), In: in, Write: write, Wait: bulk}, out)
 }
 
-// thing identifies one version of an item to the scripts.
+// thing is the script argument that identifies one version of an item.
 type thing struct {
 	ID      string `json:"id,omitempty"`
 	Store   string `json:"store,omitempty"`

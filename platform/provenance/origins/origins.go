@@ -48,7 +48,7 @@ func KeepTx(tx *store.Tx, kind, ref string, list []provenance.Origin) error {
 	return nil
 }
 
-// AddTx adds to the origins of a thing.
+// AddTx adds origins to an item.
 func AddTx(tx *store.Tx, kind, ref string, list []provenance.Origin) error {
 	if len(list) == 0 {
 		return nil

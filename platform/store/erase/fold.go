@@ -12,7 +12,7 @@ import (
 // byte.
 type foldedText struct {
 	text []byte
-	at   []int // nil: each byte from its own place
+	at   []int // nil: each byte is at its original position
 }
 
 func (f foldedText) indexFrom(text string, from int) int {

@@ -14,9 +14,8 @@ type Table struct {
 	Name string
 	// Text lists the columns in which phrases are replaced. A JSON column stays valid JSON.
 	Text []string
-	// Names are columns that cannot be changed, since they name things (a path
-	// that is watched, a word that is counted): a row with a phrase in one of
-	// them is removed.
+	// Names are columns that cannot be changed, because they identify an item (a watched path, a
+	// counted word). A row with a phrase in one of them is deleted.
 	Names []string
 	// Key are the columns of the primary key of a table without row ids.
 	Key []string

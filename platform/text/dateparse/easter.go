@@ -55,8 +55,8 @@ func hebrewElapsed(y int) int {
 
 func hebrewLeap(y int) bool { return (7*y+1)%19 < 7 }
 
-// hebrewMonth returns the place of a month in the civil year that begins with
-// Tishri. Adar is the second Adar of a leap year.
+// hebrewMonth returns the position of a month in the civil year that begins with Tishri. Adar is
+// the second Adar of a leap year.
 func hebrewMonth(name string, y int) int {
 	leap := 0
 	if hebrewLeap(y) {

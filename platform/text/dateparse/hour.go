@@ -5,7 +5,7 @@ type hourReading struct {
 	c      clockTime
 	end    int
 	digits bool
-	marked bool // written in a way that only a time of day is
+	marked bool // written in a form that only a time of day has
 }
 
 // hourMinute reads the hour and minutes that start at i, longest first.

@@ -47,7 +47,7 @@ type spec struct {
 	run    *Period   // the period itself, when it is not a calendar unit
 	either []spec    // the dates that an ambiguous one can be
 	order  dateOrder // of a numeric date
-	own    bool      // the end of a range that names its own day first
+	own    bool      // the end of a range whose day is named first
 }
 
 // nth is "the second Monday", "the last two weeks", "the third last day".

@@ -27,7 +27,7 @@ const Helper = "document-read"
 // Bounds of a process that reads a file.
 const (
 	helperMemory = 512 << 20
-	// helperExit is its status when it ended itself because of its memory.
+	// helperExit is the exit status of a worker that ended itself because of its memory.
 	helperExit = 77
 	// helperAnswer is the maximum size of an answer in addition to its text.
 	helperAnswer = 4 << 20
@@ -92,7 +92,7 @@ func (e *workerError) Unwrap() error { return e.kind }
 // cancelled. Mail is parsed in the worker as well.
 func (p *parser) parseInWorker(_ string, data []byte) (*Document, error) {
 	if len(p.limits.Helper) == 0 {
-		return nil, fmt.Errorf("%w: reading it needs a separate process, and the program cannot start itself", ErrUnsupported)
+		return nil, fmt.Errorf("%w: this file type needs a worker process, and the program cannot start itself", ErrUnsupported)
 	}
 	a, err := p.callWorker(workerRequest{Limits: p.limits, Kind: "pdf"}, data, int64(p.limits.Text)*3+helperAnswer)
 	switch {
@@ -116,7 +116,7 @@ func (p *parser) callWorker(w workerRequest, data []byte, most int64) (a workerR
 		return a, err
 	}
 	if err := json.Unmarshal(out, &a); err != nil {
-		return a, newBrokenError("reading it exceeded %d MB of memory or crashed the worker process (%s)", helperMemory>>20, osrun.DescribeExit(ended))
+		return a, newBrokenError("reading the file exceeded %d MB of memory or crashed the worker process (%s)", helperMemory>>20, osrun.DescribeExit(ended))
 	}
 	for _, s := range a.Skipped {
 		p.skipped = append(p.skipped, Skipped{Name: singleLine(s.Name, 120), Err: s.toError()})

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// limitResources limits the memory of this process, and leaves no core of it.
+// limitResources limits the memory of this process and disables core dumps.
 func limitResources(memory uint64) error {
 	for _, l := range []struct {
 		what  int

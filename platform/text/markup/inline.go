@@ -27,7 +27,7 @@ type dialect interface {
 	checkboxMark(done bool) string
 	thematicBreak() string
 	formatHeading(s string, level int) string
-	// formatParagraph has the last word on a block of text.
+	// formatParagraph changes a complete block of text before it is written.
 	formatParagraph(s string) string
 }
 

@@ -49,13 +49,13 @@ func Parse(text string, own ...Funcs) (*Template, error) {
 func ParseFS(files fs.FS, pattern string) (*Template, error) {
 	found, err := fs.Glob(files, pattern)
 	if err != nil || len(found) == 0 {
-		return nil, errors.Join(err, fmt.Errorf("wording: no file matches %s", pattern))
+		return nil, errors.Join(err, fmt.Errorf("minitmpl: no file matches %s", pattern))
 	}
 	t := &Template{trees: map[string]*parse.Tree{}}
 	for _, f := range found {
 		text, err := fs.ReadFile(files, f)
 		if err != nil {
-			return nil, fmt.Errorf("wording: %w", err)
+			return nil, fmt.Errorf("minitmpl: %w", err)
 		}
 		if err := t.addTemplates(path.Base(f), string(text)); err != nil {
 			return nil, err
@@ -75,7 +75,7 @@ func Must(t *Template, err error) *Template {
 func (t *Template) addTemplates(name, text string) error {
 	trees, err := parse.Parse(name, text, "", "", names, t.funcs)
 	if err != nil {
-		return fmt.Errorf("wording: %w", err)
+		return fmt.Errorf("minitmpl: %w", err)
 	}
 	for n, tree := range trees {
 		if old := t.trees[n]; old == nil || !parse.IsEmptyTree(tree.Root) {
@@ -96,7 +96,7 @@ func (t *Template) ExecuteTemplate(w io.Writer, name string, data any) (err erro
 			if !is {
 				panic(p)
 			}
-			err = fmt.Errorf("wording: %s: %w", name, stop.err)
+			err = fmt.Errorf("minitmpl: %s: %w", name, stop.err)
 		}
 	}()
 	f := &execution{t: t, w: w}

@@ -161,7 +161,7 @@ func (w *writer) canonicalURL(href string) string {
 	return l
 }
 
-// writeLinkNumber puts the number of a link behind its text.
+// writeLinkNumber writes the number of a link after its text.
 func (w *writer) writeLinkNumber(href string) {
 	l := w.canonicalURL(href)
 	if l == "" {

@@ -14,8 +14,8 @@ import (
 // minPattern is the minimum length of a searched form of a secret.
 const minPattern = 6
 
-// matcher finds any of many patterns in one pass: two bytes that begin none of
-// them rule a place out.
+// matcher finds any of many patterns in one pass. It skips a position if no pattern begins with the
+// two bytes there.
 type matcher struct {
 	patterns []string // sorted
 	longest  int
@@ -62,7 +62,7 @@ func (m *matcher) addFolded(p string) {
 // digits only.
 const minBare = 10
 
-// alphanumericLower leaves letters and digits, in lower case.
+// alphanumericLower returns the letters and digits, in lower case.
 func alphanumericLower(s string) string {
 	b := make([]byte, 0, len(s))
 	for i := range len(s) {
@@ -112,7 +112,7 @@ func escapeHTML(v string) string {
 	return strings.NewReplacer("&", `\u0026`, "<", `\u003c`, ">", `\u003e`).Replace(v)
 }
 
-// patternAt returns the pattern that begins at a place, the longest one.
+// patternAt returns the longest pattern that begins at a position.
 func (m *matcher) patternAt(s string, i int) string {
 	if i+4 > len(s) {
 		return ""

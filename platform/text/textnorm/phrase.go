@@ -1,6 +1,5 @@
 // Package textnorm normalizes and compares typed text: it ignores case, accents and
-// punctuation, and can match by some of the words. It parses no grammar; package
-// when parses dates.
+// punctuation, and can match by some of the words. It parses no grammar; package dateparse parses dates.
 package textnorm
 
 import (

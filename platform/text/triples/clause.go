@@ -123,8 +123,7 @@ func isSubjectOrEmpty(toks []tok) bool {
 	return ok
 }
 
-// verbsOf lists the verbs of a sentence. Forms of being count where no verb of
-// the list has them.
+// verbsOf lists the verbs of a sentence. Forms of "be" count if no listed verb includes them.
 func verbsOf(toks []tok) []verbMatch {
 	var out []verbMatch
 	for i := 0; i < len(toks); i++ {

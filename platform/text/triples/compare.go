@@ -100,8 +100,8 @@ func plainWords(s string) []string {
 	return out
 }
 
-// isSameTopic reports whether two preferences are about one thing: "aisle seats" and
-// "window seats", "tea" and "coffee".
+// isSameTopic reports whether two preferences are about the same subject: "aisle seats" and "window
+// seats", "tea" and "coffee".
 func isSameTopic(a, b string) bool {
 	x, y := plainWords(a), plainWords(b)
 	if len(x) == 0 || len(y) == 0 {

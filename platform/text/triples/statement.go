@@ -45,8 +45,8 @@ type Triple struct {
 
 // Relations other than the verbs and nouns of words.txt.
 const (
-	When   = "when"   // a thing is at a time
-	Where  = "where"  // a thing is at a place
+	When   = "when"   // an event takes place at a time
+	Where  = "where"  // an item is at a location
 	Is     = "is"     // anything else it can be
 	Called = "called" // the subject's name is the value
 	Any    = "*"      // all relations of the subject

@@ -7,7 +7,7 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// subjectOf reads who or what some words name.
+// subjectOf returns the person or item that the words name.
 func subjectOf(toks []tok) (Subject, bool) {
 	if len(toks) == 0 || len(toks) > 8 {
 		return Subject{}, false

@@ -266,7 +266,7 @@ func (r *reader) isTimePhrase(toks []tok) bool {
 	return found*10 >= len(text)*7
 }
 
-// isForeignTime reports times that package when does not parse, in other languages.
+// isForeignTime reports times that package dateparse does not parse, in other languages.
 func isForeignTime(toks []tok) bool {
 	for _, t := range toks {
 		if slices.Contains([]string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "montag", "dienstag", "mittwoch", "donnerstag", "freitag", "samstag", "sonntag", "lundi", "mardi", "mercredi", "jeudi", "vendredi", "samedi", "dimanche", "lunes", "martes", "jueves", "viernes", "lunedi", "martedi", "giovedi", "venerdi"}, t.w) {

@@ -62,7 +62,7 @@ func (h *home) measureRoundTrip(ctx context.Context, to *replyReceiver, chat str
 	case at := <-to.answerTime(event):
 		return at.Sub(began), nil
 	case <-time.After(askWait):
-		return 0, fmt.Errorf("the answer to %s did not come in %s", event, askWait)
+		return 0, fmt.Errorf("no answer to %s within %s", event, askWait)
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}

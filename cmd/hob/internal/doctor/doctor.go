@@ -83,8 +83,8 @@ type Env struct {
 	Erasures  func(context.Context) ([]Erasure, error)
 	Channels  func() []Channel
 	Reindex   func(context.Context) error
-	// TestChannel signs in to a channel of the configuration and sends nothing; nil
-	// leaves that out.
+	// TestChannel signs in to a channel of the configuration and sends nothing; nil: the check is
+	// skipped.
 	TestChannel func(ctx context.Context, c *config.Config, name string) (said string, err error)
 	// Browses reports whether the daemon's browser runs; nil: this is not the daemon.
 	Browses func() bool
@@ -224,7 +224,7 @@ func splitRemedy(err error, other string) (cause, remedy string) {
 	return cause, other
 }
 
-// failWithError is fail for an error that may bring its own remedy.
+// failWithError returns a failed check for an error that may contain a remedy.
 func failWithError(name string, err error, other string) []Check {
 	cause, remedy := splitRemedy(err, other)
 	return failCheck(name, cause, remedy)

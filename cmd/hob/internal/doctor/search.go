@@ -10,7 +10,7 @@ import (
 	"hob/tools/web"
 )
 
-// Network is the way out as the daemon makes it.
+// Network is the HTTP client for public addresses, as the daemon creates it.
 func Network(ctx context.Context, c *config.Config, s system.Secrets) (*safehttp.Client, error) {
 	proxy, err := revealSecret(ctx, s, c.Network.Proxy)
 	if err != nil {

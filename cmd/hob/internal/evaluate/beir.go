@@ -60,7 +60,7 @@ func Read(dir string) (c Collection, err error) {
 		case err != nil:
 			return err
 		case known[r.ID]:
-			return fmt.Errorf("the _id %q stands there twice", r.ID)
+			return fmt.Errorf("the _id %q occurs twice", r.ID)
 		case len(c.Rows) == maxRows:
 			return fmt.Errorf("there are more than %d rows", maxRows)
 		}
@@ -82,7 +82,7 @@ func Read(dir string) (c Collection, err error) {
 			return err
 		}
 		if asked[k.ID] {
-			return fmt.Errorf("the _id %q stands there twice", k.ID)
+			return fmt.Errorf("the _id %q occurs twice", k.ID)
 		}
 		asked[k.ID] = true
 		if k.Relevant = grades[k.ID]; len(k.Relevant) > 0 {
@@ -171,7 +171,7 @@ func readTime(s string) (time.Time, error) {
 			return m.Moment.Time, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("the time %q is not understood; write it like 2026-03-09T12:00:00Z", s)
+	return time.Time{}, fmt.Errorf("invalid time %q; write it like 2026-03-09T12:00:00Z", s)
 }
 
 // readGrades reads qrels/*.tsv.

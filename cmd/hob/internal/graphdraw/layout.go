@@ -49,7 +49,7 @@ func (g Graph) layoutNodes() []point {
 	return g.moveIn(out)
 }
 
-// relaxStep moves every node once, at most so far.
+// relaxStep moves every node once, by at most the given distance.
 func relaxStep(at []point, pairs [][2]int, most float64) {
 	force := make([]point, len(at))
 	for i := range at {

@@ -10,7 +10,7 @@ import (
 	"hob/tools/web"
 )
 
-// searchStep asks who searches the web.
+// searchStep asks for the web search service.
 func searchStep() Step {
 	return Step{
 		Name: "search", Title: "Web search", Keys: []string{"search", "search_key", "search_url"},

@@ -95,7 +95,7 @@ func Items(answer string) (out []string) {
 	return out
 }
 
-// Answers of a step so far, by the keys of its questions.
+// Answers are the answers of a step so far, by the keys of its questions.
 type Answers map[string]string
 
 func (a Answers) isGiven(key string) bool {

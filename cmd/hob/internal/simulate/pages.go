@@ -15,7 +15,7 @@ import (
 // modified".
 type playedPages struct {
 	known map[string]bool // hosts of the script
-	plain map[uint16]bool // ports of its addresses that are not encrypted
+	plain map[uint16]bool // ports for unencrypted addresses
 
 	mu   sync.Mutex
 	list map[string]page // by address

@@ -29,7 +29,7 @@ const (
 	Notice  Kind = "notice"  // a watcher, a schedule or a goal's time
 	Decide  Kind = "decide"  // the result of a review of a goal
 	Do      Kind = "do"      // a tool was used
-	Would   Kind = "would"   // a tool would have been used outside of Hob
+	Would   Kind = "would"   // a tool would have had an effect outside Hob
 	Denied  Kind = "denied"  // a tool was not allowed
 	Ask     Kind = "ask"     // an approval request
 	Answers Kind = "answer"  // the user's answer, or that there was none

@@ -55,7 +55,7 @@ func AppByName(name string) (App, bool) {
 
 // Tab is the current state of a tab. Title and URL are untrusted text of the page.
 type Tab struct {
-	ID     string `json:"id"` // of its window and its own; Safari's is the place in the window
+	ID     string `json:"id"` // index of its window and of the tab; Safari's tab index is the position in the window
 	Title  string `json:"title,omitempty"`
 	URL    string `json:"url"`
 	Active bool   `json:"active,omitempty"` // in front of the front window

@@ -56,7 +56,7 @@ type Controller struct {
 	turn chan struct{}
 }
 
-// New returns Hands. It connects to nothing yet.
+// New returns a Controller. It does not connect yet.
 func New(o Options) *Controller {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv

@@ -73,17 +73,17 @@ type Request struct {
 	Level  int           // of Volume, 0 to 100
 }
 
-// Errors of a Deck. Wrapping errors name the remedy.
+// Errors of a PlayerControl. Wrapping errors name the remedy.
 var (
 	// ErrGone means that the player no longer runs.
 	ErrGone = errors.New("player no longer runs")
 	// ErrUnable means that the player or the system does not support the action.
 	ErrUnable = errors.New("player does not support this action")
 	// ErrUnsure means that the action may have been done despite the error.
-	ErrUnsure = errors.New("unknown whether the player did it")
+	ErrUnsure = errors.New("outcome unknown: the player did not confirm the action")
 )
 
-// Options of a Deck; the zero value is useful.
+// Options of a PlayerControl; the zero value is useful.
 type Options struct {
 	// Getenv is os.Getenv unless a test replaces it.
 	Getenv func(string) string
@@ -103,7 +103,7 @@ type backend interface {
 	sendRequest(ctx context.Context, r Request) error
 }
 
-// New returns a Deck. It connects to nothing.
+// New returns a PlayerControl. It does not connect yet.
 func New(o Options) *PlayerControl {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv

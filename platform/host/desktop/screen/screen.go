@@ -35,7 +35,7 @@ type Options struct {
 // Capturer takes screenshots.
 type Capturer struct{ opt Options }
 
-// New returns a Camera. It takes no picture yet.
+// New returns a Capturer. It takes no picture yet.
 func New(o Options) *Capturer {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv

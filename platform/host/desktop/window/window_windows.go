@@ -54,7 +54,7 @@ func (w *Windows) listWindows(context.Context) ([]Window, error) {
 		}
 		v := Window{ID: uint64(h), Active: h == front}
 		var box windows.Rect
-		_, _, _ = rect.Call(uintptr(h), uintptr(unsafe.Pointer(&box))) //nolint:gosec // the way of the system's calls
+		_, _, _ = rect.Call(uintptr(h), uintptr(unsafe.Pointer(&box))) //nolint:gosec // required by the calling convention of Windows
 		v.X, v.Y, v.W, v.H = int(box.Left), int(box.Top), int(box.Right-box.Left), int(box.Bottom-box.Top)
 		name := make([]uint16, 512)
 		_, _, _ = text.Call(uintptr(h), uintptr(unsafe.Pointer(&name[0])), uintptr(len(name))) //nolint:gosec // the same

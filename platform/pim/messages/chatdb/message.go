@@ -18,7 +18,7 @@ const (
 	Tapback Kind = "tapback" // a reaction to another message, or a sticker on it
 	Edit    Kind = "edit"    // a message that was changed since it was written
 	Unsent  Kind = "unsent"  // an unsent (retracted) message
-	Event   Kind = "event"   // something happened in a chat: a name, who is in it
+	Event   Kind = "event"   // an event in a chat: a new name, a member who joined or left
 	App     Kind = "app"     // the balloon of an app, such as a game or a payment
 )
 

@@ -174,7 +174,7 @@ func (d *DB) readMessages(ctx context.Context, after int64, limit, before int) (
 	if err != nil {
 		return nil, after, err
 	}
-	book, err := d.loadChatIndex(ctx) // last: a message may be the first of its sender, or in its chat
+	book, err := d.loadChatIndex(ctx) // runs last: a message may be the first of its sender, or in its chat
 	if err != nil {
 		return nil, after, err
 	}

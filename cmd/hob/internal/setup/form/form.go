@@ -51,7 +51,7 @@ func (f *Form) terminalWidth() int {
 	return 80
 }
 
-// Ask implements setup.Asker. Esc leaves the step out, Ctrl-C the set-up.
+// Ask implements setup.Asker. Esc skips the step, Ctrl-C leaves the setup.
 func (f *Form) Ask(ctx context.Context, p setup.Page) (setup.Answers, error) {
 	var fields []huh.Field
 	var read []func() (string, string)
