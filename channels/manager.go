@@ -40,7 +40,7 @@ type Options struct {
 	// Redact removes credentials from unfinished answers, as is done for all texts that are
 	// sent; nil keeps them.
 	Redact func(string) string
-	// Grace is how long a Send may continue after Run was cancelled (default 3 s).
+	// Grace is how long a Send may continue after Run was canceled (default 3 s).
 	Grace time.Duration
 }
 

@@ -13,7 +13,7 @@ type OutgoingMessage struct {
 // QueuedMessage is an OutgoingMessage in the outbox.
 type QueuedMessage struct {
 	ID string `json:"id"`
-	// At is the time of sending; until then the message can be cancelled.
+	// At is the time of sending; until then the message can be canceled.
 	At time.Time `json:"at"`
 	// Waits is true if the message is sent only after Hob starts.
 	Waits bool `json:"waits,omitempty"`

@@ -37,7 +37,7 @@ type CallAssessment struct {
 	// Query is the text that an egress sends to a configured service, such as the words for
 	// a search engine.
 	Query string
-	// To lists the people and services that a send reaches, normalised: an address in lower
+	// To lists the people and services that a send reaches, normalized: an address in lower
 	// case, a number in E.164, "channel:chat"; Owner for one of the owner's own chats.
 	To []string
 	// Inert is true if the call only creates files of inert types in the drop folder
@@ -92,7 +92,7 @@ func ApprovedForm(ctx context.Context) string {
 	return ""
 }
 
-// JudgementOf asks the tool for its judgement, unless the tool is foreign.
+// JudgementOf asks the tool for its judgment, unless the tool is foreign.
 func JudgementOf(ctx context.Context, t Tool, args json.RawMessage) CallAssessment {
 	j, ok := t.(CallAssessor)
 	if !ok || t.Spec().Foreign {

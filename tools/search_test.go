@@ -13,7 +13,7 @@ import (
 	"hob/tools/toolstest"
 )
 
-// fixture returns a catalogue of 164 plausible tools; above that, copies under other names.
+// fixture returns a catalog of 164 plausible tools; above that, copies under other names.
 func fixture(tb testing.TB, n int) *tools.Catalogue {
 	list := toolstest.Fixture(tb, "testdata/search/specs.txt")
 	for i := 0; len(list) < n; i++ {

@@ -73,7 +73,7 @@ type Spec struct {
 	Platforms []string // GOOS values; empty means every platform
 	Core      bool     // offered in every request; others are found by search
 	Own       bool     // touches only Hob's own database (set by New)
-	Keywords  string   // extra words for the catalogue search
+	Keywords  string   // extra words for the catalog search
 	// Foreign marks a tool whose spec was written by others: an MCP server, a peer. Its
 	// texts are untrusted wherever a model reads them, and it is found by search only.
 	Foreign bool
@@ -153,7 +153,7 @@ type Result struct {
 	// Links are the addresses in a fetched page or a list of search results. In this turn they may
 	// be fetched unchanged without approval, because a model cannot add data to them.
 	Links []string
-	// Undo, if not nil, is journalled with the call and passed to the tool's Undo when the
+	// Undo, if not nil, is journaled with the call and passed to the tool's Undo when the
 	// owner undoes the action.
 	Undo *Undo
 }

@@ -16,7 +16,7 @@ const (
 	lookAgain = 15 * time.Minute
 	// afterSleep is the time that polls wait for the network after a suspend.
 	afterSleep = 10 * time.Second
-	// lifeEnds is the interval at which the poller checks whether a cancelled poll has ended.
+	// lifeEnds is the interval at which the poller checks whether a canceled poll has ended.
 	lifeEnds = 100 * time.Millisecond
 )
 

@@ -136,7 +136,7 @@ func insertRow(tx *store.Tx, s Spec) error {
 	return nil
 }
 
-// errGone is returned if the watcher was cancelled, paused or changed while it fired. The
+// errGone is returned if the watcher was canceled, paused or changed while it fired. The
 // firing is rolled back.
 var errGone = errors.New("the watcher was cancelled or paused in the meantime")
 

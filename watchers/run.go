@@ -56,7 +56,7 @@ func (m *Manager) Run(ctx context.Context) error {
 		m.mu.Unlock()
 	}()
 	if err := l.loadActive(ctx); err != nil {
-		if ctx.Err() != nil { // cancelled before the start
+		if ctx.Err() != nil { // canceled before the start
 			return nil
 		}
 		return err

@@ -123,7 +123,7 @@ func (m *Manager) troubleReporter(told *reportedErrors) func(context.Context, st
 }
 
 // commitSignals stores a watcher's progress with the signals that may still fire today, unless the
-// watcher was cancelled or paused in the meantime.
+// watcher was canceled or paused in the meantime.
 func (m *Manager) commitSignals(ctx context.Context, spec Spec, signals []Signal, save func(*store.Tx) error) error {
 	p, err := selectPoll(m.opt.Store.Reader(ctx), spec.ID)
 	if err != nil && !errors.Is(err, ErrNotFound) {

@@ -210,7 +210,7 @@ func TestPartialTrouble(t *testing.T) {
 	})
 }
 
-// Signals of a watcher that is being cancelled are dropped.
+// Signals of a watcher that is being canceled are dropped.
 func TestFiresIntoCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cancelled := make(chan struct{})

@@ -72,7 +72,7 @@ func (c *Registry) Cancel(ctx context.Context, id string) (t Task, err error) {
 	return t, err
 }
 
-// cutTx ends an open task after its subtasks. A turn in progress is cancelled once this is
+// cutTx ends an open task after its subtasks. A turn in progress is canceled once this is
 // durable.
 func (c *Registry) cutTx(tx *store.Tx, t Task, state State, why string) error {
 	below, err := tasksTx(tx, `parent = ? AND state IN ('queued', 'open') ORDER BY call, n DESC`, t.Event)

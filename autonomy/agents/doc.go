@@ -9,7 +9,7 @@
 // otherwise the default agent. A conversation belongs to one agent at a time. When another agent
 // takes it, its window is reset, so that the new agent does not read the former conversation.
 // Messages from before a choice are still answered by the former agent. Tools that an agent does
-// not have are not in its catalogue; a call of one by a guessed name is denied.
+// not have are not in its catalog; a call of one by a guessed name is denied.
 //
 // # Delegated tasks
 //
@@ -40,8 +40,8 @@
 // parent's are sent. The rounds and tokens of children count as their parent's: each gets an
 // equal part of the rest of the turn's limits.
 //
-// /stop in a conversation stops every task below it; a single task can be cancelled. A child
-// that fails, times out or is cancelled is a named failure in the parent's result.
+// /stop in a conversation stops every task below it; a single task can be canceled. A child
+// that fails, times out or is canceled is a named failure in the parent's result.
 //
 // The package runs no turns: the loop runs them, gets the work from this package and reports
 // the results to it.

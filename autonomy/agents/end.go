@@ -27,7 +27,7 @@ type TaskOutcome struct {
 
 // EndTx records the end of a task's turn in the transaction that finishes its event. It starts
 // the next task of the call, resumes the parent after the last one, and reports the result of a
-// background task. A cancelled task stays cancelled.
+// background task. A canceled task stays canceled.
 func (c *Registry) EndTx(tx *store.Tx, ev bus.Event, e TaskOutcome) error {
 	t, ok, err := taskTx(tx, `event = ?`, ev.ID)
 	if err != nil || !ok { // the follow-up turn of a task is not a task

@@ -111,7 +111,7 @@ func minLimit(a, b int) int {
 	return a
 }
 
-// Begin marks a task's turn as running, so that it can be cancelled, and cancels the context if
+// Begin marks a task's turn as running, so that it can be canceled, and cancels the context if
 // it already was. end must be called.
 func (c *Registry) Begin(ctx context.Context, j *Job) (_ context.Context, end func(), err error) {
 	ctx, cancel := context.WithCancelCause(ctx)

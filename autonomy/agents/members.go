@@ -23,7 +23,7 @@ type MemberOptions struct {
 	Paths  system.Paths
 	// Turn are the options of the default agent's turns. Those of other agents derive from them.
 	Turn turn.Options
-	// Prompt are the options of all prompts. Each agent has its own texts, name and catalogue.
+	// Prompt are the options of all prompts. Each agent has its own texts, name and catalog.
 	Prompt prompt.Options
 	// Tools are all tools.
 	Tools  []tools.Tool

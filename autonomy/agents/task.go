@@ -41,7 +41,7 @@ const (
 	Done      State = "done"
 	Failed    State = "failed"
 	TimedOut  State = "timeout"
-	Cancelled State = "cancelled" // cancelled individually
+	Cancelled State = "cancelled" // canceled individually
 	Stopped   State = "stopped"   // stopped with the turn that created it
 )
 

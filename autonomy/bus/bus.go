@@ -139,7 +139,7 @@ CREATE INDEX ledger_event ON ledger(event);
 CREATE INDEX ledger_undo ON ledger(seq) WHERE undo IS NOT NULL;
 `
 
-// schema2 adds delayed sends, which can be cancelled, and undone actions per conversation.
+// schema2 adds delayed sends, which can be canceled, and undone actions per conversation.
 const schema2 = `
 CREATE INDEX outbox_held ON outbox(channel, not_before) WHERE kind = 'send' AND state = 'queued';
 CREATE INDEX ledger_undone ON ledger(session, undone_at) WHERE undone_at > 0;

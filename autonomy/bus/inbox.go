@@ -25,7 +25,7 @@ type Inbox struct {
 	idle    idleMark
 }
 
-// Wake is signalled if there may be something to claim.
+// Wake is signaled if there may be something to claim.
 func (in *Inbox) Wake() <-chan struct{} { return in.wake }
 
 // SignalWork makes Wake fire.

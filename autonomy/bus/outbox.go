@@ -57,7 +57,7 @@ var (
 	// ErrNoWay: no running push channel has this name. A text to the owner falls back to another
 	// channel; a send does not.
 	ErrNoWay = errors.New("channel not found or not running")
-	// ErrTooLate: the text to cancel was already sent or cancelled.
+	// ErrTooLate: the text to cancel was already sent or canceled.
 	ErrTooLate = errors.New("too late to cancel: it was already sent or cancelled")
 )
 

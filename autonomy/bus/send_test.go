@@ -95,7 +95,7 @@ func (f *fixture) arrived(id string) {
 	fatal(f.t, f.Outbox.Delivered(f.t.Context(), id, channels.Receipt{}))
 }
 
-// A reply cannot be cancelled, and a text to another person never goes to the owner if its
+// A reply cannot be canceled, and a text to another person never goes to the owner if its
 // channel is missing.
 func TestOnlySendsAreCalledBackAndGoWhereTheyBelong(t *testing.T) {
 	f := newBus(t)

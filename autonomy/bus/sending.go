@@ -58,7 +58,7 @@ func scanOuts(rows *sql.Rows, err error) ([]channels.Delivery, error) {
 }
 
 // chatHeads finds the oldest open row of each chat of a channel by jumping from chat to chat in the
-// partial index, independent of the number of rows behind them. A send that can still be cancelled
+// partial index, independent of the number of rows behind them. A send that can still be canceled
 // (?2 is now) does not block its chat: later texts are sent first.
 const chatHeads = `
 WITH RECURSIVE chats(chat) AS (
@@ -172,7 +172,7 @@ func (box *Outbox) tellUndelivered(tx *store.Tx, d Delivery) error {
 	}})
 }
 
-// Wake implements channels.Outbox: it is signalled if rows of the channel may be due.
+// Wake implements channels.Outbox: it is signaled if rows of the channel may be due.
 func (box *Outbox) Wake(channel string) <-chan struct{} { return box.deliverySignal(channel) }
 
 // NextDelivery implements channels.Outbox. Only the oldest open row of a chat

@@ -100,7 +100,7 @@ type Autonomy struct {
 	CallsPerMinute int        `toml:"calls_per_minute"`
 	Groups         Groups     `toml:"groups"`
 	SendDelay      Duration   `toml:"send_delay"`     // before a text to another person is sent; see Section
-	Recipients     []string   `toml:"recipients"`     // normalised; allowed recipients at the level trusted
+	Recipients     []string   `toml:"recipients"`     // normalized; allowed recipients at the level trusted
 	GuestMessages  int        `toml:"guest_messages"` // per hour, for each sender other than the owner
 	MaxGoals       int        `toml:"max_goals"`
 	GoalBackoff    int        `toml:"goal_backoff"` // how many times the interval grows at most
@@ -201,7 +201,7 @@ type LevelRule struct {
 
 // Knowledge is [knowledge].
 type Knowledge struct {
-	SummaryChars int `toml:"summary_chars"` // a conversation longer than this is summarised
+	SummaryChars int `toml:"summary_chars"` // a conversation longer than this is summarized
 	SummaryKeep  int `toml:"summary_keep"`  // the newest messages, which are never summarized
 
 	Embeddings      string   `toml:"embeddings"`        // "off" or "provider/model"

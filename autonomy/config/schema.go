@@ -264,7 +264,7 @@ func nearestName(name string, names []string) string {
 	return near
 }
 
-// editDistance returns the Levenshtein edit distance, counting a swap of neighbours once.
+// editDistance returns the Levenshtein edit distance, counting a swap of neighbors once.
 func editDistance(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {
 		return 64

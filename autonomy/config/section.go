@@ -13,7 +13,7 @@ import (
 type Section struct {
 	Name    string
 	Enabled bool // default true
-	// SendDelay is how long a text to another person waits, so that it can be cancelled.
+	// SendDelay is how long a text to another person waits, so that it can be canceled.
 	SendDelay Duration
 	// Mention: in a group, only messages that address Hob count. True by default.
 	Mention bool

@@ -200,7 +200,7 @@ func shortID() string {
 }
 
 // CloseTx ends the open questions of an event that no longer waits: with TimedOut the expired
-// ones, and the others as cancelled; with Cancelled (the turn was stopped) all of them.
+// ones, and the others as canceled; with Cancelled (the turn was stopped) all of them.
 func (g *Guard) CloseTx(tx *store.Tx, event string, state ApprovalState) error {
 	now := time.Now().UnixMilli()
 	res, err := tx.Exec(`UPDATE approvals SET state = iif(?1 = 'timeout' AND expires_at > ?2, 'cancelled', ?1), decided_at = ?2

@@ -11,8 +11,8 @@ import (
 )
 
 // A pattern describes what a grant covers beyond one set of arguments. Most patterns come from
-// the tool's judgement of a call (tools.CallAssessment.Pattern) and cover the calls with the same
-// judgement. For tools without a judgement there are
+// the tool's judgment of a call (tools.CallAssessment.Pattern) and cover the calls with the same
+// judgment. For tools without a judgment there are
 //
 //	to:ADDRESS    sends to this recipient only
 //	host:NAME     fetches from this host; host:*.NAME from those below it

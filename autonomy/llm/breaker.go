@@ -19,7 +19,7 @@ type BreakerOptions struct {
 
 // Breaker returns a model that is paused after repeated consecutive failures: calls then fail
 // immediately with the last error, which wraps ErrOpen. After the pause one trial call is made;
-// its success closes the breaker, its failure opens it again. Calls cancelled by the user, or
+// its success closes the breaker, its failure opens it again. Calls canceled by the user, or
 // refused by Hob itself, do not count.
 func Breaker(m Model, o BreakerOptions) Model { return newBreaker(m, o) }
 
@@ -74,7 +74,7 @@ func (b *breaker) Stream(ctx context.Context, r Request) iter.Seq2[Event, error]
 type callVerdict uint8
 
 const (
-	unknown callVerdict = iota // cancelled, or not caused by the provider
+	unknown callVerdict = iota // canceled, or not caused by the provider
 	well
 	failing
 )

@@ -14,7 +14,7 @@ import (
 
 // Model is one language model. Stream may be called concurrently. It yields events in order and
 // ends with exactly one Done event, or with one error and nothing after it; errors are *Error.
-// Breaking out of the loop or cancelling ctx closes the connection. A model never executes
+// Breaking out of the loop or canceling ctx closes the connection. A model never executes
 // tools.
 type Model interface {
 	Info() Info

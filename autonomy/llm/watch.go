@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// DefaultStall is how long a model may be silent before a call is cancelled.
+// DefaultStall is how long a model may be silent before a call is canceled.
 const DefaultStall = 2 * time.Minute
 
 // LocalFirst is the default time limit for the first output of a local server, or one that does
@@ -25,7 +25,7 @@ func (w Endpoint) FirstLimit(stall time.Duration, whole bool) time.Duration {
 	return stall
 }
 
-// ErrStalled is the cause of a context that a Watch cancelled.
+// ErrStalled is the cause of a context that a Watch canceled.
 var ErrStalled = errors.New("the model server stopped sending data")
 
 // StallTimer cancels a call whose server is silent for too long. It runs only between Arm and
@@ -37,7 +37,7 @@ type StallTimer struct {
 	cancel context.CancelCauseFunc
 }
 
-// NewWatch derives a context that is cancelled with ErrStalled if the armed watch is neither
+// NewWatch derives a context that is canceled with ErrStalled if the armed watch is neither
 // armed again nor disarmed for limit (0 means DefaultStall). The caller must Stop it.
 func NewWatch(ctx context.Context, limit time.Duration) (context.Context, *StallTimer) {
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -249,7 +249,7 @@ func (c *Compactor) recordFailure(ctx context.Context, p *plan, err error) error
 	switch {
 	case err == nil, errors.Is(err, errMoved):
 		return nil
-	case ctx.Err() != nil: // cancelled, not failed
+	case ctx.Err() != nil: // canceled, not failed
 		return ctx.Err()
 	}
 	c.mu.Lock()

@@ -153,7 +153,7 @@ func (t *streamMeter) fillCall(c *Call) {
 func mayCharge(err error) bool {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {
-		return true // the caller cancelled it
+		return true // the caller canceled it
 	}
 	_, dial := errors.AsType[*net.DNSError](err)
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {

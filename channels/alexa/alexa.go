@@ -6,7 +6,7 @@
 // sender is the Amazon account that enabled the skill: it is the owner's once it is paired.
 // Everyone in the room speaks as that account, so spoken words decide nothing, with one
 // exception: a yes or no to the question spoken directly before, by a voice that the owner
-// configured and Alexa recognised (asked.go).
+// configured and Alexa recognized (asked.go).
 //
 // A request waits 6.5 of its 8 seconds for the answer; after 2 of them Alexa says that it
 // takes a moment (progress.go). Later answers are stored, also across restarts, until the user
@@ -40,7 +40,7 @@ type Config struct {
 	Skill string `toml:"skill"`
 	// Allow lists other accounts that may use Hob ("amzn1.ask.account...").
 	Allow []string `toml:"allow"`
-	// Voices lists the people ("amzn1.ask.person...") whose recognised voice may answer the last
+	// Voices lists the people ("amzn1.ask.person...") whose recognized voice may answer the last
 	// spoken question on behalf of a paired account.
 	Voices []string `toml:"voices"`
 }
@@ -300,7 +300,7 @@ func (c *Channel) speakQueued(ctx context.Context, q *request, event string) (re
 		if bare != question { // from a background task
 			return speakAndListen(said+"\n\n"+byItsID, more), true
 		}
-		if c.hasOwnerVoice(q) || len(c.conf.Voices) > 0 && q.Context.System.Person.ID == "" { // the next words may be recognised
+		if c.hasOwnerVoice(q) || len(c.conf.Voices) > 0 && q.Context.System.Person.ID == "" { // the next words may be recognized
 			how = yesOrNo
 		}
 		c.spoke.setQuestion(q.Session.ID, spokenQuestion{asks.ID, question, asks.Event, c.now()})

@@ -46,7 +46,7 @@ func (s *questions) openQuestion(session string) (spokenQuestion, bool) {
 	return a, ok
 }
 
-// sure is the minimum confidence of Alexa's voice recognition: 300 is a recognised voice, 400
+// sure is the minimum confidence of Alexa's voice recognition: 300 is a recognized voice, 400
 // one confirmed with a PIN ("Add Personalization to Your Alexa Skill", "Add PIN Confirmation
 // to Alexa Skills").
 const sure = 300

@@ -22,7 +22,7 @@ type request struct {
 		System struct {
 			Application application `json:"application"`
 			User        user        `json:"user"`
-			// Person is set when Alexa has recognised the voice; Level is the confidence.
+			// Person is set when Alexa has recognized the voice; Level is the confidence.
 			Person struct {
 				ID   string `json:"personId"`
 				Sure struct {

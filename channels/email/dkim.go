@@ -207,7 +207,7 @@ func (s signatureCheck) unsignedParts(fields mime.Fields, others bool) string {
 	return ""
 }
 
-// isAligned reports whether the signing domain d and domain belong to one organisation (RFC
+// isAligned reports whether the signing domain d and domain belong to one organization (RFC
 // 7489, 3.1.1). Public suffixes ("co.uk") belong to none.
 func isAligned(domain, d string) bool {
 	theirs, err := publicsuffix.EffectiveTLDPlusOne(d)

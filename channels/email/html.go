@@ -40,10 +40,10 @@ type trimmer struct {
 	answer         bool // the mail replies or forwards
 	rest           bool // everything that follows is
 	theirs, unseen strings.Builder
-	faint          strings.Builder // in the colour of the paper
+	faint          strings.Builder // in the color of the paper
 }
 
-// ground: the element has a coloured background.
+// ground: the element has a colored background.
 func (t *trimmer) trimNode(n *html.Node, ground bool) {
 	for child := n.FirstChild; child != nil; {
 		next := child.NextSibling
@@ -89,7 +89,7 @@ const (
 	quotation  // the beginning of one
 	signature
 	hidden // text that readers do not see
-	pale   // in the colour of the paper
+	pale   // in the color of the paper
 )
 
 // quoteNames match the classes, ids and names of elements that contain a quotation, in the
@@ -165,7 +165,7 @@ func isGmailFrame(n *html.Node) bool {
 // invisible matches styles that hide text in mails, in lower case and without spaces.
 var invisible = regexp.MustCompile(`display:none|visibility:hidden|mso-hide:all|opacity:0(\.0\d*)?(;|$)|font-size:([0-2](\.\d+)?(px|pt|%)|0(\.[0-3]\d*)?(r?em)?)(!important)?(;|$)|(^|;)(max-)?(height|width):0(px|pt|em|%)?(!important)?(;|$)|(text-indent|left|top|margin-left|margin-top):-\d{3,}|clip:rect\(0`)
 
-// paleStyle matches text in the background colour.
+// paleStyle matches text in the background color.
 var paleStyle = regexp.MustCompile(`(^|;)color:(white|transparent|#fff|#ffffff|#fefefe|rgba?\(255,255,255(,[\d.]+)?\)|rgba\(\d+,\d+,\d+,0(\.0\d*)?\)|hsla?\([\d.]+,[\d.]+%,100%\))(!important)?(;|$)`)
 
 func isPale(n *html.Node, style string) bool {

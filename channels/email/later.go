@@ -161,7 +161,7 @@ func (h *receiver) noteCounts() {
 	h.c.waiting, h.c.back = len(h.st.Later), h.st.Back
 }
 
-// nextRetry returns a channel that is signalled when the first deferred mail is due, unless
+// nextRetry returns a channel that is signaled when the first deferred mail is due, unless
 // stopped before.
 func (h *receiver) nextRetry() (wake <-chan struct{}, stop func()) {
 	if len(h.st.Later) == 0 {

@@ -9,7 +9,7 @@ import (
 )
 
 // testTestTellsTheHost checks that Test finds the name of the mail host in the mailbox, and that
-// the owner is recognised with it.
+// the owner is recognized with it.
 func testTestTellsTheHost(t *testing.T, sv servers) {
 	w := sv.world(t)
 	c := w.config()

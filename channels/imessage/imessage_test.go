@@ -395,7 +395,7 @@ func TestSelfChat(t *testing.T) {
 	}
 }
 
-// TestSelfChatFromAnotherAddress checks that Hob's text to one address of the owner is recognised
+// TestSelfChatFromAnotherAddress checks that Hob's text to one address of the owner is recognized
 // in the chat with another address, where this Mac's clock and Apple's differ.
 func TestSelfChatFromAnotherAddress(t *testing.T) {
 	m := newMac(t, chatdbtest.Newest())

@@ -328,7 +328,7 @@ func TestTwoHobs(t *testing.T) {
 	}
 }
 
-// TestAMarkThatIsCutOff checks that Hob recognises its own entries even if a program shortens their
+// TestAMarkThatIsCutOff checks that Hob recognizes its own entries even if a program shortens their
 // texts.
 func TestAMarkThatIsCutOff(t *testing.T) {
 	m, keep := &memory{cuts: 10}, &channelstest.Keeper{}

@@ -197,7 +197,7 @@ func terminalFD(stream any) (int, bool) {
 	return fd, term.IsTerminal(fd)
 }
 
-// The colours, after ECMA-48 SGR.
+// The colors, after ECMA-48 SGR.
 const (
 	bold  = "1"
 	dim   = "2"
@@ -206,7 +206,7 @@ const (
 	amber = "33"
 )
 
-// colorize colours text on a terminal, unless NO_COLOR is set (no-color.org).
+// colorize colors text on a terminal, unless NO_COLOR is set (no-color.org).
 func (a *cli) colorize(w io.Writer, colour, text string) string {
 	if _, tty := terminalFD(w); !tty || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
 		return text

@@ -17,7 +17,7 @@ import (
 // copies to the clipboard, changes the writing direction, and hides words.
 const hostileText = "one\x1b[2J\x1b]0;evil\x07\x1b]52;c;ZXZpbA==\x07 two\u202egnp\u202c three\u200bfour\u2060\ufeff five\U000e0041\U000e007f six\u009b31m\u0085\x7f\x08\x08seven\r<<hidden>>"
 
-// ownSequences are the sequences that Hob itself may write: colours, and the beginning of an empty
+// ownSequences are the sequences that Hob itself may write: colors, and the beginning of an empty
 // line.
 var ownSequences = regexp.MustCompile("\x1b\\[(0|1|2|31|32|33)m|\r\x1b\\[K|\r\n")
 

@@ -72,7 +72,7 @@ func (a *cli) newScreen(session string) (s screen, restore func() error, tty boo
 
 // readLines calls read until it fails and passes everything on. The goroutine
 // ends with the input, or with the process: reading a terminal cannot be
-// cancelled.
+// canceled.
 func readLines(ctx context.Context, read func() (line, error)) <-chan line {
 	out := make(chan line)
 	go func() {

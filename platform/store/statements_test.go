@@ -122,7 +122,7 @@ func TestStatementAgain(t *testing.T) {
 	}
 }
 
-// A cancelled read leaves no state in the statement.
+// A canceled read leaves no state in the statement.
 func TestStatementCancelled(t *testing.T) {
 	db := open(t, temp(t))
 	for k := range 100 {

@@ -13,7 +13,7 @@ import (
 const maxGroup = 64
 
 // Tx is a write transaction (a savepoint of a group commit). It is valid only inside the closure
-// passed to Write. A cancelled context never interrupts its statements.
+// passed to Write. A canceled context never interrupts its statements.
 type Tx struct {
 	conn  *sql.Conn
 	ctx   context.Context

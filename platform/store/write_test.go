@@ -197,7 +197,7 @@ func TestCancelledContexts(t *testing.T) {
 		t.Errorf("while waiting: %v", err)
 	}
 	ctx, cancel = context.WithCancel(t.Context())
-	err := db.Write(ctx, func(tx *store.Tx) error { // not cancelled after the start
+	err := db.Write(ctx, func(tx *store.Tx) error { // not canceled after the start
 		cancel()
 		_, err := tx.Exec(`INSERT INTO t VALUES (1, 'x')`)
 		return err

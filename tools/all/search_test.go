@@ -22,8 +22,8 @@ var update = flag.Bool("update", false, "write docs/tools-search.md")
 // first five.
 const enough = 0.95
 
-// TestRecall measures the search with labelled requests, over a fixture of tools and over
-// the current catalogue. A new tool needs search words and lines in testdata/search.txt.
+// TestRecall measures the search with labeled requests, over a fixture of tools and over
+// the current catalog. A new tool needs search words and lines in testdata/search.txt.
 // docs/tools-search.md has the figures; `go test ./tools/all -run TestRecall -update`
 // writes it.
 func TestRecall(t *testing.T) {

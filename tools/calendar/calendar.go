@@ -63,7 +63,7 @@ func Tools(d Deps) []tools.Tool {
 	return list
 }
 
-// readEvents returns the events of all calendars of the accounts, sorted and without cancelled
+// readEvents returns the events of all calendars of the accounts, sorted and without canceled
 // ones. It returns events even with an error, which names the unreadable sources; events
 // are nil if nothing could be read.
 func (d Deps) readEvents(ctx context.Context, accounts []pim.Account, s ics.Span) ([]pim.Event, error) {
@@ -135,7 +135,7 @@ func readAccount(ctx context.Context, a pim.Account, s ics.Span) (out []pim.Even
 	return out, bad
 }
 
-// inOrder sorts events and drops cancelled ones and duplicates, which occur when several
+// inOrder sorts events and drops canceled ones and duplicates, which occur when several
 // calendars contain an invitation.
 func inOrder(all []pim.Event) []pim.Event {
 	type same struct {

@@ -113,7 +113,7 @@ func (f foundEvent) otherGuests(own string) (out []pim.Person) {
 	return out
 }
 
-// notifyGuests mails the guests that an event was changed or cancelled.
+// notifyGuests mails the guests that an event was changed or canceled.
 func (d Deps) notifyGuests(ctx context.Context, c tools.Call, f foundEvent, box pim.Mailer, subject, message string) string {
 	to := f.otherGuests(box.From().Address)
 	text := fmt.Sprintf("%s\n%s\n%s", f.Title, f.Start.Format("Monday, 2 January 2006, 15:04 MST"), f.Place)

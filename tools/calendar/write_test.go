@@ -79,7 +79,7 @@ func TestCreateIsBound(t *testing.T) {
 	if _, _, err := w.call("create_calendar_event", `{"title":"Tea","start":"in two hours"}`, time.Second); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := w.call("create_calendar_event", `{"title":"Trip","start":"1 December 10:00","end":"3 December"}`, 0); tools.CodeOf(err) != tools.InvalidArguments || !strings.Contains(err.Error(), "the time at which it ends") {
+	if _, _, err := w.call("create_calendar_event", `{"title":"Trip","start":"1 December 10:00","end":"3 December"}`, 0); tools.CodeOf(err) != tools.InvalidArguments || !strings.Contains(err.Error(), "the time at which the event ends") {
 		t.Error(err)
 	}
 }

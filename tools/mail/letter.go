@@ -189,7 +189,7 @@ func (l *composedMail) setMessageID(c tools.Call) {
 	l.ID, l.Date = hex.EncodeToString(sum[:16])+"@"+cmp.Or(host, "localhost"), c.Now
 }
 
-// refusedJudgement returns the judgement of a mail that cannot be written.
+// refusedJudgement returns the judgment of a mail that cannot be written.
 func refusedJudgement(err error) tools.CallAssessment {
 	return tools.CallAssessment{Refused: classifyError(err)}
 }

@@ -63,7 +63,7 @@ func (in runIn) commandOf() command.Command {
 	return command.Command{Text: in.Command, Dir: in.Cwd, Network: in.Network}
 }
 
-// assessCommand converts the verdict into a judgement.
+// assessCommand converts the verdict into a judgment.
 func (s shell) assessCommand(ctx context.Context, in runIn) tools.CallAssessment {
 	if _, err := commandTimeout(in); err != nil {
 		return tools.CallAssessment{Refused: err}

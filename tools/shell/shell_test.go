@@ -87,7 +87,7 @@ func (b *bench) judge(in runIn) tools.CallAssessment {
 	return b.tool.(tools.CallAssessor).Judge(b.t.Context(), args(in))
 }
 
-// allowed runs a call with the Exact of its earlier judgement.
+// allowed runs a call with the Exact of its earlier judgment.
 func (b *bench) allowed(in runIn, exact string) (tools.Result, error) {
 	return b.tool.Call(b.t.Context(), tools.Call{ID: "c", Args: args(in), Exact: exact})
 }

@@ -1,6 +1,6 @@
 // Package social provides the tools that reach other people: send_message and send_file
 // over the channels. A message to others is sent after a delay in which it can be
-// cancelled; the guard decides whether it may be sent at all.
+// canceled; the guard decides whether it may be sent at all.
 package social
 
 import (

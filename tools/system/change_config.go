@@ -10,7 +10,7 @@ import (
 )
 
 // ChangeConfig returns the tool that undoes configuration changes. It is not in the
-// catalogue.
+// catalog.
 func ChangeConfig(c config.Revisions) tools.Tool {
 	put := func(from, to string) (string, error) {
 		err := c.Put(from, to)

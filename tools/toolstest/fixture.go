@@ -80,13 +80,13 @@ func argumentSchema(t testing.TB, s string) json.RawMessage {
 	return raw
 }
 
-// Request is one labelled search: any of the listed tools is right.
+// Request is one labeled search: any of the listed tools is right.
 type Request struct {
 	Kind, Text string
 	Want       []string
 }
 
-// Requests reads labelled searches: "KIND | REQUEST | TOOL, TOOL".
+// Requests reads labeled searches: "KIND | REQUEST | TOOL, TOOL".
 func Requests(t testing.TB, file string) []Request {
 	t.Helper()
 	var out []Request

@@ -79,7 +79,7 @@ func (*Driver) New(spec watchers.Spec, deps watchers.Deps) (any, error) {
 type config struct {
 	Account   string   `json:"account,omitempty"`   // [accounts.NAME]; required if there are several
 	Calendars []string `json:"calendars,omitempty"` // their names; default all
-	Tell      []string `json:"tell,omitempty"`      // starts, added, changed, moved, cancelled; default all but added
+	Tell      []string `json:"tell,omitempty"`      // starts, added, changed, moved, canceled; default all but added
 	Before    []string `json:"before,omitempty"`    // how long before an event starts; default 15m
 	Words     []string `json:"words,omitempty"`     // all of these occur in the title, location or notes
 	Morning   string   `json:"morning,omitempty"`   // time on the day at which an all-day event fires; default 08:00

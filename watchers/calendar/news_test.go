@@ -197,7 +197,7 @@ func TestRemindersWithoutTheServer(t *testing.T) {
 }
 
 // TestWhatCannotBeReadIsNotGone: an incomplete answer cancels no event, and adds none once the
-// answer is complete again. Events missing in a complete answer fire as cancelled.
+// answer is complete again. Events missing in a complete answer fire as canceled.
 func TestWhatCannotBeReadIsNotGone(t *testing.T) {
 	now := time.Now()
 	event := func(name, uid, data string) string {

@@ -63,7 +63,7 @@ type Options struct {
 type Model struct {
 	o Options
 
-	life context.Context // cancelled by Close
+	life context.Context // canceled by Close
 	die  context.CancelFunc
 
 	mu     sync.Mutex

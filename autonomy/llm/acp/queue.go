@@ -22,7 +22,7 @@ type item struct {
 // ends a connection if notifications are not read immediately. Consecutive text becomes one
 // item.
 type queue struct {
-	ready chan struct{} // signalled if there are items
+	ready chan struct{} // signaled if there are items
 
 	mu    sync.Mutex
 	items []item

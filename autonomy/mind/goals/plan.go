@@ -158,7 +158,7 @@ func (p *Plan) settleTx(tx *store.Tx, local, at time.Time) error {
 		return note(local.AddDate(0, 0, -1).Format(time.DateOnly), "before the first day", "")
 	case newest == "":
 		return note(day, "Hob was installed during the day", "")
-	case local.Before(at), newest >= day: // also if the user has travelled back over midnight
+	case local.Before(at), newest >= day: // also if the user has traveled back over midnight
 		return nil
 	case local.Sub(at) > p.o.Late:
 		return note(day, "Hob was off at its time", "")

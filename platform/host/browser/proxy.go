@@ -141,7 +141,7 @@ func (p *proxy) refusedSince(at time.Time, host string) error {
 // failRequest ends a request for which no connection was made and nothing was sent. A plain
 // request gets no response, because the browser would show it as a page of this host.
 func (p *proxy) failRequest(w http.ResponseWriter, r *http.Request, host string, err error) {
-	if r.Context().Err() == nil { // otherwise the browser cancelled it
+	if r.Context().Err() == nil { // otherwise the browser canceled it
 		p.mu.Lock()
 		p.refused = append(p.refused, refusedAddress{time.Now(), host, err})
 		p.refused = p.refused[max(0, len(p.refused)-maxRefusals):]

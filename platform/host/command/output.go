@@ -64,7 +64,7 @@ func (o *outputBuffer) totalSize() int64 {
 	return o.length
 }
 
-// stripTerminalCodes converts a program's output to valid UTF-8 without colours and cursor movement.
+// stripTerminalCodes converts a program's output to valid UTF-8 without colors and cursor movement.
 func stripTerminalCodes(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); {

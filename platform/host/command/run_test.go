@@ -118,7 +118,7 @@ func TestAChangedScriptIsNotRun(t *testing.T) {
 	v := b.look("./ls")
 	b.put(t, "Documents/ls", "#!/bin/sh\necho evil\n")
 	out, err := b.runner(t, Off).Run(t.Context(), v.Plan, time.Minute, func(int64) {})
-	if err != nil || out.Status != statusNotRun || !strings.Contains(out.Output, "changed after the command was analysed") {
+	if err != nil || out.Status != statusNotRun || !strings.Contains(out.Output, "changed after the command was analyzed") {
 		t.Errorf("%+v, %v", out, err)
 	}
 	if w := b.look("./ls"); w.Exact == v.Exact {

@@ -111,7 +111,7 @@ func (x *executor) printError(format string, args ...any) {
 	_, _ = fmt.Fprintf(x.err, "hob: "+format+"\n", args...) // there is no one to report the error to
 }
 
-// checkUnchanged compares the files with their digests from the judgement, as far as users other
+// checkUnchanged compares the files with their digests from the judgment, as far as users other
 // than the administrator could have changed them: files, files that must not exist, and
 // the names in folders where patterns were expanded.
 func (x *executor) checkUnchanged() error {
@@ -224,7 +224,7 @@ func (x *executor) openFiles(s Step, cmd *exec.Cmd) (opened []*os.File, err erro
 	add := func(path string, folder bool) (*os.File, error) {
 		f, err := openPlain(path, folder)
 		if err != nil {
-			return nil, fmt.Errorf("%s changed after the command was analysed: %w", filepath.Base(path), err)
+			return nil, fmt.Errorf("%s changed after the command was analyzed: %w", filepath.Base(path), err)
 		}
 		opened = append(opened, f)
 		return f, nil
@@ -298,7 +298,7 @@ func copyChecked(f *os.File, want string) (_ *os.File, err error) {
 		return nil, err
 	}
 	if hex.EncodeToString(h.Sum(nil)) != want {
-		return nil, fmt.Errorf("%s changed after the command was analysed", filepath.Base(f.Name()))
+		return nil, fmt.Errorf("%s changed after the command was analyzed", filepath.Base(f.Name()))
 	}
 	_, err = c.Seek(0, io.SeekStart)
 	return c, err

@@ -91,7 +91,7 @@ func formatErrorNumber(n int) string {
 	return fmt.Sprint(n)
 }
 
-// Unwrap returns the wrapped error: errors.ErrUnsupported for Unsupported, the context's error for a cancelled
+// Unwrap returns the wrapped error: errors.ErrUnsupported for Unsupported, the context's error for a canceled
 // run.
 func (e *Error) Unwrap() error { return e.Err }
 

@@ -61,7 +61,7 @@ func (t *Tree) reapTree() {
 func (t *Tree) Pid() int { return t.cmd.Process.Pid }
 
 // Done returns a channel that is closed when the child has ended and its remaining
-// descendants were signalled to end.
+// descendants were signaled to end.
 func (t *Tree) Done() <-chan struct{} { return t.done }
 
 // Err returns how the child ended. It is set once Done is closed.

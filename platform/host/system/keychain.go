@@ -246,7 +246,7 @@ func (s Secrets) findInKeychain(ctx context.Context, name string) (Secret, error
 }
 
 // withKeychain returns an error if the keychain does not respond in time. The call itself
-// cannot be cancelled: it ends when the keychain responds.
+// cannot be canceled: it ends when the keychain responds.
 func (s Secrets) withKeychain(ctx context.Context, name string, call func() (string, error)) (string, error) {
 	if err := keychainThere(s.Env); err != nil {
 		return "", fmt.Errorf("read keychain:%s: %w; use file:PATH or env:NAME instead", name, err)

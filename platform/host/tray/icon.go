@@ -23,14 +23,14 @@ const (
 // Look is the style of the icon.
 type Look string
 
-// The looks: colour, for light and dark panels, or a single colour for one of them.
+// The looks: color, for light and dark panels, or a single color for one of them.
 const (
 	Colour Look = "colour"
 	Light  Look = "light" // for light panels: dark
 	Dark   Look = "dark"  // for dark panels: light
 )
 
-// layer is a shape in a colour.
+// layer is a shape in a color.
 type layer struct {
 	shape shape
 	c     color.NRGBA
@@ -40,7 +40,7 @@ func opaqueColor(v uint32) color.NRGBA {
 	return color.NRGBA{R: uint8(v >> 16), G: uint8(v >> 8), B: uint8(v), A: 255}
 }
 
-// iconLayers returns the shapes of a colour icon, from back to front.
+// iconLayers returns the shapes of a color icon, from back to front.
 func iconLayers(s State) []layer {
 	white, cream := opaqueColor(0xffffff), opaqueColor(0xffe9c9)
 	switch s {
@@ -57,7 +57,7 @@ func iconLayers(s State) []layer {
 	return []layer{{roundedRect(1, 1, 31, 31, 8), opaqueColor(0xb4532a)}, {scaledShape(unionOf(flameShape(), hearthShape()), 1.08, 16, 16), cream}}
 }
 
-// iconOutline returns the icon in one colour: upper layers are cut out of lower ones.
+// iconOutline returns the icon in one color: upper layers are cut out of lower ones.
 func iconOutline(s State) shape {
 	ring := subtractShape(discShape(16, 16, 15), discShape(16, 16, 12.4))
 	switch s {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// differ returns the share of pixels whose coverage differs, ignoring colour.
+// differ returns the share of pixels whose coverage differs, ignoring color.
 func differ(a, b *image.NRGBA) float64 {
 	n := 0
 	for i := 3; i < len(a.Pix); i += 4 {

@@ -120,7 +120,7 @@ func (d *desk) screen() *image.NRGBA {
 	return &image.NRGBA{Pix: out, Stride: 4 * 800, Rect: image.Rect(0, 0, 800, 600)}
 }
 
-// find returns the centre of all pixels of a colour in the panel.
+// find returns the center of all pixels of a color in the panel.
 func (d *desk) find(c color.NRGBA) (x, y int, ok bool) {
 	m := d.screen()
 	n := 0

@@ -160,7 +160,7 @@ func (b *statusBar) refreshView() {
 		data := classNamed("NSData").Send(selectorNamed("dataWithBytes:length:"), &png[0], uint64(len(png)))
 		image := classNamed("NSImage").Send(selectorNamed("alloc")).Send(selectorNamed("initWithData:"), data).Send(selectorNamed("autorelease"))
 		image.Send(selectorNamed("setSize:"), size{iconPixels / 2, iconPixels / 2})
-		image.Send(selectorNamed("setTemplate:"), true) // macOS colours it as the menu bar is
+		image.Send(selectorNamed("setTemplate:"), true) // macOS colors it as the menu bar is
 		button.Send(selectorNamed("setImage:"), image)
 	}
 	button.Send(selectorNamed("setToolTip:"), newNSString(v.Tooltip))

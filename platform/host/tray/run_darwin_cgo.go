@@ -30,7 +30,7 @@ func (t *Tray) run(ctx context.Context) {
 	<-over
 }
 
-// setIcon sets a template image, which macOS colours like the menu bar.
+// setIcon sets a template image, which macOS colors like the menu bar.
 func setIcon(s State, _ Look) {
 	icon := encodePNG(Picture(s, Light, iconPixels))
 	systray.SetTemplateIcon(icon, icon)

@@ -186,7 +186,7 @@ func (c *Client) newTransport(d *dialer, wait time.Duration) *http.Transport {
 		ResponseHeaderTimeout:  cmp.Or(wait, 20*time.Second),
 		MaxResponseHeaderBytes: 64 << 10,
 		DisableKeepAlives:      true,
-		// A request cancelled during connect leaves an idle HTTP/2 connection,
+		// A request canceled during connect leaves an idle HTTP/2 connection,
 		// which must be closed here.
 		IdleConnTimeout:    200 * time.Millisecond,
 		DisableCompression: true, // it is unpacked here, with a bound

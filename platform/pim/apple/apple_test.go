@@ -46,7 +46,7 @@ func at(s string) time.Time {
 
 type obj = map[string]any
 
-// kit simulates EventKit with three calendars. Its behaviour (occurrences
+// kit simulates EventKit with three calendars. Its behavior (occurrences
 // addressed by id and start, enumerations as strings, an empty store without full
 // access, no matches in ranges over four years) follows the memcal connector and
 // developer.apple.com/documentation/eventkit/ekeventstore.

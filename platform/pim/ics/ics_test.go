@@ -47,7 +47,7 @@ END:VTIMEZONE
 	tests := []struct {
 		name, from, to, zone string
 		data                 []byte
-		want                 string // starts in UTC, "x" after a cancelled one
+		want                 string // starts in UTC, "x" after a canceled one
 	}{
 		{"once", "2026-11-01", "2026-12-01", "UTC", calendar(event("DTSTART:20261102T090000Z\nDTEND:20261102T100000Z")), "1102T0900"},
 		{"weekly", "2026-11-08", "2026-12-01", "UTC", calendar(event("DTSTART:20261102T090000Z\nRRULE:FREQ=WEEKLY;COUNT=4")), "1109T0900 1116T0900 1123T0900"},

@@ -17,7 +17,7 @@ const (
 	tickEach = 20 * time.Second
 	// pollEach is the poll interval for servers without IDLE.
 	pollEach = time.Minute
-	// leaveWait limits the end of an IDLE after the wait was cancelled.
+	// leaveWait limits the end of an IDLE after the wait was canceled.
 	leaveWait = 3 * time.Second
 )
 

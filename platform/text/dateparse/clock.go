@@ -19,7 +19,7 @@ type clockTime struct {
 	grain   Grain
 }
 
-// normalizeClock normalises h with its half to the 24-hour clock.
+// normalizeClock normalizes h with its half to the 24-hour clock.
 func (c clockTime) normalizeClock() (clockTime, bool) {
 	switch c.half {
 	case halfAM:

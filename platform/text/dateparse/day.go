@@ -10,7 +10,7 @@ func dayOf(t time.Time) day {
 	return newDay(y, m, d)
 }
 
-// newDay normalises like time.Date: day 0 is the last day of the previous month.
+// newDay normalizes like time.Date: day 0 is the last day of the previous month.
 func newDay(y int, m time.Month, d int) day {
 	s := time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Unix()
 	if s < 0 {

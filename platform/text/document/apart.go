@@ -89,7 +89,7 @@ func (e *workerError) Unwrap() error { return e.kind }
 
 // parseInWorker parses a PDF in a worker process, which can be killed if it needs too
 // much time or memory. The PDF library trusts the sizes in a file and cannot be
-// cancelled. Mail is parsed in the worker as well.
+// canceled. Mail is parsed in the worker as well.
 func (p *parser) parseInWorker(_ string, data []byte) (*Document, error) {
 	if len(p.limits.Helper) == 0 {
 		return nil, fmt.Errorf("%w: this file type needs a worker process, and the program cannot start itself", ErrUnsupported)

@@ -15,7 +15,7 @@ import (
 )
 
 // parsePDF reads the text of all pages. It must run in the worker only: the library
-// trusts the file's sizes and cannot be cancelled.
+// trusts the file's sizes and cannot be canceled.
 func (p *parser) parsePDF(data []byte) (*Document, error) {
 	if i := bytes.Index(data[:min(len(data), 1024)], []byte("%PDF-")); i > 0 {
 		data = data[i:] // PDF 32000-1 allows something before it, the library does not

@@ -1,5 +1,5 @@
 // Package containertool runs the file tools of isolated agents in containers. Boxes holds the
-// containers of the configuration. Tool replaces a tool in an agent's catalogue and sends its
+// containers of the configuration. Tool replaces a tool in an agent's catalog and sends its
 // calls into the container, and Serve runs one there, for the hidden command `hob agent-run`. The
 // protocol is one JSON object in each direction.
 //

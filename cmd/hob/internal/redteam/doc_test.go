@@ -3,7 +3,7 @@
 // Hob in this process; receivers on loopback count what gets through. It holds
 // only tests.
 //
-// The attempts are made from the catalogue itself, so that a new tool is
+// The attempts are made from the catalog itself, so that a new tool is
 // attacked without anybody remembering to, and from the shared corpora of
 // injections and payloads where they are there (HOB_TEST_DATA; a smaller set of
 // its own stands in otherwise, and the test says so).

@@ -358,7 +358,7 @@ func TestThroughAForgedHistory(t *testing.T) {
 	}
 }
 
-// A conversation that was summarised, by a model that lies about it, stays tainted; so does a copy
+// A conversation that was summarized, by a model that lies about it, stays tainted; so does a copy
 // of it.
 func TestThroughASummaryAndACopy(t *testing.T) {
 	w, v, f, all := stage(t, "[knowledge]\nsummary_chars = 6000\nsummary_keep = 2\n")

@@ -116,7 +116,7 @@ func TestThroughThePipeOfTheCommand(t *testing.T) {
 	}
 }
 
-// Piped text may be read and summarised; text that the owner vouches for, and text typed beside it,
+// Piped text may be read and summarized; text that the owner vouches for, and text typed beside it,
 // are the owner's words.
 func TestHonestPipes(t *testing.T) {
 	v := &villain{}

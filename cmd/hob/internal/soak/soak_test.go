@@ -20,7 +20,7 @@ import (
 const talkers = 8
 
 // TestSoak runs HOB_SOAK_TURNS turns (default 400): plain ones, some with tools of every sort,
-// /new, /stop, errors of the model, messages so long that the history is summarised. The resources
+// /new, /stop, errors of the model, messages so long that the history is summarized. The resources
 // after the first fifth, when caches are warm, must grow only a little until the end.
 func TestSoak(t *testing.T) {
 	defer goleak.VerifyNone(t)

@@ -1,6 +1,6 @@
 // Package quartz queries macOS for windows, for the keyboard focus, and for the permissions of
 // this process (CoreGraphics, Accessibility). It opens the system's libraries at run time,
-// without cgo. It is empty on other systems; only the neighbouring packages use it.
+// without cgo. It is empty on other systems; only the neighboring packages use it.
 //
 // All calls run in this process, so that permissions granted to Hob apply. None of this was
 // tested on a Mac; the prototypes of the vendor's headers are beside each function. A missing

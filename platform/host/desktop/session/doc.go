@@ -3,7 +3,7 @@
 // desktop and inherits none of these, so they are looked up at each use and not cached. The
 // package starts nothing.
 //
-// The neighbouring packages that read or control the desktop use it. It is empty outside of
+// The neighboring packages that read or control the desktop use it. It is empty outside of
 // Linux.
 package session
 

@@ -58,7 +58,7 @@ func (windowsBackend) setDark(_ context.Context, on bool) error {
 	return nil
 }
 
-// broadcastThemeChange notifies programs that colours changed (WM_SETTINGCHANGE, "ImmersiveColorSet").
+// broadcastThemeChange notifies programs that colors changed (WM_SETTINGCHANGE, "ImmersiveColorSet").
 // It does not wait for programs that hang.
 func broadcastThemeChange() {
 	const all, settingChange, abortIfHung, ms = 0xFFFF, 0x001A, 2, 500
