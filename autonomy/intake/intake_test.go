@@ -1,0 +1,122 @@
+package intake
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/session"
+	"hob/channels"
+	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/watchers"
+)
+
+// outside plays what the intake asks: channels whose clients pull, no watchers, and questions
+// that wait where waits says.
+type outside struct{ waits bool }
+
+func (outside) Pushes(string) bool { return false }
+
+func (o outside) AnswersHere(context.Context, bus.Event) (bool, error) { return o.waits, nil }
+
+func (outside) Get(_ context.Context, id string) (watchers.Spec, error) {
+	if id != "w" {
+		return watchers.Spec{}, watchers.ErrNotFound
+	}
+	return watchers.Spec{ID: "w", Kind: "file", Title: "downloads", Mode: watchers.Notify, Provenance: provenance.Owner}, nil
+}
+
+func (outside) WantsMessage(context.Context, watchers.Message) (bool, error) { return false, nil }
+
+func (outside) DispatchTx(*store.Tx, watchers.Message) ([]watchers.MessageSignal, error) {
+	return nil, nil
+}
+
+func newIntake(t *testing.T, o outside) (*Intake, *bus.Bus) {
+	t.Helper()
+	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{bus.Migrations(), session.Migrations()}, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	b := bus.New(s, bus.Options{})
+	k, err := New(Options{Store: s, Bus: b, Sessions: session.New(s), Channels: o, Watchers: o, Answers: o})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k, b
+}
+
+func TestReceive_ChoosesTheQueue(t *testing.T) {
+	for _, tc := range []struct {
+		text         string
+		waits, owner bool
+		queue        string
+	}{
+		{"hello", true, true, "s"},
+		{"/stop", false, true, bus.CommandLane("s")},
+		{"/stop", false, false, "s"}, // only the owner's commands count
+		{"/forget the gate", false, true, "s"},
+		{"yes", true, true, bus.CommandLane("s")},
+		{"yes", false, true, "s"},
+	} {
+		k, b := newIntake(t, outside{waits: tc.waits})
+		acc, err := k.Receive(t.Context(), channels.Inbound{Channel: "web", Session: "s", Sender: "ada", FromOwner: tc.owner, Text: tc.text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ev, err := b.Inbox.Event(t.Context(), acc.Event)
+		if err != nil || ev.Lane != tc.queue {
+			t.Errorf("%q (owner %v, waits %v) is in the queue %q, want %q; %v", tc.text, tc.owner, tc.waits, ev.Lane, tc.queue, err)
+		}
+	}
+}
+
+func TestReceive_RejectsWhatCannotBeRead(t *testing.T) {
+	k, b := newIntake(t, outside{})
+	for text, want := range map[string]error{"": ErrEmpty, "\xff": ErrNotText, strings.Repeat("a", MaxText+1): ErrTooLong} {
+		_, err := k.Receive(t.Context(), channels.Inbound{Channel: "web", Session: "s", FromOwner: true, Text: text})
+		if !errors.Is(err, want) || !errors.Is(err, channels.ErrUnfit) {
+			t.Errorf("Receive(%.10q) = %v, want %v", text, err, want)
+		}
+	}
+	if list, err := b.Inbox.List(t.Context(), "", "", 10); err != nil || len(list) > 0 {
+		t.Errorf("accepted %v, %v", list, err)
+	}
+}
+
+func TestReceive_AcceptsARepeatedKeyOnce(t *testing.T) {
+	k, _ := newIntake(t, outside{})
+	in := channels.Inbound{Channel: "web", Session: "s", FromOwner: true, Text: "hello", Key: "1"}
+	first, err := k.Receive(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := k.Receive(t.Context(), in)
+	if err != nil || !again.Repeated || again.Event != first.Event {
+		t.Errorf("Receive = %+v, %v, want a repeat of %s", again, err, first.Event)
+	}
+}
+
+func TestFire_StoresSignalsAndProgressTogether(t *testing.T) {
+	k, b := newIntake(t, outside{})
+	failed := errors.New("disk full")
+	signals := []watchers.Signal{{Key: "1", Text: "a file", Source: provenance.Outside}}
+	if err := k.Fire(t.Context(), "w", signals, func(*store.Tx) error { return failed }); !errors.Is(err, failed) {
+		t.Fatalf("Fire = %v", err)
+	}
+	if list, err := b.Inbox.List(t.Context(), "", "", 10); err != nil || len(list) > 0 {
+		t.Errorf("the signal is stored without its progress: %v, %v", list, err)
+	}
+	if err := k.Fire(t.Context(), "w", signals, nil); err != nil {
+		t.Fatal(err)
+	}
+	list, err := b.Inbox.List(t.Context(), "", "", 10)
+	if err != nil || len(list) != 1 || list[0].Provenance != provenance.Outside || list[0].Session != "watcher:w" {
+		t.Errorf("stored %+v, %v", list, err)
+	}
+}
