@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -14,50 +13,39 @@ import (
 // keyed digests and must not change. resume makes the suspended event of a withdrawn question due,
 // so that its turn and its conversation do not wait for an answer that nobody can give.
 func (g *Guard) Eraser(resume func(tx *store.Tx, event string) error) erase.Eraser {
-	return eraser{g, resume}
+	return erase.Owned{
+		Before: func(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) error {
+			return g.withdrawErased(tx, e, s, resume)
+		},
+		List: []erase.Table{
+			{
+				Name: "approvals", Key: []string{"id"}, Text: []string{"args", "summary", "reason", "rule", "why", "note"}, Event: "event", Session: "session", Call: "call",
+				Whole: map[string]any{"args": []byte(`{}`), "summary": erase.Mark, "reason": "", "why": "", "note": ""},
+			},
+			{Name: "grants", Key: []string{"id"}, Names: []string{"pattern", "summary", "name"}},
+		},
+	}
 }
 
-type eraser struct {
-	guard  *Guard
-	resume func(tx *store.Tx, event string) error
-}
-
-// Tables implements erase.Eraser.
-func (eraser) Tables() []string { return []string{"approvals", "grants"} }
-
-// EraseTx implements erase.Eraser. It withdraws an open question with erased text, because the
-// owner would no longer approve the same arguments. It also removes the digest of the
-// arguments, which is not keyed.
-func (x eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
+// withdrawErased withdraws open questions with erased text, because the owner would no longer
+// approve the same arguments. It also removes the digest of the arguments, which is not keyed.
+func (g *Guard) withdrawErased(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber, resume func(tx *store.Tx, event string) error) error {
 	changed, err := approvalsToErase(tx, e, s)
 	if err != nil {
-		return n, fmt.Errorf("guard: erase: %w", err)
+		return fmt.Errorf("guard: erase: %w", err)
 	}
 	for _, a := range changed {
 		_, err := tx.Exec(`UPDATE approvals SET args_hash = '', exact = '', pattern = '', 
 			decided_at = iif(state = 'pending', ?, decided_at), state = iif(state = 'pending', 'cancelled', state) WHERE id = ?`, time.Now().UnixMilli(), a.id)
 		if err == nil && a.state == Pending {
-			err = x.resume(tx, a.event)
-			tx.AfterCommit(func() { x.guard.notifyWaiters(a.id) })
+			err = resume(tx, a.event)
+			tx.AfterCommit(func() { g.notifyWaiters(a.id) })
 		}
 		if err != nil {
-			return n, fmt.Errorf("guard: erase: %w", err)
+			return fmt.Errorf("guard: erase: %w", err)
 		}
 	}
-	for _, t := range []erase.Table{
-		{
-			Name: "approvals", Key: []string{"id"}, Text: []string{"args", "summary", "reason", "rule", "why", "note"}, Event: "event", Session: "session", Call: "call",
-			Whole: map[string]any{"args": []byte(`{}`), "summary": erase.Mark, "reason": "", "why": "", "note": ""},
-		},
-		{Name: "grants", Key: []string{"id"}, Names: []string{"pattern", "summary", "name"}},
-	} {
-		m, err := t.EraseTx(tx, e, s)
-		if err != nil {
-			return n, err
-		}
-		n = n.Add(m)
-	}
-	return n, nil
+	return nil
 }
 
 // erasedApproval identifies an approval that contains erased text.
@@ -89,9 +77,4 @@ func approvalsToErase(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (found 
 		}
 	}
 	return found, rows.Err()
-}
-
-// Purge implements erase.Eraser.
-func (eraser) Purge(context.Context, *erase.Erasure, *erase.Scrubber) (erase.Erased, error) {
-	return erase.Erased{}, nil
 }

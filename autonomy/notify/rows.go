@@ -106,20 +106,16 @@ CREATE INDEX notices_created ON notices(created_at);
 // Eraser returns the eraser of the table. It deletes the rows of events that are erased
 // completely; their deferred texts are not sent.
 func Eraser() erase.Eraser {
-	return eraser{erase.Owned{Besides: []string{"quiet_mode"}, List: []erase.Table{{
+	return erase.Owned{Besides: []string{"quiet_mode"}, Before: clearContentKeys, List: []erase.Table{{
 		Name: "notices", Text: []string{"text", "subject", "rule", "why", "place"}, Event: "event", Session: "session",
-	}}}}
+	}}}
 }
 
-type eraser struct{ erase.Owned }
-
-// EraseTx implements erase.Eraser. It also clears all keys of contents, because guesses of a
-// text could be verified with them.
-func (e eraser) EraseTx(tx *store.Tx, what *erase.Erasure, s *erase.Scrubber) (erase.Erased, error) {
-	if _, err := tx.Exec(`UPDATE notices SET fact = '', shape = '' WHERE fact <> ''`); err != nil {
-		return erase.Erased{}, wrapError(err)
-	}
-	return e.Owned.EraseTx(tx, what, s)
+// clearContentKeys clears all keys of contents, because guesses of a text could be verified with
+// them.
+func clearContentKeys(tx *store.Tx, _ *erase.Erasure, _ *erase.Scrubber) error {
+	_, err := tx.Exec(`UPDATE notices SET fact = '', shape = '' WHERE fact <> ''`)
+	return wrapError(err)
 }
 
 const columns = `id, event, kind, cause, subject, session, channel, chat, text, provenance, urgency, rule, state, why, held_by, until, digest, delivery, created_at, told_at, fact, shape, again, watcher, place, tried, stuck, weighed`

@@ -34,6 +34,8 @@ type Owned struct {
 	List []Table
 	// Besides lists tables of the package that cannot contain text of any person.
 	Besides []string
+	// Before, if set, changes what a table cannot describe, before the tables are erased.
+	Before func(tx *store.Tx, e *Erasure, s *Scrubber) error
 	// Files and Forgot may be nil: they delete data in files and in memory.
 	Files  func(ctx context.Context, e *Erasure, s *Scrubber) (Erased, error)
 	Forgot func()
@@ -50,6 +52,11 @@ func (o Owned) Tables() []string {
 
 // EraseTx implements Eraser.
 func (o Owned) EraseTx(tx *store.Tx, e *Erasure, s *Scrubber) (n Erased, err error) {
+	if o.Before != nil {
+		if err := o.Before(tx, e, s); err != nil {
+			return n, err
+		}
+	}
 	for _, t := range o.List {
 		m, err := t.EraseTx(tx, e, s)
 		if err != nil {
