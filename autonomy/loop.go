@@ -249,8 +249,8 @@ func (l *Loop) sleepDuration(next time.Time) time.Duration {
 	return d
 }
 
-// recoverFromCrash cleans up after a crash: it puts events back and notifies the owner of those that
-// crashed Hob too often.
+// recoverFromCrash cleans up after a crash: it puts events back, and notifies the owner of events
+// that crashed Hob too often.
 func (l *Loop) recoverFromCrash(ctx context.Context) error {
 	dead, err := l.o.Bus.Inbox.Recover(ctx)
 	if err != nil {

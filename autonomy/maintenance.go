@@ -53,7 +53,8 @@ func (m *maintenance) TidyLater(ev bus.Event) {
 }
 
 // calmAfter is the idle time after the last turn until memory is returned to the system. The Go
-// runtime would take minutes, and collecting the small heap takes about a millisecond.
+// runtime would return it only after minutes, and collecting the small heap takes about a
+// millisecond.
 const calmAfter = 10 * time.Second
 
 // gatherAfter is the idle time after the last turn until new messages are indexed: many

@@ -10,7 +10,7 @@ import (
 	"hob/platform/text/dateparse"
 )
 
-// wakes is the hour at which "until tomorrow" ends.
+// wakes is the hour at which a pause "until tomorrow" ends.
 const wakes = 7
 
 // Pause stops all background work for the time in text ("1h", "until tomorrow"; "" means until

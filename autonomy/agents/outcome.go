@@ -157,7 +157,7 @@ func (c *Registry) ReadTx(_ context.Context, tx *store.Tx, call tools.Call, id s
 		return tools.Result{}, err
 	}
 	if !ok || t.Session != call.Session {
-		return tools.Result{}, tools.Errorf(tools.NotFound, "this conversation has handed on no task %q; delegation_result {} lists them", tools.Clean(textnorm.Ellipsize(id, 40)))
+		return tools.Result{}, tools.Errorf(tools.NotFound, "no task %q was delegated in this conversation; delegation_result {} lists the tasks", tools.Clean(textnorm.Ellipsize(id, 40)))
 	}
 	if !t.State.IsFinished() {
 		return tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("Task %s (%s) is %s.", t.ID, t.Agent, t.State)}, nil
@@ -184,7 +184,7 @@ func (c *Registry) listTx(tx *store.Tx, session string) (tools.Result, error) {
 		return tools.Result{}, err
 	}
 	if len(list) == 0 {
-		return tools.Result{Source: provenance.Tool, Text: "This conversation has handed on no task."}, nil
+		return tools.Result{Source: provenance.Tool, Text: "No task was delegated in this conversation."}, nil
 	}
 	var b strings.Builder
 	for _, t := range list {

@@ -107,8 +107,8 @@ type Grant struct {
 	Session string `json:"session"`
 	// Task is the event to which the grant is limited, "" for the entire conversation.
 	Task string `json:"task,omitempty"`
-	// Outside: it also covers calls with untrusted text in context. The owner saw such a call,
-	// or requested this.
+	// Outside: the grant also covers calls with untrusted text in context, because the user saw
+	// such a call or asked for this.
 	Outside   bool      `json:"outside"`
 	Used      int       `json:"used"`
 	MaxUses   int       `json:"max_uses,omitempty"`

@@ -33,8 +33,8 @@ type Channel struct {
 	Since time.Time `json:"since,omitzero"`
 	// Describe is the channel's own description.
 	Describe string `json:"describe,omitempty"`
-	// Heard counts the messages accepted since the start. Refused counts those of unknown
-	// senders and those in groups that were not addressed to Hob.
+	// Heard counts the messages accepted since the start. Refused counts messages of unknown
+	// senders, and group messages that were not addressed to Hob.
 	Heard       int       `json:"heard"`
 	HeardAt     time.Time `json:"heard_at,omitzero"`
 	SentAt      time.Time `json:"sent_at,omitzero"`
@@ -91,7 +91,7 @@ type Deliveries interface {
 	Shown(ctx context.Context, client string, d Display) error
 }
 
-// Display records what a client has shown to its user.
+// Display describes what a client has shown to its user.
 type Display struct {
 	Delivery  string   // one delivery, or
 	Event     string   // the answer to an event, and

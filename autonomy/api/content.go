@@ -146,7 +146,7 @@ type Row struct {
 	Pos   int    `json:"pos,omitempty"`
 	// Speaker is the author: "owner", "hob" or a name.
 	Speaker string `json:"speaker,omitempty"`
-	// Source is where it came from; erasure requests name it: "event:ID", "mail:ID", "file:PATH",
-	// "url:URL", "import:NAME".
+	// Source is the origin of the row; erasure requests name it: "event:ID", "mail:ID",
+	// "file:PATH", "url:URL", "import:NAME".
 	Source string `json:"source,omitempty"`
 }

@@ -113,7 +113,7 @@ type Finding struct {
 	// Fixable: Examine with fix can fix it. Fixed is the result of that fix.
 	Fixable bool   `json:"fixable,omitempty"`
 	Fixed   string `json:"fixed,omitempty"`
-	// In is who checked: "daemon" or "command".
+	// In is the process that ran the check: "daemon" or "command".
 	In string `json:"in,omitempty"`
 }
 

@@ -149,7 +149,7 @@ type MemoryStats struct {
 	Entities  int        `json:"entities"`
 	Relations int        `json:"relations"`
 	Documents int        `json:"documents"`
-	// Behind is how many messages have no row yet.
+	// Behind is the number of messages that are not indexed yet.
 	Behind int `json:"messages_behind"`
 	// Derived lists the states of the derived data.
 	Derived  []DerivedStats   `json:"derived"`
@@ -191,7 +191,7 @@ type Fact struct {
 	RetiredBy string    `json:"retired_by,omitempty"` // the fact that replaced it
 	// Kind is "" for a statement, "preference", or "observation" for a conclusion of Hob.
 	Kind string `json:"kind,omitempty"`
-	// Source is where it came from, as in Row.
+	// Source is the origin of the row, as in Row.
 	Source string `json:"source,omitempty"`
 	// ValidFrom and ValidUntil are the validity period, zero if the text states none.
 	ValidFrom  time.Time `json:"valid_from,omitzero"`

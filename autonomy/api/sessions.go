@@ -19,7 +19,7 @@ type Sessions interface {
 	// Export writes all messages of a session as "markdown" or "jsonl". If it returns an error
 	// of its own, it has written nothing.
 	Export(ctx context.Context, session, format string, w io.Writer) error
-	// Fork creates a session (to, "" for a generated name) with the messages of another one up
+	// Fork creates a session (to, "" for a generated name) with the messages of another session, up
 	// to a message or turn ("" for the end).
 	Fork(ctx context.Context, session, to, at string) (Session, error)
 	// Replay runs a recorded turn ("" for the last one) again without effects and returns the
@@ -75,8 +75,8 @@ type FoundMessage struct {
 	At      time.Time         `json:"at"`
 	Snippet string            `json:"snippet"` // matches are in [brackets]
 	Source  provenance.Source `json:"source"`
-	// Withheld: the message looks like a credential that was not asked for by name.
-	// Snippet says so instead.
+	// Withheld: the message looks like a credential, and the query did not name it. Snippet says
+	// so.
 	Withheld bool `json:"withheld,omitempty"`
 	// Origins are the origins of its untrusted text.
 	Origins []provenance.Origin `json:"origins,omitempty"`

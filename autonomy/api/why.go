@@ -45,7 +45,7 @@ func (x Explanation) MarshalJSON() ([]byte, error) {
 	}{x.Why, x.Text})
 }
 
-// UnmarshalJSON implements json.Unmarshaler. It sets the one that the fields belong to.
+// UnmarshalJSON implements json.Unmarshaler. It sets the variant to which the fields belong.
 func (x *Explanation) UnmarshalJSON(b []byte) error {
 	var kind struct {
 		Text   string
@@ -107,7 +107,7 @@ type Spent struct {
 	CostUSD *float64 `json:"cost_usd"` // null: no price is known
 }
 
-// ItemOrigin is a row of Hob in question: a fact, a task, a reminder, a watcher.
+// ItemOrigin is an item of Hob, with its origins: a fact, a task, a reminder, a watcher.
 type ItemOrigin struct {
 	ID   string    `json:"id"`
 	Call string    `json:"call,omitempty"` // that made it

@@ -81,7 +81,7 @@ func (d *Decider) Revoke(ctx context.Context, id, by string) (g guard.Grant, err
 	return g, err
 }
 
-// Grant creates a grant that no question asked for.
+// Grant creates a grant that is not the answer to a question.
 func (d *Decider) Grant(ctx context.Context, n guard.NewGrant) (g guard.Grant, err error) {
 	err = d.o.Store.Write(ctx, func(tx *store.Tx) error {
 		g, err = d.o.Guard.GrantTx(ctx, tx, n)

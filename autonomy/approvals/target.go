@@ -62,10 +62,10 @@ type answerTarget struct {
 // hasTarget reports whether there is anything that an answer could mean.
 func (t answerTarget) hasTarget() bool { return len(t.decides)+len(t.open) > 0 }
 
-// findTarget finds what a bare answer in a place decides. "Yes" approves only the last
-// question shown there: an attended turn of that conversation asked it, it is at most
-// maxAnswerAge old, and nothing came after it. A reply to the message of a question answers
-// that question, whichever turn asked it.
+// findTarget finds the approval that a bare answer in a chat decides. "Yes" approves only the last
+// question shown there: an attended turn of that conversation asked it, it is at most maxAnswerAge
+// old, and nothing came after it. A reply to the message of a question answers that question,
+// regardless of the turn that asked it.
 func (d *Decider) findTarget(ctx context.Context, p answerPlace) (t answerTarget, err error) {
 	list, err := d.o.Bus.Outbox.Questions(ctx)
 	if err != nil {
@@ -110,8 +110,8 @@ func (p answerPlace) repliesTo(q bus.Question) bool {
 	})
 }
 
-// askedBy reports whether a turn that the owner asked for in this conversation put a
-// question: not a task, whatever started it.
+// askedBy reports whether the question comes from a turn that the owner started in this
+// conversation, and not from a task.
 func (d *Decider) askedBy(ctx context.Context, p answerPlace, a guard.Approval) (bool, error) {
 	if !a.Attended {
 		return false, nil
@@ -183,9 +183,9 @@ func (d *Decider) openOf(ctx context.Context, q bus.Question) (out []guard.Appro
 	return out, nil
 }
 
-// openHere lists the approvals that a bare answer in a place may have meant: those that block
-// the conversation, the latest one, and those of the last minutes. An older approval of a
-// background task does not block a conversation.
+// openHere lists the approvals that a bare answer in a chat may refer to: those that block the
+// conversation, the latest one, and those of the last minutes. An older approval of a background
+// task does not block a conversation.
 func (d *Decider) openHere(ctx context.Context, p answerPlace, list []bus.Question) (out []guard.Approval, err error) {
 	last, err := d.o.Bus.Outbox.LastSaid(ctx, func(x bus.Passed) bool { return d.seenHere(p, x) }, p.taken)
 	if err != nil {

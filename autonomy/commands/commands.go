@@ -229,7 +229,7 @@ func (c *Commands) cmdAgent(ctx context.Context, ev bus.Event, args string) (str
 	return c.o.Agents.Describe(who, args != ""), nil
 }
 
-// cmdSteer answers "/steer" without words; with words it never comes here.
+// cmdSteer answers "/steer" without words; intake handles it with words.
 func (c *Commands) cmdSteer(context.Context, bus.Event, string) (string, error) {
 	return "Write what I should know behind it: /steer use the blue one. It enters the turn that is running.", nil
 }

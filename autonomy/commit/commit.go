@@ -24,7 +24,7 @@ import (
 	"hob/platform/store"
 )
 
-// Outcome is what handling an event led to.
+// Outcome is the result of handling an event.
 type Outcome struct {
 	turn.Outcome
 	How  string // how it was handled: command, notice, turn, call, undo, goal, rule, plan, digest, task, limit or error
@@ -34,7 +34,7 @@ type Outcome struct {
 	notify.Target                     // where the answer goes
 	Goal          *goals.EventOutcome // how an event of a goal ended
 	Digest        bool                // the text is read when the event ends
-	Asks          []string            // approvals that the answer asks for
+	Asks          []string            // approval requests that the answer contains
 }
 
 // NewReply returns the outcome of a message that is answered where it was written.
@@ -89,7 +89,7 @@ type Notices interface {
 	NotifyTx(tx *store.Tx, n intake.Notice) error
 }
 
-// Maintenance keeps conversations within their limits while nobody waits.
+// Maintenance keeps conversations within their limits while no one waits for an answer.
 type Maintenance interface {
 	// TidyLater queues the conversation of an event that has ended.
 	TidyLater(ev bus.Event)

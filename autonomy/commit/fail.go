@@ -20,9 +20,8 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// Fail handles a turn that ended in an error. Somebody who waits gets one sentence as an
-// answer immediately. An unattended turn is retried later; the owner is notified after the last
-// retry.
+// Fail handles a turn that ended in an error. If a person waits, the answer is one sentence, sent
+// immediately. An unattended turn is retried later; the owner is notified after the last retry.
 func (c *Committer) Fail(ctx context.Context, t Claim, res Outcome, cause error) error {
 	ev := t.Event
 	c.o.Log.Warn("turn failed", "event", ev.ID, "kind", ev.Kind, "attempt", ev.Attempts, "err", cause)

@@ -78,7 +78,7 @@ func (c *Committer) NoteWaiting(ctx context.Context, t Claim, res Outcome) {
 	c.noteTick(ctx, t, waitRule(res), trace.TickWaits)
 }
 
-// waitRule returns what an event waits for.
+// waitRule returns the reason why an event waits.
 func waitRule(res Outcome) string {
 	if res.How == "" { // the turn did not begin
 		return "there was no room for a model call for which nobody waits ([autonomy] calls_per_minute, [budget])"

@@ -25,7 +25,8 @@ type Conversations interface {
 type Chats interface {
 	// Typing shows until stop that Hob is at work.
 	Typing(ctx context.Context, channel, chat string) (stop func())
-	// Show lets the sender of a message see its answer grow; nil if the channel cannot.
+	// Show shows the sender of a message the answer while it is written; nil if the channel does
+	// not support this.
 	Show(ctx context.Context, event, channel, chat string) channels.LiveDraft
 }
 
@@ -78,7 +79,7 @@ func (d *Delivery) ResolveTarget(ctx context.Context, report string) (notify.Tar
 	if err != nil {
 		return notify.Target{}, err
 	}
-	if ok { // a model may have named the conversation: never report to that of an unknown sender
+	if ok { // a model may have named the conversation, so never notify in that of an unknown sender
 		if ok, err = d.o.Bus.Owner.HasWritten(ctx, report); err != nil {
 			return notify.Target{}, err
 		}

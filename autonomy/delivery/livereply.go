@@ -21,9 +21,9 @@ func (d *Delivery) ShowWork(ctx context.Context, ev bus.Event) (stop func()) {
 	}
 }
 
-// startLiveReply streams the growing answer to the sender on channels that support it; elsewhere
-// it does nothing. The text comes from the live feed, which redacts known secrets. stop waits
-// until the display is removed.
+// startLiveReply shows the sender the answer while it is written, on channels that support this.
+// The text comes from the live feed, which redacts known secrets. stop waits until the display is
+// removed.
 func (d *Delivery) startLiveReply(ctx context.Context, ev bus.Event) (stop func()) {
 	shown := d.o.Chats.Show(ctx, ev.ID, ev.Channel, ev.Chat)
 	if shown == nil {

@@ -32,7 +32,7 @@ const ownerPerson = "owner"
 type Turns interface {
 	// WasCancelled reports once that an event was stopped while it waited.
 	WasCancelled(event string) bool
-	// Hold returns what a turn calls while it waits in memory for the owner.
+	// Hold returns the function that a turn calls while it waits in memory for the owner.
 	Hold(event string) func() (release func())
 	// OfferSteering gives text to the running turn of the event's session. done is closed when
 	// that turn has ended; it is nil if none runs.
@@ -165,7 +165,7 @@ func (h shared) isOffline(ctx context.Context, agent string) bool {
 	return h.o.Models != nil && h.o.Models.IsOffline(ctx, agent)
 }
 
-// waitForBudget puts an event off while no unattended turn may begin. That does not count as an
+// waitForBudget postpones an event while no unattended turn may begin. It does not count as an
 // attempt.
 func (h shared) waitForBudget(ctx context.Context, ev bus.Event) (waits bool, err error) {
 	if h.o.Budget == nil || h.o.Models != nil && h.o.Models.IsFree() {

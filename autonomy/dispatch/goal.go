@@ -24,7 +24,7 @@ import (
 // goalHandler handles the events of goals.
 type goalHandler struct {
 	shared
-	asker *turn.Runner // puts the decisions of goals before the owner
+	asker *turn.Runner // asks the owner to confirm decisions of goals
 }
 
 // newQuestionRunner returns a runner whose only tool asks the owner about a goal's decision.
@@ -110,7 +110,7 @@ func (h goalHandler) goalTurn(ctx context.Context, ev bus.Event, goal goals.Goal
 		t.Level = t.Level.Narrower(guard.Watch)
 		return t, nil
 	}
-	if !order.Agreed { // what the owner has agreed to is his own word
+	if !order.Agreed { // text that the owner has confirmed counts as the owner's own words
 		t.Doubt = func(s *tools.Spec, e tools.Effects) string {
 			risk := goals.RiskOf(e)
 			if s.Name == "delegate_tasks" || s.Name == "spawn_background_task" { // a delegated task may do anything
@@ -166,7 +166,7 @@ func (h goalHandler) goalEnded(ctx context.Context, goal goals.Goal, order goals
 // offlineProvider begins the name of the built-in brain.
 const offlineProvider = "offline"
 
-// askAbout puts a decision before the owner.
+// askAbout asks the owner to confirm a decision.
 func (h goalHandler) askAbout(ctx context.Context, ev bus.Event, goal goals.Goal, res commit.Outcome) (commit.Outcome, error) {
 	order := res.Goal.Order
 	args, err := goals.QuestionArgs(goal, order.Decision)

@@ -58,7 +58,7 @@ func (h messageHandler) answerMessage(ctx context.Context, ev bus.Event) (commit
 		t.Person = ev.Channel + ":" + ev.Sender
 	}
 	t.Level = h.levelOf(ev.Channel, t.Person)
-	if !t.Attended { // the owner gets the questions and creations of unattended turns
+	if !t.Attended { // the owner gets the questions of unattended turns, and the items that they created
 		t.Guest = true
 		to, err := h.o.Delivery.ResolveTarget(ctx, "")
 		if err != nil {
@@ -113,7 +113,8 @@ func placeOf(ev bus.Event, m payload.Message) agents.MessageOrigin {
 	return agents.MessageOriginOf(ev, m)
 }
 
-// parseForgetRequest returns what the owner's message asks Hob to forget, "" if it asks nothing.
+// parseForgetRequest returns the text that the owner's message asks Hob to forget, "" if it is not
+// such a request.
 func parseForgetRequest(ev bus.Event) string {
 	if name, text := chattext.ParseCommand(ev.Text); name == chattext.Forget && ev.Provenance == provenance.Owner {
 		return text

@@ -21,7 +21,7 @@ import (
 // signalHandler handles signals of watchers, schedules and webhooks, and Hob's own notices.
 type signalHandler struct{ shared }
 
-// handleSignal handles what a watcher, a schedule or a trigger brought.
+// handleSignal handles the signal of a watcher, a schedule or a trigger.
 func (h signalHandler) handleSignal(ctx context.Context, ev bus.Event) (commit.Outcome, error) {
 	f, err := payload.ParseSignal(ev)
 	if err != nil {
@@ -95,7 +95,7 @@ func (h signalHandler) handleSystemEvent(ctx context.Context, ev bus.Event) (com
 // nothingOn is the answer of an empty plan. It is not sent.
 const nothingOn = "Nothing is planned today, so no plan was sent."
 
-// dayOver is the answer of a plan whose day passed before it was sent.
+// dayOver is the answer of a plan that was not sent before its day passed.
 const dayOver = "The day of this plan ended before it could be sent."
 
 // sendDayPlan sends the daily plan to the owner's active channel. It writes the text now, not when

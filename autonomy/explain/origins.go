@@ -15,7 +15,7 @@ import (
 	"hob/platform/provenance/origins"
 )
 
-// ItemOrigin is a row of Hob in question: a fact, a task, a reminder, a watcher.
+// ItemOrigin is an item of Hob, with its origins: a fact, a task, a reminder, a watcher.
 type ItemOrigin struct {
 	ID   string    `json:"id"`
 	Call string    `json:"call,omitempty"` // that made it

@@ -161,8 +161,8 @@ func (x *Explainer) collectSilences(ctx context.Context, words []string, s *Sile
 	return err
 }
 
-// isUnexpectedlySilent reports whether a watcher says nothing for a reason that the owner may not
-// expect: having nothing to say is none.
+// isUnexpectedlySilent reports whether a watcher is silent for a reason that the owner may not
+// expect. Having found nothing is not such a reason.
 func isUnexpectedlySilent(s watchers.Silence) bool {
 	return slices.ContainsFunc(s.Holds, func(h watchers.Hold) bool {
 		return h.Rule != watchers.RuleKnown && h.Rule != watchers.RuleNothing && h.Rule != watchers.RuleNotDue && h.Rule != watchers.RuleUnasked

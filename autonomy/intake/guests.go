@@ -18,8 +18,8 @@ var ErrTooMany = fmt.Errorf("too many messages in an hour: %w", channels.ErrStra
 // guestWindow is the period in which a guest's messages are counted.
 const guestWindow = time.Hour
 
-// guestLimiter count the messages of people who are not the owner. Each of them has
-// an agent, and so its owner's model, work for them.
+// guestLimiter counts the messages of people other than the owner, because each one makes an agent,
+// and so the owner's model, work.
 type guestLimiter struct {
 	perHour int // 0: any number
 

@@ -19,8 +19,8 @@ func (d *differences) addIfDifferent(what, where, was, now string) {
 	}
 }
 
-// compareStamps compares what requests are made of besides messages. A turn without a
-// stamp has nothing to compare.
+// compareStamps compares the parts of requests other than messages. A turn without a stamp has
+// nothing to compare.
 func (d *differences) compareStamps(was, now session.RequestFingerprint) {
 	if was == (session.RequestFingerprint{}) {
 		return
@@ -121,7 +121,7 @@ func taintLabel(m llm.Message) string {
 	return "clean"
 }
 
-// compareVerdicts compares what the guard said to each call that was made both times.
+// compareVerdicts compares the guard's decisions about calls that both turns made.
 func (d *differences) compareVerdicts(was, now []bus.Entry) {
 	for _, a := range was {
 		i := slices.IndexFunc(now, func(b bus.Entry) bool { return a.Call == b.Call })

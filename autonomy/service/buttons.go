@@ -19,7 +19,7 @@ import (
 // ErrForeignPress reports a press that a program started by Hob could have made.
 var ErrForeignPress = errors.New("a program that I started is running, and its clicks look the same as yours: answer in the chat, on my page (hob open) or with hob approve")
 
-// readingTime is how long a request must be visible before a user can have read it.
+// readingTime is the time that a request must be visible before a user can have read it.
 const readingTime = 1500 * time.Millisecond
 
 // ButtonOptions configure Buttons.

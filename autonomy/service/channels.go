@@ -61,7 +61,7 @@ func (sv *Service) TestChannel(ctx context.Context, name string, send bool) (api
 	return out, Classify(err)
 }
 
-// testWithin is how long the delivery of a test message may take.
+// testWithin is the time limit for the delivery of a test message.
 const testWithin = 30 * time.Second
 
 // sendTestMessage sends the user one text on a channel, by way of the outbox, and waits for its

@@ -28,7 +28,7 @@ func ConvertEach[S, T any](in []S, convert func(S) T) []T {
 	return out
 }
 
-// ConvertPtr converts what a pointer points to.
+// ConvertPtr converts the value behind a pointer; nil stays nil.
 func ConvertPtr[S, T any](in *S, convert func(S) T) *T {
 	if in == nil {
 		return nil

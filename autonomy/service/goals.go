@@ -49,8 +49,8 @@ func (sv *Service) Goals(ctx context.Context, q api.Query) ([]api.GoalDetails, e
 	return out[:min(len(out), q.Limit)], nil
 }
 
-// freshFor is how long a plan is cached: pages reload often, and each reload would
-// query servers.
+// freshFor is the time for which a plan is cached: pages reload often, and each reload would query
+// servers.
 const freshFor = time.Minute
 
 // cachedPlan is the last answer of Plan.

@@ -55,7 +55,7 @@ type Options struct {
 	Usage     *usage.Tracker
 	Catalogue *tools.Catalogue
 	Channels  *channels.Manager
-	// ChannelSetup shows the channels as they are configured.
+	// ChannelSetup shows and tests the configured channels.
 	ChannelSetup ChannelSetup
 	Pairings     *pairing.Pairings
 	Memory       *knowledge.Base

@@ -188,7 +188,7 @@ func (sv *Service) Wait(ctx context.Context, id string) (api.EventStatus, error)
 	}
 }
 
-// soon is how long Wait waits for the end before it checks for an approval request.
+// soon is the time that Wait waits for the end before it checks for an approval request.
 const soon = 50 * time.Millisecond
 
 func isDoneWithin(done <-chan struct{}, d time.Duration) bool {

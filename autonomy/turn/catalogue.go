@@ -11,8 +11,8 @@ import (
 	"hob/tools"
 )
 
-// The two tools that give access to all tools. They are in every request; the guard checks a tool
-// called with use_tool like a direct call.
+// The two tools that give access to all tools. They are in every request; the guard treats a call
+// with use_tool like a direct call.
 const (
 	findTools = "find_tools"
 	useTool   = "use_tool"

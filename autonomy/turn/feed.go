@@ -84,7 +84,7 @@ type progressReporter struct {
 func newPulse(ctx context.Context, id, name string, publish func(typ string, data map[string]any)) (p *progressReporter, end func()) {
 	p = &progressReporter{publish: publish, call: map[string]any{"id": id, "name": name}, began: time.Now(), fraction: -1}
 	publish("tool_start", p.call)
-	p.mu.Lock() // the first beat may come before the timer is known
+	p.mu.Lock() // the timer may fire before the variable is set
 	p.beats = time.AfterFunc(heartbeat, p.sendHeartbeat)
 	p.mu.Unlock()
 	forget := context.AfterFunc(ctx, p.stopHeartbeat)

@@ -28,7 +28,7 @@ type callHistory struct {
 	did   []actionclaims.Action // successful actions since the turn was resumed
 }
 
-// rememberCall remembers a call that has come to its end.
+// rememberCall records a finished call.
 func (h *callHistory) rememberCall(s *callStep) {
 	if s.tool == nil {
 		return
@@ -54,7 +54,7 @@ func (h *callHistory) effectfulCalls() []actionclaims.Action {
 	return out
 }
 
-// priorCall is a call of this turn, as the guard counts it.
+// priorCall is an earlier call of this turn, as the guard counts calls.
 type priorCall struct {
 	tool, decision string
 	ran            bool // or may have

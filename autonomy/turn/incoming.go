@@ -146,7 +146,7 @@ func (b *contextBuilder) scanMarks(ctx context.Context, text string) []string {
 	return marks
 }
 
-// withMarks notes the marks with the origins of the text in which they were seen.
+// withMarks adds the injection marks to the origins of the text in which they were found.
 func withMarks(list []provenance.Origin, marks []string) []provenance.Origin {
 	if len(list) == 0 {
 		list = []provenance.Origin{{Kind: "tool"}}

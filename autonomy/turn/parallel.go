@@ -72,9 +72,9 @@ func effectfulSteps(steps []*callStep) (out []*callStep) {
 	return out
 }
 
-// canRunTogether reports whether the calls cannot get in each other's way: all only
-// look, or each names the files it touches and no change meets another call.
-// Changes by own tools are transactions on one database and keep their order.
+// canRunTogether reports whether the calls can run concurrently: all of them only read, or each
+// names its files and no call changes a file that another one uses. Changes by own tools are
+// transactions on one database and keep their order.
 func canRunTogether(steps []*callStep) bool {
 	open := make([]*callStep, 0, len(steps))
 	looking := true

@@ -16,8 +16,8 @@ import (
 	"hob/tools"
 )
 
-// heldUnattended is how long a question stays open if the caller waits for it in memory and the
-// owner is away.
+// heldUnattended is the time for which a question stays open if the caller waits for it in memory
+// and the owner is away.
 const heldUnattended = time.Hour
 
 // policyCheck decides whether a call may run: the guard decides, or the owner if the
@@ -190,7 +190,7 @@ func (p *policyCheck) lapseQuestion(ctx context.Context, q guard.Approval, notif
 	return nil
 }
 
-// questionTx puts the questions before the owner.
+// questionTx sends the approval requests to the owner.
 func (p *policyCheck) questionTx(tx *store.Tx, open []guard.Approval) error {
 	if len(open) == 0 {
 		return nil
@@ -213,8 +213,8 @@ func (p *policyCheck) questionTx(tx *store.Tx, open []guard.Approval) error {
 	return nil
 }
 
-// questionText formats the approval requests: each call in its exact form, and those of a batch as
-// one request. bare reports that a bare yes may answer them.
+// questionText formats the approval requests: each call in its exact form, and a batch as one
+// request. bare reports that a bare yes may answer them.
 func questionText(open []guard.Approval, bare bool) string {
 	if len(open) == 1 && open[0].Batch == "" && bare {
 		return renderText("question", open[0])

@@ -16,7 +16,7 @@ import (
 )
 
 // stepRecorder makes the steps of a turn durable: new messages, ledger rows, audit lines and
-// origins. Writes that do not have to happen at once wait for the next transaction.
+// origins. Writes that are not urgent wait for the next transaction.
 type stepRecorder struct {
 	o       *Options
 	t       *Turn

@@ -193,9 +193,9 @@ type SteerMessage struct {
 	TakenTx func(tx *store.Tx, reply string) error
 }
 
-// receiveSteering reads the messages sent to the turn meanwhile. They follow the results of the last
-// calls as a separate message, so that every call keeps its result and nothing sent before
-// changes.
+// receiveSteering reads the messages that were sent to the turn while it ran. They follow the
+// results of the last calls as a separate message, so that every call keeps its result and nothing
+// sent before changes.
 func (r *turnRun) receiveSteering(ctx context.Context) error {
 	if r.t.Said == nil || r.model.chosen.Info().Provider == offlineBrain { // that one answers the last words it reads
 		return nil

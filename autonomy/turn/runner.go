@@ -112,8 +112,8 @@ type Options struct {
 	Hooks []Hook
 	// Pictures stores the pictures that a model made; nil: they are dropped.
 	Pictures PictureStore
-	// Redact knows the secrets that no model and no transcript may hold; nil
-	// finds them by their shape alone.
+	// Redact removes secrets from the text for models and transcripts; nil detects them only by
+	// their shape.
 	Redact *redact.Set
 	// Guardian checks untrusted texts: a hostile one gets a mark. Nil disables it.
 	Guardian TextChecker
@@ -192,8 +192,8 @@ type Turn struct {
 	Guest bool
 	// Origin names the entry point for the guard and the audit log.
 	Origin string
-	// Words are the owner's words outside the conversation that led to this turn: those of the
-	// delegating turn.
+	// Words are the owner's words outside the conversation that led to this turn: for a sub-agent,
+	// those of the delegating turn.
 	Words []string
 	// Person is the author of the message: "owner", "channel:sender", or "" for none. Level
 	// overrides the agent's level if it is narrower.

@@ -41,7 +41,7 @@ func IsRequest(text string) bool {
 	return slices.Contains(phrases, strings.TrimSpace(said))
 }
 
-// trimWords takes the given words from both ends of a text.
+// trimWords removes the given words from both ends of a text.
 func trimWords(said string, words []string) string {
 	for again := true; again; {
 		again = false

@@ -28,8 +28,8 @@ type Options struct {
 	Guard *guard.Guard
 	// Catalogue holds the tools whose actions can be reverted.
 	Catalogue *tools.Catalogue
-	// Acts are tools that no model gets but whose actions can be reverted, such as a change of
-	// the configuration.
+	// Acts are actions that models cannot call but that can be reverted, such as a change of the
+	// configuration.
 	Acts []tools.Tool
 	Log  *slog.Logger // nil discards
 }
@@ -60,7 +60,7 @@ type Request struct {
 	Last int
 	// Turn selects all actions of the last answer.
 	Turn bool
-	// Redo: do again what was undone last, or ID.
+	// Redo: repeat the action that was undone last, or the one with ID.
 	Redo bool
 	// Session is the requesting conversation. Its actions and notices take precedence over
 	// those elsewhere. "" means no precedence.
@@ -75,7 +75,8 @@ type Request struct {
 // Outcome lists what was undone and what was not, newest first.
 type Outcome struct {
 	Undone []Step `json:"undone"`
-	// Left lists what was not undone: the first with its error, the others were not tried.
+	// Left lists the actions that were not undone: the first failed with its error, the others were
+	// not tried.
 	Left []Step `json:"not_undone"`
 }
 

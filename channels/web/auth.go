@@ -26,7 +26,7 @@ const (
 	maxPlaces   = 1024
 )
 
-// authMethod is how a request proved to be the owner's.
+// authMethod is the way in which a request was authenticated as the owner's.
 type authMethod string
 
 const (
@@ -168,7 +168,7 @@ func (d *loginGuard) useCode(code string, now time.Time, here bool) bool {
 }
 
 // countFailure counts a failed attempt and returns f, or 429 after too many. A correct token is
-// never delayed, so nobody can lock the owner out.
+// never delayed, so an attacker cannot lock the owner out.
 func (d *loginGuard) countFailure(r *http.Request, f *failure) error {
 	if wait := d.addFailures(clientNetwork(r), 1, time.Now()); wait > 0 {
 		f = newFailure(http.StatusTooManyRequests, "too_many_attempts", "wait a minute and use the right token", "too many failed attempts from this address")

@@ -14,8 +14,8 @@ import (
 	"unicode/utf8"
 )
 
-// drainBody is how much more of an oversized body is read, so that clients that send
-// everything before reading receive the error.
+// drainBody is the maximum number of further bytes that are read from an oversized body, so that
+// clients that send everything before reading receive the error.
 const drainBody = 64 << 20
 
 // readRawBody reads a body of up to MaxBody bytes.

@@ -16,7 +16,7 @@ import (
 const (
 	// lookAgain is the polling interval for a turn that waits for the owner.
 	lookAgain = time.Second
-	// lastWords is how long the live feed may lag behind the end of a turn.
+	// lastWords is the maximum time by which the live feed may lag behind the end of a turn.
 	lastWords = 200 * time.Millisecond
 )
 

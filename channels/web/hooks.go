@@ -13,8 +13,8 @@ import (
 	"hob/channels"
 )
 
-// Limits of posts to channels. Posts may come from anywhere through the owner's tunnel, all
-// with its one address.
+// Limits of posts to channels. Posts may come from anywhere through the owner's tunnel, all of them
+// with the address of the tunnel.
 const (
 	maxPost     = 1 << 20          // bytes of a body
 	postTime    = 10 * time.Second // to send it

@@ -13,7 +13,7 @@ import (
 
 // Message is a message of the user.
 type Message struct {
-	// Text is what the user typed, at most 10 MB. Send text or parts, not both.
+	// Text is the text that the user typed, at most 10 MB. Send text or parts, not both.
 	Text string `json:"text,omitempty"`
 	// Parts is the text in at most 20 parts, together at most 10 MB. Only typed parts are the
 	// user's own words. The others are untrusted text, with which Hob asks before it acts. Send a
@@ -164,7 +164,8 @@ type Readiness struct {
 	Status string `json:"status"`
 }
 
-// HookMessage is what the channel webhook accepts; other channels accept what their platform sends.
+// HookMessage is the body that the channel webhook accepts; other channels accept the bodies of
+// their platforms.
 type HookMessage struct {
 	ID         string    `json:"id,omitempty"` // the server accepts each id once
 	Text       string    `json:"text,omitempty"`

@@ -120,7 +120,7 @@ func unfiltered[T any](list func(context.Context) ([]T, error)) func(context.Con
 	return func(ctx context.Context, _ api.Query) ([]T, error) { return list(ctx) }
 }
 
-// readEndpoint responds with what a function returns.
+// readEndpoint responds with the result of a function.
 func readEndpoint[Out any](s *Server, read func(r *http.Request, c call) (Out, error)) endpoint {
 	return endpoint{replies: okJSON(reflect.TypeFor[Out]()), owner: func(w http.ResponseWriter, r *http.Request, c call) error {
 		out, err := read(r, c)
@@ -132,7 +132,7 @@ func readEndpoint[Out any](s *Server, read func(r *http.Request, c call) (Out, e
 	}}
 }
 
-// actionEndpoint passes a JSON body to a function and responds with what it returns.
+// actionEndpoint passes a JSON body to a function and responds with the result.
 func actionEndpoint[In, Out any](s *Server, do func(r *http.Request, c call, in In) (Out, error)) endpoint {
 	e := endpoint{replies: okJSON(reflect.TypeFor[Out]()), owner: func(w http.ResponseWriter, r *http.Request, c call) error {
 		var in In

@@ -25,7 +25,7 @@ func (x *Index) Compact(ctx context.Context) error {
 	if err := x.compactCurrent(ctx); err != nil {
 		return err
 	}
-	return x.removeUnusedFiles() // last, because the steps before it may move a damaged index there
+	return x.removeUnusedFiles() // last, because the earlier steps may move a damaged index to that folder
 }
 
 func (x *Index) compactCurrent(ctx context.Context) error {

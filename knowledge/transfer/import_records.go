@@ -138,7 +138,7 @@ func (p batchImport) putDoc(d knowledge.Doc, kind string) (bool, error) {
 		return false, nil
 	}
 	if strings.TrimSpace(d.Text) == "" || d.Ref == "" {
-		return false, invalidRecordError{errors.New("it is empty")}
+		return false, invalidRecordError{errors.New("the record has no text or no id")}
 	}
 	d.Kind, d.Ref = kind, im.recordID("i", d.Ref)
 	if kind == knowledge.KindTurn && im.Conversations.OwnsRow(d.Ref) {

@@ -38,7 +38,7 @@ type language struct {
 	pronouns  map[string]bool // subjects that refer to an item: "it"
 	own       map[string]bool // "your"
 	adverbs   map[string]bool // may be anywhere in a statement; none: fillers
-	subjects  map[string]bool // further subjects of a statement, besides things
+	subjects  map[string]bool // further subjects of a statement, in addition to items
 	condition map[string]bool // "if": with one of them in a sentence there is no statement
 	habit     map[string]bool // words of a sentence that explains how something works
 	plan      map[string]bool // items of a calendar or a clock
@@ -50,7 +50,7 @@ type language struct {
 	progress  [][]string      // before one in its progressive form: "i am"
 	base      verbSet         // "send"
 	doing     verbSet         // "sending"
-	telling   map[string]bool // of states, promises, base and doing: see statementWords
+	telling   map[string]bool // for states, promises, base forms and "-ing" forms: see statementWords
 }
 
 // claimPattern is a sequence of words that claims something.

@@ -111,7 +111,7 @@ func (a *AgentModels) CheapestVision(ctx context.Context) (llm.Model, error) {
 	return m, err
 }
 
-// Info returns the limits of the default model, as far as they are known.
+// Info returns the known limits of the default model.
 func (a *AgentModels) Info(ctx context.Context) llm.Info {
 	m, _, err := a.Default(ctx)
 	if err != nil {

@@ -28,8 +28,8 @@ const (
 // block is the stable part of a request.
 type block struct {
 	text string
-	// guidance is the digest of the part before the identity, identity that of the rest. A
-	// block that differs only in its identity may stay for the life of the conversation.
+	// guidance is the digest of the part before the identity, and identity the digest of the rest.
+	// A block that differs only in its identity may stay for the life of the conversation.
 	guidance, identity string
 	who                string // the identity itself
 }

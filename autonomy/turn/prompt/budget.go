@@ -77,7 +77,7 @@ func budgetFor(window int) int {
 }
 
 // fitSections cuts each section to its share and drops whole sections until the rest fits: lowest rank
-// first, and within a rank the last first. Critical sections stay whole. The order is that of
+// first, and within a rank the last first. Critical sections stay whole. The result is in the order of
 // the kinds.
 func fitSections(sections []section, budget int) []section {
 	out := make([]section, 0, len(sections))

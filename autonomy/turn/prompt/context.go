@@ -173,7 +173,7 @@ func factVerb(f knowledge.Fact) string {
 	return "noted"
 }
 
-// oneLine keeps a text from looking like a section of ours.
+// oneLine prevents a text from looking like a section of the prompt.
 func oneLine(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if len(s) > 500 {
@@ -196,8 +196,8 @@ func (g *contextCollector) addGraph() {
 	}
 }
 
-// cleanSource returns the source of a text that Hob wrote: nobody's instruction, and not untrusted,
-// unless it repeats untrusted text.
+// cleanSource returns the provenance of a text that Hob wrote: it is no one's instruction and not
+// untrusted, unless it repeats untrusted text.
 func cleanSource(src provenance.Source) provenance.Source {
 	if src.Tainted() {
 		return provenance.Outside

@@ -8,9 +8,8 @@ import (
 	"hob/platform/store/erase"
 )
 
-// Eraser takes texts out of the blocks of conversations. Which message a window
-// began with is kept as a digest of it, which goes as well: the next turn of each
-// conversation gets the present block.
+// Eraser erases texts from the blocks of conversations. It also deletes the digest of the message
+// with which each window began, so the next turn of each conversation gets the current block.
 func Eraser() erase.Eraser { return eraser{} }
 
 type eraser struct{}
@@ -18,8 +17,8 @@ type eraser struct{}
 // Tables implements erase.Eraser.
 func (eraser) Tables() []string { return []string{"prompt_blocks", "prompt_sessions"} }
 
-// EraseTx implements erase.Eraser. A block is named by its content, so one with a
-// gap would be another one.
+// EraseTx implements erase.Eraser. It deletes whole blocks: a block is identified by its content,
+// so a redacted one would be a different block.
 func (eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
 	for _, t := range []erase.Table{
 		{Name: "prompt_blocks", Key: []string{"id"}, Names: []string{"identity", "guidance", "text"}},

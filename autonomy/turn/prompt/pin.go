@@ -79,7 +79,7 @@ func messageKey(m llm.Message) string {
 	return contentDigest(strings.ToValidUTF8(b.String(), "\uFFFD"))
 }
 
-// recordPin stores a new pin, and what was shown.
+// recordPin stores a new pin, and the block that it shows.
 func (b *Builder) recordPin(s TurnContext, p pinnedBlock, lessons []string) func(*store.Tx, llm.Message) error {
 	if b.o.Store == nil || (!p.fresh && len(lessons) == 0) {
 		return nil

@@ -27,8 +27,7 @@ import (
 
 // Memory finds remembered facts; *knowledge.Base is one.
 type Memory interface {
-	// Relevant returns the facts of a realm that a text is about, best first,
-	// and none when it is about none of them.
+	// Relevant returns the facts of a realm that match a text, best first; none if no fact does.
 	Relevant(q store.Querier, realm, text string, limit int) ([]knowledge.Fact, error)
 }
 
@@ -51,7 +50,7 @@ type Skills interface {
 	// Index lists the existing skills, one per line; it is part of the stable block and "" if
 	// there are none.
 	Index() string
-	// Matching returns the bodies of the skills which a text asks for.
+	// Matching returns the bodies of the skills that match a text.
 	Matching(ctx context.Context, text string) ([]Note, error)
 }
 
@@ -83,7 +82,7 @@ type Texts struct {
 // Options of New. Everything is optional.
 type Options struct {
 	Name string // how the assistant is called
-	// Texts returns the owner's texts as they are now.
+	// Texts returns the owner's current texts.
 	Texts func() Texts
 	// Catalogue holds the tools; Channels and Watchers name the channels to the owner and the
 	// kinds of watchers.

@@ -16,7 +16,7 @@ func (k *Store) Eraser() erase.Eraser {
 		for _, call := range e.Calls {
 			path, err := k.filePath(call)
 			if err != nil {
-				continue // no file ever had such a name
+				continue // an ID that is not a valid file name cannot have a file
 			}
 			switch err := os.Remove(path); {
 			case err == nil:

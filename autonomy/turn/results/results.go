@@ -25,7 +25,7 @@ type Options struct {
 	// MaxFile is the maximum stored length of one result in bytes (default 16 MB); MaxTotal
 	// limits all of them (default 128 MB).
 	MaxFile, MaxTotal int64
-	// MaxAge is how long a result is kept (default 30 days).
+	// MaxAge is the time for which a result is stored (default 30 days).
 	MaxAge time.Duration
 }
 

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxBytes is the size up to which a result enters the context as it is. Of a longer one the model
-// reads the head, the lines about errors, and the tail.
+// MaxBytes is the maximum size of a result that enters the context unchanged. Of a longer one the
+// model reads the head, the lines about errors, and the tail.
 const MaxBytes = 16_000
 
 const (
@@ -42,7 +42,7 @@ func Shorten(s, call string) string {
 	return out + s[from:]
 }
 
-// errorLines returns the lines that look like errors, as many as fit.
+// errorLines returns as many of the lines that look like errors as fit.
 func errorLines(s string) string {
 	looks := regexp.MustCompile(`(?i)\b(error|fail(ed|ure)?|fatal|panic|exception|traceback|denied|refused)\b`)
 	var b strings.Builder

@@ -33,7 +33,7 @@ func Normal(text string) (plain, unseen string) {
 		}
 	}
 	plain = b.String()
-	if !norm.NFKD.IsNormalString(plain) { // two that met when what stood between them went
+	if !norm.NFKD.IsNormalString(plain) { // characters that became adjacent when an invisible one between them was removed
 		plain = norm.NFKD.String(plain)
 	}
 	return plain, strings.ToLower(tags.String())

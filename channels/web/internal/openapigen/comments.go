@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// packageDocs holds what the source of one package says about its types.
+// packageDocs holds the doc comments of the types of one package.
 type packageDocs struct {
 	types  map[string]string   // doc comment by type
 	fields map[string]string   // doc or line comment by "Type.Field"

@@ -20,7 +20,7 @@ type Member struct {
 // List is a JSON array.
 type List []any
 
-// maxLine is the width up to which a value is written on one line.
+// maxLine is the maximum width of a value that is written on one line.
 const maxLine = 160
 
 // encodeDocument encodes v as indented JSON whose short values take one line each, so that a

@@ -15,7 +15,7 @@ import (
 // Document is the input of Generate.
 type Document struct {
 	Root, Module string   // folder and path of the Go module
-	Plain        []string // packages whose types keep their names; others carry their package's
+	Plain        []string // packages whose types keep their names; other types get the name of their package as a prefix
 	// Head holds the members before "paths", Security the members of components.securitySchemes.
 	Head, Security Object
 	Operations     []Operation

@@ -470,7 +470,7 @@ func (d *App) Handler() http.Handler { return d.web.Handler() }
 // Addr is the host:port the API is bound to.
 func (d *App) Addr() string { return d.web.Addr() }
 
-// SetAside is where Open moved a damaged database, "" when it was sound.
+// SetAside is the path to which Open moved a damaged database, "" if the database was intact.
 func (d *App) SetAside() string { return d.store.QuarantinedPath() }
 
 // Shutdown makes Run return.

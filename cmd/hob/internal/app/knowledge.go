@@ -75,7 +75,7 @@ func (d *App) newEmbedder() (llm.Embedder, error) {
 	return llm.EmbedBreaker(metered, m.Info(), llm.BreakerOptions{Failures: 3}), nil
 }
 
-// wakeFollowers wakes what is derived from the documents of the memory.
+// wakeFollowers wakes the indexes that are derived from the documents of the memory.
 func (d *App) wakeFollowers() {
 	d.index.Changed()
 	d.graph.Wake()

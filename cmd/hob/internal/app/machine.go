@@ -99,6 +99,6 @@ func (d *App) openTray(context.Context) error {
 	return nil
 }
 
-// Main does what the tray needs of the process's main thread until ended is closed.
-// The goroutine of func main calls it.
+// Main runs the tray's work on the process's main thread until ended is closed. The goroutine of
+// func main must call it.
 func (d *App) Main(ended <-chan struct{}) { d.tray.Main(ended) }

@@ -23,7 +23,7 @@ func (d *App) channelChoices() map[string]channels.ChannelOverride {
 	return out
 }
 
-// receivedFilesDir is the folder within which files of messages are kept.
+// receivedFilesDir is the folder in which files of messages are stored.
 func (d *App) receivedFilesDir() string {
 	if drop, err := system.Expand(d.opt.Config.Files.Drop); err == nil && drop != "" {
 		return drop

@@ -69,7 +69,7 @@ func (d *App) openTools(context.Context) (err error) {
 	return err
 }
 
-// userCurrency returns the configured currency, else that of the user's country.
+// userCurrency returns the configured currency, otherwise the currency of the user's country.
 func (d *App) userCurrency() string {
 	if c := d.opt.Config.Agent.Currency; c != "" {
 		return strings.ToUpper(c)
