@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hob/autonomy/api"
-	"hob/cmd/hob/internal/graphdraw"
+	"hob/knowledge/graphdraw"
 )
 
 // relationLine describes a relation from the view of one of its entities.
