@@ -14,6 +14,7 @@ import (
 	"hob/platform/host/vault"
 	"hob/platform/pim"
 	pimall "hob/platform/pim/all"
+	"hob/platform/pim/signin"
 )
 
 func (a *cli) accountCmd() *cobra.Command {
@@ -162,11 +163,11 @@ func (a *cli) newAccount(c *cobra.Command, cfg *config.Config, address string) (
 			n.Servers[kind] = server
 		}
 	}
-	var dns account.Resolver = net.DefaultResolver
+	var dns signin.Resolver = net.DefaultResolver
 	if len(n.Servers) > 0 { // do not ask for servers
 		dns = nil
 	}
-	found, err := account.Find(c.Context(), address, dns)
+	found, err := signin.Find(c.Context(), address, dns)
 	switch {
 	case err != nil:
 		return nil, "", usageErrorf("%v", err)
@@ -187,14 +188,14 @@ func (a *cli) newAccount(c *cobra.Command, cfg *config.Config, address string) (
 		}
 	}
 	if dns == nil { // the password goes only to servers that the user named
-		found = account.Found{Provider: found.Provider}
+		found = signin.Found{Provider: found.Provider}
 	}
 	n.Fill(found)
 	return n, found.Hint, nil
 }
 
 // serverFlags are the flags that name servers.
-func serverFlags(s account.Found) (flags string) {
+func serverFlags(s signin.Found) (flags string) {
 	for _, kind := range pimall.Keys() {
 		if server := s.Servers[kind]; server != "" {
 			flags += " --" + kind + " " + server
@@ -232,7 +233,7 @@ func (a *cli) testAccounts(ctx context.Context, args []string) error {
 			v, err := s.Resolve(ctx, c.Password)
 			return v.Reveal(), err
 		}
-		for _, x := range account.Check(ctx, at) {
+		for _, x := range signin.Check(ctx, at) {
 			row := accountTested{Account: c.Name, Server: x.Server, OK: x.Err == nil, Said: x.Said}
 			if x.Err != nil {
 				row.Said, bad = x.Err.Error(), bad+1

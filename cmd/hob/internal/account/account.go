@@ -1,6 +1,10 @@
+// Package account adds an account: it completes its servers, tries its password, and returns the
+// configuration of the account. `hob account add` and `hob setup` use it; platform/pim/signin
+// finds the servers and signs in to them.
 package account
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +14,7 @@ import (
 	"hob/autonomy/config"
 	"hob/platform/host/system"
 	pimall "hob/platform/pim/all"
+	"hob/platform/pim/signin"
 )
 
 // New is an account that is being added.
@@ -20,7 +25,7 @@ type New struct {
 }
 
 // Fill sets the servers that the user did not name from the found ones.
-func (n *New) Fill(s Found) {
+func (n *New) Fill(s signin.Found) {
 	if n.Auth == "" {
 		n.Auth = s.Auth
 	}
@@ -36,20 +41,7 @@ func (n *New) Fill(s Found) {
 
 // Name returns a free name for an account.
 func Name(address, provider string, taken []config.Account) string {
-	name := provider
-	if name == "" {
-		_, domain, _ := strings.Cut(strings.ToLower(address), "@")
-		label, _, _ := strings.Cut(registeredDomain(domain), ".")
-		name = strings.Trim(strings.Map(func(r rune) rune {
-			if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
-				return r
-			}
-			return '-'
-		}, label), "-")
-	}
-	if name == "" {
-		name = "mail"
-	}
+	name := cmp.Or(provider, signin.ProviderLabel(address), "mail")
 	is := func(n string) bool {
 		return slices.ContainsFunc(taken, func(a config.Account) bool { return a.Name == n })
 	}
@@ -71,7 +63,7 @@ func (n *New) Try(ctx context.Context, secret string) (said []string, err error)
 	works := 0
 	var bad []error
 	var drop []string // not before the rest works: the next try may be with another password
-	for _, x := range Check(ctx, a) {
+	for _, x := range signin.Check(ctx, a) {
 		switch {
 		case x.Err == nil:
 			works++

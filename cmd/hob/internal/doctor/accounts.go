@@ -8,8 +8,8 @@ import (
 	"sync"
 
 	"hob/autonomy/config"
-	"hob/cmd/hob/internal/account"
 	"hob/platform/pim"
+	"hob/platform/pim/signin"
 )
 
 const accountRemedy = "see the section of the account in the configuration and docs/accounts.md"
@@ -43,7 +43,7 @@ func checkAccount(ctx context.Context, e Env, c config.Account) []Check {
 		return v.Reveal(), err
 	}
 	var good []string
-	for _, x := range account.Check(ctx, a) {
+	for _, x := range signin.Check(ctx, a) {
 		if x.Err != nil {
 			return failCheck(name, strings.TrimPrefix(x.Err.Error(), name+": "), remedyOf(x.Err, c))
 		}

@@ -14,6 +14,7 @@ import (
 	"hob/platform/host/system"
 	"hob/platform/pim"
 	pimall "hob/platform/pim/all"
+	"hob/platform/pim/signin"
 )
 
 // serverQuestionKeys lists the questions that decide about the servers of an account.
@@ -89,11 +90,11 @@ const shown = "servers_shown"
 
 // foundFor returns the servers of the address as they were first shown. A later DNS answer must
 // not redirect the password to other servers.
-func (o Options) foundFor(ctx context.Context, a Answers) (found account.Found, err error) {
+func (o Options) foundFor(ctx context.Context, a Answers) (found signin.Found, err error) {
 	if was, ok := a[shown]; ok {
 		return found, json.Unmarshal([]byte(was), &found)
 	}
-	if found, err = account.Find(ctx, a["mail"], o.DNS); err != nil {
+	if found, err = signin.Find(ctx, a["mail"], o.DNS); err != nil {
 		return found, err
 	}
 	b, err := json.Marshal(found)
@@ -102,7 +103,7 @@ func (o Options) foundFor(ctx context.Context, a Answers) (found account.Found, 
 }
 
 // askFound shows the servers that were found, and asks whether they are the right ones.
-func askFound(s account.Found) Question {
+func askFound(s signin.Found) Question {
 	q := Question{
 		Key: "servers", Kind: Choice, Title: "Are these your servers?", Default: "found",
 		Options: []Option{{"found", "yes, use them"}, {"named", "no, enter them"}},
@@ -139,7 +140,7 @@ func signIn(ctx context.Context, o Options, a Answers) (*account.New, string, er
 		Servers: givenServers(a),
 	}}}
 	if a["servers"] != "found" { // the password goes only to servers that the user entered
-		found = account.Found{Provider: found.Provider, Hint: found.Hint}
+		found = signin.Found{Provider: found.Provider, Hint: found.Hint}
 	}
 	n.Fill(found)
 	return n, found.Hint, nil
@@ -183,7 +184,7 @@ func (o Options) completeAccounts(ctx context.Context, all map[string]any) (kept
 		text := func(key string) string { s, _ := keys[key].(string); return s }
 		named := slices.ContainsFunc(pimall.Keys(), func(kind string) bool { return text(kind) != "" })
 		if !named && text("address") != "" {
-			found, err := account.Find(ctx, text("address"), o.DNS)
+			found, err := signin.Find(ctx, text("address"), o.DNS)
 			switch {
 			case err != nil:
 				return nil, fmt.Errorf("accounts.%s.address: %w", name, err)

@@ -20,11 +20,11 @@ import (
 
 	"hob/autonomy/config"
 	llmall "hob/autonomy/llm/all"
-	"hob/cmd/hob/internal/account"
 	"hob/cmd/hob/internal/channel"
 	"hob/platform/host/permission"
 	"hob/platform/host/system"
 	"hob/platform/pim"
+	"hob/platform/pim/signin"
 )
 
 // Other results of an Asker.
@@ -52,7 +52,7 @@ type Options struct {
 	Servers []llmall.Server
 	// DNS finds the servers of a mail address that is not in the table; nil disables the
 	// lookup.
-	DNS account.Resolver
+	DNS signin.Resolver
 	// Edit changes the configuration with an undo entry; nil changes it without one.
 	Edit func(ctx context.Context, what string, edit func() error) error
 	// Templates are the available templates and the active one; nil if there are none.

@@ -1,9 +1,10 @@
-// Package account finds the servers of a mail address, signs in to them and returns the
-// configuration of the account. `hob account add`, `hob setup` and `hob doctor` use it.
+// Package signin finds the servers of a mail address and signs in to the servers of an account.
+// It reads and sends no mail and stores nothing. `hob account`, `hob setup` and `hob doctor` use
+// it.
 //
 // The table of providers and the user decide where a password goes. DNS answers are trusted
 // only within the domain of the address; otherwise a forged answer could collect the password.
-package account
+package signin
 
 import (
 	"bufio"
@@ -153,6 +154,19 @@ func normalizeHost(s string) string { return strings.ToLower(strings.TrimSuffix(
 
 func isWithinDomain(name, domain string) bool {
 	return name == domain || strings.HasSuffix(name, "."+domain)
+}
+
+// ProviderLabel returns a short name for the domain of an address: "example" for
+// "ada@mail.example.org". It is "" if the domain has no letters or digits.
+func ProviderLabel(address string) string {
+	_, domain, _ := strings.Cut(strings.ToLower(address), "@")
+	label, _, _ := strings.Cut(registeredDomain(domain), ".")
+	return strings.Trim(strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, label), "-")
 }
 
 // registeredDomain returns the registrable part of a domain.
