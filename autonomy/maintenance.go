@@ -29,7 +29,7 @@ type MessageIndexer interface {
 	Index(ctx context.Context) error
 }
 
-// maintenance works on conversations and traces while nobody waits.
+// maintenance works on conversations and traces while no one waits.
 type maintenance struct {
 	store      *store.Store
 	compactor  *session.Compactor // nil: conversations have no limit

@@ -137,7 +137,7 @@ func (r *runningTurns) WasCancelled(event string) bool {
 }
 
 // Hold returns a function that marks the turn of an event as waiting for the owner in memory;
-// release removes the mark. Another turn may use its slot meanwhile.
+// release removes the mark. Another turn may use its slot in the meantime.
 func (r *runningTurns) Hold(event string) func() (release func()) {
 	return func() func() {
 		r.mu.Lock()

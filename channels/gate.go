@@ -135,7 +135,7 @@ func (g *inboundFilter) Receive(ctx context.Context, in Inbound) (Accepted, erro
 }
 
 // identifySender determines whether the sender is the owner. Only text the sender wrote can contain
-// a pairing code, never quoted or forwarded text. Group messages pair nobody, because others
+// a pairing code, never quoted or forwarded text. Group messages pair no one, because others
 // read the code.
 func (g *inboundFilter) identifySender(ctx context.Context, in *Inbound) error {
 	if in.FromOwner || in.Sender == "" || g.owners == nil {

@@ -18,7 +18,7 @@ type Options struct {
 	Outbox   Outbox
 	Receiver Receiver
 	Log      *slog.Logger
-	// Owners identifies paired owners; nil: nobody is paired.
+	// Owners identifies paired owners; nil: no one is paired.
 	Owners Owners
 	// Channels by name; the name is also the configuration section.
 	Channels map[string]Channel

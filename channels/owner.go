@@ -15,7 +15,7 @@ type Owners interface {
 	// IsOwner reports whether this sender is a paired account of the owner.
 	IsOwner(ctx context.Context, channel, sender string) (bool, error)
 	// Pair reports whether the text of an unknown sender is the pairing code that the owner
-	// was shown elsewhere. Such a sender is the owner from then on. In a group nobody is
+	// was shown elsewhere. Such a sender is the owner from then on. In a group no one is
 	// paired, and the code becomes invalid because others have read it.
 	Pair(ctx context.Context, in Inbound) (bool, error)
 }
@@ -34,7 +34,7 @@ const PairedCommand = "/paired"
 
 // SenderID returns the normalized form in which sender ids are stored and compared: an address
 // in lower case, a telephone number without separators, everything else unchanged. It returns
-// "", which matches nobody, for ids with invisible characters or with characters that case
+// "", which matches no one, for ids with invisible characters or with characters that case
 // folding turns into ASCII, such as the Kelvin sign.
 func SenderID(s string) string {
 	if strings.ContainsFunc(s, becomesASCII) {

@@ -74,7 +74,7 @@ type SpoolOptions struct {
 type Spool struct {
 	o SpoolOptions
 
-	mu     sync.Mutex // guards the fields below; a copy found by hasCopy is not removed meanwhile
+	mu     sync.Mutex // guards the fields below; a copy found by hasCopy is not removed in the meantime
 	coming int64      // bytes of the copies that are being made
 }
 

@@ -73,7 +73,7 @@ func formatScalar(v any) (string, error) {
 	switch v := v.(type) {
 	case string:
 		if len(v) > 200 || strings.ContainsFunc(v, unicode.IsControl) {
-			return "", fmt.Errorf("it must be one line of at most 200 characters")
+			return "", fmt.Errorf("must be one line of at most 200 characters")
 		}
 		var b bytes.Buffer
 		e := json.NewEncoder(&b) // a JSON string without control characters is a valid TOML string
@@ -91,7 +91,7 @@ func formatScalar(v any) (string, error) {
 		}
 		return s, nil
 	}
-	return "", fmt.Errorf("it must be a text, a number, or true or false")
+	return "", fmt.Errorf("must be a text, a number, or true or false")
 }
 
 // isLooser reports whether a template's value would loosen a limit that the owner set. Values

@@ -200,13 +200,13 @@ func (k *checker) checkRoute(i int, r Route) {
 	}
 }
 
-// RouteErrorf makes an error about a key of the ith route (or "", the route
+// RouteErrorf returns an error about a key of the ith route (or "", the route
 // itself), with its line.
 func (c *Config) RouteErrorf(i int, key, format string, args ...any) *Error {
 	return c.nthErrorf("routes", i, key, format, args...)
 }
 
-// nthErrorf makes an error about a key of the ith [[section]].
+// nthErrorf returns an error about a key of the ith [[section]].
 func (c *Config) nthErrorf(section string, i int, key, format string, args ...any) *Error {
 	e := c.Errorf(section, format, args...)
 	if at := c.doc.findNth(section, i, key); at != nil {

@@ -471,7 +471,7 @@ func (c *Config) Channel(name string) (Section, bool) {
 	return c.Channels[i], true
 }
 
-// Errorf makes an error about a key, with its position in the file, for checks that need the list
+// Errorf returns an error about a key, with its position in the file, for checks that need the list
 // of drivers.
 func (c *Config) Errorf(key, format string, args ...any) *Error {
 	path := splitKey(key)

@@ -77,7 +77,7 @@ func (s Section) Decode(v any) error {
 	return nil
 }
 
-// Errorf makes an error about a key of the section (or "", the section itself), with its position
+// Errorf returns an error about a key of the section (or "", the section itself), with its position
 // in the file.
 func (s Section) Errorf(key, format string, args ...any) *Error {
 	return (&Config{doc: s.doc}).Errorf(strings.TrimSuffix("channels."+s.Name+"."+key, "."), format, args...)

@@ -281,7 +281,7 @@ func (g *Guard) chainKey() []byte {
 }
 
 // keyedDigest returns a keyed digest of a text: equal texts have equal digests, and without the key
-// nobody can guess the text.
+// no one can guess the text.
 func (g *Guard) keyedDigest(b []byte) (string, error) {
 	g.mu.Lock()
 	key := g.key

@@ -11,7 +11,7 @@ import (
 
 // Eraser erases texts from approvals and grants. The audit log is excluded: it contains only
 // keyed digests and must not change. resume makes the suspended event of a withdrawn question due,
-// so that its turn and its conversation do not wait for an answer that nobody can give.
+// so that its turn and its conversation do not wait for an answer that no one can give.
 func (g *Guard) Eraser(resume func(tx *store.Tx, event string) error) erase.Eraser {
 	return erase.Owned{
 		Before: func(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) error {

@@ -160,7 +160,7 @@ type Guard struct {
 	waiting map[string][]chan struct{} // see Wait; by question
 }
 
-// New makes the gate over a store opened with Migrations.
+// New creates the Guard over a store opened with Migrations.
 func New(db *store.Store, opt Options) (*Guard, error) {
 	switch opt.Level {
 	case "":

@@ -56,7 +56,7 @@ type noticeContext struct {
 }
 
 // eventFields contains the payload fields that describe an event, for all kinds of events; see
-// autonomy.watcherPayload, goals.EventPayload and the payload of a task.
+// the payloads of package intake, goals.EventPayload and the payload of a task.
 type eventFields struct {
 	Watcher  string            `json:"watcher"`
 	Title    string            `json:"title"`

@@ -135,7 +135,7 @@ func decisionText(a guard.Approval, yes bool) string {
 	return "Denied. I will not do this: " + a.Summary
 }
 
-// isTooQuick reports whether nobody can have read a request. A page can lure its visitor into fast
+// isTooQuick reports whether no one can have read a request. A page can lure its visitor into fast
 // clicks where a notification will appear, and a menu can grow under the pointer.
 func (b *Buttons) isTooQuick(shown time.Time) bool {
 	return time.Since(shown) < cmp.Or(b.o.Quick, readingTime)

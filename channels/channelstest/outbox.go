@@ -31,7 +31,7 @@ type Outbox struct {
 	next int
 }
 
-// NewOutbox makes an empty one.
+// NewOutbox creates an empty one.
 func NewOutbox() *Outbox { return &Outbox{wake: map[string]chan struct{}{}} }
 
 // Put queues a delivery, completes its ID and CreatedAt, and returns the ID.

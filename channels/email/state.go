@@ -122,7 +122,7 @@ func (s *state) countMail(address string, at time.Time) {
 	s.Rates[k] = r
 }
 
-// mailDigest returns the identity of a mail: its Message-ID with its sender, because anybody can
+// mailDigest returns the identity of a mail: its Message-ID with its sender, because anyone can
 // reuse a Message-ID, or other properties if it has none.
 func mailDigest(m pim.Message) string {
 	from := ""

@@ -36,7 +36,7 @@ type Config struct {
 	// Account selects the location of the folder: "apple", "folder" (the one in [pim]
 	// notes_folder), or "" for any folder of that name.
 	Account string `toml:"account"`
-	// Private: the owner declares that nobody else can write there. Then questions can be
+	// Private: the owner declares that no one else can write there. Then questions can be
 	// answered there.
 	Private bool `toml:"private"`
 }

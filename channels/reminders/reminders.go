@@ -36,7 +36,7 @@ type Config struct {
 	// Account is the list's location: the name of an account, or "apple"; "": any list of that
 	// name.
 	Account string `toml:"account"`
-	// Private: the owner declares that nobody else can write there. Then questions can be
+	// Private: the owner declares that no one else can write there. Then questions can be
 	// answered there.
 	Private bool `toml:"private"`
 }

@@ -335,7 +335,7 @@ func (c *Channel) questionOfPress(question string, p action) *postedQuestion {
 	return &postedQuestion{Question: question, Channel: p.Channel.ID, TS: p.Message.TS, Thread: p.Message.ThreadTS}
 }
 
-// replyPrivately sends the person who pressed, and nobody else, the reason why the press failed.
+// replyPrivately sends the person who pressed, and no one else, the reason why the press failed.
 func (c *Channel) replyPrivately(ctx context.Context, p action, why error) {
 	words := "This did not work: " + why.Error()
 	if errors.Is(why, channels.ErrNotOwner) {

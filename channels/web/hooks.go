@@ -43,7 +43,7 @@ func (h *hooks) init() {
 }
 
 // beginPost returns how long a post has to wait; 0: it may start, and arrived and end must follow.
-// Beyond the limit, the slowest sender's post is aborted, so that nobody can block others by
+// Beyond the limit, the slowest sender's post is aborted, so that no one can block others by
 // sending slowly.
 func (h *hooks) beginPost(name string, now time.Time, a *incomingBody) time.Duration {
 	h.mu.Lock()

@@ -113,7 +113,7 @@ func (ch *chat) runLoop(ctx context.Context) error {
 	}
 }
 
-// handleLine sends one line. A terminal can take the next line meanwhile; a pipe waits for the answer
+// handleLine sends one line. A terminal can take the next line in the meantime; a pipe waits for the answer
 // or an approval request.
 func (ch *chat) handleLine(ctx context.Context, l line) {
 	body, err := l.messageBody(ch.piped)

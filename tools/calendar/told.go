@@ -54,9 +54,9 @@ func (d Deps) notificationRoute(ctx context.Context, f foundEvent) (guestRoute, 
 }
 
 // alone is the route of an event without guests to notify.
-const alone guestRoute = "there is nobody to tell"
+const alone guestRoute = "there are no guests to notify"
 
-// guestNotificationRoute does the same as way for an event that may have no guests.
+// guestNotificationRoute does the same as notificationRoute for an event that may have no guests.
 func (d Deps) guestNotificationRoute(ctx context.Context, f foundEvent) (guestRoute, pim.Mailer) {
 	if len(f.guestAddresses(d.ownAddress(f.in.Name()))) == 0 {
 		return alone, nil

@@ -131,7 +131,7 @@ func classifyError(err error) error {
 	return tools.Errorf(tools.Failed, "%w", err)
 }
 
-// classifyProgramError does the same as failed for errors that quote other programs: they count as
+// classifyProgramError does the same as classifyError for errors that quote other programs: they count as
 // untrusted text. Only the error for a missing desktop is Hob's own text.
 func classifyProgramError(err error) error {
 	if errors.Is(err, session.ErrNone) {

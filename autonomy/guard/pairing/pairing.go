@@ -62,7 +62,7 @@ type Options struct {
 	Ended func(tx *store.Tx, p Pairing) error
 }
 
-// notifyPaired notifies the user, to reveal a pairing by somebody else.
+// notifyPaired notifies the user, to reveal a pairing by another person.
 func (p *Pairings) notifyPaired(tx *store.Tx, x Pairing) error {
 	if p.opt.Notify == nil {
 		return nil

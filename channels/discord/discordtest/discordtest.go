@@ -77,7 +77,7 @@ type Server struct {
 
 	// The behavior of the gateway.
 	Live       *channelstest.Socket // the accepted connection; nil: none
-	Ever       bool                 // somebody was let in
+	Ever       bool                 // a person was let in
 	Session    string
 	Gateway    string // its address
 	Every      int    // heartbeat_interval, ms
@@ -118,7 +118,7 @@ func (*Server) Options() discord.Options {
 	}
 }
 
-// Open makes a channel with Deps.
+// Open creates a channel with Deps.
 func (w *Server) Open() *discord.Channel {
 	w.T.Helper()
 	ch, err := discord.New(discord.Config{Token: Token, Allow: w.Allow}, w.Deps, w.Options())

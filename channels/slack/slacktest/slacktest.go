@@ -86,7 +86,7 @@ func (*Server) Options() slack.Options {
 	return slack.Options{API: "http://slack.example.com/api/", Domain: "example.com", Plain: true, Pause: 5 * time.Millisecond}
 }
 
-// Open makes a channel with Deps.
+// Open creates a channel with Deps.
 func (d *Server) Open() *slack.Channel { return d.OpenAt(d.Options()) }
 
 // OpenAt creates a channel with its own Deps and options.

@@ -93,7 +93,7 @@ func (*Server) Options() telegram.Options {
 	return telegram.Options{Base: "http://telegram.example.com", Poll: 5 * time.Second, Pause: time.Millisecond}
 }
 
-// Open makes a channel with Deps.
+// Open creates a channel with Deps.
 func (s *Server) Open() *telegram.Channel { return s.OpenAt(s.Options()) }
 
 // OpenAt creates a channel with its own Deps and options.

@@ -13,7 +13,7 @@ import (
 func becomeSubreaper() { _ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) } // not supported by kernels before 3.4
 
 // killDescendants kills every process below this one and repeats until none is left, because new ones
-// may appear meanwhile.
+// may appear in the meantime.
 func killDescendants() {
 	for range 100 {
 		below := listDescendants(os.Getpid())

@@ -68,7 +68,7 @@ const (
 // called concurrently.
 type Assistant interface {
 	Status(ctx context.Context) (Status, error)
-	// Follow returns a function that calls on for each change since Follow was called, and returns
+	// Follow returns a function that calls the callback "on" for each change since Follow was called, and returns
 	// when ctx ends.
 	Follow(ctx context.Context, on func(Change)) (run func())
 	// WaitAnswered returns when a question is no longer open, or when ctx ends.

@@ -30,7 +30,7 @@ func Message(method string, data []byte, e pim.Event, whole bool, zone *time.Loc
 	kids := o.timezoneNodes()
 	for _, n := range list {
 		n = n.deepCopy()
-		n.kids = nil // alarms are everybody's own
+		n.kids = nil // alarms are everyone's own
 		if method == Cancel {
 			n.setProp("STATUS", "CANCELLED")
 			bumpSequence(n, now)

@@ -7,7 +7,7 @@ type numberReading struct {
 	n, end int
 }
 
-// digit reads zero to nineteen in words.
+// digitWord reads zero to nineteen in words.
 func digitWord(w string) (int, bool) {
 	switch w {
 	case "zero":

@@ -167,7 +167,7 @@ func TestFigures(t *testing.T) {
 	}
 	t.Log(b.String())
 	if *update {
-		if err := os.WriteFile(filepath.Join("..", "..", "docs", "injection.md"), []byte(b.String()), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join("..", "..", "..", "docs", "injection.md"), []byte(b.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

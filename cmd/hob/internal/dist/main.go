@@ -100,7 +100,7 @@ func (o *options) writeFiles() error {
 		return err
 	}
 	man, comp := o.outputPath("files", "man"), o.outputPath("files", "completions")
-	if err := os.MkdirAll(comp, 0o755); err != nil { //nolint:gosec // everybody may read a release
+	if err := os.MkdirAll(comp, 0o755); err != nil { //nolint:gosec // everyone may read a release
 		return err
 	}
 	hob, err := filepath.Abs(o.hob)
@@ -124,7 +124,7 @@ func (o *options) writeFiles() error {
 
 func (o *options) writeOutput(data []byte, names ...string) error {
 	path := o.outputPath(names...)
-	return errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, data, 0o644)) //nolint:gosec // everybody may read a release
+	return errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, data, 0o644)) //nolint:gosec // everyone may read a release
 }
 
 // buildProgram builds the program for a machine.
