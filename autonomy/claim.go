@@ -42,18 +42,20 @@ func (l *Loop) startTurns(work context.Context, events []bus.Event, woke string)
 	tick := bus.NewID()
 	l.inputs.Add(1)
 	turns := make([]*activeTurn, len(events))
-	contexts := make([]context.Context, len(events))
+	runs := make([]func(), len(events))
 	for i, ev := range events {
-		turns[i] = &activeTurn{Claim: commit.Claim{Event: ev, Tick: tick, Woke: woke, Since: time.Now()}, done: make(chan struct{})}
-		contexts[i], turns[i].cancel = context.WithCancelCause(work)
-	}
-	l.running.register(turns)
-	for i, t := range turns {
-		l.open.Go(func() {
-			defer t.cancel(nil)
-			l.processEvent(contexts[i], t)
+		ctx, cancel := context.WithCancelCause(work)
+		t := &activeTurn{Claim: commit.Claim{Event: ev, Tick: tick, Woke: woke, Since: time.Now()}, done: make(chan struct{}), cancel: cancel}
+		turns[i] = t
+		runs[i] = func() {
+			defer cancel(nil)
+			l.processEvent(ctx, t)
 			l.running.remove(t)
-		})
+		}
+	}
+	l.running.register(turns) // all, before the first one begins
+	for _, run := range runs {
+		l.open.Go(run)
 	}
 }
 

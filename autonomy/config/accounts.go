@@ -31,7 +31,9 @@ func accountKeys() []string {
 // fillMissing adds the keys that the file does not set.
 func (s accountSection) fillMissing() {
 	for _, key := range accountKeys() {
-		s[key] = s[key]
+		if _, ok := s[key]; !ok {
+			s[key] = ""
+		}
 	}
 }
 

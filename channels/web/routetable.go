@@ -175,7 +175,8 @@ func (s *Server) feedRoutes() []route {
 			method: "GET", path: "/api/v1/events", id: "events", tag: "api", summary: "Stream the live events",
 			params: []param{
 				headerParam("Last-Event-ID", "the last id that the client received"),
-				{name: "after", in: "query", text: "the same for clients that cannot set headers", schema: paramSchema{kind: "integer"}}, sessionFilter(),
+				{name: "after", in: "query", text: "the same for clients that cannot set headers", schema: paramSchema{kind: "integer"}},
+				sessionFilter(),
 			},
 			endpoint: endpoint{owner: s.serveEvents, replies: []reply{{
 				status: http.StatusOK, stream: reflect.TypeFor[api.FeedEvent](),

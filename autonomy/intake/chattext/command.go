@@ -19,8 +19,10 @@ const (
 	// Unknown stands for a lone word with a slash that is not a command. It is probably a typo,
 	// so no model reads it. Help does not list it.
 	Unknown = "unknown"
-	// Approve and Deny answer an approval request.
-	Approve, Deny = "approve", "deny"
+	// Approve approves an approval request.
+	Approve = "approve"
+	// Deny denies an approval request.
+	Deny = "deny"
 )
 
 // All selects every approval of the batch that was shown, as in "/yes all".

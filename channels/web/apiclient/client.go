@@ -144,34 +144,34 @@ func decodeError(resp *http.Response, body []byte) *ResponseError {
 }
 
 // callJSON sends a request and decodes the response into out, unless it is nil or empty.
-func (c *Client) callJSON(ctx context.Context, r request, out any, accept ...int) (status int, err error) {
+func (c *Client) callJSON(ctx context.Context, r request, out any, accept ...int) error {
 	resp, err := c.openResponse(ctx, r, accept...)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return 0, connectionError(ctx, err)
+		return connectionError(ctx, err)
 	}
 	if ctx.Err() != nil {
-		return 0, ctx.Err()
+		return ctx.Err()
 	}
 	if out == nil || len(bytes.TrimSpace(b)) == 0 {
-		return resp.StatusCode, nil
+		return nil
 	}
 	if err := json.Unmarshal(b, out); err != nil {
 		if resp.StatusCode >= http.StatusBadRequest {
-			return resp.StatusCode, decodeError(resp, b)
+			return decodeError(resp, b)
 		}
-		return resp.StatusCode, fmt.Errorf("decode the daemon's answer to %s: %w; its version may differ: hob stop, then hob start", r.path, err)
+		return fmt.Errorf("decode the daemon's answer to %s: %w; its version may differ: hob stop, then hob start", r.path, err)
 	}
-	return resp.StatusCode, nil
+	return nil
 }
 
 // getValue reads a value.
 func getValue[T any](ctx context.Context, c *Client, path string, query url.Values) (out T, err error) {
-	_, err = c.callJSON(ctx, request{method: http.MethodGet, path: path, query: query}, &out)
+	err = c.callJSON(ctx, request{method: http.MethodGet, path: path, query: query}, &out)
 	return out, err
 }
 
@@ -181,7 +181,7 @@ func postValue[T any](ctx context.Context, c *Client, path string, in any) (out 
 	if err != nil {
 		return out, err
 	}
-	_, err = c.callJSON(ctx, r, &out)
+	err = c.callJSON(ctx, r, &out)
 	return out, err
 }
 

@@ -191,7 +191,7 @@ func (c *Client) Fire(ctx context.Context, trigger, key string, payload []byte) 
 	if key != "" {
 		r.header = map[string]string{"Idempotency-Key": key}
 	}
-	_, err = c.callJSON(ctx, r, &out)
+	err = c.callJSON(ctx, r, &out)
 	return out, err
 }
 
