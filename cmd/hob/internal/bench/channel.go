@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"slices"
 	"sync"
@@ -18,8 +17,8 @@ func channelMessages(ctx context.Context, o Options, r benchRounds) ([]Figure, e
 	if err != nil {
 		return nil, err
 	}
-	defer to.closeServer(ctx)
-	o.more += fmt.Sprintf("[channels.webhook]\nurl = %q\nsecret = \"of-the-measurement\"\n", to.url)
+	defer to.stopServing(ctx)
+	o.more += fmt.Sprintf("[channels.webhook]\nurl = %q\nsecret = \"of-the-measurement\"\n", "http://"+to.addr+"/")
 	return withHome(ctx, o, nil, func(h *home) ([]Figure, error) {
 		var took []time.Duration
 		for i := range r.turns {
@@ -70,31 +69,16 @@ func (h *home) measureRoundTrip(ctx context.Context, to *replyReceiver, chat str
 
 // replyReceiver receives the answers.
 type replyReceiver struct {
-	url  string
-	srv  *http.Server
-	done chan struct{}
+	*localServer
 
 	mu    sync.Mutex
 	comes map[string]chan time.Time // by event
 }
 
-func newHearer() (*replyReceiver, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it ends at once
-	if err != nil {
-		return nil, err
-	}
-	h := &replyReceiver{url: "http://" + l.Addr().String() + "/", done: make(chan struct{}), comes: map[string]chan time.Time{}}
-	h.srv = &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
-	go func() {
-		defer close(h.done)
-		_ = h.srv.Serve(l) // always ErrServerClosed
-	}()
-	return h, nil
-}
-
-func (h *replyReceiver) closeServer(ctx context.Context) {
-	_ = h.srv.Shutdown(ctx)
-	<-h.done
+func newHearer() (h *replyReceiver, err error) {
+	h = &replyReceiver{comes: map[string]chan time.Time{}}
+	h.localServer, err = serveLocally(h)
+	return h, err
 }
 
 // ServeHTTP takes an answer.

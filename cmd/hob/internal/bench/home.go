@@ -26,6 +26,31 @@ const (
 	eventWait = 3 * time.Minute
 )
 
+// localServer is a server in this process that the measured program calls.
+type localServer struct {
+	addr   string
+	server *http.Server
+	served chan struct{} // closed when it has ended
+}
+
+func serveLocally(h http.Handler) (*localServer, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it ends at once
+	if err != nil {
+		return nil, err
+	}
+	s := &localServer{addr: l.Addr().String(), server: &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}, served: make(chan struct{})}
+	go func() {
+		defer close(s.served)
+		_ = s.server.Serve(l) // always ErrServerClosed
+	}()
+	return s, nil
+}
+
+func (s *localServer) stopServing(ctx context.Context) {
+	_ = s.server.Shutdown(context.WithoutCancel(ctx)) // its clients have disconnected
+	<-s.served
+}
+
 // home is a temporary home and the program that runs in it.
 type home struct {
 	binary string
@@ -58,7 +83,7 @@ func newHome(o Options, m *model) (*home, error) {
 	conf := fmt.Sprintf("[agent]\nmodel = %q\ntimezone = \"UTC\"\n[web]\nlisten = %q\n[files]\nallowed = [%q]\n", "offline", addr, filepath.Join(dir, "user"))
 	if m != nil {
 		conf = strings.Replace(conf, `"offline"`, `"instant/instant"`, 1)
-		conf += fmt.Sprintf("[providers.instant]\nkind = \"openai\"\nbase_url = %q\nmodel = \"instant\"\n", m.url)
+		conf += fmt.Sprintf("[providers.instant]\nkind = \"openai\"\nbase_url = %q\nmodel = \"instant\"\n", "http://"+m.addr+"/v1")
 	}
 	conf += o.more
 	h := &home{binary: o.Binary, model: m, dir: dir, base: "http://" + addr}

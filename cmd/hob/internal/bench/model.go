@@ -2,10 +2,8 @@ package bench
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -17,11 +15,9 @@ import (
 // tool calls that a message asks for (see callText). The answer must claim no action: the engine
 // would call the model a second time to have a claim such as "Done." corrected.
 type model struct {
-	url    string
-	server *http.Server
-	served chan struct{}
-	took   atomic.Int64 // nanoseconds in the handler
-	calls  atomic.Int64 // makes the arguments of each call different
+	*localServer
+	took  atomic.Int64 // nanoseconds in the handler
+	calls atomic.Int64 // makes the arguments of each call different
 
 	mu      sync.Mutex
 	when    time.Time // of the first request since forget
@@ -30,28 +26,15 @@ type model struct {
 	entries [][]byte
 }
 
-func newModel() (*model, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it ends at once
-	if err != nil {
-		return nil, err
-	}
-	m := &model{url: "http://" + l.Addr().String() + "/v1", served: make(chan struct{})}
+func newModel() (m *model, err error) {
+	m = &model{}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"object":"list","data":[{"id":"instant","object":"model"}]}`)
 	})
 	mux.HandleFunc("POST /v1/chat/completions", m.serveCompletion)
-	m.server = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
-	go func() {
-		defer close(m.served)
-		_ = m.server.Serve(l) // it ends with close
-	}()
-	return m, nil
-}
-
-func (m *model) closeServer(ctx context.Context) {
-	_ = m.server.Shutdown(context.WithoutCancel(ctx)) // its clients have disconnected
-	<-m.served
+	m.localServer, err = serveLocally(mux)
+	return m, err
 }
 
 // timeSpent returns the time that the server has spent on requests, 0 without a server.

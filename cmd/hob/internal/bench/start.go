@@ -39,7 +39,7 @@ func firstRequest(ctx context.Context, o Options, r benchRounds) ([]Figure, erro
 	if err != nil {
 		return nil, err
 	}
-	defer m.closeServer(ctx)
+	defer m.stopServing(ctx)
 	h, err := newHome(o, m)
 	if err != nil {
 		return nil, err

@@ -41,12 +41,7 @@ func builtinTurns(ctx context.Context, o Options, r benchRounds) ([]Figure, erro
 }
 
 func modelTurns(ctx context.Context, o Options, r benchRounds) ([]Figure, error) {
-	m, err := newModel()
-	if err != nil {
-		return nil, err
-	}
-	defer m.closeServer(ctx)
-	return withHome(ctx, o, m, func(h *home) ([]Figure, error) {
+	return withModel(ctx, o, func(h *home) ([]Figure, error) {
 		plain, err := h.runTurns(ctx, r.turns, "hello")
 		if err != nil {
 			return nil, err
@@ -79,12 +74,7 @@ func modelTurns(ctx context.Context, o Options, r benchRounds) ([]Figure, error)
 
 // measureLoad runs turns in all conversations in parallel.
 func measureLoad(ctx context.Context, o Options, r benchRounds) ([]Figure, error) {
-	m, err := newModel()
-	if err != nil {
-		return nil, err
-	}
-	defer m.closeServer(ctx)
-	return withHome(ctx, o, m, func(h *home) ([]Figure, error) {
+	return withModel(ctx, o, func(h *home) ([]Figure, error) {
 		if _, err := h.measureThroughput(ctx, r.load/5); err != nil { // warms caches
 			return nil, err
 		}
@@ -113,6 +103,16 @@ func withHome(ctx context.Context, o Options, m *model, fn func(*home) ([]Figure
 	}
 	defer func() { err = errors.Join(err, h.stopProgram(ctx)) }()
 	return fn(h)
+}
+
+// withModel is withHome with an instant model.
+func withModel(ctx context.Context, o Options, fn func(*home) ([]Figure, error)) ([]Figure, error) {
+	m, err := newModel()
+	if err != nil {
+		return nil, err
+	}
+	defer m.stopServing(ctx)
+	return withHome(ctx, o, m, fn)
 }
 
 // runTurns sends the same message n times, waits for each answer, and returns the sorted times

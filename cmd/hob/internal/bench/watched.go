@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -30,7 +29,7 @@ func measureFeeds(ctx context.Context, o Options, r benchRounds) ([]Figure, erro
 	if err != nil {
 		return nil, err
 	}
-	defer f.closeServer()
+	defer f.stopServing(ctx)
 	o.more = fmt.Sprintf("[network]\nallow = [%q]\n[watchers]\nmin_every = \"1s\"\n", f.addr)
 	n := r.watchers
 	var out []Figure
@@ -121,25 +120,20 @@ func (h *home) readMetric(ctx context.Context, name string) (float64, error) {
 
 // feedServer is a server with any number of feeds, each with 20 entries and an ETag.
 type feedServer struct {
-	addr  string
+	*localServer
 	asked atomic.Int64
 	first atomic.Int64 // requests without a validator
-	srv   *http.Server
 }
 
-func newFeeds() (*feedServer, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it ends at once
-	if err != nil {
-		return nil, err
-	}
+func newFeeds() (f *feedServer, err error) {
 	var body bytes.Buffer
 	body.WriteString(`<rss version="2.0"><channel><title>News of the hearth</title>`)
 	for n := range 20 {
 		fmt.Fprintf(&body, `<item><guid>item-%d</guid><title>Something happened for the %dth time</title><description>%s</description></item>`, n, n, strings.Repeat("It was told at length. ", 10))
 	}
 	body.WriteString(`</channel></rss>`)
-	f := &feedServer{addr: l.Addr().String()}
-	f.srv = &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	f = &feedServer{}
+	f.localServer, err = serveLocally(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		f.asked.Add(1)
 		w.Header().Set("ETag", `"1"`)
 		if r.Header.Get("If-None-Match") == `"1"` {
@@ -149,12 +143,9 @@ func newFeeds() (*feedServer, error) {
 		f.first.Add(1)
 		w.Header().Set("Content-Type", "application/rss+xml")
 		_, _ = w.Write(body.Bytes()) // a client that disconnected needs no answer
-	})}
-	go func() { _ = f.srv.Serve(l) }() // it ends with close
-	return f, nil
+	}))
+	return f, err
 }
-
-func (f *feedServer) closeServer() { _ = f.srv.Close() }
 
 // createWatchers creates the watchers for a range of feeds and waits until each has polled its feed
 // once.
