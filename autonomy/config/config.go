@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +15,7 @@ import (
 
 	"hob/platform/host/system"
 	"hob/platform/net/hooksig"
+	"hob/platform/net/safehttp"
 )
 
 // Config is the whole configuration, with defaults filled in and "~" expanded. It does not
@@ -182,6 +184,17 @@ type Network struct {
 	Allow         []string `toml:"allow"`       // "host:port" inside the owner's network
 	Proxy         string   `toml:"proxy"`       // a URL or a reference to one; "" = none
 	ProxyResolves bool     `toml:"proxy_resolves"`
+}
+
+// Client returns the HTTP client for public addresses. Its proxy may be a reference to a secret.
+func (n Network) Client(ctx context.Context, s system.Secrets) (_ *safehttp.Client, err error) {
+	proxy := n.Proxy
+	if system.IsReference(proxy) { // a plain address is no secret, which logs would omit
+		if proxy, err = s.Reveal(ctx, proxy); err != nil {
+			return nil, fmt.Errorf("[network] proxy: %w", err)
+		}
+	}
+	return safehttp.New(safehttp.Options{Allow: n.Allow, Proxy: proxy, ProxyResolves: n.ProxyResolves})
 }
 
 // Guard is [guard]: the handling of untrusted text that looks like an attack. The guard's decisions

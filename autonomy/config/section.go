@@ -77,6 +77,36 @@ func (s Section) Decode(v any) error {
 	return nil
 }
 
+// Errors returns the errors of the file that err wraps, or err as an error of the whole section.
+func (s Section) Errors(err error) (out Errors) {
+	for _, e := range unwrapAll(err) {
+		if x, is := e.(*Error); is { //nolint:errorlint // unwrapAll has unwrapped it
+			out = append(out, x)
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, s.Errorf("", "%v", err))
+	}
+	return out
+}
+
+// unwrapAll lists an error and everything in it.
+func unwrapAll(err error) []error {
+	if err == nil {
+		return nil
+	}
+	out := []error{err}
+	switch x := err.(type) { //nolint:errorlint // it walks the tree itself
+	case interface{ Unwrap() error }:
+		out = append(out, unwrapAll(x.Unwrap())...)
+	case interface{ Unwrap() []error }:
+		for _, e := range x.Unwrap() {
+			out = append(out, unwrapAll(e)...)
+		}
+	}
+	return out
+}
+
 // Errorf returns an error about a key of the section (or "", the section itself), with its position
 // in the file.
 func (s Section) Errorf(key, format string, args ...any) *Error {

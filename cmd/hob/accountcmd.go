@@ -229,10 +229,7 @@ func (a *cli) testAccounts(ctx context.Context, args []string) error {
 			continue
 		}
 		at := c.Account
-		at.Secret = func(ctx context.Context) (string, error) {
-			v, err := s.Resolve(ctx, c.Password)
-			return v.Reveal(), err
-		}
+		at.Secret = func(ctx context.Context) (string, error) { return s.Reveal(ctx, c.Password) }
 		for _, x := range signin.Check(ctx, at) {
 			row := accountTested{Account: c.Name, Server: x.Server, OK: x.Err == nil, Said: x.Said}
 			if x.Err != nil {

@@ -95,10 +95,7 @@ func (a *cli) simulationOptions(f simulateFlags) (o simulate.Options, err error)
 	kept := vault.SecretsFor(p)
 	o = simulate.Options{
 		Paths: p, Days: f.days, Zone: f.zone, Model: f.model, Version: a.version, Log: slog.New(slog.DiscardHandler),
-		Secret: func(ctx context.Context, ref string) (string, error) {
-			s, err := kept.Resolve(ctx, ref)
-			return s.Reveal(), err
-		},
+		Secret: kept.Reveal,
 	}
 	if o.Home, err = os.UserHomeDir(); err != nil {
 		o.Home = "" // the home contains nothing to simulate

@@ -9,11 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hob/autonomy/config"
-	"hob/platform/host/system"
 	"hob/platform/host/vault"
 	"hob/platform/net/release"
-	"hob/platform/net/safehttp"
 )
 
 func (a *cli) updateCmd() *cobra.Command {
@@ -36,7 +33,7 @@ func (a *cli) runUpdate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n, err := wayOut(ctx, p, cfg)
+	n, err := cfg.Network.Client(ctx, vault.SecretsFor(p))
 	if err != nil {
 		return err
 	}
@@ -64,19 +61,6 @@ func (a *cli) runUpdate(ctx context.Context) error {
 
 // errNewer ends the command with its exit code and prints nothing.
 var errNewer = errors.New("a newer version is available")
-
-// wayOut returns the HTTP client for public addresses, configured as in the daemon.
-func wayOut(ctx context.Context, p system.Paths, c *config.Config) (*safehttp.Client, error) {
-	proxy := c.Network.Proxy
-	if system.IsReference(proxy) {
-		v, err := vault.SecretsFor(p).Resolve(ctx, proxy)
-		if err != nil {
-			return nil, fmt.Errorf("[network] proxy: %w", err)
-		}
-		proxy = v.Reveal()
-	}
-	return safehttp.New(safehttp.Options{Allow: c.Network.Allow, Proxy: proxy, ProxyResolves: c.Network.ProxyResolves})
-}
 
 func (a *cli) showUpdate(r release.Result) {
 	switch {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -114,20 +113,8 @@ func (g *generation) checkSegments() (bool, error) {
 	if g.path == "" {
 		return true, nil
 	}
-	files, err := filepath.Glob(filepath.Join(escapeGlob(g.path), "*.zap"))
+	files, err := filepath.Glob(filepath.Join(system.EscapeGlob(g.path), "*.zap"))
 	return len(files) <= len(list), err
-}
-
-// escapeGlob quotes the pattern characters in a path.
-func escapeGlob(path string) string {
-	out := make([]rune, 0, len(path))
-	for _, r := range path {
-		if r == '*' || r == '?' || r == '[' || r == '\\' && os.PathSeparator != '\\' {
-			out = append(out, '\\')
-		}
-		out = append(out, r)
-	}
-	return string(out)
 }
 
 // nobody is the id of a placeholder row without words.

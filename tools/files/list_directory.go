@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hob/platform/provenance"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -109,7 +110,7 @@ func listText(shown string, in listIn, out listOut, more int, said string) strin
 	case len(out.Entries) == 0:
 		fmt.Fprintf(&b, "%s is empty.", shown)
 	default:
-		fmt.Fprintf(&b, "%s: %s%s", shown, countNoun(len(out.Entries)+more, "entry", "entries"), what)
+		fmt.Fprintf(&b, "%s: %s%s", shown, textnorm.CountNoun(len(out.Entries)+more, "entry", "entries"), what)
 	}
 	for _, e := range out.Entries {
 		b.WriteString("\n- " + printableName(filepath.ToSlash(e.Name)))

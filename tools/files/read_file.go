@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"hob/platform/provenance"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -87,7 +88,7 @@ func selectLines(text, note string, in readIn, out *readOut) (string, error) {
 	out.Lines = len(lines)
 	from := max(in.Offset, 1)
 	if from > len(lines) {
-		return "", tools.Errorf(tools.InvalidArguments, "the file has only %s", tools.Clean(countNoun(len(lines), "line", "lines")))
+		return "", tools.Errorf(tools.InvalidArguments, "the file has only %s", tools.Clean(textnorm.CountNoun(len(lines), "line", "lines")))
 	}
 	limit := in.Limit
 	if limit == 0 || limit > shownLines {

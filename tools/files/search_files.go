@@ -121,7 +121,7 @@ func (r *search) searchEntry(ctx context.Context, e walkEntry) error {
 		}
 	}
 	if len(r.out.Matches) >= maxFound {
-		r.w.stopped = "the search stopped after " + countNoun(maxFound, "match", "matches")
+		r.w.stopped = "the search stopped after " + textnorm.CountNoun(maxFound, "match", "matches")
 		return errStop
 	}
 	return nil
@@ -183,9 +183,9 @@ func excerptAround(line, query string) string {
 func (r *search) resultText(shown, query, said string) string {
 	var b strings.Builder
 	if len(r.out.Matches) == 0 {
-		fmt.Fprintf(&b, "Nothing in %s contains %q (%s searched).", shown, textnorm.Ellipsize(query, 80), countNoun(r.out.Searched, "text file", "text files"))
+		fmt.Fprintf(&b, "Nothing in %s contains %q (%s searched).", shown, textnorm.Ellipsize(query, 80), textnorm.CountNoun(r.out.Searched, "text file", "text files"))
 	} else {
-		fmt.Fprintf(&b, "%s for %q in %s:", countNoun(len(r.out.Matches), "match", "matches"), textnorm.Ellipsize(query, 80), shown)
+		fmt.Fprintf(&b, "%s for %q in %s:", textnorm.CountNoun(len(r.out.Matches), "match", "matches"), textnorm.Ellipsize(query, 80), shown)
 	}
 	for _, m := range r.out.Matches {
 		b.WriteString("\n- " + printableName(m.Path))

@@ -83,13 +83,6 @@ func formatSize(n int64) string {
 
 func trimZero(f float64) string { return strings.TrimSuffix(strconv.FormatFloat(f, 'f', 1, 64), ".0") }
 
-func countNoun(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + many
-}
-
 // Errors that are wrapped by a *tools.Error of code PolicyDenied.
 var (
 	// ErrNotAllowed: the path is in no allowed folder, or a link in it leads out of the

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"hob/platform/text/textnorm"
 )
 
 // heavy lists folders of generated or third-party files that searches skip.
@@ -76,7 +78,7 @@ func (w *treeWalk) walkFolder(ctx context.Context, dir *os.Root, abs, rel string
 			continue
 		}
 		if w.limit > 0 && w.seen >= w.limit {
-			w.stopped = "the search stopped after " + countNoun(w.limit, "entry", "entries")
+			w.stopped = "the search stopped after " + textnorm.CountNoun(w.limit, "entry", "entries")
 			return errStop
 		}
 		w.seen++
@@ -184,7 +186,7 @@ func (w *treeWalk) skippedText() string {
 		case "names beyond the first 20,000 of a folder", "deeper than 16 folders":
 			parts = append(parts, "what is "+strings.TrimPrefix(k, "names ")+" was left out")
 		default:
-			parts = append(parts, countNoun(w.left[k], k+" one was", k+" ones were")+" left out")
+			parts = append(parts, textnorm.CountNoun(w.left[k], k+" one was", k+" ones were")+" left out")
 		}
 	}
 	if len(parts) == 0 {

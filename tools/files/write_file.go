@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"hob/platform/provenance"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -49,7 +50,7 @@ func (f *Files) writeFile() tools.Tool {
 			if in.Append {
 				verb = "Append"
 			}
-			return fmt.Sprintf("%s %s to %s", verb, countNoun(utf8.RuneCountInString(in.Content), "character", "characters"), in.Path)
+			return fmt.Sprintf("%s %s to %s", verb, textnorm.CountNoun(utf8.RuneCountInString(in.Content), "character", "characters"), in.Path)
 		},
 		Judge: f.judgeWrite,
 		Run:   f.runWrite,

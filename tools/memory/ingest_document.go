@@ -110,7 +110,7 @@ func takenText(t knowledge.DocumentResult) string {
 	case t.Unchanged > 0 && t.Unchanged >= t.Documents:
 		b.WriteString("It was ingested before and has not changed.")
 	default:
-		fmt.Fprintf(&b, "Ingested %s in %s.", countNoun(t.Documents, "document", "documents"), countNoun(t.Chunks, "part", "parts"))
+		fmt.Fprintf(&b, "Ingested %s in %s.", textnorm.CountNoun(t.Documents, "document", "documents"), textnorm.CountNoun(t.Chunks, "part", "parts"))
 	}
 	if t.Folder != "" {
 		b.WriteString(" Changes in the folder are ingested automatically.")
@@ -126,11 +126,4 @@ func takenText(t knowledge.DocumentResult) string {
 		fmt.Fprintf(&b, "\n- skipped %s: %s", textnorm.Ellipsize(s.Name, 160), s.Reason)
 	}
 	return b.String()
-}
-
-func countNoun(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

@@ -13,6 +13,7 @@ import (
 	"hob/autonomy/api"
 	"hob/platform/provenance"
 	"hob/platform/text/dateparse"
+	"hob/platform/text/textnorm"
 	"hob/tools"
 )
 
@@ -89,8 +90,8 @@ func FormatStatus(r api.Status, now time.Time) string {
 	if r.Paused {
 		fmt.Fprintf(&b, "\nPaused %s: no background work starts", r.PausedText)
 	}
-	fmt.Fprintf(&b, "\nWork: %d running, %d waiting, %s for you", r.Running, r.Pending, countNoun(r.Questions, "question"))
-	fmt.Fprintf(&b, "\nWatching: %s, %s, %s", countNoun(r.Watchers, "watcher"), countNoun(r.Schedules, "schedule"), countNoun(r.Reminders, "reminder"))
+	fmt.Fprintf(&b, "\nWork: %d running, %d waiting, %s for you", r.Running, r.Pending, textnorm.CountNoun(r.Questions, "question", "questions"))
+	fmt.Fprintf(&b, "\nWatching: %s, %s, %s", textnorm.CountNoun(r.Watchers, "watcher", "watchers"), textnorm.CountNoun(r.Schedules, "schedule", "schedules"), textnorm.CountNoun(r.Reminders, "reminder", "reminders"))
 	if !r.Next.IsZero() {
 		fmt.Fprintf(&b, "; next %s", dateparse.Format(r.Next, now))
 	}
@@ -110,7 +111,7 @@ func FormatStatus(r api.Status, now time.Time) string {
 		}
 	}
 	fmt.Fprintf(&b, "\nMachine: %s; database %s, disk free %s", r.Machine, formatBytes(uint64(max(0, r.DatabaseSize))), formatBytes(r.DiskFree))
-	fmt.Fprintf(&b, "\nRemembers: %s; %s to search", countNoun(r.Facts, "fact"), countNoun(r.Rows, "row"))
+	fmt.Fprintf(&b, "\nRemembers: %s; %s to search", textnorm.CountNoun(r.Facts, "fact", "facts"), textnorm.CountNoun(r.Rows, "row", "rows"))
 	if r.Behind > 0 {
 		fmt.Fprintf(&b, ", %d of them not in the index yet", r.Behind)
 	}
@@ -118,13 +119,6 @@ func FormatStatus(r api.Status, now time.Time) string {
 		fmt.Fprintf(&b, "\nAudit log: %d lines, head %.16s", r.AuditLines, r.AuditHead)
 	}
 	return b.String()
-}
-
-func countNoun(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", n, noun)
 }
 
 // formatBytes formats a number of bytes.

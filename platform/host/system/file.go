@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -101,6 +102,14 @@ func ReadFile(path string) ([]byte, error) {
 
 func inUse(err error) bool {
 	return err != nil && runtime.GOOS == "windows" && (errors.Is(err, fs.ErrPermission) || errors.Is(err, sharingViolation))
+}
+
+// EscapeGlob escapes a path so that filepath.Glob matches it literally.
+func EscapeGlob(path string) string {
+	if runtime.GOOS != "windows" { // where a backslash separates folders and escapes nothing
+		path = strings.ReplaceAll(path, `\`, `\\`)
+	}
+	return strings.NewReplacer(`*`, `[*]`, `?`, `[?]`, `[`, `[[]`).Replace(path)
 }
 
 // RemoveAll is os.RemoveAll that also works on file systems that only support simple

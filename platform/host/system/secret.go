@@ -70,6 +70,12 @@ func (s Secrets) Resolve(ctx context.Context, ref string) (Secret, error) {
 	return v, err
 }
 
+// Reveal returns the text of the secret that a reference names; see Resolve.
+func (s Secrets) Reveal(ctx context.Context, ref string) (string, error) {
+	v, err := s.Resolve(ctx, ref)
+	return v.Reveal(), err
+}
+
 func (s Secrets) resolveReference(ctx context.Context, ref string) (Secret, error) {
 	kind, name, _ := strings.Cut(ref, ":")
 	if !IsReference(ref) {

@@ -412,3 +412,21 @@ func TestEndpoint(t *testing.T) {
 		t.Fatal("another daemon's address was taken", err)
 	}
 }
+
+func TestEscapeGlob(t *testing.T) {
+	name := `odd [x]`
+	if runtime.GOOS != "windows" {
+		name = `odd [x] *?\ y`
+	}
+	dir := filepath.Join(t.TempDir(), name)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "a.db")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := filepath.Glob(filepath.Join(EscapeGlob(dir), "*.db")); err != nil || len(got) != 1 || got[0] != path {
+		t.Errorf("got %q, %v", got, err)
+	}
+}

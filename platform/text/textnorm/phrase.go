@@ -123,6 +123,14 @@ func FormatLength(text string) string {
 	return digits + " characters"
 }
 
+// CountNoun formats a number of things: "1 day", "3 days".
+func CountNoun(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
+
 // Similar rates two words or titles from 0 (nothing in common) to 1 (same) by
 // the Dice coefficient of their letter pairs.
 func Similar(a, b string) float64 {

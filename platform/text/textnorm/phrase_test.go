@@ -59,6 +59,14 @@ func TestFormatLength(t *testing.T) {
 	}
 }
 
+func TestCountNoun(t *testing.T) {
+	for n, want := range map[int]string{0: "0 copies", 1: "1 copy", 2: "2 copies"} {
+		if got := CountNoun(n, "copy", "copies"); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+}
+
 func TestSame(t *testing.T) {
 	if !EqualFolded("Gym!", "gym") || EqualFolded("gym", "gyms") || EqualFolded("!!", "??") || !EqualFolded("🏃", "🏃 ") {
 		t.Error("Same")

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
 	"hob/autonomy/config"
 	"hob/platform/pim"
@@ -17,19 +16,7 @@ const accountRemedy = "see the section of the account in the configuration and d
 // checkAccounts signs in to the servers of each account. It reads nothing there
 // and sends nothing.
 func checkAccounts(ctx context.Context, e Env) []Check {
-	found := make([][]Check, len(e.Config.Accounts))
-	var wg sync.WaitGroup
-	for i, a := range e.Config.Accounts {
-		wg.Go(func() {
-			found[i] = checkAccount(ctx, e, a)
-		})
-	}
-	wg.Wait()
-	var out []Check
-	for _, f := range found {
-		out = append(out, f...)
-	}
-	return out
+	return checkEach(e.Config.Accounts, func(a config.Account) []Check { return checkAccount(ctx, e, a) })
 }
 
 func checkAccount(ctx context.Context, e Env, c config.Account) []Check {
@@ -38,10 +25,7 @@ func checkAccount(ctx context.Context, e Env, c config.Account) []Check {
 		return failCheck(name, missing, fmt.Sprintf("hob config set accounts.%s.KEY VALUE (docs/accounts.md)", c.Name))
 	}
 	a := c.Account
-	a.Secret = func(ctx context.Context) (string, error) {
-		v, err := e.Secrets.Resolve(ctx, c.Password)
-		return v.Reveal(), err
-	}
+	a.Secret = func(ctx context.Context) (string, error) { return e.Secrets.Reveal(ctx, c.Password) }
 	var good []string
 	for _, x := range signin.Check(ctx, a) {
 		if x.Err != nil {

@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"time"
 
+	"hob/platform/host/system"
 	"hob/platform/store"
+	"hob/platform/text/textnorm"
 )
 
 // How old the newest copy may be, and how old a database without one.
@@ -25,7 +27,7 @@ func checkBackup(ctx context.Context, e Env) []Check {
 	if errors.Is(err, fs.ErrNotExist) {
 		return okCheck("backup", "no data to back up yet")
 	}
-	copies, gerr := filepath.Glob(filepath.Join(escapeGlob(e.Paths.Backups()), "hob-*.db"))
+	copies, gerr := filepath.Glob(filepath.Join(system.EscapeGlob(e.Paths.Backups()), "hob-*.db"))
 	if gerr != nil {
 		return skipCheck("backup", gerr.Error(), "")
 	}
@@ -46,7 +48,9 @@ func checkBackup(ctx context.Context, e Env) []Check {
 	case age > oldBackup:
 		return warnCheck("backup", "the newest backup of the database is "+formatDays(age)+" old", make1)
 	}
-	return okCheck("backup", fmt.Sprintf("the newest of %s is from %s", countNoun(len(copies), "copy", "copies"), last.Local().Format("2006-01-02 15:04")))
+	return okCheck("backup", fmt.Sprintf("the newest of %s is from %s", textnorm.CountNoun(len(copies), "copy", "copies"), last.Local().Format("2006-01-02 15:04")))
 }
 
-func formatDays(d time.Duration) string { return countNoun(int(d/(24*time.Hour)), "day", "days") }
+func formatDays(d time.Duration) string {
+	return textnorm.CountNoun(int(d/(24*time.Hour)), "day", "days")
+}

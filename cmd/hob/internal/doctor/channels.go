@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"hob/autonomy/config"
 	"hob/channels"
@@ -35,13 +34,7 @@ func checkChannels(ctx context.Context, e Env) []Check {
 			works[c.Name] = append(works[c.Name], channelWorks(c)...)
 		}
 	}
-	found := make([][]Check, len(on))
-	var wg sync.WaitGroup
-	for i, s := range on {
-		wg.Go(func() { found[i] = oneChannel(ctx, e, s.Name, works[s.Name]) })
-	}
-	wg.Wait()
-	out := slices.Concat(found...)
+	out := checkEach(on, func(s config.Section) []Check { return oneChannel(ctx, e, s.Name, works[s.Name]) })
 	for name, list := range works { // the rest has no section
 		if !slices.ContainsFunc(on, func(s config.Section) bool { return s.Name == name }) {
 			out = append(out, list...)

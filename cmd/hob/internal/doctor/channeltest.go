@@ -16,17 +16,13 @@ import (
 // ChannelTester returns a function that tests a channel without a daemon.
 func ChannelTester(e Env) func(context.Context, *config.Config, string) (string, error) {
 	return func(ctx context.Context, c *config.Config, name string) (string, error) {
-		network, err := Network(ctx, c, e.Secrets)
+		network, err := c.Network.Client(ctx, e.Secrets)
 		if err != nil {
 			return "", err
 		}
-		reveal := func(ctx context.Context, ref string) (string, error) {
-			s, err := e.Secrets.Resolve(ctx, ref)
-			return s.Reveal(), err
-		}
 		servers := func(a config.Account) pim.Account {
 			out := a.Account
-			out.Secret = func(ctx context.Context) (string, error) { return reveal(ctx, a.Password) }
+			out.Secret = func(ctx context.Context) (string, error) { return e.Secrets.Reveal(ctx, a.Password) }
 			return out
 		}
 		run := e.Scripts
@@ -44,7 +40,7 @@ func ChannelTester(e Env) func(context.Context, *config.Config, string) (string,
 		})
 		return channel.Test(ctx, c, channelsall.Drivers(), name, channels.Deps{
 			Log: slog.New(slog.DiscardHandler), Network: network, Scripts: e.Scripts, Dir: e.Paths.ChannelDir(name), Getenv: e.Getenv,
-			Secret: func(ref string) (string, error) { return reveal(ctx, ref) },
+			Secret: func(ref string) (string, error) { return e.Secrets.Reveal(ctx, ref) },
 			Account: func(account string) (pim.Account, error) {
 				a, err := c.Account(account, func(a config.Account) bool { return a.HasServer("imap") })
 				if err != nil {

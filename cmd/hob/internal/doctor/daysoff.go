@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hob/platform/text/holidays"
+	"hob/platform/text/textnorm"
 )
 
 // checkDaysOff checks that the calendars of [autonomy] days_off are readable and contain a
@@ -31,5 +32,5 @@ func checkDaysOff(_ context.Context, e Env) (out []Check) {
 	case coming == 0:
 		return warnCheck("days off", "your calendars contain no future days off", "download them again, or correct autonomy.days_off")
 	}
-	return okCheck("days off", countNoun(coming, "day", "days")+" off ahead")
+	return okCheck("days off", textnorm.CountNoun(coming, "day", "days")+" off ahead")
 }

@@ -17,6 +17,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"hob/autonomy/config"
@@ -209,6 +210,17 @@ func withFix(fix Fix, list []Check) []Check {
 		list[i].fix, list[i].Fixable = fix, true
 	}
 	return list
+}
+
+// checkEach runs a check for each thing, all at the same time, and returns their findings in order.
+func checkEach[T any](list []T, check func(T) []Check) []Check {
+	found := make([][]Check, len(list))
+	var wg sync.WaitGroup
+	for i, x := range list {
+		wg.Go(func() { found[i] = check(x) })
+	}
+	wg.Wait()
+	return slices.Concat(found...)
 }
 
 // fixRemedy is the remedy of findings that --fix can fix.

@@ -31,7 +31,7 @@ func checkDocuments(ctx context.Context, e Env) []Check {
 	}
 	if e.Documents == nil {
 		if len(folders) > 0 && len(out) == 0 {
-			return okCheck("documents", countNoun(len(folders), "folder is", "folders are")+" present; their content is checked while Hob runs")
+			return okCheck("documents", textnorm.CountNoun(len(folders), "folder is", "folders are")+" present; their content is checked while Hob runs")
 		}
 		return out
 	}
@@ -48,10 +48,10 @@ func checkDocuments(ctx context.Context, e Env) []Check {
 		if n > mostBroken {
 			said += fmt.Sprintf("; and %d more", n-mostBroken)
 		}
-		out = append(out, warnCheck("documents", countNoun(n, "document", "documents")+" could not be imported: "+said, "fix or remove them; list them with: hob memory documents")...)
+		out = append(out, warnCheck("documents", textnorm.CountNoun(n, "document", "documents")+" could not be imported: "+said, "fix or remove them; list them with: hob memory documents")...)
 	}
 	if len(out) == 0 && len(folders) > 0 {
-		return okCheck("documents", "all documents in "+countNoun(len(folders), "folder", "folders")+" are readable")
+		return okCheck("documents", "all documents in "+textnorm.CountNoun(len(folders), "folder", "folders")+" are readable")
 	}
 	return out
 }
@@ -79,11 +79,4 @@ func checkFolder(path string) []Check {
 	default:
 		return warnCheck("documents", fmt.Sprintf("read folder %s: %v", path, err), "make it readable: chmod u+rx "+path)
 	}
-}
-
-func countNoun(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

@@ -31,13 +31,8 @@ func (e Env) privateFiles() []string {
 	p := e.Paths
 	db := p.Database()
 	list := []string{p.ConfigFile(), p.SecretsFile(), p.SecretNames(), p.Identity(), p.AuditKeyFile(), p.AuditAnchorFile(), db, db + "-wal", db + "-shm", p.LogFile(), p.EndpointFile()}
-	copies, _ := filepath.Glob(filepath.Join(escapeGlob(p.Backups()), "hob-*.db")) // no folder, no copies
+	copies, _ := filepath.Glob(filepath.Join(system.EscapeGlob(p.Backups()), "hob-*.db")) // no folder, no copies
 	return append(list, copies...)
-}
-
-// escapeGlob escapes a path so that filepath.Glob matches it literally.
-func escapeGlob(path string) string {
-	return strings.NewReplacer(`*`, `[*]`, `?`, `[?]`, `[`, `[[]`).Replace(path)
 }
 
 // checkFiles checks who else can read or change Hob's files. It never changes the target of a

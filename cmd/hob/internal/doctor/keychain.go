@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"hob/platform/host/system"
+	"hob/platform/text/textnorm"
 )
 
 // checkKeychain checks that a keychain exists and is unlocked. It stores nothing and shows no
@@ -34,5 +35,5 @@ func (e Env) checkVault(ctx context.Context, none error) []Check {
 	if len(names) == 0 {
 		return okCheck("keychain", cause+"; secrets are stored in the encrypted file")
 	}
-	return okCheck("keychain", cause+"; the encrypted file contains "+countNoun(len(names), "secret", "secrets"))
+	return okCheck("keychain", cause+"; the encrypted file contains "+textnorm.CountNoun(len(names), "secret", "secrets"))
 }

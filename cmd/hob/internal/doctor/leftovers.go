@@ -14,6 +14,7 @@ import (
 
 	"hob/platform/host/system"
 	"hob/platform/store"
+	"hob/platform/text/textnorm"
 )
 
 const (
@@ -148,7 +149,7 @@ func oldFiles(e Env) []Check {
 	if len(old) == 0 {
 		return nil
 	}
-	return withFix(removeFilesFix(old), warnCheck("leftovers", countNoun(len(old), "file of an interrupted write", "files of interrupted writes")+": "+strings.Join(old[:min(len(old), 4)], ", "), fixRemedy))
+	return withFix(removeFilesFix(old), warnCheck("leftovers", textnorm.CountNoun(len(old), "file of an interrupted write", "files of interrupted writes")+": "+strings.Join(old[:min(len(old), 4)], ", "), fixRemedy))
 }
 
 // removeFilesFix returns a fix that removes useless files.

@@ -2,42 +2,21 @@ package doctor
 
 import (
 	"context"
-	"fmt"
 
-	"hob/autonomy/config"
-	"hob/platform/host/system"
-	"hob/platform/net/safehttp"
 	"hob/tools/web"
 )
-
-// Network is the HTTP client for public addresses, as the daemon creates it.
-func Network(ctx context.Context, c *config.Config, s system.Secrets) (*safehttp.Client, error) {
-	proxy, err := revealSecret(ctx, s, c.Network.Proxy)
-	if err != nil {
-		return nil, fmt.Errorf("[network] proxy: %w", err)
-	}
-	return safehttp.New(safehttp.Options{Allow: c.Network.Allow, Proxy: proxy, ProxyResolves: c.Network.ProxyResolves})
-}
-
-func revealSecret(ctx context.Context, s system.Secrets, ref string) (string, error) {
-	if !system.IsReference(ref) {
-		return ref, nil
-	}
-	v, err := s.Resolve(ctx, ref)
-	return v.Reveal(), err
-}
 
 // checkSearch reports the web search provider and checks the network settings. It runs no
 // search, because some services charge for it.
 func checkSearch(ctx context.Context, e Env) []Check {
 	s := e.Config.Search
-	client, err := Network(ctx, e.Config, e.Secrets)
+	client, err := e.Config.Network.Client(ctx, e.Secrets)
 	if err != nil {
 		return failWithError("web", err, "check [network]")
 	}
 	chosen, err := web.Search{
 		Provider: s.Provider, BaseURL: s.BaseURL, Env: e.Secrets.Env,
-		Key: func(ctx context.Context) (string, error) { return revealSecret(ctx, e.Secrets, s.Key) },
+		Key: func(ctx context.Context) (string, error) { return e.Secrets.Reveal(ctx, s.Key) },
 	}.Chosen(ctx)
 	if err != nil {
 		return failWithError("web", err, "check [search]")

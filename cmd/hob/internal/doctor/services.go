@@ -34,12 +34,9 @@ func Drivers(ctx context.Context, c *config.Config, s system.Secrets) config.Err
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	deps := channels.Deps{Log: slog.New(slog.DiscardHandler), Secret: func(ref string) (string, error) {
-		v, err := s.Resolve(ctx, ref)
-		return v.Reveal(), err
-	}}
+	deps := channels.Deps{Log: slog.New(slog.DiscardHandler), Secret: func(ref string) (string, error) { return s.Reveal(ctx, ref) }}
 	var err error
-	if deps.Network, err = Network(ctx, c, s); err != nil {
+	if deps.Network, err = c.Network.Client(ctx, s); err != nil {
 		errs = append(errs, c.Errorf("network.proxy", "%v", err))
 	}
 	for _, section := range c.Channels {
@@ -49,7 +46,7 @@ func Drivers(ctx context.Context, c *config.Config, s system.Secrets) config.Err
 			continue
 		}
 		if _, err := d.New(section.Decode, deps); err != nil {
-			errs = append(errs, asErrors(section, err)...)
+			errs = append(errs, section.Errors(err)...)
 		}
 	}
 	if len(errs) > 0 {
@@ -74,36 +71,6 @@ func checkModelNames(ctx context.Context, e Env) (errs config.Errors) {
 	return errs
 }
 
-func asErrors(s config.Section, err error) config.Errors {
-	var errs config.Errors
-	for _, e := range unwrapAll(err) {
-		if x, is := e.(*config.Error); is { //nolint:errorlint // unwrapAll has unwrapped it
-			errs = append(errs, x)
-		}
-	}
-	if len(errs) == 0 {
-		errs = append(errs, s.Errorf("", "%v", err))
-	}
-	return errs
-}
-
-// unwrapAll lists an error and everything in it.
-func unwrapAll(err error) []error {
-	if err == nil {
-		return nil
-	}
-	out := []error{err}
-	switch x := err.(type) { //nolint:errorlint // it walks the tree itself
-	case interface{ Unwrap() error }:
-		out = append(out, unwrapAll(x.Unwrap())...)
-	case interface{ Unwrap() []error }:
-		for _, e := range x.Unwrap() {
-			out = append(out, unwrapAll(e)...)
-		}
-	}
-	return out
-}
-
 // askWait bounds a model server's answer.
 const askWait = 5 * time.Second
 
@@ -111,10 +78,7 @@ const askWait = 5 * time.Second
 func (e Env) modelOptions(ctx context.Context) llmall.AutoOptions {
 	return llmall.AutoOptions{
 		Env: e.Secrets.Env, Probe: true, Name: e.Config.Agent.Name, HTTP: e.HTTP,
-		Configured: llmall.ConfiguredProviders(e.Config, func(ref string) (string, error) {
-			v, err := e.Secrets.Resolve(ctx, ref)
-			return v.Reveal(), err
-		}),
+		Configured: llmall.ConfiguredProviders(e.Config, func(ref string) (string, error) { return e.Secrets.Reveal(ctx, ref) }),
 	}
 }
 

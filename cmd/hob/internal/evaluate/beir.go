@@ -18,6 +18,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"hob/platform/host/system"
 	"hob/platform/text/dateparse"
 )
 
@@ -176,7 +177,7 @@ func readTime(s string) (time.Time, error) {
 
 // readGrades reads qrels/*.tsv.
 func readGrades(dir string) (map[string]map[string]int, error) {
-	files, err := filepath.Glob(filepath.Join(escapeGlob(dir), "qrels", "*.tsv"))
+	files, err := filepath.Glob(filepath.Join(system.EscapeGlob(dir), "qrels", "*.tsv"))
 	if err != nil || len(files) == 0 {
 		return nil, fmt.Errorf("%s: qrels has no .tsv file", dir)
 	}
@@ -206,11 +207,6 @@ func readGrades(dir string) (map[string]map[string]int, error) {
 		}
 	}
 	return out, nil
-}
-
-// escapeGlob escapes a path for Glob.
-func escapeGlob(path string) string {
-	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
 // readGrade reads a line of qrels: query, row and grade, separated by tabs.

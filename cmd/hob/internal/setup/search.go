@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"hob/autonomy/config"
-	"hob/platform/net/safehttp"
 	"hob/tools/web"
 )
 
@@ -78,11 +77,7 @@ func applySearch(ctx context.Context, o Options, a Answers) (d StepResult, err e
 }
 
 func (o Options) trySearch(ctx context.Context, who, address, key string) error {
-	proxy, err := o.Secrets.Resolve(ctx, o.Config.Network.Proxy)
-	if err != nil {
-		return err
-	}
-	client, err := safehttp.New(safehttp.Options{Allow: o.Config.Network.Allow, Proxy: proxy.Reveal(), ProxyResolves: o.Config.Network.ProxyResolves})
+	client, err := o.Config.Network.Client(ctx, o.Secrets)
 	if err != nil {
 		return err
 	}

@@ -103,14 +103,7 @@ func (p *play) openingText(ctx context.Context) string {
 	var active, goals []struct{ State, Status string }
 	_ = p.callAPI(ctx, "GET", "/api/v1/watchers", nil, &active)
 	_ = p.callAPI(ctx, "GET", "/api/v1/goals", nil, &goals)
-	return fmt.Sprintf("%s starts: %s, %s, model %s", p.conf.Agent.Name, countNoun(len(active), "watcher"), countNoun(len(goals), "goal"), p.conf.Agent.Model)
-}
-
-func countNoun(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return fmt.Sprintf("%s starts: %s, %s, model %s", p.conf.Agent.Name, textnorm.CountNoun(len(active), "watcher", "watchers"), textnorm.CountNoun(len(goals), "goal", "goals"), p.conf.Agent.Model)
 }
 
 // collectResult reads the events out of Hob's records.
