@@ -120,7 +120,7 @@ func (r *run) wantedSpecs() []watchers.Spec {
 			r.done.Failed = append(r.done.Failed, templates.Resource{What: "schedule", Text: x.Every + x.At + ": " + x.Do + x.Say, Why: invalidReason(err)})
 			continue
 		}
-		s.Kind, s.Config, s.Missed = kind, config, watchers.MisfirePolicy(x.Missed)
+		s.Kind, s.Timed, s.Config, s.Missed = kind, true, config, watchers.MisfirePolicy(x.Missed)
 		s.Mode, s.Action = watchers.Do, x.Do
 		if x.Do == "" {
 			s.Mode, s.Action = watchers.Remind, x.Say
