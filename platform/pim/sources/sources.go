@@ -22,6 +22,8 @@ type Options struct {
 	Accounts func() []pim.Account
 	// Apps runs scripts of the apps of this machine; nil: apps are not used.
 	Apps osrun.Runner
+	// AppsInUse reports whether the user uses the apps now; nil: always.
+	AppsInUse func() bool
 	// NotesFolder is a folder of Markdown files, "" for none.
 	NotesFolder string
 	// Zone returns the user's time zone.
@@ -34,13 +36,18 @@ type Sources struct{ o Options }
 // New returns the sources. It opens nothing.
 func New(o Options) *Sources { return &Sources{o} }
 
-// AppRunner returns the runner for the apps of this machine; nil if there are none, because Windows
-// supports only classic Outlook.
-func AppRunner(run osrun.Runner) osrun.Runner {
-	if runtime.GOOS == "windows" && !outlook.InUse() {
+// SupportedAppsInUse reports whether the user uses the apps that Hob supports: on Windows only
+// classic Outlook. It asks the system at each call, because users switch.
+func SupportedAppsInUse() bool {
+	return runtime.GOOS != "windows" || outlook.InUse()
+}
+
+// apps returns the runner of the apps, nil if the user does not use them.
+func (s *Sources) apps() osrun.Runner {
+	if s.o.AppsInUse != nil && !s.o.AppsInUse() {
 		return nil
 	}
-	return run
+	return s.o.Apps
 }
 
 // WithServer returns the accounts with a server of a kind, such as pim.IMAP.
@@ -63,13 +70,14 @@ func (s *Sources) Mailers() (out []pim.Mailer) {
 	for _, a := range accounts {
 		out = append(out, netaccount.NewMail(a))
 	}
+	apps := s.apps()
 	switch {
-	case len(out) > 0 || s.o.Apps == nil:
+	case len(out) > 0 || apps == nil:
 		return out
 	case runtime.GOOS == "windows":
-		return []pim.Mailer{outlook.NewMail(s.o.Apps)}
+		return []pim.Mailer{outlook.NewMail(apps)}
 	}
-	return []pim.Mailer{apple.NewMail(s.o.Apps)}
+	return []pim.Mailer{apple.NewMail(apps)}
 }
 
 // Calendars returns the calendars of accounts, else those of an app.
@@ -85,13 +93,14 @@ func (s *Sources) Calendars() (out []pim.Calendars) {
 
 // AppCalendars returns the calendars of an app.
 func (s *Sources) AppCalendars() []pim.Calendars {
+	apps := s.apps()
 	switch {
-	case s.o.Apps == nil:
+	case apps == nil:
 		return nil
 	case runtime.GOOS == "windows":
-		return []pim.Calendars{outlook.NewCalendar(s.o.Apps)}
+		return []pim.Calendars{outlook.NewCalendar(apps)}
 	}
-	return []pim.Calendars{apple.NewCalendar(s.o.Apps)}
+	return []pim.Calendars{apple.NewCalendar(apps)}
 }
 
 // Contacts returns the address books of accounts, else that of an app.
@@ -99,13 +108,14 @@ func (s *Sources) Contacts() (out []pim.Contacts) {
 	for _, a := range s.WithServer(pim.CardDAV) {
 		out = append(out, netaccount.NewContacts(a))
 	}
+	apps := s.apps()
 	switch {
-	case len(out) > 0 || s.o.Apps == nil:
+	case len(out) > 0 || apps == nil:
 		return out
 	case runtime.GOOS == "windows":
-		return []pim.Contacts{outlook.NewContacts(s.o.Apps)}
+		return []pim.Contacts{outlook.NewContacts(apps)}
 	}
-	return []pim.Contacts{apple.NewContacts(s.o.Apps)}
+	return []pim.Contacts{apple.NewContacts(apps)}
 }
 
 // Reminders returns the task lists of accounts and of an app.
@@ -113,12 +123,13 @@ func (s *Sources) Reminders() (out []pim.Reminders) {
 	for _, a := range s.WithServer(pim.CalDAV) {
 		out = append(out, netaccount.NewReminders(a, s.o.Zone()))
 	}
+	apps := s.apps()
 	switch {
-	case s.o.Apps == nil:
+	case apps == nil:
 	case runtime.GOOS == "windows":
-		out = append(out, outlook.NewReminders(s.o.Apps, s.o.Zone()))
+		out = append(out, outlook.NewReminders(apps, s.o.Zone()))
 	default:
-		out = append(out, apple.NewReminders(s.o.Apps, s.o.Zone()))
+		out = append(out, apple.NewReminders(apps, s.o.Zone()))
 	}
 	return out
 }
@@ -128,12 +139,13 @@ func (s *Sources) Notes() (out []pim.Notes) {
 	if s.o.NotesFolder != "" {
 		out = append(out, markdown.New(s.o.NotesFolder))
 	}
+	apps := s.apps()
 	switch {
-	case s.o.Apps == nil:
+	case apps == nil:
 	case runtime.GOOS == "windows":
-		out = append(out, outlook.NewNotes(s.o.Apps))
+		out = append(out, outlook.NewNotes(apps))
 	default:
-		out = append(out, apple.NewNotes(s.o.Apps))
+		out = append(out, apple.NewNotes(apps))
 	}
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"hob/platform/host/osrun"
 	"hob/platform/pim"
 )
 
@@ -37,5 +38,18 @@ func TestSources_HasNothingWithoutAccountsAndApps(t *testing.T) {
 	s := New(Options{})
 	if len(s.Mailers())+len(s.Calendars())+len(s.Contacts())+len(s.Reminders())+len(s.Notes()) != 0 {
 		t.Error("there is something without accounts and apps")
+	}
+}
+
+// Users switch between classic Outlook, which Hob supports, and the new one.
+func TestSources_FollowsTheAppsInUse(t *testing.T) {
+	used := false
+	s := New(Options{Apps: osrun.NewScripts(osrun.Options{}), AppsInUse: func() bool { return used }, Zone: func() *time.Location { return time.UTC }})
+	if n := len(s.Mailers()) + len(s.Notes()); n != 0 {
+		t.Errorf("%d sources of apps that are not in use, want 0", n)
+	}
+	used = true
+	if n := len(s.Mailers()) + len(s.Notes()); n != 2 {
+		t.Errorf("%d sources of apps in use, want 2", n)
 	}
 }

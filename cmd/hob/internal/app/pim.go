@@ -42,7 +42,7 @@ func appScripts(o Options) osrun.Runner {
 func (d *App) openPim() {
 	o := sources.Options{Accounts: d.completeAccounts, Apps: d.scripts, NotesFolder: d.opt.Config.Pim.NotesFolder, Zone: func() *time.Location { return d.zone() }}
 	if d.opt.Scripts == nil {
-		o.Apps = sources.AppRunner(d.scripts)
+		o.AppsInUse = sources.SupportedAppsInUse
 	}
 	if d.opt.Play != nil {
 		o.NotesFolder = ""
