@@ -130,3 +130,11 @@ func writeSmallFile(dir, name string) error {
 	}
 	return os.WriteFile(filepath.Join(dir, name), []byte("%PDF-1.7\n"), 0o600)
 }
+
+// usage contains the resources used by a process.
+type usage struct {
+	rss      int64 // resident bytes now
+	anon     int64 // those not mapped from a file; 0 when unknown
+	cpu      time.Duration
+	switches int64 // voluntary context switches of all threads; -1 when unknown
+}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"hob/autonomy/api"
+	"hob/autonomy/api/apitest"
 	"hob/autonomy/config"
 	"hob/channels"
 	channelsall "hob/channels/all"
@@ -156,4 +158,9 @@ func TestTested(t *testing.T) {
 		bad.OK || bad.Cause != "the token [redacted] is not taken" || bad.Remedy != "hob channel add discord" {
 		t.Errorf("%+v %+v %+v", ok, none, bad)
 	}
+}
+
+// TestAPITypes checks that a value has the same JSON in the API as before its conversion.
+func TestAPITypes(t *testing.T) {
+	apitest.SameJSON(t, func(x Tested) api.ChannelTest { return api.ChannelTest(x) })
 }

@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
+	"time"
 
 	"hob/autonomy/config"
 	"hob/platform/pim"
 	"hob/platform/pim/signin"
+	"hob/platform/text/holidays"
+	"hob/platform/text/textnorm"
 )
 
 const accountRemedy = "see the section of the account in the configuration and docs/accounts.md"
@@ -41,4 +45,29 @@ func remedyOf(err error, c config.Account) string {
 		return fmt.Sprintf("many providers require an app password; set it: hob secret set mail, then hob config set accounts.%s.password keychain:mail", c.Name)
 	}
 	return accountRemedy
+}
+
+// checkDaysOff checks that the calendars of [autonomy] days_off are readable and contain a
+// future day.
+func checkDaysOff(_ context.Context, e Env) (out []Check) {
+	now := time.Now()
+	coming := 0
+	for _, path := range e.Config.Autonomy.DaysOff {
+		days, err := holidays.Read(path, now)
+		if err != nil {
+			out = append(out, warnCheck("days off", fmt.Sprintf("%s: %v", filepath.Base(path), err), "add calendar data (.ics), or remove it from autonomy.days_off")...)
+		}
+		for d := range days {
+			if d >= now.Format(time.DateOnly) {
+				coming++
+			}
+		}
+	}
+	switch {
+	case len(e.Config.Autonomy.DaysOff) == 0 || len(out) > 0:
+		return out
+	case coming == 0:
+		return warnCheck("days off", "your calendars contain no future days off", "download them again, or correct autonomy.days_off")
+	}
+	return okCheck("days off", textnorm.CountNoun(coming, "day", "days")+" off ahead")
 }

@@ -9,6 +9,8 @@ import (
 
 	channelsall "hob/channels/all"
 	"hob/platform/host/desktop"
+	"hob/platform/host/permission"
+	"hob/platform/host/tray"
 )
 
 const desktopWait = 3 * time.Second
@@ -64,4 +66,64 @@ func checkNotifications(ctx context.Context, e Env, o desktop.Options, name stri
 		return okCheck("desktop", srv.Name+" shows notifications without buttons")
 	}
 	return okCheck("desktop", srv.Name+" shows notifications with buttons")
+}
+
+// checkTray checks that a panel shows icons, that Hob's is shown and that its menu answers.
+func checkTray(ctx context.Context, e Env) []Check {
+	const name = "tray"
+	if e.Config.Tray.Enabled == "off" {
+		return okCheck(name, "off, because of [tray] enabled")
+	}
+	p, err := tray.Shown(ctx, e.lookupEnv, e.Daemon)
+	switch {
+	case errors.Is(err, errors.ErrUnsupported) && e.Tray:
+		return skipCheck(name, "the icon was registered; the system does not report whether it shows it", "look for it in the menu bar or the notification area")
+	case err != nil && e.Daemon == 0:
+		return skipCheck(name, "the icon is shown while Hob runs", "hob start, then: hob doctor tray")
+	case err != nil:
+		cause, _, _ := strings.Cut(err.Error(), ": start Hob")
+		return skipCheck(name, "cannot show the icon: "+cause, "start Hob in the desktop session: hob service install")
+	case !p.Host:
+		return warnCheck(name, "no panel in this session shows icons (docs/tray.md)", "on GNOME install the extension AppIndicator; or: hob config set tray.enabled off")
+	case e.Daemon == 0:
+		return skipCheck(name, "the panel shows icons; the icon of Hob appears while Hob runs", "hob start, then: hob doctor tray")
+	case e.DaemonErr != nil || !e.Tray:
+		return skipCheck(name, "the panel shows icons; only the running Hob knows whether its icon is shown", "hob doctor tray")
+	case !p.Item:
+		return warnCheck(name, "the panel shows icons, but not the icon of Hob", "restart Hob in the desktop session: hob stop, then hob start")
+	case !p.Menu:
+		return warnCheck(name, "the icon is shown, but its menu does not answer", "restart Hob: hob stop, then hob start")
+	}
+	return okCheck(name, "the panel shows the icon, and its menu answers")
+}
+
+// checkPermissions checks the macOS permissions of this process. It requests none.
+func checkPermissions(_ context.Context, e Env) []Check {
+	if !e.Desktop {
+		return nil
+	}
+	return missingPermissionChecks(permission.List())
+}
+
+// missingPermissionChecks returns a finding for each missing permission, with the settings page that grants it.
+func missingPermissionChecks(list []permission.Permission) (out []Check) {
+	const name = "permissions"
+	var given []string
+	for _, p := range list {
+		if p.Given {
+			given = append(given, p.Name)
+			continue
+		}
+		remedy := "enable " + p.For + " in System Settings, Privacy & Security, " + p.Name
+		if p.Restart {
+			remedy += ", and restart Hob"
+		}
+		c := warnCheck(name, p.Name+" is not granted to "+p.For+". With it "+p.Why, remedy)
+		c[0].Link = p.Pane
+		out = append(out, c...)
+	}
+	if len(out) > 0 || len(given) == 0 { // other systems ask when something is needed
+		return out
+	}
+	return okCheck(name, strings.Join(given, ", ")+" are given")
 }

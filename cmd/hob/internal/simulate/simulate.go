@@ -1,5 +1,5 @@
 // Package simulate runs a period of simulated time through the complete daemon on a copy of the
-// user's home, with a simulated clock (virtual.go) that makes a week take seconds. Only the
+// user's home, with a simulated clock (runVirtual) that makes a week take seconds. Only the
 // environment is replaced: mail, calendars, the web, the user's folders and the chats come from a
 // script (Script). The model does too if the script has answers. A tool with outside effects only
 // reports what it would have done. The Timeline is built from Hob's own records (explain.Why).
@@ -15,6 +15,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"testing"          //nolint:depguard // testing/synctest needs a *testing.T; no test runs, and no flag is defined
+	"testing/synctest" //nolint:depguard // the same
 	"time"
 
 	"hob/autonomy/config"
@@ -231,3 +233,24 @@ func (p *play) resetCopy(ctx context.Context, d *app.App) (err error) {
 	p.spent, err = d.Parts().Usage.Total(ctx, offline.Provider)
 	return err
 }
+
+// runVirtual calls f in simulated time and returns when f and everything it started have ended. The
+// time begins at start. It is a bubble (testing/synctest), whose clock advances as soon as all its
+// goroutines are blocked, so that a week takes only as long as its work. Goroutines of the bubble
+// must end before f returns and must not wait for anything outside (a channel created there, a
+// connection, a system notification), because the clock would stop. A deadlocked bubble is an error.
+func runVirtual(start time.Time, f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("cannot advance simulated time: %v", p)
+		}
+	}()
+	synctest.Test(new(testing.T), func(*testing.T) {
+		time.Sleep(time.Until(start)) // bubbles begin in the year 2000
+		err = f()
+	})
+	return err
+}
+
+// waitIdle returns when everything else in the bubble waits. Only code in a bubble may call it.
+func waitIdle() { synctest.Wait() }

@@ -1,0 +1,62 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+
+	"hob/autonomy/guard/rules"
+)
+
+// checkPolicy reads the owner's rules: a broken file denies every call.
+func checkPolicy(_ context.Context, e Env) []Check {
+	list, err := rules.New(e.Paths.PolicyDir(), rules.Options{}).List()
+	if err != nil {
+		return failWithError("policy", err, "fix the file, or remove it from "+e.Paths.PolicyDir())
+	}
+	if len(list) == 0 {
+		return okCheck("policy", "no policy rules")
+	}
+	return okCheck("policy", fmt.Sprintf("%d policy rules", len(list)))
+}
+
+// Confined returns the sandbox of commands and its limitations.
+type Confined func(context.Context) (kind, missing string)
+
+// checkCommands checks the sandbox of commands.
+func checkCommands(ctx context.Context, e Env) []Check {
+	if e.Confined == nil {
+		return nil
+	}
+	const name, remedy = "commands", "install bubblewrap (apt install bubblewrap), or set [shell] sandbox = \"off\" to run without it"
+	kind, missing := e.Confined(ctx)
+	switch {
+	case e.Config.Shell.Sandbox == "off":
+		return okCheck(name, "no sandbox, because [shell] sandbox = \"off\"; commands that do more than read need your approval")
+	case kind == "" && e.Config.Shell.Sandbox == "require":
+		return failCheck(name, "no command can run: "+missing, remedy)
+	case kind == "":
+		return warnCheck(name, "no sandbox: "+missing, remedy)
+	case missing != "":
+		return warnCheck(name, "partial sandbox with "+kind+": "+missing, remedy)
+	}
+	return okCheck(name, "sandbox: "+kind)
+}
+
+// Agent is an agent with a prerequisite, such as a container engine.
+type Agent struct {
+	Name  string
+	Check func(ctx context.Context) error
+}
+
+func checkAgents(ctx context.Context, e Env) []Check {
+	var out []Check
+	for _, a := range e.Agents {
+		name := "agent " + a.Name
+		if err := a.Check(ctx); err != nil {
+			out = append(out, failWithError(name, err, "see: hob agent show "+a.Name)...)
+			continue
+		}
+		out = append(out, okCheck(name, "its container works")...)
+	}
+	return out
+}
