@@ -1,6 +1,7 @@
 package autonomy_test
 
 import (
+	"bytes"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -51,9 +52,31 @@ func TestHouseFigures(t *testing.T) {
 			t.Errorf("%s has %d methods, want at most %d: split it into types with one purpose each", name, n, maxMethods)
 		}
 	}
+	for dir, most := range map[string]int{"../cmd/hob/internal/app": 1500, "../cmd/hob/internal": 15000} {
+		if n := sourceLines(t, dir); n > most {
+			t.Errorf("%s has %d lines without tests, want at most %d: move behavior to the package that owns it", dir, n, most)
+		}
+	}
 	if untyped > 0 {
 		t.Errorf("autonomy/api uses any %d times: give the value a type", untyped)
 	}
+}
+
+// sourceLines counts the lines of Go files below a folder that are not tests.
+func sourceLines(t *testing.T, dir string) (n int) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		n += bytes.Count(text, []byte("\n"))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // maxMethods is the maximum number of methods of a type of the message flow.

@@ -93,3 +93,25 @@ func WebhookReceivers(opened map[string]Channel) map[string]WebhookReceiver {
 	}
 	return out
 }
+
+// RunningWith lists the running channels whose driver has a trait.
+func (m *Manager) RunningWith(drivers []Driver, trait func(Description) bool) (out []string) {
+	for _, d := range drivers {
+		if k := d.Describe(); trait(k) && m.Has(k.Name) {
+			out = append(out, k.Name)
+		}
+	}
+	return out
+}
+
+// ReplaceDrivers puts each driver of own in the place of the one with its name.
+func ReplaceDrivers(list, own []Driver) []Driver {
+	for _, d := range own {
+		for i, old := range list {
+			if old.Describe().Name == d.Describe().Name {
+				list[i] = d
+			}
+		}
+	}
+	return list
+}

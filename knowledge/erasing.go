@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
+	"hob/platform/host/system"
 	"hob/platform/retry"
 	"hob/platform/store"
+	"hob/platform/store/erase"
 	"hob/platform/text/shortid"
 )
 
@@ -227,4 +230,24 @@ func (x *ErasureService) advanceErasure(ctx context.Context, p pendingErasure, p
 		return false, err
 	}
 	return true, x.updateRow(ctx, `UPDATE erasures SET state = ?, plan = NULL, running = '[]', event = '' WHERE id = ?`, EraseCleared, p.id)
+}
+
+// HomeEraser returns the eraser of the files in Hob's own folders, and of the browser's data. pages
+// deletes data about pages, and all data of the browser if all is set: its packed files cannot be
+// searched for a text, so pages are deleted on every deletion.
+func HomeEraser(p system.Paths, pages func(all bool) error, log *slog.Logger) erase.Eraser {
+	return erase.Owned{Files: func(ctx context.Context, e *erase.Erasure, s *erase.Scrubber) (erase.Erased, error) {
+		n, err := erase.HomeFiles{
+			Texts: []string{p.SoulFile(), p.UserFile(), p.MemoryFile(), p.AgentsFile()}, MoreTexts: filepath.Join(p.AgentDir("*"), "*.md"),
+			Templates: p.TemplatesDir(), Pictures: p.Pictures(), Logs: p.Logs, Settings: []string{p.ConfigFile(), p.PolicyDir()},
+			Write: system.WriteFile, Log: log,
+		}.Erase(ctx, s)
+		if err != nil {
+			return n, err
+		}
+		if err := pages(slices.Contains(e.Sources, BrowserSource)); err != nil {
+			return n, fmt.Errorf("delete browser data: %w", err)
+		}
+		return n, nil
+	}}
 }

@@ -8,8 +8,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/pelletier/go-toml/v2"
 
@@ -493,4 +496,29 @@ func (c *Config) Errorf(key, format string, args ...any) *Error {
 		e.Msg = c.doc.formatValue(at) + e.Msg
 	}
 	return e
+}
+
+// SendDelay returns how long a message to other people on a channel can still be canceled.
+func (c *Config) SendDelay(channel string) time.Duration {
+	if s, ok := c.Channel(channel); ok {
+		return s.SendDelay.Duration
+	}
+	return c.Autonomy.SendDelay.Duration
+}
+
+// ReceivedFiles is the folder within which files of messages are kept.
+func (c *Config) ReceivedFiles(p system.Paths) string {
+	if drop, err := system.Expand(c.Files.Drop); err == nil && drop != "" {
+		return drop
+	}
+	return filepath.Join(p.Data, "files")
+}
+
+// CurrencyIn returns the configured currency, else that of the user's country, which may follow from
+// the zone.
+func (c *Config) CurrencyIn(zone *time.Location) string {
+	if c.Agent.Currency != "" {
+		return strings.ToUpper(c.Agent.Currency)
+	}
+	return system.Currency(os.Getenv, zone.String())
 }

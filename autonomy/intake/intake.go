@@ -7,10 +7,12 @@ package intake
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 
 	"hob/autonomy/agents"
 	"hob/autonomy/bus"
+	"hob/autonomy/config"
 	"hob/autonomy/session"
 	"hob/platform/net/hooksig"
 	"hob/platform/store"
@@ -89,4 +91,17 @@ func New(o Options) (*Intake, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Intake{o: o, guests: guestLimiter{perHour: o.GuestMessages}}, nil
+}
+
+// OpenTriggers returns the triggers of the configuration. secret resolves references.
+func OpenTriggers(ctx context.Context, list []config.Trigger, secret func(ctx context.Context, ref string) (string, error)) (map[string]Trigger, error) {
+	out := map[string]Trigger{}
+	for _, t := range list {
+		value, err := secret(ctx, t.Secret)
+		if err != nil {
+			return nil, fmt.Errorf("[triggers.%s] secret: %w", t.Name, err)
+		}
+		out[t.Name] = Trigger{Action: t.Action, Session: t.Session, Secret: hooksig.Secret{Value: []byte(value), Scheme: hooksig.Scheme(t.Signature)}}
+	}
+	return out, nil
 }

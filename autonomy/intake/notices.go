@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"hob/autonomy/bus"
 	"hob/autonomy/notify"
@@ -64,4 +65,21 @@ func encodePayload(v any) json.RawMessage {
 		panic(err)
 	}
 	return b
+}
+
+// ReportStart notifies the owner of problems found while Hob was opened: why the audit log is not
+// intact, nil if it is, and where a damaged database was moved, "" if it was sound.
+func (k *Intake) ReportStart(ctx context.Context, audit error, aside string) error {
+	if audit != nil {
+		k.o.Log.Error("audit log check failed", "err", audit)
+		text := fmt.Sprintf("Audit log check failed: %v. The database was modified or restored from a backup. See `hob audit verify`.", audit)
+		if err := k.NotifyCritical(ctx, "audit:"+audit.Error(), text); err != nil {
+			return err
+		}
+	}
+	if aside == "" {
+		return nil
+	}
+	k.o.Log.Error("damaged database moved away", "file", aside)
+	return k.NotifyCritical(ctx, "set-aside:"+aside, fmt.Sprintf("My database was damaged. I moved it to %s and restored the newest good backup, or started with an empty database if there was none. I did not overwrite the old file.", aside))
 }

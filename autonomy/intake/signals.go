@@ -109,3 +109,26 @@ func (k *Intake) Moved(ctx context.Context, move watchers.ZoneChange, save func(
 		return save(tx)
 	})
 }
+
+// WatcherSink passes the signals of watchers to the intake. It is created before the intake, which
+// needs the watchers; the watchers run later. It implements watchers.Sink and
+// watchers.ZoneChangeSink.
+type WatcherSink struct{ intake func() *Intake }
+
+// NewWatcherSink returns a sink. intake returns the intake, which exists before the watchers run.
+func NewWatcherSink(intake func() *Intake) WatcherSink { return WatcherSink{intake} }
+
+// Fire implements watchers.Sink.
+func (s WatcherSink) Fire(ctx context.Context, id string, signals []watchers.Signal, save func(*store.Tx) error) error {
+	return s.intake().Fire(ctx, id, signals, save)
+}
+
+// Moved implements watchers.ZoneChangeSink.
+func (s WatcherSink) Moved(ctx context.Context, move watchers.ZoneChange, save func(*store.Tx) error) error {
+	return s.intake().Moved(ctx, move, save)
+}
+
+// ReportError implements watchers.Sink.
+func (s WatcherSink) ReportError(ctx context.Context, id string, err error) {
+	s.intake().ReportError(ctx, id, err)
+}

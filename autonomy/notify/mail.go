@@ -1,10 +1,12 @@
 package notify
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
 
+	"hob/autonomy/config"
 	"hob/platform/pim"
 )
 
@@ -45,5 +47,18 @@ func MailRelevance(rules []Rule, known func(name, address string) string) func(p
 			}
 		}
 		return ""
+	}
+}
+
+// MailJudge returns a function that returns MailRelevance for the rules of the configuration. known
+// returns a function that returns the name of a known person.
+func MailJudge(c config.Notify, known func(context.Context) (func(name, address string) string, error)) func(context.Context) (func(pim.Message) string, error) {
+	return func(ctx context.Context) (func(pim.Message) string, error) {
+		people, err := known(ctx)
+		if err != nil {
+			return nil, err
+		}
+		o, err := OptionsOf(c)
+		return MailRelevance(o.Rules, people), err
 	}
 }

@@ -2,6 +2,7 @@ package usage
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -60,4 +61,15 @@ func (m *embedMeter) Embed(ctx context.Context, texts []string) ([][]float32, ll
 	}
 	m.b.commitReservation(context.WithoutCancel(ctx), h, c)
 	return vectors, usage, err
+}
+
+// OpenEmbedder returns a metered embedder that pauses after repeated failures. host returns the host of
+// a provider.
+func (b *Tracker) OpenEmbedder(e llm.Embedder, host func(provider string) string) (llm.Embedder, error) {
+	m, ok := e.(llm.Model)
+	if !ok {
+		return nil, errors.New("not an embedding model")
+	}
+	metered := b.MeterEmbedder(e, m.Info(), llm.Account{}, MeterOptions{Host: host(m.Info().Provider)})
+	return llm.EmbedBreaker(metered, m.Info(), llm.BreakerOptions{Failures: 3}), nil
 }

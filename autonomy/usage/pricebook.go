@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"hob/autonomy/config"
+	"hob/platform/store"
 )
 
 // PriceBook returns the current [budget] and [prices]. It reloads them when the file is saved, so
@@ -73,4 +74,19 @@ func (s *PriceBook) Caps(agent string) Caps {
 		Daily: Dollars(b.DailyUSD * share), Monthly: Dollars(b.MonthlyUSD * share),
 		DailyTokens: int(float64(b.DailyTokens) * share), WarnAt: b.WarnAt,
 	}
+}
+
+// Open creates the accounting of a configuration and its file, which set Prices, Caps and
+// CallsPerMinute of the options.
+func Open(s *store.Store, file string, c *config.Config, o Options) (*Tracker, *PriceBook, error) {
+	prices, err := NewPriceBook(file, c, o.Log)
+	if err != nil {
+		return nil, nil, err
+	}
+	o.Prices, o.Caps, o.CallsPerMinute = prices.Prices, prices.Caps, c.Autonomy.CallsPerMinute
+	if o.CallsPerMinute == 0 {
+		o.CallsPerMinute = -1 // none allowed
+	}
+	t, err := New(s, o)
+	return t, prices, err
 }

@@ -4,6 +4,9 @@
 package all
 
 import (
+	"path/filepath"
+
+	"hob/autonomy/config"
 	"hob/channels"
 	"hob/channels/alexa"
 	"hob/channels/desktop"
@@ -15,6 +18,7 @@ import (
 	"hob/channels/slack"
 	"hob/channels/telegram"
 	"hob/channels/webhook"
+	"hob/platform/host/system"
 )
 
 // Drivers returns one driver for each section [channels.NAME], in the order in which setup and
@@ -32,4 +36,20 @@ func Drivers() []channels.Driver {
 		notes.Driver{},
 		alexa.Driver{},
 	}
+}
+
+// ProtectedPaths lists the places that no tool for files and no command accesses, even within allowed
+// folders: Hob's own files, and the notes with which the user talks to Hob.
+func ProtectedPaths(p system.Paths, c *config.Config) []string {
+	out := p.Own()
+	if c.Pim.NotesFolder == "" {
+		return out
+	}
+	for _, folder := range channels.NotesFolders(Drivers(), func(name string) (func(any) error, bool) {
+		s, ok := c.Channel(name)
+		return s.Decode, ok && s.Enabled
+	}) {
+		out = append(out[:len(out):len(out)], filepath.Join(c.Pim.NotesFolder, folder))
+	}
+	return out
 }

@@ -84,6 +84,10 @@ type Server struct {
 	hooks   hooks
 	active  activeRequests
 
+	pin       string                  // see Pin
+	tokenFile string                  // of ReplaceToken
+	redact    func(secrets ...string) // of ReplaceToken
+
 	mu   sync.Mutex
 	ln   net.Listener
 	addr string // bound host:port

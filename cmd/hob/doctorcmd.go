@@ -87,7 +87,7 @@ func (a *cli) runDoctor(ctx context.Context, x doctorOptions) error {
 	if err != nil {
 		return err
 	}
-	e, err := app.DoctorEnv(p, a.version)
+	e, err := doctor.OfflineEnv(p, a.version, app.Migrations())
 	if err != nil {
 		return err
 	}

@@ -90,3 +90,13 @@ func isPerson(names []string, name, address string) bool {
 	}
 	return false
 }
+
+// ContactAliases returns the other names, addresses and numbers of a person; none if they cannot be
+// read, which is logged.
+func (g *Graph) ContactAliases(q store.Querier, name string) []string {
+	out, err := g.Aliases(q, name)
+	if err != nil {
+		g.o.Log.Warn("unknown person", "err", err)
+	}
+	return out
+}

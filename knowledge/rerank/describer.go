@@ -12,9 +12,11 @@ import (
 	"sync"
 	"time"
 
+	"hob/autonomy/config"
 	"hob/autonomy/llm"
 	"hob/platform/provenance"
 	"hob/platform/text/textnorm"
+	"hob/tools"
 )
 
 //go:embed describe.md
@@ -138,4 +140,22 @@ func (d *Describer) classifyFailure(ctx context.Context, err error) error {
 	d.until, d.cause = d.o.Now().Add(pause), err.Error()
 	d.mu.Unlock()
 	return fmt.Errorf("%w; %w", err, d.o.Later)
+}
+
+// OpenDescriber returns the describer of the configuration; nil if pictures are off. model and later are
+// as in DescriberOptions.
+func OpenDescriber(c config.Knowledge, model func(context.Context) (llm.Model, error), later error) (*Describer, error) {
+	if c.Pictures == "off" {
+		return nil, nil
+	}
+	return NewDescriber(DescriberOptions{Model: model, Later: later})
+}
+
+// DescribeForTool is Describe with an error whose text a model may read.
+func (d *Describer) DescribeForTool(ctx context.Context, picture []byte) (string, error) {
+	text, err := d.Describe(ctx, picture)
+	if errors.Is(err, ErrNoVision) {
+		err = tools.CleanErr(err)
+	}
+	return text, err
 }

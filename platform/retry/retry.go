@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"runtime/debug"
+	"sync"
 	"time"
 )
 
@@ -144,4 +145,23 @@ func (s Supervisor) Run(ctx context.Context, f func(context.Context) error) erro
 		}
 	}
 	return nil
+}
+
+// RunTogether runs parts until ctx ends or one of them returns, which stops the others. It returns when
+// all have returned, with their errors. cancel ends ctx.
+func RunTogether(ctx context.Context, cancel func(), parts []func(context.Context) error) error {
+	var wg sync.WaitGroup
+	errs := make([]error, len(parts))
+	for i, run := range parts {
+		wg.Go(func() {
+			defer cancel() // when one part fails, stop the others in order
+			err := run(ctx)
+			if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+				err = nil // stopped while it was still starting
+			}
+			errs[i] = err
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
 }

@@ -3,11 +3,13 @@
 package all
 
 import (
+	"context"
 	"slices"
 	"time"
 
 	"hob/knowledge"
 	"hob/platform/pim"
+	"hob/platform/pim/sources"
 	"hob/platform/store"
 	"hob/platform/store/erase"
 	"hob/tools"
@@ -184,4 +186,18 @@ func Migrations() []store.MigrationSet {
 // Erasers returns the erasers for the tables and files of the tools.
 func Erasers(f *files.Files) []erase.Eraser {
 	return []erase.Eraser{memory.Eraser(), tasks.Eraser(), money.Eraser(), health.Eraser(), f.Eraser()}
+}
+
+// WithSources returns the dependencies with the tools for the owner's mail, calendars and contacts.
+// now returns the time in the owner's zone, matters is mail.Deps.Matters.
+func (d Deps) WithSources(s *sources.Sources, now func() time.Time, matters func(context.Context) (func(pim.Message) string, error)) Deps {
+	people := func(ctx context.Context, words string) ([]pim.Contact, error) {
+		return contacts.Find(ctx, s.Contacts(), words, 20)
+	}
+	d.Calendar = calendar.Deps{
+		Accounts: func() []pim.Account { return s.WithServer(pim.CalDAV) }, Apps: s.AppCalendars, Calendars: s.Calendars, Mailers: s.Mailers, People: people, Now: now,
+	}
+	d.Mail = mail.Deps{Accounts: func() []pim.Account { return s.WithServer(pim.IMAP) }, Matters: matters, Mailers: s.Mailers, Attach: d.Files.ReadAttachment, People: people}
+	d.Contacts = contacts.Deps{Books: s.Contacts}
+	return d
 }

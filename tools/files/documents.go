@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hob/knowledge"
+	"hob/platform/pim"
 )
 
 // Document is a whole file with the provenance of its text.
@@ -120,3 +121,12 @@ func (f *Files) Exists(path string) (bool, error) {
 
 // Show shortens a path for display: "~/Documents/a.txt".
 func (f *Files) Show(path string) string { return f.displayPath(filepath.Clean(path)) }
+
+// ReadAttachment reads a file to attach to a mail.
+func (f *Files) ReadAttachment(ctx context.Context, path string) (pim.Attachment, error) {
+	doc, err := f.ReadDocument(ctx, path, pim.MaxFileBytes)
+	if err != nil {
+		return pim.Attachment{}, err
+	}
+	return pim.Attachment{Name: filepath.Base(doc.Path), Data: doc.Content}, nil
+}

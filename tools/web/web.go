@@ -7,8 +7,10 @@ package web
 import (
 	"context"
 	"errors"
+	"os"
 	"strings"
 
+	"hob/autonomy/config"
 	"hob/platform/net/safehttp"
 	"hob/platform/provenance"
 	"hob/tools"
@@ -66,4 +68,17 @@ func classifyError(err error, asked string) error {
 func markOutside(e *tools.Error) *tools.Error {
 	e.Source = provenance.Outside
 	return e
+}
+
+// Open returns the dependencies of the configuration. secret resolves the key, at each search.
+func Open(network *safehttp.Client, c config.Search, secret func(ctx context.Context, ref string) (string, error)) Deps {
+	return Deps{Network: network, Search: Search{
+		Provider: c.Provider, BaseURL: c.BaseURL, Env: os.Getenv,
+		Key: func(ctx context.Context) (string, error) {
+			if c.Key == "" {
+				return "", nil
+			}
+			return secret(ctx, c.Key)
+		},
+	}}
 }

@@ -3,6 +3,8 @@
 package all
 
 import (
+	"slices"
+
 	"hob/watchers"
 	"hob/watchers/calendar"
 	"hob/watchers/cron"
@@ -38,3 +40,15 @@ func Kinds() (out []watchers.Description) {
 	}
 	return out
 }
+
+// KindNames lists the names of the kinds in alphabetical order.
+func KindNames() (out []string) {
+	for _, k := range Kinds() {
+		out = append(out, k.Kind)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Folders returns a new driver of the kind that watches folders.
+func Folders() watchers.Driver { return file.New() }

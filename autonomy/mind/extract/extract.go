@@ -48,8 +48,11 @@ type Options struct {
 	// wait (default 2 minutes).
 	Turns int
 	Wait  time.Duration
-	Zone  func() *time.Location // the owner's zone; default UTC
-	Log   *slog.Logger
+	// RulesOnly: Run uses no model; turns for a model wait for the next start. For commands, which
+	// would have to wait for the model.
+	RulesOnly bool
+	Zone      func() *time.Location // the owner's zone; default UTC
+	Log       *slog.Logger
 }
 
 // Extractor reads ended turns. Its methods may be called concurrently.
@@ -123,6 +126,9 @@ type pendingTurn struct {
 
 // Run reads turns until ctx ends.
 func (x *Extractor) Run(ctx context.Context) error {
+	if x.o.RulesOnly {
+		return x.runRules(ctx)
+	}
 	for {
 		wait, err := x.processPending(ctx)
 		if err != nil && ctx.Err() == nil {
@@ -135,8 +141,8 @@ func (x *Extractor) Run(ctx context.Context) error {
 	}
 }
 
-// RunRules is Run without a model: turns for a model wait for the next start.
-func (x *Extractor) RunRules(ctx context.Context) error {
+// runRules is Run without a model.
+func (x *Extractor) runRules(ctx context.Context) error {
 	for {
 		if err := x.Rule(ctx); err != nil && ctx.Err() == nil {
 			x.o.Log.Warn("fact extraction failed; retrying at the next start", "err", err)

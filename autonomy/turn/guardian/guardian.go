@@ -28,6 +28,21 @@ type Checker struct {
 	model func(ctx context.Context) (llm.Model, error)
 }
 
+// TextChecker is turn.TextChecker.
+type TextChecker interface {
+	IsHostile(ctx context.Context, who llm.Account, text string) (bool, error)
+}
+
+// Open returns the checker of [guard] guardian; nil if none is set. model returns a function that
+// returns the model of a name. If the model cannot be created, every check fails, which changes
+// nothing.
+func Open(name string, model func(name string) func(context.Context) (llm.Model, error)) TextChecker {
+	if name == "" || name == "off" {
+		return nil
+	}
+	return New(model(name))
+}
+
 // New returns a checker that gets its model from a function at each check.
 func New(model func(ctx context.Context) (llm.Model, error)) *Checker { return &Checker{model} }
 

@@ -120,3 +120,11 @@ func ClearProfile(profile string, all bool) error {
 	}
 	return nil
 }
+
+// ForgetPages is Forget for the browser that uses a profile; nil if none does.
+func ForgetPages(b *Browser, profile string, all bool) error {
+	if b != nil {
+		return b.Forget(all)
+	}
+	return ClearProfile(profile, all)
+}

@@ -331,3 +331,11 @@ func (c Call) callError(e Error) *Error {
 	e.Script, e.App = c.Script.Name, c.App.Name
 	return &e
 }
+
+// SystemScripts returns a Runner on systems with a script engine, nil on others.
+func SystemScripts(o Options) Runner {
+	if runtime.GOOS != "darwin" && runtime.GOOS != "windows" {
+		return nil
+	}
+	return NewScripts(o)
+}

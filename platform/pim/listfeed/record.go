@@ -64,3 +64,19 @@ func (o recordedNotes) CreateNote(ctx context.Context, n pim.Note) (pim.Receipt,
 	}
 	return got, err
 }
+
+// RecordAllReminders is RecordReminders for several channels.
+func RecordAllReminders(lists []pim.Reminders, channels []StateStore) []pim.Reminders {
+	for _, c := range channels {
+		lists = RecordReminders(lists, c)
+	}
+	return lists
+}
+
+// RecordAllNotes is RecordNotes for several channels.
+func RecordAllNotes(notes []pim.Notes, channels []StateStore) []pim.Notes {
+	for _, c := range channels {
+		notes = RecordNotes(notes, c)
+	}
+	return notes
+}

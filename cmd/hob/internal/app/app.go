@@ -1,6 +1,7 @@
-// Package app is the composition root: it opens the store, creates and configures every
-// part, connects them in order, runs them and closes them in reverse. The commands (with or
-// without a listening server) and the end-to-end tests use it. It contains no logic.
+// Package app is the composition root: it opens the store, creates every part with its
+// configuration, connects the parts in order, runs them and closes them in reverse. The commands
+// (with or without a listening server) and the end-to-end tests use it. It contains no behavior
+// of its own: only which parts there are, and what each gets from the others.
 package app
 
 import (
@@ -8,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -35,6 +35,7 @@ import (
 	"hob/autonomy/session"
 	"hob/autonomy/trace"
 	"hob/autonomy/turn"
+	"hob/autonomy/turn/guardian"
 	"hob/autonomy/turn/modelrouter"
 	"hob/autonomy/turn/prompt"
 	"hob/autonomy/turn/results"
@@ -51,10 +52,10 @@ import (
 	"hob/platform/host/osrun"
 	"hob/platform/host/system"
 	"hob/platform/host/tray"
-	"hob/platform/net/hooksig"
-	"hob/platform/net/release"
+	"hob/platform/host/vault"
 	"hob/platform/net/safehttp"
 	"hob/platform/pim/sources"
+	"hob/platform/retry"
 	"hob/platform/store"
 	"hob/platform/text/holidays"
 	"hob/platform/text/redact"
@@ -66,72 +67,12 @@ import (
 	watchersall "hob/watchers/all"
 )
 
-// Options of Open.
-type Options struct {
-	Paths   system.Paths
-	Config  *config.Config
-	Log     *slog.Logger
-	Version string
-	// InProcess: a command uses the engine without a daemon. Nothing listens, no watcher or
-	// schedule runs, and nothing is sent unprompted.
-	InProcess bool
-	// Helper starts this program as the helper of commands (command.Serve); nil:
-	// no command runs.
-	Helper []string
-	// Reader starts this program as the reader of documents (document.Serve);
-	// nil: no PDF is read.
-	Reader []string
-	// HTTP is the client for model providers; nil means the default client.
-	HTTP *http.Client
-	// Network controls access to untrusted addresses; the configuration completes it. Tests set
-	// their own resolver and connections.
-	Network safehttp.Options
-	// Tools are added to those of tools/all.
-	Tools []tools.Tool
-	// Peer identifies the process behind a connection to the API; nil: as described in
-	// docs/approvals.md. Tests whose browser is a child process set it.
-	Peer func(client, server string, thorough bool) web.Peer
-	// Desktop: the desktop channel is on without a section. The caller must know whether there
-	// is a desktop.
-	Desktop bool
-	// Tray shows an icon with a menu if the desktop supports it, unless the configuration or
-	// InProcess disables it.
-	Tray bool
-	// Screen: the desktop tools use the real desktop. Otherwise they report that there is none;
-	// tests must not type into the developer's windows.
-	Screen bool
-	// Session is the environment for finding the desktop, players, sound, battery and so on; nil
-	// means the environment of this process, if Screen is set.
-	Session func(string) string
-	// Started reports whether a program started by Hob is running; nil looks it up. Tests whose
-	// desktop is a child process set it.
-	Started func() (bool, error)
-	// Quick is how long an approval request must be visible before a click approves it (default
-	// 1.5 s).
-	Quick time.Duration
-	// Scripts runs scripts of the apps of this machine; nil means osascript or PowerShell.
-	// Tests set a fake Mac.
-	Scripts osrun.Runner
-	// Release is the built-in address of releases and their public key. ReleaseDelay is the time
-	// from the start to the first update check; 0 means the default.
-	Release      release.Source
-	ReleaseDelay time.Duration
-	// Drivers replace those of the same names in channels/all, for fake platforms in tests.
-	Drivers []channels.Driver
-	// Channels are added to those of the configuration.
-	Channels map[string]channels.Channel
-	// UserHome is the meaning of "~" for tools; "" means the user's home folder.
-	UserHome string
-	// Play replaces the ends where time is played; nil: they are the real ones.
-	Play *Simulation
-}
-
 // App is all of Hob in one process. Call Open, then Run, then Close.
 type App struct {
 	opt       Options
 	started   time.Time
 	zone      func() *time.Location
-	secrets   *system.Secrets
+	secrets   *vault.Resolver
 	redact    *redact.Set
 	store     *store.Store
 	bus       *bus.Bus
@@ -151,7 +92,6 @@ type App struct {
 	goals     *goals.Goals
 	plan      *goals.Plan
 	notices   *notify.Notifier
-	facts     goals.Sources
 	boxes     *containertool.Boxes
 	files     *files.Files
 	base      *knowledge.Base
@@ -179,7 +119,6 @@ type App struct {
 	web       *web.Server
 	tray      *tray.Menu // nil: none
 	buttons   *service.Buttons
-	pin       string // see Pin
 	spool     *channels.Spool
 	triggers  map[string]intake.Trigger
 	ready     chan struct{}
@@ -199,6 +138,7 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 	known := redact.New(redact.Options{})
 	opt.Log = slog.New(known.Handler(opt.Log.Handler()))
 	d := &App{opt: opt, redact: known, started: time.Now(), ready: make(chan struct{}), shutdown: make(chan struct{})}
+	d.secrets = vault.NewResolver(opt.Paths, known, d.playedSecret())
 	d.scripts = appScripts(opt)
 	d.openPim()
 	d.buttons = d.newButtons()
@@ -212,10 +152,8 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 	if d.zone, err = system.FollowZone(opt.Config.Agent.Timezone); err != nil {
 		return nil, err
 	}
-	if opt.Config.Agent.Timezone == "Local" {
-		if _, err := system.LocalZone(); err != nil {
-			opt.Log.Warn("unknown name of the local time zone; times may be wrong", "err", err)
-		}
+	if _, err := system.LocalZone(); err != nil && opt.Config.Agent.Timezone == "Local" {
+		opt.Log.Warn("unknown name of the local time zone; times may be wrong", "err", err)
 	}
 	d.store, err = store.Open(ctx, opt.Paths.Database(), Migrations(), store.Options{BackupDir: opt.Paths.Backups(), Volatile: opt.Play != nil})
 	if err != nil {
@@ -227,14 +165,14 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 		}
 	}()
 	for _, step := range []func(context.Context) error{
-		d.openNetwork, d.openUsage, d.openModels, d.openChannels, d.openNotices, d.openGuard, d.openWatchers, d.openGoals, d.openCrew,
+		d.openNetwork, d.openUsage, d.openModels, d.openGuard, d.openChannels, d.openNotices, d.openWatchers, d.openGoals, d.openCrew,
 		d.openKnowledge, d.openBrowser, d.openTools, d.openLearning, d.openLoop, d.openService, d.openWeb, d.openTray,
 	} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
 	}
-	return d, d.reportStartup(ctx)
+	return d, d.intake.ReportStart(ctx, d.guard.CheckStart(ctx, opt.Paths.AuditKeyFile()), d.store.QuarantinedPath())
 }
 
 // Migrations lists the tables of every package that owns some.
@@ -244,21 +182,6 @@ func Migrations() []store.MigrationSet {
 	sets = append(sets, ingest.Migrations()...)
 	sets = append(sets, watchers.AllMigrations(watchersall.Drivers())...)
 	return append(append(sets, toolsall.Migrations()...), graph.Migrations())
-}
-
-// resolveSecret resolves a reference within a deadline.
-func (d *App) resolveSecret(ref string) (string, error) {
-	return d.resolveSecretContext(context.Background(), ref)
-}
-
-func (d *App) resolveSecretContext(ctx context.Context, ref string) (string, error) {
-	if d.opt.Play != nil {
-		return d.opt.Play.Secret(ctx, ref)
-	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	s, err := d.secrets.Resolve(ctx, ref)
-	return s.Reveal(), err
 }
 
 func (d *App) openGuard(ctx context.Context) error {
@@ -285,29 +208,14 @@ func (d *App) openGuard(ctx context.Context) error {
 
 func (d *App) openWatchers(context.Context) (err error) {
 	d.watchers, err = watchers.New(watchers.Options{
-		Store: d.store, Drivers: d.watcherDrivers(), Sink: lateSink{d}, Log: d.opt.Log, Zone: d.zone,
-		AllowedRead: func(path string) error { return d.files.Watchable(path) }, Network: d.network, Secret: d.resolveSecret, Account: d.findAccount,
+		Store: d.store, Drivers: d.watcherDrivers(), Sink: intake.NewWatcherSink(func() *intake.Intake { return d.intake }), Log: d.opt.Log, Zone: d.zone,
+		AllowedRead: func(path string) error { return d.files.Watchable(path) }, Network: d.network, Secret: d.secrets.Resolve, Account: d.accountsOf(d.opt.Config).Find,
 		Workers: d.opt.Config.Watchers.Workers, MinEvery: d.opt.Config.Watchers.MinEvery.Duration, PerDay: d.opt.Config.Watchers.PerDay,
-		DayOff: holidays.Reporter(d.opt.Config.Autonomy.DaysOff, d.opt.Log), Called: d.contactAliases, Messages: func(ctx context.Context, since time.Time, each func(watchers.Message) error) error {
+		DayOff: holidays.Reporter(d.opt.Config.Autonomy.DaysOff, d.opt.Log), Called: func(q store.Querier, name string) []string { return d.graph.ContactAliases(q, name) }, Messages: func(ctx context.Context, since time.Time, each func(watchers.Message) error) error {
 			return d.intake.ReplayMessages(ctx, since, each)
 		},
 	})
 	return err
-}
-
-// lateSink forwards to the intake, which is created later.
-type lateSink struct{ d *App }
-
-func (s lateSink) Fire(ctx context.Context, id string, sig []watchers.Signal, save func(*store.Tx) error) error {
-	return s.d.intake.Fire(ctx, id, sig, save)
-}
-
-func (s lateSink) Moved(ctx context.Context, move watchers.ZoneChange, save func(*store.Tx) error) error {
-	return s.d.intake.Moved(ctx, move, save)
-}
-
-func (s lateSink) ReportError(ctx context.Context, id string, err error) {
-	s.d.intake.ReportError(ctx, id, err)
 }
 
 func (d *App) openLoop(ctx context.Context) error {
@@ -325,14 +233,14 @@ func (d *App) openLoop(ctx context.Context) error {
 	}
 	base := turn.Options{
 		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Catalogue: d.catalogue, Prompt: p, Models: d.models, Usage: d.usage, Zone: d.zone,
-		Limits: turn.Limits{Rounds: c.Agent.MaxRounds, Failures: c.Agent.MaxToolFailures, Tokens: c.Agent.MaxTokensPerTurn}, Results: d.results, Pictures: turn.PictureFolder(d.opt.Paths.Pictures()), Redact: d.redact, Block: c.Guard.Block, Guardian: d.guardianCheck(), Log: d.opt.Log,
+		Limits: turn.Limits{Rounds: c.Agent.MaxRounds, Failures: c.Agent.MaxToolFailures, Tokens: c.Agent.MaxTokensPerTurn}, Results: d.results, Pictures: turn.PictureFolder(d.opt.Paths.Pictures()), Redact: d.redact, Block: c.Guard.Block, Guardian: guardian.Open(c.Guard.Guardian, d.models.Lazy), Log: d.opt.Log,
 	}
 	if err := d.crew.OpenMembers(agents.MemberOptions{
 		Config: c, Paths: d.opt.Paths, Turn: base, Prompt: d.promptOptions(), Tools: d.tools, Models: d.models, Contain: d.boxes.Contain, Log: d.opt.Log,
 	}); err != nil {
 		return err
 	}
-	if d.triggers, err = d.openTriggers(ctx); err != nil {
+	if d.triggers, err = intake.OpenTriggers(ctx, c.Triggers, d.secrets.ResolveContext); err != nil {
 		return err
 	}
 	if d.undo, err = undo.New(undo.Options{Store: d.store, Bus: d.bus, Guard: d.guard, Catalogue: d.catalogue, Acts: d.commandTools(), Log: d.opt.Log}); err != nil {
@@ -357,42 +265,15 @@ func (d *App) openLoop(ctx context.Context) error {
 	}
 	d.loop, err = autonomy.New(autonomy.Options{
 		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Runner: d.crew.Main(), Agents: d.crew,
-		Explain: d.explainer, Undo: d.undo, Intake: d.intake, Approvals: d.approvals, Goals: d.goals, Facts: d.facts, Plan: d.plan, Notices: d.notices,
+		Explain: d.explainer, Undo: d.undo, Intake: d.intake, Approvals: d.approvals, Goals: d.goals, Facts: d.goalFacts(), Plan: d.plan, Notices: d.notices,
 		Due: d.dueSources(), Models: d.models, Budget: d.usage, Learners: []commit.Learner{d.learner, d.extractor}, Messages: d.library,
-		Chats: d.channels, Wakes: d.channels, Levels: c, Zone: d.zone, Status: d.statusText, Pair: d.pairingText,
+		Chats: d.channels, Wakes: d.channels, Levels: c, Zone: d.zone, Status: d.statusText, Pair: func(ctx context.Context, channel, by string) (string, error) {
+			return d.service.PairingText(ctx, channel, by)
+		},
 		Notify: c.Notify.Channel, Where: d.presence().Channel, KeepTraces: c.Autonomy.KeepTraces.Duration,
 		Tick: c.Autonomy.Tick.Duration, Slots: c.Autonomy.Sessions, Log: d.opt.Log,
 	})
 	return err
-}
-
-func (d *App) openTriggers(ctx context.Context) (map[string]intake.Trigger, error) {
-	out := map[string]intake.Trigger{}
-	for _, t := range d.opt.Config.Triggers {
-		secret, err := d.resolveSecretContext(ctx, t.Secret)
-		if err != nil {
-			return nil, fmt.Errorf("[triggers.%s] secret: %w", t.Name, err)
-		}
-		out[t.Name] = intake.Trigger{Action: t.Action, Session: t.Session, Secret: hooksig.Secret{Value: []byte(secret), Scheme: hooksig.Scheme(t.Signature)}}
-	}
-	return out, nil
-}
-
-// reportStartup notifies the user of problems found while opening.
-func (d *App) reportStartup(ctx context.Context) error {
-	if err := d.guard.CheckStart(ctx, d.opt.Paths.AuditKeyFile()); err != nil {
-		d.opt.Log.Error("audit log check failed", "err", err)
-		err = d.intake.NotifyCritical(ctx, "audit:"+err.Error(), fmt.Sprintf("Audit log check failed: %v. The database was modified or restored from a backup. See `hob audit verify`.", err))
-		if err != nil {
-			return err
-		}
-	}
-	aside := d.store.QuarantinedPath()
-	if aside == "" {
-		return nil
-	}
-	d.opt.Log.Error("damaged database moved away", "file", aside)
-	return d.intake.NotifyCritical(ctx, "set-aside:"+aside, fmt.Sprintf("My database was damaged. I moved it to %s and restored the newest good backup, or started with an empty database if there was none. I did not overwrite the old file.", aside))
 }
 
 // Run works until ctx ends or Shutdown is called. It returns after everything
@@ -435,40 +316,27 @@ func (d *App) Run(ctx context.Context) error {
 			parts = append(parts, d.watchers.Run)
 		}
 	}
-	parts = append(parts, d.simulatedJobs()...)
+	if d.opt.Play != nil {
+		parts = append(parts, d.channels.Run)
+		if d.opt.Config.Autonomy.Enabled {
+			parts = append(parts, d.watchers.Run)
+		}
+	}
 	d.isReady.Store(true)
 	close(d.ready)
 	defer d.isReady.Store(false)
-	var wg sync.WaitGroup
-	errs := make([]error, len(parts))
-	for i, run := range parts {
-		wg.Go(func() {
-			defer cancel() // when one part fails, stop the others in order
-			err := run(ctx)
-			if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-				err = nil // stopped while it was still starting
-			}
-			errs[i] = err
-		})
-	}
-	wg.Wait()
+	ended := retry.RunTogether(ctx, cancel, parts)
 	if err := d.erasing.FinishAll(context.WithoutCancel(ctx)); err != nil { // no turn runs now
 		d.opt.Log.Error("deletion not complete; continues at the next start", "err", err)
 	}
 	if err := d.usage.Flush(context.WithoutCancel(ctx)); err != nil { // of turns that were cut off last
 		d.opt.Log.Error("model calls not stored", "err", err)
 	}
-	return errors.Join(errs...)
+	return ended
 }
 
 // Ready is closed once Run takes messages.
 func (d *App) Ready() <-chan struct{} { return d.ready }
-
-// Handler is the HTTP API without a listener.
-func (d *App) Handler() http.Handler { return d.web.Handler() }
-
-// Addr is the host:port the API is bound to.
-func (d *App) Addr() string { return d.web.Addr() }
 
 // SetAside is the path to which Open moved a damaged database, "" if the database was intact.
 func (d *App) SetAside() string { return d.store.QuarantinedPath() }

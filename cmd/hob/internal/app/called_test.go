@@ -26,21 +26,21 @@ func TestKnownByTheOwnersWordsAlone(t *testing.T) {
 	}
 	tell(provenance.Owner, "my sister Ana Silva lives in Vilnius", "Ana Silva's email is ana@silva.example")
 	tell(provenance.Outside, "Ana Silva's email is ana@evil.example", "Bob Evil's email is bob@evil.example")
-	called := func() []string { return h.d.contactAliases(h.d.store.Reader(t.Context()), "Ana Silva") }
+	called := func() []string { return h.d.graph.ContactAliases(h.d.store.Reader(t.Context()), "Ana Silva") }
 	eventually(t, "she is known", func() bool { return slices.Contains(called(), "ana@silva.example") })
 	eventually(t, "the lie is noted", func() bool {
 		var n int
 		return h.d.store.Read().QueryRow(`SELECT count(*) FROM entity_aliases WHERE text IN ('ana@evil.example', 'bob@evil.example')`).Scan(&n) == nil && n == 2
 	})
 	for _, name := range []string{"my sister", "sister"} {
-		if got := h.d.contactAliases(h.d.store.Reader(t.Context()), name); !slices.Contains(got, "ana@silva.example") {
+		if got := h.d.graph.ContactAliases(h.d.store.Reader(t.Context()), name); !slices.Contains(got, "ana@silva.example") {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
 	if got := called(); slices.Contains(got, "ana@evil.example") {
 		t.Error(got)
 	}
-	why, err := h.d.mailRelevance(t.Context())
+	why, err := h.d.personalDeps().Mail.Matters(t.Context())
 	fatal(t, err)
 	for address, want := range map[string]string{"ana@silva.example": "you know Ana Silva", "ana@evil.example": "", "bob@evil.example": ""} {
 		if got := why(pim.Message{From: []pim.Person{{Name: "A.", Address: address}}}); got != want {

@@ -1,67 +1,74 @@
 package app
 
 import (
+	"cmp"
 	"context"
+	"io"
 	"maps"
-	"strings"
 
 	"hob/autonomy/bus"
 	"hob/autonomy/config"
+	"hob/autonomy/guard/pairing"
+	"hob/autonomy/intake"
+	"hob/autonomy/notify"
+	"hob/autonomy/service"
 	"hob/channels"
 	channelsall "hob/channels/all"
 	"hob/channels/terminal"
 	"hob/cmd/hob/internal/channel"
 	"hob/platform/pim"
+	"hob/platform/store"
 )
 
 // openChannels creates the channels that send on their own, and the bus, which must know them.
 func (d *App) openChannels(context.Context) error {
-	opened, failed := channels.Open(d.channelDrivers(), d.channelSection, func(name string) channels.Deps {
-		return channels.Deps{
-			Log: d.opt.Log.With("channel", name), Name: d.opt.Config.Agent.Name, Secret: d.resolveSecret, Network: d.network, Getenv: d.environLookup(), Scripts: d.scripts,
-			Keep: bus.NewChannelState(d.store, name), Dir: d.opt.Paths.ChannelDir(name), Account: func(account string) (pim.Account, error) { return d.findAccount(account, "imap") },
-			Lists: d.pim.Reminders, Notes: d.pim.Notes, Buttons: d.buttons,
-		}
+	desktop := d.opt.Desktop && !d.opt.InProcess
+	opened, failed := channels.Open(d.channelDrivers(), channel.Sections(d.opt.Config, desktop), func(name string) channels.Deps {
+		deps := d.trialDeps(d.opt.Config, name)
+		deps.Keep, deps.Buttons = bus.NewChannelState(d.store, name), d.buttons
+		return deps
 	})
 	for name, err := range failed {
 		d.opt.Log.Error("channel not usable", "channel", name, "err", err)
 	}
-	for _, s := range d.opt.Config.Channels {
-		if opened[s.Name] != nil || failed[s.Name] != nil || !s.Enabled {
-			continue
-		}
-		return s.Errorf("", "there is no channel of this name; known are %s", strings.Join(channels.Names(channelsall.Drivers()), ", "))
+	if err := channel.CheckNames(d.opt.Config, opened, failed); err != nil {
+		return err
 	}
-	d.bus = bus.New(d.store, bus.Options{Redact: d.redact.Text, NoticeFilter: d.filterNotice, Lost: d.handleLost, Route: func(channel, chat string) (string, string, bool) {
-		if d.channels.Has(channel) && !d.channels.Pull(channel) {
-			return channel, chat, false
-		}
-		if channel == terminal.Name {
-			return channel, chat, true
-		}
-		return "web", chat, true
-	}})
+	d.bus = bus.New(d.store, bus.Options{
+		Redact: d.redact.Text,
+		// The notifier and the channels are created after the bus.
+		NoticeFilter: func(tx *store.Tx, event string, o bus.OutboxItem) (bus.OutboxItem, bool, error) {
+			return d.notices.FilterNotice(tx, event, o)
+		},
+		Lost: func(tx *store.Tx, out bus.Delivery) (bool, error) { return d.notices.Undelivered(tx, out) },
+		Route: func(channel, chat string) (string, string, bool) {
+			if d.channels.Pushes(channel) {
+				return channel, chat, false
+			}
+			if channel == terminal.Name {
+				return channel, chat, true
+			}
+			return "web", chat, true
+		},
+	})
 	opened[terminal.Name] = terminal.New()
 	maps.Copy(opened, d.opt.Channels)
 	d.hooks = channels.WebhookReceivers(opened)
 	var err error
 	d.channels, err = channels.New(channels.Options{
-		Outbox: d.bus.Outbox, Receiver: lateReceiver{d}, Log: d.opt.Log, Channels: opened, Failed: failed, Trouble: d.reportStoppedChannel, Owners: lateOwners{d},
-		SharedGroups: d.opt.Config.Autonomy.Groups == config.PerChat,
-		Choices:      d.channelChoices(), Files: channels.ReceiveFiles(d.receivedFilesDir, d.opt.Reader), Drafts: d.bus.Outbox, Redact: d.redact.Text,
+		Outbox: d.bus.Outbox, Receiver: service.NewReceiver(d.lateService), Log: d.opt.Log, Channels: opened, Failed: failed, Owners: d.pairings,
+		Trouble:      func(name string, cause error) { d.service.ReportStoppedChannel(name, cause) },
+		SharedGroups: d.opt.Config.Autonomy.Groups == config.PerChat, Choices: channel.Overrides(d.opt.Config),
+		Files: channels.ReceiveFiles(d.receivedFilesDir, d.opt.Reader), Drafts: d.bus.Outbox, Redact: d.redact.Text,
 	})
 	return err
 }
 
-// channelSection finds a channel's part of the configuration. Some channels need none on a
-// machine with a desktop.
-func (d *App) channelSection(name string) (func(any) error, bool) {
-	s, ok := d.opt.Config.Channel(name)
-	if k, _ := channel.Find(name); !ok && k.OnDesktop && d.opt.Desktop && !d.opt.InProcess {
-		return func(any) error { return nil }, true
-	}
-	return s.Decode, ok && s.Enabled
-}
+// lateService returns the service, which is created after the channels.
+func (d *App) lateService() *service.Service { return d.service }
+
+// receivedFilesDir is the folder within which files of messages are kept.
+func (d *App) receivedFilesDir() string { return d.opt.Config.ReceivedFiles(d.opt.Paths) }
 
 // latestConfig returns the configuration in the file, see config.LoadLatest.
 func (d *App) latestConfig() *config.Config {
@@ -71,16 +78,65 @@ func (d *App) latestConfig() *config.Config {
 	return config.LoadLatest(d.opt.Paths.ConfigFile(), d.opt.Config)
 }
 
-// reportStoppedChannel forwards to the service, which is created later.
-func (d *App) reportStoppedChannel(name string, cause error) {
-	d.service.ReportStoppedChannel(name, cause)
-}
-
 // trialDeps returns the dependencies of a channel that is only tested, not run.
 func (d *App) trialDeps(c *config.Config, name string) channels.Deps {
 	return channels.Deps{
-		Log: d.opt.Log.With("channel", name), Name: d.opt.Config.Agent.Name, Secret: d.resolveSecret, Network: d.network, Getenv: d.environLookup(), Scripts: d.scripts,
-		Dir: d.opt.Paths.ChannelDir(name), Account: func(account string) (pim.Account, error) { return d.accountOf(c, account, "imap") },
+		Log: d.opt.Log.With("channel", name), Name: d.opt.Config.Agent.Name, Secret: d.secrets.Resolve, Network: d.network, Getenv: d.environLookup(), Scripts: d.scripts,
+		Dir: d.opt.Paths.ChannelDir(name), Account: func(account string) (pim.Account, error) { return d.accountsOf(c).Find(account, pim.IMAP) },
 		Lists: d.pim.Reminders, Notes: d.pim.Notes,
 	}
+}
+
+// openNotices creates the notifier, which decides when notices reach the owner.
+func (d *App) openNotices(context.Context) error {
+	o, err := notify.OptionsOf(d.opt.Config.Notify)
+	if err != nil {
+		return err
+	}
+	o.Store, o.Bus, o.Zone, o.Log = d.store, d.bus, d.zone, d.opt.Log
+	o.Waiting = d.guard.OpenIn
+	o.Usable = func(name string) bool { return name == "web" || d.channels.Has(name) }
+	o.Pushes = d.channels.Pushes
+	if d.opt.Config.Notify.Urgency == "model" && d.isLongRunning() {
+		o.Model, o.Wait, o.Room, o.Redact = d.models.Cheapest, d.opt.Config.Notify.UrgencyWait.Duration, d.hasBudget, d.redact.Text
+	}
+	d.notices, err = notify.New(o)
+	return err
+}
+
+// presence detects where the user is. The channel of this machine is the one that needs no section
+// on a machine with a desktop.
+func (d *App) presence() notify.Presence {
+	c := d.opt.Config.Notify
+	p := notify.Presence{LastMessage: d.bus.Owner.LastChannel, Has: d.channels.Has, Talking: c.Talking.Duration, AtMachine: c.AtMachine.Duration, Simulated: d.opt.Play != nil, Log: d.opt.Log}
+	for _, name := range d.channels.RunningWith(channelsall.Drivers(), func(c channels.Description) bool { return c.OnDesktop }) {
+		p.Machine = name
+	}
+	return p
+}
+
+// openPairings creates the pairings of channels with their owners.
+func (d *App) openPairings() {
+	d.pairings = pairing.New(d.store, d.guard, pairing.Options{
+		Notify: func(tx *store.Tx, key, text string) error {
+			session, _, _, err := d.bus.Owner.LastSession(context.Background())
+			if err != nil {
+				return err
+			}
+			return d.intake.NotifyTx(tx, intake.Notice{Key: key, Text: text, Report: cmp.Or(session, "main")})
+		},
+		Ended: func(tx *store.Tx, p pairing.Pairing) error { return d.bus.Owner.RevokeTx(tx, p.Channel, p.Sender) },
+	})
+}
+
+// newSender returns the sender of messages and files of tools.
+func (d *App) newSender() *service.Sender {
+	return service.NewSender(service.SenderOptions{
+		Store: d.store, Bus: d.bus, Channels: d.channels, Pairings: d.pairings, Spool: d.spool, Sends: d.isLongRunning(), Zone: d.zone,
+		OpenFile: func(path string) (string, bool, io.ReadCloser, error) {
+			doc, r, err := d.files.OpenDocument(path, channels.MaxOutgoingFile)
+			return doc.Path, doc.Hidden, r, err
+		},
+		Delay: d.opt.Config.SendDelay,
+	})
 }

@@ -4,12 +4,24 @@ import (
 	"context"
 	"slices"
 
+	"hob/autonomy/agents"
+	"hob/autonomy/guard/pairing"
+	"hob/autonomy/mind/goals"
+	"hob/autonomy/notify"
+	"hob/autonomy/trace"
+	"hob/autonomy/turn/modelrouter"
+	"hob/autonomy/turn/prompt"
+	"hob/autonomy/usage"
+	channelsall "hob/channels/all"
+	"hob/knowledge"
 	"hob/knowledge/ingest"
+	"hob/platform/host/browser"
+	"hob/platform/store/erase"
 	"hob/platform/text/document"
+	toolsall "hob/tools/all"
 	"hob/tools/files"
 	"hob/watchers"
 	watchersall "hob/watchers/all"
-	"hob/watchers/file"
 )
 
 // openDocuments creates the document import and the synchronization of folders. It may read the
@@ -20,20 +32,22 @@ func (d *App) openDocuments() error {
 	if err != nil {
 		return err
 	}
-	pictures, err := d.pictureDescriber()
+	pictures, err := d.openDescriber()
 	if err != nil {
 		return err
 	}
-	d.documents, err = ingest.New(ingest.Options{
+	o := ingest.Options{
 		Base: d.base, Store: d.store, Files: reach, Open: func(folders []string) (ingest.Files, error) { return d.openFolders(folders) }, Limits: document.Limits{File: k.MaxFile.Bytes, Helper: d.opt.Reader}, ChunkSize: k.ChunkSize, ChunkOverlap: k.ChunkOverlap, Log: d.opt.Log,
-		Entities: d.graph, Pictures: pictures,
-	})
-	if err != nil {
+		Entities: d.graph,
+	}
+	if pictures != nil {
+		o.Pictures = pictures
+	}
+	if d.documents, err = ingest.New(o); err != nil {
 		return err
 	}
-	i := slices.IndexFunc(watchersall.Drivers(), func(w watchers.Driver) bool { return w.Describe().Kind == file.Kind })
 	d.folders, err = ingest.NewSync(ingest.SyncOptions{
-		Library: d.documents, Folders: ingest.ResolveFolders(k.Folders, d.opt.UserHome), Driver: watchersall.Drivers()[i],
+		Library: d.documents, Folders: ingest.ResolveFolders(k.Folders, d.opt.UserHome), Driver: watchersall.Folders(),
 		Deps: watchers.Deps{
 			Store: d.store, Log: d.opt.Log, Zone: d.zone, AllowedRead: d.files.Watchable,
 			Trouble: func(ctx context.Context, _ string, err error) {
@@ -53,12 +67,36 @@ func (d *App) openDocuments() error {
 // openFolders gives access to the files in some folders.
 func (d *App) openFolders(allowed []string) (*files.Files, error) {
 	return files.New(files.Options{
-		Allowed: allowed, Trusted: d.opt.Config.Files.Trusted, Home: d.opt.UserHome, Store: d.store, Protected: protectedPaths(d.opt.Paths, d.opt.Config),
+		Allowed: allowed, Trusted: d.opt.Config.Files.Trusted, Home: d.opt.UserHome, Store: d.store, Protected: channelsall.ProtectedPaths(d.opt.Paths, d.opt.Config),
 		MaxFile: d.opt.Config.Knowledge.MaxFile.Bytes,
 	})
 }
 
-// documentRequests serves the tool that ingests documents.
-func (d *App) documentRequests() ingest.Requests {
-	return ingest.Requests{Library: d.documents, Sync: d.folders, Files: d.files, Network: d.network}
+// openErasing creates the service that executes erasures.
+func (d *App) openErasing() {
+	d.erasing = knowledge.NewErasing(d.store, knowledge.ErasingOptions{
+		Erasers: d.listErasers, Running: d.bus.Inbox.Running, Renew: d.store.RenewBackups, Log: d.opt.Log,
+	})
+}
+
+// listErasers returns the erasers of all packages that store text; a test fails if a table has
+// none. Indexes derived from the knowledge come last.
+func (d *App) listErasers() []erase.Eraser {
+	out := []erase.Eraser{
+		d.sessions.Eraser(d.base), d.base, d.bus.Eraser(), d.guard.Eraser(d.bus.Inbox.ResumeTx), prompt.Eraser(), d.learner.Eraser(), d.extractor.Eraser(), d.graph.Eraser(), agents.Eraser(), goals.Eraser(), notify.Eraser(),
+		trace.Eraser(), usage.Eraser(), modelrouter.Eraser(), pairing.Eraser(), d.watchers.Eraser(), d.results.Eraser(),
+		d.documents,
+	}
+	out = append(out, watchers.Erasers(watchersall.Drivers())...)
+	out = append(out, toolsall.Erasers(d.files)...)
+	out = append(out, knowledge.HomeEraser(d.opt.Paths, d.forgetPages, d.opt.Log), d.index)
+	if d.vectors != nil {
+		out = append(out, d.vectors)
+	}
+	return out
+}
+
+// forgetPages deletes data about pages from the profile of the browser.
+func (d *App) forgetPages(all bool) error {
+	return browser.ForgetPages(d.browser, d.opt.Paths.Browser(), all)
 }

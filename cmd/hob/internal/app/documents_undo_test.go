@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hob/knowledge"
+	"hob/knowledge/ingest"
 	"hob/platform/host/system"
 	"hob/tools"
 )
@@ -38,14 +39,14 @@ func documentsStart(t *testing.T, home, conf string) *house {
 // ingest is the tool's call.
 func (h *house) ingest(path string) knowledge.DocumentResult {
 	h.t.Helper()
-	got, err := h.d.documentRequests().Ingest(h.t.Context(), tools.Call{Now: time.Now(), Progress: func(float64, string) {}}, knowledge.DocumentRequest{Path: filepath.Join(h.home, "Notes", path)})
+	got, err := ingest.Requests{Library: h.d.documents, Sync: h.d.folders, Files: h.d.files, Network: h.d.network}.Ingest(h.t.Context(), tools.Call{Now: time.Now(), Progress: func(float64, string) {}}, knowledge.DocumentRequest{Path: filepath.Join(h.home, "Notes", path)})
 	fatal(h.t, err)
 	return got
 }
 
 func (h *house) takeBack(taken knowledge.DocumentResult) {
 	h.t.Helper()
-	fatal(h.t, h.d.documentRequests().Forget(h.t.Context(), "", taken))
+	fatal(h.t, ingest.Requests{Library: h.d.documents, Sync: h.d.folders, Files: h.d.files, Network: h.d.network}.Forget(h.t.Context(), "", taken))
 }
 
 // Undoing a folder removes its documents, and nothing else.
@@ -99,7 +100,7 @@ func TestFolderIsTakenBackWhileItIsRead(t *testing.T) {
 	}
 	h := documentsHouse(t, "[files]\nallowed = [{notes}]\n", notes)
 	path := filepath.Join(h.home, "Notes")
-	taken, err := h.d.documentRequests().Ingest(t.Context(), tools.Call{Now: time.Now(), Progress: func(done float64, _ string) {
+	taken, err := ingest.Requests{Library: h.d.documents, Sync: h.d.folders, Files: h.d.files, Network: h.d.network}.Ingest(t.Context(), tools.Call{Now: time.Now(), Progress: func(done float64, _ string) {
 		if done == 0 {
 			h.d.folders.Wake() // the background begins with it as well
 		}

@@ -49,7 +49,7 @@ func TestEveryTableIsErased(t *testing.T) {
 			continue
 		}
 		if !owned[name] && noText[name] == "" {
-			t.Errorf("no Eraser looks after the table %s: add one (platform/store/erase.Table) to the package that owns it and to erasers() in erase.go", name)
+			t.Errorf("no Eraser looks after the table %s: add one (platform/store/erase.Table) to the package that owns it and to listErasers in documents.go", name)
 		}
 	}
 	for name := range owned {

@@ -25,11 +25,9 @@ func (d *App) openGoals(context.Context) (err error) {
 
 // planSections returns the sections of the daily plan; empty ones are omitted.
 func (d *App) planSections() []tools.BriefSource {
-	day := toolsall.Day(toolsall.Deps{
-		Store: d.store, Watchers: d.watchers, Calendar: d.calendarDeps(), Lists: d.pim.Reminders, Mail: d.mailDeps(), Weather: d.weatherDeps(),
-		Now: func() time.Time { return time.Now().In(d.zone()) },
-	})
-	return append(day, goals.Brief{Store: d.store})
+	deps := d.personalDeps()
+	deps.Lists, deps.Now = d.pim.Reminders, d.localTime
+	return append(toolsall.Day(deps), goals.Brief{Store: d.store})
 }
 
 // dueSources returns the sources of due work. Without background work it only expires tasks that the

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 
@@ -11,7 +10,6 @@ import (
 	llmall "hob/autonomy/llm/all"
 	"hob/autonomy/mind/extract"
 	"hob/autonomy/mind/learn"
-	"hob/autonomy/usage"
 	"hob/knowledge"
 	"hob/knowledge/embed"
 	"hob/knowledge/graph"
@@ -33,7 +31,7 @@ func (d *App) openKnowledge(ctx context.Context) (err error) {
 	}
 	if d.vectors, err = embed.Open(ctx, c, embed.Options{
 		Path: filepath.Join(paths.Data, "vectors.db"), Store: d.store, Model: llmall.EmbedderName(c.Embeddings, d.providers), Log: d.opt.Log,
-		Embedder: &llm.LazyEmbedder{Create: d.newEmbedder, Remedy: "check [knowledge] embeddings: hob doctor"},
+		Embedder: &llm.LazyEmbedder{Create: d.openEmbedder, Remedy: "check [knowledge] embeddings: hob doctor"},
 	}); err != nil {
 		return err
 	}
@@ -61,18 +59,18 @@ func (d *App) openKnowledge(ctx context.Context) (err error) {
 	return err
 }
 
-// newEmbedder creates the metered embedder of the configuration.
-func (d *App) newEmbedder() (llm.Embedder, error) {
+// openEmbedder creates the metered embedder of the configuration.
+func (d *App) openEmbedder() (llm.Embedder, error) {
 	raw, err := llmall.Embedder(d.opt.Config.Knowledge.Embeddings, d.providers)
 	if err != nil {
 		return nil, err
 	}
-	m, ok := raw.(llm.Model)
-	if !ok {
-		return nil, errors.New("not an embedding model")
-	}
-	metered := d.usage.MeterEmbedder(raw, m.Info(), llm.Account{}, usage.MeterOptions{Host: d.providers.Host(m.Info().Provider)})
-	return llm.EmbedBreaker(metered, m.Info(), llm.BreakerOptions{Failures: 3}), nil
+	return d.usage.OpenEmbedder(raw, d.providers.Host)
+}
+
+// openDescriber creates what describes pictures; nil if disabled.
+func (d *App) openDescriber() (*rerank.Describer, error) {
+	return rerank.OpenDescriber(d.opt.Config.Knowledge, d.visionModel, ingest.ErrLater)
 }
 
 // wakeFollowers wakes the indexes that are derived from the documents of the memory.
@@ -87,7 +85,7 @@ func (d *App) wakeFollowers() {
 // knowledgeJobs returns the background jobs of the memory.
 func (d *App) knowledgeJobs() []func(context.Context) error {
 	return []func(context.Context) error{
-		d.index.Run, d.erasing.Run, d.extractTurns,
+		d.index.Run, d.erasing.Run, d.extractor.Run,
 		func(ctx context.Context) error { return d.graph.Run(ctx, d.base) },
 		func(ctx context.Context) error { return d.base.RunExpiry(ctx, d.opt.Log) },
 	}
@@ -101,26 +99,9 @@ func (d *App) openLearning(context.Context) (err error) {
 	k := d.opt.Config.Knowledge
 	d.extractor, err = extract.New(extract.Options{
 		Store: d.store, Bus: d.bus, Base: d.base, Linker: d.graph, Model: d.models.Cheapest, Mode: k.Extraction, Turns: k.ExtractionTurns,
-		Wait: k.ExtractionWait.Duration, Zone: d.zone, Log: d.opt.Log,
+		Wait: k.ExtractionWait.Duration, RulesOnly: !d.isLongRunning(), Zone: d.zone, Log: d.opt.Log,
 	})
 	return err
-}
-
-// extractTurns reads turns that have ended. A command that uses the engine without a
-// daemon asks no model: it would have to wait for it.
-func (d *App) extractTurns(ctx context.Context) error {
-	if !d.isLongRunning() {
-		return d.extractor.RunRules(ctx)
-	}
-	return d.extractor.Run(ctx)
-}
-
-// pictureDescriber returns what describes pictures; nil if disabled.
-func (d *App) pictureDescriber() (ingest.Pictures, error) {
-	if d.opt.Config.Knowledge.Pictures == "off" {
-		return nil, nil
-	}
-	return rerank.NewDescriber(rerank.DescriberOptions{Model: d.visionModel, Later: ingest.ErrLater})
 }
 
 // visionModel returns the cheapest model that reads pictures. A command without a daemon uses none,

@@ -15,6 +15,7 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/config"
 	"hob/channels"
+	channelsall "hob/channels/all"
 	"hob/channels/channelstest"
 	"hob/channels/notes"
 	"hob/channels/reminders"
@@ -123,7 +124,7 @@ func TestCommandsDoNotSpeakForTheOwner(t *testing.T) {
 	vault := filepath.Join(home, "vault")
 	conf, err := config.Parse("config.toml", fmt.Appendf(nil, "[files]\nallowed = [%q]\n[pim]\nnotes_folder = %[1]q\n[channels.notes]\nenabled = true\nprivate = true\n", vault))
 	fatal(t, err)
-	deps, err := shell.Open(shell.OpenOptions{Config: conf, Home: home, Protected: protectedPaths(paths, conf)})
+	deps, err := shell.Open(shell.OpenOptions{Config: conf, Home: home, Protected: channelsall.ProtectedPaths(paths, conf)})
 	fatal(t, err)
 	for text, refused := range map[string]bool{"echo '#hob yes' > Hob/x.md": true, "cp a.md " + filepath.Join(vault, "Hob", "x.md"): true, "ls": false} {
 		v := deps.Judge.Judge(command.Command{Text: text, Dir: vault})

@@ -3,15 +3,24 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net"
 	"os"
+	"runtime"
+	"slices"
 
 	"hob/autonomy/service"
 	"hob/autonomy/turn"
-	"hob/knowledge/rerank"
+	"hob/platform/host/browser"
+	"hob/platform/host/browser/apps"
 	"hob/platform/host/osrun"
+	"hob/platform/host/system"
 	"hob/platform/host/system/fileindex"
+	"hob/platform/host/system/power"
 	"hob/platform/host/tray"
-	"hob/tools"
+	"hob/platform/net/release"
+	"hob/platform/net/safehttp"
+	toolsbrowser "hob/tools/browser"
 	"hob/tools/desktop"
 	"hob/tools/files"
 	"hob/tools/media"
@@ -19,7 +28,7 @@ import (
 
 // openMachine returns the dependencies of the tools for the desktop and the devices.
 func (d *App) openMachine() (screen desktop.Deps, devices media.Deps, err error) {
-	describe, err := d.describeScreen()
+	pictures, err := d.openDescriber()
 	if err != nil {
 		return screen, devices, err
 	}
@@ -27,29 +36,18 @@ func (d *App) openMachine() (screen desktop.Deps, devices media.Deps, err error)
 	if scripts == nil && env != nil {
 		scripts = osrun.NewScripts(osrun.Options{Getenv: env, Log: d.opt.Log})
 	}
-	screen, d.closeDesktop, err = desktop.Open(desktop.OpenOptions{
+	o := desktop.OpenOptions{
 		Name: d.opt.Config.Agent.Name, Screen: d.opt.Screen && env != nil, Getenv: env, Scripts: d.scripts, DeviceScripts: scripts, Trust: d.buttons.Trusted,
-		Describe: describe, Keep: turn.PictureFolder(d.opt.Paths.Pictures()).KeepPicture, Reach: func(path string) (string, error) { return d.files.ResolveExisting(path) }, Asking: d.guard.HasOpenApproval, Driven: d.browser.Pid,
-	})
+		Keep: turn.PictureFolder(d.opt.Paths.Pictures()).KeepPicture, Reach: func(path string) (string, error) { return d.files.ResolveExisting(path) }, Asking: d.guard.HasOpenApproval, Driven: d.browser.Pid,
+	}
+	if pictures != nil {
+		o.Describe = pictures.DescribeForTool
+	}
+	screen, d.closeDesktop, err = desktop.Open(o)
 	return screen, media.Open(media.OpenOptions{Getenv: env, Scripts: scripts, Picture: func(ctx context.Context, path string, most int64) ([]byte, error) {
 		doc, err := d.files.ReadDocument(ctx, path, most)
 		return doc.Content, err
 	}}), err
-}
-
-// describeScreen returns the function that describes screenshots; nil if pictures are off.
-func (d *App) describeScreen() (func(context.Context, []byte) (string, error), error) {
-	pictures, err := d.pictureDescriber()
-	if pictures == nil || err != nil {
-		return nil, err
-	}
-	return func(ctx context.Context, picture []byte) (string, error) {
-		text, err := pictures.Describe(ctx, picture)
-		if errors.Is(err, rerank.ErrNoVision) {
-			err = tools.CleanErr(err)
-		}
-		return text, err
-	}, nil
 }
 
 // environLookup returns the environment for finding devices; nil if none may be used.
@@ -74,7 +72,7 @@ func (d *App) fileIndex() files.Index {
 
 // newButtons returns the handler of button presses.
 func (d *App) newButtons() *service.Buttons {
-	return service.NewButtons(func() *service.Service { return d.service }, service.ButtonOptions{
+	return service.NewButtons(d.lateService, service.ButtonOptions{
 		Started: d.opt.Started, Quick: d.opt.Quick, Agents: func() []int { return d.agents.Pids() }, Browser: func() int { return d.browser.SandboxedPid() },
 		Page: func() string {
 			if d.opt.InProcess {
@@ -102,3 +100,76 @@ func (d *App) openTray(context.Context) error {
 // Main runs the tray's work on the process's main thread until ended is closed. The goroutine of
 // func main must call it.
 func (d *App) Main(ended <-chan struct{}) { d.tray.Main(ended) }
+
+// openBrowser creates the browser controller. The first tool that needs the browser starts it, and
+// it ends with the daemon.
+func (d *App) openBrowser(context.Context) (err error) {
+	b := d.opt.Config.Browser
+	if !b.Enabled || d.opt.Play != nil {
+		return nil
+	}
+	d.browser, err = browser.New(browser.Options{
+		Profile: d.opt.Paths.Browser(), Network: d.network, Path: b.Path, Headless: b.Headless, Idle: b.Idle.Duration, MaxTabs: b.MaxTabs, Log: d.opt.Log,
+	})
+	return err
+}
+
+func (d *App) browserDeps() toolsbrowser.Deps {
+	if d.browser == nil {
+		return toolsbrowser.Deps{}
+	}
+	out := toolsbrowser.Deps{Browser: d.browser, Network: d.network, Keep: turn.PictureFolder(d.opt.Paths.Pictures()).KeepPicture, See: d.describePicture, Hosts: d.opt.Config.Web.Hosts}
+	if host, _, err := net.SplitHostPort(d.opt.Config.Web.Listen); err == nil {
+		out.Hosts = append(slices.Clone(out.Hosts), host)
+	}
+	if d.scripts != nil && runtime.GOOS != "windows" { // Linux has none but in tests
+		out.Own = apps.New(d.scripts, apps.Options{Taken: d.browser.Shows})
+	}
+	return out
+}
+
+// openNetwork creates the client for untrusted addresses.
+func (d *App) openNetwork(ctx context.Context) (err error) {
+	o, n := d.opt.Network, d.opt.Config.Network
+	o.Allow, o.ProxyResolves, o.Proxy = n.Allow, n.ProxyResolves, n.Proxy
+	if system.IsReference(n.Proxy) {
+		if o.Proxy, err = d.secrets.ResolveContext(ctx, n.Proxy); err != nil {
+			return fmt.Errorf("[network] proxy: %w", err)
+		}
+	}
+	d.network, err = safehttp.New(o)
+	return err
+}
+
+// releaseFollower returns the daily update check.
+func (d *App) releaseFollower() release.Follower {
+	c := d.opt.Config.Update
+	return release.Follower{
+		Checker: release.Checker{Built: d.opt.Release, Configured: release.Source{URL: c.URL, Key: c.Key}, Network: d.network, File: d.opt.Paths.UpdateFile(), Version: d.opt.Version},
+		Delay:   d.opt.ReleaseDelay, Notify: d.intake.Notify, Log: d.opt.Log,
+	}
+}
+
+// followWakes makes the loop, the channels and the watchers check the clock when the machine
+// wakes. Without wake notifications they do so within a tick.
+func (d *App) followWakes(ctx context.Context) error {
+	env := d.environLookup()
+	if env == nil {
+		<-ctx.Done()
+		return nil
+	}
+	return power.FollowWakes(ctx, power.Options{Getenv: env}, d.opt.Log, func() {
+		d.watchers.HandleWake()
+		d.channels.HandleWake()
+		d.bus.Inbox.SignalWork()
+	})
+}
+
+// describePicture describes a picture; "" if pictures are off.
+func (d *App) describePicture(ctx context.Context, data []byte) (string, error) {
+	p, err := d.openDescriber()
+	if p == nil || err != nil {
+		return "", err
+	}
+	return p.Describe(ctx, data)
+}

@@ -15,16 +15,8 @@ import (
 
 // openUsage creates the accounting of model calls.
 func (d *App) openUsage(context.Context) (err error) {
-	if d.prices, err = usage.NewPriceBook(d.opt.Paths.ConfigFile(), d.opt.Config, d.opt.Log); err != nil {
-		return err
-	}
-	calls := d.opt.Config.Autonomy.CallsPerMinute
-	if calls == 0 {
-		calls = -1
-	}
-	d.usage, err = usage.New(d.store, usage.Options{
-		Prices: d.prices.Prices, Caps: d.prices.Caps, Zone: d.zone, CallsPerMinute: calls,
-		Tell: func(ctx context.Context, key, text string) error { return d.intake.Notify(ctx, key, text) }, Log: d.opt.Log,
+	d.usage, d.prices, err = usage.Open(d.store, d.opt.Paths.ConfigFile(), d.opt.Config, usage.Options{
+		Zone: d.zone, Tell: func(ctx context.Context, key, text string) error { return d.intake.Notify(ctx, key, text) }, Log: d.opt.Log,
 	})
 	return err
 }
@@ -36,10 +28,10 @@ func (d *App) openModels(context.Context) (err error) {
 		return err
 	}
 	d.agents = &llmall.Agents{
-		Home: cmp.Or(c.Files.Drop, filepath.Join(d.opt.Paths.Data, "agents")), Environ: os.Environ(), Secret: d.agentSecret, Log: d.opt.Log,
+		Home: cmp.Or(c.Files.Drop, filepath.Join(d.opt.Paths.Data, "agents")), Environ: os.Environ(), Secret: d.secrets.ResolveReference, Log: d.opt.Log,
 	}
 	d.providers = llmall.AutoOptions{
-		Env: d.secretEnv, Name: c.Agent.Name, HTTP: d.opt.HTTP, Agents: d.agents, Configured: llmall.ConfiguredProviders(c, d.resolveSecret),
+		Env: d.secrets.Env, Name: c.Agent.Name, HTTP: d.opt.HTTP, Agents: d.agents, Configured: llmall.ConfiguredProviders(c, d.secrets.Resolve),
 	}
 	d.models, err = modelrouter.OpenModels(modelrouter.ModelsOptions{Store: d.store, Config: c, Source: d.providers, Meter: d.meterModel})
 	return err

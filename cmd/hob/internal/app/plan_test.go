@@ -45,7 +45,7 @@ password = %[2]q
 `, calendars.URL, pimtest.Secret, mute.Addr(), mails.IMAPS, mails.CA))
 	h.say("remember that Ada Lovelace is my sister")
 	eventually(t, "she is known", func() bool {
-		known, err := h.d.mailRelevance(t.Context())
+		known, err := h.d.personalDeps().Mail.Matters(t.Context())
 		return err == nil && known(pim.Message{From: []pim.Person{{Name: "Ada Lovelace"}}}) != ""
 	})
 	h.say("add a task to pay the rent due today")

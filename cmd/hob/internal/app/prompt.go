@@ -45,30 +45,11 @@ func (d *App) openPrompt(context.Context) (*prompt.Builder, error) {
 }
 
 func (d *App) promptOptions() prompt.Options {
+	reachable := slices.DeleteFunc(channels.Names(channelsall.Drivers()), func(name string) bool { return !d.channels.Has(name) })
 	return prompt.Options{
-		Name: d.opt.Config.Agent.Name, Catalogue: d.catalogue, Channels: d.reachableChannels(), Watchers: watcherKinds(),
+		Name: d.opt.Config.Agent.Name, Catalogue: d.catalogue, Channels: reachable, Watchers: watchersall.KindNames(),
 		Store: d.store, Model: d.models.Info, Memory: d.base, Skills: skills.New(d.opt.Paths.TemplateState()), Projects: projects{d.files}, Lessons: d.learner, Log: d.opt.Log,
 	}
-}
-
-// reachableChannels returns the channels on which Hob can send, without the ones that always exist.
-func (d *App) reachableChannels() []string {
-	var out []string
-	for _, name := range channels.Names(channelsall.Drivers()) {
-		if d.channels.Has(name) {
-			out = append(out, name)
-		}
-	}
-	return out
-}
-
-func watcherKinds() []string {
-	var out []string
-	for _, k := range watchersall.Kinds() {
-		out = append(out, k.Kind)
-	}
-	slices.Sort(out)
-	return out
 }
 
 // projects finds AGENTS.md files through the file tools' own gate.

@@ -2,16 +2,25 @@ package app
 
 import (
 	"context"
+	"net/http"
+	"time"
 
+	"hob/autonomy/api"
+	"hob/autonomy/config"
+	"hob/autonomy/explain"
+	"hob/autonomy/intake/chattext"
 	"hob/autonomy/mind/learn"
 	"hob/autonomy/service"
-	"hob/channels"
+	"hob/autonomy/undo"
+	"hob/channels/web"
 	"hob/cmd/hob/internal/channel"
 	"hob/cmd/hob/internal/doctor"
 	"hob/knowledge/ingest"
 	"hob/knowledge/transfer"
 	"hob/platform/host/system"
+	"hob/tools"
 	"hob/tools/memory"
+	toolsystem "hob/tools/system"
 	"hob/tools/tasks"
 )
 
@@ -21,7 +30,7 @@ func (d *App) openService(context.Context) error {
 		Loop: d.loop, Intake: d.intake, Approvals: d.approvals, Explain: d.explainer, Replayer: d.replayer, Bus: d.bus, Guard: d.guard, Store: d.store, Sessions: d.sessions, Messages: d.library, Learner: d.learner,
 		Notices: d.notices, Agents: d.crew, Goals: d.goals, Watchers: d.watchers, Usage: d.usage, Catalogue: d.catalogue,
 		Channels: d.channels, Memory: d.base, Erasing: d.erasing, Graph: d.graph, Index: d.index, Vectors: d.vectors, Transfer: d.openTransfer(),
-		Documents: d.documents, Files: d.files, Tasks: tasks.API{Store: d.store}, Notes: memory.API{Store: d.store, Memory: d.base}, Process: d, Examiner: doctor.NewExaminer(d.doctorEnv, d.redact.Text),
+		Documents: d.documents, Files: d.files, Tasks: tasks.API{Store: d.store}, Notes: memory.API{Store: d.store, Memory: d.base}, Process: d, Examiner: doctor.NewExaminer(d.examine, d.redact.Text),
 		Pairings: d.pairings, Redact: d.redact, ChannelSetup: channel.Setup{Drivers: d.channelDrivers(), Config: d.latestConfig, Deps: d.trialDeps},
 		Config: d.opt.Config, Revisions: d.configCopies(), Triggers: d.triggers, Undo: d.undo, Paths: d.opt.Paths, Version: d.opt.Version, Log: d.opt.Log,
 		Started: d.started, Daemon: !d.opt.InProcess, Model: d.models.Describe, Zone: d.zone, Plan: d.planSections,
@@ -39,20 +48,74 @@ func (d *App) openTransfer() *transfer.Transfer {
 	})
 }
 
-// lateReceiver forwards to the service, which is created after the channels.
-type lateReceiver struct{ d *App }
+// Status implements the status tool's Engine.
+func (d *App) Status(ctx context.Context) (api.Status, error) { return d.service.Status(ctx) }
 
-// Receive implements channels.Receiver.
-func (r lateReceiver) Receive(ctx context.Context, in channels.Inbound) (channels.Accepted, error) {
-	return r.d.service.Receive(ctx, in)
+// Undo implements the undo tool's Engine.
+func (d *App) Undo(ctx context.Context, r toolsystem.UndoRequest) (tools.Result, error) {
+	return d.undo.Undo(ctx, undo.Request(r))
 }
 
-// Known implements channels.DuplicateChecker.
-func (r lateReceiver) Known(ctx context.Context, in channels.Inbound) (channels.Accepted, bool, error) {
-	return r.d.service.Known(ctx, in)
+// Undoable implements the undo tool's Engine.
+func (d *App) Undoable(ctx context.Context, r toolsystem.UndoRequest) (int, error) {
+	list, err := d.undo.Undoable(ctx, undo.Request(r))
+	return len(list), err
 }
 
-// Overhear implements channels.RejectionObserver.
-func (r lateReceiver) Overhear(ctx context.Context, in channels.Inbound) error {
-	return r.d.service.Overhear(ctx, in)
+// Explain implements the explain tool's Engine.
+func (d *App) Explain(ctx context.Context, r toolsystem.ExplainRequest) (tools.Result, error) {
+	return d.explainer.ExplainForTool(ctx, explain.Question(r))
 }
+
+// commandTools returns the tools behind the owner's commands.
+func (d *App) commandTools() []tools.Tool {
+	return []tools.Tool{toolsystem.ChangeConfig(d.configCopies())}
+}
+
+func (d *App) configCopies() config.Revisions {
+	return config.Revisions{Path: d.opt.Paths.ConfigFile(), Dir: d.opt.Paths.ConfigUndoDir()}
+}
+
+func (d *App) statusText(ctx context.Context) (string, error) {
+	r, err := d.Status(ctx)
+	r.Running = max(0, r.Running-1) // who asks is not meant
+	return toolsystem.FormatStatus(r, time.Now().In(d.zone())), err
+}
+
+// examine returns the environment of the checks of the doctor.
+func (d *App) examine() (doctor.Env, error) {
+	return doctor.DaemonEnv(doctor.DaemonOptions{
+		Paths: d.opt.Paths, Version: d.opt.Version, Tables: Migrations(), Config: d.opt.Config, Secrets: d.secrets.Secrets(), HTTP: d.opt.HTTP,
+		Scripts: d.scripts, Screen: d.opt.Screen, InProcess: d.opt.InProcess, Tray: d.tray != nil,
+		Browses: func() bool { return d.browser != nil && d.browser.Running() },
+		Engine:  d.service, Documents: d.documents, Erasing: d.erasing, Channels: d.channels, Drivers: d.channelDrivers(), TrialDeps: d.trialDeps,
+	})
+}
+
+// openWeb creates the server of the API.
+func (d *App) openWeb(ctx context.Context) (err error) {
+	o := web.Options{Backend: d.service, Peer: d.opt.Peer, Decides: chattext.MayDecide, Hooks: d.hooks, Log: d.opt.Log, Version: d.opt.Version}
+	if o.Peer == nil {
+		o.Peer = web.PeerFinder(d.agents.Pids, d.opt.Log)
+	}
+	d.web, err = web.Open(ctx, web.OpenOptions{
+		Options: o, Config: d.opt.Config.Web, TokenFile: d.opt.Paths.TokenFile(), InProcess: d.opt.InProcess, Secret: d.secrets.ResolveContext, Redact: d.redact.Add,
+	})
+	return err
+}
+
+// Handler is the HTTP API without a listener.
+func (d *App) Handler() http.Handler { return d.web.Handler() }
+
+// Client returns an HTTP client for the API of this process without a socket; its requests need
+// the token like any other.
+func (d *App) Client() *http.Client { return d.web.Client() }
+
+// Addr is the host:port the API is bound to.
+func (d *App) Addr() string { return d.web.Addr() }
+
+// Pin is the hex SHA-256 of the certificate that the API shows, "" without TLS.
+func (d *App) Pin() string { return d.web.Pin() }
+
+// RotateToken implements service.Process.
+func (d *App) RotateToken(context.Context) error { return d.web.ReplaceToken() }

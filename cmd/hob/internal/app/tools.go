@@ -2,21 +2,20 @@ package app
 
 import (
 	"context"
-	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/notify"
 	"hob/autonomy/session"
 	"hob/autonomy/turn/results"
-	"hob/platform/host/system"
+	channelsall "hob/channels/all"
+	"hob/knowledge/ingest"
 	"hob/tools"
 	toolsall "hob/tools/all"
-	"hob/tools/contacts"
 	"hob/tools/files"
 	"hob/tools/shell"
+	toolsweb "hob/tools/web"
 )
 
 // openTools makes messages searchable and creates the catalogue.
@@ -24,18 +23,17 @@ func (d *App) openTools(context.Context) (err error) {
 	if d.library, err = session.NewLibrary(d.sessions, d.base, session.LibraryOptions{Realm: d.crew.RealmOf, About: d.crew.AboutTurn}); err != nil {
 		return err
 	}
-	d.facts = d.goalFacts()
 	d.openErasing()
 	c := d.opt.Config.Files
 	d.files, err = files.New(files.Options{
 		Allowed: c.Allowed, Trusted: c.Trusted, Drop: c.Drop, UndoDir: d.opt.Paths.UndoDir(), Home: d.opt.UserHome, Store: d.store,
-		Protected: protectedPaths(d.opt.Paths, d.opt.Config), Index: d.fileIndex(),
+		Protected: channelsall.ProtectedPaths(d.opt.Paths, d.opt.Config), Index: d.fileIndex(),
 	})
 	if err != nil {
 		return err
 	}
 	commands, err := shell.Open(shell.OpenOptions{
-		Config: d.opt.Config, Home: d.opt.UserHome, Protected: protectedPaths(d.opt.Paths, d.opt.Config), Helper: d.opt.Helper,
+		Config: d.opt.Config, Home: d.opt.UserHome, Protected: channelsall.ProtectedPaths(d.opt.Paths, d.opt.Config), Helper: d.opt.Helper,
 	})
 	if err != nil {
 		return err
@@ -47,16 +45,17 @@ func (d *App) openTools(context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	list := toolsall.All(toolsall.Deps{
-		Documents: d.documentRequests(), Calendar: d.calendarDeps(), Mail: d.mailDeps(), Contacts: contacts.Deps{Books: d.pim.Contacts}, Weather: d.weatherDeps(), Briefs: []tools.BriefSource{goals.Brief{Store: d.store}},
-		Store: d.store, Knowledge: d.base, Files: d.files, Watchers: d.watchers, Engine: d, Goals: goals.ToolGoals{Goals: d.goals, Bus: d.bus, Facts: d.facts, Zone: d.zone, Offline: d.models.LooksOffline}, Notices: notify.ToolNotices{Notifier: d.notices}, Crew: d.crew, Post: d.newSender(), Forgetting: d.erasing, Conversations: d.library, Web: d.webDeps(), Shell: commands,
-		Linker: d.graph,
-		Lists:  d.toolLists, NewReminders: d.opt.Config.Pim.Reminders, Notes: d.toolNotes, NewNotes: d.opt.Config.Pim.Notes,
-		Browser:  d.browserDeps(),
-		Desktop:  screen,
-		Media:    media,
-		Currency: sync.OnceValue(d.userCurrency),
-	})
+	deps := d.personalDeps()
+	deps.Documents = ingest.Requests{Library: d.documents, Sync: d.folders, Files: d.files, Network: d.network}
+	deps.Knowledge, deps.Linker, deps.Forgetting, deps.Conversations = d.base, d.graph, d.erasing, d.library
+	deps.Goals = goals.ToolGoals{Goals: d.goals, Bus: d.bus, Facts: d.goalFacts(), Zone: d.zone, Offline: d.models.LooksOffline}
+	deps.Engine, deps.Notices, deps.Crew, deps.Post = d, notify.ToolNotices{Notifier: d.notices}, d.crew, d.newSender()
+	deps.Briefs = []tools.BriefSource{goals.Brief{Store: d.store}}
+	deps.Web, deps.Shell, deps.Browser = toolsweb.Open(d.network, d.opt.Config.Search, d.secrets.ResolveContext), commands, d.browserDeps()
+	deps.Lists, deps.NewReminders, deps.Notes, deps.NewNotes = d.toolLists, d.opt.Config.Pim.Reminders, d.toolNotes, d.opt.Config.Pim.Notes
+	deps.Desktop, deps.Media = screen, media
+	deps.Currency = sync.OnceValue(func() string { return d.opt.Config.CurrencyIn(d.zone()) })
+	list := toolsall.All(deps)
 	if d.results, err = results.New(results.Options{Dir: filepath.Join(d.opt.Paths.Data, "results")}); err != nil {
 		return err
 	}
@@ -64,15 +63,12 @@ func (d *App) openTools(context.Context) (err error) {
 		d.opt.Log.Warn("cannot remove old results", "err", err)
 	}
 	list = append(list, results.Tool(d.results, d.bus.Ledger.CallWithOrigins))
-	d.tools = d.playedTools(append(list, d.opt.Tools...))
+	d.tools = append(list, d.opt.Tools...)
+	if d.opt.Play != nil {
+		for i, t := range d.tools {
+			d.tools[i] = d.opt.Play.Tool(t)
+		}
+	}
 	d.catalogue, err = tools.NewCatalogue(d.tools...)
 	return err
-}
-
-// userCurrency returns the configured currency, otherwise the currency of the user's country.
-func (d *App) userCurrency() string {
-	if c := d.opt.Config.Agent.Currency; c != "" {
-		return strings.ToUpper(c)
-	}
-	return system.Currency(os.Getenv, d.zone().String())
 }

@@ -10,6 +10,7 @@ import (
 	"hob/autonomy/api"
 	"hob/autonomy/config"
 	"hob/channels"
+	channelsall "hob/channels/all"
 )
 
 // Setup shows and tests the channels as they are configured now. It implements
@@ -84,4 +85,40 @@ func (s Setup) UnpairableReason(name string, health []channels.Health, pairable 
 		return fmt.Sprintf("channel %q not found; there are %s", name, strings.Join(Names(), ", "))
 	}
 	return fmt.Sprintf("channel %q not found; you can pair on %s", name, strings.Join(pairable, ", "))
+}
+
+// Sections finds the channels' parts of a configuration. Some channels need none on a machine with a
+// desktop.
+func Sections(c *config.Config, desktop bool) channels.Section {
+	return func(name string) (func(any) error, bool) {
+		s, ok := c.Channel(name)
+		if k, _ := Find(name); !ok && k.OnDesktop && desktop {
+			return func(any) error { return nil }, true
+		}
+		return s.Decode, ok && s.Enabled
+	}
+}
+
+// CheckNames returns an error for an enabled section that names no channel: neither an opened one nor
+// one that failed.
+func CheckNames(c *config.Config, opened map[string]channels.Channel, failed map[string]error) error {
+	for _, s := range c.Channels {
+		if opened[s.Name] == nil && failed[s.Name] == nil && s.Enabled {
+			return s.Errorf("", "there is no channel of this name; known are %s", strings.Join(channels.Names(channelsall.Drivers()), ", "))
+		}
+	}
+	return nil
+}
+
+// Overrides returns the owner's settings for the channels.
+func Overrides(c *config.Config) map[string]channels.ChannelOverride {
+	out := map[string]channels.ChannelOverride{}
+	for _, s := range c.Channels {
+		o := channels.ChannelOverride{Unmentioned: !s.Mention, Whole: !s.Stream}
+		if s.Debounce != nil {
+			o.Settle = &s.Debounce.Duration
+		}
+		out[s.Name] = o
+	}
+	return out
 }

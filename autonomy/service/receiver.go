@@ -1,0 +1,30 @@
+package service
+
+import (
+	"context"
+
+	"hob/channels"
+)
+
+// Receiver receives messages of channels. It is created before the service, which needs the
+// channels; the channels run later.
+type Receiver struct{ service func() *Service }
+
+// NewReceiver returns a receiver. service returns the service, which may be created later than the
+// channels, but before they run.
+func NewReceiver(service func() *Service) Receiver { return Receiver{service} }
+
+// Receive implements channels.Receiver.
+func (r Receiver) Receive(ctx context.Context, in channels.Inbound) (channels.Accepted, error) {
+	return r.service().Receive(ctx, in)
+}
+
+// Known implements channels.DuplicateChecker.
+func (r Receiver) Known(ctx context.Context, in channels.Inbound) (channels.Accepted, bool, error) {
+	return r.service().Known(ctx, in)
+}
+
+// Overhear implements channels.RejectionObserver.
+func (r Receiver) Overhear(ctx context.Context, in channels.Inbound) error {
+	return r.service().Overhear(ctx, in)
+}

@@ -1,0 +1,110 @@
+package web
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"hob/autonomy/config"
+	"hob/platform/host/system"
+)
+
+// OpenOptions configure Open. All but InProcess are required.
+type OpenOptions struct {
+	// Options without Listen, Token, TLS, Password and Hosts, which Open sets.
+	Options
+	Config    config.Web
+	TokenFile string
+	// InProcess: nothing listens.
+	InProcess bool
+	// Secret resolves the reference of the password.
+	Secret func(ctx context.Context, ref string) (string, error)
+	// Redact adds texts that must not appear in logs.
+	Redact func(secrets ...string)
+}
+
+// Open creates the server of the configuration, and the token if there is none.
+func Open(ctx context.Context, o OpenOptions) (*Server, error) {
+	token, err := system.EnsureToken(o.TokenFile)
+	if err != nil {
+		return nil, err
+	}
+	o.Redact(token.Reveal())
+	c := o.Config
+	o.Token, o.Listen, o.Hosts = token.Reveal(), c.Listen, c.Hosts
+	if o.InProcess {
+		o.Listen = "127.0.0.1:0" // nothing listens
+	}
+	pin := ""
+	if c.TLSCert != "" && !o.InProcess {
+		if o.TLS, pin, err = loadCertificate(c); err != nil {
+			return nil, err
+		}
+	}
+	if c.Password != "" && !o.InProcess {
+		if o.Password, err = o.Secret(ctx, c.Password); err != nil {
+			return nil, fmt.Errorf("[web] password: %w", err)
+		}
+		o.Redact(o.Password)
+	}
+	s, err := New(o.Options)
+	if err != nil {
+		return nil, err
+	}
+	s.pin, s.tokenFile, s.redact = pin, o.TokenFile, o.Redact
+	return s, nil
+}
+
+// loadCertificate returns the certificate and its pin.
+func loadCertificate(c config.Web) (*tls.Config, string, error) {
+	cert, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
+	if err != nil {
+		return nil, "", fmt.Errorf("[web] tls_cert and tls_key: %w; both must be PEM files of the same key pair", err)
+	}
+	sum := sha256.Sum256(cert.Certificate[0])
+	return &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}, hex.EncodeToString(sum[:]), nil
+}
+
+// Pin is the hex SHA-256 of the certificate that the API shows, "" without TLS.
+func (s *Server) Pin() string { return s.pin }
+
+// ReplaceToken replaces the token: on disk first, so that a client whose token is refused finds the
+// new one there. Only for servers from Open.
+func (s *Server) ReplaceToken() error {
+	token, err := system.NewToken(s.tokenFile)
+	if err != nil {
+		return err
+	}
+	s.redact(token.Reveal())
+	return s.Rotate(token.Reveal())
+}
+
+// PeerFinder returns a function for Options.Peer: programs started by Hob have the user's account and
+// could read the token, but must not act as the user. agents returns the processes of external
+// agents, which may have left Hob's process tree.
+func PeerFinder(agents func() []int, log *slog.Logger) func(client, server string, thorough bool) Peer {
+	return func(client, server string, thorough bool) Peer {
+		c, err := system.ClientOf(client, server, system.Tree{PID: os.Getpid(), Roots: agents()}, thorough)
+		if err != nil {
+			log.Warn("cannot identify the peer of a connection", "err", err)
+			if !errors.Is(err, errors.ErrUnsupported) && !thorough {
+				return PeerHob // it has exited, or hides
+			}
+			return PeerUnknown
+		}
+		switch c {
+		case system.ClientOwner, system.ClientRemote:
+			return PeerOwner
+		case system.ClientHob:
+			return PeerHob
+		case system.ClientStranger:
+			return PeerOther
+		}
+		return PeerUnknown
+	}
+}
