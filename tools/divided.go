@@ -7,9 +7,9 @@ import (
 	"hob/platform/store"
 )
 
-// SplitTool is an own tool. Some of its calls access a store other than Hob's database, such as a
-// list on the owner's phone. A second tool with the same name and arguments, which is not own,
-// makes those calls. Guard, ledger and undo treat each call according to the tool that makes it.
+// SplitTool is an own tool that calls a second tool for a store other than Hob's database, such as
+// a list on the owner's phone. The second tool has the same name and arguments and is not own.
+// Guard, ledger and undo treat each call according to the tool that runs it.
 type SplitTool interface {
 	TxTool
 	// For returns the tool that runs a call with these arguments.
@@ -30,7 +30,7 @@ func Divide(own, other Tool, elsewhere, theirs func(json.RawMessage) bool) Tool 
 	return &divided{mine, other, elsewhere, theirs}
 }
 
-// For returns the tool that runs a call: t itself, or the part of a divided tool.
+// For returns the tool that runs a call: t itself, or one of the two parts of a split tool.
 func For(t Tool, args json.RawMessage) Tool {
 	if d, ok := t.(SplitTool); ok {
 		return d.For(args)
@@ -38,7 +38,7 @@ func For(t Tool, args json.RawMessage) Tool {
 	return t
 }
 
-// Undoing returns the tool that undoes a call: t itself, or the part of a divided tool.
+// Undoing returns the tool that undoes a call: t itself, or one of the two parts of a split tool.
 func Undoing(t Tool, data json.RawMessage) Tool {
 	if d, ok := t.(SplitTool); ok {
 		return d.Undoing(data)
@@ -68,7 +68,7 @@ func (d *divided) Undoing(data json.RawMessage) Tool {
 	return d.TxTool
 }
 
-// CallTx implements Own. A call for the other store must not run in a transaction.
+// CallTx implements TxTool. A call for the other store must not run in a transaction.
 func (d *divided) CallTx(ctx context.Context, tx *store.Tx, c Call) (Result, error) {
 	if d.elsewhere(c.Args) {
 		return Result{}, Errorf(Failed, "%s: this call needs an external store", Clean(d.Spec().Name))
@@ -85,7 +85,7 @@ func (d *divided) Each(f func(Tool) Tool) Tool {
 	return &divided{own, f(d.other), d.elsewhere, d.theirs}
 }
 
-// Check validates arguments against the schema; see Check.
+// Check validates arguments against the schema of the tool that would run the call.
 func (d *divided) Check(args json.RawMessage) error { return Check(d.For(args), args) }
 
 // Judge implements Judge.

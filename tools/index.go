@@ -12,9 +12,9 @@ import (
 const (
 	saturation = 1.2  // k1: how fast repetitions of a word stop counting
 	others     = 0.3  // weight of the other terms of a word, relative to its best one
-	meant      = 0.8  // weight of a synonym of a word that tools use themselves
+	meant      = 0.8  // weight of a synonym of a word that occurs in the tools' own texts
 	slipped    = 0.75 // weight of a word with a typing error
-	twice      = 0.5  // a word with two
+	twice      = 0.5  // weight of a word with two typing errors
 	covered    = 0.3  // bonus if the whole name is in the request
 )
 

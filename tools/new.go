@@ -21,7 +21,7 @@ type Def[In any] struct {
 	Spec
 	// Run implements a tool that reaches beyond Hob's database.
 	Run func(ctx context.Context, c Call, in In) (Result, error)
-	// RunTx implements an own tool (see Own).
+	// RunTx implements an own tool (see TxTool).
 	RunTx func(ctx context.Context, tx *store.Tx, c Call, in In) (Result, error)
 	// Prepare does work before the transaction of RunTx (see Preparer); optional.
 	Prepare func(ctx context.Context, c Call, in In) (any, error)
@@ -42,11 +42,9 @@ type Def[In any] struct {
 
 var validName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
 
-// New validates the definition and returns the tool. It panics on a definition that can
-// never work (a bad name, no effects, no body): that is a programming error which the first
-// test finds.
-//
-// It is compiled once for each In, so code that does not need the type is in typed.
+// New validates the definition and returns the tool. It panics on a definition that can never work
+// (a bad name, no effects, no body): that is a programming error which the first test finds. The
+// compiler generates New for each In, so code that does not depend on In is in typed.
 func New[In any](d Def[In]) Tool {
 	t := &typed{args: reflect.TypeFor[In](), argTexts: d.Arguments, spec: d.Spec, undo: d.Undo, undoTx: d.UndoTx, redo: d.Redo}
 	if d.Run != nil {

@@ -31,7 +31,7 @@ type termMeaning struct {
 // general is the weight of a verb that fits many tools.
 const general = 0.5
 
-// table parses the file once, when the first search needs it.
+// defaultSynonyms parses the file once, when the first search needs it.
 var defaultSynonyms = sync.OnceValue(func() *synonyms { return parseSynonyms(synonymText) })
 
 func parseSynonyms(text string) *synonyms {

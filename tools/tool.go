@@ -23,7 +23,7 @@ import (
 // Effects is the set of effects a tool may have. The zero value is invalid.
 type Effects uint8
 
-// The effects of ARCHITECTURE section 6.
+// The effects that a tool may declare. docs/guard.md lists how the guard treats each of them.
 const (
 	Read    Effects = 1 << iota // looks only
 	Write                       // changes something on this machine, reversibly
@@ -210,10 +210,10 @@ func CodeOf(err error) Code {
 	return Failed
 }
 
-// Tool is one action that Hob can perform. Call may run concurrently with other calls of
-// the same tool. It returns soon after ctx ends, and with an *Error if the caller can
-// handle the failure. A non-nil error means that nothing is half done. Own tools also
-// implement Own; their Call is never used.
+// Tool is one action that Hob can perform. Call may run concurrently with other calls of the same
+// tool. It returns soon after ctx ends, and with an *Error if the caller can handle the failure. A
+// non-nil error means that nothing is half done. Own tools also implement TxTool; their Call is
+// never used.
 type Tool interface {
 	Spec() *Spec
 	Call(ctx context.Context, c Call) (Result, error)

@@ -149,8 +149,9 @@ func (m *Manager) SetStateTx(tx *store.Tx, id string, state State) (Spec, error)
 	return r.Spec, nil
 }
 
-// ResetEvents restarts all active watchers that are not timed, as after a pause: they forget their
-// positions. A copy of Hob's home needs it, whose watchers observe other sources.
+// ResetEvents restarts all active watchers that are not timed, as if they had been paused: they
+// forget their positions and ignore earlier events. It is called in a copy of Hob's home, where the
+// watchers observe other sources.
 func (m *Manager) ResetEvents(ctx context.Context) error {
 	list, err := m.List(ctx, Filter{States: []State{Active}})
 	if err != nil {

@@ -11,9 +11,10 @@ type Description struct {
 	Options string
 	// Keywords find the tool that creates watchers: words for the source and its events.
 	Keywords string
-	// Timed: a Timed, which tools create as a schedule or a reminder.
+	// Timed is true if the kind's watchers implement Timed. Tools create them as schedules or
+	// reminders.
 	Timed bool
-	// Polled: a Polled, so that the configuration may have "every".
+	// Polled is true if the kind's watchers implement Polled. Their configuration may have "every".
 	Polled bool
 	// Source is the form of Argument, the key that names the source: `hob watch add SOURCE`. An
 	// empty Argument means that the source is not named.

@@ -96,8 +96,8 @@ type HostLister interface {
 	Reach(config json.RawMessage) (NetworkTargets, error)
 }
 
-// Reach returns what a watcher of the kind would contact with a configuration. It is empty for
-// kinds that use only this machine.
+// Reach lists the hosts and secrets that a watcher of the kind with this configuration would use.
+// The list is empty for kinds that use only this machine.
 func (m *Manager) Reach(kind string, config json.RawMessage) (NetworkTargets, error) {
 	r, ok := m.drivers[kind].(HostLister)
 	if !ok {

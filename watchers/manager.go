@@ -66,7 +66,7 @@ type Options struct {
 type Manager struct {
 	opt     Options
 	drivers map[string]Driver
-	timed   map[string]bool // by kind: it fires at times
+	timed   map[string]bool // kinds whose watchers fire at times
 	wake    chan struct{}
 	silent  *silences
 

@@ -30,7 +30,7 @@ type dueBatch struct {
 
 // planBatch applies the policy to the occurrences from next up to now.
 func planBatch(timed Timed, policy MisfirePolicy, next, now time.Time) dueBatch {
-	if s, ok := timed.(ExceptionFilter); ok && s.Spares(next) { // excluded since next was computed, so not missed
+	if s, ok := timed.(ExceptionFilter); ok && s.Spares(next) { // the user excluded this day after next was computed, so the occurrence is not missed
 		b := dueBatch{last: next}
 		b.next, _ = nextOccurrence(timed, next)
 		return b

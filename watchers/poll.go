@@ -166,12 +166,12 @@ func (m *Manager) commitPoll(ctx context.Context, spec Spec, p poll, fresh []Sig
 	return m.commitFiring(ctx, spec.ID, f)
 }
 
-// firing is what a watcher fires, and what its state becomes.
+// firing holds the signals of a watcher and the changes of its state that are committed with them.
 type firing struct {
 	signals   []Signal
 	at        time.Time
 	lastError *string               // nil leaves it
-	save      func(*store.Tx) error // writes the rest of the state
+	save      func(*store.Tx) error // writes the rest of the watcher's state
 }
 
 // commitFiring fires the signals of an active watcher and writes its state, in one transaction.
@@ -320,7 +320,7 @@ func (m *Manager) pollFailed(ctx context.Context, spec Spec, p poll, found Found
 	switch {
 	case errors.Is(err, errGone) || errors.Is(err, ErrNotFound):
 		return pollOutcome{gone: true}
-	case err != nil && ctx.Err() == nil: // the count is one short; the next failure is reported
+	case err != nil && ctx.Err() == nil: // the failure was not stored, so the next one is counted and reported instead
 		v.again = earlierOf(v.again, now.Add(firstRetry))
 		m.opt.Log.Error("poll failure not recorded", "watcher", spec.ID, "err", err)
 	}

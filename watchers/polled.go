@@ -94,6 +94,7 @@ func (e *LaterError) Unwrap() error { return e.Err }
 
 // Historian is a Polled or a Watcher whose source has a history.
 type Historian interface {
-	// Past returns what would have fired since a time, oldest first. It changes nothing.
+	// Past returns the signals that would have fired since a time, oldest first. It changes
+	// nothing.
 	Past(ctx context.Context, since time.Time) ([]Signal, error)
 }

@@ -236,7 +236,7 @@ func (p *poller) finishPoll(e *pollEntry, v pollOutcome) {
 	}
 	switch {
 	case e.gone:
-	case v.gone: // its row decides what happens next
+	case v.gone: // the loop reads the row again and decides whether the watcher is scheduled
 		p.dropEntry(e.id)
 	default:
 		e.due = v.again.Round(0)
@@ -255,8 +255,8 @@ func (p *poller) groupOf(name string) *pollGroup {
 	return g
 }
 
-// releaseGroup moves the next waiting watcher of a group into the heap, or all of them if the group
-// is delayed: next then sets their times.
+// releaseGroup moves the next waiting watcher of a group into the heap. If the group is delayed, it
+// moves all of them, and nextDue sets their times.
 func (p *poller) releaseGroup(name string) {
 	g, ok := p.groups[name]
 	if !ok {

@@ -184,7 +184,7 @@ func (l *loop) startRow(ctx context.Context, r row) {
 		return
 	}
 	if _, timed := made.(Timed); !timed && r.NextAt.IsZero() && !errors.Is(err, ErrPermanent) {
-		l.startRunner(ctx, r.Spec) // also after a failed New: start retries it
+		l.startRunner(ctx, r.Spec) // also if New failed: superviseWatcher calls it again
 		return
 	}
 	l.m.markBroken(ctx, r.Spec, err)
@@ -200,12 +200,12 @@ func (l *loop) schedulePoll(ctx context.Context, r row, made Polled) {
 	}
 	due := time.Now().Round(0)
 	switch {
-	case err != nil: // the row is read again at that time
+	case err != nil: // the first poll reads the row again
 		due = due.Add(firstRetry)
 	case p.based || p.fails > 0:
 		due = l.poller.spreadStart(l.m.pollInterval(made, r.Spec)).Round(0)
 	}
-	if most := time.Now().Add(longestWish); p.notBefore.Before(most) { // a later time was computed by a wrong clock
+	if most := time.Now().Add(longestWish); p.notBefore.Before(most) { // a time further ahead was computed with a wrong clock and is ignored
 		due = laterOf(due, p.notBefore)
 	}
 	group := ""
@@ -255,7 +255,7 @@ func (l *loop) rebaseClock(ctx context.Context, now time.Time) {
 		return
 	}
 	err := l.m.opt.Store.Write(ctx, func(tx *store.Tx) error { return saveTimes(tx, changed) })
-	if err != nil && ctx.Err() == nil { // the next start computes them again
+	if err != nil && ctx.Err() == nil { // the next start recomputes the times
 		l.m.opt.Log.Error("new times of watchers not saved", "err", err)
 	}
 }

@@ -99,7 +99,7 @@ func (m *Manager) runOnce(ctx context.Context, spec Spec, told *reportedErrors) 
 		defer well.Stop()
 	}
 	w, ok := made.(Watcher)
-	if !ok { // New failed at first, and the kind is not event-driven
+	if !ok { // New failed at first and now returned a watcher that is not event-driven; the loop restarts it
 		m.markDirty(spec.ID, true)
 		return errGone
 	}

@@ -23,9 +23,9 @@ type Rule string
 
 // Rules that suppress an item.
 const (
-	RuleBaseline  Rule = "baseline"  // it existed when the watcher began
-	RuleCondition Rule = "condition" // it does not match the conditions
-	RuleOld       Rule = "old"       // it is older than the watcher
+	RuleBaseline  Rule = "baseline"  // the item existed when the watcher began
+	RuleCondition Rule = "condition" // the item does not match the conditions
+	RuleOld       Rule = "old"       // the item is older than the watcher
 	RulePerDay    Rule = "per_day"   // the daily limit was reached
 )
 
@@ -34,9 +34,9 @@ const (
 	RulePaused  Rule = "paused"
 	RuleBroken  Rule = "broken"
 	RuleDone    Rule = "done"
-	RuleFailing Rule = "failing"      // its source does not answer and it waits before the next attempt
+	RuleFailing Rule = "failing"      // the source does not answer and the watcher waits before the next attempt
 	RuleHours   Rule = "active_hours" // outside of its active hours
-	RuleKnown   Rule = "known"        // all items were reported before or existed when it began
+	RuleKnown   Rule = "known"        // all items were reported before or existed when the watcher began
 	RuleNothing Rule = "nothing"      // its source had no items
 	RuleUnasked Rule = "not_asked"    // not polled since Hob started
 	RuleNotDue  Rule = "not_due"
@@ -74,7 +74,7 @@ type silences struct {
 type pollResult struct {
 	at   time.Time
 	seen int // items that match the conditions
-	new  int // those of the items that were not known
+	new  int // matching items that were not known before
 }
 
 func newSilences() *silences {

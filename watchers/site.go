@@ -48,8 +48,8 @@ type Validators struct {
 	Modified string `json:"modified,omitempty"`
 }
 
-// Ask requests a site. It returns no response and no error if the site has not changed since
-// the stamp.
+// Ask requests a site. It returns no response and no error if the site has not changed since the
+// response that last belongs to.
 func (s Site) Ask(ctx context.Context, last Validators) (*safehttp.Response, Validators, error) {
 	resp, err := Fetch(ctx, s.network, safehttp.Request{
 		URL: s.Address, If: safehttp.Validators{ETag: last.ETag, LastModified: last.Modified}, MaxBody: maxSite, Header: s.header,

@@ -82,7 +82,7 @@ func (l *loop) moveTimers(ctx context.Context, now time.Time) {
 	} else {
 		err = l.m.opt.Store.Write(ctx, save)
 	}
-	if err != nil && ctx.Err() == nil { // the next start computes them again
+	if err != nil && ctx.Err() == nil { // the next start recomputes the times
 		l.m.opt.Log.Error("new times of watchers not saved", "err", err)
 	}
 }

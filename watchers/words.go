@@ -65,7 +65,7 @@ func parseRecurring(every string, now time.Time) (string, json.RawMessage, error
 	if e.Cron == "" {
 		fields = map[string]any{"interval": e.Interval.String()}
 		if !e.Anchor.IsZero() {
-			fields["anchor"] = e.Anchor.Format("2006-01-02T15:04:05-07:00") // never with Z, which is an instant
+			fields["anchor"] = e.Anchor.Format("2006-01-02T15:04:05-07:00") // with an offset and never with Z, because an anchor in UTC is an instant
 		}
 	}
 	if e.Except != "" {

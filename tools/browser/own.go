@@ -143,11 +143,11 @@ func (d Deps) findApprovedTab(ctx context.Context, name, tab, exact string) (app
 	return a, t, nil
 }
 
-// acting are the effects of a script in the owner's browser: it can do everything the owner
-// can.
+// acting is the set of effects of a script in the owner's browser: the script can do everything the
+// owner can.
 const acting = tools.Exec | tools.Send | tools.Destroy
 
-// openingOwn assesses opening an address in the owner's browser: it bypasses Hob's proxy
+// openingOwn assesses opening an address in the owner's browser. The request bypasses Hob's proxy
 // and uses the owner's sign-ins, so opening alone may have effects.
 func (d Deps) openingOwn(name, raw string) tools.CallAssessment {
 	a, _, err := d.findUserBrowser(name)

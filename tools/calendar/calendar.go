@@ -68,7 +68,7 @@ func Tools(d Deps) []tools.Tool {
 // are nil if nothing could be read.
 func (d Deps) readEvents(ctx context.Context, accounts []pim.Account, s ics.Span) ([]pim.Event, error) {
 	var apps []pim.Calendars
-	if len(accounts) == 0 { // no account exists; a named one would have been an error
+	if len(accounts) == 0 { // no account is configured; accountsNamed rejects an unknown account name
 		apps = d.calendarApps()
 	}
 	found := make([][]pim.Event, len(accounts)+len(apps))

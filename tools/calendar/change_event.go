@@ -36,7 +36,7 @@ type changedOut struct {
 type undoData struct {
 	Account string `json:"account"`
 	Undo    []byte `json:"undo"`
-	Untold  bool   `json:"untold,omitempty"` // it has guests whom no one notifies
+	Untold  bool   `json:"untold,omitempty"` // the event has guests who are not notified of changes
 }
 
 // untold ends a result when the guests were not notified of the change.
@@ -240,7 +240,8 @@ func (d Deps) ownAddress(account string) string {
 
 var clockAlone = regexp.MustCompile(`(?i)^\s*(at\s+)?(\d{1,2}([:.]\d{2})?\s*(am|pm|h|o'clock)?|noon|midnight)\s*$`)
 
-// parseMoment parses a time; without a day it is on the day of.
+// parseMoment parses a time. A time of day without a date is on the day of the time of, unless that
+// is zero. clock reports whether the words contain a time of day.
 func parseMoment(words string, of, now time.Time) (t time.Time, clock bool, err error) {
 	base := now
 	if !of.IsZero() && clockAlone.MatchString(words) {
@@ -253,9 +254,9 @@ func parseMoment(words string, of, now time.Time) (t time.Time, clock bool, err 
 	return m.Time.In(now.Location()), m.HasClock, nil
 }
 
-// timeBinding returns a time for the approval binding. Relative words mean another time a minute
-// later and can only be bound as words, which is not enough if people are notified of the
-// time.
+// timeBinding returns the approval binding of a time: t, or the quoted words if they are relative
+// to now, because their time changes every minute. Relative words are an error if people will be
+// notified of the time (told): they must be told the approved time.
 func timeBinding(words string, t, now time.Time, told bool) (string, error) {
 	a, err := dateparse.Parse(words, now)
 	b, later := dateparse.Parse(words, now.Add(time.Minute))

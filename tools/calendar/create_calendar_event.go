@@ -201,7 +201,7 @@ func (d Deps) writeNewEvent(ctx context.Context, c tools.Call, in createIn) (too
 	if len(e.Guests) > 0 {
 		said, err := d.sendInvitations(ctx, c, all[0], e)
 		res.Text += " " + said
-		if err != nil { // a server may have written part of it
+		if err != nil { // the error may quote a server
 			res.Text += ": " + pim.SanitizeLine(err.Error(), 300)
 			res.Source, res.Origins = provenance.Outside, []provenance.Origin{{Kind: "calendar", Label: all[0].Name(), Via: "create_calendar_event"}}
 		}
@@ -230,7 +230,7 @@ func (d Deps) sendInvitations(ctx context.Context, c tools.Call, in pim.Calendar
 	}
 	box, as := d.mailerOf(d.ownAddress(in.Name())), ""
 	switch own := d.ownAddress(in.Name()); {
-	case own != "": // the event names this organizer: later changes from another address are not trusted
+	case own != "": // the event names own as its organizer; the guests' calendars do not trust later changes from another address
 		as = " as " + own
 	case d.Mailers != nil:
 		for _, m := range d.Mailers() {

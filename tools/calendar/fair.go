@@ -9,7 +9,7 @@ import (
 
 // cutError reports that some events were left out.
 type cutError struct {
-	From  time.Time // the start of the first of them
+	From  time.Time // start of the earliest omitted event
 	title string
 	count int
 }

@@ -213,8 +213,8 @@ func nextText(events []pim.Event, in calendarIn, now time.Time) string {
 	return text + "."
 }
 
-// freeText reports whether a time is free. The answer is unknown if events before that time were
-// left out, as err reports.
+// freeText reports whether the time at is free. The answer is unknown (nil) if err is a *cutError
+// and an omitted event could overlap the time.
 func freeText(events []pim.Event, at, now time.Time, err error) (string, *bool) {
 	var taken []string
 	var next pim.Event

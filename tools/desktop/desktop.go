@@ -45,7 +45,8 @@ type Deps struct {
 	Hands InputController
 	// Tree reads the content of windows; it needs Asking.
 	Tree Tree
-	// Camera needs Windows and Keep. Keep saves a screenshot in a file of Hob's.
+	// Camera captures the screen; it needs Windows and Keep. Keep saves a screenshot in Hob's
+	// folder and returns its path.
 	Camera ScreenCapturer
 	Keep   func(name string, data []byte) (string, error)
 	// Describe asks a model to describe a picture; nil: no model is asked.

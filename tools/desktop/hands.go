@@ -159,7 +159,7 @@ func windowBinding(w window.Window) string {
 	return "window " + hex.EncodeToString(sum[:12])
 }
 
-// acting are the effects of typing and clicking: they can do anything a person can.
+// acting is the set of effects of typing and clicking: they can do anything a person can.
 const acting = tools.Exec | tools.Send | tools.Destroy
 
 // assessWindowAction assesses an action in a window.
@@ -315,9 +315,9 @@ func (d Deps) pressKeys() tools.Tool {
 // presses.
 const clipboardMark = ", clipboard "
 
-// clipboardDigest identifies the content that a key would paste. Programs use different
-// keys for that, so every key approval is bound to it. An unreadable clipboard counts as
-// empty.
+// clipboardDigest identifies the clipboard content that a key press could paste. Programs use
+// different keys for pasting, so every approval of a key press is bound to the digest. An
+// unreadable clipboard counts as empty.
 func (d Deps) clipboardDigest(ctx context.Context) string {
 	if d.Clipboard == nil {
 		return "none"

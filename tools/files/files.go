@@ -64,7 +64,7 @@ type Files struct {
 	undo    contentStore
 	marks   provenanceMarks
 	places  *denypaths.Places
-	mu      sync.Mutex // one write, move or trash at a time
+	mu      sync.Mutex // allows one write, move or trash at a time
 	runs    sync.Map   // ids of the tracked runs, see TrackChanges
 
 	guidesMu sync.Mutex
@@ -133,7 +133,8 @@ type Place struct {
 	Inert bool
 }
 
-// Locate returns the absolute path, and whether it is a folder, as Inspect does.
+// Locate resolves a path with the checks of Inspect. It returns the absolute path and whether it is
+// a folder.
 func (f *Files) Locate(path string) (abs string, folder bool, err error) {
 	p, err := f.Inspect(path)
 	return p.Path, p.Folder, err

@@ -11,7 +11,7 @@ import (
 	"hob/tools"
 )
 
-// isInertPath reports whether a spot is in no dot-folder and in no repository.
+// isInertPath reports whether a path is in no dot-folder and in no repository.
 func isInertPath(s *openPath) bool {
 	parts := splitPath(s.rel)
 	for i, c := range parts {

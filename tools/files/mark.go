@@ -32,7 +32,8 @@ CREATE TABLE vouched_contents (digest TEXT PRIMARY KEY, at INTEGER NOT NULL) WIT
 `}}}
 }
 
-// provenanceMarks reads and writes them. Without a store it has none: then no folder may be trusted.
+// provenanceMarks reads and writes these tables. Without a store nothing is marked, and no folder
+// may be trusted.
 type provenanceMarks struct{ st *store.Store }
 
 // markContent durably records, before the file is written, that a path gets untrusted content.
@@ -40,7 +41,7 @@ func (m provenanceMarks) markContent(ctx context.Context, path string, content [
 	return m.noteAll(ctx, []fileSum{{path: path, sum: contentDigest(content)}}, list)
 }
 
-// noteAll does the same as note for several files; a digest may be unknown ("").
+// noteAll does the same as markContent for several files; a digest may be unknown ("").
 func (m provenanceMarks) noteAll(ctx context.Context, files []fileSum, list []provenance.Origin) error {
 	return m.writeTx(ctx, func(tx *store.Tx) error {
 		raw := encodeOrigins(list)

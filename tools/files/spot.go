@@ -22,11 +22,11 @@ type openPath struct {
 	linked bool
 }
 
-// openSpot resolves a path given by a model or the owner and opens its allowed
-// folder. The caller closes the spot.
+// openSpot resolves a path given by a model or the owner and opens its allowed folder. The caller
+// closes the result.
 func (f *Files) openSpot(path string) (*openPath, error) { return f.locateSpot(path, false) }
 
-// folderAt does the same as at for a tool that works on a folder.
+// folderAt does the same as openSpot for a tool that works on a folder.
 func (f *Files) folderAt(path string) (*openPath, error) { return f.locateSpot(path, true) }
 
 func (f *Files) locateSpot(path string, isFolder bool) (*openPath, error) {
@@ -79,7 +79,7 @@ func (s *openPath) displayName() string { return s.f.displayPath(s.given) }
 // errorLabel returns the path for error messages: it contains only the caller's own text.
 func (s *openPath) errorLabel() tools.Clean { return tools.Clean(s.displayName()) }
 
-// dirName returns the spot's parent below the root and its name there.
+// dirName returns the path of the parent folder below the root, and the name of the item in it.
 func (s *openPath) dirName() (dir, name string) { return filepath.Dir(s.rel), filepath.Base(s.rel) }
 
 var errMoved = errors.New("a folder in the path was replaced during the call")
@@ -125,8 +125,8 @@ func openSubfolder(dir *os.Root, name string) (*os.Root, error) {
 	return next, nil
 }
 
-// openParent opens the folder that contains the spot. With create, it creates missing folders
-// and returns their paths below the root, outermost first.
+// openParent opens the folder that contains the path. With create, it creates missing folders and
+// returns their paths below the root, outermost first.
 func (s *openPath) openParent(create bool) (dir *os.Root, made []string, err error) {
 	rel, _ := s.dirName()
 	if create {
@@ -150,7 +150,7 @@ func (s *openPath) openParent(create bool) (dir *os.Root, made []string, err err
 	return dir, made, nil
 }
 
-// removeCreated removes the folders that parent created, as far as they are empty.
+// removeCreated removes the folders that openParent created, unless they are no longer empty.
 func (s *openPath) removeCreated(made []string) {
 	for i := len(made) - 1; i >= 0; i-- {
 		if s.root.Remove(made[i]) != nil {
@@ -159,7 +159,7 @@ func (s *openPath) removeCreated(made []string) {
 	}
 }
 
-// openFolder opens the spot itself as a folder.
+// openFolder opens the path itself as a folder.
 func (s *openPath) openFolder() (*os.Root, error) {
 	switch {
 	case s.info == nil:

@@ -65,8 +65,8 @@ func (f *Files) runTrash(ctx context.Context, c tools.Call, in trashIn) (tools.R
 	}, nil
 }
 
-// throwAway moves an item to the trash. The caller holds f.mu and closes the spot unless
-// there is an error.
+// throwAway moves an item to the trash. The caller holds f.mu and closes the openPath unless there
+// is an error.
 func (f *Files) throwAway(ctx context.Context, path string, at time.Time) (item trashUndo, _ *openPath, err error) {
 	s, err := f.openSpot(path)
 	if err != nil {

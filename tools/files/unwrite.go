@@ -10,9 +10,10 @@ import (
 	"hob/tools"
 )
 
-// undoWrite restores the earlier content. Later edits survive: the content must be the
-// written one, both when it is read and right before it is replaced. The replaced content
-// is saved for a redo.
+// undoWrite restores the content from before a write_file call, or deletes the file that the call
+// created. It fails if the file no longer has the content that the call wrote, so that later edits
+// survive. It checks this when it reads the file and again right before it replaces the file. It
+// saves the replaced content for redoWrite.
 func (f *Files) undoWrite(ctx context.Context, data json.RawMessage) (string, error) {
 	u, s, err := f.openWritten(data)
 	if err != nil {
@@ -82,8 +83,8 @@ func (f *Files) redoWrite(ctx context.Context, data json.RawMessage) (string, js
 	return "Wrote " + s.displayName() + " again.", data, err
 }
 
-// openWritten decodes an undo record and finds its file. The caller closes the spot and unlocks
-// f.mu, unless there is an error.
+// openWritten decodes an undo record and finds its file. The caller closes s and unlocks f.mu,
+// unless there is an error.
 func (f *Files) openWritten(data json.RawMessage) (u writeUndo, s *openPath, err error) {
 	if err := json.Unmarshal(data, &u); err != nil {
 		return u, nil, tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
@@ -96,7 +97,7 @@ func (f *Files) openWritten(data json.RawMessage) (u writeUndo, s *openPath, err
 	return u, s, nil
 }
 
-// stillIs reads the file if its content has the digest.
+// stillIs returns the content of the file, or an error if the content no longer has the digest sum.
 func (f *Files) stillIs(s *openPath, sum string) ([]byte, error) {
 	now, err := s.readContent(f.opt.MaxFile)
 	if errors.Is(err, errTooLarge) {

@@ -14,7 +14,7 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// heavy lists folders of generated or third-party files that searches skip.
+// heavyFolders lists folders of generated or third-party files that searches skip.
 var heavyFolders = []string{"node_modules", "bower_components", "__pycache__", "site-packages", "venv", "$recycle.bin", "system volume information"}
 
 // maxDepth bounds the depth of a walk, maxNames the names read of one folder.

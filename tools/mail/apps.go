@@ -20,7 +20,7 @@ func (d Deps) appMailboxes() []pim.Mailer {
 	return d.Mailers()
 }
 
-// answerApps does the same as answer for local programs.
+// answerApps does the same as answerQuery for local programs.
 func (d Deps) answerApps(ctx context.Context, c tools.Call, w mailQuery, tool string) (tools.Result, error) {
 	all, err := d.mailersNamed(w.account)
 	if err != nil {

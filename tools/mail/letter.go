@@ -34,7 +34,7 @@ type letterIn struct {
 type composedMail struct {
 	pim.OutgoingMail
 	from  pim.Mailer
-	reply bool     // a mail or an address book provided part of it
+	reply bool     // the text or the recipients come partly from a mail or an address book
 	notes []string // notes for the owner about the recipients
 }
 
@@ -212,5 +212,5 @@ func classifyError(err error) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		code = tools.TimedOut
 	}
-	return outsideError(tools.Errorf(code, "%w", err)) // a server may have written part of it
+	return outsideError(tools.Errorf(code, "%w", err)) // the error may quote a server
 }

@@ -21,7 +21,7 @@ type hitData struct {
 func rowsOf(hits []knowledge.Hit) []hitData {
 	out := make([]hitData, 0, len(hits))
 	for _, h := range hits {
-		h.Parts = nil // for display only: hob memory why
+		h.Parts = nil // only the command hob memory why shows the parts of a score
 		out = append(out, hitData{h.Ref, h})
 	}
 	return out

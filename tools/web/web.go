@@ -38,8 +38,8 @@ type Search struct {
 // Tools returns the category's tools.
 func Tools(d Deps) []tools.Tool { return []tools.Tool{browseTool(d), searchTool(d)} }
 
-// classifyError classifies an error of an outgoing request for a model: a refusal stays one,
-// whoever asks again.
+// classifyError classifies an error of an outgoing request for a model. asked is the address in the
+// arguments. A refusal by the user's policy becomes PolicyDenied.
 func classifyError(err error, asked string) error {
 	e, ok := errors.AsType[*safehttp.Error](err)
 	if !ok {
@@ -56,7 +56,7 @@ func classifyError(err error, asked string) error {
 	case e.Kind == safehttp.TimedOut:
 		out.Code = tools.TimedOut
 	}
-	// Others chose the server's text, the names in a certificate and the target of a
+	// Others wrote the text of a server's error, the names in a certificate and the target of a
 	// redirect.
 	if e.Sent || e.Kind == safehttp.TLS || e.Kind == safehttp.Proxy || e.Host != "" && !strings.Contains(strings.ToLower(asked), e.Host) {
 		out.Source = provenance.Outside

@@ -13,11 +13,11 @@ import (
 	"hob/watchers"
 )
 
-// lateFor is the time after its start during which an event still fires if it could not fire
-// earlier.
+// lateFor is how long after its start an event still fires if Hob could not report it in time.
 const lateFor = time.Hour
 
-// startingSoon returns the events within their lead times and the time of the next poll.
+// startingSoon returns the signals of the events whose reminder time has come, and the time of the
+// next reminder.
 func (w *watch) startingSoon(events []pim.Event, p watchers.Progress, now time.Time) (out []watchers.Signal, wake time.Time) {
 	for _, e := range events {
 		if e.Cancelled {
@@ -34,7 +34,7 @@ func (w *watch) startingSoon(events []pim.Event, p watchers.Progress, now time.T
 			if isTooLate(e, now) {
 				continue
 			}
-			// Of several lead times that have passed the last one counts.
+			// If several reminder times of an event have passed, only the latest one fires.
 			due = w.eventSignal(starts, e, fmt.Sprintf("%s:%d", e.Start.UTC().Format(time.RFC3339), i), "", now)
 			if due.At = at; p.First && now.After(p.Begun) {
 				due.At = now // a start reminder counts as new at the first poll
@@ -47,9 +47,9 @@ func (w *watch) startingSoon(events []pim.Event, p watchers.Progress, now time.T
 	return out, wake
 }
 
-// reminderTimes returns when an event must fire, in order.
+// reminderTimes returns when an event must fire, earliest first.
 func (w *watch) reminderTimes(e pim.Event) (out []time.Time) {
-	if e.AllDay { // its start comes from the cursor, which has an offset but no zone
+	if e.AllDay { // the start in the cursor has an offset but no zone, so the time is computed from the date
 		y, m, d := e.Start.Date()
 		return []time.Time{time.Date(y, m, d, 0, int(w.morning/time.Minute), 0, 0, w.zone())}
 	}
@@ -150,7 +150,7 @@ func (w *watch) eventSignal(what string, e pim.Event, key, before string, now ti
 		News string `json:"news"`
 		pim.Event
 	}{what, e})
-	if err != nil { // it consists of strings and times
+	if err != nil { // cannot happen: an event consists of strings and times
 		raw = json.RawMessage("{}")
 	}
 	return watchers.Signal{

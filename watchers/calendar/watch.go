@@ -110,13 +110,13 @@ func (w *watch) Poll(ctx context.Context, p watchers.Progress) (watchers.Found, 
 // announceOffline announces known events that start soon although the server cannot be reached.
 func (w *watch) announceOffline(was *cursor, p watchers.Progress, cause error) (f watchers.Found, err error) {
 	if was != nil && w.isEnabled(starts) {
-		f.Signals, f.Wake = w.startingSoon(was.Events, p, time.Now()) // the failed request may have taken long
+		f.Signals, f.Wake = w.startingSoon(was.Events, p, time.Now()) // not the time of the poll, because the failed request may have taken long
 	}
 	return f, pollError(cause, f.Wake)
 }
 
-// pollError converts an error for the manager: the delay that a server requests, but not beyond
-// wake, or a missing network.
+// pollError converts a poll error for the manager. A busy server becomes LaterError with the time
+// that the server names, or wake if that is earlier. A missing network becomes ErrOffline.
 func pollError(err error, wake time.Time) error {
 	if b, is := errors.AsType[*pim.BusyError](err); is {
 		until := b.Until
@@ -148,7 +148,8 @@ func (w *watch) readCalendars(ctx context.Context, was *cursor, now time.Time) (
 		return is, err
 	}
 	zone := w.zone()
-	// In steps of an hour, so that the cursor is not written each time.
+	// The end of the range advances once an hour, so that an unchanged calendar does not change the
+	// cursor at each poll.
 	span := ics.Span{From: now.Add(-behind), To: now.Truncate(time.Hour).Add(max(horizon, w.before[0]+24*time.Hour)), Zone: zone}
 	is = cursor{To: span.To, Zone: zone.String()}
 	known := was != nil && was.To.Equal(is.To) && was.Zone == is.Zone && len(was.Calendars) == len(list)

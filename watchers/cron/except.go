@@ -60,7 +60,7 @@ func (s exceptionSchedule) Next(t time.Time) (time.Time, bool) {
 		}
 		y, m, d := day.Date()
 		t = time.Date(y, m, d+1, 0, 0, 0, 0, day.Location()).Add(-time.Nanosecond)
-		if t.Before(next) { // a day that ends twice because of a clock change
+		if t.Before(next) { // a clock change can make a day end twice; never go back before next
 			t = next
 		}
 	}

@@ -180,12 +180,12 @@ func (f *fields) nextMinute(t time.Time) (time.Time, bool) {
 		if !ok || f.fitsSpecial(n) {
 			return n, ok
 		}
-		t = time.Date(n.Year(), n.Month(), n.Day(), 23, 59, 0, 0, time.UTC) // and no later time of that day matches
+		t = time.Date(n.Year(), n.Month(), n.Day(), 23, 59, 0, 0, time.UTC) // continue with the next day: fitsSpecial depends only on the day
 	}
 	return time.Time{}, false
 }
 
-// nextPlain is next without the extensions of this package.
+// nextPlain does the same as nextMinute without the special fields of this package.
 func (f *fields) nextPlain(t time.Time) (time.Time, bool) {
 	// The library searches five years ahead; 29 February can be eight years away.
 	for range 3 {

@@ -18,8 +18,8 @@ type nth struct {
 }
 
 // parseSpecial parses the fields that the library does not support: "L" as the day of month, "1#2"
-// and "5L" as the day of week. It replaces them with plain fields and stores the condition for
-// fits.
+// and "5L" as the day of week. It replaces them with plain fields and stores the condition that
+// fitsSpecial checks.
 func parseSpecial(parts []string) (*fields, error) {
 	f := &fields{}
 	text := strings.Join(parts, " ")

@@ -99,7 +99,7 @@ func (b *box) serveConnection(ctx context.Context) (err error) {
 		b.hub.clearFailure(b.at)
 	}
 	next := s.Next
-	if next == 0 { // old servers do not report it
+	if next == 0 { // old servers do not report the next UID
 		if next, err = nextUID(ctx, c, 1); err != nil {
 			return err
 		}

@@ -69,7 +69,7 @@ func (w *watch) Run(ctx context.Context, fire fire) error {
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case errors.Is(err, errBoxOver): // the next connection finds the rest
+		case errors.Is(err, errBoxOver): // the next connection fetches the remaining mails
 		case err != nil:
 			return err
 		}

@@ -81,7 +81,7 @@ func (s *scan) scanRoot(ctx context.Context) (bool, error) {
 	r.poll = isRemote(r.real)
 	if !fi.IsDir() {
 		s.watchDir(ctx, filepath.Dir(r.real))
-		// Checked again: it may have changed before it was watched.
+		// Read the file again: it may have changed before the watch started.
 		if fi, err := os.Stat(r.real); err == nil && fi.Mode().IsRegular() {
 			return true, s.scanFile(ctx, ".", stampOf(fi))
 		}
@@ -98,12 +98,12 @@ func (s *scan) awaitRoot(ctx context.Context, cause error) {
 	for dir := filepath.Dir(s.r.real); ; dir = filepath.Dir(dir) {
 		real, err := filepath.EvalSymlinks(dir)
 		if err == nil {
-			// The rest of the path, below the target of the links.
+			// Append the missing part of the path to the target of the links.
 			if rest, ok := relativeTo(dir, s.r.real); ok {
 				s.r.real = filepath.Join(real, rest)
 			}
 			s.watchDir(ctx, real)
-			if _, err := os.Stat(s.r.real); err == nil { // it was created in the meantime
+			if _, err := os.Stat(s.r.real); err == nil { // the root was created in the meantime
 				s.r.scheduleScan(s.now, 0)
 			}
 			return
@@ -178,9 +178,9 @@ func (s *scan) scanEntry(ctx context.Context, abs, rel string, e fs.DirEntry) er
 	if !s.r.cfg.matchesName(e.Name()) || (!e.Type().IsRegular() && e.Type()&fs.ModeSymlink == 0) {
 		return nil
 	}
-	fi, err := os.Stat(abs) // a link counts as the file it points to
+	fi, err := os.Stat(abs) // Stat follows links: a link counts as the file it points to
 	if err != nil || !fi.Mode().IsRegular() {
-		return nil // deleted in between, or a link to nothing or to a folder
+		return nil // deleted in the meantime, or a link to a folder or to a missing file
 	}
 	return s.scanFile(ctx, rel, stampOf(fi))
 }
@@ -249,7 +249,8 @@ func (s *scan) markMissing(present bool) {
 
 // scanNewDir scans a folder that appeared below the root.
 func (r *run) scanNewDir(ctx context.Context, abs, rel string, now time.Time) {
-	// Its files are compared with the database once they are quiet.
+	// The rows are empty, so all files become pending; checkPending compares them with the
+	// database.
 	s := &scan{r: r, dirs: map[string]struct{}{}, rows: map[string]stamp{}, now: now}
 	_ = s.walkDirs(ctx, abs, rel) // fails only when ctx ends
 	if r.poll || len(s.blind) > 0 {
@@ -286,7 +287,7 @@ func (s *scan) watchDir(ctx context.Context, dir string) {
 
 func (s *scan) markUnreadable(ctx context.Context, rel string, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
-		return // it disappeared; its parent reports that
+		return // the folder disappeared; the scan of its parent reports that
 	}
 	s.blind = append(s.blind, rel)
 	s.r.reportOnce(ctx, fmt.Errorf("cannot read %s, so changes in it are missed; allow reading it: %w", tildePath(s.r.absPath(rel)), err))

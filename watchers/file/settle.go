@@ -84,7 +84,7 @@ func (r *run) checkPending(rel string, before stamp, known bool, now time.Time) 
 	restless := state == there && known && now.Sub(p.first) >= patience
 	switch {
 	case state == unknown:
-		return c, true // a later scan finds it when it is visible again
+		return c, true // a later scan finds the file when it is visible again
 	case (state == gone) != p.gone || (s != p.stamp && !restless):
 		r.waitQuiet(rel, s, state == gone, now) // still changing
 		return c, false

@@ -232,7 +232,7 @@ func (r *run) waitQuiet(rel string, s stamp, isGone bool, now time.Time) {
 	}
 	p.stamp, p.gone, p.changed = s, isGone, now
 	next, limit := p.quietAt(), p.first.Add(patience)
-	if next.After(limit) { // check anyway: judge decides whether the file may keep changing
+	if next.After(limit) { // check anyway: checkPending reports a known file that keeps changing
 		next = limit
 		if !now.Before(limit) {
 			next = now.Add(quiet)

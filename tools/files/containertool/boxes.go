@@ -85,7 +85,7 @@ func (b *Boxes) Contain(s config.Member, all *tools.Catalogue) (*tools.Catalogue
 	var list []tools.Tool
 	for _, t := range all.All() {
 		if !Sent(t) && t.Spec().Effects&tools.Exec != 0 {
-			continue // it would run programs outside of the container
+			continue // the tool would run programs outside of the container
 		}
 		if Sent(t) {
 			t = New(t, box, home, workspace, limit)
@@ -123,7 +123,7 @@ func (b *Boxes) Run(ctx context.Context) error {
 	return nil
 }
 
-// boxProgram is the hob for Linux that runs inside.
+// boxProgram returns the path of the Linux build of hob that runs inside the container.
 func boxProgram(given string) (string, error) {
 	if given != "" {
 		if fi, err := os.Stat(given); err != nil || !fi.Mode().IsRegular() {

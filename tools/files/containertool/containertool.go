@@ -39,7 +39,7 @@ type request struct {
 	Now        time.Time         `json:"now"`
 	Provenance provenance.Source `json:"provenance"`
 	Workspace  string            `json:"workspace"`
-	// Home is the meaning of "~" for the user; only the workspace in it is accessible.
+	// Home is the folder that "~" stands for; only the workspace in it is accessible.
 	Home string `json:"home"`
 }
 
