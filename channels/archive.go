@@ -9,7 +9,8 @@ import (
 // ArchiveReader is a Driver that can list the messages in a file of its platform: on any system,
 // without a channel and without Hob.
 type ArchiveReader interface {
-	// ReadArchive calls each for the messages of a file, in their order, and stops at its error.
+	// ReadArchive calls each for every message in the file, in order. If each returns an error,
+	// ReadArchive stops and returns it.
 	ReadArchive(ctx context.Context, file string, each func(ArchivedMessage) error) error
 }
 

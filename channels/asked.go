@@ -39,7 +39,7 @@ type PostedQuestion struct {
 const (
 	askedKey  = "asked"
 	mostAsked = 200
-	// bareTries is the number of attempts to remove buttons.
+	// bareTries is the maximum number of attempts to remove the buttons of a question.
 	bareTries = 5
 )
 

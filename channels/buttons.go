@@ -48,7 +48,8 @@ type ButtonHandler interface {
 	// Press is Answer with a sender authenticated by the platform. It returns ErrNotOwner for
 	// senders who are not paired as the owner.
 	Press(ctx context.Context, p ButtonPress) (string, error)
-	// Ended returns nil once a question is closed: it was decided or has expired.
+	// Ended waits until a question is closed, because it was decided or has expired, and then
+	// returns nil.
 	Ended(ctx context.Context, question string) error
 	// Later sends a delivery again in one hour. It returns the reply for the owner.
 	Later(ctx context.Context, delivery string) (string, error)

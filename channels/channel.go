@@ -74,8 +74,8 @@ type Inbound struct {
 	// Payload is stored with the event for the channel's own use.
 	Payload json.RawMessage
 	At      time.Time
-	// Settle is the debounce time: how long the message waits for the next one of the same
-	// person, so that both are answered together. The Manager sets it.
+	// Debounce is how long the message waits for the next one of the same person, so that both are
+	// answered together. The Manager sets it.
 	Debounce time.Duration
 }
 
@@ -247,7 +247,7 @@ type DeliveryFinder interface {
 // Texts of allowed people stay untrusted, in a conversation of their own.
 type Allower interface{ Allow() []string }
 
-// Limits of a platform; the zero value means none.
+// Limits holds the limits of a platform; the zero value means no limits.
 type Limits struct {
 	// MaxText is the longest text in characters; longer ones are split.
 	MaxText int
@@ -257,9 +257,8 @@ type Limits struct {
 	PerMinute int
 	// MaxFile is the maximum file size in bytes; 0 means no files. See Attacher.
 	MaxFile int64
-	// Settle is the debounce time: how long a message waits for the next one of the same
-	// person, so that several short ones are answered together. The owner can configure
-	// another value.
+	// Debounce is how long a message waits for the next one of the same person, so that several
+	// short ones are answered together. The owner can configure another value.
 	Debounce time.Duration
 }
 
@@ -278,14 +277,13 @@ func channelLimits(ch Channel) Limits {
 // other channels the text names the location of the files.
 type Attacher interface{ Attaches() }
 
-// Drafter is a channel that can show an answer while it is written. Draft shows the answer so
-// far: it posts d.Text in d.Chat, silently if possible, when d.Draft is "", and otherwise
-// replaces the text of that message. It returns the message's id. It is called concurrently
-// with Send and Run, at most every 1.5 s; its errors are only logged. The text is cut to fit
-// into one message.
+// Drafter is a channel that can show an answer while it is written. Draft shows the answer so far:
+// it posts d.Text in d.Chat, silently if possible, when d.Draft is "", and otherwise replaces the
+// text of that message. It returns the message's id. It is called concurrently with Send and Run,
+// at most every 1.5 s; its errors are only logged. The text is cut to fit into one message.
 //
-// A new message is sent with d.ID if the platform stores client ids: after a crash, or without
-// a response, a Finder looks up the message by that ID, and a platform that drops duplicates
+// A new message is sent with d.ID if the platform stores client ids. After a crash, or without a
+// response, a DeliveryFinder looks up the message by that ID, and a platform that drops duplicates
 // gets the same ID again. On other platforms such a message stays as it is.
 type Drafter interface {
 	Draft(ctx context.Context, d Delivery) (string, error)

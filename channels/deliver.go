@@ -90,7 +90,7 @@ func (d *deliverer) runDeliveries(ctx context.Context) error {
 		return err
 	}
 	for {
-		wake := d.out.Wake(d.name) // before looking, so that no wake-up is missed
+		wake := d.out.Wake(d.name) // before rows are claimed, so that no wake-up is missed
 		if !d.waitUntilReady(ctx) {
 			return nil
 		}

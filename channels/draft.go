@@ -283,7 +283,7 @@ func (d *draft) putText(ctx context.Context, m message, text string) (message, e
 const begunMark = "?"
 
 // newDraftDelivery returns a new delivery for a draft. Its ID contains the creation time, which
-// limits how far back a Finder searches.
+// limits how far back a DeliveryFinder searches.
 func newDraftDelivery(now time.Time) Delivery {
 	f, _ := parseDraftDelivery(fmt.Sprintf("%s%d-%s", begunMark, now.UnixMilli(), rand.Text()))
 	return f

@@ -76,7 +76,7 @@ func (t *typingIndicators) leaveTyping(key [2]string, one *typist) {
 	}
 }
 
-// endAll stops all signs and waits for them.
+// endAll stops all typing indicators and waits for their goroutines.
 func (t *typingIndicators) endAll() {
 	t.mu.Lock()
 	t.shut = true
@@ -88,7 +88,7 @@ func (t *typingIndicators) endAll() {
 	t.wg.Wait()
 }
 
-// repeatSign repeats the sign until ctx ends.
+// repeatSign shows the typing sign again and again until ctx ends.
 func (m *Manager) repeatSign(ctx context.Context, t Typer, channel, chat string) {
 	for wait := typingAfter; retry.Sleep(ctx, wait) == nil; wait = typingEvery {
 		err := recoverPanic(func() error {

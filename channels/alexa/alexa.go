@@ -300,7 +300,7 @@ func (c *Channel) speakQueued(ctx context.Context, q *request, event string) (re
 		if bare != question { // from a background task
 			return speakAndListen(said+"\n\n"+byItsID, more), true
 		}
-		if c.hasOwnerVoice(q) || len(c.conf.Voices) > 0 && q.Context.System.Person.ID == "" { // the next words may be recognized
+		if c.hasOwnerVoice(q) || len(c.conf.Voices) > 0 && q.Context.System.Person.ID == "" { // Alexa may recognize the voice that answers
 			how = yesOrNo
 		}
 		c.spoke.setQuestion(q.Session.ID, spokenQuestion{asks.ID, question, asks.Event, c.now()})
@@ -314,7 +314,7 @@ func (c *Channel) dropQueuedText(id string) {
 	}
 }
 
-// awaitSpeech returns the answer to an event, or that it is not ready yet.
+// awaitSpeech returns the answer to an event, or a response that the answer is not ready yet.
 func (c *Channel) awaitSpeech(ctx context.Context, q *request, event string) response {
 	late := time.NewTimer(c.slow)
 	defer late.Stop()

@@ -30,7 +30,8 @@ type queuedText struct {
 	Event string    `json:"event"`
 	Text  string    `json:"text"`
 	At    time.Time `json:"at"`
-	// Asks: it is a question, which stays until it is answered. Spoken: it was spoken.
+	// Asks: the text is a question, which stays in the queue until it is answered. Spoken: Alexa
+	// has spoken the text.
 	Asks   bool `json:"asks,omitempty"`
 	Spoken bool `json:"spoken,omitempty"`
 }

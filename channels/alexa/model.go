@@ -24,7 +24,7 @@ func invocationWords() []string {
 	}
 }
 
-// carrierWord returns the word of an intent, and whether it is one of the skill's.
+// carrierWord returns the word of an intent. ours reports whether the skill defines the intent.
 func carrierWord(intent string) (word string, ours bool) {
 	if intent == askIntent || intent == codeIntent {
 		return "", true
@@ -52,7 +52,7 @@ type typedSlot struct {
 	Type string `json:"type"`
 }
 
-// manifest returns the model under the name "my hob", or the user's name for Hob.
+// manifest returns the skill's interaction model with the invocation name "my " and Hob's name.
 func manifest(called string) string {
 	b, err := Model("my " + strings.ToLower(called))
 	if err != nil {

@@ -12,16 +12,16 @@ import (
 )
 
 // While the answer is pending, Hob can make Alexa say that it takes a moment
-// (developer.amazon.com/docs/alexa/custom-skills/send-the-user-a-progressive-response.html).
-// The limit of 8 seconds stays.
+// (developer.amazon.com/docs/alexa/custom-skills/send-the-user-a-progressive-response.html). The
+// answer is still due within 8 seconds.
 const (
 	slow     = 2 * time.Second // time until Alexa says
 	tells    = 3               // fraction of the waiting time that sending the progress message may take
 	apiHosts = ".amazonalexa.com"
 )
 
-// directivesURL returns the URL for progressive responses, "" if the request contains none of
-// Amazon's.
+// directivesURL returns the URL for progressive responses, "" if the request names no host of
+// Amazon.
 func directivesURL(endpoint string) string {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Scheme != "https" || u.Host != u.Hostname() || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" ||

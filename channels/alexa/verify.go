@@ -110,7 +110,7 @@ func (v *verifier) certChain(ctx context.Context, at string, now time.Time) (cha
 		return c, nil
 	}
 	if !v.mayFetch(now) {
-		if c, ok := v.cachedChain(at); ok { // requests for many chains must not block valid ones
+		if c, ok := v.cachedChain(at); ok { // a flood of unknown chain URLs must not block requests with a known one
 			return c, nil
 		}
 		return chain{}, errors.New("too many certificate downloads")
@@ -145,7 +145,8 @@ func (v *verifier) freshChain(at string, now time.Time) (chain, bool) {
 	return c, ok && now.Sub(c.at).Abs() < chainTime
 }
 
-// cachedChain returns an expired chain from the cache. It is verified like others.
+// cachedChain returns a chain from the cache, even if it has expired. The caller verifies it like a
+// new one.
 func (v *verifier) cachedChain(at string) (chain, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

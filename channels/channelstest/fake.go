@@ -37,8 +37,8 @@ type Sign interface{ Typed() int }
 // Previewed counts the fetches.
 type Previewer interface{ Previewed() int }
 
-// Fake is a channel together with its platform. Its powers are chosen by
-// wrapping it: Deduping and Finding.
+// Fake is a channel together with its platform. Wrap it in Deduping, Finding, Typing or Drafting to
+// add that capability.
 type Fake struct {
 	Limit channels.Limits
 	Stalls
@@ -106,7 +106,7 @@ func (f Finding) Find(_ context.Context, d channels.Delivery) (channels.Receipt,
 	return channels.Receipt{ID: "fake-" + d.ID}, f.seen[d.ID], nil
 }
 
-// After calls f whenever a text has arrived, while Send still runs.
+// After makes the Fake call fn whenever a text has arrived, while Send still runs.
 func (f *Fake) After(fn func(channels.Delivery)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -46,7 +46,7 @@ func (u unhurried) Limits() channels.Limits {
 	return lim
 }
 
-// The powers that decide how a text is sent again stay.
+// These types keep the capabilities of a channel that decide how a text is sent again.
 type (
 	unhurriedFinder struct {
 		unhurried
@@ -261,8 +261,8 @@ func testOutage(t *testing.T, ch channels.Channel, p Platform) {
 	}
 }
 
-// heardBy runs a channel until done reports that it has received enough, and then for a moment
-// more.
+// heardBy runs a channel, calls act, and stops the channel once done reports that it has received
+// enough.
 func heardBy(t *testing.T, ch channels.Channel, inbox *Inbox, act func(ctx context.Context), done func(in []channels.Inbound) bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

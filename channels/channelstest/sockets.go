@@ -68,7 +68,7 @@ func (k *Socket) Write(v any) error {
 	return k.writeLocked(v)
 }
 
-// Close ends the connection with a code; 0: without a word.
+// Close closes the connection with a close code. Code 0 closes it without a close frame.
 func (k *Socket) Close(code int) {
 	if code != 0 {
 		_ = k.conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, ""), time.Now().Add(time.Second))
@@ -86,7 +86,7 @@ func (s *Sockets) Last() *Socket {
 	return s.open[len(s.open)-1]
 }
 
-// Ever reports whether there was one.
+// Ever reports whether there has ever been a connection.
 func (s *Sockets) Ever() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +100,7 @@ func (s *Sockets) Len() int {
 	return len(s.open)
 }
 
-// Cut ends all of them without a word.
+// Cut closes all connections without a close frame.
 func (s *Sockets) Cut() {
 	s.mu.Lock()
 	all := slices.Clone(s.open)

@@ -64,7 +64,7 @@ func (c *Channel) findInPage(page []message, me user, d channels.Delivery) (id s
 		case m.Content != text, text == "": // another message
 		case d.Draft != "" && m.ID == d.Draft, (had == "" || had == "null") && !m.sentAt().Before(d.CreatedAt.Add(-time.Second)):
 			id = m.ID
-			clear(missing) // the others have no nonces either
+			clear(missing) // if this message lost its nonce, the messages with its files did too
 		}
 	}
 	return id, id != "" && len(missing) == 0

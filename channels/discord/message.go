@@ -260,7 +260,8 @@ func (c *Channel) toFile(a attachment) channels.File {
 	}}
 }
 
-// truncateAtRune truncates a text at a rune.
+// truncateAtRune returns s unchanged if it has at most n characters. Otherwise it returns the first
+// n characters and "...".
 func truncateAtRune(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		return string(r[:n]) + "..."

@@ -23,12 +23,14 @@ const (
 	maxAnswer = 16 << 20
 	// shortWait is the maximum wait for a known rate limit within a request.
 	shortWait = 2 * time.Second
-	// lastOf is the number of calls reserved for complete texts; drafts must not use them.
+	// lastOf is the key prefix of routes whose remaining calls are reserved for complete texts;
+	// drafts must not use those.
 	lastOf = "last of "
 )
 
-// rateLimits holds the times before which Discord accepts no request: by route, or ("") for all
-// ("Rate Limits"). With the prefix lastOf: the reserve is reached.
+// rateLimits holds the times before which Discord accepts no request ("Rate Limits"). The key is a
+// route, or "" for all routes. A key with the prefix lastOf holds the time before which drafts must
+// not use the route.
 type rateLimits struct {
 	mu    sync.Mutex
 	until map[string]time.Time
@@ -181,20 +183,20 @@ func (f *failure) Error() string {
 	return s
 }
 
-// isGone reports that the target of the request does not exist.
+// isGone reports whether the target of the request no longer exists.
 func isGone(err error) bool {
 	f, ok := errors.AsType[*failure](err)
 	return ok && f.status == http.StatusNotFound
 }
 
-// isInteractionOver reports that an interaction can no longer be answered: it or its token is unknown
-// ("JSON Error Codes": 10062, 10015, 50027).
+// isInteractionOver reports whether an interaction can no longer be answered: it or its token is
+// unknown ("JSON Error Codes": 10062, 10015, 50027).
 func isInteractionOver(err error) bool {
 	f, ok := errors.AsType[*failure](err)
 	return ok && (f.status == http.StatusNotFound || f.status == http.StatusUnauthorized)
 }
 
-// isForbidden reports that the bot has no access.
+// isForbidden reports whether the bot has no access.
 func isForbidden(err error) bool {
 	f, ok := errors.AsType[*failure](err)
 	return ok && f.status == http.StatusForbidden

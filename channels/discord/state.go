@@ -29,7 +29,7 @@ func (c *Channel) forgetResumeURL() {
 	c.session.url = ""
 }
 
-// noteSequence records that an event need not be sent again.
+// noteSequence records the last handled event, so that a resumed session does not repeat it.
 func (c *Channel) noteSequence(seq int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

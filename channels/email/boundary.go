@@ -14,23 +14,23 @@ import (
 // lineForm is the form of one line of a mail.
 type lineForm struct {
 	blank    bool
-	marked   bool // it begins with a quote mark
+	marked   bool // whether the line begins with a quote mark
 	indented bool // by 4 columns or more
 	label    bool // "Word: value"
 	head     int  // index in headWords of the label, -1 if none
-	closing  bool // it ends with a colon
+	closing  bool // whether the line ends with a colon
 	framed   bool // words within a separator: "----- Original message -----"
 	bare     bool // a separator without words
-	address  bool // it contains a mail address
-	bracket  bool // it contains a mail address in brackets
-	date     bool // it contains a year or a full date
-	clock    bool // it contains a time of day
+	address  bool // whether the line contains a mail address
+	bracket  bool // whether the line contains a mail address in brackets
+	date     bool // whether the line contains a year or a full date
+	clock    bool // whether the line contains a time of day
 }
 
-// hasDateForm reports a line with a date or time.
+// hasDateForm reports whether a line contains a date or time.
 func (f lineForm) hasDateForm() bool { return f.date || f.clock }
 
-// namesWriterOrDate reports a line with an author, or a date or time.
+// namesWriterOrDate reports whether a line contains an author, a date or a time.
 func (f lineForm) namesWriterOrDate() bool { return f.address || f.date || f.clock }
 
 var (
@@ -134,7 +134,7 @@ func indentOf(line string) (n int) {
 	return 0
 }
 
-// hasQuoteMark reports a line that begins with a quote mark.
+// hasQuoteMark reports whether a line begins with a quote mark.
 func hasQuoteMark(line string) bool {
 	r, size := utf8.DecodeRuneInString(line)
 	switch r {
@@ -146,7 +146,8 @@ func hasQuoteMark(line string) bool {
 	return strings.Contains(line[:min(len(line), 20)], ">") && initials.MatchString(line)
 }
 
-// separatorForm reports a line of dashes and the like; framed if it contains words.
+// separatorForm reports whether a line is a separator of dashes or similar characters: framed if it
+// also contains words, bare if not.
 func separatorForm(line string) (framed, bare bool) {
 	lead, firm, rest := separatorRun(line)
 	if rest == "" {
@@ -307,8 +308,8 @@ func displayWidth(s string) (n int) {
 	return n
 }
 
-// hasCommonPrefix reports two lines that begin with the same character and a blank, which is no list
-// marker: a custom quote mark.
+// hasCommonPrefix reports whether line i and the next line with text begin with the same character
+// and a blank that are not a list marker: a custom quote mark.
 func (s lineScan) hasCommonPrefix(i int) bool {
 	sign := signOf(s.lines[i])
 	if sign == 0 {
@@ -331,7 +332,8 @@ func signOf(line string) rune {
 	return r
 }
 
-// hasForwardHeader reports a quotation that begins with a mail header, as in Apple Mail's forwards.
+// hasForwardHeader reports whether a quotation begins with a mail header, as in Apple Mail's
+// forwards.
 func (s lineScan) hasForwardHeader(i int) bool {
 	n := 0
 	for k := i; k < len(s.lines) && k < i+10 && s.forms[k].marked; k++ {
@@ -342,7 +344,7 @@ func (s lineScan) hasForwardHeader(i int) bool {
 	return n >= 2
 }
 
-// isFollowedByHeader reports a separator followed by a header.
+// isFollowedByHeader reports whether the next line with text after separator i is a header field.
 func (s lineScan) isFollowedByHeader(i int) bool {
 	for k := i + 1; k < len(s.forms); k++ {
 		if !s.forms[k].blank {
@@ -352,8 +354,8 @@ func (s lineScan) isFollowedByHeader(i int) bool {
 	return false
 }
 
-// isHeaderBlock reports the header of a quoted mail from line i on: consecutive fields, also with
-// single blank lines between them, whose values are an address, a date or a time.
+// isHeaderBlock reports whether the header of a quoted mail begins at line i: consecutive fields,
+// also with single blank lines between them, whose values are an address, a date or a time.
 func (s lineScan) isHeaderBlock(i int) bool {
 	n, addresses, times, blank, known := 0, 0, 0, 0, map[int]bool{}
 	for k := i; k < len(s.forms) && k < i+2*maxSpan && blank < 2; k++ {
@@ -417,7 +419,7 @@ func (s lineScan) isIndentedBlock(i int) bool {
 	return n >= 2 || s.answer
 }
 
-// isAttribution reports a line that introduces a quotation with author and date ("On ..., Ada
+// isAttribution reports whether a line introduces a quotation with author and date ("On ..., Ada
 // wrote:").
 func (s lineScan) isAttribution(i int) bool {
 	if !s.forms[i].namesWriterOrDate() {

@@ -78,7 +78,8 @@ func (t *trimmer) trimNode(n *html.Node, ground bool) {
 	}
 }
 
-// isDocumentFrame reports the outer structure of a document, which stays.
+// isDocumentFrame reports whether an element belongs to the outer structure of a document, which is
+// never removed.
 func isDocumentFrame(n *html.Node) bool {
 	return n.DataAtom == atom.Html || n.DataAtom == atom.Body || n.DataAtom == atom.Head
 }
@@ -133,7 +134,7 @@ func isBlock(n *html.Node) bool {
 	return false
 }
 
-// isRuled reports a style that draws a line left of or above an element, as Outlook, GMX and
+// isRuled reports whether a style draws a line left of or above an element, as Outlook, GMX and
 // others do with a quotation. The style is in lower case without spaces.
 func isRuled(style string) bool {
 	for property := range strings.SplitSeq(style, ";") {

@@ -82,7 +82,7 @@ func awaySubjects() []string {
 	}
 }
 
-// isOwnAddress reports an address of Hob; the part after "+" is ignored.
+// isOwnAddress reports whether an address is Hob's; the part after "+" is ignored.
 func (c *Channel) isOwnAddress(address string) bool {
 	if address == "" {
 		return false

@@ -102,7 +102,7 @@ func parseMessageIDs(value string) (out []string) {
 	return out
 }
 
-// isInvalidIDRune reports characters that are not allowed in a Message-ID and unsafe in a header.
+// isInvalidIDRune reports whether a character is not allowed in a Message-ID or unsafe in a header.
 func isInvalidIDRune(r rune) bool { return r <= ' ' || r >= 0x7f || r == '<' || r == '>' }
 
 // collectTexts visits the parts of a mail and returns its texts.
@@ -131,7 +131,7 @@ func (l *parsedMail) collectTexts(raw []byte) (out []textPart) {
 	return out
 }
 
-// isText reports the text types in which people write. Others are files.
+// isText reports whether people write in this media type. Parts of other types are files.
 func isText(kind string) bool {
 	switch kind {
 	case "text/plain", "text/html", "text/enriched", "text/markdown":
@@ -140,7 +140,8 @@ func isText(kind string) bool {
 	return false
 }
 
-// isReplyOrForward reports a reply or forward, which may contain text of other people.
+// isReplyOrForward reports whether a mail is a reply or forward, which may contain text of other
+// people.
 func (l *parsedMail) isReplyOrForward() bool {
 	for _, name := range []string{"in-reply-to", "references", "x-forwarded-message-id"} {
 		if strings.TrimSpace(l.fields.First(name)) != "" {

@@ -15,8 +15,8 @@ import (
 // idle is the time for which a connection stays open after its last use.
 const idle = 10 * time.Second
 
-// smtpPool holds the connections for sending. While the channel runs they stay open for a moment,
-// so that consecutive texts are fast.
+// smtpPool holds the connections for sending. While the channel runs, they stay open for 10 s after
+// their last use, so that consecutive texts are fast.
 type smtpPool struct {
 	mu          sync.Mutex // held during each use
 	keep        atomic.Bool

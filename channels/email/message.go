@@ -117,7 +117,8 @@ func senderText(subject string, l *parsedMail, quotes bool) string {
 	return subject + "\n\n" + l.own
 }
 
-// passedOn reports a mail whose subject may have another author: a reply or forward.
+// passedOn reports whether the subject of a mail may have another author: the mail is a reply or
+// forward.
 func passedOn(l *parsedMail) bool {
 	_, answers := stripReplyMarks(l.Subject)
 	return answers || len(l.refers) > 0 || slices.ContainsFunc(l.files, func(f part) bool {
@@ -125,9 +126,9 @@ func passedOn(l *parsedMail) bool {
 	})
 }
 
-// mayBeForwarded reports a mail that may be a forward: its subject starts with a word and a
-// colon that are not in the list, as clients in other languages write for forwards without
-// such headers, and its text has several paragraphs.
+// mayBeForwarded reports whether a mail may be a forward without the usual headers: its subject
+// starts with a word and a colon that are not in the list, as clients in other languages write, and
+// its text has several paragraphs.
 func mayBeForwarded(l *parsedMail) bool {
 	subject, _ := stripReplyMarks(l.Subject)
 	mark, rest, ok := strings.Cut(strings.Replace(subject, "：", ":", 1), ":")

@@ -43,7 +43,7 @@ type lookup interface {
 	LookupTXT(ctx context.Context, name string) ([]string, error)
 }
 
-// isTemporaryDNS reports a DNS error that may be temporary.
+// isTemporaryDNS reports whether a DNS error may be temporary.
 func isTemporaryDNS(err error) bool {
 	e, ok := errors.AsType[*safehttp.Error](err)
 	return err != nil && (!ok || e.Kind == safehttp.Resolve)

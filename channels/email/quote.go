@@ -132,7 +132,7 @@ func joinFlowed(lines []string) (out []string) {
 	return out
 }
 
-// isDeviceSignature reports the line that phones add to each mail.
+// isDeviceSignature reports whether a line is the one that phones add to each mail.
 func isDeviceSignature(line string) bool {
 	low := strings.ToLower(line)
 	if utf8.RuneCountInString(low) > 90 {

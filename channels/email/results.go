@@ -153,8 +153,8 @@ func isTokenByte(c byte) bool {
 	return c > ' ' && c < 0x7f && !strings.ContainsRune(`()<>@,;:\"/[]?=`, rune(c))
 }
 
-// isPropertyByte reports bytes of property values: tokens, addresses, and Base64, which servers do
-// not quote.
+// isPropertyByte reports whether a byte may occur in a property value: in tokens, addresses, and
+// Base64, which servers do not quote.
 func isPropertyByte(c byte) bool { return isTokenByte(c) || strings.IndexByte("@/=+:[]", c) >= 0 }
 
 // parseResult parses one result; method is "" for "none", an explicit empty result.
@@ -266,8 +266,8 @@ func matchesTrustedHost(id, trusted string) bool {
 	return id == trusted
 }
 
-// hasNoSenderResult reports a field without a result about the sender. Some large hosts write several
-// fields and put such ones at the top.
+// hasNoSenderResult reports whether a field has no result about the sender. Some large hosts write
+// several fields and put such ones at the top.
 func hasNoSenderResult(results []result) bool {
 	return len(results) > 0 && !slices.ContainsFunc(results, func(r result) bool {
 		return !strings.HasPrefix(r.method, "x-") && r.method != "arc" && r.method != "bimi"

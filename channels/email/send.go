@@ -109,7 +109,7 @@ func (c *Channel) fileMail(ctx context.Context, use, id string, raw []byte, look
 	})
 }
 
-// keepsItself reports a host that stores sent mails itself.
+// keepsItself reports whether the mail host stores sent mails itself.
 func keepsItself(server string) bool {
 	s, err := pim.ParseServer(pim.SMTP, server)
 	host := strings.ToLower(s.Host)

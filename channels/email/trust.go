@@ -49,7 +49,7 @@ func trustedHost(s string) (string, error) {
 	return s, nil
 }
 
-// isSharedDomain reports a public suffix ("co.uk").
+// isSharedDomain reports whether a domain is a public suffix ("co.uk").
 func isSharedDomain(domain string) bool {
 	_, err := publicsuffix.EffectiveTLDPlusOne(domain)
 	return err != nil

@@ -28,7 +28,7 @@ type cursor struct {
 	Late []unfinishedRow `json:"late,omitempty"`
 }
 
-// unfinishedRow is an incomplete row that is checked again until then.
+// unfinishedRow is an incomplete row that is checked again until the time Until.
 type unfinishedRow struct {
 	RowID int64     `json:"rowid"`
 	Until time.Time `json:"until"`
@@ -292,7 +292,7 @@ func (l *listener) detectRebuild(ctx context.Context, highest int64) error {
 	return l.saveCursor(ctx)
 }
 
-// isEmptyMessage reports a message without content.
+// isEmptyMessage reports whether a message has no content.
 func isEmptyMessage(m chatdb.Message) bool {
 	return m.Kind == chatdb.Plain && m.Text == "" && len(m.Files) == 0 && !m.Undecodable
 }

@@ -60,8 +60,8 @@ const (
 	asSyntaxExpected = -2740
 )
 
-// unknownWord reports that a script did not compile with this version of Messages: nothing was
-// run.
+// unknownWord reports whether a script did not compile with this version of Messages. In this case
+// nothing was run.
 func unknownWord(err error) bool {
 	e, ok := errors.AsType[*osrun.Error](err)
 	return ok && (e.Number == asSyntax || e.Number == asSyntaxExpected)

@@ -75,7 +75,7 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	}
 	ch := &Channel{conf: c, log: cmp.Or(deps.Log, slog.New(slog.DiscardHandler)), spot: listfeed.Location[pim.Folders]{
 		Channel: Name, Kind: "folder", Name: c.Folder, Account: c.Account, Remedy: "set notes_folder in [pim] to a folder of Markdown files, or use a Mac",
-		All: func() []pim.Folders { return listfeed.Only[pim.Folders](deps.Notes) }, // Outlook has the one folder that it has
+		All: func() []pim.Folders { return listfeed.Only[pim.Folders](deps.Notes) }, // Outlook has only one folder of notes
 	}}
 	ch.spot.Listen(listfeed.Options{
 		Keep: deps.Keep, Log: ch.log, Every: cmp.Or(o.Every, time.Minute), Settle: cmp.Or(o.Settle, 20*time.Second),
@@ -196,13 +196,14 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	}
 	said := markup.Plain(d.Markdown())
 	ref, err := c.spot.Say(ctx, d.Chat, d.Kind == channels.Question, func(p pim.Folders, key listfeed.Key) (pim.Receipt, error) {
-		// The text begins with words of Hob's own: it can begin with no prefix.
+		// Hob's title and heading come first, so that the note does not begin with the prefix of a
+		// message.
 		return p.CreateNote(ctx, pim.Note{Title: "Re: " + listfeed.Title(said, maxTitle), Text: key.With(heading+"\n\n"+said, d.ID), Folder: c.conf.Folder})
 	})
 	return channels.Receipt{ID: ref}, classifyError(err)
 }
 
-// classifyError returns an error of Say with its class.
+// classifyError returns an error of Location.Say with its class.
 func classifyError(err error) error {
 	if err == nil {
 		return nil

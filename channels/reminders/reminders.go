@@ -69,7 +69,7 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	}
 	ch := &Channel{conf: c, spot: listfeed.Location[pim.Lists]{
 		Channel: Name, Kind: "list", Name: c.List, Account: c.Account, Remedy: "add an account with CalDAV (hob account add), or use a Mac",
-		All: func() []pim.Lists { return listfeed.Only[pim.Lists](deps.Lists) }, // Outlook has the one list that it has
+		All: func() []pim.Lists { return listfeed.Only[pim.Lists](deps.Lists) }, // Outlook has only one list of tasks
 	}}
 	ch.spot.Listen(listfeed.Options{
 		Keep: deps.Keep, Log: cmp.Or(deps.Log, slog.New(slog.DiscardHandler)), Every: cmp.Or(o.Every, time.Minute), Settle: cmp.Or(o.Settle, 10*time.Second),
@@ -180,7 +180,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 
 const maxTitle = 80
 
-// classifyError returns an error of Say with its class.
+// classifyError returns an error of Location.Say with its class.
 func classifyError(err error) error {
 	if err == nil {
 		return nil

@@ -129,7 +129,8 @@ func (c *Channel) uploadFile(ctx context.Context, a channels.Attachment) (string
 	return to.ID, nil
 }
 
-// needsFiles reports scopes needed for files only: without them texts still work.
+// needsFiles makes a missing scope a permanent error of this delivery only: texts work without the
+// scopes for files.
 func needsFiles(err error) error {
 	if errorCode(err) == "missing_scope" {
 		return channels.Errorf(channels.Permanent, "%w", errors.Unwrap(err))

@@ -84,7 +84,7 @@ func parseCommand(raw json.RawMessage) (command, bool) {
 	return cmd, err == nil && isID(cmd.Team) && isID(cmd.User) && cmd.Trigger != "" && len(cmd.Trigger) <= 200
 }
 
-// ts0 is the time of a message.
+// ts0 returns the time of a message.
 func ts0(s string) time.Time {
 	sec, frac, _ := strings.Cut(s, ".")
 	n, err := strconv.ParseInt(sec, 10, 64)

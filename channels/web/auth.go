@@ -263,7 +263,7 @@ func (s *Server) Rotate(token string) error {
 // withProofLifetime returns the request with a context that also ends when its proof becomes invalid.
 func withProofLifetime(r *http.Request, c *credential) (*http.Request, func()) {
 	ctx, cancel := context.WithCancelCause(r.Context())
-	stop := context.AfterFunc(c.valid, func() { cancel(errRevoked) }) //nolint:contextcheck // what ends the request is the credential's end
+	stop := context.AfterFunc(c.valid, func() { cancel(errRevoked) }) //nolint:contextcheck // the end of the credential ends the request
 	return r.WithContext(ctx), func() {
 		stop()
 		cancel(nil)

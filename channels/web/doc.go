@@ -1,14 +1,14 @@
-// Package web implements the HTTP API of Hob (ARCHITECTURE section 8), the OpenAI-compatible
-// endpoint, and the chat page. It translates requests into calls of a Backend and is
-// responsible for authentication (token, login link, Host, Origin), limits, and formats (JSON,
-// server-sent events).
+// Package web implements the HTTP API of Hob (openapi.json describes it), the OpenAI-compatible
+// endpoint, and the chat page. It translates requests into calls of a Backend and is responsible
+// for authentication (token, login link, Host, Origin), limits, and formats (JSON, server-sent
+// events).
 //
-// It contains no application logic and stores nothing. The composition root creates a Server,
-// binds it with Listen, and passes it to channels.Manager as the pull channel "web". The
-// command line uses Server.Client to reach the same handler in its own process when no daemon runs.
+// It contains no application logic and stores nothing. The composition root creates a Server, binds
+// it with Listen, and passes it to channels.Manager as the pull channel "web". The command line
+// uses Server.Client to reach the same handler in its own process when no daemon runs.
 //
-// routeTable lists the routes with their types; openapi.json is generated from it, and package
-// apiclient is the client of it.
+// routeTable lists the routes with their types; openapi.json is generated from it. Package
+// apiclient is the client of this API.
 package web
 
 import (

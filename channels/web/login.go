@@ -51,8 +51,8 @@ func (s *Server) useLogin(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// sameMachine reports a connection from the server's own address or from loopback. That
-// includes a proxy on this machine.
+// sameMachine reports whether a connection comes from the server's own address or from loopback.
+// That includes a proxy on this machine.
 func sameMachine(r *http.Request) bool {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {

@@ -128,7 +128,7 @@ func (s *Server) ownerInbound(r *http.Request, session, text, key string) (chann
 		key = r.Header.Get("Idempotency-Key")
 	}
 	if key != "" {
-		key = session + "/" + key // two sessions may count from 1
+		key = session + "/" + key // keys are unique per session only: two clients may both count from 1
 	}
 	via := ""
 	if channel == "web" && r.Header.Get("Authorization") != "" {

@@ -115,7 +115,8 @@ func notNil[T any](list []T) []T {
 	return list
 }
 
-// unfiltered makes a list of a use case that has no filter.
+// unfiltered adapts a list function without a filter to the form that listEndpoint needs; it
+// ignores the query.
 func unfiltered[T any](list func(context.Context) ([]T, error)) func(context.Context, api.Query) ([]T, error) {
 	return func(ctx context.Context, _ api.Query) ([]T, error) { return list(ctx) }
 }

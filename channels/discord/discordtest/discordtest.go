@@ -64,7 +64,8 @@ type Server struct {
 	Chats    map[string][]Object // messages as the API shows them, oldest first
 	Posts    []Object            // the bot's messages, without duplicates
 	Requests []Request
-	// Fails answer the next requests that change a chat; with FailsAll, any.
+	// Fails holds the responses to the next requests that change a chat; with FailsAll, to the next
+	// requests of any kind.
 	Fails       []func(http.ResponseWriter)
 	FailsAll    bool
 	Forgets     bool // the few minutes of enforce_nonce are over
@@ -135,7 +136,7 @@ func (w *Server) Driver() channels.Driver {
 	})
 }
 
-// ID is a new one; w is locked.
+// ID returns a new id. The caller holds w.
 func (w *Server) ID() string {
 	w.nextID++
 	return strconv.FormatInt((time.Now().UnixMilli()-1420070400000)<<22+int64(w.nextID), 10) // "Snowflakes"
@@ -288,7 +289,8 @@ func (w *Server) searchGuild(q url.Values) (int, any) {
 	return 200, Object{"doing_deep_historical_index": false, "total_results": len(hits), "messages": out}
 }
 
-// handleMessages are "Get Channel Messages", "Create Message", "Edit Message" and "Delete Message".
+// handleMessages implements "Get Channel Messages", "Create Message", "Edit Message" and "Delete
+// Message".
 func (w *Server) handleMessages(req Request, r *http.Request, parts []string) (int, any) {
 	chat := parts[1]
 	if len(parts) == 4 {
@@ -433,7 +435,7 @@ func (w *Server) Press(chat, sender string, yes bool) bool {
 	return m != nil
 }
 
-// Original is the first answer to an interaction, nil before there is one.
+// Original returns the first answer to an interaction, nil before there is one.
 func (w *Server) Original(id string) Object {
 	w.Lock()
 	defer w.Unlock()

@@ -164,7 +164,7 @@ func (d *Server) Live() *channelstest.Socket { return d.sockets.Last() }
 // Connections returns the number of open connections.
 func (d *Server) Connections() int { return d.sockets.Len() }
 
-// Envelope sends one, and returns its id.
+// Envelope sends an envelope and returns its id.
 func (d *Server) Envelope(kind string, payload any, extra Object) string {
 	d.Lock()
 	d.ids++
@@ -393,7 +393,7 @@ func (d *Server) Posts() (out []Object) {
 	return out
 }
 
-// Made are the arguments of the calls of a method, in order.
+// Made returns the arguments of the calls of a method, in order.
 func (d *Server) Made(method string) (out []url.Values) {
 	d.Lock()
 	defer d.Unlock()

@@ -84,7 +84,7 @@ func chatNumber(s string) int {
 	return int(h.Sum32())
 }
 
-// Asked is the newest message with buttons.
+// Asked returns the newest message with buttons.
 func (s *Server) Asked() (Post, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,6 +1,6 @@
 // Package telegramtest is a Bot API server of the published protocol
-// (https://core.telegram.org/bots/api) for the tests of the channel and of the daemon:
-// a channel with the token Token talks to it. Driver makes the channel that does.
+// (https://core.telegram.org/bots/api) for the tests of the channel and of the daemon. A channel
+// with the token Token uses this server. Driver returns a driver that creates such channels.
 package telegramtest
 
 import (
@@ -31,7 +31,7 @@ const (
 	Owner  = 7
 )
 
-// Object is one of the protocol.
+// Object is a JSON object of the protocol.
 type Object = map[string]any
 
 // Post is a message that the bot has posted or changed.
@@ -416,14 +416,14 @@ func (s *Server) Called(method string) int {
 	return s.Calls[method]
 }
 
-// With runs f alone with the server.
+// With runs f while it holds the server's lock.
 func (s *Server) With(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f()
 }
 
-// Board is the keyboard under a message.
+// Board returns the keyboard under a message.
 func (s *Server) Board(id int) any {
 	s.mu.Lock()
 	defer s.mu.Unlock()

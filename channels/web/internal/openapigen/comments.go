@@ -59,7 +59,8 @@ func (d *packageDocs) addDeclaration(g *ast.GenDecl) {
 	}
 }
 
-// addFields records the comments of the fields: the one above, else the one behind.
+// addFields records the comments of the fields: the comment above a field, or else the one behind
+// it.
 func (d *packageDocs) addFields(owner string, t *ast.StructType) {
 	for _, f := range t.Fields.List {
 		text := commentText(f.Doc)
