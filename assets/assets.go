@@ -14,7 +14,7 @@ var files embed.FS
 // channels.js, style.css and icon.svg.
 func Web() fs.FS {
 	sub, err := fs.Sub(files, "web")
-	if err != nil { // only possible with a bad constant
+	if err != nil { // cannot happen: the path is constant and valid
 		panic(err)
 	}
 	return sub

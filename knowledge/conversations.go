@@ -7,13 +7,13 @@ import (
 	"hob/platform/text/credential"
 )
 
-// ConversationQuery narrows a search; empty fields do not.
+// ConversationQuery selects messages. An empty field does not restrict the search.
 type ConversationQuery struct {
 	Text, Session, Who string
 	Since, Until       time.Time
 	Limit              int
-	Without            string // the turn that asks
-	// Viewer reads the answer; texts it may not see are Withheld.
+	Without            string // the asking event, whose own messages are excluded
+	// Viewer is the reader of the result. Texts that the viewer may not see are marked Withheld.
 	Viewer credential.Viewer
 }
 

@@ -114,7 +114,7 @@ func (w *conflictCheck) checkStatement(s *say.Triple, covered map[string]int) er
 			}
 		case say.Corrects(*s, c.Triple, w.now):
 			w.markContradicted(c.fact, c.n)
-			if s.Attr == "switched" || s.Attr == "replaced" { // it gets the attribute of the replaced claim
+			if s.Attr == "switched" || s.Attr == "replaced" { // the new statement gets the attribute of the replaced claim
 				s.Attr, s.One = c.Attr, c.One
 			}
 		}
@@ -152,7 +152,7 @@ func (w *conflictCheck) candidateClaims(s say.Triple) ([]claim, error) {
 	had, err := claimsOf(w.tx, w.f.Realm, `c.subject = ? AND c.attr IN ('owns', 'member_of', 'uses')`, say.Owner)
 	for _, c := range had {
 		if v := say.Words(c.Value); len(v) == len(words) && !slices.ContainsFunc(v, func(x string) bool { return !slices.Contains(words, x) }) {
-			c.Attr = say.When // say.Any ends claims with any attribute
+			c.Attr = say.When // say.Any ends claims with this attribute
 			out = append(out, c)
 		}
 	}

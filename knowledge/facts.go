@@ -181,7 +181,7 @@ func (b *Base) UndoRememberTx(tx *store.Tx, id string) error {
 	if slices.ContainsFunc(rest, func(r Fact) bool { return !r.RetiredAt.IsZero() }) { // the restored fact would contradict the correction
 		return fmt.Errorf("%w: the remaining part of the older fact has been corrected since", ErrNotFound)
 	}
-	for _, r := range rest { // the restored fact contains it again
+	for _, r := range rest { // the restored fact contains the text of these parts again
 		if err := b.removeTx(tx, r.ID); err != nil {
 			return err
 		}

@@ -19,7 +19,7 @@ import (
 //go:embed quiet.txt
 var quietText string
 
-// quiet returns the folded words that never trigger showing a fact.
+// loadQuietWords returns the folded words that never trigger showing a fact.
 var loadQuietWords = sync.OnceValue(func() map[string]bool {
 	m := map[string]bool{}
 	for line := range strings.Lines(quietText) {

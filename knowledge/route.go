@@ -171,7 +171,7 @@ func (k *parsedQuestion) weighTerms(a WordAnswer, little float64) {
 	k.total = 1e-9
 	for i := range k.terms {
 		t := &k.terms[i]
-		if t.weight = inverseDocFrequency(a.Rows, 0); t.whole { // its parts may be the intended terms
+		if t.weight = inverseDocFrequency(a.Rows, 0); t.whole { // a name with punctuation counts only if the index contains it, because its parts may be the intended terms
 			t.weight = 0
 		}
 		for j, w := range a.Words {

@@ -35,7 +35,7 @@ func (g *candidateSet) hasBounds() bool {
 	return !g.r.Since.IsZero() || !g.r.Until.IsZero() || g.r.Speaker != ""
 }
 
-// private lists the kinds that belong to one realm only.
+// privateKinds lists the kinds that belong to one realm only.
 var privateKinds = []string{KindFact, KindRetired, KindTurn, KindChunk}
 
 // searchDomain is one part of the search space: rows of these kinds in these realms.

@@ -195,7 +195,7 @@ func contentWords(text string) []string {
 
 func isNumber(w string) bool { return strings.Trim(w, "0123456789") == "" }
 
-// vague returns the words of a query that do not describe its subject.
+// loadVagueWords returns the words of a query that do not describe its subject.
 var loadVagueWords = sync.OnceValue(func() map[string]bool {
 	m := map[string]bool{}
 	for _, w := range strings.Fields(`a about all am an and any anything are as at be been but by can could did do does everything for

@@ -102,7 +102,7 @@ func (g *candidateSet) addSpeakerMentions(limit int) error {
 	}
 	a, err := g.b.lookupWords(g.q, scope, TermQuery{Text: strings.Join(text, " "), Limit: limit})
 	for _, m := range a.Matches {
-		m.Has = 0 // its bits belong to another query
+		m.Has = 0 // the bits refer to the words of this additional query
 		g.found = append(g.found, m)
 	}
 	return err

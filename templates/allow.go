@@ -133,7 +133,7 @@ func Settings(text []byte) ([]Setting, error) {
 	}
 	for _, key := range AllowedKeys() {
 		if v, ok := there[key]; ok {
-			out = append(out, Setting{Key: key, Value: v}) // JSON of a scalar is TOML
+			out = append(out, Setting{Key: key, Value: v}) // the JSON form of a scalar is valid TOML
 		}
 	}
 	return out, nil

@@ -94,7 +94,7 @@ func NewHome(opt Options) (*Installation, error) {
 
 // State records the template in use.
 type State struct {
-	Name    string    `json:"name"` // "" is none
+	Name    string    `json:"name"` // "" if no template is in use
 	Version string    `json:"version,omitempty"`
 	Origin  Origin    `json:"origin,omitempty"`
 	Path    string    `json:"path,omitempty"`
@@ -136,7 +136,7 @@ func (h *Installation) State() (State, error) { return InUse(h.opt.Dir) }
 // Pending reports whether a change was started but not finished.
 func (h *Installation) Pending() (bool, error) { return Unfinished(h.opt.Dir) }
 
-// Unfinished does the same as Pending for the folder of a home's state.
+// Unfinished does the same as Installation.Pending for dir, the folder of the state (Options.Dir).
 func Unfinished(dir string) (bool, error) {
 	switch _, err := os.Stat(filepath.Join(dir, journalFile)); {
 	case err == nil:

@@ -56,7 +56,7 @@ func flattenKeys(text string) (map[string]string, error) {
 // quotePart distinguishes a part that contains a dot from two parts.
 func quotePart(p string) string {
 	if strings.ContainsAny(p, `."`) {
-		b, _ := json.Marshal(p) // a string always can
+		b, _ := json.Marshal(p) // cannot fail: a string can always be encoded
 		return string(b)
 	}
 	return p

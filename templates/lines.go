@@ -43,7 +43,7 @@ func diffLines(a, b []string) []hunk {
 	}
 	var out []hunk
 	i, j := 0, 0
-	for _, m := range append(path, [2]int{len(x), len(y)}) { // pairs of equal lines, and the end
+	for _, m := range append(path, [2]int{len(x), len(y)}) { // pairs of equal lines, then the end of both texts
 		if m[0] > i || m[1] > j {
 			out = append(out, hunk{pre + i, pre + m[0], y[j:m[1]]})
 		}

@@ -109,11 +109,11 @@ func (h *Installation) byKey(now string, base, ours, theirs map[string]string) s
 		}
 		edit := func() ([]byte, error) { return h.opt.Editor.Unset(out, k) }
 		if had {
-			edit = func() ([]byte, error) { return h.opt.Editor.Set(out, k, was) } // JSON of a scalar is TOML
+			edit = func() ([]byte, error) { return h.opt.Editor.Set(out, k, was) } // the JSON form of a scalar is valid TOML
 		}
 		next, err := edit()
 		if err != nil {
-			return now // the caller detects that the values are not as expected
+			return now // the caller's check of the values then fails
 		}
 		out = next
 	}
@@ -142,7 +142,7 @@ func withoutEmpty(s, after, before string) string {
 			continue
 		}
 		if n := len(out); n > 0 && strings.TrimSpace(out[n-1]) == "" {
-			out = out[:n-1] // the blank line added with it
+			out = out[:n-1] // the blank line that was added with the header
 		}
 	}
 	return strings.Join(out, "")

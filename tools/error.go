@@ -76,7 +76,7 @@ func isCleanArgument(a any) bool {
 		return true
 	case error:
 		return !SourceOf(v).Tainted()
-	case fmt.Formatter, fmt.Stringer, fmt.GoStringer: // they may print any text
+	case fmt.Formatter, fmt.Stringer, fmt.GoStringer: // its method may print any text
 		return false
 	}
 	switch reflect.TypeOf(a).Kind() {

@@ -30,7 +30,7 @@ type PollPolicy struct {
 	PerDay int `json:"per_day,omitempty"`
 }
 
-// checkedPace is a validated Pace.
+// checkedPace is a validated PollPolicy.
 type checkedPace struct {
 	every  time.Duration
 	hours  activeHours

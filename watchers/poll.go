@@ -149,7 +149,7 @@ func (m *Manager) commitPoll(ctx context.Context, spec Spec, p poll, fresh []Sig
 		run = append(run, m.recoveryNotice(spec, p, now))
 	}
 	f := firing{signals: run, at: now}
-	if p.fails > 0 { // it works again
+	if p.fails > 0 { // the source works again
 		f.lastError = new(string)
 	}
 	p.based, p.fails, p.since, p.told, p.notBefore = true, 0, time.Time{}, false, time.Time{}

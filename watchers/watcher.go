@@ -45,7 +45,7 @@ const (
 // MisfirePolicy is the policy for occurrences that passed while Hob was not running.
 type MisfirePolicy string
 
-// Values of Missed.
+// Values of MisfirePolicy.
 const (
 	RunOnce MisfirePolicy = "run_once" // one late run for all of them (default)
 	Skip    MisfirePolicy = "skip"     // no run; the user is notified

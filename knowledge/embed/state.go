@@ -37,7 +37,7 @@ func readState(ctx context.Context, q queryer) (s syncState, err error) {
 		if err := rows.Scan(&name, &value); err != nil {
 			return s, fmt.Errorf("embed: read the state: %w", err)
 		}
-		n, _ := strconv.ParseInt(value, 10, 64) // the only text value is not used as a number
+		n, _ := strconv.ParseInt(value, 10, 64) // model is the only text value, and n is not used for it
 		switch name {
 		case "model":
 			s.model = value

@@ -71,7 +71,8 @@ func eraseOriginTx(tx *store.Tx, source, realm string) (n int, err error) {
 }
 
 const (
-	// unspoken selects entities that no row mentions; orphan those that also have no manual name.
+	// unspoken selects entities that no row mentions and that have no relation. orphan selects
+	// those of them that also have no manual name.
 	unspoken = `id <> 'owner' AND NOT EXISTS (SELECT 1 FROM mentions WHERE entity = entities.id)
 	AND NOT EXISTS (SELECT 1 FROM relations WHERE from_id = entities.id) AND NOT EXISTS (SELECT 1 FROM relations WHERE to_id = entities.id)`
 	orphan = unspoken + ` AND NOT EXISTS (SELECT 1 FROM entity_aliases WHERE entity = entities.id AND doc = 0)`

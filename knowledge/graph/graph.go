@@ -65,7 +65,7 @@ const (
 	byName  = "name"
 	byFirst = "first"  // the first word of a full name
 	byRole  = "role"   // "my sister", for the person with that role
-	byCall  = "called" // like the previous state, for the person who is called by that role
+	byCall  = "called" // "my sister", for the person who is called by that role ("my sister is called Ana")
 	byMail  = "mail"
 	byPhone = "phone"
 )

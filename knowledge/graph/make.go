@@ -125,7 +125,7 @@ func (m *rowExtraction) findOrCreateEntity(name, kind string) (string, error) {
 func (m *rowExtraction) expandFirstName(key string) (string, error) {
 	first, _, _ := strings.Cut(key, " ")
 	if others, err := findNamesakes(m.tx, m.d.Realm, first, byFirst); err != nil || len(others) > 0 {
-		return "", err // another entity has that first name
+		return "", err // another entity with a full name already has this first name
 	}
 	id, err := singleOrEmpty(findNamesakes(m.tx, m.d.Realm, first, byName))
 	if err != nil || id == "" {

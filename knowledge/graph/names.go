@@ -73,7 +73,7 @@ func CanonicalRelation(name string) (normal string, turned bool) {
 	}
 	if role, ok := strings.CutSuffix(s, "_of"); ok && byRoles()[role].name != "" {
 		r := byRoles()[role]
-		return r.name, !r.fromRole // "Ana sister of Tom": from the person with the role
+		return r.name, !r.fromRole // "Ana sister of Tom" starts at the person with the role
 	}
 	for _, p := range inverseRelations {
 		if s == p[1] && p[0] != p[1] {
@@ -89,7 +89,7 @@ var relationSynonyms = map[string]string{
 	"manages": "manager_of", "boss_of": "manager_of", "has": "owns", "possesses": "owns", "located_at": "located_in", "belongs_to": "part_of",
 }
 
-// roleRelation is the relation of a role, such as the relation of the word "sister".
+// roleRelation is the relation that a role such as "sister" implies.
 type roleRelation struct {
 	name string
 	// fromRole is set if the relation starts at the person with the role.

@@ -108,7 +108,7 @@ func titleCase(s string) string {
 	return strings.Join(f, " ")
 }
 
-// objects maps relations to another entity to the kind of that entity.
+// objectKinds maps a relation to the kind of the entity that it leads to.
 var objectKinds = map[string]string{
 	"lives_in": knowledge.Place, "works_at": knowledge.Company, "studies_at": knowledge.Company, "married_to": knowledge.Person, "engaged_to": knowledge.Person,
 	"dating": knowledge.Person, "works_with": knowledge.Person, "reports_to": knowledge.Person, "drives": knowledge.Thing, "owns": knowledge.Thing,
@@ -164,7 +164,7 @@ func (m *rowExtraction) addRoleName(s say.Triple, over bool) error {
 	x := s.Subject
 	x.Name = nameKey(s.Value)
 	if x.Key != x.Role && s.Subject.Name == "" {
-		return nil // "my sister's dog is called Rex"
+		return nil // "my sister's dog is called Rex" does not name the sister
 	}
 	id, err := m.findOrCreateEntity(titleCase(x.Name), kindOfRole(x.Role))
 	if err != nil || id == "" || over {

@@ -25,7 +25,7 @@ func (g Graph) layoutNodes() []point {
 	n := len(g.Nodes)
 	index := map[string]int{}
 	at := make([]point, n)
-	for i, x := range g.byLinks() { // the best joined in the middle
+	for i, x := range g.byLinks() { // nodes with the most edges start in the middle
 		index[x.ID] = i
 		r, a := apart*0.7*math.Sqrt(float64(i)), float64(i)*math.Pi*(3-math.Sqrt(5))
 		at[i] = point{r * math.Cos(a), r * math.Sin(a) * 0.7}
@@ -56,11 +56,12 @@ func relaxStep(at []point, pairs [][2]int, most float64) {
 		for j := range i {
 			d := at[i].subtractPoint(at[j])
 			l := max(1, d.length())
-			f := apart * apart / (l * l) // over l again for the direction: d/l * apart²/l
+			f := apart * apart / (l * l) // the repulsion is apart²/l in the direction d/l
 			force[i].x, force[i].y = force[i].x+d.x*f, force[i].y+d.y*f
 			force[j].x, force[j].y = force[j].x-d.x*f, force[j].y-d.y*f
 		}
-		// Unconnected nodes must not drift away; a screen is wide.
+		// Pull each node to the center, so that unconnected nodes do not drift away. The vertical
+		// pull is stronger, because a screen is wider than high.
 		force[i].x, force[i].y = force[i].x-at[i].x*1.2, force[i].y-at[i].y*3
 	}
 	for _, p := range pairs {

@@ -29,7 +29,7 @@ const maxLabel = 40
 // singleLine shortens a text to one line.
 func singleLine(s string) string {
 	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == 0xfffe || r == 0xffff { // the last two are no characters of XML
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == 0xfffe || r == 0xffff { // XML does not allow U+FFFE and U+FFFF
 			return -1
 		}
 		return r
@@ -71,7 +71,7 @@ func (g Graph) countEdges() map[string]int {
 	return n
 }
 
-// byLinks orders nodes: the best joined first.
+// byLinks returns the nodes, those with the most edges first.
 func (g Graph) byLinks() []Node {
 	n := g.countEdges()
 	return slices.SortedFunc(slices.Values(g.Nodes), func(a, b Node) int {

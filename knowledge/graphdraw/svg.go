@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// The look of a picture, in pixels.
+// Dimensions of a picture, in pixels.
 const (
 	boxHeight = 30.0
 	letter    = 7.6 // about the width of a character of 13 px
@@ -73,7 +73,7 @@ func (g Graph) drawEdges(b *strings.Builder, at []point) {
 		if n%2 == 1 {
 			bow = -bow
 		}
-		if i > j { // one side for both directions
+		if i > j { // count the sides from the same end of the line for both directions
 			bow = -bow
 		}
 		from, to := at[i], at[j]

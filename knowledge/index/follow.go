@@ -33,7 +33,7 @@ func (x *Index) Run(ctx context.Context) error {
 	pauses := retry.Backoff{First: max(2*x.opt.Delay, reopenWait), Max: time.Minute}
 	for first := true; ; first = false {
 		var err error
-		if !first || x.isBehind(ctx) { // otherwise the first search opens the index
+		if !first || x.isBehind(ctx) { // if no change is pending, the first search opens the index
 			err = x.CatchUp(ctx)
 		}
 		wait := x.opt.Delay
@@ -56,7 +56,7 @@ func (x *Index) Run(ctx context.Context) error {
 		if retry.Sleep(ctx, wait) != nil { // collects further changes
 			return nil
 		}
-		select { // a signal received by now is covered by this round
+		select { // the next round reads all changes, so drop a signal that arrived before it
 		case <-x.wake:
 		default:
 		}
@@ -129,7 +129,7 @@ func (x *Index) catchUp(ctx context.Context) error {
 // hasLostChanges reports whether the store dropped changes that the index needs. It registers an index that a
 // search created before any consumer was registered. The caller holds work.
 func (x *Index) hasLostChanges(ctx context.Context, g *generation) (bool, error) {
-	if x.quiet { // a search does not wait for another index
+	if x.quiet { // the caller is a search: neither write to the store nor start a rebuild
 		return false, nil
 	}
 	if !x.known {

@@ -14,7 +14,7 @@ type posting struct {
 	term   string
 	weight float64 // weight of a match by this term
 	count  int
-	exact  bool // how often and of how many words is read; else only where
+	exact  bool // read frequencies and row lengths; otherwise only positions
 	rows   api.TermFieldReader
 	place  int64 // current position; -1 before the first
 	freq   float64
@@ -136,7 +136,7 @@ func (p *posting) advanceTo(place int64) error {
 	if place == p.place+1 {
 		d, err = p.rows.Next(&p.tfd)
 	} else {
-		p.goal = api.NewIndexInternalID(p.goal, uint64(place)) // not in tfd: the reader uses its previous position
+		p.goal = api.NewIndexInternalID(p.goal, uint64(place)) // a separate buffer, because the reader still uses the position in tfd
 		d, err = p.rows.Advance(p.goal, &p.tfd)
 	}
 	if err != nil {

@@ -35,7 +35,7 @@ func (x *Index) compactCurrent(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if g == nil { // a search retired it
+	if g == nil { // a search found damage and retired the index
 		return x.rebuildIndex(ctx, nil)
 	}
 	clean, err := g.isClean()

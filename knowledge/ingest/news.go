@@ -31,9 +31,9 @@ func (s *Sync) watchFolder(ctx context.Context, f Folder, n *pendingPaths) {
 			return delay, true
 		},
 	}
-	err = sup.Run(ctx, func(ctx context.Context) error { // only a panic after ctx ended ends it
+	err = sup.Run(ctx, func(ctx context.Context) error { // Run returns an error only if the function panics after ctx ended
 		if failed {
-			n.markEverything() // changes in the meantime were not seen
+			n.markEverything() // changes since the failure were not reported
 		}
 		return cmp.Or(s.watchOnce(ctx, spec, n), errors.New("the watch stopped without an error"))
 	})

@@ -86,7 +86,7 @@ const folderPatience = 2 * time.Minute
 func (x Requests) ingestFolder(ctx context.Context, c tools.Call, path string) (knowledge.DocumentResult, error) {
 	f := Folder{Path: path, Realm: c.Realm}
 	fresh := false
-	if !x.Sync.IsConfigured(f) { // else it is kept in step, and stays so
+	if !x.Sync.IsConfigured(f) { // a configured folder is synced in any case; fresh stays false, so that Forget does not stop the sync
 		var err error
 		if fresh, err = x.Library.AddFolder(ctx, f, c.Now); err != nil {
 			return knowledge.DocumentResult{}, err

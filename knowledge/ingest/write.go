@@ -39,7 +39,7 @@ var errTried = fmt.Errorf("%w: reading the file crashed the program twice", docu
 func (w *sourceWriter) beginSource() error {
 	trying, tries := w.sum, 0
 	if document.Detect(w.in.Name, w.in.Content) == "image" {
-		trying = []byte{} // describing an image takes time and does not crash
+		trying = []byte{} // describing an image takes long, so an interruption does not count as a crash
 	}
 	err := w.commitTx(func(tx *store.Tx) error {
 		return tx.QueryRow(`INSERT INTO doc_sources (realm, source, folder, size, mtime, digest, trying, tries, asked) VALUES (?, ?, ?, ?, ?, x'', ?, 1, ?)

@@ -75,7 +75,8 @@ type Options struct {
 	Learned       Learned
 	Documents     Documents
 	Conversations Conversations
-	// Unfit are the errors of these parts that concern one record. The import skips it.
+	// Unfit lists the errors of these stores that concern a single record. The import skips such a
+	// record.
 	Unfit []error
 	// Key returns the key of this home, from which the key of its exports is derived.
 	Key  func() ([]byte, error)
@@ -227,7 +228,7 @@ func (x exporter) exportDocuments(ctx context.Context) error {
 	}
 	for _, one := range list {
 		if one.ID == "" {
-			continue // it could not be read
+			continue // a file that could not be ingested has no id
 		}
 		raw, err := json.Marshal(one)
 		if err != nil {

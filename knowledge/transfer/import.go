@@ -201,10 +201,11 @@ func (im *importer) flushBatch(ctx context.Context) error {
 	return nil
 }
 
-// isTrustedSource: it is Hob's own export, or the owner vouches for it.
+// isTrustedSource reports whether this Hob exported the file, or the user vouches for the file.
 func (im *importer) isTrustedSource() bool { return im.src.Authentic || im.in.Trust }
 
-// isHobExport: the ids come from this or another home of Hob.
+// isHobExport reports whether the file has the format of a Hob export. Its ids then come from this
+// or another home of Hob.
 func (im *importer) isHobExport() bool {
 	return im.src.Format == HobJSONL || im.src.Format == HobMarkdown
 }

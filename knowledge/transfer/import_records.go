@@ -174,7 +174,7 @@ func (p batchImport) putTurn(d knowledge.Doc) (bool, error) {
 // putSession restores a conversation under its name, or under a new name if that one is taken.
 func (p batchImport) putSession(s Session) (bool, error) {
 	im := p.im
-	if !im.isTrustedSource() { // its messages become rows alone
+	if !im.isTrustedSource() { // messages of an untrusted file become rows without a conversation
 		return false, nil
 	}
 	if s.ID == "" || len(s.ID) > 200 || s.CreatedAt.IsZero() {
@@ -268,7 +268,7 @@ func (p batchImport) putGraph(r Record) (added bool, err error) {
 	}
 	added, err = im.Graph.RestoreRelationTx(p.tx, *x)
 	switch {
-	case errors.Is(err, knowledge.ErrNoEnd) && im.in.DryRun: // it would be there
+	case errors.Is(err, knowledge.ErrNoEnd) && im.in.DryRun: // a real import would have added the missing entity before
 		return true, nil
 	case errors.Is(err, knowledge.ErrNoEnd), errors.Is(err, knowledge.ErrNoEntity):
 		return false, invalidRecordError{err}

@@ -1,7 +1,8 @@
-// Package transfer exports and imports the memory, and reads exports of other programs: conversations
-// of ChatGPT and Claude, folders of notes with [[links]] (Obsidian), and contacts (vCard). It
-// converts files to Records and back. The importer must check Source.Sealed and treat unsealed data
-// as untrusted. Every reader accepts any input and uses bounded memory.
+// Package transfer exports and imports the memory, and reads exports of other programs:
+// conversations of ChatGPT and Claude, folders of notes with [[links]] (Obsidian), and contacts
+// (vCard). It converts files to Records and back. The importer must check Source.Authentic and
+// treat the data of other sources as untrusted. Every reader accepts any input and uses bounded
+// memory.
 package transfer
 
 import (

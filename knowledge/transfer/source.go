@@ -34,7 +34,7 @@ const (
 type Source struct {
 	Path   string
 	Format Format
-	// Sealed reports that this Hob wrote the file and that it is unchanged.
+	// Authentic reports that this Hob wrote the file and that the file is unchanged.
 	Authentic bool
 	Size      int64
 

@@ -27,7 +27,7 @@ const (
 	looked = 200
 )
 
-// wiki matches a link between notes: [[Name]], [[Name#heading|shown]].
+// loadWikiLink returns a pattern for a link between notes: [[Name]], [[Name#heading|shown]].
 var loadWikiLink = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\[\[([^\]\[|#^\n]{1,200})(?:[#^][^\]\[|\n]{0,200})?(?:\|[^\]\[\n]{0,200})?\]\]`)
 })

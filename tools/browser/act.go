@@ -92,7 +92,7 @@ func (d Deps) describeElementByHandle(handle string) string {
 	return fmt.Sprintf("%s on %s (tab %s)", describeElement(e), addressHost(page), tab)
 }
 
-// describeElement name an element.
+// describeElement names an element.
 func describeElement(e browser.Element) string {
 	if e.Name == "" {
 		return "the " + e.Kind + " " + e.Handle

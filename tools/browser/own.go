@@ -248,7 +248,7 @@ func outOfOwn(err error) error {
 	}
 	out := &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: e.Error(), Err: err}
 	if e.Kind == osrun.Internal {
-		out.Source = provenance.Outside // it may contain page text
+		out.Source = provenance.Outside // the error may contain page text
 	}
 	switch {
 	case e.Unknown:

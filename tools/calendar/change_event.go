@@ -154,7 +154,7 @@ func (d Deps) findEvent(ctx context.Context, words, on, account string, now time
 			switch {
 			case i < 0:
 				fit = append(fit, foundEvent{e, c})
-			case strings.TrimSpace(on) == "" && !fit[i].End.After(now) && e.Start.After(fit[i].Start): // that one is over
+			case strings.TrimSpace(on) == "" && !fit[i].End.After(now) && e.Start.After(fit[i].Start): // the match found so far is over; use a later occurrence of its series
 				fit[i] = foundEvent{e, c}
 			}
 		}

@@ -119,7 +119,7 @@ func classifyError(err error) error {
 	case errors.Is(err, apps.ErrItem):
 		return tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 	case osrun.KindOf(err) == osrun.Internal:
-		return &tools.Error{Code: tools.Failed, Err: err, Message: err.Error(), Source: provenance.Outside} // it may contain window text
+		return &tools.Error{Code: tools.Failed, Err: err, Message: err.Error(), Source: provenance.Outside} // the error may quote a window
 	case errors.Is(err, apps.ErrNone):
 		return tools.Errorf(tools.NotFound, "%w", err)
 	case errors.Is(err, clipboard.ErrUnsure), errors.Is(err, apps.ErrUnsure):

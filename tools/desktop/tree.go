@@ -75,7 +75,7 @@ func renderTree(list []a11y.Node, more bool) string {
 	var b strings.Builder
 	for _, n := range list {
 		if n.Name == "" && n.Text == "" && n.Does == "" && n.Depth > 0 && !n.Secret && !n.Takes {
-			continue // a box around others
+			continue // a container without content of its own
 		}
 		fmt.Fprintf(&b, "%s- %s", strings.Repeat(" ", min(n.Depth, 12)), n.Role)
 		if n.Name != "" {

@@ -112,7 +112,7 @@ func (f *Files) carryMarks(ctx context.Context, from, to *openPath, u *moveUndo)
 			u.Own = sumOf(files)
 		}
 		return false, done, nil
-	case whole && own != "" && own == sumOf(files): // unchanged: it is trusted again
+	case whole && own != "" && own == sumOf(files): // the item comes back unchanged, so it is trusted again
 		return false, done, nil
 	}
 	list = provenance.Join([]provenance.Origin{{Kind: "file", Label: f.displayPath(from.abs)}}, list)

@@ -142,7 +142,7 @@ func (r *search) walkAll(ctx context.Context, pattern glob) error {
 	left := map[string]int{}
 	for _, root := range r.f.resolvedRoots() {
 		if slices.ContainsFunc(r.f.resolvedRoots(), func(o string) bool { _, in := relativeTo(o, root); return in && o != root }) {
-			continue // it is inside another one
+			continue // another allowed folder contains this one
 		}
 		s, err := r.f.openSpot(root)
 		if err != nil {

@@ -141,7 +141,7 @@ func (f *Files) putBack(ctx context.Context, s *openPath, dir *os.Root, name, su
 		return err
 	}
 	_, outside, err := f.marks.copyOf(ctx, old)
-	if err == nil && outside { // before it is there
+	if err == nil && outside { // mark the path before the content is written
 		err = f.marks.markRestored(ctx, s.abs, old)
 	}
 	if err != nil {

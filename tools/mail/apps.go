@@ -31,7 +31,7 @@ func (d Deps) answerApps(ctx context.Context, c tools.Call, w mailQuery, tool st
 	reads := 0
 	for _, m := range all {
 		found, err := w.readAppMailbox(ctx, m)
-		if errors.Is(err, pim.ErrNoServer) { // it sends only
+		if errors.Is(err, pim.ErrNoServer) { // this program can only send mail
 			continue
 		}
 		reads++
@@ -95,7 +95,7 @@ func (w mailQuery) readAppMailbox(ctx context.Context, m pim.Mailer) (out []lett
 			if failed = append(failed, err); err == nil {
 				x = read
 			} else {
-				x.Cut = true // its head is something
+				x.Cut = true // return the mail without its text
 			}
 		}
 		l := shownLetter(x, m)

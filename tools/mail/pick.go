@@ -88,7 +88,7 @@ func (d Deps) findMatches(ctx context.Context, words, folder string, all []pim.M
 			wg.Go(func() {
 				k := i*len(queries) + j
 				results[k], failed[k] = m.FindMail(ctx, q)
-				if errors.Is(failed[k], pim.ErrNoServer) { // it sends only
+				if errors.Is(failed[k], pim.ErrNoServer) { // this mailbox can only send mail
 					failed[k] = nil
 				}
 			})

@@ -214,7 +214,7 @@ func (w mailQuery) readAccount(ctx context.Context, c *imapmail.Conn, a pim.Acco
 	var out []letterOut
 	for _, m := range mails {
 		if err := c.Text(ctx, &m); err != nil {
-			m.Text, m.Cut = "", true // its head is something
+			m.Text, m.Cut = "", true // return the mail without its text
 			if ctx.Err() != nil {
 				return out, err
 			}

@@ -56,7 +56,7 @@ func (d Deps) smartRecall() tools.Tool {
 			own := func(h knowledge.Hit) bool {
 				return c.Event != "" && h.Source == "event:"+c.Event && h.Kind == knowledge.KindTurn
 			}
-			a.Hits = slices.DeleteFunc(a.Hits, own) // the question itself
+			a.Hits = slices.DeleteFunc(a.Hits, own) // the message that asks the question
 			a.Hits = a.Hits[:min(len(a.Hits), limit)]
 			return tools.Result{
 				Text: orWithheld(len(a.Hits)+len(a.History), smartText(in.Query, a, c.Now), a.Withheld, c), Data: smartOut{Route: a.Route, Hits: rowsOf(a.Hits), Before: rowsOf(a.History), Withheld: a.Withheld},

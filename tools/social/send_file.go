@@ -44,7 +44,7 @@ func sendFile(p Sender) tools.Tool {
 				return nil, j.Refused
 			case j.Exact != c.Exact:
 				return nil, recipientsChangedError()
-			case m.Channel == "": // it is sent nowhere
+			case m.Channel == "": // a conversation on this machine: no channel sends the file
 				return m, nil
 			}
 			return m, p.Keep(ctx, m)

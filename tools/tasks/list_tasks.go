@@ -124,7 +124,7 @@ func dueFilter(words string, now time.Time) (func(Task) bool, error) {
 	return func(t Task) bool {
 		at, ok := t.dueAt(now.Location())
 		if len(t.Due) == len(time.DateOnly) {
-			at = at.AddDate(0, 0, -1) // the beginning of that day
+			at = at.AddDate(0, 0, -1) // dueAt returns the end of the day
 		}
 		return ok && !at.Before(from) && at.Before(to)
 	}, nil

@@ -35,7 +35,7 @@ func (d Deps) createWatcher() tools.Tool {
 		Judge: func(_ context.Context, in watcherIn) tools.CallAssessment {
 			config, err := json.Marshal(in.Config)
 			if err != nil {
-				return tools.CallAssessment{Effects: tools.Write} // create refuses it
+				return tools.CallAssessment{Effects: tools.Write} // the call itself reports the error
 			}
 			return d.assessWatcher(tools.Write, in.normalizedKind(), config)
 		},

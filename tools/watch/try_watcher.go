@@ -75,7 +75,7 @@ func (d Deps) tryWatcher() tools.Tool {
 			if errors.Is(err, watchers.ErrNoPast) {
 				err = tools.Errorf(tools.Unsupported, "%w", err)
 			}
-			if err != nil { // it may quote a server
+			if err != nil { // the error may quote a server
 				return tools.Result{}, tools.Quoting(classifyError(err), provenance.Outside)
 			}
 			r := tools.Result{Source: sourceOf([]watchers.Spec{s}), Text: trialText(list, days, c.Now), Data: dataOf(list, since)}

@@ -86,7 +86,7 @@ func redirectTarget(href string) string {
 		return ""
 	}
 	if u.Host == "duckduckgo.com" || strings.HasSuffix(u.Host, ".duckduckgo.com") {
-		return u.Query().Get("uddg") // "" of an advertisement
+		return u.Query().Get("uddg") // "" for an advertisement
 	}
 	return href
 }

@@ -79,7 +79,7 @@ func (b *box) runBox(ctx context.Context) {
 		}
 		return b.hub.retryDelay(b.at), true
 	}}
-	_ = s.Run(ctx, func(ctx context.Context) error { // no error ends it
+	_ = s.Run(ctx, func(ctx context.Context) error { // the supervisor restarts it after every error
 		return b.recoverPanic(func() error { return b.serveConnection(ctx) })
 	})
 }

@@ -95,7 +95,7 @@ func (h *hub) openNotify() error {
 		return err
 	}
 	h.fs, h.end, h.eof = fs, make(chan struct{}), make(chan struct{})
-	go h.readEvents(fs, h.end, h.eof) // leave waits for it
+	go h.readEvents(fs, h.end, h.eof) // leaveHub waits for the reader
 	return nil
 }
 
