@@ -172,7 +172,7 @@ func ThisMachine(host string) bool {
 	return err == nil && a.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
 }
 
-// maxCA bounds the file of authorities.
+// maxCA is the maximum size of the file with CA certificates, in bytes.
 const maxCA = 1 << 20
 
 // TLS returns the TLS configuration for one of the account's hosts. Certificates

@@ -105,7 +105,7 @@ type Undoer interface {
 
 // MailQuery selects mails; the zero value selects the newest mails of the inbox.
 type MailQuery struct {
-	Folder        string // "" the inbox; sent, drafts, archive, junk, trash or a name
+	Folder        string // "" selects the inbox; sent, drafts, archive, junk, trash or a name
 	Unseen        bool
 	Flagged       bool
 	Since, Before time.Time
@@ -173,7 +173,7 @@ type Calendars interface {
 	DeleteEvent(ctx context.Context, e Event, whole bool) (Receipt, error)
 }
 
-// NewEvent is an event to be made.
+// NewEvent is an event to be created.
 type NewEvent struct {
 	UID                 string // "" lets the driver choose
 	Title, Place, Notes string
@@ -209,7 +209,7 @@ type Scheduling interface {
 	Calendars
 	// Schedules reports whether the server notifies guests itself.
 	Schedules(ctx context.Context) (bool, error)
-	// Message is the event as a message to its guests with that method.
+	// Message returns the event as a message to its guests with that method.
 	Message(ctx context.Context, method string, e Event, whole bool) (string, error)
 	// AnswerEvent records the user's answer to an invitation and returns it as a
 	// message to the organizer.
@@ -247,7 +247,8 @@ type Reminders interface {
 	// FindReminders returns the open tasks, or all if done is set: at most 1,000,
 	// earliest due first.
 	FindReminders(ctx context.Context, done bool) ([]Reminder, error)
-	// CreateReminder adds one to the list of that name ("": the usual one).
+	// CreateReminder creates a reminder in the list with the name in r.List; "" selects the default
+	// list.
 	CreateReminder(ctx context.Context, r Reminder) (Receipt, error)
 	CompleteReminder(ctx context.Context, ref string) (Receipt, error)
 }
@@ -388,7 +389,8 @@ func CheckPerson(p Person) error {
 	return nil
 }
 
-// hasUnsafeRunes reports characters that end a line, are invisible, or change the text direction.
+// hasUnsafeRunes reports whether a text contains characters that end a line, are invisible, or
+// change the text direction.
 func hasUnsafeRunes(s string) bool {
 	return !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool {
 		return unicode.IsControl(r) || r == 0x2028 || r == 0x2029 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0xfeff || r == 0x200b

@@ -1,12 +1,10 @@
-// Package pim defines the types of mail, calendars, tasks, notes and contacts for
-// all drivers: Account and how to connect to its servers, Message, Event and
-// Calendar. Subpackages implement the protocols of an account: mailbox (IMAP),
-// outgoing (SMTP), caldav.
+// Package pim defines the types of mail, calendars, tasks, notes and contacts for all drivers:
+// Account and how to connect to its servers, Message, Event and Calendar. Subpackages implement the
+// protocols of an account: imapmail (IMAP), smtpmail (SMTP), and caldav (CalDAV and CardDAV).
 //
-// Data from servers and senders is untrusted: texts are bounded and stripped of
-// terminal control characters. Connections go only to the configured hosts,
-// always over TLS with a verified certificate; a CalDAV server on this machine
-// may be unencrypted.
+// Data from servers and senders is untrusted: texts are bounded and stripped of terminal control
+// characters. Connections go only to the configured hosts, always over TLS with a verified
+// certificate; a CalDAV server on this machine may be unencrypted.
 package pim
 
 import (
@@ -37,7 +35,7 @@ type Person struct {
 	Address string `json:"address,omitempty"` // lower case
 }
 
-// The longest that is shown of a name and of an address.
+// The maximum lengths at which a name and an address are shown, in characters.
 const (
 	shownName    = 50
 	shownAddress = 100

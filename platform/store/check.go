@@ -25,7 +25,7 @@ const remedyDamaged = "restart Hob: it moves the file aside and restores the new
 
 var errDamaged = errors.New("the database file is damaged; " + remedyDamaged)
 
-// damageError is errDamaged with the details.
+// damageError contains the details of the damage. errors.Is reports it as errDamaged.
 type damageError struct{ found string }
 
 func (e *damageError) Error() string {

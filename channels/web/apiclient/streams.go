@@ -185,8 +185,8 @@ func readEvents(r io.Reader, yield func(serverEvent, error) bool) error {
 	return lines.Err()
 }
 
-// readSteps sends a request and passes each line of the response to step. It returns at a line with
-// an error.
+// readSteps sends a request and passes each line of the response to step. At a line with an
+// error it stops and returns that error.
 func (c *Client) readSteps(ctx context.Context, path string, in any, step func(line json.RawMessage) error) error {
 	r, err := jsonRequest(path, in)
 	if err != nil {

@@ -307,7 +307,7 @@ func (b *Browser) startProcess(ctx context.Context) (_ *process, err error) {
 		return nil, &Error{Kind: NotStarted, Message: "cannot open the browser's proxy: " + err.Error(), Err: err}
 	}
 	headless := b.Headless()
-	var running atomic.Pointer[process] // no events arrive before settle subscribes
+	var running atomic.Pointer[process] // no events arrive before setUpProcess subscribes
 	p, err := startBrowser(ctx, found, browserFlags(b.opt.Profile, px.listenAddress(), headless, runsAsRoot(), runtime.GOOS), b.stubProgramDir(), func(e cdpEvent) {
 		b.handleEvent(running.Load(), e)
 	})

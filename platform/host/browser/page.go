@@ -30,8 +30,8 @@ type evaluateResult struct {
 	} `json:"exceptionDetails"`
 }
 
-// runOperation runs an operation of page.js in Hob's isolated world of the page. If the page's scripts do not end,
-// run terminates them once.
+// runOperation runs an operation of page.js in Hob's isolated world of the page. If the page's
+// scripts do not end, runOperation terminates them once.
 func (t *tab) runOperation(ctx context.Context, op string, args jsonObject, out any) error {
 	if args == nil {
 		args = jsonObject{}
@@ -49,7 +49,7 @@ func (t *tab) runOperation(ctx context.Context, op string, args jsonObject, out 
 		case errors.Is(err, context.DeadlineExceeded) && !stopped:
 			stopped = true
 			end, cancel := context.WithTimeout(ctx, time.Second)
-			_ = t.callCommand(end, "Runtime.terminateExecution", nil, nil) // the element is tried again in both cases
+			_ = t.callCommand(end, "Runtime.terminateExecution", nil, nil) // the operation is tried again in both cases
 			cancel()
 			t.noteDialog("a script of the page did not end and was stopped")
 		case errors.Is(err, context.DeadlineExceeded):

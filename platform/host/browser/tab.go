@@ -157,7 +157,7 @@ func (b *Browser) followTab(p *process, session string, info targetInfo) {
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 		defer cancel()
 		if many {
-			_ = p.conn.callCommand(ctx, "", "Target.closeTarget", jsonObject{"targetId": info.TargetID}, nil) // else it stays, and is one too many
+			_ = p.conn.callCommand(ctx, "", "Target.closeTarget", jsonObject{"targetId": info.TargetID}, nil) // on failure the tab stays open beyond MaxTabs
 			b.addWarning("a page tried to open more tabs than allowed; they were closed")
 			return
 		}

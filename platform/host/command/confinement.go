@@ -133,7 +133,7 @@ func (l *analysis) handEntries(dir string, a acceptedForm) (Need, *Handover) {
 	}
 	h := &Handover{Args: options}
 	if a.listsIn {
-		h.Args = append(h.Args, "-d") // nothing that they may have become is entered
+		h.Args = append(h.Args, "-d") // if an operand has become a folder since, the program does not enter it
 	}
 	h.Args = append(h.Args, "--")
 	for _, o := range operands {

@@ -40,7 +40,7 @@ func (e *tableEntry) parseArgs(args []string) (f parsedForm, why string) {
 			operands = append(operands, a)
 		case a == "--":
 			if e.style == wordStyle || e.style == flagStyle {
-				return f, notListed(e.name, a) // not all of their parsers support it
+				return f, notListed(e.name, a) // not all parsers of these styles support "--"
 			}
 			ended = true
 		default:

@@ -28,7 +28,7 @@ func (j *Analyzer) resolvePlace(dir, path string) pathTarget {
 		path = dir + "/" + path
 	}
 	if path == "/dev/stdin" || path == "/dev/stdout" || path == "/dev/stderr" {
-		return pathTarget{abs: path, exists: true} // of the started process, not of this one
+		return pathTarget{abs: path, exists: true} // a file of the process that runs the command, not of this one
 	}
 	lexical := filepath.Clean(path)
 	p := pathTarget{abs: lexical}

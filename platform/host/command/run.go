@@ -154,7 +154,7 @@ func (r *Runner) startHelper(ctx context.Context, args []string, dir string, j h
 	if err != nil {
 		return Outcome{}, errors.Join(err, inR.Close(), inW.Close())
 	}
-	cmd := exec.Command(args[0], args[1:]...) //nolint:noctx // a tree is ended whole, below
+	cmd := exec.Command(args[0], args[1:]...) //nolint:noctx // waitTree ends the whole process tree
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, outW
 	cmd.Dir, cmd.Env = dir, append(j.Env, helperEnv+"=1")
 	tree, err := osrun.Start(cmd)

@@ -196,7 +196,7 @@ func (b *Box) Run(ctx context.Context, in []byte, args ...string) ([]byte, error
 func (b *Box) removeContainer(ctx context.Context, engine, name string) {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
-	_, _ = runEngine(ctx, engine, nil, "rm", "--force", name) // the container may be gone already; otherwise Sweep finds it
+	_, _ = runEngine(ctx, engine, nil, "rm", "--force", name) // the container may be gone already; otherwise RemoveStale removes it later
 }
 
 // engineArgs returns the engine's arguments up to the program's own.

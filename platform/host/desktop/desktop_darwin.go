@@ -59,7 +59,7 @@ const openWait = 10 * time.Second
 func (n *NotificationClient) Open(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, openWait)
 	defer cancel()
-	cmd := exec.Command("/usr/bin/open", address) //nolint:noctx // its tree is ended whole by Output
+	cmd := exec.Command("/usr/bin/open", address) //nolint:noctx // Output ends the whole process tree
 	if _, err := osrun.Output(ctx, cmd, nil); err != nil {
 		return fmt.Errorf("desktop: open the browser: %w", err)
 	}
@@ -70,7 +70,7 @@ const ioreg = "/usr/sbin/ioreg"
 
 func detectPresence(ctx context.Context, _ Options) (Presence, error) {
 	p := Presence{By: "ioreg"}
-	out, err := osrun.Output(ctx, exec.Command(ioreg, "-c", "IOHIDSystem", "-d", "4", "-r"), nil) //nolint:noctx // its tree is ended whole by Output
+	out, err := osrun.Output(ctx, exec.Command(ioreg, "-c", "IOHIDSystem", "-d", "4", "-r"), nil) //nolint:noctx // Output ends the whole process tree
 	if err != nil {
 		return p, fmt.Errorf("desktop: %w: %w", ErrUnseen, err)
 	}

@@ -69,7 +69,7 @@ type Server struct {
 	Sure bool
 }
 
-// Errors of a Notifier. Wrapping errors name the remedy.
+// Errors of a NotificationClient. Wrapping errors name the remedy.
 var (
 	// ErrNoSession means that this process has no desktop, or none yet.
 	ErrNoSession = session.ErrNone

@@ -1,11 +1,12 @@
-// Package desktop shows notifications on the user's desktop, reports which buttons were
-// pressed (Notifier), and whether the user is at the machine (Look). It applies no policy: its
-// callers, the desktop channel and the daemon, decide what to show and what a button may do.
+// Package desktop shows notifications on the user's desktop (NotificationClient), reports which
+// buttons were pressed, and reports whether the user is at the machine (DetectPresence). It applies
+// no policy: its callers, the desktop channel and the daemon, decide what to show and what a button
+// may do.
 //
-// On Linux it uses the session's notification server (Desktop Notifications Specification 1.2,
-// over D-Bus); on macOS osascript, which has no buttons; on Windows WinRT toasts through
-// PowerShell, whose buttons can only open addresses. If presence cannot be determined, Look
-// returns an error, and never "the user is away".
+// On Linux it uses the session's notification server (Desktop Notifications Specification 1.2, over
+// D-Bus); on macOS osascript, which has no buttons; on Windows WinRT toasts through PowerShell,
+// whose buttons can only open addresses. If presence cannot be determined, DetectPresence returns
+// an error, and never "the user is away".
 package desktop
 
 import (
@@ -17,7 +18,7 @@ import (
 	"hob/platform/host/osrun"
 )
 
-// Options configures a Notifier and Look; the zero value is useful.
+// Options configures a NotificationClient and DetectPresence; the zero value is useful.
 type Options struct {
 	// App is the application name of notifications; "" is "Hob".
 	App string
@@ -65,7 +66,7 @@ type notificationBackend interface {
 	close()
 }
 
-// New returns a Notifier. It connects to nothing.
+// New returns a NotificationClient. It connects to nothing.
 func New(o Options) *NotificationClient {
 	o = o.withDefaults()
 	n := &NotificationClient{events: make(chan Event, 16)}

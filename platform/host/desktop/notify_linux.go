@@ -265,7 +265,7 @@ func (b *dbusBackend) connectBus(ctx context.Context) (*serverConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := dialBus(context.Background(), address) //nolint:contextcheck // it outlives the note; close ends it
+	conn, err := dialBus(context.Background(), address) //nolint:contextcheck // the connection outlives the notification; close ends it
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoSession, err)
 	}

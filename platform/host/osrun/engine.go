@@ -19,7 +19,7 @@ func (s *Scripts) scriptCommand(script Script, in []byte) (*exec.Cmd, []byte, er
 	var cmd *exec.Cmd
 	switch script.Engine {
 	case JavaScript:
-		cmd = exec.Command(s.opt.OSAScript, "-l", "JavaScript", "-e", script.FullText()) //nolint:noctx // its tree is ended whole by Output
+		cmd = exec.Command(s.opt.OSAScript, "-l", "JavaScript", "-e", script.FullText()) //nolint:noctx // Output ends the whole process tree
 	case AppleScript:
 		cmd = exec.Command(s.opt.OSAScript, "-e", script.FullText()) //nolint:noctx // likewise
 	case PowerShell:

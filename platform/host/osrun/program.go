@@ -74,7 +74,7 @@ func (p Programs) Run(ctx context.Context, in []byte, name string, args ...strin
 	if file == "" {
 		return nil, fmt.Errorf("%w: %s", ErrNoProgram, name)
 	}
-	cmd := exec.Command(file, args...) //nolint:gosec,noctx // the program is one of ours by name; its tree is ended whole by Output
+	cmd := exec.Command(file, args...) //nolint:gosec,noctx // only fixed program names are used; Output ends the whole process tree
 	cmd.Env = p.Env()
 	run := p.Output
 	if run == nil {

@@ -240,7 +240,7 @@ func isGone(err error) bool {
 func (s *Scripts) startApp(ctx context.Context, c Call) error {
 	ctx, cancel := context.WithTimeout(ctx, startWait)
 	defer cancel()
-	cmd := exec.Command(s.opt.Open, "-g", "-j", "-b", c.App.ID) //nolint:noctx // its tree is ended whole by Output
+	cmd := exec.Command(s.opt.Open, "-g", "-j", "-b", c.App.ID) //nolint:noctx // Output ends the whole process tree
 	cmd.Env = s.engineEnviron(c.Script.Engine)
 	if _, err := s.opt.Output(ctx, cmd, nil); err != nil {
 		return c.callError(Error{Kind: NotInstalled, Cause: "app could not be opened", Remedy: "open it first", Err: err})

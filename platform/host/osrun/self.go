@@ -79,7 +79,8 @@ func CheckAutomation(ctx context.Context, r Runner) []AutomationAccess {
 	return out
 }
 
-// kitLeave decodes the state of EventKit (EKAuthorizationStatus: 0 is not determined, 3 full access).
+// kitLeave returns nil if this process has full access to events or reminders of EventKit
+// (EKAuthorizationStatus: 0 is not determined, 3 full access).
 func kitLeave(ctx context.Context, r Runner, entity int, name, permission string) error {
 	var out struct {
 		Status int `json:"status"`

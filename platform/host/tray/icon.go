@@ -117,7 +117,7 @@ func samplePixel(list []layer, px, py, size int) color.NRGBA {
 }
 
 // encodePNG encodes an icon for Linux and macOS.
-func encodePNG(m image.Image) []byte { //nolint:unused // on macOS it is
+func encodePNG(m image.Image) []byte { //nolint:unused // used on macOS
 	var b bytes.Buffer
 	if err := png.Encode(&b, m); err != nil { // writes to a buffer cannot fail
 		return nil

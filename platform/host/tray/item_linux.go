@@ -204,7 +204,7 @@ func (properties) Set(string, string, dbus.Variant) *dbus.Error {
 	return dbus.NewError("org.freedesktop.DBus.Error.PropertyReadOnly", []any{"property is read-only"})
 }
 
-// pressed lists the methods of an item. All do nothing, because the menu handles clicks.
+// itemMethods lists the methods of an item. All do nothing, because the menu handles clicks.
 var itemMethods = map[string]any{
 	"Activate":          func(int32, int32) *dbus.Error { return nil },
 	"SecondaryActivate": func(int32, int32) *dbus.Error { return nil },

@@ -121,8 +121,8 @@ func NewMenu(o MenuOptions) *Menu {
 	return m
 }
 
-// Main does what the tray needs of the process's main thread until ended is closed. The goroutine of
-// func main calls it. A nil menu only waits.
+// Main runs the tray's part on the process's main thread until ended is closed. The goroutine of
+// func main must call it. A nil menu only waits.
 func (m *Menu) Main(ended <-chan struct{}) {
 	if m == nil {
 		<-ended

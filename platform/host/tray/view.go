@@ -86,7 +86,7 @@ func TruncateLine(s string, n int) string {
 }
 
 // sameShape reports whether two menus differ only in titles and check marks.
-func sameShape(a, b []Item) bool { //nolint:unused // where systray shows the menu it is
+func sameShape(a, b []Item) bool { //nolint:unused // used where systray shows the menu
 	if len(a) != len(b) {
 		return false
 	}

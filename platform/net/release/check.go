@@ -18,10 +18,10 @@ type Fetcher interface {
 // Options of Check; all are required but Kind and Seen.
 type Options struct {
 	Network Fetcher
-	URL     string // of the manifest; its signature has ".minisig" behind it
+	URL     string // URL of the manifest; the URL of the signature is the same with ".minisig" appended
 	Keys    string
 	Version string // that runs
-	Seen    string // the newest that this address named before: an old manifest, sent again, is signed as well
+	Seen    string // the newest version that this address named before: it reveals a replayed old manifest, whose signature is valid
 	OS      string
 	Arch    string
 	Kind    Kind // how it was installed

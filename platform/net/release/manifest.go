@@ -69,8 +69,8 @@ type File struct {
 	Size   int64  `json:"size"`
 }
 
-// Keys are public keys in minisign format ("RW…"), separated by commas: during a
-// key rotation there are two.
+// parseKeys parses public keys in minisign format ("RW…"), separated by commas: during a key
+// rotation there are two.
 func parseKeys(text string) ([]minisign.PublicKey, error) {
 	var out []minisign.PublicKey
 	for word := range strings.SplitSeq(text, ",") {
@@ -164,7 +164,7 @@ func isHTTPS(s string) bool {
 // terminalSafe removes terminal control characters.
 func terminalSafe(s string, most int) string {
 	s = strings.Map(func(r rune) rune {
-		if r != '\n' && !unicode.IsPrint(r) { // controls, and signs that turn the direction of writing
+		if r != '\n' && !unicode.IsPrint(r) { // control characters, and characters that change the text direction
 			return -1
 		}
 		return r

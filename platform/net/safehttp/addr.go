@@ -96,14 +96,15 @@ func nat64(a netip.Addr) (netip.Addr, bool) {
 	return netip.AddrFrom4([4]byte(b[12:])), true
 }
 
-// classOf also knows this machine's own addresses, which may be public ones.
+// classOf classifies an IP address like classifyAddr, and also recognizes this machine's own
+// addresses, which may be public.
 func (c *Client) classOf(a netip.Addr) (class, error) {
 	if k := classifyAddr(a); !k.isPublic() {
 		return k, nil
 	}
 	mine, err := c.isOwnAddr(a)
 	switch {
-	case err != nil: // it might be one of them
+	case err != nil: // the address may be this machine's
 		return class{"an address that may belong to this machine", true}, err
 	case mine:
 		return class{thisMachine, false}, nil

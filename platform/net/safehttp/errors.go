@@ -14,29 +14,29 @@ type Kind uint8
 // The kinds of errors. Those up to Refused are refusals: nothing was sent, and
 // trying again cannot help.
 const (
-	BadURL   Kind = iota + 1 // not an address, or one written so that it can be misread
+	BadURL   Kind = iota + 1 // not an address, or written so that it can be misread
 	Scheme                   // neither http nor https
-	Port                     // a port of something that is not the web
+	Port                     // a port of a service that is no web server
 	Internal                 // a name or an address inside the owner's network, or special
-	Refused                  // anything else that is never done: a method, a header, a downgrade
+	Refused                  // any other request that is never sent, because of its method, a header, or a redirect to an unencrypted address
 
 	BadOption   // an entry of Options
 	NotFound    // the name does not exist
 	Resolve     // the DNS lookup failed
 	Unreachable // the connection failed
 	Proxy       // the owner's proxy did not connect
-	TLS         // the certificate or the handshake was no good
-	Redirect    // too many, or somewhere it cannot go
-	TooLarge    // more than the bound on bodies
+	TLS         // the certificate was not valid, or the handshake failed
+	Redirect    // too many redirects, or one to a target that is not allowed
+	TooLarge    // the body exceeds its limit
 	Encoding    // an encoding that the request did not accept
 	TimedOut
-	Broken // the connection ended before the answer did
+	Broken // the connection ended before the response was complete
 )
 
 // Error is a request that failed.
 type Error struct {
 	Kind    Kind
-	Host    string // as written, or of the redirect
+	Host    string // host of the request as written, or of the redirect
 	Message string
 	Remedy  string // optional
 	// Sent: the other side may have got the request.
@@ -53,7 +53,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Refusal reports whether nothing was sent because it never would be.
+// Refusal reports whether the client rejected the request without sending anything. A retry cannot
+// help.
 func (e *Error) Refusal() bool { return e.Kind <= Refused }
 
 func newRefusal(kind Kind, host, message, remedy string) *Error {

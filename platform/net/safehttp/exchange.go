@@ -25,12 +25,12 @@ type Validators struct {
 	LastModified string
 }
 
-// Validators of the received body, for Request.If.
+// Validators returns the validators of the received body, for Request.If.
 func (r *Response) Validators() Validators {
 	return Validators{r.Header.Get("ETag"), r.Header.Get("Last-Modified")}
 }
 
-// NotModified reports that the body of Request.If is still current.
+// NotModified reports whether the body of Request.If is still current.
 func (r *Response) NotModified() bool { return r.Status == http.StatusNotModified }
 
 // checkRequest rejects requests that are never sent.
@@ -163,7 +163,7 @@ func (c *Client) readResponse(ctx context.Context, d *dialer, resp *http.Respons
 	b, err := io.ReadAll(body)
 	switch {
 	case err != nil && r.Partial && !errors.Is(ctx.Err(), context.Canceled):
-		out.Truncated = true // the bound, the deadline or the connection ended it
+		out.Truncated = true // the limit, the deadline or the connection ended the body
 	case errors.Is(err, errBound):
 		return nil, &Error{Kind: TooLarge, Host: d.t.url.Host, Sent: true, Message: d.t.url.Host + " sends more than " + strconv.FormatInt(r.MaxBody, 10) + " bytes"}
 	case err != nil:

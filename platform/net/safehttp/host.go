@@ -24,7 +24,7 @@ func parseHost(s string) (h host, why string) {
 	}
 	if !isASCII(s) {
 		var err error
-		// Before upper case becomes lower case, which has look-alikes, too.
+		// Check before ToASCII, which maps such characters to ASCII.
 		if !norm.NFKC.IsNormalString(s) || strings.ContainsRune(s, '。') || strings.ContainsFunc(s, isInvisible) { // full-width digits and dots, letters in circles
 			return h, "the host contains characters that look like ASCII letters, digits or dots"
 		}
@@ -109,8 +109,8 @@ var punycode = sync.OnceValue(func() *idna.Profile {
 	return idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(true), idna.BidiRule(), idna.CheckJoiners(true), idna.VerifyDNSLength(true))
 })
 
-// isInternal reports names with a local meaning: RFC 6761, 6762, 7686, 8375, 9476,
-// and common private suffixes.
+// isInternal reports whether a host name has a local meaning: by RFC 6761, 6762, 7686, 8375 or
+// 9476, or by a common private suffix.
 func (h host) isInternal() bool {
 	if h.addr.IsValid() {
 		return false
@@ -119,7 +119,7 @@ func (h host) isInternal() bool {
 	if len(labels) == 1 { // localhost, intranet, a search domain's machine
 		return true
 	}
-	if slices.Contains(labels, "localhost") || slices.Contains(labels, "localdomain") { // a misleading part, unless it is at the end
+	if slices.Contains(labels, "localhost") || slices.Contains(labels, "localdomain") { // before other labels these names are misleading; as the last label they are internal
 		return true
 	}
 	top := labels[len(labels)-1]
@@ -141,13 +141,13 @@ func internalNames() []string {
 	return []string{"metadata.packet.net", "metadata.platformequinix.com", "metadata.tencentyun.com"}
 }
 
-// isLoopback reports names of this machine (RFC 6761, section 6.3).
+// isLoopback reports whether a host name means this machine (RFC 6761, section 6.3).
 func (h host) isLoopback() bool {
 	return h.name == "localhost" || strings.HasSuffix(h.name, ".localhost")
 }
 
-// badPort reports ports that browsers block (fetch standard, section 2.9), and
-// those of databases and daemons that could interpret HTTP as commands.
+// badPort reports whether browsers block a port (fetch standard, section 2.9), or whether it
+// belongs to a database or daemon that could interpret HTTP as commands.
 func badPort(p uint16) bool {
 	_, bad := slices.BinarySearch(badPorts(), p)
 	return bad

@@ -91,7 +91,7 @@ type Request struct {
 	Method string // GET (default), HEAD or POST; with API also PUT, PATCH or DELETE
 	URL    string
 	Header http.Header // additional headers; they are not sent to other hosts after a redirect
-	Body   []byte      // of all but GET and HEAD
+	Body   []byte      // for all methods except GET and HEAD
 	// If requests the body only if it has changed.
 	If Validators
 	// MaxBody, when not 0, replaces Options.MaxBody. Partial returns the beginning of a body that
@@ -189,7 +189,7 @@ func (c *Client) newTransport(d *dialer, wait time.Duration) *http.Transport {
 		// A request canceled during connect leaves an idle HTTP/2 connection,
 		// which must be closed here.
 		IdleConnTimeout:    200 * time.Millisecond,
-		DisableCompression: true, // it is unpacked here, with a bound
+		DisableCompression: true, // readResponse decompresses the body, with a limit
 		ForceAttemptHTTP2:  true,
 	}
 }

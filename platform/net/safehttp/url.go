@@ -192,12 +192,12 @@ func isHex(c byte) bool {
 	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f'
 }
 
-// isURLDelimiter reports runes that end a URL in a text or control a terminal.
+// isURLDelimiter reports whether a rune ends a URL in a text or controls a terminal.
 func isURLDelimiter(r rune) bool {
 	return r <= ' ' || unicode.IsControl(r) || unicode.IsSpace(r) || r == utf8.RuneError
 }
 
-// isInvisible reports runes that are invisible or reorder the display.
+// isInvisible reports whether a rune is invisible or reorders the display.
 func isInvisible(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }

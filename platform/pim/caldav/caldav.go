@@ -42,7 +42,7 @@ type Client struct {
 	http    *http.Client
 }
 
-// Open checks the account and reads its password; it asks the server nothing.
+// Open checks the account and reads its password; it sends no request.
 func Open(ctx context.Context, a pim.Account) (*Client, error) {
 	return openClient(ctx, a, pim.CalDAV)
 }
@@ -124,7 +124,7 @@ func (c *Client) requestOnce(ctx context.Context, method string, at *url.URL, de
 	res, err := c.http.Do(req)
 	if err != nil {
 		if u, is := errors.AsType[*url.Error](err); is {
-			err = u.Err // without the address, which is in the configuration
+			err = u.Err // leave out the address, which is in the configuration
 		}
 		return nil, nil, err
 	}
@@ -138,7 +138,7 @@ func (c *Client) requestOnce(ctx context.Context, method string, at *url.URL, de
 		if err != nil || res.Header.Get("Location") == "" {
 			return nil, nil, errors.New("the server redirects to an invalid address")
 		}
-		to.User = nil // some repeat the name and password (radicale)
+		to.User = nil // some servers repeat the name and password (radicale)
 		return to, nil, nil
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return nil, nil, fmt.Errorf("%w: %d %s", pim.ErrSignIn, res.StatusCode, http.StatusText(res.StatusCode))

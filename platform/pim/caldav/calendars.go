@@ -178,7 +178,7 @@ func (c *Client) Events(ctx context.Context, cal pim.Calendar, s ics.Span) ([]pi
 			if to, err := at.Parse(r.Href); err != nil || strings.Trim(to.Path, "/") != strings.Trim(at.Path, "/") || r.isTruncated() {
 				bad.addBroken("", fmt.Errorf("the server did not return %s", pim.SanitizeLine(r.Href, 100)))
 			}
-			continue // the calendar itself, which some send along
+			continue // some servers also return the calendar itself
 		}
 		found, err := ics.Events([]byte(p.Data), s)
 		if err != nil {

@@ -19,7 +19,7 @@ import (
 // Limits for reading address books.
 const (
 	maxBooks  = 20
-	maxCard   = 1 << 20 // bytes of one, its picture included
+	maxCard   = 1 << 20 // bytes of one card, including its picture
 	maxValues = 10      // addresses or numbers of one
 )
 
@@ -158,7 +158,8 @@ func (c *Client) queryCards(ctx context.Context, b book, filter string, want []s
 	return out, nil
 }
 
-// parseCard reads one (RFC 6350), if it has all of the words.
+// parseCard parses a contact card (RFC 6350). ok is false if the card is not valid or does not
+// contain all words.
 func parseCard(data string, want []string) (x pim.Contact, ok bool) {
 	defer func() {
 		if recover() != nil { // the reader has its limits

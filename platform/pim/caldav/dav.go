@@ -101,7 +101,7 @@ func (t takes) supportsComponent(kind string) bool {
 // (RFC 6578, 3.6) or unreadable.
 func (r response) isTruncated() bool { return r.Status != "" && !strings.Contains(r.Status, " 200") }
 
-// mergeProps brings the properties that a server has together.
+// mergeProps returns the properties that the server found: those with status 200.
 func (r response) mergeProps() (p prop) {
 	for _, s := range r.Stats {
 		if s.Status == "" || strings.Contains(s.Status, " 200") {

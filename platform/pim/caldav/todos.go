@@ -42,7 +42,7 @@ func (c *Client) Todos(ctx context.Context, list pim.Calendar, done bool, zone *
 			if uerr != nil || strings.Trim(to.Path, "/") != strings.Trim(at.Path, "/") || r.isTruncated() {
 				bad.addBroken("", fmt.Errorf("the server did not return %s", pim.SanitizeLine(r.Href, 100)))
 			}
-			continue // the list itself, which some send along
+			continue // some servers also return the list itself
 		}
 		found, err := ics.Todos([]byte(p.Data), zone)
 		if err != nil || uerr != nil {

@@ -100,7 +100,7 @@ func (c *Client) Write(ctx context.Context, path string, data []byte, etag, kind
 	}
 	status, now, _, err := c.requestObject(ctx, http.MethodPut, path, header, data)
 	if err == nil && status < http.StatusInternalServerError {
-		if err = errorForStatus(http.MethodPut, status); err == nil && now == "" { // the server made something else of it (RFC 4791, 5.3.4)
+		if err = errorForStatus(http.MethodPut, status); err == nil && now == "" { // the server changed the object that it stored (RFC 4791, 5.3.4)
 			_, now, err = c.Read(ctx, path)
 			if err != nil {
 				err = fmt.Errorf("%w: %w", ErrUnsure, err)

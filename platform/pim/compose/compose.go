@@ -35,7 +35,8 @@ func NewID(from string) string {
 // maxRefers is the maximum number of earlier mails in References: the first and the last ones.
 const maxRefers = 20
 
-// Letter writes one. Blind copies are written only into the sender's own copy.
+// Letter encodes a mail. It includes the blind copies only if blind is set, for the sender's own
+// copy.
 func Letter(l pim.OutgoingMail, from pim.Person, blind bool) ([]byte, error) {
 	if err := l.Check(); err != nil {
 		return nil, err
@@ -122,8 +123,7 @@ func writeBody(b *bytes.Buffer, h gomail.Header, l pim.OutgoingMail) error {
 	return w.Close()
 }
 
-// writeTextPart writes the words, and the invitation as another form of them (RFC 6047,
-// 2.4).
+// writeTextPart writes the text, and the invitation as an alternative form of it (RFC 6047, 2.4).
 func writeTextPart(w *gomail.Writer, l pim.OutgoingMail) error {
 	in, err := w.CreateInline()
 	if err != nil {

@@ -86,7 +86,7 @@ func (x *expander) readComponent(c *ical.Component) (*component, error) {
 	return e, nil
 }
 
-// readDuration reads how long an event is (RFC 5545, 3.6.1).
+// readDuration sets the duration of an event (RFC 5545, 3.6.1).
 func (x *expander) readDuration(c *ical.Component, e *component) {
 	if e.start.date {
 		e.days = 1
@@ -131,7 +131,7 @@ func (x *expander) allMoments(c *ical.Component, name string) (out []moment) {
 	return out[:min(len(out), maxEvents)]
 }
 
-// parseMoments reads dates and times, of periods their beginning.
+// parseMoments parses dates and times. Of a period it returns the start.
 func (x *expander) parseMoments(p *ical.Prop) (out []moment, err error) {
 	z := x.zones.findZone(p.Params.Get(ical.ParamTimezoneID))
 	for v := range strings.SplitSeq(p.Value, ",") {

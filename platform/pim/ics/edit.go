@@ -260,7 +260,7 @@ func (o *object) shiftRecurrenceIDs(by time.Duration) {
 		}
 	}
 	move(o.master, "DTSTART", "EXDATE", "RDATE")
-	for i, l := range o.master.lines { // the last one must not fall out
+	for i, l := range o.master.lines { // also move UNTIL, so that the last occurrence is not lost
 		if before, rest, ok := strings.Cut(strings.ToUpper(l), "UNTIL="); ok && nameOf(l) == "RRULE" {
 			until, tail, more := strings.Cut(rest, ";")
 			form := wallForm

@@ -78,7 +78,8 @@ func (x *expander) occurrenceStarts(m *component) (out []moment, err error) {
 		at.date = m.start.date
 		add(at)
 	}
-	// A day before and after: the wall's clock is not UTC, and events last.
+	// Widen the range: rules expand in wall-clock time, which differs from UTC, and an occurrence
+	// may begin before the range.
 	from, to := x.From.AddDate(0, 0, -1).Add(-m.length).AddDate(0, 0, -min(m.days, 3660)).UTC(), x.To.AddDate(0, 0, 1).UTC()
 	for _, text := range m.rules {
 		began := time.Now()
@@ -94,8 +95,8 @@ func (x *expander) occurrenceStarts(m *component) (out []moment, err error) {
 	return out, err
 }
 
-// expandRule expands a rule on the clock on the wall, so that a meeting at nine stays
-// at nine when the clocks change (RFC 5545, 3.3.10).
+// expandRule expands a rule in wall-clock time, so that a meeting at nine stays at nine when the
+// clocks change (RFC 5545, 3.3.10).
 func (x *expander) expandRule(text string, start moment, from, to time.Time) (out []time.Time, err error) {
 	if len(text) > maxRule || x.spent > maxSpent {
 		return nil, pim.ErrTooLarge

@@ -90,7 +90,7 @@ func (x *expander) dueTime(c *ical.Component) (*moment, error) {
 	}
 	start, long := c.Props.Get(ical.PropDateTimeStart), c.Props.Get(ical.PropDuration)
 	if start == nil || long == nil {
-		return nil, nil //nolint:nilnil // it is due at no time
+		return nil, nil //nolint:nilnil // the task has no due time
 	}
 	list, err := x.parseMoments(start)
 	d, derr := long.Duration()

@@ -53,7 +53,7 @@ func parseTree(data []byte) (*node, error) {
 	return nil, fmt.Errorf("ics: %w: not calendar data", pim.ErrInvalid)
 }
 
-// encodeLines writes it, with lines of at most 75 bytes (RFC 5545, 3.1).
+// encodeLines encodes the component, with lines of at most 75 bytes (RFC 5545, 3.1).
 func (n *node) encodeLines() []byte {
 	var b strings.Builder
 	n.writeTo(&b)

@@ -106,7 +106,7 @@ const (
 	lastYear  = 2060
 )
 
-// parseTimezone works out a VTIMEZONE (RFC 5545, 3.6.5).
+// parseTimezone parses a VTIMEZONE (RFC 5545, 3.6.5).
 func parseTimezone(c *ical.Component) (z zone) {
 	for i, part := range c.Children {
 		if part.Name != ical.CompTimezoneStandard && part.Name != ical.CompTimezoneDaylight || i > 20 {

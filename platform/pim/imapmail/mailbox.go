@@ -30,15 +30,15 @@ import (
 // The bounds of a conversation.
 const (
 	askWait  = time.Minute // for one answer
-	askBytes = 1 << 20     // of one answer without mails in it
+	askBytes = 1 << 20     // bytes of one response that contains no mails
 )
 
-// Conn is a signed-in connection. One goroutine uses it.
+// Conn is a signed-in connection. Only one goroutine may use it.
 type Conn struct {
 	account string
 	c       *imapclient.Client
 	bound   *pim.Bounded
-	news    chan struct{} // the folder changed; has room for one
+	news    chan struct{} // receives a value when the folder has changed; capacity 1
 	folder  string
 	idle    bool // whether the server supports IDLE
 
@@ -214,8 +214,8 @@ func specialUse(a imap.MailboxAttr) string {
 
 // State describes a folder when it was opened.
 type State struct {
-	Validity uint32 // while it stays, UIDs mean the same mails
-	Next     uint32 // the UID after the newest; 0 when the server does not say
+	Validity uint32 // while it is unchanged, UIDs mean the same mails
+	Next     uint32 // the next UID; 0 if the server does not report it
 	Messages uint32
 }
 
@@ -233,7 +233,7 @@ func (m *Conn) Select(ctx context.Context, folder string) (State, error) {
 	var names []string
 	for _, f := range all {
 		if f.Name == folder {
-			return State{}, err // it is there, and cannot be opened now
+			return State{}, err // the folder exists, but cannot be opened now
 		}
 		if f.Use != "" && strings.EqualFold(f.Use, folder) || strings.EqualFold(f.Name, folder) && f.Name != folder {
 			return m.examineFolder(ctx, f.Name)

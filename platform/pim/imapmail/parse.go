@@ -21,8 +21,7 @@ const (
 	maxChars   = 20_000
 )
 
-// readHeader reads the header fields of a mail (RFC 5322), as broken as they may
-// be.
+// readHeader reads the header fields of a mail (RFC 5322), also malformed ones.
 func readHeader(raw []byte, x *pim.Message) {
 	fields, _ := mime.ReadFields(raw)
 	for _, f := range fields {
@@ -52,7 +51,7 @@ func readHeader(raw []byte, x *pim.Message) {
 	}
 }
 
-// parseReferences returns the Message-IDs in a References header; of too many, the last
+// parseReferences returns the Message-IDs in a References header; if there are too many, the last
 // ones.
 func parseReferences(value string) (out []string) {
 	for part := range strings.SplitSeq(value, "<") {

@@ -210,7 +210,7 @@ func (m *Conn) Raw(ctx context.Context, uid uint32, at int64, n int) (x pim.Mess
 // Head reads the header fields of a mail into x.
 func Head(raw []byte, x *pim.Message) { readHeader(raw[:min(len(raw), maxHeader)], x) }
 
-// See marks a mail of the open folder, which was entered, as read.
+// See marks a mail as read. The folder must have been opened with Enter.
 func (m *Conn) See(ctx context.Context, uid uint32) error {
 	return m.runBounded(ctx, askBytes, "mark a mail as read", func() error {
 		return m.c.Store(imap.UIDSetNum(imap.UID(uid)), &imap.StoreFlags{Op: imap.StoreFlagsAdd, Silent: true, Flags: []imap.Flag{imap.FlagSeen}}, nil).Close()

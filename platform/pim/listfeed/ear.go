@@ -155,9 +155,8 @@ func ignoreCancel(ctx context.Context, err error) error {
 	return err
 }
 
-// RecordSnapshot records the current entries of one place or of all. Later entries count
-// as newer. Call it before asking a question there, so that no older entry is
-// read as the answer.
+// RecordSnapshot records the current entries of one source or ("") of all. Later entries count as
+// newer. Call it before asking a question there, so that no older entry is read as the answer.
 func (e *Poller) RecordSnapshot(ctx context.Context, place string) error {
 	places, err := e.o.Places()
 	if err != nil {
@@ -198,7 +197,8 @@ func isOwnEntry(x Entry, own map[[Size]byte]bool) bool {
 	return Marked(x.Texts...) || own[Digest(x.Ref)] || own[Words(x.Texts...)] || len(x.Texts) > 1 && own[Words(x.Texts[1:]...)]
 }
 
-// Own reports the same as Poll's check, for an entry whose text was not completely known before.
+// Own reports whether Hob or one of its tools has made an entry. Call it when the text of the entry
+// was not completely known during the poll.
 func (e *Poller) Own(ctx context.Context, x Entry) (bool, error) {
 	own, err := e.own.All(ctx)
 	return isOwnEntry(x, own), err

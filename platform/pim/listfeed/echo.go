@@ -104,8 +104,8 @@ type Set struct {
 // lock is shared by all sets, because they rarely change.
 var lock sync.Mutex //nolint:gochecknoglobals // two sets of one name are one value
 
-// NewSet returns a set stored under name. It drops the oldest entries beyond
-// most, which must be at most 8,000 so that the set fits into a Keeper value.
+// NewSet returns a set stored under name. It drops the oldest entries beyond most, which must be at
+// most 8,000 so that the set fits into a StateStore value.
 func NewSet(k StateStore, name string, most int) *Set { return &Set{k, name, min(most, 8000), &lock} }
 
 // All returns the members; nil if the set was never written.

@@ -24,8 +24,8 @@ type Location[P pim.Driver] struct {
 	Ear     *Poller
 }
 
-// Listen creates the Poller. as converts a place for it; o needs no names and
-// places.
+// Listen creates the Poller. as converts a driver to a Source; Listen sets the name and the sources
+// in o.
 func (s *Location[P]) Listen(o Options, as func(P) Source) {
 	o.What, o.Name = s.Channel, s.Name
 	o.Places = func() (out []Source, err error) {
@@ -80,8 +80,8 @@ func (s *Location[P]) candidateSources(at string) ([]P, error) {
 	return nil, unsupportedError{fmt.Errorf("%s: no account supports a %s for Hob; %s", s.Channel, s.Kind, s.Remedy)}
 }
 
-// Tell describes the entries of each place. look describes one place and reports
-// whether it is shared.
+// Tell describes the entries of each source. look describes one source and reports whether it is
+// shared.
 func (s *Location[P]) Tell(look func(P) (said string, shared bool, err error)) (string, error) {
 	places, err := s.candidateSources("")
 	var out []string
@@ -102,9 +102,9 @@ func (s *Location[P]) Tell(look func(P) (said string, shared bool, err error)) (
 	return strings.Join(out, "; "), err
 }
 
-// Say writes an entry of Hob in the named place, or in the first that has the
-// list or folder, and returns its reference. If asks is set, older entries are
-// not accepted as answers.
+// Say writes an entry of Hob to the source with that name, or to the first one that has the list or
+// folder, and returns the entry's reference. If asks is set, older entries are not accepted as
+// answers.
 func (s *Location[P]) Say(ctx context.Context, at string, asks bool, put func(P, Key) (pim.Receipt, error)) (ref string, err error) {
 	if asks {
 		if err := s.Ear.RecordSnapshot(ctx, at); err != nil {
@@ -165,7 +165,7 @@ func isNotFoundThere(err error) bool {
 	return errors.Is(err, pim.ErrNoFolder) || errors.Is(err, pim.ErrNotFound) || errors.Is(err, errors.ErrUnsupported)
 }
 
-// sourcesNamed returns the place with that name, or all if name is "".
+// sourcesNamed returns the source with that name, or all if name is "".
 func sourcesNamed[P pim.Driver](places []P, name string) []P {
 	i := slices.IndexFunc(places, func(p P) bool { return p.Name() == name })
 	if i < 0 {

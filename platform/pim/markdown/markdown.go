@@ -32,7 +32,7 @@ const (
 	maxRead  = 256 << 20 // maximum bytes to search
 	maxDepth = 20
 	maxText  = 100_000 // characters of a note that is read
-	begins   = 300     // characters of one in a list
+	begins   = 300     // characters of a note in a list
 )
 
 // Notes are the notes of a folder.

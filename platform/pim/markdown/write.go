@@ -31,7 +31,7 @@ func sumOf(b []byte) string {
 	return hex.EncodeToString(s[:])
 }
 
-// CreateNote implements pim.Notes. A folder must be there.
+// CreateNote implements pim.Notes. The folder of the note must exist.
 func (n *Notes) CreateNote(ctx context.Context, x pim.Note) (pim.Receipt, error) {
 	if ctx.Err() != nil {
 		return pim.Receipt{}, ctx.Err()
@@ -64,7 +64,7 @@ func (n *Notes) CreateNote(ctx context.Context, x pim.Note) (pim.Receipt, error)
 	}
 	at = path.Join(dir, at)
 	undo, err := json.Marshal(createUndo{at, sumOf(data)})
-	if err != nil { // a programming error: it is plain data
+	if err != nil { // a programming error: plain data always encodes
 		panic(err)
 	}
 	return pim.Receipt{Outcome: pim.Sent, ID: at, Undo: undo}, nil

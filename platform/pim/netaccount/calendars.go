@@ -80,7 +80,7 @@ type objectUndo struct {
 
 func (p objectUndo) marshalUndo() []byte {
 	b, err := json.Marshal(p)
-	if err != nil { // a programming error: it is plain data
+	if err != nil { // a programming error: plain data always encodes
 		panic(err)
 	}
 	return b

@@ -201,7 +201,7 @@ type moveUndo struct {
 
 func marshalMoveUndo(u moveUndo) []byte {
 	b, err := json.Marshal(u)
-	if err != nil { // a programming error: it is plain data
+	if err != nil { // a programming error: plain data always encodes
 		panic(err)
 	}
 	return b

@@ -78,7 +78,7 @@ func (e event) toPIMEvent(zone *time.Location) (pim.Event, error) {
 
 func sanitizePerson(p pim.Person) pim.Person {
 	out := pim.Person{Name: pim.SanitizeLine(p.Name, 120)}
-	if strings.Contains(p.Address, "@") { // else it is a name within Exchange
+	if strings.Contains(p.Address, "@") { // otherwise it is a name in Exchange
 		out.Address = strings.ToLower(pim.SanitizeLine(p.Address, 254))
 	}
 	return out

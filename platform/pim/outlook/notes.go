@@ -139,7 +139,7 @@ func (c *Contacts) FindContacts(ctx context.Context, words string, limit int) ([
 	for _, p := range got.People {
 		x := pim.Contact{Ref: p.ID, Name: pim.SanitizeLine(p.Name, 120), Company: pim.SanitizeLine(p.Company, 120), Birthday: pim.SanitizeLine(p.Born, 10)}
 		for _, a := range p.Addresses {
-			if strings.Contains(a, "@") { // else it is a name within Exchange
+			if strings.Contains(a, "@") { // otherwise it is a name in Exchange
 				x.Addresses = append(x.Addresses, strings.ToLower(pim.SanitizeLine(a, 254)))
 			}
 		}

@@ -76,7 +76,7 @@ const mailRef = name + "/mail/"
 func (h head) toPIMMessage(store string) pim.Message {
 	at := time.UnixMilli(h.Received).UTC()
 	from := pim.Person{Name: pim.SanitizeLine(h.Name, 120)}
-	if strings.Contains(h.Address, "@") { // else it is a name within Exchange
+	if strings.Contains(h.Address, "@") { // otherwise it is a name in Exchange
 		from.Address = strings.ToLower(pim.SanitizeLine(h.Address, 254))
 	}
 	return pim.Message{

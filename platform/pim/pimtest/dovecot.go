@@ -69,7 +69,7 @@ func (d *Dovecot) Account(name string) pim.Account {
 	}
 }
 
-// Start starts it again after Stop, with the mails it had.
+// Start starts the server again after Stop, with the mails it had.
 func (d *Dovecot) Start() {
 	d.t.Helper()
 	conf := filepath.Join(d.dir, "dovecot.conf")
@@ -98,7 +98,7 @@ func (d *Dovecot) waitReady(port string) {
 	}
 }
 
-// Stop ends it, with all its connections.
+// Stop stops the server and closes all its connections.
 func (d *Dovecot) Stop() {
 	if d.cmd == nil {
 		return

@@ -24,7 +24,7 @@ type Radicale struct {
 	port string
 }
 
-// StartRadicale starts one with the user tester.
+// StartRadicale starts a server with the user tester.
 func StartRadicale(t testing.TB) *Radicale {
 	t.Helper()
 	r := &Radicale{t: t, bin: findProgram(t, "radicale"), dir: shortTempDir(t), port: freePort(t)}
@@ -57,7 +57,7 @@ func (r *Radicale) Account(name string) pim.Account {
 	}
 }
 
-// Start starts it again after Stop.
+// Start starts the server again after Stop.
 func (r *Radicale) Start() {
 	r.t.Helper()
 	r.cmd = exec.Command(r.bin, "--config", filepath.Join(r.dir, "radicale.conf")) //nolint:noctx // Stop ends it

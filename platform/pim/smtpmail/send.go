@@ -61,7 +61,7 @@ func (s *Session) Close() {
 	_ = s.c.Close()
 }
 
-// Send returns the function Send on this connection. After an error only Close may be
+// Send is like the function Send, but uses this connection. After an error only Close may be
 // called.
 func (s *Session) Send(ctx context.Context, from string, to []string, mail []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, sendWait)

@@ -76,9 +76,9 @@ func (n Erased) Add(m Erased) Erased {
 // the text in its context; they then delete what is left. An Erasure must not be
 // modified.
 type Eraser interface {
-	// Tables returns the tables that it handles.
+	// Tables returns the names of the tables that the Eraser handles.
 	Tables() []string
-	// EraseTx does so within the database.
+	// EraseTx deletes the data of the Erasure from the database.
 	EraseTx(tx *store.Tx, e *Erasure, s *Scrubber) (Erased, error)
 	// Purge deletes data outside of the database (files, indexes, memory), after
 	// the commit of EraseTx.

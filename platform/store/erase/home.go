@@ -68,7 +68,7 @@ func (f HomeFiles) reportSettings(s *Scrubber) {
 	for _, root := range f.Settings {
 		_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 			if err != nil || !e.Type().IsRegular() {
-				return nil //nolint:nilerr // what is not there holds nothing
+				return nil //nolint:nilerr // a missing file contains no text
 			}
 			if has, err := s.FileHas(path); err == nil && has {
 				f.Log.Warn("one of your settings files contains deleted text; it was not changed, remove the text yourself", "file", filepath.Base(path))

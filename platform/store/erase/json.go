@@ -102,7 +102,7 @@ func jsonTokens(b []byte) (out []token) {
 	return out
 }
 
-// addToken adds the token of these signs, and returns where it ends.
+// addToken adds the token that consists of these characters, and returns its end.
 func addToken(b []byte, from int, signs string, kind int, out *[]token) int {
 	to := from
 	for to < len(b) && strings.IndexByte(signs, b[to]) >= 0 {

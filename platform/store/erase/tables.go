@@ -78,7 +78,7 @@ func (o Owned) Purge(ctx context.Context, e *Erasure, s *Scrubber) (n Erased, er
 	return n, nil
 }
 
-// EraseTx carries an erasure out in the table.
+// EraseTx deletes the data of an Erasure from the table.
 func (t Table) EraseTx(tx *store.Tx, e *Erasure, s *Scrubber) (n Erased, err error) {
 	if n, err = t.wholeTx(tx, e); err != nil {
 		return n, fmt.Errorf("erase %s: %w", t.Name, err)
@@ -156,8 +156,8 @@ type changedRow struct {
 	drop bool
 }
 
-// scrubTx replaces the phrases. Rows are read first and written after: a table
-// must not be changed while it is walked through.
+// scrubTx replaces the phrases. It reads all rows first and writes them afterwards, because a table
+// must not be changed while its rows are read.
 func (t Table) scrubTx(tx *store.Tx, s *Scrubber) (n Erased, err error) {
 	if len(s.wanted) == 0 || len(t.Text)+len(t.Names) == 0 {
 		return n, nil

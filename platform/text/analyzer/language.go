@@ -51,7 +51,7 @@ func letterOf(r rune) string {
 	return ""
 }
 
-// looked is the number of words of a row from which its language is detected.
+// looked is the maximum number of words of a row that are used to detect its language.
 const looked = 300
 
 // profile counts language indicators.

@@ -14,7 +14,7 @@ type token struct {
 	script script
 	whole  bool // several words joined by punctuation
 	part   bool // of such a whole
-	pair   bool // of a script that does not part words
+	pair   bool // of a script that does not separate words
 	second bool // a single character of such a script
 }
 
@@ -24,7 +24,7 @@ type script int
 const (
 	inLatin script = iota
 	inCyrillic
-	inUkrainian // Cyrillic letters that Russian has not
+	inUkrainian // Cyrillic letters that Russian does not have
 	inArabic
 	inDense // does not part words
 	inOther
@@ -113,7 +113,7 @@ func (p *splitter) stepRune(i int, r rune) {
 		p.endRun(i)
 		p.endWhole(i)
 		p.quote = true
-	case strings.ContainsRune("-._@/:+#", r) && p.begin >= 0: // may join it with the next
+	case strings.ContainsRune("-._@/:+#", r) && p.begin >= 0: // the character may join the run with the next one
 		p.endRun(i)
 	default:
 		was := p.begin
@@ -136,7 +136,7 @@ func (p *splitter) addLetter(i int, k script) {
 		}
 		return
 	}
-	if k == inUkrainian || p.kind == inLatin && k != inLatin { // a digit or a Latin letter first
+	if k == inUkrainian || p.kind == inLatin && k != inLatin { // the run began with a digit or a Latin letter
 		p.kind = k
 	}
 }
@@ -161,7 +161,7 @@ func (p *splitter) endRun(i int) {
 	p.out = append(p.out, token{text: truncateWord(w), script: p.kind})
 }
 
-// endWhole closes what punctuation joined before i.
+// endWhole ends the sequence of words that punctuation joined before i.
 func (p *splitter) endWhole(i int) {
 	if p.whole >= 0 && p.joined > 1 {
 		w := strings.TrimRight(p.s[p.whole:i], "-._@/:+#'’ \t\n")

@@ -60,7 +60,7 @@ func (d *Doc) addToken(t token, latin string, w int) {
 	if t.whole { // its parts are separate tokens
 		return
 	}
-	if t.second { // one character of a pair that counts already
+	if t.second { // the pair that contains this character already counts
 		return
 	}
 	d.Length++

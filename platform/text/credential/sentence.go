@@ -12,7 +12,7 @@ type token struct {
 	from, to int    // of raw in the text
 	quoted   bool
 	colon    bool // ":" or "=" follows directly
-	end      bool // a sentence may end behind it
+	end      bool // whether a sentence may end after it
 }
 
 // sentence is a line, or a part of one, whose words belong together.
@@ -34,7 +34,7 @@ const (
 	maxPiece     = 300
 )
 
-// splitSentences splits a text at its lines, and these where a sentence ends.
+// splitSentences splits a text into lines, and the lines into sentences.
 func splitSentences(text string) (out []sentence) {
 	at := 0
 	for line := range strings.Lines(text) {
@@ -168,7 +168,8 @@ func (s sentence) looseKind(i int) bool {
 	return false
 }
 
-// newCredential describes the value of the words from to (not included).
+// newCredential returns the credential whose value is the words from index from up to, but not
+// including, index to.
 func (s sentence) newCredential(kind Kind, from, to int) Credential {
 	c := Credential{Kind: kind, From: s.words[from].from, To: s.words[to-1].to}
 	var rest []string
@@ -206,7 +207,7 @@ func (s sentence) valueAfter(i int, strict bool) (from, to int, ok bool) {
 			return s.readValue(j+1, strict)
 		}
 		if k, _, _ := l.kindAt(s.words, j); k != 0 {
-			return 0, 0, false // "the username and password": the next kind reads on
+			return 0, 0, false // "the username and password": the value belongs to the next kind
 		}
 	}
 	return 0, 0, false
@@ -268,8 +269,8 @@ func (s sentence) valueBefore(i int) (from, to int, ok bool) {
 	return 0, 0, false
 }
 
-// looksLikeSecret reports whether a word looks like a value whatever stands around it: it mixes
-// letters with digits or signs, or has three digits.
+// looksLikeSecret reports whether a word looks like a value regardless of the words around it: it
+// mixes letters with digits or signs, or has three digits.
 func looksLikeSecret(t token) bool {
 	var digits, letters, signs, upper, lower int
 	for i, r := range []rune(t.raw) {

@@ -12,7 +12,7 @@ type calendarLength struct {
 	workdays int
 	exact    time.Duration
 	finest   Grain
-	word     unit // the unit when there is but one
+	word     unit // the unit, if there is only one
 	n        float64
 }
 

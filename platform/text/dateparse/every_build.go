@@ -64,10 +64,10 @@ func (p *parser) buildAll(r recurrenceRule) (Every, bool) {
 	return p.buildCron(r, slots)
 }
 
-// hasNthWeekday reports whether it is about the nth weekday or the last day of a month.
+// hasNthWeekday reports whether a rule names the nth weekday or the last day of a month.
 func (r recurrenceRule) hasNthWeekday() bool { return len(r.nths) > 0 || r.lastDom }
 
-// timeSlot are hours of the day with the minute they have in common.
+// timeSlot is a set of hours of the day with a common minute.
 type timeSlot struct {
 	minute int
 	hours  []int
@@ -113,7 +113,7 @@ func (r recurrenceRule) timeSlots() (slots []timeSlot, shift, ok bool) {
 	return slotsOf(times), shift, true
 }
 
-// buildShort builds what recurs within a day.
+// buildShort builds a recurrence of every n seconds, minutes or hours.
 func (p *parser) buildShort(r recurrenceRule) (Every, bool) {
 	size := map[unit]int{unitSecond: 1, unitMinute: 60, unitHour: 3600}[r.unit] * r.n
 	if size < 1 || size > 366*86400 || r.doms != 0 || r.months != 0 {

@@ -23,7 +23,7 @@ type holiday struct {
 	eve    *holiday // the day before it
 }
 
-// daysInYear lists the days of the feast in a year of the common calendar.
+// daysInYear lists the days of the holiday in a year of the common calendar.
 func (f *holiday) daysInYear(year int) []day {
 	near := 0
 	if f.offset != 0 || f.before >= 0 {

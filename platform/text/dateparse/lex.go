@@ -85,7 +85,8 @@ func foldText(s string) string {
 	return s
 }
 
-// foldPunct brings the dashes and quotes of typesetting to their ASCII kin.
+// foldPunct returns the ASCII form of typographic dashes, quotes and colons, and s for other
+// characters.
 func foldPunct(r rune, s string) string {
 	switch r {
 	case '–', '—', '−', '‐', '‑':

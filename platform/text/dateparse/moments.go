@@ -50,7 +50,7 @@ func (p *parser) settleDates(s spec) (spec, bool) {
 	return rs[0], true
 }
 
-// dateReadings lists what s can be.
+// dateReadings lists the possible dates of an ambiguous s.
 func (p *parser) dateReadings(s spec) []spec {
 	var out []spec
 	for _, e := range s.either {

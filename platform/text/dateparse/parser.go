@@ -17,8 +17,8 @@ type parser struct {
 	work  *workBudget
 }
 
-// workBudget is what all parsers of one sentence share: how much they have done, so
-// that hostile input cannot keep them busy, and the holidays they looked up.
+// workBudget is shared by all parsers of one sentence. It counts their steps, so that hostile input
+// cannot exhaust the CPU, and caches the days of holidays.
 type workBudget struct {
 	steps  int
 	limit  int
@@ -31,11 +31,11 @@ type feastYear struct {
 }
 
 const (
-	maxSteps      = 20000  // for all that starts at one token
+	maxSteps      = 20000  // for all readings that start at one token
 	maxTotalSteps = 200000 // for a sentence
 )
 
-// spendStep counts one unit of work; it reports whether there is some left.
+// spendStep counts one step of work and reports whether the limit allows it.
 func (w *workBudget) spendStep() bool {
 	w.steps++
 	return w.steps <= w.limit

@@ -82,7 +82,7 @@ func (p *parser) wholeUnit() (*Period, []string) {
 	return nil, nil
 }
 
-// wholeRange reads the whole phrase as a stretch with ends.
+// wholeRange parses the whole phrase as a range with ends.
 func (p *parser) wholeRange() (*Period, []string) {
 	for _, r := range p.parseRanges(0) {
 		if p.skipEnd(r.end) == len(p.toks) {

@@ -147,7 +147,7 @@ func (p *parser) latestOccurrence(s spec, yield func(daySpan) bool) {
 	}
 }
 
-// eachWithin yields what satisfies s inside the window w.
+// eachWithin yields the runs of days inside the window w that satisfy s.
 func (p *parser) eachWithin(s spec, w daySpan, yield func(daySpan) bool) {
 	if !p.work.spendStep() {
 		return

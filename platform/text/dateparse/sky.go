@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// The places of Sun and Moon, for calendars that follow them. After Jean Meeus,
-// Astronomical Algorithms (2nd ed. 1998), chapters 25 and 47, cut to terms above
-// 0.0005 degrees: the Sun is right to 0.01 degrees and a new moon to a few
-// minutes between 1900 and 2100.
+// The positions of Sun and Moon, for calendars that follow them. After Jean Meeus, Astronomical
+// Algorithms (2nd ed. 1998), chapters 25 and 47, without terms below 0.0005 degrees: between 1900
+// and 2100 the position of the Sun is accurate to 0.01 degrees and the time of a new moon to a few
+// minutes.
 
 // instant counts days from J2000.0 (1 January 2000, 12:00) in universal time.
 type instant float64

@@ -45,7 +45,7 @@ type spec struct {
 	loose  bool      // a bare hour, accepted only next to a day or after "at"
 	weak   bool      // ordinary words, believed only with other evidence
 	run    *Period   // the period itself, when it is not a calendar unit
-	either []spec    // the dates that an ambiguous one can be
+	either []spec    // the possible dates of an ambiguous date
 	order  dateOrder // of a numeric date
 	own    bool      // the end of a range whose day is named first
 }

@@ -37,7 +37,7 @@ func (p *parser) numericDate(i int) []candidateParse {
 	return []candidateParse{{c.end, s}}
 }
 
-// writtenDate is a date as its parts in the order they were written.
+// writtenDate holds the parts of a date in the order in which they were written.
 type writtenDate struct {
 	parts [3]int // value
 	named int    // index of the part that is a month's name, or -1
@@ -84,7 +84,7 @@ func (p *parser) parseWrittenDate(i int) (writtenDate, bool) {
 	return c, true
 }
 
-// toSpec decides which part is what.
+// toSpec decides which part is the day, the month and the year.
 func (c writtenDate) toSpec() (spec, bool) {
 	a, b := c.parts[0], c.parts[1]
 	if c.n == 2 {

@@ -139,7 +139,7 @@ func runHelper(ctx context.Context, args []string, head, data []byte, limit int6
 	if err != nil {
 		return nil, nil, errors.Join(err, inR.Close(), inW.Close())
 	}
-	cmd := exec.Command(args[0], args[1:]...) //nolint:noctx,gosec // this program; its tree is ended whole, below
+	cmd := exec.Command(args[0], args[1:]...) //nolint:noctx,gosec // this program; the code below ends its whole process tree
 	cmd.Stdin, cmd.Stdout = inR, outW
 	cmd.Dir, cmd.Env = os.TempDir(), helperEnv()
 	tree, err := osrun.Start(cmd)

@@ -131,7 +131,7 @@ func afterFirstLine(s string) string {
 	return rest
 }
 
-// isMail: two headers of mail begin it, one of them such as only mail has.
+// isMail reports whether a text begins with header fields in a combination that only mails have.
 func isMail(s string) bool {
 	names := map[string]bool{}
 	for l := range strings.Lines(s) {

@@ -101,7 +101,7 @@ func (p *parser) parseJSONL(_ string, data []byte) (*Document, error) {
 	return d, nil
 }
 
-// jsonFlattener reads "name.name: value" for each value.
+// jsonFlattener converts JSON to a line "name.name: value" for each value.
 type jsonFlattener struct {
 	p    *parser
 	dec  *json.Decoder

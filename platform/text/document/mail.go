@@ -14,8 +14,8 @@ import (
 // maxMailParts is the maximum number of parts that are read from one mail.
 const maxMailParts = 1000
 
-// readMail is a mail that was parsed, with the files that came with it. The mail parser
-// and the HTML of its text run in the helper; the files are read where all files are.
+// readMail is a parsed mail with its attached files. The helper parses the mail and the HTML of its
+// text; attached files are parsed like other files.
 type readMail struct {
 	Document Document       `json:"document"`
 	Files    []attachedFile `json:"files,omitempty"`

@@ -76,8 +76,8 @@ func splitAtHeadings(s string) []Section {
 // stripLinkTargets keeps the words of links and drops their addresses.
 func stripLinkTargets(l string) string { return mdLink.ReplaceAllString(l, "$1") }
 
-// readFrontMatter reads the front matter and returns what follows it. Of its YAML only
-// plain values are of interest here.
+// readFrontMatter reads the front matter and returns the text after it. It evaluates only lines of
+// a key and a plain value.
 func readFrontMatter(d *Document, s string) string {
 	rest, ok := strings.CutPrefix(s, "---\n")
 	if !ok {

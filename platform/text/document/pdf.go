@@ -18,7 +18,7 @@ import (
 // trusts the file's sizes and cannot be canceled.
 func (p *parser) parsePDF(data []byte) (*Document, error) {
 	if i := bytes.Index(data[:min(len(data), 1024)], []byte("%PDF-")); i > 0 {
-		data = data[i:] // PDF 32000-1 allows something before it, the library does not
+		data = data[i:] // ISO 32000-1 allows other bytes before the header; the library does not
 	}
 	if err := p.checkInflatedSize(data); err != nil {
 		return nil, err
@@ -142,7 +142,7 @@ func measureStream(v pdf.Value, left *int64) error {
 	if v.Kind() != pdf.Stream {
 		return nil
 	}
-	n, _ := io.Copy(io.Discard, io.LimitReader(v.Reader(), *left+1)) // that it is broken shows later
+	n, _ := io.Copy(io.Discard, io.LimitReader(v.Reader(), *left+1)) // a broken stream is reported when the page is read
 	if *left -= n; *left < 0 {
 		return fmt.Errorf("%w: too many bytes when decompressed", ErrTooLarge)
 	}

@@ -17,7 +17,7 @@ func newBrokenError(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrBroken, fmt.Errorf(format, args...))
 }
 
-// decodeHTML follows the page's own word about its encoding.
+// decodeHTML converts a page to UTF-8 by the encoding that the page declares.
 func decodeHTML(b []byte) string {
 	enc, name, certain := charset.DetermineEncoding(b[:min(len(b), 1024)], "")
 	if name != "utf-8" && certain {

@@ -86,7 +86,7 @@ func utf16(b []byte, order xunicode.Endianness) (string, bool) {
 	return string(out), true
 }
 
-// decodeOrError is decode with an error for binary data.
+// decodeOrError is decodeText with an error for binary data.
 func decodeOrError(b []byte) (string, error) {
 	s, ok := decodeText(b)
 	if !ok {
@@ -129,7 +129,7 @@ func isUnderline(l, heading string) bool {
 	return len(l) >= 3 && len(l)*2 >= len(heading) && (strings.Trim(l, "=") == "" || strings.Trim(l, "-") == "")
 }
 
-// isAllCaps: capitals, and at least two words' worth of them.
+// isAllCaps reports whether a line has at least four capital letters and no lower-case ones.
 func isAllCaps(l string) bool {
 	letters := 0
 	for _, r := range l {

@@ -38,7 +38,7 @@ func (p *parser) openArchive(data []byte) (*archive, error) {
 // errNoPart reports that an archive has no part with that name.
 var errNoPart = errors.New("a required part is missing")
 
-// readPart unpacks one part. Its declared size is not believed.
+// readPart decompresses one part. It does not trust the declared size.
 func (b *archive) readPart(name string) ([]byte, error) {
 	if err := b.p.ctx.Err(); err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (b *archive) readPart(name string) ([]byte, error) {
 	return out, nil
 }
 
-// walkXML hands the elements and texts of an XML part to a visitor. Entities that a document
+// walkXML passes the elements and texts of an XML part to a visitor. Entities that a document
 // defines itself cause an error, as in encoding/xml.
 func (b *archive) walkXML(name string, visit func(*element)) error {
 	data, err := b.readPart(name)
@@ -90,7 +90,7 @@ type element struct {
 	Path  []string // names of the enclosing elements, outermost first
 }
 
-// In reports whether an element of a name is around.
+// In reports whether the element is inside an element with that name.
 func (e *element) In(name string) bool {
 	for _, p := range e.Path {
 		if p == name {

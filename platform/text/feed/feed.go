@@ -30,7 +30,7 @@ const (
 	maxDepth = 200
 )
 
-// Item is an entry. Its texts are plain ones.
+// Item is an entry. Its texts are plain text.
 type Item struct {
 	ID         string
 	Title      string

@@ -92,7 +92,7 @@ func (l *lexicon) wordClasses(w string) uint64 {
 // end within a rule's span; an empty line ends it.
 func matchWords(text string, found map[string]bool) {
 	l := words()
-	var last [64]int // where a word of the class stood last, from 1
+	var last [64]int // position of the last word of each class, from 1; 0 if there is none
 	at := 0
 	for len(text) > 0 {
 		n := 0
@@ -127,7 +127,8 @@ func matchWords(text string, found map[string]bool) {
 	}
 }
 
-// isSatisfied: all classes stood within the span, and not all in one word.
+// isSatisfied reports whether words of all classes occurred within the span, and not all in one
+// word.
 func (r *rule) isSatisfied(last *[64]int, at int) bool {
 	first := at
 	for _, c := range r.classes {

@@ -61,7 +61,7 @@ func (w *writer) renderCodeBlock(lang, s string) string {
 	return strings.ReplaceAll(s, "\n", still)
 }
 
-// still is a line break within a code block, until the text is complete.
+// still stands for a line break within a code block until the text is complete.
 const still = "\x01"
 
 // prefixLines puts a mark at the beginning of each line.

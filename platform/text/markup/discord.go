@@ -34,7 +34,7 @@ func (discord) escapeText(s string) string {
 	return breakMentions(b.String())
 }
 
-// isSpecial reports whether a character of a text would be read as a mark.
+// isSpecial reports whether Discord would interpret a character of a text as markup.
 func isSpecial(s string, i int, r, before, after rune) bool {
 	switch r {
 	case '`':
@@ -79,7 +79,7 @@ func urlAt(s string, i int) int {
 	return end
 }
 
-// breakMentions breaks what would call people.
+// breakMentions inserts a character without width into text that would notify people.
 func breakMentions(s string) string {
 	return strings.NewReplacer("@everyone", "@"+noWidth+"everyone", "@here", "@"+noWidth+"here", "<@", "<"+noWidth+"@").Replace(s)
 }
@@ -153,7 +153,7 @@ func escapeSlack(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
 }
 
-// breakCodeFences breaks what would begin or end a block of code.
+// breakCodeFences inserts a character without width into text that would begin or end a code block.
 func breakCodeFences(s string) string { return strings.ReplaceAll(s, "``", "`"+noWidth+"`") }
 
 func (slack) strongMarks() (string, string)   { return "*", "*" }
@@ -164,7 +164,8 @@ func (slack) thematicBreak() string           { return "———" }
 func (slack) checkboxMark(done bool) string   { return checkboxSymbol(done) }
 func (slack) formatParagraph(s string) string { return s }
 
-// formatCode cannot contain a backtick in mrkdwn.
+// formatCode returns code that contains a backtick without code marks, because mrkdwn cannot escape
+// a backtick.
 func (slack) formatCode(s string) string {
 	if strings.Contains(s, "`") || strings.TrimSpace(s) == "" {
 		return breakCodeFences(escapeSlack(s))

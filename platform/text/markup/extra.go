@@ -9,9 +9,8 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// What GitHub adds to Markdown (https://github.github.com/gfm/). The parser's own
-// package for it compiles patterns at each start of the program, for links that are
-// not used here.
+// The extensions of GitHub to Markdown (https://github.github.com/gfm/). The parser's own package
+// for them compiles patterns at each start of the program, for links that are not used here.
 
 // struckOut reads ~~struck out~~. A single tilde is text: "~5" is about five.
 type struckOut struct{}
@@ -56,8 +55,8 @@ func (boxes) Parse(parent ast.Node, block text.Reader, _ parser.Context) ast.Nod
 	return nil
 }
 
-// tables makes tables of paragraphs whose second line is one of dashes. Lines before
-// the head stay a paragraph.
+// tables converts paragraphs whose second line consists of dashes to tables. Lines before the head
+// stay a paragraph.
 type tables struct{}
 
 func (tables) Transform(p *ast.Paragraph, reader text.Reader, _ parser.Context) {
@@ -91,7 +90,7 @@ func (tables) Transform(p *ast.Paragraph, reader text.Reader, _ parser.Context) 
 // parseAlignments parses a line of dashes; it returns nil if the line is not one.
 func parseAlignments(src []byte, line text.Segment) (out []east.Alignment) {
 	if bytes.IndexByte(line.Value(src), '|') < 0 {
-		return nil // a heading, or a line across the page
+		return nil // the underline of a heading, or a thematic break
 	}
 	for _, c := range splitCells(src, line) {
 		s := c.Value(src)

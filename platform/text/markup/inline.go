@@ -179,8 +179,8 @@ func touchesDigit(s string, first bool) bool {
 	return '0' <= c && c <= '9'
 }
 
-// sourceAround returns some of the source before and after where the text in n begins; both
-// are "" when it begins with something else.
+// sourceAround returns up to 3 bytes of the source before the text in n, and the first byte of the
+// text. Both are "" if n does not begin with text.
 func (w *writer) sourceAround(n ast.Node) (before, after string) {
 	t, ok := n.FirstChild().(*ast.Text)
 	if !ok {
@@ -245,7 +245,7 @@ func (w *writer) autoLink(n *ast.AutoLink) {
 	w.writeRaw(w.d.formatLink("", escapeURLEnds(to)))
 }
 
-// goesTo reports whether an address may be behind a word.
+// goesTo reports whether an address may be the target of a link.
 func goesTo(to string) bool {
 	scheme, rest, ok := strings.Cut(to, ":")
 	if !ok {
@@ -262,7 +262,8 @@ func goesTo(to string) bool {
 
 func isWebURL(to string) bool { return strings.HasPrefix(strings.ToLower(to), "http") }
 
-// escapeURLEnds writes what ends an address in one medium or another as numbers.
+// escapeURLEnds percent-encodes the characters that end an address in one of the formats, and
+// removes line breaks and tabs.
 func escapeURLEnds(to string) string {
 	return strings.NewReplacer(" ", "%20", "\n", "", "\t", "", "<", "%3C", ">", "%3E", `"`, "%22", "|", "%7C",
 		"`", "%60", `\`, "%5C", "(", "%28", ")", "%29", "[", "%5B", "]", "%5D", "'", "%27").Replace(to)

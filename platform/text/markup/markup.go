@@ -122,7 +122,7 @@ func isTooComplex(src []byte) bool {
 	depth, open := 0, 0
 	begun, blank := true, true // at the marks that begin a line; the line is blank so far
 	var first byte
-	mixed := false // the marks are more than a line across the page
+	mixed := false // the marks are more than a thematic break
 	for i, c := range src {
 		switch c {
 		case '\n':

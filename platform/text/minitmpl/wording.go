@@ -85,10 +85,10 @@ func (t *Template) addTemplates(name, text string) error {
 	return nil
 }
 
-// Execute writes the text, filled in with data.
+// Execute executes the template with data and writes the result to w.
 func (t *Template) Execute(w io.Writer, data any) error { return t.ExecuteTemplate(w, t.name, data) }
 
-// ExecuteTemplate writes one of the texts that are defined in it.
+// ExecuteTemplate executes the template with that name.
 func (t *Template) ExecuteTemplate(w io.Writer, name string, data any) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -104,7 +104,7 @@ func (t *Template) ExecuteTemplate(w io.Writer, name string, data any) (err erro
 	return nil
 }
 
-// executionError ends a filling with its error.
+// executionError is the panic value that ends an execution with an error.
 type executionError struct{ err error }
 
 func failExecution(format string, args ...any) { panic(executionError{fmt.Errorf(format, args...)}) }

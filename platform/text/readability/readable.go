@@ -139,7 +139,7 @@ func pageTitle(doc *html.Node) string {
 // Squeeze returns a text on one line.
 func Squeeze(s string) string { return strings.Join(strings.Fields(Tidy(s)), " ") }
 
-// CutRunes shortens a text to n characters, and shows it.
+// CutRunes truncates a text to n characters and appends "…" if it was longer.
 func CutRunes(s string, n int) string {
 	if first := textnorm.TruncateRunes(s, n); len(first) < len(s) {
 		return first + "…"
@@ -187,7 +187,7 @@ func Plain(n *html.Node) string {
 	return b.String()
 }
 
-// isInvisible reports elements whose content is invisible or not text.
+// isInvisible reports whether the content of an element is invisible or not text.
 func isInvisible(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Script, atom.Style, atom.Template, atom.Svg, atom.Iframe, atom.Object, atom.Canvas, atom.Head, atom.Noscript, atom.Video, atom.Audio,
@@ -231,7 +231,7 @@ func hidesElement(style string) bool {
 	return false
 }
 
-// isPageChrome reports navigation and other parts around a page's main text.
+// isPageChrome reports whether an element is navigation or another part around a page's main text.
 func isPageChrome(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Nav, atom.Aside, atom.Footer:
@@ -313,7 +313,8 @@ func heaviestElement(n *html.Node, mass map[*html.Node]int) (best *html.Node) {
 	return best
 }
 
-// isInlineElement reports inline elements, which are never a page's main text.
+// isInlineElement reports whether an element is an inline element, which is never a page's main
+// text.
 func isInlineElement(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.P, atom.Span, atom.B, atom.I, atom.Em, atom.Strong, atom.Pre, atom.Code, atom.Li, atom.Font, atom.Q, atom.Blockquote:

@@ -17,13 +17,13 @@ const maxNumbered = 80
 type writer struct {
 	base   *url.URL
 	chrome bool              // leave menus and footers out
-	known  map[string]string // addresses by how they are written
+	known  map[string]string // canonical addresses by their spelling in the page
 	b      strings.Builder
 	links  []string
 	gap    int // line breaks that are due before the next word
 	space  bool
 	pre    int
-	list   []int // of the lists it is in: the next number, 0 for bullets
+	list   []int // for each enclosing list: the next number, 0 for bullets
 }
 
 func (w *writer) writeChildren(n *html.Node) {
@@ -32,7 +32,7 @@ func (w *writer) writeChildren(n *html.Node) {
 	}
 }
 
-// writeNode writes one node. The parser bounds how deep it may go.
+// writeNode writes one node. The parser limits the depth of the recursion.
 func (w *writer) writeNode(n *html.Node) {
 	switch {
 	case n.Type == html.TextNode:

@@ -209,7 +209,7 @@ func decodedReadings(text string) []string {
 	return append(out, spread, string(back))
 }
 
-// unescapeValid reads the escapes that are whole, where one of them is not.
+// unescapeValid decodes the valid percent escapes of a text and keeps invalid ones.
 func unescapeValid(s string) string {
 	if !strings.Contains(s, "%") {
 		return s

@@ -11,8 +11,8 @@ import (
 // (https://www.crockford.com/base32.html).
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 
-// length of the random part: 45 bits, so that among a million ids a collision
-// has a chance of 1.4 %, and the primary key refuses it then.
+// length is the length of the random part in characters, 45 bits: among a million ids the
+// probability of a collision is 1.4 %. The primary key then rejects the id.
 const length = 9
 
 // New returns the prefix followed by nine random characters, such as

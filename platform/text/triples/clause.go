@@ -55,9 +55,8 @@ type verbMatch struct {
 	gap   []tok // "live NOW in"
 }
 
-// splitClauses cuts a sentence at the words between its verbs. Where two verbs have
-// nothing between them that parts them, the first leads and the rest is its
-// value.
+// splitClauses cuts a sentence at the words between its verbs. If no boundary separates two verbs,
+// the second one belongs to the value of the first.
 func splitClauses(toks []tok) []clause {
 	verbs := verbsOf(toks)
 	if len(verbs) == 0 {
@@ -87,7 +86,7 @@ type cut int
 
 func (c cut) endIndex() int { return int(c) }
 
-// startIndex skips the word that joins.
+// startIndex returns the index of the first token of the next clause, after the joining word.
 func (c cut) startIndex(toks []tok) int {
 	if slices.Contains(joining, toks[c].w) {
 		return int(c) + 1

@@ -187,7 +187,7 @@ func (v *value) dropRest() {
 	}
 }
 
-// isRecurringWord reports words for recurring times.
+// isRecurringWord reports whether a word is one for recurring times.
 func isRecurringWord(w string) bool {
 	return slices.Contains([]string{
 		"mondays", "tuesdays", "wednesdays", "thursdays", "fridays", "saturdays", "sundays", "weekends", "weekdays", "summer", "winter", "spring", "autumn", "summers", "winters", "holidays", "mornings", "evenings", "nights", "sommer",
@@ -266,7 +266,8 @@ func (r *reader) isTimePhrase(toks []tok) bool {
 	return found*10 >= len(text)*7
 }
 
-// isForeignTime reports times that package dateparse does not parse, in other languages.
+// isForeignTime reports whether the words are a time that package dateparse does not parse, in
+// another language.
 func isForeignTime(toks []tok) bool {
 	for _, t := range toks {
 		if slices.Contains([]string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "montag", "dienstag", "mittwoch", "donnerstag", "freitag", "samstag", "sonntag", "lundi", "mardi", "mercredi", "jeudi", "vendredi", "samedi", "dimanche", "lunes", "martes", "jueves", "viernes", "lunedi", "martedi", "giovedi", "venerdi"}, t.w) {
@@ -276,7 +277,7 @@ func isForeignTime(toks []tok) bool {
 	return false
 }
 
-// Words folds a value to the words that compare.
+// Words returns the folded words of a value without leading articles and prepositions.
 func Words(s string) []string {
 	w := textnorm.FoldedWords(s)
 	for len(w) > 1 && slices.Contains([]string{"the", "a", "an", "on", "in", "at", "my", "our", "der", "die", "das", "dem", "den", "am", "le", "la", "el", "il", "un", "una", "une", "ein", "eine", "einen"}, w[0]) {

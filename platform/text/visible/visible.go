@@ -1,6 +1,6 @@
-// Package visible removes from a text what a terminal executes and what a reader cannot see:
-// control characters, direction controls, zero-width characters, and the tag characters that can
-// hide a whole message. Commands pass all output through it.
+// Package visible removes from a text what a terminal would interpret as a command and what a
+// reader cannot see: control characters, direction controls, zero-width characters, and the tag
+// characters that can hide a whole message. Commands pass all output through it.
 package visible
 
 import (
@@ -56,8 +56,8 @@ func rewriteHidden(s string, hidden func(b *strings.Builder, r rune)) string {
 	return b.String()
 }
 
-// Hidden reports whether r cannot be seen or does something to a terminal. prev is the
-// visible character before it, 0 at the beginning.
+// Hidden reports whether r is invisible or controls a terminal. prev is the visible character
+// before it, 0 at the beginning.
 func Hidden(prev, r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':

@@ -23,7 +23,7 @@ func (f *Finder) launchApp(ctx context.Context, a App, item string) error {
 	if item != "" { // an absolute path or an address, neither of which is an option
 		args = append(args, item)
 	}
-	cmd := exec.Command("/usr/bin/open", args...) //nolint:noctx // its tree is ended whole by Output
+	cmd := exec.Command("/usr/bin/open", args...) //nolint:noctx // Output ends the whole process tree
 	cmd.Env = []string{"HOME=" + f.opt.Getenv("HOME"), "LANG=en_US.UTF-8", "PATH=/usr/bin:/bin:/usr/sbin:/sbin"}
 	if f.opt.Marker != "" {
 		cmd.Env = append(cmd.Env, f.opt.Marker+"=app")

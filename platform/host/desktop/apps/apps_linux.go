@@ -183,12 +183,13 @@ func findTerminal() ([]string, error) {
 	return nil, fmt.Errorf("application needs a terminal and none is installed; install xterm")
 }
 
-// startTransientUnit starts it through the user's service manager, which has the session's environment and does not
-// end the program with this process. It reports whether there is such a manager.
+// startTransientUnit starts an application through the user's service manager, which has the
+// session's environment and does not end the application with this process. It reports whether
+// there is such a manager.
 func (f *Finder) startTransientUnit(ctx context.Context, bus string, a App, command []string) (bool, error) {
 	conn, err := session.Dial(ctx, bus)
 	if err != nil {
-		return false, nil //nolint:nilerr // then it is started by this process
+		return false, nil //nolint:nilerr // then this process starts the application
 	}
 	defer conn.Close() //nolint:errcheck // nothing was to be kept
 	const manager = "org.freedesktop.systemd1"
@@ -226,7 +227,7 @@ func (f *Finder) startTransientUnit(ctx context.Context, bus string, a App, comm
 	return true, err
 }
 
-// startChild starts it from this process without its secrets.
+// startChild starts an application as a child of this process, without this process's secrets.
 func (f *Finder) startChild(s session.Env, command []string) error {
 	cmd := exec.Command(command[0], command[1:]...) //nolint:noctx // the program continues after this call
 	cmd.Dir = f.opt.Getenv("HOME")

@@ -28,7 +28,7 @@ import (
 // MaxText is the maximum length of a text, in bytes.
 const MaxText = 1 << 20
 
-// Errors of a Board. Wrapping errors name the cause and the remedy.
+// Errors of a Clipboard. Wrapping errors name the cause and the remedy.
 var (
 	ErrNone    = errors.New("no clipboard available")     // no desktop, or this process cannot reach it
 	ErrBusy    = errors.New("clipboard does not respond") // a retry may succeed
@@ -72,7 +72,7 @@ type backend interface {
 	close()
 }
 
-// New returns a Board. It connects to nothing yet.
+// New returns a Clipboard. It connects to nothing yet.
 func New(o Options) *Clipboard {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -166,8 +166,8 @@ func normalizeText(s string) string {
 	return strings.TrimRight(strings.ReplaceAll(s, "\r\n", "\n"), "\n")
 }
 
-// callLibrary calls the library, which has no timeouts: if its program hangs, borrowed abandons
-// the call and returns ErrBusy.
+// callLibrary calls the library, which has no timeouts: if the library's program hangs, callLibrary
+// abandons the call and returns ErrBusy.
 func callLibrary[T any](ctx context.Context, call func() (T, error)) (T, error) {
 	type answer struct {
 		value T
@@ -222,7 +222,7 @@ func readPasteboard(ctx context.Context, r osrun.Runner, o Options) (Content, er
 }
 
 // markBusy marks the error of a program that was killed before it answered.
-func markBusy(ctx context.Context, err error) error { //nolint:unused // on macOS it is
+func markBusy(ctx context.Context, err error) error { //nolint:unused // used on macOS
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("%w: %w", ErrBusy, err)
 	}

@@ -25,7 +25,7 @@ func (d osClipboard) writeText(ctx context.Context, text string) error {
 	if utf8Locale(d.opt.Getenv) {
 		return libraryWrite(ctx, text)
 	}
-	cmd := exec.Command("/usr/bin/pbcopy") //nolint:noctx // its tree is ended whole by Output
+	cmd := exec.Command("/usr/bin/pbcopy") //nolint:noctx // Output ends the whole process tree
 	cmd.Env = d.pasteboardEnv()
 	_, err := osrun.Output(ctx, cmd, []byte(text))
 	return markBusy(ctx, err)

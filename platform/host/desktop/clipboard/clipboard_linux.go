@@ -202,7 +202,7 @@ func newWayland(e session.Env) (*wlClipboard, error) {
 func (w *wlClipboard) runProgram(ctx context.Context, in []byte, program string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, waylandWait)
 	defer cancel()
-	cmd := exec.Command(program, args...) //nolint:noctx // its tree is ended whole by Output
+	cmd := exec.Command(program, args...) //nolint:noctx // Output ends the whole process tree
 	cmd.Env = w.env
 	out, err := osrun.Output(ctx, cmd, in)
 	if ctx.Err() != nil {

@@ -12,7 +12,7 @@ import (
 // cannot contain the quote that would end the argument.
 func (f *Filer) revealPath(_ context.Context, path string) error {
 	explorer := filepath.Join(f.opt.Getenv("SystemRoot"), "explorer.exe")
-	cmd := exec.Command(explorer) //nolint:noctx // it hands on to the Explorer that runs
+	cmd := exec.Command(explorer) //nolint:noctx // this Explorer passes the request to the running one and exits
 	cmd.SysProcAttr = &syscall.SysProcAttr{CmdLine: `explorer.exe /select,"` + path + `"`}
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start Explorer: %w", err)

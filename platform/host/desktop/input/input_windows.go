@@ -41,7 +41,7 @@ func (windowsBackend) checkKeyboardFree(context.Context) error {
 	return nil
 }
 
-// raiseWindow requests it once: Windows may refuse.
+// raiseWindow requests once that the window comes to the front: Windows may refuse.
 func (d windowsBackend) raiseWindow(context.Context) error {
 	_, _, _ = windows.NewLazySystemDLL("user32.dll").NewProc("SetForegroundWindow").Call(uintptr(d.w.ID))
 	return nil

@@ -59,7 +59,7 @@ func (d *swayBackend) raiseWindow(ctx context.Context) error { return d.sway.Foc
 // runWtype starts wtype and passes the text on standard input, because all users of this machine can read
 // arguments.
 func (d *swayBackend) runWtype(ctx context.Context, in string, args ...string) error {
-	cmd := exec.Command(d.wtype, slices.Concat(d.first, args)...) //nolint:noctx // its tree is ended whole by Output
+	cmd := exec.Command(d.wtype, slices.Concat(d.first, args)...) //nolint:noctx // Output ends the whole process tree
 	cmd.Env = d.env
 	if _, err := osrun.Output(ctx, cmd, []byte(in)); err != nil {
 		return fmt.Errorf("wtype: %w", err)

@@ -165,7 +165,7 @@ func variantMicros(v dbus.Variant) time.Duration {
 	return time.Duration(n) * time.Microsecond
 }
 
-// methods maps the actions without arguments to their methods.
+// actionMethods maps the actions without arguments to their methods.
 var actionMethods = map[Action]string{Play: "Play", Pause: "Pause", Toggle: "PlayPause", Next: "Next", Previous: "Previous", Stop: "Stop"}
 
 func (b *mprisBackend) sendRequest(ctx context.Context, r Request) error {

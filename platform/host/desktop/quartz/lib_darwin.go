@@ -59,7 +59,8 @@ type frameworkLib struct {
 	perform func(uintptr, uintptr) int32
 	// AXError AXUIElementGetPid(AXUIElementRef, pid_t *)
 	pidOf func(uintptr, *int32) int32
-	// AXError _AXUIElementGetWindow(AXUIElementRef, CGWindowID *), of no header; nil where it is not there
+	// AXError _AXUIElementGetWindow(AXUIElementRef, CGWindowID *), declared in no header; nil if
+	// the system lacks it
 	windowOf func(uintptr, *uint32) int32
 
 	// Boolean IsSecureEventInputEnabled(void)
@@ -70,7 +71,7 @@ type frameworkLib struct {
 
 const frameworks = "/System/Library/Frameworks/"
 
-// load opens the libraries once: they stay open until the process ends.
+// loadFrameworks opens the libraries once: they stay open until the process ends.
 var loadFrameworks = sync.OnceValues(func() (l *frameworkLib, err error) {
 	defer func() { // purego panics if a symbol is missing
 		if r := recover(); r != nil {

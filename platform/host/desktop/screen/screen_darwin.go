@@ -36,7 +36,7 @@ func (c *Capturer) captureScreen(ctx context.Context, part image.Rectangle) (img
 	if !part.Empty() {
 		args = append(args, "-R", fmt.Sprintf("%d,%d,%d,%d", part.Min.X, part.Min.Y, part.Dx(), part.Dy()))
 	}
-	cmd := exec.Command("/usr/sbin/screencapture", append(args, file)...) //nolint:noctx // its tree is ended whole by Output
+	cmd := exec.Command("/usr/sbin/screencapture", append(args, file)...) //nolint:noctx // Output ends the whole process tree
 	if _, err := osrun.Output(ctx, cmd, nil); err != nil {
 		return nil, fmt.Errorf("the screen is locked, or the session has none: %w", err)
 	}

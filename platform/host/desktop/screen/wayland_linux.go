@@ -47,7 +47,7 @@ func grimScreenshot(ctx context.Context, e session.Env, part image.Rectangle) (i
 	if !part.Empty() {
 		args = append(args, "-g", fmt.Sprintf("%d,%d %dx%d", part.Min.X, part.Min.Y, part.Dx(), part.Dy()))
 	}
-	cmd := exec.Command(program, append(args, file)...) //nolint:noctx // its tree is ended whole by Output
+	cmd := exec.Command(program, append(args, file)...) //nolint:noctx // Output ends the whole process tree
 	cmd.Env = []string{"WAYLAND_DISPLAY=" + e.Wayland, "XDG_RUNTIME_DIR=" + e.RuntimeDir, "HOME=" + e.Home, "LC_ALL=C.UTF-8"}
 	if _, err := osrun.Output(ctx, cmd, nil); err != nil {
 		if f, ok := errors.AsType[*osrun.Failure](err); ok && strings.Contains(f.Said, "region") {

@@ -30,7 +30,7 @@ type Conn struct {
 	atoms map[string]xproto.Atom
 }
 
-// quiet stops xgb from writing to this process's stderr.
+// silenceLog stops xgb from writing to this process's stderr.
 var silenceLog = sync.OnceFunc(func() { xgb.Logger = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) }) //nolint:gochecknoglobals // of a global of xgb's
 
 // Dial connects to the display of a session, at most until ctx ends. The caller must call

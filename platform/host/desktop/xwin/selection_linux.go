@@ -22,8 +22,7 @@ const clipboardName = "CLIPBOARD"
 // ErrSilent means that the program that owns the clipboard does not respond.
 var ErrSilent = errors.New("program that owns the clipboard does not respond")
 
-// Clipboard requests formats from the owner of the clipboard; an empty target lists the formats. nil,
-// nil means that nothing is copied, or not in that format.
+// Clipboard requests the content of the clipboard from the program that owns it.
 type Clipboard struct {
 	c *Conn
 	w xproto.Window
@@ -75,8 +74,8 @@ func (b *Clipboard) Formats(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
-// Get requests one format and returns nil if it is not offered. Long content arrives in pieces
-// (ICCCM 2.7.2, INCR).
+// Get requests the content in one format. It returns nil if nothing is copied or the owner does not
+// offer that format. Long content arrives in pieces (ICCCM 2.7.2, INCR).
 func (b *Clipboard) Get(ctx context.Context, target string) ([]byte, error) {
 	sel, err := b.c.Atom(clipboardName)
 	if err != nil {

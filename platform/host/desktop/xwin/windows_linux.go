@@ -132,7 +132,7 @@ func (c *Conn) Activate(ctx context.Context, w Window) error {
 			return err
 		}
 	} else {
-		_ = xproto.ConfigureWindowChecked(c.X, w.frame, xproto.ConfigWindowStackMode, []uint32{xproto.StackModeAbove}).Check() // then it is in front already, or not
+		_ = xproto.ConfigureWindowChecked(c.X, w.frame, xproto.ConfigWindowStackMode, []uint32{xproto.StackModeAbove}).Check() // best effort: the loop below checks the focus only
 		if err := xproto.SetInputFocusChecked(c.X, xproto.InputFocusPointerRoot, xproto.Window(w.ID), xproto.TimeCurrentTime).Check(); err != nil {
 			return err
 		}

@@ -57,8 +57,8 @@ type Status struct {
 	Kind      Kind   `json:"kind"`
 	Place     string `json:"place"`             // the file, or the value
 	Installed bool   `json:"installed"`         // something is there
-	Current   bool   `json:"current"`           // and it equals the one that Install would write
-	Same      bool   `json:"same"`              // the same as Install would write, apart from PATH
+	Current   bool   `json:"current"`           // the installed entry equals the one that Install would write
+	Same      bool   `json:"same"`              // the installed entry equals it apart from PATH
 	Program   string `json:"program,omitempty"` // that it starts
 	Enabled   bool   `json:"enabled"`           // the system will start it
 	Running   bool   `json:"running"`           // the system has started it
@@ -70,7 +70,7 @@ type Run func(ctx context.Context, name string, args ...string) (string, error)
 
 // Options of New; the zero value is this machine's.
 type Options struct {
-	Kind    Kind   // "" = the best that is there
+	Kind    Kind   // "" selects the best available mechanism
 	UserDir string // the owner's folder
 	Getenv  func(string) string
 	Run     Run
@@ -331,7 +331,7 @@ func writeFileAtomic(path, text string) error {
 	if err != nil {
 		return fmt.Errorf("autostart: %w", err)
 	}
-	defer os.Remove(f.Name()) //nolint:errcheck // it is renamed, or something failed before
+	defer os.Remove(f.Name()) //nolint:errcheck // does nothing after a successful rename
 	_, err = bytes.NewBufferString(text).WriteTo(f)
 	if err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err != nil { //nolint:gosec // the entry contains no secret, and service managers must be able to read it
 		return fmt.Errorf("autostart: %w", err)

@@ -64,7 +64,7 @@ func (m *Manager) installUnit(ctx context.Context, start bool) error {
 
 func (m *Manager) disableUnit(ctx context.Context) error {
 	if m.checkSystemd(ctx) != nil {
-		return nil // no service manager runs that could start it
+		return nil // no service manager runs that could start the unit
 	}
 	_, err := m.runSystemctl(ctx, "disable", unitName)
 	return err
@@ -137,9 +137,9 @@ func launchdDomain() string { return "gui/" + strconv.Itoa(os.Getuid()) }
 // installAgent makes launchd load the file. launchctl returns before the previous agent is unloaded, and
 // loading too early fails.
 func (m *Manager) installAgent(ctx context.Context, place string, start bool) error {
-	_, _ = m.o.Run(ctx, launchctl, "enable", launchdDomain()+"/"+label) // it may have been disabled by hand
+	_, _ = m.o.Run(ctx, launchctl, "enable", launchdDomain()+"/"+label) // the user may have disabled the agent
 	if !start {
-		return nil // it is loaded at the next login
+		return nil // launchd loads the agent at the next login
 	}
 	if _, err := m.o.Run(ctx, launchctl, "print", launchdDomain()+"/"+label); err == nil {
 		_, _ = m.o.Run(ctx, launchctl, "bootout", launchdDomain()+"/"+label)

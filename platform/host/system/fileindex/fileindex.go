@@ -202,7 +202,7 @@ func (p plocate) findFiles(ctx context.Context, text string, roots []string) (Fo
 	return f, nil
 }
 
-// escapeGlob removes the special characters of a pattern from a text.
+// escapeGlob escapes the special characters of a pattern in a text.
 func escapeGlob(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(text)
 }

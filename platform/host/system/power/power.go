@@ -1,5 +1,5 @@
-// Package power reads the battery (Battery) and reports when the machine sleeps and wakes
-// (Watch). Callers must not depend on Watch: they also have to compare the wall clock,
+// Package power reads the battery (ReadBattery) and reports when the machine sleeps and wakes
+// (WatchSleep). Callers must not depend on WatchSleep: they also have to compare the wall clock,
 // because not every system reports every sleep.
 package power
 

@@ -34,7 +34,8 @@ type subscription struct {
 	context  uintptr
 }
 
-// callback is created once: a process can create only a few thousand callbacks, which are never freed.
+// powerCallback is created once: a process can create only a few thousand callbacks, which are
+// never freed.
 var powerCallback = sync.OnceValue(func() uintptr {
 	return windows.NewCallback(func(_, kind, _ uintptr) uintptr {
 		if kind == pbtSuspend || kind == pbtResume || kind == pbtAutomatic {

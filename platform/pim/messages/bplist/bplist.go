@@ -128,7 +128,7 @@ func readScalar(mark byte, low int, b []byte) (any, error) {
 	return nil, ErrFormat
 }
 
-// readCount reads how many there are: in the marker, or in an integer after it.
+// readCount returns the number of elements, which is in the marker or in an integer after it.
 func readCount(low int, b []byte) (int, []byte, bool) {
 	if low != 15 {
 		return low, b, true

@@ -164,8 +164,8 @@ func sqliteCode(err error) int {
 	return 0
 }
 
-// isCannotOpen: the database could not be opened where it is, although the file can be
-// read. A log without its index is answered with "read-only".
+// isCannotOpen reports whether SQLite could not open the database in place, although the file can
+// be read. SQLite answers a log without its index with "read-only".
 func isCannotOpen(err error) bool {
 	c := sqliteCode(err)
 	return c == codeCantOpen || c == codeReadOnly

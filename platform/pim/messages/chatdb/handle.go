@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// The suffix that macOS adds to a number that wrote by SMS.
+// smsMark matches the suffix that macOS adds to a number that wrote by SMS.
 var smsMark = regexp.MustCompile(`\((?:sms\w*|filtered)\)$`)
 
 // Handle normalizes an address: a telephone number to E.164 if possible, an email
@@ -21,7 +21,7 @@ func Handle(id, country string) string {
 		}
 	}
 	id = smsMark.ReplaceAllString(id, "")
-	if strings.Contains(id, "@") { // of the other alphabets nothing becomes an ASCII letter
+	if strings.Contains(id, "@") { // lower-case A to Z only: no other letter may become an ASCII letter
 		return strings.Map(func(r rune) rune {
 			if r >= 'A' && r <= 'Z' {
 				return r + 'a' - 'A'

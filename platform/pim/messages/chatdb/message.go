@@ -75,10 +75,10 @@ type Chat struct {
 	GUID       string
 	Identifier string // an address, or the name of a group: "chat123456"
 	Name       string // which its members gave it
-	Service    string // iMessage, SMS, RCS; never read off the guid
+	Service    string // iMessage, SMS, RCS; never derived from the guid
 	Group      bool
 	Login      string // the owner's account
-	Addressed  string // which of his addresses he wrote from last
+	Addressed  string // the user's address from which the last message was sent
 }
 
 // Key returns a stable name of a chat, independent of its service and of guids

@@ -269,7 +269,7 @@ func (d *DB) Say(m Message) (int64, string) {
 	}
 	d.write.Lock()
 	defer d.write.Unlock()
-	d.Exec("BEGIN") // it is there with all that belongs to it
+	d.Exec("BEGIN") // all rows of the message become visible at once
 	defer d.Exec("COMMIT")
 	v := map[string]any{"guid": m.GUID, "service": m.Service, "date": d.Date(m.At), "is_from_me": m.From == ""}
 	if m.From != "" {
