@@ -11,8 +11,9 @@ type clock struct{ last time.Time }
 
 func newClock() *clock { return &clock{last: time.Now()} }
 
-// wallClockJump returns by how much the wall clock ran ahead of (or, negative, fell
-// behind) the time that really passed since the last call; 0 when it did not.
+// wallClockJump returns the difference between the changes of the wall clock and of the monotonic
+// clock since the last call. It is negative if the wall clock was set back, and 0 if the
+// difference is at most jump.
 func (c *clock) wallClockJump() time.Duration {
 	now := time.Now()
 	real := now.Sub(c.last)                   // monotonic

@@ -27,8 +27,8 @@ func families() []string {
 	return []string{"tools", "channels", "watchers", "knowledge", "autonomy/llm"}
 }
 
-// floor returns the floor of a package of ours (ARCHITECTURE section 2), and
-// false for helpers of tests, which may import what they help to test.
+// floor returns the layer of a package of this module, from 0 (see docs/architecture.md), and
+// false for helpers of tests, which may import the package that they help to test.
 func floor(path string) (n int, ok bool) {
 	path = strings.TrimPrefix(path, module)
 	first, _, _ := strings.Cut(path, "/")

@@ -39,7 +39,7 @@ type Models interface {
 	commands.Models
 }
 
-// WakeHandler is told that the machine has slept; *channels.Manager implements it.
+// WakeHandler is notified after the machine has slept; *channels.Manager implements it.
 type WakeHandler interface {
 	HandleWake()
 }
@@ -86,7 +86,7 @@ type Options struct {
 	Chats delivery.Chats
 	// Levels limits Hob's autonomy level for a person in a channel; nil disables limits.
 	Levels dispatch.Levels
-	// Wakes is told that the machine has slept; optional.
+	// Wakes is notified after the machine has slept; optional.
 	Wakes WakeHandler
 	// Zone returns the owner's current time zone.
 	Zone func() *time.Location
@@ -121,7 +121,7 @@ type Loop struct {
 	running    *runningTurns
 	upkeep     *maintenance
 	ticks      atomic.Int64 // since the start
-	inputs     atomic.Int64 // of them with an input
+	inputs     atomic.Int64 // ticks with an input since the start
 	open       sync.WaitGroup
 }
 
@@ -206,7 +206,7 @@ func (l *Loop) Run(ctx context.Context) error {
 	if err := l.recoverFromCrash(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
-	// Turns outlive ctx by the time they are given to finish.
+	// Turns may continue after ctx has ended, for at most Options.Drain.
 	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
 	var tidying sync.WaitGroup
@@ -291,7 +291,7 @@ func (l *Loop) drainTurns(stop context.CancelCauseFunc) {
 // Stop ends the running turn of a session and cancels one that waits for an answer or for the
 // next message. It reports whether a turn existed.
 func (l *Loop) Stop(ctx context.Context, session string) (bool, error) {
-	stopped, full := l.stopSettling(ctx, session) // do this before looking for running turns: it may start now
+	stopped, full := l.stopSettling(ctx, session) // first, because the turn of a waiting message may start now
 	stopped = l.running.stop(session) || stopped
 	below, err := l.stopBelow(ctx, session)
 	if err = errors.Join(full, err); err != nil {
@@ -318,7 +318,8 @@ func (l *Loop) Stop(ctx context.Context, session string) (bool, error) {
 	return stopped, nil
 }
 
-// stopSettling has the messages that wait for a next one answered as stopped.
+// stopSettling stops the messages that wait for the sender's next one: they become due now and
+// are answered as stopped.
 func (l *Loop) stopSettling(ctx context.Context, session string) (stopped bool, err error) {
 	err = l.o.Store.Write(ctx, func(tx *store.Tx) error {
 		events, err := l.o.Bus.Inbox.FlushDebounceTx(tx, session)

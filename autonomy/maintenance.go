@@ -39,7 +39,7 @@ type maintenance struct {
 	keepTraces time.Duration
 	log        *slog.Logger
 
-	jobs    chan maintenanceJob // they wait for an idle moment; see TidyLater
+	jobs    chan maintenanceJob // jobs that wait for an idle moment; see TidyLater
 	unfound atomic.Bool         // messages exist that are not indexed yet
 }
 
@@ -64,9 +64,9 @@ const gatherAfter = time.Second
 // runJobs maintains conversations, one at a time, until ctx ends. It returns memory to the system
 // when the process is idle.
 func (m *maintenance) runJobs(ctx context.Context) {
-	calm := time.NewTimer(calmAfter) // opening left some behind
+	calm := time.NewTimer(calmAfter) // the start of Hob leaves unused memory
 	defer calm.Stop()
-	gather := time.NewTimer(calmAfter / 2) // what the last process left
+	gather := time.NewTimer(calmAfter / 2) // for messages that the previous process did not index
 	defer gather.Stop()
 	for {
 		select {
@@ -79,7 +79,7 @@ func (m *maintenance) runJobs(ctx context.Context) {
 			if err := m.pruneTraces(ctx); err != nil && ctx.Err() == nil {
 				m.log.Warn("old traces cannot be removed", "err", err)
 			}
-			if m.turns.count() == 0 { // last, since what comes before uses much of the program
+			if m.turns.count() == 0 { // last, because the work above reads many pages of the program
 				system.ReleaseProgramPages()
 			}
 		case <-gather.C:
@@ -145,8 +145,8 @@ func (m *maintenance) pruneTraces(ctx context.Context) error {
 	return errors.Join(trace.PruneTicks(ctx, m.store, m.keepTraces), m.delivery.Prune(ctx, time.Now().Add(-m.keepTraces)))
 }
 
-// RecordCompaction writes a line of the audit log about each compaction, in its
-// transaction: sizes, no words.
+// RecordCompaction returns a function that writes a line of the audit log about a compaction, in
+// its transaction. The line contains sizes and no text of the conversation.
 func RecordCompaction(g *guard.Guard) func(*store.Tx, session.Report) error {
 	return func(tx *store.Tx, r session.Report) error {
 		return g.AuditTx(tx, guard.Record{

@@ -20,7 +20,8 @@ type activeTurn struct {
 	held     int           // questions for which it waits in memory; guarded by runningTurns.mu
 }
 
-// isQueued reports whether the turn runs in the queue of its conversation: it is no command.
+// isQueued reports whether the turn runs in the queue of its conversation, unlike commands and
+// text for a running turn.
 func (t *activeTurn) isQueued() bool { return t.Event.Lane == t.Event.Session }
 
 // runningTurns are the events in progress. It implements dispatch.Turns.
@@ -50,7 +51,7 @@ func (r *runningTurns) register(turns []*activeTurn) {
 // remove ends a turn and frees its slot.
 func (r *runningTurns) remove(t *activeTurn) {
 	r.mu.Lock()
-	if r.byEvent[t.Event.ID] == t { // it may have been suspended, answered and claimed again
+	if r.byEvent[t.Event.ID] == t { // the event may have been suspended, answered and claimed again
 		delete(r.byEvent, t.Event.ID)
 	}
 	r.mu.Unlock()
@@ -116,7 +117,8 @@ func (r *runningTurns) stop(session string) (stopped bool) {
 	return stopped
 }
 
-// markCancelled has events that wait answered as stopped. A running turn was cancelled before.
+// markCancelled marks waiting events as stopped, so that they are answered as stopped. It skips
+// events with a running turn, which was cancelled before.
 func (r *runningTurns) markCancelled(events ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -33,8 +33,8 @@ func (l *Loop) processEvent(ctx context.Context, t *activeTurn) {
 	if err == nil {
 		return
 	}
-	// Nothing could be written (a full disk): the event stays claimed here, and
-	// is put back as soon as the store takes writes again.
+	// The end of the event could not be stored, for example because the disk is full. The event
+	// stays claimed, and putBack puts it back as soon as the store accepts writes again.
 	l.o.Log.Error("cannot finish an event; trying again", "event", ev.ID, "err", err)
 	l.putBack(ctx, ev, err)
 }

@@ -48,7 +48,7 @@ func (c *Registry) StatusTx(ctx context.Context, tx *store.Tx, call tools.Call, 
 		if err != nil {
 			return tools.Result{}, err
 		}
-		sources = append(sources, ev.Provenance) // its text may be untrusted
+		sources = append(sources, ev.Provenance) // the task's text may be untrusted
 	}
 	return tools.Result{Text: strings.TrimSpace(b.String()), Data: map[string]any{"tasks": data}, Source: provenance.Worst(sources...)}, nil
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // Stop ends every open task of a conversation and its subtasks, and reports whether there was
-// one. Turns that wait for them end with them.
+// one. It also ends the turns that wait for these tasks.
 func (c *Registry) Stop(ctx context.Context, session string) (stopped bool, err error) {
 	err = c.o.Store.Write(ctx, func(tx *store.Tx) error {
 		list, err := tasksTx(tx, `session = ? AND state IN ('queued', 'open') ORDER BY call, n DESC`, session)
@@ -72,8 +72,8 @@ func (c *Registry) Cancel(ctx context.Context, id string) (t Task, err error) {
 	return t, err
 }
 
-// cutTx ends an open task after its subtasks. A turn in progress is canceled once this is
-// durable.
+// cutTx ends an open task after its subtasks. It cancels the task's running turn after the
+// transaction has committed.
 func (c *Registry) cutTx(tx *store.Tx, t Task, state State, why string) error {
 	below, err := tasksTx(tx, `parent = ? AND state IN ('queued', 'open') ORDER BY call, n DESC`, t.Event)
 	if err != nil {
@@ -84,7 +84,8 @@ func (c *Registry) cutTx(tx *store.Tx, t Task, state State, why string) error {
 			return err
 		}
 	}
-	// Ended first, so that its own end does not resume a parent twice.
+	// Close the task before its turn ends, so that the end of the turn does not resume the parent
+	// a second time.
 	if err := c.closeTx(tx, t, TaskOutcome{State: state, Answer: why, Source: provenance.Hob}); err != nil {
 		return err
 	}

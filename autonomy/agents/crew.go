@@ -30,9 +30,11 @@ type Member struct {
 	Options turn.Options
 	// Prompt creates the prompt builder for a reduced set of tools.
 	Prompt func(*tools.Catalogue) (*prompt.Builder, error)
-	// Delegates lists the agents to which it may delegate in addition to itself; "*" means all.
+	// Delegates lists the agents to which this agent may delegate tasks, in addition to itself;
+	// "*" means all.
 	Delegates []string
-	// Isolated: its file tools run in a container. It may delegate only to isolated agents.
+	// Isolated: the agent's file tools run in a container. It may delegate only to isolated
+	// agents.
 	Isolated bool
 	// Refused returns why the agent cannot work now, such as a stopped container engine; nil if
 	// it can.
@@ -68,7 +70,7 @@ type Registry struct {
 	members map[string]Member
 
 	mu      sync.Mutex
-	owners  map[string]sessionOwner // by session; nil until they were read
+	owners  map[string]sessionOwner // by session; nil until loadOwners has read them
 	running map[string]func(error)
 	next    time.Time // when the next background task exceeds its time limit
 	looked  bool      // next is current

@@ -4,12 +4,13 @@
 // # Agents and routes
 //
 // An agent (Member) is a turn.Runner with its own persona, model, tools, memory namespace and
-// limits. "hob" always exists. Pick selects the agent of each event: the one that the owner chose
-// for this conversation with /agent, otherwise the agent of the most specific matching route,
-// otherwise the default agent. A conversation belongs to one agent at a time. When another agent
-// takes it, its window is reset, so that the new agent does not read the former conversation.
-// Messages from before a choice are still answered by the former agent. Tools that an agent does
-// not have are not in its catalog; a call of one by a guessed name is denied.
+// limits. "hob" always exists. SelectAgent selects the agent of each event: the one that the
+// owner chose for this conversation with /agent, otherwise the agent of the most specific
+// matching route, otherwise the default agent. A conversation belongs to one agent at a time.
+// When another agent takes it, its window is reset, so that the new agent does not read the
+// former conversation. Messages from before a choice are still answered by the former agent.
+// Tools that an agent does not have are not in its catalog; a call of such a tool by a guessed
+// name is denied.
 //
 // # Delegated tasks
 //

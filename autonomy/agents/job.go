@@ -71,7 +71,7 @@ func (c *Registry) followUpJob(ctx context.Context, ev bus.Event, o taskPayload,
 	j.Runner = m.Runner
 	j.Turn = turn.Turn{
 		Event: ev, Text: ev.Text, Source: ev.Provenance, Origins: o.Origins, Guest: o.Guest, Origin: "task", Person: o.Person, Level: o.Level, Report: o.Report, Channel: o.Channel, Chat: o.Chat,
-		Depth: c.o.Depth, // it may not delegate, to avoid an endless chain
+		Depth: c.o.Depth, // the maximum depth: a follow-up turn may not delegate, to avoid an endless chain
 	}
 	return j, nil
 }
@@ -79,7 +79,7 @@ func (c *Registry) followUpJob(ctx context.Context, ev bus.Event, o taskPayload,
 // restrictedRunner creates the agent of one task.
 func restrictedRunner(m Member, o taskPayload) (*turn.Runner, error) {
 	opt := m.Options
-	if opt.Whole == nil { // tools it no longer has are denied by name
+	if opt.Whole == nil { // the guard denies the removed tools by name
 		opt.Whole = opt.Catalogue
 	}
 	var some []tools.Tool
@@ -111,8 +111,8 @@ func minLimit(a, b int) int {
 	return a
 }
 
-// Begin marks a task's turn as running, so that it can be canceled, and cancels the context if
-// it already was. end must be called.
+// Begin marks a task's turn as running, so that Cancel can stop it. If the task was canceled
+// before, Begin cancels the context at once. The caller must call end.
 func (c *Registry) Begin(ctx context.Context, j *Job) (_ context.Context, end func(), err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	id := j.Turn.Event.ID

@@ -130,13 +130,13 @@ func (o MemberOptions) openPrompt(m *Member, s config.Member) error {
 	m.Prompt = func(c *tools.Catalogue) (*prompt.Builder, error) {
 		po := o.Prompt
 		po.Texts, po.Name, po.Catalogue = texts.Current, name, c
-		if isolated { // it must not see the projects outside its container
+		if isolated { // an isolated agent must not read projects outside its container
 			po.Projects = nil
 		}
 		return prompt.New(po)
 	}
 	if s.Name == Default && s.Soul == "" && m.Options.Catalogue == o.Turn.Catalogue {
-		return nil // it has the existing one
+		return nil // the default agent keeps the existing prompt builder
 	}
 	m.Options.Prompt, err = m.Prompt(m.Options.Catalogue)
 	return err

@@ -84,7 +84,7 @@ func (c *Registry) SelectAgent(ctx context.Context, event string, at MessageOrig
 	return m, c.handOver(ctx, at.Session, m.Name)
 }
 
-// CurrentAgent is Pick without the assignment, for read-only callers.
+// CurrentAgent is SelectAgent without the assignment, for read-only callers.
 func (c *Registry) CurrentAgent(ctx context.Context, at MessageOrigin) (Member, error) {
 	if err := c.loadOwners(ctx); err != nil {
 		return Member{}, err

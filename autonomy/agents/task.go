@@ -17,8 +17,9 @@ import (
 // Source is the source of the inbox events of delegated tasks.
 const Source = "crew"
 
-// taskTable: call is the tool call that created the task and n its index there, parent the
-// event of that turn. A queued task waits for a slot among those of its call.
+// taskTable creates the table of tasks. The column call holds the tool call that created the
+// task, n the index of the task in that call, and parent the event of the calling turn. A queued
+// task waits until another task of the same call ends.
 const taskTable = `
 CREATE TABLE crew_tasks (
 	id TEXT PRIMARY KEY, call TEXT NOT NULL, n INTEGER NOT NULL, parent TEXT NOT NULL, session TEXT NOT NULL, event TEXT NOT NULL UNIQUE,

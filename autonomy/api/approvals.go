@@ -55,8 +55,8 @@ type NewGrant struct {
 	By        string          `json:"-"`
 }
 
-// Approval is one question to the owner, bound to one call and the hash of its arguments. Its ID or
-// Batch names it to Approvals.Answer.
+// Approval is one question to the owner, bound to one call and the hash of its arguments.
+// Approvals.Answer takes its ID or its Batch.
 type Approval struct {
 	ID        string          `json:"id"`
 	Event     string          `json:"event"`
@@ -66,10 +66,10 @@ type Approval struct {
 	Arguments json.RawMessage `json:"arguments"`
 	Summary   string          `json:"summary"`
 	Reason    string          `json:"reason"`
-	// Rule is the row of the table that requires the question.
+	// Rule names the row of the decision table that requires the question.
 	Rule string `json:"rule,omitempty"`
-	// Why describes the actual effect of the call, Exact what would run beyond the arguments;
-	// both in visible characters.
+	// Why describes the actual effect of the call. Exact describes what would run, as far as the
+	// arguments do not show it. Both contain only visible characters.
 	Why   string `json:"why,omitempty"`
 	Exact string `json:"exact,omitempty"`
 	// Effects of the call, joined with "+": read, write, send, egress, exec, destroy, secret.
@@ -178,7 +178,7 @@ type AuditLine struct {
 	Texts []provenance.Origin `json:"texts,omitempty"`
 	// What describes the call, if it is still stored.
 	What string `json:"what,omitempty"`
-	Text string `json:"text"` // all of it as text
+	Text string `json:"text"` // the complete explanation as text
 }
 
 // AuditHead is the end of the log.

@@ -23,8 +23,8 @@ type Channels interface {
 // Channel is a channel as lists show it.
 type Channel struct {
 	Name string `json:"name"`
-	// State is starting, running, waiting (failed, will be retried), stopped (needs its owner)
-	// or failed (could not be created).
+	// State is starting, running, waiting (failed, will be retried), stopped (needs an action of
+	// the user) or failed (could not be created).
 	State string    `json:"state"`
 	Error string    `json:"error,omitempty"`
 	Pull  bool      `json:"pull"`
@@ -40,14 +40,14 @@ type Channel struct {
 	SentAt      time.Time `json:"sent_at,omitzero"`
 	Refused     int       `json:"refused,omitempty"`
 	Unmentioned int       `json:"unmentioned,omitempty"`
-	// Queued counts the texts waiting for the channel. Next is when the first of them is sent;
-	// zero: none waits, or immediately.
+	// Queued counts the texts waiting for the channel. Next is the time at which the first of
+	// them is sent. It is zero if no text waits or if the channel sends the next one immediately.
 	Queued     int       `json:"queued"`
 	Next       time.Time `json:"next,omitzero"`
 	About      string    `json:"about"`
-	Configured bool      `json:"configured"` // it is always there, or has a section
+	Configured bool      `json:"configured"` // it needs no section in the configuration, or has one
 	Enabled    bool      `json:"enabled"`
-	Available  bool      `json:"available"` // it works on this machine
+	Available  bool      `json:"available"` // the channel works on this machine
 	Cause      string    `json:"cause,omitempty"`
 	Remedy     string    `json:"remedy,omitempty"`
 	Pairings   []Pairing `json:"pairings"`
@@ -60,7 +60,7 @@ type Pairing struct {
 	Sender    string    `json:"sender"`
 	Name      string    `json:"name,omitempty"` // as the platform reports it; proves nothing
 	Chat      string    `json:"chat,omitempty"`
-	By        string    `json:"by"` // where the code was made
+	By        string    `json:"by"` // where the user requested the code
 	CreatedAt time.Time `json:"created_at"`
 }
 
@@ -75,7 +75,7 @@ type PairingCode struct {
 type ChannelTest struct {
 	Channel string `json:"channel"`
 	OK      bool   `json:"ok"`
-	// Tried: there was something to sign in to, or a text was sent.
+	// Tried is true if the test signed in to an account or sent a text.
 	Tried  bool   `json:"tried"`
 	Said   string `json:"said,omitempty"`
 	Cause  string `json:"cause,omitempty"`
@@ -86,8 +86,8 @@ type ChannelTest struct {
 type Deliveries interface {
 	// Deliveries lists the outbox. Query.Of is a session, Query.State a state.
 	Deliveries(ctx context.Context, q Query) ([]Delivery, error)
-	// Shown records that a client has displayed a question, or withdraws that record. A bare
-	// yes of that client may answer it then.
+	// Shown records that a client has displayed a question, or withdraws that record. After that,
+	// a bare yes from that client may answer the question.
 	Shown(ctx context.Context, client string, d Display) error
 }
 
@@ -96,7 +96,7 @@ type Display struct {
 	Delivery  string   // one delivery, or
 	Event     string   // the answer to an event, and
 	Approvals []string // the requests with these ids
-	// Withdrawn: it did not reach the client.
+	// Withdrawn: the display did not reach the client, so that its record is removed.
 	Withdrawn bool
 }
 
@@ -114,7 +114,7 @@ type Delivery struct {
 	Error         string    `json:"error,omitempty"`
 	MaybeRepeated bool      `json:"maybe_repeated,omitempty"`
 	CreatedAt     time.Time `json:"created_at"`
-	NotBefore     time.Time `json:"not_before,omitzero"` // until then a send can be called back
+	NotBefore     time.Time `json:"not_before,omitzero"` // until then the user can cancel a send
 	SentAt        time.Time `json:"sent_at,omitzero"`
 }
 
@@ -168,7 +168,7 @@ type Notice struct {
 	// Place explains the choice of Channel. Tried lists channels on which delivery failed.
 	Place string `json:"place,omitempty"`
 	Tried string `json:"tried,omitempty"`
-	Stuck bool   `json:"stuck,omitempty"` // it waits for its channel, and there is no other
+	Stuck bool   `json:"stuck,omitempty"` // the notice waits for its channel, and no other channel can send it
 }
 
 // Quiet is the state of the quiet mode.
@@ -199,15 +199,13 @@ type Subscription interface {
 	Close()
 }
 
-// FeedEvent is one live event. Type is one of message_start, content_delta,
-// tool_call_start, tool_call_delta, approval_required, tool_start,
-// tool_progress, tool_result,
-// message_end, error (these belong to Event), delivery, watcher, status,
-// dropped. Data is an object: content_delta {text}, tool_call_start {id, name},
-// tool_call_delta {id, arguments}, tool_start {id, name} when it really begins,
-// tool_progress {id, name, seconds, percent?, note?} when it says how far it is
-// and every 15 s while it runs, tool_result {id, name, ok, text, code},
-// approval_required and delivery as in the lists of these names, message_end
+// FeedEvent is one live event. Type is one of message_start, content_delta, tool_call_start,
+// tool_call_delta, approval_required, tool_start, tool_progress, tool_result, message_end, error
+// (these belong to Event), delivery, watcher, status, dropped. Data is an object: content_delta
+// {text}, tool_call_start {id, name}, tool_call_delta {id, arguments}, tool_start {id, name} when
+// the tool begins to run, tool_progress {id, name, seconds, percent?, note?} when the tool
+// reports progress and every 15 s while it runs, tool_result {id, name, ok, text, code},
+// approval_required and delivery as in the lists of approvals and deliveries, message_end
 // {answer, usage, interrupted, model}, error {message, kind}, dropped {dropped}.
 type FeedEvent struct {
 	ID      uint64          `json:"id"`

@@ -81,7 +81,7 @@ type Task struct {
 	DoneAt     time.Time         `json:"done_at,omitzero"`
 }
 
-// Forgetting deletes permanently. The tool "forget" begins it.
+// Forgetting deletes permanently. The tool "forget" starts a deletion.
 type Forgetting interface {
 	// PreviewErasure returns the data that would be deleted and changes nothing: the row Query.Of,
 	// the text Query.Text, or the data that came from Query.State; with Query.All also everything
@@ -95,8 +95,7 @@ type Forgetting interface {
 type ErasurePreview struct {
 	ErasurePlan
 
-	// Places counts the rows of the database that would be removed or changed,
-	// all tables taken together.
+	// Places counts the rows of the database that would be removed or changed, over all tables.
 	Places int `json:"places"`
 }
 

@@ -22,7 +22,7 @@ type Goal struct {
 	ID          string            `json:"id"`
 	Description string            `json:"description"`
 	Priority    int               `json:"priority"` // 1 (least) to 5
-	Success     string            `json:"success"`  // when it is reached, as text
+	Success     string            `json:"success"`  // criteria for success, as text
 	Every       int64             `json:"check_every_seconds"`
 	NextAt      time.Time         `json:"next_review,omitzero"`
 	Status      string            `json:"status"`
@@ -34,7 +34,8 @@ type Goal struct {
 	// counts consecutive investigations.
 	Quiet  int `json:"quiet"`
 	Looked int `json:"looked"`
-	// Seen is the state that its rule saw last, so that it acts on each state once.
+	// Seen is the state that the goal's rule evaluated last, so that the rule acts on each state
+	// once.
 	Seen     string    `json:"seen,omitempty"`
 	Reviewed int       `json:"reviewed"`
 	LastAt   time.Time `json:"last_review,omitzero"`
@@ -167,7 +168,7 @@ type Watcher struct {
 	Describe string `json:"description"`
 	// When is only the time, for time-based items.
 	When string `json:"when,omitempty"`
-	// Coming are the next three times of it, in the owner's zone.
+	// Coming lists the next three times of a time-based item, in the user's zone.
 	Coming []time.Time `json:"coming,omitempty"`
 	// Path is set for file watchers, Cron or Every for schedules.
 	Path  string `json:"path,omitempty"`

@@ -58,7 +58,7 @@ type Status struct {
 	ModelReason  string         `json:"model_reason,omitempty"`
 	Level        string         `json:"level"`
 	Uptime       time.Duration  `json:"uptime_ns"`
-	Daemon       bool           `json:"daemon"` // false: a single command without a daemon
+	Daemon       bool           `json:"daemon"` // false: the status of a single command that runs without a daemon
 	Running      int            `json:"running"`
 	Pending      int            `json:"pending"`
 	Questions    int            `json:"questions"` // waiting for the owner
@@ -73,7 +73,7 @@ type Status struct {
 	NextReview   time.Time      `json:"next_review,omitzero"`
 	Channels     []ChannelState `json:"channels"`
 	Home         string         `json:"home"`
-	Ticks        int64          `json:"ticks"`            // of the loop since the start
+	Ticks        int64          `json:"ticks"`            // iterations of the loop since the start
 	TicksInput   int64          `json:"ticks_with_input"` // ticks with work
 	DatabaseSize int64          `json:"database_bytes"`
 	DiskFree     uint64         `json:"disk_free_bytes"`

@@ -45,7 +45,8 @@ type MemoryQuery struct {
 	Meaning      bool // the embedder and the model may be used
 }
 
-// IsEmpty reports whether the query selects nothing: it is a list of facts then.
+// IsEmpty reports whether the query has no condition. The HTTP API answers such a query with the
+// list of facts.
 func (q MemoryQuery) IsEmpty() bool {
 	return q.Text == "" && len(q.Kinds) == 0 && q.Speaker == "" && q.Since.IsZero() && q.Until.IsZero()
 }
@@ -79,7 +80,7 @@ type ImportResult struct {
 	More    int            `json:"skipped_more,omitempty"`
 }
 
-// MemoryRow is a row of the knowledge as lists show it.
+// MemoryRow is a row of the memory in the form for lists.
 type MemoryRow struct {
 	ID         string              `json:"id"`
 	Kind       string              `json:"kind"`
@@ -96,8 +97,8 @@ type MemoryRow struct {
 	Score      float64             `json:"score,omitempty"`
 	Parts      []ScorePart         `json:"parts,omitempty"`
 	Replaced   []Fact              `json:"replaced,omitempty"`
-	Until      time.Time           `json:"until,omitzero"` // when it ceased to be so
-	Past       bool                `json:"past,omitempty"` // it was so before
+	Until      time.Time           `json:"until,omitzero"` // when the fact ceased to be true
+	Past       bool                `json:"past,omitempty"` // the fact was true before, but no longer is
 }
 
 // ExplainedSearch is the result of a search with its reasons.
@@ -133,7 +134,7 @@ type MemoryItem struct {
 	RetiredAt  time.Time `json:"retired_at,omitzero"`
 	History    []Fact    `json:"history,omitempty"`
 	ReplacedBy *Fact     `json:"replaced_by,omitempty"`
-	// About are the entities that it names.
+	// About lists the entities that the fact names.
 	About []Entity `json:"about,omitempty"`
 	// Of an entity.
 	Entity    *Entity     `json:"entity,omitempty"`
@@ -145,7 +146,7 @@ type MemoryItem struct {
 // MemoryStats contains the numbers of stored rows and derived indexes.
 type MemoryStats struct {
 	Rows      int        `json:"rows"`
-	Counts    []RowCount `json:"counts"` // by kind and realm, the most first
+	Counts    []RowCount `json:"counts"` // by kind and realm, highest count first
 	Entities  int        `json:"entities"`
 	Relations int        `json:"relations"`
 	Documents int        `json:"documents"`
@@ -238,7 +239,7 @@ type GraphEdge struct {
 
 	FromName string `json:"from_name"`
 	ToName   string `json:"to_name"`
-	Over     bool   `json:"over,omitempty"` // it is no longer true
+	Over     bool   `json:"over,omitempty"` // the relation is no longer true
 }
 
 // MemoryGraph is a part of the graph of people and other entities.

@@ -91,10 +91,10 @@ type Agent struct {
 	Delegates []string `json:"delegates"`
 	Isolation string   `json:"isolation"`
 	Budget    float64  `json:"budget_share"`
-	Default   bool     `json:"default"` // answers where no route fits
+	Default   bool     `json:"default"` // answers if no route matches
 	Routes    []string `json:"routes"`
 	Folder    string   `json:"folder"`
-	Trouble   string   `json:"trouble,omitempty"` // why it cannot work now
+	Trouble   string   `json:"trouble,omitempty"` // the reason why the agent cannot work now
 }
 
 // Delegation is one delegated task.
@@ -102,7 +102,7 @@ type Delegation struct {
 	ID         string            `json:"id"`
 	Call       string            `json:"call"`
 	Parent     string            `json:"parent"`  // the event that created it
-	Session    string            `json:"session"` // of the parent; its own is Session/ID
+	Session    string            `json:"session"` // session of the parent; the task's session is Session/ID
 	Event      string            `json:"event"`
 	Agent      string            `json:"agent"`
 	Task       string            `json:"task"`

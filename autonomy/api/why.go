@@ -16,8 +16,8 @@ type Explanations interface {
 	Why(ctx context.Context, kind, about string) (Explanation, error)
 }
 
-// Explanation is the answer to one question: Why, Tick or Silence, and all of it as text. On the
-// wire it is the object that is set, with the field "text".
+// Explanation is the answer to one question. One of Why, Tick and Silence is set, and Text
+// formats it for users. Its JSON is the object that is set, with the additional field "text".
 type Explanation struct {
 	Why     *Why
 	Tick    *Tick
@@ -72,7 +72,8 @@ type Why struct {
 	Trace *Trace `json:"trace,omitempty"`
 	// Nothing: there is nothing to explain yet.
 	Nothing bool `json:"nothing,omitempty"`
-	// Origins are the sources of the event's untrusted text; Thing is the row in question.
+	// Origins are the sources of the event's untrusted text; Thing is the item that the question
+	// names, if any.
 	Origins    []provenance.Origin `json:"origins,omitempty"`
 	Thing      *ItemOrigin         `json:"thing,omitempty"`
 	Calls      []LedgerEntry       `json:"calls"`
@@ -145,14 +146,14 @@ type TickOfEvent struct {
 type Silence struct {
 	About string    `json:"about,omitempty"`
 	Since time.Time `json:"since"`
-	// Watchers is the watcher in question, or all that fail.
+	// Watchers contains the watcher that the question names, or all watchers that fail.
 	Watchers []SilentWatcher `json:"watchers"`
 	// Passed lists the signals that watchers saw and did not report.
 	Passed []SuppressedSignal `json:"passed"`
 	Goals  []GoalSilence      `json:"goals"`
 	// Events lists events without a notice.
 	Events []SuppressedEvent `json:"events"`
-	// Deliveries lists messages that have not reached the owner yet; Told those that have.
+	// Deliveries lists messages that have not reached the owner yet, and Told those that have.
 	Deliveries []Delivery `json:"deliveries"`
 	Told       []Delivery `json:"told"`
 	// Notices are deferred or dropped notices.

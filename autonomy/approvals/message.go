@@ -90,8 +90,8 @@ func (d *Decider) AnswersHere(ctx context.Context, ev bus.Event) (bool, error) {
 	return t.hasTarget(), err
 }
 
-// ReplyToTalk answers an agreement that decides nothing. asks are the approvals that the reminder
-// shows again.
+// ReplyToTalk returns the reply to a word of agreement, such as "ok", which decides nothing. The
+// reply reminds the user of the open question; asks lists the approvals that it shows again.
 func (d *Decider) ReplyToTalk(ctx context.Context, ev bus.Event) (text string, asks []string, err error) {
 	p, err := placeOfAnswer(ev)
 	if err != nil {
@@ -162,8 +162,8 @@ func (d *Decider) decideInMessage(ctx context.Context, ev bus.Event, id string, 
 	return "All right, I will not do that: " + what, nil
 }
 
-// mayName rejects an answer by id on a channel where only replies count, unless it is a reply
-// to that question. It reports an earlier decision as such.
+// mayName rejects an answer by id on a channel where only replies count, unless it is a reply to
+// that question. If the question was decided before, the error says so.
 func (d *Decider) mayName(ctx context.Context, p answerPlace, id string) error {
 	if !p.onlyReplies {
 		return nil

@@ -55,7 +55,7 @@ type answerTarget struct {
 	decides []guard.Approval
 	// open lists the approvals waiting here that only an answer with an id decides.
 	open []guard.Approval
-	// asks is the shown question, which a reminder repeats.
+	// asks lists the approvals of the displayed question, which a reminder repeats.
 	asks []string
 }
 
@@ -100,8 +100,8 @@ func (d *Decider) findTarget(ctx context.Context, p answerPlace) (t answerTarget
 	return t, nil
 }
 
-// repliesTo reports whether an answer replies to a message of a question. Most platforms
-// count messages within a chat, or within the chat that a thread belongs to.
+// repliesTo reports whether an answer replies to a message of a question. On most platforms the
+// id of a message is unique only within a chat, or within the chat that a thread belongs to.
 func (p answerPlace) repliesTo(q bus.Question) bool {
 	ref := channels.DeliveryRef(q.Delivery)
 	chat := q.Chat == p.chat || p.threaded && strings.HasPrefix(p.chat, q.Chat+"/") || p.onlyReplies
@@ -219,13 +219,13 @@ func (d *Decider) openHere(ctx context.Context, p answerPlace, list []bus.Questi
 // older than its question; many platforms truncate to seconds.
 const skew = 2 * time.Second
 
-// takenAt returns when this machine received an event, from the UUIDv7 of its id.
+// takenAt returns when this machine received an event, according to its id, a UUIDv7.
 func takenAt(event string) time.Time {
 	id, err := uuid.Parse(event)
 	if err != nil {
 		return time.Now()
 	}
-	return time.Unix(id.Time().UnixTime()).Add(time.Millisecond) // the id has whole milliseconds
+	return time.Unix(id.Time().UnixTime()).Add(time.Millisecond) // rounded up: the id contains only whole milliseconds
 }
 
 // singleApproval returns the one approval or batch that a bare answer decides.

@@ -23,8 +23,8 @@ const (
 	MaxAttempts = 3
 	// MaxCrashes is the number of crashes during an event before it is dead.
 	MaxCrashes = 20
-	// counted is the limit for counting a queue position. (With a bound LIMIT SQLite compiles
-	// the statement each time.)
+	// counted is the limit for counting a queue position. It is part of the statement, because
+	// with LIMIT as a parameter SQLite would compile the statement at each call.
 	counted = "101"
 )
 

@@ -12,10 +12,10 @@ import (
 	"hob/platform/store"
 )
 
-// Claim takes the events that are due now: the first open one of each session that is not busy, at
-// most n, commands beyond that number. Among equals the session served longest ago comes first, so
-// that one busy session cannot take all slots. next is when the earliest waiting event becomes due
-// (zero: none).
+// Claim claims the events that are due now: the first open event of each queue without a running
+// event. It claims at most n events and, in addition, all due commands. Among events of the same
+// priority it prefers the queue that was served longest ago, so that one busy session cannot take
+// all slots. next is the time at which the earliest waiting event becomes due (zero: none).
 func (in *Inbox) Claim(ctx context.Context, n int) (events []Event, next time.Time, err error) {
 	now := in.now()
 	in.mu.Lock()

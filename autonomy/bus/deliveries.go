@@ -115,8 +115,8 @@ type Notice struct {
 	CreatedAt  time.Time
 }
 
-// Notices returns the texts sent in the session other than replies after its last message
-// before the given event, oldest first, at most the newest n.
+// Notices returns the notices that Hob sent in a session after the last message that the session
+// received before the given event. It returns at most the newest n, oldest first.
 func (box *Outbox) Notices(ctx context.Context, session, event string, n int) ([]Notice, error) {
 	rows, err := box.db.Read().QueryContext(ctx, `SELECT id, text, provenance, created_at FROM (
 		SELECT seq, id, text, provenance, created_at FROM outbox WHERE session = ?1 AND kind = 'notice' AND created_at > coalesce((

@@ -37,8 +37,8 @@ type Feed struct {
 	lost uint64
 }
 
-// newFeed counts from the time in 1/1024 ms, which JavaScript represents exactly, so that ids of an
-// earlier start are smaller.
+// newFeed creates a feed whose first id is the current time in units of 1/1024 ms, so that ids of
+// an earlier start are smaller. JavaScript represents such numbers exactly.
 func newFeed(now func() time.Time) *Feed {
 	return &Feed{now: now, last: uint64(now().UnixMilli()) << 10, subs: map[*Subscription]struct{}{}}
 }

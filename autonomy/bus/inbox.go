@@ -284,7 +284,7 @@ func (h queuedEvent) priorityRank() int {
 // idleMark records that nothing was due at the last check.
 type idleMark struct {
 	commits int64     // store commits at that time
-	at      time.Time // zero: it was not so
+	at      time.Time // time of that check; zero: an event was due
 	next    time.Time // next known due time
 }
 

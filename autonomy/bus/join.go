@@ -30,8 +30,8 @@ CREATE TABLE drafts (
 // longestSettle is the maximum wait for further messages, as a multiple of settle.
 const longestSettle = 5
 
-// Merge returns the text and payload of the event that replaces a waiting event and the next one.
-// False keeps them apart.
+// Merge returns the text and the payload of the event that replaces a waiting event and the next
+// one. It returns false if the two events must stay separate.
 type Merge func(waiting, next Event) (text string, payload json.RawMessage, ok bool)
 
 // CoalesceTx is PutTx for a message that may be merged with others. The message waits for settle
@@ -71,7 +71,7 @@ func (in *Inbox) CoalesceTx(tx *store.Tx, e Event, settle time.Duration, merge M
 // queue, if it was never claimed.
 func (in *Inbox) waitingTx(tx *store.Tx, e Event, now time.Time) (Event, error) {
 	if known, err := in.takenTx(tx, e); err != nil || known {
-		return Event{}, err // a repeat, also of the waiting message
+		return Event{}, err // the message is a repeat, perhaps of the waiting one
 	}
 	w, err := scanEvent(tx.QueryRow(`SELECT `+eventColumns+` FROM inbox WHERE seq = (
 		SELECT seq FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane = ?1 ORDER BY seq DESC LIMIT 1)

@@ -18,8 +18,9 @@ import (
 // CallState is the state of a tool call.
 type CallState string
 
-// The states of a tool call. A row that is Started when the daemon starts was
-// cut off: its outcome is unknown unless the tool only reads or is own.
+// The states of a tool call. If a row is in the state started when the daemon starts, Hob was
+// interrupted during the call. The outcome of such a call is unknown, unless its tool only reads
+// or runs inside the transaction (tools.TxTool).
 const (
 	CallStarted CallState = "started"
 	CallDone    CallState = "done"

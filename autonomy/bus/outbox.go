@@ -48,7 +48,7 @@ type OutboxItem struct {
 // Hint is a model's rating of a text's urgency.
 type Hint struct {
 	By      string // the model; "" if none was called
-	Urgency string // "": it did not say
+	Urgency string // "": the model gave no rating
 	Why     string // in its own words
 }
 

@@ -75,7 +75,7 @@ WHERE chats.chat IS NOT NULL)
 // ClaimDeliveries implements channels.Outbox: it returns the oldest open row of each chat, if
 // due, those of guests last.
 func (box *Outbox) ClaimDeliveries(ctx context.Context, channel string, n int) (out []channels.Delivery, err error) {
-	var due bool // a read costs no transaction, and usually there is no next text
+	var due bool // read first: a read needs no transaction, and usually no text is due
 	if err := box.db.Read().QueryRowContext(ctx, chatHeads+`SELECT EXISTS (SELECT 1 FROM heads WHERE state <> 'sending' AND not_before <= ?2)`,
 		channel, box.now().UnixMilli()).Scan(&due); err != nil {
 		return nil, fmt.Errorf("bus: claim deliveries: %w", err)
@@ -175,8 +175,8 @@ func (box *Outbox) tellUndelivered(tx *store.Tx, d Delivery) error {
 // Wake implements channels.Outbox: it is signaled if rows of the channel may be due.
 func (box *Outbox) Wake(channel string) <-chan struct{} { return box.deliverySignal(channel) }
 
-// NextDelivery implements channels.Outbox. Only the oldest open row of a chat
-// counts: the others wait for it; and sends that can still be called back.
+// NextDelivery implements channels.Outbox. It considers the oldest open row of each chat, because
+// the other rows wait for that one, and the sends that the user can still cancel.
 func (box *Outbox) NextDelivery(ctx context.Context, channel string) (time.Time, bool, error) {
 	var ms sql.NullInt64
 	err := box.db.Read().QueryRowContext(ctx, chatHeads+`SELECT min(at) FROM (SELECT min(not_before) AS at FROM heads WHERE state <> 'sending'
@@ -185,7 +185,7 @@ func (box *Outbox) NextDelivery(ctx context.Context, channel string) (time.Time,
 	return store.Time(ms.Int64), ms.Valid, err
 }
 
-// queueTimeout bounds a look into the queue.
+// queueTimeout limits the queries of Queue.
 const queueTimeout = 2 * time.Second
 
 // Queue implements channels.Counter.

@@ -110,7 +110,8 @@ func (box *Outbox) ShownTo(ctx context.Context, delivery, client string) (at tim
 type Display struct {
 	Delivery, Event string
 	Approvals       []string
-	// Again: it was displayed again now. Otherwise the first time counts.
+	// Again: the client displayed the texts again now, so that this time replaces the time of the
+	// first display.
 	Again bool
 }
 
@@ -205,7 +206,7 @@ func (box *Outbox) RemoveDisplay(ctx context.Context, client string, d Display) 
 // Passed is an item after a question: a text from Hob, or a message of the owner.
 type Passed struct {
 	ID, Session, Channel, Chat string
-	Kind                       channels.DeliveryKind // "" for a message of the owner's
+	Kind                       channels.DeliveryKind // "" for a message of the owner
 	At                         time.Time
 }
 

@@ -63,7 +63,7 @@ func (c *Commands) cmdPair(ctx context.Context, ev bus.Event, channel string) (s
 	return c.o.Pair(ctx, channel, "chat")
 }
 
-// cmdPaired answers the message whose code has paired its sender.
+// cmdPaired answers a message with a pairing code that has paired the account of its sender.
 func (c *Commands) cmdPaired(_ context.Context, ev bus.Event, _ string) (string, error) {
 	said := "This account is yours: what comes from it I take as your word, also when others write or speak there, such as people with whom you share a list or a room. "
 	if approvals.RequireKnownOrigin(ev) != nil {

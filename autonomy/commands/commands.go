@@ -58,7 +58,7 @@ type Options struct {
 	Agents    *agents.Registry // nil: there is one agent only
 	Models    Models           // nil: models cannot be selected
 	Notices   *notify.Notifier // nil: notices are not deferred
-	// Status writes the answer of /status; nil has nothing to say.
+	// Status returns the answer to /status; nil: there is no status.
 	Status func(ctx context.Context) (string, error)
 	// Pair creates a code for a channel and returns instructions; nil disables pairing.
 	Pair func(ctx context.Context, channel, by string) (string, error)

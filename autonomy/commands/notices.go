@@ -46,7 +46,7 @@ func (c *Commands) cmdSnooze(ctx context.Context, ev bus.Event, args string) (st
 		return "", delivery.ErrNoNotices
 	}
 	id, rest, _ := strings.Cut(args, " ")
-	if _, err := notify.ParseUntil(args, time.Now().In(c.o.Zone())); err == nil || !strings.Contains(id, "-") { // else it is of a notice ("n-...") or a delivery
+	if _, err := notify.ParseUntil(args, time.Now().In(c.o.Zone())); err == nil || !strings.Contains(id, "-") { // otherwise the first word is the id of a notice ("n-...") or of a delivery
 		id, rest = "", args
 	}
 	until, err := notify.ParseUntil(rest, time.Now().In(c.o.Zone()))
@@ -60,7 +60,7 @@ func (c *Commands) cmdSnooze(ctx context.Context, ev bus.Event, args string) (st
 	return fmt.Sprintf("I will send it again %s: %s", c.formatInstant(until), textnorm.FirstLine(n.Text)), nil
 }
 
-// formatInstant words an instant of today or of another day.
+// formatInstant formats an instant for the owner, such as "today at 17:00".
 func (c *Commands) formatInstant(t time.Time) string {
 	return dateparse.Format(t.In(c.o.Zone()), time.Now().In(c.o.Zone()))
 }

@@ -73,7 +73,8 @@ func ruleOf(ev bus.Event, res Outcome) string {
 	return string(ev.Kind)
 }
 
-// NoteWaiting traces that an event waits for an answer or for room.
+// NoteWaiting records in the trace that an event waits for an answer, for a delegated task, or
+// for a model call that the rate limit or the budget allows.
 func (c *Committer) NoteWaiting(ctx context.Context, t Claim, res Outcome) {
 	c.noteTick(ctx, t, waitRule(res), trace.TickWaits)
 }

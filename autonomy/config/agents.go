@@ -37,7 +37,7 @@ type Member struct {
 type ContainerConfig struct {
 	Engine    string   `toml:"engine"` // "auto", or a program
 	Image     string   `toml:"image"`
-	Program   string   `toml:"program"`   // absolute; "" = this one
+	Program   string   `toml:"program"`   // absolute; "" = the running program
 	Workspace string   `toml:"workspace"` // absolute
 	Memory    string   `toml:"memory"`
 	CPUs      float64  `toml:"cpus"`

@@ -225,16 +225,16 @@ type Knowledge struct {
 	DocumentPrefix  string   `toml:"document_prefix"`   // likewise
 	EmbeddingChars  int      `toml:"embedding_chars"`   // maximum length of a text for the embedder
 	EmbeddingBatch  int      `toml:"embedding_batch"`   // texts in one call
-	QueryTimeout    Duration `toml:"query_timeout"`     // how long a question waits for its vector
+	QueryTimeout    Duration `toml:"query_timeout"`     // maximum wait of a search for the vector of its query
 	VectorFirstPass string   `toml:"vector_first_pass"` // "auto", "on" or "off"
 	VectorRescored  int      `toml:"vector_rescored"`   // candidates of the first pass
 	Corrective      string   `toml:"corrective"`        // "off", "auto" or "provider/model"
 	Reranker        string   `toml:"reranker"`          // likewise
 	RerankHits      int      `toml:"rerank_hits"`
-	RefineTimeout   Duration `toml:"refine_timeout"` // of each of the two
+	RefineTimeout   Duration `toml:"refine_timeout"` // time limit of the corrective model and of the reranker, each
 
 	TitleWeight   int      `toml:"title_weight"`   // weight of a title word, relative to a word of the text
-	SpeakerWeight int      `toml:"speaker_weight"` // of a word of the speaker's name
+	SpeakerWeight int      `toml:"speaker_weight"` // weight of a word of the speaker's name, relative to a word of the text
 	IndexPostings int      `toml:"index_postings"` // rows that a search reads
 	IndexDelay    Duration `toml:"index_delay"`    // how long changes are gathered
 

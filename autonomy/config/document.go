@@ -34,7 +34,8 @@ type entry struct {
 	elems []unstable.Kind
 	data  []byte // a scalar's value
 	line  int
-	// Offsets into the text: of the whole entry, and of the value.
+	// start and end are the byte offsets of the entry in the text, value is the offset of its
+	// value.
 	start, end, value int
 	table             []string // path of the table whose header precedes it
 	inline            bool     // inside an inline table or an array
@@ -200,8 +201,8 @@ func (d *document) findEntry(path []string) *entry {
 	return found
 }
 
-// lineOf returns the line of the key or of the nearest table around it; 0 when
-// neither is in the file.
+// lineOf returns the line of the key, or of the innermost table that contains it; 0 if neither is
+// in the file.
 func (d *document) lineOf(path []string) int {
 	for n := len(path); n > 0; n-- {
 		if e := d.findEntry(path[:n]); e != nil {

@@ -12,7 +12,8 @@ import (
 	"hob/platform/host/system"
 )
 
-// ErrEdited means that the file has changed since: replacing its text would destroy an edit.
+// ErrEdited means that the file has changed since the journaled change: replacing its text would
+// destroy an edit.
 var ErrEdited = errors.New("the configuration was edited since")
 
 // Revisions stores former texts of the file under their SHA-256, for undo. They may contain secrets

@@ -13,9 +13,9 @@ import (
 // Notify is [notify].
 type Notify struct {
 	Channel     string   `toml:"channel"`     // "origin" or a channel's name
-	Fallback    []string `toml:"fallback"`    // channels that are tried next
-	Unreachable Duration `toml:"unreachable"` // how long a text waits before that
-	Presence    Duration `toml:"presence"`    // how long he counts as being where he was; 0 = off
+	Fallback    []string `toml:"fallback"`    // channels to try if the first one cannot deliver
+	Unreachable Duration `toml:"unreachable"` // how long a text waits before the next channel is tried
+	Presence    Duration `toml:"presence"`    // how long the owner counts as present on the channel of the last message; 0 = off
 	// Talking is how long the owner counts as present in the chat of the last message, even
 	// while using the computer. AtMachine is the idle time after which the owner no longer
 	// counts as present at this machine.

@@ -222,7 +222,8 @@ func (d *document) formatValue(e *entry) string {
 	return strings.ReplaceAll(v, "\n", " ") + ": "
 }
 
-// unknownKey names the nearest key, or those there are.
+// unknownKey returns the error text for an unknown key. It suggests the most similar key, or
+// lists the accepted keys.
 func unknownKey(root, s keySchema, path []string, from, i int) string {
 	what := "unknown key"
 	if i == 0 {
@@ -235,7 +236,7 @@ func unknownKey(root, s keySchema, path []string, from, i int) string {
 	if near := nearestName(path[i], s.fieldNames()); near != "" {
 		return fmt.Sprintf("%s; did you mean %q?", what, joinKey(append(slices.Clone(in), near)))
 	}
-	// The right name in the wrong section.
+	// Suggest a key with this name in another section.
 	if from == 0 {
 		for _, section := range root.fieldNames() {
 			f, _ := root.findField(section)

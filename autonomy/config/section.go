@@ -17,8 +17,8 @@ type Section struct {
 	SendDelay Duration
 	// Mention: in a group, only messages that address Hob count. True by default.
 	Mention bool
-	// Settle is how long a message waits for the next one of the same person; nil means the
-	// driver's default.
+	// Debounce is the value of the key settle: how long a message waits for the next one of the
+	// same person; nil means the driver's default.
 	Debounce *Duration
 	// Stream shows an answer while it is being written, where the platform allows it. Default true.
 	Stream bool
@@ -26,7 +26,7 @@ type Section struct {
 	doc *document
 }
 
-// ofAll returns the keys that every channel has.
+// ofAll lists the keys that every channel has.
 func ofAll() []string { return []string{"enabled", "send_delay", "mention", "settle", "stream"} }
 
 // readSection reads the keys that every channel has. validate reports their mistakes.

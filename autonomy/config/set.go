@@ -17,7 +17,7 @@ type Change struct {
 	Key     string
 	Old     string // as written; "" if it was not in the file
 	New     string // as written now
-	Warning string // set when the edit works but is unwise
+	Warning string // set if the value is valid but risky
 }
 
 // Set writes one value and leaves the rest of the file unchanged, comments and order included. The

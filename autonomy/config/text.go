@@ -6,7 +6,7 @@ import (
 )
 
 // Text edits configurations in memory, to merge foreign settings into the owner's file. It
-// implements the Editor of package templates.
+// implements templates.Editor.
 type Text struct{}
 
 // Value returns the effective value of a key, and whether the text itself sets it.

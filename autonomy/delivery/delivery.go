@@ -39,7 +39,7 @@ type Options struct {
 	// Notices holds deferred notices; nil sends every notice immediately.
 	Notices *notify.Notifier
 	// Channel is the channel for notices. "" or "origin" selects the conversation of the cause;
-	// Auto asks Where.
+	// Auto selects the channel that Where returns.
 	Channel string
 	// Where returns the channel that reaches the owner now, "" for the conversation of the
 	// cause; nil always means "".
@@ -125,7 +125,7 @@ func (d *Delivery) RecentNotices(ctx context.Context, ev bus.Event) ([]string, e
 		out = append(out, fmt.Sprintf("at %s, %s", at, n.Text))
 	}
 	back, err := d.o.Bus.Ledger.TakenBack(ctx, ev.Session, ev.ID)
-	for _, b := range back { // on the command line, say: the conversation does not know
+	for _, b := range back { // actions undone elsewhere, such as on the command line: the conversation does not contain these undos
 		label := b.Label
 		if b.Source.Tainted() {
 			label = "undo the call " + b.Call

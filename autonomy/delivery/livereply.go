@@ -33,7 +33,7 @@ func (d *Delivery) startLiveReply(ctx context.Context, ev bus.Event) (stop func(
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		afresh := false // the next text belongs to another step
+		afresh := false // the next text belongs to a new step and starts a new display
 		for e := range sub.C() {
 			if e.Event != ev.ID {
 				continue

@@ -15,9 +15,9 @@ import (
 	"hob/platform/store"
 )
 
-// steerTurn hands the words to the session's running turn, which takes them up at
-// its next step and finishes this event with that step. When there is no turn,
-// or it ends before it could, they are an ordinary message.
+// steerTurn offers the event's text to the session's running turn. The turn reads the text at its
+// next step and ends this event in the transaction of that step. If no turn runs, or the turn
+// ends before that step, steerTurn queues the text as an ordinary message.
 func (h messageHandler) steerTurn(ctx context.Context, ev bus.Event) (commit.Outcome, error) {
 	put := suspended()
 	settled, cancel := h.o.Bus.Inbox.EventClosed(ev.ID)
@@ -41,7 +41,8 @@ func (h messageHandler) steerTurn(ctx context.Context, ev bus.Event) (commit.Out
 	return put, h.queueAsMessage(ctx, ev)
 }
 
-// queueAsMessage makes an ordinary message of it.
+// queueAsMessage moves an event to the queue of its session, so that it becomes an ordinary
+// message.
 func (h messageHandler) queueAsMessage(ctx context.Context, ev bus.Event) error {
 	return h.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
 		return h.o.Bus.Inbox.MoveTx(tx, ev.ID, ev.Session)
@@ -61,7 +62,7 @@ func (h messageHandler) takeSteering(event string) []turn.SteerMessage {
 	return out
 }
 
-// takenTx ends the event whose words have entered a turn.
+// takenTx ends an event whose text a running turn has read.
 func (h messageHandler) takenTx(tx *store.Tx, ev bus.Event, reply string) error {
 	if err := h.o.Bus.Inbox.FinishTx(tx, ev.ID, reply); err != nil {
 		return err

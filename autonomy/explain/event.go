@@ -26,8 +26,9 @@ type Why struct {
 	Trace *trace.Turn `json:"trace,omitempty"`
 	// Nothing: there is nothing to explain yet.
 	Nothing bool   `json:"nothing,omitempty"`
-	instead string // the answer in that case
-	// Origins are the sources of the event's untrusted text; Thing is the row in question.
+	instead string // the text of the answer if Nothing is set
+	// Origins are the sources of the event's untrusted text; Thing is the item that the question
+	// names, if any.
 	Origins    []provenance.Origin `json:"origins,omitempty"`
 	Thing      *ItemOrigin         `json:"thing,omitempty"`
 	Calls      []bus.Entry         `json:"calls"`
@@ -129,7 +130,7 @@ func (x *Explainer) readSpent(ctx context.Context, event string) (*Spent, error)
 	return &s, nil
 }
 
-// emptyWhy returns the answer before the first event.
+// emptyWhy returns the answer for a home without events.
 func emptyWhy() Why {
 	return Why{
 		Nothing: true, instead: nothingYet,

@@ -99,7 +99,7 @@ type Question struct {
 	// one.
 	About   string
 	Session string // where to find the last event; "" means anywhere
-	Asked   string // the event of the question itself, which is not meant
+	Asked   string // the event of the question itself; it is excluded from the search for the last event
 }
 
 // ParseQuestion parses a question as written on a command line: "tick last", "silence since 14:00",

@@ -160,8 +160,8 @@ func (t *ItemOrigin) formatText(at func(time.Time) string) string {
 	return b.String()
 }
 
-// madeIn finds the event of a question, or of the row with an id. Otherwise it returns none,
-// the error of the caller's own lookup.
+// madeIn finds the event of an approval, or of the row with an id. If it finds neither, it
+// returns the error none, which the caller passes.
 func (x *Explainer) madeIn(ctx context.Context, id string, none error) (*ItemOrigin, bus.Event, error) {
 	event, ok, err := x.o.Guard.EventOf(ctx, id)
 	var t *ItemOrigin

@@ -30,14 +30,14 @@ const (
 type SilenceReport struct {
 	About string    `json:"about,omitempty"`
 	Since time.Time `json:"since"`
-	// Watchers is the watcher in question, or all that fail.
+	// Watchers contains the watcher that the question names, or all watchers that fail.
 	Watchers []watchers.Silence `json:"watchers"`
 	// Passed lists what watchers saw and did not report.
 	Passed []watchers.SuppressedSignal `json:"passed"`
 	Goals  []GoalSilence               `json:"goals"`
 	// Events lists events without a notice.
 	Events []SuppressedEvent `json:"events"`
-	// Deliveries were written but have not reached the owner; Told have.
+	// Deliveries lists messages that have not reached the owner yet, and Told those that have.
 	Deliveries []bus.Delivery `json:"deliveries"`
 	Told       []bus.Delivery `json:"told"`
 	// Notices are deferred or dropped notices.
@@ -203,7 +203,7 @@ func parseSince(about string, now time.Time) (words string, since time.Time, err
 	if err != nil {
 		return "", since, fmt.Errorf("%w: %q is not a time such as \"14:00\", \"yesterday\" or \"2h\"", ErrUnclear, after)
 	}
-	if m.Time.After(now) { // a time of day is the last one
+	if m.Time.After(now) { // a time of day that is still to come today means yesterday's
 		m.Time = m.Time.AddDate(0, 0, -1)
 	}
 	return strings.TrimSpace(before), m.Time, nil

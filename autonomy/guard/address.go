@@ -131,8 +131,9 @@ func wordEndings(word string) []string {
 	return []string{short, word}
 }
 
-// isBareDomain reports whether a word without a scheme is the name of a place on the
-// web. The name of a file is not, though some endings are also countries'.
+// isBareDomain reports whether a word without a scheme is a web address, such as "example.org/a".
+// The name of a file is not, although some file extensions are also country domains (see
+// fileEndings).
 func isBareDomain(word string) bool {
 	host, _, _ := strings.Cut(word, "/")
 	host, _, _ = strings.Cut(host, "?")
@@ -174,7 +175,7 @@ func isASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r > unicode.MaxASCII })
 }
 
-// siteSet collects the places that addresses contact, each also without "www.".
+// siteSet returns the hosts, with their ports, that addresses contact, without the prefix "www.".
 func siteSet(list []string) map[string]bool {
 	out := map[string]bool{}
 	for _, raw := range list {

@@ -62,8 +62,8 @@ func (g *Guard) WriteAnchor(ctx context.Context) (ChainHead, error) {
 	return h, system.WriteFile(g.opt.Anchor, append(b, '\n'))
 }
 
-// Truncated returns a *TamperError if the log does not contain the last noted line. It reads only
-// one line.
+// Truncated returns a *TamperError if the log does not contain the line that the anchor records.
+// It reads only that line.
 func (g *Guard) Truncated(ctx context.Context) error {
 	a, err := g.readAnchor()
 	if err != nil || a == nil || a.Lines == 0 {

@@ -23,10 +23,11 @@ const (
 // Answer is the owner's answer to a question.
 type Answer struct {
 	Approved bool
-	// Scope is "once" (default), or creates a grant that lasts For: "session" for the same call
-	// with the same arguments in the same conversation, "pattern" for all calls there that
-	// match the question's Pattern, "task" for these, or otherwise the same call, until the
-	// task or turn has ended.
+	// Scope is "once" (default), or the scope of a grant that lasts for the duration For.
+	// "session" covers the same call with the same arguments in the same conversation. "pattern"
+	// covers all calls in that conversation that match the question's Pattern. "task" covers the
+	// calls that match the Pattern, or without a Pattern the same call, until the task or turn
+	// has ended.
 	Scope string
 	// For is the duration; default 1 hour, at most 24 hours, and 30 days for unattended calls.
 	// Without a Scope it means "session".

@@ -81,23 +81,23 @@ func scanRecord(rows *sql.Rows) (r Record, err error) {
 	return r, err
 }
 
-// AuditQuery narrows the log; the zero value is all of it. Times bound a line's
-// own: at or after Since, before Until.
+// AuditQuery filters the audit log; the zero value selects all of it. It selects lines written at
+// or after Since and before Until.
 type AuditQuery struct {
 	Event, Session, Tool, Actor, Action, Verdict, Outcome, Call string
 	Since, Until                                                time.Time
-	Before                                                      int64 // older than this line, when it is not 0
+	Before                                                      int64 // only lines older than this one; 0: no limit
 	Tainted                                                     bool  // only lines influenced by untrusted text
 	Limit                                                       int
 }
 
-// Audit lists the log, newest first, older than the line `before` when it is
-// not 0, of one event or (empty) all.
+// Audit lists the log, newest first: the lines of an event, or all lines if event is "". If
+// before is not 0, it lists only lines older than that line.
 func (g *Guard) Audit(ctx context.Context, event string, before int64, limit int) ([]Record, error) {
 	return g.AuditLines(ctx, AuditQuery{Event: event, Before: before, Limit: limit})
 }
 
-// AuditLines lists the lines of the log that fit, newest first.
+// AuditLines lists the lines that match the query, newest first.
 func (g *Guard) AuditLines(ctx context.Context, q AuditQuery) ([]Record, error) {
 	rows, err := g.db.Read().QueryContext(ctx, `SELECT `+auditColumns+` FROM audit
 		WHERE (?1 = '' OR event = ?1) AND (?2 = '' OR session = ?2) AND (?3 = '' OR tool = ?3) AND (?4 = '' OR actor = ?4) AND (?5 = '' OR action = ?5)

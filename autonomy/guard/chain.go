@@ -55,7 +55,7 @@ func hmacHex(key, b []byte) string {
 	return hex.EncodeToString(m.Sum(nil))
 }
 
-// deriveKey makes keys of different uses from one.
+// deriveKey derives the key for one use from a common key.
 func deriveKey(key []byte, use string) []byte {
 	m := hmac.New(sha256.New, key)
 	m.Write([]byte("hob audit: " + use))
@@ -72,8 +72,8 @@ func (e *TamperError) Error() string {
 	return fmt.Sprintf("the audit log was altered at line %d: %s", e.Line, e.Why)
 }
 
-// checker walks a chain line by line. A log may begin without a key; once a line
-// has one, all do, and that line vouches for those before it.
+// checker walks a chain line by line. A log may begin without a key. From the first keyed line
+// on, all lines must be keyed; that line authenticates the lines before it.
 type checker struct {
 	key   []byte // nil: keyed lines cannot be checked
 	begun bool
@@ -233,8 +233,10 @@ func (g *Guard) InitKeys(ctx context.Context) error {
 	return g.takeUp(ctx, last)
 }
 
-// takeUp decides how to continue a log with this last line. If its end was recorded under the
-// key before, a log without a key was replaced.
+// takeUp checks whether a log with this last line belongs to the current key, and sets foreign if
+// it does not. A log without a key that has an anchor was replaced, because anchors are written
+// under the key. Otherwise takeUp adds the first keyed line to a log without a key, and writes a
+// missing anchor.
 func (g *Guard) takeUp(ctx context.Context, last Record) error {
 	chain := g.chainKey()
 	a, err := g.readAnchor()

@@ -136,7 +136,8 @@ func allowVerbatim(r Request, seen EgressEvidence, list []string) Decision {
 	return Decision{Verdict: Allow, Rule: Verbatim, Reason: "the exact address appears in your words, on a page or in search results of this turn"}
 }
 
-// placeOf returns the host that one address contacts, in the form of the set of sites.
+// placeOf returns the host that an address contacts, in the form of siteSet; "" if the address is
+// invalid.
 func placeOf(raw string) string {
 	for s := range siteSet([]string{raw}) {
 		return s
@@ -188,7 +189,7 @@ func hasPhrase(query string, texts []string) bool {
 			if isWordEdge(rest, begin) && isWordEdge(rest, end) {
 				return true
 			}
-			from = begin + 1 // in the middle of a character at most, where nothing is found
+			from = begin + 1 // may be inside a multi-byte character, where the query cannot match
 		}
 	}
 	return false

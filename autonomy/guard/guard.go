@@ -33,11 +33,11 @@ type Level string
 // The levels.
 const (
 	Watch      Level = "watch"      // reads only
-	Supervised Level = "supervised" // the table below
-	Trusted    Level = "trusted"    // as supervised; when clean, writes and listed sends without asking
+	Supervised Level = "supervised" // the decision table of docs/guard.md
+	Trusted    Level = "trusted"    // without untrusted text also unattended changes, and messages to Recipients
 )
 
-// Narrower returns the level that allows less; "" counts as no word on it.
+// Narrower returns the level that allows less; an empty level sets no limit.
 func (l Level) Narrower(m Level) Level {
 	order := []Level{Watch, Supervised, Trusted}
 	switch i, j := slices.Index(order, l), slices.Index(order, m); {
@@ -123,7 +123,9 @@ type Options struct {
 	// Live is how long an attended question waits (default 5 minutes), Queued an unattended one
 	// (default 7 days).
 	Live, Queued time.Duration
-	// Hosts may be contacted at the owner's request, by whole name or as "*.name"; empty means
+	// Hosts are the hosts of [network] allow_hosts, each as a full name or as "*.name". In a turn
+	// without untrusted text, attended or not, requests to them need no approval, even if the
+	// owner did not name them. An address with an opaque string still needs one. Empty means
 	// none.
 	Hosts []string
 	// Research allows unattended turns to search, and to open unchanged addresses from search
@@ -243,7 +245,7 @@ func (g *Guard) Decide(ctx context.Context, r Request) (Decision, error) {
 			return ""
 		}
 		a, err := g.byCall(ctx, r.Call)
-		if err != nil { // if there is no answer, or g.answered reports it
+		if err != nil { // there is no answer, or decideAnswered reports the error
 			return ""
 		}
 		return a.Exact
@@ -319,7 +321,7 @@ func (g *Guard) decideAnswered(ctx context.Context, r Request) (Decision, bool, 
 	if err != nil {
 		return Decision{Verdict: Deny, Code: tools.PolicyDenied, Rule: "approvals unreadable", Reason: err.Error()}, false, err
 	}
-	if a.State == Cancelled { // its digest may be erased
+	if a.State == Cancelled { // checked before the hash, which an erasure may have removed
 		return Decision{Verdict: Deny, Rule: "approval " + a.ID, Reason: "the turn was stopped, or the text of the question was forgotten", Code: tools.Cancelled, Approval: a.ID}, true, nil
 	}
 	if a.hash != hashCall(a.Tool, r.Args, r.judged.Exact) || a.Tool != r.Tool.Spec().Name {

@@ -77,7 +77,7 @@ func isPatternMatch(pattern string, r Request) bool {
 	return true
 }
 
-// checkPattern refuses a pattern that would be no bound.
+// checkPattern rejects a pattern that is invalid or would match everything.
 func checkPattern(p string) error {
 	if p != strings.TrimSpace(p) || len(p) > 500 || strings.ContainsFunc(p, func(r rune) bool { return !unicode.IsPrint(r) }) || strings.Trim(p, "*?.:/\\ ") == "" {
 		return fmt.Errorf("%w: the pattern %q is invalid or matches everything", ErrGrant, p)
@@ -137,7 +137,7 @@ func pathsOf(r Request) []string {
 	return nil
 }
 
-// resolveLinks follows the links of the part of a path that is there.
+// resolveLinks follows the links of the existing part of a path.
 func resolveLinks(path string) string {
 	path = filepath.Clean(path)
 	if real, err := filepath.EvalSymlinks(path); err == nil {

@@ -21,7 +21,8 @@ const maxSummary = 600
 // messages, or ten short ones. People do not read more there.
 const MaxChat = 10_000
 
-// ErrTooLong refuses the approval in a chat of a question that is too long to be shown there.
+// ErrTooLong is returned for an approval in a chat if the question is too long to be displayed
+// there.
 var ErrTooLong = errors.New("this question is too long to be approved in a chat; read it with hob approvals show ID or on my page, and answer there")
 
 func callSummary(t tools.Tool, args json.RawMessage) string {

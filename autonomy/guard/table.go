@@ -7,11 +7,11 @@ import (
 	"hob/tools"
 )
 
-// applyTable decides one call by section 6 of the architecture.
+// applyTable decides one call by the decision table (docs/guard.md).
 func (g *Guard) applyTable(r Request) Decision {
 	s := r.Tool.Spec()
 	if r.callEffects().ReadOnly() {
-		if r.Guest && s.Category != "engine" { // the list of tools is no secret
+		if r.Guest && s.Category != "engine" { // the list of tools is not secret
 			return decideGuest()
 		}
 		if r.judged.Private && !r.Attended {
@@ -22,7 +22,7 @@ func (g *Guard) applyTable(r Request) Decision {
 	if g.effectiveLevel(r) == Watch {
 		return Decision{Verdict: Deny, Rule: "level watch", Reason: "Hob is set to look only ([autonomy] level = \"watch\")", Code: tools.PolicyDenied}
 	}
-	if r.judged.Private && !r.Attended { // a later yes would be for a screen that has changed
+	if r.judged.Private && !r.Attended { // a later approval would apply to a screen that has changed
 		return Decision{Verdict: Deny, Rule: "desktop, unattended", Reason: "it acts in your windows, which is done only while you are there", Code: tools.PolicyDenied}
 	}
 	if r.Guest { // overrides the rows below, which apply to the owner
@@ -56,8 +56,8 @@ func (g *Guard) applyTable(r Request) Decision {
 }
 
 // decideStart decides on calls that start a background task. Each call of the task is checked as
-// unattended. With untrusted text, starting it needs a question too, because the task could ask
-// at a moment when you are distracted.
+// unattended. With untrusted text in context, the start itself needs approval, because the task
+// could ask later at a moment when the owner is distracted.
 func decideStart(r Request) Decision {
 	if r.Tainted {
 		return askDecision("task, tainted", "untrusted text is part of this conversation, and this would start a background task")
@@ -125,8 +125,8 @@ func isAllowedRecipients(to, list []string) bool {
 	return len(to) > 0
 }
 
-// batchSize is the number of items that may be changed without a specific approval; agreedSize
-// is that after one.
+// batchSize is the number of items that a tool may change in a turn without an approval of the
+// batch; agreedSize is the number after such an approval.
 const (
 	batchSize  = 20
 	agreedSize = 200

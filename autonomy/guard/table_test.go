@@ -9,8 +9,8 @@ import (
 	"hob/tools"
 )
 
-// The decision table of ARCHITECTURE section 6, whole: rows are tools, columns
-// attended/clean, attended/tainted, unattended/clean, unattended/tainted.
+// TestTheTable checks the complete decision table (docs/guard.md). Its rows are tools, its
+// columns attended/clean, attended/tainted, unattended/clean and unattended/tainted.
 func TestTheTable(t *testing.T) {
 	ownTool := tool{spec: tools.Spec{Name: "own", Category: "tasks", Effects: tools.Write, Own: true}, undo: true}
 	ownNoUndo := tool{spec: tools.Spec{Name: "own_no_undo", Category: "tasks", Effects: tools.Write, Own: true}}

@@ -18,8 +18,8 @@ var ErrTooMany = fmt.Errorf("too many messages in an hour: %w", channels.ErrStra
 // guestWindow is the period in which a guest's messages are counted.
 const guestWindow = time.Hour
 
-// guestLimiter counts the messages of people other than the owner, because each one makes an agent,
-// and so the owner's model, work.
+// guestLimiter counts the messages of people other than the owner, because each message starts a
+// turn of an agent, at the owner's expense.
 type guestLimiter struct {
 	perHour int // 0: any number
 

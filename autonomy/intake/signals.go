@@ -42,7 +42,7 @@ func (k *Intake) Fire(ctx context.Context, id string, signals []watchers.Signal,
 }
 
 func (k *Intake) newSignalEvent(spec watchers.Spec, s watchers.Signal) (bus.Event, error) {
-	if s.Skipped > 0 || s.Notice { // it was dropped, or concerns the watcher itself: only notify the owner
+	if s.Skipped > 0 || s.Notice { // the signal was dropped or concerns the watcher itself: only notify the owner
 		spec.Mode = watchers.Notify
 	}
 	data, err := json.Marshal(payload.Signal{

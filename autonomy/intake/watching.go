@@ -75,7 +75,7 @@ func (k *Intake) dispatchIgnored(ctx context.Context, ev bus.Event) error {
 		return nil
 	}
 	m.Ignored = true
-	if ev.Key != "" { // the platform may hand it in again
+	if ev.Key != "" { // the platform may deliver the message again
 		m.ID = "ignored:" + ev.Channel + ":" + ev.Key
 	}
 	if wanted, err := k.o.Watchers.WantsMessage(ctx, m); err != nil || !wanted {

@@ -23,9 +23,10 @@ type PermissionBroker interface {
 	// interrupted. Actions in the state Begun have an unknown outcome: the agent is informed of
 	// them, so that it does not repeat them.
 	PriorActions() []Action
-	// RequestPermission checks an action with the guard and, if required, requests the user's approval and
-	// waits, possibly for minutes. An error means that the turn is over (ctx has ended, or the
-	// Desk is closed) or that the request could not be stored; the action must then be refused.
+	// RequestPermission checks an action with the guard and, if required, requests the user's
+	// approval and waits, possibly for minutes. An error means that the turn is over (ctx has
+	// ended, or the broker is closed) or that the request could not be stored; the action must
+	// then be refused.
 	RequestPermission(ctx context.Context, a Action) (PermissionResult, error)
 	// RecordAction records an action, or the next state of an earlier one (the same ID), in the live
 	// feed, the ledger and the audit log. States are final: an action that has ended does not

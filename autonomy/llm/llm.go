@@ -147,7 +147,7 @@ type Part struct {
 	// Origins lists the origins of its untrusted text, unless it repeats other parts of the
 	// conversation.
 	Origins []provenance.Origin `json:"origins,omitempty"`
-	// Fence is the delimiter of untrusted text (see Fenced).
+	// Fence is the delimiter of untrusted text (see FenceUntrusted).
 	Fence string `json:"fence,omitempty"`
 	// Fenced is the number of leading bytes of a result that are inside the fence (0 means
 	// all); the rest is text added by Hob.

@@ -25,7 +25,7 @@ func (w Endpoint) FirstLimit(stall time.Duration, whole bool) time.Duration {
 	return stall
 }
 
-// ErrStalled is the cause of a context that a Watch canceled.
+// ErrStalled is the cause of a context that a StallTimer canceled.
 var ErrStalled = errors.New("the model server stopped sending data")
 
 // StallTimer cancels a call whose server is silent for too long. It runs only between Arm and
@@ -37,8 +37,8 @@ type StallTimer struct {
 	cancel context.CancelCauseFunc
 }
 
-// NewWatch derives a context that is canceled with ErrStalled if the armed watch is neither
-// armed again nor disarmed for limit (0 means DefaultStall). The caller must Stop it.
+// NewWatch derives a context that is canceled with ErrStalled if the armed timer is neither armed
+// again nor disarmed within limit (0 means DefaultStall). The caller must Stop it.
 func NewWatch(ctx context.Context, limit time.Duration) (context.Context, *StallTimer) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	w := &StallTimer{cancel: cancel}
@@ -61,15 +61,15 @@ func (w *StallTimer) Limit(d time.Duration) {
 // Disarm stops the timer until the next Arm.
 func (w *StallTimer) Disarm() { w.timer.Stop() }
 
-// Stop ends the watch and cancels its context.
+// Stop ends the timer and cancels its context.
 func (w *StallTimer) Stop() {
 	w.timer.Stop()
 	w.cancel(context.Canceled)
 }
 
 // Client returns the HTTP client of a driver: a copy of base, or a new one without a total
-// timeout (streams are long; Watch limits them). It follows no redirects, since a key in a
-// header must not be sent to another host.
+// timeout (streams are long; a StallTimer limits their silence). It follows no redirects, since a
+// key in a header must not be sent to another host.
 func Client(base *http.Client) *http.Client {
 	var c http.Client
 	if base != nil {
@@ -84,7 +84,7 @@ func Client(base *http.Client) *http.Client {
 			IdleConnTimeout:       90 * time.Second,
 			TLSHandshakeTimeout:   10 * time.Second,
 			ExpectContinueTimeout: time.Second,
-			DisableCompression:    true, // a compressed stream is delayed; see plain
+			DisableCompression:    true, // a compressed stream is delayed; see plainTransport
 		}
 	}
 	c.Transport = plainTransport{c.Transport}

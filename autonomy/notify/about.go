@@ -115,7 +115,7 @@ func aboutTx(q store.Querier, o bus.OutboxItem, event string) (noticeContext, er
 	a.Watcher, a.Title, a.Report = c.Watcher, c.Title, c.Report
 	switch kind {
 	case bus.Message:
-		a.Watcher, a.Title, a.Channel = "", "", channel // the title is the chat's, which others choose
+		a.Watcher, a.Title, a.Channel = "", "", channel // the title is the name of a chat, which other people may choose
 		if a.Cause = Answer; from != provenance.Owner {
 			a.Cause, a.People, a.Names = Guest, []string{sender, channel + ":" + sender}, []string{c.Name}
 		}

@@ -44,7 +44,8 @@ func (c TimeOfDay) instantOn(local time.Time, days int, last bool) time.Time {
 	case shows(second):
 		return second
 	}
-	// Skipped: with the earlier offset, the later instant is after the change.
+	// A clock change skips this time: return the instant of the change. second is after the
+	// change, so its zone period begins there.
 	if start, _ := second.ZoneBounds(); !start.IsZero() {
 		return start.In(loc)
 	}

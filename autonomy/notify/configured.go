@@ -44,7 +44,7 @@ func OptionsOf(c config.Notify) (o Options, err error) {
 	return o, nil
 }
 
-// quietWindow converts one window of [[notify.quiet]].
+// quietWindow converts one window of notify.quiet_hours.
 func quietWindow(q config.QuietWindow) (QuietWindow, error) {
 	var err error
 	var out QuietWindow

@@ -84,7 +84,8 @@ func (n *Notifier) sameTx(tx *store.Tx, r Notice) (first Notice, found bool, err
 	return rows[0], true, nil
 }
 
-// timesTx returns how often a fact was suppressed since its last notice, "" for never.
+// timesTx returns a sentence that says how often a fact was suppressed since its last notice, ""
+// if never.
 func (n *Notifier) timesTx(tx *store.Tx, fact string) (string, error) {
 	rows, err := listNotices(tx, `WHERE fact = ? AND state <> 'repeated' ORDER BY seq DESC LIMIT 1`, fact)
 	if err != nil || len(rows) == 0 || rows[0].Again == 0 {

@@ -110,8 +110,8 @@ func New(o Options) (*Notifier, error) {
 	return &Notifier{o: o}, nil
 }
 
-// FilterNotice implements bus.FilterNotice. It returns false to keep a text out of the outbox; the row of the
-// notice then records the decision.
+// FilterNotice implements bus.Options.NoticeFilter. It returns false to keep a text out of the
+// outbox; the row of the notice then records the decision.
 func (n *Notifier) FilterNotice(tx *store.Tx, event string, o bus.OutboxItem) (bus.OutboxItem, bool, error) {
 	if o.Kind != channels.Notice && o.Kind != channels.Question {
 		return o, true, nil

@@ -60,7 +60,7 @@ func (q QuietWindow) windowEnd(now time.Time, owner *time.Location) (time.Time, 
 // adjoining windows ends.
 func activeWindow(list []QuietWindow, now time.Time, owner *time.Location) (until time.Time, which QuietWindow, on bool) {
 	at := now
-	for range 64 { // windows of whole days can adjoin endlessly
+	for range 64 { // limited, because windows of whole days may adjoin without end
 		longest := at
 		for _, q := range list {
 			end, is := q.windowEnd(at, owner)

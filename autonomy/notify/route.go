@@ -93,7 +93,7 @@ func (n *Notifier) elsewhereTx(tx *store.Tx, r Notice, why string) (bool, error)
 		return false, wrapError(err)
 	}
 	var asks []string
-	if r.Kind == channels.Question { // also there it can be answered by a reply
+	if r.Kind == channels.Question { // the user can answer it by a reply on the new channel, too
 		if asks, err = n.o.Waiting(tx, r.Event, text); err != nil {
 			return false, err
 		}
@@ -123,7 +123,7 @@ func (n *Notifier) strandedTx(tx *store.Tx, now time.Time) (next time.Time, err 
 	}
 	for _, d := range waiting {
 		at := d.CreatedAt.Add(n.o.Unreachable)
-		if d.State == channels.Sending && !now.Before(at) { // it may be arriving at this moment
+		if d.State == channels.Sending && !now.Before(at) { // the channel may be delivering it at this moment
 			at = now.Add(time.Minute)
 		}
 		if now.Before(at) {

@@ -22,7 +22,7 @@ type Message struct {
 	OutsideFrom []channels.TextSource `json:"outside_from,omitempty"`
 	Images      []channels.Image      `json:"images,omitempty"`
 	Via         string                `json:"via,omitempty"`
-	Unknown     bool                  `json:"unknown,omitempty"` // who handed it in is not known
+	Unknown     bool                  `json:"unknown,omitempty"` // the program that sent the message could not be identified
 	Name        string                `json:"name,omitempty"`
 	Title       string                `json:"title,omitempty"`  // the chat's name
 	Server      string                `json:"server,omitempty"` // id of the server or workspace
@@ -35,8 +35,8 @@ type Message struct {
 	ReplyTo     []string `json:"reply_to,omitempty"`
 	Threaded    bool     `json:"threaded,omitempty"`
 	OnlyReplies bool     `json:"only_replies,omitempty"`
-	// Shared marks a message that is not from a private chat with the owner, or that is
-	// answered on another channel; see bus.OwnersChat.
+	// Shared marks a message that is not from a private chat with the owner, or that is answered
+	// on another channel; see bus.OwnerChat.
 	Shared bool `json:"shared,omitempty"`
 }
 
@@ -80,7 +80,7 @@ func (s Signal) LatenessNote(open, end string) string {
 	switch {
 	case s.Note != "":
 		return open + s.Note + end
-	case s.Late >= time.Minute: // stored before the field Note existed
+	case s.Late >= time.Minute: // the event was stored before the field Note existed
 		return open + "ran late" + end
 	}
 	return ""

@@ -10,7 +10,7 @@ import (
 	"hob/autonomy/session"
 )
 
-// differences collects what is otherwise.
+// differences collects the differences between the recording and the replay.
 type differences struct{ list *[]Difference }
 
 func (d *differences) addIfDifferent(what, where, was, now string) {

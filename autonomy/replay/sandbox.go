@@ -110,7 +110,7 @@ func (s *replaySandbox) replayTurn(ctx context.Context, as *turn.Runner, ledger 
 	switch {
 	case res.Suspended:
 		d.addIfDifferent("end", "", "it went on", "the owner is asked")
-	case errors.Is(err, errRecording) && len(s.player.comparableMessages(s.rec.Own)) < len(s.rec.Own)-1: // the owner spoke into it
+	case errors.Is(err, errRecording) && len(s.player.comparableMessages(s.rec.Own)) < len(s.rec.Own)-1: // the owner sent messages to the turn; the replay ends at the first one
 	case errors.Is(err, errRecording):
 		d.addIfDifferent("end", "", "it ended with an answer", "the model is asked again")
 	case err != nil:
@@ -146,7 +146,8 @@ func modelOf(t *trace.Turn) string {
 	return t.Model
 }
 
-// replayChooser lets the player answer, and reports if another model than before would have answered.
+// replayChooser selects the recorded answers as the model. It reports a difference if today
+// another model would answer the turn.
 type replayChooser struct {
 	current turn.ModelChooser
 	player  *recordedModel

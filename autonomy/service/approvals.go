@@ -25,7 +25,8 @@ func (sv *Service) Approvals(ctx context.Context, q api.Query) ([]api.Approval, 
 	return ConvertEach(list, apiApproval), Classify(err)
 }
 
-// oneOf refuses a state that does not exist, for which a list would be empty.
+// oneOf rejects an unknown state, because a list of such a state would be empty and hide the
+// mistake.
 func oneOf[S ~string](state string, known ...S) error {
 	if state == "" || slices.Contains(known, S(state)) {
 		return nil

@@ -61,7 +61,7 @@ func (b *Buttons) HasNoSubprocess() (bool, error) {
 	}
 	boxed := b.o.Browser()
 	some, err := system.Running(system.Tree{PID: os.Getpid(), Roots: b.o.Agents(), Spare: boxed})
-	if boxed != 0 && b.o.Browser() != boxed { // it has ended, and its number may be another's
+	if boxed != 0 && b.o.Browser() != boxed { // the browser has ended, and another process may have its id
 		return false, err
 	}
 	return !some && err == nil, err
@@ -95,8 +95,8 @@ func (b *Buttons) Answer(ctx context.Context, channel, question string, shown ti
 	return b.decideQuestion(ctx, channel, question, shown, yes)
 }
 
-// Press implements channels.ButtonHandler. A program of Hob cannot click on a platform that
-// authenticates the user.
+// Press implements channels.ButtonHandler. It does not check for running programs, because a
+// program started by Hob cannot press a button on a platform that authenticates the user.
 func (b *Buttons) Press(ctx context.Context, p channels.ButtonPress) (string, error) {
 	sender := channels.SenderID(p.Sender)
 	if sender == "" {
@@ -119,7 +119,8 @@ func (b *Buttons) Spoken(ctx context.Context, client string, d channels.Delivery
 	return b.service().o.Approvals.Spoken(ctx, client, d)
 }
 
-// decideSpoken decides by a spoken yes or no, which counts as a bare one does.
+// decideSpoken decides the last spoken question by a spoken yes or no, which counts like a bare
+// yes or no in a chat.
 func (b *Buttons) decideSpoken(ctx context.Context, p channels.ButtonPress) (string, error) {
 	decided, err := b.service().o.Approvals.AnswerSpoken(ctx, p, guard.Answer{Approved: p.Yes, By: p.Channel})
 	if err != nil {

@@ -72,7 +72,7 @@ func (sv *Service) Plan(ctx context.Context) (api.Plan, error) {
 	}
 	from := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
 	all, _ := tools.Brief(ctx, sv.o.Plan(), from, from.AddDate(0, 0, 1))
-	if err := ctx.Err(); err != nil { // the caller is gone, and so are the answers of the servers
+	if err := ctx.Err(); err != nil { // the request was canceled, so the answers of the servers are incomplete
 		return api.Plan{}, err
 	}
 	for _, s := range all {

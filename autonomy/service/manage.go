@@ -79,7 +79,8 @@ func (sv *Service) ConfigChanged(ctx context.Context, ch api.ConfigChange) error
 	return Classify(sv.o.Undo.Journal(ctx, config.ChangeTool, "Changed the configuration: "+ch.What, u))
 }
 
-// Status returns what Hob is doing. A running turn that asks counts as running.
+// Status returns what Hob is doing. A turn that waits in memory for an approval counts as
+// running.
 func (sv *Service) Status(ctx context.Context) (api.Status, error) {
 	o := sv.o
 	r := api.Status{

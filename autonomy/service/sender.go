@@ -124,7 +124,7 @@ func (s *Sender) Here(ctx context.Context, event, channel string) (in, chat stri
 	}
 	ev, err := s.o.Bus.Inbox.Event(ctx, event)
 	if errors.Is(err, bus.ErrNotFound) {
-		return "", "", nil // no message: a rehearsal, for example
+		return "", "", nil // the event does not exist, for example in a dry run
 	}
 	if err != nil {
 		return "", "", err

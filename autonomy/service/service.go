@@ -97,7 +97,7 @@ type Service struct {
 	day cachedPlan
 }
 
-// New returns a service of the engine's parts.
+// New returns a service that uses the given parts of the engine.
 func New(o Options) *Service { return &Service{o: o} }
 
 // Classify maps the engine's errors to the API's classes.

@@ -45,7 +45,7 @@ func (sv *Service) Messages(ctx context.Context, q api.Query) ([]api.ChatLine, e
 	out = append([]api.ChatLine{}, out...)
 	for _, e := range heard {
 		from := "owner"
-		if e.Provenance.Tainted() || agents.IsTaskEvent(e) { // another agent handed it on
+		if e.Provenance.Tainted() || agents.IsTaskEvent(e) { // another agent delegated the task
 			from = e.Sender
 		}
 		out = append(out, api.ChatLine{ID: e.ID, Event: e.ID, From: from, Kind: "message", Text: e.Text, State: string(e.State), At: e.ReceivedAt, Attached: payload.Attachments(e)})
@@ -62,7 +62,7 @@ func (sv *Service) Messages(ctx context.Context, q api.Query) ([]api.ChatLine, e
 	return out[:min(len(out), q.Limit)], nil
 }
 
-// forkedLines are the lines that a fork has from its original.
+// forkedLines returns the lines that a fork copied from its original.
 func (sv *Service) forkedLines(ctx context.Context, id string) ([]api.ChatLine, error) {
 	var out []api.ChatLine
 	err := sv.o.Sessions.ForEachCopied(ctx, id, func(r session.Row) {
@@ -242,7 +242,7 @@ func (sv *Service) eventStatus(ctx context.Context, e bus.Event) (api.EventStatu
 // awaitsOwner reports whether the event cannot continue before the user answers a request: its
 // own, or one of an earlier event in its session.
 func (sv *Service) awaitsOwner(ctx context.Context, e bus.Event) (api.EventStatus, bool, error) {
-	s, err := sv.eventStatus(ctx, e) // a claimed one is held when an external agent asks
+	s, err := sv.eventStatus(ctx, e) // also for a claimed event: the turn of an external agent waits in memory for an approval
 	if err != nil || len(s.Approvals) > 0 || s.Position == 0 {
 		return s, err == nil && len(s.Approvals) > 0, err
 	}

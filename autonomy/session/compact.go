@@ -17,7 +17,7 @@ import (
 
 // Limits and timeouts of compaction.
 const (
-	pause    = 10 * time.Minute // after a failure, per conversation
+	pause    = 10 * time.Minute // wait after a failure, per conversation
 	patience = 2 * time.Minute  // for the model's summary
 	fullness = 0.8              // share of the model's window above which a request is compacted
 	target   = 0.6              // share of the model's window after compaction
@@ -49,7 +49,7 @@ type CompactorOptions struct {
 	// Chars is the limit of a window in bytes (default 60,000), Keep the number of newest
 	// messages that stay (default 10).
 	Chars, Keep int
-	// Hurried: the process may end at any time, so Tidy requests no summary.
+	// Hurried: the process may end at any time, so CompactIfNeeded requests no summary.
 	Hurried bool
 	// Record is called for each compaction, in its transaction.
 	Record func(tx *store.Tx, r Report) error

@@ -62,7 +62,7 @@ func NewLibrary(s *Sessions, base *knowledge.Base, opt LibraryOptions) (*Message
 // MessageRef returns the reference of a message in the knowledge base.
 func MessageRef(message int64) string { return "m" + strconv.FormatInt(message, 10) }
 
-// MessageOf returns the message of a Ref; false for other references.
+// MessageOf returns the message that a reference names; false for references to other rows.
 func MessageOf(ref string) (int64, bool) {
 	digits, ok := strings.CutPrefix(ref, "m")
 	id, err := strconv.ParseInt(digits, 10, 64)

@@ -13,7 +13,7 @@ import (
 const (
 	maxTerms = 16
 	maxTerm  = 64 // characters
-	// the sending program could not be identified
+	// around is the number of words in a snippet.
 	around = 24
 )
 
@@ -215,7 +215,7 @@ func bracketWord(s string) string {
 	return before + "[" + word + "]" + after
 }
 
-// whoOf returns the owner of a row by its speaker.
+// whoOf returns the value of Query.Who for the speaker of a row.
 func whoOf(speaker string) string {
 	switch speaker {
 	case WhoOwner, WhoHob, WhoTool:

@@ -58,8 +58,8 @@ var ErrNoMessage = errors.New("message not found")
 const (
 	// ranked is the number of index matches that are checked.
 	ranked = 1000
-	// newest is the number of rows that are scanned if those were too few: any row may contain
-	// a phrase or a prefix.
+	// newest is the number of rows that are scanned, newest first, if the index matches were too
+	// few: any row may contain a phrase or a prefix.
 	newest = 20_000
 )
 

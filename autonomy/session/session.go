@@ -3,9 +3,9 @@
 // and each request is a byte prefix of the next one.
 //
 // A request contains a window: the newest turns, unshortened. When it exceeds its limits, a
-// Compactor replaces the older ones by a Summary (ARCHITECTURE section 5.9); the messages
-// themselves stay, and can be listed, searched (Library), exported and forked. Only the
-// Compactor calls a model; the loop decides when, or the agent if it must.
+// Compactor replaces the older ones by a Summary; the messages themselves stay, and can be
+// listed, searched (MessageIndex), exported and forked. Only the Compactor calls a model: the
+// loop starts a compaction after a turn, package turn if a request is too long.
 package session
 
 import (

@@ -48,9 +48,9 @@ func (w *window) stubbedSize(at int64) (chars int) {
 	return chars
 }
 
-// stubsFor returns the first message id whose results stay complete, so that the messages from
-// index begin on fit into room if stubs can achieve that. The last keep messages are never replaced
-// by stubs.
+// stubsFor returns the id of the first message whose results stay complete. It turns as few
+// results into stubs as needed for the messages from index begin on to fit into room, if that is
+// possible. Results in the last keep messages stay complete.
 func (w *window) stubsFor(begin, room, keep int) int64 {
 	chars := 0
 	for _, m := range w.msgs[begin:] {

@@ -132,7 +132,7 @@ func (s *Sessions) readSummary(ctx context.Context, session string, id int64) (*
 	return &out, json.Unmarshal(raw, &out)
 }
 
-// encodeSummary encodes without HTML escapes, as encode does.
+// encodeSummary encodes without HTML escapes, as encodeMessage does.
 func encodeSummary(s *Summary) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

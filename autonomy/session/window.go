@@ -61,7 +61,7 @@ func (w *window) firstIndex() int {
 
 // History returns the window before the given turn, and the messages that the turn has already
 // recorded, all of them even if the conversation was reset in the meantime. A summary of older
-// messages comes first, as a separate message (see Join).
+// messages comes first, as a separate message (see MergeSummary).
 func (s *Sessions) History(ctx context.Context, session, turn string) (before, recorded []llm.Message, err error) {
 	e, err := s.windowOf(ctx, session)
 	if err != nil {

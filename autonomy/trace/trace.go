@@ -51,7 +51,7 @@ const (
 // States of an event in a tick.
 const (
 	TickDone  = "done"
-	TickWaits = "waits"    // for an answer, or for room
+	TickWaits = "waits"    // for an answer, a delegated task, or an allowed model call
 	TickRetry = "failed"   // a retry follows
 	TickDead  = "given up" // permanent
 )

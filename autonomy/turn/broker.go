@@ -36,8 +36,8 @@ type pendingAction struct {
 	*callStep
 	stored bool   // the ledger has its row, as started
 	rule   string // with this rule
-	shown  bool   // the live feed knows of it
-	still  func() // ends its heartbeat in the live feed
+	shown  bool   // the live feed has shown the action
+	still  func() // stops its heartbeat in the live feed
 }
 
 // notAsked is the rule of actions that an agent took without or before asking. The ledger must
@@ -97,7 +97,8 @@ func (d *permissionBroker) RequestPermission(ctx context.Context, a llm.Action) 
 	return d.resolvePermission(ctx, s)
 }
 
-// enterCall counts a call in, for closeActions, and ends its ctx with the model call.
+// enterCall registers a running method call, so that closeActions waits for it. It returns a
+// context that ends with the model call.
 func (d *permissionBroker) enterCall(ctx context.Context) (context.Context, func(), error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -201,7 +202,7 @@ func (d *permissionBroker) recordStart(ctx context.Context, s *pendingAction) er
 		_, s.still = newPulse(d.ctx, s.call.ID, s.tool.Spec().Name, d.feed.publishEvent)
 	}
 	if s.tool.Spec().Effects.ReadOnly() {
-		return nil // its row is written when it has ended
+		return nil // recordEnd writes its row
 	}
 	if err := d.rec.recordStarts(context.WithoutCancel(ctx), []*callStep{s.callStep}); err != nil {
 		return err
@@ -258,7 +259,7 @@ func (d *permissionBroker) recordEnd(ctx context.Context, s *pendingAction) erro
 		s.still()
 	}
 	d.feed.publishResult(s.callStep)
-	if !s.stored { // it was not recorded when it began
+	if !s.stored { // recordStart did not record it
 		d.rec.queueEnd(s.callStep)
 		return nil
 	}

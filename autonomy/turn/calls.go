@@ -56,7 +56,7 @@ func (tc *toolCalls) resolveAll(ctx context.Context, calls []llm.ToolCall, repla
 			s.refuseCall("route", tools.Errorf(tools.TooManyCalls, "an answer may have %d calls; this one was refused, make it in the next answer", maxCalls))
 		}
 		if err := tc.chain.beforeTool(ctx, s, true); err != nil {
-			s.refuseCall("route", denialError("route", err)) // no early link ends a turn
+			s.refuseCall("route", denialError("route", err)) // an early link refuses the call and never ends the turn
 		}
 		if replay {
 			tc.replayCall(ctx, s)
@@ -79,7 +79,7 @@ func (tc *toolCalls) replayCall(ctx context.Context, s *callStep) {
 		s.err = &tools.Error{Code: tools.Code(e.Code), Message: e.Result, Source: e.Source}
 	case bus.CallStarted:
 		if _, waits := s.tool.(tools.Waiter); waits {
-			return // its work continues elsewhere; await gets the outcome
+			return // its work continues elsewhere; awaitCall gets the outcome
 		}
 		s.err = tools.Errorf(tools.OutcomeUnknown, "Hob was cut off while %s ran, and nobody knows whether it took effect; it was not repeated. Check before trying again", tools.Clean(e.Tool))
 		e = unknownEntry(e, s.err)
@@ -152,8 +152,8 @@ func (tc *toolCalls) suspendCalls(ctx context.Context, i int) (bool, error) {
 	return err == nil, err
 }
 
-// goesOn reports whether a call belongs to an existing question: whether the tool may continue
-// to change items.
+// goesOn reports whether one of the questions already covers a call: the question whether its
+// tool may continue to change items.
 func goesOn(asks []*callStep, s *callStep) bool {
 	return s.dec.Rule == guard.BatchRule && s.dec.Judgement.Items <= 1 && slices.ContainsFunc(asks, func(a *callStep) bool {
 		return a.dec.Rule == guard.BatchRule && a.tool.Spec().Name == s.tool.Spec().Name
@@ -161,8 +161,8 @@ func goesOn(asks []*callStep, s *callStep) bool {
 }
 
 // isScreenCall reports whether a call acts on the owner's screen. Such a call runs only while no
-// question is open, because it could answer it. Later calls are judged by the screen that it
-// leaves.
+// question is open, because the call could answer the question on the screen. The guard assesses
+// later calls by the screen after this call.
 func isScreenCall(s *callStep) bool {
 	j := s.dec.Judgement
 	return j.Private && j.Effects&tools.Exec != 0

@@ -181,7 +181,7 @@ func (tc *toolCalls) routingMiddleware() middleware {
 	}}
 }
 
-// findOtherAgentTool finds a tool that there is, but not for this agent.
+// findOtherAgentTool finds a tool that exists but is not available to this agent.
 func (tc *toolCalls) findOtherAgentTool(name string) (tools.Tool, bool) {
 	if tc.o.Whole == nil {
 		return nil, false

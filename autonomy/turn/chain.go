@@ -75,7 +75,7 @@ type middleware struct {
 	// early marks a link that sees every call of an answer before the first one runs, because it
 	// determines which calls may run in parallel.
 	early bool
-	// always: it concerns calls that an earlier link refused, too.
+	// always: the link also gets calls that an earlier link refused.
 	always      bool
 	beforeModel func(ctx context.Context, q *modelCall) error
 	afterModel  func(ctx context.Context, q *modelCall)
@@ -132,7 +132,7 @@ func (hc *hookChain) beforeModel(ctx context.Context, q *modelCall) error {
 	return nil
 }
 
-// afterModel passes an answer back along it.
+// afterModel passes an answer back along the chain.
 func (hc *hookChain) afterModel(ctx context.Context, q *modelCall) {
 	for i := len(hc.links) - 1; i >= 0; i-- {
 		if l := hc.links[i]; l.afterModel != nil {

@@ -15,8 +15,8 @@ import (
 	"hob/platform/provenance"
 )
 
-// conversation is the context of the turn: the messages of the next request, and what follows
-// from them: whether untrusted text is among them, and where it came from.
+// conversation is the context of the turn: the messages of the next request. Its methods report
+// whether these contain untrusted text, and its origins.
 type conversation struct {
 	o      *Options
 	t      *Turn
@@ -52,7 +52,7 @@ func (c *conversation) appendAnswer(parts []llm.Part) {
 		if p.Call == nil {
 			continue
 		}
-		if args := string(p.Call.Args); c.o.Redact.Known(args) != args { // see secrets: it does not run
+		if args := string(p.Call.Args); c.o.Redact.Known(args) != args { // refusePlaceholder refuses such a call
 			p.Call.Args = json.RawMessage(c.o.Redact.Known(args))
 		}
 		var b bytes.Buffer

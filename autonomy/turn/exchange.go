@@ -163,7 +163,7 @@ func (m *modelExchange) fitWindow(ctx context.Context) error {
 		return nil
 	}
 	err := m.shrinkWindow(ctx, enough-m.overheadBytes())
-	if errors.Is(err, session.ErrNothing) { // the provider has the last word
+	if errors.Is(err, session.ErrNothing) { // send the request anyway: the provider may still accept it
 		return nil
 	}
 	return err
@@ -243,7 +243,7 @@ func (m *modelExchange) overheadBytes() int {
 	return n
 }
 
-// recordTokenCount lets later requests be weighed by the provider's own count.
+// recordTokenCount stores the provider's token count, so that later requests are measured by it.
 func (m *modelExchange) recordTokenCount(u llm.Usage) {
 	if u.Known {
 		m.o.Sessions.RecordTokenCount(m.t.Event.Session, m.conv.messageBytes()+m.overheadBytes(), m.overheadBytes(), u.Input)
@@ -261,7 +261,7 @@ func (m *modelExchange) answerTextMiddleware() middleware {
 	}}
 }
 
-// maxPicture bounds a picture that is kept, in bytes.
+// maxPicture is the maximum size of a saved picture, in bytes.
 const maxPicture = 20 << 20
 
 //go:embed text/refused.md

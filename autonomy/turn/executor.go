@@ -28,13 +28,13 @@ type toolExecutor struct {
 // defaultTimeout is the time limit of a tool without its own.
 const defaultTimeout = 120 * time.Second
 
-// performCall runs an allowed call and makes its outcome durable. The error is the
-// store's; the tool's own is in the step.
+// performCall runs an allowed call and makes its outcome durable. It returns only errors of the
+// store; the error of the tool is in the step.
 func (x *toolExecutor) performCall(ctx context.Context, s *callStep) error {
 	if s.dec.Verdict != guard.Allow { // nothing runs without the guard
 		return fmt.Errorf("turn: %s: the guard says %s", s.tool.Spec().Name, s.dec.Verdict)
 	}
-	if _, own := s.tool.(tools.TxTool); !own { // an own one begins and ends in one transaction
+	if _, own := s.tool.(tools.TxTool); !own { // a TxTool begins and ends in one transaction
 		if err := x.rec.recordStarts(ctx, effectfulSteps([]*callStep{s})); err != nil {
 			return err
 		}
@@ -63,8 +63,8 @@ func (x *toolExecutor) executeCall(ctx context.Context, s *callStep) error {
 	return x.rec.recordEnd(ctx, s)
 }
 
-// performOwn runs an own tool inside the transaction that records it as done:
-// it happens exactly once.
+// performOwn runs a TxTool inside the transaction that records the call as done, so that its
+// effect happens exactly once.
 func (x *toolExecutor) performOwn(ctx context.Context, s *callStep, own tools.TxTool) error {
 	var failed error
 	done := *s

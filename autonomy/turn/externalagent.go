@@ -26,7 +26,7 @@ type externalAgent struct {
 	policy *policyCheck
 	chain  *hookChain
 	feed   *liveFeed
-	before []llm.Action // its actions in this turn before Hob was interrupted
+	before []llm.Action // the agent's actions in this turn before Hob was interrupted
 }
 
 // newBroker opens a broker for a model call; leave, which may be called twice, closes it.
@@ -164,7 +164,7 @@ func effectsOf(does llm.Effects) tools.Effects {
 			does &^= p.from
 		}
 	}
-	if does != 0 { // a bit that this Hob does not know
+	if does != 0 { // an effect that this version of Hob does not know
 		e |= unclear
 	}
 	return e

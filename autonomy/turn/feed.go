@@ -75,12 +75,13 @@ type progressReporter struct {
 	mu       sync.Mutex
 	ended    bool
 	beats    *time.Timer
-	told     time.Time // when the tool's own word was passed on
+	told     time.Time // when the last report of the tool was published
 	fraction float64   // negative: unknown
 	note     string
 }
 
-// newPulse reports that the tool begins. It reports progress until ctx or end ends it.
+// newPulse publishes that the tool begins. It then publishes the progress until ctx ends or the
+// caller calls end.
 func newPulse(ctx context.Context, id, name string, publish func(typ string, data map[string]any)) (p *progressReporter, end func()) {
 	p = &progressReporter{publish: publish, call: map[string]any{"id": id, "name": name}, began: time.Now(), fraction: -1}
 	publish("tool_start", p.call)
@@ -111,7 +112,7 @@ func (p *progressReporter) sendHeartbeat() {
 	p.beats.Reset(heartbeat)
 }
 
-// reportProgress takes the tool's own word.
+// reportProgress stores a report of the tool, and publishes it unless the last one is too recent.
 func (p *progressReporter) reportProgress(fraction float64, note string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -58,10 +58,10 @@ func (h *callHistory) effectfulCalls() []actionclaims.Action {
 type priorCall struct {
 	tool, decision string
 	ran            bool // or may have
-	items          int  // number of items it changes; 0: unknown here, query with args
+	items          int  // number of items it changes; 0: not stored, ask the tool with args
 	args           json.RawMessage
 	links          []string
-	urls           []string // addresses it contacted; nil: unknown here, query with args
+	urls           []string // addresses it contacted; nil: not stored, ask the tool with args
 }
 
 // pastOf converts a ledger entry of this turn, also of an earlier attempt.
@@ -125,8 +125,9 @@ func (h *callHistory) countChanges(ctx context.Context, s *callStep) (n int, agr
 	return n, agreed, refused
 }
 
-// egressEvidence collects the evidence for an egress decision. The owner's words are only the parts of
-// his messages with his provenance: no text that Hob added, no summary, no result.
+// egressEvidence collects the evidence for an egress decision. The owner's words are only those
+// parts of user messages that have the owner's provenance. Text that Hob added, summaries and
+// results do not count.
 func (h *callHistory) egressEvidence(ctx context.Context, s *callStep) guard.EgressEvidence {
 	out := guard.EgressEvidence{Words: slices.Clone(h.t.Words), Now: slices.Clone(h.t.Words)}
 	for i, m := range h.conv.msgs {
@@ -143,7 +144,7 @@ func (h *callHistory) egressEvidence(ctx context.Context, s *callStep) guard.Egr
 			}
 		}
 	}
-	if h.t.Call != nil && h.t.Source == provenance.Owner { // he wrote the call himself
+	if h.t.Call != nil && h.t.Source == provenance.Owner { // the owner wrote the call
 		words := jsonStrings(h.t.Call.Args)
 		out.Words, out.Now = append(out.Words, words...), append(out.Now, words...)
 	}
@@ -198,7 +199,7 @@ func jsonStrings(raw json.RawMessage) []string {
 	return out
 }
 
-// Bounds of the addresses that are kept of one result.
+// Limits of the stored addresses of one result: their number, and the length of each in bytes.
 const (
 	maxLinks = 300
 	maxLink  = 2048

@@ -24,8 +24,8 @@ type contextBuilder struct {
 	rec  *stepRecorder
 }
 
-// beginPrompt finds the system block of the conversation and the context of the
-// current message. A call that the owner makes himself asks no model.
+// beginPrompt finds the system block of the conversation and the context of the current message.
+// For a tool call of the owner it returns nothing, because no model is called.
 func (b *contextBuilder) beginPrompt(ctx context.Context, before, recorded []llm.Message) ([]llm.Part, error) {
 	if b.t.Call != nil {
 		return nil, nil
@@ -72,7 +72,7 @@ func (b *contextBuilder) currentMessage(ctx context.Context, added []llm.Part) l
 	for i := range b.t.Images {
 		m.Parts = append(m.Parts, llm.Part{Image: &b.t.Images[i], Source: seen, Origins: b.conv.messageOrigins(seen)})
 	}
-	if b.t.Text == "" && len(b.t.Outside) > 0 { // only untrusted text: these are Hob's words, not the owner's
+	if b.t.Text == "" && len(b.t.Outside) > 0 { // only untrusted text: the added sentence is Hob's, not the owner's
 		m.Parts = append(m.Parts, llm.Part{Text: renderText("unasked", nil), Source: provenance.Hob, Context: true})
 	} else if b.t.Text != "" || len(b.t.Images) == 0 {
 		p := llm.Part{Text: b.redactSecrets(b.t.Text, b.t.Source), Source: b.t.Source, Origins: b.conv.messageOrigins(b.t.Source)}
@@ -161,8 +161,8 @@ func withMarks(list []provenance.Origin, marks []string) []provenance.Origin {
 	return provenance.Join(out)
 }
 
-// auditMarks writes down that a text was marked, in the transaction that stores
-// it.
+// auditMarks records in the audit log that a text was marked, in the transaction that stores the
+// text.
 func (b *contextBuilder) auditMarks(p *llm.Part, call string, marks []string) {
 	rec := guard.Record{
 		Actor: "hob", Action: "mark", Event: b.t.Event.ID, Session: b.t.Event.Session, Origin: b.t.Origin, Call: call,

@@ -26,7 +26,7 @@ type turnBudget struct {
 // limitMiddleware bounds the turn: rounds, tokens, repeats, failures.
 func (l *turnBudget) limitMiddleware() middleware {
 	return middleware{
-		name: "limits", always: true, // a model may make the same mistake for ever
+		name: "limits", always: true, // also for refused calls, because a model may repeat the same mistake
 		beforeModel: func(_ context.Context, q *modelCall) error {
 			if l.round+l.lent > l.o.Limits.Rounds || l.spent > l.o.Limits.Tokens {
 				l.loops.final = true
@@ -59,7 +59,7 @@ func (l *turnBudget) limitMiddleware() middleware {
 	}
 }
 
-// recountLent restores a call's share of the turn's limits.
+// recountLent restores the rounds and tokens that the tasks of a call have used.
 func (l *turnBudget) recountLent(s *callStep) {
 	if _, waits := s.tool.(tools.Waiter); !waits {
 		return
@@ -83,22 +83,22 @@ const (
 	window        = 8
 )
 
-// loopDetector watches one turn for going round in circles.
+// loopDetector detects that a turn repeats calls or failures without progress.
 type loopDetector struct {
 	limits   Limits
 	recent   []string       // hashes of the last calls
 	failed   map[string]int // tool -> consecutive failures
 	errors   map[string]int // "tool: code" -> times
 	refusals int
-	hinted   int  // percent of the rounds that were last spoken of
-	final    bool // the next model call is the tool-less answer
+	hinted   int  // percentage of used rounds in the last hint to the model
+	final    bool // the next model call gets no tools and must answer
 }
 
 func newCounter(l Limits) loopDetector {
 	return loopDetector{limits: l, failed: map[string]int{}, errors: map[string]int{}}
 }
 
-// countCall takes a call into the window.
+// countCall adds a call to the window of recent calls.
 func (c *loopDetector) countCall(tool string, args []byte) {
 	c.recent = append(c.recent, guard.HashArguments(tool, args))
 	if len(c.recent) > window {
@@ -118,7 +118,7 @@ func (c *loopDetector) countAndCheck(tool string, args []byte) bool {
 	return true
 }
 
-// countRepeats counts a call in the window.
+// countRepeats returns how often a call occurs in the window of recent calls.
 func (c *loopDetector) countRepeats(hash string) (n int) {
 	for _, h := range c.recent {
 		if h == hash {

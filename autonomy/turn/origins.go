@@ -60,7 +60,7 @@ func (w *stepRecorder) resultOrigins(q store.Querier, s *callStep) []provenance.
 	}
 	switch {
 	case len(list) > 0:
-	case len(s.inView) > 0: // it repeats text of the context
+	case len(s.inView) > 0: // the result may repeat text of the context
 		return s.inView
 	default:
 		list = []provenance.Origin{{Kind: "tool", Label: name}}

@@ -17,8 +17,8 @@ import (
 // width is the maximum number of parallel calls.
 const width = 4
 
-// runTogether decides on all calls and runs them side by side, unless one needs
-// the owner: then those before it run first, in order.
+// runTogether decides on all calls and runs them in parallel. If the guard does not allow one of
+// them at once, it runs the calls one after another (see runInOrder).
 func (tc *toolCalls) runTogether(ctx context.Context) (suspended bool, err error) {
 	var open []*callStep
 	for _, s := range tc.hist.steps {
@@ -40,9 +40,9 @@ func (tc *toolCalls) runTogether(ctx context.Context) (suspended bool, err error
 	return false, tc.runAll(ctx, open)
 }
 
-// runAll runs calls side by side, beginning in their order. Those with effects
-// are in the ledger as started before they run: the first ones in one
-// transaction, which has been, and each of the others when its turn comes.
+// runAll runs calls in parallel and starts them in order. A call with effects is in the ledger as
+// started before it runs. The caller has recorded the first calls (up to width) in one
+// transaction; runAll records each other call when it starts.
 func (tc *toolCalls) runAll(ctx context.Context, steps []*callStep) error {
 	var wg sync.WaitGroup
 	var next atomic.Int64
@@ -73,8 +73,8 @@ func effectfulSteps(steps []*callStep) (out []*callStep) {
 }
 
 // canRunTogether reports whether the calls can run concurrently: all of them only read, or each
-// names its files and no call changes a file that another one uses. Changes by own tools are
-// transactions on one database and keep their order.
+// names its files and no call changes a file that another one uses. Changes by a TxTool are
+// transactions on Hob's database and keep their order.
 func canRunTogether(steps []*callStep) bool {
 	open := make([]*callStep, 0, len(steps))
 	looking := true

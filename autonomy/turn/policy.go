@@ -142,7 +142,7 @@ func (p *policyCheck) askTx(ctx context.Context, tx *store.Tx, asks []*callStep)
 			until = a.ExpiresAt
 		}
 		if s.dec.Approval != "" {
-			continue // the owner has this question already
+			continue // the owner has already received this question
 		}
 		fresh = append(fresh, a)
 		if err := p.rec.auditTx(tx, s, "asked"); err != nil {
@@ -161,7 +161,7 @@ func (p *policyCheck) applyAnswer(ctx context.Context, s *callStep, q guard.Appr
 	if err := p.askGuard(ctx, s); err != nil {
 		return err
 	}
-	if s.dec.Verdict == guard.Ask { // no answer came, and yet the wait is over
+	if s.dec.Verdict == guard.Ask { // the wait ended without an answer
 		s.dec = guard.Decision{Verdict: guard.Deny, Rule: s.dec.Rule, Code: tools.ApprovalTimeout, Reason: "nobody answered the question in time"}
 	}
 	s.applyDenial()

@@ -30,7 +30,7 @@ func (w *stepRecorder) queueWrite(write func(*store.Tx) error) {
 	w.pending = append(w.pending, write)
 }
 
-// saveSteps makes the steps so far durable, unless they are.
+// saveSteps makes the steps so far durable. It does nothing if no step waits.
 func (w *stepRecorder) saveSteps(ctx context.Context) error {
 	if len(w.conv.unstoredMessages()) == 0 && len(w.pending) == 0 {
 		return nil
@@ -189,7 +189,7 @@ func (w *stepRecorder) finishedEntry(s *callStep) bus.Entry {
 	}
 	e.State, e.Result, e.Source, e.Links = bus.CallDone, s.result.Text, w.resultSource(s), openableAddresses(s)
 	if s.result.Data != nil {
-		e.Data, _ = json.Marshal(s.result.Data) // shown only; the text is the result
+		e.Data, _ = json.Marshal(s.result.Data) // only for display; the model reads the text
 	}
 	if u := s.result.Undo; u != nil {
 		e.UndoLabel, e.Undo = u.Label, u.Data

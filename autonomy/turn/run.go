@@ -95,7 +95,7 @@ func (r *turnRun) loadHistory(ctx context.Context) error {
 		r.conv.appendMessage(r.in.currentMessage(ctx, added))
 	}
 	if r.t.Event.Attempts <= 1 && r.t.Event.Crashes == 0 && len(recorded) == 0 {
-		return nil // the first try: nothing can have run
+		return nil // the first attempt: no call has run yet
 	}
 	entries, err := r.o.Bus.Ledger.Calls(ctx, r.t.Event.ID)
 	if err != nil {
@@ -108,7 +108,7 @@ func (r *turnRun) loadHistory(ctx context.Context) error {
 	return r.agent.settleLeftovers(ctx)
 }
 
-// restoreLimits brings the limits to where they were before the turn was cut off.
+// restoreLimits restores the counters of the limits after an interruption of the turn.
 func (r *turnRun) restoreLimits(ctx context.Context, recorded []llm.Message) {
 	for i, m := range recorded {
 		r.claims.checked = r.claims.checked || isClaimHint(m)
@@ -118,7 +118,7 @@ func (r *turnRun) restoreLimits(ctx context.Context, recorded []llm.Message) {
 		r.budget.round++
 		r.budget.spent += estimateTokens(m.Parts)
 		if i == len(recorded)-1 {
-			return // its calls are still to be counted
+			return // the calls of the last answer are counted when they are processed
 		}
 		for _, s := range r.calls.resolveAll(ctx, callsOf(m), false) {
 			r.budget.loops.countCall(s.toolAndArgs())
@@ -197,7 +197,7 @@ type SteerMessage struct {
 // results of the last calls as a separate message, so that every call keeps its result and nothing
 // sent before changes.
 func (r *turnRun) receiveSteering(ctx context.Context) error {
-	if r.t.Said == nil || r.model.chosen.Info().Provider == offlineBrain { // that one answers the last words it reads
+	if r.t.Said == nil || r.model.chosen.Info().Provider == offlineBrain { // the built-in brain answers only the last message that it reads
 		return nil
 	}
 	said := r.t.Said()

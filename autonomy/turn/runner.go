@@ -55,8 +55,8 @@ type ModelChooser interface {
 	Choose(ctx context.Context, ask modelrouter.TurnInfo) (modelrouter.Choice, error)
 }
 
-// UsageRecorder stores the usage of the model calls since the last time. *usage.Tracker implements
-// it.
+// UsageRecorder stores the usage of the model calls since the last call of FlushTx.
+// *usage.Tracker implements it.
 type UsageRecorder interface {
 	FlushTx(tx *store.Tx) error
 }
@@ -208,7 +208,7 @@ type Turn struct {
 	Told []string
 	// Depth counts delegations; 0 for a turn that was not delegated.
 	Depth int
-	// Call, when set, is run instead of asking a model (`hob tool call`): the
+	// Call, if set, is the tool call to run instead of calling a model (`hob tool call`). The
 	// answer is its result.
 	Call *llm.ToolCall
 	// Said, when set, returns the owner's messages to this turn since the last call.

@@ -19,14 +19,14 @@ type callStep struct {
 	tool   tools.Tool   // the tool that is executed
 	args   json.RawMessage
 	dec    guard.Decision
-	err    error // decided without running, or the tool's own
+	err    error // error of a call that did not run, or of its tool
 	result tools.Result
 	ran    bool
 	// decided: the chain has been passed, though the call may not have run yet.
 	decided bool
 	took    time.Duration
 	text    string // the part that the model reads
-	body    int    // how much of that is the call's own, and not a hint
+	body    int    // number of leading bytes of text that are the result; hints follow
 	// inView are the origins of the untrusted text in context at the decision.
 	inView []provenance.Origin
 	// heldInMemory: the caller blocks until the owner answers, so a question cannot stay open for days.

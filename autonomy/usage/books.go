@@ -22,7 +22,7 @@ type Caps struct {
 
 func (c Caps) isUnlimited() bool { return c.Daily <= 0 && c.Monthly <= 0 && c.DailyTokens <= 0 }
 
-// Options holds the settings of Books. Prices and Zone are required.
+// Options holds the settings of a Tracker. Prices and Zone are required.
 type Options struct {
 	Prices func() *Prices
 	// Caps returns the current caps: of all calls (agent ""), or the additional ones of one
@@ -42,8 +42,8 @@ type Tracker struct {
 	db   *store.Store
 	o    Options
 	rate limiter
-	kick chan struct{} // rows or messages are waiting
-	now  chan struct{} // and must not wait longer
+	kick chan struct{} // signals that rows or messages are waiting
+	now  chan struct{} // signals that they must be stored at once
 
 	mu      sync.Mutex
 	pending []*Call
@@ -56,7 +56,7 @@ type Tracker struct {
 
 type notice struct{ key, text string }
 
-// New creates Books over a store opened with Migrations. It does no I/O.
+// New creates a Tracker over a store opened with Migrations. It does no I/O.
 func New(db *store.Store, o Options) (*Tracker, error) {
 	if db == nil || o.Prices == nil || o.Zone == nil {
 		return nil, errors.New("usage: a required option is missing")
@@ -119,7 +119,7 @@ func (b *Tracker) Run(ctx context.Context) error {
 			return nil
 		case <-b.now:
 		case <-b.kick:
-			_ = retry.Wait(ctx, gather, b.now) // at the end of ctx, it is stored as well
+			_ = retry.Wait(ctx, gather, b.now) // the rows are stored even if ctx ends
 		}
 		if err := b.Flush(ctx); err != nil && ctx.Err() == nil {
 			b.o.Log.Error("model calls not stored; retrying with the next call", "err", err)

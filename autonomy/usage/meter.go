@@ -44,7 +44,7 @@ func (m *meter) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, 
 		chars := requestSize(r)
 		input := m.b.estimateTokens(info.Name(), chars)
 		q := m.newBid(info, c.Account, r, input)
-		c.Local = info.Local && q.price == (Price{}) // the user may have set a price
+		c.Local = info.Local && q.price == (Price{}) // a local model is free, unless the user has set a price
 		var h *reservation
 		if !c.Local {
 			var limit int
@@ -91,7 +91,7 @@ func (m *meter) newBid(info llm.Info, a llm.Account, r llm.Request, input int) c
 
 // setPrice computes the cost of a call.
 func (c *Call) setPrice(info llm.Info, host string, prices *Prices) {
-	c.Model = info.Model // a server that was queried for its models has a name now
+	c.Model = info.Model // the name is known now even if the server had to be queried for its models
 	p, ok := prices.Of(info, host)
 	if !ok {
 		c.Counted = prices.Unknown().Cost(c.Usage)
@@ -163,7 +163,7 @@ func mayCharge(err error) bool {
 }
 
 const (
-	bytesPerToken  = 2.5  // until the provider's count is known; estimates rather too high
+	bytesPerToken  = 2.5  // until the provider's count is known; the estimate is rather too high
 	tokensPerImage = 1600 // for the largest image that providers do not shrink
 )
 

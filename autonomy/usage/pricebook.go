@@ -25,7 +25,7 @@ type PriceBook struct {
 // NewPriceBook returns the price book of a configuration and its file.
 func NewPriceBook(path string, c *config.Config, log *slog.Logger) (*PriceBook, error) {
 	s := &PriceBook{path: path, log: log, config: c}
-	s.seen, _ = os.Stat(s.path) // none yet is none yet
+	s.seen, _ = os.Stat(s.path) // nil if the file does not exist
 	var err error
 	s.list, err = NewPrices(OwnPrices(c.Prices))
 	return s, err

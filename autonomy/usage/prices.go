@@ -64,15 +64,17 @@ type Prices struct {
 	patterns []string                    // keys of own, most specific first
 }
 
-// vendorNames describes how a vendor's API writes the names of models, in contrast to the list.
+// vendorNames describes how the model names of a vendor's API differ from those of the price
+// list.
 type vendorNames struct {
-	// VendorFirst: it resells the models of others; a name begins with the vendor and a slash.
+	// VendorFirst: the vendor resells the models of other vendors; each name begins with the
+	// other vendor and a slash.
 	VendorFirst bool `json:"vendor_first"`
 	// Free is the end of the names of models without a price.
 	Free string `json:"free"`
 	// Dots replaces the dots in the names that a reseller writes.
 	Dots string `json:"dots"`
-	// Prefix is an optional beginning.
+	// Prefix is an optional beginning of the names.
 	Prefix string `json:"prefix"`
 }
 
@@ -96,7 +98,7 @@ func NewPrices(own map[string]Price) (*Prices, error) {
 	for k := range own {
 		p.patterns = append(p.patterns, k)
 	}
-	slices.SortFunc(p.patterns, func(a, b string) int { // a name before a pattern, a long pattern before a short one
+	slices.SortFunc(p.patterns, func(a, b string) int { // names before patterns, long patterns before short ones
 		if sa, sb := strings.Contains(a, "*"), strings.Contains(b, "*"); sa != sb {
 			if sa {
 				return 1

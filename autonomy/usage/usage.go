@@ -1,8 +1,8 @@
-// Package usage records model calls and enforces the budget. Each call that a provider may
-// charge for is one row: time, model, session, purpose, tokens, cost. Before each call Books
-// checks the user's caps against the maximum cost of the call, reserves that amount, and
-// commits the real one when the call has ended, so that concurrent conversations cannot exceed
-// a cap together.
+// Package usage records model calls and enforces the budget. Each call that a provider may charge
+// for is one row: time, model, session, purpose, tokens, cost. Before each call the Tracker
+// checks the user's caps against the maximum cost of the call, reserves that amount, and commits
+// the real one when the call has ended, so that concurrent conversations cannot exceed a cap
+// together.
 //
 // A row needs no commit of its own. It waits in memory for the next transaction of a turn,
 // which stores it with the step that the call paid for; Run stores rows that waited for a

@@ -1,7 +1,7 @@
 // Package pairing stores which accounts belong to the owner on channels where others can write
-// too. The owner proves it once: he types a code on the channel that was shown in an
-// authenticated place (command line, page, paired chat). The sender fields of a message prove
-// nothing.
+// too. The owner pairs an account once, by typing a code on the channel. Hob displays the code
+// only in an authenticated place (command line, page, paired chat). The sender fields of a
+// message prove nothing.
 //
 // The channels' inbound filter asks it about each message (it implements channels.Owners); the
 // composition root creates codes and ends pairings with it. It does not talk to platforms.
@@ -42,7 +42,7 @@ type Pairing struct {
 	Sender    string    `json:"sender"`
 	Name      string    `json:"name,omitempty"` // as the platform reports it; proves nothing
 	Chat      string    `json:"chat,omitempty"`
-	By        string    `json:"by"` // where the code was made
+	By        string    `json:"by"` // where the owner requested the code
 	CreatedAt time.Time `json:"created_at"`
 }
 

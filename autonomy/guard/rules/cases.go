@@ -133,8 +133,8 @@ func (c Case) ruleInput() (guard.RuleInput, error) {
 	return f, err
 }
 
-// Try asks the rules about each case. A rule that breaks on a case denies it, as
-// it would the call.
+// Try evaluates the rules for each case. If a rule fails on a case, the outcome is a denial, as
+// for a real call.
 func (r *Rules) Try(ctx context.Context, cases []Case) ([]Outcome, error) {
 	if _, err := r.currentPrograms(); err != nil {
 		return nil, err

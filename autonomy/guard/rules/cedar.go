@@ -122,7 +122,7 @@ func (p cedarProgram) findRule(id cedar.PolicyID) cedarRule {
 	return p[i]
 }
 
-// forbids iterates over the policies that can matter, until the time is up.
+// forbids iterates over all policies except permits, until ctx ends.
 type forbids struct {
 	ctx context.Context
 	p   cedarProgram

@@ -56,7 +56,7 @@ func (regoEngine) compileFiles(files []file) (compiledRules, error) {
 		opts = append(opts, rego.ParsedModule(m))
 		p.list = append(p.list, rulesIn(f.name, m)...)
 	}
-	// Both sets are there even when no file has one.
+	// Define both sets even if no file defines them.
 	rest, err := ast.ParseModuleWithOpts("hob", "package hob\n\ndeny contains x if { x := \"\"; false }\n\nask contains x if { x := \"\"; false }\n", ast.ParserOptions{Capabilities: can, RegoVersion: ast.RegoV1})
 	if err != nil {
 		return nil, inRego("hob", err)

@@ -69,7 +69,7 @@ type Model struct {
 	mu     sync.Mutex
 	seats  map[string]*conversation // by conversation
 	closed bool
-	open   sync.WaitGroup // current users of a seat
+	open   sync.WaitGroup // calls and idle timers that use a conversation
 }
 
 // New checks the options. The agent is started with the first message.

@@ -23,8 +23,8 @@ func (c *child) handleMessage(ctx context.Context, method string, params json.Ra
 	case sdk.ClientMethodSessionRequestPermission:
 		return c.handlePermission(ctx, params)
 	}
-	// Neither files nor terminals were offered: see initialize.
-	defer c.releaseSlot() // it may have been a notification
+	// Neither files nor terminals were offered: see initializeConnection.
+	defer c.releaseSlot() // a notification holds a slot
 	return nil, sdk.NewMethodNotFound(method)
 }
 

@@ -17,8 +17,8 @@ import (
 // maxWords is the maximum length of an answer in bytes.
 const maxWords = 1 << 20
 
-// promptTurn is one prompt and its answer. The goroutine of the stream runs run; the child's messages
-// arrive on other goroutines, through events and permit.
+// promptTurn is one prompt and its answer. The stream's goroutine executes runPrompt; the child's
+// messages arrive on other goroutines, in handleUpdate and handlePermission.
 type promptTurn struct {
 	o     Options
 	seat  *conversation
@@ -35,7 +35,7 @@ type promptTurn struct {
 
 	in queue
 
-	ctx context.Context // of the prompt; set by listen
+	ctx context.Context // of the prompt; set by child.setTurn
 
 	mu    sync.Mutex
 	calls map[string]*call

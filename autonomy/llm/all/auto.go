@@ -36,8 +36,8 @@ type AutoOptions struct {
 	Configured []Provider // in the order of the file
 	// Env reads an environment variable, usually os.Getenv; nil reads none.
 	Env func(string) string
-	// Probe: query the local servers. This takes less than 1 ms if no server listens, and at
-	// most openai.ProbeTimeout if another service listens. Start-up should therefore call Auto
+	// Probe: query the local servers. This takes less than 1 ms if no server listens, and at most
+	// openai.ProbeTimeout if another service listens. Start-up should therefore call DetectModel
 	// without Probe; if that returns the built-in brain, call it again with Probe in the
 	// background and replace the model.
 	Probe bool

@@ -20,8 +20,8 @@ func EmbedderName(name string, o AutoOptions) string {
 	return provider + "/" + model
 }
 
-// Embedder returns the embedder for a name in the form that Named accepts. Without a model,
-// Google and OpenAI have a default; other servers need one.
+// Embedder returns the embedder for a name in the form that ResolveModel accepts. Without a
+// model, Google and OpenAI have a default; other servers need one.
 func Embedder(name string, o AutoOptions) (llm.Embedder, error) {
 	provider, model, _ := strings.Cut(name, "/")
 	if model == "" {

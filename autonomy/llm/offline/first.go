@@ -10,7 +10,7 @@ type firstWords struct {
 // allowsFirst reports whether a sentence whose first word is norm may match.
 func (f firstWords) allowsFirst(norm string) bool { return f.open || f.words[norm] }
 
-// firstsOf computes the firsts of a pattern.
+// firstsOf returns the words with which a pattern can begin.
 func firstsOf(n node) firstWords {
 	f := firstWords{words: map[string]bool{}}
 	if f.collectFirst(n) {

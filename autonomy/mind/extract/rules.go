@@ -67,7 +67,7 @@ var storedAttributes = []string{
 	"hometown", "job", "occupation", "profession", "nationality", "nickname", "age", say.Called, "switched", "replaced", "",
 }
 
-// hedges mark uncertain statements, which are not stored.
+// hedgeWords lists words of uncertain or short-lived statements, which are not stored.
 var hedgeWords = []string{"maybe", "perhaps", "probably", "think", "guess", "might", "vielleicht", "peutetre", "quizas", "forse", "if", "would", "tomorrow", "today", "yesterday", "tonight"}
 
 // FindStatements returns the statements of a text that are worth storing: about the owner, or about a
@@ -92,7 +92,7 @@ func FindStatements(words string, at time.Time) (out []say.Triple) {
 	return out[:min(len(out), 6)]
 }
 
-// lasting lists possessions worth storing, unlike "I have a headache".
+// lastingPossessions lists words of possessions worth storing, unlike "I have a headache".
 var lastingPossessions = sync.OnceValue(func() []string {
 	return strings.Fields(`own owns bought house flat apartment car bike bicycle motorbike boat dog cat horse garden cabin van camper piano guitar daughter son sister brother
 	child children kids company shop farm pet parrot rabbit hamster twins`)

@@ -53,7 +53,7 @@ func (g *Goals) enqueueDue(ctx context.Context, now time.Time) (next time.Time, 
 			return next, fmt.Errorf("goals: review: %w", err)
 		}
 	}
-	g.mu.Lock() // putTx's change is read right here
+	g.mu.Lock() // the query below already reads putTx's change
 	g.read = true
 	g.mu.Unlock()
 	var at sql.NullInt64

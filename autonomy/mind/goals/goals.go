@@ -218,7 +218,7 @@ func (g *Goals) ChangeTx(tx *store.Tx, goal Goal, now time.Time) (Goal, error) {
 		goal.Seen = ""
 	}
 	if !isWorkedOn(goal.Status) && isWorkedOn(old.Status) {
-		if err := g.o.Bus.Inbox.ResumeTx(tx, goal.Event); err != nil { // an open question would wait in vain
+		if err := g.o.Bus.Inbox.ResumeTx(tx, goal.Event); err != nil { // end an open question, because its answer is no longer needed
 			return Goal{}, err
 		}
 	}

@@ -251,8 +251,8 @@ func eventTitle(p Phase, goal Goal) string {
 	return `Review of the goal "` + goal.Name() + `"`
 }
 
-// nextReview returns the time of the next review: as decided, but without changes not before
-// the backoff ends.
+// nextReview returns the time of the next review: the time that the decision names, but after
+// several reviews without a change not before the interval of intervalNext has passed.
 func (g *Goals) nextReview(goal Goal, d Decision, e EventOutcome) time.Time {
 	own := g.intervalNext(goal, e.Now)
 	switch {
@@ -264,8 +264,9 @@ func (g *Goals) nextReview(goal Goal, d Decision, e EventOutcome) time.Time {
 	return d.Next
 }
 
-// intervalNext returns the time of the next review by the interval, which grows with each review
-// without a change.
+// intervalNext returns now plus the review interval. Each consecutive review without a change
+// after the first doubles the interval, up to the factor Options.Backoff. The result is at most
+// furthest after now, unless the goal's own interval is longer.
 func (g *Goals) intervalNext(goal Goal, now time.Time) time.Time {
 	every, factor := goal.EveryDuration(), 1
 	for range max(0, goal.Quiet-1) {

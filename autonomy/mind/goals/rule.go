@@ -87,7 +87,7 @@ func isNotifyOnly(do string) bool {
 // conditionResult is the result of a condition.
 type conditionResult struct {
 	yes  bool
-	seen string            // identifies the state, so that it is acted on once
+	seen string            // identifies the state, so that the rule acts on it once
 	what string            // as text
 	from provenance.Source // provenance of the quoted texts
 	next time.Time

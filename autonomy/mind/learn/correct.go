@@ -86,7 +86,7 @@ func (l *Learner) takeTx(tx *store.Tx, t Turn, kind Kind, text string, cue []str
 		switch {
 		case areOpposite(old.Kind, kind) && how >= alike, old.Kind == kind && isReplacement(old.Text, text):
 			old.RetiredAt, old.RetiredBy = now, x.ID
-		case how >= related && old.usedIn == t.Session: // the lesson was followed, and that was wrong
+		case how >= related && old.usedIn == t.Session: // a request of this conversation contained the lesson, and the owner corrected the result
 			old.Confidence -= perCorrection
 		default:
 			continue

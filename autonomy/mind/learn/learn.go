@@ -90,8 +90,8 @@ type Turn struct {
 	Calls   bool      // it used tools
 }
 
-// Study analyzes a message. The returned function stores the lessons in the transaction that
-// ends the turn; it does no other work while others wait to write.
+// Study analyzes a message. The returned function stores the lessons in the transaction that ends
+// the turn; all other work is done before, because other writers wait during that transaction.
 func (l *Learner) Study(t Turn) func(tx *store.Tx) {
 	r := analyzedTurn{Turn: t}
 	if t.Owner {

@@ -202,7 +202,7 @@ func subjectCues(text string) []string {
 	return out
 }
 
-// manner lists words that are part of the rules and corrections themselves.
+// manner lists words that express a rule or a correction and do not describe its subject.
 var manner = map[string]bool{
 	"always": true, "never": true, "future": true, "forward": true, "meant": true, "mean": true, "immer": true, "nie": true, "niemals": true,
 	"toujours": true, "jamais": true, "siempre": true, "nunca": true, "sempre": true, "mai": true, "altijd": true, "nooit": true, "anymore": true,

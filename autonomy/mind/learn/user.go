@@ -29,7 +29,8 @@ type Entry struct {
 	Zone  string      `json:"zone,omitempty"`
 }
 
-// User lists the facts about the owner: statements first, newest first, then counts.
+// User lists the facts about the owner: first the statements, newest first, then the counted
+// languages and channels, most frequent first, then the active hours.
 func (l *Learner) User(ctx context.Context) ([]Entry, error) {
 	q := l.o.Store.Reader(ctx)
 	wishes, err := preferencesOf(q, "")

@@ -23,7 +23,7 @@ type Claim struct {
 	Phrase string
 	// Language is the language of the claim: "en", "de", "fr", "es", "it", "nl", "pt".
 	Language string
-	// Earlier: it speaks of a time before this answer.
+	// Earlier: the claim refers to a time before this answer.
 	Earlier bool
 	// State marks a statement about a state or the future ("your reminder is set", "the alarm
 	// will ring at 7"). Text that was read may support it.
@@ -42,7 +42,7 @@ type Claim struct {
 // Family is a kind of items.
 type Family uint8
 
-// The families. A call of another family does not bear a claim out.
+// The families. A call of another family does not support a claim.
 const (
 	AnyFamily Family = iota
 	Plan             // reminders, alarms, events, tasks
@@ -79,8 +79,8 @@ func Find(answer, request string) []Claim {
 	return out
 }
 
-// mayContainClaim reports whether any language's verbs occur at all: most answers claim
-// nothing, and are done with here.
+// mayContainClaim reports whether any language's verbs occur at all: most answers contain none,
+// and need no further analysis.
 func mayContainClaim(text string) bool {
 	apart := func(r rune) bool { return !unicode.IsLetter(r) && r != '-' }
 	for w := range strings.FieldsFuncSeq(strings.ToLower(text), apart) {

@@ -18,16 +18,16 @@ type language struct {
 	name    string
 	openers [][]string      // beginning of a claim: "i have"
 	leads   map[string]bool // words that may precede a claim: "done", "and"
-	fillers map[string]bool // words that may be between it and the verb
-	free    bool            // anything may: the verb comes last
+	fillers map[string]bool // words that may be between the opener and the verb
+	free    bool            // any words may be between them, because the verb comes last
 	strong  map[string]Kind // verbs that claim without a known object
-	weak    map[string]Kind // verbs that claim an action only with one of the things
+	weak    map[string]Kind // verbs that claim an action only together with an item of things
 	things  map[string]bool // items that outlast the answer: file, reminder
 	said    map[string]bool // verbs that include the first person: "envié"
-	being   map[string]bool // between item and verb: "has been"
+	being   map[string]bool // words between an item and the verb: "has been"
 	joins   map[string]bool // words that join two verbs or clauses: "and"
 	but     map[string]bool // words that begin another clause: "but"
-	unless  map[string]bool // with one of them in the clause there is no claim
+	unless  map[string]bool // a clause with one of them contains no claim
 	example map[string]bool // a sentence with one of them contains no claim
 	earlier map[string]bool // words for another time
 	reports map[string]bool // text after one of these and a colon is a quotation
@@ -37,20 +37,20 @@ type language struct {
 	is        map[string]bool // forms of "to be"
 	pronouns  map[string]bool // subjects that refer to an item: "it"
 	own       map[string]bool // "your"
-	adverbs   map[string]bool // may be anywhere in a statement; none: fillers
+	adverbs   map[string]bool // words that may be anywhere in a statement; if empty, the fillers
 	subjects  map[string]bool // further subjects of a statement, in addition to items
-	condition map[string]bool // "if": with one of them in a sentence there is no statement
+	condition map[string]bool // a sentence with one of them contains no statement: "if"
 	habit     map[string]bool // words of a sentence that explains how something works
 	plan      map[string]bool // items of a calendar or a clock
 	text      map[string]bool // files and notes
 	states    []claimPattern  // phrases that may follow a subject: "is on its way"
-	promises  []claimPattern  // clauses that begin so: "i will remind you"
+	promises  []claimPattern  // beginnings of clauses: "i will remind you"
 	complete  [][]string      // complete answers: "all set"
-	managed   [][]string      // before a verb in its plain form: "i managed to"
-	progress  [][]string      // before one in its progressive form: "i am"
+	managed   [][]string      // words before a verb in its base form: "i managed to"
+	progress  [][]string      // words before a verb in its progressive form: "i am"
 	base      verbSet         // "send"
 	doing     verbSet         // "sending"
-	telling   map[string]bool // for states, promises, base forms and "-ing" forms: see statementWords
+	telling   map[string]bool // words that occur in states, promises, base forms or "-ing" forms; see statementWords
 }
 
 // claimPattern is a sequence of words that claims something.

@@ -31,7 +31,7 @@ func (l *language) statementWords() map[string]bool {
 	return out
 }
 
-// mayState reports whether a sentence of these words may hold a statement.
+// mayState reports whether a sentence with these words may contain a statement about a state.
 func (l *language) mayState(words []string) bool {
 	return slices.ContainsFunc(expandContractions(words), func(w string) bool { return l.telling[w] })
 }
@@ -85,13 +85,13 @@ func (l *language) parseStatement(w, all []string) (Claim, bool) {
 	return Claim{}, false
 }
 
-// isNonFactual reports whether a word makes a clause no statement of a fact. "will" and "must"
-// are no such words here.
+// isNonFactual reports whether a word shows that a clause does not state a fact. Some words of
+// unless, such as "will", do not count here.
 func (l *language) isNonFactual(w string) bool {
 	return l.unless[w] && w != "will" && w != "werde" && w != "zal" && w != "ne" && w != "time"
 }
 
-// plainForm reads "i managed to send it" and "i am sending it".
+// plainForm returns the kind of claims such as "i managed to send it" and "i am sending it".
 func (l *language) plainForm(w []string, thing bool) (Kind, bool) {
 	for _, form := range []struct {
 		openers [][]string
@@ -130,7 +130,8 @@ func (l *language) isClaimSubject(w []string) bool {
 	return certain && slices.ContainsFunc(w, func(x string) bool { return l.things[singularForm(x)] || l.things[x] || l.subjects[x] })
 }
 
-// isDefiniteArticle reports an article or a word like it of any of the languages.
+// isDefiniteArticle reports whether a word is a definite article, or a word such as "this", in
+// one of the languages.
 func isDefiniteArticle(w string) bool {
 	switch w {
 	case "the", "this", "that", "der", "die", "das", "le", "la", "les", "el", "los", "las", "il", "lo", "i", "gli", "de", "het", "o", "a", "os", "as":
@@ -139,7 +140,8 @@ func isDefiniteArticle(w string) bool {
 	return strings.HasPrefix(w, "l'")
 }
 
-// parseParticiple reads "is set for ...". A pronoun needs a verb that can mean little else.
+// parseParticiple parses "is set for ...". If the subject is a pronoun, it accepts only verbs
+// that can hardly mean something else.
 func (l *language) parseParticiple(tail []string, subject string) (Kind, bool) {
 	if len(tail) < 2 || !l.is[tail[0]] {
 		return 0, false

@@ -23,7 +23,7 @@ func (c Claim) IsBackedBy(actions []Action) bool {
 		switch {
 		case strings.HasPrefix(d.Tool, "delegate"), has("exec"):
 			return true
-		case d.Effects == "read", strings.HasPrefix(d.Tool, "spawn"): // it has only started a task
+		case d.Effects == "read", strings.HasPrefix(d.Tool, "spawn"): // the call has only started a task
 			return false
 		case c.Kind == Sent:
 			return has("send") || has("egress")

@@ -145,7 +145,8 @@ type clause struct {
 	colon bool     // a colon follows it
 }
 
-// splitClauses splits a sentence at marks; words that join are for the languages.
+// splitClauses splits a sentence at punctuation. Splitting at conjunctions depends on the
+// language; see splitClause.
 func splitClauses(s string) (out []clause) {
 	for s != "" {
 		piece, mark := s, ""

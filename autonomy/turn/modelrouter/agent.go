@@ -15,8 +15,8 @@ import (
 // nothing better than the built-in brain.
 const detectInterval = time.Minute
 
-// AgentModels are the models of one agent. The default one is detected at the first turn that needs
-// it, so that the start is fast. Methods may be called concurrently.
+// AgentModels are the models of one agent. The default model is detected at the first turn that
+// needs it, so that the start is fast. Methods may be called concurrently.
 type AgentModels struct {
 	*Router
 	pool     *modelPool
@@ -30,8 +30,8 @@ type AgentModels struct {
 	reason   string
 }
 
-// checkNames makes sure that all names exist: a wrong one is an error at the start, not at the
-// first message. key is the section of the configuration that errors name.
+// checkNames checks that all names exist, so that a wrong name is an error at the start and not
+// at the first message. key is the section of the configuration that errors name.
 func (a *AgentModels) checkNames(c *config.Config, key string) error {
 	if a.model != "auto" {
 		if _, err := a.pool.modelNamed(a.model); err != nil {

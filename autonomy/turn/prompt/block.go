@@ -18,7 +18,8 @@ var systemText string
 //go:embed soul.md
 var soulText string
 
-// The maximum size in bytes of each of the owner's texts in a request: each request pays for them.
+// The maximum size in bytes of each of the owner's texts in a request, because every request
+// contains them.
 const (
 	maxSoul   = 16_000
 	maxUser   = 8_000
@@ -53,8 +54,8 @@ type blockTexts struct {
 	Skills     string
 }
 
-// presentBlock returns the block for a conversation that begins now. A guest gets the same persona
-// without the owner's texts about himself.
+// presentBlock returns the block for a conversation that begins now. A guest gets the same
+// persona, but not USER.md and MEMORY.md.
 func (b *Builder) presentBlock(guest bool) (block, error) {
 	of := blockTexts{Texts: b.o.Texts(), Name: b.o.Name, Guest: guest, Categories: b.toolCategories(), Channels: strings.Join(b.o.Channels, ", "), Skills: b.skillIndex()}
 	i := 0
@@ -142,7 +143,7 @@ func executeTemplate(t *minitmpl.Template, data any) (string, error) {
 // shortenLines keeps the complete lines that fit into n bytes and adds a note if there are more.
 func shortenLines(s string, n int) string {
 	s = strings.TrimSpace(strings.ToValidUTF8(s, "\uFFFD"))
-	s = strings.ReplaceAll(s, strings.TrimSpace(identityMark), "<identity >") // the section is opened once
+	s = strings.ReplaceAll(s, strings.TrimSpace(identityMark), "<identity >") // only the block itself may open this section
 	if len(s) <= n {
 		return s
 	}

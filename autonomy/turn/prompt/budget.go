@@ -6,7 +6,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// kind is a kind of context. The order is that in the message.
+// kind is a kind of context. The order of the values is the order in the message.
 type kind uint8
 
 const (
@@ -32,7 +32,8 @@ type budgetShare struct {
 
 const critical = 100
 
-// The bodies that may be long are cut where they are made.
+// Limits in bytes of texts that may be long; contextCollector shortens them before it adds a
+// section.
 const (
 	maxSkill   = 6_000
 	maxProject = 12_000

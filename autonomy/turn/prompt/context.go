@@ -17,7 +17,7 @@ import (
 //go:embed context.tmpl
 var contextText string
 
-// The numbers of ARCHITECTURE section 5.3.
+// Limits of the context of one message.
 const (
 	recalled      = 5  // facts in a message
 	shownLessons  = 5  // lessons in a message
@@ -190,7 +190,7 @@ func (g *contextCollector) addGraph() {
 	switch {
 	case err != nil:
 		g.logFailure("graph", err)
-	case credential.AskedBy(g.s.OwnerWords...).Hides("", n.Text): // omitted completely: it has no rows
+	case credential.AskedBy(g.s.OwnerWords...).Hides("", n.Text): // a possible credential hides the whole text, which has no rows to omit separately
 	case strings.TrimSpace(n.Text) != "":
 		g.addSection(kindGraph, cleanSource(n.Source), "graph", strings.TrimSpace(n.Text))
 	}
@@ -287,8 +287,8 @@ func quoteSection(s string) string {
 	return "> " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n> ")
 }
 
-// addIdentity adds the current texts to a conversation that began with other ones, once for each
-// change.
+// addIdentity adds the current identity to a conversation that has received another one before,
+// once for each change.
 func (g *contextCollector) addIdentity(p *pinnedBlock, now block) {
 	if p.told == now.identity {
 		return

@@ -22,7 +22,7 @@ type manual struct {
 	Groups             []group
 	Watchers, Channels []string
 	Lessons            bool
-	Has                func(tool string) bool // whether there is one of this name
+	Has                func(tool string) bool // reports whether a tool with this name exists
 }
 
 // group lists the tools of a category.
@@ -63,7 +63,8 @@ func (b *Builder) RenderManual() (string, error) {
 	return text + "\n", err
 }
 
-// OwnManual reports whether Manual wrote a text: the owner's own file is not overwritten.
+// OwnManual reports whether RenderManual wrote a text. WriteManual does not overwrite a file of
+// the owner.
 func OwnManual(text string) bool {
 	mark, _, _ := strings.Cut(manualText, " at its start")
 	return strings.HasPrefix(strings.TrimSpace(text), mark)
@@ -87,7 +88,7 @@ func (b *Builder) WriteManual(path string) error {
 		b.o.Log.Info("AGENTS.md was not written by Hob; not changed", "file", path)
 		return nil
 	}
-	if err := system.WriteFile(path, []byte(text)); err != nil { // it is there to be read, not needed
+	if err := system.WriteFile(path, []byte(text)); err != nil { // users read AGENTS.md; Hob works without it
 		b.o.Log.Warn("cannot write AGENTS.md", "err", err)
 	}
 	return nil

@@ -11,8 +11,8 @@ import (
 	"hob/platform/store"
 )
 
-// Migrations of the package's tables: which block a conversation has, named by
-// its content, and where its window began when it got it.
+// Migrations returns the package's tables. They store the block of each conversation, named by
+// its content, and the message with which the window of the conversation began at that time.
 func Migrations() store.MigrationSet {
 	return store.MigrationSet{Owner: "prompt", Steps: []string{`
 CREATE TABLE prompt_blocks (id TEXT PRIMARY KEY, guidance TEXT NOT NULL, identity TEXT NOT NULL, text TEXT NOT NULL) WITHOUT ROWID;
@@ -26,7 +26,7 @@ CREATE INDEX prompt_sessions_block ON prompt_sessions(block);
 type pinnedBlock struct {
 	block
 	fresh bool   // not stored yet, or changed
-	first string // names the message with which the window began
+	first string // key of the message with which the window began (messageKey)
 	told  string // the identity that the conversation has received last
 	base  int    // real turns before the conversation was last restarted
 }
@@ -79,7 +79,8 @@ func messageKey(m llm.Message) string {
 	return contentDigest(strings.ToValidUTF8(b.String(), "\uFFFD"))
 }
 
-// recordPin stores a new pin, and the block that it shows.
+// recordPin returns a function that stores a changed block of a conversation, and the use of the
+// lessons; nil if there is nothing to store.
 func (b *Builder) recordPin(s TurnContext, p pinnedBlock, lessons []string) func(*store.Tx, llm.Message) error {
 	if b.o.Store == nil || (!p.fresh && len(lessons) == 0) {
 		return nil
@@ -111,7 +112,7 @@ func (p pinnedBlock) storeTx(tx *store.Tx, session string) error {
 	if err != nil {
 		return fmt.Errorf("prompt: %w", err)
 	}
-	// What the owner took out of his texts stays no longer than it is needed.
+	// Delete unused blocks, because they may contain text that the owner has removed.
 	_, err = tx.Exec(`DELETE FROM prompt_blocks WHERE id NOT IN (SELECT block FROM prompt_sessions)`)
 	if err != nil {
 		return fmt.Errorf("prompt: %w", err)

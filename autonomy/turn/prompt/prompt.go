@@ -25,7 +25,7 @@ import (
 	"hob/tools"
 )
 
-// Memory finds remembered facts; *knowledge.Base is one.
+// Memory finds remembered facts; *knowledge.Base implements it.
 type Memory interface {
 	// Relevant returns the facts of a realm that match a text, best first; none if no fact does.
 	Relevant(q store.Querier, realm, text string, limit int) ([]knowledge.Fact, error)
@@ -45,7 +45,7 @@ type Graph interface {
 	Slice(ctx context.Context, realm, text string) (Note, error)
 }
 
-// Skills are instructions for kinds of work.
+// Skills finds instructions for certain kinds of work.
 type Skills interface {
 	// Index lists the existing skills, one per line; it is part of the stable block and "" if
 	// there are none.
@@ -65,10 +65,11 @@ type Projects interface {
 type Lessons interface {
 	// RelevantLessons returns the lessons that apply to a text, best first.
 	RelevantLessons(ctx context.Context, realm, text string, limit int) ([]Note, error)
-	// UsedTx notes which of them stood in a request of a conversation.
+	// UsedTx records which lessons a request of a conversation contained.
 	UsedTx(tx *store.Tx, session string, ids []string) error
-	// ProfileLine returns one line about the user's preferences, "" if none. Unattended: there
-	// are no words of the user to derive them from.
+	// ProfileLine returns one line about the user's preferred name and language, "" if neither is
+	// known. For an unattended turn, which contains no message of the user, it may name the
+	// language of most messages.
 	ProfileLine(ctx context.Context, unattended bool) (string, error)
 }
 
@@ -81,7 +82,7 @@ type Texts struct {
 
 // Options of New. Everything is optional.
 type Options struct {
-	Name string // how the assistant is called
+	Name string // the name of the assistant
 	// Texts returns the owner's current texts.
 	Texts func() Texts
 	// Catalogue holds the tools; Channels and Watchers name the channels to the owner and the
@@ -175,9 +176,9 @@ type TurnPrompt struct {
 	System string
 	// Context are the first parts of the current message; nil if the turn continues.
 	Context []llm.Part
-	// RecordTx stores what keeps the next requests stable; first is the first
-	// message of this request. It belongs into the transaction that stores the
-	// current message. Nil: there is nothing to store.
+	// RecordTx stores the block of the conversation, so that the next requests begin with the
+	// same bytes. first is the first message of this request. Call it in the transaction that
+	// stores the current message. Nil: there is nothing to store.
 	RecordTx func(tx *store.Tx, first llm.Message) error
 }
 
