@@ -60,6 +60,9 @@ func (e *SpoolFullError) Error() string {
 // SpoolOptions configure a Spool.
 type SpoolOptions struct {
 	Dir string
+	// Received is the folder that contains ReceivedFolder: Run first removes the partial files that
+	// an interrupted run left there.
+	Received string
 	// Waiting returns the paths of the copies to which unsent messages refer.
 	Waiting func(ctx context.Context) ([]string, error)
 	// Started is the start of the program: older incomplete copies were left by a crash.
@@ -228,6 +231,9 @@ func (o *Spool) RemoveUnused(ctx context.Context) error {
 
 // Run removes unused copies at the start and every hour until ctx ends, and returns nil.
 func (o *Spool) Run(ctx context.Context) error {
+	if err := RemovePartialFiles(o.o.Received, ReceivedFolder, o.o.Started); err != nil {
+		o.o.Log.Warn("cannot remove partial file copies", "err", err)
+	}
 	for {
 		if err := o.RemoveUnused(ctx); err != nil && ctx.Err() == nil {
 			o.o.Log.Warn("cannot remove copies of sent files", "err", err)

@@ -41,7 +41,7 @@ func (t *Transfer) MemoryImport(ctx context.Context, in api.MemoryImport, step f
 		}
 	}()
 	if !strings.HasPrefix(string(src.Format), in.Format) { // "hob" matches both of Hob's formats
-		return out, fmt.Errorf("%w: not a %s file; the file looks like %s", api.ErrInvalid, in.Format, src.Format)
+		return out, fmt.Errorf("%w: not a %s file (detected: %s); leave out the format, or choose another file", api.ErrInvalid, in.Format, src.Format)
 	}
 	im := &importer{Options: t.o, in: in, src: src, step: step, name: cmp.Or(in.Name, filepath.Base(in.Path)), out: api.ImportResult{Format: string(src.Format), Sealed: src.Authentic, DryRun: in.DryRun, Counts: map[string]int{}}}
 	if src.Records() {

@@ -143,7 +143,7 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 	d.openPim()
 	d.buttons = d.newButtons()
 	d.spool = channels.NewSpool(channels.SpoolOptions{
-		Dir: filepath.Join(opt.Paths.Data, "outgoing"), Started: d.started, Log: opt.Log,
+		Dir: filepath.Join(opt.Paths.Data, "outgoing"), Received: d.receivedFilesDir(), Started: d.started, Log: opt.Log,
 		Waiting: func(ctx context.Context) ([]string, error) { return d.bus.Outbox.AttachedPaths(ctx) },
 	})
 	if err := opt.Paths.Ensure(); err != nil {
@@ -302,9 +302,6 @@ func (d *App) Run(ctx context.Context) error {
 			parts = append(parts, d.vectors.Run)
 		}
 		parts = append(parts, d.folders.Run, d.followWakes, d.spool.Run)
-		if err := channels.RemovePartialFiles(d.receivedFilesDir(), channels.ReceivedFolder, d.started); err != nil {
-			d.opt.Log.Warn("cannot remove partial file copies", "err", err)
-		}
 		if d.tray != nil {
 			parts = append(parts, d.tray.Run)
 		}
