@@ -78,7 +78,7 @@ func (o MemberOptions) newMember(s config.Member) (Member, error) {
 	switch contained, check, err := o.Contain(s, t.Catalogue); {
 	case err != nil:
 		return m, err
-	case contained != nil: // it never runs outside
+	case contained != nil: // the agent never runs outside its container
 		t.Catalogue, m.Isolated, m.Refused = contained, true, check
 	}
 	if err := o.openPrompt(&m, s); err != nil {

@@ -89,7 +89,7 @@ func (c *Registry) CurrentAgent(ctx context.Context, at MessageOrigin) (Member, 
 	if err := c.loadOwners(ctx); err != nil {
 		return Member{}, err
 	}
-	return c.responsibleAgent("~", at) // after every event
+	return c.responsibleAgent("~", at) // "~" sorts after the ids of all events
 }
 
 func (c *Registry) responsibleAgent(event string, at MessageOrigin) (Member, error) {

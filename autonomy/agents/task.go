@@ -18,8 +18,8 @@ import (
 const Source = "crew"
 
 // taskTable creates the table of tasks. The column call holds the tool call that created the
-// task, n the index of the task in that call, and parent the event of the calling turn. A queued
-// task waits until another task of the same call ends.
+// task, and n its index in that call. parent holds the event of the calling turn. A queued task
+// waits until another task of the same call ends.
 const taskTable = `
 CREATE TABLE crew_tasks (
 	id TEXT PRIMARY KEY, call TEXT NOT NULL, n INTEGER NOT NULL, parent TEXT NOT NULL, session TEXT NOT NULL, event TEXT NOT NULL UNIQUE,

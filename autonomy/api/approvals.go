@@ -45,8 +45,8 @@ type Decision struct {
 // NewGrant is a grant that the user creates without a pending request.
 type NewGrant struct {
 	Tool      string          `json:"tool"`
-	Pattern   string          `json:"pattern,omitempty"`                        // the pattern it covers, such as "git status *", to:ADDRESS, host:NAME, below:/PATH; or
-	Arguments json.RawMessage `json:"arguments,omitempty" schema:"type=object"` // the same arguments
+	Pattern   string          `json:"pattern,omitempty"`                        // the pattern of the granted calls, such as "git status *", to:ADDRESS, host:NAME, below:/PATH
+	Arguments json.RawMessage `json:"arguments,omitempty" schema:"type=object"` // or the exact arguments of the granted calls
 	Session   string          `json:"session"`                                  // the session it applies to; watcher:ID for a watcher
 	Name      string          `json:"name,omitempty"`
 	Outside   bool            `json:"outside,omitempty"` // also with untrusted text in context

@@ -91,11 +91,11 @@ type Deliveries interface {
 	Shown(ctx context.Context, client string, d Display) error
 }
 
-// Display describes what a client has shown to its user.
+// Display describes what a client has shown to its user: the texts that match one of the fields.
 type Display struct {
-	Delivery  string   // one delivery, or
-	Event     string   // the answer to an event, and
-	Approvals []string // the requests with these ids
+	Delivery  string   // id of a shown delivery
+	Event     string   // id of an event whose texts were shown
+	Approvals []string // ids of shown approval requests
 	// Withdrawn: the display did not reach the client, so that its record is removed.
 	Withdrawn bool
 }

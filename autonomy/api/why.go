@@ -111,7 +111,7 @@ type Spent struct {
 // ItemOrigin is an item of Hob, with its origins: a fact, a task, a reminder, a watcher.
 type ItemOrigin struct {
 	ID   string    `json:"id"`
-	Call string    `json:"call,omitempty"` // that made it
+	Call string    `json:"call,omitempty"` // the call that created the item
 	Tool string    `json:"tool,omitempty"`
 	At   time.Time `json:"at,omitzero"`
 	// Origins are the sources of the untrusted text in context when the row was created or

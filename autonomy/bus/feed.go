@@ -31,7 +31,7 @@ type Feed struct {
 	last uint64
 	ring []LiveEvent
 	cut  uint64 // id of the newest event that is no longer buffered
-	gone uint64 // how many those are
+	gone uint64 // number of events that are no longer buffered
 	subs map[*Subscription]struct{}
 	fine int // subscribers that read deltas
 	lost uint64

@@ -28,7 +28,7 @@ type Inbox struct {
 // Wake is signaled if there may be something to claim.
 func (in *Inbox) Wake() <-chan struct{} { return in.wake }
 
-// SignalWork makes Wake fire.
+// SignalWork sends on the channel of Wake. It never blocks.
 func (in *Inbox) SignalWork() {
 	select {
 	case in.wake <- struct{}{}:

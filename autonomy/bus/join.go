@@ -35,10 +35,10 @@ const longestSettle = 5
 type Merge func(waiting, next Event) (text string, payload json.RawMessage, ok bool)
 
 // CoalesceTx is PutTx for a message that may be merged with others. The message waits for settle
-// before it can be claimed. If another message of the same sender in the same conversation
-// waits like that, with nothing in between, the new one is merged into it and the wait
-// restarts, up to five times. The key is stored: a repeat returns the event that contains the
-// message.
+// before it can be claimed. If the last message of the conversation waits like that and has the
+// same sender, CoalesceTx merges the new one into it. The wait then restarts, but it ends at the
+// latest longestSettle times settle after the first message. The key is stored: a repeat returns
+// the event that contains the message.
 func (in *Inbox) CoalesceTx(tx *store.Tx, e Event, settle time.Duration, merge Merge) (channels.Accepted, error) {
 	if e.Lane == "" {
 		e.Lane = e.Session

@@ -105,8 +105,8 @@ func (box *Outbox) ShownTo(ctx context.Context, delivery, client string) (at tim
 	return store.Time(ms), p, true, nil
 }
 
-// Display describes what a client has shown: a delivery, the questions of an event, or the
-// texts that ask for approvals.
+// Display describes what a client has shown: the texts of a delivery, of an event, or those that
+// ask for the given approvals.
 type Display struct {
 	Delivery, Event string
 	Approvals       []string

@@ -140,7 +140,7 @@ func (k *checker) quietHours(i int, q QuietWindow) {
 		k.errs = append(k.errs, k.c.nthErrorf("notify.quiet_hours", i, key, format, args...))
 	}
 	if q.Start == "" && q.End == "" && len(q.Days) == 0 && q.Zone == "" {
-		return // described, and off
+		return // an empty window disables quiet hours
 	}
 	if !isTimeOfDay(q.Start) {
 		bad("start", `it must be a time of day such as "22:30"`)

@@ -10,9 +10,9 @@ import (
 	"hob/platform/text/redact"
 )
 
-// maxVerbatim is the maximum number of addresses that a turn may open by the verbatim rule, and
-// maxPerSite the maximum for one site that the owner did not name. A model can leak data only by
-// their choice and order.
+// maxVerbatim is the maximum number of addresses that a turn may open by the rule Verbatim.
+// maxPerSite is the maximum for one site that the owner did not name. With unchanged addresses, a
+// model can leak data only by their choice and order.
 const (
 	maxVerbatim = 30
 	maxPerSite  = 10

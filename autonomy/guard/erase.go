@@ -10,8 +10,8 @@ import (
 )
 
 // Eraser erases texts from approvals and grants. The audit log is excluded: it contains only
-// keyed digests and must not change. resume makes the suspended event of a withdrawn question due,
-// so that its turn and its conversation do not wait for an answer that no one can give.
+// keyed digests and must not change. resume makes the suspended event of a withdrawn question
+// due, because the question can no longer be answered.
 func (g *Guard) Eraser(resume func(tx *store.Tx, event string) error) erase.Eraser {
 	return erase.Owned{
 		Before: func(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) error {

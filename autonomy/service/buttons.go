@@ -50,10 +50,10 @@ func NewButtons(service func() *Service, o ButtonOptions) *Buttons { return &But
 // HasNoSubprocess reports whether no program started by Hob is running: such a program has the user's
 // account and could click in the user's place.
 //
-// A sandboxed browser does not count: its pages reach neither screen nor bus, models reach only
-// its pages (platform/host/browser has no command for its own window, and tools/desktop does not act
-// in it), and it starts no programs. Programs started by the browser count, as does a browser
-// without a sandbox.
+// A sandboxed browser does not count: its pages have no access to the screen or the desktop bus,
+// and it starts no programs. Models control only its pages: platform/host/browser has no command
+// for the browser's own window, and tools/desktop does not act in it. Programs started by the
+// browser count, as does a browser without a sandbox.
 func (b *Buttons) HasNoSubprocess() (bool, error) {
 	if b.o.Started != nil {
 		some, err := b.o.Started()

@@ -121,7 +121,7 @@ func (a TrayAssistant) Follow(ctx context.Context, on func(tray.Change)) func() 
 
 // WaitAnswered implements tray.Assistant.
 func (a TrayAssistant) WaitAnswered(ctx context.Context, question string) {
-	_, _ = a.service().o.Guard.Wait(ctx, question) // whatever the result
+	_, _ = a.service().o.Guard.Wait(ctx, question) // the result does not matter
 }
 
 // Answer implements tray.Assistant.

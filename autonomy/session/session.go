@@ -1,6 +1,6 @@
 // Package session stores conversations: their list, the channel and chat of each, and every
-// message of every turn as it was sent to a model, so that a turn can continue after a crash
-// and each request is a byte prefix of the next one.
+// message of every turn as it was sent to a model. So a turn can continue after a crash, and each
+// request is a byte prefix of the next one.
 //
 // A request contains a window: the newest turns, unshortened. When it exceeds its limits, a
 // Compactor replaces the older ones by a Summary; the messages themselves stay, and can be

@@ -59,9 +59,9 @@ func (w *window) firstIndex() int {
 	return 0
 }
 
-// History returns the window before the given turn, and the messages that the turn has already
-// recorded, all of them even if the conversation was reset in the meantime. A summary of older
-// messages comes first, as a separate message (see MergeSummary).
+// History returns the window before the given turn, and all messages that the turn has already
+// recorded, even if the conversation was reset in the meantime. A summary of older messages comes
+// first, as a separate message (see MergeSummary).
 func (s *Sessions) History(ctx context.Context, session, turn string) (before, recorded []llm.Message, err error) {
 	e, err := s.windowOf(ctx, session)
 	if err != nil {

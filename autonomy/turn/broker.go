@@ -34,8 +34,8 @@ type permissionBroker struct {
 // pendingAction is an action in progress.
 type pendingAction struct {
 	*callStep
-	stored bool   // the ledger has its row, as started
-	rule   string // with this rule
+	stored bool   // the ledger has a row of the action, as started
+	rule   string // rule in that row
 	shown  bool   // the live feed has shown the action
 	still  func() // stops its heartbeat in the live feed
 }

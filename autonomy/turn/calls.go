@@ -125,7 +125,7 @@ func (tc *toolCalls) runInOrder(ctx context.Context) (suspended bool, err error)
 			return false, ctx.Err()
 		}
 	}
-	return false, tc.rec.saveSteps(ctx) // when none ran
+	return false, tc.rec.saveSteps(ctx) // if no call ran, the steps are not stored yet
 }
 
 // suspendCalls asks the owner about call i and every later call that needs approval, and suspends

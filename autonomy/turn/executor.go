@@ -44,7 +44,7 @@ func (x *toolExecutor) performCall(ctx context.Context, s *callStep) error {
 
 // executeCall runs a call that is in the ledger, unless it has run, and makes its outcome durable.
 func (x *toolExecutor) executeCall(ctx context.Context, s *callStep) error {
-	if s.hasOutcome() { // its grant ended
+	if s.hasOutcome() { // recordStarts refused it, because its grant has ended
 		return nil
 	}
 	if own, ok := s.tool.(tools.TxTool); ok {
@@ -93,7 +93,7 @@ func (x *toolExecutor) performOwn(ctx context.Context, s *callStep, own tools.Tx
 		return nil
 	case failed == nil && s.refuseUngranted(err):
 		return nil
-	case failed == nil || errors.Is(err, store.ErrFull): // not the tool's fault
+	case failed == nil || errors.Is(err, store.ErrFull): // the transaction failed, not the tool
 		return fmt.Errorf("turn: %s: %w", s.tool.Spec().Name, err)
 	}
 	s.err, s.ran = failed, true

@@ -42,8 +42,8 @@ func (w *stepRecorder) saveSteps(ctx context.Context) error {
 	return nil
 }
 
-// writeWithSteps makes the steps so far durable in the transaction of the next action, so that the
-// model's answer shares one commit with the start of its first call. If there is nothing left
+// writeWithSteps makes the steps so far durable in the transaction of the next action, so that
+// the model's answer and the start of its first call share one commit. If there is nothing left
 // to record, it may be called concurrently.
 func (w *stepRecorder) writeWithSteps(ctx context.Context, next func(*store.Tx) error) error {
 	fresh, pending := w.conv.unstoredMessages(), w.pending
@@ -151,7 +151,7 @@ func (w *stepRecorder) recordLate(s *callStep) {
 	if s.ran && s.tool != nil {
 		own := s.tool.Spec().Own
 		if own && s.err == nil || !own && !s.tool.Spec().Effects.ReadOnly() {
-			return // perform recorded it
+			return // performCall has already recorded it
 		}
 	}
 	w.queueEnd(s)

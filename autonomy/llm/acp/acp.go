@@ -37,7 +37,7 @@ type Options struct {
 	Preset  string
 	Command string // the program: a name in PATH, or a path
 	Args    []string
-	// Env lists additional variables of the agent's environment (see environ): "NAME" passes a
+	// Env lists additional variables of the agent's environment (see childEnv): "NAME" passes a
 	// variable of Hob, "NAME=value" sets one, where value may be a reference to a secret.
 	Env []string
 	// Dir is the agent's working folder, an absolute path.
@@ -145,7 +145,7 @@ func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, 
 // streamTurn returns the error to yield, nil if Done was yielded or the consumer stopped.
 func (m *Model) streamTurn(ctx context.Context, r llm.Request, yield func(llm.Event, error) bool) error {
 	if r.Desk != nil {
-		if err := r.Desk.CheckAllowed(); err != nil { // another model may work
+		if err := r.Desk.CheckAllowed(); err != nil { // with this kind of error, llm.Fallback tries the next model
 			return &llm.Error{Kind: llm.Unauthorized, Provider: m.o.Provider, Message: err.Error(), Err: err}
 		}
 	}

@@ -32,7 +32,7 @@ type function struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	JSONSchema  json.RawMessage `json:"parametersJsonSchema,omitempty"`
-	Parameters  json.RawMessage `json:"parameters,omitempty"` // see reduce
+	Parameters  json.RawMessage `json:"parameters,omitempty"` // see reduceSchema
 }
 
 type toolConfig struct {
@@ -45,7 +45,7 @@ type generation struct {
 	MaxTokens  int             `json:"maxOutputTokens,omitempty"`
 	MIME       string          `json:"responseMimeType,omitempty"`
 	JSONSchema json.RawMessage `json:"responseJsonSchema,omitempty"`
-	Schema     json.RawMessage `json:"responseSchema,omitempty"` // see reduce
+	Schema     json.RawMessage `json:"responseSchema,omitempty"` // see reduceSchema
 	Modalities []string        `json:"responseModalities,omitempty"`
 	Thinking   *thinking       `json:"thinkingConfig,omitempty"`
 }

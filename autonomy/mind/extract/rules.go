@@ -116,7 +116,8 @@ func (x *Extractor) newFact(t pendingTurn, s say.Triple) knowledge.Fact {
 
 var sentence = regexp.MustCompile(`[^.!?\n]+[.!?]*`)
 
-// glue lists function words.
+// functionWords lists words that ownShare ignores: function words, and words that are usual in a
+// model's answer.
 var functionWords = sync.OnceValue(func() []string {
 	return strings.Fields(`the a an of in on at to for and or is are was were be been has have had do does with by from as that this i my me we our he she they his her their it its s not no
 	owner lives live works work likes like prefers prefer called named since until`)

@@ -59,7 +59,7 @@ func (t ToolGoals) findSource(ctx context.Context, event string) string {
 		return "tool"
 	case ev.Kind == bus.Message && ev.Provenance == provenance.Owner:
 		return "chat"
-	case ev.Kind == bus.Task && ev.Source == "tool": // a call that the user made himself
+	case ev.Kind == bus.Task && ev.Source == "tool": // a direct tool call of the user
 		var c struct{ Report string }
 		if json.Unmarshal(ev.Payload, &c) == nil && c.Report == "api" {
 			return "api"

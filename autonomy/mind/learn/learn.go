@@ -2,11 +2,10 @@
 // calls and from the owner's corrections, and a profile of the owner (active hours, channels,
 // language, preferences).
 //
-// It learns in the transaction that ends a turn with a few extra rows, so that no further
-// transaction is needed and the next turn can use them. Its errors are logged and never block a
-// message. It stores no untrusted text: in a tainted turn only the owner's literal words count.
-// It never calls a model, and does not choose the lessons of a request: package prompt queries
-// it.
+// It stores what it learned in the transaction that ends the turn: this needs no further
+// transaction, and the next turn can use it. Its errors are logged and never block a message. It
+// stores no untrusted text: in a tainted turn only the owner's literal words count. It never
+// calls a model, and does not choose the lessons of a request: package prompt queries it.
 package learn
 
 import (

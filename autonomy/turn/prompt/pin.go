@@ -52,7 +52,7 @@ func (b *Builder) loadPinned(ctx context.Context, s TurnContext, now block) (pin
 	case err != nil:
 		return p, fmt.Errorf("prompt: the conversation's block: %w", err)
 	}
-	if len(s.Before) == 0 { // its first turn continues
+	if len(s.Before) == 0 { // the first turn of the window continues
 		old.base = min(old.base, s.Turns)
 	}
 	first := s.Recorded
