@@ -19,7 +19,7 @@ var ErrNotOwner = errors.New("only my owner can answer this question")
 type ButtonPress struct {
 	Channel  string
 	Sender   string // stable id of the person who pressed
-	Chat     string // where
+	Chat     string // chat of the question
 	Question string
 	Shown    time.Time // when the buttons were posted
 	Yes      bool

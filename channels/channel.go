@@ -204,7 +204,7 @@ type Attachment struct {
 	Name string `json:"name"`
 	MIME string `json:"mime"`
 	Size int64  `json:"size"`
-	Path string `json:"path"` // where the copy is
+	Path string `json:"path"` // path of the copy
 }
 
 // DeliveryRef returns the value of Inbound.ReplyTo that names a delivery by its id, for channels

@@ -58,7 +58,7 @@ type retryState struct {
 	ids      []string // platform ids of those parts
 	unsure   bool     // the next part may have arrived
 	failures int
-	since    time.Time // of the first failure
+	since    time.Time // time of the first failure
 	// undrafted: the draft cannot be replaced; the answer is sent as a separate message.
 	undrafted bool
 	bare      bool // the platform rejected the files

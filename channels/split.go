@@ -154,7 +154,7 @@ func (c textCutter) cutInFence(text string, f fence) (part, rest string, ok bool
 // fence is an open code block (CommonMark 0.31, section 4.5).
 type fence struct {
 	mark   string // "```" or longer, or tildes
-	opener string // its complete first line
+	opener string // complete first line of the block
 	start  int    // offset of that line
 }
 

@@ -106,7 +106,7 @@ func (o *Spool) Put(ctx context.Context, f OutgoingFile, open func() (io.ReadClo
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }() // it was only read
+	defer func() { _ = r.Close() }() // the file was only read
 	if err := system.WriteFrom(o.Path(f.Digest), &verifiedReader{r: r, sum: sha256.New(), want: f.Digest}); err != nil {
 		return fmt.Errorf("copy file: %w", err)
 	}

@@ -27,7 +27,7 @@ const (
 	chainHost = "s3.amazonaws.com"
 	chainPath = "/echo.api/"
 	signer    = "echo-api.amazon.com" // among the names of the certificate
-	tolerance = 150 * time.Second     // of the request's time
+	tolerance = 150 * time.Second     // maximum difference between the time of a request and of this machine
 
 	maxChain     = 64 << 10 // bytes
 	maxCerts     = 8
@@ -42,7 +42,7 @@ type verifier struct {
 	network *safehttp.Client
 	roots   *x509.CertPool
 
-	fetching sync.Mutex // one at a time
+	fetching sync.Mutex // held during a download: one at a time
 	mu       sync.Mutex
 	chains   map[string]chain
 	fetched  []time.Time

@@ -93,7 +93,7 @@ func (f *Typing) Typed() int {
 	return f.n
 }
 
-// NewDeduping makes one.
+// NewDeduping returns a Deduping without texts.
 func NewDeduping() Deduping { return Deduping{&Fake{dedupe: true}} }
 
 // Finding is a Fake whose platform can find a sent text.

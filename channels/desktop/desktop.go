@@ -76,7 +76,7 @@ type Channel struct {
 type shownNote struct {
 	session  string
 	question string // the question that yes and no answer; "": there are no such buttons
-	asks     string // its text
+	asks     string // text of the question
 	at       time.Time
 	note     desktop.Notification // the notification of the question, to
 	delivery string               // the delivery to snooze; "": no such button

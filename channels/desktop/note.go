@@ -14,7 +14,7 @@ import (
 const (
 	mostChars    = 700
 	mostLines    = 14
-	mostQuestion = 500 // of one with buttons
+	mostQuestion = 500 // of a notification with buttons
 )
 
 // Button keys. The key of an answer contains the question's id, so that a press counts for

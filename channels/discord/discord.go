@@ -90,7 +90,7 @@ type Channel struct {
 	since    time.Time         // when the connection became ready; zero: not connected
 	identify time.Time         // last
 	answered map[string]bool   // interactions with a first response
-	order    []string          // of answered, the oldest first
+	order    []string          // keys of answered, the oldest first
 }
 
 // New validates the configuration; it does not connect.

@@ -59,7 +59,7 @@ type interaction struct {
 			Value any `json:"value"`
 		} `json:"options"`
 	} `json:"data"`
-	Message *message `json:"message"` // that holds the button
+	Message *message `json:"message"` // the message with the button
 }
 
 func (i *interaction) actingUser() user {

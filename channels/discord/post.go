@@ -159,7 +159,7 @@ func encodeForm(raw []byte, files []channels.Attachment) (kind string, body []by
 
 // batchFiles groups files by the limits of one message.
 func batchFiles(files []channels.Attachment) (first []channels.Attachment, rest [][]channels.Attachment) {
-	const most = maxFile // of one request
+	const most = maxFile // bytes of one request
 	var all [][]channels.Attachment
 	var now []channels.Attachment
 	size := int64(0)

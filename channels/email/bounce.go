@@ -33,7 +33,7 @@ type bouncedMail struct {
 
 // report is the content of one bounce.
 type report struct {
-	id     string // its Message-ID
+	id     string // Message-ID of the bounced mail
 	to     string // the recipient; "" when
 	status string // "5.1.1"
 }

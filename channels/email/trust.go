@@ -67,7 +67,7 @@ const (
 
 // resultsSurvey summarizes the headers of the newest mails in a folder.
 type resultsSurvey struct {
-	mails  int      // from other people
+	mails  int      // number of mails from other people
 	ids    []string // hosts in their topmost Authentication-Results; "" for fields without a name
 	signed int      // mails with a usable signature
 	why    string   // the reason for the last of the other mails

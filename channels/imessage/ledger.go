@@ -52,7 +52,7 @@ type ledger struct {
 
 const (
 	ledgerKey  = "sent"
-	ledgerMost = 150 // of about 250 bytes each
+	ledgerMost = 150 // entries of about 250 bytes each
 	ledgerAge  = 48 * time.Hour
 )
 

@@ -157,7 +157,7 @@ func cutPrefix(line string) (string, bool) {
 // Run implements channels.Channel: it polls the folder.
 func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 	return c.spot.Ear.Run(ctx, func(ctx context.Context, p listfeed.Source, x listfeed.Entry) (listfeed.Taken, error) {
-		in := p.(noteSource) // there are no others
+		in := p.(noteSource) // Listen creates only this type
 		whole, err := in.ReadNote(ctx, x.Ref)
 		if err != nil { // perhaps at the next look
 			c.log.Warn("reading a note failed", "place", p.Name(), "error", err)
@@ -166,7 +166,7 @@ func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 		now := in.noteEntry(whole)
 		text, asks := questionText(whole)
 		switch {
-		case now.State != x.State || !asks || text == "": // it is being written
+		case now.State != x.State || !asks || text == "": // the note is still being written
 			return listfeed.NotYet, nil
 		case now.Shared:
 			return listfeed.Never, nil

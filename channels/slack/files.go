@@ -36,7 +36,7 @@ func (c *Channel) toFile(f file) channels.File {
 }
 
 func (c *Channel) fetchFile(ctx context.Context, f file) (io.ReadCloser, error) {
-	if f.URL == "" && f.Page == "" && isID(f.ID) { // of another workspace: "check_file_info"
+	if f.URL == "" && f.Page == "" && isID(f.ID) { // a file of another workspace: "check_file_info"
 		var out struct {
 			File file `json:"file"`
 		}

@@ -107,7 +107,7 @@ type Channel struct {
 	asked    map[string]*postedQuestion // by question
 	noStatus bool                       // Slack supports no status
 	noDraft  time.Time                  // end of the rate limit for drafts
-	drafts   []time.Time                // of the last minute
+	drafts   []time.Time                // times of the drafts in the last minute
 }
 
 // New validates the configuration; it does not connect.

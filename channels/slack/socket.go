@@ -24,7 +24,7 @@ type envelope struct {
 	Type    string          `json:"type"`
 	ID      string          `json:"envelope_id"`
 	Payload json.RawMessage `json:"payload"`
-	Reason  string          `json:"reason"` // of a disconnect
+	Reason  string          `json:"reason"` // reason of a disconnect
 	Attempt int             `json:"retry_attempt"`
 	Open    int             `json:"num_connections"` // of a hello: number of the app's connections, including this one
 }

@@ -38,7 +38,7 @@ func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 	c.since = time.Time{}
 	c.mu.Unlock()
 	if ctx.Err() != nil {
-		return nil //nolint:nilerr // it was told to end
+		return nil //nolint:nilerr // the caller ended the context
 	}
 	return err
 }

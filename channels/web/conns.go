@@ -39,7 +39,7 @@ func (g *guardedListener) Accept() (net.Conn, error) {
 	}
 	in := &guardedConn{Conn: c, from: networkOf(c.RemoteAddr()), owner: g}
 	for _, old := range g.admitConn(in) {
-		_ = old.Close() // its client notices
+		_ = old.Close() // the client notices that the connection ended
 	}
 	return in, nil
 }

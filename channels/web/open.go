@@ -20,7 +20,7 @@ type OpenOptions struct {
 	Options
 	Config    config.Web
 	TokenFile string
-	// InProcess: nothing listens.
+	// InProcess: the server opens no socket.
 	InProcess bool
 	// Secret resolves the reference of the password.
 	Secret func(ctx context.Context, ref string) (string, error)
@@ -93,7 +93,7 @@ func PeerFinder(agents func() []int, log *slog.Logger) func(client, server strin
 		if err != nil {
 			log.Warn("cannot identify the peer of a connection", "err", err)
 			if !errors.Is(err, errors.ErrUnsupported) && !thorough {
-				return PeerHob // it has exited, or hides
+				return PeerHob // the process has exited, or hides
 			}
 			return PeerUnknown
 		}

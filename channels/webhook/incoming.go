@@ -289,7 +289,7 @@ func (i *postQueue) keepText(d channels.Delivery, now time.Time) {
 	case d.Kind == channels.Question:
 		s.question = d.Text
 	case s.answered:
-		s.answer += "\n\n" + d.Text // its next part
+		s.answer += "\n\n" + d.Text // the next part of the answer
 	default:
 		s.answered, s.answer = true, d.Text
 	}

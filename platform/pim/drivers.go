@@ -89,7 +89,7 @@ type TimeRange struct {
 	Zone     *time.Location
 }
 
-// Driver is common to all.
+// Driver contains the methods that all drivers have.
 type Driver interface {
 	// Name is the user's name for the driver: the account's name, "apple" or
 	// "outlook".
@@ -265,7 +265,7 @@ type Lists interface {
 type Note struct {
 	Ref     string    `json:"ref"`
 	Title   string    `json:"title"`
-	Text    string    `json:"text,omitempty"` // its beginning in a list
+	Text    string    `json:"text,omitempty"` // in a list only the beginning
 	Cut     bool      `json:"cut,omitempty"`
 	Changed time.Time `json:"changed"`
 	Folder  string    `json:"folder,omitempty"`
@@ -297,7 +297,7 @@ type Contact struct {
 	Ref       string   `json:"ref"`
 	Name      string   `json:"name"`
 	Company   string   `json:"company,omitempty"`
-	Addresses []string `json:"addresses,omitempty"` // of mail, lower case
+	Addresses []string `json:"addresses,omitempty"` // mail addresses in lower case
 	Phones    []string `json:"phones,omitempty"`
 	Birthday  string   `json:"birthday,omitempty"` // 1990-12-31 or --12-31
 	Notes     string   `json:"notes,omitempty"`
@@ -311,7 +311,7 @@ type Contacts interface {
 	FindContacts(ctx context.Context, words string, limit int) ([]Contact, error)
 }
 
-// The bounds of a letter.
+// Limits of an outgoing mail.
 const (
 	MaxRecipients = 20
 	MaxLetter     = 100_000  // characters of its text

@@ -69,7 +69,7 @@ type Message struct {
 	Refers   []string  // the Message-IDs that it refers to, the oldest first
 	Subject  string    // one line
 	Date     time.Time // as the sender states it, zero if invalid
-	Received time.Time // as the server says
+	Received time.Time // time reported by the server
 	Size     int64     // in bytes
 	Seen     bool
 	Flagged  bool
@@ -89,7 +89,7 @@ type Folder struct {
 
 // Calendar is one calendar of an account.
 type Calendar struct {
-	Path  string `json:"path"` // its address on the server
+	Path  string `json:"path"` // address of the calendar on the server
 	Name  string `json:"name"`
 	Token string `json:"-"` // changes with the contents of the calendar; "" if the server has none
 	// Shared: the server reports that other people can write to it.

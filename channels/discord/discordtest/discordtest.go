@@ -24,7 +24,7 @@ import (
 	"hob/channels/discord"
 )
 
-// Who and what there is.
+// Ids and secrets in the simulated Discord.
 const (
 	BotID   = "4200000000000000001"
 	RoleID  = "4200000000000000002" // the bot's
@@ -80,10 +80,10 @@ type Server struct {
 	Live       *channelstest.Socket // the accepted connection; nil: none
 	Ever       bool                 // a person was let in
 	Session    string
-	Gateway    string // its address
+	Gateway    string // address of the gateway
 	Every      int    // heartbeat_interval, ms
 	Deaf       bool   // heartbeats are not answered
-	Silent     bool   // it does not say hello
+	Silent     bool   // the gateway sends no hello
 	CloseWith  int    // instead of READY
 	Invalid    []bool // responses to the next clients that sign in or resume
 	Identifies int
@@ -111,7 +111,7 @@ func New(t testing.TB) *Server {
 	return w
 }
 
-// Options point a channel here.
+// Options returns options that connect a channel to this server.
 func (*Server) Options() discord.Options {
 	return discord.Options{
 		API: base, Gateway: []string{"gateway.example.com"}, Files: []string{"cdn.example.com"},

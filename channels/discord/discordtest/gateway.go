@@ -8,7 +8,7 @@ import (
 	"hob/channels/channelstest"
 )
 
-// serveGateway is one connection.
+// serveGateway serves one connection of the bot.
 func (w *Server) serveGateway(rw http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Get("v") != "10" || r.URL.Query().Get("encoding") != "json" {
 		w.T.Errorf("the gateway was asked for %q", r.URL.RawQuery)

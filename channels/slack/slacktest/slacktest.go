@@ -23,7 +23,7 @@ import (
 	"hob/channels/slack"
 )
 
-// Who and what there is.
+// Ids and secrets in the simulated workspace.
 const (
 	BotToken = "xoxb-111-222-botsecret"
 	AppToken = "xapp-1-A1-333-appsecret"
@@ -47,7 +47,7 @@ type Server struct {
 	Reason  string            // why socket connections are rejected; "": they are accepted
 	Granted string            // the scopes granted to the bot; "": all scopes in the manifest
 	Members map[string]Object // by their addresses
-	Files   map[string][]byte // that were uploaded, by name
+	Files   map[string][]byte // uploaded files, by name
 	Shown   []string          // files that were shown
 
 	last  time.Time
@@ -69,7 +69,7 @@ type Failure struct {
 	After  string // Retry-After
 	Code   string
 	Needed string // scope
-	Late   bool   // it happens all the same
+	Late   bool   // the call has its effect despite the failure
 }
 
 // New starts a server that ends with the test.
@@ -81,7 +81,7 @@ func New(t testing.TB) *Server {
 	return d
 }
 
-// Options point a channel here.
+// Options returns options that connect a channel to this server.
 func (*Server) Options() slack.Options {
 	return slack.Options{API: "http://slack.example.com/api/", Domain: "example.com", Plain: true, Pause: 5 * time.Millisecond}
 }

@@ -52,19 +52,19 @@ type Server struct {
 	*channelstest.Site
 
 	mu sync.Mutex
-	// Of With.
-	Updates   []Object // that wait
+	// Read and change these fields only inside With.
+	Updates   []Object // updates that the bot has not fetched yet
 	Webhook   string
 	ReadsAll  bool
 	Texts     map[int]string // texts of messages, as people see them
 	Calls     map[string]int
 	Commands  []any
 	Answers   []Object                      // to presses
-	Fails     []func(w http.ResponseWriter) // of the next posts
-	PollFails []func(w http.ResponseWriter) // of the next polls
-	NoHTML    bool                          // it can parse no entities
+	Fails     []func(w http.ResponseWriter) // failures of the next posts
+	PollFails []func(w http.ResponseWriter) // failures of the next polls
+	NoHTML    bool                          // the server cannot parse entities
 	Files     map[string][]byte             // by path
-	FilePath  string                        // of getFile
+	FilePath  string                        // path that getFile returns
 	Migrated  map[string]int64              // groups that are supergroups
 	allowed   []any                         // kinds of updates
 	boards    map[int]any                   // the buttons of messages
@@ -88,7 +88,7 @@ func New(t testing.TB) *Server {
 	return s
 }
 
-// Options point a channel here.
+// Options returns options that connect a channel to this server.
 func (*Server) Options() telegram.Options {
 	return telegram.Options{Base: "http://telegram.example.com", Poll: 5 * time.Second, Pause: time.Millisecond}
 }
@@ -210,7 +210,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// getUpdates, see https://core.telegram.org/bots/api#getupdates.
+// getUpdates implements https://core.telegram.org/bots/api#getupdates.
 func (s *Server) getUpdates(w http.ResponseWriter, r *http.Request, p Object) {
 	s.mu.Lock()
 	if s.polling != nil {

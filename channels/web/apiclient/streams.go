@@ -39,7 +39,7 @@ type TurnEvent struct {
 	Remedy      string `json:"remedy"`
 	Progress
 
-	Approval api.Approval `json:"-"` // of approval_required
+	Approval api.Approval `json:"-"` // set for approval_required
 }
 
 // LiveEvent is one event of the live feed. Delivery is set for the type delivery, Tool and Progress

@@ -69,7 +69,7 @@ type Done struct {
 	Tab    Tab      `json:"tab"`
 	Opened []Tab    `json:"opened,omitempty"` // tabs that it opened
 	Went   bool     `json:"went,omitempty"`   // another page is there now
-	Remark []string `json:"-"`                // of fields
+	Remark []string `json:"-"`                // remarks about fields
 }
 
 // Click clicks an element with mouse events.

@@ -118,7 +118,7 @@ func (c *cdpConn) deliverMessage(m cdpMessage) {
 	delete(c.waiting, m.ID)
 	c.mu.Unlock()
 	if ch != nil {
-		ch <- m // it has room
+		ch <- m // the channel has a free slot
 	}
 }
 

@@ -58,7 +58,7 @@ func (t *tab) handleEvent(e cdpEvent) {
 		if q.Frame.Parent == "" {
 			t.url, t.world = q.Frame.URL, 0
 			t.recordDocument(q.Frame.Loader)
-			if q.Type == "BackForwardCacheRestore" { // it was loaded before
+			if q.Type == "BackForwardCacheRestore" { // the document was loaded before
 				closeOnce(t.loaded)
 				closeOnce(t.quiet)
 			}

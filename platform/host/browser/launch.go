@@ -199,7 +199,7 @@ func (p *process) stderrTail() string {
 func (p *process) stopProcess(patience time.Duration) {
 	if patience > 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		_ = p.conn.callCommand(ctx, "", "Browser.close", nil, nil) // it ends in any case
+		_ = p.conn.callCommand(ctx, "", "Browser.close", nil, nil) // on failure the browser is killed below
 		select {
 		case <-p.tree.Done():
 		case <-ctx.Done():

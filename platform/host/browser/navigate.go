@@ -38,7 +38,7 @@ func (b *Browser) openTab(ctx context.Context, address string) (Tab, error) {
 	}
 	defer release()
 	if err := t.navigateTo(ctx, address); err != nil {
-		_ = p.conn.callCommand(ctx, "", "Target.closeTarget", jsonObject{"targetId": t.target}, nil) // it shows nothing
+		_ = p.conn.callCommand(ctx, "", "Target.closeTarget", jsonObject{"targetId": t.target}, nil) // a failure leaves an empty tab
 		return Tab{}, err
 	}
 	t.mu.Lock()
@@ -205,7 +205,7 @@ func (t *tab) unreachableError(begin time.Time, host, said string) error {
 	if why := t.p.proxy.refusedSince(begin, host); why != nil {
 		return refusedBy(why)
 	}
-	if why := t.p.proxy.refusedSince(begin, ""); why != nil { // where it was redirected to
+	if why := t.p.proxy.refusedSince(begin, ""); why != nil { // the proxy refused the target of a redirect
 		return refusedBy(why)
 	}
 	what := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(said, "net::ERR_")), "_", " ")

@@ -37,7 +37,7 @@ type tab struct {
 	b       *Browser
 	p       *process
 	id      string
-	n       int // of tabs ever
+	n       int // serial number of the tab
 	target  string
 	session string
 	ready   chan struct{} // closed when commands can be sent
@@ -51,7 +51,7 @@ type tab struct {
 	fresh   bool // the blank tab of a new browser, which no page has opened
 	crashed bool
 	ended   error
-	loader  string        // of the document
+	loader  string        // loader of the current document
 	before  []string      // loaders of the last previous documents
 	loaded  chan struct{} // closed when the document is loaded
 	quiet   chan struct{} // closed when network activity is low

@@ -70,7 +70,7 @@ func (b *binding) matchPattern(dir, shape string) []string {
 		return []string{shape}
 	}
 	if strings.Trim(shape, "*") == "" {
-		return nil // it may match anything
+		return nil // the pattern may match anything
 	}
 	if !filepath.IsAbs(shape) {
 		shape = dir + "/" + shape

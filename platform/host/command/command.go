@@ -154,7 +154,7 @@ type Verdict struct {
 	// Unbound describes code that would run and that an approval cannot cover: files that a Makefile
 	// includes, output of a program that a shell runs.
 	Unbound []string
-	// Plan describes how it runs.
+	// Plan describes how the command runs.
 	Plan Plan
 }
 

@@ -75,7 +75,7 @@ func (l *analysis) accessNeed(dir string, a acceptedForm) (Need, *Handover) {
 	if a.need != NeedNothing || a.recursive || len(a.form.values) > 0 {
 		return max(a.need, NeedSandbox), nil
 	}
-	var paths []int // of operands
+	var paths []int // indexes of operands that are paths
 	for i, o := range a.form.operands {
 		if o.kind == pathKind && o.value != "-" {
 			paths = append(paths, i)

@@ -200,7 +200,7 @@ func (l *analysis) checkWord(w *syntax.Word) {
 			shape := l.wordPattern(base, w.Parts, false)
 			words = append(words, shape)
 			switch {
-			case strings.HasPrefix(shape, "*") || !strings.Contains(shape, "/"): // it may match anything
+			case strings.HasPrefix(shape, "*") || !strings.Contains(shape, "/"): // the pattern may match anything
 			case filepath.IsAbs(shape):
 				words = append(words, l.matchFiles(shape)...)
 			default:

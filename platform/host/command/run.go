@@ -21,7 +21,7 @@ const (
 	Require = "require" // nothing runs without one
 )
 
-// RunOptions of NewRunner.
+// RunOptions are the options of NewRunner.
 type RunOptions struct {
 	Judge   *Analyzer // required
 	Sandbox string    // Auto, Off or Require; default Auto
@@ -64,7 +64,7 @@ var (
 
 // Outcome is the result of a command.
 type Outcome struct {
-	Status  int    // its exit status
+	Status  int    // exit status of the command
 	Output  string // combined output in order; truncated in the middle
 	Cut     int64  // omitted bytes
 	Sandbox string // the sandbox that confined the command, "" for none
@@ -75,7 +75,7 @@ type Outcome struct {
 // helperJob is the input of the helper.
 type helperJob struct {
 	Plan   Plan             `json:"plan"`
-	Shell  []string         `json:"shell,omitempty"` // its path, then its arguments
+	Shell  []string         `json:"shell,omitempty"` // path of the shell, then its arguments
 	Env    []string         `json:"env"`
 	Bounds resourceLimits   `json:"bounds"`
 	Lock   *landlockRuleset `json:"lock,omitempty"`
@@ -168,7 +168,7 @@ func (r *Runner) startHelper(ctx context.Context, args []string, dir string, j h
 	read := make(chan struct{})
 	work.Go(func() {
 		defer close(read)
-		_, _ = io.Copy(&kept, outR) // it ends with the child
+		_, _ = io.Copy(&kept, outR) // reading ends when the child ends
 	})
 	err = waitTree(ctx, tree, limit, func() { progress(kept.totalSize()) })
 	_ = inW.Close()

@@ -10,7 +10,7 @@ import (
 // sandbox is the confinement of commands on this machine.
 type sandbox struct {
 	kind    string // "bubblewrap", "landlock", "seatbelt"; "" none
-	path    string // its program
+	path    string // program of the sandbox
 	missing string // why there is none, or which protection this one lacks
 }
 

@@ -65,7 +65,7 @@ type tableEntry struct {
 	only      []string // allowed values of the only argument
 	opens     fileOpening
 	confines  []string // options that need a sandbox
-	isolated  bool     // it shows other processes
+	isolated  bool     // the program shows other processes
 	isolates  []string // options that show other processes
 	patternBy []string // options after which the first operand is a path
 }

@@ -46,7 +46,7 @@ type Options struct {
 	Image  string
 	// Home identifies the containers of this installation.
 	Home    string
-	Name    string // of the agent
+	Name    string // name of the agent
 	Memory  string // "256m", the default
 	CPUs    float64
 	PIDs    int

@@ -44,7 +44,7 @@ type Notification struct {
 
 // Event is a user's reaction to a notification. Exactly one of Pressed and Closed is set.
 type Event struct {
-	Note    string // its ID
+	Note    string // ID of the notification
 	Pressed string // the key of the action
 	Closed  Reason
 }

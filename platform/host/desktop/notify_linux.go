@@ -133,7 +133,7 @@ func (b *dbusBackend) recordSent(l *serverConn, o *serverOwner, note string, id 
 	l.mu.Lock()
 	if id != 0 {
 		at := shownNote{o.unique, id}
-		maps.DeleteFunc(l.shown, func(_ string, s shownNote) bool { return s == at }) // it was replaced
+		maps.DeleteFunc(l.shown, func(_ string, s shownNote) bool { return s == at }) // the new notification replaces the one that had this id
 		l.shown[note] = at
 	}
 	if l.sending--; l.sending == 0 {
@@ -163,7 +163,7 @@ func (b *dbusBackend) withdrawNotification(ctx context.Context, id string) error
 	defer cancel()
 	err := callMethod(ctx, l.conn, s.server, notesPath, notesName+".CloseNotification", []any{s.id})
 	if isDBusError(err, "ServiceUnknown", "NameHasNoOwner") || errors.Is(err, dbus.ErrClosed) {
-		return nil // it ended with its server
+		return nil // the notification ended with its server
 	}
 	return err
 }

@@ -9,7 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	_ "image/gif"  // its header is read
+	_ "image/gif"  // registers the format, whose header is read
 	_ "image/jpeg" // registers the decoder
 	_ "image/png"  // registers the decoder
 	"os"

@@ -52,6 +52,6 @@ func assignToJob(job windows.Handle, p *os.Process) error {
 
 func (*processGroup) terminateGroup(*os.Process) {}
 
-func (g *processGroup) killGroup(*os.Process) { _ = windows.TerminateJobObject(g.job, 1) } // it may be gone
+func (g *processGroup) killGroup(*os.Process) { _ = windows.TerminateJobObject(g.job, 1) } // the tree may be gone
 
 func (g *processGroup) close() { _ = windows.CloseHandle(g.job) } // nothing to do about it

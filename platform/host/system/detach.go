@@ -34,7 +34,7 @@ func Detach(ctx context.Context, d Detached, ready func(context.Context) error) 
 		return 0, err
 	}
 	defer log.Close()
-	cmd := exec.Command(d.Path, d.Args...) //nolint:noctx // it outlives ctx on purpose
+	cmd := exec.Command(d.Path, d.Args...) //nolint:noctx // the program outlives ctx on purpose
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = d.Env, d.Dir, log, log
 	ownSession(cmd)
 	if err := cmd.Start(); err != nil {

@@ -201,7 +201,7 @@ func treeDescendants(tree Tree) (map[int]bool, error) {
 func childrenOf(pid int) (out []int, err error) {
 	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {
-		return nil, nil //nolint:nilerr // it has ended
+		return nil, nil //nolint:nilerr // the process has ended
 	}
 	listed := false
 	for _, t := range threads {

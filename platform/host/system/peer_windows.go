@@ -19,7 +19,7 @@ func clientOf(from, to netip.AddrPort, tree Tree, _ bool) (Client, error) {
 	}
 	same, err := sameUser(pid)
 	switch {
-	case err != nil: // of another user, or protected
+	case err != nil: // a process of another user, or a protected one
 		return ClientUnknown, err
 	case !same:
 		return ClientStranger, nil

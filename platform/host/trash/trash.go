@@ -58,8 +58,8 @@ func New(opt Options) (*Store, error) {
 
 // Item is an item in the trash; it can be stored and passed to Restore later.
 type Item struct {
-	Original string `json:"original"`       // where it was, absolute
-	Location string `json:"location"`       // where it is now
+	Original string `json:"original"`       // original path, absolute
+	Location string `json:"location"`       // path in the trash
 	Info     string `json:"info,omitempty"` // the file that describes it to the desktop
 }
 

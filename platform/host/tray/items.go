@@ -8,7 +8,7 @@ import (
 
 const (
 	questionWidth     = 64 // runes in a line of a question
-	questionLineLimit = 18 // of a question
+	questionLineLimit = 18 // lines of a question
 
 	shownQuestions = 5
 )

@@ -14,7 +14,7 @@ import (
 // menuLine is an item of the menu with its id.
 type menuLine struct {
 	id    int32
-	key   string // of the click
+	key   string // key of a click
 	props map[string]dbus.Variant
 	kids  []*menuLine
 }
@@ -64,7 +64,7 @@ func (m *menuModel) setItems(items []Item, serial *int32) {
 func (m *menuModel) buildLines(items []Item, above string, known map[string]int32, serial *int32) (out []*menuLine) {
 	for n, it := range items {
 		what := above + "/" + it.Key
-		if it.Key == "" || m.ids[what] != 0 { // it is where it is
+		if it.Key == "" || m.ids[what] != 0 { // items without a unique key are identified by their position
 			what = above + "/#" + strconv.Itoa(n)
 		}
 		id, ok := known[what]

@@ -15,7 +15,7 @@ import (
 
 // init locks the main goroutine to the first thread of the process, because AppKit works
 // only there. It must happen before main.
-func init() { runtime.LockOSThread() } //nolint:gochecknoinits // there is no later time
+func init() { runtime.LockOSThread() } //nolint:gochecknoinits // main is too late
 
 // size is NSSize.
 type size struct{ W, H float64 }

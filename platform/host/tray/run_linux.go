@@ -76,7 +76,7 @@ func (t *Tray) presentIcon(ctx context.Context, conn *dbus.Conn) error {
 			i.showView(v)
 		case s := <-came:
 			if s == nil || len(s.Body) != 3 || s.Body[2] == "" {
-				continue // it has disappeared
+				continue // the panel has disappeared
 			}
 			if err := i.registerItem(ctx); err != nil {
 				return err

@@ -30,7 +30,7 @@ type Item struct {
 // Limits of a view: menus contain text from untrusted sources.
 const (
 	maxTitle = 70 // runes
-	maxItems = 40 // of one menu
+	maxItems = 40 // items of one menu
 	maxDepth = 3
 )
 

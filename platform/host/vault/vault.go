@@ -59,7 +59,7 @@ type Vault struct {
 
 	mu     sync.Mutex
 	stamp  fileStamp         // version of the file at the last read
-	opened map[string]string // its decrypted content
+	opened map[string]string // decrypted content of the file
 }
 
 // fileStamp identifies a version of a file.

@@ -41,7 +41,7 @@ const (
 const (
 	maxKey    = 200     // bytes
 	maxStamp  = 1 << 40 // seconds since 1970
-	maxDigits = 13      // of maxStamp
+	maxDigits = 13      // digits of maxStamp
 )
 
 // Scheme is the signature scheme of a secret's requests.

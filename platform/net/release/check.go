@@ -20,11 +20,11 @@ type Options struct {
 	Network Fetcher
 	URL     string // URL of the manifest; the URL of the signature is the same with ".minisig" appended
 	Keys    string
-	Version string // that runs
+	Version string // version of the running program
 	Seen    string // the newest version that this address named before: it reveals a replayed old manifest, whose signature is valid
 	OS      string
 	Arch    string
-	Kind    Kind // how it was installed
+	Kind    Kind // how the program was installed
 	Now     time.Time
 }
 
@@ -44,7 +44,7 @@ type Result struct {
 	File     *File     `json:"file,omitempty"`
 }
 
-// Check asks.
+// Check fetches and verifies the manifest, and compares its version with the running one.
 func Check(ctx context.Context, o Options) (Result, error) {
 	if !isHTTPS(o.URL) {
 		return Result{}, fmt.Errorf("%q is not an https address", o.URL)

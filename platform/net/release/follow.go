@@ -18,7 +18,7 @@ import (
 
 // Source is the address of releases and their public key.
 type Source struct {
-	URL string // of the manifest
+	URL string // URL of the manifest
 	Key string // public key of the manifest; "" if unknown
 }
 

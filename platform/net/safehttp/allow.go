@@ -94,7 +94,7 @@ func Inside(u *url.URL) bool {
 	return err == nil && (t.host.isInternal() || t.host.addr.IsValid() && !classifyAddr(t.host.addr).isPublic())
 }
 
-// Loopback is documented at Inside.
+// Loopback reports whether the host of an address is this machine. See Inside.
 func Loopback(u *url.URL) bool {
 	t, err := parseURL(u.String())
 	return err == nil && (t.host.isLoopback() || t.host.addr.IsLoopback())

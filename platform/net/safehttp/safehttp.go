@@ -110,7 +110,7 @@ type Request struct {
 type Response struct {
 	Status    int
 	Header    http.Header
-	URL       *url.URL // that answered, after all redirects
+	URL       *url.URL // URL that answered, after all redirects
 	Body      []byte   // unpacked
 	Truncated bool     // see Request.Partial
 }

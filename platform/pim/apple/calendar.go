@@ -70,7 +70,7 @@ type event struct {
 	Calendar  string       `json:"calendar"`
 	Version   string       `json:"version"`
 	First     string       `json:"first"` // of an all-day event, in the Mac's calendar
-	Last      string       `json:"last"`  // its last day
+	Last      string       `json:"last"`  // last day of the event
 	Organizer pim.Person   `json:"organizer"`
 	Guests    []pim.Person `json:"guests"`
 }

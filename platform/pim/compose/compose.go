@@ -24,7 +24,7 @@ import (
 // NewID returns a Message-ID in the domain of the sender address.
 func NewID(from string) string {
 	var b [16]byte
-	_, _ = rand.Read(b[:]) // it does not fail
+	_, _ = rand.Read(b[:]) // rand.Read never fails
 	_, host, _ := strings.Cut(from, "@")
 	if host == "" {
 		host = "localhost"

@@ -16,8 +16,8 @@ import (
 type component struct {
 	pim.Event
 	start    moment
-	length   time.Duration // of a timed event
-	days     int           // of an all-day event
+	length   time.Duration // duration of a timed event
+	days     int           // number of days of an all-day event
 	rules    []string
 	added    []moment
 	removed  []moment

@@ -30,7 +30,7 @@ func (m *Conn) onMailboxUpdate(d *imapclient.UnilateralDataMailbox) {
 	more := *d.NumMessages != m.exists
 	m.exists = *d.NumMessages
 	m.mu.Unlock()
-	if more { // some say it each time
+	if more { // some servers repeat an unchanged number
 		m.signalChange()
 	}
 }

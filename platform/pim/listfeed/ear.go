@@ -53,13 +53,13 @@ type Taken uint8
 const (
 	NotYet Taken = iota // check it again later
 	Heard               // a message that was received
-	Never               // it is none
+	Never               // the entry is no message
 )
 
-// Options of an Ear.
+// Options of a Poller.
 type Options struct {
 	What   string // the polled item, for errors: "reminders"
-	Name   string // of the list or folder
+	Name   string // name of the list or folder
 	Keep   StateStore
 	Log    *slog.Logger
 	Every  time.Duration // between two looks

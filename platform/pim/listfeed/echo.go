@@ -123,7 +123,7 @@ func (s *Set) All(ctx context.Context) (map[[Size]byte]bool, error) {
 	return out, nil
 }
 
-// Add puts digests in.
+// Add adds digests to the set.
 func (s *Set) Add(ctx context.Context, add ...[Size]byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

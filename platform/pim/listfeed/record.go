@@ -43,7 +43,7 @@ func (o recordedReminders) CreateReminder(ctx context.Context, r pim.Reminder) (
 	}
 	got, err := o.Reminders.CreateReminder(ctx, r)
 	if err == nil && got.ID != "" {
-		_ = o.own.Add(context.WithoutCancel(ctx), Digest(got.ID)) // its text is recorded
+		_ = o.own.Add(context.WithoutCancel(ctx), Digest(got.ID)) // on failure the recorded text still identifies the entry
 	}
 	return got, err
 }
@@ -60,7 +60,7 @@ func (o recordedNotes) CreateNote(ctx context.Context, n pim.Note) (pim.Receipt,
 	}
 	got, err := o.Notes.CreateNote(ctx, n)
 	if err == nil && got.ID != "" {
-		_ = o.own.Add(context.WithoutCancel(ctx), Digest(got.ID)) // its text is recorded
+		_ = o.own.Add(context.WithoutCancel(ctx), Digest(got.ID)) // on failure the recorded text still identifies the entry
 	}
 	return got, err
 }

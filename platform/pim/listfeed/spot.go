@@ -51,7 +51,7 @@ func Only[P, D pim.Driver](list func() []D) (out []P) {
 	return out
 }
 
-// ErrUncertain is of Say.
+// ErrUncertain means that the outcome of Say is unknown.
 var ErrUncertain = errors.New("write outcome unknown")
 
 // unsupportedError reports that no driver supports the list or folder. It is

@@ -82,7 +82,7 @@ func folderPath(folder string) (string, error) {
 // createUnique writes a file under the first free name. The file gets its name once it is complete.
 func createUnique(r *os.Root, name string, data []byte) (at string, err error) {
 	tmp := "." + shortid.New("note") + ".tmp"
-	f, err := r.OpenFile(tmp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644) //nolint:gosec // as the owner's other notes
+	f, err := r.OpenFile(tmp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644) //nolint:gosec // the same mode as the user's other notes
 	if err != nil {
 		return "", err
 	}

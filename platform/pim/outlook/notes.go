@@ -23,7 +23,7 @@ func (*Notes) Name() string { return name }
 
 const (
 	note      = "note"
-	mostNotes = 1000 // that one script returns
+	mostNotes = 1000 // maximum number that one script returns
 	scanNotes = 2000
 )
 

@@ -38,7 +38,7 @@ const Secret = "secret"
 type Dovecot struct {
 	IMAPS string // "imaps://127.0.0.1:port"
 	IMAP  string // with STARTTLS
-	CA    string // its certificate, a PEM file
+	CA    string // certificate of the server, a PEM file
 
 	t    testing.TB
 	dir  string

@@ -78,7 +78,7 @@ func (r *Radicale) Start() {
 	}
 }
 
-// Stop ends it.
+// Stop stops the server.
 func (r *Radicale) Stop() {
 	if r.cmd == nil {
 		return

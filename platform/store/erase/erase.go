@@ -66,7 +66,7 @@ type Erased struct {
 	Files    int // removed
 }
 
-// Add sums up.
+// Add returns the sum of two counts.
 func (n Erased) Add(m Erased) Erased {
 	return Erased{n.Rows + m.Rows, n.Scrubbed + m.Scrubbed, n.Files + m.Files}
 }

@@ -9,7 +9,7 @@ import (
 
 // Kinds of JSON tokens that can contain a text.
 const (
-	ofString = iota // what is between the quotes
+	ofString = iota // the text between the quotes
 	ofNumber
 	ofWord // true, false, null
 )

@@ -13,7 +13,7 @@ type token struct {
 	text   string
 	script script
 	whole  bool // several words joined by punctuation
-	part   bool // of such a whole
+	part   bool // one part of such a whole
 	pair   bool // of a script that does not separate words
 	second bool // a single character of such a script
 }
@@ -71,8 +71,8 @@ type splitter struct {
 	kind   script
 	quote  bool // the run follows an apostrophe
 	whole  int  // where the words joined by punctuation begin, -1 for none
-	joined int  // words in it
-	first  int  // token of it
+	joined int  // number of its words
+	first  int  // index of its first token
 }
 
 // tokenizeText returns the tokens of a text.

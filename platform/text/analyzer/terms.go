@@ -29,7 +29,7 @@ type Part struct {
 
 // Doc is a row converted to terms.
 type Doc struct {
-	Freq   map[string]int // how often, times the weight
+	Freq   map[string]int // number of occurrences times the weight
 	Length int            // words
 	Lang   string         // language of the words in Latin letters, "" if unknown; otherwise the script
 }
@@ -57,7 +57,7 @@ func Of(parts ...Part) Doc {
 func (d *Doc) addToken(t token, latin string, w int) {
 	exact := foldAccents(t.text)
 	d.Freq[exact] += w
-	if t.whole { // its parts are separate tokens
+	if t.whole { // the parts of a whole are separate tokens
 		return
 	}
 	if t.second { // the pair that contains this character already counts

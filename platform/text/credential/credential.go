@@ -131,7 +131,7 @@ func Find(heading, text string) []Credential {
 		}
 	}
 	slices.SortFunc(out, func(a, b Credential) int { return a.From - b.From })
-	return slices.CompactFunc(out, func(a, b Credential) bool { return a.From == b.From }) // of two windows
+	return slices.CompactFunc(out, func(a, b Credential) bool { return a.From == b.From }) // two windows may find the same credential
 }
 
 // addShaped adds credentials that redact recognizes by their shape and that no sentence names.

@@ -9,7 +9,7 @@ import (
 type token struct {
 	raw      string // without the punctuation around it
 	word     string // folded
-	from, to int    // of raw in the text
+	from, to int    // position of raw in the text, in bytes
 	quoted   bool
 	colon    bool // ":" or "=" follows directly
 	end      bool // whether a sentence may end after it

@@ -12,8 +12,8 @@ type parser struct {
 	whole bool                     // the input must be a single time: weak words count
 	past  bool                     // a time without a year means the latest one, not the next
 	back  bool                     // a bare time of day means the latest such time
-	exprs map[int][]candidateParse // what expr read, by start
-	parts map[int][]candidateParse // what pieces read, by start
+	exprs map[int][]candidateParse // results of parseExpression, by start
+	parts map[int][]candidateParse // results of parsePieces, by start
 	work  *workBudget
 }
 

@@ -46,14 +46,14 @@ type spec struct {
 	weak   bool      // ordinary words, believed only with other evidence
 	run    *Period   // the period itself, when it is not a calendar unit
 	either []spec    // the possible dates of an ambiguous date
-	order  dateOrder // of a numeric date
+	order  dateOrder // order of day and month in a numeric date
 	own    bool      // the end of a range whose day is named first
 }
 
 // nth is "the second Monday", "the last two weeks", "the third last day".
 type nth struct {
 	n     int // counted from the end when negative
-	count int // how many units
+	count int // number of units
 	unit  unit
 	wd    time.Weekday
 	byDay bool // unit is the weekday wd

@@ -49,7 +49,7 @@ type workerResponse struct {
 
 // workerFailure is an error in transit between the two processes.
 type workerFailure struct {
-	Name string `json:"name,omitempty"` // of the skipped part
+	Name string `json:"name,omitempty"` // name of the skipped part
 	Kind int    `json:"kind"`           // of kinds, from 1; 0: none of them
 	Text string `json:"text"`
 }
@@ -143,7 +143,7 @@ func runHelper(ctx context.Context, args []string, head, data []byte, limit int6
 	cmd.Stdin, cmd.Stdout = inR, outW
 	cmd.Dir, cmd.Env = os.TempDir(), helperEnv()
 	tree, err := osrun.Start(cmd)
-	_, _ = inR.Close(), outW.Close() // they are the child's
+	_, _ = inR.Close(), outW.Close() // the child has its own copies
 	if err != nil {
 		return nil, nil, errors.Join(err, inW.Close(), outR.Close())
 	}
@@ -154,7 +154,7 @@ func runHelper(ctx context.Context, args []string, head, data []byte, limit int6
 		_ = inW.Close()
 	})
 	work.Go(func() {
-		out, _ = io.ReadAll(io.LimitReader(outR, limit)) // it ends with the child
+		out, _ = io.ReadAll(io.LimitReader(outR, limit)) // reading ends when the child ends
 		_ = outR.Close()
 	})
 	select {

@@ -36,7 +36,7 @@ type Limits struct {
 	Ratio    int64         // times that a part of an archive may grow (200)
 	Entries  int           // parts of an archive, rows of a table, pages (100,000; 20,000; 5,000)
 	Parts    int           // documents in one file: mails, attachments (5,000)
-	Depth    int           // of attachments within attachments (3)
+	Depth    int           // levels of attachments within attachments (3)
 	Text     int           // maximum bytes of text per document (8 MB); the rest is cut and reported
 	Time     time.Duration // for one file (30 s)
 	// Helper is the command that runs Serve in a separate process: this program
@@ -83,7 +83,7 @@ type Document struct {
 	// Part identifies the document within its file, "" for the file itself. It is
 	// stable when other parts are added or removed.
 	Part     string
-	Name     string // of an attachment
+	Name     string // file name of an attachment
 	Kind     string
 	Title    string
 	Author   string
@@ -153,7 +153,7 @@ func makeNamesUnique(docs []Document) {
 type parser struct {
 	ctx     context.Context
 	limits  Limits
-	parts   int // that may still come
+	parts   int // number of documents that are still allowed
 	skipped []Skipped
 }
 

@@ -113,7 +113,7 @@ func (f *Files) refreshFiles(now time.Time, files map[string]*calendarFile, done
 		if err == nil {
 			var days map[string]bool
 			if days, err = Read(path, now); err == nil || len(days) > 0 {
-				fresh.at, fresh.size, fresh.days = fi.ModTime(), fi.Size(), days // else it is tried again
+				fresh.at, fresh.size, fresh.days = fi.ModTime(), fi.Size(), days // on an error the next refresh tries again
 			}
 		}
 		if err != nil {

@@ -131,7 +131,7 @@ func (discord) formatLink(label, address string) string {
 	switch {
 	case label == "":
 		return breakMentions(address)
-	case !isWebURL(address) || strings.Contains(label, "://"): // it does not mask those
+	case !isWebURL(address) || strings.Contains(label, "://"): // Discord shows no label for such a link
 		return label + " (" + breakMentions(address) + ")"
 	}
 	return "[" + label + "](" + breakMentions(address) + ")"

@@ -42,7 +42,7 @@ type writer struct {
 	italic int
 	struck int
 	linked int
-	cell   bool // of a table
+	cell   bool // whether the node is in a table cell
 }
 
 // renderInline returns the children of a block.
@@ -184,7 +184,7 @@ func touchesDigit(s string, first bool) bool {
 func (w *writer) sourceAround(n ast.Node) (before, after string) {
 	t, ok := n.FirstChild().(*ast.Text)
 	if !ok {
-		return "", "" // as usual
+		return "", "" // escape as usual
 	}
 	at := t.Segment.Start
 	return string(w.src[max(0, at-3):at]), string(w.src[at:min(len(w.src), at+1)])

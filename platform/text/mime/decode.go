@@ -44,7 +44,7 @@ func (p Part) Open() io.Reader {
 
 // Bytes returns the first n bytes of the decoded body.
 func (p Part) Bytes(n int64) []byte {
-	b, _ := io.ReadAll(io.LimitReader(p.Open(), n)) // what could be read counts
+	b, _ := io.ReadAll(io.LimitReader(p.Open(), n)) // on an error, keep the bytes read so far
 	return b
 }
 

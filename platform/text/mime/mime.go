@@ -19,13 +19,13 @@ import (
 	"strings"
 )
 
-// ErrLimit is what Message.Cut wraps.
+// ErrLimit is the error that Message.Cut wraps.
 var ErrLimit = errors.New("the mail exceeds a parser limit")
 
 // Limits bound the structure of a mail; a zero field has its default.
 type Limits struct {
 	Parts int // leaves of the tree of parts (100)
-	Depth int // of parts within parts (20)
+	Depth int // levels of parts within parts (20)
 }
 
 // The bounds of a header.
@@ -62,7 +62,7 @@ type Message struct {
 // Part is one part of a mail that has no parts itself.
 type Part struct {
 	Kind        string            // media type in lower case: "text/plain"
-	Params      map[string]string // of the media type
+	Params      map[string]string // parameters of the media type
 	Encoding    string            // "base64", "quoted-printable" or "" for all others
 	Disposition string            // "inline", "attachment" or ""; in lower case
 	Name        string            // of the file; "" if it has none

@@ -29,9 +29,9 @@ type Page struct {
 	Title    string
 	Text     string   // lines; headings begin with "#", items with "-"
 	Links    []string // canonical, in the order of the page
-	Language string   // as the page says
+	Language string   // as the page states it
 	Author   string
-	Date     string // as the page says
+	Date     string // as the page states it
 }
 
 // HTML parses a page. It omits content that readers do not see (scripts, hidden

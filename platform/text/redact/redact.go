@@ -196,7 +196,7 @@ type Stream struct {
 	held string
 }
 
-// Stream begins one.
+// Stream returns a Stream that redacts the secrets of s.
 func (s *Set) Stream() *Stream { return &Stream{set: s} }
 
 // Push adds a chunk and returns the text that can be shown: all but an end that may be the

@@ -39,7 +39,7 @@ func Fold(s string) string {
 // a possessive "'s" is dropped, so that "sister's" is "sister".
 func FoldedWords(s string) []string { return splitWords(Fold(s)) }
 
-// Words is Split without folding.
+// Words is FoldedWords without folding.
 func Words(s string) []string { return splitWords(strings.ToValidUTF8(s, "\uFFFD")) }
 
 func splitWords(s string) []string {

@@ -30,7 +30,7 @@ func subjectOf(toks []tok) (Subject, bool) {
 
 // noun is a noun phrase: "my sister Ana", "the wifi of the cabin", "Dr Weiss".
 type noun struct {
-	words []string // that distinguish, folded, in order
+	words []string // the words that identify the subject, folded, in order
 	mine  bool
 	his   bool // of the current subject
 	old   bool // "my old ..."

@@ -25,8 +25,8 @@ var scripts embed.FS
 
 // App is one of the user's browsers.
 type App struct {
-	Name   string // its name in tools: "safari"
-	Title  string // its display name: "Google Chrome"
+	Name   string // name of the browser in tools: "safari"
+	Title  string // display name: "Google Chrome"
 	bundle string
 	family string
 	arc    bool

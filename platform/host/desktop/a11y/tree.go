@@ -32,7 +32,7 @@ var ErrGone = errors.New("element no longer exists")
 
 // Node is an element of the accessibility tree.
 type Node struct {
-	Ref    string // its location, for Do
+	Ref    string // location of the element, for Do
 	App    string
 	PID    int
 	Window string // the title

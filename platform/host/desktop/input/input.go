@@ -32,7 +32,7 @@ import (
 	"hob/platform/host/osrun"
 )
 
-// Errors of Hands.
+// Errors of a Controller.
 var (
 	ErrMoved  = errors.New("another window is in front")
 	ErrGone   = errors.New("window no longer exists")

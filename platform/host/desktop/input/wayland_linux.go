@@ -20,7 +20,7 @@ type swayBackend struct {
 	sway  *swayipc.Conn
 	w     window.Window
 	wtype string
-	first []string // of the arguments
+	first []string // arguments before those of each call
 	env   []string
 }
 

@@ -67,10 +67,10 @@ func Actions() []Action {
 
 // Request is an action for a player.
 type Request struct {
-	Player string // its ID
+	Player string // ID of the player
 	Action Action
-	By     time.Duration // of Seek; negative seeks backwards
-	Level  int           // of Volume, 0 to 100
+	By     time.Duration // distance of Seek; a negative one seeks backwards
+	Level  int           // level for Volume, 0 to 100
 }
 
 // Errors of a PlayerControl. Wrapping errors name the remedy.

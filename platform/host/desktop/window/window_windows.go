@@ -75,7 +75,7 @@ func Program(pid int) string {
 	if err != nil {
 		return ""
 	}
-	defer windows.CloseHandle(p) //nolint:errcheck // it was asked
+	defer windows.CloseHandle(p) //nolint:errcheck // the process was only queried
 	name := make([]uint16, windows.MAX_LONG_PATH)
 	n := uint32(len(name))
 	if windows.QueryFullProcessImageName(p, 0, &name[0], &n) != nil {

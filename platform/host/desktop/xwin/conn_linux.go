@@ -31,7 +31,7 @@ type Conn struct {
 }
 
 // silenceLog stops xgb from writing to this process's stderr.
-var silenceLog = sync.OnceFunc(func() { xgb.Logger = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) }) //nolint:gochecknoglobals // of a global of xgb's
+var silenceLog = sync.OnceFunc(func() { xgb.Logger = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) }) //nolint:gochecknoglobals // changes a global variable of xgb
 
 // Dial connects to the display of a session, at most until ctx ends. The caller must call
 // Close.

@@ -59,7 +59,7 @@ type Status struct {
 	Installed bool   `json:"installed"`         // something is there
 	Current   bool   `json:"current"`           // the installed entry equals the one that Install would write
 	Same      bool   `json:"same"`              // the installed entry equals it apart from PATH
-	Program   string `json:"program,omitempty"` // that it starts
+	Program   string `json:"program,omitempty"` // program that the entry starts
 	Enabled   bool   `json:"enabled"`           // the system will start it
 	Running   bool   `json:"running"`           // the system has started it
 	Note      string `json:"note,omitempty"`    // an unknown state, or a recommended action
@@ -74,7 +74,7 @@ type Options struct {
 	UserDir string // the owner's folder
 	Getenv  func(string) string
 	Run     Run
-	// Look finds a program; exec.LookPath.
+	// Look finds a program; nil means exec.LookPath.
 	Look func(string) (string, error)
 	// Wait is the longest wait for the service manager (default 10 s).
 	Wait time.Duration

@@ -133,7 +133,7 @@ func (d linuxDisplay) askPortal(ctx context.Context) (bool, error) {
 	var v dbus.Variant
 	const settings = "org.freedesktop.portal.Settings"
 	err = session.Call(ctx, conn, portal, portalPath, settings+".ReadOne", []any{appearance, "color-scheme"}, &v)
-	if session.IsDBusError(err, "UnknownMethod") { // of before 2023
+	if session.IsDBusError(err, "UnknownMethod") { // a portal from before 2023
 		err = session.Call(ctx, conn, portal, portalPath, settings+".Read", []any{appearance, "color-scheme"}, &v)
 	}
 	if err != nil {

@@ -34,7 +34,7 @@ func (windowsBackend) isDark(context.Context) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("%w: %w", ErrUnsaid, err)
 	}
-	defer k.Close() //nolint:errcheck // it was read
+	defer k.Close() //nolint:errcheck // the key was only read
 	light, _, err := k.GetIntegerValue(appsLight)
 	return err == nil && light == 0, nil
 }

@@ -102,7 +102,7 @@ func (p *Panel) Icons() int {
 // Icon is a registered icon.
 type Icon struct {
 	conn *dbus.Conn
-	At   string // its connection
+	At   string // connection of the icon
 }
 
 // IconAt returns the icon of a connection.

@@ -50,7 +50,7 @@ func New(t testing.TB, h http.Handler) *Internet {
 	})
 	n.plain, n.safe = httptest.NewServer(serve), httptest.NewUnstartedServer(serve)
 	n.safe.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that reject the server are expected
-	n.safe.EnableHTTP2 = true                           // as nearly everyone has it
+	n.safe.EnableHTTP2 = true                           // like nearly all servers
 	n.safe.TLS = &tls.Config{Certificates: []tls.Certificate{newCertificate(t)}, MinVersion: tls.VersionTLS12}
 	n.safe.StartTLS()
 	t.Cleanup(n.plain.Close)

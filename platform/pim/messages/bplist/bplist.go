@@ -32,8 +32,8 @@ const (
 type reader struct {
 	b       []byte
 	offsets []byte
-	width   int // of an offset
-	ref     int // of a reference
+	width   int // bytes of an offset
+	ref     int // bytes of a reference
 	left    int
 }
 

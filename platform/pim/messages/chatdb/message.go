@@ -63,7 +63,7 @@ type Message struct {
 // Attachment is a file that belongs to a message.
 type Attachment struct {
 	GUID string
-	Name string // as its sender called it
+	Name string // name that the sender gave the file
 	Path string // as stored in the database, "~/Library/Messages/Attachments/..."
 	MIME string
 	Size int64
@@ -74,7 +74,7 @@ type Chat struct {
 	ID         int64
 	GUID       string
 	Identifier string // an address, or the name of a group: "chat123456"
-	Name       string // which its members gave it
+	Name       string // name that the members gave the chat
 	Service    string // iMessage, SMS, RCS; never derived from the guid
 	Group      bool
 	Login      string // the owner's account
