@@ -164,7 +164,7 @@ func (a *cli) newAccount(c *cobra.Command, cfg *config.Config, address string) (
 		}
 	}
 	var dns signin.Resolver = net.DefaultResolver
-	if len(n.Servers) > 0 { // do not ask for servers
+	if len(n.Servers) > 0 { // the user named servers, so do not look up others
 		dns = nil
 	}
 	found, err := signin.Find(c.Context(), address, dns)

@@ -156,7 +156,7 @@ func (a *cli) newAgent(c *cobra.Command, name string) error {
 	return nil
 }
 
-// quoteValue quotes an empty text, so that it stays a value.
+// quoteValue returns the TOML string "" for an empty text, and any other text unchanged.
 func quoteValue(s string) string {
 	if s == "" {
 		return `""`

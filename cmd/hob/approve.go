@@ -177,7 +177,7 @@ func (a *cli) approveCmd() *cobra.Command {
 	l.addFlags(cmd)
 	cmd.Flags().StringVar(&batch, "batch", "", "approve all pending requests of this batch")
 	cmd.Flags().StringVar(&batch, "all-of", "", "same as --batch")
-	_ = cmd.Flags().MarkHidden("all-of") // it is there
+	_ = cmd.Flags().MarkHidden("all-of") // cannot fail: the flag exists
 	return cmd
 }
 
@@ -205,8 +205,8 @@ func oneOf(id, batch string) (string, error) {
 	return id + batch, nil
 }
 
-// decideApproval answers the request or batch with the id, or the only pending one. look: without an
-// id, show it first and ask on the terminal.
+// decideApproval answers the request or batch with the id. Without an id it answers the only
+// pending request. With look, it first shows that request and asks on the terminal.
 func (a *cli) decideApproval(ctx context.Context, id string, in api.Answer, look bool, said string) error {
 	return a.withClient(ctx, func(c *client) error {
 		waiting, err := c.Approvals(ctx, api.Query{State: "pending"})

@@ -176,8 +176,8 @@ func (a *cli) auditExport(path string, export func(io.Writer) error) error {
 	return errors.Join(export(w), w.closeFile())
 }
 
-// newFileWriter creates a new file, readable only by the user, with the first byte: a failed export
-// leaves none.
+// newFileWriter creates a new file, readable only by the user, when the first byte is written. An
+// export that fails before that leaves no file.
 type newFileWriter struct {
 	path string
 	file *os.File

@@ -196,8 +196,8 @@ func (a *cli) channelAnswers(o setup.Options, name string, f channelFlags) (map[
 	return out, nil
 }
 
-// secretLine is a secret from the terminal, where it is not shown, or the next line
-// of standard input.
+// secretLine reads a secret from the terminal, without showing it, or the next line of standard
+// input.
 func (a *cli) secretLine(o setup.Options, key string) (string, error) {
 	if _, tty := terminalFD(a.in); tty {
 		return a.secretText(key)

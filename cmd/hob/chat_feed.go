@@ -109,7 +109,7 @@ func (ch *chat) isForThisChat(d api.Delivery) bool {
 	return false
 }
 
-// How much of the time before this chat is shown.
+// Limits of the notices from before this chat that are shown: their number and their age.
 const (
 	catchUpMost  = 10
 	catchUpHours = 24 * time.Hour

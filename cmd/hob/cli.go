@@ -131,7 +131,7 @@ func requireUTF8(args []string) error {
 
 const notUTF8Remedy = "write it as UTF-8; rename files whose names are not UTF-8"
 
-// clipTo keeps the first n bytes of a text.
+// clipTo returns at most the first n bytes of a text and marks a cut with "...".
 func clipTo(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -35,8 +35,8 @@ func (c *client) checkReady(ctx context.Context) error {
 	return c.Ready(ctx)
 }
 
-// failureIn finds the failure in an error. Errors of the API are failures as well: a rejected
-// request was denied if its status says so, and a lost connection means that Hob does not run.
+// failureIn returns the failure in an error. It also converts errors of the API: a lost connection
+// means that Hob does not run, and the status of a rejected request tells whether it was denied.
 func failureIn(err error) (*failure, bool) {
 	if f, ok := errors.AsType[*failure](err); ok {
 		return f, true

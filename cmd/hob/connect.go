@@ -95,7 +95,7 @@ func (a *cli) dialDaemon(ctx context.Context, p system.Paths) (*client, bool, er
 	}
 }
 
-// daemonAddress is how to reach a running daemon.
+// daemonAddress is the address of a running daemon, with the HTTP client and the token for it.
 type daemonAddress struct {
 	transport *http.Client
 	base      string
@@ -121,11 +121,11 @@ func addressOf(p system.Paths, pid int) (d daemonAddress, err error) {
 		return d, errors.New("the daemon has not published its address yet")
 	}
 	token, err := system.ReadToken(p.TokenFile())
-	if err != nil { // it existed before the daemon wrote its address
+	if err != nil { // the daemon creates the token before it writes its address, so the token was removed or damaged later
 		cause, _, _ := strings.Cut(err.Error(), "; ")
 		return d, &failure{code: exitFailed, err: err, cause: cause, remedy: "restart Hob to create a new one: hob stop, then hob start"}
 	}
-	t := &http.Transport{ // no proxy: it is this machine
+	t := &http.Transport{ // no proxy, because the daemon runs on this machine
 		DialContext:           (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
 		ResponseHeaderTimeout: 0, // no limit, because an answer takes as long as its turn
 	}

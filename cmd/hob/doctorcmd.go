@@ -24,7 +24,7 @@ import (
 type doctorOptions struct {
 	names []string
 	fix   bool
-	only  func(doctor.Probe) bool // nil: all of them
+	only  func(doctor.Probe) bool // nil: all checks
 }
 
 func (a *cli) doctorCmd() *cobra.Command {
@@ -142,8 +142,9 @@ func (a *cli) runDoctor(ctx context.Context, x doctorOptions) error {
 	return nil
 }
 
-// lockHome locks out other commands and the daemon while fixes run. If the lock itself cannot be
-// created, it continues without. Fixes that run next to a daemon do not touch the home.
+// lockHome locks out other commands and the daemon while fixes run. If the lock file cannot be
+// created, the fixes run without a lock. Next to a running daemon no lock is needed, because the
+// fixes then do not touch the home.
 func (a *cli) lockHome(p system.Paths, daemon int) func(context.Context) (func() error, error) {
 	if daemon != 0 {
 		return nil
@@ -160,14 +161,14 @@ func (a *cli) lockHome(p system.Paths, daemon int) func(context.Context) (func()
 	}
 }
 
-// errOlder: the daemon does not support the doctor.
+// errOlder reports that the daemon's version does not support the doctor.
 var errOlder = errors.New("the daemon has another version")
 
 // runInDaemon runs the checks in the daemon, and passes on each finding as it arrives.
 func (a *cli) runInDaemon(ctx context.Context, c *client, x doctorOptions, each func(doctor.Check)) ([]doctor.Check, error) {
 	var out []doctor.Check
 	err := c.Examine(ctx, x.names, x.fix, func(f api.Finding) {
-		if f.Name == "daemon" { // this command checks it
+		if f.Name == "daemon" { // this command checks the daemon itself
 			return
 		}
 		check := doctor.Check{

@@ -25,9 +25,8 @@ import (
 // version is set by the linker: -X main.version=v1.2.3.
 var version string
 
-// releaseURL and releaseKey are set by the linker, too: where the project says which
-// version is the newest, and the public key (minisign) that signs it. See
-// docs/packaging.md.
+// releaseURL and releaseKey are set by the linker, too: the address that names the newest
+// version, and the public key (minisign) that verifies its signature. See docs/packaging.md.
 //
 //nolint:gochecknoglobals // only the linker writes them
 var releaseURL, releaseKey string
@@ -36,9 +35,10 @@ func main() {
 	os.Exit(runMain())
 }
 
-// runMain is main with deferred calls that are honoured.
+// runMain does the work of main and returns the exit code, so that deferred calls run before
+// os.Exit.
 func runMain() int {
-	if len(os.Args) == 2 && os.Args[1] == command.Helper { // before anything else, since it is started for each command
+	if len(os.Args) == 2 && os.Args[1] == command.Helper { // checked first, because Hob starts this process for each command of a tool
 		return command.Serve(os.Stdin, os.Stdout, os.Stderr)
 	}
 	if len(os.Args) == 2 && os.Args[1] == document.Helper {
@@ -72,7 +72,7 @@ func versionOf(v string) string {
 // openDaemon opens the real engine.
 func openDaemon(ctx context.Context, o engineOptions) (engine, error) {
 	opt := app.Options{Paths: o.Paths, Config: o.Config, Log: o.Log, Version: o.Version, InProcess: o.InProcess, Desktop: desktop.Available(os.Getenv), Tray: true, Screen: true, Release: o.Release}
-	if exe, err := os.Executable(); err == nil { // without it no command runs and no PDF is read; both report an error
+	if exe, err := os.Executable(); err == nil { // without the path, running a command and reading a PDF report an error
 		opt.Helper = []string{exe, command.Helper}
 		opt.Reader = []string{exe, document.Helper}
 	}

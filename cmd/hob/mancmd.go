@@ -30,7 +30,7 @@ func writeManuals(c *cobra.Command, dir string) error {
 		return nil
 	}
 	var b bytes.Buffer
-	z := gzip.NewWriter(&b) // without a time: the same text makes the same file
+	z := gzip.NewWriter(&b) // no modification time, so that the same text produces the same file
 	if _, err := z.Write([]byte(manPage(c))); err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func writeManuals(c *cobra.Command, dir string) error {
 
 func pageName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
 
-// manPage is a command's page in the language of man(7).
+// manPage returns the manual page of a command in the format of man(7).
 func manPage(c *cobra.Command) string {
 	var b strings.Builder
 	name := pageName(c)
@@ -84,7 +84,7 @@ func manPage(c *cobra.Command) string {
 	return b.String()
 }
 
-// escapeRoff escapes a text: backslashes, hyphens that are typed, and what would be a
+// escapeRoff escapes a text for roff: backslashes, hyphens, and characters that would start a
 // request at the beginning of a line.
 func escapeRoff(s string) string {
 	s = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(s)

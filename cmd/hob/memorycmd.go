@@ -162,7 +162,7 @@ func originColumn(title string) column {
 	}}
 }
 
-// factColumn shows a fact, and whether it is still so.
+// factColumn returns a column with a fact, and whether the fact is still valid.
 func factColumn(title string) column {
 	return column{title, func(r row) string {
 		if r.textField("retired_at") != "" {

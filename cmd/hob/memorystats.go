@@ -150,8 +150,8 @@ func (a *cli) memoryReindexCmd() *cobra.Command {
 	})
 }
 
-// stepPrinter returns functions that show the progress of a long operation on a terminal, and end
-// that.
+// stepPrinter returns two functions: show displays the progress of a long operation on a terminal,
+// end removes the display.
 func (a *cli) stepPrinter() (show func(api.MemoryProgress), end func()) {
 	if _, tty := terminalFD(a.err); !tty || a.asJSON {
 		return func(api.MemoryProgress) {}, func() {}

@@ -91,5 +91,5 @@ func relativeBar(v, most float64, width int) string {
 	if s := drawBar(v/most, width); s != "" {
 		return s
 	}
-	return "▏" // something is not nothing
+	return "▏" // a small value must differ from 0
 }

@@ -17,8 +17,8 @@ import (
 // off by a full disk does not look complete.
 //
 // On a terminal it writes only visible text, because stored text may contain control sequences of
-// unknown senders. Hob marks its own sequences with a random frame; see control. A pipe gets the
-// text unchanged, except for completions, which the shell shows.
+// unknown senders. Hob marks its own sequences with a random frame; see controlSequence. A pipe
+// gets the text unchanged, except for completions, which the shell shows.
 //
 // It does not embed the file: io.Copy would call the file's own ReadFrom.
 type output struct {
@@ -29,7 +29,7 @@ type output struct {
 	frame    string
 
 	mu    sync.Mutex
-	parts []byte // of a character that the last write cut in two
+	parts []byte // bytes of a character that the last write cut in two
 	err   error
 }
 

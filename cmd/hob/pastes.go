@@ -28,11 +28,11 @@ const (
 type pasteFolder struct {
 	in      io.Reader
 	out     []byte // what the next Read returns
-	held    []byte // a possible beginning of a mark
+	held    []byte // possible start of a paste mark
 	pasting bool
-	text    []byte // of the paste that is being read
+	text    []byte // text of the paste that is being read
 	dropped bool   // text became too long
-	err     error  // of in, once out is read
+	err     error  // error of in, returned once out is read
 	kept    map[int]string
 }
 
@@ -133,7 +133,7 @@ func (p *pasteFolder) pastesIn(line string) (out []pastedText) {
 		n, err := strconv.Atoi(m[1])
 		text, ok := p.kept[n]
 		if err != nil || !ok || seen[m[0]] || pastePlaceholder(n, text) != m[0] {
-			continue // the user typed it
+			continue // the user typed this placeholder
 		}
 		seen[m[0]] = true
 		out = append(out, pastedText{mark: m[0], name: "#" + pasteName(n, text), text: text})
@@ -147,8 +147,8 @@ const mineCommand = "/mine"
 // errNothingToVouch is the error of /mine without a text.
 var errNothingToVouch = errors.New("write your message after " + mineCommand + ": pasted text in it then counts as your own words")
 
-// messageBody is the message that sends a line of a chat. Pastes that the user
-// does not vouch for are marked, and so is everything that comes from a pipe.
+// messageBody returns the message for a line of a chat. It marks pastes that the user does not
+// vouch for, and all text from a pipe.
 func (l line) messageBody(piped bool) (web.Message, error) {
 	text := strings.TrimSpace(l.text)
 	if piped {

@@ -16,7 +16,7 @@ var dataURL = regexp.MustCompile(`^!\[picture\]\(data:image/(png|jpeg|gif|webp);
 // pictureExtractor copies Markdown and writes its pictures to separate files.
 type pictureExtractor struct {
 	to     io.Writer
-	dir    string // for the files
+	dir    string // folder for the picture files
 	beside string // the folder of the text; picture names are relative to it
 	line   []byte // not complete yet
 	n      int

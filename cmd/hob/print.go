@@ -47,7 +47,7 @@ func (r row) textField(names ...string) string {
 			}
 			return strings.Join(parts, ", ")
 		case map[string]any:
-			b, _ := json.Marshal(v) // it came from JSON
+			b, _ := json.Marshal(v) // cannot fail: v was decoded from JSON
 			return string(b)
 		default:
 			return fmt.Sprint(v)
@@ -146,8 +146,8 @@ func (a *cli) printJSON(v any) error {
 	return e.Encode(v)
 }
 
-// printTable prints rows in columns. On a terminal the last column is cut at its
-// edge; in a pipe nothing is.
+// printTable prints rows in columns. On a terminal it cuts the last column at the edge of the
+// window; in a pipe it cuts nothing.
 func (a *cli) printTable(rows []row, columns []column) {
 	cells := make([][]string, len(rows))
 	widths := make([]int, len(columns))

@@ -84,7 +84,8 @@ func latencyText(r row) string {
 	return ""
 }
 
-// modelsText counts them and names the first.
+// modelsText returns the number of models and the names of the first two, or the name of the only
+// one.
 func modelsText(r row) string {
 	list, _ := r["models"].([]any)
 	switch len(list) {

@@ -104,7 +104,8 @@ func (a *cli) commandGroup(c *cobra.Command, subs ...*cobra.Command) *cobra.Comm
 	return c
 }
 
-// versionFlag is cobra's own flag, without its templates: see platform/text/minitmpl.
+// versionFlag adds the flag --version as cobra does, but without cobra's templates: see
+// platform/text/minitmpl.
 func (a *cli) versionFlag(root *cobra.Command) {
 	wanted := root.Flags().BoolP("version", "v", false, "version for hob")
 	run := root.RunE

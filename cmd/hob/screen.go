@@ -27,7 +27,7 @@ type screen interface {
 	interruptSignals() <-chan struct{}
 }
 
-// paragraph adds a piece of an answer.
+// paragraph is an answer that arrives in pieces.
 type paragraph interface {
 	addText(text string)
 	// endText completes the last line; more may be added after it.
@@ -36,12 +36,12 @@ type paragraph interface {
 
 type line struct {
 	text   string
-	pastes []pastedText // the pastes that were folded in text
+	pastes []pastedText // the pastes whose placeholders are in text
 	err    error
 }
 
-// newScreen chooses the kind of screen: a terminal if both ends are one. restore resets the
-// terminal.
+// newScreen chooses the kind of screen: a terminal if input and output are terminals. restore
+// resets the terminal.
 func (a *cli) newScreen(session string) (s screen, restore func() error, tty bool, err error) {
 	fd, in := terminalFD(a.in)
 	_, out := terminalFD(a.out)

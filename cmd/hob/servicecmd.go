@@ -119,7 +119,7 @@ func (a *cli) installService(ctx context.Context, kind string) error {
 
 func (a *cli) uninstallService(ctx context.Context, kind string) error {
 	some := false
-	for { // without a kind, each that is there
+	for { // without a kind, remove every installed entry
 		m, _, err := a.findService(ctx, kind)
 		if err != nil {
 			return err
@@ -189,7 +189,7 @@ func (a *cli) setAutostart(ctx context.Context, on bool) error {
 	if err != nil {
 		return nil //nolint:nilerr // where nothing can be installed, nothing is
 	}
-	if s, err := m.Status(ctx, e); err != nil || !s.Same { // another program's, or of another home, stays
+	if s, err := m.Status(ctx, e); err != nil || !s.Same { // the entry of another program or home stays
 		return err
 	}
 	return a.uninstallService(ctx, "")

@@ -152,7 +152,7 @@ func (a *cli) exportSession(ctx context.Context, c *client, session string, how 
 	if err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
-	defer func() { _ = os.Remove(f.Name()) }() // it has its name by then, or is of no use
+	defer func() { _ = os.Remove(f.Name()) }() // on success the file has been renamed, and nothing is removed
 	var out io.Writer = f
 	pics := &pictureExtractor{to: f, dir: images, beside: filepath.Dir(to)}
 	if images != "" {
@@ -211,7 +211,7 @@ func (a *cli) sessionReplayCmd() *cobra.Command {
 				if a.asJSON {
 					err = a.printJSON(struct {
 						api.Replay
-						Text string `json:"text,omitempty"` // --json leaves it out
+						Text string `json:"text,omitempty"` // hides the Text of api.Replay in the JSON output
 					}{Replay: out})
 					if err != nil {
 						return err

@@ -98,7 +98,7 @@ func (a *cli) simulationOptions(f simulateFlags) (o simulate.Options, err error)
 		Secret: kept.Reveal,
 	}
 	if o.Home, err = os.UserHomeDir(); err != nil {
-		o.Home = "" // the home contains nothing to simulate
+		o.Home = "" // without a home folder there are no files to copy
 	}
 	if exe, err := os.Executable(); err == nil {
 		o.Helper = []string{exe, command.Helper}

@@ -127,8 +127,8 @@ func dropCancellations(err error) error {
 	return err
 }
 
-// startInBackground starts the daemon detached and waits until it is ready; false when
-// one was running.
+// startInBackground starts the daemon detached and waits until it is ready. It returns false if a
+// daemon was already running.
 func (a *cli) startInBackground(ctx context.Context) (bool, error) {
 	p, _, err := a.loadHome() // report an invalid configuration here and not in a log
 	if err != nil {

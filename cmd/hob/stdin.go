@@ -29,8 +29,8 @@ type userInput struct {
 // isUntrusted reports whether the input contains text that is not the user's own.
 func (u userInput) isUntrusted() bool { return u.piped != "" && !u.mine }
 
-// messageBody is the message that sends it. Text from a pipe is marked, so that it
-// never counts as the user's words.
+// messageBody returns the message for the input. It marks text from a pipe, so that this text never
+// counts as the user's words.
 func (u userInput) messageBody() web.Message {
 	if !u.isUntrusted() {
 		return web.Message{Text: strings.TrimSpace(u.typed + "\n" + u.piped)}
@@ -70,7 +70,7 @@ func (a *cli) readPipe(ctx context.Context, wait bool) (string, error) {
 	}
 	first := &firstRead{in: a.in, begun: make(chan struct{})}
 	read := make(chan result, 1)
-	go func() { // ends with the process when nothing comes
+	go func() { // without input, this goroutine ends with the process
 		b, err := io.ReadAll(io.LimitReader(first, web.MaxText+1))
 		read <- result{b, err}
 	}()

@@ -43,7 +43,7 @@ func suspiciousPatterns(t *templates.Template) []string {
 // isForeign reports whether a template did not come with Hob.
 func isForeign(t *templates.Template) bool { return t != nil && t.Origin != templates.Builtin }
 
-// soulLooksBad reports whether the personality of a foreign template shows tricks.
+// soulLooksBad reports whether the personality of a foreign template contains attack patterns.
 func soulLooksBad(t *templates.Template) bool {
 	return isForeign(t) && len(injection.Scan(t.Soul)) > 0
 }
@@ -54,7 +54,7 @@ func (a *cli) yesOrNo(ctx context.Context, question string) (yes, asked bool, er
 	return s == "y" || s == "yes", asked, err
 }
 
-// typedYes is yesOrNo that accepts only the full word.
+// typedYes does the same as yesOrNo but accepts only the full word "yes".
 func (a *cli) typedYes(ctx context.Context, question string) (yes, asked bool, err error) {
 	s, asked, err := a.readAnswer(ctx, question+" [type yes] ")
 	return s == "yes", asked, err
@@ -68,7 +68,7 @@ func (a *cli) readAnswer(ctx context.Context, question string) (answer string, a
 	}
 	fmt.Fprint(a.err, question)
 	got := make(chan string, 1)
-	go func() { // ends with the process if there is no answer
+	go func() { // without an answer, this goroutine ends with the process
 		s, _ := bufio.NewReader(a.in).ReadString('\n') // a read error is no approval
 		got <- s
 	}()

@@ -62,7 +62,7 @@ func (a *cli) onOne(use, short, tool, arg string) *cobra.Command {
 	})
 }
 
-// resumeCommand is onOne for the tools that pause, with resume set.
+// resumeCommand does the same as onOne for a tool that pauses, and sets its argument resume.
 func (a *cli) resumeCommand(use, short, tool, arg string) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: cobra.MinimumNArgs(1),

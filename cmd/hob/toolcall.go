@@ -115,7 +115,7 @@ func (a *cli) confirmApproval(ctx context.Context, q api.Approval) (bool, error)
 		err  error
 	}
 	got := make(chan line, 1)
-	go func() { // ends with the process if there is no answer
+	go func() { // without an answer, this goroutine ends with the process
 		s, err := bufio.NewReader(a.in).ReadString('\n')
 		got <- line{s, err}
 	}()
@@ -220,7 +220,7 @@ const (
 // resolveApprovals gets the user's answers to the questions of an event and waits until it is
 // finished. It asks on a terminal unless prior approval covers the question.
 func (a *cli) resolveApprovals(ctx context.Context, c *client, event string, questions []api.Approval, given priorApproval) (api.EventStatus, error) {
-	if event == "" { // a server of an older version does not name it
+	if event == "" { // a server of an older version does not return the event
 		event = questions[0].Event
 	}
 	for {

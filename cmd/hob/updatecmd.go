@@ -59,7 +59,7 @@ func (a *cli) runUpdate(ctx context.Context) error {
 	return err
 }
 
-// errNewer ends the command with its exit code and prints nothing.
+// errNewer ends the command with exitNewer; the command has already printed the result.
 var errNewer = errors.New("a newer version is available")
 
 func (a *cli) showUpdate(r release.Result) {

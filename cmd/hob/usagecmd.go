@@ -113,7 +113,8 @@ func costShares(days []api.UsageRow) []float64 {
 	return out
 }
 
-// drawBar draws a part of one in blocks, with eighths at its end.
+// drawBar draws a bar for part (0 to 1) of width characters in blocks, rounded to eighths of a
+// character.
 func drawBar(part float64, width int) string {
 	eighths := int(max(0, min(part, 1))*float64(width)*8 + 0.5)
 	s := strings.Repeat("█", eighths/8)
@@ -169,7 +170,7 @@ func (a *cli) printBudget(rows []api.BudgetRow) {
 	fmt.Fprintln(a.out, a.colorize(a.out, dim, fmt.Sprintf("Prices are list prices collected by %s, not a bill; your [prices] take precedence.", asOf)))
 }
 
-// colorGauge is a bar that turns amber and red as it fills.
+// colorGauge returns a bar that turns amber and red as it fills.
 func (a *cli) colorGauge(part float64) string {
 	const width = 12
 	full := drawBar(part, width)

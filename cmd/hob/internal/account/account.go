@@ -62,7 +62,7 @@ func (n *New) Try(ctx context.Context, secret string) (said []string, err error)
 	a.Secret = func(context.Context) (string, error) { return secret, nil }
 	works := 0
 	var bad []error
-	var drop []string // not before the rest works: the next try may be with another password
+	var drop []string // removed only if the other servers work, because the next try may use another password
 	for _, x := range signin.Check(ctx, a) {
 		switch {
 		case x.Err == nil:

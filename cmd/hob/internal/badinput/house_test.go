@@ -2,8 +2,8 @@
 
 // Package badinput gives the real program invalid input: wrong arguments and files, damaged and
 // foreign databases, read-only folders, full disks, misbehaving models and receivers, signals at
-// bad moments. Each must end in an error that names cause and remedy and an exit code of
-// ARCHITECTURE section 8, and nothing may be lost or left incomplete. It contains only tests.
+// bad moments. Each must end in an error that names cause and remedy, and in an exit code that
+// `hob --help` lists. Nothing may be lost or left incomplete. The package contains only tests.
 package badinput
 
 import (

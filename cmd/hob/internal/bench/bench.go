@@ -21,7 +21,7 @@ type Options struct {
 	Binary   string    // the program to measure
 	Quick    bool      // fewer rounds: some ten seconds in all, and more noise
 	Only     []string  // the parts to measure; empty means all of them
-	Runs     int       // how often; the best of each figure counts (default 1)
+	Runs     int       // number of runs; the best value of each figure counts (default 1)
 	Progress io.Writer // progress messages
 
 	more string // added to the configuration
@@ -32,7 +32,8 @@ type Figure struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
 	Unit  string  `json:"unit"`
-	// Target is the limit in ARCHITECTURE, 0 for none; AtLeast means that more is better.
+	// Target is the target value, 0 for none (see docs/performance.md). AtLeast means that a higher
+	// value is better.
 	Target  float64 `json:"target,omitempty"`
 	AtLeast bool    `json:"at_least,omitempty"`
 	About   string  `json:"about"`

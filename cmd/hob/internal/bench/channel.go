@@ -91,12 +91,12 @@ func (h *replyReceiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if said.Kind == "reply" {
 		select {
 		case h.answerTime(said.Event) <- time.Now():
-		default: // a second copy
+		default: // a repeated delivery
 		}
 	}
 }
 
-// answerTime is the channel for the answer to an event.
+// answerTime returns the channel that receives the time of the answer to an event.
 func (h *replyReceiver) answerTime(event string) chan time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()

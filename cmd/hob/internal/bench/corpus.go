@@ -78,7 +78,8 @@ func (c *corpus) makeWord(more int) string {
 
 func (c *corpus) randomWord() string { return c.words[c.zipf.Uint64()] }
 
-// makeSentence is of some words, some of them of the topic.
+// makeSentence returns a sentence of at least the given number of words. About one word in eight is
+// from topic.
 func (c *corpus) makeSentence(words int, topic []string) string {
 	out := make([]string, words)
 	for i := range out {
@@ -100,7 +101,7 @@ func (c *corpus) makeSentence(words int, topic []string) string {
 	return strings.ToUpper(out[0][:1]) + strings.Join(out, " ")[1:] + end
 }
 
-// rareWords are some words that are not frequent.
+// rareWords returns n random words that are not among the 400 most frequent ones.
 func (c *corpus) rareWords(n int) (out []string) {
 	for range n {
 		out = append(out, c.words[400+c.rnd.IntN(vocabulary-400)])

@@ -30,7 +30,7 @@ const (
 type localServer struct {
 	addr   string
 	server *http.Server
-	served chan struct{} // closed when it has ended
+	served chan struct{} // closed when the server has ended
 }
 
 func serveLocally(h http.Handler) (*localServer, error) {
@@ -60,7 +60,7 @@ type home struct {
 	token  string
 	http   *http.Client
 	cmd    *exec.Cmd
-	exited chan struct{} // closed when it has ended, with err
+	exited chan struct{} // closed after the program has ended and err is set
 	err    error
 	began  time.Time
 	took   time.Duration // from start to ready
@@ -173,7 +173,7 @@ func (h *home) stopProgram(ctx context.Context) error {
 	asked := h.postJSON(ctx, "/api/v1/manage/shutdown", struct{}{}, nil)
 	h.http.CloseIdleConnections()
 	if asked != nil {
-		_ = h.cmd.Process.Kill() // it does not listen
+		_ = h.cmd.Process.Kill() // the program does not answer
 	}
 	select {
 	case <-h.exited:

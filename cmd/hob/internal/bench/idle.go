@@ -96,7 +96,7 @@ func (h *home) setUpWatchers(ctx context.Context) error {
 			}
 		}
 	}
-	if err := retry.Sleep(ctx, 100*time.Millisecond); err != nil { // a file that is a moment old counts as new
+	if err := retry.Sleep(ctx, 100*time.Millisecond); err != nil { // a watcher reports a file that is only a moment older than itself as new
 		return err
 	}
 	for i := range folders {
@@ -118,7 +118,7 @@ func (h *home) setUpWatchers(ctx context.Context) error {
 	return nil
 }
 
-// watchedFolder is the nth folder that is watched.
+// watchedFolder returns the path of the nth watched folder.
 func (h *home) watchedFolder(n int) string {
 	return filepath.Join(h.dir, "user", fmt.Sprintf("watched-%d", n))
 }
@@ -134,7 +134,7 @@ func writeSmallFile(dir, name string) error {
 // usage contains the resources used by a process.
 type usage struct {
 	rss      int64 // resident bytes now
-	anon     int64 // those not mapped from a file; 0 when unknown
+	anon     int64 // resident bytes not mapped from a file; 0 if unknown
 	cpu      time.Duration
 	switches int64 // voluntary context switches of all threads; -1 when unknown
 }

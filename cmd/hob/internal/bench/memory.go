@@ -23,18 +23,17 @@ import (
 // MemoryOptions of Memory.
 type MemoryOptions struct {
 	Binary   string               // the program whose idle memory is measured with the filled database
-	Tables   []store.MigrationSet // of its database
-	Rows     int                  // how many there are in the end
-	Numbers  int                  // of each vector; 0: no vectors
-	Queries  int                  // at each size, default 300
+	Tables   []store.MigrationSet // tables of the program's database
+	Rows     int                  // number of rows at the end
+	Numbers  int                  // length of each vector; 0: no vectors
+	Queries  int                  // searches at each size, default 300
 	Progress io.Writer
 }
 
 // Growth contains the figures at one size.
 type Growth struct {
 	Rows int `json:"rows"`
-	// Rows indexed per second since the previous size: stored, found by words, and found by
-	// meaning.
+	// Rows per second since the previous size: stored, indexed by words, and embedded.
 	Stored  float64 `json:"stored_per_s"`
 	Indexed float64 `json:"indexed_per_s"`
 	Vectors float64 `json:"vectors_per_s,omitempty"`
@@ -42,7 +41,7 @@ type Growth struct {
 	Database    int64 `json:"database_bytes"`
 	Index       int64 `json:"index_bytes"`
 	VectorBytes int64 `json:"vector_bytes,omitempty"`
-	// A search (knowledge.Base.Retrieve, ten hits), in milliseconds.
+	// Time of a search (knowledge.Base.Retrieve, ten hits), in milliseconds.
 	P50 float64 `json:"p50_ms"`
 	P95 float64 `json:"p95_ms"`
 	// CPU is the processor time of one operation. Other work on the machine changes it less than
@@ -50,8 +49,8 @@ type Growth struct {
 	CPU float64 `json:"cpu_ms"`
 	// Found is the share of the questions whose source row is among the first ten hits.
 	Found float64 `json:"found"`
-	// The same by meaning: exact and with a first pass, and the part of the ten
-	// nearest rows that this finds.
+	// Time of a search by meaning, in milliseconds: exact, and with a first pass. RecallAt is the
+	// share of the ten nearest rows that the search with a first pass finds.
 	Exact50  float64 `json:"exact_p50_ms,omitempty"`
 	Exact95  float64 `json:"exact_p95_ms,omitempty"`
 	First50  float64 `json:"first_pass_p50_ms,omitempty"`
@@ -96,7 +95,7 @@ func Memory(ctx context.Context, o MemoryOptions, out func(Growth)) (err error) 
 	}
 	defer h.removeDir()
 	r := &memoryRun{o: o, home: h, data: filepath.Join(h.dir, "hob"), c: newCorpus()}
-	if err := h.startProgram(ctx); err != nil { // it makes its tables
+	if err := h.startProgram(ctx); err != nil { // the first start creates the tables
 		return err
 	}
 	if err := h.stopProgram(ctx); err != nil {
@@ -278,7 +277,7 @@ func (r *memoryRun) measureSearches(ctx context.Context, g *Growth) error {
 		if err != nil {
 			return err
 		}
-		if i >= len(questions)/10 { // the first ones warm up
+		if i >= len(questions)/10 { // the first questions warm the caches
 			times = append(times, time.Since(begun))
 		}
 		if slices.ContainsFunc(got.Hits, func(h knowledge.Hit) bool { return h.Ref == a.ref }) {
@@ -393,7 +392,7 @@ func (r *memoryRun) measureProgram(ctx context.Context, g *Growth) error {
 func size1(dir, name string) (n int64) {
 	_ = filepath.WalkDir(filepath.Join(dir, name), func(_ string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
-			return nil // not there is 0
+			return nil // a missing file counts as 0 bytes
 		}
 		if fi, err := e.Info(); err == nil {
 			n += fi.Size()

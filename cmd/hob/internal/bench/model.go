@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// model is a server for OpenAI's Chat Completions that answers immediately: "Hello.", or the
+// model is a server with OpenAI's Chat Completions API that answers immediately: "Hello.", or the
 // tool calls that a message asks for (see callText). The answer must claim no action: the engine
 // would call the model a second time to have a claim such as "Done." corrected.
 type model struct {
@@ -20,9 +20,9 @@ type model struct {
 	calls atomic.Int64 // makes the arguments of each call different
 
 	mu      sync.Mutex
-	when    time.Time // of the first request since forget
-	body    []byte    // of the same
-	keep    bool      // all bodies
+	when    time.Time // time of the first request since forgetFirst
+	body    []byte    // body of that request
+	keep    bool      // record all bodies
 	entries [][]byte
 }
 

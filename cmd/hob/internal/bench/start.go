@@ -24,7 +24,7 @@ func startUp(ctx context.Context, o Options, r benchRounds) ([]Figure, error) {
 			return nil, err
 		}
 	}
-	first, again := took[0], took[1:] // the first start makes the database
+	first, again := took[0], took[1:] // the first start creates the database
 	slices.Sort(again)
 	return []Figure{
 		{Name: "ready", Value: milliseconds(percentileAt(again, 50)), Unit: "ms", Target: 40, About: "from process start until it accepts messages, median"},
@@ -58,7 +58,7 @@ func firstRequest(ctx context.Context, o Options, r benchRounds) ([]Figure, erro
 		}
 		when, body := m.firstRequest()
 		size = len(body)
-		if i > 0 { // the first start makes the database
+		if i > 0 { // the first start creates the database
 			took = append(took, when.Sub(h.began))
 		}
 	}

@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// sessions is over how many conversations the load is spread.
+	// sessions is the number of conversations that share the load.
 	sessions = 8
-	// perSession is the number of turns per conversation, which keeps its length from affecting
-	// the figures.
+	// perSession is the number of turns in one conversation; the next turn starts a new one.
+	// Otherwise the growing history would affect the figures.
 	perSession = 20
 	// steps is the number of sequential tool calls in a turn.
 	steps = 8
@@ -105,7 +105,7 @@ func withHome(ctx context.Context, o Options, m *model, fn func(*home) ([]Figure
 	return fn(h)
 }
 
-// withModel is withHome with an instant model.
+// withModel does the same as withHome, with a model server that answers immediately.
 func withModel(ctx context.Context, o Options, fn func(*home) ([]Figure, error)) ([]Figure, error) {
 	m, err := newModel()
 	if err != nil {
@@ -125,7 +125,7 @@ func (h *home) runTurns(ctx context.Context, n int, text string) ([]time.Duratio
 		if err := h.sendAndWait(ctx, fmt.Sprintf("bench-%s-%d", text, i/perSession), text); err != nil {
 			return nil, err
 		}
-		if i >= warm { // the first ones warm caches
+		if i >= warm { // the first turns warm the caches
 			out = append(out, time.Since(began)-(h.model.timeSpent()-spent))
 		}
 	}

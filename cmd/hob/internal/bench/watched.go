@@ -34,7 +34,7 @@ func measureFeeds(ctx context.Context, o Options, r benchRounds) ([]Figure, erro
 	n := r.watchers
 	var out []Figure
 	figures, err := withHome(ctx, o, nil, func(h *home) ([]Figure, error) {
-		few := n / 10 // the resources that all of them share exist then
+		few := n / 10 // the first watchers also create shared resources, so the memory is measured from here
 		if err := f.createWatchers(ctx, h, 0, few, restEvery); err != nil {
 			return nil, err
 		}

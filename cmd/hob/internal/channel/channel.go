@@ -15,10 +15,10 @@ import (
 	"hob/channels/terminal"
 )
 
-// Kind is one of the channels that there can be.
+// Kind describes a channel that Hob supports.
 type Kind struct {
 	channels.Description
-	// Always: it is there without a section.
+	// Always is true for a channel that needs no section in the configuration.
 	Always bool
 }
 
@@ -52,10 +52,10 @@ func Find(name string) (Kind, bool) {
 	return kinds[i], true
 }
 
-// On reports whether it works on a system.
+// On reports whether the channel works on an operating system (a GOOS value).
 func (k Kind) On(goos string) bool { return len(k.Systems) == 0 || slices.Contains(k.Systems, goos) }
 
-// Here reports whether it can be switched on on this machine.
+// Here reports whether the channel works on the operating system of this machine.
 func (k Kind) Here() bool { return k.On(runtime.GOOS) }
 
 // WithManifest lists the names of the channels that have a manifest.
@@ -83,11 +83,11 @@ func ArchiveReaders() map[string]channels.ArchiveReader {
 const (
 	// Idle: the channel is enabled, but Hob does not run, or started before it was configured.
 	Idle = "idle"
-	// Off: it is set up and switched off.
+	// Off: the channel is set up and switched off.
 	Off = "off"
-	// Unset: it is not set up.
+	// Unset: the channel is not set up.
 	Unset = "unset"
-	// Unsupported: it does not work on this machine.
+	// Unsupported: the channel does not work on this machine.
 	Unsupported = "unsupported"
 )
 
@@ -95,9 +95,9 @@ const (
 type Row struct {
 	channels.Health
 	About      string `json:"about"`
-	Configured bool   `json:"configured"` // it is always there, or has a section
+	Configured bool   `json:"configured"` // the channel needs no section, or has one
 	Enabled    bool   `json:"enabled"`
-	Available  bool   `json:"available"` // it works on this machine
+	Available  bool   `json:"available"` // the channel works on this machine
 	Cause      string `json:"cause,omitempty"`
 	Remedy     string `json:"remedy,omitempty"`
 }

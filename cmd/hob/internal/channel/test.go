@@ -15,17 +15,17 @@ import (
 // patience bounds one sign-in.
 const patience = 12 * time.Second
 
-// Why a channel could not be tried at all.
+// Reasons why a channel cannot be tested.
 var (
 	ErrUnknown  = errors.New("there is no channel of this name")
 	ErrUnset    = errors.New("it is not set up")
 	ErrUntested = errors.New("cannot be tested without sending a message")
 )
 
-// Test creates a channel from the configuration with one of drivers, and signs in and out; it
-// sends nothing. It returns the result as a sentence. deps needs no Keep, because the channel
-// does not run. Disabled channels are tested, too. An error has its remedy after the last "; ".
-// ErrUntested: the channel can be created and has no sign-in.
+// Test creates a channel from the configuration with one of drivers, and signs in and out; it sends
+// nothing. It returns the result as a sentence. deps needs no Keep, because the channel does not
+// run. Disabled channels are tested, too. An error has its remedy after the last "; ". Test returns
+// ErrUntested if the channel can be created but has no sign-in.
 func Test(ctx context.Context, c *config.Config, drivers []channels.Driver, name string, deps channels.Deps) (string, error) {
 	k, known := Find(name)
 	s, there := c.Channel(name)
@@ -75,7 +75,7 @@ func runTester(ctx context.Context, t channels.Tester) (said string, err error) 
 type Tested struct {
 	Channel string `json:"channel"`
 	OK      bool   `json:"ok"`
-	// Tried: there was something to sign in to, or a text was sent.
+	// Tried is true if the channel has a sign-in that was tested, or if a text was sent.
 	Tried  bool   `json:"tried"`
 	Said   string `json:"said,omitempty"`
 	Cause  string `json:"cause,omitempty"`

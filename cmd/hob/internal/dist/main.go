@@ -22,7 +22,7 @@ import (
 // options contains the options of a run.
 type options struct {
 	out, hob, version, nfpm, only, ldflags string
-	made                                   time.Time // of the commit
+	made                                   time.Time // time of the commit
 }
 
 // target is a machine that Hob is built for.

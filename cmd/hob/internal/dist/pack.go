@@ -74,7 +74,7 @@ func (o *options) packArchive(t target, program string) error {
 // packApp builds an unsigned macOS bundle; the maintainer signs it. Signing needs the entitlements,
 // which are next to it.
 func (o *options) packApp(t target, program string) error {
-	v, _, _ := strings.Cut(o.plainVersion(), "-") // macOS takes digits and dots
+	v, _, _ := strings.Cut(o.plainVersion(), "-") // macOS accepts only digits and dots
 	list := []entry{
 		{name: "Hob.app/Contents/Info.plist", data: []byte(strings.ReplaceAll(infoPlist, "@VERSION@", v))},
 		{name: "Hob.app/Contents/MacOS/hob", from: program, runs: true},

@@ -40,7 +40,7 @@ func checkChannels(ctx context.Context, e Env) []Check {
 		}
 	}
 	out := checkEach(on, func(s config.Section) []Check { return oneChannel(ctx, e, s.Name, works[s.Name]) })
-	for name, list := range works { // the rest has no section
+	for name, list := range works { // add the findings of channels without a section
 		if !slices.ContainsFunc(on, func(s config.Section) bool { return s.Name == name }) {
 			out = append(out, list...)
 		}

@@ -45,7 +45,8 @@ type Check struct {
 	Remedy string `json:"remedy"` // "" when there is nothing to do
 	// Link opens the system settings for the fix; "" if there is none.
 	Link string `json:"link,omitempty"`
-	// Fixable: Run with Options.Fix can fix it. Fixed is the result of that fix.
+	// Fixable is true if Run with Options.Fix can fix the problem. Fixed describes the result of
+	// the fix.
 	Fixable bool   `json:"fixable,omitempty"`
 	Fixed   string `json:"fixed,omitempty"`
 	// In is the process that ran the check: "daemon" or "command".
@@ -61,7 +62,7 @@ type Fix func(ctx context.Context) (said string, err error)
 // Env is the environment of the checks.
 type Env struct {
 	Paths   system.Paths
-	Version string // of this program
+	Version string // version of this program
 	// Program is the absolute path of this program, "" if unknown.
 	Program string
 	Tables  []store.MigrationSet // the migrations that this program contains
@@ -70,15 +71,15 @@ type Env struct {
 	ConfigErr error
 	// Load reloads the configuration after a fix; optional.
 	Load func() (*config.Config, error)
-	// Stale: Hob runs with a configuration other than that in the file.
+	// Stale is true if the running Hob uses another configuration than the file contains.
 	Stale bool
 	// Daemon is the process id of the running daemon, 0 if there is none. DaemonErr is the reason
 	// why a running daemon does not answer.
 	Daemon    int
 	DaemonErr error
-	// Known only in the running daemon; nil elsewhere. Memory returns the state of the indexes,
-	// Documents the failed imports, Erasures the progress of deletions, Channels the state of
-	// the channels, and Reindex rebuilds the index.
+	// The following functions are set only in the running daemon. Memory returns the state of the
+	// indexes, Documents the failed imports, Erasures the progress of deletions, Channels the state
+	// of the channels, and Reindex rebuilds the index.
 	Memory    func(context.Context) ([]Derived, error)
 	Documents func(context.Context) ([]Document, error)
 	Erasures  func(context.Context) ([]Erasure, error)
@@ -89,7 +90,7 @@ type Env struct {
 	TestChannel func(ctx context.Context, c *config.Config, name string) (said string, err error)
 	// Browses reports whether the daemon's browser runs; nil: this is not the daemon.
 	Browses func() bool
-	// Tray: this is the daemon, and it shows the icon.
+	// Tray is true in a daemon that shows the tray icon.
 	Tray bool
 	// Template returns the active template and whether a template change is incomplete; nil
 	// skips the check.
@@ -101,7 +102,7 @@ type Env struct {
 	Secrets  system.Secrets
 	// Scripts runs scripts of the apps of this machine; nil if there is no script engine.
 	Scripts osrun.Runner
-	// Desktop: the checks may use the real screen. Starts: they may start programs. Tests set
+	// Desktop allows the checks to use the real screen, Starts to start programs. Tests set
 	// neither, because they must not touch the desktop of the developer.
 	Desktop, Starts bool
 	Getenv          func(string) string // nil means os.Getenv
@@ -111,7 +112,7 @@ type Env struct {
 	dates *dateRecorder
 }
 
-// Probe is one entry of the list.
+// Probe is one check in the list of Probes. It may return several findings.
 type Probe struct {
 	// Name is the argument of `hob doctor NAME`. The names of its findings are equal to it or begin
 	// with it.
@@ -119,11 +120,12 @@ type Probe struct {
 	// Also lists names of further findings of the probe; a name that ends with a space matches
 	// as a prefix.
 	Also []string
-	// Means is its purpose: what does not work if it fails.
+	// Means describes what does not work if the probe fails.
 	Means string
-	// After are the probes that must have ended before this one begins.
+	// After lists the probes that must have ended before this one begins.
 	After []string
-	// Here: it is about the command itself, which looks even where a daemon runs.
+	// Here marks a check of the command's own process: the command runs it even if a daemon runs
+	// the other checks.
 	Here bool
 	Run  func(context.Context, Env) []Check
 }
@@ -179,7 +181,7 @@ func (p Probe) hasName(name string) bool {
 	})
 }
 
-// Failed reports whether something does not work.
+// Failed reports whether a check failed.
 func Failed(checks []Check) bool {
 	for _, c := range checks {
 		if c.State == Fail {
@@ -212,7 +214,7 @@ func withFix(fix Fix, list []Check) []Check {
 	return list
 }
 
-// checkEach runs a check for each thing, all at the same time, and returns their findings in order.
+// checkEach runs a check for each item, all at the same time, and returns their findings in order.
 func checkEach[T any](list []T, check func(T) []Check) []Check {
 	found := make([][]Check, len(list))
 	var wg sync.WaitGroup

@@ -67,7 +67,7 @@ func checkFolder(path string) []Check {
 		}
 	}
 	if err == nil {
-		if _, err = dir.Readdirnames(1); err != nil && !errors.Is(err, fs.ErrPermission) { // it may be empty
+		if _, err = dir.Readdirnames(1); err != nil && !errors.Is(err, fs.ErrPermission) { // an empty folder is no error
 			err = nil
 		}
 	}

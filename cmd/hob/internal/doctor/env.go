@@ -83,13 +83,14 @@ type DaemonOptions struct {
 	Paths   system.Paths
 	Version string
 	Tables  []store.MigrationSet
-	Config  *config.Config // with which Hob runs
+	Config  *config.Config // the configuration that Hob uses
 	Secrets system.Secrets
 	HTTP    *http.Client
 	Scripts osrun.Runner
-	// Screen: the checks may use the desktop and start programs.
+	// Screen allows the checks to use the desktop and to start programs.
 	Screen bool
-	// InProcess: a command uses the engine without a daemon. The fields below are not used then.
+	// InProcess is true if a command uses the engine without a daemon. Then the fields below are
+	// not used.
 	InProcess bool
 	Tray      bool
 	Browses   func() bool

@@ -31,7 +31,7 @@ func (e Env) privateFiles() []string {
 	p := e.Paths
 	db := p.Database()
 	list := []string{p.ConfigFile(), p.SecretsFile(), p.SecretNames(), p.Identity(), p.AuditKeyFile(), p.AuditAnchorFile(), db, db + "-wal", db + "-shm", p.LogFile(), p.EndpointFile()}
-	copies, _ := filepath.Glob(filepath.Join(system.EscapeGlob(p.Backups()), "hob-*.db")) // no folder, no copies
+	copies, _ := filepath.Glob(filepath.Join(system.EscapeGlob(p.Backups()), "hob-*.db")) // without a folder there are no backups
 	return append(list, copies...)
 }
 
@@ -92,7 +92,7 @@ func checkFileMode(path string, mode fs.FileMode) (out []Check, loose bool) {
 		return failCheck("files", path+" is not a folder", "move it away; Hob creates the folder"), false
 	}
 	switch perm := fi.Mode().Perm(); {
-	case !system.OthersMayRead(fi) && perm&mode&privateFile != privateFile: // not even by its owner
+	case !system.OthersMayRead(fi) && perm&mode&privateFile != privateFile: // even the owner may not read and write it
 		c := failCheck("files", fmt.Sprintf("you do not have permission to read and write %s (mode %04o)", path, perm), fixRemedy+fmt.Sprintf(", or: chmod %o %s", mode, path))
 		return withFix(closeAccessFix([]string{path}), c), false
 	case system.OthersMayRead(fi) && perm&othersWrite != 0:
@@ -166,7 +166,7 @@ func closeToOthers(path string) error {
 // used before.
 func (e Env) checkMissingFolders() []Check {
 	if _, err := os.Stat(e.Paths.Database()); err != nil {
-		return nil // the first start makes them
+		return nil // the first start creates them
 	}
 	var gone []string
 	for _, dir := range []string{e.Paths.Logs, e.Paths.Runtime} {

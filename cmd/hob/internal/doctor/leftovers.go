@@ -20,7 +20,7 @@ import (
 const (
 	// oldFile is the minimum age of a temporary file to be removed; a younger one may be in use.
 	oldFile = time.Hour
-	// socketWait bounds knocking at a socket of this machine.
+	// socketWait bounds a connection attempt to a socket of this machine.
 	socketWait = 300 * time.Millisecond
 	// bigLog is the maximum size of the write-ahead log, in bytes. SQLite truncates it at about
 	// 4 MB unless a reader blocks that.
@@ -63,7 +63,7 @@ func cutOff(e Env) []Check {
 	c := warnCheck("leftovers", fmt.Sprintf("%s (pid %d, since %s) was interrupted; its lock%s remain", what, dead.PID, dead.Since.Local().Format("2006-01-02 15:04"), e.alsoLeft()),
 		fixRemedy+"; the next start also clears them")
 	return withFix(func(ctx context.Context) (string, error) {
-		said := []string{fmt.Sprintf("cleared the lock of pid %d", dead.PID)} // taking it has overwritten it
+		said := []string{fmt.Sprintf("cleared the lock of pid %d", dead.PID)} // the lock that the fix holds has overwritten it
 		if err := os.Remove(e.Paths.EndpointFile()); err == nil {
 			said = append(said, "removed "+e.Paths.EndpointFile())
 		} else if !errors.Is(err, fs.ErrNotExist) {

@@ -39,7 +39,7 @@ func checkHome(_ context.Context, e Env) []Check {
 			if err := checkCreatable(dir); err != nil {
 				out = append(out, failWithError("home", err, "set HOB_HOME to a writable folder")...)
 			}
-			continue // the first start makes it
+			continue // the first start creates the folder
 		case err != nil:
 			out = append(out, failCheck("home", err.Error(), "make the folder readable, or set HOB_HOME to another one")...)
 			continue
@@ -73,7 +73,7 @@ func checkHomeFolder(dir string, fi fs.FileInfo) (out []Check) {
 	var c []Check
 	if err := system.Writable(dir); err != nil {
 		c = failWithError("home", err, "")
-		mine = mine && errors.Is(err, fs.ErrPermission) && perm&privateDir != privateDir // else the disk refuses
+		mine = mine && errors.Is(err, fs.ErrPermission) && perm&privateDir != privateDir // otherwise the disk refuses the write, not the file mode
 		if mine {
 			c[0].Remedy += " (" + fixRemedy + ")"
 		}

@@ -118,7 +118,7 @@ func tryProvider(ctx context.Context, o llmall.AutoOptions, p Provider) Provider
 	p.LatencyMS = time.Since(start).Milliseconds()
 	switch {
 	case err != nil && llm.KindOf(err) == llm.NotFound:
-		p.Reachable = true // it answers, and has no list
+		p.Reachable = true // the server answers but has no list of models
 	case err != nil && ctx.Err() != nil:
 		p.Cause, p.Remedy = fmt.Sprintf("%s did not answer within %s", p.Name, askWait), "check the internet connection and base_url of [providers."+p.Name+"]"
 	case err != nil:

@@ -27,7 +27,7 @@ var ErrUnknown = errors.New("there is no such check")
 type Options struct {
 	// Names are the probes to run; none means all.
 	Names []string
-	// Only chooses among them; nil: all.
+	// Only selects some of the probes; nil: all.
 	Only func(Probe) bool
 	// Fix applies the available fixes, then runs the checks again.
 	Fix bool
@@ -38,10 +38,10 @@ type Options struct {
 	In string
 	// Each receives every finding as it arrives, one at a time; optional.
 	Each func(Check)
-	// Wait replaces the time that one probe has; 0: 15 s.
+	// Wait is the time limit of one probe; 0 means 15 s.
 	Wait time.Duration
 
-	probes []Probe // a test's own
+	probes []Probe // replaces the list in tests
 }
 
 // Run runs the checks and returns the findings in the order of the list. A probe that exceeds
@@ -193,7 +193,7 @@ func (r *probeRun) reportChecks(list []Check) {
 func (r *probeRun) runProbe(ctx context.Context, p Probe) []Check {
 	for _, name := range p.After {
 		if other := r.done[name]; other != nil {
-			<-other // has its own deadline
+			<-other // the other probe has its own deadline
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.o.Wait)

@@ -20,7 +20,7 @@ import (
 // sessionWait bounds the answer of one part of the desktop.
 const sessionWait = 4 * time.Second
 
-// desktopPart is something of the desktop that tools reach.
+// desktopPart is a part of the desktop that tools use.
 type desktopPart struct {
 	name, what string // what tools do with it
 	remedy     string

@@ -26,7 +26,7 @@ import (
 type Row struct {
 	ID, Title, Text         string
 	Speaker, Session, Stamp string
-	At                      time.Time // zero if it has none
+	At                      time.Time // zero if the row has no time
 }
 
 // Question is a query with the rows that answer it.

@@ -79,7 +79,7 @@ func idealGain(relevant map[string]int) (gain float64) {
 	return gain
 }
 
-// addSums adds the sums of another.
+// addSums adds the sums of o.
 func (f *Figures) addSums(o Figures) {
 	f.Questions += o.Questions
 	f.Rows += o.Rows

@@ -85,7 +85,7 @@ func nextOfAccount(ctx context.Context, o Options, a Answers) ([]Question, error
 	return nil, nil
 }
 
-// shown is the answer with the servers that the user was shown.
+// shown is the key of the answer that stores the servers shown to the user.
 const shown = "servers_shown"
 
 // foundFor returns the servers of the address as they were first shown. A later DNS answer must
@@ -162,7 +162,8 @@ func applyAccount(ctx context.Context, o Options, a Answers) (d StepResult, err 
 		o.showBusy("Signing in ...")
 		said, err := n.Try(ctx, secret)
 		if err != nil {
-			// Otherwise the servers could be corrected only by starting over.
+			// Ask for the servers again as well: otherwise the user could correct them only by
+			// starting over.
 			return d, newProblem(err, true, append(serverQuestionKeys(), "mail_user", "mail_password")...)
 		}
 		d.Said = said

@@ -214,7 +214,7 @@ func isSecretKey(key string) bool {
 	return key == "key" || strings.HasSuffix(key, "_key") || strings.HasSuffix(key, "_password") || strings.HasSuffix(key, "_secret") || strings.HasSuffix(key, "_token")
 }
 
-// questionKeys of all questions.
+// questionKeys returns the keys of all questions.
 func questionKeys() (out []string) {
 	for _, s := range Steps() {
 		out = append(out, s.Keys...)
@@ -222,7 +222,7 @@ func questionKeys() (out []string) {
 	return out
 }
 
-// configSections of the configuration.
+// configSections returns the names of the sections of the configuration.
 func (o Options) configSections() (out []string) {
 	for _, k := range config.Keys() {
 		s, _, _ := strings.Cut(k.Name, ".")

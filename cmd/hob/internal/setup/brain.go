@@ -16,7 +16,7 @@ import (
 	"hob/autonomy/llm/openai"
 )
 
-// The answers that are no provider.
+// Answers that do not name a known provider.
 const (
 	byItself = "auto"
 	builtIn  = "offline"
@@ -152,7 +152,7 @@ func (o Options) askAccess(p provider, a Answers) []Question {
 		if s, ok := o.Config.Provider(other); ok && s.BaseURL != "" {
 			was = s.BaseURL
 		}
-		return []Question{{Key: "server", Kind: Text, Title: "Its address", Default: was}} // first: which key there is depends on it
+		return []Question{{Key: "server", Kind: Text, Title: "Its address", Default: was}} // ask for the address first, because the stored key depends on it
 	}
 	if a.isGiven("key") {
 		return nil
@@ -211,7 +211,7 @@ func (o Options) askOfServer(ctx context.Context, p provider, a Answers) ([]Ques
 		usual = was.Model
 	}
 	qs := []Question{o.askModel(models, usual)}
-	if !(llm.Endpoint{BaseURL: p.baseURL}).Local() { // a local one is free
+	if !(llm.Endpoint{BaseURL: p.baseURL}).Local() { // a local model is free
 		qs = append(qs, Question{
 			Key: "daily_usd", Kind: Text, Title: "What is the most that the model may cost per day, in US dollars?", About: "0 means no limit.",
 			Default: strconv.FormatFloat(o.Config.Budget.DailyUSD, 'f', -1, 64), Check: func(s string) error { _, err := parseAmount(s); return err },

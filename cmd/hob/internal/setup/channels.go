@@ -22,7 +22,7 @@ func (o Options) isOffered(name string) bool {
 	return ok && k.Here()
 }
 
-// availableChannels to choose from on this machine.
+// availableChannels returns the channels that the user can choose on this machine.
 func (o Options) availableChannels() (out []channelSetup) {
 	for _, c := range channelSetups() {
 		if o.isOffered(c.Name) {

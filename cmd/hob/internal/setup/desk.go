@@ -145,7 +145,7 @@ func parseHours(s string) (start, end string, err error) {
 	return start, end, nil
 }
 
-// templateStep asks for a character.
+// templateStep asks for a template, which defines Hob's personality.
 func templateStep() Step {
 	const none = "none"
 	return Step{
@@ -221,7 +221,7 @@ func (o Options) startsAtLogin(ctx context.Context) (is, known bool) {
 	return o.Starts(ctx)
 }
 
-// aboutYouStep asks how the assistant is called, and where its owner lives.
+// aboutYouStep asks for the name of the assistant and the user's time zone.
 func aboutYouStep() Step {
 	return Step{
 		Name: "you", Title: "You and Hob", Keys: []string{"name", "timezone"},

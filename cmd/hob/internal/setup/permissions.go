@@ -45,7 +45,7 @@ func (o Options) missingPermissions(ctx context.Context) (out []permission.Permi
 }
 
 func nextOfPermissions(ctx context.Context, o Options, a Answers) ([]Question, error) {
-	if a.isGiven("permissions") { // a file cannot give any
+	if a.isGiven("permissions") { // an answers file cannot grant permissions
 		return nil, nil
 	}
 	list, err := o.missingPermissions(ctx)

@@ -15,8 +15,7 @@ import (
 	"hob/platform/pim"
 )
 
-// Plain asks line by line, for screen readers, terminals that cannot do more, and
-// pipes.
+// Plain asks line by line, for screen readers, simple terminals, and pipes.
 type Plain struct {
 	In  *bufio.Reader
 	Out io.Writer
@@ -54,7 +53,7 @@ func (d *Plain) Ask(ctx context.Context, p Page) (Answers, error) {
 	return out, nil
 }
 
-// askQuestion asks until the answer is one.
+// askQuestion asks until the answer is valid.
 func (d *Plain) askQuestion(ctx context.Context, q Question) (string, error) {
 	for {
 		v, err := d.askOnce(ctx, q)

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	listWait = 10 * time.Second // for the models of a server
-	callWait = 30 * time.Second // for a word of one
+	listWait = 10 * time.Second // for the list of a server's models
+	callWait = 30 * time.Second // for a short answer of a model
 )
 
 // provider is a model service that needs an address or a key.
@@ -71,7 +71,7 @@ func (o Options) listModels(ctx context.Context, p provider, key string) ([]stri
 	ctx, cancel := context.WithTimeout(ctx, listWait)
 	defer cancel()
 	models, err := l.Models(ctx)
-	if llm.KindOf(err) == llm.NotFound { // it answers, and has no such list
+	if llm.KindOf(err) == llm.NotFound { // the server answers but has no list of models
 		return nil, nil
 	}
 	return models, err
@@ -101,7 +101,7 @@ func (o Options) valuesOf(p provider, ref, model string) []config.Value {
 			out = append(out, config.Value{Key: section + "." + x[0], Value: x[1]})
 		}
 	}
-	if was, ok := o.Config.Provider(p.name); ok && was.APIKey != "" && ref == "" { // of another server
+	if was, ok := o.Config.Provider(p.name); ok && was.APIKey != "" && ref == "" { // the stored key belongs to another server
 		out = append(out, config.Value{Key: section + ".api_key"})
 	}
 	if model == "" {

@@ -47,7 +47,7 @@ func nextOfSearch(_ context.Context, o Options, a Answers) ([]Question, error) {
 func applySearch(ctx context.Context, o Options, a Answers) (d StepResult, err error) {
 	who := a["search"]
 	now := o.Config.Search.Key
-	if who != o.Config.Search.Provider { // of another provider
+	if who != o.Config.Search.Provider { // the stored key belongs to another provider
 		now = ""
 	}
 	key, ref := "", ""

@@ -27,9 +27,9 @@ import (
 	"hob/platform/pim/signin"
 )
 
-// Other results of an Asker.
+// Errors that an Asker returns if there are no answers.
 var (
-	// ErrSkip leaves the step out.
+	// ErrSkip skips the step.
 	ErrSkip = errors.New("the step was skipped")
 	// ErrLeft stops the setup; completed steps are kept.
 	ErrLeft = errors.New("setup was stopped")
@@ -59,7 +59,7 @@ type Options struct {
 	Templates func() (list []Option, inUse string, err error)
 	// FindTemplate checks that a template exists by name or path; nil skips the check.
 	FindTemplate func(name string) error
-	// UseTemplate lays one on.
+	// UseTemplate installs a template.
 	UseTemplate func(ctx context.Context, name string) error
 	// Autostart turns the start with the session on or off; nil: the setup does not ask about it.
 	Autostart func(ctx context.Context, on bool) error
@@ -160,7 +160,7 @@ func (o Options) runStep(ctx context.Context, s Step, ask Asker, number, of int)
 	d, err := o.runQuestions(ctx, s, func(qs []Question) (Answers, error) {
 		p := page
 		p.Questions = qs
-		page.About = "" // once is enough
+		page.About = "" // show the description only once
 		return ask.Ask(ctx, p)
 	}, func(p *Problem) (bool, error) { return o.askHowToFix(ctx, ask, page, p) })
 	if errors.Is(err, ErrSkip) {

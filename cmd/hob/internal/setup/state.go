@@ -43,7 +43,7 @@ func readProgress(p system.Paths) progress {
 	return out
 }
 
-// hasAny reports whether any of these steps is behind.
+// hasAny reports whether any of these steps was done or skipped.
 func (p progress) hasAny(steps []Step) bool {
 	for _, s := range steps {
 		if p.Steps[s.Name] != "" {

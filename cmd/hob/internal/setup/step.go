@@ -16,7 +16,7 @@ const (
 	Text    Kind = "text"
 	Secret  Kind = "secret" // never shown, and stored only where secrets are stored
 	Choice  Kind = "choice"
-	Several Kind = "several" // the values with commas between them
+	Several Kind = "several" // several values, separated by commas
 	YesNo   Kind = "yesno"   // "true" or "false"
 )
 
@@ -29,7 +29,7 @@ type Option struct {
 // Question is one question, independent of how it is shown: a terminal, a page, a file with
 // answers.
 type Question struct {
-	Key     string   `json:"key"` // one for each question of the set-up
+	Key     string   `json:"key"` // unique within the setup
 	Kind    Kind     `json:"kind"`
 	Title   string   `json:"title"`
 	About   string   `json:"about,omitempty"`
@@ -111,7 +111,7 @@ type Page struct {
 	Step      string     `json:"step"`
 	Title     string     `json:"title"`
 	About     string     `json:"about,omitempty"`
-	Number    int        `json:"number,omitempty"` // of the step, from 1; 0 outside of a sequence
+	Number    int        `json:"number,omitempty"` // number of the step, from 1; 0 outside of a sequence
 	Of        int        `json:"of,omitempty"`
 	Questions []Question `json:"questions"`
 }
@@ -148,7 +148,7 @@ type StepResult struct {
 // Problem reports which answers failed and must be asked again.
 type Problem struct {
 	Keys []string
-	// Keep: the user may keep them anyway, because they may work later.
+	// Keep is true if the user may keep the answers anyway, because they may work later.
 	Keep bool
 	Err  error
 }

@@ -65,7 +65,8 @@ func (d dryRunTool) Summary(args json.RawMessage) string {
 	return fmt.Sprintf("%s %s", d.Spec().Name, args)
 }
 
-// CanUndo implements tools.Undoer: by it the guard decides.
+// CanUndo implements tools.Undoer. It returns the answer of the real tool, because the guard's
+// decision depends on it.
 func (d dryRunTool) CanUndo() bool {
 	u, ok := d.Tool.(tools.Undoer)
 	return ok && u.CanUndo()

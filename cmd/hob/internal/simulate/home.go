@@ -116,7 +116,7 @@ func (p *play) loadConfig() error {
 		c.Agent.Model, c.Providers = Offline, nil
 		onlyMain(c)
 	}
-	for i := range c.Members { // a container would be a real one
+	for i := range c.Members { // no containers, because they would be real
 		c.Members[i].Isolation = ""
 	}
 	c.Knowledge.Embeddings, c.Knowledge.Folders = "off", nil
@@ -124,7 +124,7 @@ func (p *play) loadConfig() error {
 	c.Autonomy.Tick.Duration = max(c.Autonomy.Tick.Duration, tick)
 	for i, dir := range c.Files.Allowed {
 		c.Files.Allowed[i] = p.copyPath(dir)
-		if rel, err := filepath.Rel(p.users, c.Files.Allowed[i]); err == nil && filepath.IsLocal(rel) { // it is there at home
+		if rel, err := filepath.Rel(p.users, c.Files.Allowed[i]); err == nil && filepath.IsLocal(rel) { // the folder is below the simulated home
 			if err := os.MkdirAll(c.Files.Allowed[i], 0o700); err != nil {
 				return err
 			}
@@ -137,7 +137,7 @@ func (p *play) loadConfig() error {
 	p.conf = c
 	p.start = p.o.Start
 	if p.start.IsZero() {
-		p.start = time.Now().Add(time.Second) // events that just arrived are in the past then
+		p.start = time.Now().Add(time.Second) // one second later, so that events that just arrived are in the past
 	}
 	p.start = p.start.Truncate(time.Second)
 	return nil

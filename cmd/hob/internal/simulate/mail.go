@@ -29,7 +29,7 @@ func (w *world) accountPostbox(account, login string) *postbox {
 		return b
 	}
 	b := &postbox{line: newLine(), user: imapmemserver.NewUser(login, password)}
-	_ = b.user.Create("INBOX", nil) // it does not exist yet
+	_ = b.user.Create("INBOX", nil) // cannot fail: the user is new
 	mem := imapmemserver.New()
 	mem.AddUser(b.user)
 	srv := imapserver.New(&imapserver.Options{
@@ -55,7 +55,7 @@ func (w *world) deliverMail(in Input) error {
 	if folder == "" {
 		folder = "INBOX"
 	} else {
-		_ = b.user.Create(folder, nil) // it may be there
+		_ = b.user.Create(folder, nil) // the folder may exist already
 	}
 	text := strings.TrimLeft(in.Body, "\r\n")
 	m, err := mail.ReadMessage(strings.NewReader(text))

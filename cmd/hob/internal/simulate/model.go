@@ -64,7 +64,7 @@ func (w *world) modelClient() *http.Client {
 	return &http.Client{Transport: bubbleTransport{w.p.outside, w.p}}
 }
 
-// scriptedModel answers as a server with Chat Completions
+// scriptedModel answers like a server with the Chat Completions API
 // (https://platform.openai.com/docs/api-reference/chat/object).
 type scriptedModel struct {
 	mu      sync.Mutex

@@ -23,7 +23,7 @@ import (
 // certificates are checked against the real time and timeouts work. The bubble waits for them, and
 // its time stands still.
 type outside struct {
-	limit func(host string) time.Duration // of a silence
+	limit func(host string) time.Duration // maximum time without output of a server
 	way   *http.Transport
 	slots chan *outsideRequest
 	over  chan struct{} // closed by close
@@ -206,7 +206,7 @@ func stallTimeouts(list []config.Provider) func(host string) time.Duration {
 		for _, pr := range list {
 			_, at, err := llm.NewWire(pr.Name, pr.BaseURL, "", "")
 			switch {
-			case err != nil: // the error of its creator
+			case err != nil: // reported when the model is created
 				others = max(others, of(pr))
 			case at.Host == host:
 				return of(pr)

@@ -72,7 +72,7 @@ func (w *playedPages) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	}
 	w.mu.Lock()
 	p, ok := w.list[scheme+r.Host+r.URL.RequestURI()]
-	if !ok { // other parameters of a program, such as a page size
+	if !ok { // try without the parameters that programs add, such as a page size
 		p, ok = w.list[scheme+r.Host+r.URL.EscapedPath()]
 		ok = ok && !isLaterPage(r)
 	}
@@ -92,7 +92,8 @@ func (w *playedPages) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	http.ServeContent(out, r, "", p.at, bytes.NewReader(p.body))
 }
 
-// isLaterPage reports whether a later page of a list is requested; there is only one.
+// isLaterPage reports whether a request is for a later page of a list. A simulated list has only
+// one page.
 func isLaterPage(r *http.Request) bool {
 	n := r.URL.Query().Get("page")
 	return n != "" && n != "1"

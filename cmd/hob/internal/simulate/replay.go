@@ -21,7 +21,7 @@ import (
 // replayed is the key prefix of a replayed event.
 const replayed = "replayed:"
 
-// journalDay is the date format of the journal.
+// journalDay holds the recorded events and tool calls of the replayed day.
 type journalDay struct {
 	mu     sync.Mutex
 	days   []journal
@@ -60,8 +60,9 @@ type recordedTool struct {
 	past *journalDay
 }
 
-// ownToo reports whether a tool reads Hob's own data in addition to accounts, which are
-// simulated, and programs and folders, which are not used.
+// ownToo reports whether a tool reads Hob's own data in addition to accounts, apps and folders.
+// Without a recorded result such a tool runs: its accounts are simulated, and apps and folders are
+// not used.
 func ownToo(name string) bool {
 	return name == "list_reminders" || name == "list_notes" || name == "read_note"
 }
@@ -177,7 +178,7 @@ func (p *play) replayDay(ctx context.Context) error {
 	}
 	slices.SortStableFunc(moves, func(a, b move) int { return a.at.Compare(b.at) })
 	for _, m := range moves {
-		if !m.at.Before(p.end) { // such as an answer that was given on the next day
+		if !m.at.Before(p.end) { // input after the end, such as an answer on the next day, is not replayed
 			break
 		}
 		if err := p.waitUntil(m.at); err != nil {

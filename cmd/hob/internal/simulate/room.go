@@ -15,12 +15,12 @@ import (
 type playedChannel struct {
 	w     *world
 	name  string
-	allow []string // who writes there
+	allow []string // the accepted senders
 	limit channels.Limits
 	heard chan channels.Inbound
 }
 
-// roomDrivers are drivers that make rooms, for all channels there are.
+// roomDrivers returns a roomDriver for each channel.
 func (w *world) roomDrivers() (out []channels.Driver) {
 	for _, d := range channelsall.Drivers() {
 		out = append(out, roomDriver{d, w})
@@ -28,7 +28,7 @@ func (w *world) roomDrivers() (out []channels.Driver) {
 	return out
 }
 
-// roomDriver makes rooms where another driver would make channels.
+// roomDriver creates a playedChannel instead of the real channel.
 type roomDriver struct {
 	channels.Driver
 	w *world
@@ -91,7 +91,7 @@ func (r *playedChannel) Run(ctx context.Context, to channels.Receiver) error {
 			case err == nil || ctx.Err() != nil:
 			case errors.Is(err, channels.ErrStranger):
 				r.w.p.line.addEntry(Entry{At: time.Now(), Kind: Denied, Channel: r.name, Text: fmt.Sprintf("%s writes: %s", in.Sender, in.Text), Rule: err.Error()})
-			default: // such as a text that is too long: no platform asks again
+			default: // for example a text that is too long; a platform would not retry it either
 				r.w.p.line.addEntry(Entry{At: time.Now(), Kind: Failed, Channel: r.name, Text: err.Error()})
 			}
 		}

@@ -105,11 +105,11 @@ type play struct {
 	outside *outside
 	halt    *stopError
 	files   *file.Driver
-	past    *journalDay     // nil: nothing is played again
-	known   map[string]bool // events that were there before
+	past    *journalDay     // nil without a replay
+	known   map[string]bool // ids of events that existed before the simulation
 	d       *app.App
 	line    timeline
-	spent   usage.Total // before
+	spent   usage.Total // usage before the simulation
 	stop    func() error
 }
 
@@ -150,7 +150,7 @@ func (p *play) runBubble() (_ *Result, err error) {
 		}
 	}
 	for _, s := range steps {
-		if s.at.Before(time.Now()) { // Hob was away
+		if s.at.Before(time.Now()) { // Hob was away at that time
 			s.at = time.Now()
 		}
 		if !s.at.Before(p.end) {

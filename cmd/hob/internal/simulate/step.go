@@ -87,7 +87,7 @@ func (p *play) stayAway(ctx context.Context, span time.Duration) error {
 		return err
 	}
 	back := time.Now().Add(span)
-	if !back.Before(p.end) { // it does not start again in the time that is played
+	if !back.Before(p.end) { // Hob does not start again before the end of the simulation
 		_, err := p.loadDaemon(ctx)
 		return errors.Join(err, p.waitUntil(p.end))
 	}

@@ -20,7 +20,7 @@ type eventReport struct {
 	Notices []notify.Notice
 }
 
-// readStory reads the events since then and their outcomes, oldest first.
+// readStory reads the events since a time and their outcomes, oldest first.
 func readStory(ctx context.Context, d app.Parts, since time.Time, each func(eventReport) error) error {
 	list, err := d.Bus.Inbox.Since(ctx, since)
 	if err != nil {
@@ -76,8 +76,8 @@ func readJournals(ctx context.Context, d app.Parts, from, until time.Time) (out 
 	return out, nil
 }
 
-// knownEvents returns the ids of events that came or ended since then; open: also of those that are
-// not done.
+// knownEvents returns the ids of the events that arrived or ended since a time and are done. With
+// open, it also returns those that are not done.
 func knownEvents(ctx context.Context, d app.Parts, since time.Time, open bool) (map[string]bool, error) {
 	list, err := d.Bus.Inbox.Since(ctx, since)
 	out := map[string]bool{}
@@ -89,7 +89,7 @@ func knownEvents(ctx context.Context, d app.Parts, since time.Time, open bool) (
 	return out, err
 }
 
-// countTicks counts how often the loop has looked for something to do.
+// countTicks returns how often the loop has checked for due work.
 func countTicks(d app.Parts) int64 {
 	all, _ := d.Loop.Ticks()
 	return all

@@ -57,7 +57,7 @@ type Entry struct {
 	ModelCalls int      `json:"model_calls,omitempty"`
 	CostUSD    *float64 `json:"cost_usd,omitempty"`
 
-	n int // as they were added
+	n int // position in the order of addition
 }
 
 // Result is the result of a simulation.
@@ -106,7 +106,7 @@ func (p *play) openingText(ctx context.Context) string {
 	return fmt.Sprintf("%s starts: %s, %s, model %s", p.conf.Agent.Name, textnorm.CountNoun(len(active), "watcher", "watchers"), textnorm.CountNoun(len(goals), "goal", "goals"), p.conf.Agent.Model)
 }
 
-// collectResult reads the events out of Hob's records.
+// collectResult builds the result from Hob's records.
 func (p *play) collectResult(ctx context.Context) (*Result, error) {
 	end := p.end
 	out := &Result{Start: p.start.In(p.zone), End: end.In(p.zone), Zone: p.zone.String(), Days: p.o.Days}
@@ -115,7 +115,7 @@ func (p *play) collectResult(ctx context.Context) (*Result, error) {
 	}
 	err := readStory(ctx, p.d.Parts(), p.start, func(w eventReport) error {
 		if p.known[w.Event.ID] {
-			return nil // unchanged since that day
+			return nil // the event existed before the simulation
 		}
 		out.Events++
 		id := fmt.Sprintf("e%d", out.Events)

@@ -27,8 +27,8 @@ import (
 	"hob/platform/pim"
 )
 
-// world is the outside of Hob: servers in this process with pipes as connections, because time
-// stops in a bubble that waits for a socket.
+// world simulates the environment of Hob: servers in this process with pipes as connections,
+// because time stops in a bubble that waits for a socket.
 type world struct {
 	p      *play
 	trust  testAuthority
@@ -64,7 +64,7 @@ func (w *world) closeLines() {
 	}
 }
 
-// serveLine runs an HTTP server on a separate line.
+// serveLine runs an HTTP server on a new pipeListener.
 func (w *world) serveLine(h http.Handler, safe bool) *pipeListener {
 	l := newLine()
 	srv := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
@@ -157,7 +157,7 @@ func newLine() *pipeListener {
 	return &pipeListener{calls: make(chan net.Conn), over: make(chan struct{})}
 }
 
-// serveUntilStop serves the line until stop.
+// serveUntilStop runs serve in the background until stopServing calls end.
 func (l *pipeListener) serveUntilStop(serve func(), end func() error) {
 	l.end = end
 	l.wg.Go(serve)

@@ -42,7 +42,7 @@ const tall = 10
 // frame is the number of columns around the text of an option.
 const frame = 8
 
-// terminalWidth of the terminal.
+// terminalWidth returns the width of the terminal in columns.
 func (f *Form) terminalWidth() int {
 	if o, ok := f.Out.(interface{ Fd() uintptr }); ok {
 		if w, _, err := term.GetSize(int(o.Fd())); err == nil && w > 0 { //nolint:gosec // a file descriptor fits
@@ -74,7 +74,7 @@ func (f *Form) Ask(ctx context.Context, p setup.Page) (setup.Answers, error) {
 	form.WithProgramOptions(tea.WithInput(f.In), tea.WithOutput(f.Out), tea.WithoutSignalHandler(), tea.WithFilter(func(_ tea.Model, m tea.Msg) tea.Msg {
 		if k, ok := m.(tea.KeyPressMsg); ok && k.String() == "esc" && !isFiltering(form) {
 			skipped = true
-			return tea.QuitMsg{} // not an interrupt: after that one the next key might be lost
+			return tea.QuitMsg{} // a quit and not an interrupt: after an interrupt the next key press might be lost
 		}
 		return m
 	}))
@@ -156,7 +156,7 @@ func huhOptions(q setup.Question, width int) (out []huh.Option[string]) {
 	return out
 }
 
-// keyMap are huh's, with Esc named in the help of each field.
+// keyMap returns huh's default keys, with Esc in the help of each field.
 func keyMap() *huh.KeyMap {
 	k := huh.NewDefaultKeyMap()
 	skip := func(b *key.Binding) { b.SetHelp(b.Help().Key, b.Help().Desc+" • esc skip the step") }
