@@ -37,10 +37,10 @@ func (b bill) rows(model string, p usage.Price) string {
 	row("tokens sent", "%.0f", tokens(b.sent))
 	row("sent before", "%.1f %%", 100*b.share())
 	row("read from the cache", "%.1f %%", 100*float64(b.read)/float64(b.sent))
-	row("written to it", "%.1f %%", 100*float64(b.write)/float64(b.sent))
-	row("neither", "%.1f %%", 100*float64(b.rest)/float64(b.sent))
+	row("written to the cache", "%.1f %%", 100*float64(b.write)/float64(b.sent))
+	row("neither read nor written", "%.1f %%", 100*float64(b.rest)/float64(b.sent))
 	row(model+" without a cache", "%.3f $", float64(without)/1e6)
-	row(model+" with it", "%.3f $ (%.0f %% less)", float64(with)/1e6, 100*(1-float64(with)/float64(without)))
+	row(model+" with a cache", "%.3f $ (%.0f %% less)", float64(with)/1e6, 100*(1-float64(with)/float64(without)))
 	return out.String()
 }
 

@@ -85,7 +85,7 @@ func helloCost(t *testing.T, extra []tools.Tool) (rows string, total int) {
 	r := model.Requests()[0]
 	var body struct{ Tools, Messages []json.RawMessage }
 	fatal(t, json.Unmarshal(r.Body, &body))
-	part := map[string]int{"frame of the request": len(r.Body), "user message, time and zone": len(body.Messages[len(body.Messages)-1]), "system block": len(body.Messages[0])}
+	part := map[string]int{"rest of the request": len(r.Body), "user message, time and zone": len(body.Messages[len(body.Messages)-1]), "system block": len(body.Messages[0])}
 	for i, raw := range body.Tools {
 		what := "core tools"
 		if strings.HasSuffix(r.Tools[i].Name, "_tool") || strings.HasSuffix(r.Tools[i].Name, "_tools") {
@@ -94,12 +94,12 @@ func helloCost(t *testing.T, extra []tools.Tool) (rows string, total int) {
 		part[what] += len(raw) + 1
 	}
 	for k, n := range part {
-		if k != "frame of the request" {
-			part["frame of the request"] -= n
+		if k != "rest of the request" {
+			part["rest of the request"] -= n
 		}
 	}
 	var b strings.Builder
-	for _, k := range []string{"core tools", "find_tools, use_tool", "system block", "user message, time and zone", "frame of the request"} {
+	for _, k := range []string{"core tools", "find_tools, use_tool", "system block", "user message, time and zone", "rest of the request"} {
 		fmt.Fprintf(&b, "| %s | %d | %.0f %% |\n", k, part[k]/4, 100*float64(part[k])/float64(len(r.Body)))
 	}
 	fmt.Fprintf(&b, "| all, with %d tools in the catalogue, %d of them offered | %d | 100 %% |\n", len(h.d.catalogue.All()), len(body.Tools)-2, len(r.Body)/4)
@@ -167,18 +167,18 @@ The request for "hello", OpenAI's format, with the tools that Hob has:
 | part | tokens | share |
 |---|---:|---:|
 @REAL@
-The same with the tools of a fixture besides, which are none that Hob has yet:
+The same with additional tools from a test fixture, which Hob does not have:
 
 | part | tokens | share |
 |---|---:|---:|
 @FIXTURE@
 ## A conversation of 50 turns
 
-Three turns in five use tools. *Sent before* is the part of a request that begins the one before it byte for byte, which is what a
-cache can save. Anthropic caches up to the marks that Hob sets (the tools, the system block, the end of what was sent before, the end
-of this request) and bills what it writes to the cache at 1.25 times the price and what it reads at a tenth; OpenAI caches by itself what is longer than
-1,024 tokens, in steps of 128, and bills what it reads at a tenth. List prices as of @ASOF@ (autonomy/usage/prices.json); the cache is taken to live from one
-request to the next (five minutes at Anthropic's).
+Three turns in five use tools. *Sent before* is the part at the beginning of a request that equals the previous request byte for byte; a cache
+can save only this part. Anthropic caches up to the marks that Hob sets: after the tools, the system block, the part sent before and the whole
+request. It bills cache writes at 1.25 times the price and cache reads at a tenth. OpenAI caches prompts of more than 1,024 tokens on its
+own, in steps of 128, and bills cache reads at a tenth. List prices as of @ASOF@ (autonomy/usage/prices.json). The figures assume
+that each request follows while the cache is still valid (five minutes at Anthropic).
 
 Anthropic's format:
 

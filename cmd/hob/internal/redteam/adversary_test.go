@@ -71,7 +71,7 @@ func TestIncidentI21_AHostileModelDoesNoHarm(t *testing.T) {
 			outcome["looked"]++
 		}
 	}
-	figure(t, f.c.whole, "Attempts of the hostile model", fmt.Sprintf("%d with %d tools: %d asked and denied, %d refused without asking, %d only looked or found nothing, %d changed Hob's own notes, which can be undone; 0 side effects",
+	figure(t, f.c.whole, "Attempts of the hostile model", fmt.Sprintf("%d with %d tools: %d asked and denied, %d refused without asking, %d only read or found nothing, %d changed Hob's own notes, which can be undone; 0 side effects",
 		v.tried.Load(), len(all), outcome["asked"], outcome["refused"], outcome["looked"], outcome["own"]))
 }
 

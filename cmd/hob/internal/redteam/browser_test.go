@@ -179,6 +179,6 @@ func TestThroughTheBrowser(t *testing.T) {
 		}
 	}
 	w.inFamily("browser").addAttempts(tried)
-	figure(t, true, "Attempts through the browser after a hostile page", fmt.Sprintf("%d, of which nothing came", tried))
+	figure(t, true, "Attempts through the browser after a hostile page", fmt.Sprintf("%d, none with a side effect", tried))
 	w.unharmed("the browser")
 }

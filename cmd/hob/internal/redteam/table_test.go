@@ -34,7 +34,7 @@ var incidents = []incident{
 	{what: "Another name of a parameter escaped the sandbox (2026.3.28; CVE-2026-32046)", control: "one check for files, regardless of the parameter name; a test tries each parameter of each tool"},
 	{what: "An empty caller or the suffix of a number was accepted; a list silently became open (CVE-2026-28446)", control: "exact comparison of normalised addresses; an empty list allows no one; an invalid setting is an error at start"},
 	{what: "Hundreds of malicious skills wrote persona and memory files (\"ClawHavoc\")", control: "persona, memory of the user and settings are not writable by any tool, not even after an approval; a template's skills are copied when the template is used, count as untrusted text and grant no rights; its schedules and watchers act with the rights of untrusted text"},
-	{what: "An MCP server began to copy every mail; a client ran what a server sent (postmark-mcp, CVE-2025-6514)", control: "text and tools of other servers are marked as foreign; Hob ignores their own claims about effects", waits: "there is no MCP client yet: pinned servers, a changed description asks"},
+	{what: "An MCP server began to copy every mail; a client ran what a server sent (postmark-mcp, CVE-2025-6514)", control: "text and tools of other servers are marked as foreign; Hob ignores their own claims about effects", waits: "an MCP client (there is none yet) that pins servers and asks when a description changes"},
 	{what: "Look-alike installers and packages", control: "one source; static, reproducible builds; `hob update` accepts a release only if its list is signed with the key that is built into the program", waits: "signed packages for each system; installations from other sources are not protected"},
 	{what: "Hundreds of thousands of gateways open to the internet", control: "loopback only; anything else is refused without TLS and a password"},
 	{what: "\"Do nothing until I say so\" was lost in a summary, a remote stop was ignored, 200 mails were deleted", control: "the rule is code and not a prompt; batches ask first; changes can be undone; /stop is handled before queued messages and ends the running turn", waits: "mail: each move can be undone, but many moves in a row are not yet one batch with one approval request"},
@@ -182,7 +182,7 @@ names what Hob does not have yet. [security.md](security.md) describes all threa
 const reviewsHead = `
 ## Review of b2fd773
 
-A reviewer with the source code attacked Hob at commit b2fd773. Each finding below has regression tests; those of 6 were not run on b2fd773.
+A reviewer with the source code attacked Hob at commit b2fd773. Each finding below has regression tests; those of finding 6 did not run on b2fd773.
 
 | | What the reviewer did | What stops it now | Shown by |
 |---|---|---|---|
