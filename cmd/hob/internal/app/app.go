@@ -1,7 +1,8 @@
-// Package app is the composition root: it opens the store, creates every part with its
-// configuration, connects the parts in order, runs them and closes them in reverse. The commands
-// (with or without a listening server) and the end-to-end tests use it. It contains no behavior
-// of its own: only which parts there are, and what each gets from the others.
+// Package app is the composition root. It opens the store, creates every part with its
+// configuration and connects the parts in order. It then runs them and closes them in reverse
+// order. The commands (with or without a listening server) and the end-to-end tests use it. The
+// package has no behavior of its own: it only lists the parts and what each part gets from the
+// others.
 package app
 
 import (
@@ -67,7 +68,7 @@ import (
 	watchersall "hob/watchers/all"
 )
 
-// App is all of Hob in one process. Call Open, then Run, then Close.
+// App is a complete Hob in one process. Call Open, then Run, then Close.
 type App struct {
 	opt       Options
 	started   time.Time
@@ -130,7 +131,7 @@ type App struct {
 	closeDesktop func()
 }
 
-// Open makes every part. On an error everything already open is closed.
+// Open creates every part. On an error it closes everything that is already open.
 func Open(ctx context.Context, opt Options) (_ *App, err error) {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
@@ -192,7 +193,7 @@ func (d *App) openGuard(ctx context.Context) error {
 		return err
 	}
 	own := rules.New(d.opt.Paths.PolicyDir(), rules.Options{})
-	if err := own.Readable(); err != nil { // without them more would be allowed than the owner wrote
+	if err := own.Readable(); err != nil { // without the rules, more would be allowed than the owner wants
 		return fmt.Errorf("load policy rules: %w", err)
 	}
 	if d.guard, err = guard.New(d.store, guard.Options{
@@ -326,16 +327,17 @@ func (d *App) Run(ctx context.Context) error {
 	if err := d.erasing.FinishAll(context.WithoutCancel(ctx)); err != nil { // no turn runs now
 		d.opt.Log.Error("deletion not complete; continues at the next start", "err", err)
 	}
-	if err := d.usage.Flush(context.WithoutCancel(ctx)); err != nil { // of turns that were cut off last
+	if err := d.usage.Flush(context.WithoutCancel(ctx)); err != nil { // store the calls of turns that were interrupted last
 		d.opt.Log.Error("model calls not stored", "err", err)
 	}
 	return ended
 }
 
-// Ready is closed once Run takes messages.
+// Ready returns a channel that is closed when Run accepts messages.
 func (d *App) Ready() <-chan struct{} { return d.ready }
 
-// SetAside is the path to which Open moved a damaged database, "" if the database was intact.
+// SetAside returns the path to which Open moved a damaged database, or "" if the database was
+// intact.
 func (d *App) SetAside() string { return d.store.QuarantinedPath() }
 
 // Shutdown makes Run return.

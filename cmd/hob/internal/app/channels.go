@@ -20,7 +20,7 @@ import (
 	"hob/platform/store"
 )
 
-// openChannels creates the channels that send on their own, and the bus, which must know them.
+// openChannels creates the configured channels, and the bus, which needs their names.
 func (d *App) openChannels(context.Context) error {
 	desktop := d.opt.Desktop && !d.opt.InProcess
 	opened, failed := channels.Open(d.channelDrivers(), channel.Sections(d.opt.Config, desktop), func(name string) channels.Deps {
@@ -67,7 +67,7 @@ func (d *App) openChannels(context.Context) error {
 // lateService returns the service, which is created after the channels.
 func (d *App) lateService() *service.Service { return d.service }
 
-// receivedFilesDir is the folder within which files of messages are kept.
+// receivedFilesDir returns the folder for files from messages.
 func (d *App) receivedFilesDir() string { return d.opt.Config.ReceivedFiles(d.opt.Paths) }
 
 // latestConfig returns the configuration in the file, see config.LoadLatest.
@@ -104,8 +104,8 @@ func (d *App) openNotices(context.Context) error {
 	return err
 }
 
-// presence detects where the user is. The channel of this machine is the one that needs no section
-// on a machine with a desktop.
+// presence returns the settings with which the notifier detects where the user is. Machine is the
+// running channel that shows notices on this desktop.
 func (d *App) presence() notify.Presence {
 	c := d.opt.Config.Notify
 	p := notify.Presence{LastMessage: d.bus.Owner.LastChannel, Has: d.channels.Has, Talking: c.Talking.Duration, AtMachine: c.AtMachine.Duration, Simulated: d.opt.Play != nil, Log: d.opt.Log}

@@ -30,8 +30,8 @@ func (d *App) planSections() []tools.BriefSource {
 	return append(toolsall.Day(deps), goals.Brief{Store: d.store})
 }
 
-// dueSources returns the sources of due work. Without background work it only expires tasks that the
-// user started.
+// dueSources returns the sources of due work. A process that ends with its command has none. If
+// [autonomy] is disabled, they are only the delegated tasks and the notices.
 func (d *App) dueSources() []autonomy.DueSource {
 	if !d.isLongRunning() {
 		return nil

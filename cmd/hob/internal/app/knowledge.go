@@ -42,7 +42,7 @@ func (d *App) openKnowledge(ctx context.Context) (err error) {
 	}
 	home := d.opt.UserHome
 	if home == "" {
-		home, _ = os.UserHomeDir() // tools/files reports a missing one
+		home, _ = os.UserHomeDir() // tools/files reports a missing home folder
 	}
 	o := knowledge.Options{
 		Index: d.index, Graph: d.graph, Changed: d.wakeFollowers, Tuning: index.TuningOf(c), HalfLife: c.Ranking.HalfLife.Duration,
@@ -68,7 +68,7 @@ func (d *App) openEmbedder() (llm.Embedder, error) {
 	return d.usage.OpenEmbedder(raw, d.providers.Host)
 }
 
-// openDescriber creates what describes pictures; nil if disabled.
+// openDescriber creates the describer of pictures; nil if disabled.
 func (d *App) openDescriber() (*rerank.Describer, error) {
 	return rerank.OpenDescriber(d.opt.Config.Knowledge, d.visionModel, ingest.ErrLater)
 }
@@ -91,7 +91,7 @@ func (d *App) knowledgeJobs() []func(context.Context) error {
 	}
 }
 
-// openLearning creates what learns from turns: lessons, and facts that the user mentions.
+// openLearning creates the parts that learn from turns: lessons, and facts that the user mentions.
 func (d *App) openLearning(context.Context) (err error) {
 	if d.learner, err = learn.New(learn.Options{Store: d.store, Bus: d.bus, Zone: d.zone, Log: d.opt.Log}); err != nil {
 		return err

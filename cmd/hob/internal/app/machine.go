@@ -122,7 +122,7 @@ func (d *App) browserDeps() toolsbrowser.Deps {
 	if host, _, err := net.SplitHostPort(d.opt.Config.Web.Listen); err == nil {
 		out.Hosts = append(slices.Clone(out.Hosts), host)
 	}
-	if d.scripts != nil && runtime.GOOS != "windows" { // Linux has none but in tests
+	if d.scripts != nil && runtime.GOOS != "windows" { // only tests set scripts on Linux
 		out.Own = apps.New(d.scripts, apps.Options{Taken: d.browser.Shows})
 	}
 	return out

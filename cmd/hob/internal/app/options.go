@@ -32,14 +32,14 @@ type Options struct {
 	Config  *config.Config
 	Log     *slog.Logger
 	Version string
-	// InProcess: a command uses the engine without a daemon. Nothing listens, no watcher or
-	// schedule runs, and nothing is sent unprompted.
+	// InProcess is true if a command uses the engine without a daemon. Nothing listens, no watcher
+	// or schedule runs, and nothing is sent unprompted.
 	InProcess bool
-	// Helper starts this program as the helper of commands (command.Serve); nil:
-	// no command runs.
+	// Helper is the command line that starts this program as the helper of commands
+	// (command.Serve). Without it no command runs.
 	Helper []string
-	// Reader starts this program as the reader of documents (document.Serve);
-	// nil: no PDF is read.
+	// Reader is the command line that starts this program as the reader of documents
+	// (document.Serve). Without it no PDF is read.
 	Reader []string
 	// HTTP is the client for model providers; nil means the default client.
 	HTTP *http.Client
@@ -51,13 +51,13 @@ type Options struct {
 	// Peer identifies the process behind a connection to the API; nil: as described in
 	// docs/approvals.md. Tests whose browser is a child process set it.
 	Peer func(client, server string, thorough bool) web.Peer
-	// Desktop: the desktop channel is on without a section. The caller must know whether there
-	// is a desktop.
+	// Desktop enables the desktop channel without a section. The caller must know whether there is
+	// a desktop.
 	Desktop bool
 	// Tray shows an icon with a menu if the desktop supports it, unless the configuration or
 	// InProcess disables it.
 	Tray bool
-	// Screen: the desktop tools use the real desktop. Otherwise they report that there is none;
+	// Screen lets the desktop tools use the real desktop. Otherwise they report that there is none:
 	// tests must not type into the developer's windows.
 	Screen bool
 	// Session is the environment for finding the desktop, players, sound, battery and so on; nil
@@ -82,20 +82,20 @@ type Options struct {
 	Channels map[string]channels.Channel
 	// UserHome is the meaning of "~" for tools; "" means the user's home folder.
 	UserHome string
-	// Play replaces the ends where time is played; nil: they are the real ones.
+	// Play configures a simulation; nil: Hob uses the real environment.
 	Play *Simulation
 }
 
-// Simulation configures a simulation (see package simulate): it works in the background like the
-// daemon, with the same parts in the same order, but nothing listens, and these fields replace
-// the outside. It requires InProcess. All fields are required.
+// Simulation configures a simulation (see package simulate). It works in the background like the
+// daemon, with the same parts in the same order, but nothing listens. Its fields replace the
+// environment. It requires InProcess. All fields are required.
 type Simulation struct {
-	// Channels and Watchers are the drivers instead of those there are.
+	// Channels and Watchers replace the drivers of this program.
 	Channels []channels.Driver
 	Watchers []watchers.Driver
-	// Account changes how an account's servers are reached.
+	// Account changes how Hob reaches the servers of an account.
 	Account func(pim.Account) pim.Account
-	// Secret resolves references.
+	// Secret resolves references to secrets.
 	Secret func(ctx context.Context, ref string) (string, error)
 	// Tool replaces a tool whose target is not available.
 	Tool func(tools.Tool) tools.Tool
@@ -117,7 +117,7 @@ func (d *App) Parts() Parts {
 	return Parts{Bus: d.bus, Sessions: d.sessions, Notices: d.notices, Watchers: d.watchers, Usage: d.usage, Loop: d.loop, Explainer: d.explainer}
 }
 
-// isLongRunning: this process keeps running and works in the background.
+// isLongRunning reports whether this process keeps running and works in the background.
 func (d *App) isLongRunning() bool { return !d.opt.InProcess || d.opt.Play != nil }
 
 func (d *App) channelDrivers() []channels.Driver {
@@ -134,7 +134,7 @@ func (d *App) watcherDrivers() []watchers.Driver {
 	return watchersall.Drivers()
 }
 
-// playedSecret returns what resolves references in a simulation, nil otherwise.
+// playedSecret returns the function that resolves references in a simulation, nil otherwise.
 func (d *App) playedSecret() func(ctx context.Context, ref string) (string, error) {
 	if d.opt.Play == nil {
 		return nil

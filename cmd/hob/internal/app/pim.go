@@ -77,7 +77,7 @@ func (d *App) toolNotes() []pim.Notes {
 	return listfeed.RecordAllNotes(d.pim.Notes(), d.channelStates(func(c channels.Description) bool { return c.ReadsNotes }))
 }
 
-// channelStates returns the states of the running channels with a trait.
+// channelStates returns the state stores of the running channels for which trait is true.
 func (d *App) channelStates(trait func(channels.Description) bool) (out []listfeed.StateStore) {
 	for _, name := range d.channels.RunningWith(channelsall.Drivers(), trait) {
 		out = append(out, bus.NewChannelState(d.store, name))

@@ -52,7 +52,7 @@ func (d *App) promptOptions() prompt.Options {
 	}
 }
 
-// projects finds AGENTS.md files through the file tools' own gate.
+// projects finds AGENTS.md files through the file tools, so that only accessible files are read.
 type projects struct{ f *files.Files }
 
 // Nearest implements prompt.Projects.

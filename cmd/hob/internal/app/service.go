@@ -78,7 +78,7 @@ func (d *App) configCopies() config.Revisions {
 
 func (d *App) statusText(ctx context.Context) (string, error) {
 	r, err := d.Status(ctx)
-	r.Running = max(0, r.Running-1) // who asks is not meant
+	r.Running = max(0, r.Running-1) // the asking turn itself does not count
 	return toolsystem.FormatStatus(r, time.Now().In(d.zone())), err
 }
 
@@ -104,17 +104,17 @@ func (d *App) openWeb(ctx context.Context) (err error) {
 	return err
 }
 
-// Handler is the HTTP API without a listener.
+// Handler returns the handler of the HTTP API without a listener.
 func (d *App) Handler() http.Handler { return d.web.Handler() }
 
 // Client returns an HTTP client for the API of this process without a socket; its requests need
 // the token like any other.
 func (d *App) Client() *http.Client { return d.web.Client() }
 
-// Addr is the host:port the API is bound to.
+// Addr returns the host:port that the API is bound to.
 func (d *App) Addr() string { return d.web.Addr() }
 
-// Pin is the hex SHA-256 of the certificate that the API shows, "" without TLS.
+// Pin returns the hex SHA-256 of the API's certificate, "" without TLS.
 func (d *App) Pin() string { return d.web.Pin() }
 
 // RotateToken implements service.Process.
