@@ -44,7 +44,7 @@ type WakeHandler interface {
 	HandleWake()
 }
 
-// Options of New; those without a default are required. New builds the stages of the message flow
+// Options are the options of New; those without a default are required. New builds the stages of the message flow
 // from them and connects the stages.
 type Options struct {
 	Store    *store.Store

@@ -31,7 +31,7 @@ type Answer struct {
 	Uses     int    `json:"uses,omitempty"`    // maximum number of uses; 0 = no limit
 	Note     string `json:"note,omitempty"`
 	// Beforehand names the turn (its event) for which the user approved everything in advance.
-	// Such an answer is ErrDenied if it does not cover the question.
+	// Answer returns ErrDenied if that approval does not cover the question.
 	Beforehand string `json:"beforehand,omitempty"`
 	By         string `json:"-"` // the auth method that answered
 }
@@ -127,8 +127,8 @@ type Audit interface {
 	AuditLine(ctx context.Context, seq int64) (AuditLine, error)
 	// AuditVerify checks the complete log. It returns ErrConflict if the log was altered.
 	AuditVerify(ctx context.Context) (AuditHead, error)
-	// AuditExport writes a time range as "jsonl" or "csv". If it returns an error of its own, it
-	// has written nothing.
+	// AuditExport writes a time range as "jsonl" or "csv". Errors of the request are returned
+	// before anything is written.
 	AuditExport(ctx context.Context, w io.Writer, format string, since, until time.Time) error
 }
 
@@ -172,7 +172,7 @@ type AuditRecord struct {
 type AuditLine struct {
 	AuditRecord
 
-	// Approval is the deciding question to the owner, if any.
+	// Approval is the approval request that decided the call, if any.
 	Approval *Approval `json:"approval,omitempty"`
 	// Texts are the stored origins of the untrusted text in context.
 	Texts []provenance.Origin `json:"texts,omitempty"`

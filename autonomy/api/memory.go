@@ -25,8 +25,8 @@ type Memory interface {
 	MemoryGraph(ctx context.Context, name string, limit int) (MemoryGraph, error)
 	// MemoryStats counts the entries and the data derived from them.
 	MemoryStats(ctx context.Context) (MemoryStats, error)
-	// MemoryExport writes everything, as "jsonl" or "markdown". If it returns an error of its
-	// own, it has written nothing.
+	// MemoryExport writes everything, as "jsonl" or "markdown". Errors of the request are
+	// returned before anything is written.
 	MemoryExport(ctx context.Context, w io.Writer, format string, conversations bool) error
 	// MemoryImport imports a file or folder and calls step with the progress.
 	MemoryImport(ctx context.Context, in MemoryImport, step func(MemoryProgress)) (ImportResult, error)

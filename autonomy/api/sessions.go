@@ -16,8 +16,8 @@ type Sessions interface {
 	Messages(ctx context.Context, q Query) ([]ChatLine, error)
 	// Search finds messages of all sessions by their words, best match first.
 	Search(ctx context.Context, q SearchQuery) ([]FoundMessage, error)
-	// Export writes all messages of a session as "markdown" or "jsonl". If it returns an error
-	// of its own, it has written nothing.
+	// Export writes all messages of a session as "markdown" or "jsonl". Errors of the request are
+	// returned before anything is written.
 	Export(ctx context.Context, session, format string, w io.Writer) error
 	// Fork creates a session (to, "" for a generated name) with the messages of another session, up
 	// to a message or turn ("" for the end).

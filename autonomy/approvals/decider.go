@@ -21,7 +21,7 @@ type PushChannels interface {
 	Pushes(channel string) bool
 }
 
-// Options of New. All fields are required.
+// Options are the options of New. All fields are required.
 type Options struct {
 	Store    *store.Store
 	Bus      *bus.Bus

@@ -79,8 +79,8 @@ func RequireKnownOrigin(ev bus.Event) error {
 	return err
 }
 
-// AnswersHere reports whether a bare word in a message is dealt with as an answer, and not
-// as conversation.
+// AnswersHere reports whether Hob handles a bare word in a message as an answer instead of as
+// conversation.
 func (d *Decider) AnswersHere(ctx context.Context, ev bus.Event) (bool, error) {
 	p, err := placeOfAnswer(ev)
 	if err != nil {

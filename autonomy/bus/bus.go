@@ -28,7 +28,7 @@ const (
 	counted = "101"
 )
 
-// Options of New.
+// Options are the options of New.
 type Options struct {
 	// Route resolves the actual target of a delivery: the name of a running channel, its chat,
 	// and whether its clients pull (see channels.PullChannel). nil means that every channel is
@@ -90,7 +90,7 @@ func New(db *store.Store, opt Options) *Bus {
 	}
 }
 
-// Migrations of the bus's tables.
+// Migrations returns the package's tables.
 func Migrations() store.MigrationSet {
 	return store.MigrationSet{Owner: "bus", Steps: []string{schema1, schema2, schemaLinks, schemaUndone, schemaPause, schemaKept, schemaChannels, schemaShown}}
 }

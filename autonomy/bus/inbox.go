@@ -20,7 +20,7 @@ type Inbox struct {
 
 	mu      sync.Mutex
 	waiters map[string][]chan struct{} // by event id
-	served  map[string]uint64          // lane -> when it was last claimed
+	served  map[string]uint64          // lane -> serial number of its last claim
 	serial  uint64
 	idle    idleMark
 }

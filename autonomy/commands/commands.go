@@ -46,7 +46,7 @@ type Models interface {
 	Command(ctx context.Context, session, agent, name string) (string, error)
 }
 
-// Options of New; those without a default are required.
+// Options are the options of New; those without a default are required.
 type Options struct {
 	Store     *store.Store
 	Guard     *guard.Guard

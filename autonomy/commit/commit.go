@@ -95,7 +95,7 @@ type Maintenance interface {
 	TidyLater(ev bus.Event)
 }
 
-// Options of New; those without a default are required.
+// Options are the options of New; those without a default are required.
 type Options struct {
 	Store       *store.Store
 	Bus         *bus.Bus

@@ -31,14 +31,15 @@ func (s keySchema) isOpen() bool {
 	return s.Kind() == reflect.Interface || s.Type == reflect.TypeFor[driverSection]()
 }
 
-// isAccount reports whether it is a section of an account, whose keys the account kinds define.
+// isAccount reports whether the type is a section of an account, whose keys the account kinds
+// define.
 func (s keySchema) isAccount() bool { return s.Type == reflect.TypeFor[accountSection]() }
 
 func (s keySchema) isText() bool {
 	return reflect.PointerTo(s.Type).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
-// isSection reports whether it can contain keys.
+// isSection reports whether a value of the type can contain keys.
 func (s keySchema) isSection() bool {
 	return s.isOpen() || s.Kind() == reflect.Map || (s.Kind() == reflect.Struct && !s.isText())
 }
@@ -129,13 +130,13 @@ func (s keySchema) describeAccepted() string {
 	return "a section"
 }
 
-// CanInt reports a signed integer.
+// CanInt reports whether the type is a signed integer.
 func (s keySchema) CanInt() bool { return s.Kind() >= reflect.Int && s.Kind() <= reflect.Int64 }
 
-// CanUint reports an unsigned integer.
+// CanUint reports whether the type is an unsigned integer.
 func (s keySchema) CanUint() bool { return s.Kind() >= reflect.Uint && s.Kind() <= reflect.Uint64 }
 
-// CanFloat reports a floating point number.
+// CanFloat reports whether the type is a floating point number.
 func (s keySchema) CanFloat() bool { return s.Kind() == reflect.Float32 || s.Kind() == reflect.Float64 }
 
 // canTakeKind reports whether a TOML value of the kind fits.

@@ -30,7 +30,7 @@ type Chats interface {
 	Show(ctx context.Context, event, channel, chat string) channels.LiveDraft
 }
 
-// Options of New; those without a default are required.
+// Options are the options of New; those without a default are required.
 type Options struct {
 	Bus      *bus.Bus
 	Sessions Conversations

@@ -49,9 +49,9 @@ type Commands interface {
 
 // Models knows which agents have a model; *modelrouter.Models implements it.
 type Models interface {
-	// IsOffline reports that an agent has no model.
+	// IsOffline reports whether an agent has no model.
 	IsOffline(ctx context.Context, agent string) bool
-	// IsFree reports that calls of the default model cost nothing.
+	// IsFree reports whether calls of the default model cost nothing.
 	IsFree() bool
 }
 
@@ -68,7 +68,7 @@ type Levels interface {
 	LevelOf(channel, person string) config.Level
 }
 
-// Options of New; those without a default are required.
+// Options are the options of New; those without a default are required.
 type Options struct {
 	Store    *store.Store
 	Bus      *bus.Bus
@@ -160,7 +160,7 @@ func (h shared) levelOf(channel, person string) guard.Level {
 	return guard.Level(h.o.Levels.LevelOf(channel, person))
 }
 
-// isOffline reports that an agent has no model.
+// isOffline reports whether an agent has no model.
 func (h shared) isOffline(ctx context.Context, agent string) bool {
 	return h.o.Models != nil && h.o.Models.IsOffline(ctx, agent)
 }

@@ -18,7 +18,7 @@ import (
 // and the call.
 type AuditLine struct {
 	guard.Record
-	// Approval is the deciding question to the owner, if any.
+	// Approval is the approval request that decided the call, if any.
 	Approval *guard.Approval `json:"approval,omitempty"`
 	// Texts are the stored origins of the untrusted text in context.
 	Texts []provenance.Origin `json:"texts,omitempty"`

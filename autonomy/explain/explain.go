@@ -24,7 +24,7 @@ import (
 	"hob/watchers"
 )
 
-// Options of New; those without a default are required.
+// Options are the options of New; those without a default are required.
 type Options struct {
 	Store *store.Store
 	Bus   *bus.Bus

@@ -117,7 +117,7 @@ type Decision struct {
 	Judgement tools.CallAssessment `json:"-"`
 }
 
-// Options of New.
+// Options are the options of New.
 type Options struct {
 	Level Level // default Supervised
 	// Live is how long an attended question waits (default 5 minutes), Queued an unattended one
@@ -186,7 +186,7 @@ func New(db *store.Store, opt Options) (*Guard, error) {
 // Level returns the configured autonomy level.
 func (g *Guard) Level() Level { return g.opt.Level }
 
-// Migrations of the guard's tables.
+// Migrations returns the package's tables.
 func Migrations() store.MigrationSet {
 	return store.MigrationSet{Owner: "guard", Steps: []string{`
 CREATE TABLE approvals (

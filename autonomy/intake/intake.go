@@ -55,7 +55,7 @@ type Trigger struct {
 	Secret  hooksig.Secret // no value: the API token is required
 }
 
-// Options of New; those without a default are required.
+// Options are the options of New; those without a default are required.
 type Options struct {
 	Store    *store.Store
 	Bus      *bus.Bus

@@ -67,8 +67,9 @@ func encodePayload(v any) json.RawMessage {
 	return b
 }
 
-// ReportStart notifies the owner of problems found while Hob was opened: why the audit log is not
-// intact, nil if it is, and where a damaged database was moved, "" if it was sound.
+// ReportStart notifies the owner of problems that Hob found at its start. audit is the error of
+// the audit log check, nil if the log is intact. aside is the path to which a damaged database
+// was moved, "" if there was none.
 func (k *Intake) ReportStart(ctx context.Context, audit error, aside string) error {
 	if audit != nil {
 		k.o.Log.Error("audit log check failed", "err", audit)

@@ -23,7 +23,7 @@ import (
 // ErrNotReplayed means that the event has no turn to replay.
 var ErrNotReplayed = errors.New("the event has no model call; only turns can be replayed")
 
-// Options of New; those without a default are required.
+// Options are the options of New; those without a default are required.
 type Options struct {
 	Store    *store.Store
 	Bus      *bus.Bus

@@ -25,7 +25,7 @@ type permissionBroker struct {
 	stop context.CancelFunc
 	open sync.WaitGroup
 
-	mu     sync.Mutex // held while a step changes, never while waiting for the owner
+	mu     sync.Mutex // locked while a step changes, but never while Hob waits for the owner
 	closed bool
 	steps  map[string]*pendingAction // by the id of the agent
 	order  []*pendingAction

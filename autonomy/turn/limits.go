@@ -23,7 +23,8 @@ type turnBudget struct {
 	lent  int // rounds of delegated tasks
 }
 
-// limitMiddleware bounds the turn: rounds, tokens, repeats, failures.
+// limitMiddleware returns the middleware that limits the rounds, tokens, repeated calls and
+// failures of the turn.
 func (l *turnBudget) limitMiddleware() middleware {
 	return middleware{
 		name: "limits", always: true, // also for refused calls, because a model may repeat the same mistake
@@ -71,7 +72,7 @@ func (l *turnBudget) recountLent(s *callStep) {
 	}
 }
 
-// Numbers of the loop breaker.
+// Limits of the loop detector.
 const (
 	warnRepeats   = 3
 	refuseRepeats = 4

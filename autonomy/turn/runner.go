@@ -78,7 +78,7 @@ type TextChecker interface {
 	IsHostile(ctx context.Context, who llm.Account, text string) (bool, error)
 }
 
-// Options of New; all but Realm, Limits and Log are required.
+// Options are the options of New; all but Realm, Limits and Log are required.
 type Options struct {
 	Store    *store.Store
 	Bus      *bus.Bus
@@ -222,7 +222,8 @@ type Turn struct {
 
 // Outcome is the result of a turn.
 type Outcome struct {
-	// Answer is, with an error, the part of an answer already shown.
+	// Answer is the answer. If Run returns an error, it is the part of the answer that was
+	// already shown.
 	Answer string
 	// Source is Outside if untrusted text was in the context of the answer.
 	Source provenance.Source

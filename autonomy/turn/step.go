@@ -65,7 +65,7 @@ func (s *callStep) refuseUngranted(err error) bool {
 	return true
 }
 
-// toolAndArgs names the call for the loop breaker.
+// toolAndArgs returns the tool and the arguments by which the loop detector identifies the call.
 func (s *callStep) toolAndArgs() (tool string, args []byte) {
 	if s.tool == nil {
 		return s.call.Name, s.call.Args

@@ -53,7 +53,7 @@ CREATE INDEX model_calls_event ON model_calls(event);
 `}}
 }
 
-// insertRow stores a row; an existing row stays.
+// insertRow stores the row of a call; an existing row stays unchanged.
 func (c *Call) insertRow(tx *store.Tx) error {
 	_, err := tx.Exec(`INSERT INTO model_calls (id, at, provider, model, agent, session, event, purpose, outcome, input, output, cache_read, cache_write, known, cost, counted, local)
 		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO NOTHING`,

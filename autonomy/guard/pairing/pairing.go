@@ -53,7 +53,7 @@ type Code struct {
 	ExpiresAt time.Time `json:"expires_at"`
 }
 
-// Options of New; both are optional.
+// Options are the options of New; both are optional.
 type Options struct {
 	// Notify sends a text to the user on the channels that were paired before, in the transaction
 	// of its cause. Only the first text with a key is sent.
@@ -89,7 +89,7 @@ type Pairings struct {
 // New uses a store that was opened with Migrations.
 func New(db *store.Store, g *guard.Guard, opt Options) *Pairings { return &Pairings{db, g, opt} }
 
-// Migrations of the pairings' tables.
+// Migrations returns the package's tables.
 func Migrations() store.MigrationSet {
 	return store.MigrationSet{Owner: "pairing", Steps: []string{`
 CREATE TABLE pairings (

@@ -75,7 +75,7 @@ func (noRego) compileFiles(files []file) (compiledRules, error) {
 	return nil, fmt.Errorf("%s: %w", files[0].name, ErrNoRego)
 }
 
-// Options of New.
+// Options are the options of New.
 type Options struct {
 	// Budget is the time limit of all rules for one call (default 250 ms).
 	Budget time.Duration

@@ -44,7 +44,8 @@ func (t token) siteOf() (string, bool) {
 	return s, slices.Contains(strings.Fields(endings), strings.ToLower(s[strings.LastIndexByte(s, '.')+1:]))
 }
 
-// repositoryOf returns "owner/name" from that form or from the address of its page.
+// repositoryOf returns the text of a token that names a repository: "owner/name", or the address
+// of its page on GitHub.
 func (t token) repositoryOf() (string, bool) {
 	s := t.sourceText()
 	if t.kind == link {

@@ -47,7 +47,8 @@ func meetSomebody(w *intentDraft) (plan, bool) {
 	return planCall("read_calendar", argsOf("next", true, "query", who))
 }
 
-// findContact: "Anna's phone number", "the address of my brother".
+// findContact handles requests for contact data, such as "Anna's phone number" or "the address of
+// my brother".
 func findContact(w *intentDraft) (plan, bool) {
 	who := bareName(w.slotString("who") + w.slotString("few_who"))
 	for _, s := range []string{"'s", "\u2019s", "'", "\u2019"} {
@@ -82,8 +83,8 @@ func isDescriptive(who string) bool {
 	return slices.Contains(strings.Fields("today yesterday tonight monday tuesday wednesday thursday friday saturday sunday work private personal last latest newest recent first next new old unread other another better second own any some a an every each all"), who)
 }
 
-// freeAt: for a whole day it lists all events, since "yes" or "no" would not answer the
-// question.
+// freeAt handles the question whether the user is free. For a whole day it lists all events,
+// since "yes" or "no" would not answer the question.
 func freeAt(w *intentDraft) (plan, bool) {
 	t, err := w.joinTimes(w.allSpans())
 	switch {

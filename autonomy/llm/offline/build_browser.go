@@ -75,8 +75,9 @@ func openPage(w *intentDraft) (plan, bool) {
 	return planCall("browser_open_tab", argsOf("url", address))
 }
 
-// isAmbiguous: "open notes.org" means a file and "open Paint.NET" a program, unless the sentence
-// mentions a page. Such names are not sent to a server. "open example.com" is not ambiguous.
+// isAmbiguous reports whether a name may mean something else than a page: "open notes.org" means
+// a file and "open Paint.NET" a program, unless the sentence mentions a page. Such names are not
+// sent to a server. "open example.com" is not ambiguous.
 func (w *intentDraft) isAmbiguous(address string) bool {
 	if strings.ContainsAny(address, "/:?#") || strings.HasPrefix(strings.ToLower(address), "www.") || w.userBrowser() != "" {
 		return false
@@ -105,7 +106,7 @@ func namedTab(tool string) builder {
 	}
 }
 
-// openedIn is the text with which browser_open_tab reports the ID of a new tab.
+// openedIn matches the text in which browser_open_tab reports the ID of a new tab.
 var openedIn = regexp.MustCompile(`^Opened in tab (t\d+): `)
 
 // screenshotStep is the second step of "take a screenshot of example.org": its page is open.

@@ -76,8 +76,9 @@ func (w *intentDraft) habitName(said string) (name, note string) {
 	return usual(verb), said
 }
 
-// isNameless: "I walked the dog" or "I ran the tests" may not be about a habit. Such a sentence
-// counts as one only with a number, or with a verb that requires its object.
+// isNameless reports whether a sentence names no habit: "I walked the dog" or "I ran the tests"
+// may not be about one. Such a sentence is about a habit only with a number, or with a verb that
+// requires its object.
 func (w *intentDraft) isNameless(said string) bool {
 	verb := w.slotNorm("verb")
 	if verb == "" || said == "" || w.hasSlot("number") {

@@ -102,7 +102,8 @@ func (w *intentDraft) isPersonal(query capture) bool {
 	return false
 }
 
-// onlyTime: "what did I do yesterday?" has no subject.
+// onlyTime reports whether a question has no subject except a time, as in "what did I do
+// yesterday?".
 func (w *intentDraft) onlyTime(c capture) bool {
 	for from := c.from; from < c.to; from++ {
 		if sp := w.s.spanAt(from); sp != nil && sp.to >= c.to {
@@ -112,7 +113,8 @@ func (w *intentDraft) onlyTime(c capture) bool {
 	return false
 }
 
-// isPerson: a name of one or two capitalized words, as in "who is Anna?".
+// isPerson reports whether a query may be a person's name: one or two capitalized words, as in
+// "who is Anna?".
 func (w *intentDraft) isPerson(query capture) bool {
 	words := strings.Fields(w.s.originalText(query.from, query.to))
 	for _, f := range words {

@@ -58,7 +58,7 @@ func addExpense(w *intentDraft) (plan, bool) {
 		"vendor", b.vendor, "date", day))
 }
 
-// hasPriceForm: "groceries 35.20" has the form of a price.
+// hasPriceForm reports whether the amount has the form of a price, as in "groceries 35.20".
 func (w *intentDraft) hasPriceForm(amount capture) bool {
 	n := w.slotNorm("amount")
 	i := strings.LastIndexAny(n, ".,")

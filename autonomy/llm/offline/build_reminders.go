@@ -88,8 +88,8 @@ func (w *intentDraft) reminderCall(d textDetails) (plan, bool) {
 	return planCall("create_reminder", argsOf("text", d.text, "at", t.rfc3339()))
 }
 
-// onEvent: "remind me when I get home" depends on an event that Hob cannot detect. "Notify me
-// when ..." is not a reminder.
+// onEvent handles reminders such as "remind me when I get home", which depend on an event that
+// Hob cannot detect. "Notify me when ..." is not a reminder.
 func (w *intentDraft) onEvent(d textDetails) (plan, bool) {
 	head, event, _ := strings.Cut(d.text, " ")
 	switch strings.ToLower(head) {
@@ -134,7 +134,8 @@ func (w *intentDraft) reminderText(text string) string {
 	return ""
 }
 
-// inTheMorning: "wake me at 7" never means the evening.
+// inTheMorning reads a time of waking up as a time in the morning: "wake me at 7" never means the
+// evening.
 func (w *intentDraft) inTheMorning(times []*span) []*span {
 	t, err := w.joinTimes(times)
 	if err != nil || len(times) != 1 || !t.clock || t.every != "" || t.part || t.at.Hour() < 12 {
@@ -154,7 +155,8 @@ func (w *intentDraft) timerTime(c capture) []*span {
 	return w.g.parseSentence("in "+w.s.originalText(c.from, c.to), w.s.now).allTimes()
 }
 
-// isRelative: "10 minutes before the meeting" depends on an unknown time.
+// isRelative reports whether a time depends on an unknown time, as in "10 minutes before the
+// meeting".
 func (w *intentDraft) isRelative(d textDetails) bool {
 	for _, sp := range d.times {
 		next := w.s.skipPunctuation(sp.to)
@@ -168,7 +170,7 @@ func (w *intentDraft) isRelative(d textDetails) bool {
 	return false
 }
 
-// severalTimes: "at 9 and at 18:00" are two reminders.
+// severalTimes creates one reminder for each time: "at 9 and at 18:00" are two reminders.
 func (w *intentDraft) severalTimes(d textDetails) (plan, bool) {
 	if len(d.times) < 2 {
 		return plan{}, false

@@ -32,7 +32,8 @@ func (v *source) parseTail() bool {
 	return true
 }
 
-// cutTelling: "and tell me" is the default action.
+// cutTelling reports whether the tail only requests a notification ("and tell me"), which is the
+// default action.
 func (v *source) cutTelling() bool {
 	c, _ := v.w.captureOf("tail")
 	slots, ok := v.w.tryEdge("suffix.watch.tell", c)
@@ -40,8 +41,8 @@ func (v *source) cutTelling() bool {
 	return ok && !more
 }
 
-// freeText returns the text of a slot without a pace, a notification request, and a place at the
-// end.
+// freeText returns the text of a slot. It removes a pace, a notification request and a place from
+// the end.
 func (v *source) freeText(name string) string {
 	c, ok := v.w.captureOf(name)
 	if !ok {
@@ -91,7 +92,7 @@ func parsePeople(s string) []any {
 	return out
 }
 
-// isNobody: words that name no specific person.
+// isNobody reports whether a word, such as "someone" or "it", names no specific person.
 func isNobody(s string) bool {
 	switch strings.ToLower(strings.TrimSpace(s)) {
 	case "someone", "anyone", "somebody", "anybody", "people", "everyone", "everybody", "who", "it", "he", "she", "they", "i", "you", "we", "something", "anything", "there":

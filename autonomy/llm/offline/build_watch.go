@@ -77,7 +77,8 @@ func (w *intentDraft) watchUnclear(p string) (plan, bool) {
 		quoteText(w.slotString("tail")) + ". For example: " + quoteText("watch "+p+" for PDF files and tell me") + ".")
 }
 
-// whichFiles: "an invoice" is not recognizable by a file name.
+// whichFiles asks which files the user means: Hob cannot recognize "an invoice" by the name of a
+// file.
 func (w *intentDraft) whichFiles(p, kind string) (plan, bool) {
 	return planQuestion("I recognize files only by name and kind, and cannot distinguish "+quoteText(kind)+
 		" from others. Which files in "+p+", for example PDF files or *invoice*?", func(answer string) (string, bool) {

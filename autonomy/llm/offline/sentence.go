@@ -62,7 +62,7 @@ func (s *sentence) allTimes() []*span {
 	return out
 }
 
-// isTied: the time belongs to the words before it, as in "the report of Monday".
+// isTied reports whether a time belongs to the words before it, as in "the report of Monday".
 func (s *sentence) isTied(sp *span, from int) bool {
 	switch s.tokens[sp.from].norm {
 	case "about", "of", "since", "to":

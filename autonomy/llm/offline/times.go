@@ -134,7 +134,8 @@ func withoutPreposition(s string) string {
 	}
 }
 
-// hasDigitOrHalf: "in 20 minutes" and "in an hour" need their "in".
+// hasDigitOrHalf reports whether a time contains a unit such as "minute": "in 20 minutes" and "in
+// an hour" must keep their "in".
 func hasDigitOrHalf(s string) bool {
 	for _, unit := range []string{"second", "minute", "hour", "day", "week", "month", "year"} {
 		if strings.Contains(strings.ToLower(s), unit) {

@@ -142,7 +142,8 @@ func (z *tokenizer) takeRun() {
 
 func isDash(s string) bool { return s == "-" || s == "--" || s == "*" || s == "•" }
 
-// keepsDot: "p.m." and "e.g." end in a dot of their own; paths such as "../" do too.
+// keepsDot reports whether the final dot belongs to the word, as in "p.m.", "e.g." and the path
+// "..".
 func keepsDot(s string) bool {
 	if s == "." || s == ".." {
 		return true

@@ -183,9 +183,9 @@ func (t *turn) callID(i int, c call) string {
 	return fmt.Sprintf("off_%016x", h.Sum64())
 }
 
-// done is a call of this turn with its result, nil without one.
+// done is a call of this turn with its result, which is nil if the call has none yet.
 type done struct {
-	name   string // of the tool itself, also behind use_tool
+	name   string // name of the tool that is called, directly or through use_tool
 	result *llm.ToolResult
 }
 
@@ -209,7 +209,7 @@ func (t *turn) callsSince(from int) []done {
 	return out
 }
 
-// toolOf returns the tool that a call uses, also behind use_tool.
+// toolOf returns the tool that a call uses, directly or through use_tool.
 func toolOf(c llm.ToolCall) string {
 	if c.Name != "use_tool" {
 		return c.Name

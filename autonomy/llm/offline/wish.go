@@ -93,8 +93,9 @@ func (w *intentDraft) isAsking() bool {
 	return w.g.lex.containsWord("questions", w.s.firstWord(0))
 }
 
-// isNegated: "I did not pay the plumber" must not be read as "I did X". Only intents that keep
-// the text verbatim may begin with "not".
+// isNegated reports whether a slot begins with "not", "never" or "no": "I did not pay the
+// plumber" must not be read as "I did X". Only intents that keep the text verbatim may begin with
+// "not".
 func (w *intentDraft) isNegated() bool {
 	if w.intent.verbatim || w.intent.name == "reminder.add" || w.intent.name == "task.add" {
 		return false

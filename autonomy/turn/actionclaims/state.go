@@ -157,8 +157,8 @@ func (l *language) parseParticiple(tail []string, subject string) (Kind, bool) {
 	return k, k != 0
 }
 
-// weakState: "it is set for 5" and "it is added" claim something, "it is written in Go"
-// does not.
+// weakState reports whether a weak English verb claims an action here: "it is set for 5" and "it
+// is added" do, "it is written in Go" does not.
 func (l *language) weakState(verb string, rest []string) bool {
 	if l.name != "en" || verb != "added" && verb != "set" {
 		return false

@@ -80,7 +80,7 @@ type Texts struct {
 	Memory string // MEMORY.md
 }
 
-// Options of New. Everything is optional.
+// Options are the options of New. Everything is optional.
 type Options struct {
 	Name string // the name of the assistant
 	// Texts returns the owner's current texts.

@@ -19,7 +19,7 @@ import (
 	"hob/platform/host/system"
 )
 
-// Options of New.
+// Options are the options of New.
 type Options struct {
 	Dir string // created with 0700 when the first result is stored
 	// MaxFile is the maximum stored length of one result in bytes (default 16 MB); MaxTotal
