@@ -12,12 +12,12 @@ type File struct {
 	Size     int64
 	Modified time.Time
 	Trusted  bool   // the user trusts its folder; only set by a walk
-	Content  []byte // nil in a walk, as Source and Origins
+	Content  []byte // not set in a walk; nor are Source and Origins
 	Source   provenance.Source
 	Origins  []provenance.Origin
 }
 
-// TextOrigin is where a text comes from that names people and things.
+// TextOrigin is the origin of a text that names people or things.
 type TextOrigin struct {
 	Source     string
 	Realm      string
@@ -52,7 +52,7 @@ type SkippedPart struct {
 	Reason string `json:"reason"`
 }
 
-// IngestReport counts what ingesting some files did.
+// IngestReport counts the results of ingesting some files.
 type IngestReport struct {
 	Documents int `json:"documents"`
 	Chunks    int `json:"chunks"`

@@ -24,7 +24,7 @@ type row struct {
 	doc      Doc
 	length   float64 // number of content words
 	own      []float64
-	has      uint64 // from the index
+	has      uint64 // bits from the index, see TermMatch.Has
 	question bool
 	timed    bool
 	numbered bool
@@ -36,7 +36,7 @@ type row struct {
 
 	score, matched float64
 	share          float64   // weighted share of the question's words that it or its neighbors contain
-	dated          bool      // from the time that the question names
+	dated          bool      // the row is from the time that the question names
 	until          time.Time // for a message: when its statement became invalid
 	parts          []Part
 }

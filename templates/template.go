@@ -18,7 +18,7 @@ const (
 	maxManifest = 64 << 10
 	maxSoul     = 64 << 10
 	maxSkill    = 64 << 10
-	maxThings   = 50 // of each kind
+	maxThings   = 50 // maximum number of items of each kind
 	maxText     = 2000
 )
 
@@ -35,7 +35,7 @@ type Template struct {
 	Version     string     `json:"version"`
 	Author      string     `json:"author,omitempty"`
 	Origin      Origin     `json:"origin"`
-	Path        string     `json:"path,omitempty"` // of the folder or archive; "" when built in
+	Path        string     `json:"path,omitempty"` // path of the folder or archive; "" when built in
 	Goals       []Goal     `json:"goals"`
 	Schedules   []Schedule `json:"schedules"`
 	Watchers    []Watcher  `json:"watchers"`

@@ -78,7 +78,7 @@ type Spec struct {
 	// texts are untrusted wherever a model reads them, and it is found by search only.
 	Foreign bool
 	Timeout time.Duration
-	Schema  Schema // of the arguments (set by New)
+	Schema  Schema // schema of the arguments (set by New)
 }
 
 // Schema returns the JSON Schema of a tool's arguments. It is built on first use, because

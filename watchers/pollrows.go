@@ -48,8 +48,8 @@ type poll struct {
 	since     time.Time
 	told      bool // the user was notified of the failure
 	day       string
-	fired     int // on that day
-	left      int // dropped on that day
+	fired     int // firings on that day
+	left      int // signals dropped on that day
 }
 
 func selectPoll(q store.Querier, id string) (poll, error) {

@@ -298,7 +298,7 @@ func (l *loop) fireTimer(ctx context.Context, t *timer, now time.Time) {
 	l.clock.fixTimer(t)
 }
 
-// saveBatch records what the batch handled, in the transaction of the signals.
+// saveBatch stores the times that the batch handled, in the transaction of the signals.
 func (b dueBatch) saveBatch(tx *store.Tx, t *timer, now time.Time, zone *time.Location) error {
 	state, firedAt := Active, store.Millis(t.spec.FiredAt)
 	if b.next.IsZero() {

@@ -44,7 +44,7 @@ type engineOptions struct {
 	Config     *config.Config
 	Log        *slog.Logger
 	Version    string
-	InProcess  bool // for one command; otherwise for the daemon
+	InProcess  bool // the engine is for one command; otherwise for the daemon
 	Foreground bool
 	Release    release.Source
 }

@@ -16,7 +16,7 @@ import (
 type client struct {
 	*apiclient.Client
 
-	pid    int // of the daemon; 0 when the engine runs in this process
+	pid    int // process id of the daemon; 0 when the engine runs in this process
 	finish func() error
 }
 

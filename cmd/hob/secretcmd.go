@@ -132,7 +132,7 @@ func (a *cli) listSecrets(ctx context.Context) error {
 // secretCheck is the outcome for one reference.
 type secretCheck struct {
 	Ref   string `json:"reference"`
-	Key   string `json:"key,omitempty"` // of the configuration
+	Key   string `json:"key,omitempty"` // key of the configuration
 	OK    bool   `json:"ok"`
 	Error string `json:"error,omitempty"`
 }

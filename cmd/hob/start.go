@@ -104,7 +104,7 @@ func (a *cli) runDaemon(ctx context.Context) (err error) {
 		end = <-ran
 	}()
 	if m, ok := e.(interface{ Main(ended <-chan struct{}) }); ok {
-		m.Main(ended) // on the main thread, as macOS requires
+		m.Main(ended) // runs on the main thread, as macOS requires
 	}
 	<-ended
 	err = dropCancellations(end)

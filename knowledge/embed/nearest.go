@@ -73,7 +73,7 @@ func (v *Vectors) planSearch(rows, dims, limit int) searchPlan {
 
 // partitionSet lists the partitions to search.
 type partitionSet struct {
-	ids  string // for IN
+	ids  string // list for SQL IN
 	rows int
 }
 

@@ -65,7 +65,7 @@ func (g *Graph) Follow(ctx context.Context, b knowledge.ChangeSource) (more bool
 	}
 	if len(list) > 0 {
 		if err := g.o.Store.Write(ctx, func(tx *store.Tx) error { return g.changesTx(tx, b, list, seq) }); err != nil {
-			g.resetNames() // it may contain names of the rolled-back transaction
+			g.resetNames() // the names may come from the transaction that was rolled back
 			return false, err
 		}
 	}

@@ -27,7 +27,7 @@ type generation struct {
 	ix     *scorch.Scorch
 	queue  *api.AnalysisQueue
 	seq    int64 // guarded by Index.work
-	mark   int64 // as read when it was opened
+	mark   int64 // read when the index was opened
 	format string
 	nobody bool          // guarded by Index.work
 	gone   chan struct{} // closed together with the index

@@ -195,7 +195,7 @@ func (x *Index) loadCurrent() (*generation, error) {
 	if err == nil && fits {
 		return g, nil
 	}
-	if err == nil && g.format == "" { // it was complete when it became active
+	if err == nil && g.format == "" { // the index was complete when it became active
 		return nil, x.setAside(path, errors.Join(ErrDamaged, g.close()))
 	}
 	if err == nil {

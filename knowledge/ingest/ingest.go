@@ -46,7 +46,7 @@ type Options struct {
 type Entities interface {
 	// PeopleTx stores people with their employers and returns the ids of the stored items.
 	PeopleTx(tx *store.Tx, list []document.Person, from knowledge.TextOrigin) ([]string, error)
-	// KeepTx deletes what PeopleTx stored for a source, except the given ids.
+	// KeepTx deletes the items that PeopleTx stored for a source, except those with the given ids.
 	KeepTx(tx *store.Tx, realm, source string, ids []string) error
 }
 
@@ -126,7 +126,7 @@ type Input struct {
 	// Asked is set if the user requested this very item. Then it is ingested even if it was erased
 	// or could not be read before.
 	Asked bool
-	// Dry only computes what would change.
+	// Dry computes the changes without making them.
 	Dry bool
 }
 

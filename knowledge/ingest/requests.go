@@ -24,8 +24,8 @@ type Locator interface {
 	Locate(path string) (abs string, folder bool, err error)
 }
 
-// Requests ingests the documents that a tool call requests. It implements what the tool
-// ingest_document needs.
+// Requests ingests the documents that a tool call requests. It implements the interface that the
+// tool ingest_document needs.
 type Requests struct {
 	Library *Library
 	Sync    *Sync
@@ -80,7 +80,8 @@ func (x Requests) Ingest(ctx context.Context, c tools.Call, want knowledge.Docum
 	return documentResult(r, path), documentError(err)
 }
 
-// folderPatience is how long a call imports a folder; the rest follows in the background.
+// folderPatience is how long a call imports the files of a folder; the others follow in the
+// background.
 const folderPatience = 2 * time.Minute
 
 func (x Requests) ingestFolder(ctx context.Context, c tools.Call, path string) (knowledge.DocumentResult, error) {

@@ -38,7 +38,7 @@ func NewMarkdown(w io.Writer, key []byte, at time.Time, zone *time.Location) (Wr
 
 // writeComment writes a value so that no part of it can end the comment.
 func (m *markdownWriter) writeComment(v any) error {
-	b, err := json.Marshal(v) // with HTML escapes: no ">" remains
+	b, err := json.Marshal(v) // Marshal escapes HTML, so that no ">" remains
 	if err == nil {
 		_, err = m.s.Write([]byte(open + string(b) + shut + "\n"))
 	}

@@ -29,7 +29,7 @@ type searchIn struct {
 // searchMatch is one row of search_files' Data.
 type searchMatch struct {
 	Path string `json:"path"`           // relative to the folder, with slashes
-	Line int    `json:"line,omitempty"` // from 1; 0 if the name matches
+	Line int    `json:"line,omitempty"` // line number from 1; 0 if the name matches
 	Text string `json:"text,omitempty"`
 }
 
@@ -63,7 +63,7 @@ type search struct {
 	out     searchOut
 	scanned int64
 	names   bool                // the index only contains names
-	copied  []provenance.Origin // of matches in content known to be untrusted
+	copied  []provenance.Origin // origins of matches in content known to be untrusted
 }
 
 func (f *Files) runSearch(ctx context.Context, _ tools.Call, in searchIn) (tools.Result, error) {

@@ -32,7 +32,7 @@ type writeUndo struct {
 	Path    string       `json:"path"`
 	Created bool         `json:"created"`
 	Before  string       `json:"before,omitempty"` // digest of the earlier content
-	Mode    *fs.FileMode `json:"mode,omitempty"`   // of the former file
+	Mode    *fs.FileMode `json:"mode,omitempty"`   // mode of the former file
 	After   string       `json:"after"`
 	Made    []string     `json:"made,omitempty"` // created parent folders, below the allowed folder
 }

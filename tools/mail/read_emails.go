@@ -21,7 +21,7 @@ const (
 	usual   = 10
 	most    = 50
 	preview = 500    // characters of a mail's text
-	whole   = 20_000 // the same for a mail shown in full
+	whole   = 20_000 // characters of a mail that is shown in full
 	mostFew = 5      // maximum number of mails read in full
 
 	mostLooked = 1000 // checked mail headers per account

@@ -20,7 +20,7 @@ type appendNoteIn struct {
 
 type appendUndo struct {
 	noteUndo
-	Length     int               `json:"length"` // of the earlier text, in bytes
+	Length     int               `json:"length"` // length of the earlier text, in bytes
 	UpdatedAt  time.Time         `json:"updated_at"`
 	Provenance provenance.Source `json:"provenance"`
 }

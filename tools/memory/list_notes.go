@@ -25,7 +25,7 @@ type listNotesIn struct {
 // listNotesOut is the Data of list_notes.
 type listNotesOut struct {
 	Notes []Note    `json:"notes"`
-	Apps  []AppNote `json:"apps,omitempty"`  // of the owner's apps
+	Apps  []AppNote `json:"apps,omitempty"`  // notes of the owner's apps
 	Error string    `json:"error,omitempty"` // sources that could not be read
 }
 

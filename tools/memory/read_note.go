@@ -61,7 +61,7 @@ func (d Deps) readLeaf(ctx context.Context, c tools.Call, in readNoteIn, missed 
 	list, err := findAppNotes(ctx, shelves, in.Note, allNotes)
 	if len(list) == 0 {
 		if err == nil && missed != nil {
-			err = missed // it names similar notes
+			err = missed // missed names similar notes
 		}
 		if err == nil {
 			err = tools.Errorf(tools.NotFound, "no note matches %s", tools.Clean(quoteLine(textnorm.Ellipsize(in.Note, 80))))

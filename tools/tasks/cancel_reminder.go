@@ -33,7 +33,7 @@ func (d Deps) cancelReminder() tools.Tool {
 				return tools.Result{}, err
 			}
 			s, err := tools.Pick("reminder", in.Reminder, list, func(s watchers.Spec) (string, string) { return s.ID, s.Action })
-			if tools.CodeOf(err) == tools.NotFound && err != nil { // it may be named by its time
+			if tools.CodeOf(err) == tools.NotFound && err != nil { // the user may name a reminder by its time
 				if t, terr := tools.Pick("reminder", in.Reminder, list, func(s watchers.Spec) (string, string) {
 					return s.ID, s.Action + " " + d.whenWords(s, c.Now)
 				}); terr == nil {

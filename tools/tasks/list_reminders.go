@@ -24,7 +24,7 @@ type remindersIn struct {
 // remindersOut is the Data of list_reminders.
 type remindersOut struct {
 	Reminders []watchers.Spec `json:"reminders"`
-	Lists     []ListItem      `json:"lists,omitempty"` // of the owner's accounts and apps
+	Lists     []ListItem      `json:"lists,omitempty"` // items of the owner's accounts and apps
 	Error     string          `json:"error,omitempty"` // sources that could not be read
 }
 

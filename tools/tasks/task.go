@@ -275,7 +275,7 @@ func compareUrgency(loc *time.Location) func(a, b Task) int {
 	rank := func(t Task) int {
 		i := slices.Index(priorityNames(), t.Priority)
 		if i < 0 {
-			return 2 // as medium
+			return 2 // same rank as medium
 		}
 		return i
 	}

@@ -27,7 +27,7 @@ type browseIn struct {
 
 // browseData is the Data of browse_url.
 type browseData struct {
-	URL   string `json:"url"` // that answered
+	URL   string `json:"url"` // final address, after redirects
 	Title string `json:"title,omitempty"`
 	Type  string `json:"type"`
 	Cut   bool   `json:"cut,omitempty"` // only the beginning was read

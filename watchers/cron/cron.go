@@ -29,7 +29,7 @@ const shortest = time.Second
 // config is the configuration of a watcher: exactly one of Cron and Interval.
 type config struct {
 	Cron     string `json:"cron,omitempty"`     // five fields, or a descriptor such as @daily
-	Interval string `json:"interval,omitempty"` // such as "90m"
+	Interval string `json:"interval,omitempty"` // a duration such as "90m"
 	Anchor   string `json:"anchor,omitempty"`   // RFC 3339; the first time of the interval (default: one interval after creation)
 	TZ       string `json:"tz,omitempty"`       // IANA zone of Cron (default: the user's current zone)
 	// Except lists days on which it does not fire: "12-24" of each year, "2026-12-24" of one

@@ -139,7 +139,7 @@ func expandSteps(from, step byte, text string) string {
 	return strings.Join(days, ",")
 }
 
-const starBit = 1 << 63 // as in robfig/cron, spec.go
+const starBit = 1 << 63 // the value that spec.go of robfig/cron uses
 
 // whyNever explains why a schedule has no occurrence. It returns "" if it has some.
 func (f *fields) whyNever() string {

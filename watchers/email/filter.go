@@ -25,7 +25,7 @@ type filter struct {
 	Account string `json:"account,omitempty"` // [accounts.NAME]; required if there are several
 	Folder  string `json:"folder,omitempty"`  // default INBOX; a name or a use such as "archive"
 	From    list   `json:"from,omitempty"`    // any of these: a name, an address or a domain
-	To      list   `json:"to,omitempty"`      // the same for the recipients
+	To      list   `json:"to,omitempty"`      // any of these is a recipient, as in From
 	Subject list   `json:"subject,omitempty"` // any of these is in the subject
 	Words   list   `json:"words,omitempty"`   // all of these are in the subject or the text
 }

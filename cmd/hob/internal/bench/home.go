@@ -63,7 +63,7 @@ type home struct {
 	exited chan struct{} // closed after the program has ended and err is set
 	err    error
 	began  time.Time
-	took   time.Duration // from start to ready
+	took   time.Duration // time from the start until the program is ready
 }
 
 // newHome prepares a home that uses the given model, or the built-in brain.

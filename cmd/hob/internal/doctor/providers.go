@@ -19,7 +19,7 @@ type Provider struct {
 	From    string   `json:"from"` // configuration, environment, this machine, built in
 	Key     string   `json:"key"`  // present, missing, not needed
 	Model   string   `json:"model"`
-	Used    []string `json:"used"` // as model, fallback, small model
+	Used    []string `json:"used"` // uses: model, fallback, small model
 	// Tested reports whether the provider was called; the other fields come from the
 	// configuration.
 	Tested    bool     `json:"tested"`

@@ -174,7 +174,7 @@ type probeRun struct {
 	o    Options
 	done map[string]chan struct{} // closed when a probe has ended
 
-	mu sync.Mutex // of telling
+	mu sync.Mutex // serializes calls of Each
 }
 
 func (r *probeRun) reportChecks(list []Check) {

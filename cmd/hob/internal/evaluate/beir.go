@@ -32,14 +32,14 @@ type Row struct {
 // Question is a query with the rows that answer it.
 type Question struct {
 	ID, Text, Category string
-	Relevant           map[string]int // by the id of the row, its grade
+	Relevant           map[string]int // grades by the id of the row
 }
 
 // Collection is a folder.
 type Collection struct {
 	Name      string
 	Rows      []Row
-	Questions []Question // those with an answer
+	Questions []Question // the questions with an answer
 }
 
 // Limits on the input.

@@ -48,20 +48,20 @@ type Input struct {
 	Body     string
 
 	when scriptTime
-	span time.Duration // of Away
+	span time.Duration // duration of Away
 }
 
 // Script lists the inputs during the simulated time.
 type Script struct {
 	Inputs  []Input
-	Answers []string // of the model, in order
+	Answers []string // answers of the model, in order
 	Config  string   // further configuration
 }
 
 // scriptTime is a time in a script, relative to the first day or with a date.
 type scriptTime struct {
 	early          bool
-	day            int // from 1; 0: date
+	day            int // day from 1; 0 if date is set
 	date           time.Time
 	hour, min, sec int
 }

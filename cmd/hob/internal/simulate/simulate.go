@@ -38,7 +38,7 @@ const MaxDays = 366
 
 // Options of Run.
 type Options struct {
-	Paths  system.Paths // of the user's home, which is only read
+	Paths  system.Paths // paths of the user's home, which is only read
 	Home   string       // the owner's folder, "~"
 	Dir    string       // an empty folder, which the caller removes
 	Start  time.Time    // zero: now
@@ -94,7 +94,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 // play is one run.
 type play struct {
 	o     Options
-	paths system.Paths // of the copy
+	paths system.Paths // paths of the copy
 	users string       // "~" of the copy
 	conf  *config.Config
 	zone  *time.Location

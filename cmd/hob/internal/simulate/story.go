@@ -46,7 +46,7 @@ func readStory(ctx context.Context, d app.Parts, since time.Time, each func(even
 // journal is an event of a past day and its outcome.
 type journal struct {
 	explain.Why
-	Messages []llm.Message // of its turn
+	Messages []llm.Message // messages of its turn
 }
 
 // readJournals returns the events from outside Hob between from and until.
