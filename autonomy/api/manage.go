@@ -180,7 +180,7 @@ type Trigger struct {
 	ID      string `json:"id"`
 	Action  string `json:"action"`
 	Session string `json:"session"`
-	Signed  bool   `json:"signed"` // it has a secret
+	Signed  bool   `json:"signed"` // the trigger has a secret
 }
 
 // Fired is the result of Fire.

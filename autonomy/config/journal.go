@@ -78,7 +78,7 @@ func (c Revisions) Put(from, to string) error {
 // readRevision reads a stored text and verifies its hash.
 func (c Revisions) readRevision(name string) ([]byte, error) {
 	want, err := hex.DecodeString(name)
-	if err != nil || len(want) != sha256.Size { // it becomes part of a path
+	if err != nil || len(want) != sha256.Size { // the name becomes part of a path
 		return nil, fmt.Errorf("%q is not the name of a stored version of the configuration", name)
 	}
 	text, err := os.ReadFile(filepath.Join(c.Dir, name))

@@ -96,7 +96,7 @@ func unwrapAll(err error) []error {
 		return nil
 	}
 	out := []error{err}
-	switch x := err.(type) { //nolint:errorlint // it walks the tree itself
+	switch x := err.(type) { //nolint:errorlint // the function walks the error tree itself
 	case interface{ Unwrap() error }:
 		out = append(out, unwrapAll(x.Unwrap())...)
 	case interface{ Unwrap() []error }:

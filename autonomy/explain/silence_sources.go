@@ -128,7 +128,7 @@ func (x *Explainer) heldNotices(ctx context.Context, words []string, s *SilenceR
 		if n.State == notify.Told || len(s.Notices) == mostSilent || n.CreatedAt.Before(s.Since) {
 			continue
 		}
-		if n.Text == "" { // it repeats another notice
+		if n.Text == "" { // the notice repeats another one
 			if n.Text, err = x.o.Notices.NoticeText(ctx, n); err != nil {
 				return err
 			}

@@ -150,7 +150,7 @@ func (n *Notifier) FilterNotice(tx *store.Tx, event string, o bus.OutboxItem) (b
 			return o, false, err
 		}
 		row.Channel, row.Chat = o.Channel, o.Chat
-		if len(n.o.Fallback) > 0 { // it may need another channel later
+		if len(n.o.Fallback) > 0 { // the notice may need another channel later
 			n.invalidateNext(tx)
 		}
 		if row.Fact != "" {

@@ -64,7 +64,7 @@ type Notice struct {
 	// Place explains the choice of Channel. Tried lists channels on which delivery failed.
 	Place string `json:"place,omitempty"`
 	Tried string `json:"tried,omitempty"`
-	Stuck bool   `json:"stuck,omitempty"` // it waits for its channel, and there is no other
+	Stuck bool   `json:"stuck,omitempty"` // the notice waits for its channel, and no other channel can send it
 
 	Fact, Shape string `json:"-"` // keys of its content and of similar content; "": it may repeat
 }

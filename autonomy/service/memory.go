@@ -147,7 +147,7 @@ func (sv *Service) factItem(q store.Querier, id string) (it api.MemoryItem, ok b
 		switch by, err := sv.o.Memory.Fact(q, f.RetiredBy); {
 		case err == nil:
 			it.ReplacedBy = ConvertPtr(&by, apiFact)
-		case !errors.Is(err, knowledge.ErrNotFound): // it was forgotten since
+		case !errors.Is(err, knowledge.ErrNotFound): // not found means that the replacing fact was erased
 			return it, true, err
 		}
 	}

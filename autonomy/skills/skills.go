@@ -69,7 +69,7 @@ func (s *Active) Matching(_ context.Context, text string) ([]prompt.Note, error)
 func (s *Active) refreshState() error {
 	fi, err := os.Stat(templates.StatePath(s.dir))
 	if errors.Is(err, fs.ErrNotExist) {
-		s.list, s.at, s.size = nil, time.Time{}, 0 // it may come back unchanged
+		s.list, s.at, s.size = nil, time.Time{}, 0 // the state file may come back unchanged
 		return nil
 	}
 	if err != nil {

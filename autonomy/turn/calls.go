@@ -91,7 +91,7 @@ func (tc *toolCalls) replayCall(ctx context.Context, s *callStep) {
 // turn.
 func (tc *toolCalls) decideCall(ctx context.Context, s *callStep) error {
 	wrong := !s.ran && (s.dec.Rule == "route" || s.dec.Rule == "schema")
-	if s.hasOutcome() && !wrong { // it ran before a crash
+	if s.hasOutcome() && !wrong { // the call ran before a crash
 		return nil
 	}
 	return tc.chain.beforeTool(ctx, s, false)

@@ -76,7 +76,7 @@ func (b *contextBuilder) currentMessage(ctx context.Context, added []llm.Part) l
 		m.Parts = append(m.Parts, llm.Part{Text: renderText("unasked", nil), Source: provenance.Hob, Context: true})
 	} else if b.t.Text != "" || len(b.t.Images) == 0 {
 		p := llm.Part{Text: b.redactSecrets(b.t.Text, b.t.Source), Source: b.t.Source, Origins: b.conv.messageOrigins(b.t.Source)}
-		if p.Source.Tainted() { // it is the message to answer, so it has no fence
+		if p.Source.Tainted() { // the message to answer has no fence
 			if marks := b.scanMarks(ctx, p.Text); len(marks) > 0 {
 				p.Origins = withMarks(p.Origins, marks)
 				b.auditMarks(&p, "", marks)

@@ -124,7 +124,7 @@ func (c *child) startProcess(ctx context.Context, path string, env []string) err
 func (c *child) readOutput(stdout, stderr *os.File) {
 	lines, toSDK := io.Pipe()
 	c.conn = sdk.NewConnection(c.handleMessage, c.stdin, lines)
-	c.conn.SetLogger(slog.New(slog.DiscardHandler)) // it would log complete messages; nothing has been read yet
+	c.conn.SetLogger(slog.New(slog.DiscardHandler)) // the SDK would log complete messages; nothing has been read yet
 	c.wg.Go(func() { c.filterMessages(stdout, toSDK) })
 	c.wg.Go(func() { c.words.readLines(stderr) })
 	go func() {

@@ -49,7 +49,7 @@ func boundedLines(r io.Reader, max int) iter.Seq[[]byte] {
 // caller would wait forever for a lost answer. Therefore an invalid message ends the child with
 // an error.
 func (c *child) filterMessages(stdout io.Reader, to *io.PipeWriter) {
-	defer to.Close() //nolint:errcheck // it never fails
+	defer to.Close() //nolint:errcheck // closing this pipe never fails
 	stray := 0
 	b := bufio.NewReaderSize(stdout, 64<<10)
 	for {

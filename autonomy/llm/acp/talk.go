@@ -340,7 +340,7 @@ func (t *promptTurn) promptUsage(u *sdk.Usage) llm.Usage {
 	if was.unknown {
 		return llm.Usage{}
 	}
-	if now.in < was.in || now.out < was.out { // it counts per turn
+	if now.in < was.in || now.out < was.out { // the agent counts per turn
 		was = tokens{}
 	}
 	return llm.Usage{

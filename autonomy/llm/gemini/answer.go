@@ -18,7 +18,7 @@ type stream struct {
 	left    bool // the consumer stopped
 	visible bool // text or a picture was yielded
 	started bool // a candidate or feedback on the prompt was received
-	spoke   bool // it sent content
+	spoke   bool // the model sent content
 	ended   bool // a finish reason was received
 	ending  finishMeaning
 	reason  string // the server's finish reason
@@ -89,7 +89,7 @@ func (s *stream) takePart(p *answerPart) *llm.Error {
 		}
 	case p.Thought:
 		if s.emitReasoning(p.Text) && p.Signature != "" && s.endThought() {
-			s.emitEvent(llm.Event{Kind: llm.TextDelta, Signature: p.Signature}) // it is sent back as a separate part
+			s.emitEvent(llm.Event{Kind: llm.TextDelta, Signature: p.Signature}) // the signature is sent back as a separate part
 		}
 	case p.Text != "" || p.Signature != "":
 		if s.endThought() {

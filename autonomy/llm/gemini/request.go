@@ -20,8 +20,8 @@ type request struct {
 	Config   *toolConfig `json:"toolConfig,omitempty"`
 	Generate *generation `json:"generationConfig,omitempty"`
 
-	images   bool // it contains a picture
-	unsigned bool // it contains a call without a signature
+	images   bool // the request contains a picture
+	unsigned bool // the request contains a call without a signature
 }
 
 type toolbox struct {

@@ -106,7 +106,7 @@ func foundNothing(text string) bool {
 	return lower == ""
 }
 
-// isSuperseded reports that memory had no result and a full search followed.
+// isSuperseded reports whether memory had no result and a full search followed.
 func (d done) isSuperseded(later []done) bool {
 	return d.name == "recall" && d.result != nil && !d.result.Error && foundNothing(d.result.Text) &&
 		len(later) == 1 && later[0].name == "search_knowledge" && later[0].result != nil && !later[0].result.Error

@@ -9,7 +9,7 @@ import (
 func browserBuilders() map[string]builder {
 	return map[string]builder{
 		"page.open":    openPage,
-		"page.picture": openPage, // it takes the screenshot once the page is open
+		"page.picture": openPage, // screenshotStep takes the screenshot once the page is open
 		"tab.picture":  browserCall("browser_screenshot"),
 		"tab.list":     ofOwn("browser_list_tabs"),
 		"tab.close":    namedTab("browser_close_tab"),

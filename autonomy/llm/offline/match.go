@@ -88,7 +88,7 @@ func (s series) matchAt(r *run, i int, next func(int) bool) bool {
 	return s[0].matchAt(r, i, func(j int) bool { return s[1:].matchAt(r, j, next) })
 }
 
-// isHopeless reports that a piece certainly does not match at i.
+// isHopeless reports whether a piece certainly does not match at i.
 func isHopeless(n node, r *run, i int) bool {
 	switch n := n.(type) {
 	case literal:

@@ -13,7 +13,7 @@ type timing struct {
 	none  bool // no time was given
 	at    time.Time
 	clock bool   // a time of day was given
-	part  bool   // it was a part of the day, such as "tomorrow morning"
+	part  bool   // the time is a part of the day, such as "tomorrow morning"
 	vague bool   // a week, month or open range, not a day
 	every string // a recurrence in the form of the tools
 	// phrase is the original text, without a leading preposition.

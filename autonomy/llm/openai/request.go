@@ -25,7 +25,7 @@ type request struct {
 	Format              *format        `json:"response_format,omitempty"`
 	Modalities          []string       `json:"modalities,omitempty"`
 
-	images bool // it contains a picture
+	images bool // the request contains a picture
 }
 
 type streamOptions struct {
@@ -210,7 +210,7 @@ func (e *encoder) assistantMessage(m llm.Message) (message, bool) {
 		out.Reasoning, out.Details = "", nil
 	}
 	if out.Details != nil {
-		out.Reasoning = "" // it has the same content
+		out.Reasoning = "" // Details have the same content
 	}
 	if len(texts) > 0 {
 		out.Content = strings.Join(texts, "\n\n")

@@ -82,8 +82,8 @@ type stream struct {
 	left    bool // the consumer stopped
 	visible bool // text was yielded
 	started bool // the server sent at least one choice
-	spoke   bool // it sent content
-	ended   bool // it sent a finish reason
+	spoke   bool // the server sent content
+	ended   bool // the server sent a finish reason
 	stop    llm.StopReason
 	usage   llm.Usage
 

@@ -86,7 +86,7 @@ type Turn struct {
 	// Tainted: its context contained untrusted text.
 	Tainted bool
 	At      time.Time // time of the message
-	Calls   bool      // it used tools
+	Calls   bool      // the turn used tools
 }
 
 // Study analyzes a message. The returned function stores the lessons in the transaction that ends

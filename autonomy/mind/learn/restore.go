@@ -41,7 +41,7 @@ func (l *Learner) Each(ctx context.Context, lesson, preference func(json.RawMess
 		return err
 	}
 	for _, x := range lessons {
-		x.State = "" // it changes with time
+		x.State = "" // the state changes with time
 		if err := passJSON(lesson, lessonExport{x, x.key, x.cue, x.failed}); err != nil {
 			return err
 		}

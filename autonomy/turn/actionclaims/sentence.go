@@ -45,7 +45,7 @@ func (l *language) splitClause(c clause) (out []clause) {
 	return append(out, clause{text: c.text, words: c.words[from:]})
 }
 
-// parseClause parses a clause. thing reports that the sentence names an item that outlasts the
+// parseClause parses a clause. thing reports whether the sentence names an item that outlasts the
 // answer.
 func (l *language) parseClause(c clause, thing bool) (Claim, bool) {
 	w := c.words

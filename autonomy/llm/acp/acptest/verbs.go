@@ -150,7 +150,7 @@ func verbTable() map[string]func(t *turn, rest string) error {
 		},
 		"spawn": func(t *turn, _ string) error {
 			c := exec.CommandContext(context.Background(), "sleep", "600")
-			c.Stdout = os.Stdout // it holds the pipe open
+			c.Stdout = os.Stdout // the process holds the pipe open
 			if err := c.Start(); err != nil {
 				return err
 			}
