@@ -8,7 +8,7 @@ import (
 // WebhookRequest is an HTTP request to /hooks/NAME.
 type WebhookRequest struct {
 	Header http.Header
-	Body   []byte // complete, at most
+	Body   []byte // complete, at most 1 MB
 	// Unknown: the sending program could not be identified. If any program of this machine
 	// could produce the proof, the message answers no approval request: see Inbound.Unknown.
 	Unknown bool

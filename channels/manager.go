@@ -58,7 +58,7 @@ type Manager struct {
 
 	mu    sync.Mutex
 	state map[string]*Health
-	runs  map[string]*receiverRun // the running receivers, by
+	runs  map[string]*receiverRun // the running receivers, by channel
 
 	gates   map[string]*inboundFilter
 	typists typingIndicators

@@ -7,13 +7,12 @@ import (
 	"github.com/clipperhouse/uax29/v2/graphemes"
 )
 
-// SplitFor splits a text within the platform's limits, at the end of a paragraph if possible,
-// else of a line, else of a word, and only then inside a word, but never inside a
-// user-perceived character (UAX 29, extended grapheme clusters). A list item or a fenced code
-// block that fits into one part is not cut; a longer block is closed at the end of a part and
-// reopened in the next, and the head of a table is repeated. Links, code and strong words are
-// not cut between their words. White space at the cuts is dropped. A limit of 0 or less means
-// none.
+// SplitFor splits a text within the platform's limits: at the end of a paragraph if possible, else
+// of a line, else of a word, and only then inside a word. It never splits a user-perceived
+// character (UAX 29, extended grapheme clusters). A list item or a fenced code block that fits into
+// one part is not cut. A longer block is closed at the end of a part and reopened in the next, and
+// the head of a table is repeated. Links, code and strong words are not cut between their words.
+// White space at the cuts is dropped. A limit of 0 or less means none.
 func SplitFor(text string, l Limits) []string {
 	c := textCutter{limit: l.MaxText, utf16: l.UTF16}
 	if c.limit <= 0 || len(text) <= c.limit || c.textLength(text) <= c.limit {
@@ -27,7 +26,7 @@ func SplitFor(text string, l Limits) []string {
 			parts = append(parts, part)
 		}
 	}
-	if len(parts) == 0 { // only white
+	if len(parts) == 0 { // only white space
 		parts = []string{text[:c.byteOffset(text, c.limit)]}
 	}
 	return parts

@@ -19,7 +19,7 @@ func (i *item) nextLine(line string, at int) {
 		return
 	case marked && (!i.open || indent <= i.indent):
 		*i = item{start: at, indent: indent, open: true}
-	case i.open && indent <= i.indent && i.blank: // else it is a lazy continuation
+	case i.open && indent <= i.indent && i.blank: // without a blank line before it, the line is a lazy continuation
 		i.open = false
 	}
 	i.blank = false

@@ -75,14 +75,14 @@ type Channel struct {
 	wait  time.Duration
 	slow  time.Duration
 
-	buttons channels.ButtonHandler // nil: questions are not
+	buttons channels.ButtonHandler // nil: questions are not answered here
 	spoke   questions
 
 	mu    sync.Mutex
 	to    channels.Receiver // nil: the channel does not run
 	heard time.Time
 	voice string               // the voice that Alexa recognized last
-	ids   map[string]time.Time // times of the requests that can
+	ids   map[string]time.Time // times of the requests that can still be repeated
 }
 
 // New validates the configuration; it does not connect.
@@ -263,7 +263,7 @@ func (c *Channel) answerRequest(ctx context.Context, to channels.Receiver, q *re
 	case nothingHeard:
 		return speakAndListen(unheard, help)
 	}
-	return response{Version: "1.0"} // the session has ended and
+	return response{Version: "1.0"} // the session has ended, and Alexa speaks no response
 }
 
 // speakQueued returns the queued texts for a user, of one event or ("") of all. Only accepted senders

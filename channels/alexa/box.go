@@ -48,8 +48,8 @@ type speechQueue struct {
 
 	mu      sync.Mutex
 	kept    queueFile
-	expects map[string][]string // events of a chat with a pending
-	changed chan struct{}       // closed and replaced
+	expects map[string][]string // events of a chat with a pending answer
+	changed chan struct{}       // closed and replaced at each change
 }
 
 func newBox(dir string) *speechQueue {
@@ -71,7 +71,7 @@ func (b *speechQueue) loadFile(now time.Time) error {
 		return err
 	}
 	if f.Size() > maxBox {
-		return b.saveFile() // no valid file is so
+		return b.saveFile() // no valid file is that large
 	}
 	data, err := os.ReadFile(filepath.Join(b.dir, boxFile))
 	if err != nil {

@@ -33,7 +33,7 @@ const (
 	maxCerts     = 8
 	chainTime    = 24 * time.Hour // cache time of a chain
 	maxChains    = 4
-	fetchesAtime = 10 // per minute: anyone may
+	fetchesAtime = 10 // per minute: anyone may send requests with new URLs
 	minRSA       = 2048
 )
 

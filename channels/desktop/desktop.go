@@ -78,7 +78,7 @@ type shownNote struct {
 	question string // the question that yes and no answer; "": there are no such buttons
 	asks     string // text of the question
 	at       time.Time
-	note     desktop.Notification // the notification of the question, to
+	note     desktop.Notification // the notification of the question, to be shown again
 	delivery string               // the delivery to snooze; "": no such button
 }
 

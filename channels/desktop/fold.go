@@ -14,8 +14,8 @@ import (
 type burstFolder struct {
 	burst     int
 	questions bool
-	past      []time.Time // times of the last
-	lines     []string    // folded texts, the
+	past      []time.Time // times of the notifications of the last minute
+	lines     []string    // folded texts, the newest last
 	count     int
 	last      time.Time // time of the last folded text
 }

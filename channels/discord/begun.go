@@ -13,7 +13,7 @@ import (
 
 // Limits for finding new conversations that started while Hob was off.
 const (
-	searchSize  = 25 // the page size of "Search
+	searchSize  = 25 // the page size of "Search Guild Messages"
 	searchPages = 4
 	maxAsking   = 20 // maximum number of people whose direct messages are opened
 )

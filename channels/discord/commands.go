@@ -62,7 +62,7 @@ func commandsBody() []byte {
 		}
 		out = append(out, c)
 	}
-	raw, _ := json.Marshal(out) // strings and numbers always
+	raw, _ := json.Marshal(out) // strings and numbers always encode
 	return raw
 }
 

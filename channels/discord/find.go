@@ -34,7 +34,7 @@ func (c *Channel) Find(ctx context.Context, d channels.Delivery) (channels.Recei
 	}
 	var page []message
 	if err := c.getJSON(ctx, "find a text", path+"/messages?limit="+strconv.Itoa(pageSize), &page); err != nil {
-		if isGone(err) || isForbidden(err) { // Send reports that
+		if isGone(err) || isForbidden(err) { // Send reports that error
 			return channels.Receipt{}, false, nil
 		}
 		return channels.Receipt{}, false, err

@@ -23,7 +23,7 @@ type gatewayConn struct {
 	broken  chan error
 	presses *interactionResponder
 	last    int64 // last event read, for heartbeats
-	ready   bool  // signed in or
+	ready   bool  // signed in or resumed
 }
 
 // readFrames receives frames until the connection ends.

@@ -80,7 +80,7 @@ const (
 type guild struct {
 	name     string
 	channels map[string]string // names, threads included
-	roles    []string          // created for the
+	roles    []string          // roles created for the bot
 }
 
 // replyContext is stored with each message and returned with its answers.

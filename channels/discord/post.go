@@ -121,7 +121,7 @@ func (c *Channel) postMessage(ctx context.Context, k apiCall, p post, files []ch
 	var sent message
 	err = c.doRequest(ctx, k, &sent)
 	if e, ok := errors.AsType[*channels.Error](err); ok && k.method == http.MethodPatch {
-		e.MaybeSent = false // a repetition does
+		e.MaybeSent = false // a repetition does no harm
 	}
 	return sent, err
 }

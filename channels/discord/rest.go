@@ -204,7 +204,7 @@ func isForbidden(err error) bool {
 
 func (c *Channel) classifyRefusal(k apiCall, resp *safehttp.Response) error {
 	f := &failure{status: resp.Status}
-	_ = json.Unmarshal(resp.Body, f) // without JSON there is
+	_ = json.Unmarshal(resp.Body, f) // without JSON there is no message
 	f.Message = c.quoteSafely(f.Message)
 	out := channels.Errorf(channels.Permanent, "discord: %s: %w", k.what, f)
 	switch code := resp.Status; {

@@ -28,13 +28,13 @@ type bouncedMail struct {
 	At     int64  `json:"at"` // seconds; time of the last
 	Status string `json:"status"`
 	N      int    `json:"n"`
-	to     string // its recipient; not
+	to     string // recipient of that mail; not stored
 }
 
 // report is the content of one bounce.
 type report struct {
 	id     string // Message-ID of the bounced mail
-	to     string // the recipient; "" when
+	to     string // the recipient; "" if unknown
 	status string // "5.1.1"
 }
 

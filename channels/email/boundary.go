@@ -84,7 +84,7 @@ func digitValue(r rune) rune {
 	for n := 0; n < 9 && unicode.Is(unicode.Nd, zero-1); n++ {
 		zero--
 	}
-	if r >= 0x1d7ce && r <= 0x1d7ff { // five adjacent sets of
+	if r >= 0x1d7ce && r <= 0x1d7ff { // five adjacent sets of mathematical digits
 		return (r - 0x1d7ce) % 10
 	}
 	return r - zero

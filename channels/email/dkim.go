@@ -37,9 +37,9 @@ const (
 
 // signatureCheck is a DKIM-Signature that would prove the author of its mail, if it is valid.
 type signatureCheck struct {
-	n                int // its index in the mail, from
+	n                int // index of the signature in the mail, from the top
 	domain, selector string
-	keys             []string // the covered fields, as
+	keys             []string // the covered fields, as the signature writes them
 }
 
 // usableSignatures returns the signatures that could prove a mail's sender, or the reason why there
@@ -189,7 +189,7 @@ func parseUnixTime(s string) (time.Time, bool) {
 // others: there are recipients other than the sender and Hob.
 func (s signatureCheck) unsignedParts(fields mime.Fields, others bool) string {
 	names := []string{"from", "to", "cc", "subject", "date", "message-id"}
-	if others { // another recipient could
+	if others { // another recipient could change the meaning of the mail, or make it answer another one
 		names = append(names, "content-type", "content-transfer-encoding", "in-reply-to", "references")
 	}
 	for _, name := range names {

@@ -1,17 +1,16 @@
-// Package email implements the mail channel: it receives mails over IMAP (push or polling),
-// and sends Hob's texts by SMTP in the thread they belong to.
+// Package email implements the mail channel: it receives mails over IMAP (push or polling), and
+// sends Hob's texts by SMTP in the thread they belong to.
 //
-// The author of a mail is determined by the results of the owner's own mail host
-// (Authentication-Results, RFC 8601), or, without a result, by the DKIM signature of the
-// sender's domain (RFC 6376), and by nothing else. Mails of programs, lists and mail servers
-// are neither received nor answered (RFC 3834), and two persistent counters end any remaining
-// loop.
+// The author of a mail is determined only by the results of the owner's own mail host
+// (Authentication-Results, RFC 8601). Without a result, the DKIM signature of the sender's domain
+// decides (RFC 6376). Mails of programs, lists and mail servers are neither received nor answered
+// (RFC 3834), and two persistent counters end any remaining loop.
 //
-// The read position (UIDVALIDITY and UID) advances when the manager has accepted a mail, so
-// mails that arrived while Hob was off are received once, and older ones than the first start
-// never. The Message-IDs of Hob's mails derive from the deliveries: after an interruption Hob
-// looks for the mail in the sent folder, and a duplicate has the same Message-ID, by which
-// mail programs drop it. The manager handles allowed senders, retries and files.
+// The read position (UIDVALIDITY and UID) advances when the manager has accepted a mail. So mails
+// that arrived while Hob was off are received once, and mails from before the first start are never
+// received. The Message-IDs of Hob's mails derive from the deliveries: after an interruption Hob
+// looks for the mail in the sent folder, and a duplicate has the same Message-ID, by which mail
+// programs drop it. The manager handles allowed senders, retries and files.
 package email
 
 import (
@@ -84,7 +83,7 @@ type Channel struct {
 
 	mu      sync.Mutex
 	since   time.Time    // when the connection opened
-	trouble error        // its error
+	trouble error        // why there is no connection
 	left    int          // ignored mails
 	why     string       // reason for the last one
 	unknown int          // mails with an unverified sender

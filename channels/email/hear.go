@@ -100,7 +100,7 @@ func (h *receiver) openAndCatchUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.Next == 0 { // an old server does
+	if s.Next == 0 { // an old server does not report it
 		all, err := h.m.After(ctx, 1)
 		if err != nil {
 			return err
@@ -178,7 +178,7 @@ func (h *receiver) headsSince(ctx context.Context, t time.Time, before uint32) (
 func (h *receiver) resyncFolder(ctx context.Context, s imapmail.State) error {
 	h.c.log.WarnContext(ctx, "the mail server changed its UIDVALIDITY; resynchronizing", "folder", h.c.conf.Folder)
 	clear(h.c.refusals)
-	h.st.Later = nil // they are among the unreceived mails
+	h.st.Later = nil // the deferred mails are among the unreceived ones
 	begin := time.Unix(h.st.Since, 0)
 	from := time.Unix(h.st.Looked, 0).Add(-behind)
 	if from.Before(begin.Add(-clock)) {
@@ -196,7 +196,7 @@ func (h *receiver) resyncFolder(ctx context.Context, s imapmail.State) error {
 		if err := h.receiveOrDefer(ctx, x.UID); err != nil {
 			return err
 		}
-		if err := h.c.saveState(ctx, h.st); err != nil { // store the digest: it is not
+		if err := h.c.saveState(ctx, h.st); err != nil { // store the digest, so that the mail is not received again
 			return err
 		}
 	}

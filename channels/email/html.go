@@ -38,7 +38,7 @@ func splitHTML(s string, answer bool) (p splitMail, unseen string) {
 // trimmer removes quotations from a document.
 type trimmer struct {
 	answer         bool // the mail replies or forwards
-	rest           bool // everything that follows is
+	rest           bool // everything that follows is quoted
 	theirs, unseen strings.Builder
 	faint          strings.Builder // in the color of the paper
 }

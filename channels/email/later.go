@@ -20,7 +20,7 @@ type keyAttempt uint8
 const (
 	firstTry keyAttempt = iota
 	nextTry
-	lastTry // do not defer any
+	lastTry // do not defer the mail any longer
 )
 
 // collectSignatures returns the signatures, with their keys, that may prove a mail without a result of

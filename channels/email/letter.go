@@ -30,15 +30,15 @@ type parsedMail struct {
 	pim.Message
 
 	fields  mime.Fields
-	from    string // the only address of its
-	proved  keyID  // the key of the signature that proves
+	from    string // the only address of the only From field; "" if there are several
+	proved  keyID  // the key of the signature that proves that from wrote the mail to Hob
 	claimed string // any address in From, for ignored mails
 	refers  []string
-	answer  bool   // it replies to another mail, or forwards one
+	answer  bool   // the mail replies to another mail, or forwards one
 	bounded bool   // the end of own was found
 	own     string // the sender's own text
 	quoted  string // forwarded or quoted text
-	reply   string // the calendar reply in it; "" if none
+	reply   string // the calendar reply in the mail; "" if none
 	files   []part
 }
 

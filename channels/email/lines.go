@@ -23,7 +23,7 @@ type smtpPool struct {
 	used        time.Time
 	out         *smtpmail.Session
 	box         *imapmail.Conn
-	use, folder string // the use of box, and
+	use, folder string // the use of box, and its folder
 	timer       *time.Timer
 }
 

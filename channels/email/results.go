@@ -53,7 +53,7 @@ func parseResults(value string) (id string, out []result, ok bool) {
 		if p.skipSpace(); len(out) > maxResults {
 			return id, nil, false
 		}
-		if p.peekByte() == 0 && len(out) > 0 { // a trailing semicolon, as some
+		if p.peekByte() == 0 && len(out) > 0 { // a trailing semicolon, as some servers write it
 			break
 		}
 		r, one := p.parseResult()
@@ -287,7 +287,7 @@ func resultsVerdict(results []result, address string) verdict {
 			switch {
 			case r.value == "pass" && r.propertyValue("header.from") == domain:
 				dmarc = true
-			case r.value != "none" && r.value != "temperror": // it failed, or is about
+			case r.value != "none" && r.value != "temperror": // the check failed, or is about another sender
 				return disowned
 			}
 		case "dkim":
@@ -304,7 +304,7 @@ func resultsVerdict(results []result, address string) verdict {
 				from = addressDomain(from)
 			}
 			aligned = aligned || r.value == "pass" && isWithinDomain(domain, from)
-		case "auth": // the sender signed in to this
+		case "auth": // the sender signed in to this host (RFC 8601, 2.7.4)
 			aligned = aligned || r.value == "pass" && r.propertyValue("smtp.auth") == address
 		}
 	}

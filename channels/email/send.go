@@ -103,7 +103,7 @@ func (c *Channel) fileMail(ctx context.Context, use, id string, raw []byte, look
 				return err
 			}
 		}
-		look = true // a second attempt for
+		look = true // a second attempt for this mail
 		_, err := m.Put(ctx, folder, raw, use == "drafts")
 		return err
 	})

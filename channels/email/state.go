@@ -40,10 +40,10 @@ const (
 // partial state.
 type state struct {
 	Box      string                `json:"box"`      // the folder that the rest
-	Since    int64                 `json:"since"`    // seconds; earlier mails are
+	Since    int64                 `json:"since"`    // seconds; earlier mails are not received
 	Looked   int64                 `json:"looked"`   // seconds; when the folder last had no other mails
 	Validity uint32                `json:"validity"` // UIDVALIDITY
-	Next     uint32                `json:"next"`     // the first UID not
+	Next     uint32                `json:"next"`     // the first UID that was not checked
 	Known    []string              `json:"known"`    // digests of the last mails
 	Rates    map[string]hourlyRate `json:"rates"`
 	// Later lists the mails with an unknown sender, in order.

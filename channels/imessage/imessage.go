@@ -71,12 +71,12 @@ type Channel struct {
 	allow  []string
 	named  *regexp.Regexp
 	ledger ledger
-	old    atomic.Bool // Messages has the dictionary
+	old    atomic.Bool // Messages has the scripting dictionary of macOS 12 or older
 
 	mu      sync.Mutex
 	since   time.Time // start time of listening
 	heard   time.Time
-	pending int // consecutive texts that did
+	pending int // consecutive texts that did not appear in the database
 }
 
 // New validates the configuration. It reads nothing yet.
@@ -151,7 +151,7 @@ func (c *Channel) explainDBError(err error) error {
 		return nil
 	case errors.Is(err, chatdb.ErrNoAccess):
 		return channels.Errorf(channels.Unauthorised, "%w; switch on %s in System Settings, Privacy & Security, Full Disk Access (x-apple.systempreferences:com.apple.preference.security?Privacy_AllFiles), then start Hob again", err, permission.Responsible(c.deps.Getenv))
-	case errors.Is(err, fs.ErrNotExist): // also while Messages recreates
+	case errors.Is(err, fs.ErrNotExist): // also while Messages recreates the database
 		return channels.Errorf(channels.Temporary, "no Messages database at %s; open Messages and sign in", c.cfg.DB)
 	case errors.Is(err, chatdb.ErrNotMessages): // likewise, between the file and its tables
 		return channels.Errorf(channels.Temporary, "%w; check channels.imessage.db", err)

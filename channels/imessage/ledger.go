@@ -21,19 +21,19 @@ import (
 type state string
 
 const (
-	begun     state = "begun"     // the script runs or
-	uncertain state = "uncertain" // unknown whether Messages
-	pending   state = "pending"   // accepted, but the
+	begun     state = "begun"     // the script runs or is about to run
+	uncertain state = "uncertain" // unknown whether Messages accepted the item
+	pending   state = "pending"   // accepted, but the database does not show the message yet
 	done      state = "done"      // found in the database
 )
 
 // entry is one text or file sent by Hob. It does not contain the text.
 type entry struct {
-	Key    string    `json:"k"`           // delivery and number of the
-	Chat   string    `json:"c"`           // a hash, as
-	Text   string    `json:"x"`           // this one
+	Key    string    `json:"k"`           // delivery and number of the part
+	Chat   string    `json:"c"`           // hash of the chat's key
+	Text   string    `json:"x"`           // hash of the comparable text
 	Long   bool      `json:"l,omitempty"` // long enough to be unique
-	Before int64     `json:"b"`           // the newest row when sending
+	Before int64     `json:"b"`           // the newest row when the send began
 	At     time.Time `json:"t"`
 	State  state     `json:"s"`
 	GUID   string    `json:"g,omitempty"`
@@ -165,7 +165,7 @@ func (l *ledger) deliveryOf(ctx context.Context, guid string) (string, error) {
 	}
 	for _, e := range l.list {
 		if guid != "" && e.GUID == guid {
-			delivery, _, _ := strings.Cut(e.Key, "/") // the rest numbers its
+			delivery, _, _ := strings.Cut(e.Key, "/") // the rest numbers the files of the delivery
 			return delivery, nil
 		}
 	}

@@ -36,7 +36,7 @@ type unfinishedRow struct {
 
 const (
 	cursorKey = "cursor"
-	slack     = 2 * time.Minute // between the senders' clocks and
+	slack     = 2 * time.Minute // between the senders' clocks and this one
 	page      = 500
 	lateFor   = time.Hour
 	lateMost  = 50
@@ -48,7 +48,7 @@ type listener struct {
 	to  channels.Receiver
 	db  *chatdb.DB
 	cur cursor
-	own map[string]bool // the owner's addresses as
+	own map[string]bool // the owner's addresses at the last check
 	// seen holds the incomplete rows, and since when the listener waits for them. The first
 	// one blocks later rows.
 	seen    map[int64]time.Time
@@ -98,7 +98,7 @@ func (l *listener) reopenDatabase(ctx context.Context) error {
 	if l.db != nil {
 		_ = l.db.Close()
 		l.db = nil
-		l.notice.unwatchLog() // its log file may
+		l.notice.unwatchLog() // its log file may have been replaced
 	}
 	db, err := l.c.openDatabase(ctx)
 	if err != nil {
@@ -156,7 +156,7 @@ func (l *listener) receiveNew(ctx context.Context) error {
 	if err := l.reopenDatabase(ctx); err != nil {
 		return err
 	}
-	l.notice.watchLog() // before reading, so that
+	l.notice.watchLog() // before reading, so that no change is missed
 	last, highest, err := l.db.Last(ctx)
 	if err != nil {
 		return l.c.explainDBError(err)
@@ -189,7 +189,7 @@ func (l *listener) receiveNew(ctx context.Context) error {
 		if l.blocked, err = l.receivePage(ctx, list); err != nil || l.blocked {
 			return err
 		}
-		if next > l.cur.RowID { // the last row of the page was
+		if next > l.cur.RowID { // the last row of the page was omitted
 			guid, err := l.db.GUID(ctx, next)
 			if err != nil {
 				return l.c.explainDBError(err)
@@ -392,7 +392,7 @@ func (l *listener) toInbound(ctx context.Context, m chatdb.Message) (in channels
 		// Text recovered from a damaged row answers no question.
 		Unknown: m.Approximate || m.Undecodable, Key: m.GUID, Payload: payload, At: m.At,
 	}
-	if !in.Group && m.Person != "" && m.Person != m.Chat.Key() { // one conversation per
+	if !in.Group && m.Person != "" && m.Person != m.Chat.Key() { // one conversation per person
 		in.Session = Name + ":" + m.Person
 	}
 	answered := ""

@@ -70,7 +70,7 @@ func unknownWord(err error) bool {
 // handOver passes Messages one text or one file.
 func (c *Channel) handOver(ctx context.Context, t target, in request) error {
 	in.Service = t.service
-	if t.service == "RCS" { // sent by the
+	if t.service == "RCS" { // sent by the telephone, like SMS
 		in.Service = "SMS"
 	}
 	if t.guid != "" {
@@ -114,7 +114,7 @@ func (c *Channel) classifyScriptError(t target, err error) error {
 	case osrun.Invalid:
 		e.Class = channels.Permanent
 	case osrun.Timeout:
-		if !e.MaybeSent { // it ended, unlike
+		if !e.MaybeSent { // the script ended, unlike after a timeout, which leaves the outcome open
 			e.Err = errors.New(err.Error())
 		}
 	}

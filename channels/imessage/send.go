@@ -46,7 +46,7 @@ func (c *Channel) resolveTarget(ctx context.Context, db *chatdb.DB, d channels.D
 		}
 	}
 	var from replyContext
-	_ = json.Unmarshal(d.Cause, &from) // none, or from another
+	_ = json.Unmarshal(d.Cause, &from) // none, or from another version
 	for _, one := range list {
 		if one.GUID == from.Chat {
 			list[0] = one
@@ -144,7 +144,7 @@ func (c *Channel) sendOne(ctx context.Context, db *chatdb.DB, t target, it item)
 	if err := c.handOver(ctx, t, in); err != nil {
 		return c.resolveFailedScript(ctx, db, t, it, e, err)
 	}
-	e.State = pending // from here on it is never
+	e.State = pending // from here on the item is never sent again
 	if err := c.ledger.putEntry(context.WithoutCancel(ctx), e); err != nil {
 		return "", &channels.Error{MaybeSent: true, Err: err}
 	}
@@ -232,7 +232,7 @@ func (c *Channel) recordFailure(ctx context.Context, e entry, why string) error 
 // sentRow is the database's record of a sent item.
 type sentRow struct {
 	row    chatdb.Message
-	astray bool // it is in a direct chat
+	astray bool // the row is in a direct chat that has the group's name
 	ghost  bool // an empty row for that person without a chat
 }
 
@@ -267,7 +267,7 @@ func (c *Channel) searchSent(ctx context.Context, db *chatdb.DB, t target, it it
 			switch {
 			case err != nil:
 				return out, err
-			case said: // sent by another delivery with
+			case said: // sent by another delivery with the same text
 			case m.Chat.Group != t.group:
 				out.astray = true
 			default:

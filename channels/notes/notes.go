@@ -56,7 +56,7 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 
 // Options are for tests; the zero value is the default.
 type Options struct {
-	Every  time.Duration // poll interval (1
+	Every  time.Duration // poll interval (1 minute)
 	Settle time.Duration // time without changes before a note is accepted (20 s)
 }
 

@@ -51,7 +51,7 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 
 // Options are for tests; the zero value is the default.
 type Options struct {
-	Every  time.Duration // poll interval (1
+	Every  time.Duration // poll interval (1 minute)
 	Settle time.Duration // time without changes before a reminder is accepted (10 s)
 }
 
@@ -108,7 +108,7 @@ func (p reminderSource) Entries(ctx context.Context) ([]listfeed.Entry, error) {
 		if r.Done || strings.TrimSpace(r.Title+r.Notes) == "" || r.Repeat && (r.Due.IsZero() || r.Due.After(time.Now())) {
 			continue
 		}
-		parts := []string{p.Name(), r.Ref, r.Title, r.Notes} // a changed reminder is
+		parts := []string{p.Name(), r.Ref, r.Title, r.Notes} // a changed reminder is another message
 		if r.Repeat {
 			parts = append(parts, r.Due.UTC().Format(time.RFC3339))
 		}

@@ -24,7 +24,7 @@ type message struct {
 	Text     string `json:"text"`
 	TS       string `json:"ts"`
 	ThreadTS string `json:"thread_ts"`
-	Parent   string `json:"parent_user_id"` // author of the
+	Parent   string `json:"parent_user_id"` // author of the first message of the thread
 	Replies  int    `json:"reply_count"`
 	// Team, UserTeam, SourceTeam: the author's workspace, depending on the event.
 	Team        string            `json:"team"`
@@ -249,7 +249,7 @@ func (c *Channel) channelName(ctx context.Context, channel string) string {
 
 // directChat returns the direct chat with a member, which never changes.
 func (c *Channel) directChat(ctx context.Context, user string) (string, error) {
-	const key = ">" // not valid in any
+	const key = ">" // not valid in any reference
 	if chat := c.knownName(key + user); chat != "" {
 		return chat, nil
 	}

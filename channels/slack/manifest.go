@@ -5,7 +5,7 @@ import "encoding/json"
 // botScopes returns the OAuth scopes of the bot, with their purpose.
 func botScopes() []string {
 	return []string{
-		"app_mentions:read", // mentions in
+		"app_mentions:read", // mentions in channels
 		"channels:history",  // threads, and messages sent
 		"channels:read",     // channel names
 		"chat:write",        // answers and status
@@ -15,7 +15,7 @@ func botScopes() []string {
 		"groups:history",    // the same in private channels
 		"groups:read",
 		"im:history", // direct messages
-		"im:read",    // list of direct messages, after
+		"im:read",    // list of direct messages, after Hob was off
 		"im:write",   // answers to /hob
 		"mpim:history",
 		"mpim:read",

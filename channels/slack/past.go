@@ -24,10 +24,10 @@ type readState struct {
 
 const (
 	maxPlaces = 300                 // stored places
-	maxLooked = 60                  // maximum number of known conversations that are checked after a pause, the latest first; as many others are checked
+	maxLooked = 60                  // maximum number of known conversations that are checked after a pause, the latest first, and of other ones
 	maxPages  = 10                  // pages of the list of conversations
 	stale     = 14 * 24 * time.Hour // age after which a conversation is not checked
-	maxMissed = 2000                // maximum messages per
+	maxMissed = 2000                // maximum messages per conversation
 	longest   = 2 * time.Minute     // longest wait for a rate limit
 )
 

@@ -16,7 +16,7 @@ import (
 type session struct {
 	*Channel
 	to     channels.Receiver
-	frames chan frame // from all sockets, in the
+	frames chan frame // from all sockets, in the order of each socket
 	wg     sync.WaitGroup
 	// Queues for presses and commands. A person waits for both, so they are handled separately.
 	presses, commands chan frame
@@ -198,7 +198,7 @@ func (s *session) acknowledgeFrame(f frame, payload any) {
 // accepted.
 func (s *session) receiveMessage(ctx context.Context, m message) error {
 	if m.ThreadTS == m.TS {
-		m.ThreadTS = "" // the first message of a thread names
+		m.ThreadTS = "" // the first message of a thread names itself
 	}
 	in, ok := s.toInbound(ctx, m)
 	if !ok {
@@ -216,7 +216,7 @@ func (s *session) receiveMessage(ctx context.Context, m message) error {
 	if err := s.markRead(ctx, place, m.TS, m.ThreadTS == "" || taken && in.Mentioned); err != nil {
 		return err
 	}
-	if taken && in.Group && in.Mentioned && m.ThreadTS == "" { // the answers start a
+	if taken && in.Group && in.Mentioned && m.ThreadTS == "" { // the answers start a thread
 		return s.markRead(ctx, in.Chat, m.TS, true)
 	}
 	return nil

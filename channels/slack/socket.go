@@ -41,7 +41,7 @@ type socket struct {
 	conn    *websocket.Conn
 	silence time.Duration
 	open    int         // number of connections of the app when this one opened
-	leaving atomic.Bool // it is read only until
+	leaving atomic.Bool // the socket is read only until its deadline
 	mu      sync.Mutex  // serializes writes
 }
 
@@ -198,7 +198,7 @@ func (s *socket) readFrames(ctx context.Context, to chan<- frame) {
 			s.extendDeadline()
 			f.from = s
 			if json.Unmarshal(raw, &f.env) != nil {
-				continue // no envelope to
+				continue // no envelope to acknowledge
 			}
 		}
 		select {

@@ -18,7 +18,7 @@ const (
 	maxData = 64
 	// pressWait is the timeout for handling a press.
 	pressWait = 10 * time.Second
-	maxNotice = 200 // maximum characters of the reply to
+	maxNotice = 200 // maximum characters of the reply to a press
 )
 
 // approvalKeyboard returns two buttons; nil without a question.

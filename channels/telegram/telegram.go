@@ -49,7 +49,7 @@ type Options struct {
 	Base  string        // address of the Bot API
 	Poll  time.Duration // long-poll timeout of the server (default 25 s)
 	Pause time.Duration // the first wait after a failure (default 1 s)
-	Album time.Duration // wait for the rest of an
+	Album time.Duration // wait for the rest of an album (default 700 ms)
 }
 
 // Limits that Telegram sets, see https://core.telegram.org/bots/api#sendmessage,
@@ -74,7 +74,7 @@ type Channel struct {
 	buttons channels.ButtonHandler
 	log     *slog.Logger
 	asked   *channels.QuestionTracker
-	heard   []takenMessage // used by Run only: recent messages, the
+	heard   []takenMessage // used by Run only: recent messages, the newest last
 
 	mu     sync.Mutex
 	me     user

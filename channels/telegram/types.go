@@ -75,7 +75,7 @@ type message struct {
 	MigrateTo int64 `json:"migrate_to_chat_id"`
 
 	rest    []*message // of the album that begins with this one
-	changed bool       // the sender edited
+	changed bool       // the sender edited the text
 }
 
 // entity is a part of a text; offsets count UTF-16 code units.

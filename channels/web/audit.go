@@ -83,7 +83,7 @@ func (s *Server) auditExport(w http.ResponseWriter, r *http.Request, _ call) err
 	}
 	out := &lateHeader{w: w, kind: types[format]}
 	err := s.backend.AuditExport(r.Context(), out, format, since, until)
-	if err != nil && out.begun { // a part was sent: only
+	if err != nil && out.begun { // a part was sent: only a broken response can report the error
 		panic(http.ErrAbortHandler)
 	}
 	return err

@@ -22,7 +22,7 @@ const (
 	codeTime    = 2 * time.Minute
 	cookieTime  = 30 * 24 * time.Hour
 	maxCodes    = 64
-	maxFailures = 30 // failed attempts of one
+	maxFailures = 30 // failed attempts of one address per minute
 	maxPlaces   = 1024
 )
 
@@ -64,7 +64,7 @@ func (s *Server) checkCredential(r *http.Request, cred *credential) (authMethod,
 		f.Code = "password_required"
 	}
 	if err != nil {
-		return "", f // no credential was sent:
+		return "", f // no credential was sent: nothing to slow down
 	}
 	return "", s.doors.countFailure(r, f)
 }

@@ -11,7 +11,7 @@ import (
 // there would let any of them lock the owner out.
 const (
 	maxConns     = 256
-	maxConnsFrom = 32 // per address outside of this
+	maxConnsFrom = 32 // per address outside of this machine
 )
 
 // guardedListener is a listener with a limited number of connections. When there are too many, it

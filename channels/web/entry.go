@@ -15,7 +15,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.active.addCount(1)
 	defer s.active.addCount(-1)
 	defer s.recoverHandler(w, r)
-	writeBy(w, time.Time{}) // the previous response's
+	writeBy(w, time.Time{}) // the previous response's deadline would end this one
 	setSecurityHeaders(w.Header())
 	if s.opt.TLS != nil {
 		w.Header().Set("Strict-Transport-Security", "max-age=31536000")

@@ -150,7 +150,7 @@ func (s *Server) writeJSON(w http.ResponseWriter, status int, v any) {
 	h.Set("Content-Length", strconv.Itoa(b.Len()))
 	writeBy(w, time.Now().Add(writeTime))
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // a disconnected client
+	_, _ = w.Write(b.Bytes()) // a disconnected client needs no error
 }
 
 // writeBy sets the write deadline of the response.

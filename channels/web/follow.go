@@ -43,7 +43,7 @@ type follower struct {
 	waits chan waitResult
 	wg    sync.WaitGroup
 
-	all, part strings.Builder // text sent to the client: all
+	all, part strings.Builder // text sent to the client: all of it, and the part since the last tool call
 	calls     []openCall
 	asked     map[string]bool
 	last      json.RawMessage // data of message_end

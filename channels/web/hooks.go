@@ -20,7 +20,7 @@ const (
 	postTime    = 10 * time.Second // to send it
 	hookTime    = 30 * time.Second // to respond
 	maxPosts    = 64               // concurrent
-	postsMinute = 120              // per channel, with
+	postsMinute = 120              // per channel, with a valid proof
 )
 
 // hooks counts posts. Senders of invalid proofs are only slowed down; they never lock out
@@ -101,7 +101,7 @@ func (s *Server) serveHook(w http.ResponseWriter, r *http.Request) error {
 		return s.hooks.doors.countFailure(r, unsignedFailure())
 	}
 	who := s.requestPeer(r, true, true)
-	if who == PeerHob { // it runs as the owner and could read the secret
+	if who == PeerHob { // such a program runs as the owner and could read the secret
 		s.log.Warn("rejected a post from a program started by Hob", "path", r.URL.Path)
 		return newFailure(http.StatusForbidden, "not_the_owner", "", "programs started by Hob cannot post here")
 	}

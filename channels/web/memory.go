@@ -112,7 +112,7 @@ func (s *Server) memoryExport(w http.ResponseWriter, r *http.Request, _ call) er
 	}
 	out := &lateHeader{w: w, kind: types[format]}
 	err := s.backend.MemoryExport(r.Context(), out, format, conversations)
-	if err != nil && out.begun { // a part was sent: only
+	if err != nil && out.begun { // a part was sent: only a broken response can report the error
 		panic(http.ErrAbortHandler)
 	}
 	return err

@@ -242,7 +242,7 @@ func (s *Server) fileHandler(name string) func(http.ResponseWriter, *http.Reques
 		h := w.Header()
 		h.Set("Content-Type", f.mime)
 		h.Set("ETag", f.etag)
-		h.Set("Cache-Control", "no-cache") // revalidate, so that
+		h.Set("Cache-Control", "no-cache") // revalidate, so that updates appear
 		writeBy(w, time.Now().Add(writeTime))
 		if slices.Contains(strings.Split(r.Header.Get("If-None-Match"), ", "), f.etag) {
 			w.WriteHeader(http.StatusNotModified)

@@ -61,7 +61,7 @@ func (s *Server) serveExport(w http.ResponseWriter, r *http.Request, _ call) err
 	}
 	out := &lateHeader{w: w, kind: types[format]}
 	err = s.backend.Export(r.Context(), session, format, out)
-	if err != nil && out.begun { // a part was sent: only
+	if err != nil && out.begun { // a part was sent: only a broken response can report the error
 		panic(http.ErrAbortHandler)
 	}
 	return err

@@ -24,7 +24,7 @@ type sse struct {
 func newSSE(w http.ResponseWriter) (*sse, error) {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
-	h.Set("X-Accel-Buffering", "no") // nginx would buffer the
+	h.Set("X-Accel-Buffering", "no") // nginx would buffer the events
 	s := &sse{w: w, rc: http.NewResponseController(w)}
 	w.WriteHeader(http.StatusOK)
 	return s, s.flushEvents()

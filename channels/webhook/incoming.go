@@ -24,7 +24,7 @@ const (
 	maxName  = 200              // bytes of an id, a sender, a chat or a session
 	keeps    = 15 * time.Minute // an answer, for a post that asks again
 	maxKept  = 100
-	settling = 5 * time.Second // for incoming
+	settling = 5 * time.Second // wait for posts that are just arriving
 )
 
 // message is the body of a post. The secret authenticates a program of the owner. Without a
@@ -37,9 +37,9 @@ type message struct {
 	Sender     string    `json:"sender"`
 	SenderName string    `json:"sender_name"`
 	Chat       string    `json:"chat"`    // returned with the answer
-	Session    string    `json:"session"` // owner only: the
+	Session    string    `json:"session"` // owner only: the conversation
 	At         time.Time `json:"at"`
-	Wait       bool      `json:"wait"` // wait for the answer, as long
+	Wait       bool      `json:"wait"` // wait for the answer, as long as a request can
 }
 
 // acceptedPost is the response to a post.
@@ -170,7 +170,7 @@ type postQueue struct {
 	coming  int                     // posts without a known event
 	wanted  map[string]int          // waiting posts by event
 	kept    map[string]messageReply // by event
-	changed chan struct{}           // closed and replaced when
+	changed chan struct{}           // closed and replaced when any of these changes
 }
 
 func (i *postQueue) init() {

@@ -109,7 +109,7 @@ type MailQuery struct {
 	Unseen        bool
 	Flagged       bool
 	Since, Before time.Time
-	From, Subject string // words in these
+	From, Subject string // words in these header fields
 	Text          string // words anywhere
 	Limit         int    // 1 to 50, 0 is 10
 }

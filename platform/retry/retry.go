@@ -66,8 +66,8 @@ func Wait(ctx context.Context, d time.Duration, wake <-chan struct{}) error {
 	return nil
 }
 
-// ErrRestart is what a supervised function returns, possibly wrapped, to be run again at once:
-// this is no failure, and earlier failures no longer count.
+// ErrRestart is the error that a supervised function returns, possibly wrapped, to be run again at
+// once: this is no failure, and earlier failures no longer count.
 var ErrRestart = errors.New("restart requested")
 
 // PanicError is a panic as an error. Its text has no stack, because users read it.

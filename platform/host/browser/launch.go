@@ -123,7 +123,7 @@ func startBrowser(ctx context.Context, found Found, args []string, nothing strin
 	if err != nil {
 		return nil, errors.Join(err, cr.Close(), cw.Close(), ar.Close(), aw.Close())
 	}
-	cmd := exec.Command(found.Path, args...) //nolint:noctx // it lives longer than the call that needed it first
+	cmd := exec.Command(found.Path, args...) //nolint:noctx // the browser outlives the call that needed it first
 	passPipes(cmd, cr, aw)
 	cmd.Env, cmd.Stdout, cmd.Stderr = browserEnviron(os.Environ(), nothing), sw, sw
 	p.tree, err = osrun.Start(cmd)

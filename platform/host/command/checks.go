@@ -166,7 +166,7 @@ func (l *analysis) listArgs(_ string, args []string) (acceptedForm, string) {
 		}
 		operands = append(operands, argument{pathKind, a})
 	}
-	return asWritten(args, opensPaths, operands...), "" // they go by the ends of names, and try others
+	return asWritten(args, opensPaths, operands...), "" // compressors interpret the ends of file names, and try further names
 }
 
 // dateArgs rejects operands without "+", which set the clock.

@@ -60,7 +60,7 @@ func Serve(in io.Reader, out, problems *os.File) int {
 	}
 	x := &executor{job: j, out: out, err: problems}
 	done := make(chan int, 1)
-	go func() { done <- x.runPlan() }() // it ends when its processes have ended
+	go func() { done <- x.runPlan() }() // the goroutine ends when the plan's processes have ended
 	select {
 	case status := <-done:
 		return status

@@ -32,7 +32,7 @@ type Error struct {
 	Kind       Kind
 	Script     string
 	App        string // display name
-	Permission string // which one is missing: "automation", "calendars", "accessibility" ...
+	Permission string // the missing permission: "automation", "calendars", "accessibility" ...
 	Number     int    // system error number: of an Apple event, or an HRESULT
 	Cause      string // description of the error
 	Remedy     string // the user's next step

@@ -18,7 +18,7 @@ type Role string
 
 // The roles.
 const (
-	RoleDaemon Role = "daemon" // stays; others talk to it
+	RoleDaemon Role = "daemon" // a daemon, which serves the commands
 	RoleCLI    Role = "cli"    // one command; it ends soon
 )
 
@@ -85,9 +85,9 @@ func Acquire(ctx context.Context, path string, role Role) (*Lock, error) {
 	return &Lock{f: f}, nil
 }
 
-// waitLock polls for the lock. The holder in the file may be stale (its process died) while a
-// Probe of another process holds the lock briefly, so a daemon is reported only if it is
-// still there at the second attempt.
+// waitLock polls for the lock. While a Probe of another process holds the lock briefly, the holder
+// in the file may be stale, because its process died. A daemon is therefore reported only if it is
+// still the holder at the second attempt.
 func waitLock(ctx context.Context, f *os.File) error {
 	pauses, daemon := retry.Backoff{First: 10 * time.Millisecond, Max: 100 * time.Millisecond}, 0
 	for n := 1; ; n++ {

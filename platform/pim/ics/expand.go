@@ -14,7 +14,7 @@ import (
 // The bounds of a rule.
 const (
 	maxRule  = 500     // bytes
-	maxSteps = 100_000 // occurrences looked at
+	maxSteps = 100_000 // occurrences that are examined
 	// maxSpent is the total time limit for the rules of one object.
 	maxSpent = time.Second
 )

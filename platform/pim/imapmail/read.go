@@ -46,7 +46,7 @@ type Query struct {
 	Flagged       bool
 	Since, Before time.Time // whole days, because servers do not compare times
 	From, Subject string    // in these header fields
-	Text          string    // anywhere in it
+	Text          string    // text anywhere in the mail
 }
 
 // Find lists the UIDs of the mails that fit, ascending.
@@ -127,7 +127,7 @@ func collectMessages(cmd *imapclient.FetchCommand) (out []*imapclient.FetchMessa
 				var b []byte
 				if item.Literal != nil {
 					if b, err = io.ReadAll(item.Literal); err != nil {
-						return out, err // the connection is over
+						return out, err // the connection has ended
 					}
 				}
 				buf.BodySection = append(buf.BodySection, imapclient.FetchBodySectionBuffer{Section: item.Section, Bytes: b})

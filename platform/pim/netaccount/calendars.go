@@ -139,7 +139,7 @@ func (c *Calendars) createObject(ctx context.Context, those func(*caldav.Client,
 			if errors.Is(err, pim.ErrRefused) && i+1 < len(fit) { // read-only, for example shared or of birthdays
 				continue
 			}
-			if errors.Is(err, pim.ErrChanged) { // it exists already: an earlier attempt succeeded without a confirmation
+			if errors.Is(err, pim.ErrChanged) { // the object exists already: an earlier attempt succeeded without a confirmation
 				if there, tag, rerr := d.Read(ctx, path); rerr == nil && strings.Contains(string(there), uid) {
 					etag, err = tag, nil
 				}

@@ -1,10 +1,9 @@
-// Package analyzer tokenizes text for search. It folds case, accents and possessives
-// and emits each word as written and as its stem, bigrams for scripts without
-// word separators, and names with punctuation ("invoice-4711.pdf") as a whole and
-// in parts.
+// Package analyzer tokenizes text for search. It folds case, accents and possessives, and emits
+// each word as written and as its stem. It emits bigrams for scripts without word separators, and
+// names with punctuation ("invoice-4711.pdf") as a whole and in parts.
 //
-// It stores no index and ranks nothing. Documents and queries must be analyzed
-// with the same version: see Version.
+// It stores no index and ranks nothing. Documents and queries must be analyzed with the same
+// version: see Version.
 package analyzer
 
 import (

@@ -59,7 +59,7 @@ var lex = sync.OnceValue(func() *lexicon {
 				sets[section][e] = true
 			}
 		default:
-			panic("credential: unknown section " + section) // the first test finds it
+			panic("credential: unknown section " + section) // a test finds this error
 		}
 	}
 	return l

@@ -90,12 +90,12 @@ func ParseEvery(phrase string, now time.Time) (Every, error) {
 type everyAlt struct {
 	end   int
 	every Every
-	timed bool // it names a time of day, or how many times a day
+	timed bool // whether the text names a time of day, or how many times a day
 }
 
 // recurrenceRule is the recurrence parsed so far.
 type recurrenceRule struct {
-	marked  bool // it contains a repeating word
+	marked  bool // whether the rule contains a repeating word
 	unit    unit // 0 if it names only days
 	n       int  // every n units
 	days    uint8

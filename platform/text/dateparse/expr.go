@@ -10,7 +10,7 @@ type candidateParse struct {
 type connector struct {
 	end int
 	at  bool // a word that announces a time of day
-	any bool // some word at all
+	any bool // whether there is any connecting word
 }
 
 // connectorsAt lists the positions a next piece may start at: right at i, or after

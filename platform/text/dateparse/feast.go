@@ -20,7 +20,7 @@ type holiday struct {
 	moves  [7]day               // by how much it moves off each weekday
 	before int                  // the weekday before it, or -1
 	offset day
-	eve    *holiday // the day before it
+	eve    *holiday // the day before the holiday
 }
 
 // daysInYear lists the days of the holiday in a year of the common calendar.
@@ -124,7 +124,7 @@ func readRule(words []string) (*holiday, error) {
 		}
 	}
 	if words[0] == "hebrew" {
-		f.offset-- // it begins at sunset of the day before
+		f.offset-- // the holiday begins at sunset of the day before
 	}
 	find, err := readBase(words[:base])
 	f.find = find

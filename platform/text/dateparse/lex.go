@@ -11,7 +11,7 @@ type token struct {
 	text       string // lower case, without apostrophes
 	start, end int    // bytes in the sentence
 	n          int    // value of digits, -1 for anything else
-	glued      bool   // no white space before it
+	glued      bool   // no white space before the token
 	word       bool
 	capital    bool // the first letter is upper case
 }

@@ -1,17 +1,15 @@
-// Package dateparse parses dates, times, periods and recurrences in plain English
-// ("next Tuesday at 5", "in 20 minutes", "every weekday at 8:30", "the last 7
-// days") and formats them for people.
+// Package dateparse parses dates, times, periods and recurrences in plain English and formats them
+// for people: "next Tuesday at 5", "in 20 minutes", "every weekday at 8:30", "the last 7 days".
 //
-// It is deterministic and uses only the standard library. It schedules nothing,
-// does not know the user's time zone (results are in the zone of the given "now")
-// and never guesses: unknown phrases return ErrNotUnderstood, phrases with two
-// readings an AmbiguousError. docs/dates.md describes the rules. Tools, the
-// offline model, channels and the command line use it.
+// It is deterministic and uses only the standard library. It schedules nothing, does not know the
+// user's time zone (results are in the zone of the given "now") and never guesses: unknown phrases
+// return ErrNotUnderstood, phrases with two readings an AmbiguousError. docs/dates.md describes the
+// rules. Tools, the offline model, channels and the command line use it.
 //
-// The package is one grammar in many small files: lex.go tokenizes, the
-// piece_*.go files parse single pieces ("tuesday", "5pm", "of next month") into
-// constraints, expr.go joins pieces, resolve.go finds the instant that satisfies
-// them, range.go and every*.go parse periods and recurrences.
+// The package is one grammar in many small files. lex.go tokenizes, and the piece_*.go files parse
+// single pieces ("tuesday", "5pm", "of next month") into constraints. expr.go joins pieces, and
+// resolve.go finds the instant that satisfies them. range.go and every*.go parse periods and
+// recurrences.
 package dateparse
 
 import (
@@ -61,9 +59,9 @@ func (g Grain) String() string {
 
 // Moment is an instant that a text names, with its precision.
 type Moment struct {
-	// Time is in the zone of now. For a grain of Day and coarser it is the
-	// first instant of that day, week, month, quarter or year, unless the
-	// phrase counts from now ("in 2 days"), which keeps now's time of day.
+	// Time is in the zone of now. For a grain of Day and coarser it is the first instant of that
+	// day, week, month, quarter or year. A phrase that counts from now ("in 2 days") keeps now's
+	// time of day.
 	Time  time.Time
 	Grain Grain
 	// HasClock: the phrase names a time of day ("at 5", "noon", "in the morning",

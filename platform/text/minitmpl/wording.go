@@ -1,13 +1,11 @@
-// Package minitmpl executes template files: text/template without method calls. If
-// methods can be called by names that are only known at run time, the linker must
-// keep every exported method of every type, which makes the program 8 MB larger
-// (cmd/link/internal/ld/deadcode.go, "reflectSeen").
+// Package minitmpl executes template files: text/template without method calls. If methods can be
+// called by names that are only known at run time, the linker must keep every exported method of
+// every type. That makes the program 8 MB larger (cmd/link/internal/ld/deadcode.go, "reflectSeen").
 //
-// text/template/parse parses the templates. Supported are {{.Field}}, chains of
-// fields, map keys, variables, {{if}}, {{with}}, {{range}}, {{template}},
-// {{define}}, and, or, not, eq, ne, len, printf, and custom functions. A field
-// may hold a function. Not supported are methods, break, continue and ordered
-// comparison.
+// text/template/parse parses the templates. Supported are {{.Field}}, chains of fields, map keys,
+// variables, {{if}}, {{with}}, {{range}}, {{template}}, {{define}}, and, or, not, eq, ne, len,
+// printf, and custom functions. A field may hold a function. Not supported are methods, break,
+// continue and ordered comparison.
 package minitmpl
 
 import (

@@ -8,7 +8,7 @@ import (
 type opening struct {
 	toks            []tok
 	sure, now, more bool
-	skip            bool // it is not the speaker's own word
+	skip            bool // the clause is not the speaker's own statement
 }
 
 // readOpening removes introductory words of a statement and returns its certainty.

@@ -47,7 +47,7 @@ type Triple struct {
 const (
 	When   = "when"   // an event takes place at a time
 	Where  = "where"  // an item is at a location
-	Is     = "is"     // anything else it can be
+	Is     = "is"     // any other property of the subject
 	Called = "called" // the subject's name is the value
 	Any    = "*"      // all relations of the subject
 )

@@ -36,10 +36,10 @@ type noun struct {
 	old   bool // "my old ..."
 	fresh bool // "my new ..."
 	bad   bool // no noun phrase
-	known bool // it has a determiner or a name
+	known bool // whether the phrase has a determiner or a name
 	role  string
 	name  string
-	one   bool // of the role there is one
+	one   bool // whether a person has only one of the role
 }
 
 // small words that join a noun phrase.

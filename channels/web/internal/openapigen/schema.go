@@ -146,11 +146,11 @@ func (g *generator) properties(t reflect.Type) (Object, []string, error) {
 	return properties, required, nil
 }
 
-// fieldSchema returns the schema of a field with its description. The tag "schema" holds what a
-// Go type cannot say, separated by commas: "enum=a|b" for the values of a string, "type=object" for
-// raw JSON, "format=date", "default=TEXT", a limit such as "minimum=1", "null" for a value that may be null,
-// "notnull" for a list or pointer that is never null, and "optional" for a field that a request may
-// leave out although its tag json says nothing of it.
+// fieldSchema returns the schema of a field with its description. The tag "schema" holds what a Go
+// type cannot express, as options separated by commas. "enum=a|b" lists the values of a string, and
+// "type=object" describes raw JSON. "format=date", "default=TEXT" and limits such as "minimum=1"
+// are copied. "null" marks a value that may be null, and "notnull" a list or pointer that is never
+// null. "optional" marks a field that a request may omit although its tag json does not say so.
 func (g *generator) fieldSchema(owner reflect.Type, f reflect.StructField) (Object, error) {
 	schema, err := g.schemaOf(f.Type)
 	if err != nil {

@@ -188,7 +188,7 @@ type startMenuItem struct {
 }
 
 // startMenu reads the start menu.
-func startMenu(ctx context.Context, r osrun.Runner) ([]App, error) { //nolint:unused // on Windows it is
+func startMenu(ctx context.Context, r osrun.Runner) ([]App, error) { //nolint:unused // used on Windows
 	var a struct {
 		Apps []startMenuItem `json:"apps"`
 	}

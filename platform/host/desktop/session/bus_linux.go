@@ -48,7 +48,7 @@ func Dial(ctx context.Context, address string, o ...dbus.ConnOption) (*dbus.Conn
 		cancel()
 		return nil, fmt.Errorf("connect to the bus %s: %w", address, err)
 	}
-	context.AfterFunc(conn.Context(), cancel) //nolint:contextcheck // it lives as long as the connection
+	context.AfterFunc(conn.Context(), cancel) //nolint:contextcheck // the context lives as long as the connection
 	return conn, nil
 }
 

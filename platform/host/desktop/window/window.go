@@ -23,7 +23,7 @@ type Window struct {
 	Program    string // the path of its program, "" when that is not known
 	PID        int    // 0: not known
 	X, Y, W, H int
-	Active     bool // keys go there
+	Active     bool // the window has the keyboard focus
 	Notice     bool // a notification, or the desktop background
 }
 

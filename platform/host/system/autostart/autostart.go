@@ -56,12 +56,12 @@ func Self(program, home, log string, getenv func(string) string) Entry {
 type Status struct {
 	Kind      Kind   `json:"kind"`
 	Place     string `json:"place"`             // the file, or the value
-	Installed bool   `json:"installed"`         // something is there
+	Installed bool   `json:"installed"`         // an entry exists
 	Current   bool   `json:"current"`           // the installed entry equals the one that Install would write
 	Same      bool   `json:"same"`              // the installed entry equals it apart from PATH
 	Program   string `json:"program,omitempty"` // program that the entry starts
-	Enabled   bool   `json:"enabled"`           // the system will start it
-	Running   bool   `json:"running"`           // the system has started it
+	Enabled   bool   `json:"enabled"`           // the system will start the program
+	Running   bool   `json:"running"`           // the system has started the program
 	Note      string `json:"note,omitempty"`    // an unknown state, or a recommended action
 }
 

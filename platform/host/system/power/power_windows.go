@@ -41,7 +41,7 @@ var powerCallback = sync.OnceValue(func() uintptr {
 		if kind == pbtSuspend || kind == pbtResume || kind == pbtAutomatic {
 			select {
 			case powerEvents <- kind:
-			default: // drop it if the receiver is gone or slow: the wall clock shows it too
+			default: // drop the event if the receiver is gone or slow: callers also compare the wall clock
 			}
 		}
 		return 0
