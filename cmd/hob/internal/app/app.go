@@ -203,7 +203,7 @@ func (d *App) openGuard(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	d.openPairings()
+	d.openPairings() //nolint:contextcheck // the notice belongs to a transaction, which has no context
 	return d.guard.InitKeys(ctx)
 }
 

@@ -57,7 +57,7 @@ func (d *App) openChannels(context.Context) error {
 	var err error
 	d.channels, err = channels.New(channels.Options{
 		Outbox: d.bus.Outbox, Receiver: service.NewReceiver(d.lateService), Log: d.opt.Log, Channels: opened, Failed: failed, Owners: d.pairings,
-		Trouble:      func(name string, cause error) { d.service.ReportStoppedChannel(name, cause) },
+		Trouble:      func(name string, cause error) { d.service.ReportStoppedChannel(name, cause) }, //nolint:contextcheck // the context of the channel has ended
 		SharedGroups: d.opt.Config.Autonomy.Groups == config.PerChat, Choices: channel.Overrides(d.opt.Config),
 		Files: channels.ReceiveFiles(d.receivedFilesDir, d.opt.Reader), Drafts: d.bus.Outbox, Redact: d.redact.Text,
 	})
