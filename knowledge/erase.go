@@ -28,6 +28,7 @@ type (
 // Errors of erasure requests.
 var (
 	ErrTooCommon     = errors.New("too many rows match")
+	ErrQueryTooLong  = errors.New("the text to forget is too long")
 	ErrNoErasure     = errors.New("no such erasure")
 	ErrOneOf         = errors.New("give exactly one of id, query and source")
 	ErrNothingToGo   = errors.New("nothing matches")
@@ -121,7 +122,7 @@ func (g ErasurePlan) Digest() string {
 }
 
 // PlanErasure computes what a request would erase, without changing anything. It returns ErrTooCommon
-// with a remedy if the request matches too much.
+// if the request matches too much, and ErrQueryTooLong if its text is too long, both with a remedy.
 func (b *Base) PlanErasure(q store.Querier, f ForgetRequest) (g ErasurePlan, err error) {
 	id, text, source := strings.TrimSpace(f.ID), strings.TrimSpace(f.Query), strings.TrimSpace(f.Source)
 	g.asking = f.Asking
@@ -212,7 +213,7 @@ func (b *Base) planByQuery(q store.Querier, f ForgetRequest, text string, g *Era
 	n := len([]rune(strings.Join(words, "")))
 	switch {
 	case len([]rune(text)) > mostQuery:
-		return fmt.Errorf("%w: the text has more than %d characters; forget it by id or by source", ErrTooCommon, mostQuery)
+		return fmt.Errorf("%w: more than %d characters; forget it by id or by source", ErrQueryTooLong, mostQuery)
 	case n < leastQuery || !slices.ContainsFunc(words, func(w string) bool { return !loadVagueWords()[textnorm.Fold(w)] }):
 		return fmt.Errorf("%w: %q is too common; use a rarer text, or forget by id", ErrTooCommon, textnorm.Ellipsize(text, 40))
 	}

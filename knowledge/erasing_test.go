@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"hob/knowledge"
@@ -155,6 +156,10 @@ func TestWhatIsTooCommonIsRefused(t *testing.T) {
 		if _, err := h.base.PlanErasure(h.st.Reader(t.Context()), f); !errors.Is(err, knowledge.ErrTooCommon) {
 			t.Errorf("%+v: %v", f, err)
 		}
+	}
+	long := knowledge.ForgetRequest{Query: strings.Repeat("tea ", 300)}
+	if _, err := h.base.PlanErasure(h.st.Reader(t.Context()), long); !errors.Is(err, knowledge.ErrQueryTooLong) {
+		t.Errorf("a text of 1200 characters: %v", err)
 	}
 	few, err := knowledge.New(h.st, knowledge.Options{ForgetMost: 1})
 	if err != nil {

@@ -29,9 +29,9 @@ func (c *Registry) StatusTx(ctx context.Context, tx *store.Tx, call tools.Call, 
 	}
 	switch {
 	case len(list) == 0 && id != "":
-		return tools.Result{}, tools.Errorf(tools.NotFound, "this conversation has no task %q; agent_status {} lists those under way", tools.Clean(textnorm.Ellipsize(id, 40)))
+		return tools.Result{}, tools.Errorf(tools.NotFound, "this conversation has no task %q; agent_status {} lists the queued and running tasks", tools.Clean(textnorm.Ellipsize(id, 40)))
 	case len(list) == 0:
-		return tools.Result{Source: provenance.Tool, Text: "No task of this conversation is under way.", Data: map[string]any{"tasks": []taskProgress{}}}, nil
+		return tools.Result{Source: provenance.Tool, Text: "No task in this conversation is queued or running.", Data: map[string]any{"tasks": []taskProgress{}}}, nil
 	}
 	var b strings.Builder
 	var data []taskProgress
@@ -72,7 +72,7 @@ func (p taskProgress) describeProgress(now time.Time) string {
 	s := fmt.Sprintf("%s (%s) %q: ", p.ID, p.Agent, textnorm.Ellipsize(p.Task.Task, 100))
 	switch {
 	case p.State == Queued:
-		s += "waits for a place"
+		s += "queued"
 	case p.State.IsFinished():
 		s += string(p.State)
 		if p.State == Done {
@@ -81,7 +81,7 @@ func (p taskProgress) describeProgress(now time.Time) string {
 	case p.Waiting:
 		s += "waits for the user's answer"
 	default:
-		s += fmt.Sprintf("under way for %s", max(0, now.Sub(p.CreatedAt)).Round(time.Second))
+		s += fmt.Sprintf("running for %s", max(0, now.Sub(p.CreatedAt)).Round(time.Second))
 	}
 	if p.Calls > 0 {
 		s += fmt.Sprintf(", %d tool call(s), the last one %s", p.Calls, p.Last)
@@ -96,11 +96,11 @@ func (c *Registry) StopTx(_ context.Context, tx *store.Tx, call tools.Call, id s
 	case err != nil:
 		return tools.Result{}, err
 	case !ok || t.Session != call.Session:
-		return tools.Result{}, tools.Errorf(tools.NotFound, "this conversation has no task %q; agent_status {} lists those under way", tools.Clean(textnorm.Ellipsize(id, 40)))
+		return tools.Result{}, tools.Errorf(tools.NotFound, "this conversation has no task %q; agent_status {} lists the queued and running tasks", tools.Clean(textnorm.Ellipsize(id, 40)))
 	case t.State.IsFinished():
 		return tools.Result{}, tools.Errorf(tools.Conflict, "the task %s has ended: %s", tools.Clean(t.ID), tools.Clean(t.State))
 	}
-	if err := c.cutTx(tx, t, Cancelled, "ended from the conversation that began it"); err != nil {
+	if err := c.cutTx(tx, t, Cancelled, "stopped from the conversation that started it"); err != nil {
 		return tools.Result{}, err
 	}
 	return tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("Ended the task %s.", t.ID), Data: map[string]string{"id": t.ID, "state": string(Cancelled)}}, nil
@@ -175,7 +175,7 @@ func (c *Registry) giveUpTx(tx *store.Tx, id string) error {
 	if err != nil {
 		return err
 	}
-	why := fmt.Sprintf("it did not end within %s ([crew] background_timeout) and was given up", c.o.Longest)
+	why := fmt.Sprintf("the task did not end within %s ([crew] background_timeout) and was stopped", c.o.Longest)
 	if err := c.cutTx(tx, t, TimedOut, why); err != nil {
 		return err
 	}

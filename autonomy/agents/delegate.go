@@ -43,7 +43,7 @@ var never = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) //nolint:gochecknoglobal
 func (c *Registry) BeginTx(ctx context.Context, tx *store.Tx, call tools.Call, wishes []tools.TaskRequest) error {
 	who, ok := turn.CallerOf(ctx)
 	if !ok {
-		return tools.Errorf(tools.Unsupported, "tasks are handed on by turns only")
+		return tools.Errorf(tools.Unsupported, "only a turn can delegate tasks")
 	}
 	if err := c.checkLimits(tx, who, len(wishes)); err != nil {
 		return err
@@ -87,14 +87,14 @@ func (c *Registry) checkLimits(tx *store.Tx, who turn.Caller, n int) error {
 	case n == 0:
 		return tools.Errorf(tools.InvalidArguments, "the list of tasks is empty")
 	case n > maxTasks:
-		return tools.Errorf(tools.InvalidArguments, "%d tasks at once are too many; at most %d", n, maxTasks)
+		return tools.Errorf(tools.InvalidArguments, "%d tasks in one call are too many; delegate at most %d", n, maxTasks)
 	}
 	open := 0
 	if err := tx.QueryRow(`SELECT count(*) FROM crew_tasks INDEXED BY crew_tasks_open WHERE state IN ('queued', 'open')`).Scan(&open); err != nil {
 		return fmt.Errorf("agents: %w", err)
 	}
 	if open+n > maxOpen {
-		return tools.Errorf(tools.Conflict, "%d tasks are under way already, and there may be %d; wait for some to end, or cancel them: hob agent tasks", open, maxOpen)
+		return tools.Errorf(tools.Conflict, "%d tasks are already queued or running, and the limit is %d; wait for some to end, or cancel some: hob agent tasks", open, maxOpen)
 	}
 	return nil
 }
@@ -109,10 +109,10 @@ func (c *Registry) newPayload(who turn.Caller, w tools.TaskRequest, n int) (task
 	}
 	m, ok := c.members[name]
 	if !ok || !from.mayDelegateTo(name) {
-		return taskPayload{}, tools.Errorf(tools.NotFound, "no agent %q to which you may delegate; available: %s", tools.Clean(name), tools.Clean(strings.Join(c.delegableAgents(from), ", ")))
+		return taskPayload{}, tools.Errorf(tools.NotFound, "there is no agent %q that you may delegate to; available: %s", tools.Clean(name), tools.Clean(strings.Join(c.delegableAgents(from), ", ")))
 	}
 	if from.Isolated && !m.Isolated {
-		return taskPayload{}, tools.Errorf(tools.PolicyDenied, "an agent in a container cannot delegate tasks to %s, which runs outside one", tools.Clean(name))
+		return taskPayload{}, tools.Errorf(tools.PolicyDenied, "an agent in a container cannot delegate tasks to %s, which runs outside a container", tools.Clean(name))
 	}
 	depth := who.Turn.Depth + 1
 	names, err := c.commonTools(who, m, w.Tools, depth)

@@ -36,7 +36,7 @@ func fitsAny(patterns []string, s *tools.Spec) bool {
 func FilterTools(all []tools.Tool, allow, deny []string) ([]tools.Tool, error) {
 	for _, p := range slices.Concat(allow, deny) {
 		if !slices.ContainsFunc(all, func(t tools.Tool) bool { return matchesTool(p, t.Spec()) }) {
-			return nil, fmt.Errorf("no tool or category fits %q; list them with: hob tool list", p)
+			return nil, fmt.Errorf("no tool or category matches %q; list them with: hob tool list", p)
 		}
 	}
 	var out []tools.Tool

@@ -49,7 +49,7 @@ func (c *Registry) OutcomeTx(ctx context.Context, tx *store.Tx, call tools.Call)
 		if time.Now().Before(until) {
 			return tools.Outcome{Until: until}, nil
 		}
-		why := fmt.Sprintf("it did not end within %s and was given up", c.o.Timeout)
+		why := fmt.Sprintf("the task did not end within %s and was stopped", c.o.Timeout)
 		if err := c.cutTx(tx, t, TimedOut, why); err != nil {
 			return tools.Outcome{}, err
 		}
@@ -129,11 +129,11 @@ func callOutcome(list []Task) tools.Outcome {
 func describeTask(t Task, n int) string {
 	switch t.State {
 	case Queued, Open:
-		return "under way in the background; its result will be told when it is there"
+		return "running in the background; Hob reports the result when the task ends"
 	case Done:
 		text := t.Result
 		if short := textnorm.Ellipsize(text, n); short != text {
-			text = short + fmt.Sprintf("\n[cut; the whole: delegation_result {\"task\": %q}]", t.ID)
+			text = short + fmt.Sprintf("\n[truncated; full result: delegation_result {\"task\": %q}]", t.ID)
 		}
 		return "done\n" + text
 	case TimedOut:
@@ -164,12 +164,12 @@ func (c *Registry) ReadTx(_ context.Context, tx *store.Tx, call tools.Call, id s
 	}
 	r := []rune(t.Result)
 	if offset < 0 || offset > len(r) {
-		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "the result has %d characters; offset must lie within", len(r))
+		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "offset must be from 0 to %d, the length of the result in characters", len(r))
 	}
 	end := min(len(r), offset+shown)
 	text := string(r[offset:end])
 	if end < len(r) {
-		text += fmt.Sprintf("\n[%d of %d characters; go on with offset %d]", end, len(r), end)
+		text += fmt.Sprintf("\n[%d of %d characters; continue with offset %d]", end, len(r), end)
 	}
 	from, err := origins.Of(tx, origins.Task, t.ID)
 	if err != nil {

@@ -74,7 +74,7 @@ func ParseGrantDuration(s string) (time.Duration, error) {
 func RequireKnownOrigin(ev bus.Event) error {
 	m, err := payload.ParseMessage(ev)
 	if err == nil && m.Unknown {
-		err = errors.New("the sender of this answer is unknown, so it decides nothing; use hob approve in a terminal, or a chat that is paired with me")
+		err = errors.New("the sender of this answer is unknown, so the answer does not count; use hob approve in a terminal, or answer in a paired chat")
 	}
 	return err
 }
@@ -184,22 +184,22 @@ func (d *Decider) mayName(ctx context.Context, p answerPlace, id string) error {
 // nameOne explains how to answer questions that a bare answer does not decide.
 func nameOne(open []guard.Approval, p answerPlace) string {
 	if len(open) == 0 {
-		return "There is no question waiting for your answer here."
+		return "No approval request is waiting for your answer here."
 	}
 	var b strings.Builder
 	if len(open) == 1 {
-		fmt.Fprintf(&b, "I did not take that as an answer to this question: %s.\n", strings.TrimRight(open[0].Summary, "."))
+		fmt.Fprintf(&b, "I did not understand that as an answer to this request: %s.\n", strings.TrimRight(open[0].Summary, "."))
 	} else {
-		fmt.Fprintf(&b, "%d questions wait for you. Which one do you mean?\n", len(open))
+		fmt.Fprintf(&b, "%d requests wait for your answer. Which one do you mean?\n", len(open))
 	}
 	if p.onlyReplies {
-		b.WriteString("Reply to the message with the question:\n")
+		b.WriteString("Reply to the message with the request:\n")
 	}
 	batches := map[string]bool{"": true}
 	for _, a := range open {
 		if !batches[a.Batch] && len(open) > 1 {
 			batches[a.Batch] = true
-			fmt.Fprintf(&b, "/yes %s or /no %s: all of these alike\n", a.Batch, a.Batch)
+			fmt.Fprintf(&b, "/yes %s or /no %s: all similar requests\n", a.Batch, a.Batch)
 		}
 		fmt.Fprintf(&b, "/yes %s or /no %s: %s\n", a.ID, a.ID, a.Summary)
 	}

@@ -20,7 +20,7 @@ import (
 const maxAnswerAge = 5 * time.Minute
 
 // errOnlyReplies refuses an approval that does not reply to its question.
-var errOnlyReplies = errors.New("on this channel an approval must be a reply to the question, because anyone may know its id; reply to that message, or use hob approve in a terminal")
+var errOnlyReplies = errors.New("on this channel an approval must be a reply to the request, because other people may know its id; reply to that message, or use hob approve in a terminal")
 
 // answerPlace identifies where an answer was written: a chat of a channel, or a conversation in
 // one API client.

@@ -17,14 +17,14 @@ func (c *Commands) cmdGrants(ctx context.Context, _ bus.Event, _ string) (string
 		return "", err
 	}
 	if len(list) == 0 {
-		return "You have allowed nothing beforehand.", nil
+		return "You have no grants.", nil
 	}
 	var b strings.Builder
-	b.WriteString("You have allowed beforehand:")
+	b.WriteString("Your grants:")
 	for _, g := range list {
 		fmt.Fprintf(&b, "\n%s — %s", g.ID, g.Text(c.o.Zone()))
 	}
-	b.WriteString("\n/revoke ID takes one back.")
+	b.WriteString("\nRevoke one with /revoke ID.")
 	return b.String(), nil
 }
 
@@ -38,7 +38,7 @@ func (c *Commands) cmdRevoke(ctx context.Context, ev bus.Event, id string) (stri
 			return "", err
 		}
 		if len(list) != 1 {
-			return "", errors.New("say which one: /revoke ID; /grants lists them")
+			return "", errors.New("name the grant: /revoke ID; list the grants with /grants")
 		}
 		id = list[0].ID
 	}
@@ -46,7 +46,7 @@ func (c *Commands) cmdRevoke(ctx context.Context, ev bus.Event, id string) (stri
 	if err != nil {
 		return "", err
 	}
-	return "Taken back: " + g.Text(c.o.Zone()), nil
+	return "Revoked: " + g.Text(c.o.Zone()), nil
 }
 
 func (c *Commands) cmdPair(ctx context.Context, ev bus.Event, channel string) (string, error) {
@@ -65,9 +65,9 @@ func (c *Commands) cmdPair(ctx context.Context, ev bus.Event, channel string) (s
 
 // cmdPaired answers a message with a pairing code that has paired the account of its sender.
 func (c *Commands) cmdPaired(_ context.Context, ev bus.Event, _ string) (string, error) {
-	said := "This account is yours: what comes from it I take as your word, also when others write or speak there, such as people with whom you share a list or a room. "
+	said := "This account is paired. I treat its messages as yours, even if other people write or speak there, such as people who share a list or a room with you. "
 	if approvals.RequireKnownOrigin(ev) != nil {
-		said += "Who that is nobody can tell me, so it answers none of my questions. "
+		said += "I cannot tell who wrote them, so I accept no approvals from this account. "
 	}
-	return said + "`hob channel list` shows it, `hob channel unpair` undoes it.", nil
+	return said + "See it with `hob channel list`, remove it with `hob channel unpair`.", nil
 }

@@ -207,7 +207,7 @@ func (c *Commands) cmdUnknown(_ context.Context, _ bus.Event, args string) (stri
 
 func (c *Commands) cmdAgent(ctx context.Context, ev bus.Event, args string) (string, error) {
 	if c.o.Agents == nil {
-		return "There is one agent only.", nil
+		return "There is only one agent.", nil
 	}
 	m, err := payload.ParseMessage(ev)
 	if err != nil {
@@ -231,7 +231,7 @@ func (c *Commands) cmdAgent(ctx context.Context, ev bus.Event, args string) (str
 
 // cmdSteer answers "/steer" without words; intake handles it with words.
 func (c *Commands) cmdSteer(context.Context, bus.Event, string) (string, error) {
-	return "Write what I should know behind it: /steer use the blue one. It enters the turn that is running.", nil
+	return "Add a message for the running turn after the command, for example: /steer use the blue one", nil
 }
 
 // cmdForget answers a forget command without a text.

@@ -23,13 +23,13 @@ func (c *Commands) cmdQuiet(ctx context.Context, _ bus.Event, args string) (stri
 		if err != nil || !on {
 			return "Notifications are on. Mute them with /quiet 2h.", err
 		}
-		return fmt.Sprintf("It is quiet until %s (%s). /quiet off ends it.", c.formatInstant(until), why), nil
+		return fmt.Sprintf("Quiet until %s (%s). End it with /quiet off.", c.formatInstant(until), why), nil
 	case "off":
 		was, err := c.o.Notices.Unmute(ctx)
 		if !was {
-			return "It was not quiet.", err
+			return "Notifications were not muted.", err
 		}
-		return "Notifications are on again. I am sending the ones I held back.", err
+		return "Notifications are on again. I am sending the deferred ones.", err
 	}
 	until, err := notify.ParseUntil(args, time.Now().In(c.o.Zone()))
 	if err != nil {
@@ -73,7 +73,7 @@ func (c *Commands) cmdPause(ctx context.Context, _ bus.Event, args string) (stri
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("I do nothing by myself %s: what watchers, schedules, goals and webhooks bring waits. Your reminders come, and I answer what you write.", c.o.Scheduler.PauseText(until)), nil
+	return fmt.Sprintf("Background work is paused %s: events of watchers, schedules, goals and webhooks wait. Reminders still arrive, and I answer your messages.", c.o.Scheduler.PauseText(until)), nil
 }
 
 func (c *Commands) cmdResume(ctx context.Context, _ bus.Event, _ string) (string, error) {

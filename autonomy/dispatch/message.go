@@ -88,7 +88,7 @@ func undoResult(ev bus.Event, r undo.Reply) commit.Outcome {
 // replyRateLimited answers a guest who has written too much, without a model.
 func (h messageHandler) replyRateLimited(ev bus.Event, m payload.Message) commit.Outcome {
 	res := commit.NewReply(ev, "limit")
-	res.Answer = fmt.Sprintf("That was a lot for one hour: I read at most %d messages an hour from you. What you write before %s I do not see; please write again then.",
+	res.Answer = fmt.Sprintf("You reached the limit: I read at most %d messages an hour from you. I ignore your messages until %s; please write again then.",
 		h.o.GuestLimit, m.Until.In(h.o.Zone()).Format("15:04"))
 	res.Source = provenance.Hob
 	return res

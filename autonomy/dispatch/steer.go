@@ -26,7 +26,7 @@ func (h messageHandler) steerTurn(ctx context.Context, ev bus.Event) (commit.Out
 	if ended == nil {
 		return put, h.queueAsMessage(ctx, ev)
 	}
-	h.o.Bus.Feed.Publish("status", ev.ID, ev.Session, map[string]string{"steer": "waits for the next step"})
+	h.o.Bus.Feed.Publish("status", ev.ID, ev.Session, map[string]string{"steer": "waiting for the next step of the turn"})
 	select {
 	case <-settled:
 		return put, nil

@@ -63,7 +63,7 @@ func (k *Intake) Receive(ctx context.Context, in channels.Inbound) (channels.Acc
 	now := time.Now()
 	over, tell, until := k.guests.countMessage(ev, now)
 	if over && !tell {
-		k.o.Log.Info("a message was dropped, since its sender has written too many", "channel", ev.Channel, "sender", ev.Sender)
+		k.o.Log.Info("message dropped: sender exceeded the hourly limit", "channel", ev.Channel, "sender", ev.Sender)
 		return channels.Accepted{}, k.rejectMessage(ctx, ev, ErrTooMany)
 	}
 	msg, heard := watcherMessage(ev)
@@ -133,7 +133,7 @@ func (k *Intake) dropUnknownSender(ctx context.Context, in channels.Inbound, ev 
 	}
 	_, err := k.o.Agents.CurrentAgent(ctx, agents.MessageOrigin{Session: ev.Session, Channel: ev.Channel, Chat: ev.Chat, Name: in.ChatName, Server: in.Server})
 	if errors.Is(err, agents.ErrNobody) {
-		k.o.Log.Info("a message was dropped, since no agent answers there", "channel", ev.Channel, "chat", ev.Chat, "sender", ev.Sender)
+		k.o.Log.Info("message dropped: no agent answers there", "channel", ev.Channel, "chat", ev.Chat, "sender", ev.Sender)
 		return fmt.Errorf("%w: %w", channels.ErrStranger, err)
 	}
 	return err
@@ -198,7 +198,7 @@ func (k *Intake) newMessageEvent(ctx context.Context, in channels.Inbound) (bus.
 func (k *Intake) notifyQueuePosition(tx *store.Tx, ev bus.Event, position int) error {
 	if k.o.QueueNotices && k.o.Channels.Pushes(ev.Channel) {
 		return k.o.Bus.Outbox.EnqueueTx(tx, ev.ID, bus.OutboxItem{Provenance: provenance.Hob, Delivery: channels.Delivery{
-			Kind: channels.Status, Session: ev.Session, Channel: ev.Channel, Chat: ev.Chat, Text: fmt.Sprintf("One moment, you are #%d.", position+1),
+			Kind: channels.Status, Session: ev.Session, Channel: ev.Channel, Chat: ev.Chat, Text: fmt.Sprintf("One moment, your message is number %d in the queue.", position+1),
 		}})
 	}
 	tx.AfterCommit(func() {

@@ -31,7 +31,7 @@ func (n *Notifier) judgeTx(tx *store.Tx, o bus.OutboxItem, a noticeContext, j ra
 		}
 		switch overtakes := first.State == Held && first.HeldBy != BySnooze && j.urgency > first.Urgency && j.urgency >= High && !j.weighed; {
 		case found && overtakes: // the urgent notice is sent now and replaces the deferred, less urgent one
-			_, err := tx.Exec(`UPDATE notices SET state = 'repeated', digest = ?, why = 'it is what ' || ? || ' says, which is more urgent' WHERE id = ?`, row.ID, row.ID, first.ID)
+			_, err := tx.Exec(`UPDATE notices SET state = 'repeated', digest = ?, why = 'it repeats ' || ? || ', which is more urgent' WHERE id = ?`, row.ID, row.ID, first.ID)
 			if err != nil {
 				return verdict{}, wrapError(err)
 			}

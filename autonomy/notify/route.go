@@ -48,9 +48,9 @@ func (n *Notifier) pickTx(tx *store.Tx, o bus.OutboxItem, a noticeContext) (bus.
 	case n.o.Channel != "" && n.o.Channel != "origin":
 		return o, "notify.channel", nil
 	case a.Report != "" && a.Report == o.Session:
-		return o, "its cause was created there", nil
+		return o, "the watcher, schedule or goal was created there", nil
 	}
-	return o, "you are there, or were last", nil
+	return o, "you use this channel now, or used it last", nil
 }
 
 // nextTx finds the first usable fallback that has not been tried.

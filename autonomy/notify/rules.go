@@ -111,11 +111,11 @@ func describeCause(c Cause) string {
 	case Answer:
 		return "an answer to you"
 	case Guest:
-		return "a message of another person"
+		return "a message from another person"
 	case Plan:
 		return "the plan of the day"
 	case Own:
-		return "a message of Hob itself"
+		return "a message from Hob"
 	case Trouble:
 		return "an error"
 	}

@@ -68,7 +68,7 @@ func (sv *Service) PreviewErasure(ctx context.Context, q api.Query) ([]api.Erasu
 }
 
 func forgetError(err error) error {
-	for _, bad := range []error{knowledge.ErrTooCommon, knowledge.ErrOneOf, knowledge.ErrSourceUnknown} {
+	for _, bad := range []error{knowledge.ErrTooCommon, knowledge.ErrQueryTooLong, knowledge.ErrOneOf, knowledge.ErrSourceUnknown} {
 		if errors.Is(err, bad) {
 			return fmt.Errorf("%w: %w", api.ErrInvalid, err)
 		}

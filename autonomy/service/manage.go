@@ -200,7 +200,7 @@ func (sv *Service) Metrics() []byte {
 			gauge("model_cost_usd_"+p.Name, "Cost of the calls with a known price this "+p.Name+".", p.Cost.USD())
 		}
 	}
-	fmt.Fprintf(&out, "# HELP hob_feed_dropped_total Live events that slow readers lost.\n# TYPE hob_feed_dropped_total counter\nhob_feed_dropped_total %d\n", sv.o.Bus.Feed.Dropped())
+	fmt.Fprintf(&out, "# HELP hob_feed_dropped_total Live events dropped because a reader was too slow.\n# TYPE hob_feed_dropped_total counter\nhob_feed_dropped_total %d\n", sv.o.Bus.Feed.Dropped())
 	return []byte(out.String())
 }
 

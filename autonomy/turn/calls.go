@@ -81,7 +81,7 @@ func (tc *toolCalls) replayCall(ctx context.Context, s *callStep) {
 		if _, waits := s.tool.(tools.Waiter); waits {
 			return // its work continues elsewhere; awaitCall gets the outcome
 		}
-		s.err = tools.Errorf(tools.OutcomeUnknown, "Hob was cut off while %s ran, and nobody knows whether it took effect; it was not repeated. Check before trying again", tools.Clean(e.Tool))
+		s.err = tools.Errorf(tools.OutcomeUnknown, "Hob was interrupted while %s ran, so the outcome of the call is unknown; Hob did not repeat the call. Check before trying again", tools.Clean(e.Tool))
 		e = unknownEntry(e, s.err)
 		tc.rec.queueWrite(func(tx *store.Tx) error { return tc.rec.recordEndTx(tx, s, e) })
 	}

@@ -79,7 +79,7 @@ func (a *cli) printApprovals(rows []api.Approval) {
 			fmt.Fprintln(a.out)
 		}
 		fmt.Fprintf(a.out, "%s  %s  %s\n", a.colorize(a.out, bold, q.ID), q.State, sanitizePrintable(q.Summary))
-		for _, l := range append(append([][2]string{{"why asked", q.Reason}}, approvalDetails(q)...), [][2]string{
+		for _, l := range append(append([][2]string{{"reason", q.Reason}}, approvalDetails(q)...), [][2]string{
 			{"session", q.Session},
 			{"until", formatTime(zone, q.ExpiresAt)},
 			{"batch", q.Batch},
@@ -99,7 +99,7 @@ func approvalDetails(p api.Approval) (out [][2]string) {
 		b.Reset()
 		b.Write(p.Arguments)
 	}
-	for _, l := range [][2]string{{"in view", approvalOrigins(p)}, {"it would", p.Why}, {"exactly", p.Tool + " " + spellOutInvisible(b.String())}, {"which runs", p.Exact}} {
+	for _, l := range [][2]string{{"in view", approvalOrigins(p)}, {"effect", p.Why}, {"exactly", p.Tool + " " + spellOutInvisible(b.String())}, {"which runs", p.Exact}} {
 		if l[1] != "" {
 			out = append(out, l)
 		}

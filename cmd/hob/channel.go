@@ -137,7 +137,7 @@ func stateOf(r row) string {
 	case channel.Unset:
 		return "not set up"
 	case channel.Unsupported:
-		return "not here"
+		return "unsupported"
 	case channel.Idle:
 		return "not running"
 	default:
@@ -167,7 +167,7 @@ func namedChannel(rows []row, name string) (row, error) {
 }
 
 func unknownChannel(name string) error {
-	return &failure{code: exitFailed, cause: fmt.Sprintf("channel %q not found", name), remedy: "there are " + strings.Join(channel.Names(), ", ")}
+	return &failure{code: exitFailed, cause: fmt.Sprintf("channel %q not found", name), remedy: "known channels: " + strings.Join(channel.Names(), ", ")}
 }
 
 // isRunning reports whether Hob runs in the background.

@@ -23,7 +23,7 @@ func (a *cli) channelTestCmd() *cobra.Command {
 			return a.testChannels(c.Context(), args, send)
 		}),
 	})
-	cmd.Flags().BoolVar(&send, "send", false, "send yourself one text there, too")
+	cmd.Flags().BoolVar(&send, "send", false, "also send yourself a test message on the channel")
 	return cmd
 }
 
@@ -75,7 +75,7 @@ func (a *cli) testChannels(ctx context.Context, names []string, send bool) error
 		}
 	}
 	if bad > 0 {
-		return &failure{code: exitFailed, cause: fmt.Sprintf("%d of %d cannot be used", bad, len(all)), remedy: "what to do stands above, and in: hob channel status"}
+		return &failure{code: exitFailed, cause: fmt.Sprintf("%d of %d channels do not work", bad, len(all)), remedy: "apply the fixes above, or see: hob channel status"}
 	}
 	return nil
 }

@@ -82,9 +82,9 @@ func (a *cli) oneStatus(r row, zone *time.Location) {
 				who = append(who, row(m).textField("name", "sender"))
 			}
 		}
-		line("you are " + strings.Join(who, ", "))
+		line("paired: " + strings.Join(who, ", "))
 	case r.textField("state") == "running" && r["deaf"] != true && r["pull"] != true && !k.Always:
-		line("no account is paired, so Hob ignores all messages: hob channel pair " + name)
+		line("no account is paired, so Hob ignores your messages there; pair yours: hob channel pair " + name)
 	}
 }
 

@@ -89,7 +89,7 @@ func (a *cli) dialDaemon(ctx context.Context, p system.Paths) (*client, bool, er
 			return nil, true, &failure{
 				code: exitFailed, err: last,
 				cause:  fmt.Sprintf("the daemon (pid %d) does not answer: %v", h.PID, last),
-				remedy: "look into " + p.LogFile() + ", or restart it: hob stop, then hob start",
+				remedy: "see " + p.LogFile() + ", or restart it: hob stop, then hob start",
 			}
 		}
 	}

@@ -103,8 +103,8 @@ func (a *cli) printGoal(g api.GoalDetails) {
 		{"priority", fmt.Sprint(g.Priority)},
 		{"reviewed every", g.CheckEvery},
 		{"next review", formatTime(a.userZone(), g.NextAt)},
-		{"came through", g.Source},
-		{"words of", string(g.Provenance)},
+		{"created via", g.Source},
+		{"provenance", string(g.Provenance)},
 		{"reports to", g.Report},
 	} {
 		if l[1] != "" {

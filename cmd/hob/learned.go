@@ -65,7 +65,7 @@ func (a *cli) showLesson(c *cobra.Command, id string) error {
 			}
 			fmt.Fprintf(a.out, "%s\n\n", sanitizePrintable(r.textField("text")))
 			for _, f := range []column{
-				textColumn("state", "state"), textColumn("sure", "confidence"), textColumn("seen", "evidence"), textColumn("used", "uses"), textColumn("made of", "provenance"), textColumn("session", "session"),
+				textColumn("state", "state"), textColumn("sure", "confidence"), textColumn("seen", "evidence"), textColumn("used", "uses"), textColumn("based on", "provenance"), textColumn("session", "session"),
 				textColumn("event", "event"), timeColumn(a.userZone(), "since", "created_at"), timeColumn(a.userZone(), "last", "seen_at"), timeColumn(a.userZone(), "retired", "retired_at"), textColumn("retired by", "retired_by"),
 			} {
 				if v := f.cell(r); v != "" {

@@ -61,17 +61,17 @@ func (a *cli) showRow(it api.MemoryItem) {
 		{"kind", a.kindOf(it)},
 		{"since", formatTime(zone, it.At)},
 		{"said by", it.Speaker},
-		{"holds from", localDay(zone, it.ValidFrom)},
-		{"holds until", localDay(zone, it.ValidUntil)},
-		{"made of", trustOf(it.Provenance)},
+		{"valid from", localDay(zone, it.ValidFrom)},
+		{"valid until", localDay(zone, it.ValidUntil)},
+		{"based on", trustOf(it.Provenance)},
 		{"source", it.Source},
 		{"event", it.Event},
 		{"part of", it.Group},
-		{"realm", it.Realm},
+		{"namespace", it.Realm},
 		{"corrected", formatTime(zone, it.RetiredAt)},
 	})
 	for i, o := range it.Origins {
-		a.printField(ifFirst(i, "came from"), describeOrigin(o))
+		a.printField(ifFirst(i, "origin"), describeOrigin(o))
 	}
 	for i, e := range it.About {
 		a.printField(ifFirst(i, "about"), e.Name+" ("+e.Kind+")")
@@ -80,13 +80,13 @@ func (a *cli) showRow(it api.MemoryItem) {
 		fmt.Fprintf(a.out, "\n%s\n  %s\n", a.colorize(a.out, bold, "Replaced by"), a.printPastFact(zone, *it.ReplacedBy))
 	}
 	if len(it.History) > 0 {
-		fmt.Fprintf(a.out, "\n%s\n", a.colorize(a.out, bold, "Before"))
+		fmt.Fprintf(a.out, "\n%s\n", a.colorize(a.out, bold, "Previous values"))
 		for _, f := range it.History {
 			fmt.Fprintf(a.out, "  %s\n", a.printPastFact(zone, f))
 		}
 	}
 	if len(it.Near) > 0 {
-		fmt.Fprintf(a.out, "\n%s\n", a.colorize(a.out, bold, "Beside it"))
+		fmt.Fprintf(a.out, "\n%s\n", a.colorize(a.out, bold, "Nearby"))
 		a.printNearby(it.Near)
 	}
 	if it.Event != "" {
@@ -131,9 +131,9 @@ func (a *cli) showEntity(it api.MemoryItem) {
 		{"id", e.ID},
 		{"also", strings.Join(e.Aliases, ", ")},
 		{"since", formatTime(a.userZone(), e.CreatedAt)},
-		{"made of", trustOf(e.Provenance)},
+		{"based on", trustOf(e.Provenance)},
 		{"source", e.Source},
-		{"realm", e.Realm},
+		{"namespace", e.Realm},
 	})
 	if len(it.Relations) > 0 {
 		fmt.Fprintf(a.out, "\n%s\n", a.colorize(a.out, bold, "Relations"))

@@ -40,7 +40,7 @@ func (a *cli) printStats(n api.MemoryStats) {
 	fmt.Fprintf(a.out, "%s\n", a.colorize(a.out, bold, fmt.Sprintf("%s rows", groupThousands(n.Rows))))
 	a.printBars(kinds, byKind, kindName)
 	if len(realms) > 1 {
-		fmt.Fprintf(a.out, "\n%s\n", a.colorize(a.out, bold, "Whose memory"))
+		fmt.Fprintf(a.out, "\n%s\n", a.colorize(a.out, bold, "Namespaces"))
 		a.printBars(realms, strings.Compare, func(r string) string {
 			if r == "" {
 				return "(main)"
@@ -48,7 +48,7 @@ func (a *cli) printStats(n api.MemoryStats) {
 			return r
 		})
 	}
-	fmt.Fprintf(a.out, "\n%s\n", a.colorize(a.out, bold, "Made of them"))
+	fmt.Fprintf(a.out, "\n%s\n", a.colorize(a.out, bold, "Derived data"))
 	a.printFields([][2]string{{"documents", groupThousands(n.Documents)}, {"entities", groupThousands(n.Entities)}, {"relations", groupThousands(n.Relations)}})
 	if n.Behind > 0 {
 		a.printField("waiting", groupThousands(n.Behind)+" messages not indexed yet")

@@ -13,19 +13,19 @@ import (
 func (a *cli) notifyCmd() *cobra.Command {
 	var held bool
 	list := a.addJSONFlag(&cobra.Command{
-		Use: "list", Short: "List sent and held notifications, with the reason", Args: cobra.NoArgs,
+		Use: "list", Short: "List sent and deferred notifications, with the reason", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
 			q := api.Query{}
 			if held {
 				q.State = "held"
 			}
-			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Notices(c.Context(), q) }, "No notices.",
+			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Notices(c.Context(), q) }, "No notifications.",
 				textColumn("ID", "id"), timeColumn(a.userZone(), "AT", "created_at"), textColumn("URGENCY", "urgency"), textColumn("CAUSE", "cause"), textColumn("STATE", "state"), timeColumn(a.userZone(), "UNTIL", "until"), textColumn("WHY", "why"), textColumn("TEXT", "text"))
 		}),
 	})
-	list.Flags().BoolVar(&held, "held", false, "only held notifications")
+	list.Flags().BoolVar(&held, "held", false, "only deferred notifications")
 	release := a.addJSONFlag(&cobra.Command{
-		Use: "release [ID]", Short: "Deliver held notifications now: one, or all", Args: cobra.MaximumNArgs(1),
+		Use: "release [ID]", Short: "Deliver one or all deferred notifications now", Args: cobra.MaximumNArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			return a.manageNotices(c.Context(), func(cl *client) (any, string, error) {
 				out, err := cl.ReleaseNotices(c.Context(), strings.Join(args, ""))
@@ -43,7 +43,7 @@ func (a *cli) notifyCmd() *cobra.Command {
 		}),
 	})
 	quiet := a.addJSONFlag(&cobra.Command{
-		Use: "quiet [TIME|off]", Short: "Hold notifications that are not critical: 2h, until 9:00", Args: cobra.ArbitraryArgs,
+		Use: "quiet [TIME|off]", Short: "Defer notifications that are not critical: 2h, until 9:00", Args: cobra.ArbitraryArgs,
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			return a.manageNotices(c.Context(), func(cl *client) (any, string, error) {
 				out, err := cl.SetQuiet(c.Context(), strings.Join(args, " "))

@@ -89,7 +89,7 @@ func (a *cli) sessionSearchCmd() *cobra.Command {
 		}),
 	})
 	c.Flags().StringVarP(&q.Session, "session", "s", "", "only this conversation")
-	c.Flags().StringVar(&q.Who, "who", "", "only messages of: owner, hob, tool, outside")
+	c.Flags().StringVar(&q.Who, "who", "", "only messages from: owner (you), hob, tool or outside (untrusted text)")
 	c.Flags().StringVar(&since, "since", "", "first day: 2026-03-01")
 	c.Flags().StringVar(&until, "until", "", "end of the period: before this day")
 	c.Flags().IntVar(&q.Limit, "limit", 20, "maximum number of messages")

@@ -202,7 +202,7 @@ func (a *cli) removeTemplate(ctx context.Context, name string, yes bool) error {
 			return &failure{code: exitFailed, cause: name + " is built in and cannot be removed"}
 		}
 		if !yes {
-			ok, asked, err := a.yesOrNo(ctx, "Delete the template "+name+" for good?")
+			ok, asked, err := a.yesOrNo(ctx, "Delete the template "+name+" permanently?")
 			if err != nil {
 				return err
 			}

@@ -128,10 +128,10 @@ func (a *cli) printPreview(plan *templates.Plan, t *templates.Template) {
 			fmt.Fprintf(a.out, "sets %s to %s (now %s)\n", s.Key, plainTOML(s.Now), s.Was)
 		}
 	}
-	a.showThings("would make", plan.Things.Made)
+	a.showThings("would create", plan.Things.Made)
 	a.showThings("would remove", plan.Things.Removed)
 	a.showThings("keeps", plan.Things.Kept)
-	a.showThings("cannot make", plan.Things.Failed)
+	a.showThings("cannot create", plan.Things.Failed)
 	for _, c := range plan.Conflicts {
 		fmt.Fprintf(a.out, "%s %s: %s\n", a.colorize(a.out, amber, "conflict:"), c.File, sanitizePrintable(c.Text))
 	}

@@ -73,7 +73,7 @@ func missedWords(policy string, timed bool) string {
 		return ""
 	}
 	return map[string]string{
-		"run_once": "one late run for all of them", "skip": "none is run later; Hob notifies you", "run_all": "each one is run later",
+		"run_once": "one late run for all missed ones", "skip": "missed runs are skipped; Hob notifies you", "run_all": "one late run for each missed one",
 	}[policy]
 }
 
@@ -131,7 +131,7 @@ func pickThing(list []api.Watcher, noun, want string) (api.Watcher, error) {
 			for _, i := range found[:min(6, len(found))] {
 				fmt.Fprintf(&b, "\n  %s  %s", list[i].ID, oneLine(list[i].Describe))
 			}
-			return api.Watcher{}, &failure{code: exitFailed, cause: fmt.Sprintf("several %ss match %q:%s", noun, want, b.String()), remedy: "say which one by its id"}
+			return api.Watcher{}, &failure{code: exitFailed, cause: fmt.Sprintf("several %ss match %q:%s", noun, want, b.String()), remedy: "name one by its ID"}
 		}
 	}
 	return api.Watcher{}, &failure{code: exitFailed, cause: fmt.Sprintf("no %s matches %q", noun, want), remedy: "see: hob " + noun + " list"}

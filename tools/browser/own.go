@@ -78,7 +78,7 @@ func (d Deps) inOwn(ctx context.Context, name, tab string, effects tools.Effects
 		return tools.CallAssessment{Refused: outOfOwn(err), Private: true}
 	}
 	if effects&(tools.Read|tools.Exec) != 0 && d.mayBeHobAddress(t.URL) {
-		return tools.CallAssessment{Private: true, Refused: tools.Errorf(tools.PolicyDenied, "that tab shows a page of this computer, as the dashboard is, where the user answers approval requests; Hob reads no such page and runs no script there. Name another tab")}
+		return tools.CallAssessment{Private: true, Refused: tools.Errorf(tools.PolicyDenied, "the tab shows a page served by this computer; Hob neither reads nor scripts such pages, because it could be the page where the user answers approval requests. Name another tab")}
 	}
 	return tools.CallAssessment{
 		Effects: effects, Private: true, Exact: encodeBinding(tabBinding{a.Name, t.ID, t.URL}),

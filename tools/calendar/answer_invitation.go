@@ -122,7 +122,7 @@ func (d Deps) runAnswer(ctx context.Context, c tools.Call, in answerIn) (tools.R
 	case unknown != nil:
 		text += " It is unknown whether the server notifies " + f.Organizer.Address + "; no mail was sent."
 	case box == nil:
-		text += " " + f.Organizer.Address + " was not notified: no account sends mail as " + d.ownAddress(f.in.Name()) + "."
+		text += " " + f.Organizer.Address + " was not notified: no account can send mail as " + d.ownAddress(f.in.Name()) + "."
 	default:
 		body := word + ": " + f.Title
 		if in.Comment != "" {

@@ -240,7 +240,7 @@ func (d Deps) sendInvitations(ctx context.Context, c tools.Call, in pim.Calendar
 		}
 	}
 	if box == nil || box.From().Address == "" {
-		return "The guests were not notified: no account sends mail" + as + ".", nil
+		return "The guests were not notified: no account can send mail" + as + ".", nil
 	}
 	invite, err := ics.Invitation("REQUEST", e, box.From(), c.Now)
 	if err != nil {

@@ -23,8 +23,8 @@ type guestRoute string
 // if it does.
 const (
 	nobody guestRoute = ""
-	server guestRoute = "what keeps the calendar tells them"
-	byMail guestRoute = "they are told by mail"
+	server guestRoute = "the calendar server notifies them"
+	byMail guestRoute = "they are notified by mail"
 )
 
 // serverTells reports whether the calendar server notifies guests or may do so.

@@ -171,7 +171,7 @@ func (d Deps) assessWindowAction(ctx context.Context, name, does string) tools.C
 	if err != nil {
 		return tools.CallAssessment{Refused: err, Private: true}
 	}
-	return tools.CallAssessment{Effects: acting, Private: true, Exact: windowBinding(w), Why: fmt.Sprintf("it %s in the window %q (%s), as you could", does, textnorm.Ellipsize(w.Title, 80), cmp.Or(w.App, "unknown"))}
+	return tools.CallAssessment{Effects: acting, Private: true, Exact: windowBinding(w), Why: fmt.Sprintf("it %s in the window %q (%s), with your permissions", does, textnorm.Ellipsize(w.Title, 80), cmp.Or(w.App, "unknown"))}
 }
 
 // actInWindow finds the window again and runs act on it.

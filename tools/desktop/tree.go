@@ -180,7 +180,7 @@ func (d Deps) judgedElement(ctx context.Context, in elementIn, fits func(a11y.No
 	if err != nil {
 		return tools.CallAssessment{Refused: err, Private: true}
 	}
-	return tools.CallAssessment{Effects: acting, Private: true, Exact: pressBinding(n, text), Why: fmt.Sprintf("it %s %q in the window %q (%s), as you could", does, textnorm.Ellipsize(n.Name, 80), textnorm.Ellipsize(n.Window, 80), textnorm.Ellipsize(n.App, 40))}
+	return tools.CallAssessment{Effects: acting, Private: true, Exact: pressBinding(n, text), Why: fmt.Sprintf("it %s %q in the window %q (%s), with your permissions", does, textnorm.Ellipsize(n.Name, 80), textnorm.Ellipsize(n.Window, 80), textnorm.Ellipsize(n.App, 40))}
 }
 
 // inElement finds the element again and runs an action on it.

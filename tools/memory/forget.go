@@ -63,7 +63,7 @@ func (d Deps) forgetTool() tools.Tool {
 func (d Deps) judgeForget(ctx context.Context, in forgetIn) tools.CallAssessment {
 	g, err := d.planForget(d.Knowledge.Reader(ctx), in, knowledge.ForgetRequest{EveryRealm: true, Asking: tools.Asking(ctx)})
 	switch {
-	case errors.Is(err, knowledge.ErrTooCommon), errors.Is(err, knowledge.ErrSourceUnknown):
+	case errors.Is(err, knowledge.ErrTooCommon), errors.Is(err, knowledge.ErrQueryTooLong), errors.Is(err, knowledge.ErrSourceUnknown):
 		return tools.CallAssessment{Refused: classifyError(err)}
 	case err != nil: // the call itself reports the error, for its own namespace
 		return tools.CallAssessment{}
@@ -236,7 +236,7 @@ func forgetText(g knowledge.ErasurePlan, keep bool) string {
 		for _, doc := range g.Made {
 			ids = append(ids, doc.Kind+" "+doc.Ref)
 		}
-		text += fmt.Sprintf(" Created while it was in view, and kept until you name them: %s.", textnorm.Ellipsize(strings.Join(ids, ", "), 400))
+		text += fmt.Sprintf(" Kept, but created with this text in the context; delete them by id if needed: %s.", textnorm.Ellipsize(strings.Join(ids, ", "), 400))
 	}
 	text += " Copies in conversations, records and files are deleted after this answer."
 	if keep {

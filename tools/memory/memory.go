@@ -102,7 +102,7 @@ func sourceOf[T any](rows []T, of func(T) provenance.Source) provenance.Source {
 // classifyError maps errors of package knowledge to tool errors.
 func classifyError(err error) error {
 	switch {
-	case errors.Is(err, knowledge.ErrEmpty), errors.Is(err, knowledge.ErrTooLong), errors.Is(err, knowledge.ErrTooCommon), errors.Is(err, knowledge.ErrSourceUnknown),
+	case errors.Is(err, knowledge.ErrEmpty), errors.Is(err, knowledge.ErrTooLong), errors.Is(err, knowledge.ErrTooCommon), errors.Is(err, knowledge.ErrQueryTooLong), errors.Is(err, knowledge.ErrSourceUnknown),
 		errors.Is(err, knowledge.ErrOneOf):
 		return tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 	case errors.Is(err, knowledge.ErrNotFound):

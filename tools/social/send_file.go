@@ -121,7 +121,7 @@ func (in fileIn) assessFile(ctx context.Context, p Sender, event string) (channe
 // assessRecipients assesses whom a message with a file reaches at the moment.
 func assessRecipients(ctx context.Context, p Sender, m channels.OutgoingMessage, f channels.OutgoingFile) tools.CallAssessment {
 	if m.Channel == "" {
-		return tools.CallAssessment{Effects: tools.Read, Why: "it is sent nowhere", Exact: "here " + f.Digest}
+		return tools.CallAssessment{Effects: tools.Read, Why: "the file is shown in this conversation only", Exact: "here " + f.Digest}
 	}
 	j := assessMessage(ctx, p, sendIn{Channel: m.Channel, To: m.To, Text: m.Text})
 	if j.Refused == nil {

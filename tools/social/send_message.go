@@ -106,7 +106,7 @@ func (in sendIn) sendResult(c tools.Call, m channels.OutgoingMessage, s channels
 	r := tools.Result{Source: provenance.Tool, Data: sendOut{QueuedMessage: s, Channel: in.Channel, To: in.To, Owner: m.Owner}}
 	waits := ""
 	if s.Waits {
-		waits = ", once Hob runs (hob start)"
+		waits = ", when Hob runs (hob start)"
 	}
 	if m.Owner {
 		r.Text = "On its way to " + in.recipientText() + waits + "."

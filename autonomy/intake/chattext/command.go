@@ -38,26 +38,26 @@ type Command struct {
 // Commands lists the chat commands in the order help shows.
 func Commands() []Command {
 	return []Command{
-		{[]string{"stop", "kill"}, "", "stop what I am doing here"},
-		{[]string{Steer}, "TEXT", "say something to the turn that is running"},
-		{[]string{New, "reset"}, "", "begin a fresh conversation"},
-		{[]string{"status"}, "", "what I am doing"},
+		{[]string{"stop", "kill"}, "", "stop the work in this conversation"},
+		{[]string{Steer}, "TEXT", "send a message to the running turn"},
+		{[]string{New, "reset"}, "", "start a new conversation"},
+		{[]string{"status"}, "", "show what I am doing"},
 		{[]string{"undo"}, "[ID|N|all]", "undo my last action, the last N, or everything my last answer did"},
-		{[]string{"redo"}, "[ID]", "do again what was undone last"},
-		{[]string{Forget}, "TEXT", "delete that permanently everywhere; I list it and ask first"},
-		{[]string{Approve, "yes", "y"}, "[ID|all] [session|task|pattern] [for 1h]", "say yes to my question, and to more like it"},
-		{[]string{Deny, "no", "n"}, "[ID|all] [why]", "say no to my question"},
-		{[]string{"grants"}, "", "what you have allowed beforehand"},
-		{[]string{"revoke"}, "[ID]", "revoke what you have allowed"},
-		{[]string{"agent"}, "[NAME|auto]", "who answers here, or let another agent answer"},
-		{[]string{"why"}, "[ID]", "why I did or said something"},
-		{[]string{"quiet"}, "[2h|until 9:00|off]", "hold what is not critical for that long, or no more"},
-		{[]string{"pause"}, "[1h|until tomorrow|off]", "begin nothing by myself for that long; what comes waits"},
+		{[]string{"redo"}, "[ID]", "redo the last undone action"},
+		{[]string{Forget}, "TEXT", "permanently delete everything with this text; I list it and ask first"},
+		{[]string{Approve, "yes", "y"}, "[ID|all] [session|task|pattern] [for 1h]", "approve my request, and optionally similar ones"},
+		{[]string{Deny, "no", "n"}, "[ID|all] [why]", "deny my request"},
+		{[]string{"grants"}, "", "list your grants"},
+		{[]string{"revoke"}, "[ID]", "revoke a grant"},
+		{[]string{"agent"}, "[NAME|auto]", "show which agent answers here, or choose one"},
+		{[]string{"why"}, "[ID]", "explain why I did or said something"},
+		{[]string{"quiet"}, "[2h|until 9:00|off]", "defer notifications that are not critical, for a time or until a time"},
+		{[]string{"pause"}, "[1h|until tomorrow|off]", "pause background work, for a time or until a time"},
 		{[]string{"resume"}, "", "end the pause"},
-		{[]string{"snooze"}, "[ID] 1h", "send my last notice again, or that one, at that time"},
-		{[]string{"model"}, "[NAME|auto]", "which model answers here, or choose one"},
-		{[]string{"help"}, "", "this list"},
-		{[]string{"pair"}, "CHANNEL", "a code with which you prove who you are on another channel"},
+		{[]string{"snooze"}, "[ID] 1h", "repeat my last notification, or the one with the ID, at a later time"},
+		{[]string{"model"}, "[NAME|auto]", "show which model answers here, or choose one"},
+		{[]string{"help"}, "", "show this list"},
+		{[]string{"pair"}, "CHANNEL", "get a code that pairs your account on another channel"},
 		{[]string{strings.TrimPrefix(channels.PairedCommand, "/")}, "", ""},
 		{[]string{Unknown}, "", ""},
 	}
@@ -104,6 +104,6 @@ func HelpText() string {
 		}
 		b.WriteString(strings.TrimRight("/"+c.Names[0]+" "+c.Args, " ") + " — " + c.About + "\n")
 	}
-	b.WriteString("Everything else you write is for me to answer.")
+	b.WriteString("I answer everything else you write.")
 	return b.String()
 }

@@ -114,7 +114,7 @@ func (t *Tool) Call(ctx context.Context, c tools.Call) (tools.Result, error) {
 	}
 	var a answer
 	if err := json.Unmarshal(out, &a); err != nil {
-		return tools.Result{}, tools.Errorf(tools.Failed, "what came out of the container cannot be read; its image or program does not fit this Hob: %w", err)
+		return tools.Result{}, tools.Errorf(tools.Failed, "the output of the container cannot be read; its image or program may not match this version of Hob: %w", err)
 	}
 	if f := a.Error; f != nil {
 		return tools.Result{}, &tools.Error{Code: f.Code, Message: f.Message, Remedy: f.Remedy, Source: f.Source}
@@ -143,7 +143,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 	a.Text, a.Source = res.Text, res.Source
 	if errors.Is(err, files.ErrNotAllowed) {
-		err = tools.Errorf(tools.PolicyDenied, "only the workspace %s can be reached from the container", tools.Clean(r.Workspace))
+		err = tools.Errorf(tools.PolicyDenied, "the container can access only the workspace %s", tools.Clean(r.Workspace))
 	}
 	if err != nil {
 		a = answer{Error: &failure{Code: tools.CodeOf(err), Message: err.Error(), Source: tools.SourceOf(err)}}

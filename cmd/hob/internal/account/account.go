@@ -53,7 +53,7 @@ func Name(address, provider string, taken []config.Account) string {
 }
 
 // ErrNone reports that no server of an account works.
-var ErrNone = errors.New("no server of the account works")
+var ErrNone = errors.New("cannot sign in to any server of the account")
 
 // Try signs in with a secret. Of the servers that were found automatically, one that works is
 // enough. said describes the result of each server.

@@ -48,19 +48,19 @@ func TestBackgroundTask(t *testing.T) {
 	gate := make(chan struct{})
 	h := crewHouse(t, "", spawning(gate))
 	defer close(gate)
-	if got := h.say("begin"); !strings.Contains(got, "under way in the background") {
+	if got := h.say("begin"); !strings.Contains(got, "running in the background") {
 		t.Fatal(got)
 	}
 	id := h.delegations()[0].ID
 	eventually(t, "the task tells how far it is", func() bool {
 		got := h.say("how far is it?")
-		return strings.Contains(got, id) && strings.Contains(got, "under way for") && strings.Contains(got, "1 tool call(s), the last one list_tasks")
+		return strings.Contains(got, id) && strings.Contains(got, "running for") && strings.Contains(got, "1 tool call(s), the last one list_tasks")
 	})
 	if got := h.say("end " + id); !strings.Contains(got, "Ended the task "+id) {
 		t.Error(got)
 	}
 	eventually(t, "the task has ended", func() bool { return h.delegations()[0].State == "cancelled" })
-	if got := h.say("how far is it?"); !strings.Contains(got, "No task of this conversation is under way") {
+	if got := h.say("how far is it?"); !strings.Contains(got, "No task in this conversation is queued or running") {
 		t.Error(got)
 	}
 	if got := h.say("end " + id); !strings.Contains(got, "has ended: cancelled") {
@@ -115,7 +115,7 @@ func TestBackgroundTaskThatTakesTooLong(t *testing.T) {
 		_, err := due.Due(t.Context(), time.Now().Add(31*time.Minute))
 		fatal(t, err)
 	}
-	h.wait("notice", `has ended: failed: timeout: it did not end within 30m`)
+	h.wait("notice", `has ended: failed: timeout: the task did not end within 30m`)
 	if got := h.delegations()[0].State; got != "timeout" {
 		t.Error(got)
 	}

@@ -87,7 +87,7 @@ func pigeonHouse(t *testing.T, p *pigeon, conf string, reply func(llmtest.Reques
 		t.Fatalf("%d %s", status, body)
 	}
 	p.hear(t, channels.Inbound{Text: c.Code})
-	p.reply(t, "This account is yours")
+	p.reply(t, "This account is paired")
 	for h.wait("notice", "on pigeon is now paired").State != "sent" { // or it takes the failure of a later delivery
 		time.Sleep(5 * time.Millisecond)
 	}

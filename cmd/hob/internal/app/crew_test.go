@@ -233,7 +233,7 @@ func TestAQuestionOfATask(t *testing.T) {
 		t.Errorf("asked in %q", q.Session)
 	}
 	h.post("home", "yes") // a task asks, so its id has to be named
-	h.wait("reply", "I did not take that as an answer to this question")
+	h.wait("reply", "I did not understand that as an answer to this request")
 	h.post("home", "/yes "+questionID.FindString(q.Text[strings.LastIndexByte(q.Text, '\n')+1:]))
 	h.wait("reply", "(?i)got .*permanently deleted")
 	h.wait("reply", "and next")
@@ -251,7 +251,7 @@ func TestATaskThatHangs(t *testing.T) {
 		}
 		return delegate(map[string]any{"task": "hang"})
 	})
-	if _, body := h.post("home", "go"); !strings.Contains(body, "failed: timeout: it did not end within 1s") {
+	if _, body := h.post("home", "go"); !strings.Contains(body, "failed: timeout: the task did not end within 1s") {
 		t.Error(body)
 	}
 }
@@ -354,7 +354,7 @@ func TestPatternsOfToolsMustFit(t *testing.T) {
 	fatal(t, err)
 	c, err := config.Parse("config.toml", []byte("[agent]\nmodel = \"offline\"\n[agents.a]\ndeny = [\"wirte_file\"]\n"))
 	fatal(t, err)
-	if _, err := Open(t.Context(), Options{Paths: paths, UserHome: home, Config: c}); err == nil || !strings.Contains(err.Error(), `config.toml:3: agents.a: no tool or category fits "wirte_file"`) {
+	if _, err := Open(t.Context(), Options{Paths: paths, UserHome: home, Config: c}); err == nil || !strings.Contains(err.Error(), `config.toml:3: agents.a: no tool or category matches "wirte_file"`) {
 		t.Errorf("%v", err)
 	}
 }

@@ -74,7 +74,7 @@ func TestDoctorStreams(t *testing.T) {
 			t.Errorf("%d: nothing about %s in %s", code, want, body)
 		}
 	}
-	if code, body := h.api(http.MethodPost, "/api/v1/doctor", map[string]any{"names": []string{"nothing"}}); code != http.StatusBadRequest || !strings.Contains(string(body), "there is no such check") {
+	if code, body := h.api(http.MethodPost, "/api/v1/doctor", map[string]any{"names": []string{"nothing"}}); code != http.StatusBadRequest || !strings.Contains(string(body), "unknown check") {
 		t.Error(code, string(body))
 	}
 }

@@ -51,13 +51,13 @@ func (d *App) openDocuments() error {
 		Deps: watchers.Deps{
 			Store: d.store, Log: d.opt.Log, Zone: d.zone, AllowedRead: d.files.Watchable,
 			Trouble: func(ctx context.Context, _ string, err error) {
-				d.opt.Log.WarnContext(ctx, "a folder of documents is not noticed at once", "err", err)
+				d.opt.Log.WarnContext(ctx, "document folder cannot be watched; changes are found later", "err", err)
 			},
 		},
 		Within: files.Reached, Show: d.files.Show, Log: d.opt.Log,
 		Tell: func(ctx context.Context, key, text string) {
 			if err := d.intake.Notify(ctx, key, text); err != nil {
-				d.opt.Log.ErrorContext(ctx, "the owner could not be told of documents", "err", err)
+				d.opt.Log.ErrorContext(ctx, "cannot notify the user of documents", "err", err)
 			}
 		},
 	})

@@ -78,7 +78,7 @@ func TestMessageFlow_IsListedInTheArchitecture(t *testing.T) {
 	if status != http.StatusOK || json.Unmarshal(body, &c) != nil {
 		t.Fatalf("%d %s", status, body)
 	}
-	says("/start "+c.Code, "This account is yours")
+	says("/start "+c.Code, "This account is paired")
 
 	rate := runtime.MemProfileRate
 	runtime.MemProfileRate = 1

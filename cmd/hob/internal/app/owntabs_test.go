@@ -67,7 +67,7 @@ func TestOwnTabs(t *testing.T) {
 		t.Error("he said yes, and it did not run")
 	}
 	h.say("read my page in my chrome")
-	if all = model.Requests(); !strings.Contains(string(all[len(all)-1].Body), "that tab shows a page of this computer") {
+	if all = model.Requests(); !strings.Contains(string(all[len(all)-1].Body), "the tab shows a page served by this computer") {
 		t.Errorf("Hob's own page was read: %s", all[len(all)-1].Body)
 	}
 	h.stop()

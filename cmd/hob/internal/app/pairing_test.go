@@ -67,7 +67,7 @@ func TestPairing(t *testing.T) {
 		t.Error("whoever read the code in a group is paired")
 	}
 	c = code()
-	if !says("7", "ada", strings.ToLower(c), false) || !arrives("This account is yours") {
+	if !says("7", "ada", strings.ToLower(c), false) || !arrives("This account is paired") {
 		t.Fatalf("the code does not pair; arrived: %q", f.Arrived())
 	}
 	if says("8", "eve", c, false) || says("8", "Ada", "hello", false) || says("8", "ada2", "hello", false) {
@@ -146,7 +146,7 @@ func TestAYesBeforeTheQuestionArrived(t *testing.T) {
 	c, err := h.d.service.Pair(t.Context(), "pigeon", "test")
 	fatal(t, err)
 	says(c.Code)
-	until("pairing", said("This account is yours"))
+	until("pairing", said("This account is paired"))
 	says("remember that the gate is green")
 	until("an answer", said("gate is green"))
 	open := func() int {
@@ -169,7 +169,7 @@ func TestAYesBeforeTheQuestionArrived(t *testing.T) {
 	})
 	says("yes") // another message followed the question
 	until("the id to use", func() bool {
-		return strings.Count(strings.Join(f.Arrived(), "\n"), "I did not take that as an answer") >= 2
+		return strings.Count(strings.Join(f.Arrived(), "\n"), "I did not understand that as an answer") >= 2
 	})
 	list, err := h.d.guard.Approvals(t.Context(), "pending", "", "", 9)
 	fatal(t, err)

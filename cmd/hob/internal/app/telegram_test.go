@@ -46,7 +46,7 @@ func TestTelegram(t *testing.T) {
 	if status != http.StatusOK || json.Unmarshal(body, &c) != nil {
 		t.Fatalf("%d %s", status, body)
 	}
-	says("/start "+c.Code, "This account is yours")
+	says("/start "+c.Code, "This account is paired")
 	says("remember that the gate is green", "gate is green")
 	api.Edit(api.Last(), "/stop", 2) // it is answered, and nothing is done
 	arrived("(edited) /stop")

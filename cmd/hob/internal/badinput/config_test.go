@@ -34,7 +34,7 @@ func TestConfigurations(t *testing.T) {
 		{"model of nobody", "[agent]\nmodel = \"nobody/x\"\n", `config.toml:2: agent.model: .*\[providers.nobody\] does not exist`},
 		{"fallback of nobody", "[agent]\nmodel = \"offline\"\nfallback = [\"nobody/x\"]\n", `config.toml:3: agent.fallback: .*\[providers.nobody\] does not exist`},
 		{"notices to nowhere", "[notify]\nchannel = \"pigeon\"\n", `config.toml:2: notify.channel: .*no \[channels.pigeon\].*write "origin"`},
-		{"unknown channel", "[channels.pigeon]\nurl = \"x\"\n", `config.toml:1: channels.pigeon: there is no channel of this name`},
+		{"unknown channel", "[channels.pigeon]\nurl = \"x\"\n", `config.toml:1: channels.pigeon: unknown channel`},
 		{"unknown kind", "[providers.x]\nkind = \"telepathy\"\n", `config.toml:2: providers.x.kind: .*must be one of`},
 		{"no address", "[providers.x]\nkind = \"openai\"\nbase_url = \"here\"\n", `must be an address such as`},
 		{"a relative folder", "[files]\nallowed = [\"here\"]\n", `must be a whole path`},

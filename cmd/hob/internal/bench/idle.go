@@ -46,7 +46,7 @@ func measureIdle(ctx context.Context, o Options, r benchRounds) ([]Figure, error
 		}
 		s := r.idle.Seconds()
 		out := []Figure{
-			{Name: "idle_memory", Value: float64(fresh.rss) / 1e6, Unit: "MB", Target: 40, About: fmt.Sprintf("resident, with %d watched folders, %d schedules and %d reminders", folders, schedules, reminders)},
+			{Name: "idle_memory", Value: float64(fresh.rss) / 1e6, Unit: "MB", Target: 40, About: fmt.Sprintf("resident memory with %d watched folders, %d schedules and %d reminders", folders, schedules, reminders)},
 		}
 		if fresh.anon > 0 {
 			out = append(out, Figure{Name: "idle_memory_own", Value: float64(fresh.anon) / 1e6, Unit: "MB", About: "the part that is not mapped from the program file"})
@@ -55,7 +55,7 @@ func measureIdle(ctx context.Context, o Options, r benchRounds) ([]Figure, error
 			out = append(out, Figure{Name: "idle_memory_later_own", Value: float64(worked.anon) / 1e6, Unit: "MB", About: "the part that is not mapped from the program file"})
 		}
 		out = append(out,
-			Figure{Name: "idle_memory_later", Value: float64(worked.rss) / 1e6, Unit: "MB", Target: 40, About: fmt.Sprintf("resident after %d turns, when idle again", r.turns)},
+			Figure{Name: "idle_memory_later", Value: float64(worked.rss) / 1e6, Unit: "MB", Target: 40, About: fmt.Sprintf("resident memory when idle again after %d turns", r.turns)},
 			Figure{Name: "idle_cpu", Value: 100 * spent.cpu.Seconds() / s, Unit: "% of a core", Target: 0.02, About: fmt.Sprintf("over %s", r.idle)})
 		if spent.switches >= 0 {
 			out = append(out, Figure{Name: "idle_wakeups", Value: float64(spent.switches) / s, Unit: "/s", Target: 1, About: "voluntary context switches of all threads"})

@@ -66,8 +66,8 @@ func modelTurns(ctx context.Context, o Options, r benchRounds) ([]Figure, error)
 			{Name: "turn_p95", Value: milliseconds(percentileAt(plain, 95)), Unit: "ms", About: "the same, 95th percentile"},
 			{Name: "tool_step_p50", Value: step(task), Unit: "ms", Target: 2, About: fmt.Sprintf("additional time for a call of create_task: another request, policy check, ledger, audit, tool (mean of %d in a turn)", steps)},
 			{Name: "file_step_p50", Value: step(file), Unit: "ms", Target: 2, About: "the same for write_file, which is in the ledger before and after it runs"},
-			{Name: "prompt_prefix", Value: kept, Unit: "%", Target: 100, AtLeast: true, About: fmt.Sprintf("of the requests in a conversation of %d turns begin with the whole of the one before", conversation)},
-			{Name: "prompt_resent", Value: resent, Unit: "%", AtLeast: true, About: "of what such a conversation sends was sent before, byte for byte: a provider can take it from its cache"},
+			{Name: "prompt_prefix", Value: kept, Unit: "%", Target: 100, AtLeast: true, About: fmt.Sprintf("of the requests in a conversation of %d turns begin with the whole previous request", conversation)},
+			{Name: "prompt_resent", Value: resent, Unit: "%", AtLeast: true, About: "of the bytes that such a conversation sends repeat the previous request, so a provider can read them from its cache"},
 		}, nil
 	})
 }
@@ -86,7 +86,7 @@ func measureLoad(ctx context.Context, o Options, r benchRounds) ([]Figure, error
 		}
 		out := []Figure{{Name: "turns_per_second", Value: done / time.Since(began).Seconds(), Unit: "/s", Target: 500, AtLeast: true, About: fmt.Sprintf("over %d conversations at once, on the cores that this program and the model server share", sessions)}}
 		if after, err := usageOf(h.processID()); known == nil && err == nil {
-			out = append(out, Figure{Name: "turn_cpu", Value: milliseconds(after.cpu-before.cpu) / done, Unit: "ms", About: "processor time of such a turn"})
+			out = append(out, Figure{Name: "turn_cpu", Value: milliseconds(after.cpu-before.cpu) / done, Unit: "ms", About: "processor time per turn"})
 		}
 		return out, nil
 	})

@@ -61,10 +61,10 @@ func measureFeeds(ctx context.Context, o Options, r benchRounds) ([]Figure, erro
 			return nil, err
 		}
 		return []Figure{
-			{Name: "watcher_memory", Value: max(0, float64(now.privateBytes()-before.privateBytes())) / float64(n-few) / 1000, Unit: "KB", Target: 20, About: fmt.Sprintf("by how much the process grows for each watched feed at rest, from %d to %d", few, n)},
-			{Name: "watcher_goroutines", Value: max(0, more-threads) / float64(n-few), Unit: "", Target: 1, About: "goroutines of each"},
-			{Name: "watchers_memory", Value: float64(now.rss) / 1e6, Unit: "MB", About: fmt.Sprintf("resident with %d watched feeds", n)},
-			{Name: "watchers_idle_cpu", Value: 100 * spent.cpu.Seconds() / r.idle.Seconds(), Unit: "% of a core", About: fmt.Sprintf("over %s in which none of them is due", r.idle)},
+			{Name: "watcher_memory", Value: max(0, float64(now.privateBytes()-before.privateBytes())) / float64(n-few) / 1000, Unit: "KB", Target: 20, About: fmt.Sprintf("additional memory per idle watched feed, between %d and %d feeds", few, n)},
+			{Name: "watcher_goroutines", Value: max(0, more-threads) / float64(n-few), Unit: "", Target: 1, About: "additional goroutines per watched feed"},
+			{Name: "watchers_memory", Value: float64(now.rss) / 1e6, Unit: "MB", About: fmt.Sprintf("resident memory with %d watched feeds", n)},
+			{Name: "watchers_idle_cpu", Value: 100 * spent.cpu.Seconds() / r.idle.Seconds(), Unit: "% of a core", About: fmt.Sprintf("over %s in which no feed is due", r.idle)},
 		}, nil
 	})
 	if err != nil || figures == nil {
@@ -82,9 +82,9 @@ func measureFeeds(ctx context.Context, o Options, r benchRounds) ([]Figure, erro
 		}
 		polls := float64(f.asked.Load()-asked) / (r.calm + r.idle).Seconds()
 		return []Figure{
-			{Name: "watchers_load_memory", Value: float64(now.rss) / 1e6, Unit: "MB", About: fmt.Sprintf("resident while %d feeds are asked every %s", n, loadEvery)},
-			{Name: "watchers_polls", Value: polls, Unit: "/s", AtLeast: true, About: "how many are asked then, one at a time since they are on one server"},
-			{Name: "watchers_poll_cpu", Value: 1000 * spent.cpu.Seconds() / r.idle.Seconds() / max(polls, 1), Unit: "ms", About: "processor time of such a poll in which nothing is new"},
+			{Name: "watchers_load_memory", Value: float64(now.rss) / 1e6, Unit: "MB", About: fmt.Sprintf("resident memory while %d feeds are polled every %s", n, loadEvery)},
+			{Name: "watchers_polls", Value: polls, Unit: "/s", AtLeast: true, About: "polls per second, one at a time because all feeds are on one server"},
+			{Name: "watchers_poll_cpu", Value: 1000 * spent.cpu.Seconds() / r.idle.Seconds() / max(polls, 1), Unit: "ms", About: "processor time of a poll that finds nothing new"},
 		}, nil
 	})
 	return append(out, figures...), err

@@ -119,7 +119,7 @@ func TestTest(t *testing.T) {
 		name, conf, channel, said, err string
 		is                             error
 	}{
-		{name: "unknown", channel: "pigeon", err: "there are terminal, web", is: ErrUnknown},
+		{name: "unknown", channel: "pigeon", err: "known channels: terminal, web", is: ErrUnknown},
 		{name: "not set up", channel: "webhook", err: "hob channel add webhook", is: ErrUnset},
 		{name: "always there", channel: "web", said: "always available"},
 		{name: "wrong key", conf: "[channels.webhook]\nulr = \"x\"\n", channel: "webhook", err: `did you mean "channels.webhook.url"?`},

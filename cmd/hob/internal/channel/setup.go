@@ -74,7 +74,7 @@ func (s Setup) UnpairableReason(name string, health []channels.Health, pairable 
 	case i >= 0 && health[i].State == "failed":
 		return fmt.Sprintf("%s does not work, so no account can be paired there; see: hob channel status %s", name, name)
 	case k.Always || i >= 0:
-		return fmt.Sprintf("%s needs no code; everyone who can use it counts as you", name)
+		return fmt.Sprintf("%s needs no pairing; Hob treats everyone who can use it as you", name)
 	case there && section.Enabled:
 		return fmt.Sprintf("%s was set up after Hob was started; hob stop, then hob start", name)
 	case there:
@@ -82,7 +82,7 @@ func (s Setup) UnpairableReason(name string, health []channels.Health, pairable 
 	case known:
 		return fmt.Sprintf("%s is not set up; hob channel add %s", name, name)
 	case len(pairable) == 0:
-		return fmt.Sprintf("channel %q not found; there are %s", name, strings.Join(Names(), ", "))
+		return fmt.Sprintf("channel %q not found; known channels: %s", name, strings.Join(Names(), ", "))
 	}
 	return fmt.Sprintf("channel %q not found; you can pair on %s", name, strings.Join(pairable, ", "))
 }
@@ -104,7 +104,7 @@ func Sections(c *config.Config, desktop bool) channels.Section {
 func CheckNames(c *config.Config, opened map[string]channels.Channel, failed map[string]error) error {
 	for _, s := range c.Channels {
 		if opened[s.Name] == nil && failed[s.Name] == nil && s.Enabled {
-			return s.Errorf("", "there is no channel of this name; known are %s", strings.Join(channels.Names(channelsall.Drivers()), ", "))
+			return s.Errorf("", "unknown channel; known channels: %s", strings.Join(channels.Names(channelsall.Drivers()), ", "))
 		}
 	}
 	return nil

@@ -17,9 +17,9 @@ const patience = 12 * time.Second
 
 // Reasons why a channel cannot be tested.
 var (
-	ErrUnknown  = errors.New("there is no channel of this name")
-	ErrUnset    = errors.New("it is not set up")
-	ErrUntested = errors.New("cannot be tested without sending a message")
+	ErrUnknown  = errors.New("unknown channel")
+	ErrUnset    = errors.New("channel is not set up")
+	ErrUntested = errors.New("channel cannot be tested without sending a message")
 )
 
 // Test creates a channel from the configuration with one of drivers, and signs in and out; it sends
@@ -34,7 +34,7 @@ func Test(ctx context.Context, c *config.Config, drivers []channels.Driver, name
 	case k.Always:
 		return "always available", nil
 	case !known && i < 0:
-		return "", fmt.Errorf("%w: %q; there are %s", ErrUnknown, name, strings.Join(Names(), ", "))
+		return "", fmt.Errorf("%w: %q; known channels: %s", ErrUnknown, name, strings.Join(Names(), ", "))
 	case i < 0:
 		return "", fmt.Errorf("%s does not work on this machine", name)
 	case !there && !k.OnDesktop:

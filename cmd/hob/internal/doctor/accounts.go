@@ -69,5 +69,5 @@ func checkDaysOff(_ context.Context, e Env) (out []Check) {
 	case coming == 0:
 		return warnCheck("days off", "your calendars contain no future days off", "download them again, or correct autonomy.days_off")
 	}
-	return okCheck("days off", textnorm.CountNoun(coming, "day", "days")+" off ahead")
+	return okCheck("days off", textnorm.CountNoun(coming, "day", "days")+" off in the future")
 }

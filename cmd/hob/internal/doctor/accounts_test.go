@@ -82,7 +82,7 @@ func TestDaysOff(t *testing.T) {
 		want  string
 	}{
 		{"none", nil, "", ""},
-		{"all is well", []string{soon, old}, OK, "1 day off ahead"},
+		{"all is well", []string{soon, old}, OK, "1 day off in the future"},
 		{"not there", []string{filepath.Join(dir, "gone.ics"), soon}, Warn, "gone.ics"},
 		{"no calendar", []string{none}, Warn, "none.ics"},
 		{"all is over", []string{old}, Warn, "no future days off"},

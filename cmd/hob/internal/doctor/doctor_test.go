@@ -118,7 +118,7 @@ func TestChecks(t *testing.T) {
 			_, e.ConfigErr = config.Parse("c.toml", []byte("[agnet]\n"))
 			return e
 		}, Fail, `did you mean "agent"`, false},
-		{"unknown channel", "config", func(t *testing.T, e Env) Env { return conf(t, e, "[channels.pigeon]\n") }, Fail, "no channel of this name", false},
+		{"unknown channel", "config", func(t *testing.T, e Env) Env { return conf(t, e, "[channels.pigeon]\n") }, Fail, "unknown channel", false},
 		{"bad channel", "config", func(t *testing.T, e Env) Env { return conf(t, e, "[channels.webhook]\nulr = \"x\"\n") }, Fail, `did you mean "channels.webhook.url"`, false},
 		{"unknown kind", "config", func(t *testing.T, e Env) Env { return conf(t, e, "[providers.x]\nkind = \"x\"\n") }, Fail, "must be one of", false},
 		{"search without a key", "web", func(t *testing.T, e Env) Env { return conf(t, e, "[search]\nprovider = \"brave\"\n") }, Fail, "needs a key", false},

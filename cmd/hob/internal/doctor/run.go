@@ -21,7 +21,7 @@ const (
 )
 
 // ErrUnknown reports an unknown check name.
-var ErrUnknown = errors.New("there is no such check")
+var ErrUnknown = errors.New("unknown check")
 
 // Options of Run; the zero value runs all checks and changes nothing.
 type Options struct {
@@ -145,7 +145,7 @@ func selectProbes(o Options) ([]Probe, error) {
 		out = nil
 		for _, n := range o.Names {
 			if !slices.ContainsFunc(o.probes, func(p Probe) bool { return p.hasName(n) }) {
-				return nil, fmt.Errorf("%w: %q; there are %s", ErrUnknown, n, strings.Join(namesOf(o.probes), ", "))
+				return nil, fmt.Errorf("%w: %q; known checks: %s", ErrUnknown, n, strings.Join(namesOf(o.probes), ", "))
 			}
 		}
 		for _, p := range o.probes {
@@ -263,7 +263,7 @@ func (m fixResult) addFixResult(p Probe, again []Check, in string) []Check {
 		return again
 	}
 	if len(again) == 0 { // the second run found no problem
-		again = []Check{{Name: p.Name, State: OK, Cause: "is well", In: in}}
+		again = []Check{{Name: p.Name, State: OK, Cause: "is OK", In: in}}
 	}
 	again[0].Fixed = strings.Join(m.did, "; ")
 	if i := slices.IndexFunc(again, func(c Check) bool { return c.State != OK }); i >= 0 && len(m.failed) > 0 {

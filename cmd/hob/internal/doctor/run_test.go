@@ -73,7 +73,7 @@ func TestChosen(t *testing.T) {
 		{[]string{"fallback", "model"}, "model"},
 		{[]string{"agent work"}, "agents"},
 		{[]string{"agent"}, "agents"},
-		{[]string{"modle"}, `there is no such check: "modle"; there are agents, model`},
+		{[]string{"modle"}, `unknown check: "modle"; known checks: agents, model`},
 	} {
 		agents, model := says("agents", OK), says("model", OK)
 		agents.Also, model.Also = []string{"agent "}, []string{"fallback", "small model"}
@@ -85,7 +85,7 @@ func TestChosen(t *testing.T) {
 		if err != nil {
 			got = []string{err.Error()}
 		}
-		if errors.Is(err, ErrUnknown) != strings.HasPrefix(tc.want, "there is no") || strings.Join(got, " ") != tc.want {
+		if errors.Is(err, ErrUnknown) != strings.HasPrefix(tc.want, "unknown check") || strings.Join(got, " ") != tc.want {
 			t.Errorf("%q: %q, want %q", tc.names, got, tc.want)
 		}
 	}

@@ -42,7 +42,7 @@ func Drivers(ctx context.Context, c *config.Config, s system.Secrets) config.Err
 	for _, section := range c.Channels {
 		d, known := drivers[section.Name]
 		if !known {
-			errs = append(errs, section.Errorf("", "there is no channel of this name; there are %s", strings.Join(names, ", ")))
+			errs = append(errs, section.Errorf("", "unknown channel; known channels: %s", strings.Join(names, ", ")))
 			continue
 		}
 		if _, err := d.New(section.Decode, deps); err != nil {

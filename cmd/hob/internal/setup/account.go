@@ -124,9 +124,9 @@ func askFound(s signin.Found) Question {
 
 func askServers() (out []Question) {
 	for _, d := range pimall.Descriptions() {
-		out = append(out, Question{Key: d.Key, Kind: Text, Title: d.Question, About: "Empty: none."})
+		out = append(out, Question{Key: d.Key, Kind: Text, Title: d.Question, About: "Leave it empty if there is none."})
 	}
-	return append(out, Question{Key: "mail_user", Kind: Text, Title: "User name", About: "Empty: the address."})
+	return append(out, Question{Key: "mail_user", Kind: Text, Title: "What is the user name?", About: "Leave it empty to use the mail address."})
 }
 
 // signIn finds the servers of the account in the answers and signs in to them.

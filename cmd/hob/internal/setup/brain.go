@@ -93,7 +93,7 @@ func (o Options) askBrain(ctx context.Context) (Question, error) {
 	if err != nil {
 		return q, err
 	}
-	q.About = "Hob would choose " + m.Info().Name() + ", since " + why + "."
+	q.About = "Hob would choose " + m.Info().Name() + ", because " + why + "."
 	q.Options = append(q.Options, Option{byItself, "choose automatically"})
 	for i, models := range o.probeServers(ctx) {
 		if len(models) == 0 {
@@ -120,7 +120,7 @@ func (o Options) askBrain(ctx context.Context) (Question, error) {
 	case byItself, builtIn:
 		q.Default = now
 	default:
-		q.Default, q.Options = asItIs, append([]Option{{asItIs, "as it is: " + now}}, q.Options...)
+		q.Default, q.Options = asItIs, append([]Option{{asItIs, "no change: " + now}}, q.Options...)
 	}
 	return q, nil
 }
@@ -152,12 +152,12 @@ func (o Options) askAccess(p provider, a Answers) []Question {
 		if s, ok := o.Config.Provider(other); ok && s.BaseURL != "" {
 			was = s.BaseURL
 		}
-		return []Question{{Key: "server", Kind: Text, Title: "Its address", Default: was}} // ask for the address first, because the stored key depends on it
+		return []Question{{Key: "server", Kind: Text, Title: "What is the address of the server?", Default: was}} // ask for the address first, because the stored key depends on it
 	}
 	if a.isGiven("key") {
 		return nil
 	}
-	q := Question{Key: "key", Kind: Secret, Title: "The key", About: "Your input is not shown."}
+	q := Question{Key: "key", Kind: Secret, Title: "What is the API key?", About: "Your input is not shown."}
 	switch ref := o.keyNow(p); {
 	case ref != "":
 		q.About += " Leave it empty to keep the stored one."

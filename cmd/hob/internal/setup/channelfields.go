@@ -35,7 +35,7 @@ func (c channelSetup) steps() []string {
 	if !c.Pairs {
 		return nil
 	}
-	return []string{"Hob ignores all messages there until you pair your account: hob channel pair " + c.Name}
+	return []string{"Hob ignores messages on " + c.Name + " until you pair your account: hob channel pair " + c.Name}
 }
 
 // settingsEnv returns the part of the configuration that decides about settings.

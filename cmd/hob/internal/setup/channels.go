@@ -205,7 +205,7 @@ func (o Options) findChannel(name string) (c channelSetup, err error) {
 		if near := config.SuggestName(name, channel.Names()); near != "" {
 			return c, fmt.Errorf("channel %q not found; did you mean %q?", name, near)
 		}
-		return c, fmt.Errorf("channel %q not found; there are %s", name, strings.Join(channel.Names(), ", "))
+		return c, fmt.Errorf("channel %q not found; known channels: %s", name, strings.Join(channel.Names(), ", "))
 	case k.Always:
 		return c, fmt.Errorf("%s always exists; no setup is needed", name)
 	case !o.isOffered(name):

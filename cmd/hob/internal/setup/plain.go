@@ -104,7 +104,7 @@ func (d *Plain) askChoice(ctx context.Context, q Question, title string) (string
 	}
 	prompt := "Your choice"
 	if q.Kind == Several {
-		prompt = "Your choices, separated by commas (- is none)"
+		prompt = "Your choices, separated by commas (- for none)"
 	}
 	var def []string
 	for _, v := range Items(q.Default) {

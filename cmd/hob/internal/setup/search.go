@@ -33,13 +33,13 @@ func nextOfSearch(_ context.Context, o Options, a Answers) ([]Question, error) {
 	}
 	switch {
 	case slices.Contains([]string{"tavily", "brave"}, a["search"]) && !a.isGiven("search_key"):
-		q := Question{Key: "search_key", Kind: Secret, Title: "Its key", About: "Your input is not shown. Setup tests the key with one search."}
+		q := Question{Key: "search_key", Kind: Secret, Title: "What is the key of the search service?", About: "Your input is not shown. Setup tests the key with one search."}
 		if o.Config.Search.Key != "" {
 			q.About += " Leave it empty to keep the stored one."
 		}
 		return []Question{q}, nil
 	case a["search"] == "searxng" && !a.isGiven("search_url"):
-		return []Question{{Key: "search_url", Kind: Text, Title: "Its address", About: "Such as http://127.0.0.1:8888.", Default: o.Config.Search.BaseURL}}, nil
+		return []Question{{Key: "search_url", Kind: Text, Title: "What is the address of your SearXNG server?", About: "Such as http://127.0.0.1:8888.", Default: o.Config.Search.BaseURL}}, nil
 	}
 	return nil, nil
 }

@@ -236,7 +236,7 @@ func removeBadAnswers(ctx context.Context, a Answers, err error, mend func(*Prob
 
 // askHowToFix asks how to handle answers that failed.
 func (o Options) askHowToFix(ctx context.Context, ask Asker, page Page, p *Problem) (keep bool, err error) {
-	q := Question{Key: "what_now", Kind: Choice, Title: "What now?", Default: "again", Options: []Option{{"again", "try again"}}}
+	q := Question{Key: "what_now", Kind: Choice, Title: "How should setup continue?", Default: "again", Options: []Option{{"again", "try again"}}}
 	if p.Keep {
 		q.Options = append(q.Options, Option{"keep", "save it anyway; it may work later"})
 	}

@@ -62,7 +62,7 @@ func parseEvent(body string, zone *time.Location) (e event, err error) {
 		e.end = e.start.Add(time.Hour)
 	}
 	if !e.end.After(e.start) {
-		return e, errors.New("the event ends before it starts")
+		return e, errors.New("the event must end after it starts")
 	}
 	return e, nil
 }

@@ -169,7 +169,7 @@ func (c *Conn) Idle() (time.Duration, error) {
 		return 0, err
 	}
 	if !e.Present {
-		return 0, errors.New("the X display has no " + saver)
+		return 0, errors.New("the X server has no " + saver + " extension")
 	}
 	c.X.ExtLock.Lock()
 	c.X.Extensions[saver] = e.MajorOpcode
