@@ -193,7 +193,7 @@ func (k *checker) checkRoute(i int, r Route) {
 		bad("agent", "%s", msg)
 	}
 	if r.Chat == "" && r.Name == "" && r.Server == "" && r.Channel == "" {
-		bad("", "a route says what it fits: chat, name, server or channel; for everything else set crew.default")
+		bad("", "the route has no condition; set chat, name, server or channel, or set crew.default for all other conversations")
 	}
 	if _, err := path.Match(r.Name, ""); err != nil {
 		bad("name", `it must be a pattern such as "work-*"`)

@@ -50,7 +50,7 @@ func TestWrongAgents(t *testing.T) {
 		{"unknown agent in the second route", "[agents.a]\n[[routes]]\nchat = \"x\"\nagent = \"a\"\n[[routes]]\nchat = \"y\"\nagent = \"writer\"\n", `c.toml:7: routes.agent: "writer": there is no [agents.writer]; the agents are hob, a`},
 		{"a slip of the pen", "[agents.research]\n[[routes]]\nchat = \"x\"\nagent = \"reserch\"\n", `c.toml:4: routes.agent: "reserch": there is no [agents.reserch]; did you mean "research"?`},
 		{"a route without an agent", "[[routes]]\nchat = \"x\"\n", `c.toml:1: routes: a route needs an agent`},
-		{"a route that fits everything", "[[routes]]\nagent = \"hob\"\n", `c.toml:1: routes: a route says what it fits`},
+		{"a route that fits everything", "[[routes]]\nagent = \"hob\"\n", `c.toml:1: routes: the route has no condition`},
 		{"a bad pattern", "[[routes]]\nagent = \"hob\"\nname = \"[\"\n", `c.toml:3: routes.name: "[": it must be a pattern`},
 		{"an unknown key of a route", "[[routes]]\nagent = \"hob\"\nchatt = \"x\"\n", `c.toml:3: routes.chatt: unknown key; did you mean "routes.chat"?`},
 		{"a level that is wider", "[autonomy]\nlevel = \"watch\"\n[agents.a]\nlevel = \"trusted\"\n", `c.toml:4: agents.a.level: "trusted": an agent may only be narrower than [autonomy] level = "watch"`},

@@ -24,7 +24,7 @@ func (k *checker) checkLevels() {
 			bad("level", "it may only be narrower than [autonomy] level = %q", k.c.Autonomy.Level)
 		}
 		if b.Channel == "" && b.Person == "" {
-			bad("", "a level says what it fits: channel or person; for everything set autonomy.level")
+			bad("", "the level has no condition; set channel or person, or set autonomy.level for all conversations")
 		}
 		if b.Person != "" && b.Person != "owner" && !validPerson.MatchString(b.Person) {
 			bad("person", `it must be "owner" or a channel and a sender there, such as "telegram:42"`)

@@ -51,7 +51,7 @@ func TestIncidentI11BoundsOnlyNarrow(t *testing.T) {
 		"[[levels]]\nchannel = \"web\"\nlevel = \"trusted\"\n":                                 "config.toml:3: levels.level: \"trusted\": it may only be narrower than",
 		"[[levels]]\nchannel = \"web\"\n":                                                      "levels.level: it must be one of watch, supervised, trusted",
 		"[[levels]]\nchannel = \"web\"\nlevel = \"open\"\n":                                    "it must be one of",
-		"[[levels]]\nlevel = \"watch\"\n":                                                      "config.toml:1: levels: a level says what it fits",
+		"[[levels]]\nlevel = \"watch\"\n":                                                      "config.toml:1: levels: the level has no condition",
 		"[[levels]]\nperson = \"42\"\nlevel = \"watch\"\n":                                     "such as \"telegram:42\"",
 		"[[levels]]\nchannel = \"telegram\"\nlevel = \"watch\"\n":                              "there is no [channels.telegram]",
 		"[autonomy]\nlevel = \"watch\"\n[[levels]]\nchannel = \"web\"\nlevel = \"supervised\"": "narrower",

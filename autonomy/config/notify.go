@@ -177,11 +177,11 @@ func (k *checker) notifyRule(i int, r NotifyRule) {
 		bad("urgency", "it must be one of low, normal, high, critical")
 	}
 	if len(r.Causes)+len(r.People)+len(r.Words)+len(r.Channels)+len(r.Watchers) == 0 && r.Within.Duration == 0 {
-		bad("", "a rule says what it fits: causes, people, words, channels, watchers or within")
+		bad("", "the rule has no condition; set causes, people, words, channels, watchers or within")
 	}
 	for _, c := range r.Causes {
 		if !slices.Contains(notifyCauses(), c) {
-			bad("causes", "%q is none; there are %s", c, strings.Join(notifyCauses(), ", "))
+			bad("causes", "unknown cause %q; use one of %s", c, strings.Join(notifyCauses(), ", "))
 		}
 	}
 	for key, list := range map[string][]string{"people": r.People, "words": r.Words, "channels": r.Channels, "watchers": r.Watchers} {

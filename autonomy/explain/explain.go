@@ -152,7 +152,7 @@ func (x *Explainer) Explain(ctx context.Context, q Question) (Explanation, error
 		}
 		return x.ExplainEvent(ctx, about, q.Session)
 	}
-	return nil, fmt.Errorf("%w: %q cannot be explained; there are event, tick, notification and silence", ErrUnclear, q.Kind)
+	return nil, fmt.Errorf("%w: %q cannot be explained; use event, tick, notification or silence", ErrUnclear, q.Kind)
 }
 
 // whyBefore explains the events before the question.

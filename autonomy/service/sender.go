@@ -203,11 +203,11 @@ func (s *Sender) CallBackTx(_ context.Context, tx *store.Tx, id string) (string,
 func (s *Sender) tooLateReason(d bus.Delivery) string {
 	switch d.State {
 	case channels.Sent:
-		return "it was sent at " + d.SentAt.In(s.o.Zone()).Format("15:04:05")
+		return "the message was sent at " + d.SentAt.In(s.o.Zone()).Format("15:04:05")
 	case channels.Sending:
-		return "it is being sent now"
+		return "the message is being sent now"
 	case channels.Cancelled:
-		return "it was already canceled"
+		return "the message was already canceled"
 	}
 	return "it is " + string(d.State)
 }

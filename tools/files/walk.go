@@ -184,7 +184,7 @@ func (w *treeWalk) skippedText() string {
 		case "heavy":
 			parts = append(parts, "the content of "+strings.Join(w.heavies, ", ")+" was left out")
 		case "names beyond the first 20,000 of a folder", "deeper than 16 folders":
-			parts = append(parts, "what is "+strings.TrimPrefix(k, "names ")+" was left out")
+			parts = append(parts, "everything "+strings.TrimPrefix(k, "names ")+" was left out")
 		default:
 			parts = append(parts, textnorm.CountNoun(w.left[k], k+" one was", k+" ones were")+" left out")
 		}

@@ -109,7 +109,7 @@ func (in sendIn) sendResult(c tools.Call, m channels.OutgoingMessage, s channels
 		waits = ", when Hob runs (hob start)"
 	}
 	if m.Owner {
-		r.Text = "On its way to " + in.recipientText() + waits + "."
+		r.Text = "Sending to " + in.recipientText() + waits + "."
 		return r
 	}
 	r.Text = fmt.Sprintf("The message to %s is sent at %s%s; to cancel it: hob undo %s", in.recipientText(), s.At.In(c.Now.Location()).Format("15:04:05"), waits, c.ID)

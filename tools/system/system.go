@@ -82,7 +82,7 @@ func FormatStatus(r api.Status, now time.Time) string {
 	} else {
 		b.WriteString(", without a daemon: reminders, watchers and schedules wait until `hob start`")
 	}
-	fmt.Fprintf(&b, "\nBrain: %s", r.Model)
+	fmt.Fprintf(&b, "\nModel: %s", r.Model)
 	if r.ModelReason != "" {
 		fmt.Fprintf(&b, " (%s)", r.ModelReason)
 	}
@@ -98,7 +98,7 @@ func FormatStatus(r api.Status, now time.Time) string {
 	if r.Goals > 0 {
 		fmt.Fprintf(&b, "\nGoals: %d", r.Goals)
 		if r.GoalsWaiting > 0 {
-			fmt.Fprintf(&b, ", %d of them wait for your answer", r.GoalsWaiting)
+			fmt.Fprintf(&b, ", %d waiting for your answer", r.GoalsWaiting)
 		}
 		if !r.NextReview.IsZero() {
 			fmt.Fprintf(&b, "; next review %s", dateparse.Format(r.NextReview.In(now.Location()), now))
@@ -111,7 +111,7 @@ func FormatStatus(r api.Status, now time.Time) string {
 		}
 	}
 	fmt.Fprintf(&b, "\nMachine: %s; database %s, disk free %s", r.Machine, formatBytes(uint64(max(0, r.DatabaseSize))), formatBytes(r.DiskFree))
-	fmt.Fprintf(&b, "\nRemembers: %s; %s to search", textnorm.CountNoun(r.Facts, "fact", "facts"), textnorm.CountNoun(r.Rows, "row", "rows"))
+	fmt.Fprintf(&b, "\nMemory: %s, %s in total", textnorm.CountNoun(r.Facts, "fact", "facts"), textnorm.CountNoun(r.Rows, "row", "rows"))
 	if r.Behind > 0 {
 		fmt.Fprintf(&b, ", %d of them not in the index yet", r.Behind)
 	}

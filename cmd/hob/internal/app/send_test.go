@@ -82,7 +82,7 @@ func TestASendGoesOutAfterItsTimeAndTooLateSaysSo(t *testing.T) {
 		time.Sleep(5 * time.Millisecond)
 	}
 	u := h.tool("undo", `{"id":"`+c.Call+`"}`)
-	if !strings.Contains(u.Error, ": it was sent at") {
+	if !strings.Contains(u.Error, ": the message was sent at") {
 		t.Errorf("too late: %+v", u)
 	}
 }

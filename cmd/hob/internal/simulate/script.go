@@ -294,7 +294,7 @@ func (s *Script) addInput(in Input) (err error) {
 			err = fmt.Errorf(`write a duration, such as "away 8h", not %q`, in.To)
 		}
 	default:
-		return fmt.Errorf("unknown input %q; known are %s, and without a time %s and %s", in.Kind, inputKinds(), model, configure)
+		return fmt.Errorf("unknown input %q; known inputs: %s, and without a time %s and %s", in.Kind, inputKinds(), model, configure)
 	}
 	if err == nil && in.when.early && !slices.Contains([]InputKind{Mail, Event, File, Web}, in.Kind) {
 		err = fmt.Errorf("%s needs a time: only mail, event, file and web are possible before Hob starts", in.Kind)

@@ -23,7 +23,7 @@ func TestMistakesInAScript(t *testing.T) {
 		"an invalid mail":               {"-- day 1 09:00 mail work --\nhello there\n", 1, "not a mail"},
 		"a mail for nobody":             {"-- day 1 09:00 mail --\nFrom: a@b.c\n\nx\n", 1, "needs an account"},
 		"an event without a time":       {"-- day 1 09:00 event work --\ntitle: Standup\n", 1, "needs a"},
-		"an event that ends first":      {"-- day 1 09:00 event work --\ntitle: x\nstart: 2026-11-24 10:00\nend: 2026-11-24 09:00\n", 1, "ends before"},
+		"an event that ends first":      {"-- day 1 09:00 event work --\ntitle: x\nstart: 2026-11-24 10:00\nend: 2026-11-24 09:00\n", 1, "must end after"},
 		"a file elsewhere":              {"-- day 1 09:00 file /etc/passwd --\nx\n", 1, "below ~"},
 		"a file above":                  {"-- day 1 09:00 file ~/../x --\nx\n", 1, "below ~"},
 		"an invalid address":            {"-- day 1 09:00 web example.org --\nx\n", 1, "must be an address"},
