@@ -65,7 +65,7 @@ func (c *Commands) cmdPair(ctx context.Context, ev bus.Event, channel string) (s
 
 // cmdPaired answers a message with a pairing code that has paired the account of its sender.
 func (c *Commands) cmdPaired(_ context.Context, ev bus.Event, _ string) (string, error) {
-	said := "This account is paired. I treat its messages as yours, even if other people write or speak there, such as people who share a list or a room with you. "
+	said := "This account is paired. I treat its messages as yours, also when other people write or speak there, such as people who share a list or a room with you. "
 	if approvals.RequireKnownOrigin(ev) != nil {
 		said += "I cannot tell who wrote them, so I accept no approvals from this account. "
 	}
