@@ -8,9 +8,9 @@ import (
 	"fyne.io/systray"
 )
 
-// run shows the icon in the menu bar. AppKit requires the main thread; Main provides it.
-func (t *Tray) run(ctx context.Context) {
-	if err := graphical(); err != nil {
+// runIcon shows the icon in the menu bar. AppKit requires the main thread; Main provides it.
+func (t *Tray) runIcon(ctx context.Context) {
+	if err := checkGraphicalSession(); err != nil {
 		t.o.Log.Info("no tray", "why", err)
 		<-ctx.Done()
 		return
@@ -24,7 +24,7 @@ func (t *Tray) run(ctx context.Context) {
 	select {
 	case <-ctx.Done():
 	case <-ready:
-		(&shown{t: t}).follow(ctx)
+		(&menuView{t: t}).followViews(ctx)
 	}
 	systray.Quit()
 	<-over
@@ -32,8 +32,9 @@ func (t *Tray) run(ctx context.Context) {
 
 // setIcon sets a template image, which macOS colors like the menu bar.
 func setIcon(s State, _ Look) {
-	icon := encodePNG(Picture(s, Light, iconPixels))
+	icon := encodePNG(DrawIcon(s, Light, iconPixels))
 	systray.SetTemplateIcon(icon, icon)
 }
 
-func escape(s string) string { return s }
+// escapeTitle returns s: titles of macOS menus have no access keys.
+func escapeTitle(s string) string { return s }
