@@ -11,32 +11,32 @@ import (
 // resolveTimeout limits the wait for a keychain, which may ask the user to unlock it.
 const resolveTimeout = 5 * time.Second
 
-// Resolver resolves the references of the configuration. It reports every secret to a redact.Set, so
+// SecretResolver resolves the references of the configuration. It reports every secret to a redact.Set, so
 // that no text of Hob contains it.
-type Resolver struct {
+type SecretResolver struct {
 	secrets system.Secrets
 	known   *redact.Set
 	instead func(ctx context.Context, ref string) (string, error)
 }
 
-// NewResolver returns a resolver of the secrets of a home. A simulation resolves references by
+// NewSecretResolver returns a resolver of the secrets of a home. A simulation resolves references by
 // instead; nil otherwise.
-func NewResolver(p system.Paths, known *redact.Set, instead func(ctx context.Context, ref string) (string, error)) *Resolver {
+func NewSecretResolver(p system.Paths, known *redact.Set, instead func(ctx context.Context, ref string) (string, error)) *SecretResolver {
 	kept := SecretsFor(p)
 	kept.Resolved = func(ref string, s system.Secret) { known.AddReference(ref, s.Reveal()) }
-	return &Resolver{kept, known, instead}
+	return &SecretResolver{kept, known, instead}
 }
 
 // Secrets returns the stores of the secrets.
-func (r *Resolver) Secrets() system.Secrets { return r.secrets }
+func (r *SecretResolver) Secrets() system.Secrets { return r.secrets }
 
 // Resolve resolves a reference, or returns the secret itself, within a deadline.
-func (r *Resolver) Resolve(ref string) (string, error) {
+func (r *SecretResolver) Resolve(ref string) (string, error) {
 	return r.ResolveContext(context.Background(), ref)
 }
 
 // ResolveContext is Resolve with a context.
-func (r *Resolver) ResolveContext(ctx context.Context, ref string) (string, error) {
+func (r *SecretResolver) ResolveContext(ctx context.Context, ref string) (string, error) {
 	if r.instead != nil {
 		return r.instead(ctx, ref)
 	}
@@ -48,7 +48,7 @@ func (r *Resolver) ResolveContext(ctx context.Context, ref string) (string, erro
 
 // ResolveReference resolves a reference; it returns other values as they are and does not treat
 // them as secrets.
-func (r *Resolver) ResolveReference(value string) (string, error) {
+func (r *SecretResolver) ResolveReference(value string) (string, error) {
 	if !system.IsReference(value) {
 		return value, nil
 	}
@@ -56,7 +56,7 @@ func (r *Resolver) ResolveReference(value string) (string, error) {
 }
 
 // Env reads a variable that may contain a provider's key.
-func (r *Resolver) Env(name string) string {
+func (r *SecretResolver) Env(name string) string {
 	v := r.secrets.Env(name)
 	r.known.AddReference("env:"+name, v)
 	return v

@@ -73,7 +73,7 @@ type App struct {
 	opt       Options
 	started   time.Time
 	zone      func() *time.Location
-	secrets   *vault.Resolver
+	secrets   *vault.SecretResolver
 	redact    *redact.Set
 	store     *store.Store
 	bus       *bus.Bus
@@ -139,7 +139,7 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 	known := redact.New(redact.Options{})
 	opt.Log = slog.New(known.Handler(opt.Log.Handler()))
 	d := &App{opt: opt, redact: known, started: time.Now(), ready: make(chan struct{}), shutdown: make(chan struct{})}
-	d.secrets = vault.NewResolver(opt.Paths, known, d.playedSecret())
+	d.secrets = vault.NewSecretResolver(opt.Paths, known, d.playedSecret())
 	d.scripts = appScripts(opt)
 	d.openPim()
 	d.buttons = d.newButtons()
