@@ -139,7 +139,7 @@ func TestAlexa(t *testing.T) {
 	if status != http.StatusOK || json.Unmarshal(body, &code) != nil {
 		t.Fatalf("%d %s", status, body)
 	}
-	if out := says("CodeIntent", strings.Join(strings.Split(strings.ReplaceAll(code.Code, "-", ""), ""), ". ")+"."); !strings.Contains(out, "is yours") {
+	if out := says("CodeIntent", strings.Join(strings.Split(strings.ReplaceAll(code.Code, "-", ""), ""), ". ")+"."); !strings.Contains(out, "is paired") {
 		t.Fatalf("the code does not pair: %s", out)
 	}
 	if out := says("WordRememberIntent", "that the gate is green"); !strings.Contains(out, "gate is green") {

@@ -196,7 +196,7 @@ func (p *place) round(t *testing.T, group, yes bool) {
 
 	if p.powerless {
 		p.say(owner, group, "/yes "+q.ID)
-		until(t, mark+": the owner is told where to answer", func() bool { return p.saw("decides nothing") })
+		until(t, mark+": the owner is told where to answer", func() bool { return p.saw("does not count") })
 		if now := h.question(q.ID); now.State != "pending" || h.did(mark) != 0 {
 			t.Errorf("%s is %s, and was done %d times", mark, now.State, h.did(mark))
 		}
