@@ -55,6 +55,8 @@ type listener struct {
 	blocked bool
 	notice  logWatcher
 	looked  time.Time
+	// recheck is the time until the next check after a change of the log; 0: the next poll.
+	recheck time.Duration
 }
 
 // Run implements channels.Channel.
@@ -441,19 +443,29 @@ func afterPrefix(text, prefix string) (string, bool) {
 }
 
 // waitForChange waits for a change of the database's log or for the next poll, because no event is
-// reported after sleep. A continuously changing log is checked every Glance.
+// reported after sleep. A continuously changing log is checked every Glance. After a change it
+// checks again at growing intervals: SQLite writes the log before readers can see the row
+// (https://sqlite.org/walformat.html, the wal-index), and reports nothing afterwards.
 func (l *listener) waitForChange(ctx context.Context) bool {
 	if l.blocked {
 		return retry.Sleep(ctx, l.c.opt.Glance) == nil
 	}
-	timer := time.NewTimer(l.c.opt.Poll)
+	wait := l.c.opt.Poll
+	if l.recheck > 0 {
+		wait = min(wait, l.recheck)
+	}
+	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+		if l.recheck *= 2; l.recheck >= l.c.opt.Poll {
+			l.recheck = 0
+		}
 		return true
 	case <-ctx.Done():
 		return false
 	case <-l.notice.told:
+		l.recheck = l.c.opt.Glance
 		return retry.Sleep(ctx, l.c.opt.Glance-time.Since(l.looked)) == nil
 	}
 }

@@ -2,6 +2,7 @@ package imessage
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/fsnotify/fsnotify"
 )
@@ -12,7 +13,7 @@ import (
 type logWatcher struct {
 	log     string
 	fs      *fsnotify.Watcher // nil: polling only
-	watched bool
+	watched atomic.Bool
 	told    chan struct{} // holds at most one signal
 	reading sync.WaitGroup
 }
@@ -32,10 +33,14 @@ func (n *logWatcher) openWatcher(c *Channel) {
 func (n *logWatcher) readEvents() {
 	for events, errs := n.fs.Events, n.fs.Errors; events != nil || errs != nil; {
 		var more bool
+		var e fsnotify.Event
 		select {
-		case _, more = <-events:
+		case e, more = <-events:
 			if !more {
 				events = nil
+			}
+			if e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename) { // a new log is another file
+				n.watched.Store(false)
 			}
 		case _, more = <-errs: // events were lost
 			if !more {
@@ -64,15 +69,14 @@ func (n *logWatcher) closeWatcher() {
 
 // watchLog starts watching the log, if it exists. Each check retries it.
 func (n *logWatcher) watchLog() {
-	if n.fs != nil && !n.watched {
-		n.watched = n.fs.Add(n.log) == nil
+	if n.fs != nil && !n.watched.Load() {
+		n.watched.Store(n.fs.Add(n.log) == nil)
 	}
 }
 
 // unwatchLog stops watching.
 func (n *logWatcher) unwatchLog() {
-	if n.watched {
+	if n.watched.Swap(false) {
 		_ = n.fs.Remove(n.log) // usually already deleted
 	}
-	n.watched = false
 }
