@@ -212,6 +212,7 @@ func (p *place) round(t *testing.T, group, yes bool) {
 	case p.press != nil:
 		p.press(owner, group, q.ID, yes)
 	case p.between && group:
+		until(t, mark+": the replies to the others arrive", h.hasSentAll)
 		p.say(owner, group, answer)
 		until(t, mark+": the owner is told to name the question", func() bool { return p.saw("/yes " + q.ID + " or /no " + q.ID + ":") })
 		if now := h.question(q.ID); now.State != "pending" || h.did(mark) != 0 {
@@ -321,6 +322,19 @@ func (h *house) sent(part string) bool {
 		}
 	}
 	return false
+}
+
+// hasSentAll reports whether no text waits to be sent.
+func (h *house) hasSentAll() bool {
+	h.t.Helper()
+	var list []struct{ State string }
+	h.get("/api/v1/deliveries", &list)
+	for _, d := range list {
+		if d.State == "queued" || d.State == "sending" {
+			return false
+		}
+	}
+	return true
 }
 
 // channelRow is the channel in the API.
