@@ -1,0 +1,109 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"reflect"
+	"slices"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// LoadLatest returns the configuration in the file; started, with which Hob was started, if the file is
+// missing or invalid.
+func LoadLatest(path string, started *Config) *Config {
+	if _, err := os.Stat(path); err != nil {
+		return started
+	}
+	c, err := Load(path)
+	if err != nil {
+		return started
+	}
+	return c
+}
+
+// Load reads and checks the file; a missing file means the defaults. It returns all mistakes
+// together as Errors.
+func Load(path string) (*Config, error) {
+	text, fi, err := readConfigFile(path)
+	if err != nil {
+		return nil, err
+	}
+	c, err := Parse(path, text)
+	if err != nil {
+		return nil, err
+	}
+	c.warnPlainSecrets(fi)
+	return c, nil
+}
+
+// Default returns the configuration of an empty file.
+func Default() (*Config, error) { return Parse("config.toml", nil) }
+
+func readConfigFile(path string) ([]byte, fs.FileInfo, error) {
+	fi, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err == nil && !fi.Mode().IsRegular() {
+		return nil, nil, Errors{{File: path, Msg: "not a file; move it away, then run: hob init"}}
+	}
+	if err == nil && fi.Size() > maxSize { // avoid reading gigabytes for this error
+		return nil, nil, Errors{{File: path, Msg: fmt.Sprintf("the file is larger than %d KB; it is not a configuration", maxSize>>10)}}
+	}
+	var text []byte
+	if err == nil {
+		text, err = os.ReadFile(path)
+	}
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		return nil, nil, Errors{{File: path, Msg: "it cannot be read: " + pe.Err.Error() + "; give its owner the right to read it"}}
+	}
+	return text, fi, err
+}
+
+// Parse is Load for a text in memory; name is the file name in errors.
+func Parse(name string, text []byte) (*Config, error) {
+	d, err := parseDocument(name, text)
+	if err != nil {
+		e, _ := errors.AsType[*Error](err)
+		return nil, Errors{e}
+	}
+	c := &Config{doc: d}
+	errs := d.checkKeys(reflect.TypeFor[configFile](), nil)
+	switch c.file, err = decodeFile(d); { // unknown keys do not stop the decoding or hide other mistakes
+	case err == nil:
+		c.indexSections()
+		errs = append(errs, c.validateConfig()...)
+	case len(errs) == 0:
+		e, _ := errors.AsType[*Error](err)
+		return nil, Errors{e}
+	}
+	slices.SortStableFunc(errs, func(a, b *Error) int { return a.Line - b.Line })
+	return c, errs.orNil()
+}
+
+// decodeFile fills in the defaults, then applies the file.
+func decodeFile(d *document) (configFile, error) {
+	f, err := defaultFile()
+	if err != nil {
+		return f, &Error{File: "default.toml", Msg: err.Error()}
+	}
+	if err := toml.NewDecoder(bytes.NewReader(d.text)).Decode(&f); err != nil {
+		return f, d.syntaxError(err)
+	}
+	for _, section := range f.Accounts {
+		section.fillMissing()
+	}
+	return f, nil
+}
+
+func defaultFile() (configFile, error) {
+	var f configFile
+	err := toml.Unmarshal(defaultText, &f)
+	f.Providers, f.Prices, f.Accounts, f.Channels, f.Triggers, f.Agents, f.Routes, f.Levels = nil, nil, nil, nil, nil, nil, nil, nil
+	f.Notify.Hours, f.Notify.Rules = nil, nil // default.toml only describes these sections and does not enable them
+	return f, err
+}
