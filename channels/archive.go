@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// ArchiveReader is a Driver that can list the messages in a file of its platform: on any system,
-// without a channel and without Hob.
+// ArchiveReader is a Driver that can list the messages in a file of its platform. It works on any
+// system, without a channel and without a running Hob.
 type ArchiveReader interface {
 	// ReadArchive calls each for every message in the file, in order. If each returns an error,
-	// ReadArchive stops and returns it.
+	// ReadArchive stops and returns that error.
 	ReadArchive(ctx context.Context, file string, each func(ArchivedMessage) error) error
 }
 
-// ArchivedMessage is one message of a file. Its texts are untrusted.
+// ArchivedMessage is one message in a file. Its text is untrusted.
 type ArchivedMessage struct {
 	ID   string
 	At   time.Time

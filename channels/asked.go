@@ -12,9 +12,9 @@ import (
 	"hob/platform/retry"
 )
 
-// QuestionTracker tracks the questions of a channel that are posted with buttons. They are stored, so
-// that the buttons of a closed question are removed even if Hob was not running then. If
-// storing fails, the only effect is that buttons stay. Its methods may be called concurrently.
+// QuestionTracker tracks a channel's questions that are posted with buttons. It stores them, so
+// that the buttons of a closed question are removed even if Hob was not running when it closed. If
+// storing fails, the only effect is that the buttons stay. Its methods may be called concurrently.
 type QuestionTracker struct {
 	keep    StateStore
 	buttons ButtonHandler
@@ -24,7 +24,7 @@ type QuestionTracker struct {
 	writing sync.Mutex // held while the stored state is written
 
 	mu   sync.Mutex
-	read bool // the stored state was read
+	read bool // whether the stored state was read
 	open []PostedQuestion
 }
 
@@ -33,7 +33,7 @@ type PostedQuestion struct {
 	Question string `json:"q"`
 	Chat     string `json:"c"`
 	Message  string `json:"m"`
-	At       int64  `json:"t"` // when it was posted, in milliseconds by the clock of this machine
+	At       int64  `json:"t"` // when it was posted, in Unix milliseconds by the clock of this machine
 }
 
 const (
@@ -60,7 +60,7 @@ func (a *QuestionTracker) Add(ctx context.Context, question, chat, message strin
 	}
 }
 
-// Since returns when a question was posted in a message, or otherwise if that is unknown.
+// Since returns when a question was posted in a message. If that is unknown, it returns otherwise.
 func (a *QuestionTracker) Since(ctx context.Context, question, message string, otherwise time.Time) time.Time {
 	for _, s := range a.loadOnce(ctx) {
 		if s.Question == question && s.Message == message {
@@ -70,8 +70,8 @@ func (a *QuestionTracker) Since(ctx context.Context, question, message string, o
 	return otherwise
 }
 
-// Watch removes the buttons of each question that is answered, here or elsewhere, until ctx
-// ends. bare removes them for one question; Watch retries it several times, first after pause.
+// Watch removes the buttons of each question that is answered, here or elsewhere, until ctx ends.
+// It calls bare to remove the buttons of one question and retries several times, first after pause.
 // Without Buttons it does nothing.
 func (a *QuestionTracker) Watch(ctx context.Context, pause time.Duration, bare func(context.Context, PostedQuestion) error) {
 	if a.buttons == nil {
@@ -141,7 +141,7 @@ func (a *QuestionTracker) changeOpen(ctx context.Context, f func([]PostedQuestio
 	}
 }
 
-// loadOnce returns the questions, including those of earlier runs.
+// loadOnce loads the stored questions on first use and returns all questions.
 func (a *QuestionTracker) loadOnce(ctx context.Context) []PostedQuestion {
 	a.mu.Lock()
 	read := a.read || a.keep == nil

@@ -14,26 +14,26 @@ import (
 )
 
 const (
-	maxFailures = 12             // rejections of one text by a platform that responds
-	maxAge      = 24 * time.Hour // for a platform that cannot be reached
+	maxFailures = 12             // how often a reachable platform may reject one text
+	maxAge      = 24 * time.Hour // maximum age of a text for an unreachable platform
 	// maxOutage is the maximum duration of an outage that the platform reports.
 	maxOutage  = 90 * time.Minute
-	longPause  = time.Hour // the longest wait that a platform may request
+	longPause  = time.Hour // maximum wait that a platform may request
 	recordWait = 5 * time.Second
-	// repeatedMark prefixes a text that may have arrived already.
+	// repeatedMark is the prefix for a text that may have arrived already.
 	repeatedMark = "(possibly repeated) "
 )
 
-// deliverer sends the texts of one channel in sequence. It belongs to one goroutine.
+// deliverer sends the texts of one channel in sequence. It is used by a single goroutine.
 type deliverer struct {
 	name    string
 	ch      Channel
-	find    DeliveryFinder // nil when the platform cannot look up
+	find    DeliveryFinder // nil if the platform cannot look up deliveries
 	dedupes bool
 	limit   int
 	utf16   bool
-	attach  bool  // the channel accepts files
-	maxFile int64 // up to this size
+	attach  bool  // whether the channel accepts files
+	maxFile int64 // maximum size of a file
 	out     Outbox
 	drafts  Drafts
 	log     *slog.Logger
@@ -41,27 +41,28 @@ type deliverer struct {
 	grace   time.Duration
 	sent    func()
 	trouble func(error)
-	held    func(time.Time) // reports until when the platform must not be called
+	held    func(time.Time) // reports the time until which the platform must not be called
 	rate    rateWindow
-	guests  rateWindow // the part reserved for guests
-	paused  time.Time  // the platform must not be called before
+	guests  rateWindow // the part of the rate limit reserved for guests
+	paused  time.Time  // the platform must not be called before this time
 	tries   map[string]*retryState
-	empty   int // consecutive claims without rows
+	empty   int // number of consecutive claims that returned no rows
 }
 
-// retryState is the state of an undelivered text in this process.
+// retryState is the in-memory state of an undelivered text.
 type retryState struct {
 	parts    []string
-	of       int // number of text parts; one more part reports files
+	of       int // number of text parts; an additional part reports files
 	sent     int // parts that arrived
 	first    Receipt
 	ids      []string // platform ids of those parts
-	unsure   bool     // the next part may have arrived
+	unsure   bool     // whether the next part may have arrived
 	failures int
 	since    time.Time // time of the first failure
-	// undrafted: the draft cannot be replaced; the answer is sent as a separate message.
+	// undrafted reports that the draft cannot be replaced, so the answer is sent as a separate
+	// message.
 	undrafted bool
-	bare      bool // the platform rejected the files
+	bare      bool // whether the platform rejected the files
 }
 
 func (m *Manager) newDeliverer(name string, ch Channel) *deliverer {
@@ -111,8 +112,8 @@ func (d *deliverer) runDeliveries(ctx context.Context) error {
 	}
 }
 
-// requeueInFlight requeues rows that were being sent when the process died. How they are resent depends
-// on the platform's abilities.
+// requeueInFlight requeues rows that were being sent when the process died. How they are resent
+// depends on the capabilities of the platform.
 func (d *deliverer) requeueInFlight(ctx context.Context) error {
 	rows, err := d.out.InFlight(ctx, d.name)
 	if err != nil {
@@ -138,7 +139,7 @@ func (d *deliverer) waitUntilReady(ctx context.Context) bool {
 	return retry.Sleep(ctx, wait) == nil
 }
 
-// waitForWork waits for a wake-up or the next row's time.
+// waitForWork waits for a wake-up or the time at which the next row is due.
 func (d *deliverer) waitForWork(ctx context.Context, wake <-chan struct{}) bool {
 	at, ok, err := d.out.NextDelivery(ctx, d.name)
 	if err != nil {
@@ -213,7 +214,7 @@ func (d *deliverer) deliverRow(ctx context.Context, row Delivery) (err error) {
 }
 
 // findDraft finds the draft of an answer whose message id was never confirmed. It returns "" if
-// there is none or the platform cannot tell.
+// there is no draft or the platform cannot look it up.
 func (d *deliverer) findDraft(ctx context.Context, row, first Delivery) (id string, err error) {
 	if d.find == nil {
 		return "", nil
@@ -241,7 +242,7 @@ func (d *deliverer) findDraft(ctx context.Context, row, first Delivery) (id stri
 }
 
 // splitFiles returns the files that the channel accepts, and a note about the others, which were
-// queued when it accepted more.
+// queued when the channel accepted more files.
 func (d *deliverer) splitFiles(files []Attachment) (along []Attachment, left string) {
 	var not []Attachment
 	for _, f := range files {
@@ -263,7 +264,7 @@ func unsentFilesNote(files []Attachment) string {
 	return strings.Join(out, "\n")
 }
 
-// splitText cuts a text so that the prefix for repeated texts still fits.
+// splitText splits a text into parts that leave room for the prefix of repeated texts.
 func (d *deliverer) splitText(row Delivery) []string {
 	limit := d.limit
 	text := strings.ToValidUTF8(row.Text, "\uFFFD")
@@ -277,7 +278,7 @@ func (d *deliverer) splitText(row Delivery) []string {
 	return SplitFor(text, Limits{MaxText: limit, UTF16: d.utf16})
 }
 
-// sendPart sends the next part of a text, or finds that it has already arrived.
+// sendPart sends the next part of a text, or detects that it has already arrived.
 func (d *deliverer) sendPart(ctx context.Context, row Delivery, t *retryState) (Receipt, error) {
 	p := row
 	p.Text, p.MaybeRepeated = t.parts[t.sent], t.unsure
@@ -319,7 +320,7 @@ func (d *deliverer) sendPart(ctx context.Context, row Delivery, t *retryState) (
 		return r, err
 	})
 	if c := ClassOf(err); err != nil && p.Draft != "" && (c == Permanent || c == Unsupported) {
-		// The draft no longer exists or cannot be changed.
+		// The draft no longer exists or cannot be edited.
 		d.log.Info("answer sent as a separate message", "delivery", row.ID, "error", err)
 		t.undrafted = true
 		return d.sendPart(ctx, row, t)
@@ -338,14 +339,14 @@ func (d *deliverer) sendPart(ctx context.Context, row Delivery, t *retryState) (
 // slowest is the minimum transfer rate in bytes per second.
 const slowest = 128 << 10
 
-// TransferTimeout returns the timeout of a request with this many bytes: 30 s, and more for a large
-// file. Its context may end earlier.
+// TransferTimeout returns the timeout of a request with this many bytes: 30 s, plus time for a
+// large file. The context of the request may end earlier.
 func TransferTimeout(bytes int64) time.Duration {
 	return 30*time.Second + time.Duration(min(max(bytes, 0), 1<<30)/slowest)*time.Second
 }
 
-// callChannel runs f with the deadline of a Send, which is longer for large files; when the daemon
-// stops, f may continue for the grace period.
+// callChannel runs f with the deadline of a Send, which is longer for large files. When the daemon
+// stops, f may continue during the grace period.
 func (d *deliverer) callChannel(ctx context.Context, files []Attachment, f func(context.Context) (Receipt, error)) (r Receipt, err error) {
 	wait := d.timeout
 	for _, a := range files {

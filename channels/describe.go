@@ -6,38 +6,41 @@ import (
 	"hob/platform/text/settings"
 )
 
-// Description describes a driver's channel without creating it. It is the only information about a
-// driver for setup, the doctor, the command line, simulations and the documentation.
+// Description describes a driver's channel without creating it. Setup, the doctor, the command
+// line, simulations and the documentation know a driver only by its Description.
 type Description struct {
-	// Name is the name of the channel and its section [channels.NAME].
+	// Name is the name of the channel and of its section [channels.NAME].
 	Name string
 	// Title is a short description: "your own bot on Telegram".
 	Title string
-	// Systems lists the supported values of runtime.GOOS; empty: all.
+	// Systems lists the supported values of runtime.GOOS. Empty means all.
 	Systems []string
 	// Intro explains in 2 lines where the user gets the values of the settings.
 	Intro string
 	// Settings lists all keys of the section except the common ones, in the order of setup.
 	Settings []settings.Setting
-	// Pairs: messages are ignored until the user pairs an account.
+	// Pairs reports whether messages are ignored until the user pairs an account.
 	Pairs bool
-	// NextSteps returns further steps for the user that depend on a secret; nil: none.
+	// NextSteps returns further steps for the user that depend on a secret. Nil means that there
+	// are none.
 	NextSteps func(secret func(key string) string) []string
 	// Manifest returns the text from which the platform creates its side of the channel, for
-	// example a Slack app. called is Hob's name. nil: there is no such text.
+	// example a Slack app. called is Hob's name. Nil means that there is no such text.
 	Manifest func(called string) string
-	// OnDesktop: without a section, the channel is enabled on a machine with a desktop.
+	// OnDesktop reports whether the channel is enabled by default, without a section, on a machine
+	// with a desktop.
 	OnDesktop bool
-	// FixedRecipient: the configuration names the recipient, so that texts need no paired
-	// account.
+	// FixedRecipient reports whether the configuration names the recipient, so that sending needs
+	// no paired account.
 	FixedRecipient bool
-	// ReadsReminders, ReadsNotes: messages are entries of the user's task lists or notes. Texts
-	// that tools write there are recorded, so that they do not count as the user's words.
+	// ReadsReminders and ReadsNotes report whether messages are entries of the user's task lists or
+	// notes. Text that tools write there is recorded, so that it does not count as the user's
+	// words.
 	ReadsReminders, ReadsNotes bool
-	// NotesFolder returns the folder of messages within [pim] notes_folder from the channel's
-	// section; nil: there is none. File tools and commands must not access it.
+	// NotesFolder returns the messages folder within [pim] notes_folder from the channel's section.
+	// File tools and commands must not access the folder. Nil means that the channel has none.
 	NotesFolder func(decode func(any) error) (string, error)
-	// Permissions lists the permissions of the operating system that the channel needs.
+	// Permissions lists the operating system permissions that the channel needs.
 	Permissions []Permission
 }
 
@@ -48,14 +51,14 @@ type Permission struct {
 	Without string
 }
 
-// AllowSetting returns the setting for other accepted senders. Setup does not ask for it: by
+// AllowSetting returns the setting for additional accepted senders. Setup does not ask for it: by
 // default Hob accepts only the user. ids describes the ids of senders.
 func AllowSetting(ids string) settings.Setting {
 	return settings.Setting{Key: "allow", Kind: settings.Text, List: true, Optional: true, Unasked: true, Title: "Who else may write to Hob there? " + ids}
 }
 
-// NotesFolders lists the folders of the enabled channels within [pim] notes_folder. It leaves out
-// channels with an invalid section, which do not run.
+// NotesFolders lists the folders of the enabled channels within [pim] notes_folder. It omits
+// channels with an invalid section, because they do not run.
 func NotesFolders(drivers []Driver, section Section) (out []string) {
 	for _, d := range drivers {
 		k := d.Describe()
@@ -73,7 +76,7 @@ func NotesFolders(drivers []Driver, section Section) (out []string) {
 	return out
 }
 
-// Names lists the names of the drivers' channels in alphabetical order.
+// Names lists the channel names of the drivers in alphabetical order.
 func Names(drivers []Driver) []string {
 	var out []string
 	for _, d := range drivers {
@@ -83,7 +86,7 @@ func Names(drivers []Driver) []string {
 	return out
 }
 
-// WebhookReceivers returns the channels that receive webhooks.
+// WebhookReceivers returns the channels in opened that receive webhooks.
 func WebhookReceivers(opened map[string]Channel) map[string]WebhookReceiver {
 	out := map[string]WebhookReceiver{}
 	for name, ch := range opened {
@@ -94,7 +97,7 @@ func WebhookReceivers(opened map[string]Channel) map[string]WebhookReceiver {
 	return out
 }
 
-// RunningWith lists the running channels whose driver has a trait.
+// RunningWith lists the running channels whose driver description satisfies trait.
 func (m *Manager) RunningWith(drivers []Driver, trait func(Description) bool) (out []string) {
 	for _, d := range drivers {
 		if k := d.Describe(); trait(k) && m.Has(k.Name) {
@@ -104,7 +107,7 @@ func (m *Manager) RunningWith(drivers []Driver, trait func(Description) bool) (o
 	return out
 }
 
-// ReplaceDrivers puts each driver of own in the place of the one with its name.
+// ReplaceDrivers replaces each driver in list that has the name of a driver in own.
 func ReplaceDrivers(list, own []Driver) []Driver {
 	for _, d := range own {
 		for i, old := range list {

@@ -16,24 +16,24 @@ import (
 	"hob/platform/retry"
 )
 
-// Drafts stores in which platform message an answer is being drafted, so that the complete answer
+// Drafts stores which platform message shows the draft of an answer, so that the complete answer
 // replaces it, also after a crash. Its methods may be called concurrently.
 type Drafts interface {
 	// Draft returns the value stored by KeepDraft, or "".
 	Draft(ctx context.Context, event, channel, chat string) (string, error)
-	// KeepDraft stores the platform's id of the message; "" deletes it, so that the answer is
-	// sent as a separate message. A value with the prefix "?" is stored before a message is
-	// posted, until its id is known.
+	// KeepDraft stores the platform's id of the message. An empty id deletes the entry, so that the
+	// answer is sent as a separate message. A value with the prefix "?" is stored before a message
+	// is posted and replaced when the message id is known.
 	KeepDraft(ctx context.Context, event, channel, chat, id string) error
 }
 
-// Timing of drafts. Platforms limit edits of a message: Telegram about 1 per second in a chat
-// and 20 per minute in a group, Discord 5 in 5 s, Slack's chat.update 50 per minute.
+// Timing of drafts. Platforms limit edits of a message: Telegram to about 1 per second in a chat
+// and 20 per minute in a group, Discord to 5 in 5 s, Slack's chat.update to 50 per minute.
 const (
 	draftEvery   = 1500 * time.Millisecond
-	draftMost    = 20 * time.Second // the longest interval, when the platform is slow
+	draftMost    = 20 * time.Second // maximum interval, used if the platform is slow
 	draftText    = 40               // minimum length of a draft in characters
-	draftMax     = 4096             // maximum length of a draft where the platform has no limit
+	draftMax     = 4096             // maximum length of a draft if the platform has no limit
 	draftTimeout = 5 * time.Second
 	draftMark    = " …"
 )
@@ -41,12 +41,11 @@ const (
 // LiveDraft is an answer that is shown while it is written. Its methods may be called
 // concurrently; only Stop waits for the platform.
 type LiveDraft interface {
-	// Add appends text of the model.
+	// Add appends text from the model.
 	Add(text string)
-	// Reset starts over in the same message: the text shown so far is discarded.
+	// Reset discards the text shown so far and starts over in the same message.
 	Reset()
-	// Break finishes the message in its current form, because another message follows. Later text
-	// goes into a new message.
+	// Break completes the message in its current form. Later text goes into a new message.
 	Break()
 	// Stop ends the draft and waits until no update is in progress.
 	Stop()
@@ -59,7 +58,7 @@ type openDrafts struct {
 	shut bool
 }
 
-// Drafts reports whether answers in this chat can be shown as drafts.
+// Drafts reports whether answers on this channel can be shown as drafts.
 func (m *Manager) Drafts(channel string) bool {
 	_, ok := m.opt.Channels[channel].(Drafter)
 	if !ok || m.opt.Drafts == nil || m.opt.Choices[channel].Whole {
@@ -70,8 +69,8 @@ func (m *Manager) Drafts(channel string) bool {
 	return m.state[channel].State == "running"
 }
 
-// Show shows the answer to an event in a chat while it is written. It returns nil if the
-// channel cannot do that. The draft also ends with ctx.
+// Show shows the answer to an event in a chat while it is written. It returns nil if the channel
+// does not support drafts. The draft also ends with ctx.
 func (m *Manager) Show(ctx context.Context, event, channel, chat string) LiveDraft {
 	if chat == "" || !m.Drafts(channel) {
 		return nil
@@ -170,7 +169,7 @@ func (d *draft) signalUpdate() {
 	}
 }
 
-// takeText returns the current text and the texts that Break finished.
+// takeText returns the current text and the texts completed by Break.
 func (d *draft) takeText() (text string, broken []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -178,7 +177,7 @@ func (d *draft) takeText() (text string, broken []string) {
 	return d.text.String(), broken
 }
 
-// runUpdates updates the draft whenever there is new text and the interval has passed.
+// runUpdates updates the draft each time there is new text and the interval has passed.
 func (d *draft) runUpdates(ctx context.Context) {
 	kept, err := d.m.opt.Drafts.Draft(ctx, d.event, d.channel, d.chat)
 	if err != nil {
@@ -198,7 +197,7 @@ func (d *draft) runUpdates(ctx context.Context) {
 			return
 		}
 		text, broken := d.takeText()
-		for _, was := range broken { // the message stays with its complete text
+		for _, was := range broken { // the message keeps its complete text
 			if was = d.cutText(was, ""); m.id != "" && was != "" && was != m.shown {
 				_, _ = d.showText(ctx, m, was)
 			}
@@ -239,17 +238,17 @@ func (d *draft) runUpdates(ctx context.Context) {
 
 // message is the platform message of a draft.
 type message struct {
-	id    string // the platform's id, "" until it is known
+	id    string // the platform's id, or "" until it is known
 	first Delivery
 	shown string
-	// unsure: the platform may have accepted the message without confirming it.
+	// unsure reports whether the platform may have accepted the message without confirming it.
 	unsure bool
 }
 
-// errUnknown means that the message of the draft is unknown.
+// errUnknown means that the draft's message could not be found.
 var errUnknown = errors.New("finding the draft of an answer failed")
 
-// putText shows a text in a message. Posting a new message is recorded first.
+// putText shows text in a message. A new message is recorded before it is posted.
 func (d *draft) putText(ctx context.Context, m message, text string) (message, error) {
 	if m.id == "" && m.unsure {
 		found, ok := d.findMessage(ctx, m.first)
@@ -279,7 +278,7 @@ func (d *draft) putText(ctx context.Context, m message, text string) (message, e
 	return m, nil
 }
 
-// begunMark prefixes the ID of a draft whose message id is not known yet.
+// begunMark is the prefix for the ID of a draft whose message id is not known yet.
 const begunMark = "?"
 
 // newDraftDelivery returns a new delivery for a draft. Its ID contains the creation time, which
@@ -289,7 +288,7 @@ func newDraftDelivery(now time.Time) Delivery {
 	return f
 }
 
-// parseDraftDelivery parses the delivery under which a draft was or may have been posted.
+// parseDraftDelivery parses the stored delivery of a draft that was or may have been posted.
 func parseDraftDelivery(kept string) (Delivery, bool) {
 	id, ok := strings.CutPrefix(kept, begunMark)
 	if !ok {
@@ -300,8 +299,8 @@ func parseDraftDelivery(kept string) (Delivery, bool) {
 	return Delivery{ID: id, Kind: Reply, CreatedAt: time.UnixMilli(ms)}, true
 }
 
-// findMessage looks up a message that the platform may have accepted; false if that is unknown. A
-// missing message is posted with the same ID.
+// findMessage looks up a message that the platform may have accepted. It returns false if the
+// result is unknown. A missing message is posted with the same ID.
 func (d *draft) findMessage(ctx context.Context, first Delivery) (message, bool) {
 	m := message{first: first}
 	f, ok := d.ch.(DeliveryFinder)
@@ -325,7 +324,8 @@ func (d *draft) findMessage(ctx context.Context, first Delivery) (message, bool)
 	return m, m.id == "" || d.keepMessageID(ctx, m.id) == nil
 }
 
-// finishMessage finishes, at the end of the turn, a message that was followed by another one.
+// finishMessage completes a message that was followed by another one. It runs at the end of the
+// turn.
 func (d *draft) finishMessage(ctx context.Context, m message) {
 	_, broken := d.takeText()
 	if len(broken) == 0 || m.id == "" {
@@ -337,7 +337,8 @@ func (d *draft) finishMessage(ctx context.Context, m message) {
 	_ = d.keepMessageID(ctx, "")
 }
 
-// keepMessageID stores the message even after the turn has ended, because its answer replaces it.
+// keepMessageID stores the id of the message even after the turn has ended, because the answer
+// replaces the message.
 func (d *draft) keepMessageID(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWait)
 	defer cancel()
@@ -348,8 +349,8 @@ func (d *draft) keepMessageID(ctx context.Context, id string) error {
 	return err
 }
 
-// showText gives a platform call a short time to finish after the turn ends. Otherwise the platform
-// could keep a message whose id is unknown.
+// showText shows text in a message. It gives the platform call a short time to complete after the
+// turn ends, because otherwise the platform could keep a message whose id is unknown.
 func (d *draft) showText(ctx context.Context, m message, text string) (got string, err error) {
 	c, cancel := context.WithTimeout(context.WithoutCancel(ctx), draftTimeout)
 	defer cancel()
@@ -367,7 +368,7 @@ func (d *draft) showText(ctx context.Context, m message, text string) (got strin
 	return got, err
 }
 
-// cutText shortens a text to one message: its beginning and a mark for more text.
+// cutText shortens text to fit into one message: its beginning, followed by mark.
 func (d *draft) cutText(text, mark string) string {
 	text = strings.ToValidUTF8(text, "")
 	if mark != "" {
@@ -390,8 +391,8 @@ func (d *draft) cutText(text, mark string) string {
 	return text + mark
 }
 
-// settledPrefix returns a growing text without its last word and the numbers before it: only
-// complete words and numbers can be checked for credentials.
+// settledPrefix returns a growing text without its last word and the numbers before that word,
+// because only complete words and numbers can be checked for credentials.
 func settledPrefix(text string) string {
 	for {
 		text = strings.TrimRightFunc(text, func(r rune) bool { return r > ' ' && r <= unicode.MaxASCII })

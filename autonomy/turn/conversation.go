@@ -66,8 +66,8 @@ func (c *conversation) appendAnswer(parts []llm.Part) {
 	c.appendMessage(llm.Message{Role: llm.Assistant, Parts: parts})
 }
 
-// assignCallIDs assigns every call an id that is stable over a crash and unique in the conversation. It
-// ignores the ids of the model.
+// assignCallIDs assigns each call an id that is unique in the conversation and stays the same after
+// a crash. It ignores the ids from the model.
 func (c *conversation) assignCallIDs(parts []llm.Part) {
 	n := 0
 	for i := range parts {
@@ -78,7 +78,7 @@ func (c *conversation) assignCallIDs(parts []llm.Part) {
 	}
 }
 
-// callID returns the id of the nth call of the next answer.
+// callID returns the id of the nth call in the model's next answer.
 func (c *conversation) callID(n int) string {
 	return fmt.Sprintf("call_%s_%d_%d", lastIDChars(c.t.Event.ID, 12), len(c.msgs)-c.own, n)
 }
@@ -129,7 +129,7 @@ func (c *conversation) isTainted() bool {
 }
 
 // answerSource returns the provenance of Hob's answer. The model may repeat untrusted text from its
-// context, so its words stay tainted after that text has left the window.
+// context, so the answer stays tainted after that text has left the window.
 func (c *conversation) answerSource() provenance.Source {
 	if c.isTainted() {
 		return provenance.Outside
@@ -156,7 +156,7 @@ func (c *conversation) contextOrigins() []provenance.Origin {
 	return provenance.Join(lists...)
 }
 
-// messageOrigins returns the origins of the messages to this turn.
+// messageOrigins returns the origins of the messages sent during this turn.
 func (c *conversation) messageOrigins(src provenance.Source) []provenance.Origin {
 	if !src.Tainted() {
 		return nil
@@ -176,14 +176,14 @@ func (c *conversation) ownerWords() []string {
 	return append([]string{t.Text}, c.words...)
 }
 
-// address matches addresses and pictures in a model's answer that a viewer would turn into links.
+// address matches the addresses and images in a model's answer that a viewer would turn into links.
 var address = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)!?\[[^\]\n]{0,300}\]\(\s*<?([^\s)>]+)|(?:https?|ftp|file|data|javascript)(?::|%3a)[^\s<>"'` + "`" + `)\]}]+|\bwww\.[^\s<>"'` + "`" + `)\]}]+`)
 })
 
-// defuseLinks returns an answer in the form to deliver. With untrusted text in context, the address
-// of a link that only the model wrote may contain private data: opening or previewing the link
-// would leak it. So such links and all pictures are made inactive.
+// defuseLinks returns text in the form to deliver. If the context contains untrusted text, a link
+// address that only the model wrote may contain private data, and opening or previewing the link
+// would leak that data. defuseLinks makes such links and all images inactive.
 func (c *conversation) defuseLinks(text string) string {
 	if !c.isTainted() || !strings.ContainsAny(text, ":.[%") {
 		return text
@@ -203,7 +203,7 @@ func (c *conversation) defuseLinks(text string) string {
 	})
 }
 
-// breakAddress changes a text so that it is no longer an address.
+// breakAddress changes s so that it is no longer a valid address.
 func breakAddress(s string) string {
 	s = regexp.MustCompile(`(?i)h(tt)(ps?)(:|%3a)`).ReplaceAllString(s, "hxx$2$3")
 	s = regexp.MustCompile(`(?i)\b(ftp|file|data|javascript)(:|%3a)`).ReplaceAllString(s, "$1 $2")
@@ -233,8 +233,8 @@ func (c *conversation) isKnownAddress(address string) bool {
 	return false
 }
 
-// hasWholeAddress reports whether a text contains an address that ends there. A prefix of a longer
-// address could encode data by where it ends.
+// hasWholeAddress reports whether text contains address as a complete address. A prefix of a longer
+// address does not match, because the model could encode data in the length of the prefix.
 func hasWholeAddress(text, address string) bool {
 	for {
 		i := strings.Index(text, address)

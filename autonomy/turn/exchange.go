@@ -34,7 +34,7 @@ type modelExchange struct {
 	chosen  llm.Model
 	usage   llm.Usage
 	by      string // the model that answered last, if there are several
-	partial string // text of an answer that broke off
+	partial string // text of an interrupted answer
 }
 
 // chooseModel finds the model of the turn, once.
@@ -107,7 +107,7 @@ func (m *modelExchange) readStream(ctx context.Context, q *modelCall) error {
 		if err != nil {
 			return err
 		}
-		if e.Kind == llm.CallStart { // calls run in the order in which they begin
+		if e.Kind == llm.CallStart { // calls run in the order in which their start events arrive
 			m.feed.begun[e.Call.ID] = m.conv.callID(starts)
 			starts++
 		}
@@ -127,8 +127,8 @@ func (m *modelExchange) readStream(ctx context.Context, q *modelCall) error {
 	return nil
 }
 
-// shownTo returns the messages in the form for the model. The built-in brain parses results
-// itself and shows them unchanged.
+// shownTo returns the messages in the form for the model. The built-in brain parses tool results,
+// so it gets them unchanged.
 func (m *modelExchange) shownTo() []llm.Message {
 	msgs := session.MergeSummary(m.conv.msgs)
 	if m.chosen.Info().Provider == offlineBrain {
@@ -202,7 +202,7 @@ func (m *modelExchange) handleOverflow(ctx context.Context, err error) (again bo
 	return true, nil
 }
 
-// tooLong returns the error for a request that is too long and cannot be shortened.
+// tooLong returns the error for a request that exceeds the context window and cannot be shortened.
 func tooLong(err error) error {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok || e.Kind != llm.Overflow {
@@ -215,7 +215,7 @@ func tooLong(err error) error {
 	}
 }
 
-// shrinkWindow stores the turn's steps, shrinks the window and reads it again.
+// shrinkWindow stores the turn's steps, shrinks the window and reloads it.
 func (m *modelExchange) shrinkWindow(ctx context.Context, room int) error {
 	if err := m.rec.saveSteps(ctx); err != nil {
 		return err
@@ -243,15 +243,16 @@ func (m *modelExchange) overheadBytes() int {
 	return n
 }
 
-// recordTokenCount stores the provider's token count, so that later requests are measured by it.
+// recordTokenCount stores the provider's token count, which improves the size estimates of later
+// requests.
 func (m *modelExchange) recordTokenCount(u llm.Usage) {
 	if u.Known {
 		m.o.Sessions.RecordTokenCount(m.t.Event.Session, m.conv.messageBytes()+m.overheadBytes(), m.overheadBytes(), u.Input)
 	}
 }
 
-// answerTextMiddleware returns the middleware that adds text to an answer without words: a refusal, or
-// pictures, which are saved as files.
+// answerTextMiddleware returns the middleware that adds text to an answer without text. The text
+// reports a refusal or the paths of the saved pictures.
 func (m *modelExchange) answerTextMiddleware() middleware {
 	return middleware{name: "say", afterModel: func(_ context.Context, q *modelCall) {
 		m.keepPictures(&q.resp)
@@ -267,8 +268,8 @@ const maxPicture = 20 << 20
 //go:embed text/refused.md
 var refused string
 
-// keepPictures saves each picture to a file and adds its path. The names are the same after a
-// crash.
+// keepPictures saves each picture to a file and adds the path of the file to the answer. The file
+// names stay the same after a crash.
 func (m *modelExchange) keepPictures(resp *llm.Response) {
 	if len(resp.Images()) == 0 {
 		return
@@ -290,7 +291,7 @@ func (m *modelExchange) keepPictures(resp *llm.Response) {
 	resp.Parts = out
 }
 
-// keepPicture trusts the bytes, not the declared type.
+// keepPicture saves one picture. It detects the type from the bytes and ignores the declared type.
 func (m *modelExchange) keepPicture(n int, i *llm.Image) (string, error) {
 	ext := map[string]string{"image/png": ".png", "image/jpeg": ".jpg", "image/webp": ".webp", "image/gif": ".gif"}[http.DetectContentType(i.Data)]
 	switch {
@@ -304,7 +305,7 @@ func (m *modelExchange) keepPicture(n int, i *llm.Image) (string, error) {
 	return m.o.Pictures.KeepPicture(fmt.Sprintf("%s-%d-%d%s", lastIDChars(m.t.Event.ID, 12), len(m.conv.msgs)-m.conv.own, n, ext), i.Data)
 }
 
-// PictureFolder is a PictureStore that writes files into a folder.
+// PictureFolder is a PictureStore that writes files to a folder.
 type PictureFolder string
 
 // KeepPicture implements PictureStore.

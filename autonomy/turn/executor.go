@@ -25,11 +25,11 @@ type toolExecutor struct {
 	feed   *liveFeed
 }
 
-// defaultTimeout is the time limit of a tool without its own.
+// defaultTimeout is the time limit for tools that do not set their own.
 const defaultTimeout = 120 * time.Second
 
-// performCall runs an allowed call and makes its outcome durable. It returns only errors of the
-// store; the error of the tool is in the step.
+// performCall runs an allowed call and makes its outcome durable. It returns only store errors; the
+// tool's error is in the step.
 func (x *toolExecutor) performCall(ctx context.Context, s *callStep) error {
 	if s.dec.Verdict != guard.Allow { // nothing runs without the guard
 		return fmt.Errorf("turn: %s: the guard says %s", s.tool.Spec().Name, s.dec.Verdict)
@@ -42,7 +42,8 @@ func (x *toolExecutor) performCall(ctx context.Context, s *callStep) error {
 	return x.executeCall(ctx, s)
 }
 
-// executeCall runs a call that is in the ledger, unless it has run, and makes its outcome durable.
+// executeCall runs a call that is in the ledger, unless it already ran, and makes its outcome
+// durable.
 func (x *toolExecutor) executeCall(ctx context.Context, s *callStep) error {
 	if s.hasOutcome() { // recordStarts refused it, because its grant has ended
 		return nil
@@ -122,7 +123,7 @@ func (x *toolExecutor) callOwn(ctx context.Context, tx *store.Tx, s *callStep, o
 	return own.CallTx(ctx, tx, c)
 }
 
-// callTool runs the tool itself, with its time limit.
+// callTool runs the tool within its time limit.
 func (x *toolExecutor) callTool(ctx context.Context, s *callStep) (res tools.Result, err error) {
 	limit := s.tool.Spec().Timeout
 	if limit <= 0 {
@@ -147,7 +148,7 @@ func (x *toolExecutor) callTool(ctx context.Context, s *callStep) (res tools.Res
 // discardProgress ignores the progress of calls that end immediately.
 func discardProgress(float64, string) {}
 
-// recoverToolPanic turns a tool's panic into its failure.
+// recoverToolPanic converts a panic of the tool into a tool error.
 func (x *toolExecutor) recoverToolPanic(s *callStep, err *error) {
 	if p := recover(); p != nil {
 		x.o.Log.Error("tool panicked", "tool", s.tool.Spec().Name, "panic", fmt.Sprint(p))
@@ -167,9 +168,9 @@ func (x *toolExecutor) toolCall(s *callStep, progress func(float64, string)) too
 	return c
 }
 
-// awaitCall starts a call whose work continues elsewhere, or asks for its result. While the work
-// runs, the turn is suspended; this happens in the same transaction, so that the end of the
-// work cannot be missed.
+// awaitCall starts a call whose work continues elsewhere, or asks for the result of that work.
+// While the work runs, the turn is suspended. The suspension is stored in the same transaction, so
+// the turn cannot miss the end of the work.
 func (x *toolExecutor) awaitCall(ctx context.Context, s *callStep, w tools.Waiter) (suspended bool, err error) {
 	if s.dec.Verdict != guard.Allow { // nothing runs without the guard
 		return false, fmt.Errorf("turn: %s: the guard says %s", s.tool.Spec().Name, s.dec.Verdict)
@@ -206,7 +207,7 @@ func (x *toolExecutor) awaitCall(ctx context.Context, s *callStep, w tools.Waite
 	return !out.Done, nil
 }
 
-// isAwaitingCall reports whether a call has started work elsewhere that is still running.
+// isAwaitingCall reports whether a call started work elsewhere that is still running.
 func isAwaitingCall(e bus.Entry, s *callStep) bool {
 	_, waits := s.tool.(tools.Waiter)
 	return waits && e.State == bus.CallStarted
@@ -229,7 +230,7 @@ func (x *toolExecutor) outcomeTx(ctx context.Context, tx *store.Tx, s *callStep,
 	return w.OutcomeTx(ctx, tx, x.toolCall(s, discardProgress))
 }
 
-// awaitedTx records the state of a call, and suspends the turn while the work runs.
+// awaitedTx records the state of a call and suspends the turn while the work runs.
 func (x *toolExecutor) awaitedTx(tx *store.Tx, s *callStep, out tools.Outcome) error {
 	if out.Done {
 		return x.rec.recordEndTx(tx, s, x.rec.finishedEntry(s))
@@ -242,8 +243,8 @@ func (x *toolExecutor) awaitedTx(tx *store.Tx, s *callStep, out tools.Outcome) e
 	return x.o.Bus.Inbox.SuspendTx(tx, x.t.Event.ID, out.Until)
 }
 
-// Caller describes the turn that makes a call, for tools that start turns: the permissions of
-// those turns derive from it.
+// Caller describes the turn that makes a call, for tools that start turns. The permissions of the
+// started turns derive from Caller.
 type Caller struct {
 	Agent   string // its name
 	Turn    Turn
@@ -253,7 +254,7 @@ type Caller struct {
 	Level   guard.Level
 	// Words are the owner's words in the turn.
 	Words []string
-	// Rounds and Tokens remain of its limits.
+	// Rounds and Tokens are the model calls and output tokens that the turn may still use.
 	Rounds, Tokens int
 }
 
@@ -264,7 +265,7 @@ func WithCaller(ctx context.Context, c Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }
 
-// CallerOf returns the turn on whose behalf a tools.Waiter is called.
+// CallerOf returns the turn that called a tools.Waiter.
 func CallerOf(ctx context.Context) (Caller, bool) {
 	c, ok := ctx.Value(callerKey{}).(Caller)
 	return c, ok

@@ -15,8 +15,8 @@ import (
 	"hob/tools"
 )
 
-// externalAgent connects an agent that acts on its own (llm.Info.Acts) with the turn: its actions pass the same
-// policy check and the same records as the model's calls.
+// externalAgent connects an agent that runs its own actions (llm.Info.Acts) to the turn. The
+// actions pass the same policy check as the model's calls and are recorded in the same way.
 type externalAgent struct {
 	o      *Options
 	t      *Turn
@@ -29,16 +29,16 @@ type externalAgent struct {
 	before []llm.Action // the agent's actions in this turn before Hob was interrupted
 }
 
-// newBroker opens a broker for a model call; leave, which may be called twice, closes it.
+// newBroker opens a broker for a model call. leave closes the broker and may be called twice.
 func (x *externalAgent) newBroker(ctx context.Context) (d *permissionBroker, leave func()) {
 	d = &permissionBroker{externalAgent: x, steps: map[string]*pendingAction{}}
 	d.ctx, d.stop = context.WithCancel(ctx)
 	return d, func() { d.closeActions(ctx) }
 }
 
-// settleLeftovers cleans up after the broker of an interrupted turn. Open questions expire, because the
-// agent that asked no longer runs; started actions get an unknown outcome. It notifies the owner of
-// both.
+// settleLeftovers cleans up after the broker of an interrupted turn. Open approval requests expire,
+// because the agent that sent them no longer runs. Started actions get an unknown outcome.
+// settleLeftovers notifies the owner of both.
 func (x *externalAgent) settleLeftovers(ctx context.Context) error {
 	waiting, err := x.o.Guard.Approvals(ctx, guard.Pending, "", x.t.Event.ID, 100)
 	if err != nil {
@@ -80,8 +80,8 @@ func (x *externalAgent) settleLeftovers(ctx context.Context) error {
 	return nil
 }
 
-// lapsedText returns the notice about expired questions and unknown outcomes after an
-// interruption.
+// lapsedText returns the notice about approval requests that expired and outcomes that became
+// unknown in an interruption.
 func lapsedText(waiting []guard.Approval, lost []bus.Entry) string {
 	var b strings.Builder
 	b.WriteString("I was stopped in the middle of this and begin again.")
@@ -107,7 +107,7 @@ func actionFromEntry(e bus.Entry) llm.Action {
 		Agent string `json:"agent"`
 		Title string `json:"title"`
 	}
-	_ = json.Unmarshal(e.Args, &in) // without a title it is still reported
+	_ = json.Unmarshal(e.Args, &in) // without a title the action is still reported
 	a := llm.Action{ID: e.Call, By: in.Agent, Kind: strings.TrimPrefix(e.Tool, pseudoPrefix), Title: in.Title}
 	switch e.State {
 	case bus.CallStarted, bus.CallUnknown:
@@ -122,11 +122,11 @@ func actionFromEntry(e bus.Entry) llm.Action {
 	return a
 }
 
-// pseudoPrefix is the prefix of the names of external agents' actions in the ledger. No tool of
-// Hob has it.
+// pseudoPrefix is the ledger name prefix for the actions of external agents. No Hob tool has a name
+// with this prefix.
 const pseudoPrefix = "agent_"
 
-// unclear is an effect that no tool has: the guard asks about unknown effects.
+// unclear is an effect that no tool declares. The guard requires approval for unknown effects.
 const unclear tools.Effects = 1 << 7
 
 // externalTool represents a tool of an external agent.
@@ -142,7 +142,7 @@ func newPseudo(a llm.Action) externalTool {
 	}}
 }
 
-// effectsOf converts effects for the guard.
+// effectsOf converts the agent's effects to tool effects for the guard.
 func effectsOf(does llm.Effects) tools.Effects {
 	if does == 0 {
 		does = llm.Unclear
@@ -177,8 +177,8 @@ func (p externalTool) Call(context.Context, tools.Call) (tools.Result, error) {
 	return tools.Result{}, tools.Errorf(tools.Unsupported, "%s is done by %s itself", tools.Clean(p.spec.Name), tools.Clean(p.by))
 }
 
-// Summary implements tools.Summarizer. It shows the action first, as the agent states it for
-// programs, then the agent's words for people, marked as such.
+// Summary implements tools.Summarizer. It shows the machine-readable action first, then the agent's
+// own description, which is marked as such.
 func (p externalTool) Summary(args json.RawMessage) string {
 	verb := map[string]string{
 		"read": "read", "search": "search", "think": "think about", "edit": "change files", "move": "move files", "delete": "delete",

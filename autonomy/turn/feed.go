@@ -10,7 +10,7 @@ import (
 	"hob/tools"
 )
 
-// liveFeed publishes the turn's progress. Events may get lost; nothing depends on them.
+// liveFeed publishes the turn's progress. Events may be lost; no other code depends on them.
 type liveFeed struct {
 	o     *Options
 	t     *Turn
@@ -58,15 +58,15 @@ func (f *liveFeed) publishResult(s *callStep) {
 	f.publishEvent("tool_result", d)
 }
 
-// heartbeat is the interval of live events about a running tool; reports is the minimum
-// interval between the tool's own reports.
+// heartbeat is the interval between live events about a running tool. reports is the minimum
+// interval between progress reports of the tool.
 const (
 	heartbeat = 15 * time.Second
 	reports   = time.Second
 )
 
-// progressReporter publishes the progress of a tool: at the start, at its own reports, and every
-// heartbeat. It publishes nothing after the end.
+// progressReporter publishes the progress of a tool: at the start, for each report of the tool, and
+// at every heartbeat. It publishes nothing after the tool ends.
 type progressReporter struct {
 	publish func(typ string, data map[string]any)
 	call    map[string]any // id and name
@@ -80,8 +80,8 @@ type progressReporter struct {
 	note     string
 }
 
-// newPulse publishes that the tool begins. It then publishes the progress until ctx ends or the
-// caller calls end.
+// newPulse publishes the start of a tool. It then publishes the tool's progress until ctx ends or
+// the caller calls end.
 func newPulse(ctx context.Context, id, name string, publish func(typ string, data map[string]any)) (p *progressReporter, end func()) {
 	p = &progressReporter{publish: publish, call: map[string]any{"id": id, "name": name}, began: time.Now(), fraction: -1}
 	publish("tool_start", p.call)
@@ -112,7 +112,7 @@ func (p *progressReporter) sendHeartbeat() {
 	p.beats.Reset(heartbeat)
 }
 
-// reportProgress stores a report of the tool, and publishes it unless the last one is too recent.
+// reportProgress stores a report from the tool and publishes it unless the last one is too recent.
 func (p *progressReporter) reportProgress(fraction float64, note string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -126,7 +126,8 @@ func (p *progressReporter) reportProgress(fraction float64, note string) {
 	}
 }
 
-// publishProgress publishes the progress. The caller holds mu, so that nothing follows the end.
+// publishProgress publishes the progress. The caller holds mu, so that no progress event is
+// published after the end event.
 func (p *progressReporter) publishProgress() {
 	d := map[string]any{"id": p.call["id"], "name": p.call["name"], "seconds": int(time.Since(p.began).Seconds())}
 	if p.fraction >= 0 {

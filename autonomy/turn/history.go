@@ -16,14 +16,14 @@ import (
 	"hob/tools"
 )
 
-// callHistory lists the calls of the turn: the calls of the last answer, which may still have to
-// run, and all calls that ended before.
+// callHistory lists the calls of the turn: the calls of the last answer, some of which may not have
+// run yet, and all calls that ended earlier.
 type callHistory struct {
 	o     *Options
 	t     *Turn
 	conv  *conversation
 	rec   *stepRecorder
-	steps []*callStep           // the calls of the last answer, while they are worked on
+	steps []*callStep           // the calls of the last answer, while they are processed
 	ended map[string]priorCall  // calls that ended since the turn was resumed
 	did   []actionclaims.Action // successful actions since the turn was resumed
 }
@@ -43,7 +43,7 @@ func (h *callHistory) recordEffect(s *callStep) {
 	}
 }
 
-// effectfulCalls returns the completed calls of this turn that changed something.
+// effectfulCalls returns the completed calls in this turn that changed something.
 func (h *callHistory) effectfulCalls() []actionclaims.Action {
 	out := slices.Clone(h.did)
 	for _, e := range h.rec.ledger {
@@ -54,7 +54,7 @@ func (h *callHistory) effectfulCalls() []actionclaims.Action {
 	return out
 }
 
-// priorCall is an earlier call of this turn, as the guard counts calls.
+// priorCall is an earlier call in this turn, with the data that the guard's limits need.
 type priorCall struct {
 	tool, decision string
 	ran            bool // or may have
@@ -64,7 +64,7 @@ type priorCall struct {
 	urls           []string // addresses it contacted; nil: not stored, ask the tool with args
 }
 
-// pastOf converts a ledger entry of this turn, also of an earlier attempt.
+// pastOf converts a ledger entry of this turn. The entry may come from an earlier attempt.
 func pastOf(e bus.Entry) priorCall {
 	return priorCall{tool: e.Tool, decision: e.Decision, args: e.Args, links: e.Links, ran: e.State == bus.CallDone || e.State == bus.CallStarted || e.State == bus.CallUnknown}
 }
@@ -76,8 +76,8 @@ func pastStep(s *callStep, ran bool) priorCall {
 	}
 }
 
-// priorCalls returns the calls of this turn before s: of earlier answers, and those before s in the
-// same answer that have run or may run.
+// priorCalls returns the calls in this turn before s: the calls of earlier answers, and those
+// before s in the same answer that have run or may run.
 func (h *callHistory) priorCalls(s *callStep) []priorCall {
 	all := map[string]priorCall{}
 	for id, p := range h.ended {
@@ -103,8 +103,8 @@ func (h *callHistory) priorCalls(s *callStep) []priorCall {
 	return out
 }
 
-// countChanges returns how many items the step's tool has changed in this turn, and how the owner
-// answered a question about it.
+// countChanges returns how many items the step's tool has changed in this turn, and whether the
+// owner approved or denied a request about it.
 func (h *callHistory) countChanges(ctx context.Context, s *callStep) (n int, agreed, refused bool) {
 	name := s.tool.Spec().Name
 	for _, p := range h.priorCalls(s) {
@@ -125,9 +125,9 @@ func (h *callHistory) countChanges(ctx context.Context, s *callStep) (n int, agr
 	return n, agreed, refused
 }
 
-// egressEvidence collects the evidence for an egress decision. The owner's words are only those
-// parts of user messages that have the owner's provenance. Text that Hob added, summaries and
-// results do not count.
+// egressEvidence collects the evidence for an egress decision. Only the parts of user messages with
+// the owner's provenance count as the owner's words. Text added by Hob, summaries and tool results
+// do not count.
 func (h *callHistory) egressEvidence(ctx context.Context, s *callStep) guard.EgressEvidence {
 	out := guard.EgressEvidence{Words: slices.Clone(h.t.Words), Now: slices.Clone(h.t.Words)}
 	for i, m := range h.conv.msgs {
@@ -162,8 +162,8 @@ func (h *callHistory) egressEvidence(ctx context.Context, s *callStep) guard.Egr
 	return out
 }
 
-// urlsOf returns the addresses that a call contacted before the turn was suspended. Unknown
-// addresses count as one.
+// urlsOf returns the addresses that a call contacted before the turn was suspended. If they are
+// unknown, they count as 1 address.
 func (h *callHistory) urlsOf(ctx context.Context, p priorCall) []string {
 	if t, ok := h.o.Catalogue.Get(p.tool); ok {
 		if u := tools.JudgementOf(ctx, t, p.args).URLs; len(u) > 0 {
@@ -205,9 +205,10 @@ const (
 	maxLink  = 2048
 )
 
-// openableAddresses returns the addresses of a step's result that may be opened next unchanged. A page may
-// repeat its own address. If the model made up that address, an address on another host that
-// contains a piece of it is excluded, because the model could have put data into it.
+// openableAddresses returns the addresses in a step's result that the model may open next without
+// changes. A page may repeat its own address. If the model invented that address, an address on
+// another host that contains a piece of it is excluded, because the model could have put data into
+// that piece.
 func openableAddresses(s *callStep) []string {
 	list := linksOf(s.tool, s.result)
 	if s.dec.Rule == guard.Verbatim || len(s.dec.Judgement.URLs) == 0 {
@@ -230,7 +231,7 @@ func openableAddresses(s *callStep) []string {
 	})
 }
 
-// echoed is the minimum length in bytes of a piece of an address that can carry data.
+// echoed is the minimum length in bytes of an address piece that can carry data.
 const echoed = 4
 
 func piecesOf(text string) []string {
@@ -238,7 +239,8 @@ func piecesOf(text string) []string {
 	return slices.DeleteFunc(list, func(p string) bool { return len(p) < echoed })
 }
 
-// decodePlain undoes escapes and capitals that hide a text.
+// decodePlain decodes up to 3 levels of URL escapes and converts s to lower case, so that neither
+// can hide text.
 func decodePlain(s string) string {
 	for range 3 {
 		plain, err := url.QueryUnescape(s)
@@ -250,8 +252,8 @@ func decodePlain(s string) string {
 	return strings.ToLower(s)
 }
 
-// linksOf returns the addresses of a result that may be opened next. Those from a third-party
-// tool may contain its arguments.
+// linksOf returns the addresses in a result that the model may open next. Addresses from a
+// third-party tool may contain the arguments of the call.
 func linksOf(t tools.Tool, res tools.Result) []string {
 	if len(res.Links) == 0 || t != nil && t.Spec().Foreign {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"hob/platform/text/promptfence"
 )
 
-// contextBuilder builds what enters the conversation from outside of the model: the context of
-// the prompt, the message to answer, and untrusted text.
+// contextBuilder builds the conversation's input from sources other than the model: the prompt
+// context, the message to answer, and untrusted text.
 type contextBuilder struct {
 	o    *Options
 	t    *Turn
@@ -24,8 +24,8 @@ type contextBuilder struct {
 	rec  *stepRecorder
 }
 
-// beginPrompt finds the system block of the conversation and the context of the current message.
-// For a tool call of the owner it returns nothing, because no model is called.
+// beginPrompt selects the system block of the conversation and the context of the current message.
+// For a tool call by the owner it returns nothing, because no model is called.
 func (b *contextBuilder) beginPrompt(ctx context.Context, before, recorded []llm.Message) ([]llm.Part, error) {
 	if b.t.Call != nil {
 		return nil, nil
@@ -48,8 +48,8 @@ func (b *contextBuilder) beginPrompt(ctx context.Context, before, recorded []llm
 	return begun.Context, nil
 }
 
-// currentMessage returns the current message: context first, then untrusted text, then the words to
-// answer.
+// currentMessage returns the current message: context first, then untrusted text, then the message
+// to answer.
 func (b *contextBuilder) currentMessage(ctx context.Context, added []llm.Part) llm.Message {
 	m := llm.Message{Role: llm.User, Parts: added}
 	for i := range m.Parts {
@@ -66,17 +66,17 @@ func (b *contextBuilder) currentMessage(ctx context.Context, added []llm.Part) l
 		m.Parts = append(m.Parts, p)
 	}
 	seen := b.t.Source
-	if len(b.t.Outside) > 0 { // a picture in a mail that is passed on is not the owner's
+	if len(b.t.Outside) > 0 { // an image in a forwarded email is not from the owner
 		seen = provenance.Outside
 	}
 	for i := range b.t.Images {
 		m.Parts = append(m.Parts, llm.Part{Image: &b.t.Images[i], Source: seen, Origins: b.conv.messageOrigins(seen)})
 	}
-	if b.t.Text == "" && len(b.t.Outside) > 0 { // only untrusted text: the added sentence is Hob's, not the owner's
+	if b.t.Text == "" && len(b.t.Outside) > 0 { // only untrusted text: Hob wrote the added sentence, not the owner
 		m.Parts = append(m.Parts, llm.Part{Text: renderText("unasked", nil), Source: provenance.Hob, Context: true})
 	} else if b.t.Text != "" || len(b.t.Images) == 0 {
 		p := llm.Part{Text: b.redactSecrets(b.t.Text, b.t.Source), Source: b.t.Source, Origins: b.conv.messageOrigins(b.t.Source)}
-		if p.Source.Tainted() { // the message to answer has no fence
+		if p.Source.Tainted() { // the message to answer is not fenced
 			if marks := b.scanMarks(ctx, p.Text); len(marks) > 0 {
 				p.Origins = withMarks(p.Origins, marks)
 				b.auditMarks(&p, "", marks)
@@ -87,8 +87,8 @@ func (b *contextBuilder) currentMessage(ctx context.Context, added []llm.Part) l
 	return m
 }
 
-// redactSecrets returns a text in the form for a model. Secrets that the owner wrote stay, but Hob's
-// own secrets are removed.
+// redactSecrets returns text in the form for a model. It keeps secrets that the owner wrote and
+// removes Hob's own secrets.
 func (b *contextBuilder) redactSecrets(text string, src provenance.Source) string {
 	if src.Tainted() {
 		return b.o.Redact.Text(text)
@@ -96,11 +96,11 @@ func (b *contextBuilder) redactSecrets(text string, src provenance.Source) strin
 	return b.o.Redact.Known(text)
 }
 
-// guardianMark is the mark that a guardian model sets.
+// guardianMark is the mark added when the guardian model reports an attack.
 const guardianMark = "guardian"
 
-// ingestUntrusted is the single entry of untrusted text into the conversation: it scans, marks and
-// fences the text. call is the id of the call that returned it, "" for none. The marks do not
+// ingestUntrusted is the only way untrusted text enters the conversation: it scans, marks and
+// fences the text. call is the id of the call that returned the text, or "". The marks do not
 // affect any decision.
 func (b *contextBuilder) ingestUntrusted(ctx context.Context, p *llm.Part, call string) {
 	text, hint := p.Text, ""
@@ -129,8 +129,8 @@ func (b *contextBuilder) ingestUntrusted(ctx context.Context, p *llm.Part, call 
 	}
 }
 
-// scanMarks returns the marks that the scanner and, if configured, the guardian model set on a text.
-// The model can only add a mark.
+// scanMarks returns the marks that the scanner and, if configured, the guardian model set on text.
+// The guardian can only add a mark.
 func (b *contextBuilder) scanMarks(ctx context.Context, text string) []string {
 	marks := injection.Scan(text)
 	if b.o.Guardian == nil {
@@ -146,7 +146,7 @@ func (b *contextBuilder) scanMarks(ctx context.Context, text string) []string {
 	return marks
 }
 
-// withMarks adds the injection marks to the origins of the text in which they were found.
+// withMarks adds the injection marks to the origins of the marked text.
 func withMarks(list []provenance.Origin, marks []string) []provenance.Origin {
 	if len(list) == 0 {
 		list = []provenance.Origin{{Kind: "tool"}}
@@ -161,8 +161,7 @@ func withMarks(list []provenance.Origin, marks []string) []provenance.Origin {
 	return provenance.Join(out)
 }
 
-// auditMarks records in the audit log that a text was marked, in the transaction that stores the
-// text.
+// auditMarks records the marks of p in the audit log, in the transaction that stores the text.
 func (b *contextBuilder) auditMarks(p *llm.Part, call string, marks []string) {
 	rec := guard.Record{
 		Actor: "hob", Action: "mark", Event: b.t.Event.ID, Session: b.t.Event.Session, Origin: b.t.Origin, Call: call,

@@ -11,7 +11,7 @@ import (
 	"hob/tools"
 )
 
-// turnBudget counts what the turn has used of its limits, and refuses loops.
+// turnBudget tracks how much of its limits the turn has used, and refuses loops.
 type turnBudget struct {
 	o     *Options
 	t     *Turn
@@ -20,11 +20,11 @@ type turnBudget struct {
 	loops loopDetector
 	round int
 	spent int // output tokens, estimated if the model does not count them
-	lent  int // rounds of delegated tasks
+	lent  int // rounds used by delegated tasks
 }
 
-// limitMiddleware returns the middleware that limits the rounds, tokens, repeated calls and
-// failures of the turn.
+// limitMiddleware returns the middleware that limits the turn's rounds, tokens, repeated calls and
+// failures.
 func (l *turnBudget) limitMiddleware() middleware {
 	return middleware{
 		name: "limits", always: true, // also for refused calls, because a model may repeat the same mistake
@@ -60,7 +60,7 @@ func (l *turnBudget) limitMiddleware() middleware {
 	}
 }
 
-// recountLent restores the rounds and tokens that the tasks of a call have used.
+// recountLent restores the rounds and tokens that a call's delegated tasks have used.
 func (l *turnBudget) recountLent(s *callStep) {
 	if _, waits := s.tool.(tools.Waiter); !waits {
 		return
@@ -84,14 +84,14 @@ const (
 	window        = 8
 )
 
-// loopDetector detects that a turn repeats calls or failures without progress.
+// loopDetector detects calls or failures that repeat without progress in a turn.
 type loopDetector struct {
 	limits   Limits
 	recent   []string       // hashes of the last calls
 	failed   map[string]int // tool -> consecutive failures
 	errors   map[string]int // "tool: code" -> times
 	refusals int
-	hinted   int  // percentage of used rounds in the last hint to the model
+	hinted   int  // percentage of used rounds at the last hint to the model
 	final    bool // the next model call gets no tools and must answer
 }
 
@@ -107,7 +107,7 @@ func (c *loopDetector) countCall(tool string, args []byte) {
 	}
 }
 
-// countAndCheck counts a call and reports whether it was repeated too often recently.
+// countAndCheck counts a call and reports whether it was repeated too often among the recent calls.
 func (c *loopDetector) countAndCheck(tool string, args []byte) bool {
 	c.countCall(tool, args)
 	if c.countRepeats(guard.HashArguments(tool, args)) < refuseRepeats && c.countAlternations() < refuseTurns {
@@ -129,7 +129,8 @@ func (c *loopDetector) countRepeats(hash string) (n int) {
 	return n
 }
 
-// countAlternations returns how many of the last calls alternate between two calls.
+// countAlternations returns how many of the most recent calls alternate between two different
+// calls.
 func (c *loopDetector) countAlternations() int {
 	n := len(c.recent)
 	if n < 2 || c.recent[n-1] == c.recent[n-2] {
@@ -142,7 +143,7 @@ func (c *loopDetector) countAlternations() int {
 	return k
 }
 
-// resultNote returns the note for the model that is added to a call's result.
+// resultNote returns a note for the model to append to a call's result.
 func (c *loopDetector) resultNote(tool string, args []byte, err error) string {
 	if err != nil {
 		c.failed[tool]++
@@ -163,7 +164,7 @@ func (c *loopDetector) resultNote(tool string, args []byte, err error) string {
 	return ""
 }
 
-// roundsHint adds a hint to the last result if few rounds remain.
+// roundsHint returns a hint to append to the last result if few rounds remain.
 func (c *loopDetector) roundsHint(round int, spent bool) string {
 	used := round * 100 / c.limits.Rounds
 	switch {
@@ -180,7 +181,7 @@ func (c *loopDetector) roundsHint(round int, spent bool) string {
 	return ""
 }
 
-// diagnoseStop returns the answer to show instead of an empty one.
+// diagnoseStop returns the text to show if the answer is empty.
 func (c *loopDetector) diagnoseStop() string {
 	if len(c.errors) == 0 {
 		return "The model gave an empty answer. Ask again, or choose another model with `hob config set agent.model`."

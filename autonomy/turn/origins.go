@@ -9,8 +9,8 @@ import (
 	"hob/platform/store"
 )
 
-// rowsOf lists the ids of Hob's rows with untrusted origin in the data of a result: objects
-// with an id and a provenance, at any depth (see tools.Result.Data).
+// rowsOf lists the ids of Hob's rows of untrusted origin in a result's data. It searches for
+// objects with an id and a provenance at any depth (see tools.Result.Data).
 func rowsOf(data any) (ids []string) {
 	if data == nil {
 		return nil
@@ -45,7 +45,7 @@ func rowsOf(data any) (ids []string) {
 	return ids
 }
 
-// resultOrigins returns the origins of the untrusted text that a call itself returned.
+// resultOrigins returns the origins of the untrusted text in the call's own result.
 func (w *stepRecorder) resultOrigins(q store.Querier, s *callStep) []provenance.Origin {
 	if !s.hasOutcome() || !outcomeSource(s).Tainted() {
 		return nil
@@ -60,7 +60,7 @@ func (w *stepRecorder) resultOrigins(q store.Querier, s *callStep) []provenance.
 	}
 	switch {
 	case len(list) > 0:
-	case len(s.inView) > 0: // the result may repeat text of the context
+	case len(s.inView) > 0: // the result may repeat text from the context
 		return s.inView
 	default:
 		list = []provenance.Origin{{Kind: "tool", Label: name}}
@@ -87,7 +87,7 @@ func (w *stepRecorder) rowOrigins(q store.Querier, data any) []provenance.Origin
 	return list
 }
 
-// changedTx stores the origins in context at a call, for the call and for the rows that it
+// changedTx stores the origins in the context of a call, for the call and for the rows that it
 // created or changed.
 func (w *stepRecorder) changedTx(tx *store.Tx, s *callStep) error {
 	list := s.inView
@@ -105,7 +105,7 @@ func (w *stepRecorder) changedTx(tx *store.Tx, s *callStep) error {
 	return nil
 }
 
-// earlierCallOrigins returns the origins of a call's result from before an interruption.
+// earlierCallOrigins returns the origins of the result of a call that ran before an interruption.
 func (w *stepRecorder) earlierCallOrigins(ctx context.Context, call string) []provenance.Origin {
 	list, err := origins.Of(w.o.Store.Reader(ctx), origins.Result, call)
 	if err != nil {
@@ -114,8 +114,8 @@ func (w *stepRecorder) earlierCallOrigins(ctx context.Context, call string) []pr
 	return list
 }
 
-// traceTx stores the origins in context at a call and those of its result. It writes nothing
-// for a clean call.
+// traceTx stores the origins in the context of a call and those of its result. It writes nothing
+// for a call without untrusted text.
 func (w *stepRecorder) traceTx(tx *store.Tx, s *callStep) error {
 	if w.conv.isTainted() {
 		if err := w.changedTx(tx, s); err != nil {

@@ -17,8 +17,8 @@ import (
 // width is the maximum number of parallel calls.
 const width = 4
 
-// runTogether decides on all calls and runs them in parallel. If the guard does not allow one of
-// them at once, it runs the calls one after another (see runInOrder).
+// runTogether decides on all calls and runs them in parallel. If the guard does not immediately
+// allow one of them, it runs the calls one after another (see runInOrder).
 func (tc *toolCalls) runTogether(ctx context.Context) (suspended bool, err error) {
 	var open []*callStep
 	for _, s := range tc.hist.steps {
@@ -40,8 +40,8 @@ func (tc *toolCalls) runTogether(ctx context.Context) (suspended bool, err error
 	return false, tc.runAll(ctx, open)
 }
 
-// runAll runs calls in parallel and starts them in order. A call with effects is in the ledger as
-// started before it runs. The caller has recorded the first calls (up to width) in one
+// runAll runs calls in parallel and starts them in order. Each call with effects is recorded in the
+// ledger as started before it runs. The caller has recorded the first calls (up to width) in one
 // transaction; runAll records each other call when it starts.
 func (tc *toolCalls) runAll(ctx context.Context, steps []*callStep) error {
 	var wg sync.WaitGroup
@@ -62,7 +62,7 @@ func (tc *toolCalls) runAll(ctx context.Context, steps []*callStep) error {
 	return errors.Join(errs...)
 }
 
-// effectfulSteps returns the steps with effects that are not transactions themselves.
+// effectfulSteps returns the steps that have effects and do not run in a transaction of their own.
 func effectfulSteps(steps []*callStep) (out []*callStep) {
 	for _, s := range steps {
 		if _, own := s.tool.(tools.TxTool); !own && !s.tool.Spec().Effects.ReadOnly() {
@@ -72,9 +72,9 @@ func effectfulSteps(steps []*callStep) (out []*callStep) {
 	return out
 }
 
-// canRunTogether reports whether the calls can run concurrently: all of them only read, or each
-// names its files and no call changes a file that another one uses. Changes by a TxTool are
-// transactions on Hob's database and keep their order.
+// canRunTogether reports whether the calls can run concurrently. This requires that all calls only
+// read, or that each call lists its files and no call changes a file that another call uses.
+// Changes by a TxTool are transactions on Hob's database and keep their order.
 func canRunTogether(steps []*callStep) bool {
 	open := make([]*callStep, 0, len(steps))
 	looking := true
@@ -91,8 +91,8 @@ func canRunTogether(steps []*callStep) bool {
 	return len(open) > 1 && (looking || hasDisjointFiles(open))
 }
 
-// hasDisjointFiles reports whether all calls only use files, and no path changed by one overlaps a path
-// of another.
+// hasDisjointFiles reports whether all calls use only files, and no path that one call changes
+// overlaps a path of another call.
 func hasDisjointFiles(steps []*callStep) bool {
 	touched := make([][]string, len(steps))
 	for i, s := range steps {
@@ -124,13 +124,13 @@ func hasDisjointFiles(steps []*callStep) bool {
 	return true
 }
 
-// foldPath returns a path in the form for comparison. Every OS has file systems that ignore case
-// or Unicode composition; on other file systems the calls merely run in order.
+// foldPath returns path in the form for comparison. Every OS has file systems that ignore case or
+// Unicode composition. On other file systems, the only effect is that some calls run in order.
 func foldPath(path string) string {
 	return norm.NFC.String(strings.ToLower(strings.ToUpper(norm.NFC.String(filepath.Clean(path)))))
 }
 
-// hasOverlap reports whether a path of one list equals, contains or is below one of the other.
+// hasOverlap reports whether a path in a is equal to, contains or is below a path in b.
 func hasOverlap(a, b []string) bool {
 	for _, p := range a {
 		for _, q := range b {
@@ -142,7 +142,7 @@ func hasOverlap(a, b []string) bool {
 	return false
 }
 
-// isWithinFolder reports whether path is folder or below it.
+// isWithinFolder reports whether path is equal to folder or below it.
 func isWithinFolder(folder, path string) bool {
 	rest, ok := strings.CutPrefix(path, folder)
 	return ok && (rest == "" || strings.HasSuffix(folder, string(filepath.Separator)) || rest[0] == filepath.Separator)

@@ -16,7 +16,7 @@ import (
 	"hob/tools"
 )
 
-// heldUnattended is the time for which a question stays open if the caller waits for it in memory
+// heldUnattended is how long an approval request stays open if the caller waits for it in memory
 // and the owner is away.
 const heldUnattended = time.Hour
 
@@ -33,7 +33,7 @@ type policyCheck struct {
 	hist *callHistory
 }
 
-// guardRequest returns the input of the guard for a call.
+// guardRequest returns the guard's input for a call.
 func (p *policyCheck) guardRequest(ctx context.Context, s *callStep) guard.Request {
 	q := guard.Request{
 		Tool: s.tool, Args: s.args, Call: s.call.ID, Event: p.t.Event.ID, Session: p.t.Event.Session,
@@ -61,8 +61,8 @@ func (p *policyCheck) askGuard(ctx context.Context, s *callStep) error {
 	return err
 }
 
-// policyMiddleware applies the guard's decision. toolCalls requests the owner's approval later, when
-// the call is next to run.
+// policyMiddleware applies the guard's decision. toolCalls requests the owner's approval later,
+// when it is the call's turn to run.
 func (p *policyCheck) policyMiddleware() middleware {
 	return middleware{name: "policy", beforeTool: func(ctx context.Context, s *callStep) error {
 		s.inView = p.conv.contextOrigins()
@@ -80,9 +80,9 @@ func (p *policyCheck) policyMiddleware() middleware {
 	}}
 }
 
-// refusePlaceholder refuses a call that would store or run a text with a redacted secret. The model
-// has read a file without the secret and would destroy it by writing the file back, or it has
-// named one of Hob's own secrets.
+// refusePlaceholder refuses a call whose arguments contain the placeholder of a redacted secret.
+// Either the model read a file without the secret and would destroy the secret by writing the file
+// back, or the model named one of Hob's own secrets.
 func refusePlaceholder(s *callStep) error {
 	if s.tool == nil || s.tool.Spec().Effects.ReadOnly() || !strings.Contains(string(s.args), redact.Mark) {
 		return nil
@@ -107,9 +107,9 @@ func (d *permissionBroker) askOwner(ctx context.Context, s *pendingAction) (guar
 	return rows[0], nil
 }
 
-// askOwner stores an approval request for each call and shows the new ones to the owner. next
-// joins the transaction; it gets the time of the first expiry, or zero if an answer is there
-// already.
+// askOwner stores an approval request for each call and shows the new ones to the owner. next runs
+// in the same transaction; until is the time of the first expiry, or zero if an answer already
+// exists.
 func (p *policyCheck) askOwner(ctx context.Context, asks []*callStep, next func(tx *store.Tx, until time.Time) error) (rows []guard.Approval, err error) {
 	err = p.rec.writeWithSteps(ctx, func(tx *store.Tx) error {
 		var until time.Time
@@ -142,7 +142,7 @@ func (p *policyCheck) askTx(ctx context.Context, tx *store.Tx, asks []*callStep)
 			until = a.ExpiresAt
 		}
 		if s.dec.Approval != "" {
-			continue // the owner has already received this question
+			continue // the owner has already received this request
 		}
 		fresh = append(fresh, a)
 		if err := p.rec.auditTx(tx, s, "asked"); err != nil {
@@ -155,7 +155,7 @@ func (p *policyCheck) askTx(ctx context.Context, tx *store.Tx, asks []*callStep)
 	return rows, until, p.questionTx(tx, fresh)
 }
 
-// applyAnswer asks the guard again after the wait for an answer. A question that is still open has
+// applyAnswer asks the guard again after waiting for an answer. A request that is still open has
 // timed out.
 func (p *policyCheck) applyAnswer(ctx context.Context, s *callStep, q guard.Approval) error {
 	if err := p.askGuard(ctx, s); err != nil {
@@ -174,8 +174,8 @@ func (p *policyCheck) applyAnswer(ctx context.Context, s *callStep, q guard.Appr
 	})
 }
 
-// lapseQuestion expires a question whose turn ended before the answer, and notifies the owner if notify
-// is set.
+// lapseQuestion expires an approval request whose turn ended before the answer. If notify is set,
+// it notifies the owner.
 func (p *policyCheck) lapseQuestion(ctx context.Context, q guard.Approval, notify bool) error {
 	err := p.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
 		open, err := p.o.Guard.EndTx(tx, q.ID, guard.Cancelled)
@@ -213,8 +213,8 @@ func (p *policyCheck) questionTx(tx *store.Tx, open []guard.Approval) error {
 	return nil
 }
 
-// questionText formats the approval requests: each call in its exact form, and a batch as one
-// request. bare reports that a bare yes may answer them.
+// questionText formats the approval requests: each call in full, and a batch as one request. bare
+// reports whether a plain "yes" may answer the requests.
 func questionText(open []guard.Approval, bare bool) string {
 	if len(open) == 1 && open[0].Batch == "" && bare {
 		return renderText("question", open[0])
@@ -242,7 +242,7 @@ func questionText(open []guard.Approval, bare bool) string {
 	return strings.Join(out, "\n")
 }
 
-// notifyTx sends the owner a message from Hob outside of the answer.
+// notifyTx sends the owner a message from Hob that is separate from the answer.
 func (p *policyCheck) notifyTx(tx *store.Tx, text string) error {
 	return p.o.Bus.Outbox.EnqueueTx(tx, p.t.Event.ID, bus.OutboxItem{Provenance: provenance.Outside, Delivery: channels.Delivery{
 		Kind: channels.Notice, Session: p.t.Report, Channel: p.t.Channel, Chat: p.t.Chat, Text: text,

@@ -30,7 +30,7 @@ func (w *stepRecorder) queueWrite(write func(*store.Tx) error) {
 	w.pending = append(w.pending, write)
 }
 
-// saveSteps makes the steps so far durable. It does nothing if no step waits.
+// saveSteps makes all steps so far durable. It does nothing if all steps are stored.
 func (w *stepRecorder) saveSteps(ctx context.Context) error {
 	if len(w.conv.unstoredMessages()) == 0 && len(w.pending) == 0 {
 		return nil
@@ -42,9 +42,9 @@ func (w *stepRecorder) saveSteps(ctx context.Context) error {
 	return nil
 }
 
-// writeWithSteps makes the steps so far durable in the transaction of the next action, so that
-// the model's answer and the start of its first call share one commit. If there is nothing left
-// to record, it may be called concurrently.
+// writeWithSteps makes all steps so far durable in the transaction of the next action, so that the
+// model's answer and the start of its first call share one commit. It may be called concurrently if
+// nothing is left to record.
 func (w *stepRecorder) writeWithSteps(ctx context.Context, next func(*store.Tx) error) error {
 	fresh, pending := w.conv.unstoredMessages(), w.pending
 	if len(fresh) == 0 && len(pending) == 0 {
@@ -84,7 +84,7 @@ func joinWrites(todo []func(*store.Tx) error) func(*store.Tx) error {
 }
 
 // recordStarts records that calls with effects are about to run. A call whose grant has ended does
-// not start.
+// not run.
 func (w *stepRecorder) recordStarts(ctx context.Context, steps []*callStep) error {
 	for {
 		steps = slices.DeleteFunc(steps, (*callStep).hasOutcome)
@@ -123,7 +123,7 @@ func (w *stepRecorder) recordStartTx(tx *store.Tx, s *callStep) error {
 	return w.auditTx(tx, s, "started")
 }
 
-// recordEnd writes the end of a call that is recorded as started.
+// recordEnd records the end of a call that is recorded as started.
 func (w *stepRecorder) recordEnd(ctx context.Context, s *callStep) error {
 	e := w.finishedEntry(s)
 	err := w.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error { return w.recordEndTx(tx, s, e) })
@@ -133,7 +133,7 @@ func (w *stepRecorder) recordEnd(ctx context.Context, s *callStep) error {
 	return nil
 }
 
-// queueEnd writes the end of a call with the turn's next transaction.
+// queueEnd queues the end of a call for the turn's next transaction.
 func (w *stepRecorder) queueEnd(s *callStep) {
 	late := *s
 	if late.tool == nil {
@@ -197,16 +197,17 @@ func (w *stepRecorder) finishedEntry(s *callStep) bus.Entry {
 	return e
 }
 
-// unknownEntry returns the row of a call that was cut off. Its text stays Hob's own after another
-// crash.
+// unknownEntry returns the row of a call that was interrupted. The provenance of the row's text
+// remains Hob after another crash.
 func unknownEntry(e bus.Entry, why error) bus.Entry {
 	e.State, e.Code, e.FinishedAt = bus.CallUnknown, string(tools.OutcomeUnknown), time.Now()
 	e.Result, e.Source = why.Error(), tools.SourceOf(why)
 	return e
 }
 
-// resultSource returns the provenance that a call adds to the conversation. An action made with
-// untrusted text in context may repeat that text, and so may the text of its later undo.
+// resultSource returns the provenance that a call adds to the conversation. The result of an action
+// that ran with untrusted text in context may repeat that text, and so may the text of its later
+// undo.
 func (w *stepRecorder) resultSource(s *callStep) provenance.Source {
 	if w.conv.isTainted() {
 		return provenance.Outside
@@ -219,8 +220,8 @@ func (w *stepRecorder) auditTx(tx *store.Tx, s *callStep, outcome string) error 
 		Actor: "hob", Action: "call", Event: w.t.Event.ID, Session: w.t.Event.Session, Origin: w.t.Origin, Call: s.call.ID,
 		Tool: "(none)", Verdict: s.dec.Verdict.String(), Rule: s.dec.Rule, Tainted: w.conv.isTainted(), Outcome: outcome, Args: s.args,
 	}
-	if s.tool != nil { // a name invented by the model is a text, and the log contains no texts
-		rec.Tool, rec.Effects = s.tool.Spec().Name, cmp.Or(s.dec.Judgement.Effects, s.tool.Spec().Effects).String() // of this very call
+	if s.tool != nil { // a tool name invented by the model is model text, which must not enter the log
+		rec.Tool, rec.Effects = s.tool.Spec().Name, cmp.Or(s.dec.Judgement.Effects, s.tool.Spec().Effects).String() // the effects of this call, not of the tool in general
 	}
 	if rec.Tainted {
 		rec.Origins = w.conv.contextOrigins()

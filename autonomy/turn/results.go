@@ -13,8 +13,8 @@ import (
 	"hob/tools"
 )
 
-// appendResults passes the results of the calls back along the chain and adds them to the
-// conversation.
+// appendResults passes the results of the calls back through the middleware chain and appends them
+// to the conversation.
 func (tc *toolCalls) appendResults(ctx context.Context) {
 	m := llm.Message{Role: llm.ToolRole}
 	for _, s := range tc.hist.steps {
@@ -24,7 +24,7 @@ func (tc *toolCalls) appendResults(ctx context.Context) {
 		if len(p.Origins) > 0 {
 			p.Fenced = s.body
 			tc.in.ingestUntrusted(ctx, &p, s.call.ID)
-			s.result.Origins = p.Origins // with the marks, for the ledger's row
+			s.result.Origins = p.Origins // with the marks, for the ledger row
 		}
 		m.Parts = append(m.Parts, p)
 	}
@@ -32,8 +32,8 @@ func (tc *toolCalls) appendResults(ctx context.Context) {
 	tc.hist.steps = nil
 }
 
-// answerAbandonedCalls answers the open calls of abandoned turns: models reject a history with a call that has
-// no result.
+// answerAbandonedCalls adds results for the open calls of abandoned turns, because models reject a
+// history that contains a call without a result.
 func (w *stepRecorder) answerAbandonedCalls(ctx context.Context, msgs []llm.Message) ([]llm.Message, error) {
 	var out []llm.Message
 	for i, m := range msgs {
@@ -95,7 +95,7 @@ func (tc *toolCalls) auditMiddleware() middleware {
 	}}
 }
 
-// truncationMiddleware limits the part of a result that the model reads.
+// truncationMiddleware returns the middleware that limits how much of a result the model reads.
 func (tc *toolCalls) truncationMiddleware() middleware {
 	return middleware{name: "truncate", afterTool: func(ctx context.Context, s *callStep) {
 		if s.err != nil {
@@ -108,7 +108,7 @@ func (tc *toolCalls) truncationMiddleware() middleware {
 	}}
 }
 
-// shortenResult shortens a long result and stores the complete one, if a store is configured.
+// shortenResult shortens a long result. If a result store is configured, it stores the full result.
 func (tc *toolCalls) shortenResult(ctx context.Context, s *callStep, text string) string {
 	if len(text) <= results.MaxBytes || tc.o.Results == nil {
 		return results.Shorten(text, "")

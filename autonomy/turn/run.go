@@ -27,7 +27,7 @@ var words = sync.OnceValue(func() *minitmpl.Template {
 	}))
 })
 
-// renderText fills in one of the engine's own texts.
+// renderText renders one of the engine's message templates.
 func renderText(name string, data any) string {
 	var b strings.Builder
 	if err := words().ExecuteTemplate(&b, name, data); err != nil {
@@ -184,20 +184,20 @@ func (r *turnRun) runSingleCall(ctx context.Context) (Outcome, error) {
 	return r.buildOutcome(r.conv.lastMessage().Parts[0].Result.Text), nil
 }
 
-// SteerMessage is a message of the owner to a running turn.
+// SteerMessage is a message from the owner to a running turn.
 type SteerMessage struct {
 	Text   string
 	Source provenance.Source
-	// TakenTx ends the message's event in the transaction that records its words as part of the
-	// turn; reply goes to the sender.
+	// TakenTx completes the event of the message in the transaction that records the message as
+	// part of the turn. reply goes to the sender.
 	TakenTx func(tx *store.Tx, reply string) error
 }
 
-// receiveSteering reads the messages that were sent to the turn while it ran. They follow the
-// results of the last calls as a separate message, so that every call keeps its result and nothing
-// sent before changes.
+// receiveSteering reads the messages that were sent to the turn while it ran. It adds them after
+// the results of the last calls as a separate message, so that every call keeps its result and
+// earlier messages do not change.
 func (r *turnRun) receiveSteering(ctx context.Context) error {
-	if r.t.Said == nil || r.model.chosen.Info().Provider == offlineBrain { // the built-in brain answers only the last message that it reads
+	if r.t.Said == nil || r.model.chosen.Info().Provider == offlineBrain { // the built-in brain answers only the last message
 		return nil
 	}
 	said := r.t.Said()
@@ -234,8 +234,8 @@ func (r *turnRun) outcomeOfError(ctx context.Context, err error) (Outcome, error
 	return r.buildOutcome(r.model.partial), err
 }
 
-// interruptedOutcome stores the partial answer, marked as interrupted, and answers every open call so
-// that the history stays well formed.
+// interruptedOutcome stores the partial answer, marked as interrupted. It adds a result for every
+// open call so that the history stays well formed.
 func (r *turnRun) interruptedOutcome(ctx context.Context) Outcome {
 	r.calls.settleOpenCalls(ctx, tools.Errorf(tools.Cancelled, "the user stopped this turn before this call ran"))
 	answer := "Stopped."

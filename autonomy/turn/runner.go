@@ -1,16 +1,16 @@
-// Package turn runs one turn: it calls the model, runs the requested tools past the guard, and
-// repeats until it has an answer, a question for the owner, or reaches a limit. It records each
-// step before the next begins. So a turn interrupted by a crash continues where it was, and
-// never repeats a call with effects. Every model call and tool call passes one chain (see
-// Hook). Independent calls run in parallel. An answer that claims an action which no call
-// performed is corrected. The package does not finish events, deliver texts or choose work: the
-// loop does.
+// Package turn runs one turn: it calls the model, checks the requested tool calls with the guard
+// and runs them, and repeats until it has an answer, needs the owner's approval, or reaches a
+// limit. It records each step before the next begins. After a crash, an interrupted turn therefore
+// continues at the same step and never repeats a call with effects. Every model call and tool call
+// passes one chain (see Hook). Independent calls run in parallel. If an answer claims an action
+// that no call performed, the answer is corrected. The package does not complete events, deliver
+// messages or choose work: the loop does.
 //
-// A turn consists of parts, each of which uses only those named before it: conversation (messages
-// and their provenance), stepRecorder (ledger, audit log, transcript), callHistory, turnBudget,
-// liveFeed, hookChain, contextBuilder (text that comes in), policyCheck (guard and owner),
-// toolExecutor (one call), toolCalls (the calls of one answer), externalAgent (an agent that acts
-// by itself), modelExchange (requests to the model) and claimChecker. turnRun drives them.
+// A turn consists of parts. Each part uses only parts that precede it in this list: conversation
+// (messages and their provenance), stepRecorder (ledger, audit log, transcript), callHistory,
+// turnBudget, liveFeed, hookChain, contextBuilder (incoming text), policyCheck (guard and owner),
+// toolExecutor (one call), toolCalls (the calls of one answer), externalAgent (an agent that runs
+// its own actions), modelExchange (requests to the model) and claimChecker. turnRun drives them.
 package turn
 
 import (
@@ -32,16 +32,16 @@ import (
 	"hob/tools"
 )
 
-// Causes of an ended turn context.
+// Causes for the end of a turn's context.
 var (
 	ErrStopped  = errors.New("stopped by the user")
 	ErrDraining = errors.New("hob is shutting down")
 )
 
-// Limits of one turn; zero values take the defaults.
+// Limits holds the limits of one turn. Zero fields use the defaults.
 type Limits struct {
 	Rounds   int // model calls with tools, default 20
-	Failures int // consecutive failures of one tool before a nudge, default 3
+	Failures int // consecutive failures of one tool before a hint to the model, default 3
 	Tokens   int // output tokens, default 32,000
 }
 
@@ -61,18 +61,18 @@ type UsageRecorder interface {
 	FlushTx(tx *store.Tx) error
 }
 
-// CallAnswerer answers a call in place of its tool.
+// CallAnswerer answers a call instead of the tool.
 type CallAnswerer interface {
 	AnswerCall(call string) (tools.Result, error)
 }
 
-// PictureStore stores a picture in a file of this name and returns its path. A repeated name is
-// the same picture.
+// PictureStore stores a picture in a file called name and returns its path. The same name always
+// means the same picture.
 type PictureStore interface {
 	KeepPicture(name string, data []byte) (path string, err error)
 }
 
-// TextChecker reports whether an untrusted text tries to manipulate its reader. An error has no
+// TextChecker reports whether untrusted text tries to manipulate its reader. An error has no
 // effect. *guardian.Checker implements it.
 type TextChecker interface {
 	IsHostile(ctx context.Context, who llm.Account, text string) (bool, error)
@@ -84,38 +84,38 @@ type Options struct {
 	Bus      *bus.Bus
 	Guard    *guard.Guard
 	Sessions *session.Sessions
-	// Compactor shortens a conversation that does not fit a request; nil disables it.
+	// Compactor shortens a conversation that does not fit into a request. Nil disables compaction.
 	Compactor *session.Compactor
 	Catalogue *tools.Catalogue
 	Prompt    *prompt.Builder
 	Models    ModelChooser
 	// Realm is the memory namespace of the tools; see tools.Call.
 	Realm string
-	// Usage, if set, stores the usage of model calls, along with each step.
+	// Usage, if set, stores the usage of model calls together with each step.
 	Usage UsageRecorder
 	// Name is the name of the agent, "" for the default one.
 	Name string
-	// Level, when it is narrower than the guard's own, replaces it.
+	// Level replaces the guard's level if it is more restrictive.
 	Level guard.Level
-	// Whole lists all existing tools: a call of a tool outside the agent's own list is denied by
-	// name instead of reported as unknown. Nil means that the agent has all tools.
+	// Whole lists all existing tools. A call to a tool that the agent does not have is then denied
+	// by name instead of reported as unknown. Nil means that the agent has all tools.
 	Whole *tools.Catalogue
 	// DryRun, if set, answers calls instead of running their tools.
 	DryRun CallAnswerer
 	// Zone returns the owner's current time zone.
 	Zone   func() *time.Location
 	Limits Limits
-	// Results stores long results completely (see autonomy/turn/results); nil: the model cannot read the
-	// omitted parts.
+	// Results stores the full text of long results (see autonomy/turn/results). If it is nil, the
+	// model cannot read the omitted parts.
 	Results Results
-	// Hooks take part in every model call and tool call, in this order.
+	// Hooks run in every model call and tool call, in this order.
 	Hooks []Hook
-	// Pictures stores the pictures that a model made; nil: they are dropped.
+	// Pictures stores the pictures that a model created. If it is nil, they are dropped.
 	Pictures PictureStore
-	// Redact removes secrets from the text for models and transcripts; nil detects them only by
-	// their shape.
+	// Redact removes secrets from the text for models and transcripts. If it is nil, secrets are
+	// detected only by their format.
 	Redact *redact.Set
-	// Guardian checks untrusted texts: a hostile one gets a mark. Nil disables it.
+	// Guardian checks untrusted text and marks hostile text. Nil disables the check.
 	Guardian TextChecker
 	// Block withholds marked untrusted text.
 	Block bool
@@ -126,10 +126,10 @@ type Options struct {
 type Runner struct {
 	o       Options
 	offered []llm.Tool
-	toolset string // of the offered tools; see session.RequestFingerprint
+	toolset string // digest of the offered tools; see session.RequestFingerprint
 }
 
-// New checks the options.
+// New returns a Runner after checking the options.
 func New(o Options) (*Runner, error) {
 	for i, h := range o.Hooks {
 		if h.Name == "" {
@@ -163,7 +163,7 @@ func (r *Runner) With(change func(*Options)) (*Runner, error) {
 	return New(o)
 }
 
-// Stamp returns the digests of a request's constant parts, with this system block.
+// Stamp returns the digests of the constant parts of a request with this system block.
 func (r *Runner) Stamp(system string) session.RequestFingerprint {
 	if system == "" {
 		return session.RequestFingerprint{Tools: r.toolset}
@@ -177,64 +177,66 @@ type Turn struct {
 	// Text is the message to answer, Source its provenance.
 	Text   string
 	Source provenance.Source
-	// Outside is further text with the message that is not from the owner.
+	// Outside holds additional text in the message that is not from the owner.
 	Outside []string
-	// OutsideFrom[i] is the origin of Outside[i]; for texts beyond its end, Origins applies.
+	// OutsideFrom[i] is the origin of Outside[i]. Origins applies to entries of Outside without an
+	// OutsideFrom entry.
 	OutsideFrom []provenance.Origin
-	// Origins are the sources of all text here that is not from the owner.
+	// Origins lists the sources of all text in the turn's input that is not from the owner.
 	Origins []provenance.Origin
 	Images  []llm.Image
-	// Attended: the owner asked in a conversation and can answer.
+	// Attended reports whether the owner asked in a conversation and can answer.
 	Attended bool
-	// Private: only the owner reads and writes in this conversation.
+	// Private reports whether only the owner reads and writes in this conversation.
 	Private bool
-	// Guest: the message comes from a guest, who gets the answer.
+	// Guest reports whether the message comes from a guest, who gets the answer.
 	Guest bool
 	// Origin names the entry point for the guard and the audit log.
 	Origin string
-	// Words are the owner's words outside the conversation that led to this turn: for a sub-agent,
-	// those of the delegating turn.
+	// Words are the owner's words outside the conversation that led to this turn. For a sub-agent,
+	// they are the words from the delegating turn.
 	Words []string
-	// Person is the author of the message: "owner", "channel:sender", or "" for none. Level
-	// overrides the agent's level if it is narrower.
+	// Person is the author of the message: "owner", "channel:sender", or "" if there is none. Level
+	// overrides the agent's level if it is more restrictive.
 	Person string
 	Level  guard.Level
-	// Doubt returns why a call with these effects needs approval although it would be allowed;
-	// "" if it does not. Nil means never.
+	// Doubt returns why a call with these effects needs approval although it would be allowed, or
+	// "" if it needs none. A nil Doubt means that no such call needs approval.
 	Doubt func(s *tools.Spec, e tools.Effects) string
 	// Report is the session for questions and notices to the owner.
 	Report, Channel, Chat string
-	// Told lists the notices that Hob sent in this session since its last turn.
+	// Told lists the notices that Hob has sent in this session since its last turn.
 	Told []string
-	// Depth counts delegations; 0 for a turn that was not delegated.
+	// Depth is the number of delegations that led to this turn; 0 means that it was not delegated.
 	Depth int
 	// Call, if set, is the tool call to run instead of calling a model (`hob tool call`). The
-	// answer is its result.
+	// turn's answer is the result of the call.
 	Call *llm.ToolCall
-	// Said, when set, returns the owner's messages to this turn since the last call.
+	// Said, if set, returns the messages that the owner sent to this turn since the previous call
+	// of Said.
 	Said func() []SteerMessage
-	// Hold marks the turn as waiting for the owner in memory until release is called. It may be
-	// nil, and is called concurrently.
+	// Hold marks the turn as waiting for the owner in memory until release is called. It may be nil
+	// and may be called concurrently.
 	Hold func() (release func())
-	// Cancelled: the owner stopped this turn while it waited for an answer.
+	// Cancelled reports whether the owner stopped this turn while it waited for an answer.
 	Cancelled bool
 }
 
 // Outcome is the result of a turn.
 type Outcome struct {
-	// Answer is the answer. If Run returns an error, it is the part of the answer that was
-	// already shown.
+	// Answer is the model's answer. If Run returns an error, Answer is the part of the answer that
+	// was already shown.
 	Answer string
-	// Source is Outside if untrusted text was in the context of the answer.
+	// Source is Outside if the context of the answer contained untrusted text.
 	Source provenance.Source
-	// Origins are the sources of that text.
+	// Origins lists the sources of that untrusted text.
 	Origins []provenance.Origin
-	// Messages are not stored yet; the caller stores them together with the end of the event.
+	// Messages are not stored yet. The caller stores them together with the end of the event.
 	Messages []llm.Message
-	// Record stores the ledger rows and audit lines of the last step, in the
-	// same transaction.
+	// Record stores the ledger rows and audit lines of the last step. Call it in the transaction
+	// that stores Messages.
 	Record func(tx *store.Tx) error
-	// Suspended: the turn is stored and waits for the owner.
+	// Suspended reports whether the turn is stored and waits for the owner.
 	Suspended   bool
 	Interrupted bool
 	Realm       string // memory namespace of the turn
@@ -243,8 +245,8 @@ type Outcome struct {
 	Rounds      int
 }
 
-// Run works until there is an answer. Errors are *llm.Error when the model
-// failed, and ErrDraining when the daemon ends and the turn should be put back.
+// Run runs the turn until there is an answer. It returns an *llm.Error if the model failed, and
+// ErrDraining if the daemon shuts down and the turn should be requeued.
 func (r *Runner) Run(ctx context.Context, t Turn) (Outcome, error) {
 	run := newTurnRun(r, &t)
 	run.chain.links = run.buildChain(ctx)

@@ -15,34 +15,36 @@ import (
 
 // callStep is the state of one call of a model's answer.
 type callStep struct {
-	call   llm.ToolCall // as the model made it
-	tool   tools.Tool   // the tool that is executed
+	call   llm.ToolCall // as requested by the model
+	tool   tools.Tool   // the tool to execute
 	args   json.RawMessage
 	dec    guard.Decision
 	err    error // error of a call that did not run, or of its tool
 	result tools.Result
 	ran    bool
-	// decided: the chain has been passed, though the call may not have run yet.
+	// decided reports whether the call has passed the middleware chain. The call may not have run
+	// yet.
 	decided bool
 	took    time.Duration
 	text    string // the part that the model reads
 	body    int    // number of leading bytes of text that are the result; hints follow
-	// inView are the origins of the untrusted text in context at the decision.
+	// inView lists the origins of the untrusted text in context when the call was decided.
 	inView []provenance.Origin
-	// heldInMemory: the caller blocks until the owner answers, so a question cannot stay open for days.
+	// heldInMemory reports whether the caller blocks until the owner answers. Such an approval
+	// request cannot stay open for days.
 	heldInMemory bool
 }
 
 // hasOutcome reports whether the call's result is known.
 func (s *callStep) hasOutcome() bool { return s.ran || s.err != nil }
 
-// refuseCall settles a call before the policy check.
+// refuseCall refuses a call before the policy check.
 func (s *callStep) refuseCall(rule string, err error) {
 	s.err, s.dec = err, guard.Decision{Verdict: guard.Deny, Rule: rule}
 }
 
-// applyDenial ends a call that the guard denied. The reason is Hob's own text, unless it is the
-// tool's refusal, which may quote what the tool read.
+// applyDenial ends a call that the guard denied. The reason has Hob's provenance, unless it comes
+// from the tool's refusal, which may quote text that the tool read.
 func (s *callStep) applyDenial() {
 	if s.dec.Verdict != guard.Deny {
 		return
@@ -82,8 +84,8 @@ func outcomeOf(s *callStep) string {
 	return "done"
 }
 
-// outcomeSource returns the provenance of a call's own result or error. Without one it is
-// untrusted.
+// outcomeSource returns the provenance of a call's own result or error. If the call has none, it
+// returns the untrusted provenance.
 func outcomeSource(s *callStep) provenance.Source {
 	src := s.result.Source
 	if s.err != nil {

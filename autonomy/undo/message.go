@@ -41,7 +41,7 @@ func IsRequest(text string) bool {
 	return slices.Contains(phrases, strings.TrimSpace(said))
 }
 
-// trimWords removes the given words from both ends of a text.
+// trimWords removes the given words from both ends of said.
 func trimWords(said string, words []string) string {
 	for again := true; again; {
 		again = false
@@ -57,16 +57,16 @@ func trimWords(said string, words []string) string {
 	return said
 }
 
-// Reply is the answer to a message that asked to undo the last answer's actions.
+// Reply is the answer to a message that requests an undo of the last answer's actions.
 type Reply struct {
 	Text   string
 	Source provenance.Source
 }
 
 // UndoByMessage handles "undo that" without a model if the meaning is unambiguous: the last answer
-// of this conversation, or notices in it since, did something that can be undone. It undoes all of
-// it together; otherwise the result is false. The owner's own words suffice as authority, even with
-// untrusted text in the conversation.
+// in this conversation, or a later notice in it, did something that can be undone. It undoes all
+// these actions together. In all other cases the bool result is false. The owner's own words
+// suffice as authority, even with untrusted text in the conversation.
 func (rv *Reverter) UndoByMessage(ctx context.Context, ev bus.Event, m payload.Message) (Reply, bool, error) {
 	if ev.Provenance != provenance.Owner || len(m.Outside) > 0 || len(m.Images) > 0 || !IsRequest(ev.Text) {
 		return Reply{}, false, nil
@@ -92,8 +92,8 @@ func (rv *Reverter) UndoByMessage(ctx context.Context, ev bus.Event, m payload.M
 	return out, true, nil
 }
 
-// findActionsToUndo finds the actions to undo: those the message has undone already (before a crash), and
-// the rest.
+// findActionsToUndo finds the actions to undo. done holds the actions that the message already
+// undid before a crash, and list the rest.
 func (rv *Reverter) findActionsToUndo(ctx context.Context, ev bus.Event) (done, list []bus.Entry, err error) {
 	if done, err = rv.o.Bus.Ledger.UndoneBy(ctx, ev.ID); err != nil {
 		return nil, nil, err
@@ -107,7 +107,7 @@ func (rv *Reverter) findActionsToUndo(ctx context.Context, ev bus.Event) (done, 
 	}
 	event := list[0].Event
 	if since, err := rv.o.Bus.Inbox.AnsweredSince(ctx, ev.Session, event, ev.ID); err != nil || since {
-		return nil, nil, err // the conversation moved on to something else
+		return nil, nil, err // a later message changed the subject
 	}
 	list, err = rv.o.Bus.Ledger.UndoableOf(ctx, event)
 	return nil, list, err

@@ -1,7 +1,7 @@
-// Package undo reverts actions: it runs the undo and redo of the tools in the ledger, in the order
-// newest first, and records each attempt in the audit log. It also recognizes a message that only
-// says "undo that". The caller acts with the owner's authority; a model may revert only the actions
-// that it could take itself.
+// Package undo reverts actions: it runs the undo and redo functions of the tools for the actions in
+// the ledger, newest first, and records each attempt in the audit log. It also recognizes a message
+// that only says "undo that". The caller acts with the owner's authority; a model may revert only
+// the actions that it could take itself.
 package undo
 
 import (
@@ -28,8 +28,8 @@ type Options struct {
 	Guard *guard.Guard
 	// Catalogue holds the tools whose actions can be reverted.
 	Catalogue *tools.Catalogue
-	// Acts are actions that models cannot call but that can be reverted, such as a change of the
-	// configuration.
+	// Acts holds the actions that models cannot call but that can be reverted, such as a change to
+	// the configuration.
 	Acts []tools.Tool
 	Log  *slog.Logger // nil discards
 }
@@ -37,11 +37,11 @@ type Options struct {
 // Reverter reverts actions. Its methods may be called concurrently.
 type Reverter struct {
 	o Options
-	// mu allows one undo at a time, so that no action is reverted twice.
+	// mu serializes undos, so that no action is reverted twice.
 	mu sync.Mutex
 }
 
-// New checks the options.
+// New returns a Reverter after checking the options.
 func New(o Options) (*Reverter, error) {
 	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Catalogue == nil {
 		return nil, errors.New("undo: an option is missing")
@@ -56,27 +56,27 @@ func New(o Options) (*Reverter, error) {
 type Request struct {
 	// ID of a call, of an event (all its actions) or of a sent message.
 	ID string
-	// Last is the number of latest actions (0 counts as 1).
+	// Last is the number of the latest actions to undo (0 means 1).
 	Last int
 	// Turn selects all actions of the last answer.
 	Turn bool
-	// Redo: repeat the action that was undone last, or the one with ID.
+	// Redo selects the action that was undone last, or the action called ID, to be repeated.
 	Redo bool
-	// Session is the requesting conversation. Its actions and notices take precedence over
-	// those elsewhere. "" means no precedence.
+	// Session is the conversation that sent the request. Actions and notices of this conversation
+	// take precedence over others. "" means no precedence.
 	Session string
-	// By is the requesting event, Origin the way it arrived. "" means a model, which may undo
-	// only what it could have done.
+	// By is the event that requested the undo, and Origin its entry point. An empty By means a
+	// model, which may undo only the actions that it could take itself.
 	By, Origin string
-	// Progress reports the progress; optional.
+	// Progress, if set, is called to report the progress.
 	Progress func(fraction float64, note string)
 }
 
 // Outcome lists what was undone and what was not, newest first.
 type Outcome struct {
 	Undone []Step `json:"undone"`
-	// Left lists the actions that were not undone: the first failed with its error, the others were
-	// not tried.
+	// Left lists the actions that were not undone. The first action failed with its error; the
+	// others were not tried.
 	Left []Step `json:"not_undone"`
 }
 
@@ -84,14 +84,14 @@ type Outcome struct {
 type Step struct {
 	Call  string `json:"call"`
 	Tool  string `json:"tool"`
-	Label string `json:"label"` // what undoing it means
+	Label string `json:"label"` // description of the undo
 	Text  string `json:"text,omitempty"`
 	Error string `json:"error,omitempty"`
 }
 
-// Undo undoes actions, newest first. It stops at the first action that cannot be undone; the
-// result's Data is an Outcome. If the first action already fails, Undo returns an error.
-// The text of an action that untrusted text influenced is untrusted text again.
+// Undo undoes actions, newest first. It stops at the first action that cannot be undone. The
+// result's Data is an Outcome. If the first action fails, Undo returns an error. If untrusted text
+// influenced an action, the text about its undo is untrusted as well.
 func (rv *Reverter) Undo(ctx context.Context, r Request) (tools.Result, error) {
 	rv.mu.Lock()
 	defer rv.mu.Unlock()
@@ -105,7 +105,7 @@ func (rv *Reverter) Undo(ctx context.Context, r Request) (tools.Result, error) {
 	return rv.undoAll(ctx, r, list)
 }
 
-// stopCause returns why a batch stops: the owner stopped it, or Hob shuts down.
+// stopCause returns why a batch stops: the owner stopped it, or Hob is shutting down.
 func stopCause(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil
@@ -120,7 +120,7 @@ func (r Request) actionVerb() string {
 	return "undo"
 }
 
-// undoAll works through the list. The lock is held.
+// undoAll undoes the actions in list. The caller holds mu.
 func (rv *Reverter) undoAll(ctx context.Context, r Request, list []bus.Entry) (tools.Result, error) {
 	var out Outcome
 	src := provenance.Tool
@@ -162,13 +162,13 @@ func (rv *Reverter) notUndone(r Request, e bus.Entry, list []bus.Entry, err erro
 	if len(list) > 1 {
 		text += fmt.Sprintf("; none of the %d actions was undone", len(list))
 	}
-	if r.ID == "" && tools.CodeOf(err) == tools.Conflict { // skipping it would undo an action that the owner did not mean
+	if r.ID == "" && tools.CodeOf(err) == tools.Conflict { // skipping this action would undo one that the owner did not mean
 		text += "; earlier actions are in `hob undo --list`, and /undo ID takes one of them back"
 	}
 	return tools.Quoting(tools.Errorf(tools.CodeOf(err), "%s", tools.Clean(text)), src)
 }
 
-// withEmptyLists replaces nil lists by empty ones, for JSON clients.
+// withEmptyLists replaces nil lists with empty ones, for JSON clients.
 func (o Outcome) withEmptyLists() Outcome {
 	if o.Undone == nil {
 		o.Undone = []Step{}
@@ -205,8 +205,8 @@ func (o Outcome) formatText(r Request) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// Journal records a command of the owner, such as a change of the configuration, so that it can be
-// undone like Hob's own actions. tool is one of Options.Acts.
+// Journal records a command by the owner, such as a configuration change, so that it can be undone
+// like Hob's own actions. tool is one of Options.Acts.
 func (rv *Reverter) Journal(ctx context.Context, tool, text string, undo *tools.Undo) error {
 	id := bus.NewID()
 	now := time.Now()

@@ -39,7 +39,8 @@ func (rv *Reverter) Undoable(ctx context.Context, r Request) ([]bus.Entry, error
 	return rv.o.Bus.Ledger.UndoableOf(ctx, list[0].Event)
 }
 
-// undoableID finds the actions of an id: of a call, an event or a sent message.
+// undoableID finds the actions that belong to id, which identifies a call, an event or a sent
+// message.
 func (rv *Reverter) undoableID(ctx context.Context, id string) ([]bus.Entry, error) {
 	e, err := rv.o.Bus.Ledger.Call(ctx, id)
 	if err == nil {
@@ -91,8 +92,9 @@ func (rv *Reverter) undoableEntry(e bus.Entry) ([]bus.Entry, error) {
 	return []bus.Entry{e}, nil
 }
 
-// findRedoable finds the action to redo: the one with the id, or the last one undone. Skipping that
-// one would redo an action that the owner did not mean.
+// findRedoable finds the action to redo: the action called id, or the last undone one if id is
+// empty. It never skips the last undone action, because another action may not be the one that the
+// owner meant.
 func (rv *Reverter) findRedoable(ctx context.Context, id string) ([]bus.Entry, error) {
 	if id == "" {
 		return rv.o.Bus.Ledger.Undone(ctx, 1)
@@ -107,7 +109,7 @@ func (rv *Reverter) findRedoable(ctx context.Context, id string) ([]bus.Entry, e
 	return []bus.Entry{e}, nil
 }
 
-// applyUndoStep reverts one action, or does it again, and records the result in the audit log.
+// applyUndoStep reverts or repeats one action and records the result in the audit log.
 func (rv *Reverter) applyUndoStep(ctx context.Context, r Request, e bus.Entry) (string, error) {
 	text, err := rv.tryUndoStep(ctx, r, e)
 	if err == nil {
@@ -131,7 +133,7 @@ func (rv *Reverter) undoRecord(r Request, e bus.Entry, outcome string) guard.Rec
 	}
 }
 
-// findActingTool finds the tool behind an action.
+// findActingTool finds the tool that performed an action.
 func (rv *Reverter) findActingTool(name string) (tools.Tool, bool) {
 	if t, ok := rv.o.Catalogue.Get(name); ok {
 		return t, true

@@ -25,14 +25,15 @@ func (c Caps) isUnlimited() bool { return c.Daily <= 0 && c.Monthly <= 0 && c.Da
 // Options holds the settings of a Tracker. Prices and Zone are required.
 type Options struct {
 	Prices func() *Prices
-	// Caps returns the current caps: of all calls (agent ""), or the additional ones of one
-	// agent. nil means no caps.
+	// Caps returns the current caps: the caps for all calls if agent is "", otherwise the
+	// additional caps for one agent. nil means no caps.
 	Caps func(agent string) Caps
-	// Zone is the user's zone; days and months follow the user's calendar.
+	// Zone returns the user's time zone; days and months follow the user's calendar.
 	Zone func() *time.Location
-	// CallsPerMinute limits unattended calls; 0 = 10, negative = none allowed.
+	// CallsPerMinute limits unattended calls. 0 means 10; a negative value means that none are
+	// allowed.
 	CallsPerMinute int
-	// Tell sends the user a sentence, once per key.
+	// Tell sends text to the user, once per key.
 	Tell func(ctx context.Context, key, text string) error
 	Log  *slog.Logger
 }
@@ -43,7 +44,7 @@ type Tracker struct {
 	o    Options
 	rate limiter
 	kick chan struct{} // signals that rows or messages are waiting
-	now  chan struct{} // signals that they must be stored at once
+	now  chan struct{} // signals that waiting rows must be stored immediately
 
 	mu      sync.Mutex
 	pending []*Call
@@ -79,11 +80,11 @@ func New(db *store.Store, o Options) (*Tracker, error) {
 	}, nil
 }
 
-// CanSpend reports whether an unattended call is allowed now, and otherwise when to retry.
+// CanSpend reports whether an unattended call is allowed now. If not, at is the time to retry.
 func (b *Tracker) CanSpend(now time.Time) (ok bool, at time.Time) { return b.rate.hasRoom(now) }
 
-// FlushTx stores the waiting rows in the caller's transaction. They stop waiting when it is
-// durable.
+// FlushTx stores the waiting rows in the caller's transaction. The rows leave the queue when the
+// transaction is durable.
 func (b *Tracker) FlushTx(tx *store.Tx) error {
 	b.mu.Lock()
 	rows := slices.Clone(b.pending)
@@ -104,7 +105,7 @@ func (b *Tracker) FlushTx(tx *store.Tx) error {
 	return nil
 }
 
-// gather is the maximum time that rows wait to be stored by another transaction.
+// gather is how long rows wait at most for another transaction to store them.
 const gather = time.Second
 
 // Run stores the remaining rows and sends queued messages. It returns when ctx has ended and
@@ -127,8 +128,8 @@ func (b *Tracker) Run(ctx context.Context) error {
 	}
 }
 
-// Flush stores and sends the waiting rows. Run calls it; the daemon calls it again when the last
-// turn has ended.
+// Flush stores the waiting rows and sends the waiting messages. Run calls it; the daemon calls it
+// again after the last turn has ended.
 func (b *Tracker) Flush(ctx context.Context) error {
 	b.mu.Lock()
 	told, rows := b.notices, len(b.pending)

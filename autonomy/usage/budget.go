@@ -15,7 +15,7 @@ const (
 	leastOutput = 1024
 )
 
-// callEstimate is the estimate of a call, checked against the budget.
+// callEstimate is the estimated usage of a call, which is checked against the budget.
 type callEstimate struct {
 	info    llm.Info
 	account llm.Account
@@ -25,7 +25,7 @@ type callEstimate struct {
 	output  int // requested tokens
 }
 
-// reservation is the reservation of a call.
+// reservation holds the amounts reserved for a call.
 type reservation struct {
 	scopes []*scope
 	money  Micros
@@ -42,12 +42,12 @@ type limit struct {
 
 	money               bool
 	cap, spent, held    int64
-	firstNeed, wantNeed int64 // cost of the call with the shortest answer, and with the full one
+	firstNeed, wantNeed int64 // cost of the call with the shortest answer, and with the full answer
 }
 
-// admitCall reserves the maximum of a call from every cap. It returns the limit for the answer in
-// tokens, 0 for none. It waits if only reservations of running calls exceed a cap; above a cap
-// the error is an llm.Budget.
+// admitCall reserves the maximum cost of a call from every cap. It returns the maximum length of
+// the answer in tokens, or 0 for no limit. It waits if a cap is exceeded only because of
+// reservations for running calls. If a cap is reached, the error is an llm.Budget.
 func (b *Tracker) admitCall(ctx context.Context, q callEstimate) (*reservation, int, error) {
 	if q.account.Unattended {
 		if err := b.checkUnattended(ctx, q); err != nil {
@@ -84,7 +84,7 @@ func stoppedError(ctx context.Context, info llm.Info) error {
 	return &llm.Error{Kind: llm.Interrupted, Provider: info.Provider, Message: "the model call was cancelled", Err: context.Cause(ctx)}
 }
 
-// tryReserve checks the caps once; if wait is not nil, check again when it is closed.
+// tryReserve checks the caps once. If wait is not nil, the caller checks again when wait is closed.
 func (b *Tracker) tryReserve(ctx context.Context, q callEstimate) (h *reservation, output int, wait chan struct{}, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -119,7 +119,7 @@ func (b *Tracker) tryReserve(ctx context.Context, q callEstimate) (h *reservatio
 	return h, output, nil, nil
 }
 
-// applicableLimits lists the caps that apply to a call, with their state.
+// applicableLimits lists the caps that apply to a call, with their current state.
 func (b *Tracker) applicableLimits(ctx context.Context, q callEstimate, now time.Time) (out []limit, scopes []*scope, err error) {
 	agents := []string{""}
 	if q.account.Agent != "" {
@@ -160,7 +160,7 @@ func (l *limit) computeNeeds(q callEstimate) {
 	}
 }
 
-// affordableTokens returns how many tokens of an answer fit into the rest.
+// affordableTokens returns how many answer tokens the remaining amount left allows.
 func (l *limit) affordableTokens(left int64, q callEstimate) int {
 	if !l.money {
 		return int(left) - q.input
@@ -184,7 +184,7 @@ func (l *limit) refusalError(q callEstimate) *llm.Error {
 	}
 }
 
-// capTitle formats "the cap of $1.00 a day".
+// capTitle returns a title such as "the cap of $1.00 a day".
 func (l *limit) capTitle() string {
 	of := ""
 	if l.agent != "" {
@@ -200,7 +200,7 @@ func (l *limit) formatAmount(n int64) string {
 	return fmt.Sprintf("%d tokens", n)
 }
 
-// remedyCommand returns the command that doubles the cap, or removes an agent's share of it.
+// remedyCommand returns the command that doubles the cap, or that removes an agent's share of it.
 func (l *limit) remedyCommand() string {
 	switch {
 	case l.agent != "":
@@ -211,8 +211,8 @@ func (l *limit) remedyCommand() string {
 	return fmt.Sprintf("hob config set budget.%s %d", l.key, 2*l.cap)
 }
 
-// messageKey returns the key of a message about a cap: it differs in the next period and for another
-// cap.
+// messageKey returns the key of a message about a cap. Each period and each cap has a different
+// key.
 func (l *limit) messageKey(what string) string {
 	return fmt.Sprintf("budget:%s:%s:%s:%s:%d", what, l.agent, l.key, l.name, l.cap)
 }
@@ -233,7 +233,7 @@ func (b *Tracker) sayUnknown(q callEstimate) {
 		q.info.Name(), u.Input, u.Output, q.info.Name()))
 }
 
-// commitReservation records an ended call and releases its reservation.
+// commitReservation records a completed call and releases its reservation.
 func (b *Tracker) commitReservation(ctx context.Context, h *reservation, c *Call) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -265,7 +265,7 @@ func (b *Tracker) commitReservation(ctx context.Context, h *reservation, c *Call
 		signalChannel(b.kick)
 		return
 	}
-	signalChannel(b.now) // no step of a turn follows that would store it
+	signalChannel(b.now) // no later step of a turn would store the row
 }
 
 // warnNearCap warns once when a cap is nearly reached.

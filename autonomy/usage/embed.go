@@ -10,8 +10,8 @@ import (
 	"hob/autonomy/llm"
 )
 
-// MeterEmbedder is Meter for embedders: it refuses calls above the caps and records each call
-// under the account. Vectors are not text output, so only the input counts.
+// MeterEmbedder is like Meter but for embedders: it refuses calls above the caps and records each
+// call under the account. Embeddings have no text output, so only input tokens count.
 func (b *Tracker) MeterEmbedder(e llm.Embedder, info llm.Info, a llm.Account, o MeterOptions) llm.Embedder {
 	a.Purpose = llm.ForVectors
 	return &embedMeter{e: e, b: b, info: info, account: a, o: o}

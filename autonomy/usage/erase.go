@@ -2,5 +2,5 @@ package usage
 
 import "hob/platform/store/erase"
 
-// Eraser covers the table of model calls, which contains no text.
+// Eraser returns an eraser that declares the table of model calls as free of text.
 func Eraser() erase.Eraser { return erase.Owned{Besides: []string{"model_calls"}} }

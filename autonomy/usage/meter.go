@@ -15,14 +15,15 @@ import (
 
 // MeterOptions holds the values that a meter cannot get from its model.
 type MeterOptions struct {
-	// Host is the provider's host, such as "api.openai.com": prices belong to a host.
+	// Host is the provider's host, such as "api.openai.com". Prices apply per host.
 	Host string
-	// MaxTokens is the output limit of requests without one; 0 = unknown.
+	// MaxTokens is the output limit of requests that set none; 0 means unknown.
 	MaxTokens int
 }
 
-// Meter returns a model that checks each call against the caps and records it when it ends,
-// with or without an error. Wrap Retry around it, not inside: each attempt costs.
+// Meter returns a model that checks each call against the caps and records it when it ends, with or
+// without an error. Wrap Retry around the metered model, not the reverse, because each attempt
+// costs money.
 func (b *Tracker) Meter(m llm.Model, o MeterOptions) llm.Model { return &meter{Model: m, b: b, o: o} }
 
 type meter struct {
@@ -91,7 +92,7 @@ func (m *meter) newBid(info llm.Info, a llm.Account, r llm.Request, input int) c
 
 // setPrice computes the cost of a call.
 func (c *Call) setPrice(info llm.Info, host string, prices *Prices) {
-	c.Model = info.Model // the name is known now even if the server had to be queried for its models
+	c.Model = info.Model // the name is known now even if the server had to list its models
 	p, ok := prices.Of(info, host)
 	if !ok {
 		c.Counted = prices.Unknown().Cost(c.Usage)
@@ -106,8 +107,8 @@ func (c *Call) setPrice(info llm.Info, host string, prices *Prices) {
 
 // streamMeter measures the usage of a stream.
 type streamMeter struct {
-	input int // estimated tokens of the request
-	bytes int // bytes of the answer
+	input int // estimated input tokens of the request
+	bytes int // size of the answer in bytes
 	begun bool
 	done  bool
 	usage llm.Usage
@@ -128,7 +129,7 @@ func (t *streamMeter) addEvent(e llm.Event, err error) {
 	}
 }
 
-// fillCall writes the usage into the call.
+// fillCall writes the measured usage to c.
 func (t *streamMeter) fillCall(c *Call) {
 	switch {
 	case t.done:
@@ -148,8 +149,8 @@ func (t *streamMeter) fillCall(c *Call) {
 	}
 }
 
-// mayCharge reports whether a provider may charge for a call without an answer. It does not
-// charge for refused requests and for those that did not reach it.
+// mayCharge reports whether a provider may charge for a call without an answer. Providers do not
+// charge for requests that they refused or that did not reach them.
 func mayCharge(err error) bool {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {
@@ -163,11 +164,11 @@ func mayCharge(err error) bool {
 }
 
 const (
-	bytesPerToken  = 2.5  // until the provider's count is known; the estimate is rather too high
+	bytesPerToken  = 2.5  // used until the provider's count is known; tends to overestimate
 	tokensPerImage = 1600 // for the largest image that providers do not shrink
 )
 
-// requestMeasure is the size of a request.
+// requestMeasure holds the size of a request.
 type requestMeasure struct{ bytes, images int }
 
 func requestSize(r llm.Request) (m requestMeasure) {
@@ -197,7 +198,8 @@ func estimateSize(bytes, images int) int {
 	return int(float64(bytes)/bytesPerToken) + images*tokensPerImage
 }
 
-// estimateTokens estimates the tokens of a request from the provider's last count, plus 10 %.
+// estimateTokens estimates the tokens of a request from the bytes-per-token ratio of the provider's
+// last count, plus 10 %.
 func (b *Tracker) estimateTokens(model string, m requestMeasure) int {
 	b.mu.Lock()
 	per := b.sizes[model]
@@ -208,7 +210,7 @@ func (b *Tracker) estimateTokens(model string, m requestMeasure) int {
 	return int(float64(m.bytes)/per*1.1) + m.images*tokensPerImage
 }
 
-// learnRatio stores the bytes per token of this model's requests.
+// learnRatio stores the ratio of bytes to tokens for this model's requests.
 func (b *Tracker) learnRatio(model string, bytes, tokens int) {
 	if tokens < 50 || bytes == 0 {
 		return // too little data
@@ -218,8 +220,8 @@ func (b *Tracker) learnRatio(model string, bytes, tokens int) {
 	b.sizes[model] = min(max(float64(bytes)/float64(tokens), 1), 6)
 }
 
-// WithLastResort returns a model that falls back to last if m's caps refuse the call, unless visible
-// output was already streamed.
+// WithLastResort returns a model that falls back to last if m's caps refuse the call. It does not
+// fall back once visible output has been streamed.
 func WithLastResort(m, last llm.Model) llm.Model { return &resort{Model: m, last: last} }
 
 type resort struct {

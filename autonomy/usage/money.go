@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Micros is money in millionths of a US dollar.
+// Micros is an amount of money in millionths of a US dollar.
 type Micros int64
 
 // Dollars converts an amount in US dollars to Micros.
@@ -15,7 +15,7 @@ func Dollars(usd float64) Micros { return Micros(math.Round(usd * 1e6)) }
 // USD returns the amount in US dollars.
 func (m Micros) USD() float64 { return float64(m) / 1e6 }
 
-// String formats an amount for people: "$1.25", "$0.0042", "$0".
+// String formats an amount for display: "$1.25", "$0.0042", "$0".
 func (m Micros) String() string {
 	switch {
 	case m == 0:

@@ -9,9 +9,9 @@ import (
 	"hob/platform/store"
 )
 
-// PriceBook returns the current [budget] and [prices]. It reloads them when the file is saved, so
-// that a raised limit needs no restart. An invalid file changes nothing. Methods may be called
-// concurrently.
+// PriceBook returns the current [budget] and [prices] sections. It reloads them when the file is
+// saved, so a raised limit needs no restart. If the new file is invalid, the previous values stay
+// in effect. Methods may be called concurrently.
 type PriceBook struct {
 	path string
 	log  *slog.Logger
@@ -31,7 +31,7 @@ func NewPriceBook(path string, c *config.Config, log *slog.Logger) (*PriceBook, 
 	return s, err
 }
 
-// reloadPrices reads the file again if it was replaced. The caller holds s.mu.
+// reloadPrices rereads the file if it was replaced. The caller holds s.mu.
 func (s *PriceBook) reloadPrices() {
 	fi, err := os.Stat(s.path)
 	if err != nil || s.seen != nil && fi.ModTime().Equal(s.seen.ModTime()) && fi.Size() == s.seen.Size() {
@@ -58,7 +58,7 @@ func (s *PriceBook) Prices() *Prices {
 	return s.list
 }
 
-// Caps returns the global limits ("" as agent), or an agent's share of them.
+// Caps returns the global limits if agent is "", otherwise the agent's share of them.
 func (s *PriceBook) Caps(agent string) Caps {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,8 +76,8 @@ func (s *PriceBook) Caps(agent string) Caps {
 	}
 }
 
-// Open creates the accounting of a configuration and its file, which set Prices, Caps and
-// CallsPerMinute of the options.
+// Open creates the accounting for a configuration and its file. It sets the options Prices, Caps
+// and CallsPerMinute from them.
 func Open(s *store.Store, file string, c *config.Config, o Options) (*Tracker, *PriceBook, error) {
 	prices, err := NewPriceBook(file, c, o.Log)
 	if err != nil {

@@ -23,7 +23,7 @@ type Price struct {
 	Output     float64 `json:"output"`
 	CacheRead  float64 `json:"cache_read"`
 	CacheWrite float64 `json:"cache_write"`
-	// Long, if set, applies to calls with more than Over input tokens.
+	// Long, if set, is the price for calls with more than Over input tokens.
 	Over int    `json:"over,omitempty"`
 	Long *Price `json:"long,omitempty"`
 }
@@ -39,8 +39,8 @@ func (p Price) Cost(u llm.Usage) Micros {
 	return Micros(math.Ceil(sum - 1e-6)) // 1 $ a million tokens is 1 µ$ a token
 }
 
-// maxCost returns the maximum cost of a call: no input cached yet, and all of it written to the
-// cache.
+// maxCost returns the maximum cost of a call, which assumes that no input is cached and that all of
+// it is written to the cache.
 func (p Price) maxCost(input, output int) Micros {
 	return max(p.Cost(llm.Usage{Input: input, Output: output}), p.Cost(llm.Usage{Input: input, Output: output, CacheWrite: input}))
 }
@@ -52,8 +52,8 @@ func orElse(v, other float64) float64 {
 	return v
 }
 
-// Prices finds the price of a model: the one that the user configured, otherwise the one in the
-// price list.
+// Prices finds the price of a model: the price that the user configured, otherwise the price in the
+// embedded list.
 type Prices struct {
 	asOf     string
 	unknown  Price
@@ -64,22 +64,21 @@ type Prices struct {
 	patterns []string                    // keys of own, most specific first
 }
 
-// vendorNames describes how the model names of a vendor's API differ from those of the price
-// list.
+// vendorNames describes how the model names in a vendor's API differ from those in the price list.
 type vendorNames struct {
-	// VendorFirst: the vendor resells the models of other vendors; each name begins with the
-	// other vendor and a slash.
+	// VendorFirst means that the vendor resells models of other vendors: each name begins with the
+	// other vendor's name and a slash.
 	VendorFirst bool `json:"vendor_first"`
-	// Free is the end of the names of models without a price.
+	// Free is the suffix of the names of free models.
 	Free string `json:"free"`
-	// Dots replaces the dots in the names that a reseller writes.
+	// Dots is the replacement for dots in a reseller's model names.
 	Dots string `json:"dots"`
-	// Prefix is an optional beginning of the names.
+	// Prefix is an optional prefix of the names.
 	Prefix string `json:"prefix"`
 }
 
-// NewPrices reads the embedded list. own holds the user's prices by "provider/model", where *
-// matches any text.
+// NewPrices parses the embedded list. own holds the user's prices by "provider/model", where *
+// matches any string.
 func NewPrices(own map[string]Price) (*Prices, error) {
 	var f struct {
 		AsOf    string                      `json:"as_of"`
@@ -98,7 +97,7 @@ func NewPrices(own map[string]Price) (*Prices, error) {
 	for k := range own {
 		p.patterns = append(p.patterns, k)
 	}
-	slices.SortFunc(p.patterns, func(a, b string) int { // names before patterns, long patterns before short ones
+	slices.SortFunc(p.patterns, func(a, b string) int { // exact names before patterns, long patterns before short ones
 		if sa, sb := strings.Contains(a, "*"), strings.Contains(b, "*"); sa != sb {
 			if sa {
 				return 1
@@ -110,7 +109,7 @@ func NewPrices(own map[string]Price) (*Prices, error) {
 	return p, nil
 }
 
-// OwnPrices returns the prices of [prices].
+// OwnPrices returns the prices from the [prices] section.
 func OwnPrices(list []config.Price) map[string]Price {
 	own := map[string]Price{}
 	for _, p := range list {
@@ -119,14 +118,14 @@ func OwnPrices(list []config.Price) map[string]Price {
 	return own
 }
 
-// AsOf returns the date of the list, YYYY-MM-DD.
+// AsOf returns the date of the price list as YYYY-MM-DD.
 func (p *Prices) AsOf() string { return p.asOf }
 
 // Unknown returns the price at which models without a price count toward the caps.
 func (p *Prices) Unknown() Price { return p.unknown }
 
-// Of finds the price of a model. host is the provider's host, such as "api.openai.com": model
-// names are only defined there.
+// Of returns the price of a model. host is the provider's host, such as "api.openai.com"; a model
+// name is meaningful only for its host.
 func (p *Prices) Of(info llm.Info, host string) (Price, bool) {
 	for _, k := range p.patterns {
 		if matchesPattern(k, info.Name()) {
@@ -177,7 +176,7 @@ func isDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// matchesPattern reports whether a name matches a pattern in which * matches any text.
+// matchesPattern reports whether name matches a pattern in which * matches any string.
 func matchesPattern(pattern, name string) bool {
 	first, rest, star := strings.Cut(pattern, "*")
 	if !star {

@@ -8,14 +8,14 @@ import (
 	"hob/platform/retry"
 )
 
-// limiter is a sliding window of one minute; a negative max allows no call.
+// limiter is a rate limiter with a sliding window of one minute. A negative max allows no call.
 type limiter struct {
 	max  int
 	mu   sync.Mutex
 	used []time.Time
 }
 
-// hasRoom reports whether a call is allowed, and otherwise when to retry.
+// hasRoom reports whether a call is allowed. If not, at is the time to retry.
 func (r *limiter) hasRoom(now time.Time) (ok bool, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -15,18 +15,18 @@ import (
 type Day struct {
 	Day   string // YYYY-MM-DD in the user's zone
 	Model string // provider/model
-	Turns int    // turns that called it
+	Turns int    // number of turns that called the model
 	Calls int
 	Usage llm.Usage
 	// Cost is the cost of the priced calls; nil if none has a price.
 	Cost *Micros
-	// Unpriced counts calls without a price, Estimated those without a token count of the
-	// provider.
+	// Unpriced is the number of calls without a price, and Estimated the number of calls without a
+	// token count from the provider.
 	Unpriced, Estimated int
 	Local               bool
 }
 
-// Days returns the calls summed by day and model, newest day first, at most n rows.
+// Days returns the usage per day and model, newest day first, in at most n rows.
 func (b *Tracker) Days(ctx context.Context, n int) ([]Day, error) {
 	if err := b.flushPending(ctx); err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (d *Day) addCall(c *Call) {
 	}
 }
 
-// flushPending flushes waiting rows, so that the store is complete.
+// flushPending flushes waiting rows, so that the store contains all calls.
 func (b *Tracker) flushPending(ctx context.Context) error {
 	b.mu.Lock()
 	n := len(b.pending)
@@ -103,7 +103,7 @@ type Period struct {
 	Counted  Micros // amount that counts toward the cap
 	Unpriced int    // calls
 	Calls    int
-	Tokens   int // tokens of models not on this machine
+	Tokens   int // tokens used by models that do not run on this machine
 	Cap      Micros
 	CapToken int
 }
@@ -131,7 +131,8 @@ func (b *Tracker) Periods(ctx context.Context) ([]Period, error) {
 	return out, nil
 }
 
-// Of returns the cost of the calls of one event; nil without a priced call.
+// Of returns the number of model calls for an event, and their cost. cost is nil if no call has a
+// price.
 func (b *Tracker) Of(ctx context.Context, event string) (calls int, cost *Micros, err error) {
 	if err := b.flushPending(ctx); err != nil {
 		return 0, nil, err
@@ -150,11 +151,11 @@ func (b *Tracker) Of(ctx context.Context, event string) (calls int, cost *Micros
 
 // Total is the number of model calls and their cost.
 type Total struct {
-	Calls, Unpriced int // Unpriced counts the calls without a known price
+	Calls, Unpriced int // Unpriced is the number of calls without a known price
 	Cost            Micros
 }
 
-// Total sums up the model calls of all providers except one.
+// Total sums the model calls of all providers except one.
 func (b *Tracker) Total(ctx context.Context, except string) (t Total, err error) {
 	days, err := b.Days(ctx, 1_000_000)
 	for _, x := range days {

@@ -8,7 +8,7 @@ import (
 	"hob/platform/store"
 )
 
-// scope is the usage of one agent, or of all, in the current day and month.
+// scope is the usage of one agent, or of all agents, in the current day and month.
 type scope struct {
 	day, month         string
 	dayMoney, mthMoney Micros
@@ -17,9 +17,9 @@ type scope struct {
 	heldTokens         int
 }
 
-// currentScope returns the current sums of an agent. The caller holds b.mu. The sums are cached, and
-// reloaded from the store when the day or month changes: after a start, at midnight, and after a
-// change of the clock or the zone.
+// currentScope returns the current sums of an agent. The caller holds b.mu. The sums are cached.
+// They are reloaded from the store when the day or month changes: after a start, at midnight, and
+// after a change to the clock or the zone.
 func (b *Tracker) currentScope(ctx context.Context, agent string, now time.Time) (*scope, error) {
 	zone := b.o.Zone()
 	day, dayFrom := dayOf(now, zone)
@@ -45,8 +45,8 @@ func (b *Tracker) currentScope(ctx context.Context, agent string, now time.Time)
 	return s, nil
 }
 
-// readSums sums up the stored rows. Waiting rows may be stored concurrently, so the caller holds
-// b.mu, and they are skipped here.
+// readSums sums the stored rows and skips the waiting ones. The caller holds b.mu, because another
+// goroutine could store waiting rows at the same time.
 func (b *Tracker) readSums(ctx context.Context, agent string, month, day time.Time, s *scope) error {
 	waits := map[string]bool{}
 	for _, c := range b.pending {

@@ -1,16 +1,15 @@
 // Package usage records model calls and enforces the budget. Each call that a provider may charge
-// for is one row: time, model, session, purpose, tokens, cost. Before each call the Tracker
-// checks the user's caps against the maximum cost of the call, reserves that amount, and commits
-// the real one when the call has ended, so that concurrent conversations cannot exceed a cap
-// together.
+// for is one row: time, model, session, purpose, tokens, cost. Before each call the Tracker checks
+// the user's caps against the maximum cost of the call and reserves that amount. When the call has
+// ended, the Tracker commits the actual cost. Concurrent conversations therefore cannot exceed a
+// cap together.
 //
-// A row needs no commit of its own. It waits in memory for the next transaction of a turn,
-// which stores it with the step that the call paid for; Run stores rows that waited for a
-// second. Thus a crash loses the rows of calls whose answers are lost as well, and at most one
-// second of others.
+// A row needs no commit of its own. It waits in memory for the next transaction of a turn, which
+// stores it with the step that the call paid for; Run stores rows that have waited for 1 s. A crash
+// therefore loses the rows of calls whose answers are lost as well, and at most 1 s of other rows.
 //
-// It does not select or call models. The daemon wraps its models with Meter; the loop and the
-// agent pass their transactions.
+// The package does not select or call models. The daemon wraps its models with Meter; the loop and
+// the agent pass their transactions.
 package usage
 
 import (
@@ -35,7 +34,7 @@ type Call struct {
 	// Counted is the amount that counts toward the caps: Cost, or an upper estimate if the price is
 	// unknown.
 	Counted Micros
-	// Outcome is "ok", or the kind of the error.
+	// Outcome is "ok" or the kind of error.
 	Outcome string
 	Local   bool
 }

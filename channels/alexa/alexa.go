@@ -1,16 +1,16 @@
-// Package alexa implements a channel for a custom Alexa skill of the owner. Amazon posts
-// requests to /hooks/alexa, and Alexa speaks the response; the owner makes the web server
-// reachable (docs/alexa.md).
+// Package alexa implements a channel for the owner's custom Alexa skill. Amazon posts requests to
+// /hooks/alexa, and Alexa speaks the response; the owner makes the web server reachable
+// (docs/alexa.md).
 //
 // Each request must carry Amazon's signature and the id of the owner's skill (verify.go). The
-// sender is the Amazon account that enabled the skill: it is the owner's once it is paired.
-// Everyone in the room speaks as that account, so spoken words decide nothing, with one
-// exception: a yes or no to the question spoken directly before, by a voice that the owner
-// configured and Alexa recognized (asked.go).
+// sender is the Amazon account that enabled the skill. The account is treated as the owner's after
+// pairing. Everyone in the room speaks as that account, so spoken words approve nothing, with one
+// exception: a yes or no directly after a spoken question, by a voice that the owner configured and
+// Alexa recognized (asked.go).
 //
-// A request waits 6.5 of its 8 seconds for the answer; after 2 of them Alexa says that it
-// takes a moment (progress.go). Later answers are stored, also across restarts, until the user
-// asks for them.
+// A request waits 6.5 of its 8 seconds for the answer; after 2 of them Alexa says that the answer
+// takes a moment (progress.go). Later answers are stored, also across restarts, until the user asks
+// for them.
 package alexa
 
 import (
@@ -31,17 +31,17 @@ import (
 	"hob/platform/text/markup"
 )
 
-// Name is the name of the channel and its section.
+// Name is the name of the channel and of its configuration section.
 const Name = "alexa"
 
-// Config is the section [channels.alexa]; the manager reads "enabled".
+// Config is the section [channels.alexa]. The manager reads the key "enabled".
 type Config struct {
 	// Skill is the id of the owner's skill, "amzn1.ask.skill...".
 	Skill string `toml:"skill"`
 	// Allow lists other accounts that may use Hob ("amzn1.ask.account...").
 	Allow []string `toml:"allow"`
-	// Voices lists the people ("amzn1.ask.person...") whose recognized voice may answer the last
-	// spoken question on behalf of a paired account.
+	// Voices lists the ids of people ("amzn1.ask.person...") whose recognized voice may answer the
+	// last spoken question for a paired account.
 	Voices []string `toml:"voices"`
 }
 
@@ -53,16 +53,16 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 	return channels.Make(decode, deps, New)
 }
 
-// Options are for tests; the zero value is the default.
+// Options holds test settings. The zero value is used in production.
 type Options struct {
-	Roots *x509.CertPool // root certificates; nil: those of the system
+	Roots *x509.CertPool // root certificates; nil means those of the system
 	Now   func() time.Time
-	Wait  time.Duration // for an answer (6.5 s)
+	Wait  time.Duration // maximum wait for an answer (6.5 s)
 	Slow  time.Duration // wait after which Alexa says that the answer takes a moment (2 s)
 }
 
-// patience is the maximum time that a request waits for an answer: Alexa stops waiting after 8
-// seconds (developer.amazon.com/docs/alexa/custom-skills, "Request and Response JSON Reference").
+// patience is how long a request waits for an answer at most. Alexa stops waiting after 8 s
+// (developer.amazon.com/docs/alexa/custom-skills, "Request and Response JSON Reference").
 const patience = 6500 * time.Millisecond
 
 // Channel is one skill.
@@ -75,14 +75,14 @@ type Channel struct {
 	wait  time.Duration
 	slow  time.Duration
 
-	buttons channels.ButtonHandler // nil: questions are not answered here
+	buttons channels.ButtonHandler // nil if approval requests cannot be answered here
 	spoke   questions
 
 	mu    sync.Mutex
-	to    channels.Receiver // nil: the channel does not run
+	to    channels.Receiver // nil while the channel does not run
 	heard time.Time
-	voice string               // the voice that Alexa recognized last
-	ids   map[string]time.Time // times of the requests that can still be repeated
+	voice string               // the voice that Alexa last recognized
+	ids   map[string]time.Time // times of the requests that can still be replayed
 }
 
 // New validates the configuration; it does not connect.
@@ -113,7 +113,8 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 // Allow implements channels.Allower.
 func (c *Channel) Allow() []string { return c.conf.Allow }
 
-// Limits implements channels.Limiter: the maximum length of speech, including escapes.
+// Limits implements channels.Limiter. MaxText leaves room for escapes within the maximum length of
+// speech.
 func (*Channel) Limits() channels.Limits { return channels.Limits{MaxText: 6000} }
 
 // Dedupes implements channels.Deduper: the queue stores each delivery once.
@@ -133,7 +134,7 @@ func (c *Channel) DescribeStatus() string {
 	return out
 }
 
-// Run implements channels.Channel: requests are answered while it runs.
+// Run implements channels.Channel. The channel answers requests while Run is running.
 func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 	if err := c.box.loadFile(c.now()); err != nil {
 		return fmt.Errorf("alexa: read stored answers: %w", err)
@@ -150,8 +151,8 @@ func (c *Channel) setReceiver(r channels.Receiver) {
 	c.to = r
 }
 
-// Send implements channels.Channel: it queues the text until the user asks for it or a request
-// waits. Alexa cannot speak without a request.
+// Send implements channels.Channel. It queues the text until the user asks for it or a request
+// waits, because Alexa cannot speak without a request.
 func (c *Channel) Send(_ context.Context, d channels.Delivery) (channels.Receipt, error) {
 	switch d.Kind {
 	case channels.Status: // the request itself reports progress
@@ -203,8 +204,8 @@ func (c *Channel) Hook(ctx context.Context, p channels.WebhookRequest) channels.
 	return channels.WebhookResponse{Status: http.StatusOK, Body: c.answerRequest(ctx, to, q, what, text)}
 }
 
-// isRepeatedRequest reports whether a request was received before. Older requests are rejected by their
-// time.
+// isRepeatedRequest reports whether a request was received before. Requests older than the stored
+// ids are rejected because of their timestamps.
 func (c *Channel) isRepeatedRequest(id string, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -228,7 +229,7 @@ const (
 	moreWait = "There is more: ask me for the answer."
 	moment   = "One moment."
 	yesOrNo  = "Say yes or no."
-	// elsewhere follows a question that this voice cannot answer.
+	// elsewhere is spoken after a question that this voice cannot answer.
 	elsewhere  = "Answer that in a chat or on my page: I cannot verify your voice here."
 	byItsID    = "Answer that in a chat or on my page. The question comes from a background task, so I cannot accept a spoken yes."
 	askAgain   = "Another request came in since then. Ask me for the answer to hear the question again."
@@ -263,11 +264,11 @@ func (c *Channel) answerRequest(ctx context.Context, to channels.Receiver, q *re
 	case nothingHeard:
 		return speakAndListen(unheard, help)
 	}
-	return response{Version: "1.0"} // the session has ended, and Alexa speaks no response
+	return response{Version: "1.0"} // the session has ended, so Alexa speaks no response
 }
 
-// speakQueued returns the queued texts for a user, of one event or ("") of all. Only accepted senders
-// have any.
+// speakQueued returns the queued texts for a user: those of one event, or all if event is "". Only
+// accepted senders have queued texts.
 func (c *Channel) speakQueued(ctx context.Context, q *request, event string) (response, bool) {
 	for {
 		said, asks, err := c.box.takeSpeech(q.userID(), event, c.now())
@@ -314,7 +315,8 @@ func (c *Channel) dropQueuedText(id string) {
 	}
 }
 
-// awaitSpeech returns the answer to an event, or a response that the answer is not ready yet.
+// awaitSpeech returns the answer to an event, or a response saying that the answer is not ready
+// yet.
 func (c *Channel) awaitSpeech(ctx context.Context, q *request, event string) response {
 	late := time.NewTimer(c.slow)
 	defer late.Stop()

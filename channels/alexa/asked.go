@@ -10,8 +10,8 @@ import (
 	"hob/channels"
 )
 
-// spokenQuestion is the last question spoken in a session: until another request arrives, an
-// approval there can only answer this one.
+// spokenQuestion is the last question spoken in a session. Until another request arrives, an
+// approval in the session can answer only this question.
 type spokenQuestion struct {
 	item, question, event string
 	shown                 time.Time
@@ -46,9 +46,9 @@ func (s *questions) openQuestion(session string) (spokenQuestion, bool) {
 	return a, ok
 }
 
-// sure is the minimum confidence of Alexa's voice recognition: 300 is a recognized voice, 400
-// one confirmed with a PIN ("Add Personalization to Your Alexa Skill", "Add PIN Confirmation
-// to Alexa Skills").
+// sure is the minimum confidence of Alexa's voice recognition: 300 means a recognized voice, 400 a
+// voice confirmed with a PIN ("Add Personalization to Your Alexa Skill", "Add PIN Confirmation to
+// Alexa Skills").
 const sure = 300
 
 // hasOwnerVoice reports whether the speaker's voice is in Config.Voices.
@@ -57,11 +57,11 @@ func (c *Channel) hasOwnerVoice(q *request) bool {
 	return p.ID != "" && p.Sure.Level >= sure && slices.Contains(c.conf.Voices, p.ID)
 }
 
-// voiceClient returns the client id of the conversation in which a question was spoken.
+// voiceClient returns the client id for the conversation in which a question was spoken.
 func voiceClient(q *request) string { return Name + ":" + q.Session.ID }
 
-// decideSpokenQuestion answers the question spoken last. Only a configured voice in a paired account may do
-// that.
+// decideSpokenQuestion answers the last spoken question. Only a configured voice in a paired
+// account may do that.
 func (c *Channel) decideSpokenQuestion(ctx context.Context, q *request, a spokenQuestion, yes bool) response {
 	if !c.hasOwnerVoice(q) {
 		return speakAndListen(voiceless, elsewhere)

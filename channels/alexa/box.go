@@ -19,19 +19,19 @@ const (
 	keeps    = 24 * time.Hour
 	maxItems = 50
 	maxIDs   = 200
-	maxBox   = 4 << 20 // bytes of its file
+	maxBox   = 4 << 20 // maximum file size in bytes
 	boxFile  = "answers.json"
 )
 
-// queuedText is a text that Alexa has not spoken yet.
+// queuedText is text that Alexa has not spoken yet.
 type queuedText struct {
 	ID    string    `json:"id"`
 	Chat  string    `json:"chat"`
 	Event string    `json:"event"`
 	Text  string    `json:"text"`
 	At    time.Time `json:"at"`
-	// Asks: the text is a question, which stays in the queue until it is answered. Spoken: Alexa
-	// has spoken the text.
+	// Asks is true if the text is a question, which stays in the queue until it is answered. Spoken
+	// is true if Alexa has spoken the text.
 	Asks   bool `json:"asks,omitempty"`
 	Spoken bool `json:"spoken,omitempty"`
 }
@@ -39,16 +39,17 @@ type queuedText struct {
 // queueFile is the file format of the queue.
 type queueFile struct {
 	Items []queuedText `json:"items"`
-	IDs   []string     `json:"ids"` // ids of recent texts
+	IDs   []string     `json:"ids"` // ids of recently queued texts
 }
 
-// speechQueue stores texts until they are spoken, in a file of the channel's folder.
+// speechQueue stores texts until they are spoken. They are stored in a file in the channel's
+// folder.
 type speechQueue struct {
-	dir string // "": in memory alone
+	dir string // folder of the file; "" means in memory only
 
 	mu      sync.Mutex
 	kept    queueFile
-	expects map[string][]string // events of a chat with a pending answer
+	expects map[string][]string // chat -> events whose answer is pending
 	changed chan struct{}       // closed and replaced at each change
 }
 
@@ -56,7 +57,7 @@ func newBox(dir string) *speechQueue {
 	return &speechQueue{dir: dir, expects: map[string][]string{}, changed: make(chan struct{})}
 }
 
-// loadFile reads the file.
+// loadFile reads the queue from its file.
 func (b *speechQueue) loadFile(now time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -79,14 +80,14 @@ func (b *speechQueue) loadFile(now time.Time) error {
 	}
 	var k queueFile
 	if json.Unmarshal(data, &k) != nil {
-		return b.saveFile() // only this program writes it
+		return b.saveFile() // only Hob writes the file
 	}
 	b.kept = k
 	b.dropExpired(now)
 	return nil
 }
 
-// dropExpired drops expired texts. The caller holds b.mu.
+// dropExpired removes expired texts. The caller holds b.mu.
 func (b *speechQueue) dropExpired(now time.Time) {
 	b.kept.Items = slices.DeleteFunc(b.kept.Items, func(i queuedText) bool { return now.Sub(i.At) > keeps })
 	b.kept.Items = b.kept.Items[max(0, len(b.kept.Items)-maxItems):]
@@ -155,7 +156,7 @@ func (b *speechQueue) markAnswered(chat, event string) {
 // maxExpects is the maximum number of pending answers.
 const maxExpects = 20
 
-// expectAnswer records that an answer is pending, unless it has arrived.
+// expectAnswer records that the answer to event is pending, unless it has arrived.
 func (b *speechQueue) expectAnswer(chat, event string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -167,20 +168,20 @@ func (b *speechQueue) expectAnswer(chat, event string) {
 	b.expects[chat] = list[max(0, len(list)-maxExpects):]
 }
 
-// waitState reports whether an answer is pending, and returns a channel that is closed at the
-// next change.
+// waitState reports whether an answer is pending. The channel it returns is closed at the next
+// change.
 func (b *speechQueue) waitState(chat string) (bool, <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.expects[chat]) > 0, b.changed
 }
 
-// mostAtOnce is the maximum text per response, with room for additions.
+// mostAtOnce is the maximum length of queued text per response. It leaves room for additions.
 const mostAtOnce = maxSpeech - 500
 
-// takeSpeech removes and returns the queued texts of a chat, of one event or of all, up to the
-// maximum per response. A question ends the response and moves to the end of the queue. If
-// removing fails, the texts are returned anyway.
+// takeSpeech removes and returns the queued texts of a chat, up to the maximum per response: those
+// of one event, or all if event is "". A question ends the response and moves to the end of the
+// queue. If the removal cannot be stored, takeSpeech returns the texts anyway.
 func (b *speechQueue) takeSpeech(chat, event string, now time.Time) (text string, asks *queuedText, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

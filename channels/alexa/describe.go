@@ -8,7 +8,7 @@ import (
 	"hob/platform/text/settings"
 )
 
-// skillForm matches the id of a skill (developer.amazon.com/docs/alexa/custom-skills).
+// skillForm matches a skill id (developer.amazon.com/docs/alexa/custom-skills).
 var skillForm = regexp.MustCompile(`^amzn1\.ask\.skill\.[0-9A-Za-z-]{20,}$`)
 
 // Describe implements channels.Driver.

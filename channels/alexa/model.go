@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// The intents of the skill. Free text comes in a slot of the type AMAZON.SearchQuery, which needs a
-// carrier word and must be the only slot of its phrase. So each common first word has a separate
-// intent, and the driver restores the word from the name of the intent.
+// The intents of the skill. Free text arrives in a slot of the type AMAZON.SearchQuery, which needs
+// a carrier word and must be the only slot in its phrase. Therefore each common first word has a
+// separate intent, and the driver restores the word from the name of the intent.
 const (
 	answerIntent = "AnswerIntent"
 	codeIntent   = "CodeIntent"
@@ -16,7 +16,7 @@ const (
 	suffix       = "Intent"
 )
 
-// invocationWords returns the common first words.
+// invocationWords returns the common first words of messages.
 func invocationWords() []string {
 	return []string{
 		"what", "when", "where", "who", "why", "how", "which", "is", "are", "do", "does", "did", "can", "could", "will", "would", "should", "have",
@@ -24,7 +24,8 @@ func invocationWords() []string {
 	}
 }
 
-// carrierWord returns the word of an intent. ours reports whether the skill defines the intent.
+// carrierWord returns the carrier word of an intent. ours reports whether the skill defines the
+// intent.
 func carrierWord(intent string) (word string, ours bool) {
 	if intent == askIntent || intent == codeIntent {
 		return "", true
@@ -36,7 +37,7 @@ func carrierWord(intent string) (word string, ours bool) {
 	return invocationWords()[i], true
 }
 
-// nameOf returns the intent of a word.
+// nameOf returns the intent for a carrier word.
 func nameOf(word string) string {
 	return "Word" + strings.ToUpper(word[:1]) + strings.ToLower(word[1:]) + suffix
 }
@@ -52,7 +53,7 @@ type typedSlot struct {
 	Type string `json:"type"`
 }
 
-// manifest returns the skill's interaction model with the invocation name "my " and Hob's name.
+// manifest returns the skill's interaction model with the invocation name "my " plus Hob's name.
 func manifest(called string) string {
 	b, err := Model("my " + strings.ToLower(called))
 	if err != nil {

@@ -11,17 +11,17 @@ import (
 	"hob/platform/net/safehttp"
 )
 
-// While the answer is pending, Hob can make Alexa say that it takes a moment
+// While the answer is pending, Hob can make Alexa say that the answer takes a moment
 // (developer.amazon.com/docs/alexa/custom-skills/send-the-user-a-progressive-response.html). The
-// answer is still due within 8 seconds.
+// answer is still due within 8 s.
 const (
-	slow     = 2 * time.Second // time until Alexa says
-	tells    = 3               // fraction of the waiting time that sending the progress message may take
+	slow     = 2 * time.Second // time until Alexa says that the answer takes a moment
+	tells    = 3               // divisor: sending the progress message may take 1/3 of the waiting time
 	apiHosts = ".amazonalexa.com"
 )
 
-// directivesURL returns the URL for progressive responses, "" if the request names no host of
-// Amazon.
+// directivesURL returns the URL for progressive responses, or "" if the endpoint is not an Amazon
+// host.
 func directivesURL(endpoint string) string {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Scheme != "https" || u.Host != u.Hostname() || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" ||
@@ -31,7 +31,7 @@ func directivesURL(endpoint string) string {
 	return "https://" + strings.ToLower(u.Host) + "/v1/directives"
 }
 
-// sendProgress makes Alexa say that the answer takes a moment. Errors are ignored, because the
+// sendProgress makes Alexa say that the answer takes a moment. It ignores errors, because the
 // answer follows anyway.
 func (c *Channel) sendProgress(ctx context.Context, q *request) {
 	at := directivesURL(q.Context.System.Endpoint)

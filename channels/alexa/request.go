@@ -10,7 +10,7 @@ import (
 	"unicode"
 )
 
-// request is a request from Alexa, with the fields in use ("Request and Response JSON
+// request is a request from Alexa with the fields that Hob uses ("Request and Response JSON
 // Reference"). Amazon may add fields.
 type request struct {
 	Session struct {
@@ -22,7 +22,7 @@ type request struct {
 		System struct {
 			Application application `json:"application"`
 			User        user        `json:"user"`
-			// Person is set when Alexa has recognized the voice; Level is the confidence.
+			// Person is set if Alexa recognized the voice. Level is the confidence.
 			Person struct {
 				ID   string `json:"personId"`
 				Sure struct {
@@ -65,7 +65,7 @@ func parseRequest(b []byte) (*request, error) {
 	return q, nil
 }
 
-// checkRequest rejects requests for another skill, old ones, and ones without a user.
+// checkRequest rejects requests for another skill, old requests, and requests without a user.
 func (q *request) checkRequest(skill string, now time.Time) error {
 	apps := []string{q.Session.Application.ID, q.Context.System.Application.ID}
 	if slices.ContainsFunc(apps, func(id string) bool { return id != "" && id != skill }) || apps[0] == "" && apps[1] == "" {
@@ -99,7 +99,7 @@ const (
 	speaks                      // a message to Hob
 	agrees                      // yes
 	refuses                     // no
-	collects                    // asks for an answer
+	collects                    // asks for a pending answer
 	helps
 	ends
 	nothingHeard
@@ -141,8 +141,8 @@ func (q *request) parseMeaning() (requestMeaning, string) {
 	return speaks, strings.TrimSpace(word + " " + said)
 }
 
-// joinSpelledCode converts a code spoken letter by letter: "B. four hyphen x" becomes "B4x". Other
-// texts are returned unchanged.
+// joinSpelledCode converts a code that was spelled out: "B. four hyphen x" becomes "B4x". It
+// returns other input unchanged.
 func joinSpelledCode(said string) string {
 	digits := map[string]string{"zero": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9", "hyphen": "", "dash": "", "minus": ""}
 	var out strings.Builder

@@ -27,8 +27,8 @@ type reprompt struct {
 // maxSpeech is the maximum length of speech in characters, including tags.
 const maxSpeech = 8000
 
-// speakAndListen speaks a text and keeps listening. If the user stays silent, Alexa speaks the
-// reprompt.
+// speakAndListen speaks text and keeps listening. If the user stays silent, Alexa speaks then as
+// the reprompt.
 func speakAndListen(text, then string) response {
 	on := false
 	r := response{Version: "1.0"}
@@ -37,7 +37,7 @@ func speakAndListen(text, then string) response {
 	return r
 }
 
-// speakAndEnd speaks a text and ends the session.
+// speakAndEnd speaks text and ends the session.
 func speakAndEnd(text string) response {
 	end := true
 	r := response{Version: "1.0"}
@@ -48,13 +48,13 @@ func speakAndEnd(text string) response {
 
 const open, shut = "<speak>", "</speak>"
 
-// newSSMLEscaper returns a replacer for the characters that begin a tag or an entity; no others are
-// special in text.
+// newSSMLEscaper returns a replacer for the characters that begin a tag or an entity. No other
+// characters are special in text.
 func newSSMLEscaper() *strings.Replacer {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 }
 
-// splitAtLimit splits a text after the given number of spoken characters.
+// splitAtLimit splits text after at most most spoken characters.
 func splitAtLimit(text string, most int) (head, rest string) {
 	for i, r := range text {
 		switch r {
@@ -72,7 +72,7 @@ func splitAtLimit(text string, most int) (head, rest string) {
 	return text, ""
 }
 
-// plainSpeech converts a plain text to speech: it contains no SSML tags.
+// plainSpeech converts text to speech without SSML tags.
 func plainSpeech(text string) speech {
 	var b strings.Builder
 	b.WriteString(open)

@@ -26,14 +26,14 @@ import (
 const (
 	chainHost = "s3.amazonaws.com"
 	chainPath = "/echo.api/"
-	signer    = "echo-api.amazon.com" // among the names of the certificate
-	tolerance = 150 * time.Second     // maximum difference between the time of a request and of this machine
+	signer    = "echo-api.amazon.com" // DNS name that the certificate must contain
+	tolerance = 150 * time.Second     // maximum difference between the time of a request and this machine's clock
 
 	maxChain     = 64 << 10 // bytes
 	maxCerts     = 8
-	chainTime    = 24 * time.Hour // cache time of a chain
+	chainTime    = 24 * time.Hour // how long a chain is cached
 	maxChains    = 4
-	fetchesAtime = 10 // per minute: anyone may send requests with new URLs
+	fetchesAtime = 10 // limit per minute, because anyone may send requests with new URLs
 	minRSA       = 2048
 )
 
@@ -42,13 +42,13 @@ type verifier struct {
 	network *safehttp.Client
 	roots   *x509.CertPool
 
-	fetching sync.Mutex // held during a download: one at a time
+	fetching sync.Mutex // held during a download, so that downloads run one at a time
 	mu       sync.Mutex
 	chains   map[string]chain
 	fetched  []time.Time
 }
 
-// chain is a certificate chain, the signer's certificate first.
+// chain is a certificate chain that starts with the signer's certificate.
 type chain struct {
 	certs []*x509.Certificate
 	at    time.Time
@@ -83,7 +83,7 @@ func (v *verifier) verifyRequest(ctx context.Context, h http.Header, body []byte
 	return nil
 }
 
-// chainURL returns the normalized URL of a chain if it is Amazon's.
+// chainURL returns the normalized URL of a certificate chain, or an error if it is not Amazon's.
 func chainURL(s string) (string, error) {
 	u, err := url.Parse(s)
 	if err != nil || s == "" || len(s) > 300 {
@@ -146,7 +146,7 @@ func (v *verifier) freshChain(at string, now time.Time) (chain, bool) {
 }
 
 // cachedChain returns a chain from the cache, even if it has expired. The caller verifies it like a
-// new one.
+// downloaded chain.
 func (v *verifier) cachedChain(at string) (chain, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -167,7 +167,7 @@ func (v *verifier) mayFetch(now time.Time) bool {
 	return true
 }
 
-// parseChain parses certificates in PEM.
+// parseChain parses PEM certificates.
 func parseChain(b []byte, now time.Time) (chain, error) {
 	c := chain{at: now}
 	for {

@@ -21,8 +21,8 @@ import (
 	"hob/platform/host/system"
 )
 
-// Drivers returns one driver for each section [channels.NAME], in the order in which setup and
-// the lists offer them.
+// Drivers returns one driver for each section [channels.NAME], in the order used by setup and the
+// lists.
 func Drivers() []channels.Driver {
 	return []channels.Driver{
 		desktop.Driver{},
@@ -38,8 +38,8 @@ func Drivers() []channels.Driver {
 	}
 }
 
-// ProtectedPaths lists the places that no tool for files and no command accesses, even within allowed
-// folders: Hob's own files, and the notes with which the user talks to Hob.
+// ProtectedPaths lists the paths that file tools and commands must not access, even within allowed
+// folders: Hob's own files, and the notes that the user exchanges with Hob.
 func ProtectedPaths(p system.Paths, c *config.Config) []string {
 	out := p.Own()
 	if c.Pim.NotesFolder == "" {

@@ -8,7 +8,7 @@ import (
 	"hob/channels"
 )
 
-// Buttons simulates button presses in tests: only Owner may answer, and Question is the open
+// Buttons simulates button presses in tests. Only Owner may answer, and Question is the open
 // question until it is answered.
 type Buttons struct {
 	Owner    string // the paired sender id of the owner
@@ -19,7 +19,7 @@ type Buttons struct {
 	ended   chan struct{}
 }
 
-// Pressed lists the presses that counted.
+// Pressed lists the presses that were accepted.
 func (b *Buttons) Pressed() []channels.ButtonPress {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -68,7 +68,7 @@ func (b *Buttons) Press(_ context.Context, p channels.ButtonPress) (string, erro
 	return "All right, I will not do that.", nil
 }
 
-// endSignal returns a channel that is closed once the question was answered. The caller holds b.mu.
+// endSignal returns a channel that is closed when the question is answered. The caller holds b.mu.
 func (b *Buttons) endSignal() chan struct{} {
 	if b.ended == nil {
 		b.ended = make(chan struct{})
@@ -100,7 +100,7 @@ func (*Buttons) Trusted(int) error { return nil }
 // Page implements channels.ButtonHandler.
 func (*Buttons) Page(string) string { return "" }
 
-// Keeper is a channels.StateStore in memory, which outlives channels.
+// Keeper is an in-memory channels.StateStore that outlives channels.
 type Keeper struct {
 	mu   sync.Mutex
 	kept map[string][]byte

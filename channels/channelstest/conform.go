@@ -12,14 +12,14 @@ import (
 	"hob/channels"
 )
 
-// Open makes a fresh channel with its platform for one test.
+// Open creates a channel and its platform for one test.
 type Open func(t *testing.T) (channels.Channel, Platform)
 
-// patience is the time limit of operations that hang. It is long, because busy machines are slow.
+// patience is the time limit for operations that hang. It is long because a busy machine is slow.
 const patience = time.Minute
 
-// Conform runs the suite that every channel with an outgoing side has to pass:
-// the contract of Send and Run, and delivery through the Manager.
+// Conform runs the suite that every channel that sends must pass: the contract of Send and Run, and
+// delivery through the Manager.
 func Conform(t *testing.T, open Open) {
 	t.Helper()
 	for _, c := range append([]part{
@@ -61,8 +61,8 @@ func testTextArrives(t *testing.T, ch channels.Channel, p Platform) {
 	}
 }
 
-// testNoLinkPreview checks that the platform does not fetch a link in a text on its own: the
-// request alone would send data to an address that a hostile text chose.
+// testNoLinkPreview checks that the platform does not fetch a link in a text: the request alone
+// would send data to an address that hostile text chose.
 func testNoLinkPreview(t *testing.T, ch channels.Channel, p Platform) {
 	v, ok := p.(Previewer)
 	if !ok {
@@ -111,8 +111,8 @@ func sendEnds(t *testing.T, ch channels.Channel, p Platform) {
 	}
 }
 
-// testTypingSign checks that a typing sign is not sent as a text and does not block the channel.
-// The manager decides how often signs are shown and when they end.
+// testTypingSign checks that a typing indicator is not sent as a text and does not block the
+// channel. The manager decides how often typing indicators are shown and when they end.
 func testTypingSign(t *testing.T, ch channels.Channel, p Platform) {
 	ty, ok := ch.(channels.Typer)
 	if !ok {
@@ -158,7 +158,7 @@ func runEnds(t *testing.T, ch channels.Channel, _ Platform) {
 	}
 }
 
-// testGroupMessages checks that a message of a group member carries the group and its author, and
+// testGroupMessages checks that a group member's message includes the group and its author, and
 // that a private message to Hob does not.
 func testGroupMessages(t *testing.T, ch channels.Channel, p Platform) {
 	s, ok := p.(Speaker)

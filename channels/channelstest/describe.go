@@ -14,7 +14,7 @@ import (
 
 var keyForm = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
-// Described checks the description of a driver: setup asks for exactly the keys of the section.
+// Described checks the description of a driver: setup must ask for exactly the keys of the section.
 func Described(t *testing.T, d channels.Driver) {
 	t.Helper()
 	about := d.Describe()

@@ -11,30 +11,30 @@ import (
 	"hob/channels"
 )
 
-// Platform is the other side of a channel under test, as the suite needs it.
+// Platform is the messaging platform behind a channel under test, as needed by the suite.
 type Platform interface {
 	// Arrived lists the texts that the platform accepted, in order, without the duplicates that it
 	// detected.
 	Arrived() []string
 	// Fail makes the next n sends fail with the given class. It returns false if the platform has
-	// no such failure.
+	// no failure of that class.
 	Fail(c channels.Class, n int) bool
 	// Stall makes sends hang until release is called.
 	Stall() (release func())
 }
 
-// Speaker is a platform on which people write to the channel. Say sends a message of a person, in a
-// group or in a private chat. It returns false if that is impossible, for example while the channel
-// is not receiving yet.
+// Speaker is a platform on which people write to the channel. Say sends a message from a person, in
+// a group or in a private chat. It returns false if that is impossible, for example because the
+// channel is not receiving yet.
 type Speaker interface {
 	Say(ctx context.Context, chat, sender, text string, group bool) bool
 }
 
-// Sign is a platform that counts the typing signs it has shown.
+// Sign is a platform that counts the typing indicators it has shown.
 type Sign interface{ Typed() int }
 
-// Previewer is a platform that fetches the links in a text unless the request disables it.
-// Previewed counts the fetches.
+// Previewer is a platform that fetches the links in a text unless the request disables previews.
+// Previewed returns the number of fetches.
 type Previewer interface{ Previewed() int }
 
 // Fake is a channel together with its platform. Wrap it in Deduping, Finding, Typing or Drafting to
@@ -52,7 +52,7 @@ type Fake struct {
 	down    bool
 	says    int
 	said    channels.Inbound // last
-	// after is called when a text has arrived, before Send returns.
+	// after, if set, is called when a text has arrived, before Send returns.
 	after func(channels.Delivery)
 }
 
@@ -62,10 +62,10 @@ type Deduping struct{ *Fake }
 // Dedupes implements channels.Deduper.
 func (Deduping) Dedupes() {}
 
-// Typing is a Fake on which people see the typing sign.
+// Typing is a Fake on which people see the typing indicator.
 type Typing struct {
 	*Fake
-	// Shown, if set, is called with each typing indicator; its error is the platform's.
+	// Shown, if set, is called for each typing indicator. The fake platform fails with its error.
 	Shown func(chat string) error
 
 	mu sync.Mutex
@@ -96,7 +96,7 @@ func (f *Typing) Typed() int {
 // NewDeduping returns a Deduping without texts.
 func NewDeduping() Deduping { return Deduping{&Fake{dedupe: true}} }
 
-// Finding is a Fake whose platform can find a sent text.
+// Finding is a Fake whose platform can look up a sent text.
 type Finding struct{ *Fake }
 
 // Find implements channels.DeliveryFinder.
@@ -106,14 +106,14 @@ func (f Finding) Find(_ context.Context, d channels.Delivery) (channels.Receipt,
 	return channels.Receipt{ID: "fake-" + d.ID}, f.seen[d.ID], nil
 }
 
-// After makes the Fake call fn whenever a text has arrived, while Send still runs.
+// After makes the Fake call fn each time a text has arrived, before Send returns.
 func (f *Fake) After(fn func(channels.Delivery)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.after = fn
 }
 
-// Previewed implements Previewer: it counts the links that the platform may fetch.
+// Previewed implements Previewer. It counts the links that the platform may fetch.
 func (f *Fake) Previewed() (n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -137,10 +137,10 @@ func (f *Fake) Run(ctx context.Context, r channels.Receiver) error {
 	return nil
 }
 
-// Reopen implements Reopener: the platform keeps no messages for a channel that is offline.
+// Reopen implements Reopener. The platform stores no messages for a channel that is offline.
 func (f *Fake) Reopen(*testing.T) channels.Channel { return f }
 
-// Down implements Outage: nothing can be sent until Up.
+// Down implements Outage. Sends fail until Up is called.
 func (f *Fake) Down() { f.setDown(true) }
 
 // Up implements Outage.
@@ -257,7 +257,7 @@ type Inbox struct {
 	err error
 }
 
-// Refuse makes every further Receive fail with err.
+// Refuse makes all later calls of Receive fail with err.
 func (b *Inbox) Refuse(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -275,26 +275,26 @@ func (b *Inbox) Receive(_ context.Context, in channels.Inbound) (channels.Accept
 	return channels.Accepted{Event: fmt.Sprintf("e%04d", len(b.in))}, nil
 }
 
-// Heard lists what was received.
+// Heard lists the received messages.
 func (b *Inbox) Heard() []channels.Inbound {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return append([]channels.Inbound(nil), b.in...)
 }
 
-// Drafting is a Fake that shows answers while they are written: a later draft replaces the earlier
+// Drafting is a Fake that shows answers while they are written. A later draft replaces the earlier
 // one with the same id.
 type Drafting struct {
 	*Fake
-	// Wrong, if set, is called before each draft; its error is the platform's.
+	// Wrong, if set, is called before each draft. The fake platform fails with its error.
 	Wrong func() error
-	// Cut, if set, is called after the platform accepted a draft; the channel gets its error
+	// Cut, if set, is called after the platform accepted a draft. The channel gets its error
 	// instead of the result.
 	Cut func() error
 
 	mu     sync.Mutex
 	n      int
-	first  map[string]string // by the ID under which a message was posted
+	first  map[string]string // keyed by the ID under which a message was posted
 	shown  map[string]string
 	drafts []string
 }
@@ -370,7 +370,7 @@ func (f *Drafting) Shown(id string) string {
 	return f.shown[id]
 }
 
-// Drafts is a channels.Drafts in memory.
+// Drafts is an in-memory channels.Drafts.
 type Drafts struct {
 	mu   sync.Mutex
 	kept map[[3]string]string

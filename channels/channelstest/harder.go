@@ -12,7 +12,7 @@ import (
 	"hob/channels"
 )
 
-// failureParts are the parts of Conform that test failures and attacks: order, floods, outages,
+// failureParts returns the parts of Conform that test failures and attacks: order, floods, outages,
 // restarts, hostile texts and secrets.
 func failureParts() []part {
 	return []part{
@@ -46,7 +46,7 @@ func (u unhurried) Limits() channels.Limits {
 	return lim
 }
 
-// These types keep the capabilities of a channel that decide how a text is sent again.
+// These types keep the capabilities of a channel that decide how a text is resent.
 type (
 	unhurriedFinder struct {
 		unhurried
@@ -86,7 +86,7 @@ func inOrder(t *testing.T, ch channels.Channel, p Platform) {
 	checkArrivedInOrder(t, p, texts)
 }
 
-// checkArrivedInOrder checks that just these texts arrived, in their order.
+// checkArrivedInOrder checks that exactly these texts arrived, in this order.
 func checkArrivedInOrder(t *testing.T, p Platform, texts []string) {
 	t.Helper()
 	got := p.Arrived()
@@ -253,7 +253,7 @@ func testOutage(t *testing.T, ch channels.Channel, p Platform) {
 		t.Fatal("a text went out in the outage")
 	}
 	got := p.Arrived()
-	for i, text := range got { // a text that was cut off may be marked
+	for i, text := range got { // a truncated text may be marked
 		got[i] = text[max(0, strings.Index(text, "text number")):]
 	}
 	if !slices.Equal(got, texts) {
@@ -262,7 +262,7 @@ func testOutage(t *testing.T, ch channels.Channel, p Platform) {
 }
 
 // heardBy runs a channel, calls act, and stops the channel once done reports that it has received
-// enough.
+// enough messages.
 func heardBy(t *testing.T, ch channels.Channel, inbox *Inbox, act func(ctx context.Context), done func(in []channels.Inbound) bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -290,8 +290,8 @@ func sayUntilHeard(ctx context.Context, s Speaker, text string) {
 	}
 }
 
-// testDuplicateKey checks that a message that is delivered again has the same key, so that the
-// manager can detect the duplicate.
+// testDuplicateKey checks that a redelivered message has the same key, so that the manager can
+// detect the duplicate.
 func testDuplicateKey(t *testing.T, ch channels.Channel, p Platform) {
 	s, ok := p.(Speaker)
 	r, again := p.(Repeater)
@@ -333,7 +333,7 @@ func testRestart(t *testing.T, ch channels.Channel, p Platform) {
 	heardBy(t, ch, inbox, func(ctx context.Context) { sayUntilHeard(ctx, s, "before") }, last("before"))
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	// On a platform that cannot queue messages for an offline channel, skip this part.
+	// Skip this part on a platform that cannot queue messages for an offline channel.
 	away := s.Say(ctx, "ada", "ada", "while away", false)
 	heardBy(t, o.Reopen(t), inbox, func(ctx context.Context) { sayUntilHeard(ctx, s, "afterwards") }, last("afterwards"))
 	var got []string

@@ -1,6 +1,6 @@
-// Package channelstest holds what tests of channels need: the conformance
-// suite that every channel runs (Conform), an Outbox in memory, and a fake
-// channel whose platform can fail in every way. It is used by tests only.
+// Package channelstest provides test helpers for channels: the conformance suite that every channel
+// runs (Conform), an in-memory Outbox, and a fake channel whose platform can simulate every
+// failure. Only tests use it.
 package channelstest
 
 import (
@@ -13,7 +13,7 @@ import (
 	"hob/channels"
 )
 
-// Row is a delivery and its result.
+// Row is a delivery and its state.
 type Row struct {
 	channels.Delivery
 	State   channels.State
@@ -22,8 +22,8 @@ type Row struct {
 	Receipt channels.Receipt
 }
 
-// Outbox is a channels.Outbox in memory. It outlives managers, as the database
-// outlives a process; all methods may be called concurrently.
+// Outbox is an in-memory channels.Outbox. It outlives managers, as the database outlives a process.
+// All methods may be called concurrently.
 type Outbox struct {
 	mu   sync.Mutex
 	rows []*Row
@@ -31,10 +31,10 @@ type Outbox struct {
 	next int
 }
 
-// NewOutbox creates an empty one.
+// NewOutbox creates an empty Outbox.
 func NewOutbox() *Outbox { return &Outbox{wake: map[string]chan struct{}{}} }
 
-// Put queues a delivery, completes its ID and CreatedAt, and returns the ID.
+// Put queues a delivery, sets its ID and CreatedAt if they are missing, and returns the ID.
 func (o *Outbox) Put(d channels.Delivery) string { return o.putRow(d, channels.Queued) }
 
 // PutCutOff adds a row that was being sent when the process died.
@@ -55,7 +55,7 @@ func (o *Outbox) putRow(d channels.Delivery, s channels.State) string {
 	return d.ID
 }
 
-// Row returns a copy of a row; the zero Row when there is none.
+// Row returns a copy of a row, or the zero Row if there is none.
 func (o *Outbox) Row(id string) Row {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -109,7 +109,7 @@ func (o *Outbox) ClaimDeliveries(_ context.Context, channel string, n int) ([]ch
 	return out, nil
 }
 
-// deliveryRank puts guests last.
+// deliveryRank returns a sort rank that puts guests last.
 func deliveryRank(r *Row) int {
 	if r.Guest {
 		return 1

@@ -17,29 +17,28 @@ type Outage interface {
 	Up()
 }
 
-// Repeater is a platform that can deliver the last message (Speaker) to the channel again with the
-// same id, as after a resumed connection. It reports whether it could.
+// Repeater is a platform that can redeliver the last message (Speaker) to the channel with the same
+// id, as after a resumed connection. It reports whether it could.
 type Repeater interface {
 	Again(ctx context.Context) bool
 }
 
-// Reopener is a platform that outlives Hob: Reopen creates the channel again, as after a restart,
-// with the same platform and the channel's stored state (StateStore).
+// Reopener is a platform that outlives Hob. Reopen recreates the channel, as after a restart, with
+// the same platform and the channel's stored state (StateStore).
 type Reopener interface {
 	Reopen(t *testing.T) channels.Channel
 }
 
-// Renderer is a platform that renders the markup of texts as its apps do. Rendered lists everything
-// in the received texts that is not just formatted words: a mention that would notify a person
+// Renderer is a platform that renders the markup of texts as its apps do. Rendered lists all
+// content in the received texts other than formatted words: a mention that would notify a person
 // ("mention @everyone"), an HTML element that the platform does not offer ("element script"), a
-// link that does something other than open a page ("link javascript:"). It is empty for harmless
-// texts.
+// link that does not just open a page ("link javascript:"). It is empty for harmless texts.
 type Renderer interface{ Rendered() []string }
 
 // Secrets is a platform whose channel has secrets. No error or status text of the channel may
-// contain one.
+// contain a secret.
 type Secrets interface{ Secrets() []string }
 
 // Folder is a platform that combines the latest texts into one, such as notifications on a desktop.
-// Each text arrives, but not separately.
+// Each text arrives, but possibly as part of another one.
 type Folder interface{ Folds() }

@@ -12,7 +12,7 @@ import (
 	"hob/platform/net/safehttp/safehttptest"
 )
 
-// Stalls makes a platform hang. The zero value hangs nothing; its methods may be called
+// Stalls makes a platform hang. The zero value hangs nothing. Its methods may be called
 // concurrently.
 type Stalls struct {
 	mu   sync.Mutex
@@ -33,7 +33,7 @@ func (s *Stalls) Stall() (release func()) {
 	})
 }
 
-// Stalled waits for the release. It returns an error if ctx ended first.
+// Stalled waits for the release. It returns an error if ctx ends first.
 func (s *Stalls) Stalled(ctx context.Context) error {
 	s.mu.Lock()
 	held := s.held
@@ -49,18 +49,18 @@ func (s *Stalls) Stalled(ctx context.Context) error {
 	}
 }
 
-// Site contains the common parts of test platforms that are reached over HTTP: an internet in this
-// process that contains the platform, and the dependencies of a channel there.
+// Site contains the common parts of test platforms that are reached over HTTP: an in-process
+// network that contains the platform, and the dependencies of a channel in that network.
 type Site struct {
 	T     testing.TB
 	Net   *safehttptest.Internet
 	Keep  *Keeper
-	Deps  channels.Deps // of the channels opened here, with the senders they admit
+	Deps  channels.Deps // dependencies of the channels opened here, with the senders they admit
 	Allow []string
 	Stalls
 }
 
-// NewSite starts a Site that ends with the test. h is the platform.
+// NewSite starts a Site that ends with the test. h serves the platform.
 func NewSite(t testing.TB, h http.Handler) *Site {
 	t.Helper()
 	s := &Site{T: t, Net: safehttptest.New(t, h), Keep: &Keeper{}}
@@ -74,7 +74,8 @@ func (s *Site) Down() { s.Net.Down() }
 // Up implements Outage.
 func (s *Site) Up() { s.Net.Up() }
 
-// Driver creates channels with make, connected to this site instead of the real platform.
+// Driver returns a driver that creates channels with open. They connect to this site instead of the
+// real platform.
 func Driver[C any, T channels.Channel](s *Site, name string, open func(C, channels.Deps) (T, error)) channels.Driver {
 	return driver{name, func(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
 		var c C
@@ -99,7 +100,7 @@ func (d driver) New(decode func(any) error, deps channels.Deps) (channels.Channe
 	return d.open(decode, deps)
 }
 
-// Running runs a channel until the test ends or stop is called, which returns the result of Run.
+// Running runs a channel until the test ends or stop is called. stop returns the result of Run.
 func Running(t *testing.T, ch channels.Channel, r channels.Receiver) (stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -119,7 +120,7 @@ func Running(t *testing.T, ch channels.Channel, r channels.Receiver) (stop func(
 	return stop
 }
 
-// Run is like Running, and fails the test if the channel's Run returns an error.
+// Run is like Running, but fails the test if the channel's Run returns an error.
 func Run(t *testing.T, ch channels.Channel, r channels.Receiver) (stop func()) {
 	t.Helper()
 	end := Running(t, ch, r)
@@ -130,7 +131,7 @@ func Run(t *testing.T, ch channels.Channel, r channels.Receiver) (stop func()) {
 	}
 }
 
-// Until waits until a condition is true.
+// Until waits until holds returns true.
 func Until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !holds(); time.Sleep(2 * time.Millisecond) {

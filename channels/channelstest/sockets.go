@@ -9,7 +9,7 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// Sockets are the open WebSocket connections of a platform. The zero value has none. The methods
+// Sockets holds the open WebSocket connections of a platform. The zero value is empty. The methods
 // may be called concurrently.
 type Sockets struct {
 	mu   sync.Mutex
@@ -23,8 +23,9 @@ type Socket struct {
 	conn *websocket.Conn
 }
 
-// Serve upgrades a request to a socket. begin writes first; other writes wait for it. Then the
-// socket joins the list of open sockets. heard receives each message until the connection ends.
+// Serve upgrades a request to a socket. begin writes first; other writes wait until it returns.
+// Then the socket joins the list of open sockets. Serve calls heard with each message until the
+// connection ends.
 func (s *Sockets) Serve(w http.ResponseWriter, r *http.Request, begin func(say func(any)), heard func(*Socket, []byte)) {
 	conn, err := (&websocket.Upgrader{}).Upgrade(w, r, nil)
 	if err != nil {
@@ -61,7 +62,7 @@ func (k *Socket) writeLocked(v any) error {
 	return k.conn.WriteJSON(v)
 }
 
-// Write sends a value as JSON, or bytes unchanged.
+// Write sends v as JSON, or unchanged if v is bytes.
 func (k *Socket) Write(v any) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -76,7 +77,7 @@ func (k *Socket) Close(code int) {
 	_ = k.conn.Close()
 }
 
-// Last returns the newest connection, or nil.
+// Last returns the newest connection, or nil if there is none.
 func (s *Sockets) Last() *Socket {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,7 +87,7 @@ func (s *Sockets) Last() *Socket {
 	return s.open[len(s.open)-1]
 }
 
-// Ever reports whether there has ever been a connection.
+// Ever reports whether a client has ever connected.
 func (s *Sockets) Ever() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,12 +1,13 @@
-// Package desktop shows Hob's texts as notifications on the owner's desktop, with buttons
-// where supported: yes and no to a question, and a click that opens Hob's page. It receives no
-// text. A notification that cannot be shown is reported as undelivered immediately.
+// Package desktop shows Hob's messages as notifications on the owner's desktop. Where supported,
+// notifications have buttons: yes and no for a question, and a click that opens Hob's page. The
+// channel receives no text. A notification that cannot be shown is immediately reported as
+// undelivered.
 //
-// A press decides only the question of the notification that was pressed, which showed it
+// A press decides only the question in the notification that was pressed, which showed the question
 // completely: the button's key contains the question's id, and only the desktop's notification
 // server, identified by its bus connection, can report a press (platform/host/desktop). A program
-// running under the owner's account could still move the mouse or ask that server to press;
-// therefore no press counts while a program started by Hob runs.
+// running under the owner's account could still move the mouse or ask that server to press a
+// button. Therefore no press counts while a program started by Hob runs.
 package desktop
 
 import (
@@ -23,17 +24,17 @@ import (
 	"hob/platform/host/desktop"
 )
 
-// Name is the name of the channel and its section.
+// Name is the name of the channel and of its configuration section.
 const Name = "desktop"
 
-// Config is the section [channels.desktop]; the manager reads "enabled".
+// Config is the section [channels.desktop]. The manager reads the key "enabled".
 type Config struct {
-	// Burst is how many notifications a minute are shown separately; further ones are combined
+	// Burst is how many notifications per minute are shown separately. Further ones are combined
 	// (default 4).
 	Burst int `toml:"burst"`
-	// Buttons: questions can be answered in the notification (default true).
+	// Buttons enables answering questions in the notification (default true).
 	Buttons *bool `toml:"buttons"`
-	// Speak: notifications are also read aloud (default false).
+	// Speak enables reading notifications aloud (default false).
 	Speak bool `toml:"speak"`
 }
 
@@ -50,7 +51,7 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 	return channels.Make(decode, deps, New)
 }
 
-// Options are for tests; the zero value is the desktop of this process.
+// Options holds test settings. The zero value means the desktop of this process.
 type Options struct {
 	Getenv func(string) string
 }
@@ -62,9 +63,9 @@ type Channel struct {
 	buttons channels.ButtonHandler // nil: none
 
 	mu    sync.Mutex
-	shown map[string]shownNote  // by the note's id
-	order []string              // note ids, oldest first
-	folds map[bool]*burstFolder // by whether they are questions
+	shown map[string]shownNote  // keyed by the notification id
+	order []string              // notification ids, oldest first
+	folds map[bool]*burstFolder // keyed by whether the notifications are questions
 
 	asked chan shownQuestion
 
@@ -72,18 +73,18 @@ type Channel struct {
 	speak chan string
 }
 
-// shownNote is the data for a press on a notification.
+// shownNote holds the data needed to handle a press on a notification.
 type shownNote struct {
 	session  string
-	question string // the question that yes and no answer; "": there are no such buttons
+	question string // the question that the yes and no buttons answer; "" if there are no such buttons
 	asks     string // text of the question
 	at       time.Time
-	note     desktop.Notification // the notification of the question, to be shown again
-	delivery string               // the delivery to snooze; "": no such button
+	note     desktop.Notification // the notification of the question, for showing it again
+	delivery string               // the delivery to snooze; "" if there is no snooze button
 }
 
-// maxShown is the maximum number of remembered notifications, for servers that never report a
-// close.
+// maxShown is the maximum number of remembered notifications. It applies to servers that never
+// report when a notification is closed.
 const maxShown = 200
 
 // New validates the configuration; it does not connect.
@@ -118,8 +119,8 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 // Deaf implements channels.SendOnly: the channel only sends.
 func (*Channel) Deaf() {}
 
-// Run implements channels.Channel: it handles presses, and withdraws questions answered
-// elsewhere. At its end it removes the buttons of visible questions.
+// Run implements channels.Channel. It handles presses and withdraws questions answered elsewhere.
+// Before it returns, it removes the buttons of visible questions.
 func (c *Channel) Run(ctx context.Context, _ channels.Receiver) error {
 	var waits sync.WaitGroup
 	defer waits.Wait()
@@ -127,7 +128,7 @@ func (c *Channel) Run(ctx context.Context, _ channels.Receiver) error {
 	defer stop()
 	waits.Go(func() { c.withdrawAnswered(ctx, &waits) })
 	waits.Go(func() { c.readAloud(ctx) })
-	inner, end := context.WithCancel(context.WithoutCancel(ctx)) // the connection is needed a little longer
+	inner, end := context.WithCancel(context.WithoutCancel(ctx)) // the connection is still needed to remove the buttons
 	defer end()
 	waits.Go(func() {
 		defer end()
@@ -154,7 +155,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	return channels.Receipt{ID: n.ID}, nil
 }
 
-// showNote shows a notification; a question is withdrawn when it is answered elsewhere.
+// showNote shows a notification. A question is withdrawn when it is answered elsewhere.
 func (c *Channel) showNote(ctx context.Context, n desktop.Notification, what shownNote) error {
 	what.at = time.Now()
 	if what.question != "" {
@@ -166,13 +167,13 @@ func (c *Channel) showNote(ctx context.Context, n desktop.Notification, what sho
 	}
 	select {
 	case c.asked <- shownQuestion{n.ID, what.question}:
-	default: // too many: the notification stays, and a press reports that it was answered
+	default: // too many: the notification stays, and a press reports that the question was already answered
 	}
 	return nil
 }
 
-// classifyError returns the error with its class. A notification is only useful now: if it cannot
-// be shown, the text goes to another channel and does not wait for the next session.
+// classifyError returns err with its class. A notification is useful only now: if it cannot be
+// shown, the text goes to another channel instead of waiting for the next session.
 func classifyError(err error) error {
 	out := &channels.Error{Class: channels.Temporary, Err: err}
 	switch {
@@ -204,7 +205,7 @@ func (c *Channel) lookupShown(id string) (shownNote, bool) {
 	return w, ok
 }
 
-// withoutButtons disables answering questions by a press.
+// withoutButtons disables answering questions with a button press.
 type withoutButtons struct{ channels.ButtonHandler }
 
 // Asked implements channels.ButtonHandler.

@@ -8,11 +8,11 @@ import (
 	"hob/platform/host/desktop"
 )
 
-// shownQuestion is a notification of a question.
+// shownQuestion is a visible notification that asks a question.
 type shownQuestion struct{ note, question string }
 
-// withdrawAnswered closes the notifications of questions that are no longer open, wherever they were
-// answered.
+// withdrawAnswered closes the notifications of questions that are no longer open, regardless of
+// where they were answered.
 func (c *Channel) withdrawAnswered(ctx context.Context, waits *sync.WaitGroup) {
 	for {
 		select {
@@ -36,7 +36,8 @@ func (c *Channel) withdrawAnswered(ctx context.Context, waits *sync.WaitGroup) {
 const disarmWait = 2 * time.Second
 
 // disarmButtons removes the buttons of visible questions. A press after Hob has stopped is lost,
-// even if Hob runs again. Most desktops close a pressed notification, so it would look answered.
+// even if Hob runs again. Because most desktops close a pressed notification, the question would
+// look answered.
 func (c *Channel) disarmButtons(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, disarmWait)
 	defer cancel()

@@ -10,12 +10,12 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// burstFolder limits bursts: notifications beyond the limit per minute are collected in one.
+// burstFolder limits bursts: notifications beyond the limit per minute are combined into one.
 type burstFolder struct {
 	burst     int
 	questions bool
 	past      []time.Time // times of the notifications of the last minute
-	lines     []string    // folded texts, the newest last
+	lines     []string    // folded texts, newest last
 	count     int
 	last      time.Time // time of the last folded text
 }
@@ -23,7 +23,7 @@ type burstFolder struct {
 // foldLines is the number of combined texts that are listed.
 const foldLines = 5
 
-// foldID returns the notification id of the fold.
+// foldID returns the id of the notification that combines the folded texts.
 func (f *burstFolder) foldID() string {
 	if f.questions {
 		return "fold-questions"
@@ -31,7 +31,7 @@ func (f *burstFolder) foldID() string {
 	return "fold-notices"
 }
 
-// foldNote returns the notification unchanged, or the one into which it was folded. A retried
+// foldNote returns n unchanged, or the combined notification into which it was folded. A retried
 // text may be counted twice, which is harmless.
 func (c *Channel) foldNote(n desktop.Notification, what shownNote, d channels.Delivery, now time.Time) (desktop.Notification, shownNote) {
 	c.mu.Lock()
@@ -69,7 +69,7 @@ func (c *Channel) foldNote(n desktop.Notification, what shownNote, d channels.De
 	return out, shownNote{}
 }
 
-// resetFold resets the fold after its notification was closed or opened.
+// resetFold resets the fold after the combined notification was closed or opened.
 func (c *Channel) resetFold(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,12 +9,12 @@ import (
 	"hob/platform/host/desktop"
 )
 
-// Limits of one notification. Desktops truncate longer texts, and the user must see a question
-// completely before approving; longer questions have no buttons here.
+// Limits of one notification. Desktops truncate longer text, and the user must see the complete
+// question before approving. Longer questions have no buttons here.
 const (
 	mostChars    = 700
 	mostLines    = 14
-	mostQuestion = 500 // of a notification with buttons
+	mostQuestion = 500 // maximum length of a notification with buttons
 )
 
 // Button keys. The key of an answer contains the question's id, so that a press counts for
@@ -26,10 +26,10 @@ const (
 	keyNo    = "no "
 )
 
-// toRead ends a truncated text.
+// toRead is appended to truncated text.
 const toRead = "\n… (open to read the rest)"
 
-// noteOf builds the notification of a delivery.
+// noteOf builds the notification for a delivery.
 func (c *Channel) noteOf(ctx context.Context, d channels.Delivery) (desktop.Notification, shownNote, error) {
 	text, whole := fitNote(d.Text)
 	n := desktop.Notification{ID: d.ID, Title: "Hob", Body: text, Urgency: desktop.Normal}
@@ -64,7 +64,7 @@ func (c *Channel) noteOf(ctx context.Context, d channels.Delivery) (desktop.Noti
 	return n, what, nil
 }
 
-// fitNote truncates a text to one notification, and reports whether it is complete.
+// fitNote truncates text to fit into one notification, and reports whether the result is complete.
 func fitNote(text string) (string, bool) {
 	whole := true
 	if lines := strings.SplitN(text, "\n", mostLines+1); len(lines) > mostLines {

@@ -13,7 +13,7 @@ import (
 // pressWait is the timeout for handling a press.
 const pressWait = 10 * time.Second
 
-// handleEvent handles an event of a notification.
+// handleEvent handles an event from a notification.
 func (c *Channel) handleEvent(ctx context.Context, e desktop.Event) {
 	if e.Closed != 0 {
 		c.resetFold(e.Note)
@@ -83,7 +83,7 @@ func (c *Channel) showAgain(ctx context.Context, id string, what shownNote) erro
 	return c.showNote(ctx, n, what)
 }
 
-// reportPressResult shows the result of a press.
+// reportPressResult shows the result of a button press.
 func (c *Channel) reportPressResult(ctx context.Context, id string, what shownNote, said string, err error) {
 	n := desktop.Notification{Title: "Hob", Body: said, Urgency: desktop.Low, Transient: true}
 	if err != nil {
@@ -105,7 +105,7 @@ func (c *Channel) openConversation(ctx context.Context, id string, what shownNot
 	}
 }
 
-// showText shows a message of the channel itself.
+// showText shows a message from the channel itself.
 func (c *Channel) showText(ctx context.Context, id string, what shownNote, n desktop.Notification) {
 	text, _ := fitNote(strings.TrimSpace(n.Body))
 	n.ID, n.Body = id+" told", text

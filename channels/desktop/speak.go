@@ -12,11 +12,11 @@ type voice interface {
 	Say(ctx context.Context, text, language string) error
 }
 
-// maxSpoken is the maximum length of a text read aloud, in characters.
+// maxSpoken is the maximum length in characters of text that is read aloud.
 const maxSpoken = 300
 
-// queueSpeech queues a notification to be read aloud if the owner enabled it; answers and questions
-// are not read. If several are waiting, later ones are only shown.
+// queueSpeech queues a notification to be read aloud, if the owner enabled this. Answers and
+// questions are not read aloud. If several notifications are waiting, further ones are only shown.
 func (c *Channel) queueSpeech(d channels.Delivery) {
 	if c.voice == nil || d.Kind != channels.Notice {
 		return
@@ -28,7 +28,7 @@ func (c *Channel) queueSpeech(d channels.Delivery) {
 	}
 }
 
-// readAloud reads queued texts aloud until ctx ends.
+// readAloud reads queued notifications aloud until ctx ends.
 func (c *Channel) readAloud(ctx context.Context) {
 	for {
 		select {

@@ -11,16 +11,16 @@ import (
 	"hob/platform/retry"
 )
 
-// Limits for finding new conversations that started while Hob was off.
+// Limits for finding new conversations that started while Hob was not running.
 const (
 	searchSize  = 25 // the page size of "Search Guild Messages"
 	searchPages = 4
 	maxAsking   = 20 // maximum number of people whose direct messages are opened
 )
 
-// begunIn receives first mentions of Hob in unknown chats of a server, sent while Hob was off
-// ("Search Guild Messages"). The search may be unavailable or forbidden; other messages are
-// received without it.
+// begunIn receives the first messages that mention Hob in unknown chats of a server, sent while Hob
+// was not running ("Search Guild Messages"). The search may be unavailable or forbidden; other
+// messages are received without it.
 func (c *Channel) begunIn(ctx context.Context, r channels.Receiver, guild, from string) error {
 	me, g := c.botAndGuild(guild)
 	names := []string{"mentions=" + me.ID}
@@ -58,8 +58,8 @@ func (c *Channel) begunIn(ctx context.Context, r channels.Receiver, guild, from 
 	return nil
 }
 
-// searchMessages returns the latest messages of a server for a query. "Index not yet available"
-// includes the time after which to retry.
+// searchMessages returns the latest messages in a server that match query. If Discord reports
+// "Index not yet available", the error includes the time to retry.
 func (c *Channel) searchMessages(ctx context.Context, guild, query string) ([]message, error) {
 	var all []message
 	waited := false
@@ -92,9 +92,9 @@ func (c *Channel) searchMessages(ctx context.Context, guild, query string) ([]me
 	return all, nil
 }
 
-// begunDirect receives the first direct messages that allowed people sent while Hob was off.
-// Discord does not list a bot's direct messages. Opening the chat with a known person ("Create DM")
-// finds them; the person does not notice it.
+// begunDirect receives the first direct messages that allowed people sent while Hob was not
+// running. Discord does not list a bot's direct messages. Opening the chat with a known person
+// ("Create DM") reveals them; the person does not notice.
 func (c *Channel) begunDirect(ctx context.Context, r channels.Receiver, _, from string) error {
 	asked := 0
 	for _, who := range c.allow {

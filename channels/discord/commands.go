@@ -15,7 +15,7 @@ import (
 	"hob/channels"
 )
 
-// slashCommand is a slash command registered with Discord: one of Hob's own, or ask.
+// slashCommand is a slash command registered with Discord: one of Hob's own, or "ask".
 type slashCommand struct{ name, about, arg string }
 
 func slashCommands() []slashCommand {
@@ -66,7 +66,7 @@ func commandsBody() []byte {
 	return raw
 }
 
-// registerCommands registers the commands once, and again when they change.
+// registerCommands registers the commands on first use and when they change.
 func (c *Channel) registerCommands(ctx context.Context) error {
 	const key = "commands"
 	keep := c.seen.keep

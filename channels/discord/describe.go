@@ -11,12 +11,12 @@ import (
 	"hob/platform/text/settings"
 )
 
-// tokenForm matches a token of the developer portal: the bot's id in base64, a time and a
+// tokenForm matches a token from the developer portal: the bot's id in base64, a time and a
 // signature (see discord.com/developers/docs/reference#authentication).
 var tokenForm = regexp.MustCompile(`^[A-Za-z0-9_-]{18,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{27,}$`)
 
-// botPermissions are the permissions of the bot in a server: see channels, send messages, attach
-// files, read the history, send in threads (discord.com/developers/docs/topics/permissions).
+// botPermissions are the bot's permissions in a server: see channels, send messages, attach files,
+// read the history, send in threads (discord.com/developers/docs/topics/permissions).
 const botPermissions = 1<<10 | 1<<11 | 1<<15 | 1<<16 | 1<<38
 
 // Describe implements channels.Driver.
@@ -50,7 +50,7 @@ func (Driver) Describe() channels.Description {
 	}
 }
 
-// botID returns the bot's id from its token, "" if the token contains none.
+// botID returns the bot's id from its token, or "" if the token contains none.
 func botID(token string) string {
 	first, _, _ := strings.Cut(token, ".")
 	b, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(first, "="))

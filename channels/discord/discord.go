@@ -1,11 +1,11 @@
 // Package discord implements the Discord channel: direct messages, servers in which Hob is
-// mentioned, threads, slash commands, and buttons under questions.
+// mentioned, threads, slash commands, and buttons below questions.
 //
 // It uses the Gateway (version 10, JSON) and the HTTP API as documented at
-// https://discord.com/developers/docs, without voice. The channels manager handles allowed
-// senders, splitting, retries and limits. This package handles what is specific to Discord:
-// resumed sessions, messages missed without a session, the nonce by which a text is found
-// again, and responses to interactions within three seconds.
+// https://discord.com/developers/docs, without voice. The channels manager handles allowed senders,
+// splitting, retries and limits. This package handles what is specific to Discord: resumed
+// sessions, messages missed without a session, the nonce that identifies a sent message, and
+// responses to interactions within 3 s.
 package discord
 
 import (
@@ -25,35 +25,34 @@ import (
 	"hob/platform/net/safehttp"
 )
 
-// Name is the name of the channel and its section.
+// Name is the name of the channel and of its configuration section.
 const Name = "discord"
 
-// portal is the address of the site where the owner configures the bot.
+// portal is the URL of the site where the owner configures the bot.
 const portal = "https://discord.com/developers/applications"
 
-// Limits of messages ("Create Message": content, files) and of uploads without a boost
-// ("Uploading Files"). Discord does not define a character; counting UTF-16 units is the safe
-// choice.
+// Limits of messages ("Create Message": content, files) and of uploads without a boost ("Uploading
+// Files"). Discord does not define what a character is, so Hob counts UTF-16 units, which is safe.
 const (
 	maxText  = 2000
 	maxFile  = 10 << 20
 	maxFiles = 10
 )
 
-// Config is the section [channels.discord]; the manager reads "enabled" and other common keys.
+// Config is the section [channels.discord]. The manager reads "enabled" and other common keys.
 type Config struct {
-	// Token is the bot's; "env:X", "keychain:x" and "file:/x" are references.
+	// Token is the bot's token, or a reference to it: "env:X", "keychain:x" or "file:/x".
 	Token string `toml:"token"`
 	// Allow lists the user ids of other people who may write to Hob.
 	Allow []string `toml:"allow"`
 }
 
-// Options are for tests with a fake Discord.
+// Options holds settings for tests with a fake Discord.
 type Options struct {
 	API     string   // base address of the HTTP API
 	Gateway []string // allowed domains of the gateway
 	Files   []string // hosts of attachments
-	// Pause returns the wait before the next sign-in; its argument is the wait that Discord
+	// Pause returns how long to wait before the next sign-in. Its argument is the wait that Discord
 	// requested.
 	Pause func(time.Duration) time.Duration
 }
@@ -78,19 +77,19 @@ type Channel struct {
 	seen    readState
 	asked   *channels.QuestionTracker
 
-	running chan struct{} // one Run at a time
-	// caught holds the servers without missed messages ("": direct messages). It belongs to
-	// the goroutine that handles the events of a connection.
+	running chan struct{} // ensures that one Run is active at a time
+	// caught holds the servers whose missed messages were fetched; the key "" means direct
+	// messages. Only the goroutine that handles the events of a connection uses it.
 	caught map[string]bool
 
 	mu       sync.Mutex
-	me       user              // after the first sign-in
+	me       user              // set after the first sign-in
 	session  session           // to resume
 	guilds   map[string]*guild // by id
-	since    time.Time         // when the connection became ready; zero: not connected
+	since    time.Time         // when the connection became ready; zero if not connected
 	identify time.Time         // last
-	answered map[string]bool   // interactions with a first response
-	order    []string          // keys of answered, the oldest first
+	answered map[string]bool   // interactions that have a first response
+	order    []string          // keys of answered, oldest first
 }
 
 // New validates the configuration; it does not connect.
@@ -116,7 +115,7 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 		o.Gateway = []string{"discord.gg"}
 	}
 	if o.Files == nil {
-		// "Signed Attachment CDN URLs" in the reference: the hosts of attachments.
+		// The hosts of attachments; see "Signed Attachment CDN URLs" in the reference.
 		o.Files = []string{"cdn.discordapp.com", "media.discordapp.net"}
 	}
 	if o.Pause == nil {
@@ -144,7 +143,7 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 func (c *Channel) Allow() []string { return c.allow }
 
 // Limits implements channels.Limiter. Discord returns the current limit of a chat with each
-// response; 5 per 5 s is the long-standing value.
+// response; 5 per 5 s is the value that has applied for years.
 func (c *Channel) Limits() channels.Limits {
 	return channels.Limits{MaxText: maxText, UTF16: true, PerMinute: 60, MaxFile: maxFile, Debounce: 1500 * time.Millisecond}
 }
@@ -191,8 +190,8 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 	if err := c.getJSON(ctx, "get the gateway", "/gateway/bot", &at); err != nil {
 		return "", err
 	}
-	// "Application Flags": GATEWAY_MESSAGE_CONTENT and its _LIMITED, one of which shows that
-	// the intent is switched on.
+	// The flags are GATEWAY_MESSAGE_CONTENT and GATEWAY_MESSAGE_CONTENT_LIMITED ("Application
+	// Flags"). Either one means that the intent is enabled.
 	if app.Flags&(1<<18|1<<19) == 0 {
 		return "", channels.Errorf(channels.Unauthorised, "discord: @%s has no permission to read messages; %s", app.Bot.Username, intentRemedy)
 	}
@@ -204,7 +203,7 @@ const (
 	tokenRemedy  = "create a new token at " + portal + " (Bot, Reset Token) and set it: hob channel add discord"
 )
 
-// isWithinDomains reports whether a host is one of the domains or a subdomain.
+// isWithinDomains reports whether host is one of the domains or a subdomain of one.
 func isWithinDomains(host string, domains []string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	for _, d := range domains {
@@ -228,7 +227,7 @@ func (c *Channel) gatewayURL(s string) (*url.URL, error) {
 	return u, nil
 }
 
-// isSnowflake reports whether s is a Discord id: a number of 64 bits.
+// isSnowflake reports whether s is a Discord id, which is a 64-bit number.
 func isSnowflake(s string) bool {
 	if s == "" || len(s) > 20 {
 		return false
@@ -236,7 +235,7 @@ func isSnowflake(s string) bool {
 	return strings.Trim(s, "0123456789") == ""
 }
 
-// idAt returns the first id of a time ("Snowflakes").
+// idAt returns the smallest id with the timestamp t ("Snowflakes").
 func idAt(t time.Time) string { return strconv.FormatInt((t.UnixMilli()-1420070400000)<<22, 10) }
 
 // isNewerID reports whether the id a was created after b.

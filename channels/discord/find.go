@@ -11,10 +11,10 @@ import (
 	"hob/channels"
 )
 
-// Find implements channels.DeliveryFinder. Discord drops a second message with the same nonce for "the
-// past few minutes" only ("Create Message": enforce_nonce); after that Find searches the last
-// messages of the chat. A message without a nonce matches if it is Hob's, has the same text,
-// and is not older than the delivery.
+// Find implements channels.DeliveryFinder. Discord drops a second message with the same nonce only
+// for "the past few minutes" ("Create Message": enforce_nonce). After that, Find searches the last
+// messages of the chat. A message without a nonce matches if Hob sent it, its text is the same, and
+// it is not older than the delivery.
 func (c *Channel) Find(ctx context.Context, d channels.Delivery) (channels.Receipt, bool, error) {
 	path, err := chatPath(d.Chat)
 	if err != nil {
@@ -34,7 +34,7 @@ func (c *Channel) Find(ctx context.Context, d channels.Delivery) (channels.Recei
 	}
 	var page []message
 	if err := c.getJSON(ctx, "find a text", path+"/messages?limit="+strconv.Itoa(pageSize), &page); err != nil {
-		if isGone(err) || isForbidden(err) { // Send reports that error
+		if isGone(err) || isForbidden(err) { // Send reports this error
 			return channels.Receipt{}, false, nil
 		}
 		return channels.Receipt{}, false, err
@@ -43,8 +43,8 @@ func (c *Channel) Find(ctx context.Context, d channels.Delivery) (channels.Recei
 	return channels.Receipt{ID: at}, found, nil
 }
 
-// findInPage looks for a delivery in a page of messages: the message with its text, and the
-// follow-up messages that carry its files.
+// findInPage searches a page of messages for a delivery: the message with its text, and the
+// follow-up messages with its files.
 func (c *Channel) findInPage(page []message, me user, d channels.Delivery) (id string, found bool) {
 	_, rest := batchFiles(d.Files)
 	missing := map[string]bool{}
@@ -70,7 +70,7 @@ func (c *Channel) findInPage(page []message, me user, d channels.Delivery) (id s
 	return id, id != "" && len(missing) == 0
 }
 
-// botUser returns the bot's user.
+// botUser returns the bot's user object.
 func (c *Channel) botUser(ctx context.Context) (user, error) {
 	if me, _ := c.botAndGuild(""); me.ID != "" {
 		return me, nil

@@ -27,26 +27,27 @@ const (
 	opAck       = 11
 )
 
-// intents: servers, their messages, direct messages, and their content. The last one is
-// privileged ("Gateway Intents").
+// intents are the subscribed events: servers, server messages, direct messages, and message
+// content. The last one is privileged ("Gateway Intents").
 const intents = 1<<0 | 1<<9 | 1<<12 | 1<<15
 
 const (
-	helloWait = 20 * time.Second // for the connection, and then for the hello message
+	helloWait = 20 * time.Second // timeout for the connection, and again for the hello message
 	readyWait = time.Minute      // for the sign-in
 	writeWait = 10 * time.Second
 	// identifyEvery is the minimum time between sign-ins ("Identifying": max_concurrency).
 	identifyEvery = 5 * time.Second
 	maxFrame      = 32 << 20
-	// queue is how many events may wait. When it is full, reading stops, and Discord keeps the
-	// rest for the resumed session.
+	// queue is the maximum number of waiting events. When the queue is full, reading stops, and
+	// Discord keeps the remaining events for the resumed session.
 	queue = 1024
 )
 
-// session is the data to resume a connection ("Resuming").
+// session holds the data needed to resume a connection ("Resuming").
 type session struct {
 	id, url string
-	// seq is the last handled event. Discord sends later ones again.
+	// seq is the sequence number of the last handled event. After a resume, Discord sends later
+	// events again.
 	seq int64
 }
 
@@ -93,7 +94,8 @@ func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 	}
 }
 
-// ignoreAfterEnd returns nil once ctx has ended: then an error is no failure.
+// ignoreAfterEnd returns nil if ctx has ended, because errors are then expected. Otherwise it
+// returns err.
 func ignoreAfterEnd(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -101,7 +103,8 @@ func ignoreAfterEnd(ctx context.Context, err error) error {
 	return err
 }
 
-// serveConnection opens a connection and serves it until it ends. Its goroutines end with it.
+// serveConnection opens a connection and serves it until it ends. All its goroutines end before it
+// returns.
 func (c *Channel) serveConnection(ctx context.Context, r channels.Receiver) error {
 	s := c.resumableSession()
 	ws, err := c.dialGateway(ctx, s)
@@ -109,7 +112,7 @@ func (c *Channel) serveConnection(ctx context.Context, r channels.Receiver) erro
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	defer context.AfterFunc(ctx, func() { _ = ws.Close() })() // a write does not outlive Run
+	defer context.AfterFunc(ctx, func() { _ = ws.Close() })() // a write must not outlive Run
 	l := &gatewayConn{c: c, ws: ws, r: r, frames: make(chan frame), events: make(chan frame, queue), broken: make(chan error, 2)}
 	l.last = s.seq
 	var wg sync.WaitGroup
@@ -123,7 +126,7 @@ func (c *Channel) serveConnection(ctx context.Context, r channels.Receiver) erro
 	err = l.serveSession(ctx, s)
 	c.markDisconnected()
 	close(l.events)
-	if ctx.Err() == nil { // handle the read events before the next connection requests the following ones
+	if ctx.Err() == nil { // handle the received events before the next connection requests later ones
 		<-worked
 		l.presses.waitAll()
 	}
@@ -143,7 +146,7 @@ func (c *Channel) serveConnection(ctx context.Context, r channels.Receiver) erro
 	return err
 }
 
-// dialGateway connects to the resume URL of the session, or to the URL from Discord.
+// dialGateway connects to the resume URL of the session, or to the URL that Discord returns.
 func (c *Channel) dialGateway(ctx context.Context, s session) (*websocket.Conn, error) {
 	at := s.url
 	if at == "" {
@@ -157,7 +160,7 @@ func (c *Channel) dialGateway(ctx context.Context, s session) (*websocket.Conn, 
 		if err := c.getJSON(ctx, "get the gateway", "/gateway/bot", &g); err != nil {
 			return nil, err
 		}
-		if s.id == "" && g.Limit.Total > 0 && g.Limit.Remaining <= 0 { // resuming does not count
+		if s.id == "" && g.Limit.Total > 0 && g.Limit.Remaining <= 0 { // resuming does not count toward the limit
 			return nil, channels.Errorf(channels.Temporary, "discord: daily limit of sign-ins reached; it resets in %s", time.Duration(g.Limit.ResetAfter)*time.Millisecond)
 		}
 		at = g.URL
@@ -188,8 +191,8 @@ func (c *Channel) dialGateway(ctx context.Context, s session) (*websocket.Conn, 
 	return ws, nil
 }
 
-// endOnGap ends the session when missed messages could not be fetched: a resumed session does not
-// repeat them.
+// endOnGap ends the session if missed messages could not be fetched, because a resumed session does
+// not repeat them.
 func (c *Channel) endOnGap(err error) error {
 	if err != nil {
 		c.forgetSession()
@@ -197,7 +200,7 @@ func (c *Channel) endOnGap(err error) error {
 	return err
 }
 
-// classifyClose classifies the end of a connection ("Gateway Close Event Codes").
+// classifyClose returns the class of a connection's close error ("Gateway Close Event Codes").
 func (c *Channel) classifyClose(err error, ready bool) error {
 	if _, ok := errors.AsType[*forwardError](err); ok {
 		return err

@@ -31,9 +31,9 @@ const (
 )
 
 const (
-	// ackWait: the first response is due within three seconds.
+	// ackWait is the timeout for the first response, which is due within 3 s.
 	ackWait = 2500 * time.Millisecond
-	// tokenLasts: the token of an interaction is valid for 15 minutes.
+	// tokenLasts is how long an interaction token is used. It is valid for 15 minutes.
 	tokenLasts = 14 * time.Minute
 	pressWait  = 10 * time.Second
 	maxPresses = 16
@@ -80,8 +80,8 @@ func (i *interaction) displayName() string {
 	return cmp.Or(nick, i.actingUser().Global, i.actingUser().Username)
 }
 
-// isPrivate reports whether only the user sees the answer. This is so for commands, but not for
-// questions asked in the chat.
+// isPrivate reports whether only the user sees the answer. This is true for commands, but not for
+// "ask", whose question is visible in the chat.
 func (i *interaction) isPrivate() bool { return i.Guild != "" && i.Data.Name != "ask" }
 
 // isComplete reports whether all fields are present and safe for a URL.
@@ -89,14 +89,14 @@ func (i *interaction) isComplete() bool {
 	return isSnowflake(i.ID) && isSnowflake(i.App) && i.Token != "" && len(i.Token) < 1000 && i.Chat != "" && i.actingUser().ID != "" && !i.actingUser().Bot
 }
 
-// interactionResponder responds to the interactions of one connection in time.
+// interactionResponder responds to the interactions of one connection within their deadlines.
 type interactionResponder struct {
 	c    *Channel
 	wg   sync.WaitGroup
 	busy chan struct{}
 
 	mu  sync.Mutex
-	ack map[string]chan bool // commands: whether the acknowledgement succeeded
+	ack map[string]chan bool // by command: receives whether the acknowledgement succeeded
 }
 
 func newPresses(c *Channel) *interactionResponder {
@@ -105,8 +105,8 @@ func newPresses(c *Channel) *interactionResponder {
 
 func (p *interactionResponder) waitAll() { p.wg.Wait() }
 
-// handleInteraction responds to an interaction at once. It handles a press completely. It acknowledges a
-// command and sends the answer later.
+// handleInteraction responds to an interaction immediately. It handles a press completely. It
+// acknowledges a command and sends the answer later.
 func (p *interactionResponder) handleInteraction(ctx context.Context, data json.RawMessage) {
 	var i interaction
 	if json.Unmarshal(data, &i) != nil || !i.isComplete() || i.Type != interactionCommand && i.Type != interactionPress {
@@ -138,7 +138,7 @@ func (p *interactionResponder) handleInteraction(ctx context.Context, data json.
 	})
 }
 
-// acknowledgeInteraction sends the first response, and reports whether Discord has one.
+// acknowledgeInteraction sends the first response, and reports whether Discord has received one.
 func (c *Channel) acknowledgeInteraction(ctx context.Context, i *interaction, kind, flags int) bool {
 	ctx, cancel := context.WithTimeout(ctx, ackWait)
 	defer cancel()
@@ -179,7 +179,7 @@ func (p *interactionResponder) decideQuestion(ctx context.Context, i *interactio
 		p.c.log.Info("button press had no effect", "sender", i.actingUser().ID, "error", err)
 	}
 	what := replyContext{Interaction: i.ID, App: i.App, Token: i.Token}
-	if err == nil { // edit directly: this also works for a message that only one person sees
+	if err == nil { // edit directly, which also works for a message that only one person sees
 		err = p.c.doRequest(ctx, apiCall{
 			what: "remove buttons", method: http.MethodPatch, path: interactionWebhookPath(what) + "/messages/@original",
 			mime: "application/json", body: []byte(`{"components":[]}`), public: true,
@@ -193,7 +193,7 @@ func (p *interactionResponder) decideQuestion(ctx context.Context, i *interactio
 	}
 }
 
-// The data of the buttons: their meaning and the question, nothing else.
+// The data of the buttons contains only their meaning and the question.
 const (
 	buttonYes = "hob:yes:"
 	buttonNo  = "hob:no:"
@@ -207,7 +207,7 @@ func parseButtonID(id string) (yes bool, question string, ok bool) {
 	return false, q, is && q != ""
 }
 
-// forwardCommand forwards a command after telling Discord that an answer follows.
+// forwardCommand forwards a command to Hob after telling Discord that an answer follows.
 func (p *interactionResponder) forwardCommand(ctx context.Context, r channels.Receiver, data json.RawMessage) error {
 	var i interaction
 	if json.Unmarshal(data, &i) != nil || !i.isComplete() || i.Type != interactionCommand {
@@ -253,7 +253,7 @@ func (p *interactionResponder) refuseUnknownSender(ctx context.Context, what rep
 	var err error
 	if what.Private {
 		_, err = p.c.editOriginal(ctx, what, post{Content: words})
-	} else { // everyone sees the typing sign: remove it
+	} else { // everyone sees the typing indicator, so remove it
 		gone := apiCall{what: "remove the typing sign", method: http.MethodDelete, path: interactionWebhookPath(what) + "/messages/@original", public: true}
 		if err = p.c.doRequest(ctx, gone, nil); err == nil {
 			_, err = p.c.followUp(ctx, what, post{Content: words, Flags: flagEphemeral})

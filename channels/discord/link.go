@@ -13,7 +13,7 @@ import (
 	"hob/platform/retry"
 )
 
-// gatewayConn is one connection to the gateway.
+// gatewayConn is one gateway connection.
 type gatewayConn struct {
 	c       *Channel
 	ws      *websocket.Conn
@@ -22,7 +22,7 @@ type gatewayConn struct {
 	events  chan frame
 	broken  chan error
 	presses *interactionResponder
-	last    int64 // last event read, for heartbeats
+	last    int64 // sequence number of the last received event, for heartbeats
 	ready   bool  // signed in or resumed
 }
 
@@ -46,15 +46,15 @@ func (l *gatewayConn) readFrames(ctx context.Context) {
 	}
 }
 
-// forwardError is the error of an event that was not accepted.
+// forwardError wraps the error for an event that was not accepted.
 type forwardError struct{ err error }
 
 func (t *forwardError) Error() string { return t.err.Error() }
 
 func (t *forwardError) Unwrap() error { return t.err }
 
-// handleEvents handles events in sequence. An event that is not accepted ends the connection: it comes
-// again with the resumed session.
+// handleEvents handles events in sequence. An event that is not accepted ends the connection; the
+// resumed session delivers it again.
 func (l *gatewayConn) handleEvents(ctx context.Context) {
 	failed := false
 	for f := range l.events {
@@ -79,7 +79,7 @@ func (l *gatewayConn) serveSession(ctx context.Context, s session) error {
 	if err := l.signIn(ctx, s); err != nil {
 		return err
 	}
-	// "Sending Heartbeats": the first one after a random part of the interval.
+	// "Sending Heartbeats": the first heartbeat is sent after a random fraction of the interval.
 	beat := time.NewTimer(time.Duration(rand.Float64() * float64(every)))
 	defer beat.Stop()
 	late := time.NewTimer(readyWait)
@@ -96,7 +96,7 @@ func (l *gatewayConn) serveSession(ctx context.Context, s session) error {
 				return l.reconnectError("no sign-in in time")
 			}
 		case <-beat.C:
-			if !acked { // "Heartbeat ACK": the connection is a zombie
+			if !acked { // "Heartbeat ACK": a missing acknowledgement means a dead connection
 				return l.reconnectError("no heartbeat acknowledged")
 			}
 			acked = false
@@ -116,7 +116,7 @@ func (l *gatewayConn) serveSession(ctx context.Context, s session) error {
 	}
 }
 
-// awaitHello waits for the first message of the gateway, which contains the heartbeat interval.
+// awaitHello waits for the gateway's first message, which contains the heartbeat interval.
 func (l *gatewayConn) awaitHello(ctx context.Context) (time.Duration, error) {
 	t := time.NewTimer(helloWait)
 	defer t.Stop()
@@ -178,7 +178,8 @@ func (l *gatewayConn) signIn(ctx context.Context, s session) error {
 	})
 }
 
-// reconnectError returns the error for a reconnect, which is immediate if this connection was ready.
+// reconnectError returns the error that triggers a reconnect. The reconnect is immediate if this
+// connection was ready.
 func (l *gatewayConn) reconnectError(why string) error {
 	if l.ready {
 		return fmt.Errorf("%w: %s", errAgain, why)
@@ -195,7 +196,7 @@ func (l *gatewayConn) handleFrame(ctx context.Context, f frame) error {
 		return l.reconnectError("reconnect requested")
 	case opInvalid:
 		var may bool
-		_ = json.Unmarshal(f.Data, &may) // anything else means no
+		_ = json.Unmarshal(f.Data, &may) // an unreadable value means no
 		if !may {
 			l.c.forgetSession()
 		}

@@ -16,7 +16,7 @@ import (
 	"hob/platform/net/safehttp"
 )
 
-// The objects of Discord's API, with the fields in use.
+// The Discord API objects, with the fields that Hob uses.
 type (
 	user struct {
 		ID       string `json:"id"`
@@ -76,17 +76,17 @@ const (
 	maxSnapshots = 10
 )
 
-// guild is the known data of a server.
+// guild holds the known data of a server.
 type guild struct {
 	name     string
 	channels map[string]string // names, threads included
 	roles    []string          // roles created for the bot
 }
 
-// replyContext is stored with each message and returned with its answers.
+// replyContext is stored with each message and returned with the answers to it.
 type replyContext struct {
 	Message string `json:"m,omitempty"` // the message to reply to in a server
-	// Of an interaction: its id, its application and token, its user, until when it can be
+	// For an interaction: its id, application, token and user, the time until which it can be
 	// answered, and whether others see the answer.
 	Interaction string    `json:"i,omitempty"`
 	App         string    `json:"a,omitempty"`
@@ -96,7 +96,7 @@ type replyContext struct {
 	Private     bool      `json:"p,omitempty"`
 }
 
-// toInbound converts a message; false if no person wrote it to be read.
+// toInbound converts a message. It returns false if the message is not text written by a person.
 func (c *Channel) toInbound(m *message) (channels.Inbound, bool) {
 	me, g := c.botAndGuild(m.Guild)
 	if m.Author.ID == "" || m.Author.ID == me.ID || m.Author.Bot || m.Author.System || m.Webhook != "" || !isSnowflake(m.ID) || m.Chat == "" {
@@ -142,7 +142,7 @@ func (c *Channel) toInbound(m *message) (channels.Inbound, bool) {
 	return in, true
 }
 
-// botAndGuild returns the bot's user and the known data of a server.
+// botAndGuild returns the bot's user object and the known data of a server.
 func (c *Channel) botAndGuild(id string) (user, guild) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -152,7 +152,8 @@ func (c *Channel) botAndGuild(id string) (user, guild) {
 	return c.me, guild{}
 }
 
-// cloneWithNames returns a copy with these channel names, which change under the lock.
+// cloneWithNames returns a copy of g with names as its channel names, because the names change
+// under the lock.
 func (g guild) cloneWithNames(names map[string]string) guild {
 	for k, v := range names {
 		g.channels[k] = v
@@ -176,8 +177,8 @@ func (m *message) sentAt() time.Time {
 	return t.UTC()
 }
 
-// mentionsBot reports whether a message is addressed to the bot: it mentions the bot or one of its
-// roles, or replies to it.
+// mentionsBot reports whether a message is addressed to the bot: it mentions the bot or one of the
+// bot's roles, or replies to the bot.
 func (m *message) mentionsBot(me user, g guild) bool {
 	if me.ID == "" {
 		return false
@@ -187,8 +188,8 @@ func (m *message) mentionsBot(me user, g guild) bool {
 		m.Referenced != nil && m.Referenced.Author.ID == me.ID
 }
 
-// readableText returns the readable text: without the mention of the bot, and with names instead of
-// ids ("Message Formatting").
+// readableText returns the text for reading: without the mention of the bot, and with names instead
+// of ids ("Message Formatting").
 func (m *message) readableText(me user, g guild) string {
 	names := map[string]string{}
 	for _, u := range m.Mentions {
@@ -230,7 +231,7 @@ func (m *message) readableText(me user, g guild) string {
 	return strings.TrimSpace(out.String())
 }
 
-// emojiName returns the name in the markup of a server's own emoji: ":name:id", "a:name:id".
+// emojiName returns the name from the markup of a server's custom emoji: ":name:id", "a:name:id".
 func emojiName(s string) string {
 	parts := strings.Split(strings.TrimPrefix(s, "a"), ":")
 	if len(parts) != 3 || parts[0] != "" || parts[1] == "" || len(parts[1]) > 32 || !isSnowflake(parts[2]) {
@@ -239,7 +240,7 @@ func emojiName(s string) string {
 	return ":" + parts[1] + ":"
 }
 
-// toFile returns an attachment; it is only fetched from Discord's own hosts.
+// toFile converts an attachment. The file is fetched only from Discord's own hosts.
 func (c *Channel) toFile(a attachment) channels.File {
 	return channels.File{Name: a.Name, MIME: a.MIME, Size: max(a.Size, 0), Open: func(ctx context.Context) (io.ReadCloser, error) {
 		u, err := url.Parse(a.URL)
@@ -269,8 +270,8 @@ func truncateAtRune(s string, n int) string {
 	return s
 }
 
-// forwardMessage forwards one message. A message rejected because of its sender, or because it is not
-// addressed to Hob, is never retried.
+// forwardMessage forwards one message. It never retries a message that was rejected because of its
+// sender, or because it is not addressed to Hob.
 func (c *Channel) forwardMessage(ctx context.Context, r channels.Receiver, m *message) error {
 	in, ok := c.toInbound(m)
 	if !ok {
@@ -280,7 +281,7 @@ func (c *Channel) forwardMessage(ctx context.Context, r channels.Receiver, m *me
 	if err != nil && !errors.Is(err, channels.ErrStranger) {
 		return err
 	}
-	if c.caught[m.Guild] { // stored with the next one
+	if c.caught[m.Guild] { // the position is stored with the next message
 		if err := c.seen.markRead(ctx, guildMarkKey(m.Guild), readPosition{Guild: m.Guild, Last: m.ID}, false); err != nil {
 			return err
 		}

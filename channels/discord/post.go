@@ -30,12 +30,12 @@ type post struct {
 	Mentions   allowedMentions   `json:"allowed_mentions"`
 	Components []row             `json:"components"`
 	Reference  *messageReference `json:"message_reference,omitempty"`
-	// Files lists all files of the message after the edit: an edit removes files it does not
-	// list ("Edit Message").
+	// Files lists all files of the message after an edit: an edit removes the files that are not
+	// listed ("Edit Message").
 	Files []attachedFile `json:"attachments,omitempty"`
 }
 
-// attachedFile is the file uploaded as files[ID].
+// attachedFile is the metadata of the file uploaded as files[ID].
 type attachedFile struct {
 	ID   int    `json:"id"`
 	Name string `json:"filename"`
@@ -71,7 +71,7 @@ func deliveryNonce(id string) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// withDefaults sets the fields common to all texts.
+// withDefaults sets the fields common to all messages.
 func (p post) withDefaults() post {
 	p.Flags |= flagNoEmbeds
 	p.Mentions.Parse = []string{}
@@ -81,8 +81,7 @@ func (p post) withDefaults() post {
 	return p
 }
 
-// renderMarkup returns the text in Discord's markup, or unchanged if the result is too long or
-// empty.
+// renderMarkup returns text in Discord's markup, or unchanged if the result is too long or empty.
 func renderMarkup(text string) string {
 	if s := markup.Discord(text); utf16Length(s) <= maxText && strings.TrimSpace(s) != "" {
 		return s
@@ -98,7 +97,7 @@ func utf16Length(s string) int {
 	return n
 }
 
-// approvalButtons returns the buttons under a question.
+// approvalButtons returns the buttons below a question.
 func approvalButtons(question string) []row {
 	return []row{{1, []key{{2, 3, "Approve", buttonYes + question}, {2, 4, "Deny", buttonNo + question}}}}
 }
@@ -121,7 +120,7 @@ func (c *Channel) postMessage(ctx context.Context, k apiCall, p post, files []ch
 	var sent message
 	err = c.doRequest(ctx, k, &sent)
 	if e, ok := errors.AsType[*channels.Error](err); ok && k.method == http.MethodPatch {
-		e.MaybeSent = false // a repetition does no harm
+		e.MaybeSent = false // a repeated message is harmless
 	}
 	return sent, err
 }
@@ -159,7 +158,7 @@ func encodeForm(raw []byte, files []channels.Attachment) (kind string, body []by
 
 // batchFiles groups files by the limits of one message.
 func batchFiles(files []channels.Attachment) (first []channels.Attachment, rest [][]channels.Attachment) {
-	const most = maxFile // bytes of one request
+	const most = maxFile // maximum bytes per request
 	var all [][]channels.Attachment
 	var now []channels.Attachment
 	size := int64(0)

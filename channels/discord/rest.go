@@ -18,26 +18,26 @@ import (
 )
 
 const (
-	// agent has the form that the reference requires ("User Agent").
+	// agent has the format that the reference requires ("User Agent").
 	agent     = "DiscordBot (Hob, 1)"
 	maxAnswer = 16 << 20
 	// shortWait is the maximum wait for a known rate limit within a request.
 	shortWait = 2 * time.Second
-	// lastOf is the key prefix of routes whose remaining calls are reserved for complete texts;
-	// drafts must not use those.
+	// lastOf is the key prefix for routes whose remaining calls are reserved for complete messages.
+	// Drafts must not use those calls.
 	lastOf = "last of "
 )
 
-// rateLimits holds the times before which Discord accepts no request ("Rate Limits"). The key is a
-// route, or "" for all routes. A key with the prefix lastOf holds the time before which drafts must
+// rateLimits holds the times until which Discord accepts no request ("Rate Limits"). The key is a
+// route, or "" for all routes. A key with the prefix lastOf holds the time until which drafts must
 // not use the route.
 type rateLimits struct {
 	mu    sync.Mutex
 	until map[string]time.Time
 }
 
-// waitForRoute waits for the route's rate limit, and returns an error if that takes long. The global
-// limit does not apply to interactions ("Rate Limits": global rate limit).
+// waitForRoute waits for the route's rate limit, or returns an error if the wait would be long. The
+// global limit does not apply to interactions ("Rate Limits": global rate limit).
 func (l *rateLimits) waitForRoute(ctx context.Context, k apiCall) error {
 	what, now := k.what, time.Now()
 	l.mu.Lock()
@@ -73,22 +73,22 @@ func (l *rateLimits) blockRouteUntil(route string, at time.Time) {
 	l.until[route] = at
 }
 
-// apiCall is one request of the HTTP API.
+// apiCall is one HTTP API request.
 type apiCall struct {
 	what   string // for errors
 	method string
 	path   string
 	mime   string
 	body   []byte
-	public bool // the path is the credential ("Interactions": webhooks of a token)
-	spare  bool // must not use the reserve
+	public bool // the path contains the credential ("Interactions": webhooks of a token)
+	spare  bool // must not use the reserved calls
 }
 
 func (c *Channel) getJSON(ctx context.Context, what, path string, into any) error {
 	return c.doRequest(ctx, apiCall{what: what, method: http.MethodGet, path: path}, into)
 }
 
-// getPatiently is get for requests that can wait for a rate limit.
+// getPatiently is like get, but waits for rate limits.
 func (c *Channel) getPatiently(ctx context.Context, what, path string, into any) error {
 	for {
 		err := c.getJSON(ctx, what, path, into)
@@ -111,8 +111,8 @@ func (c *Channel) sendJSON(ctx context.Context, what, method, path string, body,
 	return c.doRequest(ctx, k, into)
 }
 
-// limitRoute returns the key of the rate limit: the method, and the path up to the channel or
-// webhook ("Rate Limits": top-level resources).
+// limitRoute returns the rate limit key: the method, and the path up to the channel or webhook
+// ("Rate Limits": top-level resources).
 func (k apiCall) limitRoute() string {
 	parts := strings.Split(k.path, "/")
 	switch {
@@ -163,7 +163,8 @@ func (c *Channel) doRequest(ctx context.Context, k apiCall, into any) error {
 	return nil
 }
 
-// failure is an error response of Discord's API ("Error Messages"), for a 429 with the wait.
+// failure is an error response from Discord's API ("Error Messages"). For a 429 it includes the
+// time to wait.
 type failure struct {
 	status     int
 	Message    string  `json:"message"`
@@ -189,14 +190,14 @@ func isGone(err error) bool {
 	return ok && f.status == http.StatusNotFound
 }
 
-// isInteractionOver reports whether an interaction can no longer be answered: it or its token is
-// unknown ("JSON Error Codes": 10062, 10015, 50027).
+// isInteractionOver reports whether an interaction can no longer be answered, because the
+// interaction or its token is unknown ("JSON Error Codes": 10062, 10015, 50027).
 func isInteractionOver(err error) bool {
 	f, ok := errors.AsType[*failure](err)
 	return ok && (f.status == http.StatusNotFound || f.status == http.StatusUnauthorized)
 }
 
-// isForbidden reports whether the bot has no access.
+// isForbidden reports whether the error means that the bot has no access.
 func isForbidden(err error) bool {
 	f, ok := errors.AsType[*failure](err)
 	return ok && f.status == http.StatusForbidden
@@ -243,7 +244,7 @@ func forbiddenRemedy(code int) string {
 	return "invite the bot to the server again and give it permission to view the channel, read its history, send messages, attach files and send messages in threads"
 }
 
-// quoteSafely sanitizes a server's text: one line, without the token.
+// quoteSafely sanitizes text from a server: it returns one line, without the token.
 func (c *Channel) quoteSafely(s string) string {
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, ""), c.token, "[redacted]")
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")

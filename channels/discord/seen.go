@@ -14,24 +14,25 @@ import (
 	"hob/channels"
 )
 
-// maxChats is the maximum number of stored positions; the chats idle for longest are dropped.
+// maxChats is the maximum number of stored positions. The chats that have been idle longest are
+// dropped.
 const maxChats = 500
 
-// readPosition is the read position of a chat, and the user of a direct chat.
+// readPosition is the read position in a chat. For a direct chat it includes the user.
 type readPosition struct {
 	Guild string `json:"g,omitempty"`
 	Last  string `json:"l"`
 	User  string `json:"u,omitempty"`
 }
 
-// guildMarkKey returns the key of the position of a whole server, or ("") of all direct messages:
-// everything up to it was received, also in unknown chats.
+// guildMarkKey returns the key for the position of a whole server, or of all direct messages if
+// guild is "". All messages up to that position were received, also in unknown chats.
 func guildMarkKey(guild string) string { return marks + guild }
 
 const marks = "@"
 
-// readState holds the read positions of all chats with Hob: direct messages, and channels and
-// threads of servers in which it was mentioned.
+// readState holds the read positions of all chats with Hob: direct messages, and the server
+// channels and threads in which Hob was mentioned.
 type readState struct {
 	keep channels.StateStore
 
@@ -71,7 +72,7 @@ func (s *readState) isKnownChat(chat string) bool {
 	return ok
 }
 
-// markRead records the read position of a chat. When write is false, the next call stores it:
+// markRead records the read position in a chat. If write is false, the next call stores it, because
 // reading a message twice is harmless.
 func (s *readState) markRead(ctx context.Context, chat string, at readPosition, write bool) error {
 	s.mu.Lock()
@@ -96,11 +97,11 @@ func (s *readState) markRead(ctx context.Context, chat string, at readPosition, 
 	return s.writePositions(ctx, raw)
 }
 
-// oldestChat returns the chat idle for longest. The caller holds s.mu.
+// oldestChat returns the chat that has been idle longest. The caller holds s.mu.
 func (s *readState) oldestChat() string {
 	return slices.MinFunc(slices.Collect(maps.Keys(s.chats)), func(a, b string) int {
 		if marked := strings.HasPrefix(b, marks); marked != strings.HasPrefix(a, marks) {
-			return map[bool]int{true: -1, false: 1}[marked] // keep those of servers
+			return map[bool]int{true: -1, false: 1}[marked] // keep the positions of servers
 		}
 		if isNewerID(s.chats[b].Last, s.chats[a].Last) {
 			return -1
@@ -131,7 +132,7 @@ func (s *readState) forgetChat(ctx context.Context, chat string) error {
 	return s.writePositions(ctx, raw)
 }
 
-// chatsOfGuild returns the chats of a server, or ("") the direct messages.
+// chatsOfGuild returns the chats of a server, or the direct chats if guild is "".
 func (s *readState) chatsOfGuild(guild string) map[string]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,14 +145,14 @@ func (s *readState) chatsOfGuild(guild string) map[string]string {
 	return out
 }
 
-// lastRead returns the read position of a chat.
+// lastRead returns the read position in a chat.
 func (s *readState) lastRead(chat string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.chats[chat].Last
 }
 
-// hasDirectChat reports whether there is a direct chat with a user.
+// hasDirectChat reports whether a direct chat with the user is known.
 func (s *readState) hasDirectChat(user string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,8 +167,8 @@ func (s *readState) hasDirectChat(user string) bool {
 // pageSize is the page size of "Get Channel Messages".
 const pageSize = 100
 
-// catchUp fetches the messages of a server's chats, or ("") direct messages, since the last
-// one received there. Duplicates are dropped by their keys.
+// catchUp fetches the messages in a server's chats since the last one received there, or direct
+// messages if guild is "". Duplicates are dropped by their keys.
 func (c *Channel) catchUp(ctx context.Context, r channels.Receiver, guild string) error {
 	c.caught[guild] = false
 	before := c.seen.chatsOfGuild(guild)
@@ -209,7 +210,7 @@ func (c *Channel) fetchMissed(ctx context.Context, r channels.Receiver, guild, c
 		case err != nil:
 			return err
 		}
-		// "Get Channel Messages": the order is not documented; in practice the newest come
+		// "Get Channel Messages": the order is undocumented; in practice the newest messages come
 		// first.
 		slices.SortFunc(page, func(a, b message) int {
 			if isNewerID(a.ID, b.ID) {
@@ -220,7 +221,7 @@ func (c *Channel) fetchMissed(ctx context.Context, r channels.Receiver, guild, c
 		from := last
 		for i := range page {
 			m := &page[i]
-			m.Chat, m.Guild = chat, guild // messages of the HTTP API do not name the server
+			m.Chat, m.Guild = chat, guild // messages from the HTTP API do not include the server
 			if !isSnowflake(m.ID) || !isNewerID(m.ID, from) {
 				continue
 			}

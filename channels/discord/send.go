@@ -65,10 +65,10 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	return channels.Receipt{ID: sent.ID}, nil
 }
 
-// filesID returns the id of a further message with files of a delivery.
+// filesID returns the id of the nth follow-up message with files of a delivery.
 func filesID(id string, n int) string { return id + "/files/" + strconv.Itoa(n) }
 
-// placeText sends a text: in place of its draft, as the response to an interaction, or as a new
+// placeText sends a text by replacing its draft, as the response to an interaction, or as a new
 // message.
 func (c *Channel) placeText(ctx context.Context, k apiCall, d channels.Delivery, what replyContext, p post, files []channels.Attachment) (message, error) {
 	if what.Interaction != "" && what.Token != "" && d.Kind != channels.Send {
@@ -121,8 +121,8 @@ func (c *Channel) directChat(ctx context.Context, who string) (string, error) {
 	return chatPath(ch.ID)
 }
 
-// answerInteraction responds to an interaction: the first text replaces the typing sign, the others
-// follow.
+// answerInteraction responds to an interaction. The first text replaces the typing indicator;
+// further texts follow as separate messages.
 func (c *Channel) answerInteraction(ctx context.Context, what replyContext, p post, files []channels.Attachment) (message, error) {
 	p.Nonce, p.Enforce = "", false
 	if what.Private {

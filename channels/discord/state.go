@@ -15,7 +15,7 @@ func (c *Channel) resumableSession() session {
 	return c.session
 }
 
-// forgetSession ends the session: the next connection starts a new one.
+// forgetSession drops the session, so that the next connection starts a new one.
 func (c *Channel) forgetSession() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -38,7 +38,7 @@ func (c *Channel) noteSequence(seq int64) {
 	}
 }
 
-// untilIdentify returns the wait before the next sign-in, which it counts.
+// untilIdentify returns the wait before the next sign-in, and counts that sign-in.
 func (c *Channel) untilIdentify() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,8 +88,8 @@ type namedChannel struct {
 	Name  string `json:"name"`
 }
 
-// addGuild handles GUILD_CREATE and returns the server's id. Of the bot's roles only the one
-// created for it (role tags) addresses the bot; other roles also address other people.
+// addGuild handles GUILD_CREATE and returns the server's id. Of the bot's roles, only the role
+// created for the bot (role tags) addresses the bot; other roles also address other people.
 func (c *Channel) addGuild(data json.RawMessage) string {
 	var g struct {
 		ID       string         `json:"id"`

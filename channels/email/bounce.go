@@ -13,9 +13,9 @@ import (
 	"hob/platform/text/mime"
 )
 
-// Hob answers no bounce of its mails (RFC 3464), but mentions it in the status. Anybody can
-// write one; it counts if it names a stored sent mail, whose Message-ID only its recipient
-// knows.
+// Hob does not answer bounces of its emails (RFC 3464), but mentions them in the status. Anyone can
+// write a bounce, so it counts only if it names a stored sent email, whose Message-ID only the
+// recipient knows.
 
 // Limits of bounces.
 const (
@@ -23,17 +23,17 @@ const (
 	reportFor  = 7 * 24 * time.Hour
 )
 
-// bouncedMail summarizes the bounced mails.
+// bouncedMail summarizes the bounced emails.
 type bouncedMail struct {
-	At     int64  `json:"at"` // seconds; time of the last
+	At     int64  `json:"at"` // Unix time of the last bounce, in seconds
 	Status string `json:"status"`
 	N      int    `json:"n"`
-	to     string // recipient of that mail; not stored
+	to     string // recipient of that email; not stored
 }
 
 // report is the content of one bounce.
 type report struct {
-	id     string // Message-ID of the bounced mail
+	id     string // Message-ID of the bounced email
 	to     string // the recipient; "" if unknown
 	status string // "5.1.1"
 }
@@ -41,7 +41,7 @@ type report struct {
 // statusCode matches the codes of RFC 3463, 2. Codes that begin with 4 are temporary failures.
 var statusCode = regexp.MustCompile(`^[45]\.[0-9]{1,3}\.[0-9]{1,3}$`)
 
-// reportOf parses the bounce of a mail from Hob.
+// reportOf parses the bounce of an email from Hob.
 func reportOf(fields mime.Fields, raw []byte) (r report, ok bool) {
 	kind, params := mime.MediaType(fields.First("content-type"))
 	if kind != "multipart/report" || !strings.EqualFold(params["report-type"], "delivery-status") {
@@ -65,11 +65,11 @@ func reportOf(fields mime.Fields, raw []byte) (r report, ok bool) {
 	return r, r.status != "" && isOwnMessageID(r.id)
 }
 
-// maxGroups is the maximum number of recipients that are read from a bounce.
+// maxGroups is the maximum number of recipients read from a bounce.
 const maxGroups = 100
 
-// failedRecipient returns the first recipient in a bounce whose delivery failed (RFC 3464, 2.3), not
-// one whose delivery is only delayed.
+// failedRecipient returns the first recipient in a bounce whose delivery failed (RFC 3464, 2.3). It
+// ignores recipients whose delivery is only delayed.
 func failedRecipient(body []byte) (to, status string) {
 	body = bytes.ReplaceAll(body, []byte("\r\n"), []byte("\n"))
 	for i, group := range bytes.Split(body, []byte("\n\n")) {
@@ -90,7 +90,7 @@ func failedRecipient(body []byte) (to, status string) {
 	return "", ""
 }
 
-// noteBounce records the bounce of a mail from Hob.
+// noteBounce records the bounce of an email from Hob.
 func (h *receiver) noteBounce(ctx context.Context, l *parsedMail, raw []byte) {
 	var r report
 	ok := false
@@ -124,7 +124,7 @@ func (h *receiver) noteBounce(ctx context.Context, l *parsedMail, raw []byte) {
 // isExpired reports whether the last bounce is too old to mention.
 func (r *bouncedMail) isExpired(now time.Time) bool { return now.Sub(time.Unix(r.At, 0)) > reportFor }
 
-// String returns the note for the status.
+// String returns the note for the channel status.
 func (r *bouncedMail) String() string {
 	s := fmt.Sprintf("%d sent mails bounced, the last one on %s", r.N, time.Unix(r.At, 0).Format("2 Jan 15:04"))
 	if r.to != "" {
@@ -133,7 +133,7 @@ func (r *bouncedMail) String() string {
 	return s + " (" + r.Status + statusMeaning(r.Status) + ")"
 }
 
-// statusMeaning describes the codes of RFC 3463 on which an owner can act.
+// statusMeaning describes those codes of RFC 3463 that an owner can act on.
 func statusMeaning(status string) string {
 	for _, m := range [][2]string{
 		{"4.", "all delivery attempts failed"},

@@ -8,21 +8,21 @@ import (
 )
 
 // The end of the sender's own text is recognized by form: marks, separators, header fields, and the
-// line with author and date. Mail programs write these lines in many languages, and a quoted mail
-// can contain any word, but only the program determines the form.
+// line with author and date. Mail programs write these lines in many languages, and a quoted email
+// can contain any word, but only the mail program determines the form.
 
-// lineForm is the form of one line of a mail.
+// lineForm describes the form of one line in an email.
 type lineForm struct {
 	blank    bool
 	marked   bool // whether the line begins with a quote mark
-	indented bool // by 4 columns or more
+	indented bool // by at least 4 columns
 	label    bool // "Word: value"
-	head     int  // index in headWords of the label, -1 if none
+	head     int  // index in headWords of the label, or -1
 	closing  bool // whether the line ends with a colon
 	framed   bool // words within a separator: "----- Original message -----"
 	bare     bool // a separator without words
-	address  bool // whether the line contains a mail address
-	bracket  bool // whether the line contains a mail address in brackets
+	address  bool // whether the line contains an email address
+	bracket  bool // whether the line contains an email address in brackets
 	date     bool // whether the line contains a year or a full date
 	clock    bool // whether the line contains a time of day
 }
@@ -35,19 +35,19 @@ func (f lineForm) namesWriterOrDate() bool { return f.address || f.date || f.clo
 
 var (
 	mailAddress = regexp.MustCompile(`[^\s<>\[\]()"',;:@]+@[^\s<>\[\]()"',;:@]+`)
-	// bracketed matches an address as programs write it after a name.
+	// bracketed matches an address after a name, as written by mail programs.
 	bracketed = regexp.MustCompile(`[<\[(](mailto:)?[^\s<>\[\]()@]+@[^\s<>\[\]()@]+[>\])]`)
-	// wholeDate matches a year, also of the Buddhist era, or a numeric date.
+	// wholeDate matches a year, including years of the Buddhist era, or a numeric date.
 	wholeDate = regexp.MustCompile(`(^|[^0-9])((19|20|2[45])[0-9]{2}([^0-9]|$)|[0-9]{1,4}\s?[./\-年년]\s?[0-9]{1,2}\s?[./\-月월]\s?[0-9]{1,4})`)
 	dayTime   = regexp.MustCompile(`(^|[^0-9])([0-9]{1,2}[:.h][0-9]{2}([^0-9]|$)|[0-9]{1,2}\s?[時时点點시])`)
-	// labelled matches a header field, with the marks that programs put around bold text.
+	// labelled matches a header field, with the marks that mail programs put around bold text.
 	labelled = regexp.MustCompile(`^[*_]{0,2}\p{L}[\p{L}\p{M}\p{N}'’./()\- ]{0,39}[*_]{0,2}\s?:[*_]{0,2}(\s|$|[^/\s])`)
-	// initials match the letters before the mark in some programs: "AL> Yes".
+	// initials matches the letters that some programs write before the quote mark: "AL> Yes".
 	initials = regexp.MustCompile(`^\p{L}{1,4}>+( |$)`)
 )
 
-// formText normalizes a line to compare its form: without invisible characters, with one kind of
-// colon, blank and digit. It keeps both ends of long lines.
+// formText normalizes a line for comparing its form: it removes invisible characters and unifies
+// colons, blanks and digits. It keeps both ends of a long line.
 func formText(line string) string {
 	const end = 400
 	if len(line) > 2*end+utf8.UTFMax {
@@ -74,7 +74,7 @@ func formText(line string) string {
 	}, line)
 }
 
-// digitValue returns the value of a decimal digit of any script: the digits of a script are
+// digitValue returns the value of a decimal digit in any script. The digits of a script are
 // consecutive, in ranges of ten (Unicode, 4.6).
 func digitValue(r rune) rune {
 	if r <= '9' {
@@ -146,8 +146,8 @@ func hasQuoteMark(line string) bool {
 	return strings.Contains(line[:min(len(line), 20)], ">") && initials.MatchString(line)
 }
 
-// separatorForm reports whether a line is a separator of dashes or similar characters: framed if it
-// also contains words, bare if not.
+// separatorForm reports whether a line is a separator of dashes or similar characters. framed means
+// that it also contains words, bare that it does not.
 func separatorForm(line string) (framed, bare bool) {
 	lead, firm, rest := separatorRun(line)
 	if rest == "" {
@@ -168,8 +168,8 @@ func separatorForm(line string) (framed, bare bool) {
 	return firm >= 3 && tail >= 3 || lead >= 5 && tail >= 5 || firm >= 4, false
 }
 
-// separatorRun counts the separator characters at the start of a line, and the strong ones
-// among them: weak ones are also used for emphasis.
+// separatorRun counts the separator characters at the start of a line. firm is the number of strong
+// ones; weak ones are also used for emphasis.
 func separatorRun(line string) (n, firm int, rest string) {
 	for rest = line; rest != ""; {
 		r, size := utf8.DecodeRuneInString(rest)
@@ -203,12 +203,12 @@ func separatorKind(r rune) (is, strong bool) {
 type lineScan struct {
 	lines []string
 	forms []lineForm
-	// answer: the mail replies or forwards, so that quoted text is likely and weaker signs
-	// count.
+	// answer reports whether the email is a reply or is forwarded. Quoted text is then likely, so
+	// weaker signs count.
 	answer bool
 }
 
-// maxSpan is the maximum number of lines of the text that introduces a quotation: names can be
+// maxSpan is the maximum number of lines in the text that introduces a quotation: names can be
 // long, and mail programs wrap the line.
 const maxSpan = 40
 

@@ -1,5 +1,5 @@
-// Package guardian asks a second model whether an untrusted text tries to manipulate its reader. It
-// decides nothing: a turn adds a mark to a text that the model calls an attack.
+// Package guardian asks a second model whether untrusted text tries to manipulate its reader. The
+// package decides nothing: the turn adds a mark to text that the model calls an attack.
 package guardian
 
 import (
@@ -20,10 +20,11 @@ var guardianText string
 // Limits of a guardian request.
 const (
 	guardianWait  = 20 * time.Second
-	guardianBytes = 12_000 // bytes of a text, its beginning and its end
+	guardianBytes = 12_000 // maximum bytes sent of a long text, split between its beginning and its end
 )
 
-// Checker checks texts with a model. It implements turn.TextChecker and may be called concurrently.
+// Checker checks untrusted text with a model. It implements turn.TextChecker and is safe for
+// concurrent use.
 type Checker struct {
 	model func(ctx context.Context) (llm.Model, error)
 }
@@ -33,9 +34,9 @@ type TextChecker interface {
 	IsHostile(ctx context.Context, who llm.Account, text string) (bool, error)
 }
 
-// Open returns the checker of [guard] guardian; nil if none is set. model returns a function that
-// returns the model of a name. If the model cannot be created, every check fails, which changes
-// nothing.
+// Open returns the checker configured in [guard] guardian, or nil if none is set. model returns a
+// function that creates the named model. If the model cannot be created, every check fails, and the
+// turn continues as without a guardian.
 func Open(name string, model func(name string) func(context.Context) (llm.Model, error)) TextChecker {
 	if name == "" || name == "off" {
 		return nil
@@ -43,11 +44,11 @@ func Open(name string, model func(name string) func(context.Context) (llm.Model,
 	return New(model(name))
 }
 
-// New returns a checker that gets its model from a function at each check.
+// New returns a checker that calls model at each check to get its model.
 func New(model func(ctx context.Context) (llm.Model, error)) *Checker { return &Checker{model} }
 
-// IsHostile reports whether the model calls a text an attack. The model sees only the fenced text
-// and has no tools. An unclear or late answer is an error. The call counts against the budget of
+// IsHostile reports whether the model calls text an attack. The model sees only the fenced text and
+// has no tools. An ambiguous or late answer is an error. The model call is charged to the budget of
 // who.
 func (c *Checker) IsHostile(ctx context.Context, who llm.Account, text string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, guardianWait)

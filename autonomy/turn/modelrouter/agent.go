@@ -11,17 +11,17 @@ import (
 	"hob/autonomy/llm"
 )
 
-// detectInterval is how often model = "auto" looks for a local model server while it has found
-// nothing better than the built-in brain.
+// detectInterval is how often model = "auto" searches for a local model server while only the
+// built-in brain is available.
 const detectInterval = time.Minute
 
-// AgentModels are the models of one agent. The default model is detected at the first turn that
-// needs it, so that the start is fast. Methods may be called concurrently.
+// AgentModels holds the models of one agent. The default model is detected when a turn first needs
+// it, which keeps startup fast. Methods may be called concurrently.
 type AgentModels struct {
 	*Router
 	pool     *modelPool
 	model    string   // "auto", "offline" or "provider/model"
-	fallback []string // names to try when it fails
+	fallback []string // models to try when it fails
 	small    string   // for plain messages, "" = none
 
 	mu       sync.Mutex
@@ -30,8 +30,8 @@ type AgentModels struct {
 	reason   string
 }
 
-// checkNames checks that all names exist, so that a wrong name is an error at the start and not
-// at the first message. key is the section of the configuration that errors name.
+// checkNames checks that all model names exist, so that a wrong name is reported at startup and not
+// at the first message. key is the configuration section to name in errors.
 func (a *AgentModels) checkNames(c *config.Config, key string) error {
 	if a.model != "auto" {
 		if _, err := a.pool.modelNamed(a.model); err != nil {
@@ -52,7 +52,7 @@ func (a *AgentModels) checkNames(c *config.Config, key string) error {
 	return nil
 }
 
-// Named returns the model of a name, with this agent's fallbacks.
+// Named returns the model called name, with this agent's fallbacks.
 func (a *AgentModels) Named(name string) (llm.Model, error) {
 	m, err := a.pool.modelNamed(name)
 	if err != nil {
@@ -61,7 +61,7 @@ func (a *AgentModels) Named(name string) (llm.Model, error) {
 	return a.pool.fallbackChain(m, a.fallback)
 }
 
-// Default returns the default model of all turns, and why it is used.
+// Default returns the default model for all turns, and the reason for its choice.
 func (a *AgentModels) Default(ctx context.Context) (m llm.Model, reason string, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -127,8 +127,8 @@ func (a *AgentModels) IsFree() bool {
 	return a.m != nil && a.m.Info().Local
 }
 
-// Describe returns the name of the default model for display, and why it is used. It detects
-// nothing.
+// Describe returns the name of the default model for display, and the reason for its choice. It
+// does not detect models.
 func (a *AgentModels) Describe() (name, reason string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -138,7 +138,8 @@ func (a *AgentModels) Describe() (name, reason string) {
 	return a.m.Info().Name(), a.reason
 }
 
-// LooksOffline reports whether the default model, as far as it is known, is the built-in brain.
+// LooksOffline reports whether the default model is the built-in brain, as far as is known without
+// detection.
 func (a *AgentModels) LooksOffline() bool {
 	name, _ := a.Describe()
 	return strings.HasPrefix(name, builtIn)

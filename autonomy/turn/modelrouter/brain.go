@@ -1,7 +1,7 @@
 // Package modelrouter selects the model that answers a turn. It decides once, at the start of the
 // turn, and records the decision with the turn's first step. The decision stays valid after a
-// crash, so that a turn never changes its model. It also holds the models of all agents with their
-// retries and fallbacks, and answers /model. The package calls no model and does not depend on
+// crash, so the model never changes within a turn. The package also holds the models of all agents
+// with their retries and fallbacks, and answers /model. It calls no model and does not depend on
 // providers: a Source creates the models.
 package modelrouter
 
@@ -17,22 +17,23 @@ type TurnInfo struct {
 	Event   string
 	// Text is the user's message.
 	Text string
-	// Bare: the message has no attachments such as pictures or other text.
+	// Bare reports whether the message has no attachments such as pictures or other text.
 	Bare bool
-	// Attended: the user sent it in a conversation.
+	// Attended reports whether the user sent the message in a conversation.
 	Attended bool
-	// Chain: the previous turn used tools, so the message may refer to their results.
+	// Chain reports whether the previous turn used tools, so that the message may refer to their
+	// results.
 	Chain bool
-	// Resumed: earlier steps of this turn are recorded, and so is its model.
+	// Resumed reports whether earlier steps of this turn, and so its model, are already recorded.
 	Resumed bool
 }
 
-// Choice is the model of a turn.
+// Choice is the model selected for a turn.
 type Choice struct {
 	Model llm.Model
 	// Reason explains the choice.
 	Reason string
-	// Record stores the decision together with the turn's first step; nil if there is nothing
+	// Record stores the decision together with the turn's first step. It is nil if there is nothing
 	// to store.
 	Record func(tx *store.Tx) error
 }

@@ -23,13 +23,13 @@ CREATE TABLE session_models (session TEXT PRIMARY KEY, model TEXT NOT NULL, chos
 // Options holds the settings of a Router; Store, Pins, Standing and Named are required.
 type Options struct {
 	Store *store.Store
-	// Pins holds the user's choices, shared by all routers.
+	// Pins holds the models that the user chose for conversations. All routers share it.
 	Pins *SessionModels
 	// Standing returns the default model.
 	Standing func(ctx context.Context) (m llm.Model, reason string, err error)
-	// Named returns the model of a name, with its fallbacks.
+	// Named returns the model called name, with its fallbacks.
 	Named func(name string) (llm.Model, error)
-	// Small names the model for plain messages, "" for none.
+	// Small is the name of the model for plain messages, or "".
 	Small string
 }
 
@@ -44,9 +44,9 @@ func New(o Options) (*Router, error) {
 	return &Router{o: o}, nil
 }
 
-// Choose returns the model of a turn: the recorded one for a resumed turn, otherwise the user's
-// choice for the conversation, otherwise the small model for a plain message, otherwise the
-// default.
+// Choose returns the model for a turn. A resumed turn keeps its recorded model. Otherwise the
+// user's choice for the conversation applies, then the small model if the message is plain, then
+// the default model.
 func (c *Router) Choose(ctx context.Context, ask TurnInfo) (Choice, error) {
 	if ask.Resumed {
 		if got, ok, err := c.recordedChoice(ctx, ask.Event); err != nil || ok {
@@ -94,7 +94,8 @@ func (c *Router) decideModel(ctx context.Context, ask TurnInfo) (Choice, error) 
 	return Choice{Model: llm.Fallback(small, m), Reason: "the message is short and plain, so the small model answers"}, nil
 }
 
-// smallModelObjection returns why the small model is not suitable for this turn, "" if it is.
+// smallModelObjection returns why the small model is not suitable for this turn, or "" if it is
+// suitable.
 func (c *Router) smallModelObjection(ask TurnInfo) string {
 	switch {
 	case !ask.Attended:
@@ -108,8 +109,8 @@ func (c *Router) smallModelObjection(ask TurnInfo) string {
 	return why
 }
 
-// recordedChoice returns the model that started a turn. If it no longer exists, the default model
-// continues.
+// recordedChoice returns the model with which a turn started. If that model no longer exists, it
+// returns the default model.
 func (c *Router) recordedChoice(ctx context.Context, event string) (Choice, bool, error) {
 	name, reason, ok, err := c.Lookup(ctx, event)
 	if err != nil || !ok {
@@ -141,8 +142,8 @@ func (c *Router) Lookup(ctx context.Context, event string) (model, reason string
 	return model, reason, true, nil
 }
 
-// Pin selects the model of a conversation from its next turn on, also after a restart; ""
-// removes the choice. It rejects unknown names.
+// Pin sets the model of a conversation from its next turn on; the choice survives a restart. An
+// empty model removes the choice. Pin rejects unknown names.
 func (c *Router) Pin(ctx context.Context, session, model string) error {
 	model = strings.TrimSpace(model)
 	if model != "" {

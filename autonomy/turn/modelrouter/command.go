@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Command answers /model in a conversation of an agent: it reports the current model and the
-// reason ("" as name), or selects another one.
+// Command answers /model in a conversation with an agent. If name is "", it reports the current
+// model and the reason for it. Otherwise it selects the model called name.
 func (m *Models) Command(ctx context.Context, session, agent, name string) (string, error) {
 	a := m.Of(agent)
 	switch name {

@@ -10,27 +10,27 @@ import (
 	"hob/platform/store"
 )
 
-// ModelsOptions are the options of OpenModels; all are required.
+// ModelsOptions holds the options of OpenModels. All fields are required.
 type ModelsOptions struct {
 	Store  *store.Store
 	Config *config.Config
 	Source Source
-	// Meter decorates each single call of a model, inside of its retries.
+	// Meter decorates each single model call, inside the retries.
 	Meter func(llm.Model) llm.Model
 }
 
-// Models holds the models of all agents. Its embedded AgentModels are those of the default agent.
-// Add all agents before the first turn; after that, methods may be called concurrently.
+// Models holds the models of all agents. The embedded AgentModels belong to the default agent. Add
+// all agents before the first turn; after that, methods may be called concurrently.
 type Models struct {
 	*AgentModels
 	o    ModelsOptions
 	pool *modelPool
 	pins *SessionModels
-	own  map[string]*AgentModels // of agents whose section names models
+	own  map[string]*AgentModels // the agents whose section names models
 }
 
-// OpenModels creates the models of the default agent. It calls none. An unknown name is an error
-// that names its configuration key.
+// OpenModels creates the models of the default agent. It calls no model. An unknown name is an
+// error that includes its configuration key.
 func OpenModels(o ModelsOptions) (*Models, error) {
 	if o.Store == nil || o.Config == nil || o.Source == nil || o.Meter == nil {
 		return nil, errors.New("models: a required option is missing")
@@ -42,7 +42,7 @@ func OpenModels(o ModelsOptions) (*Models, error) {
 	return m, err
 }
 
-// newAgentModels creates the models that a section of the configuration names.
+// newAgentModels creates the models named in a configuration section.
 func (m *Models) newAgentModels(section, model string, fallback []string, small string) (*AgentModels, error) {
 	out := &AgentModels{pool: m.pool, model: model, fallback: fallback, small: small}
 	if err := out.checkNames(m.o.Config, section); err != nil {
@@ -75,14 +75,14 @@ func (m *Models) Of(agent string) *AgentModels {
 	return m.AgentModels
 }
 
-// IsOffline reports whether an agent has no model but the built-in brain.
+// IsOffline reports whether the built-in brain is the agent's only model.
 func (m *Models) IsOffline(ctx context.Context, agent string) bool {
 	got, _, err := m.Of(agent).Default(ctx)
 	return err == nil && got.Info().Provider == builtIn
 }
 
-// Lazy returns a function that returns the model of a name without fallbacks, or the default model
-// for "auto".
+// Lazy returns a function that returns the model called name without fallbacks, or the default
+// model for "auto".
 func (m *Models) Lazy(name string) func(context.Context) (llm.Model, error) {
 	return func(ctx context.Context) (llm.Model, error) {
 		if name == "auto" {

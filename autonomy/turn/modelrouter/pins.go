@@ -15,13 +15,13 @@ type SessionModels struct {
 	db *store.Store
 
 	mu   sync.Mutex
-	pins map[string]string // session -> model; nil until they were read
+	pins map[string]string // session -> model; nil until loaded
 }
 
 // NewPins creates the set over a store opened with Migrations. It does no I/O.
 func NewPins(db *store.Store) *SessionModels { return &SessionModels{db: db} }
 
-// Of returns the model chosen for a conversation, "" for none.
+// Of returns the model chosen for a conversation, or "".
 func (p *SessionModels) Of(ctx context.Context, session string) (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

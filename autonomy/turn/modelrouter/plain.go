@@ -19,7 +19,7 @@ const (
 //go:embed keywords.txt
 var keywordText string
 
-// keywords are words of tasks that need the better model.
+// keywords are words that indicate a task for the better model.
 var keywords = sync.OnceValue(func() map[string]bool {
 	out := map[string]bool{}
 	for w := range strings.FieldsSeq(keywordText) {
@@ -28,8 +28,9 @@ var keywords = sync.OnceValue(func() map[string]bool {
 	return out
 })
 
-// IsPlainMessage reports whether a small model suffices for a message: it is short, has one sentence, no
-// code, no address, and no word of a demanding task. why names the reason against it.
+// IsPlainMessage reports whether a small model suffices for text. A plain message is one short
+// sentence without code, addresses or keywords of a demanding task. why is the reason if the
+// message is not plain.
 func IsPlainMessage(text string) (plain bool, why string) {
 	text = strings.TrimSpace(text)
 	words := strings.Fields(text)

@@ -9,32 +9,32 @@ import (
 	"hob/autonomy/usage"
 )
 
-// builtIn is the name of the built-in brain among the models.
+// builtIn is the model name of the built-in brain.
 const builtIn = "offline"
 
-// Source creates the models that the configuration and the environment offer. The models have
-// neither retries nor a circuit breaker.
+// Source creates the models available through the configuration and the environment. The models
+// have neither retries nor a circuit breaker.
 type Source interface {
-	// Resolve returns the model of a name: "offline", "provider" or "provider/model".
+	// Resolve returns the model called name: "offline", "provider" or "provider/model".
 	Resolve(name string) (llm.Model, error)
-	// Detect returns the model for model = "auto", and why.
+	// Detect returns the model for model = "auto", and the reason for it.
 	Detect(ctx context.Context) (m llm.Model, reason string, err error)
 	// Found lists the names of providers whose keys are in the environment.
 	Found() []string
 }
 
-// modelPool creates each configured model once, so that all users of a name share its circuit
+// modelPool creates each configured model once, so that all users of a model share its circuit
 // breaker.
 type modelPool struct {
 	source Source
-	// meter decorates each single call, inside of the retries.
+	// meter decorates each single model call, inside the retries.
 	meter func(llm.Model) llm.Model
 
 	mu   sync.Mutex
 	made map[string]llm.Model
 }
 
-// modelNamed returns the model of a name, with retries and a circuit breaker.
+// modelNamed returns the model called name, with retries and a circuit breaker.
 func (p *modelPool) modelNamed(name string) (llm.Model, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -49,7 +49,7 @@ func (p *modelPool) modelNamed(name string) (llm.Model, error) {
 	return p.made[name], nil
 }
 
-// adoptModel is modelNamed for a model that exists already.
+// adoptModel is like modelNamed, but for an existing model.
 func (p *modelPool) adoptModel(raw llm.Model) llm.Model {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -67,8 +67,8 @@ func (p *modelPool) withBreaker(raw llm.Model) llm.Model {
 	return llm.Breaker(llm.Retry(p.meter(raw), llm.RetryOptions{}), llm.BreakerOptions{})
 }
 
-// fallbackChain returns a model with its fallbacks: on errors the configured ones, over a limit
-// the built-in brain.
+// fallbackChain returns first with its fallbacks: the configured models after an error, the
+// built-in brain if a limit is exceeded.
 func (p *modelPool) fallbackChain(first llm.Model, more []string) (llm.Model, error) {
 	all := []llm.Model{first}
 	for _, name := range more {

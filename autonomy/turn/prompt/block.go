@@ -18,8 +18,8 @@ var systemText string
 //go:embed soul.md
 var soulText string
 
-// The maximum size in bytes of each of the owner's texts in a request, because every request
-// contains them.
+// The maximum size in bytes of each of the owner's files in a request. The size is limited because
+// every request contains these files.
 const (
 	maxSoul   = 16_000
 	maxUser   = 8_000
@@ -30,12 +30,12 @@ const (
 type block struct {
 	text string
 	// guidance is the digest of the part before the identity, and identity the digest of the rest.
-	// A block that differs only in its identity may stay for the life of the conversation.
+	// A conversation may keep a block that differs only in its identity.
 	guidance, identity string
 	who                string // the identity itself
 }
 
-// contentID names a block by its content.
+// contentID returns an id derived from the block's content.
 func (b block) contentID() string { return contentDigest(b.text) }
 
 func contentDigest(s string) string {
@@ -43,7 +43,7 @@ func contentDigest(s string) string {
 	return hex.EncodeToString(h[:12])
 }
 
-// blockTexts is the input of a block.
+// blockTexts is the input for a block.
 type blockTexts struct {
 	Texts
 
@@ -54,8 +54,8 @@ type blockTexts struct {
 	Skills     string
 }
 
-// presentBlock returns the block for a conversation that begins now. A guest gets the same
-// persona, but not USER.md and MEMORY.md.
+// presentBlock returns the current block for a new conversation. A guest gets the same persona, but
+// not USER.md and MEMORY.md.
 func (b *Builder) presentBlock(guest bool) (block, error) {
 	of := blockTexts{Texts: b.o.Texts(), Name: b.o.Name, Guest: guest, Categories: b.toolCategories(), Channels: strings.Join(b.o.Channels, ", "), Skills: b.skillIndex()}
 	i := 0
@@ -103,7 +103,7 @@ func (b *Builder) skillIndex() string {
 	return strings.TrimSpace(b.o.Skills.Index())
 }
 
-// engine is the category of tools for the turn itself, which need no search.
+// engine is the category of the tools that control the turn itself and need no search.
 const engine = "engine"
 
 // toolCategories lists the searchable categories of tools, in order.
@@ -121,8 +121,7 @@ func (b *Builder) toolCategories() string {
 	return strings.Join(slices.Compact(out), ", ")
 }
 
-// Persona returns the built-in persona of an assistant with that name, in the form of a
-// SOUL.md.
+// Persona returns the built-in persona of an assistant called name, in the form of a SOUL.md file.
 func Persona(name string) (string, error) {
 	t, err := minitmpl.Parse(soulText)
 	if err != nil {
@@ -140,7 +139,7 @@ func executeTemplate(t *minitmpl.Template, data any) (string, error) {
 	return strings.TrimSpace(b.String()), nil
 }
 
-// shortenLines keeps the complete lines that fit into n bytes and adds a note if there are more.
+// shortenLines keeps the complete lines that fit into n bytes and adds a note if lines are omitted.
 func shortenLines(s string, n int) string {
 	s = strings.TrimSpace(strings.ToValidUTF8(s, "\uFFFD"))
 	s = strings.ReplaceAll(s, strings.TrimSpace(identityMark), "<identity >") // only the block itself may open this section
@@ -151,8 +150,8 @@ func shortenLines(s string, n int) string {
 	return headLines(s, n-len(more)) + more
 }
 
-// headLines returns the beginning of a text of at most n bytes: complete lines, unless they are too
-// long.
+// headLines returns at most the first n bytes of s. It returns complete lines, unless the first
+// line is too long.
 func headLines(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -6,7 +6,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// kind is a kind of context. The order of the values is the order in the message.
+// kind is a kind of context. The order of the values is their order in the message.
 type kind uint8
 
 const (
@@ -23,8 +23,8 @@ const (
 	kindReminder
 )
 
-// budgetShare is the limit of a kind in bytes, and its rank: if there is too little room, smaller
-// ranks are dropped first, critical ones never.
+// budgetShare is the size limit of a kind in bytes, and its rank. If the sections exceed the
+// budget, the lowest ranks are dropped first. Critical sections are never dropped.
 type budgetShare struct {
 	max  int
 	rank int
@@ -32,7 +32,7 @@ type budgetShare struct {
 
 const critical = 100
 
-// Limits in bytes of texts that may be long; contextCollector shortens them before it adds a
+// Limits in bytes for potentially long text. contextCollector shortens the text before it adds a
 // section.
 const (
 	maxSkill   = 6_000
@@ -63,8 +63,8 @@ type section struct {
 	from   []provenance.Origin
 }
 
-// maxContext is the limit for the whole context in bytes; a model with a small window gets at
-// most a fifth of it, at 2.5 characters per token.
+// maxContext is the limit for the whole context in bytes. A model with a small window gets at most
+// a fifth of the window, at 2.5 characters per token.
 const (
 	maxContext = 24_000
 	minContext = 600
@@ -77,9 +77,9 @@ func budgetFor(window int) int {
 	return max(minContext, min(maxContext, window/2))
 }
 
-// fitSections cuts each section to its share and drops whole sections until the rest fits: lowest rank
-// first, and within a rank the last first. Critical sections stay whole. The result is in the order of
-// the kinds.
+// fitSections cuts each section to its share and drops whole sections until the rest fits. It drops
+// the lowest rank first, and within a rank the last section first. Critical sections stay whole.
+// The result is in the order of the kinds.
 func fitSections(sections []section, budget int) []section {
 	out := make([]section, 0, len(sections))
 	total := 0

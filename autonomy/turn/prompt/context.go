@@ -34,13 +34,13 @@ type contextCollector struct {
 	lessons  []string // ids of lessons that may be shown
 }
 
-// selectedContext is the context after the budget.
+// selectedContext is the context after the budget is applied.
 type selectedContext struct {
 	parts   []llm.Part
 	lessons []string // ids of the shown lessons
 }
 
-// collectContext collects everything that could help with the turn and keeps the part that fits
+// collectContext collects all context that could help with the turn. It keeps the part that fits
 // into the budget, in reading order.
 func (b *Builder) collectContext(ctx context.Context, s TurnContext, p *pinnedBlock, now block) selectedContext {
 	g := &contextCollector{b: b, ctx: ctx, s: s, texts: b.texts}
@@ -92,11 +92,12 @@ func (g *contextCollector) setOrigins(k kind, list ...provenance.Origin) {
 	}
 }
 
-// isShownOnce reports whether sections of a kind are not repeated while they are in the window.
+// isShownOnce reports whether sections of this kind are omitted while they are already in the
+// window.
 func isShownOnce(k kind) bool { return k == kindOwner || k == kindSkill || k == kindProject }
 
-// isInWindow reports whether the conversation's window already contains these lines as context, so
-// that each request includes them.
+// isInWindow reports whether the conversation's window already contains these lines as context.
+// Each request then includes them.
 func (g *contextCollector) isInWindow(text string) bool {
 	for _, m := range g.s.Before {
 		for _, p := range m.Parts {
@@ -116,11 +117,12 @@ func (g *contextCollector) logFailure(what string, err error) {
 	g.b.o.Log.Warn("lookup for the context of a request failed", "what", what, "session", g.s.Session, "err", err)
 }
 
-// recalledFact is a fact in the form for a model.
+// recalledFact is a fact in the form shown to a model.
 type recalledFact struct{ Text, When string }
 
-// addMemory adds the relevant facts. A fact of untrusted origin taints the request. So it is added
-// only if the words clearly ask about it (see knowledge.Base.Relevant), in a separate section.
+// addMemory adds the relevant facts. A fact of untrusted origin taints the request, so it is added
+// only if the message clearly asks about it (see knowledge.Base.Relevant). Such facts are in a
+// separate section.
 func (g *contextCollector) addMemory() {
 	if g.b.o.Memory == nil {
 		return
@@ -158,7 +160,7 @@ func (g *contextCollector) addMemory() {
 	}
 }
 
-// factOrigins returns the origins of a fact, or the fact itself if none are stored.
+// factOrigins returns the origins of a fact, or the fact itself if it has no stored origins.
 func factOrigins(f knowledge.Fact) []provenance.Origin {
 	if len(f.Origins) > 0 {
 		return f.Origins
@@ -173,7 +175,7 @@ func factVerb(f knowledge.Fact) string {
 	return "noted"
 }
 
-// oneLine prevents a text from looking like a section of the prompt.
+// oneLine joins s into one line so that it cannot look like a section of the prompt.
 func oneLine(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if len(s) > 500 {
@@ -190,14 +192,14 @@ func (g *contextCollector) addGraph() {
 	switch {
 	case err != nil:
 		g.logFailure("graph", err)
-	case credential.AskedBy(g.s.OwnerWords...).Hides("", n.Text): // a possible credential hides the whole text, which has no rows to omit separately
+	case credential.AskedBy(g.s.OwnerWords...).Hides("", n.Text): // a possible credential hides the whole text, because it has no rows to omit separately
 	case strings.TrimSpace(n.Text) != "":
 		g.addSection(kindGraph, cleanSource(n.Source), "graph", strings.TrimSpace(n.Text))
 	}
 }
 
-// cleanSource returns the provenance of a text that Hob wrote: it is no one's instruction and not
-// untrusted, unless it repeats untrusted text.
+// cleanSource returns the provenance of text that Hob wrote. Such text is not an instruction from
+// anyone. It is trusted unless it repeats untrusted text.
 func cleanSource(src provenance.Source) provenance.Source {
 	if src.Tainted() {
 		return provenance.Outside
@@ -248,8 +250,8 @@ func (g *contextCollector) addSkills() {
 	}
 }
 
-// addProject adds the AGENTS.md of the project that the owner names, or else of
-// the one in which the last file was used.
+// addProject adds the AGENTS.md file of the project that the owner names, or else of the project
+// that contains the last used file.
 func (g *contextCollector) addProject() {
 	if g.b.o.Projects == nil {
 		return
@@ -282,12 +284,12 @@ func (g *contextCollector) addProject() {
 	}
 }
 
-// quoteSection keeps a text from looking as if its section had ended.
+// quoteSection prevents s from closing its own section.
 func quoteSection(s string) string {
 	return "> " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n> ")
 }
 
-// addIdentity adds the current identity to a conversation that has received another one before,
+// addIdentity adds the current identity to a conversation that received a different one earlier,
 // once for each change.
 func (g *contextCollector) addIdentity(p *pinnedBlock, now block) {
 	if p.told == now.identity {
@@ -310,8 +312,8 @@ func zoneName(t time.Time) string {
 
 var _ Memory = (*knowledge.Base)(nil)
 
-// withoutPath returns only the cause of an error: a path may be words of a message, and the log
-// must not contain anyone's texts.
+// withoutPath returns only the cause of err. A path may contain words from a message, and the log
+// must not contain message text.
 func withoutPath(err error) error {
 	for {
 		cause := errors.Unwrap(err)

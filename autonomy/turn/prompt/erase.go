@@ -8,8 +8,9 @@ import (
 	"hob/platform/store/erase"
 )
 
-// Eraser erases texts from the blocks of conversations. It also deletes the digest of the message
-// with which each window began, so the next turn of each conversation gets the current block.
+// Eraser returns the eraser for the blocks of conversations. It also deletes the digest of the
+// message with which each window began, so the next turn of each conversation gets the current
+// block.
 func Eraser() erase.Eraser { return eraser{} }
 
 type eraser struct{}

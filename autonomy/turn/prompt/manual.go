@@ -31,8 +31,8 @@ type group struct {
 	Tools []*tools.Spec
 }
 
-// RenderManual returns AGENTS.md: the assistant's actual capabilities, for its owner to read. The
-// model reads only the stable block.
+// RenderManual returns the text of AGENTS.md, which lists the assistant's actual capabilities for
+// the owner. The model reads only the stable block.
 func (b *Builder) RenderManual() (string, error) {
 	m := manual{Name: b.o.Name, Watchers: b.o.Watchers, Channels: b.o.Channels, Lessons: b.o.Lessons != nil}
 	if b.o.Catalogue != nil {
@@ -63,15 +63,15 @@ func (b *Builder) RenderManual() (string, error) {
 	return text + "\n", err
 }
 
-// OwnManual reports whether RenderManual wrote a text. WriteManual does not overwrite a file of
-// the owner.
+// OwnManual reports whether text was written by RenderManual. WriteManual does not overwrite a file
+// that the owner wrote.
 func OwnManual(text string) bool {
 	mark, _, _ := strings.Cut(manualText, " at its start")
 	return strings.HasPrefix(strings.TrimSpace(text), mark)
 }
 
-// WriteManual brings AGENTS.md up to date, unless the user wrote one. A file that cannot be read or
-// written is only logged.
+// WriteManual updates AGENTS.md unless the user wrote the file. If the file cannot be read or
+// written, WriteManual only logs the error.
 func (b *Builder) WriteManual(path string) error {
 	text, err := b.RenderManual()
 	if err != nil {
@@ -88,7 +88,7 @@ func (b *Builder) WriteManual(path string) error {
 		b.o.Log.Info("AGENTS.md was not written by Hob; not changed", "file", path)
 		return nil
 	}
-	if err := system.WriteFile(path, []byte(text)); err != nil { // users read AGENTS.md; Hob works without it
+	if err := system.WriteFile(path, []byte(text)); err != nil { // users read AGENTS.md; Hob does not need it
 		b.o.Log.Warn("cannot write AGENTS.md", "err", err)
 	}
 	return nil

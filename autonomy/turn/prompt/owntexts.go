@@ -11,8 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// OwnTexts are the files that the user writes. Changed files are reloaded. If a file becomes
-// unreadable, its previous text stays in effect. The methods may be called concurrently.
+// OwnTexts holds the contents of the files that the user writes. Changed files are reloaded. If a
+// file becomes unreadable, its previous content stays in effect. The methods may be called
+// concurrently.
 type OwnTexts struct {
 	paths [3]string // SOUL.md, USER.md, MEMORY.md
 	log   *slog.Logger
@@ -35,7 +36,7 @@ func OpenOwnTexts(soul, user, memory string, log *slog.Logger) (*OwnTexts, error
 	return o, nil
 }
 
-// Current returns the current texts.
+// Current returns the current contents of the files.
 func (o *OwnTexts) Current() Texts {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -72,8 +73,8 @@ func stampOf(path string) fileStamp {
 // maxOwnText limits SOUL.md, USER.md and MEMORY.md, in bytes, because each request contains them.
 const maxOwnText = 100_000
 
-// ReadOptional reads a text that the user may have written; "" without the file. It returns an
-// error for a file that is larger than 100 KB or not UTF-8.
+// ReadOptional reads a file that the user may have written. It returns "" if the file does not
+// exist, and an error if the file is larger than 100 KB or not UTF-8.
 func ReadOptional(path string) (string, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {

@@ -12,14 +12,14 @@ import (
 // maxPaths is the maximum number of paths to check in one message.
 const maxPaths = 4
 
-// quotedPath and barePath find possible paths in plain text: they begin with ~, a slash or a
-// drive, or have a slash inside.
+// quotedPath and barePath match possible paths in plain text: paths that begin with ~, a slash or a
+// drive, or contain a slash.
 var (
 	quotedPath = regexp.MustCompile("[\"'`“‘«]([^\"'`”’»\n]*[/\\\\][^\"'`”’»\n]*)[\"'`”’»]")
 	barePath   = regexp.MustCompile(`(?:^|[\s(\[,;:])((?:~|[A-Za-z]:)?[\pL\pN._@+\-]*[/\\][^\s"'` + "`" + `<>|]*)`)
 )
 
-// namedPaths lists the paths that a text names, in order.
+// namedPaths lists the paths that text contains, in order.
 func namedPaths(text string) []string {
 	var out []string
 	text = headLines(text, 4_000)
@@ -36,8 +36,7 @@ func namedPaths(text string) []string {
 	return out[:min(len(out), maxPaths)]
 }
 
-// usedPaths lists the paths of the newest call in a conversation that named
-// some.
+// usedPaths lists the paths in the newest call of a conversation that has paths.
 func (b *Builder) usedPaths(msgs []llm.Message) []string {
 	if b.o.Catalogue == nil {
 		return nil
@@ -55,7 +54,8 @@ func (b *Builder) usedPaths(msgs []llm.Message) []string {
 	return nil
 }
 
-// pathsOf returns the paths that a call touches, according to its tool, also inside use_tool.
+// pathsOf returns the paths that a call accesses, according to its tool. It also handles calls
+// inside use_tool.
 func (b *Builder) pathsOf(c *llm.ToolCall) []string {
 	name, args := c.Name, c.Args
 	if _, ok := b.o.Catalogue.Get(name); !ok {

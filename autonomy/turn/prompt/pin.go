@@ -11,8 +11,9 @@ import (
 	"hob/platform/store"
 )
 
-// Migrations returns the package's tables. They store the block of each conversation, named by
-// its content, and the message with which the window of the conversation began at that time.
+// Migrations returns the package's tables. They store the block of each conversation under an id
+// derived from its content, and the message with which the conversation's window began when the
+// block was stored.
 func Migrations() store.MigrationSet {
 	return store.MigrationSet{Owner: "prompt", Steps: []string{`
 CREATE TABLE prompt_blocks (id TEXT PRIMARY KEY, guidance TEXT NOT NULL, identity TEXT NOT NULL, text TEXT NOT NULL) WITHOUT ROWID;
@@ -27,13 +28,13 @@ type pinnedBlock struct {
 	block
 	fresh bool   // not stored yet, or changed
 	first string // key of the message with which the window began (messageKey)
-	told  string // the identity that the conversation has received last
-	base  int    // real turns before the conversation was last restarted
+	told  string // the identity that the conversation last received
+	base  int    // number of real turns before the conversation was last restarted
 }
 
-// loadPinned returns the block of the conversation. It returns the present block if the window has
-// another start than before, or if the guidance changed: then the tools have changed too, and
-// the old request is invalid.
+// loadPinned returns the block of the conversation. It returns the present block if the window now
+// starts with a different message, or if the guidance changed. Changed guidance means that the
+// tools have changed too, so the old request prefix is invalid.
 func (b *Builder) loadPinned(ctx context.Context, s TurnContext, now block) (pinnedBlock, error) {
 	p := pinnedBlock{block: now, fresh: true, told: now.identity, base: s.Turns}
 	if b.o.Store == nil {
@@ -66,7 +67,7 @@ func (b *Builder) loadPinned(ctx context.Context, s TurnContext, now block) (pin
 	return old, nil
 }
 
-// messageKey identifies a message by the content that a model reads.
+// messageKey identifies a message by the content shown to a model.
 func messageKey(m llm.Message) string {
 	var b strings.Builder
 	b.WriteString(string(m.Role))
@@ -79,8 +80,8 @@ func messageKey(m llm.Message) string {
 	return contentDigest(strings.ToValidUTF8(b.String(), "\uFFFD"))
 }
 
-// recordPin returns a function that stores a changed block of a conversation, and the use of the
-// lessons; nil if there is nothing to store.
+// recordPin returns a function that stores a changed block of a conversation and the use of the
+// lessons, or nil if there is nothing to store.
 func (b *Builder) recordPin(s TurnContext, p pinnedBlock, lessons []string) func(*store.Tx, llm.Message) error {
 	if b.o.Store == nil || (!p.fresh && len(lessons) == 0) {
 		return nil

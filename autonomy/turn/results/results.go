@@ -1,7 +1,7 @@
-// Package results stores the parts that long tool results omit, so that the model can read them
-// later: one private file per call, named after it, with limits in bytes and age. The ledger
-// records the provenance and the conversation. The agent stores results; the tool read_result
-// reads them.
+// Package results stores the full text of shortened tool results, so that the model can read the
+// omitted parts later. Each call has one private file, named after the call id; the total size and
+// the age of the files are limited. The ledger records the provenance and the conversation. The
+// agent stores results; the tool read_result reads them.
 package results
 
 import (
@@ -21,11 +21,11 @@ import (
 
 // Options are the options of New.
 type Options struct {
-	Dir string // created with 0700 when the first result is stored
-	// MaxFile is the maximum stored length of one result in bytes (default 16 MB); MaxTotal
-	// limits all of them (default 128 MB).
+	Dir string // created with mode 0700 when the first result is stored
+	// MaxFile is the maximum stored size of one result in bytes (default 16 MB). MaxTotal is the
+	// maximum for all results (default 128 MB).
 	MaxFile, MaxTotal int64
-	// MaxAge is the time for which a result is stored (default 30 days).
+	// MaxAge is how long a result is stored (default 30 days).
 	MaxAge time.Duration
 }
 
@@ -34,11 +34,11 @@ type Store struct {
 	o Options
 
 	mu    sync.Mutex
-	swept time.Time // when files were last removed
-	since int64     // bytes stored since then
+	swept time.Time // time of the last cleanup
+	since int64     // bytes stored since the last cleanup
 }
 
-// New checks the options.
+// New returns a Store after checking the options.
 func New(o Options) (*Store, error) {
 	if !filepath.IsAbs(o.Dir) {
 		return nil, errors.New("results: Dir must be an absolute path")
@@ -52,7 +52,7 @@ func New(o Options) (*Store, error) {
 // ErrGone is returned if the result of a call was never stored or has been deleted.
 var ErrGone = errors.New("the result of this call is not stored or was deleted")
 
-// callName matches call ids; only these become file names.
+// callName matches the call ids that are allowed as file names.
 var callName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
 func (k *Store) filePath(call string) (string, error) {
@@ -62,7 +62,7 @@ func (k *Store) filePath(call string) (string, error) {
 	return filepath.Join(k.o.Dir, call+".txt"), nil
 }
 
-// Put stores the result of a call; an existing one stays.
+// Put stores the result of a call. An existing result stays unchanged.
 func (k *Store) Put(call, text string) error {
 	path, err := k.filePath(call)
 	if err != nil {
@@ -85,8 +85,8 @@ func (k *Store) Put(call, text string) error {
 	return nil
 }
 
-// writeFile creates the file atomically. It is not synced: after a power failure it may be missing,
-// which Get reports.
+// writeFile creates the file atomically. It does not sync the file, which may be missing after a
+// power failure. Get reports a missing file.
 func writeFile(dir, path, text string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -122,7 +122,8 @@ func (k *Store) Get(call string) (string, error) {
 	return string(b), nil
 }
 
-// Sweep deletes files above the age limit, and the oldest files above the size limit.
+// Sweep deletes files older than the age limit. It then deletes the oldest files until the total is
+// within the size limit.
 func (k *Store) Sweep() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

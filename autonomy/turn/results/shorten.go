@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxBytes is the maximum size of a result that enters the context unchanged. Of a longer one the
-// model reads the head, the lines about errors, and the tail.
+// MaxBytes is the maximum size of a result that enters the context unchanged. If a result is
+// longer, the model reads its head, its lines about errors, and its tail.
 const MaxBytes = 16_000
 
 const (
@@ -17,8 +17,8 @@ const (
 	tailPart  = 4_000
 )
 
-// Shorten shortens a long result at line boundaries, otherwise at rune boundaries. call is the id
-// of the stored full result, "" if it is not stored.
+// Shorten shortens a long result at line boundaries if possible, otherwise at rune boundaries. call
+// is the id of the stored full result, or "" if it is not stored.
 func Shorten(s, call string) string {
 	if len(s) <= MaxBytes {
 		return s
@@ -42,7 +42,7 @@ func Shorten(s, call string) string {
 	return out + s[from:]
 }
 
-// errorLines returns as many of the lines that look like errors as fit.
+// errorLines returns the lines of s that look like errors, up to the size limit.
 func errorLines(s string) string {
 	looks := regexp.MustCompile(`(?i)\b(error|fail(ed|ure)?|fatal|panic|exception|traceback|denied|refused)\b`)
 	var b strings.Builder

@@ -15,7 +15,7 @@ import (
 // ToolName is the name of the tool.
 const ToolName = "read_result"
 
-// One reading is shorter than the length at which results are shortened.
+// One page is shorter than the length at which results are shortened.
 const (
 	maxRead    = 14_000
 	maxMatches = 20
@@ -38,8 +38,8 @@ type readOut struct {
 	Found int    `json:"found,omitempty"`
 }
 
-// Tool returns the tool that reads stored results. look finds a call in the ledger: a result
-// can be read only in its conversation, and keeps its provenance.
+// Tool returns the tool that reads stored results. look finds a call in the ledger. A result can be
+// read only in its own conversation and keeps its provenance.
 func Tool(k *Store, look func(ctx context.Context, call string) (bus.Entry, error)) tools.Tool {
 	return tools.New(tools.Def[readIn]{
 		Spec: tools.Spec{
@@ -81,7 +81,7 @@ func Tool(k *Store, look func(ctx context.Context, call string) (bus.Entry, erro
 	})
 }
 
-// readPage returns a part of the text, with the position of the rest.
+// readPage returns a part of text, and the position at which the rest begins.
 func readPage(text string, in readIn) (string, readOut, error) {
 	out := readOut{ID: in.ID, Size: len(text)}
 	if in.Offset >= len(text) {
@@ -93,7 +93,7 @@ func readPage(text string, in readIn) (string, readOut, error) {
 	}
 	out.From = runeStart(text, in.Offset)
 	out.To = runeStart(text, min(len(text), in.Offset+limit))
-	if out.To <= out.From { // one rune is longer than the limit
+	if out.To <= out.From { // a single rune is longer than the limit
 		_, n := utf8.DecodeRuneInString(text[out.From:])
 		out.To = out.From + n
 	}
@@ -104,7 +104,7 @@ func readPage(text string, in readIn) (string, readOut, error) {
 	return text[out.From:out.To] + note + "]", out, nil
 }
 
-// findText lists the positions of the searched text.
+// findText lists the positions at which the searched text occurs.
 func findText(text string, in readIn) (string, readOut) {
 	out := readOut{ID: in.ID, Size: len(text)}
 	low, want := lowerSameLength(text), lowerSameLength(in.Search)
@@ -128,7 +128,8 @@ func findText(text string, in readIn) (string, readOut) {
 	return b.String(), out
 }
 
-// lowerSameLength returns s in lower case if that does not change positions.
+// lowerSameLength returns s in lower case without changing its length. If full conversion would
+// shift positions, it converts only ASCII letters.
 func lowerSameLength(s string) string {
 	if l := strings.ToLower(s); len(l) == len(s) {
 		return l
@@ -142,7 +143,7 @@ func lowerSameLength(s string) string {
 	return string(b)
 }
 
-// runeStart moves an index back to the start of a rune.
+// runeStart returns the largest index not above i at which a rune starts.
 func runeStart(s string, i int) int {
 	for j := i; j > max(0, i-utf8.UTFMax) && j < len(s); j-- {
 		if utf8.RuneStart(s[j]) {

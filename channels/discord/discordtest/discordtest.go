@@ -1,7 +1,7 @@
-// Package discordtest simulates Discord for one bot, for tests: its HTTP API, its gateway and its
-// files, as https://discord.com/developers/docs describes them in "Gateway", "Opcodes and Status
+// Package discordtest simulates Discord for one bot in tests: the HTTP API, the gateway and the
+// file hosts, as described at https://discord.com/developers/docs in "Gateway", "Opcodes and Status
 // Codes", "Rate Limits", "Receiving and Responding" and the resources Message and Application
-// Command. Driver returns a channel that is connected to it.
+// Command. Driver returns a driver whose channel connects to the simulation.
 package discordtest
 
 import (
@@ -24,23 +24,23 @@ import (
 	"hob/channels/discord"
 )
 
-// Ids and secrets in the simulated Discord.
+// The ids and secrets in the simulated Discord.
 const (
 	BotID   = "4200000000000000001"
 	RoleID  = "4200000000000000002" // the bot's
 	GuildID = "4200000000000000003" // a server with the channel "g1" and the thread "thread1"
 	AppID   = "4200000000000000004"
 	Token   = "MTk4NjIyNDgz.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs"
-	// Secret begins the tokens of interactions.
+	// Secret is the prefix of interaction tokens.
 	Secret = "SECRETINTERACTION"
 
 	base = "http://discord.example.com/api/v10"
 )
 
-// Object is a JSON Object.
+// Object is a JSON object.
 type Object = map[string]any
 
-// Frame is a payload of the gateway.
+// Frame is a gateway payload.
 type Frame struct {
 	Op   int    `json:"op"`
 	Data any    `json:"d"`
@@ -48,7 +48,7 @@ type Frame struct {
 	Type string `json:"t,omitempty"`
 }
 
-// Request is a request that arrived at the HTTP API.
+// Request is a request received by the HTTP API.
 type Request struct {
 	Method, Path string
 	Body         Object
@@ -61,31 +61,31 @@ type Server struct {
 	sockets channelstest.Sockets
 
 	sync.Mutex
-	Chats    map[string][]Object // messages as the API shows them, oldest first
+	Chats    map[string][]Object // messages as returned by the API, oldest first
 	Posts    []Object            // the bot's messages, without duplicates
 	Requests []Request
-	// Fails holds the responses to the next requests that change a chat; with FailsAll, to the next
-	// requests of any kind.
+	// Fails holds the responses to the next requests that change a chat. If FailsAll is set, they
+	// apply to the next requests of any kind.
 	Fails       []func(http.ResponseWriter)
 	FailsAll    bool
-	Forgets     bool // the few minutes of enforce_nonce are over
+	Forgets     bool // the time limit of enforce_nonce (a few minutes) has passed
 	HidesNonces bool // messages are returned without their nonces
-	Indexing    int  // number of searches that find the index not ready
+	Indexing    int  // number of searches that report an index that is not ready
 
-	Interactions map[string]Object // by token: the original answer
+	Interactions map[string]Object // keyed by token: the original answer
 	FollowUps    []Object
 	Acks         []Object
 
-	// The behavior of the gateway.
+	// The state and behavior of the gateway.
 	Live       *channelstest.Socket // the accepted connection; nil: none
-	Ever       bool                 // a person was let in
+	Ever       bool                 // whether a sign-in was ever accepted
 	Session    string
 	Gateway    string // address of the gateway
 	Every      int    // heartbeat_interval, ms
-	Deaf       bool   // heartbeats are not answered
+	Deaf       bool   // heartbeats are not acknowledged
 	Silent     bool   // the gateway sends no hello
 	CloseWith  int    // instead of READY
-	Invalid    []bool // responses to the next clients that sign in or resume
+	Invalid    []bool // responses for the next clients that sign in or resume
 	Identifies int
 	Resumes    int
 	Beats      int
@@ -96,7 +96,7 @@ type Server struct {
 	nonces   map[string]Object
 	typed    int
 	sessions int
-	log      []Frame // of the session, to be replayed
+	log      []Frame // events of the session, for replay
 	saidLast Object
 }
 
@@ -129,14 +129,14 @@ func (w *Server) Open() *discord.Channel {
 	return ch
 }
 
-// Driver is discord.Driver, connected to this server instead of the real one.
+// Driver returns a discord.Driver that connects to this server instead of the real Discord.
 func (w *Server) Driver() channels.Driver {
 	return channelstest.Driver(w.Site, discord.Name, func(c discord.Config, deps channels.Deps) (*discord.Channel, error) {
 		return discord.New(c, deps, w.Options())
 	})
 }
 
-// ID returns a new id. The caller holds w.
+// ID returns a new id. The caller has locked w.
 func (w *Server) ID() string {
 	w.nextID++
 	return strconv.FormatInt((time.Now().UnixMilli()-1420070400000)<<22+int64(w.nextID), 10) // "Snowflakes"
@@ -208,7 +208,7 @@ func (w *Server) serveAPI(rw http.ResponseWriter, r *http.Request) {
 
 func notFound(code int) (int, any) { return 404, Object{"message": "Unknown", "code": code} }
 
-// answerRequest implements the API. The caller holds w.
+// answerRequest implements the API. The caller has locked w.
 func (w *Server) answerRequest(req Request, r *http.Request) (int, any) {
 	parts := strings.Split(strings.Trim(req.Path, "/"), "/")
 	switch {
@@ -240,7 +240,7 @@ func (w *Server) answerRequest(req Request, r *http.Request) (int, any) {
 	case parts[0] == "webhooks":
 		m := w.Interactions[parts[2]]
 		if m == nil {
-			if req.Body["components"] != nil { // the message of a button
+			if req.Body["components"] != nil { // the message has buttons
 				return 200, Object{"id": w.ID()}
 			}
 			return notFound(10015)
@@ -353,7 +353,7 @@ func (w *Server) handleMessages(req Request, r *http.Request, parts []string) (i
 	return 200, m
 }
 
-// Person writes a message; the fields of more are added to it.
+// Person posts a message from a person. The fields in more are added to the message.
 func (w *Server) Person(chat, sender, text string, group bool, more Object) {
 	w.Lock()
 	defer w.Unlock()
@@ -369,7 +369,7 @@ func (w *Server) Person(chat, sender, text string, group bool, more Object) {
 	for k, v := range m {
 		live[k] = v
 	}
-	if group { // events name the server, the API does not
+	if group { // gateway events include the server, API responses do not
 		w.groups[chat] = true
 		live["guild_id"] = GuildID
 	}
@@ -379,8 +379,8 @@ func (w *Server) Person(chat, sender, text string, group bool, more Object) {
 	}
 }
 
-// Command sends a slash command from a user, in the server's channel "g1" or (group false) in a
-// direct message. It returns the id of the interaction.
+// Command sends a slash command from a user, in the server's channel "g1" or, if group is false, in
+// a direct message. It returns the id of the interaction.
 func (w *Server) Command(name, text, sender string, group bool) string {
 	data := Object{"name": name}
 	if text != "" {
@@ -405,13 +405,13 @@ func (w *Server) sendInteraction(d Object, sender string, group bool) string {
 	return id
 }
 
-// PressOn sends a user's press on a button of a message.
+// PressOn sends a user's press of a button in message m.
 func (w *Server) PressOn(chat, button, sender string, m Object, group bool) {
 	w.sendInteraction(Object{"type": 3, "channel_id": chat, "data": Object{"custom_id": button, "component_type": 2}, "message": m}, sender, group)
 }
 
-// Press simulates a press on Approve or Deny under the latest message of a chat that has buttons.
-// It returns false if there is none.
+// Press simulates a press of Approve or Deny in the latest message of a chat that has buttons. It
+// returns false if there is none.
 func (w *Server) Press(chat, sender string, yes bool) bool {
 	w.Lock()
 	var m Object
@@ -435,7 +435,7 @@ func (w *Server) Press(chat, sender string, yes bool) bool {
 	return m != nil
 }
 
-// Original returns the first answer to an interaction, nil before there is one.
+// Original returns the first answer to an interaction, or nil before it exists.
 func (w *Server) Original(id string) Object {
 	w.Lock()
 	defer w.Unlock()
@@ -443,7 +443,7 @@ func (w *Server) Original(id string) Object {
 }
 
 // Told returns the responses after the first one, for example the text for the person who pressed a
-// button, with the flags (64: only that person sees it).
+// button. It includes the flags (64: only that person sees the text).
 func (w *Server) Told() []string {
 	w.Lock()
 	defer w.Unlock()

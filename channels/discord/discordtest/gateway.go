@@ -8,7 +8,7 @@ import (
 	"hob/channels/channelstest"
 )
 
-// serveGateway serves one connection of the bot.
+// serveGateway serves one gateway connection of the bot.
 func (w *Server) serveGateway(rw http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Get("v") != "10" || r.URL.Query().Get("encoding") != "json" {
 		w.T.Errorf("the gateway was asked for %q", r.URL.RawQuery)
@@ -57,7 +57,8 @@ func (w *Server) handleFrame(ws *channelstest.Socket, raw []byte) {
 	}
 }
 
-// Dispatch numbers an event, stores it for clients that resume, and sends it. The caller holds w.
+// Dispatch assigns a sequence number to an event, stores the event for clients that resume, and
+// sends it. The caller has locked w.
 func (w *Server) Dispatch(kind string, data any) {
 	n := len(w.log) + 1
 	f := Frame{Op: 0, Type: kind, Data: data, Seq: &n}
@@ -92,7 +93,7 @@ func (w *Server) signIn(ws *channelstest.Socket, data json.RawMessage) {
 	}
 }
 
-// isInvalid answers with the next "Invalid Session" when one is due.
+// isInvalid sends the next "Invalid Session" if one is due, and reports whether it did.
 func (w *Server) isInvalid(ws *channelstest.Socket) bool {
 	if len(w.Invalid) == 0 {
 		return false

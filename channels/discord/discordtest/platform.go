@@ -53,8 +53,8 @@ func (w *Server) Arrived() []string {
 	return out
 }
 
-// shownText returns a text as a person sees it, as far as the tests need it, without the escape
-// characters of the markup.
+// shownText returns s as a person sees it, without the escape characters of the markup. It handles
+// only the markup that the tests need.
 func shownText(s string) string {
 	return regexp.MustCompile(`\\([[:punct:]])`).ReplaceAllString(s, "$1")
 }
@@ -79,8 +79,8 @@ func (w *Server) Previewed() int {
 	return n
 }
 
-// Rendered implements channelstest.Renderer: it lists the mentions that allowed_mentions permits;
-// without that field, all.
+// Rendered implements channelstest.Renderer. It lists the mentions that allowed_mentions permits,
+// or all mentions if that field is missing.
 func (w *Server) Rendered() []string {
 	w.Lock()
 	defer w.Unlock()
@@ -103,7 +103,7 @@ func (w *Server) Rendered() []string {
 // Secrets implements channelstest.Secrets.
 func (*Server) Secrets() []string { return []string{Token, Secret} }
 
-// AnswerWith is an entry of Fails.
+// AnswerWith returns a response for Fails.
 func AnswerWith(code int, body string, header ...string) func(http.ResponseWriter) {
 	return func(rw http.ResponseWriter) {
 		for i := 0; i+1 < len(header); i += 2 {
@@ -114,8 +114,8 @@ func AnswerWith(code int, body string, header ...string) func(http.ResponseWrite
 	}
 }
 
-// Fail implements channelstest.Platform. Its error texts contain the token, unlike those of the
-// real Discord.
+// Fail implements channelstest.Platform. Its error text contains the token, unlike the errors of
+// the real Discord.
 func (w *Server) Fail(class channels.Class, n int) bool {
 	f := map[channels.Class]func(http.ResponseWriter){
 		channels.Temporary:    AnswerWith(502, "<html>bad gateway "+Token),
