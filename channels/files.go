@@ -17,10 +17,10 @@ import (
 
 // Files stores and reads the files of messages.
 type Files struct {
-	// Keep stores a file under a similar name, never over an existing one, and returns its
-	// path. nil: files are not stored, and the message says so.
+	// Keep stores a file under a similar name and returns its path. It never overwrites an existing
+	// file. If Keep is nil, files are not stored, and the message says so.
 	Keep func(ctx context.Context, name string, data []byte) (path string, err error)
-	// Read returns the text of a file, or an error if it has none. Optional.
+	// Read returns the text in a file, or an error if it has none. It is optional.
 	Read func(ctx context.Context, name string, data []byte) (string, error)
 }
 
@@ -29,18 +29,18 @@ const (
 	maxFiles      = 10
 	maxFile       = 20 << 20
 	maxFilesTotal = 40 << 20
-	maxGuestHour  = 100 << 20 // per guest and hour
-	maxPicture    = 3_750_000 // bytes: limit of model providers, 5 MB in base64
-	maxPictures   = 12 << 20  // of all pictures of a message, in bytes
+	maxGuestHour  = 100 << 20 // bytes per guest and hour
+	maxPicture    = 3_750_000 // maximum bytes of one picture: model providers allow 5 MB in base64
+	maxPictures   = 12 << 20  // maximum bytes of all pictures in a message
 	fetchTimeout  = 90 * time.Second
-	guestTimeout  = 20 * time.Second // for guests, because messages of the owner may wait for it
+	guestTimeout  = 20 * time.Second // for guests, because messages from the owner may wait for the download
 	readTimeout   = 20 * time.Second
-	// textOfFile is the maximum part of a file's text that the message contains, in bytes. A tool
-	// reads the rest.
+	// textOfFile is how many bytes of a file's text the message contains at most. A tool reads the
+	// rest.
 	textOfFile = 6000
 )
 
-// filesOnly replaces the text of a message without text.
+// filesOnly is the text of a message that contains only files.
 const filesOnly = "[files]"
 
 // checkDuplicate checks whether a message with files was already accepted or will be rejected.
@@ -57,9 +57,9 @@ func (g *inboundFilter) checkDuplicate(ctx context.Context, in Inbound) (Accepte
 	return acc, yes, nil
 }
 
-// fetchFiles downloads the files of a message before it is accepted: pictures that a model can see
-// become images, other files are stored. Notes about them are untrusted text, like their names
-// and contents.
+// fetchFiles downloads the files of a message before the message is accepted. Pictures that a model
+// can see become images; other files are stored. Notes about files are untrusted text, like the
+// names and contents of the files.
 func (g *inboundFilter) fetchFiles(ctx context.Context, in *Inbound) error {
 	files := in.Files
 	in.Files = nil
@@ -79,7 +79,7 @@ func (g *inboundFilter) fetchFiles(ctx context.Context, in *Inbound) error {
 			break
 		}
 		f.fetchFile(c, file)
-		if ctx.Err() != nil { // Hob stops: the platform delivers the message again
+		if ctx.Err() != nil { // Hob is stopping: the platform delivers the message again
 			return fmt.Errorf("channels: %s: fetch the files of a message: %w", g.name, ctx.Err())
 		}
 	}
@@ -93,7 +93,7 @@ func (g *inboundFilter) fetchFiles(ctx context.Context, in *Inbound) error {
 	return nil
 }
 
-// fileFetch is the state of one message's downloads.
+// fileFetch holds the state of one message's downloads.
 type fileFetch struct {
 	*inboundFilter
 	in              *Inbound
@@ -144,7 +144,7 @@ func (f *fileFetch) fetchFile(ctx context.Context, file File) {
 	f.keepFile(ctx, name, data)
 }
 
-// guestUploads counts the bytes that guests sent within an hour, by sender.
+// guestUploads counts the bytes that each guest sent in the last hour.
 type guestUploads struct {
 	mu sync.Mutex
 	by map[string][]timedBytes
@@ -155,7 +155,7 @@ type timedBytes struct {
 	bytes int64
 }
 
-// hasRoom reports whether a file is within the sender's hourly limit.
+// hasRoom reports whether a file fits into the sender's hourly limit.
 func (b *guestUploads) hasRoom(sender string, bytes int64, now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -185,7 +185,7 @@ func (b *guestUploads) addBytes(sender string, bytes int64, now time.Time) {
 
 var errLarge = errors.New("the file is too large")
 
-// readFile downloads a file, up to the limit.
+// readFile downloads a file up to the size limit.
 func (f *fileFetch) readFile(ctx context.Context, file File) (data []byte, err error) {
 	if file.Open == nil {
 		return nil, errors.New("the channel cannot fetch it")
@@ -247,8 +247,8 @@ func (f *fileFetch) extractText(ctx context.Context, name string, data []byte) s
 	return strings.TrimSpace(text[:end]) + "\n[only the beginning of the file is shown here]"
 }
 
-// pictureType returns the media type of a picture that models can see, detected from its
-// content; "" for other data.
+// pictureType returns the media type of a picture that models can see, or "" for other data. It
+// detects the type from the content.
 func pictureType(data []byte) string {
 	switch t := http.DetectContentType(data); t {
 	case "image/png", "image/jpeg", "image/gif", "image/webp":
@@ -257,7 +257,7 @@ func pictureType(data []byte) string {
 	return ""
 }
 
-// formatSize formats a number of bytes for people.
+// formatSize formats a number of bytes for display.
 func formatSize(n int64) string {
 	switch {
 	case n >= 10<<20:
@@ -273,9 +273,8 @@ func formatSize(n int64) string {
 // longestName is the maximum length of a file name in bytes.
 const longestName = 120
 
-// FileName makes an untrusted file name safe on all systems: it removes folders, invisible
-// characters and Windows device names, and defuses endings that would run a program on a
-// click.
+// FileName makes an untrusted file name safe on all systems. It removes folders, invisible
+// characters and Windows device names, and changes suffixes that would run a program on a click.
 func FileName(name string) string {
 	name = strings.ToValidUTF8(name, "")
 	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
@@ -318,7 +317,7 @@ func reservedDeviceNames() []string {
 	return out
 }
 
-// executableSuffixes returns the endings of files that run when they are opened.
+// executableSuffixes returns the suffixes of files that run when they are opened.
 func executableSuffixes() []string {
 	return []string{
 		"app", "appimage", "applescript", "appref-ms", "bat", "chm", "cmd", "com", "command", "cpl", "desktop", "dll", "dmg", "exe", "gadget",

@@ -13,28 +13,28 @@ import (
 	"hob/platform/failpoint"
 )
 
-// wordless replaces the text of a message that has none but still counts: it mentions Hob or
-// forwards something.
+// wordless is the text for a message without text that is still processed because it mentions Hob
+// or forwards something.
 const wordless = "[no words]"
 
 // inboundFilter filters the messages of one channel before they reach the engine: it rejects senders
 // who are not allowed and selects the conversation.
 type inboundFilter struct {
 	name    string
-	allow   func() []string // nil: only the owner is allowed
+	allow   func() []string // nil means that only the owner is allowed
 	shared  bool            // members of a group share a conversation
 	owners  Owners
 	to      Receiver
 	log     *slog.Logger
 	refused atomic.Int64
-	// everything: in groups, accept messages that are not addressed to Hob, too.
+	// everything accepts group messages even if they are not addressed to Hob.
 	everything  bool
 	unmentioned atomic.Int64
 	settle      time.Duration
 	files       Files
 	brought     guestUploads
 	heard       func()
-	pull        bool // its clients see errors in the state of their messages
+	pull        bool // clients of the channel see errors in the state of their messages
 }
 
 func newGate(name string, ch Channel, m *Manager) *inboundFilter {
@@ -80,7 +80,7 @@ func (g *inboundFilter) AdmitsSender(ctx context.Context, in Inbound) (bool, err
 }
 
 // Receive forwards a message or returns ErrStranger. Other people always get separate
-// conversations, so that their texts never mix with the owner's.
+// conversations, so that their text is never mixed with the owner's.
 func (g *inboundFilter) Receive(ctx context.Context, in Inbound) (Accepted, error) {
 	in.Channel, in.Sender, in.Debounce = g.name, SenderID(in.Sender), 0
 	if err := g.identifySender(ctx, &in); err != nil {
@@ -95,7 +95,7 @@ func (g *inboundFilter) Receive(ctx context.Context, in Inbound) (Accepted, erro
 			in.Session = own
 		}
 	case !g.isAllowedSender(in.Sender):
-		if n := g.refused.Add(1); n&(n-1) == 0 { // log at powers of two: a flood must not fill the disk
+		if n := g.refused.Add(1); n&(n-1) == 0 { // log only at powers of two, so that a flood cannot fill the disk
 			g.log.Info("Messages from unknown senders rejected", "channel", g.name, "sender", in.Sender, "refused", n)
 		}
 		return Accepted{}, g.reportRejected(ctx, in, own)
@@ -106,7 +106,7 @@ func (g *inboundFilter) Receive(ctx context.Context, in Inbound) (Accepted, erro
 		g.unmentioned.Add(1)
 		return Accepted{}, g.reportRejected(ctx, in, own)
 	}
-	if !in.Forwarded || in.FromOwner { // a forwarded text belongs to the owner's message that comes with it
+	if !in.Forwarded || in.FromOwner { // a forwarded text belongs to the owner's message that accompanies it
 		in.Debounce = g.settle
 	}
 	if acc, known, err := g.checkDuplicate(ctx, in); err != nil || known {
@@ -134,9 +134,9 @@ func (g *inboundFilter) Receive(ctx context.Context, in Inbound) (Accepted, erro
 	return acc, nil
 }
 
-// identifySender determines whether the sender is the owner. Only text the sender wrote can contain
-// a pairing code, never quoted or forwarded text. Group messages pair no one, because others
-// read the code.
+// identifySender determines whether the sender is the owner. Only text that the sender wrote can
+// contain a pairing code, never quoted or forwarded text. Group messages pair no one, because other
+// members read the code.
 func (g *inboundFilter) identifySender(ctx context.Context, in *Inbound) error {
 	if in.FromOwner || in.Sender == "" || g.owners == nil {
 		return nil
@@ -158,8 +158,8 @@ func (g *inboundFilter) identifySender(ctx context.Context, in *Inbound) error {
 	return nil
 }
 
-// reportRejected passes a rejected message to the observer. On an error the message stays
-// unacknowledged, so that the platform delivers it again.
+// reportRejected passes a rejected message to the observer. If the observer returns an error, the
+// message stays unacknowledged, so that the platform delivers it again.
 func (g *inboundFilter) reportRejected(ctx context.Context, in Inbound, session string) error {
 	to, ok := g.to.(RejectionObserver)
 	if !ok {

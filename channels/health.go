@@ -9,36 +9,36 @@ import (
 // Health is the status of one channel.
 type Health struct {
 	Name string `json:"name"`
-	// State is starting, running, waiting (failed, will be retried), stopped (needs its owner)
+	// State is starting, running, waiting (failed, will be retried), stopped (the owner must act)
 	// or failed (could not be created).
 	State string    `json:"state"`
 	Error string    `json:"error,omitempty"`
 	Pull  bool      `json:"pull"`
-	Deaf  bool      `json:"deaf,omitempty"` // send only: accepts no messages
+	Deaf  bool      `json:"deaf,omitempty"` // whether the channel only sends
 	Sent  int       `json:"sent"`
 	Since time.Time `json:"since,omitzero"`
 	// Describe is the channel's own description (StatusDescriber).
 	Describe string `json:"describe,omitempty"`
-	// Heard counts the messages accepted since the start. Refused counts messages of unknown
-	// senders, and group messages that were not addressed to Hob.
+	// Heard is the number of messages accepted since the start. Refused is the number of messages
+	// from unknown senders, plus group messages that were not addressed to Hob.
 	Heard       int       `json:"heard"`
 	HeardAt     time.Time `json:"heard_at,omitzero"`
 	SentAt      time.Time `json:"sent_at,omitzero"`
 	Refused     int       `json:"refused,omitempty"`
 	Unmentioned int       `json:"unmentioned,omitempty"`
-	// Queued counts the texts waiting for the channel. Next is when the first of them is sent;
-	// zero: none waits, or immediately.
+	// Queued is the number of texts waiting for the channel. Next is when the first of them is
+	// sent; zero means immediately, or that no text is waiting.
 	Queued int       `json:"queued"`
 	Next   time.Time `json:"next,omitzero"`
 }
 
-// Counter is an Outbox that counts the texts waiting for a channel and knows when the first
-// one is due (zero: unknown). It returns quickly.
+// Counter is an Outbox that counts the texts waiting for a channel and returns when the first one
+// is due (zero: unknown). It returns quickly.
 type Counter interface {
 	Queue(channel string) (n int, next time.Time, err error)
 }
 
-// Status returns the channels sorted by name.
+// Status returns the status of all channels, sorted by name.
 func (m *Manager) Status() []Health {
 	m.mu.Lock()
 	out := make([]Health, 0, len(m.state))
@@ -52,7 +52,7 @@ func (m *Manager) Status() []Health {
 	return out
 }
 
-// fillHealth adds the details stored elsewhere.
+// fillHealth adds details that are stored elsewhere.
 func (m *Manager) fillHealth(h *Health) {
 	ch := m.opt.Channels[h.Name]
 	if ch == nil {
@@ -99,7 +99,7 @@ func (m *Manager) noteState(name, state string, err error) {
 	defer m.mu.Unlock()
 	h := m.state[name]
 	if h.State == "stopped" {
-		return // the other half of the channel does not hide this state
+		return // the other half of the channel must not hide this state
 	}
 	if h.State != state {
 		h.Since = time.Now().UTC()
@@ -110,7 +110,7 @@ func (m *Manager) noteState(name, state string, err error) {
 	}
 }
 
-// steadyAfter is the time that a channel must run before an earlier error is cleared.
+// steadyAfter is how long a channel must run before an earlier error is cleared.
 const steadyAfter = time.Minute
 
 // clearError clears the error of a channel.
@@ -122,7 +122,7 @@ func (m *Manager) clearError(name, failed string) {
 	}
 }
 
-// noteDeliveryError shows a delivery error until the next successful delivery.
+// noteDeliveryError records a delivery error, which is shown until the next successful delivery.
 func (m *Manager) noteDeliveryError(name string, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -131,7 +131,7 @@ func (m *Manager) noteDeliveryError(name string, err error) {
 	}
 }
 
-// noteBackoff shows until when the platform is not called.
+// noteBackoff records until when the platform is not called.
 func (m *Manager) noteBackoff(name string, at time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

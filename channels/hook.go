@@ -9,26 +9,27 @@ import (
 type WebhookRequest struct {
 	Header http.Header
 	Body   []byte // complete, at most 1 MB
-	// Unknown: the sending program could not be identified. If any program of this machine
-	// could produce the proof, the message answers no approval request: see Inbound.Unknown.
+	// Unknown reports whether the sending program could not be identified. If any program on this
+	// machine could produce the proof, the message cannot answer an approval request; see
+	// Inbound.Unknown.
 	Unknown bool
 }
 
-// WebhookResponse is the response to a Post.
+// WebhookResponse is the response to a webhook request.
 type WebhookResponse struct {
 	Status int
 	// Body is encoded as the JSON response if Status is below 400.
 	Body any
-	// Error describes an error to a sender with a valid proof. For others it is "": they only
-	// learn that the proof is invalid (401).
+	// Error describes an error to a sender with a valid proof. For other senders it is "": they
+	// only learn that the proof is invalid (401).
 	Error string
 }
 
-// WebhookReceiver is a channel that receives HTTP posts from its platform or from the owner's programs.
-// The web server forwards requests to /hooks/NAME without checking a token or the Host header,
-// so that a tunnel can lead there: Hook must authenticate each Post before using it and
-// answers 401 otherwise. It is called concurrently with all methods, also before and after
-// Run, when it answers 503; it returns soon after ctx ends.
+// WebhookReceiver is a channel that receives HTTP posts from its platform or from the owner's
+// programs. The web server forwards requests to /hooks/NAME without checking a token or the Host
+// header, so that a tunnel can forward requests there. Hook must therefore authenticate each post
+// before it uses the content, and return 401 if that fails. Hook may be called concurrently with
+// all other methods. Before and after Run it returns 503. It returns soon after ctx ends.
 type WebhookReceiver interface {
 	Hook(ctx context.Context, p WebhookRequest) WebhookResponse
 }

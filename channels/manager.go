@@ -13,20 +13,20 @@ import (
 	"hob/platform/retry"
 )
 
-// Options of a Manager. Outbox, Receiver and Log are required.
+// Options holds the options of a Manager. Outbox, Receiver and Log are required.
 type Options struct {
 	Outbox   Outbox
 	Receiver Receiver
 	Log      *slog.Logger
-	// Owners identifies paired owners; nil: no one is paired.
+	// Owners identifies paired owners. Nil means that no one is paired.
 	Owners Owners
-	// Channels by name; the name is also the configuration section.
+	// Channels maps names to channels. The name is also that of the configuration section.
 	Channels map[string]Channel
-	// Failed names channels that could not be created, for Status.
+	// Failed maps the names of channels that could not be created to their errors, for Status.
 	Failed map[string]error
-	// Trouble is called once when a channel needs its owner; optional.
+	// Trouble, if set, is called once when a channel needs its owner to act.
 	Trouble func(channel string, err error)
-	// SharedGroups: the members of a group chat share one conversation.
+	// SharedGroups makes the members of a group chat share one conversation.
 	SharedGroups bool
 	// SendTimeout is the timeout of one Send (default 30 s).
 	SendTimeout time.Duration
@@ -34,11 +34,11 @@ type Options struct {
 	Choices map[string]ChannelOverride
 	// Files stores incoming files; the zero value stores none.
 	Files Files
-	// Drafts stores which messages show unfinished answers; nil: answers are only sent
-	// complete.
+	// Drafts stores which messages show unfinished answers. If it is nil, only complete answers are
+	// sent.
 	Drafts Drafts
-	// Redact removes credentials from unfinished answers, as is done for all texts that are
-	// sent; nil keeps them.
+	// Redact removes credentials from unfinished answers, as is done for all texts that are sent.
+	// If it is nil, they are not removed.
 	Redact func(string) string
 	// Grace is how long a Send may continue after Run was canceled (default 3 s).
 	Grace time.Duration
@@ -51,8 +51,8 @@ type ChannelOverride struct {
 	Settle      *time.Duration // replaces Limits.Settle
 }
 
-// Manager runs channels concurrently. It restarts a failed channel with exponential backoff;
-// failures do not affect other channels.
+// Manager runs channels concurrently. It restarts a failed channel with exponential backoff. A
+// failure does not affect other channels.
 type Manager struct {
 	opt Options
 
@@ -65,7 +65,7 @@ type Manager struct {
 	drafts  openDrafts
 }
 
-// New validates the options. It starts nothing.
+// New returns a Manager after checking the options. It starts nothing.
 func New(o Options) (*Manager, error) {
 	if o.Outbox == nil || o.Receiver == nil || o.Log == nil {
 		return nil, errors.New("channels: Options needs Outbox, Receiver and Log")
@@ -86,17 +86,17 @@ func New(o Options) (*Manager, error) {
 	return m, nil
 }
 
-// Pull reports whether the channel's clients fetch their messages: such a delivery is done
-// once its row can be read.
+// Pull reports whether the channel's clients fetch their messages. Such a delivery is complete when
+// its row can be read.
 func (m *Manager) Pull(name string) bool {
 	_, ok := m.opt.Channels[name].(PullChannel)
 	return ok
 }
 
-// Pushes reports whether the channel runs and sends by itself: its clients do not pull.
+// Pushes reports whether the channel runs and sends its messages: its clients do not pull.
 func (m *Manager) Pushes(name string) bool { return m.Has(name) && !m.Pull(name) }
 
-// Attaches reports whether a channel accepts files, and the maximum size.
+// Attaches reports whether a channel accepts files, and their maximum size in bytes.
 func (m *Manager) Attaches(name string) (largest int64, ok bool) {
 	ch := m.opt.Channels[name]
 	if _, ok = ch.(Attacher); !ok {
@@ -111,7 +111,7 @@ func isSendOnly(ch Channel) bool {
 	return is
 }
 
-// Has reports whether a channel of this name works or may recover without its owner.
+// Has reports whether a channel with this name works or may recover without action by its owner.
 func (m *Manager) Has(name string) bool {
 	if _, ok := m.opt.Channels[name]; !ok {
 		return false
@@ -121,7 +121,7 @@ func (m *Manager) Has(name string) bool {
 	return m.state[name].State != "stopped"
 }
 
-// Run receives and delivers until ctx ends, and returns nil when all its goroutines have
+// Run receives and delivers messages until ctx ends. It returns nil after all its goroutines have
 // ended.
 func (m *Manager) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
@@ -142,11 +142,11 @@ func (m *Manager) Run(ctx context.Context) error {
 	return nil
 }
 
-// superviseHalf restarts one half of a channel until ctx ends or the channel needs its owner.
+// superviseHalf runs one half of a channel and restarts it until ctx ends or the owner must act.
 func (m *Manager) superviseHalf(ctx context.Context, name, part string, run func(context.Context) error) {
 	m.noteState(name, "running", nil)
 	last := ""       // the text of the last failure
-	var failed error // the failure after which the next run starts
+	var failed error // the failure that caused the next restart
 	s := retry.Supervisor{
 		Backoff: backoff(), Healthy: longWait,
 		Wake: func() <-chan struct{} { return m.wakeSignal(name) },
@@ -165,7 +165,7 @@ func (m *Manager) superviseHalf(ctx context.Context, name, part string, run func
 			return limitDelay(delay, err), true
 		},
 	}
-	_ = s.Run(ctx, func(ctx context.Context) error { // the error is shown in the state of the channel
+	_ = s.Run(ctx, func(ctx context.Context) error { // the channel status shows the error
 		if failed != nil {
 			m.noteState(name, "running", failed)
 			last, failed = briefError(failed), nil
@@ -181,13 +181,13 @@ func (m *Manager) superviseHalf(ctx context.Context, name, part string, run func
 	})
 }
 
-// briefError returns an error without the stack of a panic, which is only logged.
+// briefError returns the error text without the stack of a panic, which is only logged.
 func briefError(err error) string {
 	text, _, _ := strings.Cut(err.Error(), "\ngoroutine ")
 	return text
 }
 
-// recoverPanic converts a panic of a driver into an error that contains its stack.
+// recoverPanic converts a driver's panic into an error that contains the stack.
 func recoverPanic(f func() error) error {
 	err := retry.Recover(f)
 	if p, ok := errors.AsType[*retry.PanicError](err); ok {

@@ -2,12 +2,12 @@ package channels
 
 import "fmt"
 
-// Section returns a driver's part of the configuration: a strict decoder of [channels.NAME],
-// and false if the section is missing or disabled.
+// Section returns a driver's part of the configuration: a strict decoder for [channels.NAME], and
+// false if the section is missing or disabled.
 type Section func(name string) (decode func(any) error, ok bool)
 
 // Open creates the configured channels. failed holds the errors of channels that could not be
-// created; the others are not affected. deps returns the dependencies for the driver of this
+// created; other channels are not affected. deps returns the dependencies for the driver called
 // name.
 func Open(drivers []Driver, section Section, deps func(name string) Deps) (opened map[string]Channel, failed map[string]error) {
 	opened, failed = map[string]Channel{}, map[string]error{}

@@ -9,19 +9,20 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Owners identifies the owner's accounts, as proven by pairing. Its methods may be called
-// concurrently. After an error the sender is unknown and the message is not accepted.
+// Owners identifies the owner's accounts that are proven by pairing. Its methods may be called
+// concurrently. If a method returns an error, the sender is unknown and the message is not
+// accepted.
 type Owners interface {
 	// IsOwner reports whether this sender is a paired account of the owner.
 	IsOwner(ctx context.Context, channel, sender string) (bool, error)
-	// Pair reports whether the text of an unknown sender is the pairing code that the owner
-	// was shown elsewhere. Such a sender is the owner from then on. In a group no one is
-	// paired, and the code becomes invalid because others have read it.
+	// Pair reports whether the text from an unknown sender is the pairing code that the owner was
+	// shown elsewhere. From then on the sender counts as the owner. A group message pairs no one
+	// and makes the code invalid, because other members have read it.
 	Pair(ctx context.Context, in Inbound) (bool, error)
 }
 
-// Pairer is an Owners that can check, without counting an attempt, whether a message looks
-// like a code while one is open on its channel.
+// Pairer is an Owners that can check, without counting an attempt, whether a message looks like a
+// pairing code while a code is valid on its channel.
 type Pairer interface {
 	Pairs(ctx context.Context, in Inbound) (bool, error)
 }
@@ -29,13 +30,13 @@ type Pairer interface {
 // SendOnly marks a channel that only sends.
 type SendOnly interface{ Deaf() }
 
-// PairedCommand replaces a pairing code: the code itself is not stored in any conversation.
+// PairedCommand replaces a pairing code, so that the code itself is not stored in a conversation.
 const PairedCommand = "/paired"
 
-// SenderID returns the normalized form in which sender ids are stored and compared: an address
-// in lower case, a telephone number without separators, everything else unchanged. It returns
-// "", which matches no one, for ids with invisible characters or with characters that case
-// folding turns into ASCII, such as the Kelvin sign.
+// SenderID returns the normalized form in which sender ids are stored and compared. An address is
+// converted to lower case, a telephone number loses its separators, and other ids stay unchanged.
+// SenderID returns "", which matches no one, for ids with invisible characters or with characters
+// that case folding turns into ASCII, such as the Kelvin sign.
 func SenderID(s string) string {
 	if strings.ContainsFunc(s, becomesASCII) {
 		return ""

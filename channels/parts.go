@@ -2,37 +2,37 @@ package channels
 
 import "strings"
 
-// TextOrigin is the origin of a part of a message.
+// TextOrigin is the origin of a message part.
 type TextOrigin string
 
 // The origins. Every other value counts as untrusted.
 const (
-	Typed    TextOrigin = "typed"  // the user typed or spoke the text, or confirmed it as own text
+	Typed    TextOrigin = "typed"  // the user typed or spoke the text, or confirmed that they wrote it
 	Pasted   TextOrigin = "pasted" // from the clipboard
 	Piped    TextOrigin = "piped"  // from standard input
 	FromFile TextOrigin = "file"   // content of a file
 )
 
-// MaxTyped is the longest paste, in characters, that a client that detects pastes may
-// send as typed text.
+// MaxTyped is the maximum length in characters of a paste that may be sent as typed text by a
+// client that detects pastes.
 const MaxTyped = 400
 
-// TextPart is one part of a message's text.
+// TextPart is one part of the text in a message.
 type TextPart struct {
 	Text   string     `json:"text"`
 	Origin TextOrigin `json:"origin"`
-	Name   string     `json:"name,omitempty" schema:"maxLength=200"` // a label that the client chose, such as a file name
+	Name   string     `json:"name,omitempty" schema:"maxLength=200"` // a label chosen by the client, such as a file name
 }
 
-// TextSource is the origin of an untrusted text of a message.
+// TextSource is the origin of an untrusted text in a message.
 type TextSource struct {
 	Origin TextOrigin `json:"origin"`
 	Name   string     `json:"name,omitempty"`
 }
 
-// SetParts replaces the text of the message by parts. Typed parts become Text, one per line.
-// Every other part becomes a separate untrusted text, so that no rule that reads the user's
-// words finds it.
+// SetParts replaces the text of the message with parts. Typed parts become Text, one per line.
+// Every other part becomes a separate untrusted text, so that rules that read the user's words
+// ignore it.
 func (in *Inbound) SetParts(parts []TextPart) {
 	var typed []string
 	in.Outside, in.OutsideFrom = nil, nil

@@ -6,9 +6,9 @@ import (
 	"hob/platform/text/markup"
 )
 
-// Markdown returns the text for the renderers of platform/text/markup. A question is shown
-// literally: a model chose its arguments, and markup such as a link or a spoiler must not hide
-// any of them.
+// Markdown returns the text for the renderers in platform/text/markup. A question is shown
+// literally: a model chose its arguments, and markup such as a link or a spoiler must not hide any
+// of them.
 func (d Delivery) Markdown() string {
 	if d.Kind == Question {
 		return markup.Escape(d.Text)
@@ -16,9 +16,9 @@ func (d Delivery) Markdown() string {
 	return d.Text
 }
 
-// splitQuestion splits a question into texts within the platform's limits, at line or word
-// ends where possible. Nothing is omitted, and the last text ends with how to answer. Half of
-// the limit is reserved for the markup that shows a text literally.
+// splitQuestion splits a question into parts within the platform's limits, at the end of a line or
+// word if possible. Nothing is omitted, and the last part ends with how to answer. Half of the
+// limit is reserved for the markup that shows text literally.
 func splitQuestion(text string, lim Limits) (parts []string) {
 	limit := lim.MaxText / 2
 	if limit <= 0 {
@@ -39,7 +39,8 @@ func splitQuestion(text string, lim Limits) (parts []string) {
 	return append(parts, text)
 }
 
-// fittingBytes returns how many bytes of a text are within the limit; at least one character.
+// fittingBytes returns how many bytes of text fit within the limit. It includes at least one
+// character.
 func fittingBytes(text string, lim Limits) int {
 	n := 0
 	for i, r := range text {

@@ -18,11 +18,11 @@ import (
 	"hob/platform/text/document"
 )
 
-// ReceivedFolder is the folder with files of messages, within the user's folder for files.
+// ReceivedFolder is the folder for files from messages, within the user's files folder.
 const ReceivedFolder = "Received"
 
-// ReceiveFiles stores files of messages in ReceivedFolder in dir, and reads them with the program
-// reader, as in document.Limits.
+// ReceiveFiles stores files from messages in ReceivedFolder below dir, and reads them with the
+// program reader, as in document.Limits.
 func ReceiveFiles(dir func() string, reader []string) Files {
 	return Files{
 		Keep: OpenReceivedFolder(dir, ReceivedFolder),
@@ -32,12 +32,10 @@ func ReceiveFiles(dir func() string, reader []string) Files {
 	}
 }
 
-// maxReceived limits the text extracted from a received file, in bytes; the message contains
-// less.
+// maxReceived limits the text extracted from a received file, in bytes. The message contains less.
 const maxReceived = 64 << 10
 
-// readReceived returns the text of a received file. reader starts the program that reads
-// documents.
+// readReceived returns the text of a received file. reader is the command that reads documents.
 func readReceived(ctx context.Context, reader []string, name string, data []byte) (string, error) {
 	f, err := document.Parse(ctx, name, data, document.Limits{Text: maxReceived, Parts: 5, Time: 15 * time.Second, Helper: reader})
 	if err != nil {
@@ -56,9 +54,9 @@ func readReceived(ctx context.Context, reader []string, name string, data []byte
 	return b.String(), nil
 }
 
-// OpenReceivedFolder returns a function that stores files of messages in the folder sub of dir. Both are
-// created with the first file. A file is readable by its owner only. Existing files are never
-// changed; a file with the same content is stored once.
+// OpenReceivedFolder returns a function that stores files from messages in the folder sub of dir.
+// Both folders are created when the first file is stored. Only the owner can read a stored file.
+// Existing files are never changed; a file with the same content is stored once.
 func OpenReceivedFolder(dir func() string, sub string) func(ctx context.Context, name string, data []byte) (string, error) {
 	return func(ctx context.Context, name string, data []byte) (string, error) {
 		in := dir()
@@ -86,7 +84,7 @@ func OpenReceivedFolder(dir func() string, sub string) func(ctx context.Context,
 	}
 }
 
-// sameNames is the maximum number of files with one name.
+// sameNames is the maximum number of files with the same base name.
 const sameNames = 1000
 
 // placeFile writes a file under the first free name.
@@ -113,7 +111,8 @@ func placeFile(ctx context.Context, root *os.Root, name string, data []byte) (st
 // halfName is the prefix of unfinished files.
 const halfName = ".hob-half-"
 
-// createWhole writes a file that is complete from the moment it has its name.
+// createWhole writes a file under a temporary name and renames it, so that a file with its final
+// name is always complete.
 func createWhole(root *os.Root, name string, data []byte) (err error) {
 	if _, err := root.Lstat(name); err == nil {
 		return fs.ErrExist
@@ -141,8 +140,8 @@ func createWhole(root *os.Root, name string, data []byte) (err error) {
 	return errors.Join(err, ignoreNotExist(root.Remove(half)))
 }
 
-// publishFile renames a file unless the name exists. If the file system has no hard links, an empty
-// file reserves the name first.
+// publishFile renames a file unless the name exists. If the file system does not support hard
+// links, it first creates an empty file to reserve the name.
 func publishFile(root *os.Root, half, name string) error {
 	err := root.Link(half, name)
 	if err == nil || errors.Is(err, fs.ErrExist) {
@@ -165,8 +164,8 @@ func ignoreNotExist(err error) error {
 	return err
 }
 
-// RemovePartialFiles removes partial files in the folder of Received that are older than since: Hob
-// was interrupted while writing them. The platform delivers their messages again.
+// RemovePartialFiles removes the partial files in ReceivedFolder that are older than since. They
+// remain if Hob is interrupted while writing. The platform delivers their messages again.
 func RemovePartialFiles(dir, sub string, since time.Time) error {
 	in := filepath.Join(dir, sub)
 	entries, err := os.ReadDir(in)
@@ -182,7 +181,7 @@ func RemovePartialFiles(dir, sub string, since time.Time) error {
 	return errors.Join(errs...)
 }
 
-// hasSameContent reports whether a regular file of this name has exactly this content.
+// hasSameContent reports whether a regular file with this name has exactly this content.
 func hasSameContent(root *os.Root, name string, data []byte) bool {
 	info, err := root.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() || info.Size() != int64(len(data)) {

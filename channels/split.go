@@ -7,12 +7,13 @@ import (
 	"github.com/clipperhouse/uax29/v2/graphemes"
 )
 
-// SplitFor splits a text within the platform's limits: at the end of a paragraph if possible, else
-// of a line, else of a word, and only then inside a word. It never splits a user-perceived
-// character (UAX 29, extended grapheme clusters). A list item or a fenced code block that fits into
-// one part is not cut. A longer block is closed at the end of a part and reopened in the next, and
-// the head of a table is repeated. Links, code and strong words are not cut between their words.
-// White space at the cuts is dropped. A limit of 0 or less means none.
+// SplitFor splits text into parts within the platform's limits. It cuts at the end of a paragraph
+// if possible, otherwise at the end of a line or word, and only as a last resort inside a word. It
+// never splits a user-perceived character (UAX 29, extended grapheme clusters). It does not cut a
+// list item or a fenced code block that fits into one part. A longer code block is closed at the
+// end of a part and reopened in the next, and the head of a table is repeated. Links, code and
+// strong text are not cut between their words. White space at the cuts is dropped. A limit of 0 or
+// less means no limit.
 func SplitFor(text string, l Limits) []string {
 	c := textCutter{limit: l.MaxText, utf16: l.UTF16}
 	if c.limit <= 0 || len(text) <= c.limit || c.textLength(text) <= c.limit {
@@ -32,13 +33,13 @@ func SplitFor(text string, l Limits) []string {
 	return parts
 }
 
-// textCutter counts characters like a platform does.
+// textCutter counts characters in the same way as a platform.
 type textCutter struct {
 	limit int
 	utf16 bool
 }
 
-// Length returns the length of a text in characters of a platform.
+// Length returns the length of text in characters as the platform counts them.
 func Length(text string, l Limits) int { return textCutter{utf16: l.UTF16}.textLength(text) }
 
 func (c textCutter) textLength(text string) (n int) {
@@ -68,8 +69,8 @@ func (c textCutter) byteOffset(s string, n int) int {
 	return len(s)
 }
 
-// graphemeBoundary moves a cut to the left so that it divides no grapheme cluster, unless the cluster
-// alone is longer than a part.
+// graphemeBoundary moves a cut to the left so that it does not divide a grapheme cluster, unless
+// the cluster alone is longer than a part.
 func (textCutter) graphemeBoundary(text string, end int) int {
 	ahead := min(len(text), end+4*utf8.UTFMax)
 	for ahead < len(text) && !utf8.RuneStart(text[ahead]) {
@@ -88,13 +89,13 @@ func (textCutter) graphemeBoundary(text string, end int) int {
 	return at
 }
 
-// cutPart cuts the first part off a text.
+// cutPart cuts the first part off text.
 func (c textCutter) cutPart(text string) (part, rest string) {
 	end := c.byteOffset(text, c.limit)
 	if end == len(text) {
 		return text, ""
 	}
-	if end == 0 { // a limit below one character of the text
+	if end == 0 { // the limit is below one character
 		_, end = utf8.DecodeRuneInString(text)
 	}
 	m := findCutMarks(text, end)
@@ -121,7 +122,7 @@ func (c textCutter) cutPart(text string) (part, rest string) {
 	return text[:end], text[end:]
 }
 
-// cutAt cuts a text and drops the white space on both sides, but keeps the indent of the
+// cutAt cuts text at i. It drops the white space on both sides, but keeps the indent of the
 // following line.
 func cutAt(text string, i int) (part, rest string) {
 	part, rest = strings.TrimRight(text[:i], " \t\r\n"), text[i:]
@@ -142,7 +143,7 @@ func (c textCutter) cutInFence(text string, f fence) (part, rest string, ok bool
 	body := f.start + len(f.opener) + 1 // first byte inside the block
 	i := strings.LastIndexByte(text[:end], '\n')
 	if i < body {
-		i = end // one line longer than a part
+		i = end // a single line longer than a part
 	}
 	if i <= body {
 		return "", "", false
@@ -152,18 +153,18 @@ func (c textCutter) cutInFence(text string, f fence) (part, rest string, ok bool
 
 // fence is an open code block (CommonMark 0.31, section 4.5).
 type fence struct {
-	mark   string // "```" or longer, or tildes
-	opener string // complete first line of the block
+	mark   string // at least three backticks or tildes
+	opener string // complete first line of the code block
 	start  int    // offset of that line
 }
 
-// cutMarks holds the last good places to cut before a limit, 0 for none.
+// cutMarks holds the last suitable cut positions before a limit; 0 means none.
 type cutMarks struct {
 	paragraph, line int
-	open            fence // the block that contains the limit
+	open            fence // the code block that contains the limit
 }
 
-// findCutMarks finds places to cut in text[:end] outside of code blocks.
+// findCutMarks finds cut positions in text[:end] outside code blocks.
 func findCutMarks(text string, end int) cutMarks {
 	var m cutMarks
 	for at := 0; at < end; {
@@ -193,8 +194,8 @@ func findCutMarks(text string, end int) cutMarks {
 	return m
 }
 
-// fenceMark returns the run of back-ticks or tildes with which a line opens or closes a code block,
-// and the text after it.
+// fenceMark returns the run of backticks or tildes with which a line opens or closes a code block,
+// and the text after the run.
 func fenceMark(line string) (mark, info string) {
 	s := strings.TrimLeft(line, " ")
 	if len(line)-len(s) > 3 || len(s) < 3 || (s[0] != '`' && s[0] != '~') {

@@ -2,15 +2,15 @@ package channels
 
 import "strings"
 
-// item is the list item at a position of a text (CommonMark 0.31, section 5.2, without the
-// rules for interrupting a paragraph).
+// item is the list item at a position in a text (CommonMark 0.31, section 5.2, without the rules
+// for interrupting a paragraph).
 type item struct {
 	start, indent int
 	open          bool
 	blank         bool // the last line was blank
 }
 
-// nextLine processes the line at the offset at.
+// nextLine processes the line at offset at.
 func (i *item) nextLine(line string, at int) {
 	indent, marked := bulletIndent(line)
 	switch {
@@ -19,13 +19,13 @@ func (i *item) nextLine(line string, at int) {
 		return
 	case marked && (!i.open || indent <= i.indent):
 		*i = item{start: at, indent: indent, open: true}
-	case i.open && indent <= i.indent && i.blank: // without a blank line before it, the line is a lazy continuation
+	case i.open && indent <= i.indent && i.blank: // without a preceding blank line, the line is a lazy continuation
 		i.open = false
 	}
 	i.blank = false
 }
 
-// itemAt returns the start of the list item that a cut at end would divide, 0 if none.
+// itemAt returns the start of the list item that a cut at end would divide, or 0 if there is none.
 func itemAt(text string, end int) int {
 	var it item
 	at := 0
@@ -37,7 +37,7 @@ func itemAt(text string, end int) int {
 			break
 		}
 	}
-	if at == end || at == end+1 { // the cut is at the end of a line: is the next one of the item?
+	if at == end || at == end+1 { // the cut is at the end of a line: check whether the next line belongs to the item
 		was := it
 		line, _, _ := strings.Cut(text[min(at, len(text)):], "\n")
 		if it.nextLine(line, at); !it.open || it.start != was.start {

@@ -6,21 +6,21 @@ import (
 	"sync"
 )
 
-// spans matches spans that break when they are cut between their words (CommonMark 0.31,
-// sections 6.1 to 6.4): code, a link, strong words, struck words.
+// spans matches spans that break when they are cut between their words (CommonMark 0.31, sections
+// 6.1 to 6.4): code, links, strong text, strikethrough.
 var spans = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("`[^`\n]+`" + `|!?\[[^\[\]\n]+\]\([^()\n]*\)|\*\*[^*\n]+\*\*|__[^_\n]+__|~~[^~\n]+~~`)
 })
 
-// wordAt returns the last white space at which a text can be cut before end: not within a
-// span, unless the span is very long.
+// wordAt returns the last white space before end at which text can be cut. The position is not
+// within a span, unless the span is very long.
 func (c textCutter) wordAt(text string, end int) int {
 	at := strings.LastIndexAny(text[:end+1], " \t\n")
 	if at <= 0 {
 		return 0
 	}
 	from := strings.LastIndexByte(text[:at], '\n') + 1
-	to := c.byteOffset(text[at:], c.limit) + at // a span that extends beyond this fits into no part
+	to := c.byteOffset(text[at:], c.limit) + at // a span that extends beyond this position does not fit into a part
 	for _, s := range spans().FindAllStringIndex(text[from:to], -1) {
 		if begin := from + s[0]; begin > end/4 && begin < at && from+s[1] > at {
 			return begin
@@ -29,7 +29,7 @@ func (c textCutter) wordAt(text string, end int) int {
 	if at > end/4 {
 		return at
 	}
-	// Check whether the following long word fits into a part.
+	// Check whether the long word that follows fits into a part.
 	word := text[at+1:]
 	if i := strings.IndexAny(word, " \t\n"); i >= 0 {
 		word = word[:i]
@@ -40,15 +40,15 @@ func (c textCutter) wordAt(text string, end int) int {
 	return 0
 }
 
-// lineAt cuts a text at the start of a line.
+// lineAt cuts text at the start of a line and repeats the head of a divided table.
 func (c textCutter) lineAt(text string, at int) (part, rest string) {
 	head := c.headAt(text, at)
 	part, rest = cutAt(text, at)
 	return part, head + rest
 }
 
-// headAt returns the head of the table that a cut at the start of a line divides: its first
-// two lines. "" if there is none, or it is too long to repeat.
+// headAt returns the head of the table that a cut at the start of a line would divide, which is its
+// first 2 lines. It returns "" if there is no table or the head is too long to repeat.
 func (c textCutter) headAt(text string, at int) string {
 	next, _, _ := strings.Cut(text[at:], "\n")
 	if !strings.Contains(next, "|") || strings.TrimSpace(next) == "" {

@@ -23,33 +23,33 @@ import (
 	"hob/platform/retry"
 )
 
-// OutgoingFile is a file to send, in its state at the time of the request.
+// OutgoingFile is a file to send, as it was when sending was requested.
 type OutgoingFile struct {
 	Name, MIME, Path string
-	Hidden           bool // the file or a folder above it is hidden
+	Hidden           bool // whether the file or a folder above it is hidden
 	Size             int64
-	Digest           string // SHA-256 of its content, in hexadecimal
+	Digest           string // SHA-256 of the content, in hexadecimal
 }
 
-// MaxOutgoingFile is the largest file that is sent, in bytes; channels have lower limits.
+// MaxOutgoingFile is the maximum size in bytes of a file to send. Channels may have lower limits.
 const MaxOutgoingFile = 50 << 20
 
 const (
-	// maxSpool limits the copies of all files, in bytes.
+	// maxSpool limits the total size of the copies, in bytes.
 	maxSpool = 500 << 20
-	// spoolStale is how long an unreferenced copy is kept, because the row of its message may not be
-	// committed yet. When space runs out, spoolFresh applies.
+	// spoolStale is how long an unreferenced copy is kept, because the row of its message may not
+	// be committed yet. If space runs out, spoolFresh applies instead.
 	spoolStale = time.Hour
 	spoolFresh = 5 * time.Minute
 )
 
-// ErrFileChanged reports a file whose content differs from its digest.
+// ErrFileChanged means that the content of a file differs from its digest.
 var ErrFileChanged = errors.New("the file changed after you approved it; nothing was sent")
 
-// SpoolFullError reports a file for which there is no space.
+// SpoolFullError reports a file for which the spool has no space.
 type SpoolFullError struct {
 	File      OutgoingFile
-	Used, Max int64 // bytes of the copies, and their limit
+	Used, Max int64 // total bytes of the copies, and the limit
 }
 
 // Error implements error.
@@ -57,31 +57,31 @@ func (e *SpoolFullError) Error() string {
 	return fmt.Sprintf("%s (%d kB) was not sent: waiting and recently sent files use %d MB of the limit of %d MB", e.File.Name, e.File.Size>>10, e.Used>>20, e.Max>>20)
 }
 
-// SpoolOptions configure a Spool.
+// SpoolOptions holds the options of a Spool.
 type SpoolOptions struct {
 	Dir string
-	// Received is the folder that contains ReceivedFolder: Run first removes the partial files that
-	// an interrupted run left there.
+	// Received is the folder that contains ReceivedFolder. Run first removes the partial files that
+	// an interrupted run left in ReceivedFolder.
 	Received string
-	// Waiting returns the paths of the copies to which unsent messages refer.
+	// Waiting returns the paths of the copies that unsent messages refer to.
 	Waiting func(ctx context.Context) ([]string, error)
-	// Started is the start of the program: older incomplete copies were left by a crash.
+	// Started is when the program started. Older incomplete copies were left by a crash.
 	Started time.Time
-	// Max limits the copies of all files, in bytes; 0 means 500 MB.
+	// Max limits the total size of the copies, in bytes. 0 means 500 MB.
 	Max int64
 	Log *slog.Logger
 }
 
-// Spool is the folder with copies of outgoing files. A copy has the digest of its content as name,
-// and is removed when no unsent message refers to it. The methods may be called concurrently.
+// Spool is the folder with copies of outgoing files. Each copy is named after the digest of its
+// content and removed when no unsent message refers to it. The methods may be called concurrently.
 type Spool struct {
 	o SpoolOptions
 
-	mu     sync.Mutex // guards the fields below; a copy found by hasCopy is not removed in the meantime
-	coming int64      // bytes of the copies that are being made
+	mu     sync.Mutex // guards the fields below, and keeps a copy found by hasCopy from being removed meanwhile
+	coming int64      // total bytes of the copies in progress
 }
 
-// NewSpool returns a spool. It creates the folder with the first copy.
+// NewSpool returns a Spool. The folder is created when the first file is copied.
 func NewSpool(o SpoolOptions) *Spool {
 	if o.Max == 0 {
 		o.Max = maxSpool
@@ -89,10 +89,10 @@ func NewSpool(o SpoolOptions) *Spool {
 	return &Spool{o: o}
 }
 
-// Path returns the path of the copy with a digest.
+// Path returns the path of the copy with this digest.
 func (o *Spool) Path(digest string) string { return filepath.Join(o.o.Dir, digest) }
 
-// Put copies a file, which open opens; an existing copy is kept. Call it outside of transactions,
+// Put copies a file that open opens; an existing copy is kept. Call it outside of transactions,
 // because copying is slow. It returns a SpoolFullError, ErrFileChanged, or the error of open.
 func (o *Spool) Put(ctx context.Context, f OutgoingFile, open func() (io.ReadCloser, error)) error {
 	if o.hasCopy(f) {
@@ -113,8 +113,8 @@ func (o *Spool) Put(ctx context.Context, f OutgoingFile, open func() (io.ReadClo
 	return nil
 }
 
-// reserveSpace makes room for a copy. It removes unreferenced copies, oldest first, and never a
-// copy that waits to be sent.
+// reserveSpace makes room for a copy. It removes unreferenced copies, oldest first, but never a
+// copy that is waiting to be sent.
 func (o *Spool) reserveSpace(ctx context.Context, f OutgoingFile) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -168,7 +168,7 @@ func (o *Spool) listCopies() (list []fs.FileInfo, err error) {
 // isPartialCopy reports whether a copy is incomplete.
 func isPartialCopy(c fs.FileInfo) bool { return strings.HasPrefix(c.Name(), ".") }
 
-// unreferencedCopies returns the copies to which no unsent message refers.
+// unreferencedCopies returns the copies that no unsent message refers to.
 func (o *Spool) unreferencedCopies(ctx context.Context, list []fs.FileInfo) ([]fs.FileInfo, error) {
 	paths, err := o.o.Waiting(ctx)
 	if err != nil {
@@ -181,7 +181,7 @@ func (o *Spool) unreferencedCopies(ctx context.Context, list []fs.FileInfo) ([]f
 	return slices.DeleteFunc(list, func(c fs.FileInfo) bool { return needed[c.Name()] }), nil
 }
 
-// hasCopy reports whether there is a copy, and extends its lifetime if so.
+// hasCopy reports whether a copy exists, and extends its lifetime if so.
 func (o *Spool) hasCopy(f OutgoingFile) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -229,7 +229,7 @@ func (o *Spool) RemoveUnused(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Run removes unused copies at the start and every hour until ctx ends, and returns nil.
+// Run removes unused copies at the start and then every hour until ctx ends, and returns nil.
 func (o *Spool) Run(ctx context.Context) error {
 	if err := RemovePartialFiles(o.o.Received, ReceivedFolder, o.o.Started); err != nil {
 		o.o.Log.Warn("cannot remove partial file copies", "err", err)
@@ -244,10 +244,10 @@ func (o *Spool) Run(ctx context.Context) error {
 	}
 }
 
-// ErrFileTooLarge reports a file larger than MaxOutgoingFile.
+// ErrFileTooLarge means that a file is larger than MaxOutgoingFile.
 var ErrFileTooLarge = fmt.Errorf("larger than the limit of %d MB", MaxOutgoingFile>>20)
 
-// InspectOutgoing reads a file to send, and returns its type, size and digest.
+// InspectOutgoing reads a file to send and returns its type, size and digest.
 func InspectOutgoing(path string, hidden bool, r io.Reader) (OutgoingFile, error) {
 	sum, head := sha256.New(), headWriter{}
 	n, err := io.Copy(io.MultiWriter(sum, &head), io.LimitReader(r, MaxOutgoingFile+1))

@@ -8,21 +8,21 @@ import (
 	"hob/platform/retry"
 )
 
-// Typer is a channel with a typing sign. Typing shows the sign in a chat for some seconds, as
-// long as the platform does; it is never a message. It may be called concurrently with Send
-// and Run, returns soon after ctx ends, and its errors are only logged.
+// Typer is a channel with a typing indicator. Typing shows the indicator in a chat for some
+// seconds, for as long as the platform does; it never sends a message. It may be called
+// concurrently with Send and Run and returns soon after ctx ends. Its errors are only logged.
 type Typer interface {
 	Typing(ctx context.Context, chat string) error
 }
 
-// Timing of typing signs. Fast answers get none, and platforms limit the frequency.
+// Timing of typing indicators. Fast answers show none, and platforms limit the frequency.
 const (
 	typingAfter   = 500 * time.Millisecond
 	typingEvery   = 5 * time.Second
 	typingTimeout = 4 * time.Second
 )
 
-// typingIndicators holds the chats with a running turn.
+// typingIndicators holds the chats in which a turn is running.
 type typingIndicators struct {
 	mu   sync.Mutex
 	open map[[2]string]*typist
@@ -35,8 +35,8 @@ type typist struct {
 	cancel context.CancelFunc
 }
 
-// Typing shows the typing sign in a chat until stop is called or ctx ends. Turns of one chat
-// share one sign. On a channel without signs it does nothing.
+// Typing shows the typing indicator in a chat until stop is called or ctx ends. Turns in the same
+// chat share one indicator. On a channel without typing indicators it does nothing.
 func (m *Manager) Typing(ctx context.Context, channel, chat string) (stop func()) {
 	t, ok := m.opt.Channels[channel].(Typer)
 	if !ok || chat == "" {
@@ -88,7 +88,7 @@ func (t *typingIndicators) endAll() {
 	t.wg.Wait()
 }
 
-// repeatSign shows the typing sign again and again until ctx ends.
+// repeatSign repeatedly shows the typing indicator until ctx ends.
 func (m *Manager) repeatSign(ctx context.Context, t Typer, channel, chat string) {
 	for wait := typingAfter; retry.Sleep(ctx, wait) == nil; wait = typingEvery {
 		err := recoverPanic(func() error {

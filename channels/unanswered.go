@@ -6,9 +6,9 @@ import (
 	"hob/platform/net/safehttp"
 )
 
-// Unanswered returns the error of a request without a response; what names the platform and
-// the request. The platform may have processed a request that was sent. Only the host of err's
-// address is kept: the rest may contain a token.
+// Unanswered returns the error for a request without a response. what names the platform and the
+// request. The platform may have processed a request that was sent. Of the URL in err, only the
+// host is kept, because the rest may contain a token.
 func Unanswered(what string, err error) *Error {
 	out := Errorf(Temporary, "%s: %w", what, err)
 	out.MaybeSent = true

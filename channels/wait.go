@@ -9,16 +9,16 @@ import (
 
 const longWait = 10 * time.Minute
 
-// backoff is a random wait of up to 1 s, 2 s, 4 s ... 10 min.
+// backoff returns a backoff with random waits of up to 1 s, 2 s, 4 s ... 10 min.
 func backoff() retry.Backoff {
 	return retry.Backoff{First: time.Second, Max: longWait, Jitter: 1, Offset: 50 * time.Millisecond}
 }
 
-// offlineWait is the longest wait for an unreachable platform, so that delivery continues soon
-// after the network is back.
+// offlineWait is the maximum wait for an unreachable platform, so that delivery continues soon
+// after the network is available again.
 const offlineWait = 2 * time.Minute
 
-// limitDelay shortens a delay of the backoff if the platform is unreachable.
+// limitDelay shortens a backoff delay if the platform is unreachable.
 func limitDelay(delay time.Duration, err error) time.Duration {
 	if isUnreachable(err) {
 		return min(delay, offlineWait)
@@ -34,14 +34,14 @@ func RetryIn(err error, fallback time.Duration) time.Duration {
 	return fallback
 }
 
-// rateWindow allows n events in any period of one minute. It belongs to one goroutine.
+// rateWindow allows n events within any minute. It is used by a single goroutine.
 type rateWindow struct {
 	n    int
-	past []time.Time // the last n, a ring
+	past []time.Time // times of the last n events, as a ring buffer
 	next int
 }
 
-// waitTime returns the wait until one more event is allowed.
+// waitTime returns how long to wait until one more event is allowed.
 func (w *rateWindow) waitTime(now time.Time) time.Duration {
 	if w.n <= 0 || len(w.past) < w.n {
 		return 0

@@ -8,20 +8,20 @@ import (
 	"hob/platform/retry"
 )
 
-// errWoke ends the receiver of a channel with a connection after the machine woke: it
-// restarts, and that is no failure.
+// errWoke ends the receiver of a channel with a connection after the machine woke. The receiver
+// then restarts, which does not count as a failure.
 var errWoke = fmt.Errorf("machine woke from sleep: %w", retry.ErrRestart)
 
-// receiverRun is the running receiver of a channel.
+// receiverRun holds the running receiver of a channel.
 type receiverRun struct {
 	cancel context.CancelCauseFunc // nil while no receiver runs
 	woke   chan struct{}           // closed at the next wake-up
 }
 
-// HandleWake must be called when the machine woke from sleep or its clock was moved. It reconnects
-// channels with a connection (Connected) immediately, because a dead connection reports no
-// error, and retries channels that wait after a failure. It loses no messages and may be
-// called at any time.
+// HandleWake must be called when the machine has woken from sleep or its clock was changed. It
+// immediately reconnects channels with a connection (Connected), because a dead connection reports
+// no error, and retries channels that wait after a failure. It loses no messages and may be called
+// at any time.
 func (m *Manager) HandleWake() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -50,8 +50,8 @@ func (m *Manager) wakeSignal(name string) <-chan struct{} {
 	return m.hearingRun(name).woke
 }
 
-// runReceiver runs the receiving half of a channel until ctx ends, it fails, or the machine wakes:
-// then it returns errWoke.
+// runReceiver runs the receiving half of a channel until ctx ends, it fails, or the machine wakes.
+// In the last case it returns errWoke.
 func (m *Manager) runReceiver(ctx context.Context, name string, ch Channel, g *inboundFilter) error {
 	c, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -212,11 +212,12 @@ type lineScan struct {
 // long, and mail programs wrap the line.
 const maxSpan = 40
 
-// maxScanned is the maximum number of lines read. Later lines do not count as the sender's.
+// maxScanned is the maximum number of lines that are scanned. Later lines do not count as the
+// sender's.
 const maxScanned = 5000
 
-// findBoundary returns the index of the first line that is not the sender's, -1 if all may be. Its
-// running time is bounded by maxScanned.
+// findBoundary returns the index of the first line that the sender did not write, or -1 if all
+// lines may be the sender's. Its running time is bounded by maxScanned.
 func findBoundary(lines []string, answer bool) int {
 	if len(lines) > maxScanned {
 		if at := findBoundary(lines[:maxScanned], answer); at >= 0 {
@@ -246,9 +247,9 @@ func findBoundary(lines []string, answer bool) int {
 	return -1
 }
 
-// announcementStart returns the line where the announcement of the quotation at i begins: in the
-// paragraph directly above it. certain: it is certainly quoted, so that any line ending with a
-// colon announces it.
+// announcementStart returns the line in the paragraph directly above i where the announcement of
+// the quotation at i begins. certain means that line i is certainly quoted, so that any line that
+// ends with a colon announces it.
 func (s lineScan) announcementStart(i int, certain bool) int {
 	last := i - 1
 	for last >= 0 && i-last <= 4 && s.forms[last].blank {
@@ -267,7 +268,7 @@ func (s lineScan) announcementStart(i int, certain bool) int {
 	}
 	switch {
 	case !s.forms[last].closing:
-		// The colon is missing or is part of the quotation.
+		// The colon is missing or belongs to the quotation.
 		if seen.date && (seen.clock || seen.address) && first >= 0 {
 			return s.sentenceStart(first)
 		}
@@ -280,8 +281,8 @@ func (s lineScan) announcementStart(i int, certain bool) int {
 	return i // "Please translate this:"
 }
 
-// sentenceStart returns the line where the sentence of line i begins if a program broke it: the lines
-// above are full, or line i begins with the address after a name.
+// sentenceStart returns the first line of the sentence that ends at line i if a mail program
+// wrapped it: the lines above are full, or line i begins with the address that follows a name.
 func (s lineScan) sentenceStart(i int) int {
 	for n := 0; n < maxSpan && i > 0 && !s.forms[i-1].blank && !s.forms[i-1].marked; n++ {
 		line := strings.TrimSpace(formText(s.lines[i]))
@@ -294,11 +295,11 @@ func (s lineScan) sentenceStart(i int) int {
 	return i
 }
 
-// minBroken is the minimum length, in columns, of a line broken for its length, including the
-// next word.
+// minBroken is the minimum width in columns that a line has together with the next word if a mail
+// program wrapped it.
 const minBroken = 60
 
-// displayWidth returns the display width of a text.
+// displayWidth returns the display width of s in columns.
 func displayWidth(s string) (n int) {
 	for _, r := range strings.TrimSpace(s) {
 		if n++; r >= 0x1100 && unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana) {
@@ -308,8 +309,8 @@ func displayWidth(s string) (n int) {
 	return n
 }
 
-// hasCommonPrefix reports whether line i and the next line with text begin with the same character
-// and a blank that are not a list marker: a custom quote mark.
+// hasCommonPrefix reports whether line i and the next nonblank line begin with the same character
+// and a blank that are not a list marker. Such a prefix is a custom quote mark.
 func (s lineScan) hasCommonPrefix(i int) bool {
 	sign := signOf(s.lines[i])
 	if sign == 0 {
@@ -332,8 +333,8 @@ func signOf(line string) rune {
 	return r
 }
 
-// hasForwardHeader reports whether a quotation begins with a mail header, as in Apple Mail's
-// forwards.
+// hasForwardHeader reports whether the quotation at i begins with an email header, as in Apple
+// Mail's forwards.
 func (s lineScan) hasForwardHeader(i int) bool {
 	n := 0
 	for k := i; k < len(s.lines) && k < i+10 && s.forms[k].marked; k++ {
@@ -344,7 +345,7 @@ func (s lineScan) hasForwardHeader(i int) bool {
 	return n >= 2
 }
 
-// isFollowedByHeader reports whether the next line with text after separator i is a header field.
+// isFollowedByHeader reports whether the next nonblank line after separator i is a header field.
 func (s lineScan) isFollowedByHeader(i int) bool {
 	for k := i + 1; k < len(s.forms); k++ {
 		if !s.forms[k].blank {
@@ -354,8 +355,9 @@ func (s lineScan) isFollowedByHeader(i int) bool {
 	return false
 }
 
-// isHeaderBlock reports whether the header of a quoted mail begins at line i: consecutive fields,
-// also with single blank lines between them, whose values are an address, a date or a time.
+// isHeaderBlock reports whether the header of a quoted email begins at line i. Such a header
+// consists of consecutive fields, possibly with single blank lines between them, whose values are
+// an address, a date or a time.
 func (s lineScan) isHeaderBlock(i int) bool {
 	n, addresses, times, blank, known := 0, 0, 0, 0, map[int]bool{}
 	for k := i; k < len(s.forms) && k < i+2*maxSpan && blank < 2; k++ {
@@ -388,8 +390,8 @@ func (s lineScan) isHeaderBlock(i int) bool {
 	return s.answer && (n >= 3 || n >= 2 && addresses+times > 0)
 }
 
-// headerTop returns the first field of the header recognized at line i: the value of an earlier
-// field can span several lines.
+// headerTop returns the line of the first field in the header recognized at line i. The value of an
+// earlier field can span several lines.
 func (s lineScan) headerTop(i int) int {
 	first := i
 	for k := i - 1; k >= 0 && i-k < maxSpan && !s.forms[k].blank; k-- {
@@ -400,8 +402,8 @@ func (s lineScan) headerTop(i int) int {
 	return first
 }
 
-// isIndentedBlock reports whether lines from i on form a separate indented block. In a mail that is
-// not a reply, the block needs two lines.
+// isIndentedBlock reports whether the lines from i on form a separate indented block. In an email
+// that is not a reply, the block needs at least 2 lines.
 func (s lineScan) isIndentedBlock(i int) bool {
 	if i > 0 && !s.forms[i-1].blank && !s.forms[i-1].closing && !s.answer {
 		return false
@@ -419,8 +421,8 @@ func (s lineScan) isIndentedBlock(i int) bool {
 	return n >= 2 || s.answer
 }
 
-// isAttribution reports whether a line introduces a quotation with author and date ("On ..., Ada
-// wrote:").
+// isAttribution reports whether line i introduces a quotation with its author and date ("On ...,
+// Ada wrote:").
 func (s lineScan) isAttribution(i int) bool {
 	if !s.forms[i].namesWriterOrDate() {
 		return false
@@ -432,7 +434,7 @@ func (s lineScan) isAttribution(i int) bool {
 		seen.date, seen.clock = seen.date || f.date, seen.clock || f.clock
 		whole := seen.bracket && seen.date
 		switch {
-		case whole && seen.clock && k-i < 2: // with no colon: Lotus Notes
+		case whole && seen.clock && k-i < 2: // without a colon: Lotus Notes
 			return true
 		case !f.closing:
 		case whole, s.answer && k == i:
@@ -444,8 +446,8 @@ func (s lineScan) isAttribution(i int) bool {
 	return false
 }
 
-// headWords lists the header field names in the large mail programs: sender, date, recipient,
-// subject. They only supplement the form, in mails that are no replies.
+// headWords lists the header field names of the most common mail programs: sender, date, recipient,
+// subject. They only supplement the form, in emails that are not replies.
 var headWords = [4][]string{ //nolint:gochecknoglobals // a constant
 	{"from", "von", "de", "da", "van", "från", "fra", "lähettäjä", "od", "от", "gönderen", "feladó", "差出人", "发件人", "寄件者", "보낸 사람", "від"},
 	{"sent", "date", "gesendet", "datum", "envoyé", "enviado", "fecha", "data", "inviato", "verzonden", "skickat", "sendt", "dato", "lähetetty", "wysłano", "odesláno", "отправлено", "дата", "gönderildi", "tarih", "küldve", "送信日時", "日時", "发送时间", "日期", "寄件日期", "보낸 날짜"},
@@ -453,8 +455,8 @@ var headWords = [4][]string{ //nolint:gochecknoglobals // a constant
 	{"subject", "betreff", "objet", "asunto", "oggetto", "assunto", "onderwerp", "ämne", "emne", "aihe", "temat", "předmět", "тема", "konu", "tárgy", "件名", "主题", "主旨", "제목"},
 }
 
-// headWord returns the index of the headWords entry at the start of a line of formText, -1 if
-// none.
+// headWord returns the index of the headWords entry at the start of line, which formText has
+// normalized, or -1 if there is none.
 func headWord(line string) int {
 	before, _, ok := strings.Cut(line, ":")
 	before = strings.ToLower(strings.Trim(before, "*_ "))

@@ -16,10 +16,10 @@ import (
 	"hob/platform/text/mime"
 )
 
-// If the mail host reports no result about the sender, the DKIM signature of the sender's
-// domain is used (RFC 6376), provided it covers the recipients: otherwise a mail once sent to
-// another person could be replayed. Google's signature covers To, Cc and all fields required
-// below. Microsoft's does not cover To, and its mailboxes deliver modified mails
+// If the mail host reports no result for the sender, the DKIM signature of the sender's domain is
+// used (RFC 6376). The signature must cover the recipients: otherwise an email once sent to another
+// person could be replayed. Google's signature covers To, Cc and all fields required below.
+// Microsoft's does not cover To, and its mailboxes deliver modified emails
 // (https://github.com/lieser/dkim_verifier/issues/300).
 
 // Limits of signatures.
@@ -27,23 +27,23 @@ const (
 	maxProofs = 5 // signatures checked
 	maxProof  = 8 << 10
 	maxSigned = 100     // fields in one
-	maxKey    = 2 << 10 // bytes of a key's record: RSA of 8,192 bits has 1,400
-	// ahead is the maximum time by which the sender's clock may be ahead.
+	maxKey    = 2 << 10 // maximum bytes in a key record; an 8,192-bit RSA key needs 1,400
+	// ahead is the maximum time by which the sender's clock may be fast.
 	ahead = time.Hour
-	// onTheWay is the maximum transit time of a mail: servers retry for four to five days (RFC
-	// 5321, 4.5.4.1). An older mail was replayed.
+	// onTheWay is the maximum transit time of an email: servers retry for 4 to 5 days (RFC 5321,
+	// 4.5.4.1). An older email is treated as replayed.
 	onTheWay = 5 * 24 * time.Hour
 )
 
-// signatureCheck is a DKIM-Signature that would prove the author of its mail, if it is valid.
+// signatureCheck is a DKIM-Signature that would prove the author of its email if it is valid.
 type signatureCheck struct {
-	n                int // index of the signature in the mail, from the top
+	n                int // index of the signature in the email, from the top
 	domain, selector string
-	keys             []string // the covered fields, as the signature writes them
+	keys             []string // the covered fields, as written in the signature
 }
 
-// usableSignatures returns the signatures that could prove a mail's sender, or the reason why there
-// are none.
+// usableSignatures returns the signatures that could prove an email's sender, or the reason why
+// there are none.
 func (c *Channel) usableSignatures(l *parsedMail, now time.Time) (out []signatureCheck, why string) {
 	if why := c.whyNotProvable(l, now); why != "" {
 		return nil, why
@@ -77,7 +77,7 @@ func (c *Channel) usableSignatures(l *parsedMail, now time.Time) (out []signatur
 	return out, why
 }
 
-// whyNotProvable returns why no signature could prove the author of a mail.
+// whyNotProvable returns why no signature could prove the author of an email.
 func (c *Channel) whyNotProvable(l *parsedMail, now time.Time) string {
 	came := l.Received
 	if came.IsZero() {
@@ -104,12 +104,13 @@ func (c *Channel) isAddressedToMe(l *parsedMail) bool {
 	return slices.ContainsFunc(recipientAddresses(l.fields), c.isOwnAddress)
 }
 
-// hasOtherRecipients reports whether a mail has, or may have, other recipients.
+// hasOtherRecipients reports whether an email has, or may have, other recipients.
 func (c *Channel) hasOtherRecipients(l *parsedMail) bool {
 	return slices.ContainsFunc(recipientAddresses(l.fields), func(a string) bool { return !c.isOwnAddress(a) && a != l.from })
 }
 
-// recipientAddresses returns the addresses in To and Cc, in lower case; "?" for a malformed field.
+// recipientAddresses returns the addresses in To and Cc in lower case, and "?" for a malformed
+// field.
 func recipientAddresses(fields mime.Fields) (out []string) {
 	// The names are not used, so any encoding is fine.
 	p := mail.AddressParser{WordDecoder: &stdmime.WordDecoder{CharsetReader: func(_ string, r io.Reader) (io.Reader, error) { return r, nil }}}
@@ -129,7 +130,7 @@ func recipientAddresses(fields mime.Fields) (out []string) {
 }
 
 // readSignature parses the value of a DKIM-Signature (RFC 6376, 3.5). why is the reason to reject
-// the signature even if it is valid.
+// the signature even if it is cryptographically valid.
 func readSignature(value string, now time.Time) (s signatureCheck, why string) {
 	const broken = "its DKIM signature is malformed"
 	tags, ok := readTags(value, maxProof)
@@ -139,7 +140,7 @@ func readSignature(value string, now time.Time) (s signatureCheck, why string) {
 	if a := tags["a"]; a != "rsa-sha256" && a != "ed25519-sha256" { // RFC 8301: no SHA-1
 		return s, "its DKIM signature uses an unsafe algorithm"
 	}
-	if _, has := tags["l"]; has { // text could be appended
+	if _, has := tags["l"]; has { // with this tag, text could be appended
 		return s, "its DKIM signature covers only a part of the text"
 	}
 	s.domain, s.selector, s.keys = strings.ToLower(tags["d"]), tags["s"], strings.Split(tags["h"], ":")
@@ -157,7 +158,7 @@ func readSignature(value string, now time.Time) (s signatureCheck, why string) {
 	return s, ""
 }
 
-// readTags parses "a=b; c=d" (RFC 6376, 3.2), without the white space in the values.
+// readTags parses "a=b; c=d" (RFC 6376, 3.2) and removes white space from the values.
 func readTags(value string, most int) (map[string]string, bool) {
 	if len(value) > most || strings.ContainsFunc(value, func(r rune) bool { return r != ' ' && r != '\t' && (r <= ' ' || r >= 0x7f) }) {
 		return nil, false
@@ -176,7 +177,7 @@ func readTags(value string, most int) (map[string]string, bool) {
 	return out, true
 }
 
-// parseUnixTime parses a time (RFC 6376, 3.5); a missing one is the zero time.
+// parseUnixTime parses a time in Unix seconds (RFC 6376, 3.5). An empty string is the zero time.
 func parseUnixTime(s string) (time.Time, bool) {
 	if s == "" {
 		return time.Time{}, true
@@ -185,11 +186,11 @@ func parseUnixTime(s string) (time.Time, bool) {
 	return time.Unix(n, 0), err == nil && n >= 0 && n < 1<<40
 }
 
-// unsignedParts returns the part of a mail that the signature does not protect against changes.
-// others: there are recipients other than the sender and Hob.
+// unsignedParts describes a part of the email that the signature does not protect against changes,
+// or returns "". others reports whether there are recipients other than the sender and Hob.
 func (s signatureCheck) unsignedParts(fields mime.Fields, others bool) string {
 	names := []string{"from", "to", "cc", "subject", "date", "message-id"}
-	if others { // another recipient could change the meaning of the mail, or make it answer another one
+	if others { // another recipient could change the meaning of the email, or turn it into a reply to a different email
 		names = append(names, "content-type", "content-transfer-encoding", "in-reply-to", "references")
 	}
 	for _, name := range names {
@@ -199,7 +200,7 @@ func (s signatureCheck) unsignedParts(fields mime.Fields, others bool) string {
 				covered++
 			}
 		}
-		// Each name covers one field, from the bottom up (RFC 6376, 5.4.2).
+		// Each listed name covers one field, from the bottom up (RFC 6376, 5.4.2).
 		if n := fields.Count(name); covered < n || covered == 0 && (name == "from" || name == "content-type") {
 			return fmt.Sprintf("its DKIM signature does not cover its %s", name)
 		}
@@ -207,8 +208,8 @@ func (s signatureCheck) unsignedParts(fields mime.Fields, others bool) string {
 	return ""
 }
 
-// isAligned reports whether the signing domain d and domain belong to one organization (RFC
-// 7489, 3.1.1). Public suffixes ("co.uk") belong to none.
+// isAligned reports whether the signing domain d and domain belong to the same organization (RFC
+// 7489, 3.1.1). Public suffixes ("co.uk") belong to no organization.
 func isAligned(domain, d string) bool {
 	theirs, err := publicsuffix.EffectiveTLDPlusOne(d)
 	if err != nil {

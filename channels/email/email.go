@@ -1,16 +1,17 @@
-// Package email implements the mail channel: it receives mails over IMAP (push or polling), and
-// sends Hob's texts by SMTP in the thread they belong to.
+// Package email implements the email channel: it receives messages over IMAP (push or polling), and
+// sends Hob's texts by SMTP in the matching thread.
 //
-// The author of a mail is determined only by the results of the owner's own mail host
+// The author of an email is determined by the results of the owner's own mail host
 // (Authentication-Results, RFC 8601). Without a result, the DKIM signature of the sender's domain
-// decides (RFC 6376). Mails of programs, lists and mail servers are neither received nor answered
-// (RFC 3834), and two persistent counters end any remaining loop.
+// decides (RFC 6376). Messages from programs, mailing lists and mail servers are neither received
+// nor answered (RFC 3834), and two persistent counters stop any remaining loop.
 //
-// The read position (UIDVALIDITY and UID) advances when the manager has accepted a mail. So mails
-// that arrived while Hob was off are received once, and mails from before the first start are never
-// received. The Message-IDs of Hob's mails derive from the deliveries: after an interruption Hob
-// looks for the mail in the sent folder, and a duplicate has the same Message-ID, by which mail
-// programs drop it. The manager handles allowed senders, retries and files.
+// The read position (UIDVALIDITY and UID) advances when the manager has accepted a message.
+// Messages that arrived while Hob was not running are therefore received once, and messages from
+// before the first start are never received. The Message-ID of each outgoing message derives from
+// its delivery. After an interruption, Hob searches the sent folder for it. A duplicate has the
+// same Message-ID, which lets mail programs drop it. The manager handles allowed senders, retries
+// and files.
 package email
 
 import (
@@ -32,29 +33,30 @@ import (
 // Name is the name of the channel.
 const Name = "email"
 
-// Config is the section [channels.email]; the manager reads common keys.
+// Config is the section [channels.email]. The manager reads the common keys.
 type Config struct {
 	Address string `toml:"address"` // Hob's own
 	IMAP    string `toml:"imap"`    // see pim.ParseServer
 	SMTP    string `toml:"smtp"`
-	// Password signs in to both; "env:X", "keychain:x" and "file:/x" are references.
+	// Password is the password for both servers, or a reference to it: "env:X", "keychain:x" or
+	// "file:/x".
 	Password string `toml:"password"`
-	// Account is one of [accounts.NAME] and replaces the four keys above.
+	// Account names one of [accounts.NAME] and replaces the four keys above.
 	Account string `toml:"account"`
-	// Folder is the folder with the mails to Hob (default INBOX).
+	// Folder is the folder that contains the messages to Hob (default INBOX).
 	Folder string `toml:"folder"`
-	// Allow lists the addresses of other people who may write.
+	// Allow lists the addresses of other people who may write to Hob.
 	Allow []string `toml:"allow"`
 	// TrustedHost is the name that the mail host uses for its results: the first word of
 	// Authentication-Results. "*.example.org" matches all names in a domain.
 	TrustedHost string `toml:"trusted_host"`
-	// SubjectPrefix: only mails whose subject begins with it are received.
+	// SubjectPrefix, if set, is the required prefix of the subject. Other messages are ignored.
 	SubjectPrefix string `toml:"subject_prefix"`
-	// Drafts: Hob's mails are stored as drafts and not sent.
+	// Drafts makes Hob store its messages as drafts instead of sending them.
 	Drafts bool `toml:"drafts"`
 }
 
-// Driver creates the mail channel from its configuration.
+// Driver creates the email channel from its configuration.
 type Driver struct{}
 
 // New implements channels.Driver.
@@ -66,13 +68,13 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 	return New(c, deps)
 }
 
-// Channel is one mailbox. Its methods may be called concurrently; Run and Send each only once
+// Channel is one mailbox. Its methods may be called concurrently, but Run and Send each only once
 // at a time.
 type Channel struct {
 	conf    Config
 	account pim.Account
-	address string // Hob's own, in lower case
-	host    string // its part after "@"
+	address string // Hob's own address, in lower case
+	host    string // the part of address after "@"
 	trusted string // see Config.TrustedHost; "" if not set
 	log     *slog.Logger
 	keep    channels.StateStore
@@ -82,16 +84,16 @@ type Channel struct {
 	pause   time.Duration // firstPause
 
 	mu      sync.Mutex
-	since   time.Time    // when the connection opened
+	since   time.Time    // when the connection was opened
 	trouble error        // why there is no connection
 	left    int          // ignored mails
-	why     string       // reason for the last one
-	unknown int          // mails with an unverified sender
-	doubt   string       // reason for the last one in the name of an allowed sender
-	waiting int          // mails waiting for verification
-	broken  int          // mails that could not be read
+	why     string       // reason for the last ignored message
+	unknown int          // number of messages with an unverified sender
+	doubt   string       // reason for the last message that claimed to be from an allowed sender
+	waiting int          // number of messages waiting for verification
+	broken  int          // number of messages that could not be read
 	back    *bouncedMail // bounced mails
-	// refusals counts the failed fetches per mail.
+	// refusals counts the failed fetches per message.
 	refusals map[uint32]int
 }
 
@@ -248,7 +250,7 @@ func (c *Channel) noteConnection(since time.Time, err error) {
 	c.since, c.trouble = since, err
 }
 
-// classifyError returns the error with its class.
+// classifyError returns err with its class.
 func classifyError(err error) error {
 	if err == nil {
 		return nil

@@ -17,15 +17,15 @@ import (
 // Limits of fetches.
 const (
 	chunk = 1 << 20 // bytes per fetch
-	// glance is the size of the part of a mail that is read before its sender is known.
+	// glance is how many bytes of an email are read before its sender is known.
 	glance = mime.MaxHeader
-	// maxMail is the size of the largest mail whose attachments are read: 20 MB of files in
-	// Base64.
+	// maxMail is the maximum size of an email whose attachments are read: 20 MB of files in Base64.
 	maxMail = 28 << 20
-	// maxTries is the number of attempts to fetch a mail that the server rejects. maxBreaks is the
-	// number for a mail at which the connection breaks.
+	// maxTries is the number of attempts to fetch a message that the server rejects. maxBreaks is
+	// the number of attempts for a message at which the connection breaks.
 	maxTries, maxBreaks = 3, 10
-	// unverified prefixes an unverified address. No pairing and no allow list can match it.
+	// unverified is the prefix of an unverified address. No pairing and no allow list can match
+	// such an address.
 	unverified = "unverified:"
 )
 
@@ -44,7 +44,7 @@ func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 	return classifyError(err)
 }
 
-// listenOnce runs one connection.
+// listenOnce receives messages over one connection until it ends.
 func (c *Channel) listenOnce(ctx context.Context, r channels.Receiver) (err error) {
 	st, err := c.loadState(ctx)
 	if err != nil {
@@ -78,19 +78,19 @@ func (c *Channel) listenOnce(ctx context.Context, r channels.Receiver) (err erro
 	return nil
 }
 
-// receiver receives mails over one connection. It belongs to one goroutine.
+// receiver receives messages over one connection. It is used by a single goroutine.
 type receiver struct {
 	c  *Channel
 	m  *imapmail.Conn
 	to channels.Receiver
 	st *state
-	// mute holds the domains whose lookups failed, and until when they are skipped.
+	// mute maps the domains whose lookups failed to the time until which they are skipped.
 	mute map[string]time.Time
-	// reports counts the bounces checked in this hour.
+	// reports counts the bounces checked in the current hour.
 	reports hourlyRate
 }
 
-// openAndCatchUp opens the folder and receives the mails that arrived while Hob was off.
+// openAndCatchUp opens the folder and receives the messages that arrived while Hob was not running.
 func (h *receiver) openAndCatchUp(ctx context.Context) error {
 	folder, err := h.findFolder(ctx)
 	if err != nil {
@@ -100,7 +100,7 @@ func (h *receiver) openAndCatchUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.Next == 0 { // an old server does not report it
+	if s.Next == 0 { // old servers do not report it
 		all, err := h.m.After(ctx, 1)
 		if err != nil {
 			return err
@@ -122,7 +122,7 @@ func (h *receiver) openAndCatchUp(ctx context.Context) error {
 	return h.receiveNew(ctx)
 }
 
-// findFolder returns the folder. Its configured name may also be a role such as "archive".
+// findFolder returns the folder. The configured name may also be a role such as "archive".
 func (h *receiver) findFolder(ctx context.Context) (string, error) {
 	if _, err := h.m.Select(ctx, h.c.conf.Folder); err != nil {
 		return "", err
@@ -130,8 +130,8 @@ func (h *receiver) findFolder(ctx context.Context) (string, error) {
 	return h.m.Folder(), nil
 }
 
-// recordBaseline handles the first start: existing mails are not received, and the newest are
-// remembered by digest.
+// recordBaseline handles the first start: existing messages are not received, and the newest are
+// remembered by their digests.
 func (h *receiver) recordBaseline(ctx context.Context, box string, s imapmail.State) error {
 	now := time.Now()
 	*h.st = state{Box: box, Since: now.Unix(), Looked: now.Unix(), Validity: s.Validity, Next: s.Next, Rates: h.st.Rates, Keys: h.st.Keys}
@@ -145,7 +145,8 @@ func (h *receiver) recordBaseline(ctx context.Context, box string, s imapmail.St
 	return h.c.saveState(ctx, h.st)
 }
 
-// headsSince returns the heads of the newest mails below a UID that arrived at t or later.
+// headsSince returns the headers of the newest messages with a UID below before that arrived at t
+// or later.
 func (h *receiver) headsSince(ctx context.Context, t time.Time, before uint32) (out []pim.Message, err error) {
 	uids, err := h.m.Since(ctx, t)
 	if err != nil {
@@ -155,7 +156,7 @@ func (h *receiver) headsSince(ctx context.Context, t time.Time, before uint32) (
 	uids = uids[max(0, len(uids)-maxKnown):]
 	for page := range slices.Chunk(uids, imapmail.Page) {
 		some, err := h.m.Headers(ctx, page)
-		if errors.Is(err, pim.ErrRefused) { // one of them cannot be fetched
+		if errors.Is(err, pim.ErrRefused) { // one of the messages cannot be fetched
 			some, err = nil, nil
 			for _, u := range page {
 				one, err := h.m.Headers(ctx, []uint32{u})
@@ -173,12 +174,12 @@ func (h *receiver) headsSince(ctx context.Context, t time.Time, before uint32) (
 	return out, nil
 }
 
-// resyncFolder receives the mails since the last check in a folder with a new UIDVALIDITY. Known
-// mails are recognized by digest. The position advances at the end.
+// resyncFolder receives the messages since the last check in a folder with a new UIDVALIDITY. It
+// recognizes known messages by their digests. The position advances at the end.
 func (h *receiver) resyncFolder(ctx context.Context, s imapmail.State) error {
 	h.c.log.WarnContext(ctx, "the mail server changed its UIDVALIDITY; resynchronizing", "folder", h.c.conf.Folder)
 	clear(h.c.refusals)
-	h.st.Later = nil // the deferred mails are among the unreceived ones
+	h.st.Later = nil // the unreceived messages include the deferred ones
 	begin := time.Unix(h.st.Since, 0)
 	from := time.Unix(h.st.Looked, 0).Add(-behind)
 	if from.Before(begin.Add(-clock)) {
@@ -189,14 +190,14 @@ func (h *receiver) resyncFolder(ctx context.Context, s imapmail.State) error {
 		return err
 	}
 	for _, x := range mails {
-		// A server that lost its index may report that every mail arrived just now.
+		// A server that lost its index may report that every message arrived just now.
 		if h.st.isKnownMail(x) || x.Received.Before(from) || !x.Date.IsZero() && x.Date.Before(from) {
 			continue
 		}
 		if err := h.receiveOrDefer(ctx, x.UID); err != nil {
 			return err
 		}
-		if err := h.c.saveState(ctx, h.st); err != nil { // store the digest, so that the mail is not received again
+		if err := h.c.saveState(ctx, h.st); err != nil { // store the digest, so that the message is not received again
 			return err
 		}
 	}
@@ -207,7 +208,7 @@ func (h *receiver) resyncFolder(ctx context.Context, s imapmail.State) error {
 	return h.receiveNew(ctx)
 }
 
-// receiveNew receives new mails in sequence.
+// receiveNew receives new messages in sequence.
 func (h *receiver) receiveNew(ctx context.Context) error {
 	began := time.Now().Unix()
 	uids, err := h.m.After(ctx, h.st.Next)
@@ -223,15 +224,15 @@ func (h *receiver) receiveNew(ctx context.Context) error {
 			return err
 		}
 	}
-	if began-h.st.Looked > 3600 { // no need to write each time
+	if began-h.st.Looked > 3600 { // the state need not be written each time
 		h.st.Looked = began
 		return h.c.saveState(ctx, h.st)
 	}
 	return nil
 }
 
-// receiveMail receives one mail. An error means that the mail was not accepted and must be retried;
-// after errLater, other mails are received in the meantime.
+// receiveMail receives one message. An error means that the message was not accepted and must be
+// retried. After errLater, other messages are received in the meantime.
 func (h *receiver) receiveMail(ctx context.Context, uid uint32, n keyAttempt) (err error) {
 	x, raw, ok, err := h.m.Raw(ctx, uid, 0, glance)
 	if err != nil {
@@ -267,7 +268,7 @@ func (h *receiver) receiveMail(ctx context.Context, uid uint32, n keyAttempt) (e
 	}
 	again := len(signed) > 0
 	if (known || again) && x.Size > int64(len(raw)) && x.Size <= h.c.most {
-		// Only a possibly allowed sender is worth that cost.
+		// Fetch the whole message only if the sender may be allowed.
 		if raw, err = h.fetchWhole(ctx, uid, raw, x.Size); err != nil {
 			return h.giveUpUnfetchable(ctx, uid, err)
 		}
@@ -292,7 +293,7 @@ func (h *receiver) receiveMail(ctx context.Context, uid uint32, n keyAttempt) (e
 	return h.forwardWithFiles(ctx, l, in)
 }
 
-// forwardWithFiles forwards a mail with its files.
+// forwardWithFiles forwards a message together with its files.
 func (h *receiver) forwardWithFiles(ctx context.Context, l *parsedMail, in channels.Inbound) error {
 	if !l.isVerified(h.c.trusted) {
 		h.c.mu.Lock()
@@ -304,13 +305,13 @@ func (h *receiver) forwardWithFiles(ctx context.Context, l *parsedMail, in chann
 	}
 	in.Key = h.inboundKey(l)
 	if in.Files = l.attachedFiles(); l.Size > h.c.most && len(in.Files) > 0 {
-		last := &in.Files[len(in.Files)-1] // this file and possible later ones are incomplete
+		last := &in.Files[len(in.Files)-1] // this file and later ones may be incomplete
 		last.Size, last.Open = l.Size, nil
 	}
 	return h.forwardMail(ctx, l, in)
 }
 
-// forwardMail forwards a mail. Only accepted mails are marked as read.
+// forwardMail forwards a message. Only accepted messages are marked as read.
 func (h *receiver) forwardMail(ctx context.Context, l *parsedMail, in channels.Inbound) error {
 	_, err := h.to.Receive(ctx, in)
 	switch {
@@ -319,7 +320,7 @@ func (h *receiver) forwardMail(ctx context.Context, l *parsedMail, in channels.I
 	case err != nil:
 		return err
 	}
-	// A repeated mail was not counted: the count is stored together with the position.
+	// A repeated message was not counted, because the count is stored together with the position.
 	h.st.countMail(l.claimed, l.Received)
 	h.st.confirmKey(l.proved)
 	if err := h.m.See(ctx, l.UID); errors.Is(err, pim.ErrRefused) {
@@ -330,7 +331,7 @@ func (h *receiver) forwardMail(ctx context.Context, l *parsedMail, in channels.I
 	return nil
 }
 
-// inboundKey names a mail for ever.
+// inboundKey returns a permanent key for a message.
 func (h *receiver) inboundKey(l *parsedMail) string {
 	if l.ID == "" {
 		return fmt.Sprintf("uid/%d/%d/%s", h.st.Validity, l.UID, mailDigest(l.Message))
@@ -338,7 +339,7 @@ func (h *receiver) inboundKey(l *parsedMail) string {
 	return "mail/" + l.ID + "/" + mailDigest(l.Message)
 }
 
-// fetchWhole fetches the rest of a mail.
+// fetchWhole fetches the rest of a message.
 func (h *receiver) fetchWhole(ctx context.Context, uid uint32, raw []byte, size int64) ([]byte, error) {
 	raw = slices.Grow(raw, int(size)-len(raw))
 	for int64(len(raw)) < size {
@@ -363,7 +364,7 @@ func (h *receiver) ignoreMail(ctx context.Context, l *parsedMail, why string) er
 	return nil
 }
 
-// giveUpUnfetchable skips a mail after too many failed fetches.
+// giveUpUnfetchable skips a message after too many failed fetches.
 func (h *receiver) giveUpUnfetchable(ctx context.Context, uid uint32, err error) error {
 	if ctx.Err() != nil {
 		return err
@@ -389,7 +390,7 @@ func (h *receiver) giveUpUnfetchable(ctx context.Context, uid uint32, err error)
 	return errors.Join(err, h.c.saveState(ctx, h.st))
 }
 
-// skipUnreadable skips a mail that cannot be read.
+// skipUnreadable skips a message that cannot be read.
 func (h *receiver) skipUnreadable(ctx context.Context, uid uint32, err error) error {
 	h.c.mu.Lock()
 	h.c.broken++
@@ -398,7 +399,8 @@ func (h *receiver) skipUnreadable(ctx context.Context, uid uint32, err error) er
 	return nil
 }
 
-// recoverPanic converts a panic into an error: a mail that breaks the parser affects nothing else.
+// recoverPanic converts a panic into an error, so that a message that breaks the parser affects
+// nothing else.
 func recoverPanic(do func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

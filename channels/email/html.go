@@ -11,8 +11,9 @@ import (
 	"hob/platform/text/readability"
 )
 
-// splitHTML separates own and quoted text in HTML. Mail programs mark quotations; unmarked ones are
-// found in the text. unseen is text that readers cannot see; it counts as neither.
+// splitHTML separates own and quoted text in HTML. Most quotations are marked by mail programs;
+// splitHTML finds unmarked ones in the text. unseen is text that readers cannot see; it counts as
+// neither.
 func splitHTML(s string, answer bool) (p splitMail, unseen string) {
 	doc, err := html.Parse(strings.NewReader(s))
 	if err != nil { // nested too deeply
@@ -35,15 +36,16 @@ func splitHTML(s string, answer bool) (p splitMail, unseen string) {
 	return p, cleanText(t.unseen.String()) + "\n" + faint.own
 }
 
-// trimmer removes quotations from a document.
+// trimmer removes quotations from an HTML document.
 type trimmer struct {
-	answer         bool // the mail replies or forwards
+	answer         bool // the email is a reply or forward
 	rest           bool // everything that follows is quoted
 	theirs, unseen strings.Builder
-	faint          strings.Builder // in the color of the paper
+	faint          strings.Builder // text in the background color
 }
 
-// ground: the element has a colored background.
+// trimNode sorts the children of n into own, quoted and hidden text. ground reports whether the
+// element has a colored background.
 func (t *trimmer) trimNode(n *html.Node, ground bool) {
 	for child := n.FirstChild; child != nil; {
 		next := child.NextSibling
@@ -68,7 +70,8 @@ func (t *trimmer) trimNode(n *html.Node, ground bool) {
 		case mark == signature:
 			n.RemoveChild(child)
 		default:
-			// Drop hidden elements. The alternative text of a picture is also hidden from readers.
+			// Remove hidden elements. The alternative text of a picture is also hidden from
+			// readers.
 			child.Attr = slices.DeleteFunc(child.Attr, func(a html.Attribute) bool {
 				return a.Key == "style" || a.Key == "alt" && child.DataAtom == atom.Img
 			})
@@ -84,17 +87,17 @@ func isDocumentFrame(n *html.Node) bool {
 	return n.DataAtom == atom.Html || n.DataAtom == atom.Body || n.DataAtom == atom.Head
 }
 
-// Roles of an element in its mail.
+// Roles of an element in an email.
 const (
 	plainWords = iota
-	quotation  // the beginning of one
+	quotation  // the beginning of a quotation
 	signature
 	hidden // text that readers do not see
-	pale   // in the color of the paper
+	pale   // text in the background color
 )
 
-// quoteNames match the classes, ids and names of elements that contain a quotation, in the
-// HTML of Gmail, Apple Mail, Thunderbird, Outlook, Yahoo, Proton, GMX, Zimbra and others.
+// quoteNames matches the classes, ids and names of elements that contain a quotation in the HTML of
+// Gmail, Apple Mail, Thunderbird, Outlook, Yahoo, Proton, GMX, Zimbra and others.
 var quoteNames = regexp.MustCompile(`(?i)quot|(^|[-_ ])cite|rplyfwd|appendonsend|olk_src|gmail_(attr|extra)|forward-?(ed|container)|original-?(message|content)|outlookmessageheader|reference-?message|reply(-intro|section|header)|isreplycontent|stopspelling|zwchr|zmail_extra|__headers__`)
 
 // quoteMarks returns the role of an element.
@@ -134,8 +137,8 @@ func isBlock(n *html.Node) bool {
 	return false
 }
 
-// isRuled reports whether a style draws a line left of or above an element, as Outlook, GMX and
-// others do with a quotation. The style is in lower case without spaces.
+// isRuled reports whether style draws a line left of or above an element. Outlook, GMX and others
+// mark quotations in this way. style is in lower case without spaces.
 func isRuled(style string) bool {
 	for property := range strings.SplitSeq(style, ";") {
 		name, value, _ := strings.Cut(property, ":")
@@ -152,8 +155,8 @@ var (
 	undrawn = regexp.MustCompile(`none|hidden|initial|inherit|unset|revert|transparent|^0(px|pt|em|%)?($|[a-z#])`)
 )
 
-// isGmailFrame reports whether a Gmail container holds a quotation: it stays when the quotation is
-// removed, and later text is written into it.
+// isGmailFrame reports whether an element is a Gmail container for quotations. The container stays
+// when the quotation is removed, and later text is written into it.
 func isGmailFrame(n *html.Node) bool {
 	for d := range n.Descendants() {
 		if d.DataAtom == atom.Blockquote || strings.Contains(readability.Attr(d, "class"), "gmail_attr") {
@@ -163,10 +166,10 @@ func isGmailFrame(n *html.Node) bool {
 	return false
 }
 
-// invisible matches styles that hide text in mails, in lower case and without spaces.
+// invisible matches styles that hide text in emails. The styles are in lower case without spaces.
 var invisible = regexp.MustCompile(`display:none|visibility:hidden|mso-hide:all|opacity:0(\.0\d*)?(;|$)|font-size:([0-2](\.\d+)?(px|pt|%)|0(\.[0-3]\d*)?(r?em)?)(!important)?(;|$)|(^|;)(max-)?(height|width):0(px|pt|em|%)?(!important)?(;|$)|(text-indent|left|top|margin-left|margin-top):-\d{3,}|clip:rect\(0`)
 
-// paleStyle matches text in the background color.
+// paleStyle matches styles with text in the background color.
 var paleStyle = regexp.MustCompile(`(^|;)color:(white|transparent|#fff|#ffffff|#fefefe|rgba?\(255,255,255(,[\d.]+)?\)|rgba\(\d+,\d+,\d+,0(\.0\d*)?\)|hsla?\([\d.]+,[\d.]+%,100%\))(!important)?(;|$)`)
 
 func isPale(n *html.Node, style string) bool {

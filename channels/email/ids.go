@@ -10,22 +10,22 @@ import (
 	"strings"
 )
 
-// ownID matches the Message-IDs of Hob's mails: text, thread, and number of Hob's mails before
-// it in the thread. So a reply leads back to its thread even with programs that name only one
-// earlier mail, and the count is preserved.
+// ownID matches the Message-IDs of Hob's emails. They contain the text id, the thread, and the
+// number of Hob's earlier emails in the thread. A reply therefore leads to its thread even if the
+// mail program references only one earlier email, and the count is preserved.
 var ownID = regexp.MustCompile(`^hob\.([a-z2-7]{26})\.([0-9a-f]{16})\.([0-9]{1,4})@`)
 
 func isOwnMessageID(id string) bool { return ownID.MatchString(id) }
 
-// nameOf returns the Message-ID of a delivery, which is the same for each attempt.
+// nameOf returns the Message-ID for a delivery. It is the same for each attempt.
 func nameOf(delivery, thread string, hops int, host string) string {
 	sum := sha256.Sum256([]byte(delivery))
 	id := strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:26])
 	return fmt.Sprintf("hob.%s.%s.%d@%s", id, thread, min(hops, 9999), host)
 }
 
-// threadOf returns the thread of a mail from its references, oldest first, and the number of
-// Hob's mails before it.
+// threadOf returns the thread of an email from its references, oldest first, and the number of
+// Hob's earlier emails.
 func threadOf(id string, refers []string) (thread string, hops int) {
 	for _, r := range refers {
 		if m := ownID.FindStringSubmatch(r); m != nil {
@@ -52,11 +52,11 @@ func hashOf(s string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// chatOf returns the chat of a thread with one person, "ada@example.org/THREAD"; with several
-// people it is the thread alone, which is the same for all.
+// chatOf returns the chat of a thread with one person, "ada@example.org/THREAD". A thread with
+// several people is one chat, which is the same for all of them.
 func chatOf(address, thread string) string { return address + "/" + thread }
 
-// splitChat reverses chatOf. An invalid thread is replaced by a valid one.
+// splitChat reverses chatOf. It replaces an invalid thread with a valid one.
 func splitChat(chat string) (address, thread string) {
 	address, thread = chat, ""
 	if i := strings.LastIndexByte(chat, '/'); i >= 0 {

@@ -6,8 +6,9 @@ import (
 	"hob/platform/text/mime"
 )
 
-// ignoreReason returns why a mail is ignored, "" if it is not: a program wrote it, it goes to a list,
-// reports on another mail, or is Hob's own. Answering such mails leads to loops (RFC 3834, 2).
+// ignoreReason returns why an email is ignored, or "" if it is not. It ignores emails from programs
+// and mailing lists, reports about other emails, and Hob's own emails. Answering them leads to
+// loops (RFC 3834, 2).
 func (c *Channel) ignoreReason(l *parsedMail) string {
 	if why := leaveAutomatic(l.fields, l.Subject); why != "" {
 		return why
@@ -31,7 +32,7 @@ func leaveAutomatic(fields mime.Fields, subject string) string {
 		word, _, _ := strings.Cut(value, ";")
 		word, _, _ = strings.Cut(strings.TrimSpace(word), " ")
 		switch f.Name {
-		case "auto-submitted": // RFC 3834, 5; a comment may precede the word
+		case "auto-submitted": // RFC 3834, 5; a comment may precede the keyword
 			if word != "no" {
 				return "a program wrote it (Auto-Submitted)"
 			}
@@ -45,7 +46,7 @@ func leaveAutomatic(fields mime.Fields, subject string) string {
 			if strings.Join(strings.Fields(value), "") == "<>" {
 				return "it reports on a mail (empty Return-Path)"
 			}
-		case "x-auto-response-suppress": // [MS-OXCMAIL] 2.2.3.2.14: programs must not answer these
+		case "x-auto-response-suppress": // [MS-OXCMAIL] 2.2.3.2.14: programs must not answer emails with this field
 			if value != "" && value != "none" {
 				return "its sender asks for no automatic replies"
 			}
@@ -72,7 +73,7 @@ func leaveAutomatic(fields mime.Fields, subject string) string {
 	return ""
 }
 
-// awaySubjects lists the beginnings of the subjects of out-of-office replies in mail programs.
+// awaySubjects lists the subject prefixes that mail programs use for out-of-office replies.
 func awaySubjects() []string {
 	return []string{
 		"automatic reply:", "auto reply:", "autoreply:", "auto:", "out of office", "out-of-office", "automatische antwort:", "abwesenheitsnotiz", "abwesend:",
@@ -82,7 +83,7 @@ func awaySubjects() []string {
 	}
 }
 
-// isOwnAddress reports whether an address is Hob's; the part after "+" is ignored.
+// isOwnAddress reports whether address is Hob's. It ignores the part after "+".
 func (c *Channel) isOwnAddress(address string) bool {
 	if address == "" {
 		return false

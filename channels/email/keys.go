@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// DNS answers are not signed, and the operator of a network can forge them. So Hob remembers
-// the first key by which an allowed sender of a domain has signed; another key counts if it is
-// still published half a day later.
+// DNS answers are not signed, and a network operator can forge them. Therefore Hob stores the first
+// key with which an allowed sender in a domain has signed. It accepts a different key only if the
+// key is still published half a day later.
 const (
 	keyRest = 12 * time.Hour
-	maxKeys = 40 // of up to 350 bytes; the channel state takes 64 KiB
+	maxKeys = 40 // of up to 350 bytes each; the channel state holds at most 64 KiB
 )
 
-// errNewKey means that the signing key has not been known long enough.
+// errNewKey means that the signing key has not been known for long enough.
 var errNewKey = fmt.Errorf("its DKIM key is new and must stay published for half a day: %w", errLater)
 
-// keyID identifies a key by its DNS name and a digest of its record:
+// keyID identifies a key by its DNS name and a digest of its DNS record:
 // "s1._domainkey.example.org/DIGEST".
 type keyID string
 
-// keySeen records the time since when a key is known.
+// keySeen records since when a key is known.
 type keySeen struct {
 	Since int64 `json:"since"` // milliseconds
 	Sure  bool  `json:"sure,omitempty"`
@@ -41,7 +41,7 @@ func (k keyID) keyDomain() string {
 	return domain
 }
 
-// checkKeyTrust reports whether a key counts now, and records when it was first seen.
+// checkKeyTrust returns nil if key k may be trusted now. It records when the key was first seen.
 func (s *state) checkKeyTrust(k keyID, now time.Time) error {
 	seen, known := s.Keys[k]
 	if seen.Sure || known && now.Sub(time.UnixMilli(seen.Since)) >= keyRest {
@@ -60,14 +60,14 @@ func (s *state) checkKeyTrust(k keyID, now time.Time) error {
 	return errNewKey
 }
 
-// confirmKey confirms a key by which an allowed sender has signed; "" is none.
+// confirmKey confirms a key with which an allowed sender has signed. An empty key is ignored.
 func (s *state) confirmKey(k keyID) {
 	if k != "" && !s.Keys[k].Sure {
 		s.recordKey(k, keySeen{Since: time.Now().UnixMilli(), Sure: true})
 	}
 }
 
-// recordKey stores a key; beyond the limit it drops an unused one, or else the oldest.
+// recordKey stores a key. Above the limit it drops an unconfirmed key, or else the oldest one.
 func (s *state) recordKey(k keyID, seen keySeen) {
 	if s.Keys == nil {
 		s.Keys = map[keyID]keySeen{}

@@ -11,21 +11,21 @@ import (
 	"hob/platform/pim"
 )
 
-// quiet is the pause of lookups of a domain after a failure.
+// quiet is how long lookups of a domain pause after a failure.
 const quiet = 10 * time.Second
 
-// keyAttempt is the attempt at verifying a mail.
+// keyAttempt identifies an attempt to verify an email.
 type keyAttempt uint8
 
 const (
 	firstTry keyAttempt = iota
 	nextTry
-	lastTry // do not defer the mail any longer
+	lastTry // do not defer the email any longer
 )
 
-// collectSignatures returns the signatures, with their keys, that may prove a mail without a result of
-// the mail host. It returns none if the sender would be rejected anyway, because a DNS lookup shows
-// the signer that the mail was read.
+// collectSignatures returns the signatures, with their keys, that may prove an email for which the
+// mail host reports no result. It returns none if the sender would be rejected anyway, because a
+// DNS lookup reveals to the signer that the email was read.
 func (h *receiver) collectSignatures(ctx context.Context, l *parsedMail, in channels.Inbound, n keyAttempt) ([]signatureCheck, lookup, error) {
 	door, ok := h.to.(channels.SenderFilter)
 	if !ok || l.from == "" {
@@ -50,8 +50,8 @@ func (h *receiver) collectSignatures(ctx context.Context, l *parsedMail, in chan
 	return list, keys, err
 }
 
-// lookupKeys looks up the keys of signatures before the complete mail is read. errLater: a lookup
-// failed and no other signature can be checked.
+// lookupKeys looks up the keys of signatures before the complete email is read. errLater means that
+// a lookup failed and no other signature can be checked.
 func (h *receiver) lookupKeys(ctx context.Context, l *parsedMail, list []signatureCheck, n keyAttempt) (lookup, error) {
 	domain := addressDomain(l.from)
 	if n != lastTry && time.Now().Before(h.mute[domain]) {
@@ -85,14 +85,15 @@ func (h *receiver) lookupKeys(ctx context.Context, l *parsedMail, list []signatu
 	return keys, nil
 }
 
-// noteUnproven records why a mail's claimed sender is not verified.
+// noteUnproven records why an email's claimed sender is not verified.
 func (h *receiver) noteUnproven(why string) {
 	h.c.mu.Lock()
 	defer h.c.mu.Unlock()
 	h.c.doubt = why
 }
 
-// proveSender records in a mail whether its signatures prove the sender. errLater: unknown for now.
+// proveSender records in l whether the signatures prove the sender. errLater means that the result
+// is not known yet.
 func (h *receiver) proveSender(ctx context.Context, l *parsedMail, raw []byte, list []signatureCheck, keys lookup, n keyAttempt) error {
 	by, why, err := verifySignatures(ctx, keys, raw, list, func(k keyID) error { return h.st.checkKeyTrust(k, time.Now()) })
 	switch {
@@ -108,7 +109,7 @@ func (h *receiver) proveSender(ctx context.Context, l *parsedMail, raw []byte, l
 	return nil
 }
 
-// receiveOrDefer receives a new mail, or defers it.
+// receiveOrDefer receives a new message or defers it.
 func (h *receiver) receiveOrDefer(ctx context.Context, uid uint32) error {
 	n := firstTry
 	if len(h.st.Later) >= maxLater {
@@ -124,7 +125,7 @@ func (h *receiver) receiveOrDefer(ctx context.Context, uid uint32) error {
 	return err
 }
 
-// retryDeferred retries the deferred mails that are due.
+// retryDeferred retries the deferred messages that are due.
 func (h *receiver) retryDeferred(ctx context.Context) error {
 	for _, x := range slices.Clone(h.st.Later) {
 		now := time.Now()
@@ -154,15 +155,15 @@ func (h *receiver) retryDeferred(ctx context.Context) error {
 	return nil
 }
 
-// noteCounts updates the numbers of deferred and bounced mails.
+// noteCounts updates the numbers of deferred messages and bounces.
 func (h *receiver) noteCounts() {
 	h.c.mu.Lock()
 	defer h.c.mu.Unlock()
 	h.c.waiting, h.c.back = len(h.st.Later), h.st.Back
 }
 
-// nextRetry returns a channel that is signaled when the first deferred mail is due, unless
-// stopped before.
+// nextRetry returns a channel that is signaled when the first deferred message is due, unless stop
+// is called first.
 func (h *receiver) nextRetry() (wake <-chan struct{}, stop func()) {
 	if len(h.st.Later) == 0 {
 		return nil, func() {}

@@ -16,40 +16,40 @@ import (
 	"hob/platform/text/mime"
 )
 
-// Limits of a mail's content.
+// Limits for the content of an email.
 const (
 	maxFiles  = 50
-	maxPart   = 1 << 20 // bytes of one part's text
-	maxTexts  = 3 << 20 // bytes of all parts' text
-	maxWords  = 50_000  // characters of the sender's own words, and of the quoted ones
+	maxPart   = 1 << 20 // bytes of text in one part
+	maxTexts  = 3 << 20 // bytes of text in all parts
+	maxWords  = 50_000  // characters of the sender's own text, and separately of the quoted text
 	maxRefers = 50
 )
 
-// parsedMail is a parsed mail.
+// parsedMail is a parsed email.
 type parsedMail struct {
 	pim.Message
 
 	fields  mime.Fields
-	from    string // the only address of the only From field; "" if there are several
-	proved  keyID  // the key of the signature that proves that from wrote the mail to Hob
-	claimed string // any address in From, for ignored mails
+	from    string // the only address in the only From field; "" if there are several
+	proved  keyID  // the key whose signature proves that the address in from wrote the email to Hob
+	claimed string // any address in From, for ignored emails
 	refers  []string
-	answer  bool   // the mail replies to another mail, or forwards one
-	bounded bool   // the end of own was found
+	answer  bool   // the email is a reply or forward
+	bounded bool   // whether the end of own was found
 	own     string // the sender's own text
 	quoted  string // forwarded or quoted text
-	reply   string // the calendar reply in the mail; "" if none
+	reply   string // the calendar reply in the email, or ""
 	files   []part
 }
 
-// part is an attachment of a mail.
+// part is an email attachment.
 type part struct {
 	name, kind string
 	size       int64
 	body       mime.Part
 }
 
-// parseMail parses a mail; raw is its beginning.
+// parseMail parses an email. raw is its beginning.
 func parseMail(meta pim.Message, raw []byte) *parsedMail {
 	l := &parsedMail{Message: meta}
 	var sound bool
@@ -79,7 +79,7 @@ func cleanText(s string) string {
 	return strings.Trim(s, "\n")
 }
 
-// limitText truncates a text and marks that.
+// limitText truncates s and marks the truncation.
 func limitText(s string) string {
 	s = strings.TrimSpace(s)
 	n := 0
@@ -105,7 +105,7 @@ func parseMessageIDs(value string) (out []string) {
 // isInvalidIDRune reports whether a character is not allowed in a Message-ID or unsafe in a header.
 func isInvalidIDRune(r rune) bool { return r <= ' ' || r >= 0x7f || r == '<' || r == '>' }
 
-// collectTexts visits the parts of a mail and returns its texts.
+// collectTexts visits the parts of an email and returns its text parts.
 func (l *parsedMail) collectTexts(raw []byte) (out []textPart) {
 	left := int64(maxTexts)
 	m := mime.Parse(raw, mime.Limits{})
@@ -115,7 +115,7 @@ func (l *parsedMail) collectTexts(raw []byte) (out []textPart) {
 		switch {
 		case e.Kind == "text/calendar" && isReplyMethod(e.Params["method"]):
 			l.reply = strings.ToUpper(e.Params["method"])
-		case !attached && e.Kind == "text/x-amp-html" && e.Forms > 0: // the same as the HTML
+		case !attached && e.Kind == "text/x-amp-html" && e.Forms > 0: // the same text as in the HTML part
 		case !attached && isText(e.Kind):
 			t := textPart{marked: e.Kind == "text/html", forms: e.Forms, words: e.Text(min(maxPart, left))}
 			if left -= int64(len(t.words)); !t.marked {
@@ -124,14 +124,14 @@ func (l *parsedMail) collectTexts(raw []byte) (out []textPart) {
 			}
 			out = append(out, t)
 		case len(l.files) < maxFiles:
-			size, _ := io.Copy(io.Discard, e.Open()) // count the readable part
+			size, _ := io.Copy(io.Discard, e.Open()) // determine the size of the readable part
 			l.files = append(l.files, part{name: fileName(e.Name, e.Kind, len(l.files)), kind: e.Kind, size: size, body: e})
 		}
 	}
 	return out
 }
 
-// isText reports whether people write in this media type. Parts of other types are files.
+// isText reports whether people write text in this media type. Parts with other types are files.
 func isText(kind string) bool {
 	switch kind {
 	case "text/plain", "text/html", "text/enriched", "text/markdown":
@@ -140,15 +140,16 @@ func isText(kind string) bool {
 	return false
 }
 
-// isReplyOrForward reports whether a mail is a reply or forward, which may contain text of other
-// people.
+// isReplyOrForward reports whether an email is a reply or forward, which may contain other people's
+// text.
 func (l *parsedMail) isReplyOrForward() bool {
 	for _, name := range []string{"in-reply-to", "references", "x-forwarded-message-id"} {
 		if strings.TrimSpace(l.fields.First(name)) != "" {
 			return true
 		}
 	}
-	// Outlook adds 5 bytes to the 22 of the first mail of a thread ([MS-OXOMSG] 2.2.1.3).
+	// Outlook adds 5 bytes per reply to the 22 bytes of the first email in a thread ([MS-OXOMSG]
+	// 2.2.1.3).
 	if b, err := base64.StdEncoding.DecodeString(strings.TrimSpace(l.fields.First("thread-index"))); err == nil && len(b) > 22 {
 		return true
 	}
@@ -163,8 +164,8 @@ func isReplyMethod(method string) bool {
 	return false
 }
 
-// joinSoftSpace removes the space at a soft line end, which with DelSp is not part of the text (RFC
-// 3676, 4.3).
+// joinSoftSpace removes the space at a soft line end if deleteSpace is set. With DelSp, the space
+// is not part of the text (RFC 3676, 4.3).
 func joinSoftSpace(s string, deleteSpace bool) string {
 	if !deleteSpace {
 		return s
@@ -201,7 +202,7 @@ func fileName(name, kind string, n int) string {
 	return fmt.Sprintf("file-%d%s", n+1, path.Ext("x"+ext))
 }
 
-// attachedFiles returns the files of a mail for the manager.
+// attachedFiles returns the files of an email for the manager.
 func (l *parsedMail) attachedFiles() (out []channels.File) {
 	for _, f := range l.files {
 		out = append(out, channels.File{Name: f.name, MIME: f.kind, Size: f.size, Open: func(context.Context) (io.ReadCloser, error) {
@@ -211,8 +212,9 @@ func (l *parsedMail) attachedFiles() (out []channels.File) {
 	return out
 }
 
-// singleAuthor returns the only address of a mail's only From field, in lower case; "" if there are
-// several or the field is malformed: then it is unclear which address a check was about.
+// singleAuthor returns the only address in the only From field, in lower case. It returns "" if
+// there are several or the field is malformed, because it is then unclear to which address a result
+// refers.
 func singleAuthor(fields mime.Fields) string {
 	n, value := 0, ""
 	for _, f := range fields {

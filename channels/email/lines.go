@@ -12,25 +12,25 @@ import (
 	"hob/platform/pim/smtpmail"
 )
 
-// idle is the time for which a connection stays open after its last use.
+// idle is how long a connection stays open after its last use.
 const idle = 10 * time.Second
 
 // smtpPool holds the connections for sending. While the channel runs, they stay open for 10 s after
-// their last use, so that consecutive texts are fast.
+// their last use, so that consecutive texts are sent quickly.
 type smtpPool struct {
-	mu          sync.Mutex // held during each use
+	mu          sync.Mutex // held while a connection is in use
 	keep        atomic.Bool
 	used        time.Time
 	out         *smtpmail.Session
 	box         *imapmail.Conn
-	use, folder string // the use of box, and its folder
+	use, folder string // use for which box was opened, and its folder
 	timer       *time.Timer
 }
 
 // keepOpen keeps connections open until release.
 func (l *smtpPool) keepOpen() { l.keep.Store(true) }
 
-// releaseAll closes idle connections; busy ones are closed after use.
+// releaseAll closes idle connections. Busy ones are closed after use.
 func (l *smtpPool) releaseAll() {
 	l.keep.Store(false)
 	if l.mu.TryLock() {
@@ -39,7 +39,7 @@ func (l *smtpPool) releaseAll() {
 	}
 }
 
-// closeExpired closes connections that were idle too long, for example during sleep. The caller
+// closeExpired closes connections that were idle for too long, for example during sleep. The caller
 // holds l.mu.
 func (l *smtpPool) closeExpired() {
 	if time.Now().Round(0).Sub(l.used) > idle {
@@ -47,13 +47,14 @@ func (l *smtpPool) closeExpired() {
 	}
 }
 
-// scheduleClose schedules closing after each use of a connection. The caller holds l.mu.
+// scheduleClose schedules the closing of connections; it runs after each use. The caller holds
+// l.mu.
 func (l *smtpPool) scheduleClose() {
 	if !l.keep.Load() {
 		l.closeOpen()
 		return
 	}
-	l.used = time.Now().Round(0) // wall clock, which continues
+	l.used = time.Now().Round(0) // wall clock, which continues during sleep
 	if l.timer != nil {
 		l.timer.Stop()
 	}
@@ -88,7 +89,7 @@ func (l *smtpPool) closeBox() {
 	}
 }
 
-// submitMail submits a mail to the SMTP server.
+// submitMail submits an email to the SMTP server.
 func (c *Channel) submitMail(ctx context.Context, to string, mail []byte) error {
 	l := &c.lines
 	l.mu.Lock()
@@ -104,7 +105,7 @@ func (c *Channel) submitMail(ctx context.Context, to string, mail []byte) error 
 		if errors.Is(err, smtpmail.ErrUnsure) || errors.Is(err, pim.ErrRefused) || ctx.Err() != nil {
 			return err
 		}
-		// The connection had ended, and no server has the mail.
+		// The connection had ended, so no server has the email.
 	}
 	s, err := smtpmail.Open(ctx, c.account)
 	if err != nil {
@@ -117,7 +118,7 @@ func (c *Channel) submitMail(ctx context.Context, to string, mail []byte) error 
 	return err
 }
 
-// withFolder runs do with the folder selected. It may run do twice, if the connection breaks.
+// withFolder runs do with the folder selected. It may run do twice if the connection breaks.
 func (c *Channel) withFolder(ctx context.Context, use string, do func(m *imapmail.Conn, folder string) error) error {
 	l := &c.lines
 	l.mu.Lock()
@@ -144,7 +145,7 @@ func (c *Channel) withFolder(ctx context.Context, use string, do func(m *imapmai
 	return err
 }
 
-// mailExists reports whether a folder contains a mail with this Message-ID.
+// mailExists reports whether a folder contains an email with this Message-ID.
 func mailExists(ctx context.Context, m *imapmail.Conn, folder, id string) (bool, error) {
 	if _, err := m.Select(ctx, folder); err != nil {
 		return false, err

@@ -15,7 +15,7 @@ import (
 	"hob/platform/pim/imapmail"
 )
 
-// replyContext is stored with a mail and returned with its answers.
+// replyContext is stored with a message and returned with the answers to it.
 type replyContext struct {
 	To      string   `json:"to"` // the author, who receives the answers
 	Name    string   `json:"name,omitempty"`
@@ -26,14 +26,14 @@ type replyContext struct {
 	Hops    int      `json:"hops,omitempty"`
 }
 
-// isVerified reports whether the author of a mail is verified: by the trusted host, or by a DKIM
-// signature of the author's domain.
+// isVerified reports whether the author of an email is verified, either by the trusted host or by a
+// DKIM signature of the author's domain.
 func (l *parsedMail) isVerified(trusted string) bool {
 	return l.proved != "" || trustedVerdict(l.fields, trusted, l.from) == vouches
 }
 
-// toInbound converts a mail to a message. why is the reason to ignore it: the subject, or the
-// end of a loop.
+// toInbound converts an email to a message. why is the reason to ignore the email, such as its
+// subject or a loop; "" means accept.
 func (c *Channel) toInbound(l *parsedMail) (in channels.Inbound, why string) {
 	subject, ok := c.ownSubject(l.Subject)
 	if !ok {
@@ -51,7 +51,7 @@ func (c *Channel) toInbound(l *parsedMail) (in channels.Inbound, why string) {
 	if len(l.From) > 0 {
 		in.SenderName = l.From[0].Name
 	}
-	in.OnlyReplies = true // the subject and the address do not identify the question that a bare yes answers
+	in.OnlyReplies = true // subject and address do not show which question a bare yes answers
 	if in.ReplyTo = parseMessageIDs(l.fields.First("in-reply-to")); len(in.ReplyTo) == 0 && len(l.refers) > 0 {
 		in.ReplyTo = l.refers[len(l.refers)-1:]
 	}
@@ -59,7 +59,8 @@ func (c *Channel) toInbound(l *parsedMail) (in channels.Inbound, why string) {
 		if address == "" {
 			address = l.claimed
 		}
-		// Forwarded: the author of Text is unknown, and a pairing code in it pairs no sender.
+		// Set Forwarded, because the author of Text is unknown. A pairing code in it pairs no
+		// sender.
 		address = unverified + address
 		in.Sender, in.Forwarded = address, true
 	}
@@ -77,12 +78,12 @@ func (c *Channel) toInbound(l *parsedMail) (in channels.Inbound, why string) {
 	case l.own == "" && l.quoted != "":
 		in.Text, in.Outside, in.Forwarded = l.quoted, nil, true
 	case l.own == "" && passedOn(l):
-		in.Forwarded = true // the subject of another person's
+		in.Forwarded = true // the subject was written by another person
 	}
 	if in.Text == "" && len(l.files) == 0 {
 		return in, "it is empty"
 	}
-	// Malformed values would lead to an answer that servers reject.
+	// Malformed values would produce an answer that servers reject.
 	refers := slices.DeleteFunc(slices.Clone(l.refers), func(s string) bool { return strings.ContainsFunc(s, isInvalidIDRune) })
 	id := l.ID
 	if strings.ContainsFunc(id, isInvalidIDRune) {
@@ -99,8 +100,8 @@ func (c *Channel) toInbound(l *parsedMail) (in channels.Inbound, why string) {
 	return in, ""
 }
 
-// unmarked replaces the quotation in a reply or forward without a recognized one: its text may
-// have another author, and a turn that reads it is tainted.
+// unmarked stands for the quotation in a reply or forward in which no quotation was recognized. Its
+// text may have another author, so a turn that reads it is tainted.
 const unmarked = "[This mail replies to or forwards another one, and no quotation was recognized in it.]"
 
 // senderText returns the sender's own text, with the subject if it is part of the message.
@@ -117,8 +118,8 @@ func senderText(subject string, l *parsedMail, quotes bool) string {
 	return subject + "\n\n" + l.own
 }
 
-// passedOn reports whether the subject of a mail may have another author: the mail is a reply or
-// forward.
+// passedOn reports whether the subject of an email may have another author, because the email is a
+// reply or forward.
 func passedOn(l *parsedMail) bool {
 	_, answers := stripReplyMarks(l.Subject)
 	return answers || len(l.refers) > 0 || slices.ContainsFunc(l.files, func(f part) bool {
@@ -126,9 +127,9 @@ func passedOn(l *parsedMail) bool {
 	})
 }
 
-// mayBeForwarded reports whether a mail may be a forward without the usual headers: its subject
-// starts with a word and a colon that are not in the list, as clients in other languages write, and
-// its text has several paragraphs.
+// mayBeForwarded reports whether an email may be a forward without the usual headers. The subject
+// of such an email begins with an unlisted word and a colon, as written by programs in other
+// languages, and its text has several paragraphs.
 func mayBeForwarded(l *parsedMail) bool {
 	subject, _ := stripReplyMarks(l.Subject)
 	mark, rest, ok := strings.Cut(strings.Replace(subject, "：", ":", 1), ":")
@@ -144,7 +145,7 @@ const maxMark = 20
 
 var blankLine = regexp.MustCompile(`\n[ \t\r]*\n`)
 
-// stripReplyMarks returns a subject without reply and forward marks.
+// stripReplyMarks returns subject without reply and forward marks.
 func stripReplyMarks(subject string) (s string, answers bool) {
 	s = strings.TrimSpace(subject)
 	for {
@@ -163,7 +164,7 @@ var marksOfSubjects = []string{
 	"re", "fw", "fwd", "aw", "antw", "wg", "tr", "rv", "sv", "vs", "vl", "vb", "ref", "res", "enc", "i", "r", "rif", "odp", "pd", "ynt", "ilt", "vá", "отв", "на", "ответ", "回复", "答复", "转发", "返信", "転送", "回覆", "轉寄",
 }
 
-// ownSubject returns a mail's subject without marks and prefix; ok is false if a required prefix
+// ownSubject returns an email's subject without marks and prefix. ok is false if a required prefix
 // is missing.
 func (c *Channel) ownSubject(s string) (string, bool) {
 	s, _ = stripReplyMarks(s)
@@ -178,10 +179,10 @@ func (c *Channel) ownSubject(s string) (string, bool) {
 	return s, true
 }
 
-// groupState reports whether a mail has other recipients than Hob, and whether Hob is in To: a copy
-// is only for information.
+// groupState reports whether an email has recipients other than Hob, and whether Hob is in To. A Cc
+// copy is only for information.
 func (c *Channel) groupState(l *parsedMail) (group, mentioned bool) {
-	// The delivery address is another name of this mailbox if it differs from Hob's own.
+	// If the delivery address differs from Hob's own, it is another name of this mailbox.
 	var here []string
 	for _, name := range []string{"delivered-to", "x-original-to", "envelope-to", "x-delivered-to"} {
 		here = append(here, strings.ToLower(strings.Trim(l.fields.First(name), "<> ")))

@@ -16,12 +16,12 @@ import (
 	"hob/platform/text/mime"
 )
 
-// errLater means that the author of a mail cannot be verified now.
+// errLater means that the author of an email cannot be verified yet.
 var errLater = errors.New("the sender cannot be verified now")
 
-// verifySignatures checks whether one of the signatures of a mail is valid with a key that the
-// function trusts accepts, and returns that key. why is the reason if no signature is valid; it is
-// errLater if a retry may succeed.
+// verifySignatures checks whether one of an email's signatures is valid with a key that trusts
+// accepts, and returns that key. why is the reason if no signature is valid. It is errLater if a
+// retry may succeed.
 func verifySignatures(ctx context.Context, network lookup, raw []byte, list []signatureCheck, trusts func(keyID) error) (by keyID, why string, err error) {
 	for _, s := range list {
 		k, not, e := s.verifySignature(ctx, network, raw)
@@ -38,7 +38,7 @@ func verifySignatures(ctx context.Context, network lookup, raw []byte, list []si
 	return "", why, err
 }
 
-// lookup resolves DNS records: *safehttp.Client.
+// lookup resolves DNS records. *safehttp.Client implements it.
 type lookup interface {
 	LookupTXT(ctx context.Context, name string) ([]string, error)
 }
@@ -49,7 +49,7 @@ func isTemporaryDNS(err error) bool {
 	return err != nil && (!ok || e.Kind == safehttp.Resolve)
 }
 
-// dnsCache caches the lookups for one mail.
+// dnsCache caches the DNS lookups for one email.
 type dnsCache struct {
 	network lookup
 	got     map[string]dnsAnswer
@@ -70,7 +70,7 @@ func (a dnsCache) LookupTXT(ctx context.Context, name string) ([]string, error) 
 	return list, err
 }
 
-// keyName returns the DNS name of the key.
+// keyName returns the DNS name of the signature's key.
 func (s signatureCheck) keyName() string { return s.selector + "._domainkey." + s.domain }
 
 // verifySignature verifies one signature and returns its key.
@@ -117,8 +117,8 @@ func (s signatureCheck) verifySignature(ctx context.Context, network lookup, raw
 	return by, "", nil
 }
 
-// checkKeyRecord checks the record of a key before it is used (RFC 6376, 3.6.1). whole reports that
-// the key is for exactly this domain, not for subdomains.
+// checkKeyRecord checks the DNS record of a key before it is used (RFC 6376, 3.6.1). whole reports
+// that the key applies to exactly this domain, not to subdomains.
 func checkKeyRecord(list []string) (whole bool, err error) {
 	if len(list) != 1 {
 		return false, fmt.Errorf("%d DKIM keys are published instead of one", len(list))
@@ -134,7 +134,7 @@ func checkKeyRecord(list []string) (whole bool, err error) {
 	return slices.Contains(flags, "s"), nil
 }
 
-// withOneSignature returns a mail with only one of its signatures.
+// withOneSignature returns an email with only one of its signatures.
 func withOneSignature(raw []byte, n int) io.Reader {
 	head, body := mime.Divide(raw)
 	var out bytes.Buffer

@@ -6,24 +6,25 @@ import (
 	"unicode/utf8"
 )
 
-// splitMail is a mail's text, split into the sender's own and the rest.
+// splitMail holds an email's text, split into the sender's own text and the rest.
 type splitMail struct {
 	own, quoted string
-	// bounded: the end of own was found. Otherwise own is all text that may be the sender's.
+	// bounded reports whether the end of own was found. Otherwise own is all text that may be the
+	// sender's.
 	bounded bool
 }
 
-// Limits of the sender's text without a recognized boundary, in characters.
+// Limits for the sender's text without a recognized boundary, in characters.
 const (
-	maxParagraph = 600  // of a reply or forward, within its first paragraph
-	maxFresh     = 2000 // of a mail that begins something
+	maxParagraph = 600  // for a reply or forward, within its first paragraph
+	maxFresh     = 2000 // for an email that starts a conversation
 )
 
-// splitPlain splits plain text: everything above the first boundary is the sender's, nothing
-// below it. answer: the mail replies or forwards.
+// splitPlain splits plain text at the first boundary: only text above it counts as the sender's.
+// answer reports whether the email is a reply or forward.
 func splitPlain(text string, flowed, answer bool) splitMail {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
-	// Lines are checked before joining: a soft line end must not join two fields.
+	// Check lines before joining them, because a soft line end must not join two header fields.
 	at := findBoundary(lines, answer)
 	p := splitMail{bounded: at >= 0}
 	if at < 0 {
@@ -38,8 +39,8 @@ func splitPlain(text string, flowed, answer bool) splitMail {
 	return p
 }
 
-// limitOwnText truncates the sender's text in a mail without a boundary: to the first paragraph of
-// a reply or forward, and to the beginning of other mails.
+// limitOwnText truncates the sender's text in an email without a boundary: to the first paragraph
+// in a reply or forward, and to the beginning in other emails.
 func (p splitMail) limitOwnText(answer bool) splitMail {
 	if p.bounded {
 		return p
@@ -58,8 +59,8 @@ func (p splitMail) limitOwnText(answer bool) splitMail {
 	return splitMail{own: strings.TrimSpace(own), quoted: joinTexts(strings.TrimSpace(p.own[len(own):]), p.quoted)}
 }
 
-// headOf returns the beginning of a text, up to n characters, cut at the end of a paragraph, line
-// or word in its second half, if there is one.
+// headOf returns the first n characters of s at most. It cuts at the end of a paragraph, line or
+// word in the second half, if there is one.
 func headOf(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s
@@ -84,15 +85,15 @@ func joinTexts(above, below string) string {
 	return strings.TrimSpace(above + "\n\n" + below)
 }
 
-// clipText trims a text and collapses blank lines.
+// clipText trims s and collapses blank lines.
 func clipText(s string) string {
 	return strings.Trim(gaps.ReplaceAllString(s, "\n\n"), " \t\n")
 }
 
-// cutSignature removes the signature. A text too long for a signature is kept.
+// cutSignature removes the signature. It keeps text that is too long to be a signature.
 func cutSignature(lines []string) (own, signature string) {
 	for i, line := range lines {
-		// RFC 3676, 4.3; many programs lose the space.
+		// RFC 3676, 4.3; many programs omit the trailing space.
 		if bare := strings.TrimRight(line, " \t"); bare == "--" || bare == "—" && len(lines)-i <= maxSignature {
 			if len(lines)-i > maxSignature {
 				signature = clipText(strings.Join(lines[i+1:], "\n"))
@@ -116,7 +117,7 @@ const maxSignature = 12
 
 var gaps = regexp.MustCompile(`\n[ \t]*\n([ \t]*\n)+`)
 
-// joinFlowed joins the lines of format=flowed (RFC 3676, 4.1).
+// joinFlowed joins the lines of a format=flowed text (RFC 3676, 4.1).
 func joinFlowed(lines []string) (out []string) {
 	for i := 0; i < len(lines); i++ {
 		line := lines[i]
@@ -132,7 +133,7 @@ func joinFlowed(lines []string) (out []string) {
 	return out
 }
 
-// isDeviceSignature reports whether a line is the one that phones add to each mail.
+// isDeviceSignature reports whether a line is the signature that phones add to each email.
 func isDeviceSignature(line string) bool {
 	low := strings.ToLower(line)
 	if utf8.RuneCountInString(low) > 90 {

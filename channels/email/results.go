@@ -7,14 +7,14 @@ import (
 	"hob/platform/text/mime"
 )
 
-// result is one result of an Authentication-Results field (RFC 8601, 2.2).
+// result is one result in an Authentication-Results field (RFC 8601, 2.2).
 type result struct {
 	method string // in lower case: "dmarc", "dkim", "spf"
 	value  string // in lower case: "pass"
 	props  []prop
 }
 
-type prop struct{ name, value string } // "header.from", in lower case both
+type prop struct{ name, value string } // "header.from", both parts in lower case
 
 func (r result) propertyValue(name string) string {
 	for _, p := range r.props {
@@ -25,14 +25,14 @@ func (r result) propertyValue(name string) string {
 	return ""
 }
 
-// maxResults limits how much of one field is read, in bytes and results.
+// maxResults limits how many bytes and results of one field are read.
 const (
 	maxResultBytes = 16 << 10
 	maxResults     = 64
 )
 
-// parseResults parses the value of an Authentication-Results field. id is the checking host,
-// "" if it cannot be parsed; ok is false if anything violates RFC 8601.
+// parseResults parses the value of an Authentication-Results field. id is the host that ran the
+// checks, or "" if it cannot be parsed. ok is false if any part violates RFC 8601.
 func parseResults(value string) (id string, out []result, ok bool) {
 	if len(value) > maxResultBytes {
 		return "", nil, false
@@ -53,7 +53,7 @@ func parseResults(value string) (id string, out []result, ok bool) {
 		if p.skipSpace(); len(out) > maxResults {
 			return id, nil, false
 		}
-		if p.peekByte() == 0 && len(out) > 0 { // a trailing semicolon, as some servers write it
+		if p.peekByte() == 0 && len(out) > 0 { // some servers write a trailing semicolon
 			break
 		}
 		r, one := p.parseResult()
@@ -154,10 +154,10 @@ func isTokenByte(c byte) bool {
 }
 
 // isPropertyByte reports whether a byte may occur in a property value: in tokens, addresses, and
-// Base64, which servers do not quote.
+// unquoted Base64.
 func isPropertyByte(c byte) bool { return isTokenByte(c) || strings.IndexByte("@/=+:[]", c) >= 0 }
 
-// parseResult parses one result; method is "" for "none", an explicit empty result.
+// parseResult parses one result. method is "" for "none", which is an explicitly empty result.
 func (p *resultParser) parseResult() (r result, ok bool) {
 	r.method = strings.ToLower(p.takeWhile(isKeywordByte))
 	if p.skipSpace(); r.method == "none" && (p.peekByte() == 0 || p.peekByte() == ';') {
@@ -187,7 +187,7 @@ func (p *resultParser) parseResult() (r result, ok bool) {
 	return r, !p.bad
 }
 
-// parseProperty parses "ptype.property=value" or "reason=value"; the extensions of large hosts
+// parseProperty parses "ptype.property=value" or "reason=value". The extensions of large hosts
 // ("action=none", "compauth") have the same form.
 func (p *resultParser) parseProperty() (out prop, ok bool) {
 	name := strings.ToLower(p.takeWhile(isKeywordByte))
@@ -219,7 +219,7 @@ func (p *resultParser) parseProperty() (out prop, ok bool) {
 	return prop{name, strings.ToLower(value)}, true
 }
 
-// verdict is the mail host's result about a mail.
+// verdict is the mail host's verdict about an email.
 type verdict uint8
 
 const (
@@ -228,9 +228,9 @@ const (
 	disowned                // the sender is not verified, or the result is malformed
 )
 
-// trustedVerdict returns the trusted host's verdict on whether a mail came from this address. The
-// topmost field counts, since each host adds its own at the top (RFC 8601, 4.1 and 5); a lower
-// field with the same host name may be forged by the sender.
+// trustedVerdict returns the trusted host's verdict on whether an email came from this address.
+// Only the topmost field is used, because each host adds its own at the top (RFC 8601, 4.1 and 5);
+// the sender may have forged a lower field with the same host name.
 func trustedVerdict(fields mime.Fields, trusted, address string) verdict {
 	if trusted == "" || address == "" {
 		return silent
@@ -238,7 +238,7 @@ func trustedVerdict(fields mime.Fields, trusted, address string) verdict {
 	begun := false
 	for _, f := range fields {
 		if f.Name == "received" && begun {
-			return silent // other hosts wrote this field and those below
+			return silent // other hosts wrote this field and those below it
 		}
 		if f.Name != "authentication-results" {
 			continue
@@ -257,8 +257,8 @@ func trustedVerdict(fields mime.Fields, trusted, address string) verdict {
 	return silent
 }
 
-// matchesTrustedHost reports whether a name matches the trusted one, which may be a pattern for all names
-// of a domain: "*.example.org".
+// matchesTrustedHost reports whether id matches the trusted name, which may be a pattern for all
+// names in a domain: "*.example.org".
 func matchesTrustedHost(id, trusted string) bool {
 	if domain, all := strings.CutPrefix(trusted, "*"); all {
 		return len(domain) > 1 && strings.HasSuffix(id, domain) && len(id) > len(domain)
@@ -267,15 +267,15 @@ func matchesTrustedHost(id, trusted string) bool {
 }
 
 // hasNoSenderResult reports whether a field has no result about the sender. Some large hosts write
-// several fields and put such ones at the top.
+// several fields and put fields without a sender result at the top.
 func hasNoSenderResult(results []result) bool {
 	return len(results) > 0 && !slices.ContainsFunc(results, func(r result) bool {
 		return !strings.HasPrefix(r.method, "x-") && r.method != "arc" && r.method != "bimi"
 	})
 }
 
-// resultsVerdict returns the verdict of the results of one field. A failed lookup (temperror) counts
-// as no result.
+// resultsVerdict returns the verdict from the results in one field. A failed lookup (temperror)
+// counts as no result.
 func resultsVerdict(results []result, address string) verdict {
 	domain := addressDomain(address)
 	aligned, dmarc, unsure := false, false, false
@@ -287,7 +287,7 @@ func resultsVerdict(results []result, address string) verdict {
 			switch {
 			case r.value == "pass" && r.propertyValue("header.from") == domain:
 				dmarc = true
-			case r.value != "none" && r.value != "temperror": // the check failed, or is about another sender
+			case r.value != "none" && r.value != "temperror": // the check failed or refers to another sender
 				return disowned
 			}
 		case "dkim":
@@ -319,9 +319,9 @@ func resultsVerdict(results []result, address string) verdict {
 
 func addressDomain(address string) string { return address[strings.LastIndexByte(address, '@')+1:] }
 
-// isWithinDomain reports whether domain equals d or is a subdomain of it. The reverse, which DMARC
-// also calls aligned (RFC 7489, 3.1), needs the public suffix list and is left to the host
-// that checked DMARC.
+// isWithinDomain reports whether domain equals d or is a subdomain of d. DMARC also calls the
+// reverse aligned (RFC 7489, 3.1). That needs the public suffix list and is left to the host that
+// checked DMARC.
 func isWithinDomain(domain, d string) bool {
 	d = strings.TrimSuffix(d, ".")
 	return strings.Contains(d, ".") && (domain == d || strings.HasSuffix(domain, "."+d))

@@ -26,20 +26,20 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// Limits of outgoing mails.
+// Limits of outgoing emails.
 const (
 	maxText    = 40_000   // characters
-	maxFile    = 20 << 20 // bytes of one file
-	maxAll     = 24 << 20 // bytes of all files of a mail: large hosts accept 25 MB or more, including the Base64 overhead
+	maxFile    = 20 << 20 // maximum bytes of one file
+	maxAll     = 24 << 20 // maximum bytes of all files in an email: large hosts accept 25 MB or more, including the Base64 overhead
 	maxSubject = 120      // characters
 )
 
-// outgoingMail is one outgoing mail.
+// outgoingMail is one outgoing email.
 type outgoingMail struct {
 	id      string
 	to      pim.Person
 	subject string
-	answers string // Message-ID of the answered mail
+	answers string // Message-ID of the answered email
 	refers  []string
 	hops    int
 	text    string // Markdown
@@ -67,14 +67,14 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 		return channels.Receipt{}, classifyError(err)
 	}
 	if !keepsItself(c.account.Server(pim.SMTP)) {
-		if err := c.fileMail(ctx, "sent", n.id, raw, d.Attempts > 0 || d.MaybeRepeated); err != nil { // the mail was sent, so this is no failure
+		if err := c.fileMail(ctx, "sent", n.id, raw, d.Attempts > 0 || d.MaybeRepeated); err != nil { // the email was sent, so this is not a failure
 			c.log.WarnContext(ctx, "mail sent, but storing the copy failed", "err", err)
 		}
 	}
 	return channels.Receipt{ID: n.id}, nil
 }
 
-// Find implements channels.DeliveryFinder: it searches the sent mails, or the drafts.
+// Find implements channels.DeliveryFinder. It searches the sent emails, or the drafts.
 func (c *Channel) Find(ctx context.Context, d channels.Delivery) (channels.Receipt, bool, error) {
 	n, err := c.newOutgoingMail(d)
 	if err != nil {
@@ -95,7 +95,8 @@ func (c *Channel) sentFolderUse() string {
 	return "sent"
 }
 
-// fileMail stores a mail in the folder for a use; look: check first whether it is there.
+// fileMail stores an email in the folder for the given use. If look is set, it first checks whether
+// the email is already there.
 func (c *Channel) fileMail(ctx context.Context, use, id string, raw []byte, look bool) error {
 	return c.withFolder(ctx, use, func(m *imapmail.Conn, folder string) error {
 		if look {
@@ -103,13 +104,13 @@ func (c *Channel) fileMail(ctx context.Context, use, id string, raw []byte, look
 				return err
 			}
 		}
-		look = true // a second attempt for this mail
+		look = true // this is the second attempt for this email
 		_, err := m.Put(ctx, folder, raw, use == "drafts")
 		return err
 	})
 }
 
-// keepsItself reports whether the mail host stores sent mails itself.
+// keepsItself reports whether the mail host itself stores sent emails.
 func keepsItself(server string) bool {
 	s, err := pim.ParseServer(pim.SMTP, server)
 	host := strings.ToLower(s.Host)
@@ -118,7 +119,8 @@ func keepsItself(server string) bool {
 	})
 }
 
-// newOutgoingMail builds the mail of a delivery: a reply to its mail, or the start of a thread.
+// newOutgoingMail builds the email for a delivery: a reply to the email it answers, or the start of
+// a thread.
 func (c *Channel) newOutgoingMail(d channels.Delivery) (outgoingMail, error) {
 	address, thread := splitChat(d.Chat)
 	var why replyContext
@@ -128,7 +130,7 @@ func (c *Channel) newOutgoingMail(d channels.Delivery) (outgoingMail, error) {
 		}
 	}
 	if address == "group" || address == "" {
-		// In a mail to several people the answer goes only to its author.
+		// If an email has several recipients, the answer goes only to its author.
 		address = cmp.Or(why.To, memberOf(d))
 	}
 	if address == "" {
@@ -154,8 +156,8 @@ func (c *Channel) newOutgoingMail(d channels.Delivery) (outgoingMail, error) {
 	return n, nil
 }
 
-// memberOf returns the person whose conversation a text belongs to, in a mail to several
-// people.
+// memberOf returns the person to whose conversation a text belongs, for an email with several
+// recipients.
 func memberOf(d channels.Delivery) string {
 	if who, ok := strings.CutPrefix(d.Session, Name+":"+d.Chat+":"); ok && strings.Contains(who, "@") && !strings.HasPrefix(who, unverified) {
 		return who
@@ -170,7 +172,7 @@ func (c *Channel) prefixSubject(subject string) string {
 	return strings.TrimSpace(c.conf.SubjectPrefix + " " + subject)
 }
 
-// threadSubject returns the subject of a text that starts a thread.
+// threadSubject returns the subject for a text that starts a thread.
 func threadSubject(text string) string {
 	for line := range strings.Lines(markup.Plain(text)) {
 		if line = pim.SanitizeLine(strings.Trim(line, "#*_ \t\r\n"), 10_000); line != "" {
@@ -180,7 +182,7 @@ func threadSubject(text string) string {
 	return "Hob"
 }
 
-// encodeMail encodes a mail (RFC 5322, RFC 2046).
+// encodeMail encodes an email (RFC 5322, RFC 2046).
 func (c *Channel) encodeMail(n outgoingMail) ([]byte, error) {
 	var h gomail.Header
 	h.SetDate(cmp.Or(n.date, time.Now()))
@@ -201,9 +203,9 @@ func (c *Channel) encodeMail(n outgoingMail) ([]byte, error) {
 	h.SetSubject(textnorm.Ellipsize(n.subject, maxSubject))
 	for _, f := range [][2]string{
 		{"Auto-Submitted", kind},             // RFC 3834, 5
-		{"X-Auto-Response-Suppress", "All"},  // Exchange sends no out-of-office reply
-		{"X-Hob", "1"},                       // another Hob does not answer
-		{"X-Hob-Hops", strconv.Itoa(n.hops)}, // number of Hob's mails before it
+		{"X-Auto-Response-Suppress", "All"},  // Exchange then sends no out-of-office reply
+		{"X-Hob", "1"},                       // another Hob does not answer the email
+		{"X-Hob-Hops", strconv.Itoa(n.hops)}, // number of Hob's earlier emails in the thread
 	} {
 		h.Set(f[0], f[1])
 	}
@@ -230,7 +232,7 @@ func (c *Channel) encodeMail(n outgoingMail) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// cleanHeader rejects line breaks in a header.
+// cleanHeader returns an error if a header value contains a line break.
 func cleanHeader(values ...string) error {
 	for _, v := range values {
 		if strings.ContainsAny(v, "\r\n\x00") {
@@ -246,8 +248,8 @@ type loadedFile struct {
 	data []byte
 }
 
-// loadFiles reads the files. It omits files that make a mail too large, and adds a note to the
-// mail's text.
+// loadFiles reads the files. It omits files that would make the email too large, and adds a note
+// about them to the text.
 func loadFiles(n outgoingMail) (text string, out []loadedFile, err error) {
 	text = n.text
 	total := int64(0)
@@ -270,7 +272,8 @@ func loadFiles(n outgoingMail) (text string, out []loadedFile, err error) {
 	return text, out, nil
 }
 
-// writeAlternatives writes the text as plain text and HTML, the better form last (RFC 2046, 5.1.4).
+// writeAlternatives writes the text as plain text and as HTML. The preferred form is last (RFC
+// 2046, 5.1.4).
 func writeAlternatives(w *gomail.Writer, text string) error {
 	in, err := w.CreateInline()
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"hob/platform/text/readability"
 )
 
-// textPart is one text part of a mail.
+// textPart is one text part of an email.
 type textPart struct {
 	words  string
 	marked bool // it is HTML
@@ -18,7 +18,7 @@ type textPart struct {
 }
 
 // splitOwnText separates the sender's own text from quoted and forwarded text. In doubt, text does
-// not count as the sender's. answer: the mail replies or forwards.
+// not count as the sender's. answer reports whether the email is a reply or forward.
 func splitOwnText(all []textPart, answer bool) splitMail {
 	all = slices.DeleteFunc(all, func(t textPart) bool { return strings.TrimSpace(t.words) == "" })
 	plain := map[int]bool{}
@@ -40,7 +40,7 @@ func splitOwnText(all []textPart, answer bool) splitMail {
 	return p.limitOwnText(answer)
 }
 
-// splitParts splits consecutive texts: everything after the first boundary is quoted.
+// splitParts splits consecutive text parts. All text after the first boundary is quoted.
 func splitParts(all []textPart, answer bool) splitMail {
 	var b, quoted strings.Builder
 	flowed, marked, bounded := true, "", false
@@ -70,12 +70,12 @@ func splitParts(all []textPart, answer bool) splitMail {
 	return p
 }
 
-// maxLines is the maximum number of lines that are compared between the text and HTML forms of a
-// mail.
+// maxLines is the maximum number of lines that are compared between the text and HTML forms of an
+// email.
 const maxLines = 2000
 
-// subtractQuoted removes from the sender's text what the HTML version marks as quoted or hides: in
-// HTML the mail program marks quotations, and a long name or line cannot break the marks.
+// subtractQuoted removes from the sender's text what the HTML version twin marks as quoted or
+// hides. In HTML, mail programs mark quotations, and a long name or line cannot break the marks.
 func subtractQuoted(p splitMail, twin string, answer bool) splitMail {
 	html, unseen := splitHTML(twin, answer)
 	switch {
@@ -106,8 +106,8 @@ func subtractQuoted(p splitMail, twin string, answer bool) splitMail {
 	return p
 }
 
-// foundOnlyIn returns a function that reports whether a line is in one text and not in the
-// other, comparing letters.
+// foundOnlyIn returns a function that reports whether a line is in one text but not in the other.
+// It compares letters only.
 func foundOnlyIn(in, notIn string) func(line string) bool {
 	var here, there [2]string
 	for i, bare := range [2]bool{false, true} {
@@ -123,11 +123,11 @@ func foundOnlyIn(in, notIn string) func(line string) bool {
 	}
 }
 
-// address matches the addresses that programs write next to a link, a picture or a name.
+// address matches the addresses that mail programs write next to a link, a picture or a name.
 var address = regexp.MustCompile(`<[^<>\n]*>|\[[^\[\]\n]*\]|\S+://\S+|\S+@\S+`)
 
-// lettersOf returns the characters that two forms of a text have in common; bare omits the
-// additions to links, pictures and names.
+// lettersOf returns the characters that the text and HTML forms of s have in common. If bare is
+// set, it omits the addresses next to links, pictures and names.
 func lettersOf(s string, bare bool) string {
 	if bare {
 		s = address.ReplaceAllString(s, " ")

@@ -16,52 +16,52 @@ import (
 // Limits of the stored state and of loops.
 const (
 	stateKey = "state"
-	// maxKnown is how many recent mails are remembered by digest, for a server that changes
-	// its UIDVALIDITY.
+	// maxKnown is how many recent messages are remembered by their digests, in case the server
+	// changes the UIDVALIDITY.
 	maxKnown = 500
-	// maxRates is the number of correspondents counted.
+	// maxRates is the maximum number of correspondents whose messages are counted.
 	maxRates = 500
-	// perHour is the maximum number of mails from one address that Hob receives, and so answers,
-	// per hour.
+	// perHour is the maximum number of messages from one address that Hob receives, and therefore
+	// answers, per hour.
 	perHour = 60
-	// maxHops is the maximum number of Hob's mails in a thread.
+	// maxHops is the maximum number of Hob's emails in a thread.
 	maxHops = 100
-	// clock is the tolerance for wrong clocks and late mails.
+	// clock is the tolerance for wrong clocks and delayed messages.
 	clock = 24 * time.Hour
-	// behind is the time before the last check from which a renumbered folder is searched.
+	// behind is how long before the last check a renumbered folder is searched.
 	behind = 48 * time.Hour
-	// firstPause and lastPause limit the wait before a mail's sender is looked up again,
-	// waitFor is the total, and maxLater the number of deferred mails.
+	// firstPause and lastPause limit the wait before a sender's keys are looked up again, waitFor
+	// is the maximum total wait, and maxLater the maximum number of deferred messages.
 	firstPause, lastPause, waitFor = 30 * time.Second, 30 * time.Minute, 24 * time.Hour
 	maxLater                       = 50
 )
 
-// state is the position in a mailbox. It is stored as a whole, so that a crash leaves no
+// state is the read position in a mailbox. It is stored as a whole, so that a crash leaves no
 // partial state.
 type state struct {
-	Box      string                `json:"box"`      // the folder that the rest
-	Since    int64                 `json:"since"`    // seconds; earlier mails are not received
-	Looked   int64                 `json:"looked"`   // seconds; when the folder last had no other mails
+	Box      string                `json:"box"`      // the folder to which the other fields apply
+	Since    int64                 `json:"since"`    // Unix seconds; earlier messages are not received
+	Looked   int64                 `json:"looked"`   // Unix seconds; when the folder last contained no unchecked messages
 	Validity uint32                `json:"validity"` // UIDVALIDITY
 	Next     uint32                `json:"next"`     // the first UID that was not checked
-	Known    []string              `json:"known"`    // digests of the last mails
+	Known    []string              `json:"known"`    // digests of the most recent messages
 	Rates    map[string]hourlyRate `json:"rates"`
-	// Later lists the mails with an unknown sender, in order.
+	// Later lists the messages whose sender is not verified yet, in order.
 	Later []deferredMail `json:"later,omitempty"`
-	// Back is nil if no mail has bounced.
+	// Back is nil if no email has bounced.
 	Back *bouncedMail `json:"back,omitempty"`
-	// Keys holds the keys of signed mails.
+	// Keys holds the known DKIM keys.
 	Keys map[keyID]keySeen `json:"keys,omitempty"`
 }
 
-// deferredMail is a deferred mail.
+// deferredMail is a message whose verification is deferred.
 type deferredMail struct {
 	UID   uint32 `json:"uid"`
 	Since int64  `json:"since"` // milliseconds; first check
 	Next  int64  `json:"next"`  // next check
 }
 
-// hourlyRate counts the accepted mails of an address in an hour.
+// hourlyRate counts the messages accepted from an address in one hour.
 type hourlyRate struct {
 	Hour int64 `json:"h"` // since 1970
 	N    int   `json:"n"`
@@ -101,7 +101,7 @@ func (c *Channel) saveState(ctx context.Context, s *state) error {
 	return nil
 }
 
-// rememberMail records the digest of a mail.
+// rememberMail records the digest of a message.
 func (s *state) rememberMail(m pim.Message) { s.Known = append(s.Known, mailDigest(m)) }
 
 func (s *state) isKnownMail(m pim.Message) bool { return slices.Contains(s.Known, mailDigest(m)) }
@@ -122,8 +122,8 @@ func (s *state) countMail(address string, at time.Time) {
 	s.Rates[k] = r
 }
 
-// mailDigest returns the identity of a mail: its Message-ID with its sender, because anyone can
-// reuse a Message-ID, or other properties if it has none.
+// mailDigest returns a digest that identifies a message. It covers the Message-ID and the sender,
+// because anyone can reuse a Message-ID, or other properties if there is no Message-ID.
 func mailDigest(m pim.Message) string {
 	from := ""
 	if len(m.From) > 0 {

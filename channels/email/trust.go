@@ -13,16 +13,17 @@ import (
 	"hob/platform/pim/imapmail"
 )
 
-// How many of the newest mails Test checks, and how much of each.
+// How many of the newest messages Test checks, and how much of each.
 const (
 	testMails = 20
 	testHead  = 48 << 10 // bytes
 )
 
-// hostOf returns the name that a large host uses in its results, if that name is documented, and ""
-// otherwise. Google writes mx.google.com (https://support.google.com/mail/answer/180707). Microsoft
-// writes no name (https://learn.microsoft.com/defender-office-365/message-headers-eop-mdo), so its
-// field cannot be distinguished from a forged one; Apple and Fastmail do not document their names.
+// hostOf returns the name that a large mail host uses in its results, if that name is documented,
+// and "" otherwise. Google writes mx.google.com (https://support.google.com/mail/answer/180707).
+// Microsoft writes no name
+// (https://learn.microsoft.com/defender-office-365/message-headers-eop-mdo), so its field cannot be
+// distinguished from a forged one; Apple and Fastmail do not document their names.
 func hostOf(server string) string {
 	s, err := pim.ParseServer(pim.IMAP, server)
 	if err != nil {
@@ -35,8 +36,8 @@ func hostOf(server string) string {
 	return ""
 }
 
-// trustedHost returns Config.TrustedHost normalized: a name, or "*." and a domain for all
-// names in it.
+// trustedHost returns a normalized Config.TrustedHost: a name, or "*." and a domain for all names
+// in that domain.
 func trustedHost(s string) (string, error) {
 	s = strings.ToLower(strings.TrimSpace(s))
 	domain, all := strings.CutPrefix(s, "*.")
@@ -60,20 +61,20 @@ func hostName(s string) bool {
 }
 
 const (
-	// bySignature describes verification without results of the mail host.
+	// bySignature describes verification without results from the mail host.
 	bySignature = "the DKIM signature of the sender's domain"
 	unset       = "The checks of your mail host are more reliable, but Hob ignores them because trusted_host (the name in its results) is not set"
 )
 
-// resultsSurvey summarizes the headers of the newest mails in a folder.
+// resultsSurvey summarizes the headers of the newest messages in a folder.
 type resultsSurvey struct {
-	mails  int      // number of mails from other people
-	ids    []string // hosts in their topmost Authentication-Results; "" for fields without a name
-	signed int      // mails with a usable signature
-	why    string   // the reason for the last of the other mails
+	mails  int      // number of messages from other people
+	ids    []string // hosts in the topmost Authentication-Results fields; "" for fields without a host
+	signed int      // number of messages with a usable signature
+	why    string   // the reason why the last of the other messages has no usable signature
 }
 
-// surveyResults reads the newest mails of the open folder.
+// surveyResults reads the newest messages in the open folder.
 func (c *Channel) surveyResults(ctx context.Context, m *imapmail.Conn, next uint32) (out resultsSurvey, err error) {
 	uids, err := m.After(ctx, next-min(next, 20*testMails))
 	if err != nil {
@@ -92,7 +93,7 @@ func (c *Channel) surveyResults(ctx context.Context, m *imapmail.Conn, next uint
 			continue
 		}
 		out.mails++
-		if list, why := c.usableSignatures(l, x.Received); len(list) > 0 { // use the signatures that were valid when the mail arrived
+		if list, why := c.usableSignatures(l, x.Received); len(list) > 0 { // use the signatures that were valid when the message arrived
 			out.signed++
 		} else {
 			out.why = why
@@ -130,7 +131,7 @@ func describeRecognition(trusted string, s resultsSurvey) string {
 	return fmt.Sprintf("senders are verified by %s, %s. %s", bySignature, s.describeSignatures(), s.trustedHostAdvice(names))
 }
 
-// describeSignatures describes how many mails have usable signatures.
+// describeSignatures describes how many messages have usable signatures.
 func (s resultsSurvey) describeSignatures() string {
 	if s.signed == 0 {
 		return fmt.Sprintf("but none of the %s carries a usable one: %s", newestMailsText(s.mails), s.why)
@@ -166,7 +167,7 @@ func carryVerb(mails int) string {
 	return "carry"
 }
 
-// describeHosts counts the checking hosts, the most frequent first.
+// describeHosts lists the hosts that ran the checks with their counts, most frequent first.
 func describeHosts(ids, names []string, mails int) string {
 	count := func(name string) (n int) {
 		for _, id := range ids {
@@ -193,8 +194,8 @@ func describeHosts(ids, names []string, mails int) string {
 
 func firstNames(names []string) []string { return names[:min(len(names), 4)] }
 
-// commonPattern returns a trusted_host value that matches all these names, "" if they do not belong
-// together.
+// commonPattern returns a trusted_host value that matches all these names, or "" if there is no
+// suitable one.
 func commonPattern(names []string) string {
 	if len(names) == 1 {
 		return names[0]

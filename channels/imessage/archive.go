@@ -15,10 +15,10 @@ import (
 	"hob/platform/pim/messages/chatdb"
 )
 
-// archiveBatch is the maximum number of archived messages in memory.
+// archiveBatch is the maximum number of archived messages held in memory.
 const archiveBatch = 5000
 
-// ReadArchive implements channels.ArchiveReader for the database of Messages.
+// ReadArchive implements channels.ArchiveReader for the Messages database.
 func (Driver) ReadArchive(ctx context.Context, file string, each func(channels.ArchivedMessage) error) error {
 	db, err := chatdb.Open(ctx, file, "")
 	if errors.Is(err, chatdb.ErrNoAccess) && runtime.GOOS == "darwin" {
@@ -49,7 +49,7 @@ func (Driver) ReadArchive(ctx context.Context, file string, each func(channels.A
 	}
 }
 
-// archiveRow is the JSON of an archived message.
+// archiveRow is the JSON form of an archived message.
 type archiveRow struct {
 	RowID       int64         `json:"rowid"`
 	GUID        string        `json:"guid"`

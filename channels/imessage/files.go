@@ -21,11 +21,11 @@ import (
 	"hob/platform/retry"
 )
 
-// stored is the folder for attachments of the Messages app.
+// stored is the attachments folder of the Messages app.
 const stored = "Attachments"
 
-// attachmentPath returns an attachment's path below that folder. It never accepts a file outside,
-// whatever the database contains.
+// attachmentPath returns an attachment's path below the attachments folder. It never accepts a file
+// outside that folder, regardless of the database content.
 func attachmentPath(file string) (string, bool) {
 	file = path.Clean(strings.ReplaceAll(file, `\`, "/"))
 	_, rest, ok := strings.Cut(file, "/Library/Messages/"+stored+"/")
@@ -35,7 +35,7 @@ func attachmentPath(file string) (string, bool) {
 // fetchWait is the maximum wait for a file that is being downloaded.
 const fetchWait = 20 * time.Second
 
-// toFile returns an attachment for the manager.
+// toFile converts an attachment for the manager.
 func (c *Channel) toFile(a chatdb.Attachment) channels.File {
 	name := a.Name
 	if name == "" {
@@ -59,7 +59,8 @@ func (c *Channel) toFile(a chatdb.Attachment) channels.File {
 	}}
 }
 
-// openStored opens a regular file below the folder, without following links that lead out.
+// openStored opens a regular file below the attachments folder. It does not follow links that lead
+// out of the folder.
 func (c *Channel) openStored(rest string) (io.ReadCloser, error) {
 	root, err := os.OpenRoot(filepath.Join(filepath.Dir(c.cfg.DB), stored))
 	if err != nil {
@@ -76,14 +77,15 @@ func (c *Channel) openStored(rest string) (io.ReadCloser, error) {
 	return f, nil
 }
 
-// ours is the folder for files that Hob sends: Messages has no access to other folders, and
-// may need a file for some minutes.
+// ours is the folder for files that Hob sends. Messages has no access to other folders, and may
+// need a file for several minutes.
 const (
 	ours    = "Hob"
 	keepFor = time.Hour
 )
 
-// readableFolders returns the folders that Messages can read: its own, and the owner's pictures.
+// readableFolders returns the folders that Messages can read: its own folder and the owner's
+// pictures.
 func (c *Channel) readableFolders() []string {
 	out := []string{filepath.Join(filepath.Dir(c.cfg.DB), stored, ours)}
 	if c.home != "" {
@@ -92,7 +94,7 @@ func (c *Channel) readableFolders() []string {
 	return out
 }
 
-// stageFile copies a file to a folder that Messages can read.
+// stageFile copies a file to a folder that Messages can read, and returns the path.
 func (c *Channel) stageFile(a channels.Attachment) (string, error) {
 	var errs []error
 	for _, place := range c.readableFolders() {
@@ -106,7 +108,7 @@ func (c *Channel) stageFile(a channels.Attachment) (string, error) {
 	return "", fmt.Errorf("imessage: copy a file for Messages: %w", errors.Join(errs...))
 }
 
-// fileName returns a name that is valid on every disk.
+// fileName returns s in a form that is a valid file name on every file system.
 func fileName(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`/\:`, r) || !unicode.IsPrint(r) {

@@ -1,7 +1,7 @@
-// Package imessage implements a channel for Messages on a Mac: it receives by reading
-// Messages' database, and sends by a constant AppleScript and checks the result in the
-// database. It ignores messages from this Mac's own account and echoes of Hob's texts. It also
-// ignores reactions and edits; a like on a question answers nothing.
+// Package imessage implements a channel for Messages on a Mac. It receives by reading the Messages
+// database. It sends with a constant AppleScript and checks the result in the database. It ignores
+// messages from this Mac's own account and echoes of Hob's texts. It also ignores reactions and
+// edits; a like on a question does not answer it.
 package imessage
 
 import (
@@ -25,31 +25,31 @@ import (
 	"hob/platform/pim/messages/chatdb"
 )
 
-// Name is the name of the channel and its section.
+// Name is the name of the channel and of its configuration section.
 const Name = "imessage"
 
 // Config is the section [channels.imessage].
 type Config struct {
-	// DB is Messages' database (default ~/Library/Messages/chat.db).
+	// DB is the path of the Messages database (default ~/Library/Messages/chat.db).
 	DB string `toml:"db"`
-	// Allow lists other people who may write to Hob: numbers as +15550100, e-mail addresses.
+	// Allow lists other people who may write to Hob, by phone number (+15550100) or email address.
 	Allow []string `toml:"allow"`
-	// Prefix is the required beginning of a message, or "". It is for a Mac that uses the owner's
-	// own account.
+	// Prefix is the required prefix of a message, or "". It is meant for a Mac that uses the
+	// owner's own account.
 	Prefix string `toml:"prefix"`
 }
 
-// Options are for tests; the zero value is the default.
+// Options holds test settings. The zero value is used in production.
 type Options struct {
-	GOOS   string        // the system (default runtime.GOOS)
-	Poll   time.Duration // poll interval without file notifications (default 5 s)
+	GOOS   string        // the operating system (default runtime.GOOS)
+	Poll   time.Duration // poll interval if there are no file notifications (default 5 s)
 	Glance time.Duration // minimum poll interval (default 500 ms)
-	// Debounce is how long a new row is ignored while it is being written (default 400 ms),
-	// and Hold how long Hob waits for an empty row (10 s).
+	// Debounce is how long a new row is ignored because it is still being written (default 400 ms).
+	// Hold is how long Hob waits for the content of an empty row (10 s).
 	Debounce, Hold time.Duration
-	// Verify is how long Hob looks for a sent text (default 10 s).
+	// Verify is how long Hob searches for a sent text (default 10 s).
 	Verify time.Duration
-	// Orphan is the time for which a script that an earlier process started may still send (1 min).
+	// Orphan is how long a script started by an earlier process may still send (1 min).
 	Orphan time.Duration
 	Now    func() time.Time
 }
@@ -71,10 +71,10 @@ type Channel struct {
 	allow  []string
 	named  *regexp.Regexp
 	ledger ledger
-	old    atomic.Bool // Messages has the scripting dictionary of macOS 12 or older
+	old    atomic.Bool // whether Messages has the scripting dictionary of macOS 12 or older
 
 	mu      sync.Mutex
-	since   time.Time // start time of listening
+	since   time.Time // when the channel started to listen
 	heard   time.Time
 	pending int // consecutive texts that did not appear in the database
 }
@@ -121,8 +121,8 @@ func New(cfg Config, deps channels.Deps, o Options) (*Channel, error) {
 // Allow implements channels.Allower.
 func (c *Channel) Allow() []string { return c.allow }
 
-// Limits. Messages accepts longer texts, which are hard to read on a phone; Apple may block
-// accounts that send without pauses.
+// Limits of the channel. Messages accepts longer texts, but they are hard to read on a phone. Apple
+// may block accounts that send without pauses.
 const (
 	maxText   = 4000
 	perMinute = 30
@@ -138,22 +138,22 @@ func (*Channel) Limits() channels.Limits {
 // Attaches implements channels.Attacher.
 func (*Channel) Attaches() {}
 
-// openDatabase opens the database. Its errors contain the remedy.
+// openDatabase opens the database. Its errors include the remedy.
 func (c *Channel) openDatabase(ctx context.Context) (*chatdb.DB, error) {
 	d, err := chatdb.Open(ctx, c.cfg.DB, c.deps.Dir)
 	return d, c.explainDBError(err)
 }
 
-// explainDBError adds class and remedy to errors of the database.
+// explainDBError adds the class and the remedy to database errors.
 func (c *Channel) explainDBError(err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, chatdb.ErrNoAccess):
 		return channels.Errorf(channels.Unauthorised, "%w; switch on %s in System Settings, Privacy & Security, Full Disk Access (x-apple.systempreferences:com.apple.preference.security?Privacy_AllFiles), then start Hob again", err, permission.Responsible(c.deps.Getenv))
-	case errors.Is(err, fs.ErrNotExist): // also while Messages recreates the database
+	case errors.Is(err, fs.ErrNotExist): // also occurs while Messages recreates the database
 		return channels.Errorf(channels.Temporary, "no Messages database at %s; open Messages and sign in", c.cfg.DB)
-	case errors.Is(err, chatdb.ErrNotMessages): // likewise, between the file and its tables
+	case errors.Is(err, chatdb.ErrNotMessages): // also occurs after the file is created and before its tables are
 		return channels.Errorf(channels.Temporary, "%w; check channels.imessage.db", err)
 	}
 	return fmt.Errorf("imessage: %w", err)

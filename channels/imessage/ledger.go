@@ -27,20 +27,20 @@ const (
 	done      state = "done"      // found in the database
 )
 
-// entry is one text or file sent by Hob. It does not contain the text.
+// entry is one text or file sent by Hob. It does not contain the text itself.
 type entry struct {
-	Key    string    `json:"k"`           // delivery and number of the part
-	Chat   string    `json:"c"`           // hash of the chat's key
-	Text   string    `json:"x"`           // hash of the comparable text
-	Long   bool      `json:"l,omitempty"` // long enough to be unique
-	Before int64     `json:"b"`           // the newest row when the send began
+	Key    string    `json:"k"`           // delivery id and number of the part
+	Chat   string    `json:"c"`           // hash of the chat key
+	Text   string    `json:"x"`           // hash of the normalized text
+	Long   bool      `json:"l,omitempty"` // whether the text is long enough to be unique
+	Before int64     `json:"b"`           // id of the newest row when sending began
 	At     time.Time `json:"t"`
 	State  state     `json:"s"`
 	GUID   string    `json:"g,omitempty"`
-	Echo   string    `json:"e,omitempty"` // guid of the row of the echo
+	Echo   string    `json:"e,omitempty"` // guid of the echo's row
 }
 
-// ledger stores recent sends, so that nothing is sent twice and echoes are ignored.
+// ledger stores recent sends, so that no item is sent twice and echoes are ignored.
 type ledger struct {
 	keep channels.StateStore
 	now  func() time.Time
@@ -62,16 +62,16 @@ func hashText(s string) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// plain reverts typographic replacements by Messages.
+// plain reverses the typographic replacements made by Messages.
 var plain = strings.NewReplacer("\r\n", "\n", "\u2018", "'", "\u2019", "'", "\u201c", `"`, "\u201d", `"`, "\u2013", "--", "\u2014", "--", "\u2026", "...", "\u00a0", " ", "\ufe0e", "", "\ufe0f", "")
 
-// comparableText returns the form for comparing texts: Messages may trim them, normalize Unicode, and
+// comparableText normalizes s for comparison: Messages may trim text, normalize Unicode, and
 // replace quotes and dashes.
 func comparableText(s string) string {
 	return norm.NFC.String(strings.TrimSpace(plain.Replace(s)))
 }
 
-// loadEntries reads the entries of an earlier process. The caller holds l.mu.
+// loadEntries loads the entries of an earlier process. The caller holds l.mu.
 func (l *ledger) loadEntries(ctx context.Context) error {
 	if l.loaded {
 		return nil
@@ -123,7 +123,7 @@ func (l *ledger) lookupEntry(ctx context.Context, key string) (entry, bool, erro
 	return entry{}, false, nil
 }
 
-// putEntry stores an entry, replacing one with the same key.
+// putEntry stores an entry and replaces one with the same key.
 func (l *ledger) putEntry(ctx context.Context, e entry) error { return l.changeEntry(ctx, e, false) }
 
 func (l *ledger) removeEntry(ctx context.Context, e entry) error { return l.changeEntry(ctx, e, true) }
@@ -155,8 +155,8 @@ func (l *ledger) wasSentByHob(ctx context.Context, guid string) (bool, error) {
 	return delivery != "", err
 }
 
-// deliveryOf returns the delivery, or the part of one, that Hob sent in a row; "" if the row
-// is not Hob's.
+// deliveryOf returns the delivery, or the part of a delivery, that Hob sent in a row, or "" if Hob
+// did not send the row.
 func (l *ledger) deliveryOf(ctx context.Context, guid string) (string, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -173,17 +173,17 @@ func (l *ledger) deliveryOf(ctx context.Context, guid string) (string, error) {
 }
 
 // The time after which an incoming message can no longer be an echo of a text from Hob. In the
-// owner's chat with the same account every text comes back; elsewhere this is rare.
+// owner's chat with the same account every text is echoed; in other chats this is rare.
 const (
 	selfEcho  = 15 * time.Minute
 	otherEcho = 2 * time.Minute
-	skew      = 5 * time.Second // between the clocks of this Mac and Apple's
-	long      = 20              // characters; a longer text that is equal is not a coincidence
+	skew      = 5 * time.Second // maximum difference between this Mac's clock and Apple's
+	long      = 20              // characters; equal texts that are longer are not a coincidence
 )
 
-// isEcho reports whether an incoming message repeats Hob's recent text in that chat. Each text
-// has one echo, so a person who then writes the same is received; a long text may come back
-// any number of times.
+// isEcho reports whether an incoming message repeats Hob's recent text in that chat. Each short
+// text has one echo, so the same text written later by a person is received. A long text may be
+// echoed any number of times.
 func (l *ledger) isEcho(ctx context.Context, chats []string, text string, m chatdb.Message, self bool) (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -202,7 +202,7 @@ func (l *ledger) isEcho(ctx context.Context, chats []string, text string, m chat
 	for i := range l.list {
 		e := &l.list[i]
 		since := m.At.Sub(e.At)
-		// Rows before the sent message cannot be echoes. Row order counts as well as time,
+		// Rows before the sent message cannot be echoes. Row order is checked as well as time,
 		// because this Mac's clock and Apple's may differ.
 		early := since < -skew && (m.RowID <= e.Before || since < -window)
 		if !there[e.Chat] || e.Text != text || early || since > window || e.Echo != "" && e.Echo != m.GUID && !e.Long {

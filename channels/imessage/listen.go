@@ -20,11 +20,11 @@ import (
 // cursor is the read position.
 type cursor struct {
 	chatdb.Mark
-	// Since: older messages are ignored. They can get new row numbers when a Mac fetches them
-	// from iCloud or recreates its database.
+	// Since is the time before which messages are ignored. Older messages can get new row numbers
+	// when a Mac fetches them from iCloud or recreates its database.
 	Since time.Time `json:"since"`
 	Heard time.Time `json:"heard"` // time of the newest message
-	// Late lists rows that were passed before they were complete.
+	// Late lists rows that were skipped before they were complete.
 	Late []unfinishedRow `json:"late,omitempty"`
 }
 
@@ -36,26 +36,26 @@ type unfinishedRow struct {
 
 const (
 	cursorKey = "cursor"
-	slack     = 2 * time.Minute // between the senders' clocks and this one
+	slack     = 2 * time.Minute // maximum difference between the senders' clocks and this one
 	page      = 500
 	lateFor   = time.Hour
 	lateMost  = 50
 )
 
-// listener is the state of one Run. It belongs to one goroutine.
+// listener holds the state of one Run. It is used by a single goroutine.
 type listener struct {
 	c   *Channel
 	to  channels.Receiver
 	db  *chatdb.DB
 	cur cursor
 	own map[string]bool // the owner's addresses at the last check
-	// seen holds the incomplete rows, and since when the listener waits for them. The first
-	// one blocks later rows.
+	// seen maps incomplete rows to the time since when the listener waits for them. The first one
+	// blocks later rows.
 	seen    map[int64]time.Time
 	blocked bool
 	notice  logWatcher
 	looked  time.Time
-	// recheck is the time until the next check after a change of the log; 0: the next poll.
+	// recheck is the time until the next check after a log change; 0 means the next poll.
 	recheck time.Duration
 }
 
@@ -100,7 +100,7 @@ func (l *listener) reopenDatabase(ctx context.Context) error {
 	if l.db != nil {
 		_ = l.db.Close()
 		l.db = nil
-		l.notice.unwatchLog() // its log file may have been replaced
+		l.notice.unwatchLog() // the log file may have been replaced
 	}
 	db, err := l.c.openDatabase(ctx)
 	if err != nil {
@@ -110,7 +110,7 @@ func (l *listener) reopenDatabase(ctx context.Context) error {
 	return nil
 }
 
-// loadCursor loads the read position. At the first start it is the newest row.
+// loadCursor loads the read position. At the first start, the position is the newest row.
 func (l *listener) loadCursor(ctx context.Context) error {
 	if err := l.reopenDatabase(ctx); err != nil {
 		return err
@@ -172,7 +172,7 @@ func (l *listener) receiveNew(ctx context.Context) error {
 	if !l.blocked && retry.Sleep(ctx, l.c.opt.Debounce) != nil {
 		return nil
 	}
-	if err := l.reopenDatabase(ctx); err != nil { // a copy is outdated
+	if err := l.reopenDatabase(ctx); err != nil { // a database copy is outdated
 		return err
 	}
 	if err := l.retryUnfinished(ctx); err != nil {
@@ -204,7 +204,7 @@ func (l *listener) receiveNew(ctx context.Context) error {
 	}
 }
 
-// receivePage receives a page of messages. It stops at an incomplete one.
+// receivePage receives a page of messages. It stops at an incomplete message.
 func (l *listener) receivePage(ctx context.Context, list []chatdb.Message) (blocked bool, err error) {
 	now := l.c.opt.Now()
 	for _, m := range list { // their waiting times run concurrently
@@ -245,8 +245,8 @@ func (l *listener) receivePage(ctx context.Context, list []chatdb.Message) (bloc
 	return false, nil
 }
 
-// retryUnfinished checks the rows that were passed before they were complete: some get their text
-// minutes later.
+// retryUnfinished checks the rows that were skipped before they were complete. Some rows get their
+// text minutes later.
 func (l *listener) retryUnfinished(ctx context.Context) error {
 	if len(l.cur.Late) == 0 || !l.db.Changed() {
 		return nil
@@ -278,8 +278,8 @@ func (l *listener) retryUnfinished(ctx context.Context) error {
 }
 
 // detectRebuild detects that the database was recreated: its row numbers restart, or the last
-// received row has changed. Then only messages written since are received. A deleted row is no
-// such sign, because numbers are never reused.
+// received row has changed. After that, only messages written since are received. A deleted row
+// does not indicate a rebuild, because row numbers are never reused.
 func (l *listener) detectRebuild(ctx context.Context, highest int64) error {
 	guid, err := l.db.GUID(ctx, l.cur.RowID)
 	if err != nil {
@@ -299,13 +299,13 @@ func isEmptyMessage(m chatdb.Message) bool {
 	return m.Kind == chatdb.Plain && m.Text == "" && len(m.Files) == 0 && !m.Undecodable
 }
 
-// isUnfinished reports whether a row is still being written: Messages inserts it first, and adds
-// text, chat and files later. The listener waits for it for a limited time.
+// isUnfinished reports whether a row is still being written. Messages inserts the row first, and
+// adds text, chat and files later. The listener waits for the content for a limited time.
 func (l *listener) isUnfinished(m chatdb.Message) bool {
 	return !m.FromMe && !m.At.Before(l.cur.Since) && (m.Chat == nil || isEmptyMessage(m) || m.Missing > 0)
 }
 
-// forwardMessage forwards a message if it is for Hob. handed reports whether it was.
+// forwardMessage forwards a message if it is for Hob. handed reports whether it was forwarded.
 func (l *listener) forwardMessage(ctx context.Context, m chatdb.Message) (handed bool, err error) {
 	if m.FromMe || m.Chat == nil || m.Sender == "" || m.Kind != chatdb.Plain && m.Kind != chatdb.Edit || m.At.Before(l.cur.Since) || isEmptyMessage(m) {
 		return false, nil
@@ -325,7 +325,7 @@ func (l *listener) forwardMessage(ctx context.Context, m chatdb.Message) (handed
 	}
 	chats := []string{m.Chat.Key()}
 	self := !m.Chat.Group && l.own[chats[0]]
-	if self { // a message to one of the owner's addresses can come back from another
+	if self { // a message to one of the owner's addresses can return from another
 		chats = slices.Collect(maps.Keys(l.own))
 	}
 	said, err = l.c.ledger.isEcho(ctx, chats, what, m, self)
@@ -346,16 +346,16 @@ func (l *listener) forwardMessage(ctx context.Context, m chatdb.Message) (handed
 	return true, err
 }
 
-// replyContext is stored with a message for its answer.
+// replyContext is stored with a message and used to answer it.
 type replyContext struct {
-	Chat string `json:"chat"` // the guid of the chat of the message
+	Chat string `json:"chat"` // guid of the message's chat
 }
 
-// undecoded replaces a text that cannot be decoded.
+// undecoded replaces text that cannot be decoded.
 const undecoded = "[a message that could not be read; it stands in Messages]"
 
-// bySMS prefixes the address of a sender who did not use iMessage. SMS senders can be forged,
-// so they are separate people with chats of their own.
+// bySMS is the prefix for the address of a sender who did not use iMessage. SMS senders can be
+// forged, so they are treated as different people with separate chats.
 const bySMS = "sms:"
 
 // isVerifiedService reports whether Apple authenticates the sender on this service.
@@ -363,7 +363,7 @@ func isVerifiedService(service string) bool {
 	return service == "iMessage" || service == "iMessageLite"
 }
 
-// toInbound converts a message. ok is false if the prefix is missing, or the sender's address
+// toInbound converts a message. ok is false if the prefix is missing or the sender's address
 // imitates another one.
 func (l *listener) toInbound(ctx context.Context, m chatdb.Message) (in channels.Inbound, ok bool, err error) {
 	text, meant := m.Text, false
@@ -391,7 +391,7 @@ func (l *listener) toInbound(ctx context.Context, m chatdb.Message) (in channels
 	}
 	in = channels.Inbound{
 		Channel: Name, Chat: chat, Group: m.Chat.Group, ChatName: m.Chat.Name, Sender: sender, Text: text,
-		// Text recovered from a damaged row answers no question.
+		// Text recovered from a damaged row must not answer a question.
 		Unknown: m.Approximate || m.Undecodable, Key: m.GUID, Payload: payload, At: m.At,
 	}
 	if !in.Group && m.Person != "" && m.Person != m.Chat.Key() { // one conversation per person
@@ -417,8 +417,8 @@ func (l *listener) toInbound(ctx context.Context, m chatdb.Message) (in channels
 	return in, true, nil
 }
 
-// namePattern returns a pattern for texts that mention Hob as a word, also by the user's name for
-// it.
+// namePattern returns a pattern for text that mentions Hob as a word. It also matches the user's
+// name for Hob.
 func namePattern(name string) *regexp.Regexp {
 	words := "hob"
 	if name = strings.Join(strings.Fields(name), " "); name != "" {
@@ -427,7 +427,7 @@ func namePattern(name string) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(?:^|[^\pL\pN_])@?(?:` + words + `)(?:$|[^\pL\pN_])`)
 }
 
-// afterPrefix returns the text after the prefix, which must end at a word boundary.
+// afterPrefix returns the text after the prefix. The prefix must end at a word boundary.
 func afterPrefix(text, prefix string) (string, bool) {
 	text = strings.TrimSpace(text)
 	if len(text) < len(prefix) || !strings.EqualFold(text[:len(prefix)], prefix) {
@@ -442,10 +442,10 @@ func afterPrefix(text, prefix string) (string, bool) {
 	return strings.TrimSpace(strings.TrimLeft(rest, ":,")), true
 }
 
-// waitForChange waits for a change of the database's log or for the next poll, because no event is
-// reported after sleep. A continuously changing log is checked every Glance. After a change it
-// checks again at growing intervals: SQLite writes the log before readers can see the row
-// (https://sqlite.org/walformat.html, the wal-index), and reports nothing afterwards.
+// waitForChange waits for a change to the database log or for the next poll, because no event is
+// reported after sleep. A continuously changing log is checked every Glance. After a change,
+// waitForChange checks again at growing intervals: SQLite writes the log before readers can see the
+// row (https://sqlite.org/walformat.html, the wal-index), and reports nothing afterwards.
 func (l *listener) waitForChange(ctx context.Context) bool {
 	if l.blocked {
 		return retry.Sleep(ctx, l.c.opt.Glance) == nil

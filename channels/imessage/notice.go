@@ -7,9 +7,8 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// logWatcher signals writes by Messages: it watches only the database's log. Watching the folder
-// or the database would open and close the database on macOS, which releases SQLite's locks on
-// it.
+// logWatcher signals writes by Messages. It watches only the database log. Watching the folder or
+// the database would open and close the database on macOS, which releases SQLite's locks on it.
 type logWatcher struct {
 	log     string
 	fs      *fsnotify.Watcher // nil: polling only
@@ -39,7 +38,7 @@ func (n *logWatcher) readEvents() {
 			if !more {
 				events = nil
 			}
-			if e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename) { // a new log is another file
+			if e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename) { // a new log is a different file
 				n.watched.Store(false)
 			}
 		case _, more = <-errs: // events were lost
@@ -67,7 +66,7 @@ func (n *logWatcher) closeWatcher() {
 	}
 }
 
-// watchLog starts watching the log, if it exists. Each check retries it.
+// watchLog starts to watch the log if it exists. Each check retries this.
 func (n *logWatcher) watchLog() {
 	if n.fs != nil && !n.watched.Load() {
 		n.watched.Store(n.fs.Add(n.log) == nil)

@@ -13,11 +13,11 @@ import (
 //go:embed scripts/*.applescript
 var sources embed.FS
 
-// messagesApp returns the app. Before macOS 11, which Hob does not support, it was
-// com.apple.iChat, and participants were buddies.
+// messagesApp returns the Messages app. Before macOS 11, which Hob does not support, its id was
+// com.apple.iChat, and participants were called buddies.
 func messagesApp() osrun.App { return osrun.App{ID: "com.apple.MobileSMS", Name: "Messages"} }
 
-// loadScript returns one of scripts/ with the shared code.
+// loadScript returns a script from scripts/ with the shared code.
 func loadScript(file string) osrun.Script {
 	var parts []string
 	for _, name := range []string{"messages.applescript", file} {
@@ -38,8 +38,8 @@ const (
 	isReady    = "ready.applescript"
 )
 
-// scriptWait is longer than the timeout in the scripts, so that the script reports Messages'
-// result.
+// scriptWait exceeds the timeout in the scripts, so that a script can report the result from
+// Messages.
 const scriptWait = 15 * time.Second
 
 // request is the input of the scripts. Text is passed as data and never inserted into a script.
@@ -54,30 +54,30 @@ func (c *Channel) runScript(ctx context.Context, file string, in request) error 
 	return c.deps.Scripts.Run(ctx, osrun.Call{Script: loadScript(file), App: messagesApp(), In: in, Write: true, Wait: scriptWait}, nil)
 }
 
-// Errors of osascript about unknown terms of an app's dictionary.
+// osascript errors for terms that an app's dictionary does not contain.
 const (
 	asSyntax         = -2741
 	asSyntaxExpected = -2740
 )
 
-// unknownWord reports whether a script did not compile with this version of Messages. In this case
-// nothing was run.
+// unknownWord reports whether a script failed to compile with this version of Messages. In that
+// case nothing was run.
 func unknownWord(err error) bool {
 	e, ok := errors.AsType[*osrun.Error](err)
 	return ok && (e.Number == asSyntax || e.Number == asSyntaxExpected)
 }
 
-// handOver passes Messages one text or one file.
+// handOver passes one text or one file to Messages.
 func (c *Channel) handOver(ctx context.Context, t target, in request) error {
 	in.Service = t.service
-	if t.service == "RCS" { // sent by the telephone, like SMS
+	if t.service == "RCS" { // sent by the phone, like SMS
 		in.Service = "SMS"
 	}
 	if t.guid != "" {
 		in.Target = t.guid
 		err := c.runScript(ctx, toChat, in)
 		// Messages rejects this chat id from the database, but a person can still be reached by
-		// address. A group has no alternative.
+		// their address. A group has no alternative.
 		if t.group || osrun.KindOf(err) != osrun.NotFound || osrun.IsUncertain(err) {
 			return err
 		}
@@ -97,7 +97,7 @@ func (c *Channel) handOver(ctx context.Context, t target, in request) error {
 	return err
 }
 
-// classifyScriptError returns the error of a script with its class.
+// classifyScriptError returns err with its class.
 func (c *Channel) classifyScriptError(t target, err error) error {
 	e := &channels.Error{Class: channels.Temporary, MaybeSent: osrun.IsUncertain(err), Err: err}
 	switch osrun.KindOf(err) {
@@ -114,7 +114,7 @@ func (c *Channel) classifyScriptError(t target, err error) error {
 	case osrun.Invalid:
 		e.Class = channels.Permanent
 	case osrun.Timeout:
-		if !e.MaybeSent { // the script ended, unlike after a timeout, which leaves the outcome open
+		if !e.MaybeSent { // the script ended, unlike after a timeout, which leaves the outcome unknown
 			e.Err = errors.New(err.Error())
 		}
 	}

@@ -24,8 +24,8 @@ type target struct {
 	group   bool
 }
 
-// resolveTarget returns the chat of a delivery: the chat of the answered message, otherwise the
-// most recently used chat of this name.
+// resolveTarget returns the chat for a delivery: the chat of the answered message, otherwise the
+// most recently used chat with this key.
 func (c *Channel) resolveTarget(ctx context.Context, db *chatdb.DB, d channels.Delivery) (target, error) {
 	key := chatdb.Handle(d.Chat, "")
 	list, err := db.Find(ctx, key)
@@ -36,8 +36,8 @@ func (c *Channel) resolveTarget(ctx context.Context, db *chatdb.DB, d channels.D
 	if err != nil {
 		return target{}, c.explainDBError(err)
 	}
-	// A direct chat with the name of a group is ignored, and a group with the address of a person
-	// is not that person.
+	// Ignore a direct chat that has the name of a group. A group that has the address of a person
+	// is not a chat with that person.
 	group := !isAddress(key) && slices.ContainsFunc(list, func(one chatdb.Chat) bool { return one.Group })
 	list = slices.DeleteFunc(list, func(one chatdb.Chat) bool { return one.Group != group })
 	if strings.HasPrefix(d.Chat, bySMS) {
@@ -46,7 +46,7 @@ func (c *Channel) resolveTarget(ctx context.Context, db *chatdb.DB, d channels.D
 		}
 	}
 	var from replyContext
-	_ = json.Unmarshal(d.Cause, &from) // none, or from another version
+	_ = json.Unmarshal(d.Cause, &from) // none, or written by a different version
 	for _, one := range list {
 		if one.GUID == from.Chat {
 			list[0] = one
@@ -76,7 +76,7 @@ type item struct {
 
 func fileText(name string) string { return "file:" + name }
 
-// splitItems returns the parts of a delivery. Messages accepts one at a time.
+// splitItems returns the parts of a delivery. Messages accepts one item at a time.
 func splitItems(d channels.Delivery) []item {
 	var out []item
 	if text := markup.Plain(d.Markdown()); strings.TrimSpace(text) != "" {
@@ -88,8 +88,8 @@ func splitItems(d channels.Delivery) []item {
 	return out
 }
 
-// Send implements channels.Channel. Parts already sent under the same id, by this process or
-// an earlier one, are not sent again.
+// Send implements channels.Channel. It does not resend parts that were already sent under the same
+// id, by this process or an earlier one.
 func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Receipt, error) {
 	if c.deps.Scripts == nil {
 		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "imessage: automation of apps is switched off")
@@ -138,7 +138,7 @@ func (c *Channel) sendOne(ctx context.Context, db *chatdb.DB, t target, it item)
 		c.removeStaleFiles()
 	}
 	e = entry{Key: it.key, Chat: hashText(t.key), Text: hashText(comparableText(it.text)), Long: isLong(it.text), Before: last.RowID, At: c.opt.Now().UTC(), State: begun}
-	if err := c.ledger.putEntry(ctx, e); err != nil { // before the echo can come
+	if err := c.ledger.putEntry(ctx, e); err != nil { // before the echo can arrive
 		return "", err
 	}
 	if err := c.handOver(ctx, t, in); err != nil {
@@ -151,7 +151,7 @@ func (c *Channel) sendOne(ctx context.Context, db *chatdb.DB, t target, it item)
 	return c.awaitSentRow(ctx, db, t, it, e)
 }
 
-// resolveFailedScript handles a script that failed: it may have sent the item anyway.
+// resolveFailedScript handles a script that failed. The script may have sent the item anyway.
 func (c *Channel) resolveFailedScript(ctx context.Context, db *chatdb.DB, t target, it item, e entry, failed error) (string, error) {
 	if !osrun.IsUncertain(failed) {
 		if err := c.ledger.removeEntry(context.WithoutCancel(ctx), e); err != nil {
@@ -173,15 +173,15 @@ func (c *Channel) resolveFailedScript(ctx context.Context, db *chatdb.DB, t targ
 	return "", errors.Join(err, c.ledger.putEntry(look, e))
 }
 
-// How often the database is checked for a sent item, and how long a row may stay without a
-// delivery status.
+// How often the database is checked for a sent item, and how long a row may have no delivery
+// status.
 const (
 	verifyEach = 200 * time.Millisecond
 	rowWait    = 3 * time.Second
 )
 
-// awaitSentRow waits for the row of a sent item. A missing row is no failure: Messages accepted the
-// item, and a resend would duplicate it.
+// awaitSentRow waits for the row of a sent item. A missing row is not a failure: Messages accepted
+// the item, and a resend would duplicate it.
 func (c *Channel) awaitSentRow(ctx context.Context, db *chatdb.DB, t target, it item, e entry) (string, error) {
 	deadline := time.Now().Add(c.opt.Verify)
 	var firstSeen time.Time
@@ -191,7 +191,7 @@ func (c *Channel) awaitSentRow(ctx context.Context, db *chatdb.DB, t target, it 
 		if row.GUID != "" && firstSeen.IsZero() {
 			firstSeen = time.Now()
 		}
-		// An error can be temporary, when Messages falls back to SMS.
+		// An error can be temporary if Messages falls back to SMS.
 		settled := row.GUID != "" && (over || time.Since(firstSeen) > min(rowWait, c.opt.Verify))
 		switch {
 		case err != nil && ctx.Err() != nil:
@@ -232,11 +232,11 @@ func (c *Channel) recordFailure(ctx context.Context, e entry, why string) error 
 // sentRow is the database's record of a sent item.
 type sentRow struct {
 	row    chatdb.Message
-	astray bool // the row is in a direct chat that has the group's name
-	ghost  bool // an empty row for that person without a chat
+	astray bool // whether the row is in a direct chat that has the group's name
+	ghost  bool // whether there is an empty row for the recipient without a chat
 }
 
-// searchSent searches the rows added since a send began.
+// searchSent searches the rows added since sending began.
 func (c *Channel) searchSent(ctx context.Context, db *chatdb.DB, t target, it item, e entry) (sentRow, error) {
 	var out sentRow
 	if db.Stale() { // an outdated copy
@@ -282,7 +282,7 @@ func (c *Channel) searchSent(ctx context.Context, db *chatdb.DB, t target, it it
 	}
 }
 
-// matchesItem reports whether a row is this text or file.
+// matchesItem reports whether a row contains this text or file.
 func matchesItem(m chatdb.Message, it item) bool {
 	if it.file.Path != "" {
 		return len(m.Files) > 0 && (m.Text == "" || m.Files[0].Name == fileName(it.file.Name))
@@ -290,11 +290,11 @@ func matchesItem(m chatdb.Message, it item) bool {
 	return comparableText(m.Text) == comparableText(it.text)
 }
 
-// settleFor is the time for which an unknown outcome stays open: Messages may still run an Apple
-// event that it did not answer, for example after the owner answers a dialog of macOS.
+// settleFor is how long an unknown outcome stays open. Messages may still run an Apple event that
+// it has not answered, for example after the owner answers a macOS dialog.
 const settleFor = 10 * time.Minute
 
-// lookBack is the maximum number of rows that are searched for a delivery without an entry.
+// lookBack is the maximum number of rows that are searched for a delivery without a ledger entry.
 const lookBack = 500
 
 // Find implements channels.DeliveryFinder.
@@ -322,7 +322,7 @@ func (c *Channel) Find(ctx context.Context, d channels.Delivery) (channels.Recei
 	return r, len(list) > 0, nil
 }
 
-// findSent looks up one item: in the ledger, then in the database.
+// findSent searches for one item, first in the ledger, then in the database.
 func (c *Channel) findSent(ctx context.Context, db *chatdb.DB, t target, it item, since time.Time) (string, bool, error) {
 	e, known, err := c.ledger.lookupEntry(ctx, it.key)
 	if err != nil {

@@ -1,13 +1,13 @@
-// Package notes implements a channel on a folder of notes ("Hob"): a note whose title, or
-// first line, begins with "#hob " is a message, and Hob's texts become new notes there. The
-// notes are those of the Notes app, or a folder of Markdown files (platform/pim);
-// platform/pim/listfeed polls them.
+// Package notes implements a channel on a folder of notes ("Hob"). A note whose title or first line
+// begins with "#hob " is a message, and Hob's texts become new notes in the folder. The folder
+// belongs to the Notes app or contains Markdown files (platform/pim); platform/pim/listfeed polls
+// it.
 //
-// A note is received once: later changes are ignored. A folder does not tell who writes, so it
-// must be paired: the owner writes the code into it ("#hob 2345A-BCDEF"), and from then on
-// such notes count as the owner's. Notes that the Notes app reports as shared are ignored. For
-// Markdown files that is unknown: a question can only be answered there if the owner has
-// declared the folder private (private = true).
+// A note is received once; later changes are ignored. A folder does not show who writes, so it must
+// be paired: the owner writes the code into it ("#hob 2345A-BCDEF"). From then on such notes count
+// as the owner's. Notes that the Notes app reports as shared are ignored. For Markdown files,
+// sharing is unknown, so a question can be answered there only if the owner has declared the folder
+// private (private = true).
 package notes
 
 import (
@@ -26,18 +26,18 @@ import (
 	"hob/platform/text/markup"
 )
 
-// Name is the name of the channel and its section.
+// Name is the name of the channel and of its configuration section.
 const Name = "notes"
 
-// Config is the section [channels.notes]; the manager reads "enabled".
+// Config is the section [channels.notes]. The manager reads the key "enabled".
 type Config struct {
 	// Folder is the name of the folder (default "Hob").
 	Folder string `toml:"folder"`
-	// Account selects the location of the folder: "apple", "folder" (the one in [pim]
-	// notes_folder), or "" for any folder of that name.
+	// Account selects the location of the folder: "apple", "folder" (the folder in [pim]
+	// notes_folder), or "" for any folder with that name.
 	Account string `toml:"account"`
-	// Private: the owner declares that no one else can write there. Then questions can be
-	// answered there.
+	// Private is set if the owner declares that no one else can write to the folder. Questions can
+	// then be answered there.
 	Private bool `toml:"private"`
 }
 
@@ -54,20 +54,20 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 	return channels.Make(decode, deps, New)
 }
 
-// Options are for tests; the zero value is the default.
+// Options holds test settings. The zero value is used in production.
 type Options struct {
 	Every  time.Duration // poll interval (1 minute)
-	Settle time.Duration // time without changes before a note is accepted (20 s)
+	Settle time.Duration // how long a note must be unchanged before it is accepted (20 s)
 }
 
-// Channel is one folder.
+// Channel is one folder of notes.
 type Channel struct {
 	conf Config
 	spot listfeed.Location[pim.Folders]
 	log  *slog.Logger
 }
 
-// New validates the configuration; it reads nothing.
+// New validates the configuration. It reads nothing.
 func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	c.Folder, c.Account = FolderOf(c), strings.TrimSpace(c.Account)
 	if len([]rune(c.Folder)) > 100 || strings.ContainsAny(c.Folder, "\n\r") {
@@ -75,7 +75,7 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	}
 	ch := &Channel{conf: c, log: cmp.Or(deps.Log, slog.New(slog.DiscardHandler)), spot: listfeed.Location[pim.Folders]{
 		Channel: Name, Kind: "folder", Name: c.Folder, Account: c.Account, Remedy: "set notes_folder in [pim] to a folder of Markdown files, or use a Mac",
-		All: func() []pim.Folders { return listfeed.Only[pim.Folders](deps.Notes) }, // Outlook has only one folder of notes
+		All: func() []pim.Folders { return listfeed.Only[pim.Folders](deps.Notes) }, // Outlook has only one notes folder
 	}}
 	ch.spot.Listen(listfeed.Options{
 		Keep: deps.Keep, Log: ch.log, Every: cmp.Or(o.Every, time.Minute), Settle: cmp.Or(o.Settle, 20*time.Second),
@@ -102,14 +102,14 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 	})
 }
 
-// noteSource adapts an app or a folder of files to the poller.
+// noteSource adapts a notes app or a folder of files to the poller.
 type noteSource struct {
 	pim.Folders
 	folder string
 }
 
-// Entries implements listfeed.Source: it returns the notes with the prefix. A note keeps its
-// identity when its text changes.
+// Entries implements listfeed.Source. It returns the notes that begin with the prefix. A note keeps
+// its identity when its text changes.
 func (p noteSource) Entries(ctx context.Context) ([]listfeed.Entry, error) {
 	found, err := p.FindInFolder(ctx, p.folder, prefix, most)
 	var out []listfeed.Entry
@@ -133,7 +133,7 @@ func questionText(n pim.Note) (string, bool) {
 	body := strings.TrimSpace(n.Text)
 	first, rest, _ := strings.Cut(body, "\n")
 	if after, ok := cutPrefix(n.Title); ok {
-		if strings.TrimSpace(first) == strings.TrimSpace(n.Title) { // the Notes app: the first line is the title
+		if strings.TrimSpace(first) == strings.TrimSpace(n.Title) { // in the Notes app, the first line is the title
 			body = rest
 		}
 		return strings.TrimSpace(after + "\n" + strings.TrimSpace(body)), true
@@ -154,12 +154,12 @@ func cutPrefix(line string) (string, bool) {
 	return strings.TrimSpace(rest), rest == "" || strings.HasPrefix(rest, " ") || strings.HasPrefix(rest, "\u00a0")
 }
 
-// Run implements channels.Channel: it polls the folder.
+// Run implements channels.Channel. It polls the folder.
 func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 	return c.spot.Ear.Run(ctx, func(ctx context.Context, p listfeed.Source, x listfeed.Entry) (listfeed.Taken, error) {
 		in := p.(noteSource) // Listen creates only this type
 		whole, err := in.ReadNote(ctx, x.Ref)
-		if err != nil { // perhaps at the next look
+		if err != nil { // the next poll may succeed
 			c.log.Warn("reading a note failed", "place", p.Name(), "error", err)
 			return listfeed.NotYet, ctx.Err()
 		}
@@ -185,7 +185,7 @@ func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 	})
 }
 
-// Send implements channels.Channel: a new note with a mark.
+// Send implements channels.Channel. It creates a new note with a mark.
 func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Receipt, error) {
 	switch d.Kind {
 	case channels.Status: // users do not watch notes for progress
@@ -196,14 +196,14 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	}
 	said := markup.Plain(d.Markdown())
 	ref, err := c.spot.Say(ctx, d.Chat, d.Kind == channels.Question, func(p pim.Folders, key listfeed.Key) (pim.Receipt, error) {
-		// Hob's title and heading come first, so that the note does not begin with the prefix of a
-		// message.
+		// Hob's title and heading come first, so that the note does not begin with the message
+		// prefix.
 		return p.CreateNote(ctx, pim.Note{Title: "Re: " + listfeed.Title(said, maxTitle), Text: key.With(heading+"\n\n"+said, d.ID), Folder: c.conf.Folder})
 	})
 	return channels.Receipt{ID: ref}, classifyError(err)
 }
 
-// classifyError returns an error of Location.Say with its class.
+// classifyError returns an error from Location.Say with its class.
 func classifyError(err error) error {
 	if err == nil {
 		return nil

@@ -1,12 +1,12 @@
-// Package reminders implements a channel on a list of reminders ("Hob"): a new reminder is a
-// message, which is completed once it is accepted; Hob's texts become new reminders there. The
-// lists are those of the Reminders app and of CalDAV accounts (platform/pim);
-// platform/pim/listfeed polls them.
+// Package reminders implements a channel on a list of reminders ("Hob"). A new reminder is a
+// message, which is completed when it is accepted; Hob's texts become new reminders in the list.
+// The list belongs to the Reminders app or to a CalDAV account (platform/pim);
+// platform/pim/listfeed polls it.
 //
-// A list does not tell who writes, so it must be paired: the owner writes the code into it,
-// and from then on its reminders count as the owner's. A list that the server reports as
-// shared is no longer received. Not all servers report that: a question can only be answered
-// there if the owner has declared the list private (private = true).
+// A list does not show who writes, so it must be paired: the owner writes the code into it. From
+// then on its reminders count as the owner's. A list that the server reports as shared is no longer
+// received. Not all servers report sharing, so a question can be answered there only if the owner
+// has declared the list private (private = true).
 package reminders
 
 import (
@@ -26,18 +26,18 @@ import (
 	"hob/platform/text/markup"
 )
 
-// Name is the name of the channel and its section.
+// Name is the name of the channel and of its configuration section.
 const Name = "reminders"
 
-// Config is the section [channels.reminders]; the manager reads "enabled".
+// Config is the section [channels.reminders]. The manager reads the key "enabled".
 type Config struct {
 	// List is the name of the list (default "Hob").
 	List string `toml:"list"`
-	// Account is the list's location: the name of an account, or "apple"; "": any list of that
-	// name.
+	// Account is the location of the list: the name of an account, "apple", or "" for any list with
+	// that name.
 	Account string `toml:"account"`
-	// Private: the owner declares that no one else can write there. Then questions can be
-	// answered there.
+	// Private is set if the owner declares that no one else can write to the list. Questions can
+	// then be answered there.
 	Private bool `toml:"private"`
 }
 
@@ -49,19 +49,19 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 	return channels.Make(decode, deps, New)
 }
 
-// Options are for tests; the zero value is the default.
+// Options holds test settings. The zero value is used in production.
 type Options struct {
 	Every  time.Duration // poll interval (1 minute)
-	Settle time.Duration // time without changes before a reminder is accepted (10 s)
+	Settle time.Duration // how long a reminder must be unchanged before it is accepted (10 s)
 }
 
-// Channel is one list.
+// Channel is one list of reminders.
 type Channel struct {
 	conf Config
 	spot listfeed.Location[pim.Lists]
 }
 
-// New validates the configuration; it reads nothing.
+// New validates the configuration. It reads nothing.
 func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	c.List, c.Account = cmp.Or(strings.TrimSpace(c.List), "Hob"), strings.TrimSpace(c.Account)
 	if len([]rune(c.List)) > 100 || strings.ContainsAny(c.List, "\n\r") {
@@ -69,7 +69,7 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	}
 	ch := &Channel{conf: c, spot: listfeed.Location[pim.Lists]{
 		Channel: Name, Kind: "list", Name: c.List, Account: c.Account, Remedy: "add an account with CalDAV (hob account add), or use a Mac",
-		All: func() []pim.Lists { return listfeed.Only[pim.Lists](deps.Lists) }, // Outlook has only one list of tasks
+		All: func() []pim.Lists { return listfeed.Only[pim.Lists](deps.Lists) }, // Outlook has only one task list
 	}}
 	ch.spot.Listen(listfeed.Options{
 		Keep: deps.Keep, Log: cmp.Or(deps.Log, slog.New(slog.DiscardHandler)), Every: cmp.Or(o.Every, time.Minute), Settle: cmp.Or(o.Settle, 10*time.Second),
@@ -77,8 +77,8 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	return ch, nil
 }
 
-// Limits implements channels.Limiter: some programs silently truncate longer texts, and with
-// them the mark.
+// Limits implements channels.Limiter. Some programs silently truncate longer texts together with
+// the mark.
 func (*Channel) Limits() channels.Limits { return channels.Limits{MaxText: 3000, UTF16: true} }
 
 // DescribeStatus implements channels.StatusDescriber.
@@ -100,7 +100,8 @@ type reminderSource struct {
 	list string
 }
 
-// Entries implements listfeed.Source: the open reminders, and repeating ones when they are due.
+// Entries implements listfeed.Source. It returns the open reminders, and repeating ones when they
+// are due.
 func (p reminderSource) Entries(ctx context.Context) ([]listfeed.Entry, error) {
 	found, err := p.FindInList(ctx, p.list, false)
 	var out []listfeed.Entry
@@ -108,7 +109,7 @@ func (p reminderSource) Entries(ctx context.Context) ([]listfeed.Entry, error) {
 		if r.Done || strings.TrimSpace(r.Title+r.Notes) == "" || r.Repeat && (r.Due.IsZero() || r.Due.After(time.Now())) {
 			continue
 		}
-		parts := []string{p.Name(), r.Ref, r.Title, r.Notes} // a changed reminder is another message
+		parts := []string{p.Name(), r.Ref, r.Title, r.Notes} // a changed reminder is a different message
 		if r.Repeat {
 			parts = append(parts, r.Due.UTC().Format(time.RFC3339))
 		}
@@ -130,7 +131,7 @@ func hexOf(parts ...string) string {
 	return hex.EncodeToString(d[:])
 }
 
-// Run implements channels.Channel: it polls the list.
+// Run implements channels.Channel. It polls the list.
 func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 	return c.spot.Ear.Run(ctx, func(ctx context.Context, p listfeed.Source, x listfeed.Entry) (listfeed.Taken, error) {
 		_, err := r.Receive(ctx, channels.Inbound{
@@ -160,7 +161,7 @@ func reminderText(r pim.Reminder) string {
 	return out
 }
 
-// Send implements channels.Channel: a new reminder with a mark.
+// Send implements channels.Channel. It creates a new reminder with a mark.
 func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Receipt, error) {
 	switch d.Kind {
 	case channels.Status: // do not show progress in a list
@@ -180,7 +181,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 
 const maxTitle = 80
 
-// classifyError returns an error of Location.Say with its class.
+// classifyError returns an error from Location.Say with its class.
 func classifyError(err error) error {
 	if err == nil {
 		return nil

@@ -14,15 +14,14 @@ import (
 	"hob/platform/net/safehttp"
 )
 
-// answer is the common part of all responses of the Web API
-// (docs.slack.dev/apis/web-api/#responses).
+// answer is the common part of all Web API responses (docs.slack.dev/apis/web-api/#responses).
 type answer struct {
 	OK     bool   `json:"ok"`
 	Error  string `json:"error"`
 	Needed string `json:"needed"`
 }
 
-// refusal is an error response of Slack.
+// refusal is an error response from Slack.
 type refusal struct {
 	method, code, needed string
 }
@@ -35,7 +34,7 @@ func (r *refusal) Error() string {
 	return s
 }
 
-// errorCode returns Slack's error code, "" for other errors.
+// errorCode returns Slack's error code, or "" for other errors.
 func errorCode(err error) string {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return r.code
@@ -43,12 +42,12 @@ func errorCode(err error) string {
 	return ""
 }
 
-// maxAnswer is the maximum size of a response in bytes, enough for 200 messages with all their
+// maxAnswer is the maximum size of a response in bytes. It suffices for 200 messages with all their
 // blocks.
 const maxAnswer = 16 << 20
 
-// callAPI calls the Web API. Arguments are form-encoded, which every method accepts; out may be
-// nil. Errors are *channels.Error or the context's.
+// callAPI calls the Web API. Arguments are form-encoded, which every method accepts. out may be
+// nil. Errors are *channels.Error or the context's error.
 func (c *Channel) callAPI(ctx context.Context, token, method string, args url.Values, out any) (http.Header, error) {
 	header := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Authorization": {"Bearer " + token}}
 	resp, err := c.net.Fetch(ctx, safehttp.Request{Method: http.MethodPost, URL: c.at.API + method, Header: header, Body: []byte(args.Encode()), MaxBody: maxAnswer})
@@ -58,7 +57,7 @@ func (c *Channel) callAPI(ctx context.Context, token, method string, args url.Va
 	return resp.Header, c.classifyResponse(method, resp, out, time.Now())
 }
 
-// classifyNoResponse classifies a request without a response.
+// classifyNoResponse classifies the error of a request without a response.
 func (c *Channel) classifyNoResponse(ctx context.Context, method string, err error) error {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return err
@@ -111,7 +110,7 @@ func retryAfter(h http.Header, now time.Time) time.Time {
 	return now.Add(time.Duration(n) * time.Second)
 }
 
-// sanitizeCode keeps only characters that are valid in error codes and scopes.
+// sanitizeCode removes characters that are invalid in error codes and scopes.
 func sanitizeCode(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_:.,-", r) {
@@ -124,8 +123,8 @@ func sanitizeCode(s string) string {
 
 const newToken = "set a new token: hob channel add slack"
 
-// classifyCode maps Slack's codes to classes, with a remedy (the lists of errors in
-// docs.slack.dev/reference/methods).
+// classifyCode maps Slack's error codes to classes, with a remedy. The codes are listed in
+// docs.slack.dev/reference/methods.
 func classifyCode(r *refusal, retry time.Time) error {
 	class, remedy := channels.Temporary, ""
 	switch r.code {
@@ -154,7 +153,7 @@ func classifyCode(r *refusal, retry time.Time) error {
 	if remedy != "" {
 		e = channels.Errorf(class, "%w; %s", r, remedy)
 	}
-	// Slack may fail after it has processed the request.
+	// These errors can occur after Slack has processed the request.
 	e.MaybeSent = r.code == "internal_error" || r.code == "fatal_error" || r.code == "request_timeout"
 	return e
 }

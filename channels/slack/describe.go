@@ -9,7 +9,8 @@ import (
 	"hob/platform/text/settings"
 )
 
-// tokenForm matches tokens, which have a prefix by their kind (docs.slack.dev/authentication/tokens).
+// tokenForm matches tokens, whose prefix depends on their kind
+// (docs.slack.dev/authentication/tokens).
 var tokenForm = regexp.MustCompile(`^(xoxb|xapp)-[A-Za-z0-9-]{10,}$`)
 
 func checkToken(prefix, where string) func(string) error {

@@ -17,7 +17,7 @@ import (
 	"hob/platform/net/safehttp"
 )
 
-// file is a file of a message (docs.slack.dev/reference/objects/file-object).
+// file is a file in a message (docs.slack.dev/reference/objects/file-object).
 type file struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
@@ -27,8 +27,8 @@ type file struct {
 	Page string `json:"url_private"`
 }
 
-// toFile returns a file for download. Only Slack's own hosts are used, because the request
-// carries the token.
+// toFile converts a file for download. Only Slack's own hosts are used, because the request
+// contains the token.
 func (c *Channel) toFile(f file) channels.File {
 	return channels.File{Name: f.Name, MIME: f.MIME, Size: max(f.Size, 0), Open: func(ctx context.Context) (io.ReadCloser, error) {
 		return c.fetchFile(ctx, f)
@@ -36,7 +36,7 @@ func (c *Channel) toFile(f file) channels.File {
 }
 
 func (c *Channel) fetchFile(ctx context.Context, f file) (io.ReadCloser, error) {
-	if f.URL == "" && f.Page == "" && isID(f.ID) { // a file of another workspace: "check_file_info"
+	if f.URL == "" && f.Page == "" && isID(f.ID) { // a file in another workspace: "check_file_info"
 		var out struct {
 			File file `json:"file"`
 		}
@@ -62,14 +62,14 @@ func (c *Channel) fetchFile(ctx context.Context, f file) (io.ReadCloser, error) 
 	case resp.Status != http.StatusOK:
 		return nil, fmt.Errorf("slack: a file: Slack answered %d", resp.Status)
 	case strings.HasPrefix(kind, "text/html") && !strings.HasPrefix(f.MIME, "text/html"):
-		// Without read access Slack shows the sign-in page.
+		// Without read access, Slack returns the sign-in page.
 		return nil, channels.Errorf(channels.Unauthorised, "slack: Slack did not return the file; check that the app has the scope files:read")
 	}
 	return io.NopCloser(bytes.NewReader(resp.Body)), nil
 }
 
-// shareFiles uploads files to a chat: request the upload URLs, upload, then publish all at once
-// (docs.slack.dev/messaging/working-with-files#uploading_files).
+// shareFiles uploads files to a chat: it requests the upload URLs, uploads the files, and then
+// publishes all of them together (docs.slack.dev/messaging/working-with-files#uploading_files).
 func (c *Channel) shareFiles(ctx context.Context, d channels.Delivery) error {
 	type done struct {
 		ID    string `json:"id"`
@@ -129,8 +129,8 @@ func (c *Channel) uploadFile(ctx context.Context, a channels.Attachment) (string
 	return to.ID, nil
 }
 
-// needsFiles makes a missing scope a permanent error of this delivery only: texts work without the
-// scopes for files.
+// needsFiles converts a missing scope into a permanent error for this delivery only, because texts
+// work without the scopes for files.
 func needsFiles(err error) error {
 	if errorCode(err) == "missing_scope" {
 		return channels.Errorf(channels.Permanent, "%w", errors.Unwrap(err))

@@ -18,15 +18,16 @@ type message struct {
 	Subtype  string `json:"subtype"`
 	Hidden   bool   `json:"hidden"`
 	Channel  string `json:"channel"`
-	Kind     string `json:"channel_type"` // "" in app_mention and in histories
+	Kind     string `json:"channel_type"` // "" in app_mention events and in histories
 	User     string `json:"user"`
 	Bot      string `json:"bot_id"`
 	Text     string `json:"text"`
 	TS       string `json:"ts"`
 	ThreadTS string `json:"thread_ts"`
-	Parent   string `json:"parent_user_id"` // author of the first message of the thread
+	Parent   string `json:"parent_user_id"` // author of the thread's first message
 	Replies  int    `json:"reply_count"`
-	// Team, UserTeam, SourceTeam: the author's workspace, depending on the event.
+	// Team, UserTeam and SourceTeam contain the author's workspace. Which one is set depends on the
+	// event.
 	Team        string            `json:"team"`
 	UserTeam    string            `json:"user_team"`
 	SourceTeam  string            `json:"source_team"`
@@ -36,7 +37,7 @@ type message struct {
 	Metadata    metadata          `json:"metadata"`
 }
 
-// metadata identifies the delivery of a message from Hob
+// metadata identifies the delivery to which a message from Hob belongs
 // (docs.slack.dev/messaging/message-metadata).
 type metadata struct {
 	Type    string `json:"event_type"`
@@ -54,7 +55,7 @@ type attachment struct {
 	Unfurl   bool   `json:"is_msg_unfurl"`
 }
 
-// parseEvent reads the payload of an events_api envelope.
+// parseEvent parses the payload of an events_api envelope.
 func parseEvent(raw json.RawMessage) (message, bool) {
 	var p struct {
 		Team  string  `json:"team_id"`
@@ -84,7 +85,7 @@ func parseCommand(raw json.RawMessage) (command, bool) {
 	return cmd, err == nil && isID(cmd.Team) && isID(cmd.User) && cmd.Trigger != "" && len(cmd.Trigger) <= 200
 }
 
-// ts0 returns the time of a message.
+// ts0 returns the time of a Slack timestamp.
 func ts0(s string) time.Time {
 	sec, frac, _ := strings.Cut(s, ".")
 	n, err := strconv.ParseInt(sec, 10, 64)
@@ -98,8 +99,8 @@ func ts0(s string) time.Time {
 	return time.Unix(n, micro*1000).UTC()
 }
 
-// isUserMessage reports whether a person wrote the message: not Hob, no bot, no edit and no join or
-// leave event (docs.slack.dev/reference/events/message#subtypes).
+// isUserMessage reports whether a person wrote the message. It excludes messages from Hob and bots,
+// edits, and join and leave events (docs.slack.dev/reference/events/message#subtypes).
 func (m *message) isUserMessage(me string) bool {
 	switch m.Subtype {
 	case "", "file_share", "thread_broadcast", "me_message":
@@ -112,7 +113,7 @@ func (m *message) isUserMessage(me string) bool {
 	return !m.Hidden && m.Bot == "" && m.User != me && isID(m.User) && isID(m.Channel) && isTS(m.TS)
 }
 
-// toInbound converts a message; false if no person wrote it.
+// toInbound converts a message. It returns false if no person wrote it.
 func (c *Channel) toInbound(ctx context.Context, m message) (channels.Inbound, bool) {
 	me := c.ownIdentity()
 	if !m.isUserMessage(me.User) {
@@ -123,7 +124,7 @@ func (c *Channel) toInbound(ctx context.Context, m message) (channels.Inbound, b
 	in := channels.Inbound{
 		Channel: Name, Chat: m.Channel, Group: group, Server: me.Team, Text: text, Key: m.Channel + "/" + m.TS, At: ts0(m.TS),
 		Sender: firstID(me.Team, m.UserTeam, m.SourceTeam, m.Team) + "/" + m.User, SenderName: c.memberName(ctx, m.User),
-		// A reply in a thread started by Hob is addressed to Hob.
+		// A reply in a thread that Hob started is addressed to Hob.
 		Mentioned: !group || mentioned || m.ThreadTS != "" && m.Parent == me.User,
 	}
 	switch {
@@ -149,7 +150,7 @@ func (c *Channel) toInbound(ctx context.Context, m message) (channels.Inbound, b
 	return in, in.Text != "" || len(in.Files) > 0 || len(in.Outside) > 0 || mentioned
 }
 
-// firstID returns the first id, or the fallback.
+// firstID returns the first valid id, or otherwise if there is none.
 func firstID(otherwise string, ids ...string) string {
 	for _, id := range ids {
 		if isID(id) {
@@ -167,7 +168,7 @@ func (c *Channel) ownIdentity() identity {
 
 const (
 	maxNames = 2000
-	nameWait = time.Second // Slack waits for the acknowledgement
+	nameWait = time.Second // Slack is waiting for the acknowledgement
 )
 
 // knownName returns a cached name.
@@ -177,7 +178,7 @@ func (c *Channel) knownName(id string) string {
 	return c.names[id]
 }
 
-// resolveName returns a name and caches it; "" if Slack does not return one.
+// resolveName returns a name and caches it. It returns "" if Slack does not provide one.
 func (c *Channel) resolveName(ctx context.Context, id string, ask func(context.Context) (string, error)) string {
 	if name := c.knownName(id); name != "" {
 		return name
@@ -247,9 +248,9 @@ func (c *Channel) channelName(ctx context.Context, channel string) string {
 	return name
 }
 
-// directChat returns the direct chat with a member, which never changes.
+// directChat returns the direct chat with a member. It never changes.
 func (c *Channel) directChat(ctx context.Context, user string) (string, error) {
-	const key = ">" // not valid in any reference
+	const key = ">" // prefix of the cache key; it is not valid in any reference
 	if chat := c.knownName(key + user); chat != "" {
 		return chat, nil
 	}

@@ -9,18 +9,18 @@ import (
 	"hob/channels"
 )
 
-// mailScope lets Hob look up members by address, and read the addresses of all members. An app
-// has it only if its owner added it.
+// mailScope allows Hob to look up members by email address, and to read the addresses of all
+// members. An app has it only if its owner added it.
 const mailScope = "users:read.email"
 
-// isMail reports whether s looks like a member's address.
+// isMail reports whether s looks like a member's email address.
 func isMail(s string) bool {
 	name, host, ok := strings.Cut(s, "@")
 	return ok && name != "" && host != "" && len(s) <= 254 && !strings.ContainsAny(s, " ,;<>\"") && !strings.Contains(host, "@") && channels.SenderID(s) != ""
 }
 
-// resolveMembers resolves the addresses in allow to members. An address without a member is
-// ignored; the result nobody lists these addresses, for the status.
+// resolveMembers resolves the email addresses in allow to member ids. It ignores addresses without
+// a member and lists them in nobody, for the channel status.
 func (c *Channel) resolveMembers(ctx context.Context, me identity) (in []string, nobody string, err error) {
 	for _, mail := range c.mails {
 		id, err := c.memberByMail(ctx, me, mail)
@@ -38,8 +38,8 @@ func (c *Channel) resolveMembers(ctx context.Context, me identity) (in []string,
 	return in, nobody, nil
 }
 
-// admitMembers updates the allowed members. If the addresses cannot be resolved, none of them is
-// allowed.
+// admitMembers updates the allowed members. If the addresses cannot be resolved, no member is
+// allowed by address.
 func (c *Channel) admitMembers(ctx context.Context, me identity) (nobody string, err error) {
 	in, nobody, err := c.resolveMembers(ctx, me)
 	c.mu.Lock()
@@ -48,9 +48,9 @@ func (c *Channel) admitMembers(ctx context.Context, me identity) (nobody string,
 	return nobody, err
 }
 
-// memberByMail returns the id of the member of Hob's own workspace with an address; "" if there is
-// none. Members of other workspaces must be listed by id: other people control their addresses
-// (docs.slack.dev/reference/methods/users.lookupByEmail,
+// memberByMail returns the id of the member of Hob's own workspace with this email address, or ""
+// if there is none. Members of other workspaces must be listed by id, because other people control
+// their addresses (docs.slack.dev/reference/methods/users.lookupByEmail,
 // docs.slack.dev/reference/objects/user-object).
 func (c *Channel) memberByMail(ctx context.Context, me identity, mail string) (string, error) {
 	var out struct {

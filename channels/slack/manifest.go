@@ -2,11 +2,11 @@ package slack
 
 import "encoding/json"
 
-// botScopes returns the OAuth scopes of the bot, with their purpose.
+// botScopes returns the bot's OAuth scopes. The comments state why each is needed.
 func botScopes() []string {
 	return []string{
 		"app_mentions:read", // mentions in channels
-		"channels:history",  // threads, and messages sent
+		"channels:history",  // for threads and sent messages
 		"channels:read",     // channel names
 		"chat:write",        // answers and status
 		"commands",          // /hob
@@ -15,7 +15,7 @@ func botScopes() []string {
 		"groups:history",    // the same in private channels
 		"groups:read",
 		"im:history", // direct messages
-		"im:read",    // list of direct messages, after Hob was off
+		"im:read",    // list direct messages after Hob was not running
 		"im:write",   // answers to /hob
 		"mpim:history",
 		"mpim:read",
@@ -23,8 +23,8 @@ func botScopes() []string {
 	}
 }
 
-// Manifest returns the manifest of the app that Hob needs on Slack, as JSON to be pasted under
-// "From a manifest" (docs.slack.dev/reference/app-manifest). name is the name of the app.
+// Manifest returns the manifest of the Slack app that Hob needs, as JSON to paste under "From a
+// manifest" (docs.slack.dev/reference/app-manifest). name is the name of the app.
 func Manifest(name string) string {
 	if name == "" {
 		name = "Hob"
@@ -50,7 +50,7 @@ func Manifest(name string) string {
 		},
 	}, "", "  ")
 	if err != nil {
-		return "" // strings and truths always encode
+		return "" // strings and booleans can always be encoded
 	}
 	return string(raw) + "\n"
 }

@@ -16,28 +16,28 @@ import (
 	"hob/platform/retry"
 )
 
-// readState holds the read positions, in Slack's times.
+// readState holds the read positions as Slack timestamps.
 type readState struct {
-	Since string            `json:"since"` // of everything; "" before the first start
-	At    map[string]string `json:"at"`    // by "C1" or "C1/thread"
+	Since string            `json:"since"` // start for all conversations; "" before the first start
+	At    map[string]string `json:"at"`    // keyed by "C1" or "C1/thread"
 }
 
 const (
 	maxPlaces = 300                 // stored places
-	maxLooked = 60                  // maximum number of known conversations that are checked after a pause, the latest first, and of other ones
-	maxPages  = 10                  // pages of the list of conversations
+	maxLooked = 60                  // maximum number of known conversations that are checked after a pause, latest first; the same maximum applies to unknown ones
+	maxPages  = 10                  // maximum pages of the conversation list
 	stale     = 14 * 24 * time.Hour // age after which a conversation is not checked
 	maxMissed = 2000                // maximum messages per conversation
-	longest   = 2 * time.Minute     // longest wait for a rate limit
+	longest   = 2 * time.Minute     // maximum wait for a rate limit
 )
 
-// formatTS formats a time in Slack's form.
+// formatTS formats t as a Slack timestamp.
 func formatTS(t time.Time) string {
 	return strconv.FormatInt(t.Unix(), 10) + "." + fmt.Sprintf("%06d", t.Nanosecond()/1000)
 }
 
-// loadCursors loads the read positions and records the first start: older messages are ignored. It
-// reports whether messages may have been missed. now is Slack's time.
+// loadCursors loads the read positions. At the first start it records the time, so that older
+// messages are ignored. It reports whether messages may have been missed. now is Slack's time.
 func (c *Channel) loadCursors(ctx context.Context, now time.Time) (bool, error) {
 	if c.seen.Since == "" {
 		if err := c.loadKept(ctx, keepSeen, &c.seen); err != nil {
@@ -54,7 +54,7 @@ func (c *Channel) loadCursors(ctx context.Context, now time.Time) (bool, error) 
 	return false, c.keepSeen(ctx)
 }
 
-// serverTime returns Slack's time, which may differ from this machine's.
+// serverTime returns Slack's time, which may differ from the clock of this machine.
 func serverTime(h http.Header) time.Time {
 	t, err := http.ParseTime(h.Get("Date"))
 	if err != nil {
@@ -63,7 +63,8 @@ func serverTime(h http.Header) time.Time {
 	return t
 }
 
-// markRead records that a message was handled. With create, it starts to track the conversation.
+// markRead records that a message was handled. If create is set, it also starts to track the
+// conversation.
 func (c *Channel) markRead(ctx context.Context, place, when string, create bool) error {
 	old, known := c.seen.At[place]
 	if (!known && !create) || (known && cmpTS(old, when) >= 0) {
@@ -98,13 +99,13 @@ func (c *Channel) keepSeen(ctx context.Context) error {
 // readPosition is a conversation with its read position.
 type readPosition struct{ place, after string }
 
-// member is a conversation in which Hob takes part.
+// member is a conversation that Hob is a member of.
 type member struct {
 	ID string `json:"id"`
 	IM bool   `json:"is_im"`
 }
 
-// listMemberships returns Hob's conversations, direct messages first
+// listMemberships returns the conversations that Hob is a member of, direct messages first
 // (docs.slack.dev/reference/methods/users.conversations).
 func (c *Channel) listMemberships(ctx context.Context) ([]member, error) {
 	var all []member
@@ -172,7 +173,7 @@ func (c *Channel) readPositions(ctx context.Context) ([]readPosition, error) {
 	return append(known[:min(len(known), maxLooked)], unknown...), nil
 }
 
-// retryRateLimited calls f again after a rate limit, if the wait is short enough.
+// retryRateLimited calls f and repeats the call after a rate limit, if the wait is short enough.
 func (c *Channel) retryRateLimited(ctx context.Context, f func() error) error {
 	for {
 		err := f()
@@ -190,9 +191,9 @@ func (c *Channel) retryRateLimited(ctx context.Context, f func() error) error {
 }
 
 // receiveMissed fetches the messages since the read positions. hear must return nil for messages
-// that can never be accepted, since an error stops the fetch.
+// that can never be accepted, because an error stops the fetch.
 func (c *Channel) receiveMissed(ctx context.Context, hear func(ctx context.Context, m message) error) error {
-	c.behind = true // until everything is fetched, unknown conversations are read from Since on
+	c.behind = true // until all messages are fetched, unknown conversations are read from Since on
 	list, err := c.readPositions(ctx)
 	if err != nil {
 		return fmt.Errorf("slack: fetch missed messages: %w", err)
@@ -236,7 +237,7 @@ func channelOfPlace(place string) string {
 
 // fetchHistory returns the messages of a conversation after a time, oldest first
 // (docs.slack.dev/reference/methods/conversations.history and .replies: pages of a history begin
-// with the latest message, those of a thread with its first).
+// with the latest message, pages of a thread with its first message).
 func (c *Channel) fetchHistory(ctx context.Context, place, after string, metadata bool) ([]message, error) {
 	id, thread, isThread := strings.Cut(place, "/")
 	method, args := "conversations.history", url.Values{"channel": {id}, "oldest": {after}, "limit": {"200"}}
@@ -264,7 +265,7 @@ func (c *Channel) fetchHistory(ctx context.Context, place, after string, metadat
 			return nil, err
 		}
 		for _, m := range page.Messages {
-			if isTS(m.TS) && cmpTS(m.TS, after) > 0 { // always contains the thread's first message
+			if isTS(m.TS) && cmpTS(m.TS, after) > 0 { // the result always contains the thread's first message
 				out = append(out, m)
 			}
 		}

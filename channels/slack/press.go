@@ -23,7 +23,7 @@ type postedQuestion struct {
 	TS       string `json:"ts"`
 	Thread   string `json:"thread,omitempty"`
 
-	mu   sync.Mutex // held during the decision
+	mu   sync.Mutex // held while the question is decided
 	done bool       // buttons removed
 }
 
@@ -35,7 +35,7 @@ const (
 
 type object = map[string]any
 
-// askBlocks returns a text with two buttons
+// askBlocks returns blocks with text and two buttons
 // (docs.slack.dev/reference/block-kit/block-elements/button-element).
 func askBlocks(text, question string) string {
 	button := func(action, label, style string) object {
@@ -55,8 +55,8 @@ func encodeBlocks(v any) string {
 	return string(raw)
 }
 
-// textSections splits a text into blocks of the allowed size. With verbatim, names do not become
-// links and notify no one.
+// textSections splits text into blocks of the allowed size. The blocks are verbatim: names do not
+// become links and notify no one.
 func textSections(text string) []object {
 	var out []object
 	for _, part := range splitAtLines(text, maxSection) {
@@ -65,7 +65,7 @@ func textSections(text string) []object {
 	return out
 }
 
-// splitAtLines cuts a text at line ends, and never inside an escape or a reference.
+// splitAtLines splits text at line ends, and never inside an escape or a reference.
 func splitAtLines(text string, limit int) []string {
 	var out []string
 	for utf8.RuneCountInString(text) > limit {
@@ -86,7 +86,7 @@ func splitAtLines(text string, limit int) []string {
 	return out
 }
 
-// trackQuestion records a question and waits for its end.
+// trackQuestion records a question and waits until it is closed.
 func (c *Channel) trackQuestion(ctx context.Context, question string, a *postedQuestion) {
 	c.mu.Lock()
 	c.asked[question] = a
@@ -101,7 +101,7 @@ func (c *Channel) trackQuestion(ctx context.Context, question string, a *postedQ
 	}
 }
 
-// forgetAsked removes a question.
+// forgetAsked removes a question from the stored ones.
 func (c *Channel) forgetAsked(ctx context.Context, question string) {
 	c.mu.Lock()
 	_, known := c.asked[question]
@@ -130,7 +130,7 @@ func (c *Channel) keepAsked(ctx context.Context) {
 	}
 }
 
-// loadAsked loads the posted questions of the last run, once.
+// loadAsked loads the questions posted in the last run, once.
 func (c *Channel) loadAsked(ctx context.Context) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -152,7 +152,7 @@ func (c *Channel) loadAsked(ctx context.Context) error {
 	return nil
 }
 
-// withdrawAnswered removes the buttons of closed questions, wherever they were answered.
+// withdrawAnswered removes the buttons of closed questions, regardless of where they were answered.
 func (c *Channel) withdrawAnswered(ctx context.Context, wg *sync.WaitGroup) {
 	if c.buttons == nil {
 		return
@@ -207,7 +207,7 @@ func (c *Channel) takeAway(ctx context.Context, a *postedQuestion) {
 	c.forgetAsked(ctx, a.Question)
 }
 
-// fetchShown fetches a question as Slack shows it.
+// fetchShown fetches a question in the form that Slack shows.
 func (c *Channel) fetchShown(ctx context.Context, a *postedQuestion) ([]json.RawMessage, string, error) {
 	method, args := "conversations.history", url.Values{"channel": {a.Channel}, "oldest": {a.TS}, "latest": {a.TS}, "inclusive": {"true"}, "limit": {"1"}}
 	if a.Thread != "" {
@@ -245,7 +245,7 @@ func (c *Channel) showOutcome(ctx context.Context, a *postedQuestion, blocks []j
 	return c.retryRateLimited(ctx, func() error { return c.updateMessage(ctx, a.TS, args, &postResult{}) })
 }
 
-// action is a button press in Slack's form
+// action is a button press in Slack's format
 // (docs.slack.dev/reference/interaction-payloads/block_actions-payload).
 type action struct {
 	Type string `json:"type"`
@@ -267,7 +267,7 @@ type action struct {
 	} `json:"actions"`
 }
 
-// parseAction parses a press on one of Hob's buttons.
+// parseAction parses a press of one of Hob's buttons.
 func parseAction(raw json.RawMessage) (action, bool) {
 	var p action
 	if json.Unmarshal(raw, &p) != nil || p.Type != "block_actions" || len(p.Actions) != 1 {
@@ -280,8 +280,8 @@ func parseAction(raw json.RawMessage) (action, bool) {
 // pressWait is the timeout for handling a press.
 const pressWait = 10 * time.Second
 
-// handlePress decides a question. Slack authenticates the person who pressed; the manager checks who
-// it is.
+// handlePress decides a question. Slack authenticates the person who pressed the button; the
+// manager checks whether that person is the owner.
 func (s *session) handlePress(ctx context.Context, f frame) {
 	p, ok := parseAction(f.env.Payload)
 	if !ok || s.buttons == nil {
@@ -325,7 +325,8 @@ func (s *session) handlePress(ctx context.Context, f frame) {
 	s.forgetAsked(ctx, question)
 }
 
-// questionOfPress returns the question of a press. An unknown one is created from the press.
+// questionOfPress returns the question that a press answers. It recreates an unknown question from
+// the press.
 func (c *Channel) questionOfPress(question string, p action) *postedQuestion {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -335,7 +336,7 @@ func (c *Channel) questionOfPress(question string, p action) *postedQuestion {
 	return &postedQuestion{Question: question, Channel: p.Channel.ID, TS: p.Message.TS, Thread: p.Message.ThreadTS}
 }
 
-// replyPrivately sends the person who pressed, and no one else, the reason why the press failed.
+// replyPrivately sends the reason why a press failed to the person who pressed, and to no one else.
 func (c *Channel) replyPrivately(ctx context.Context, p action, why error) {
 	words := "This did not work: " + why.Error()
 	if errors.Is(why, channels.ErrNotOwner) {

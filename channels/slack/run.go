@@ -12,13 +12,14 @@ import (
 	"hob/platform/retry"
 )
 
-// session is one Run.
+// session holds the state of one Run.
 type session struct {
 	*Channel
 	to     channels.Receiver
-	frames chan frame // from all sockets, in the order of each socket
+	frames chan frame // frames from all sockets, in the order of each socket
 	wg     sync.WaitGroup
-	// Queues for presses and commands. A person waits for both, so they are handled separately.
+	// Queues for presses and commands. They are separate from messages because a person waits for
+	// the result.
 	presses, commands chan frame
 }
 
@@ -33,7 +34,7 @@ func (c *Channel) Run(ctx context.Context, to channels.Receiver) error {
 	defer cancel()
 	watch.Go(func() { c.withdrawAnswered(all, &watch) })
 	sup := retry.Supervisor{
-		// A random wait of up to Pause, 2 Pause, 4 Pause ... 2 min.
+		// The wait is random: up to Pause, 2 Pause, 4 Pause ... 2 min.
 		Backoff: retry.Backoff{First: c.at.Pause, Max: 2 * time.Minute, Jitter: 1, Offset: c.at.Pause / 2},
 		Healthy: time.Minute,
 		Failed: func(err error, delay time.Duration) (time.Duration, bool) {
@@ -54,7 +55,7 @@ func (c *Channel) Run(ctx context.Context, to channels.Receiver) error {
 	return err
 }
 
-// ignoreCanceled returns nil if an error only reports the end of the context.
+// ignoreCanceled returns nil if err only reports the end of the context.
 func ignoreCanceled(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -62,8 +63,8 @@ func ignoreCanceled(ctx context.Context, err error) error {
 	return err
 }
 
-// runSession connects, fetches missed messages and then receives, until the connection is lost or a
-// message was not accepted: the next run reads that one from the history.
+// runSession connects, fetches missed messages and then receives new ones, until the connection is
+// lost or a message was not accepted. The next run reads that message from the history.
 func (s *session) runSession(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var open []*socket
@@ -99,13 +100,13 @@ func (s *session) runSession(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if now.open > 1 { // Slack distributes the messages over the connections
+	if now.open > 1 { // Slack distributes the messages across the connections
 		s.log.Warn("slack: another connection of this app receives part of the messages; check whether another Hob uses the same tokens", "connections", now.open)
 	}
 	s.wg.Go(func() { handleInOrder(ctx, s.presses, s.handlePress) })
 	s.wg.Go(func() { handleInOrder(ctx, s.commands, s.handleCommand) })
 	if past {
-		// Socket events wait until this returns, so that the order is kept.
+		// Socket events wait until receiveMissed returns, so that the order is kept.
 		if err := s.receiveMissed(ctx, s.receiveMessage); err != nil {
 			return err
 		}
@@ -159,7 +160,7 @@ func (s *session) routeFrames(ctx context.Context, k *socket) {
 }
 
 // renewSocket replaces a connection that Slack is about to end. Slack ends it some seconds after
-// "warning", and with "refresh_requested" once another one is open, so the old one is read
+// "warning", or with "refresh_requested" when another one is open, so the old connection is read
 // until then.
 func (s *session) renewSocket(f frame, connect func() (*socket, error)) (*socket, error) {
 	if f.env.Reason != "warning" && f.env.Reason != "refresh_requested" {
@@ -174,7 +175,7 @@ func (s *session) renewSocket(f frame, connect func() (*socket, error)) (*socket
 }
 
 // handleEvent handles one event and acknowledges it. An event that is not accepted ends the session
-// without an acknowledgement.
+// and is not acknowledged.
 func (s *session) handleEvent(ctx context.Context, f frame) error {
 	m, ok := parseEvent(f.env.Payload)
 	if ok {
@@ -186,19 +187,19 @@ func (s *session) handleEvent(ctx context.Context, f frame) error {
 	return nil
 }
 
-// acknowledgeFrame acknowledges an envelope. A write error shows when the connection is read; Slack then
-// sends the envelope again, and its key marks it as a duplicate.
+// acknowledgeFrame acknowledges an envelope. A write error is noticed when the connection is read.
+// Slack then sends the envelope again, and its key identifies it as a duplicate.
 func (s *session) acknowledgeFrame(f frame, payload any) {
 	if err := f.from.ackEnvelope(f.env.ID, payload); err != nil {
 		s.log.Debug("acknowledging a Slack envelope failed", "error", err)
 	}
 }
 
-// receiveMessage passes on one message and records its position. An error means that it was not
-// accepted.
+// receiveMessage forwards one message and records its position. An error means that the message was
+// not accepted.
 func (s *session) receiveMessage(ctx context.Context, m message) error {
 	if m.ThreadTS == m.TS {
-		m.ThreadTS = "" // the first message of a thread names itself
+		m.ThreadTS = "" // the first message of a thread refers to itself
 	}
 	in, ok := s.toInbound(ctx, m)
 	if !ok {
@@ -216,13 +217,13 @@ func (s *session) receiveMessage(ctx context.Context, m message) error {
 	if err := s.markRead(ctx, place, m.TS, m.ThreadTS == "" || taken && in.Mentioned); err != nil {
 		return err
 	}
-	if taken && in.Group && in.Mentioned && m.ThreadTS == "" { // the answers start a thread
+	if taken && in.Group && in.Mentioned && m.ThreadTS == "" { // the answers to it start a thread
 		return s.markRead(ctx, in.Chat, m.TS, true)
 	}
 	return nil
 }
 
-// handleInOrder runs do for each frame, one after the other.
+// handleInOrder runs do for each frame in sequence.
 func handleInOrder(ctx context.Context, from <-chan frame, do func(context.Context, frame)) {
 	for {
 		select {
@@ -234,8 +235,9 @@ func handleInOrder(ctx context.Context, from <-chan frame, do func(context.Conte
 	}
 }
 
-// handleCommand handles "/hob text". The answer is visible to its author only, since Hob may not be
-// a member of the channel (docs.slack.dev/interactivity/implementing-slash-commands).
+// handleCommand handles "/hob text". Only the person who sent the command sees the answer, because
+// Hob may not be a member of the channel
+// (docs.slack.dev/interactivity/implementing-slash-commands).
 func (s *session) handleCommand(ctx context.Context, f frame) {
 	cmd, ok := parseCommand(f.env.Payload)
 	if !ok {

@@ -14,15 +14,16 @@ import (
 	"hob/platform/text/markup"
 )
 
-// maxUpdate is the maximum length of an edited message, and maxSection that of a block
-// (docs.slack.dev/reference/methods/chat.update, "msg_too_long", and
+// maxUpdate is the maximum length of an edited message, and maxSection the maximum length of a
+// block (docs.slack.dev/reference/methods/chat.update, "msg_too_long", and
 // docs.slack.dev/reference/block-kit/blocks/section-block).
 const (
 	maxUpdate  = 4000
 	maxSection = 3000
 )
 
-// messageArgs returns the arguments of a text message: no link previews, no notifications for names.
+// messageArgs returns the arguments for a text message, which disable link previews and
+// notifications for names.
 func messageArgs(chat, text string) url.Values {
 	channel, thread, _ := strings.Cut(chat, "/")
 	args := url.Values{"channel": {channel}, "text": {text}, "unfurl_links": {"false"}, "unfurl_media": {"false"}, "link_names": {"false"}, "parse": {"none"}}
@@ -87,7 +88,7 @@ func (c *Channel) noteShare(id string) {
 	c.shared[id] = true
 }
 
-// pressableQuestion returns the question that a press may answer; a text without buttons can be
+// pressableQuestion returns the question that a press may answer. A text without buttons can be
 // answered in words.
 func (c *Channel) pressableQuestion(ctx context.Context, d channels.Delivery) string {
 	if c.buttons == nil || d.Kind != channels.Question {
@@ -101,33 +102,33 @@ func (c *Channel) pressableQuestion(ctx context.Context, d channels.Delivery) st
 	return q
 }
 
-// deliveryMetadata returns the metadata by which Find recognizes a text.
+// deliveryMetadata returns the metadata by which Find recognizes a delivery.
 func deliveryMetadata(id string) string {
 	m := metadata{Type: "hob"}
 	m.Payload.ID = id
 	raw, err := json.Marshal(m)
 	if err != nil {
-		return "" // two strings always encode
+		return "" // two strings can always be encoded
 	}
 	return string(raw)
 }
 
-// putText posts a text, or replaces the draft by it. A question is always a new message, so that
-// its time is that of its text.
+// putText posts a text, or replaces the draft with it. A question is always a new message, so that
+// its timestamp is that of its text.
 func (c *Channel) putText(ctx context.Context, d channels.Delivery, args url.Values, fresh bool) (postResult, error) {
 	var out postResult
 	if d.Draft != "" {
 		if !fresh && utf8.RuneCountInString(args.Get("text")) <= maxUpdate {
 			err := c.updateMessage(ctx, d.Draft, args, &out)
 			gone := errorCode(err)
-			// Rate limits are per method: drafts use up the limit of edits, so a complete text
+			// Rate limits are per method. Drafts use up the limit for edits, so a complete text
 			// falls back to a new message.
 			if gone != "message_not_found" && gone != "cant_update_message" && gone != "edit_window_closed" && gone != "msg_too_long" && channels.ClassOf(err) != channels.Later {
 				return out, err
 			}
 		}
 		_, err := c.callAPI(ctx, c.bot, "chat.delete", url.Values{"channel": {args.Get("channel")}, "ts": {d.Draft}}, nil)
-		if err != nil && errorCode(err) != "message_not_found" { // so that it is not mistaken for the answer
+		if err != nil && errorCode(err) != "message_not_found" { // so that the draft is not mistaken for the answer
 			if err = c.updateMessage(ctx, d.Draft, messageArgs(d.Chat, "(full answer below)"), nil); err != nil {
 				c.log.Debug("deleting a draft failed", "delivery", d.ID, "error", err)
 			}
@@ -137,7 +138,7 @@ func (c *Channel) putText(ctx context.Context, d channels.Delivery, args url.Val
 	return out, err
 }
 
-// updateMessage edits a message. Repeating it is safe.
+// updateMessage edits a message. It is safe to repeat.
 func (c *Channel) updateMessage(ctx context.Context, when string, args url.Values, out *postResult) error {
 	again := url.Values{"ts": {when}}
 	for _, k := range []string{"channel", "text", "metadata", "blocks", "link_names", "parse", "unfurl_links", "unfurl_media"} {
@@ -184,12 +185,13 @@ func (c *Channel) Draft(ctx context.Context, d channels.Delivery) (string, error
 	return out.TS, err
 }
 
-// draftsAMinute reserves some of the 50 edits a minute, shared by all chats, for complete
-// texts (docs.slack.dev/reference/methods/chat.update: Tier 3).
+// draftsAMinute is the number of edits per minute that drafts may use. The rest of the 50 edits per
+// minute, which all chats share, is reserved for complete texts
+// (docs.slack.dev/reference/methods/chat.update: Tier 3).
 const draftsAMinute = 40
 
-// mayDraft returns an error while the rate limit is reached or close, because complete texts
-// need the remaining calls. It counts the draft.
+// mayDraft returns an error while the rate limit is reached or nearly reached, because complete
+// texts need the remaining calls. Otherwise it counts the draft.
 func (c *Channel) mayDraft() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -207,7 +209,7 @@ func (c *Channel) mayDraft() error {
 	return nil
 }
 
-// maximum difference between Slack's clock and this machine's.
+// clocks is the maximum difference between Slack's clock and this machine's.
 const clocks = 10 * time.Minute
 
 // Find implements channels.DeliveryFinder.
@@ -227,10 +229,9 @@ func (c *Channel) Find(ctx context.Context, d channels.Delivery) (channels.Recei
 	return channels.Receipt{}, false, nil
 }
 
-// Typing implements channels.Typer. Slack shows the status of an app only in threads, and the
-// scope chat:write is enough for that
-// (docs.slack.dev/reference/methods/assistant.threads.setStatus). It ends with the next text
-// or after two minutes.
+// Typing implements channels.Typer. Slack shows the status of an app only in threads, for which the
+// scope chat:write is sufficient (docs.slack.dev/reference/methods/assistant.threads.setStatus).
+// The status ends with the next text or after 2 minutes.
 func (c *Channel) Typing(ctx context.Context, chat string) error {
 	channel, thread, _ := strings.Cut(chat, "/")
 	c.mu.Lock()

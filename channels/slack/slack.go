@@ -1,18 +1,16 @@
-// Package slack implements the Slack channel: direct messages, mentions in channels, threads,
-// the command /hob, files in both directions, answers shown while they are written, and
-// buttons under questions. It uses Socket Mode
-// (https://docs.slack.dev/apis/events-api/using-socket-mode), so that Hob need not be
-// reachable from the internet.
+// Package slack implements the Slack channel: direct messages, mentions in channels, threads, the
+// command /hob, files in both directions, answers shown while they are written, and buttons below
+// questions. It uses Socket Mode (https://docs.slack.dev/apis/events-api/using-socket-mode), so
+// that Hob need not be reachable from the internet.
 //
-// A chat is the id of a conversation ("D1", "C1"), and "C1/1699.001" is a thread in it.
-// Messages in a channel are answered in a thread. A sender is "T1/U1": the workspace and the
-// member, so that members of other workspaces (Slack Connect) are unknown senders with ids of
-// their own.
+// A chat is the id of a conversation ("D1", "C1"), and "C1/1699.001" is a thread in it. Messages in
+// a channel are answered in a thread. A sender is "T1/U1": the workspace and the member. Members of
+// other workspaces (Slack Connect) are therefore unknown senders with different ids.
 //
-// The Web API client has some 20 calls of one form, and the socket is a WebSocket with JSON
-// frames. Both are implemented here on platform/net/safehttp: slack-go's Client opens connections
-// by itself, hides why Slack ends one, reconnects without a pause, and adds 0.6 MB to the
-// program. The tests compare this package with slack-go's protocol types.
+// The Web API client makes some 20 calls of the same form, and the socket is a WebSocket with JSON
+// frames. Both are implemented here on platform/net/safehttp, because the client of slack-go opens
+// connections itself, hides why Slack closes one, reconnects without a pause, and adds 0.6 MB to
+// the program. The tests compare this package with slack-go's protocol types.
 //
 // The channels manager handles allowed senders, splitting and retries.
 package slack
@@ -34,17 +32,17 @@ import (
 	"hob/platform/net/safehttp"
 )
 
-// Name is the name of the channel and its section.
+// Name is the name of the channel and of its configuration section.
 const Name = "slack"
 
-// Config is the section [channels.slack]; the manager reads "enabled" and other common keys.
+// Config is the section [channels.slack]. The manager reads "enabled" and other common keys.
 type Config struct {
-	// BotToken (xoxb-) is for the Web API, AppToken (xapp-) for the socket. References such as
+	// BotToken (xoxb-) authenticates Web API calls, AppToken (xapp-) the socket. References such as
 	// "keychain:x" are resolved.
 	BotToken string `toml:"bot_token"`
 	AppToken string `toml:"app_token"`
-	// Allow lists other people: "U1", or the address, of a member of this workspace, "T1/U1"
-	// of another one.
+	// Allow lists other people who may write to Hob: "U1" or the email address for a member of this
+	// workspace, "T1/U1" for a member of another one.
 	Allow []string `toml:"allow"`
 }
 
@@ -56,13 +54,13 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 	return channels.Make(decode, deps, New)
 }
 
-// Options are for tests with a fake Slack.
+// Options holds settings for tests with a fake Slack.
 type Options struct {
-	API     string        // address of the Web API, with a slash at its end
-	Domain  string        // domain of all hosts
+	API     string        // address of the Web API, with a trailing slash
+	Domain  string        // domain that contains all hosts
 	Plain   bool          // allow unencrypted connections
-	Silence time.Duration // after which a socket without a ping is dead
-	Pause   time.Duration // before the second attempt to connect
+	Silence time.Duration // time after which a socket without a ping is dead
+	Pause   time.Duration // wait before the second attempt to connect
 }
 
 func (o Options) orReal() Options {
@@ -70,8 +68,8 @@ func (o Options) orReal() Options {
 		o.API, o.Domain = failpoint.Address(Name, "https://slack.com/api/"), "slack.com"
 	}
 	if o.Silence == 0 {
-		// Slack pings every few seconds; its own clients stop waiting after 30 s
-		// (serverPingTimeout in docs.slack.dev/tools/node-slack-sdk/reference/socket-mode).
+		// Slack pings every few seconds. Its own clients stop waiting after 30 s (serverPingTimeout
+		// in docs.slack.dev/tools/node-slack-sdk/reference/socket-mode).
 		o.Silence = 30 * time.Second
 	}
 	if o.Pause == 0 {
@@ -90,8 +88,8 @@ type Channel struct {
 	keep     channels.StateStore
 	buttons  channels.ButtonHandler
 	at       Options
-	asks     chan *postedQuestion // questions to be watched
-	seen     readState            // used by Run only, as is behind
+	asks     chan *postedQuestion // questions to watch
+	seen     readState            // only Run uses seen and behind
 	behind   bool                 // fetching missed messages
 
 	writing sync.Mutex // held while asked is loaded or stored
@@ -99,18 +97,18 @@ type Channel struct {
 
 	mu       sync.Mutex
 	me       identity
-	admitted []string // the members whose addresses are in allow
+	admitted []string // the members whose email addresses are in allow
 	state    string   // for DescribeStatus
 	trouble  error    // for Link
 	names    map[string]string
-	shared   map[string]bool            // deliveries whose files were sent
+	shared   map[string]bool            // deliveries whose files were already sent
 	asked    map[string]*postedQuestion // by question
-	noStatus bool                       // Slack supports no status
+	noStatus bool                       // Slack does not support a status here
 	noDraft  time.Time                  // end of the rate limit for drafts
 	drafts   []time.Time                // times of the drafts in the last minute
 }
 
-// New validates the configuration; it does not connect.
+// New validates the configuration. It does not connect.
 func New(cfg Config, deps channels.Deps, o Options) (*Channel, error) {
 	c := &Channel{
 		net: deps.Network, log: deps.Log, keep: deps.Keep, buttons: deps.Buttons, at: o.orReal(), asks: make(chan *postedQuestion, 64),
@@ -144,7 +142,7 @@ func New(cfg Config, deps channels.Deps, o Options) (*Channel, error) {
 	return c, nil
 }
 
-// resolveToken resolves one of the tokens. Errors never contain its value.
+// resolveToken resolves one of the tokens. Its errors never contain the token.
 func resolveToken(deps channels.Deps, key, ref, prefix string) (string, error) {
 	if ref == "" {
 		return "", fmt.Errorf("%s is missing; get one with: hob channel add slack", key)
@@ -173,8 +171,8 @@ func isID(s string) bool {
 // isUser reports whether s is a user id.
 func isUser(s string) bool { return isID(s) && (s[0] == 'U' || s[0] == 'W') }
 
-// Allow implements channels.Allower. Ids without a workspace belong to Hob's own, which is
-// known after sign-in.
+// Allow implements channels.Allower. Ids without a workspace belong to Hob's own workspace, which
+// is known after sign-in.
 func (c *Channel) Allow() []string {
 	c.mu.Lock()
 	team, all := c.me.Team, slices.Concat(c.allow, c.admitted)
@@ -197,12 +195,14 @@ func (*Channel) Connected() {}
 // Attaches implements channels.Attacher.
 func (*Channel) Attaches() {}
 
-// maxFile is the maximum file size in both directions: files are held in memory.
+// maxFile is the maximum file size in bytes in both directions. It is limited because files are
+// held in memory.
 const maxFile = 32 << 20
 
 // Limits implements channels.Limiter. Slack accepts up to 4,000 characters in a text
-// (docs.slack.dev/reference/methods/chat.postMessage, "Truncating content"), of which escapes
-// need some, and one text per second and channel (docs.slack.dev/apis/web-api/rate-limits).
+// (docs.slack.dev/reference/methods/chat.postMessage, "Truncating content"), some of which are
+// needed for escapes, and one text per second and channel
+// (docs.slack.dev/apis/web-api/rate-limits).
 func (*Channel) Limits() channels.Limits {
 	return channels.Limits{MaxText: 3500, PerMinute: 60, MaxFile: maxFile, Debounce: 1500 * time.Millisecond}
 }
@@ -236,8 +236,8 @@ type identity struct {
 	Called string `json:"team"`
 }
 
-// fetchIdentity fetches Hob's identity. The header of the response contains the server time and the
-// scopes of the token.
+// fetchIdentity fetches Hob's identity. The response header contains the server time and the scopes
+// of the token.
 func (c *Channel) fetchIdentity(ctx context.Context) (identity, http.Header, error) {
 	var me identity
 	h, err := c.callAPI(ctx, c.bot, "auth.test", nil, &me)
@@ -253,7 +253,7 @@ func (c *Channel) fetchIdentity(ctx context.Context) (identity, http.Header, err
 	return me, h, nil
 }
 
-// Test implements channels.Tester. It requests a socket URL but does not use it.
+// Test implements channels.Tester. It requests a socket URL but does not connect to it.
 func (c *Channel) Test(ctx context.Context) (string, error) {
 	me, h, err := c.fetchIdentity(ctx)
 	if err != nil {
@@ -273,8 +273,8 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 	return fmt.Sprintf("signed in as @%s on %s; Socket Mode answers%s", me.Name, me.Called, nobody), nil
 }
 
-// missingScopes returns the scopes that the bot token lacks. Slack returns the granted ones in the
-// header X-OAuth-Scopes (docs.slack.dev/authentication/installing-with-oauth).
+// missingScopes returns the scopes that the bot token lacks. Slack returns the granted scopes in
+// the header X-OAuth-Scopes (docs.slack.dev/authentication/installing-with-oauth).
 func (c *Channel) missingScopes(granted string) (out []string) {
 	if granted == "" {
 		return nil // unknown

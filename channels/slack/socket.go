@@ -19,14 +19,15 @@ import (
 )
 
 // envelope is one message on the socket (docs.slack.dev/apis/events-api/using-socket-mode,
-// "Receiving events"). A repeated one has retry_attempt; the message in it identifies it.
+// "Receiving events"). A resent envelope has retry_attempt set; the message inside identifies it as
+// a duplicate.
 type envelope struct {
 	Type    string          `json:"type"`
 	ID      string          `json:"envelope_id"`
 	Payload json.RawMessage `json:"payload"`
-	Reason  string          `json:"reason"` // reason of a disconnect
+	Reason  string          `json:"reason"` // reason for a disconnect
 	Attempt int             `json:"retry_attempt"`
-	Open    int             `json:"num_connections"` // of a hello: number of the app's connections, including this one
+	Open    int             `json:"num_connections"` // in a hello: number of the app's connections, including this one
 }
 
 // frame is a message from one of the sockets, or the error that ended it.
@@ -40,8 +41,8 @@ type frame struct {
 type socket struct {
 	conn    *websocket.Conn
 	silence time.Duration
-	open    int         // number of connections of the app when this one opened
-	leaving atomic.Bool // the socket is read only until its deadline
+	open    int         // number of the app's connections when this one was opened
+	leaving atomic.Bool // whether the socket is read only until its deadline
 	mu      sync.Mutex  // serializes writes
 }
 
@@ -49,12 +50,12 @@ const (
 	maxEnvelope = 4 << 20
 	writeWait   = 5 * time.Second
 	helloWait   = 20 * time.Second
-	// drain is the time for which a connection is still read after Slack announced its end.
+	// drain is how long a connection is still read after Slack announced that it will close it.
 	drain = 15 * time.Second
 )
 
-// ackEnvelope acknowledges an envelope. Slack expects that within three seconds and resends
-// unacknowledged ones (docs.slack.dev/apis/events-api, "Responding to events" and "Retries").
+// ackEnvelope acknowledges an envelope. Slack expects this within 3 s and resends unacknowledged
+// envelopes (docs.slack.dev/apis/events-api, "Responding to events" and "Retries").
 func (s *socket) ackEnvelope(id string, payload any) error {
 	if id == "" {
 		return nil
@@ -70,7 +71,7 @@ func (s *socket) ackEnvelope(id string, payload any) error {
 	}{id, payload})
 }
 
-// socketURL requests the URL for a socket. It works once and for a short time
+// socketURL requests a URL for a socket. The URL works once and only for a short time
 // (docs.slack.dev/reference/methods/apps.connections.open).
 func (c *Channel) socketURL(ctx context.Context) (string, error) {
 	var out struct {
@@ -88,7 +89,7 @@ func (c *Channel) socketURL(ctx context.Context) (string, error) {
 	return out.URL, nil
 }
 
-// dialSocket opens a socket and waits for Slack's hello on it.
+// dialSocket opens a socket and waits for Slack's hello message.
 func (c *Channel) dialSocket(ctx context.Context) (*socket, error) {
 	address, err := c.socketURL(ctx)
 	if err != nil {
@@ -127,7 +128,7 @@ func (c *Channel) dialSocket(ctx context.Context) (*socket, error) {
 	return s, nil
 }
 
-// withoutAddress removes the URL from an error: it contains a ticket.
+// withoutAddress removes the URL from an error, because the URL contains a ticket.
 func withoutAddress(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
@@ -160,8 +161,8 @@ func (s *socket) awaitHello(ctx context.Context) error {
 	return errors.New("slack: open a socket: Slack did not say hello")
 }
 
-// startDeadline ends the connection if Slack stops sending pings, because a dead socket without an
-// error looks idle.
+// startDeadline closes the connection if Slack stops sending pings, because a dead socket reports
+// no error and looks idle.
 func (s *socket) startDeadline() {
 	s.extendDeadline()
 	s.conn.SetPingHandler(func(data string) error {
@@ -198,7 +199,7 @@ func (s *socket) readFrames(ctx context.Context, to chan<- frame) {
 			s.extendDeadline()
 			f.from = s
 			if json.Unmarshal(raw, &f.env) != nil {
-				continue // no envelope to acknowledge
+				continue // there is no envelope to acknowledge
 			}
 		}
 		select {
@@ -212,9 +213,8 @@ func (s *socket) readFrames(ctx context.Context, to chan<- frame) {
 	}
 }
 
-// disconnectError returns the error for the reason of a disconnect. link_disabled means that Socket Mode
-// was switched off for the app (docs.slack.dev/apis/events-api/using-socket-mode,
-// "Disconnecting").
+// disconnectError returns the error for a disconnect reason. link_disabled means that Socket Mode
+// was switched off for the app (docs.slack.dev/apis/events-api/using-socket-mode, "Disconnecting").
 func disconnectError(reason string) error {
 	switch reason {
 	case "link_disabled":

@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// plainText converts a Slack text to plain text: "<@U1>" and the like are references, and "&", "<"
-// and ">" are escaped (docs.slack.dev/messaging/formatting-message-text#retrieving-messages).
-// Mentions of me are removed; mentioned reports whether there was one.
+// plainText converts text from Slack to plain text. In Slack's format, references such as "<@U1>"
+// are in angle brackets, and "&", "<" and ">" are escaped
+// (docs.slack.dev/messaging/formatting-message-text#retrieving-messages). Mentions of me are
+// removed; mentioned reports whether there was one.
 func plainText(text, me string, name func(user string) string) (out string, mentioned bool) {
 	var b strings.Builder
 	for text != "" {
@@ -62,7 +63,7 @@ func referenceText(ref string, name func(user string) string) string {
 	return label + " (" + what + ")"
 }
 
-// unescapeText reverts Slack's three escapes only.
+// unescapeText reverts only Slack's three escapes.
 func unescapeText(s string) string {
 	if !strings.Contains(s, "&") {
 		return s
@@ -70,12 +71,12 @@ func unescapeText(s string) string {
 	return strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(s)
 }
 
-// escapeText escapes a text so that it contains no references.
+// escapeText escapes s so that it contains no references.
 func escapeText(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
 }
 
-// cmpTS compares two Slack times ("1699999999.000100"); "" is before all others.
+// cmpTS compares two Slack timestamps ("1699999999.000100"). "" precedes all others.
 func cmpTS(a, b string) int {
 	as, am, _ := strings.Cut(a, ".")
 	bs, bm, _ := strings.Cut(b, ".")
@@ -85,7 +86,7 @@ func cmpTS(a, b string) int {
 	return cmp.Or(strings.Compare(as, bs), strings.Compare(am, bm))
 }
 
-// isTS reports whether s is a Slack time, which also is a message id.
+// isTS reports whether s is a Slack timestamp, which also serves as a message id.
 func isTS(s string) bool {
 	sec, frac, ok := strings.Cut(s, ".")
 	return ok && isDigits(sec) && isDigits(frac) && len(sec) <= 12 && len(frac) <= 9

@@ -18,10 +18,10 @@ import (
 	"hob/platform/net/safehttp"
 )
 
-// params are the parameters of a method.
+// params holds the parameters of a Bot API method.
 type params map[string]any
 
-// answer is the common part of all responses, see
+// answer is the common part of all responses; see
 // https://core.telegram.org/bots/api#making-requests.
 type answer struct {
 	OK          bool            `json:"ok"`
@@ -34,7 +34,7 @@ type answer struct {
 	} `json:"parameters"`
 }
 
-// refusal is an error response of the Bot API.
+// refusal is an error response from the Bot API.
 type refusal struct {
 	method, said string
 	code         int
@@ -50,7 +50,7 @@ func (r *refusal) Error() string {
 	return s
 }
 
-// hasRefusalText reports whether err is a refusal that contains one of these texts.
+// hasRefusalText reports whether err is a refusal that contains one of words.
 func hasRefusalText(err error, words ...string) bool {
 	r, ok := errors.AsType[*refusal](err)
 	if !ok {
@@ -66,7 +66,7 @@ func hasRefusalText(err error, words ...string) bool {
 
 const maxAnswer = 8 << 20 // 100 updates of a few kilobytes each
 
-// callMethod runs a method and decodes its result into out.
+// callMethod calls a Bot API method and decodes its result into out.
 func (c *Channel) callMethod(ctx context.Context, method string, p params, out any) error {
 	body, err := json.Marshal(p)
 	if err != nil {
@@ -75,7 +75,7 @@ func (c *Channel) callMethod(ctx context.Context, method string, p params, out a
 	return c.postRequest(ctx, method, "application/json", body, out)
 }
 
-// postRequest sends a request. The URL contains the token, so errors only contain its host.
+// postRequest sends a request. The URL contains the token, so errors contain only the host.
 func (c *Channel) postRequest(ctx context.Context, method, kind string, body []byte, out any) error {
 	resp, err := c.client.Fetch(ctx, safehttp.Request{
 		Method: http.MethodPost, URL: c.base + "/bot" + c.token + "/" + method,
@@ -104,8 +104,8 @@ func (c *Channel) postRequest(ctx context.Context, method, kind string, body []b
 	return nil
 }
 
-// timeLeft returns the timeout of a request, from the context's deadline, because long polls and
-// large files take long. It returns 0 without a deadline.
+// timeLeft returns the timeout for a request, derived from the context's deadline, because long
+// polls and large files need long timeouts. It returns 0 without a deadline.
 func timeLeft(ctx context.Context) time.Duration {
 	until, ok := ctx.Deadline()
 	if !ok {
@@ -114,7 +114,7 @@ func timeLeft(ctx context.Context) time.Duration {
 	return max(time.Until(until), time.Millisecond)
 }
 
-// classifyNoResponse classifies a request without a response.
+// classifyNoResponse classifies the error of a request without a response.
 func (c *Channel) classifyNoResponse(method string, err error) error {
 	return channels.Unanswered("telegram: "+method, err)
 }
@@ -145,13 +145,14 @@ func (c *Channel) classifyRefusal(method string, status int, a answer) error {
 	return out
 }
 
-// redactToken removes the token from a server's text.
+// redactToken removes the token from text that the server sent.
 func (c *Channel) redactToken(s string) string {
 	_, secret, _ := strings.Cut(c.token, ":")
 	return strings.NewReplacer(c.token, "[redacted]", url.PathEscape(c.token), "[redacted]", secret, "[redacted]").Replace(s)
 }
 
-// quoteFirstLine returns the first line of a server's text, fit for an error.
+// quoteFirstLine returns the first line of text that the server sent, sanitized for use in an
+// error.
 func quoteFirstLine(s string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(strings.ToValidUTF8(s, "")), "\n")
 	if r := []rune(line); len(r) > 200 {
@@ -160,7 +161,7 @@ func quoteFirstLine(s string) string {
 	return line
 }
 
-// sendForm sends a request with a file, see https://core.telegram.org/bots/api#sending-files.
+// sendForm sends a request with a file; see https://core.telegram.org/bots/api#sending-files.
 func (c *Channel) sendForm(ctx context.Context, method string, fields map[string]string, field string, a channels.Attachment, out any) error {
 	kind, body, err := encodeForm(fields, field, a)
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"hob/platform/text/settings"
 )
 
-// botToken matches the bot's id and a key (core.telegram.org/bots/api#authorizing-your-bot).
+// botToken matches a token, which consists of the bot's id and a key
+// (core.telegram.org/bots/api#authorizing-your-bot).
 var botToken = regexp.MustCompile(`^[0-9]{6,}:[A-Za-z0-9_-]{30,}$`)
 
 // Describe implements channels.Driver.

@@ -10,20 +10,20 @@ import (
 	"hob/channels"
 )
 
-// takenMessage is an accepted message. Sum detects whether its text has changed; the text itself is
-// not stored.
+// takenMessage is an accepted message. Sum detects whether its text has changed, because the text
+// itself is not stored.
 type takenMessage struct {
 	Key string `json:"k"`
 	Sum uint32 `json:"s"`
-	At  int64  `json:"t"` // Telegram's time of the message
+	At  int64  `json:"t"` // time of the message according to Telegram
 }
 
 const (
-	// correctable is the time after a message during which its edits are accepted.
+	// correctable is how long after a message its edits are accepted.
 	correctable = 10 * time.Minute
 	maxHeard    = 100
-	// edited prefixes an edited text. A text with the prefix cannot be a command, a code or an
-	// answer to a question.
+	// edited is the prefix for edited text. Text with this prefix cannot be a command, a pairing
+	// code or an answer to a question.
 	edited = "(edited) "
 )
 
@@ -38,7 +38,7 @@ func (m *message) textChecksum() uint32 {
 	return h.Sum32()
 }
 
-// rememberTaken records an accepted message and all messages of its album.
+// rememberTaken records an accepted message and all messages in its album.
 func (c *Channel) rememberTaken(m *message) {
 	for _, part := range append([]*message{m}, m.rest...) {
 		c.heard = slices.DeleteFunc(c.heard, func(h takenMessage) bool {
@@ -49,9 +49,9 @@ func (c *Channel) rememberTaken(m *message) {
 	c.heard = c.heard[max(0, len(c.heard)-maxHeard):]
 }
 
-// parseCorrection returns the new text of an accepted message; false if something other than the
-// text changed, such as a live location, and for messages that were never accepted: from
-// unknown senders, or older than Hob. Attachments are already known.
+// parseCorrection returns the new text of an accepted message. It returns false if something other
+// than the text changed, such as a live location. It also returns false if the message was never
+// accepted, because its sender is unknown or it is older than Hob. Attachments are already known.
 func (c *Channel) parseCorrection(m *message) (channels.Inbound, bool) {
 	i := slices.IndexFunc(c.heard, func(h takenMessage) bool { return h.Key == m.messageKey() })
 	if i < 0 || c.heard[i].Sum == m.textChecksum() || m.EditDate-m.Date > int64(correctable/time.Second) {
@@ -64,8 +64,8 @@ func (c *Channel) parseCorrection(m *message) (channels.Inbound, bool) {
 	return in, ok && in.Text != ""
 }
 
-// mergeEdits replaces the text of a message that is not yet accepted by its later edit. The
-// update of the edit becomes empty.
+// mergeEdits replaces the text of a message that is not accepted yet with its later edit. The
+// update with the edit becomes empty.
 func mergeEdits(updates []update) []update {
 	for i, u := range updates {
 		if u.Edited == nil {

@@ -13,12 +13,12 @@ import (
 	"hob/platform/net/safehttp"
 )
 
-// maxDownload is the largest file that bots can download, see
+// maxDownload is the maximum size in bytes of a file that bots can download; see
 // https://core.telegram.org/bots/api#getfile.
 const maxDownload = 20 << 20
 
-// attachedFiles lists the files of a message. A picture comes in several sizes, of which the largest
-// is used; an animation also comes as a document.
+// attachedFiles lists the files of a message. A picture has several sizes, of which the largest is
+// used. An animation is also listed as a document.
 func (c *Channel) attachedFiles(m *message) []channels.File {
 	var out []channels.File
 	add := func(f *file, name, mime string) {
@@ -57,7 +57,7 @@ func (c *Channel) attachedFiles(m *message) []channels.File {
 
 var errTooLarge = errors.New("telegram gives bots no files larger than 20 MB; send it in parts or by another channel")
 
-// fetchFile downloads a file: getFile returns its path on the same server.
+// fetchFile downloads a file. getFile returns the path of the file on the same server.
 func (c *Channel) fetchFile(ctx context.Context, id string, size int64) (io.ReadCloser, error) {
 	if size > maxDownload {
 		return nil, errTooLarge

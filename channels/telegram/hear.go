@@ -12,15 +12,15 @@ import (
 	"hob/channels"
 )
 
-// replyContext is the Payload of a message.
+// replyContext is stored as the Payload of a message.
 type replyContext struct {
 	Message int64 `json:"m"`
 	Group   bool  `json:"g,omitempty"`
-	Chat    int64 `json:"c,omitempty"` // the chat in which the message has this id
+	Chat    int64 `json:"c,omitempty"` // the chat to which the message id belongs
 }
 
-// toInbound converts a message; false for messages that no person wrote: of other bots and Hob
-// itself, in the name of a channel, and service messages such as joins.
+// toInbound converts a message. It returns false for messages that no person wrote: messages of
+// other bots and of Hob itself, posts in the name of a channel, and service messages such as joins.
 func (c *Channel) toInbound(m *message) (channels.Inbound, bool) {
 	me := c.botUser()
 	if m.From == nil || m.From.IsBot || m.SenderChat != nil || m.Chat.ID == 0 {
@@ -36,10 +36,10 @@ func (c *Channel) toInbound(m *message) (channels.Inbound, bool) {
 	in.Mentioned = !in.Group || m.ReplyTo.isOwn(me)
 	if m.ReplyTo != nil {
 		in.ReplyTo = []string{strconv.FormatInt(m.ReplyTo.ID, 10)}
-		in.Threaded = m.ReplyTo.ID == m.Thread // every message of a topic
+		in.Threaded = m.ReplyTo.ID == m.Thread // applies to every message in a topic
 	}
 	var texts []string
-	alone := "" // a name and nothing else
+	alone := "" // the message contains only a name
 	changed := false
 	for _, part := range append([]*message{m}, m.rest...) {
 		changed = changed || part.changed
@@ -89,8 +89,8 @@ func (m *message) textAndEntities() (string, []entity) {
 	return m.Caption, m.CaptionEntities
 }
 
-// forwardOrigin returns the author of a forwarded message, as far as known; "" if it is not
-// forwarded.
+// forwardOrigin returns the author of a forwarded message, as far as known, or "" if the message is
+// not forwarded.
 func (m *message) forwardOrigin() string {
 	var o origin
 	if !isPresent(m.Forward) || json.Unmarshal(m.Forward, &o) != nil {
@@ -110,8 +110,8 @@ func (m *message) forwardOrigin() string {
 
 func isPresent(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
-// chatAddress returns the chat in the form for Send: "id", or "id/thread" in a topic. A group that
-// became a supergroup keeps its first id, so that its conversations continue.
+// chatAddress returns the chat in the format for Send: "id", or "id/thread" in a topic. A group
+// that became a supergroup keeps its first id, so that its conversations continue.
 func (c *Channel) chatAddress(m *message) string {
 	s := c.originalChatID(strconv.FormatInt(m.Chat.ID, 10))
 	if m.IsTopic && m.Thread != 0 {
@@ -128,13 +128,13 @@ func (u user) displayName() string {
 	return n
 }
 
-// isOwn reports whether the message exists and is Hob's own.
+// isOwn reports whether the message exists and was sent by Hob.
 func (m *message) isOwn(me user) bool {
 	return m != nil && m.From != nil && me.ID != 0 && m.From.ID == me.ID
 }
 
 // quotedText returns the text that a message replies to, if another person wrote it: the quoted
-// part, or all of it.
+// part, or the whole text.
 func (m *message) quotedText(me user) string {
 	switch {
 	case m.ReplyTo.isOwn(me):
@@ -149,7 +149,7 @@ func (m *message) quotedText(me user) string {
 	return strings.Join(strings.FieldsFunc(text+"\x00"+own+"\x00"+theirs, func(r rune) bool { return r == 0 }), "\n")
 }
 
-// startCommandText returns the code of the first message to a bot: a link such as
+// startCommandText returns the code in the first message to a bot. A link such as
 // https://t.me/hobbot?start=CODE sends "/start CODE".
 func startCommandText(text string) string {
 	rest, ok := strings.CutPrefix(text, "/start")
@@ -162,8 +162,8 @@ func startCommandText(text string) string {
 	return strings.TrimSpace(rest)
 }
 
-// cutMention reports whether a text mentions Hob, and removes the mention. "/stop@hob now"
-// becomes the command "/stop now". Hidden link addresses are added after their words.
+// cutMention reports whether text mentions Hob, and returns text without the mention. "/stop@hob
+// now" becomes the command "/stop now". Addresses of hidden links are added after the words.
 func (u user) cutMention(text string, entities []entity) (string, bool) {
 	units := utf16.Encode([]rune(text))
 	at := "@" + u.Username
@@ -198,11 +198,11 @@ func (u user) cutMention(text string, entities []entity) (string, bool) {
 	return strings.TrimSpace(string(utf16.Decode(units))), named
 }
 
-// maxLink is the maximum length of a link that is kept, in bytes.
+// maxLink is the maximum length in bytes of a link that is kept.
 const maxLink = 2048
 
-// describeContent describes content without text. own is the sender's part; theirs is text of
-// others, such as the name on a contact card.
+// describeContent describes content other than text. own is the sender's part; theirs is text from
+// other people, such as the name on a contact card.
 func (m *message) describeContent() (own, theirs string) {
 	var mine, others []string
 	add := func(to *[]string, format string, args ...any) {

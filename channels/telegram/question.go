@@ -13,15 +13,15 @@ import (
 const (
 	yes = "y:"
 	no  = "n:"
-	// maxData is the maximum data of a button, in bytes
+	// maxData is the maximum size of a button's data in bytes
 	// (https://core.telegram.org/bots/api#inlinekeyboardbutton).
 	maxData = 64
 	// pressWait is the timeout for handling a press.
 	pressWait = 10 * time.Second
-	maxNotice = 200 // maximum characters of the reply to a press
+	maxNotice = 200 // maximum length of the reply to a press, in characters
 )
 
-// approvalKeyboard returns two buttons; nil without a question.
+// approvalKeyboard returns a keyboard with two buttons, or nil if there is no question.
 func approvalKeyboard(question string) any {
 	if question == "" || len(yes+question) > maxData {
 		return nil
@@ -48,20 +48,20 @@ func (c *Channel) removeButtons(ctx context.Context, s channels.PostedQuestion) 
 }
 
 // handlePress handles a button press. Everyone who presses gets a reply. Only the owner's press
-// decides, which Buttons checks: a client can send any data as a press of its own user
+// decides; Buttons checks this, because a client can send any data as a press by its own user
 // (https://core.telegram.org/bots/api#callbackquery).
 func (c *Channel) handlePress(ctx context.Context, q callback) {
 	in, cancel := context.WithTimeout(ctx, pressWait)
 	said, err := c.decideQuestion(in, q)
 	cancel()
 	if ctx.Err() != nil && err != nil {
-		return // the update is delivered again
+		return // Telegram delivers the update again
 	}
 	alert := err != nil
 	if alert {
 		c.log.Info("button press had no effect", "sender", q.From.ID, "error", err)
 		if said = err.Error(); errors.Is(err, channels.ErrNotOwner) {
-			said = channels.ErrNotOwner.Error() // hide all other errors from other people
+			said = channels.ErrNotOwner.Error() // do not show other errors to other people
 		} else if errors.Is(err, context.DeadlineExceeded) {
 			said = "That took too long. Press again."
 		}
@@ -69,7 +69,7 @@ func (c *Channel) handlePress(ctx context.Context, q callback) {
 	if r := []rune(said); len(r) > maxNotice {
 		said = string(r[:maxNotice-3]) + "..."
 	}
-	// An old press cannot be answered, for example after Hob was off.
+	// An old press cannot be answered, for example one made while Hob was not running.
 	ctx, cancel = context.WithTimeout(ctx, pressWait)
 	defer cancel()
 	if err := c.callMethod(ctx, "answerCallbackQuery", params{"callback_query_id": q.ID, "text": said, "show_alert": alert}, nil); err != nil {

@@ -45,7 +45,7 @@ func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 
 const (
 	longestPause = 30 * time.Second
-	conflicts    = 4 // number of tolerated conflicts with another poll, such as that of a killed Hob process
+	conflicts    = 4 // number of tolerated conflicts with another poll, such as the poll of a killed Hob process
 )
 
 // pollUntilDone polls until ctx ends or the owner must act.
@@ -134,16 +134,16 @@ func (c *Channel) signIn(ctx context.Context) error {
 	return nil
 }
 
-// updateOffset is the position in the updates.
+// updateOffset is the read position in the updates.
 type updateOffset struct {
-	Next  int64          `json:"next"` // the first update not accepted yet
+	Next  int64          `json:"next"` // id of the first update that is not accepted yet
 	At    int64          `json:"at"`   // time of the last accepted update
 	Heard []takenMessage `json:"heard,omitempty"`
 }
 
-// stale is how long a position is valid. After a week without updates, their ids restart at a
-// random number; a larger stored offset would then skip them. The server drops updates after a day.
-// See https://core.telegram.org/bots/api#update and #getting-updates.
+// stale is how long a position is valid. After a week without updates, update ids restart at a
+// random number, and a larger stored offset would skip updates. The server drops updates after a
+// day. See https://core.telegram.org/bots/api#update and #getting-updates.
 const stale = 3 * 24 * time.Hour
 
 // pollOnce polls once and handles the updates.
@@ -180,7 +180,7 @@ func (c *Channel) pollOnce(ctx context.Context, r channels.Receiver) error {
 	return nil
 }
 
-// albumID returns the id of the album of an update; "" if it has none.
+// albumID returns the id of the album that an update belongs to, or "".
 func (u *update) albumID() string {
 	if u.Message == nil || u.Message.Album == "" || u.Message.From == nil {
 		return ""
@@ -188,7 +188,8 @@ func (u *update) albumID() string {
 	return fmt.Sprint(u.Message.Chat.ID, "/", u.Message.From.ID, "/", u.Message.Album)
 }
 
-// mergeAlbums merges the updates of an album into one: Telegram sends each picture separately.
+// mergeAlbums merges the updates of an album into one, because Telegram sends each picture
+// separately.
 func mergeAlbums(updates []update) (out []update) {
 	for _, u := range updates {
 		if n := len(out); n > 0 && u.albumID() != "" && out[n-1].albumID() == u.albumID() {
@@ -201,7 +202,7 @@ func mergeAlbums(updates []update) (out []update) {
 	return out
 }
 
-// skipPast drops messages written before Hob was set up: an offset of -1 drops all updates but
+// skipPast drops messages written before Hob was set up. An offset of -1 drops all updates except
 // the last one (https://core.telegram.org/bots/api#getupdates).
 func (c *Channel) skipPast(ctx context.Context) error {
 	updates, err := c.getUpdates(ctx, -1, 0)
@@ -220,8 +221,8 @@ func (c *Channel) skipPast(ctx context.Context) error {
 	return c.moveTo(ctx, next)
 }
 
-// takeOver removes a webhook that existed before Hob was set up, because the owner has just
-// given the bot to Hob. A later webhook belongs to another program or a thief; the owner must
+// takeOver removes a webhook that existed before Hob was set up, because the owner has just given
+// the bot to Hob. A later webhook belongs to another program or to an attacker, so the owner must
 // decide.
 func (c *Channel) takeOver(ctx context.Context) error {
 	at, err := c.webhookHost(ctx)
@@ -235,7 +236,7 @@ func (c *Channel) takeOver(ctx context.Context) error {
 	return nil
 }
 
-// getUpdates polls. An update that cannot be decoded only keeps its id.
+// getUpdates polls for updates. If an update cannot be decoded, only its id is returned.
 func (c *Channel) getUpdates(ctx context.Context, offset int64, hold time.Duration) ([]update, error) {
 	ctx, cancel := context.WithTimeout(ctx, hold+slack)
 	defer cancel()
@@ -277,8 +278,8 @@ func (c *Channel) moveTo(ctx context.Context, next int64) error {
 	return nil
 }
 
-// handleUpdate handles one update and then advances the offset. After an error this update and later
-// ones stay unaccepted.
+// handleUpdate handles one update and then advances the offset. After an error, this update and
+// later ones are not accepted.
 func (c *Channel) handleUpdate(ctx context.Context, r channels.Receiver, u update) error {
 	switch {
 	case u.Callback != nil:
@@ -304,7 +305,7 @@ func (c *Channel) handleUpdate(ctx context.Context, r channels.Receiver, u updat
 	return c.moveTo(ctx, u.ID+1)
 }
 
-// forwardMessage passes a message to r, if it has content.
+// forwardMessage passes a message to r if it has content.
 func (c *Channel) forwardMessage(ctx context.Context, r channels.Receiver, m *message, in channels.Inbound, says bool) error {
 	if !says {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"hob/platform/text/markup"
 )
 
-// sendProgress records which parts of a delivery arrived, so that a retry repeats none.
+// sendProgress records which parts of a delivery arrived, so that a retry does not repeat them.
 type sendProgress struct {
 	text    bool
 	receipt string
@@ -96,7 +96,7 @@ func (c *Channel) resolveTarget(ctx context.Context, chat string) (target, error
 	return target{id, thread}, err
 }
 
-// retryMigrated runs f, and once more with the new id if the group became a supergroup
+// retryMigrated runs f. If the group became a supergroup, it runs f once more with the new id
 // (ResponseParameters.migrate_to_chat_id).
 func (c *Channel) retryMigrated(ctx context.Context, to *target, f func() error) error {
 	err := f()
@@ -118,7 +118,7 @@ type sentMessage struct {
 
 func (p sentMessage) messageID() string { return strconv.FormatInt(p.ID, 10) }
 
-// sendText sends a text, replacing the draft if there is one.
+// sendText sends a text and replaces the draft if there is one.
 func (c *Channel) sendText(ctx context.Context, to *target, d channels.Delivery) (string, error) {
 	question := ""
 	if c.buttons != nil && d.Kind == channels.Question {
@@ -157,7 +157,8 @@ func (c *Channel) noteQuestionPosted(ctx context.Context, question string, to *t
 	return id, err
 }
 
-// isUneditable reports whether a message cannot be edited, so that the text must be sent as a new one.
+// isUneditable reports whether a message cannot be edited, so that the text must be sent as a new
+// message.
 func isUneditable(err error) bool {
 	return hasRefusalText(err, "message to edit not found", "message can't be edited", "message_id_invalid")
 }
@@ -179,8 +180,8 @@ func (c *Channel) editText(ctx context.Context, to *target, id, text string, mor
 	return id, err
 }
 
-// sendFormatted sends a text as HTML, or as plain text if the server cannot parse it or finds it too
-// long: tables grow when they are aligned in columns.
+// sendFormatted sends a text as HTML. It sends plain text if the server cannot parse the HTML or
+// considers it too long: tables grow when their columns are aligned.
 func (c *Channel) sendFormatted(ctx context.Context, method string, to *target, text string, more params, out any) error {
 	p := to.targetParams()
 	if method == "editMessageText" {
@@ -232,7 +233,7 @@ func (c *Channel) Draft(ctx context.Context, d channels.Delivery) (string, error
 	return m.messageID(), nil
 }
 
-// Typing implements channels.Typer. The sign disappears after 5 seconds
+// Typing implements channels.Typer. The typing indicator disappears after 5 s
 // (https://core.telegram.org/bots/api#sendchataction).
 func (c *Channel) Typing(ctx context.Context, chat string) error {
 	to, err := c.resolveTarget(ctx, chat)
@@ -244,7 +245,8 @@ func (c *Channel) Typing(ctx context.Context, chat string) error {
 	return c.callMethod(ctx, "sendChatAction", p, nil)
 }
 
-// maxPhoto is the largest picture sent as a photo; larger ones become documents.
+// maxPhoto is the maximum size in bytes of a picture sent as a photo. Larger pictures are sent as
+// documents.
 const maxPhoto = 10 << 20
 
 // sendFile sends one file.

@@ -1,11 +1,11 @@
-// Package telegram implements the channel of a Telegram bot: private chats, groups and topics,
-// by long polling, with buttons for questions and answers shown while they are written.
+// Package telegram implements the channel of a Telegram bot: private chats, groups and topics by
+// long polling, buttons for questions, and answers shown while they are written.
 //
-// It follows the Bot API (https://core.telegram.org/bots/api). An update counts as read once
-// the engine has accepted or permanently rejected it, so a crash loses none and the Key drops
-// duplicates. The channels manager handles allowed senders, debouncing, limits and retries.
-// The package contains its own API client: the libraries advance their offset before an update
-// was handled, and reject whole updates with content types they do not know.
+// It uses the Bot API (https://core.telegram.org/bots/api). An update is marked as read after the
+// engine has accepted or permanently rejected it. A crash therefore loses no update, and the Key
+// drops duplicates. The channels manager handles allowed senders, debouncing, limits and retries.
+// The package contains its own API client, because existing libraries advance their offset before
+// an update was handled and reject whole updates with content types they do not know.
 package telegram
 
 import (
@@ -25,14 +25,15 @@ import (
 	"hob/platform/net/safehttp"
 )
 
-// Name is the name of the channel and its section.
+// Name is the name of the channel and of its configuration section.
 const Name = "telegram"
 
 // Config is the section [channels.telegram].
 type Config struct {
-	// Token of the bot from @BotFather; "env:X", "keychain:x" and "file:/x" are references.
+	// Token is the bot token from @BotFather, or a reference to it: "env:X", "keychain:x" or
+	// "file:/x".
 	Token string `toml:"token"`
-	// Allow lists the ids (numbers) of other people who may write to Hob.
+	// Allow lists the numeric ids of other people who may write to Hob.
 	Allow []string `toml:"allow"`
 }
 
@@ -44,16 +45,16 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 	return channels.Make(decode, deps, New)
 }
 
-// Options are for tests; the zero value uses Telegram's servers.
+// Options holds test settings. The zero value uses Telegram's servers.
 type Options struct {
 	Base  string        // address of the Bot API
 	Poll  time.Duration // long-poll timeout of the server (default 25 s)
-	Pause time.Duration // the first wait after a failure (default 1 s)
+	Pause time.Duration // initial wait after a failure (default 1 s)
 	Album time.Duration // wait for the rest of an album (default 700 ms)
 }
 
-// Limits that Telegram sets, see https://core.telegram.org/bots/api#sendmessage,
-// #senddocument and https://core.telegram.org/bots/faq#broadcasting-to-users.
+// Limits set by Telegram; see https://core.telegram.org/bots/api#sendmessage, #senddocument and
+// https://core.telegram.org/bots/faq#broadcasting-to-users.
 const (
 	maxText    = 4096
 	maxCaption = 1024
@@ -63,7 +64,7 @@ const (
 	slack      = 8 * time.Second // added to the poll timeout before a poll counts as dead
 )
 
-// Channel is a bot. All methods may be called concurrently.
+// Channel is a Telegram bot. All methods may be called concurrently.
 type Channel struct {
 	token   string
 	base    string
@@ -74,19 +75,19 @@ type Channel struct {
 	buttons channels.ButtonHandler
 	log     *slog.Logger
 	asked   *channels.QuestionTracker
-	heard   []takenMessage // used by Run only: recent messages, the newest last
+	heard   []takenMessage // only Run uses it: recent messages, newest last
 
 	mu     sync.Mutex
 	me     user
 	since  time.Time // connected since
 	broken error     // the connection error
 	half   map[string]*sendProgress
-	moved  map[string]string // new ids of groups
+	moved  map[string]string // new ids of groups that became supergroups
 }
 
 var tokenForm = regexp.MustCompile(`^[0-9]{1,20}:[A-Za-z0-9_-]{8,200}$`)
 
-// New validates the configuration; it does not connect.
+// New validates the configuration. It does not connect.
 func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	var err error
 	if c.Token, err = deps.Reveal("token", c.Token); err != nil {
@@ -193,7 +194,7 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 	return said + "; its messages still go to a webhook at " + at + ", which Hob removes when the channel starts", nil
 }
 
-// webhookHost returns the host that receives the bot's messages; "" without a webhook.
+// webhookHost returns the host that receives the bot's messages, or "" if no webhook is set.
 func (c *Channel) webhookHost(ctx context.Context) (string, error) {
 	var hook struct {
 		URL string `json:"url"`

@@ -2,7 +2,7 @@ package telegram
 
 import "encoding/json"
 
-// The objects of the Bot API, with the fields in use. Unknown fields and kinds are ignored.
+// The objects of the Bot API, with the fields that Hob uses. Unknown fields and kinds are ignored.
 
 type update struct {
 	ID       int64     `json:"update_id"`
@@ -17,7 +17,7 @@ type user struct {
 	FirstName string `json:"first_name"`
 	LastName  string `json:"last_name"`
 	Username  string `json:"username"`
-	// ReadsAll: privacy mode is off. Set by getMe only.
+	// ReadsAll reports whether privacy mode is off. Only getMe sets it.
 	ReadsAll bool `json:"can_read_all_group_messages"`
 }
 
@@ -74,11 +74,11 @@ type message struct {
 	} `json:"dice"`
 	MigrateTo int64 `json:"migrate_to_chat_id"`
 
-	rest    []*message // of the album that begins with this one
-	changed bool       // the sender edited the text
+	rest    []*message // the other messages in the album that begins with this one
+	changed bool       // whether the sender edited the text
 }
 
-// entity is a part of a text; offsets count UTF-16 code units.
+// entity marks a part of a text. Offsets count UTF-16 code units.
 type entity struct {
 	Type   string `json:"type"`
 	Offset int    `json:"offset"`
@@ -87,8 +87,7 @@ type entity struct {
 	URL    string `json:"url"`
 }
 
-// origin is the author of a forwarded message (MessageOrigin); the fields set depend on its
-// kind.
+// origin is the author of a forwarded message (MessageOrigin). The fields set depend on its kind.
 type origin struct {
 	User   *user  `json:"sender_user"`
 	Hidden string `json:"sender_user_name"`

@@ -1,6 +1,6 @@
-// Package terminal implements the channel of `hob chat` and `hob ask`. These commands use the
-// HTTP API and fetch their messages, so the package only contains what the daemon needs: the
-// channel's name, which they send as X-Hob-Channel, and that it is a pull channel.
+// Package terminal implements the channel for `hob chat` and `hob ask`. These commands use the HTTP
+// API and fetch their messages. The package therefore contains only what the daemon needs: the
+// channel name, which the commands send as X-Hob-Channel, and the fact that it is a pull channel.
 package terminal
 
 import (
@@ -12,7 +12,7 @@ import (
 // Name is the channel's name.
 const Name = "terminal"
 
-// Channel is a pull channel (channels.Channel).
+// Channel is a pull channel. It implements channels.Channel.
 type Channel struct{}
 
 // New returns the channel.
@@ -21,13 +21,13 @@ func New() Channel { return Channel{} }
 // Pull implements channels.PullChannel.
 func (Channel) Pull() {}
 
-// Run implements channels.Channel; messages arrive through the HTTP API.
+// Run implements channels.Channel. It only waits, because messages arrive through the HTTP API.
 func (Channel) Run(ctx context.Context, _ channels.Receiver) error {
 	<-ctx.Done()
 	return nil
 }
 
-// Send implements channels.Channel; it is never called on a pull channel.
+// Send implements channels.Channel. It is never called on a pull channel.
 func (Channel) Send(context.Context, channels.Delivery) (channels.Receipt, error) {
 	return channels.Receipt{}, channels.Errorf(channels.Unsupported, "terminal: cannot push; clients fetch their messages")
 }

@@ -7,7 +7,7 @@ import (
 	"hob/autonomy/api"
 )
 
-// answeringSurface returns the auth method that answers, for the audit log.
+// answeringSurface returns the auth method of the request that answers, for the audit log.
 func (s *Server) answeringSurface(r *http.Request, proof authMethod) (string, error) {
 	switch channel, err := s.channelOf(r); {
 	case err != nil:
@@ -20,7 +20,7 @@ func (s *Server) answeringSurface(r *http.Request, proof authMethod) (string, er
 	return "api", nil
 }
 
-// serveApproval handles the owner's decision on a question or a batch of questions.
+// serveApproval handles the owner's decision on an approval request or a batch of them.
 func (s *Server) serveApproval(w http.ResponseWriter, r *http.Request, c call) error {
 	_, err := sessionID(r.PathValue("session"))
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *Server) serveApproval(w http.ResponseWriter, r *http.Request, c call) e
 	return nil
 }
 
-// createGrant creates a grant without a pending question.
+// createGrant creates a grant without a pending approval request.
 func (s *Server) createGrant(r *http.Request, c call, in api.NewGrant) (out api.Grant, err error) {
 	if in.By, err = s.answeringSurface(r, c.by); err != nil {
 		return out, err
@@ -60,7 +60,8 @@ func (s *Server) createGrant(r *http.Request, c call, in api.NewGrant) (out api.
 	return s.backend.Grant(r.Context(), in)
 }
 
-// ownerActEndpoint runs an owner action on the item named by a part of the path.
+// ownerActEndpoint returns an endpoint that runs an owner action on the item named in the path
+// parameter part.
 func ownerActEndpoint[T any](s *Server, part string, do func(ctx context.Context, id, by string) (T, error)) endpoint {
 	return actionEndpoint(s, func(r *http.Request, c call, _ struct{}) (out T, err error) {
 		by, err := s.answeringSurface(r, c.by)

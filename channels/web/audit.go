@@ -8,7 +8,7 @@ import (
 	"hob/autonomy/api"
 )
 
-// auditRecords lists lines of the audit log.
+// auditRecords lists records of the audit log.
 func (s *Server) auditRecords(r *http.Request, _ call) ([]api.AuditRecord, error) {
 	values := r.URL.Query()
 	var q api.AuditQuery
@@ -83,7 +83,7 @@ func (s *Server) auditExport(w http.ResponseWriter, r *http.Request, _ call) err
 	}
 	out := &lateHeader{w: w, kind: types[format]}
 	err := s.backend.AuditExport(r.Context(), out, format, since, until)
-	if err != nil && out.begun { // a part was sent: only a broken response can report the error
+	if err != nil && out.begun { // part of the response was sent, so the error can only be shown by a broken response
 		panic(http.ErrAbortHandler)
 	}
 	return err

@@ -22,11 +22,11 @@ const (
 	codeTime    = 2 * time.Minute
 	cookieTime  = 30 * 24 * time.Hour
 	maxCodes    = 64
-	maxFailures = 30 // failed attempts of one address per minute
+	maxFailures = 30 // failed attempts per address and minute
 	maxPlaces   = 1024
 )
 
-// authMethod is the way in which a request was authenticated as the owner's.
+// authMethod is how a request was authenticated as the owner's.
 type authMethod string
 
 const (
@@ -34,8 +34,8 @@ const (
 	byCookie authMethod = "cookie"
 )
 
-// checkProof checks that a request is the owner's and does not come from a program started by Hob:
-// such a program runs as the owner and could read the token.
+// checkProof checks that a request comes from the owner and not from a program started by Hob. Such
+// a program runs under the owner's account and could read the token.
 func (s *Server) checkProof(r *http.Request, grave bool) (authMethod, *credential, error) {
 	c := s.cred.Load()
 	by, err := s.checkCredential(r, c)
@@ -64,7 +64,7 @@ func (s *Server) checkCredential(r *http.Request, cred *credential) (authMethod,
 		f.Code = "password_required"
 	}
 	if err != nil {
-		return "", f // no credential was sent: nothing to slow down
+		return "", f // no credential was sent, so there is nothing to slow down
 	}
 	return "", s.doors.countFailure(r, f)
 }
@@ -74,7 +74,8 @@ func (c *credential) isToken(token string) bool {
 	return subtle.ConstantTimeCompare(got[:], c.hash[:]) == 1
 }
 
-// cookieName contains the port, because browsers share cookies between the ports of one host.
+// cookieName returns the cookie name. It contains the port, because browsers share cookies between
+// the ports of one host.
 func (s *Server) cookieName(r *http.Request) string {
 	_, port, err := net.SplitHostPort(r.Host)
 	if err != nil {
@@ -83,8 +84,8 @@ func (s *Server) cookieName(r *http.Request) string {
 	return "hob_" + port
 }
 
-// A cookie is 16 random bytes, its expiry time, and an HMAC over both with a key derived from
-// the token: it survives restarts, and a new token invalidates it.
+// A cookie consists of 16 random bytes, its expiry time, and an HMAC over both with a key derived
+// from the token. It survives restarts, and a new token invalidates it.
 func (s *Server) newCookie(r *http.Request, now time.Time) *http.Cookie {
 	b := make([]byte, 24, 24+sha256.Size)
 	_, _ = rand.Read(b[:16]) // never fails (crypto/rand)
@@ -113,7 +114,7 @@ func (c *credential) isCookie(value string, now time.Time) bool {
 // loginGuard stores login codes and counts failed attempts.
 type loginGuard struct {
 	mu    sync.Mutex
-	codes map[[sha256.Size]byte]loginCode // by the hash of a code
+	codes map[[sha256.Size]byte]loginCode // keyed by the hash of a code
 	fails map[string]*failures            // by address
 }
 
@@ -130,12 +131,12 @@ func (d *loginGuard) init() {
 // loginCode is the data of a login code.
 type loginCode struct {
 	ends time.Time
-	here bool // valid on this machine only
+	here bool // valid only on this machine
 }
 
-// newCode returns a login code that works once within two minutes. here: valid on this machine
-// only, for a browser started with the code, because other users of the machine can see its
-// arguments. Their own requests are rejected.
+// newCode returns a login code that works once within 2 minutes. If here is set, the code is valid
+// only on this machine. It is for a browser started with the code: other users of the machine can
+// see the browser's arguments, but their requests are rejected.
 func (d *loginGuard) newCode(now time.Time, here bool) (code string, ends time.Time, ok bool) {
 	b := make([]byte, 32)
 	_, _ = rand.Read(b)
@@ -154,7 +155,7 @@ func (d *loginGuard) newCode(now time.Time, here bool) (code string, ends time.T
 	return code, ends, true
 }
 
-// useCode redeems a code; here: the request comes from this machine.
+// useCode redeems a code. here reports whether the request comes from this machine.
 func (d *loginGuard) useCode(code string, now time.Time, here bool) bool {
 	h := sha256.Sum256([]byte(code))
 	d.mu.Lock()
@@ -167,8 +168,8 @@ func (d *loginGuard) useCode(code string, now time.Time, here bool) bool {
 	return ok && now.Before(c.ends)
 }
 
-// countFailure counts a failed attempt and returns f, or 429 after too many. A correct token is
-// never delayed, so an attacker cannot lock the owner out.
+// countFailure counts a failed attempt and returns f, or status 429 after too many failures. A
+// correct token is never delayed, so an attacker cannot lock the owner out.
 func (d *loginGuard) countFailure(r *http.Request, f *failure) error {
 	if wait := d.addFailures(clientNetwork(r), 1, time.Now()); wait > 0 {
 		f = newFailure(http.StatusTooManyRequests, "too_many_attempts", "wait a minute and use the right token", "too many failed attempts from this address")
@@ -177,12 +178,12 @@ func (d *loginGuard) countFailure(r *http.Request, f *failure) error {
 	return f
 }
 
-// lockTime returns how long an address has to wait before it may try a password.
+// lockTime returns how long an address must wait before it may try a password.
 func (d *loginGuard) lockTime(r *http.Request) time.Duration {
 	return d.addFailures(clientNetwork(r), 0, time.Now())
 }
 
-// addFailures adds failures of an address and returns how long it is locked out.
+// addFailures adds failures for an address and returns how long the address is locked out.
 func (d *loginGuard) addFailures(addr string, n int, now time.Time) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -204,7 +205,7 @@ func (d *loginGuard) addFailures(addr string, n int, now time.Time) time.Duratio
 	return 0
 }
 
-// dropOldest makes room for another address. The caller holds d.mu.
+// dropOldest removes an entry to make room for another address. The caller holds d.mu.
 func (d *loginGuard) dropOldest() {
 	var oldest string
 	for addr, x := range d.fails {
@@ -230,11 +231,11 @@ func clientNetwork(r *http.Request) string {
 	return networkOfAddr(ap.Addr())
 }
 
-// credential is the owner's token on the server. All proofs, including cookies, derive from it
-// and end with it.
+// credential is the owner's token on the server. All proofs, including cookies, derive from it and
+// become invalid with it.
 type credential struct {
 	hash [sha256.Size]byte
-	// valid ends when the token is revoked, which ends all open requests.
+	// valid ends when the token is revoked. This ends all open requests.
 	valid  context.Context
 	revoke context.CancelCauseFunc
 }

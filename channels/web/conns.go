@@ -7,14 +7,14 @@ import (
 	"sync"
 )
 
-// Connection limits. All programs of this machine share one address, so a limit per address
-// there would let any of them lock the owner out.
+// Connection limits. All programs on this machine share one address, so a limit per address for
+// this machine would let any of them lock the owner out.
 const (
 	maxConns     = 256
-	maxConnsFrom = 32 // per address outside of this machine
+	maxConnsFrom = 32 // per address outside this machine
 )
 
-// guardedListener is a listener with a limited number of connections. When there are too many, it
+// guardedListener is a listener with a limited number of connections. If there are too many, it
 // closes the oldest unauthenticated one.
 type guardedListener struct {
 	net.Listener
@@ -39,12 +39,12 @@ func (g *guardedListener) Accept() (net.Conn, error) {
 	}
 	in := &guardedConn{Conn: c, from: networkOf(c.RemoteAddr()), owner: g}
 	for _, old := range g.admitConn(in) {
-		_ = old.Close() // the client notices that the connection ended
+		_ = old.Close() // the client will notice that the connection ended
 	}
 	return in, nil
 }
 
-// admitConn adds a connection and returns those to close, possibly the new one itself.
+// admitConn adds a connection and returns the connections to close, possibly including the new one.
 func (g *guardedListener) admitConn(in *guardedConn) (out []*guardedConn) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -55,7 +55,7 @@ func (g *guardedListener) admitConn(in *guardedConn) (out []*guardedConn) {
 	return append(out, excessConns(g.open, maxConns, func(*guardedConn) bool { return true })...)
 }
 
-// excessConns returns the connection to close when more than a number match.
+// excessConns returns the connection to close if more than most connections satisfy fits.
 func excessConns(open []*guardedConn, most int, fits func(*guardedConn) bool) []*guardedConn {
 	var first, last *guardedConn
 	n := 0
@@ -105,7 +105,7 @@ func markProven(c net.Conn) {
 	}
 }
 
-// networkOf returns the address prefix for limits, "" for this machine: an IPv6 address is
+// networkOf returns the address prefix used for limits, or "" for this machine. An IPv6 address is
 // reduced to its /64, because one host may own all of it.
 func networkOf(a net.Addr) string {
 	ap, err := netip.ParseAddrPort(a.String())

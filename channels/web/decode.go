@@ -14,14 +14,14 @@ import (
 	"unicode/utf8"
 )
 
-// drainBody is the maximum number of further bytes that are read from an oversized body, so that
-// clients that send everything before reading receive the error.
+// drainBody is the maximum number of further bytes read from an oversized body. Reading them lets
+// clients that send everything before they read receive the error.
 const drainBody = 64 << 20
 
 // readRawBody reads a body of up to MaxBody bytes.
 func (s *Server) readRawBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	rc := http.NewResponseController(w)
-	_ = rc.SetReadDeadline(time.Now().Add(bodyTime)) // in-process requests have none
+	_ = rc.SetReadDeadline(time.Now().Add(bodyTime)) // in-process requests have no deadline
 	var b bytes.Buffer
 	if n := r.ContentLength; n > 0 && n <= MaxBody {
 		b.Grow(int(n) + bytes.MinRead)
@@ -54,7 +54,8 @@ func notUTF8(b []byte) error {
 	return newFailure(http.StatusBadRequest, "invalid_utf8", "send the text as UTF-8", "the request is not valid UTF-8 (byte %d)", at)
 }
 
-// readJSONBody decodes a JSON object strictly: unknown fields are errors. An empty body counts as {}.
+// readJSONBody decodes a JSON object strictly: unknown fields are errors. An empty body is treated
+// as {}.
 func (s *Server) readJSONBody(w http.ResponseWriter, r *http.Request, v any) error {
 	b, err := s.rawJSON(w, r)
 	if err != nil {
@@ -63,7 +64,7 @@ func (s *Server) readJSONBody(w http.ResponseWriter, r *http.Request, v any) err
 	return unmarshalOne(b, v, true)
 }
 
-// rawJSON reads a body whose content type is JSON or not set.
+// rawJSON reads a body whose content type is JSON or missing.
 func (s *Server) rawJSON(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if t := r.Header.Get("Content-Type"); t != "" {
 		m, _, err := mime.ParseMediaType(t)
@@ -74,7 +75,7 @@ func (s *Server) rawJSON(w http.ResponseWriter, r *http.Request) ([]byte, error)
 	return s.readRawBody(w, r)
 }
 
-// unmarshalOne decodes exactly one JSON value and describes errors in plain words.
+// unmarshalOne decodes exactly one JSON value. Its errors are in plain words.
 func unmarshalOne(b []byte, v any, strict bool) error {
 	if len(bytes.TrimSpace(b)) == 0 {
 		b = []byte("{}")

@@ -1,14 +1,14 @@
-// Package web implements the HTTP API of Hob (openapi.json describes it), the OpenAI-compatible
-// endpoint, and the chat page. It translates requests into calls of a Backend and is responsible
+// Package web implements Hob's HTTP API (described in openapi.json), the OpenAI-compatible
+// endpoint, and the chat page. It translates requests into calls to a Backend and is responsible
 // for authentication (token, login link, Host, Origin), limits, and formats (JSON, server-sent
 // events).
 //
 // It contains no application logic and stores nothing. The composition root creates a Server, binds
-// it with Listen, and passes it to channels.Manager as the pull channel "web". The command line
-// uses Server.Client to reach the same handler in its own process when no daemon runs.
+// it with Listen, and passes it to channels.Manager as the pull channel "web". If no daemon runs,
+// the command line uses Server.Client to reach the same handler in its own process.
 //
 // routeTable lists the routes with their types; openapi.json is generated from it. Package
-// apiclient is the client of this API.
+// apiclient is the client for this API.
 package web
 
 import (

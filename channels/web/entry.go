@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// ServeHTTP implements http.Handler: every request passes here first.
+// ServeHTTP implements http.Handler. Every request enters here.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.active.addCount(1)
 	defer s.active.addCount(-1)
 	defer s.recoverHandler(w, r)
-	writeBy(w, time.Time{}) // the previous response's deadline would end this one
+	writeBy(w, time.Time{}) // clear the previous response's deadline, which would end this response
 	setSecurityHeaders(w.Header())
 	if s.opt.TLS != nil {
 		w.Header().Set("Strict-Transport-Security", "max-age=31536000")
@@ -31,8 +31,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// Handler returns the API as a handler for use inside this process; requests carry the token
-// there, too.
+// Handler returns the API as a handler for use inside this process. Its requests need the token,
+// too.
 func (s *Server) Handler() http.Handler { return s }
 
 func (s *Server) recoverHandler(w http.ResponseWriter, r *http.Request) {
@@ -62,7 +62,7 @@ func setSecurityHeaders(h http.Header) {
 // checkEntry checks the origin of a request before its credentials.
 func (s *Server) checkEntry(r *http.Request) error {
 	if !s.knownHost(r.Host) && !s.isHook(r) {
-		// A web page can make its own host name resolve to this machine (DNS rebinding); its
+		// A web page can make its own host name resolve to this machine (DNS rebinding). Its
 		// requests then arrive with that name.
 		return newFailure(http.StatusMisdirectedRequest, "wrong_host", "use "+s.URL(), "this server does not answer for the host %q", r.Host)
 	}
@@ -70,7 +70,7 @@ func (s *Server) checkEntry(r *http.Request) error {
 		return newFailure(http.StatusForbidden, "wrong_origin", "use the page at "+s.URL(), "requests from %q are not allowed", o)
 	}
 	site := r.Header.Get("Sec-Fetch-Site")
-	foreign := site == "cross-site" || site == "same-site" // another port of this machine is "same-site"
+	foreign := site == "cross-site" || site == "same-site" // another port on this machine is "same-site"
 	if foreign && (isAPI(r.URL.Path) || (r.Method != http.MethodGet && r.Method != http.MethodHead)) {
 		return newFailure(http.StatusForbidden, "wrong_origin", "use the page at "+s.URL(), "requests from other sites are not allowed")
 	}
@@ -98,9 +98,9 @@ func (s *Server) knownHost(hostport string) bool {
 	return host != "" && host == bound
 }
 
-// ownOrigin reports whether a request comes from this server's own page. Browsers send "null"
-// for a form of a page without referrer, and then Sec-Fetch-Site, which no page can set, says
-// that it is the same origin.
+// ownOrigin reports whether a request comes from this server's own page. Browsers send "null" for a
+// form on a page without a referrer. In that case Sec-Fetch-Site, which no page can set, reports
+// the same origin.
 func (s *Server) ownOrigin(r *http.Request, origin string) bool {
 	scheme := "http://"
 	if s.opt.TLS != nil {
@@ -109,13 +109,13 @@ func (s *Server) ownOrigin(r *http.Request, origin string) bool {
 	return strings.EqualFold(origin, scheme+r.Host) || (origin == "null" && r.Header.Get("Sec-Fetch-Site") == "same-origin")
 }
 
-// isAPI reports whether a path always needs the token.
+// isAPI reports whether a path always requires the token.
 func isAPI(path string) bool {
 	return strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/v1/") || path == "/metrics"
 }
 
-// serveUnknownRoute responds to requests without a route. Without the token, clients do not learn which
-// routes exist.
+// serveUnknownRoute responds to requests without a matching route. Clients without the token do not
+// learn which routes exist.
 func (s *Server) serveUnknownRoute(w http.ResponseWriter, r *http.Request) {
 	if isAPI(r.URL.Path) {
 		if _, _, err := s.checkProof(r, false); err != nil {
@@ -130,7 +130,7 @@ func (s *Server) serveUnknownRoute(w http.ResponseWriter, r *http.Request) {
 		s.writeError(w, r, newFailure(http.StatusMethodNotAllowed, "method_not_allowed", "use "+allow, "%s does not take %s", r.URL.Path, r.Method))
 		return
 	}
-	if to := probe.header.Get("Location"); to != "" { // a path with // or ..
+	if to := probe.header.Get("Location"); to != "" { // the path contains // or ..
 		http.Redirect(w, r, to, probe.status)
 		return
 	}

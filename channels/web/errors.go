@@ -14,7 +14,7 @@ import (
 	"hob/autonomy/api"
 )
 
-// failure is an error with its HTTP status. errorBody encodes it for answers and streams.
+// failure is an error with its HTTP status. errorBody encodes it for responses and streams.
 type failure struct {
 	Status                int
 	Code, Message, Remedy string
@@ -29,26 +29,27 @@ func (f *failure) errorBody() api.ErrorBody {
 	return api.ErrorBody{Error: api.Error{Code: f.Code, Message: f.Message, Remedy: f.Remedy}, Event: f.Event}
 }
 
-// StreamError is the data of the event "error" of a stream: an api.ErrorBody without its level.
+// StreamError is the data of the event "error" in a stream: the content of an api.ErrorBody without
+// the outer object.
 type StreamError struct {
 	api.Error
 
 	Event string `json:"event"`
 }
 
-// streamError returns the error as the event of a stream.
+// streamError returns the error in the form of a stream event.
 func (f *failure) streamError() StreamError {
 	b := f.errorBody()
 	return StreamError{Error: b.Error, Event: b.Event}
 }
 
-// StepError is the last line of a stream of JSON lines that failed.
+// StepError is the last line in a stream of JSON lines that failed.
 type StepError struct {
 	Error string `json:"error"` // the message, and the remedy after "; "
 	Code  string `json:"code"`
 }
 
-// stepError returns the error as a line of a stream.
+// stepError returns the error in the form of a line in a stream.
 func (f *failure) stepError() StepError {
 	b := f.errorBody()
 	if b.Error.Remedy != "" {
@@ -84,7 +85,7 @@ func failureOf(err error) *failure {
 	} {
 		if errors.Is(err, c.class) {
 			f.Status, f.Code = c.status, c.code
-			f.Message = strings.TrimPrefix(f.Message, c.class.Error()+": ") // the code contains it
+			f.Message = strings.TrimPrefix(f.Message, c.class.Error()+": ") // the code already contains it
 			break
 		}
 	}
@@ -109,7 +110,7 @@ func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	s.writeJSON(w, f.Status, f.errorBody())
 }
 
-// buffers pools response buffers; large ones are left to the garbage collector.
+// buffers is a pool of response buffers. Large buffers are not returned to it.
 type buffers struct{ pool sync.Pool }
 
 func (b *buffers) getBuffer() *bytes.Buffer {
@@ -126,16 +127,16 @@ func (b *buffers) putBuffer(x *bytes.Buffer) {
 	}
 }
 
-// encodeLine writes v as one line of JSON. It does not escape < > &: responses carry nosniff and
-// are never HTML.
+// encodeLine writes v as one line of JSON. It does not escape <, > and &, because responses are
+// sent with nosniff and are never HTML.
 func encodeLine(b *bytes.Buffer, v any) error {
 	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false)
 	return e.Encode(v)
 }
 
-// writeJSON responds with JSON. It encodes first, so that a value that cannot be encoded becomes
-// an error and not half a response.
+// writeJSON responds with JSON. It encodes v first, so that a value that cannot be encoded results
+// in an error and not in a partial response.
 func (s *Server) writeJSON(w http.ResponseWriter, status int, v any) {
 	b := s.buffers.getBuffer()
 	defer s.buffers.putBuffer(b)
@@ -153,7 +154,7 @@ func (s *Server) writeJSON(w http.ResponseWriter, status int, v any) {
 	_, _ = w.Write(b.Bytes()) // a disconnected client needs no error
 }
 
-// writeBy sets the write deadline of the response.
+// writeBy sets the write deadline for the response.
 func writeBy(w http.ResponseWriter, t time.Time) {
-	_ = http.NewResponseController(w).SetWriteDeadline(t) // in-process writers have none
+	_ = http.NewResponseController(w).SetWriteDeadline(t) // in-process writers have no deadline
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // serveEvents streams the live feed of all events. A client that reconnects sends the last id it
-// saw in Last-Event-ID.
+// received in Last-Event-ID.
 func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request, _ call) error {
 	after, session, err := feedQuery(r)
 	if err != nil {

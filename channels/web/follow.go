@@ -16,13 +16,13 @@ import (
 const (
 	// lookAgain is the polling interval for a turn that waits for the owner.
 	lookAgain = time.Second
-	// lastWords is the maximum time by which the live feed may lag behind the end of a turn.
+	// lastWords is how long the live feed may lag behind the end of a turn.
 	lastWords = 200 * time.Millisecond
 )
 
-// turnSink is a client that follows one turn.
+// turnSink writes the events of a turn to one client.
 type turnSink interface {
-	// sendEvent sends an event; text arrives as content_delta {text}.
+	// sendEvent sends an event. Text arrives as content_delta {text}.
 	sendEvent(kind string, data any) error
 	sendPing() error
 	flushEvents() error
@@ -32,11 +32,11 @@ type turnSink interface {
 var errGone = errors.New("web: the client went away")
 
 // follower streams one turn to one client. The live feed is immediate but may drop events; the
-// backend's event status is complete. The follower adds what the feed dropped at the end.
+// backend's event status is complete. At the end, the follower adds what the feed dropped.
 type follower struct {
 	s    *Server
 	sink turnSink
-	// mark records that the client displays something; nil if the client has no id.
+	// mark records that the client displays something. It is nil if the client has no id.
 	mark  func(api.Display) error
 	id    string
 	feed  <-chan api.FeedEvent
@@ -59,8 +59,8 @@ type waitResult struct {
 	err error
 }
 
-// followTurn streams the turn to sink until it is final. It ends with message_end unless the turn
-// is dead or an error is returned.
+// followTurn streams the turn to sink until it is final. The stream ends with message_end unless
+// the turn is dead or followTurn returns an error.
 func (s *Server) followTurn(r *http.Request, acc channels.Accepted, sub api.Subscription, sink turnSink) (api.EventStatus, error) {
 	ctx, cancel := withServerLifetime(r.Context())
 	client, err := clientOf(r)
@@ -138,7 +138,7 @@ func (f *follower) runLoop(ctx context.Context) (api.EventStatus, error) {
 	}
 }
 
-// handleStatus handles the event status from the backend.
+// handleStatus handles an event status from the backend.
 func (f *follower) handleStatus(ctx context.Context, st api.EventStatus, err error) (api.EventStatus, bool, error) {
 	if err != nil {
 		return st, false, err
@@ -204,7 +204,7 @@ func (f *follower) forwardEvent(e api.FeedEvent) error {
 		}
 		return nil
 	case "error":
-		f.failed = true // the turn may be retried or apologise; the backend knows
+		f.failed = true // the backend knows whether the turn is retried or ends with an apology
 		return nil
 	case "content_delta":
 		var d struct {

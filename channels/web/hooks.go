@@ -13,25 +13,25 @@ import (
 	"hob/channels"
 )
 
-// Limits of posts to channels. Posts may come from anywhere through the owner's tunnel, all of them
-// with the address of the tunnel.
+// Limits of posts to channels. Posts may come from anywhere through the owner's tunnel. All of them
+// have the tunnel's address.
 const (
-	maxPost     = 1 << 20          // bytes of a body
+	maxPost     = 1 << 20          // maximum bytes of a body
 	postTime    = 10 * time.Second // to send it
 	hookTime    = 30 * time.Second // to respond
 	maxPosts    = 64               // concurrent
 	postsMinute = 120              // per channel, with a valid proof
 )
 
-// hooks counts posts. Senders of invalid proofs are only slowed down; they never lock out
-// senders of valid ones, nor the owner from the page.
+// hooks counts posts. Senders with invalid proofs are only slowed down. They never lock out senders
+// with valid proofs, nor the owner from the page.
 type hooks struct {
 	doors loginGuard
 
 	mu      sync.Mutex
 	running int
 	slow    []*incomingBody        // bodies being received, oldest first
-	past    map[string][]time.Time // of proven ones, by channel
+	past    map[string][]time.Time // times of the posts with a valid proof, by channel
 }
 
 // incomingBody is a body being received; cut aborts it.
@@ -42,9 +42,9 @@ func (h *hooks) init() {
 	h.past = map[string][]time.Time{}
 }
 
-// beginPost returns how long a post has to wait; 0: it may start, and arrived and end must follow.
-// Beyond the limit, the slowest sender's post is aborted, so that no one can block others by
-// sending slowly.
+// beginPost returns how long a post must wait. 0 means that it may start; calls of bodyArrived and
+// endPost must follow. Above the limit, it aborts the post whose body has been arriving for the
+// longest time, so that no one can block others by sending slowly.
 func (h *hooks) beginPost(name string, now time.Time, a *incomingBody) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -83,8 +83,8 @@ func (h *hooks) endPost(name string, proven bool, now time.Time) {
 	}
 }
 
-// isHook reports whether a request is a post to a channel. It may have any Host header: a page
-// that uses DNS rebinding has no valid proof and learns nothing from the response.
+// isHook reports whether a request is a post to a channel. Such a request may have any Host header:
+// a page that uses DNS rebinding has no valid proof and learns nothing from the response.
 func (s *Server) isHook(r *http.Request) bool {
 	return strings.HasPrefix(r.URL.Path, "/hooks/") && r.Method == http.MethodPost
 }
@@ -93,7 +93,7 @@ func unsignedFailure() *failure {
 	return newFailure(http.StatusUnauthorized, "bad_signature", "", "the signature of the post is missing or not valid")
 }
 
-// serveHook forwards a post to its channel, which authenticates it.
+// serveHook forwards a post to its channel, which authenticates the post.
 func (s *Server) serveHook(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("channel")
 	ch := s.opt.Hooks[name]
@@ -101,12 +101,12 @@ func (s *Server) serveHook(w http.ResponseWriter, r *http.Request) error {
 		return s.hooks.doors.countFailure(r, unsignedFailure())
 	}
 	who := s.requestPeer(r, true, true)
-	if who == PeerHob { // such a program runs as the owner and could read the secret
+	if who == PeerHob { // such a program runs under the owner's account and could read the secret
 		s.log.Warn("rejected a post from a program started by Hob", "path", r.URL.Path)
 		return newFailure(http.StatusForbidden, "not_the_owner", "", "programs started by Hob cannot post here")
 	}
 	rc := http.NewResponseController(w)
-	_ = rc.SetReadDeadline(time.Now().Add(postTime)) // in-process requests have none
+	_ = rc.SetReadDeadline(time.Now().Add(postTime)) // in-process requests have no deadline
 	in := &incomingBody{func() { _ = rc.SetReadDeadline(time.Now()) }}
 	if wait := s.hooks.beginPost(name, time.Now(), in); wait > 0 {
 		f := newFailure(http.StatusTooManyRequests, "too_many", "", "too many posts")
@@ -125,7 +125,8 @@ func (s *Server) serveHook(w http.ResponseWriter, r *http.Request) error {
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, hookTime)
 	defer cancel()
-	// Programs of other users may run the owner's tunnel; that does not authenticate the post.
+	// Programs of other users may run the owner's tunnel, so a post from the owner's program is not
+	// authenticated by that alone.
 	a := ch.Hook(ctx, channels.WebhookRequest{Header: r.Header, Body: body, Unknown: who != PeerOwner})
 	if a.Status == http.StatusUnauthorized {
 		return s.hooks.doors.countFailure(r, unsignedFailure())
@@ -141,7 +142,7 @@ func (s *Server) serveHook(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// refusedPost returns the error of an authenticated post that is not accepted.
+// refusedPost returns the error for an authenticated post that is not accepted.
 func refusedPost(a channels.WebhookResponse) error {
 	code, said := "invalid", a.Error
 	switch {

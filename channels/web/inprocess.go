@@ -9,14 +9,14 @@ import (
 	"sync"
 )
 
-// Client returns an HTTP client whose requests go directly to the handler, without a socket.
-// The command line uses it when no daemon runs. Bodies are streamed; closing a response's body
-// ends its request. URLs begin with URL().
+// Client returns an HTTP client whose requests go directly to the handler, without a socket. The
+// command line uses it if no daemon runs. Bodies are streamed; closing a response body ends its
+// request. URLs begin with URL().
 func (s *Server) Client() *http.Client { return &http.Client{Transport: directTransport{s}} }
 
 type directTransport struct{ s *Server }
 
-// inProcess is the remote address of those requests; no real connection has it.
+// inProcess is the remote address of in-process requests. No real connection has it.
 const inProcess = "in-process"
 
 // RoundTrip implements http.RoundTripper.
@@ -79,7 +79,7 @@ func (b *pipeBody) Close() error {
 	return nil
 }
 
-// pipeWriter is the handler's side of a direct request.
+// pipeWriter is the handler's side of an in-process request.
 type pipeWriter struct {
 	w      *io.PipeWriter
 	header http.Header
@@ -103,5 +103,5 @@ func (w *pipeWriter) Write(b []byte) (int, error) {
 	return w.w.Write(b)
 }
 
-// Flush implements http.Flusher; a pipe does not buffer.
+// Flush implements http.Flusher. A pipe does not buffer.
 func (w *pipeWriter) Flush() { w.WriteHeader(http.StatusOK) }

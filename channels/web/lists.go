@@ -13,7 +13,7 @@ import (
 	"hob/autonomy/api"
 )
 
-// MaxLimit is the largest number of rows of a list.
+// MaxLimit is the maximum number of rows in a list.
 const MaxLimit = 100_000
 
 const defaultLimit = 1000
@@ -58,7 +58,7 @@ func parseQuery(raw string, params []string) (api.Query, error) {
 	return q, nil
 }
 
-// explain returns why something happened.
+// explain returns why something happened or did not happen.
 func (s *Server) explain(r *http.Request, c call) (api.Explanation, error) {
 	q, err := parseQuery(r.URL.RawQuery, c.query)
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *Server) explain(r *http.Request, c call) (api.Explanation, error) {
 	return s.backend.Why(r.Context(), q.State, q.Of)
 }
 
-// sessionEndpoint runs an administrative action on a session.
+// sessionEndpoint returns an endpoint that runs an administrative action on a session.
 func sessionEndpoint[T any](s *Server, act func(ctx context.Context, session string) (T, error)) endpoint {
 	return actionEndpoint(s, func(r *http.Request, _ call, in SessionRequest) (out T, err error) {
 		if in.Session == "" {
@@ -77,8 +77,8 @@ func sessionEndpoint[T any](s *Server, act func(ctx context.Context, session str
 	})
 }
 
-// configChanged journals a change of the configuration that the owner made on the command
-// line, so that it can be undone.
+// configChanged journals a configuration change that the owner made on the command line, so that it
+// can be undone.
 func (s *Server) configChanged(r *http.Request, _ call, in api.ConfigChange) (Journalled, error) {
 	if in.What == "" || len(in.What) > 500 {
 		return Journalled{}, newFailure(http.StatusBadRequest, "invalid", `send {"what": "...", "before": "...", "after": "..."}`, "the change is missing")
@@ -95,7 +95,7 @@ func (s *Server) trustFile(r *http.Request, _ call, in FileRequest) (api.Trusted
 	return s.backend.TrustFile(r.Context(), in.Path)
 }
 
-// changeEndpoint rewords, retires or deletes one learned entry.
+// changeEndpoint returns an endpoint that rewords, retires or deletes one learned entry.
 func changeEndpoint[T any](s *Server, change func(ctx context.Context, id string, c api.LearnedChange) (T, error)) endpoint {
 	e := actionEndpoint(s, func(r *http.Request, _ call, in api.LearnedChange) (out T, err error) {
 		id := r.PathValue("id")
@@ -120,7 +120,7 @@ func (s *Server) cancelDelegation(r *http.Request, _ call) (api.Delegation, erro
 	return s.backend.CancelDelegation(r.Context(), r.PathValue("id"))
 }
 
-// newGoal creates a goal: the body holds the arguments of the tool for that.
+// newGoal creates a goal. The body holds the arguments of the tool create_goal.
 func (s *Server) newGoal(w http.ResponseWriter, r *http.Request, _ call) error {
 	var in GoalRequest
 	if err := s.readJSONBody(w, r, &in); err != nil {
@@ -140,8 +140,8 @@ func (s *Server) newGoal(w http.ResponseWriter, r *http.Request, _ call) error {
 	return nil
 }
 
-// serveTool runs one tool through the guard. A failed tool responds with its outcome, whose code is
-// the reason, and a matching status.
+// serveTool runs one tool after the guard's check. If the tool fails, the response is its outcome,
+// with the reason as code and a matching status.
 func (s *Server) serveTool(w http.ResponseWriter, r *http.Request, _ call) error {
 	var in ToolRequest
 	if err := s.readJSONBody(w, r, &in); err != nil {
@@ -167,7 +167,7 @@ func (s *Server) serveTool(w http.ResponseWriter, r *http.Request, _ call) error
 	return nil
 }
 
-// toolStatus maps the codes of package tools.
+// toolStatus maps the codes of package tools to HTTP statuses.
 func toolStatus(o api.ToolOutcome) int {
 	if o.Code == "" && len(o.Approvals) > 0 {
 		return http.StatusAccepted
@@ -191,8 +191,8 @@ func toolStatus(o api.ToolOutcome) int {
 	return http.StatusInternalServerError
 }
 
-// noticesEndpoint serves an action on notices, or on one of them. timed: it needs a duration or a
-// time.
+// noticesEndpoint returns an endpoint for an action on all notices or one notice. If timed is set,
+// the action needs a duration or a time.
 func noticesEndpoint[T any](s *Server, timed bool, act func(ctx context.Context, id, until string) (T, error)) endpoint {
 	return actionEndpoint(s, func(r *http.Request, _ call, in NoticeRequest) (out T, err error) {
 		if len(in.ID) > 200 || len(in.For) > 200 || timed && in.For == "" {
@@ -202,7 +202,7 @@ func noticesEndpoint[T any](s *Server, timed bool, act func(ctx context.Context,
 	})
 }
 
-// setPause stops background work for a time or resumes it ("off").
+// setPause stops background work for a limited time or resumes it ("off").
 func (s *Server) setPause(r *http.Request, _ call, in PauseRequest) (api.Pause, error) {
 	if len(in.For) > 200 {
 		return api.Pause{}, newFailure(http.StatusBadRequest, "invalid", `send {"for": "1h"}`, "the duration is missing")
@@ -213,7 +213,7 @@ func (s *Server) setPause(r *http.Request, _ call, in PauseRequest) (api.Pause, 
 // maxNames is the maximum number of checks selected by name.
 const maxNames = 100
 
-// findings returns all findings at once.
+// findings returns all findings together.
 func (s *Server) findings(r *http.Request, _ call) ([]api.Finding, error) {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -232,7 +232,7 @@ func (s *Server) findings(r *http.Request, _ call) ([]api.Finding, error) {
 	return out, err
 }
 
-// streamFindings streams each finding and may repair problems.
+// streamFindings streams each finding. It may also repair problems.
 func (s *Server) streamFindings(w http.ResponseWriter, r *http.Request, _ call) error {
 	var in ExamineRequest
 	if err := s.readJSONBody(w, r, &in); err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// newLogin creates a one-time link with which a browser gets its cookie.
+// newLogin creates a one-time link that gives a browser its cookie.
 func (s *Server) newLogin(_ *http.Request, _ call, in LinkRequest) (LoginLink, error) {
 	code, ends, ok := s.doors.newCode(time.Now(), in.Here)
 	if !ok {
@@ -18,8 +18,8 @@ func (s *Server) newLogin(_ *http.Request, _ call, in LinkRequest) (LoginLink, e
 	return LoginLink{URL: s.URL() + "/login?code=" + code, ExpiresAt: ends.UTC()}, nil
 }
 
-// LoginLink creates a one-time link for a caller in this process, which passes it only to the
-// owner's browser on this machine; "" when too many are unused.
+// LoginLink creates a one-time link for a caller in this process, which must pass it only to the
+// owner's browser on this machine. It returns "" if too many links are unused.
 func (s *Server) LoginLink() string {
 	code, _, ok := s.doors.newCode(time.Now(), true)
 	if !ok {
@@ -28,10 +28,10 @@ func (s *Server) LoginLink() string {
 	return s.URL() + "/login?code=" + code
 }
 
-// useLogin redeems a login link. An invalid one also leads to the page, which shows the next step.
+// useLogin redeems a login link. An invalid link also leads to the page, which shows the next step.
 func (s *Server) useLogin(w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodHead {
-		return nil // a preview of the link does not redeem it
+		return nil // a preview of the link must not redeem it
 	}
 	if err := s.refuseUntrustedPeer(r, true); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (s *Server) useLogin(w http.ResponseWriter, r *http.Request) error {
 }
 
 // sameMachine reports whether a connection comes from the server's own address or from loopback.
-// That includes a proxy on this machine.
+// This includes connections from a proxy on this machine.
 func sameMachine(r *http.Request) bool {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"hob/autonomy/api"
 )
 
-// serveMemory lists facts, or searches the memory.
+// serveMemory lists facts or searches the memory.
 func (s *Server) serveMemory(w http.ResponseWriter, r *http.Request, c call) error {
 	q, all, err := memoryQuery(r.URL.RawQuery, c.query)
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *Server) explainSearch(r *http.Request, c call) (api.ExplainedSearch, er
 	return s.backend.ExplainSearch(r.Context(), q)
 }
 
-// memoryQuery parses a query of the memory. all: a list includes retired facts.
+// memoryQuery parses a memory query. all reports whether a list includes retired facts.
 func memoryQuery(raw string, params []string) (q api.MemoryQuery, all bool, err error) {
 	common, err := parseQuery(raw, params)
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *Server) memoryExport(w http.ResponseWriter, r *http.Request, _ call) er
 	}
 	out := &lateHeader{w: w, kind: types[format]}
 	err := s.backend.MemoryExport(r.Context(), out, format, conversations)
-	if err != nil && out.begun { // a part was sent: only a broken response can report the error
+	if err != nil && out.begun { // part of the response was sent, so the error can only be shown by a broken response
 		panic(http.ErrAbortHandler)
 	}
 	return err
@@ -144,7 +144,7 @@ func (s *Server) memoryReindex(w http.ResponseWriter, r *http.Request, _ call) e
 	})
 }
 
-// streamSteps streams one JSON object per line. An error after the first line is the last line:
+// streamSteps streams one JSON object per line. If do fails after the first line, the last line is
 // a StepError.
 func (s *Server) streamSteps(w http.ResponseWriter, do func(step func(any)) error) error {
 	out := &lateHeader{w: w, kind: "application/jsonl; charset=utf-8"}
@@ -152,8 +152,8 @@ func (s *Server) streamSteps(w http.ResponseWriter, do func(step func(any)) erro
 	e.SetEscapeHTML(false)
 	flush := http.NewResponseController(w)
 	step := func(v any) {
-		_ = e.Encode(v)   // a disconnected client is no reason to stop half-way
-		_ = flush.Flush() // not every writer supports it
+		_ = e.Encode(v)   // continue even if the client has disconnected
+		_ = flush.Flush() // not every writer supports flushing
 	}
 	err := do(step)
 	if err != nil && out.begun {

@@ -15,7 +15,7 @@ import (
 
 const maxImages = 20
 
-// decodeMessage reads and checks a message.
+// decodeMessage decodes and checks a message.
 func decodeMessage(b []byte) (Message, error) {
 	var in Message
 	if err := unmarshalOne(b, &in, true); err != nil {
@@ -50,8 +50,8 @@ const (
 	maxPartName = 200 // bytes
 )
 
-// checkParts checks the parts of a message. A part whose origin is missing or unknown is
-// rejected: it must not count as typed.
+// checkParts checks the parts of a message. It rejects a part whose origin is missing or unknown,
+// because such a part must not count as typed.
 func checkParts(text string, parts []channels.TextPart) error {
 	switch {
 	case text != "" && len(parts) > 0:
@@ -77,7 +77,7 @@ func checkParts(text string, parts []channels.TextPart) error {
 
 func checkText(text string) error { return checkLength(len(text)) }
 
-// checkLength rejects a text of more than MaxText bytes.
+// checkLength rejects text of more than MaxText bytes.
 func checkLength(size int) error {
 	if size > MaxText {
 		return newFailure(http.StatusRequestEntityTooLarge, "too_large", "put it into a file and send the file name",
@@ -97,7 +97,7 @@ func checkImage(mime string, data []byte) error {
 	return nil
 }
 
-// sessionID checks a session's name from a path or header.
+// sessionID checks a session name from a path or header.
 func sessionID(id string) (string, error) {
 	bad := func(r rune) bool { return r < ' ' || r == 0x7f }
 	if id == "" || len(id) > 200 || !utf8.ValidString(id) || strings.ContainsFunc(id, bad) {
@@ -118,7 +118,7 @@ func (s *Server) channelOf(r *http.Request) (string, error) {
 	return name, nil
 }
 
-// ownerInbound returns the message of the authenticated owner.
+// ownerInbound returns a message from the authenticated owner.
 func (s *Server) ownerInbound(r *http.Request, session, text, key string) (channels.Inbound, error) {
 	channel, err := s.channelOf(r)
 	if err != nil {
@@ -128,7 +128,7 @@ func (s *Server) ownerInbound(r *http.Request, session, text, key string) (chann
 		key = r.Header.Get("Idempotency-Key")
 	}
 	if key != "" {
-		key = session + "/" + key // keys are unique per session only: two clients may both count from 1
+		key = session + "/" + key // keys are unique only per session: two clients may both count from 1
 	}
 	via := ""
 	if channel == "web" && r.Header.Get("Authorization") != "" {
@@ -144,7 +144,7 @@ func (s *Server) ownerInbound(r *http.Request, session, text, key string) (chann
 	}, nil
 }
 
-// serveMessage accepts the owner's message and answers in the requested form.
+// serveMessage accepts a message from the owner and responds in the requested format.
 func (s *Server) serveMessage(w http.ResponseWriter, r *http.Request, _ call) error {
 	session, err := sessionID(r.PathValue("session"))
 	if err != nil {
@@ -190,8 +190,8 @@ func (s *Server) answerAccepted(w http.ResponseWriter, r *http.Request, in chann
 	return nil
 }
 
-// answerWhenDone waits for the turn. If the turn needs an approval first, it responds immediately, and
-// the turn continues after the decision.
+// answerWhenDone waits for the turn. If the turn needs an approval first, answerWhenDone responds
+// immediately, and the turn continues after the decision.
 func (s *Server) answerWhenDone(w http.ResponseWriter, r *http.Request, in channels.Inbound) error {
 	st, err := s.runTurn(r, in)
 	if err != nil {
@@ -214,8 +214,8 @@ func (s *Server) answerWhenDone(w http.ResponseWriter, r *http.Request, in chann
 	return nil
 }
 
-// runTurn passes a message to the engine and waits until it is done or waits for the owner. A
-// dead message is an error that names its event.
+// runTurn passes a message to the engine and waits until its turn is complete or waits for the
+// owner. For a dead message it returns an error that names the event.
 func (s *Server) runTurn(r *http.Request, in channels.Inbound) (api.EventStatus, error) {
 	ctx, cancel := withServerLifetime(r.Context())
 	defer cancel()
@@ -259,7 +259,7 @@ func turnFailure(st api.EventStatus) error {
 
 func isFinal(st api.EventStatus) bool { return st.State == "done" || st.State == "dead" }
 
-// fillStatus fills the fields that the API guarantees.
+// fillStatus sets the fields that the API guarantees.
 func fillStatus(st api.EventStatus) api.EventStatus {
 	if st.Tools == nil {
 		st.Tools = []api.ToolUse{}
@@ -270,7 +270,7 @@ func fillStatus(st api.EventStatus) api.EventStatus {
 	return st
 }
 
-// eventStatus returns the state of a message.
+// eventStatus returns the status of a message.
 func (s *Server) eventStatus(r *http.Request, _ call) (api.EventStatus, error) {
 	st, err := s.backend.Event(r.Context(), r.PathValue("event"))
 	return fillStatus(st), err

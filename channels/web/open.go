@@ -14,21 +14,22 @@ import (
 	"hob/platform/host/system"
 )
 
-// OpenOptions configure Open. All but InProcess are required.
+// OpenOptions holds the options of Open. All except InProcess are required.
 type OpenOptions struct {
-	// Options without Listen, Token, TLS, Password and Hosts, which Open sets.
+	// Options are the server options without Listen, Token, TLS, Password and Hosts, which Open
+	// sets.
 	Options
 	Config    config.Web
 	TokenFile string
-	// InProcess: the server opens no socket.
+	// InProcess means that the server opens no socket.
 	InProcess bool
-	// Secret resolves the reference of the password.
+	// Secret resolves the password reference.
 	Secret func(ctx context.Context, ref string) (string, error)
-	// Redact adds texts that must not appear in logs.
+	// Redact adds strings that must not appear in logs.
 	Redact func(secrets ...string)
 }
 
-// Open creates the server of the configuration, and the token if there is none.
+// Open creates the configured server, and the token if there is none.
 func Open(ctx context.Context, o OpenOptions) (*Server, error) {
 	token, err := system.EnsureToken(o.TokenFile)
 	if err != nil {
@@ -70,11 +71,11 @@ func loadCertificate(c config.Web) (*tls.Config, string, error) {
 	return &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}, hex.EncodeToString(sum[:]), nil
 }
 
-// Pin is the hex SHA-256 of the certificate that the API shows, "" without TLS.
+// Pin returns the hexadecimal SHA-256 of the API's certificate, or "" without TLS.
 func (s *Server) Pin() string { return s.pin }
 
-// ReplaceToken replaces the token: on disk first, so that a client whose token is refused finds the
-// new one there. Only for servers from Open.
+// ReplaceToken replaces the token. It writes the new token to disk first, so that a client whose
+// token is rejected finds the new one there. It works only for servers created by Open.
 func (s *Server) ReplaceToken() error {
 	token, err := system.NewToken(s.tokenFile)
 	if err != nil {
@@ -84,16 +85,16 @@ func (s *Server) ReplaceToken() error {
 	return s.Rotate(token.Reveal())
 }
 
-// PeerFinder returns a function for Options.Peer: programs started by Hob have the user's account and
-// could read the token, but must not act as the user. agents returns the processes of external
-// agents, which may have left Hob's process tree.
+// PeerFinder returns a function for Options.Peer. Programs started by Hob run under the user's
+// account and could read the token, but must not act as the user. agents returns the process ids of
+// external agents, which may have left Hob's process tree.
 func PeerFinder(agents func() []int, log *slog.Logger) func(client, server string, thorough bool) Peer {
 	return func(client, server string, thorough bool) Peer {
 		c, err := system.ClientOf(client, server, system.Tree{PID: os.Getpid(), Roots: agents()}, thorough)
 		if err != nil {
 			log.Warn("cannot identify the peer of a connection", "err", err)
 			if !errors.Is(err, errors.ErrUnsupported) && !thorough {
-				return PeerHob // the process has exited, or hides
+				return PeerHob // the process has exited or is hidden
 			}
 			return PeerUnknown
 		}

@@ -17,7 +17,7 @@ import (
 
 // The part of OpenAI's Chat Completions that a chat client needs (reference:
 // https://platform.openai.com/docs/api-reference/chat). Fields that configure a model, such as
-// temperature, are ignored: Hob chooses its model itself.
+// temperature, are ignored, because Hob chooses its model.
 
 type chatRequest struct {
 	Messages      []chatMessage `json:"messages" schema:"notnull"`
@@ -32,8 +32,8 @@ type chatRequest struct {
 type chatMessage struct {
 	Role    string          `json:"role"`
 	Name    string          `json:"name,omitempty"`
-	Content json.RawMessage `json:"content,omitempty"` // a text or a list of parts
-	// ToolCalls and ToolCallID belong to the client's tools. Hob only calls its own tools; the
+	Content json.RawMessage `json:"content,omitempty"` // a string or a list of parts
+	// ToolCalls and ToolCallID belong to the client's tools. Hob calls only its own tools; the
 	// content of these fields is untrusted text.
 	ToolCalls []struct {
 		Function struct {
@@ -51,7 +51,7 @@ type chatPart struct {
 	} `json:"image_url"`
 }
 
-// chatInput is a client's request as Hob treats it: only the last user message counts as the
+// chatInput is a client's request as Hob processes it. Only the last user message counts as the
 // owner's words.
 type chatInput struct {
 	text    string
@@ -143,8 +143,8 @@ func (m chatMessage) parseContent() (string, []channels.Image, error) {
 	return text.String(), images, nil
 }
 
-// dataURL decodes an image in the request. URLs are not fetched: their author would choose
-// which host this machine contacts.
+// dataURL decodes an image in the request. It does not fetch other URLs, because their author would
+// choose which host this machine contacts.
 func dataURL(u string) (channels.Image, error) {
 	rest, ok := strings.CutPrefix(u, "data:")
 	head, data, comma := strings.Cut(rest, ",")
@@ -236,11 +236,11 @@ type chatUsage struct {
 
 func usageOf(raw json.RawMessage) *chatUsage {
 	var u struct{ Input, Output int }
-	_ = json.Unmarshal(raw, &u) // absent without a model
+	_ = json.Unmarshal(raw, &u) // absent if no model was called
 	return &chatUsage{u.Input, u.Output, u.Input + u.Output}
 }
 
-// askText describes a question in words, because these clients have no format for it.
+// askText describes approval requests in words, because these clients have no format for them.
 func askText(approvals []api.Approval) string {
 	var b strings.Builder
 	for _, a := range approvals {
@@ -276,7 +276,7 @@ func exactCall(tool string, args json.RawMessage) string {
 	}, b.String())
 }
 
-// modelList is the answer to GET /v1/models.
+// modelList is the response to GET /v1/models.
 type modelList struct {
 	Data   []modelEntry `json:"data" schema:"notnull"`
 	Object string       `json:"object"`

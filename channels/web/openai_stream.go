@@ -10,8 +10,8 @@ import (
 	"hob/channels"
 )
 
-// chatSink encodes a turn as chat.completion.chunk objects. Such a client can only append, so
-// a corrected answer follows the text already streamed.
+// chatSink encodes a turn as chat.completion.chunk objects. These clients can only append, so a
+// corrected answer is appended to the text already streamed.
 type chatSink struct {
 	*sse
 	chunk chatCompletion
@@ -29,7 +29,7 @@ func (s *Server) streamChat(w http.ResponseWriter, r *http.Request, in channels.
 	}
 	out, err := newSSE(w)
 	if err != nil {
-		return nil // client gone; the message is stored
+		return nil // the client disconnected; the message is stored
 	}
 	c := &chatSink{sse: out, usage: usage, chunk: chatCompletion{
 		ID: "chatcmpl-" + acc.Event, Object: "chat.completion.chunk", Created: time.Now().Unix(), Model: modelName,
@@ -75,7 +75,7 @@ func (c *chatSink) sendEvent(kind string, data any) error {
 	case "approval_required":
 		var a api.Approval
 		raw, _ := data.(json.RawMessage)
-		_ = json.Unmarshal(raw, &a) // show the available fields
+		_ = json.Unmarshal(raw, &a) // show the fields that could be decoded
 		return c.writeText(c.separatorText() + approvalQuestion(a))
 	case "message_end":
 		return c.writeEnd(data)
@@ -83,7 +83,7 @@ func (c *chatSink) sendEvent(kind string, data any) error {
 	return nil
 }
 
-// separatorText returns the separator between the streamed text and the next one.
+// separatorText returns the separator between the streamed text and the text that follows.
 func (c *chatSink) separatorText() string {
 	if c.wrote {
 		return "\n\n"

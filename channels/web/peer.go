@@ -13,16 +13,16 @@ type Peer uint8
 // The kinds of peers. The zero value is unknown.
 const (
 	PeerUnknown Peer = iota
-	PeerOwner        // the owner's program, or another machine
-	PeerHob          // started by Hob: it never acts for the owner
-	PeerOther        // a program of another user of this machine
+	PeerOwner        // the owner's program, or a program on another machine
+	PeerHob          // a program started by Hob, which never acts for the owner
+	PeerOther        // a program of another user on this machine
 )
 
 // connKey is the context key of a request's connection.
 type connKey struct{}
 
-// connection caches the peer of a connection, because finding it is slow. A process does not
-// change while it keeps a connection.
+// connection caches the peer of a connection, because finding the peer is slow. The process does
+// not change during a connection.
 type connection struct {
 	conn net.Conn
 
@@ -36,8 +36,9 @@ func withConnection(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, &connection{conn: c})
 }
 
-// requestPeer returns who sent the request. thorough identifies the process itself; otherwise it only
-// checks that Hob did not start it. fresh ignores the cache.
+// requestPeer returns which kind of process sent the request. If thorough is set, it identifies the
+// process; otherwise it only checks that Hob did not start the process. If fresh is set, it ignores
+// the cache.
 func (s *Server) requestPeer(r *http.Request, thorough, fresh bool) Peer {
 	if s.opt.Peer == nil || r.RemoteAddr == inProcess {
 		return PeerOwner

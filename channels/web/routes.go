@@ -12,19 +12,19 @@ import (
 	"hob/autonomy/api"
 )
 
-// route is one route: how it is served, and how openapi.json describes it.
+// route describes how one route is served and documented in openapi.json.
 type route struct {
 	method, path    string
 	id, tag         string // operationId and group
 	summary, detail string
 	params          []param
-	security        []string // proofs of an open route in openapi.json; none: it needs no proof
-	grave           bool     // decides for the owner: its client must be identified
-	fails           []int    // statuses of errors that clients should handle
+	security        []string // proofs of an open route in openapi.json; empty means that it needs no proof
+	grave           bool     // whether the route decides for the owner, so that its client must be identified
+	fails           []int    // HTTP statuses of errors that clients should handle
 	endpoint
 }
 
-// param is a parameter of a route. Parameters of the path are required.
+// param is a parameter of a route. Path parameters are required.
 type param struct {
 	name, in string // in: path, query or header
 	text     string
@@ -32,16 +32,16 @@ type param struct {
 	schema   paramSchema
 }
 
-// paramSchema restricts the text of a parameter; the zero value is any text.
+// paramSchema restricts the value of a parameter. The zero value allows any string.
 type paramSchema struct {
-	kind             string // integer, boolean; "" is a string
+	kind             string // integer or boolean; "" means string
 	values           []string
 	standard         string // the default
 	minimum, maximum int
 }
 
-// endpoint serves a route. Exactly one of open and owner is set: open routes need no proof or
-// check it themselves; the server authenticates requests to owner routes.
+// endpoint serves a route. Exactly one of open and owner is set. Open routes need no proof or check
+// it themselves; the server authenticates requests to owner routes.
 type endpoint struct {
 	open    func(w http.ResponseWriter, r *http.Request) error
 	owner   func(w http.ResponseWriter, r *http.Request, c call) error

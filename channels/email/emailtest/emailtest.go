@@ -1,6 +1,6 @@
-// Package emailtest is a corpus of replies and forwards for tests: how mail programs in many
-// languages lay out a mail that quotes another one, as plain text and as HTML. A test fills in what
-// the sender writes and what the quoted mail says, and checks to whom Hob attributes each part.
+// Package emailtest is a corpus of replies and forwards for tests. It shows how mail programs in
+// many languages lay out an email that quotes another one, as plain text and as HTML. A test fills
+// in the sender's text and the quoted text, and checks to whom Hob attributes each part.
 package emailtest
 
 import (
@@ -17,33 +17,33 @@ import (
 //go:embed layouts
 var files embed.FS
 
-// Layout describes how one mail program in one language formats a mail.
+// Layout describes how one mail program in one language formats an email.
 type Layout struct {
 	Client   string // the mail program and the operation: "thunderbird-reply"
 	Language string // ISO 639-1: "hu"
 	Subject  string // with the prefix of the program and language
-	Thread   bool   // the mail has In-Reply-To and References
-	Flowed   bool   // the plain text is format=flowed
+	Thread   bool   // whether the email has In-Reply-To and References
+	Flowed   bool   // whether the plain text is format=flowed
 	// Unseen marks languages whose layouts were not used to write the rules. Their results show how
 	// well the rules generalize.
 	Unseen bool
-	// Own and Order are example texts in the language: several lines that the sender
-	// writes, and one line that the quoted mail contains.
+	// Own and Order are example texts in the language: several lines written by the sender, and one
+	// line of the quoted email.
 	Own, Order string
 
 	plain, html string
 }
 
-// Words are the texts that are filled into a layout.
+// Words holds the texts that are filled into a layout.
 type Words struct {
-	Own     string // the text of the sender; lines end with "\n"
-	Order   string // one line of the quoted mail
-	Name    string // display name of its author; "": "Eve Example"
-	Address string // address of its author; "": "eve@evil.example"
+	Own     string // the sender's text; lines end with " "
+	Order   string // one line of the quoted email
+	Name    string // display name of the quoted author; "" means "Eve Example"
+	Address string // address of the quoted author; "" means "eve@evil.example"
 }
 
-// Layouts returns the corpus, ordered by language. A layout that has no HTML form
-// returns "" from HTML.
+// Layouts returns the corpus, ordered by language. For a layout without an HTML form, HTML returns
+// "".
 func Layouts() ([]Layout, error) {
 	list, err := files.ReadDir("layouts")
 	if err != nil {
@@ -64,8 +64,8 @@ func Layouts() ([]Layout, error) {
 	return out, nil
 }
 
-// parseLanguage reads one file: the example texts of the language, then a .txt section
-// for each layout, and a .html section for those that also exist as HTML.
+// parseLanguage parses one file: the example texts in the language, then a .txt section for each
+// layout, and a .html section for each layout that also has an HTML form.
 func parseLanguage(code string, data []byte) ([]Layout, error) {
 	a := txtar.Parse(data)
 	example := readSettings(string(a.Comment))
@@ -105,11 +105,11 @@ func readSettings(s string) map[string]string {
 // Name identifies a layout in test output: "hu/thunderbird-reply".
 func (l Layout) Name() string { return l.Language + "/" + l.Client }
 
-// Marked reports whether the layout shows where the quoted mail begins. Pasted text has no such
-// mark: only the first paragraph of the reply counts as the sender's.
+// Marked reports whether the layout shows where the quoted email begins. Pasted text has no such
+// mark, so only the first paragraph of the reply counts as the sender's.
 func (l Layout) Marked() bool { return !strings.Contains(l.plain, "{own1}") }
 
-// Words are the example texts of the layout's language.
+// Words returns the example texts in the layout's language.
 func (l Layout) Words() Words { return Words{Own: l.Own, Order: l.Order} }
 
 // Plain returns the body as plain text.
@@ -117,7 +117,7 @@ func (l Layout) Plain(w Words) string {
 	return w.fillLayout(l.plain, func(s string) string { return s })
 }
 
-// HTML returns the body as HTML, "" if the layout has no such form.
+// HTML returns the body as HTML, or "" if the layout has no HTML form.
 func (l Layout) HTML(w Words) string {
 	return w.fillLayout(l.html, func(s string) string { return strings.ReplaceAll(html.EscapeString(s), "\n", "<br>\n") })
 }
@@ -133,16 +133,16 @@ func (w Words) fillLayout(layout string, escape func(string) string) string {
 	return strings.NewReplacer("{own}", escape(w.Own), "{own1}", escape(first), "{order}", escape(w.Order), "{name}", escape(w.Name), "{address}", escape(w.Address)).Replace(layout)
 }
 
-// The forms of a mail.
+// The forms of an email.
 const (
 	PlainForm = "plain"
 	HTMLForm  = "html"
 	BothForms = "both" // multipart/alternative
 )
 
-// Mail returns header fields and body of a mail in a form, with "\n" as line end and
-// without From, To, Date and Message-ID, which the caller puts above it. answers is the
-// Message-ID that a layout with Thread refers to, without brackets.
+// Mail returns the header fields and the body of an email in the given form, with " " as line end.
+// It omits From, To, Date and Message-ID, which the caller prepends. answers is the Message-ID,
+// without brackets, to which a layout with Thread refers.
 func (l Layout) Mail(w Words, form, answers string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Subject: %s\nMIME-Version: 1.0\n", mime.QEncoding.Encode("utf-8", l.Subject))

@@ -31,7 +31,7 @@ func (d *Server) Fail(c channels.Class, n int) bool {
 	return ok
 }
 
-// Failing changes the responses to the next calls of a method.
+// Failing replaces the responses to the next calls of a method.
 func (d *Server) Failing(method string, f ...Failure) {
 	d.Lock()
 	defer d.Unlock()
@@ -80,7 +80,7 @@ func (d *Server) Again(context.Context) bool {
 	return true
 }
 
-// Press simulates a press on Approve or Deny under the latest message of a chat ("C1", "C1/thread")
+// Press simulates a press of Approve or Deny in the latest message of a chat ("C1", "C1/thread")
 // that has buttons. It returns the id of the envelope, or "" if there are no buttons.
 func (d *Server) Press(chat, user string, yes bool) string {
 	channel, thread, _ := strings.Cut(chat, "/")
@@ -106,7 +106,7 @@ func (d *Server) Press(chat, user string, yes bool) string {
 	return ""
 }
 
-// PressOn sends a user's press on a button of a message
+// PressOn sends a user's press of a button in a message
 // (docs.slack.dev/reference/interaction-payloads/block_actions-payload).
 func (d *Server) PressOn(m Object, user string, button Object) string {
 	shown := Object{}

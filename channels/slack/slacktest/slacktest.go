@@ -1,5 +1,6 @@
-// Package slacktest simulates Slack with one workspace, for tests: the Web API, files and Socket
-// Mode, as https://docs.slack.dev describes them. Driver returns a channel that is connected to it.
+// Package slacktest simulates Slack with one workspace for tests: the Web API, files and Socket
+// Mode, as described at https://docs.slack.dev. Driver returns a driver whose channel connects to
+// the simulation.
 package slacktest
 
 import (
@@ -23,7 +24,7 @@ import (
 	"hob/channels/slack"
 )
 
-// Ids and secrets in the simulated workspace.
+// The ids and secrets in the simulated workspace.
 const (
 	BotToken = "xoxb-111-222-botsecret"
 	AppToken = "xapp-1-A1-333-appsecret"
@@ -34,7 +35,7 @@ const (
 	ticket = "ticketsecret"
 )
 
-// Object is a JSON Object.
+// Object is a JSON object.
 type Object = map[string]any
 
 // Server is the fake Slack. Lock it to read or change its fields.
@@ -44,14 +45,14 @@ type Server struct {
 
 	sync.Mutex
 	Acks    map[string]any    // by envelope id
-	Reason  string            // why socket connections are rejected; "": they are accepted
-	Granted string            // the scopes granted to the bot; "": all scopes in the manifest
+	Reason  string            // why socket connections are rejected; "" means that they are accepted
+	Granted string            // the scopes granted to the bot; "" means all scopes in the manifest
 	Members map[string]Object // by their addresses
 	Files   map[string][]byte // uploaded files, by name
-	Shown   []string          // files that were shown
+	Shown   []string          // files that were published
 
 	last  time.Time
-	said  map[string][]Object // by channel, oldest first
+	said  map[string][]Object // messages by channel, oldest first
 	ids   int
 	calls []recordedCall
 	fails map[string][]Failure // by method
@@ -99,7 +100,7 @@ func (d *Server) OpenAt(o slack.Options) *slack.Channel {
 	return c
 }
 
-// Driver is slack.Driver, connected to this server instead of the real one.
+// Driver returns a slack.Driver that connects to this server instead of the real Slack.
 func (d *Server) Driver() channels.Driver {
 	return channelstest.Driver(d.Site, slack.Name, func(c slack.Config, deps channels.Deps) (*slack.Channel, error) {
 		return slack.New(c, deps, d.Options())
@@ -130,7 +131,7 @@ func (d *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveSocket runs the server side of a socket.
+// serveSocket implements the server side of a socket.
 func (d *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Get("ticket") != ticket {
 		http.Error(w, "no", http.StatusForbidden)
@@ -158,7 +159,7 @@ func (d *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// Live returns the newest connection, or nil.
+// Live returns the newest connection, or nil if there is none.
 func (d *Server) Live() *channelstest.Socket { return d.sockets.Last() }
 
 // Connections returns the number of open connections.
@@ -188,10 +189,10 @@ func (d *Server) Acked(id string) bool {
 	return ok
 }
 
-// TS formats a time as Slack does. The times in these tests compare like strings.
+// TS formats a time in Slack's format. The times in these tests can be compared as strings.
 func TS(t time.Time) string { return fmt.Sprintf("%d.%06d", t.Unix(), t.Nanosecond()/1000) }
 
-// nextTS makes the time of a message; d is locked.
+// nextTS returns a new message timestamp. The caller has locked d.
 func (d *Server) nextTS() string {
 	now := time.Now().Truncate(time.Microsecond)
 	if !now.After(d.last) {
@@ -289,7 +290,7 @@ func (d *Server) answerMethod(_ context.Context, method string, a url.Values) Ob
 		return Object{"ok": true, "channel": Object{"name": "general"}}
 	case "conversations.open":
 		return Object{"ok": true, "channel": Object{"id": "D" + strings.TrimPrefix(a.Get("users"), "U")}}
-	case "users.conversations": // Hob is in all of them
+	case "users.conversations": // Hob is a member of all of them
 		start := 0
 		_, _ = fmt.Sscanf(a.Get("cursor"), "at%d", &start)
 		all := slices.Sorted(maps.Keys(d.said))
@@ -335,7 +336,7 @@ func (d *Server) answerMethod(_ context.Context, method string, a url.Values) Ob
 	return errorReply("unknown_method")
 }
 
-// fillMessage copies blocks and metadata, which are JSON inside form values.
+// fillMessage copies blocks and metadata, which are JSON in form values, to m.
 func (d *Server) fillMessage(m Object, a url.Values) {
 	for _, k := range []string{"blocks", "metadata"} {
 		if a.Has(k) {
@@ -349,7 +350,8 @@ func (d *Server) fillMessage(m Object, a url.Values) {
 	m["args"] = a
 }
 
-// historyPage answers with pages: a history's latest messages first, a thread's first.
+// historyPage returns a page of messages: a history begins with its latest messages, a thread with
+// its first.
 func (d *Server) historyPage(method string, a url.Values) Object {
 	var all []Object
 	for _, m := range d.said[a.Get("channel")] {
@@ -405,21 +407,21 @@ func (d *Server) Made(method string) (out []url.Values) {
 	return out
 }
 
-// Escaped returns a text with all references escaped
+// Escaped returns s with all references escaped
 // (docs.slack.dev/messaging/formatting-message-text#escaping).
 func Escaped(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
 }
 
-// shownText returns a text as a person sees it, as far as the tests need it: links are replaced by
-// their address.
+// shownText returns s as a person sees it: links are replaced by their address. It handles only the
+// markup that the tests need.
 func shownText(s string) string {
 	s = regexp.MustCompile(`<(\w+:[^<>|]*)\|([^<>]*)>`).ReplaceAllString(s, "$2 ($1)")
 	s = regexp.MustCompile(`<(\w+:[^<>|]*)>`).ReplaceAllString(s, "$1")
 	return strings.TrimSpace(strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(s))
 }
 
-// manifestScopes returns the scopes of an app that is created from the manifest.
+// manifestScopes returns the scopes of an app created from the manifest.
 func manifestScopes() []string {
 	var m struct {
 		OAuth struct {

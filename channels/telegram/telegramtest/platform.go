@@ -52,14 +52,14 @@ func (s *Server) Fail(c channels.Class, n int) bool {
 	return true
 }
 
-// Previewed implements channelstest.Previewer, Typed channelstest.Sign.
+// Previewed implements channelstest.Previewer. Typed implements channelstest.Sign.
 func (s *Server) Previewed() int { s.mu.Lock(); defer s.mu.Unlock(); return s.previews }
 
 // Typed implements channelstest.Sign.
 func (s *Server) Typed() int { s.mu.Lock(); defer s.mu.Unlock(); return s.signs }
 
-// Say implements channelstest.Speaker. A chat or sender that is a number has that id;
-// in a group its negative.
+// Say implements channelstest.Speaker. A numeric chat or sender is used as the id; in a group, the
+// chat id is negated.
 func (s *Server) Say(_ context.Context, chat, sender, text string, group bool) bool {
 	if s.Called("getUpdates") < 2 {
 		return false // a message sent before the first poll is not received
@@ -96,7 +96,7 @@ func (s *Server) Asked() (Post, bool) {
 	return Post{}, false
 }
 
-// buttonData returns the data of the buttons under a message, by their labels.
+// buttonData maps the labels of the buttons below a message to their data.
 func buttonData(board any) map[string]string {
 	out := map[string]string{}
 	b, _ := board.(Object)
@@ -111,7 +111,7 @@ func buttonData(board any) map[string]string {
 	return out
 }
 
-// Press simulates a press on the button whose label contains word, under a message, and returns the
+// Press simulates a press of the button of message m whose label contains word, and returns the
 // reply. As on the real platform, only existing buttons can be pressed.
 func (s *Server) Press(ctx context.Context, sender string, m Post, word string) (string, error) {
 	data := ""
@@ -174,8 +174,8 @@ var (
 	hrefs   = regexp.MustCompile(`href="([^"]*)"`)
 )
 
-// Rendered implements channelstest.Renderer. As in the apps, an @name notifies a person, and so
-// does a link to a user.
+// Rendered implements channelstest.Renderer. As in Telegram's apps, an @name or a link to a user
+// notifies a person.
 func (s *Server) Rendered() (out []string) {
 	for _, m := range s.Posts() {
 		shown := m.Raw
@@ -194,7 +194,7 @@ func (s *Server) Rendered() (out []string) {
 	return out
 }
 
-// Last returns the last message (Say).
+// Last returns the last message sent with Say.
 func (s *Server) Last() Object {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,6 +1,6 @@
-// Package telegramtest is a Bot API server of the published protocol
-// (https://core.telegram.org/bots/api) for the tests of the channel and of the daemon. A channel
-// with the token Token uses this server. Driver returns a driver that creates such channels.
+// Package telegramtest is a Bot API server (https://core.telegram.org/bots/api) for the tests of
+// the channel and of the daemon. A channel with the token Token uses this server. Driver returns a
+// driver that creates such channels.
 package telegramtest
 
 import (
@@ -23,7 +23,7 @@ import (
 	"hob/channels/telegram"
 )
 
-// The ids that the server knows: its bot, and the person of Private.
+// The ids that the server knows: its bot, and the person in Private.
 const (
 	Token  = "123456:AAsecretsecretsecret_-x"
 	Secret = "AAsecretsecretsecret_-x" //nolint:gosec // the secret part of Token
@@ -31,10 +31,10 @@ const (
 	Owner  = 7
 )
 
-// Object is a JSON object of the protocol.
+// Object is a JSON object in the Bot API.
 type Object = map[string]any
 
-// Post is a message that the bot has posted or changed.
+// Post is a message that the bot has posted or edited.
 type Post struct {
 	Method, Chat string
 	Text         string // as people see it
@@ -46,29 +46,29 @@ type Post struct {
 }
 
 // Server keeps updates until a poll with a higher offset; a negative offset drops all but the last
-// ones. A second poll ends the first one with 409, and a webhook ends all polls. Fields below With
-// are read and changed only inside With.
+// ones. A second poll ends the first one with 409, and a webhook ends all polls. Read or change the
+// exported fields only inside With.
 type Server struct {
 	*channelstest.Site
 
 	mu sync.Mutex
-	// Read and change these fields only inside With.
+	// Read or change these fields only inside With.
 	Updates   []Object // updates that the bot has not fetched yet
 	Webhook   string
 	ReadsAll  bool
-	Texts     map[int]string // texts of messages, as people see them
+	Texts     map[int]string // message texts, as people see them
 	Calls     map[string]int
 	Commands  []any
 	Answers   []Object                      // to presses
-	Fails     []func(w http.ResponseWriter) // failures of the next posts
-	PollFails []func(w http.ResponseWriter) // failures of the next polls
-	NoHTML    bool                          // the server cannot parse entities
+	Fails     []func(w http.ResponseWriter) // failures for the next posts
+	PollFails []func(w http.ResponseWriter) // failures for the next polls
+	NoHTML    bool                          // whether the server rejects HTML formatting
 	Files     map[string][]byte             // by path
 	FilePath  string                        // path that getFile returns
-	Migrated  map[string]int64              // groups that are supergroups
+	Migrated  map[string]int64              // groups that became supergroups, with their new ids
 	allowed   []any                         // kinds of updates
-	boards    map[int]any                   // the buttons of messages
-	changed   chan struct{}                 // closed when there is news
+	boards    map[int]any                   // the buttons of each message
+	changed   chan struct{}                 // closed when there are new updates
 	nextID    int
 	polling   chan struct{} // closed to end the open poll
 	posts     []Post
@@ -77,7 +77,7 @@ type Server struct {
 	last      Object // the last message
 }
 
-// New starts a server, which ends with the test.
+// New starts a server that ends with the test.
 func New(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{
@@ -106,14 +106,14 @@ func (s *Server) OpenAt(o telegram.Options) *telegram.Channel {
 	return ch
 }
 
-// Driver is telegram.Driver, connected to this server instead of the real one.
+// Driver returns a telegram.Driver that connects to this server instead of the real Telegram.
 func (s *Server) Driver() channels.Driver {
 	return channelstest.Driver(s.Site, telegram.Name, func(c telegram.Config, deps channels.Deps) (*telegram.Channel, error) {
 		return telegram.New(c, deps, s.Options())
 	})
 }
 
-// Refuse answers with an error.
+// Refuse responds with an error.
 func Refuse(w http.ResponseWriter, code int, said string, parameters Object) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
@@ -124,7 +124,7 @@ func Refuse(w http.ResponseWriter, code int, said string, parameters Object) {
 	_ = json.NewEncoder(w).Encode(o)
 }
 
-// Grant answers with a result.
+// Grant responds with a result.
 func Grant(w http.ResponseWriter, result any) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(Object{"ok": true, "result": result})
@@ -265,7 +265,7 @@ func (s *Server) getUpdates(w http.ResponseWriter, r *http.Request, p Object) {
 
 var tag = regexp.MustCompile(`<[^>]*>`)
 
-// visibleText returns the visible part of a text, or why it is refused.
+// visibleText returns the visible part of a text, or why the server rejects the text.
 func visibleText(p Object, field string) (text string, why string) {
 	text, _ = p[field].(string)
 	if p["parse_mode"] == "HTML" {
@@ -294,7 +294,7 @@ func visibleText(p Object, field string) (text string, why string) {
 	return text, ""
 }
 
-// postMessage implements the methods that post and change messages.
+// postMessage implements the methods that post and edit messages.
 func (s *Server) postMessage(w http.ResponseWriter, r *http.Request, method string, p Object, content []byte, filename string) {
 	if s.Stalled(r.Context()) != nil {
 		return
@@ -368,7 +368,8 @@ func (s *Server) postMessage(w http.ResponseWriter, r *http.Request, method stri
 	Grant(w, Object{"message_id": id, "date": time.Now().Unix(), "chat": Object{"id": 1, "type": "private"}})
 }
 
-// Add adds an update, unless the bot did not subscribe to its kind. It adds a missing message id.
+// Add adds an update, unless the bot did not subscribe to its kind. It sets a message id if there
+// is none.
 func (s *Server) Add(kind string, what Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -384,17 +385,18 @@ func (s *Server) Add(kind string, what Object) {
 	s.changed = make(chan struct{})
 }
 
-// Write adds a text of Owner in a private chat.
+// Write adds a text message from Owner in a private chat.
 func (s *Server) Write(text string) { s.Add("message", Private(text)) }
 
-// Edit changes the text of an earlier message, as if its sender edited it after seconds.
+// Edit changes the text of an earlier message, as if its sender had edited it the given number of
+// seconds later.
 func (s *Server) Edit(m Object, text string, after int) {
 	edited := maps.Clone(m)
 	edited["text"], edited["edit_date"] = text, m["date"].(int)+after
 	s.Add("edited_message", edited)
 }
 
-// Private returns a text from Owner to the bot.
+// Private returns a text message from Owner to the bot.
 func Private(text string) Object {
 	return Object{
 		"date": 1700000000, "text": text, "from": Object{"id": Owner, "first_name": "Ada", "last_name": "L"},
@@ -402,28 +404,28 @@ func Private(text string) Object {
 	}
 }
 
-// Posts lists the messages that the bot has posted or changed.
+// Posts lists the messages that the bot has posted or edited.
 func (s *Server) Posts() []Post {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.posts)
 }
 
-// Called counts the calls of a method.
+// Called returns how often a method was called.
 func (s *Server) Called(method string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.Calls[method]
 }
 
-// With runs f while it holds the server's lock.
+// With runs f while holding the server's lock.
 func (s *Server) With(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f()
 }
 
-// Board returns the keyboard under a message.
+// Board returns the keyboard below a message.
 func (s *Server) Board(id int) any {
 	s.mu.Lock()
 	defer s.mu.Unlock()

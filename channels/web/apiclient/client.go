@@ -1,10 +1,10 @@
-// Package apiclient is the client of Hob's HTTP API: the interfaces of autonomy/api over a
-// connection to the daemon, or over web.Server.Client to an engine in the same process. The
-// commands use it, so that they contain neither paths nor JSON. It holds no logic and retries
-// nothing.
+// Package apiclient is the client for Hob's HTTP API. It implements the interfaces of autonomy/api
+// over a connection to the daemon, or over web.Server.Client with an engine in the same process.
+// The commands use it, so that they contain neither paths nor JSON. It contains no logic and does
+// not retry.
 //
-// A request that the server rejects fails with a *ResponseError, which wraps the class of package
-// api that its code names; a request without a response fails with a *ConnectionError.
+// A request that the server rejects fails with a *ResponseError. It wraps the error class in
+// package api that matches the code. A request without a response fails with a *ConnectionError.
 package apiclient
 
 import (
@@ -26,16 +26,16 @@ import (
 	"hob/platform/host/system"
 )
 
-// Client is a client of the API. Its methods may be called concurrently. Methods of the interfaces
-// of package api that have a parameter "by" ignore it: the server knows who calls.
+// Client is an API client. Its methods may be called concurrently. Methods of the interfaces in
+// package api that have a parameter "by" ignore it: the server knows the caller.
 type Client struct {
 	http    *http.Client
 	address string
 	token   system.Secret
-	id      string // names this client to the server, see web.ClientHeader
+	id      string // identifies this client to the server; see web.ClientHeader
 }
 
-// New returns a client of the server at an address such as http://127.0.0.1:7717.
+// New returns a client for the server at an address such as http://127.0.0.1:7717.
 func New(transport *http.Client, address string, token system.Secret) *Client {
 	return &Client{http: transport, address: address, token: token, id: rand.Text()}
 }
@@ -43,11 +43,11 @@ func New(transport *http.Client, address string, token system.Secret) *Client {
 // Address returns the address of the server.
 func (c *Client) Address() string { return c.address }
 
-// ResponseError is an error response.
+// ResponseError is an error response from the server.
 type ResponseError struct {
 	Status                int
 	Code, Message, Remedy string
-	Event                 string // the message that was accepted despite the error
+	Event                 string // id of a message that was accepted despite the error
 }
 
 // Error returns the message and the remedy.
@@ -74,7 +74,8 @@ func (e *ConnectionError) Error() string { return fmt.Sprintf("lost the connecti
 // Unwrap returns the cause.
 func (e *ConnectionError) Unwrap() error { return e.Err }
 
-// connectionError explains a connection that failed. A canceled request is not one.
+// connectionError returns the error for a failed connection. A canceled request does not count as
+// one.
 func connectionError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -85,7 +86,7 @@ func connectionError(ctx context.Context, err error) error {
 	return &ConnectionError{err}
 }
 
-// request is one request; body may be nil.
+// request is one API request; body may be nil.
 type request struct {
 	method, path string
 	query        url.Values
@@ -93,7 +94,7 @@ type request struct {
 	header       map[string]string
 }
 
-// openResponse sends a request and returns its response. Statuses from 400 are errors, except for
+// openResponse sends a request and returns the response. Statuses from 400 are errors, except for
 // those in accept.
 func (c *Client) openResponse(ctx context.Context, r request, accept ...int) (*http.Response, error) {
 	u := c.address + r.path
@@ -126,11 +127,11 @@ func (c *Client) openResponse(ctx context.Context, r request, accept ...int) (*h
 	if ctx.Err() != nil { // errors of a canceled request are expected
 		return nil, ctx.Err()
 	}
-	b, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // the received part is enough
+	b, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // a partial body is sufficient
 	return nil, decodeError(resp, b)
 }
 
-// decodeError turns the body of an error response into an error.
+// decodeError converts the body of an error response into an error.
 func decodeError(resp *http.Response, body []byte) *ResponseError {
 	e := &ResponseError{Status: resp.StatusCode, Message: strings.TrimSpace(string(body))}
 	var x api.ErrorBody
@@ -143,7 +144,8 @@ func decodeError(resp *http.Response, body []byte) *ResponseError {
 	return e
 }
 
-// callJSON sends a request and decodes the response into out, unless it is nil or empty.
+// callJSON sends a request and decodes the response into out, unless out is nil or the response is
+// empty.
 func (c *Client) callJSON(ctx context.Context, r request, out any, accept ...int) error {
 	resp, err := c.openResponse(ctx, r, accept...)
 	if err != nil {
@@ -169,13 +171,13 @@ func (c *Client) callJSON(ctx context.Context, r request, out any, accept ...int
 	return nil
 }
 
-// getValue reads a value.
+// getValue requests a value with GET.
 func getValue[T any](ctx context.Context, c *Client, path string, query url.Values) (out T, err error) {
 	err = c.callJSON(ctx, request{method: http.MethodGet, path: path, query: query}, &out)
 	return out, err
 }
 
-// postValue sends a JSON body and reads the result.
+// postValue sends in as JSON and returns the decoded response.
 func postValue[T any](ctx context.Context, c *Client, path string, in any) (out T, err error) {
 	r, err := jsonRequest(path, in)
 	if err != nil {
@@ -208,7 +210,7 @@ func (c *Client) copyBody(ctx context.Context, w io.Writer, path string, query u
 	return out.err
 }
 
-// targetWriter remembers the error of its writer, which does not come from the connection.
+// targetWriter records the error of its writer, to distinguish it from connection errors.
 type targetWriter struct {
 	w   io.Writer
 	err error
@@ -223,7 +225,7 @@ func (t *targetWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// values makes a query of pairs of names and texts, without the empty ones.
+// values returns a query from pairs of names and values. It omits empty values.
 func values(pairs ...string) url.Values {
 	q := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -234,13 +236,13 @@ func values(pairs ...string) url.Values {
 	return q
 }
 
-// listValues makes the query of a list. of and state name the parameters of Query.Of and
-// Query.State.
+// listValues returns the query parameters of a list. of and state name the parameters for Query.Of
+// and Query.State.
 func listValues(q api.Query, of, state string) url.Values {
 	return values("limit", countText(q.Limit), "before", q.Before, "q", q.Text, "all", flagText(q.All), of, q.Of, state, q.State)
 }
 
-// flagText returns the text of a parameter that is on or absent.
+// flagText returns the value of a parameter that is on or absent.
 func flagText(on bool) string {
 	if on {
 		return "1"
@@ -248,7 +250,7 @@ func flagText(on bool) string {
 	return ""
 }
 
-// countText returns the text of a number, "" for 0.
+// countText returns n as a string, or "" for 0.
 func countText(n int) string {
 	if n == 0 {
 		return ""
@@ -256,7 +258,7 @@ func countText(n int) string {
 	return strconv.Itoa(n)
 }
 
-// timeText returns the text of a time, "" if it is not set.
+// timeText returns t as a string, or "" if it is zero.
 func timeText(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -264,7 +266,7 @@ func timeText(t time.Time) string {
 	return t.Format(time.RFC3339)
 }
 
-// inPath joins segments of a path and escapes them.
+// inPath appends the escaped segments to the path base.
 func inPath(base string, segments ...string) string {
 	for _, s := range segments {
 		base += "/" + url.PathEscape(s)

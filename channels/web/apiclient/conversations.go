@@ -17,14 +17,14 @@ const (
 	managePath   = "/api/v1/manage"
 )
 
-// Reply is the answer to one message, or the approval requests that it waits for.
+// Reply is the answer to one message, or the approval requests for which the turn waits.
 type Reply struct {
 	api.Answered
 
 	Approvals []api.Approval `json:"approvals,omitempty"`
 }
 
-// Send sends a message and waits for the answer, or until its turn waits for the user.
+// Send sends a message and waits until it is answered or its turn waits for the user.
 func (c *Client) Send(ctx context.Context, session string, m web.Message) (Reply, error) {
 	return postValue[Reply](ctx, c, inPath(sessionsPath, session)+"/messages", m)
 }
@@ -104,8 +104,8 @@ func (c *Client) Approvals(ctx context.Context, q api.Query) ([]api.Approval, er
 	return getValue[[]api.Approval](ctx, c, "/api/v1/approvals", listValues(q, "session", "state"))
 }
 
-// Answer implements api.Approvals. The session in the path of the route is not checked by the
-// server; the id names the request or the batch.
+// Answer implements api.Approvals. The server does not check the session in the path; the id
+// identifies the request or the batch.
 func (c *Client) Answer(ctx context.Context, id string, a api.Answer) (api.Decision, error) {
 	in := web.DecisionRequest{Approved: &a.Approved, Scope: a.Scope, Expires: a.Expires, Uses: a.Uses, Note: a.Note, Beforehand: a.Beforehand}
 	raw, err := postValue[json.RawMessage](ctx, c, inPath(sessionsPath, "any", "approvals", id), in)
@@ -185,7 +185,7 @@ func (c *Client) Triggers(ctx context.Context) ([]api.Trigger, error) {
 	return getValue[[]api.Trigger](ctx, c, "/api/v1/triggers", nil)
 }
 
-// Fire implements api.Triggers. An empty key makes every call count.
+// Fire implements api.Triggers. With an empty key, every call fires the trigger.
 func (c *Client) Fire(ctx context.Context, trigger, key string, payload []byte) (out api.Fired, err error) {
 	r := request{method: http.MethodPost, path: inPath("/api/v1/triggers", trigger) + "/fire", body: payload}
 	if key != "" {
@@ -195,7 +195,8 @@ func (c *Client) Fire(ctx context.Context, trigger, key string, payload []byte) 
 	return out, err
 }
 
-// LoginLink creates a link that logs a browser in once. here: only a browser of this machine.
+// LoginLink creates a link that logs in a browser once. If here is set, only a browser on this
+// machine can use it.
 func (c *Client) LoginLink(ctx context.Context, here bool) (web.LoginLink, error) {
 	return postValue[web.LoginLink](ctx, c, "/api/v1/login", web.LinkRequest{Here: here})
 }

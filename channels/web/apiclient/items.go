@@ -23,7 +23,7 @@ func (c *Client) Tools(ctx context.Context, q api.Query) ([]api.Tool, error) {
 	return getValue[[]api.Tool](ctx, c, "/api/v1/tools", listValues(q, "id", "state"))
 }
 
-// Call implements api.Tools. The code of the outcome is set if the tool failed.
+// Call implements api.Tools. The outcome has a code if the tool failed.
 func (c *Client) Call(ctx context.Context, session, tool string, args json.RawMessage) (api.ToolOutcome, error) {
 	var out api.ToolOutcome
 	r, err := jsonRequest(inPath("/api/v1/tools", tool), web.ToolRequest{Arguments: args, Session: session})
@@ -45,7 +45,7 @@ func (c *Client) Call(ctx context.Context, session, tool string, args json.RawMe
 	return out, nil
 }
 
-// toolStatuses returns the statuses of error responses that may carry the outcome of a tool.
+// toolStatuses returns the statuses of error responses that may contain the outcome of a tool.
 func toolStatuses() []int {
 	return []int{
 		http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound, http.StatusConflict, http.StatusNotImplemented,
@@ -242,7 +242,7 @@ func (c *Client) RotateToken(ctx context.Context) (api.RotatedToken, error) {
 	return postValue[api.RotatedToken](ctx, c, managePath+"/token", struct{}{})
 }
 
-// Shutdown begins to stop the daemon.
+// Shutdown asks the daemon to stop.
 func (c *Client) Shutdown(ctx context.Context) (api.Shutdown, error) {
 	return postValue[api.Shutdown](ctx, c, managePath+"/shutdown", struct{}{})
 }

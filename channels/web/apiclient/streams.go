@@ -15,17 +15,17 @@ import (
 	"hob/channels/web"
 )
 
-// EventOpen is the type of the first event of a stream: the connection is open.
+// EventOpen is the type of the first event in a stream. It means that the connection is open.
 const EventOpen = "open"
 
-// Progress is the progress of a tool.
+// Progress is the progress of a tool call.
 type Progress struct {
 	Seconds int    `json:"seconds"`
 	Percent *int   `json:"percent"`
 	Note    string `json:"note"`
 }
 
-// TurnEvent is one event of a turn, with the fields that its type has (see api.FeedEvent).
+// TurnEvent is one event in a turn. Which fields are set depends on the type (see api.FeedEvent).
 type TurnEvent struct {
 	Type        string `json:"-"`
 	Event       string `json:"event"`
@@ -42,7 +42,7 @@ type TurnEvent struct {
 	Approval api.Approval `json:"-"` // set for approval_required
 }
 
-// LiveEvent is one event of the live feed. Delivery is set for the type delivery, Tool and Progress
+// LiveEvent is one event in the live feed. Delivery is set for the type delivery, Tool and Progress
 // for tool_progress.
 type LiveEvent struct {
 	ID            string // for Follow
@@ -52,7 +52,7 @@ type LiveEvent struct {
 	Progress      Progress
 }
 
-// SendStreaming sends a message and yields the events of its turn, the first of which is EventOpen.
+// SendStreaming sends a message and yields the events of its turn. The first event is EventOpen.
 func (c *Client) SendStreaming(ctx context.Context, session string, m web.Message) iter.Seq2[TurnEvent, error] {
 	return func(yield func(TurnEvent, error) bool) {
 		r, err := jsonRequest(inPath(sessionsPath, session)+"/messages", m)
@@ -63,7 +63,7 @@ func (c *Client) SendStreaming(ctx context.Context, session string, m web.Messag
 		for e, err := range c.serverEvents(ctx, r) {
 			t := TurnEvent{}
 			if err == nil {
-				_ = json.Unmarshal(e.data, &t) // an event with other data has no fields
+				_ = json.Unmarshal(e.data, &t) // an event with other data has no fields set
 			}
 			if t.Type = e.name; t.Type == "approval_required" {
 				_ = json.Unmarshal(e.data, &t.Approval)
@@ -75,8 +75,8 @@ func (c *Client) SendStreaming(ctx context.Context, session string, m web.Messag
 	}
 }
 
-// Follow yields the live events, the first of which is EventOpen. A client that reconnects passes
-// the last id that it saw; "" begins with the next event.
+// Follow yields the live events, of which the first is EventOpen. A client that reconnects passes
+// the last event id it received. An empty id starts with the next event.
 func (c *Client) Follow(ctx context.Context, last string) iter.Seq2[LiveEvent, error] {
 	return func(yield func(LiveEvent, error) bool) {
 		r := request{method: http.MethodGet, path: "/api/v1/events", header: map[string]string{}}
@@ -91,7 +91,7 @@ func (c *Client) Follow(ctx context.Context, last string) iter.Seq2[LiveEvent, e
 	}
 }
 
-// decodeLive decodes an event; one with other data has only its id and type.
+// decodeLive decodes an event. If the data is of another form, only the id and type are set.
 func decodeLive(e serverEvent) LiveEvent {
 	out := LiveEvent{ID: e.id, Type: e.name}
 	var f struct {
@@ -126,9 +126,8 @@ type serverEvent struct {
 	data     []byte
 }
 
-// serverEvents yields the events of a request that is answered with server-sent events (WHATWG
-// HTML, section 9.2), after EventOpen. An answer that is plain JSON becomes one event without a
-// name.
+// serverEvents yields EventOpen and then the server-sent events (WHATWG HTML, section 9.2) in the
+// response to a request. A response that is plain JSON becomes one event without a name.
 func (c *Client) serverEvents(ctx context.Context, r request) iter.Seq2[serverEvent, error] {
 	return func(yield func(serverEvent, error) bool) {
 		r.header["Accept"] = "text/event-stream"
@@ -151,7 +150,7 @@ func (c *Client) serverEvents(ctx context.Context, r request) iter.Seq2[serverEv
 	}
 }
 
-// maxEvent bounds one line of a stream, in bytes.
+// maxEvent is the maximum length of one line in a stream, in bytes.
 const maxEvent = 32 << 20
 
 // readEvents parses events until the stream ends or yield returns false.
@@ -185,8 +184,8 @@ func readEvents(r io.Reader, yield func(serverEvent, error) bool) error {
 	return lines.Err()
 }
 
-// readSteps sends a request and passes each line of the response to step. At a line with an
-// error it stops and returns that error.
+// readSteps sends a request and passes each line of the response to step. If a line contains an
+// error, it stops and returns that error.
 func (c *Client) readSteps(ctx context.Context, path string, in any, step func(line json.RawMessage) error) error {
 	r, err := jsonRequest(path, in)
 	if err != nil {
@@ -232,7 +231,7 @@ func (c *Client) MemoryImport(ctx context.Context, in api.MemoryImport, step fun
 	err = c.readSteps(ctx, memoryPath+"/import", in, func(line json.RawMessage) error {
 		var p struct {
 			api.MemoryProgress
-			Format *string `json:"format"` // only a result has one
+			Format *string `json:"format"` // only a result has this field
 		}
 		if err := json.Unmarshal(line, &p); err != nil {
 			return err

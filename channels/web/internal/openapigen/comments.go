@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// packageDocs holds the doc comments of the types of one package.
+// packageDocs holds the doc comments for the types in one package.
 type packageDocs struct {
-	types  map[string]string   // doc comment by type
-	fields map[string]string   // doc or line comment by "Type.Field"
-	enums  map[string][]string // string constants by type, in their order
+	types  map[string]string   // doc comments by type
+	fields map[string]string   // doc or line comments by "Type.Field"
+	enums  map[string][]string // string constants by type, in source order
 }
 
-// parsePackage reads the sources of a package in dir, without its tests.
+// parsePackage parses the source files of the package in dir, except for its tests.
 func parsePackage(dir string) (*packageDocs, error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
@@ -59,8 +59,8 @@ func (d *packageDocs) addDeclaration(g *ast.GenDecl) {
 	}
 }
 
-// addFields records the comments of the fields: the comment above a field, or else the one behind
-// it.
+// addFields records the comment of each field: the comment above the field, or else the one at the
+// end of its line.
 func (d *packageDocs) addFields(owner string, t *ast.StructType) {
 	for _, f := range t.Fields.List {
 		text := commentText(f.Doc)
@@ -73,7 +73,7 @@ func (d *packageDocs) addFields(owner string, t *ast.StructType) {
 	}
 }
 
-// addConstants records string constants with a named type of the package.
+// addConstants records string constants whose type is a named type of the package.
 func (d *packageDocs) addConstants(g *ast.GenDecl, s *ast.ValueSpec) {
 	t, ok := s.Type.(*ast.Ident)
 	if g.Tok != token.CONST || !ok {
@@ -91,7 +91,7 @@ func (d *packageDocs) addConstants(g *ast.GenDecl, s *ast.ValueSpec) {
 // commentText returns a comment as one paragraph.
 func commentText(c *ast.CommentGroup) string { return strings.Join(strings.Fields(c.Text()), " ") }
 
-// docsOf returns the comments of the package with an import path of this module.
+// docsOf returns the comments in the package of this module with the given import path.
 func (g *generator) docsOf(pkg string) (*packageDocs, error) {
 	if d := g.docs[pkg]; d != nil {
 		return d, nil

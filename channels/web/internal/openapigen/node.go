@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Object is a JSON object with a fixed order of its members. A value is an Object, a List or
-// anything that encoding/json encodes.
+// Object is a JSON object with a fixed member order. A value is an Object, a List or any value that
+// encoding/json encodes.
 type Object []Member
 
 // Member is one member of an Object.
@@ -23,8 +23,8 @@ type List []any
 // maxLine is the maximum width of a value that is written on one line.
 const maxLine = 160
 
-// encodeDocument encodes v as indented JSON whose short values take one line each, so that a
-// changed field is one changed line.
+// encodeDocument encodes v as indented JSON. Short values take one line each, so that a changed
+// field changes one line.
 func encodeDocument(v any) ([]byte, error) {
 	var b bytes.Buffer
 	if err := writeNode(&b, v, 0, 0); err != nil {
@@ -34,7 +34,7 @@ func encodeDocument(v any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// writeNode writes v at an indentation, after used characters on its line.
+// writeNode writes v at an indentation. used is the number of characters already on the line.
 func writeNode(b *bytes.Buffer, v any, indent, used int) error {
 	line, err := encodeCompact(v)
 	if err != nil {

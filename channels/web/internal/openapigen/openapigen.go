@@ -1,7 +1,7 @@
 // Package openapigen writes an OpenAPI 3.1 document from a list of operations and the Go types of
-// their requests and responses: the types by reflection, the descriptions from the comments in
-// the sources. Only the test of channels/web that keeps openapi.json current uses it, so it is not
-// part of the program.
+// their requests and responses. It gets the types by reflection and the descriptions from the
+// comments in the source files. It is used only by the test in channels/web that keeps openapi.json
+// current, so it is not part of the program.
 package openapigen
 
 import (
@@ -15,29 +15,31 @@ import (
 // Document is the input of Generate.
 type Document struct {
 	Root, Module string   // folder and path of the Go module
-	Plain        []string // packages whose types keep their names; other types get the name of their package as a prefix
-	// Head holds the members before "paths", Security the members of components.securitySchemes.
+	Plain        []string // packages whose types keep their names; other types are prefixed with their package name
+	// Head holds the members before "paths". Security holds the members of
+	// components.securitySchemes.
 	Head, Security Object
 	Operations     []Operation
-	// Error is the body of failed requests. Overrides are the schemas of types that encode
-	// themselves.
+	// Error is the body type of failed requests. Overrides holds the schemas of types with custom
+	// JSON encoding.
 	Error     reflect.Type
 	Overrides map[reflect.Type]Object
-	// Extra are further types to describe: those of streams, and those that Overrides name.
+	// Extra lists additional types to describe: types in streams, and types that Overrides refers
+	// to.
 	Extra []reflect.Type
 }
 
-// Operation is one method of one path.
+// Operation is one HTTP method on one path.
 type Operation struct {
 	Method, Path, ID, Tag, Summary, Description string
 	Parameters                                  []Parameter
 	Request                                     *Request // nil: no body
 	Responses                                   []Response
-	Fails                                       []int // statuses of documented errors
-	Access                                      List  // security requirements; nil means those of Head
+	Fails                                       []int // HTTP statuses of documented errors
+	Access                                      List  // security requirements; nil means the requirements in Head
 }
 
-// Parameter is a parameter in the path, the query or a header.
+// Parameter is a path, query or header parameter.
 type Parameter struct {
 	Name, In, Description string
 	Required              bool
@@ -57,7 +59,7 @@ type Response struct {
 	Content     []Content
 }
 
-// Content is a body of one media type: one of Types, or text.
+// Content is a body with one media type: a value of one of Types, or text.
 type Content struct {
 	Media string
 	Types []reflect.Type
@@ -72,7 +74,7 @@ type generator struct {
 	overrides    map[reflect.Type]Object
 }
 
-// Generate returns the document as JSON.
+// Generate returns the OpenAPI document as JSON.
 func Generate(d Document) ([]byte, error) {
 	g := &generator{
 		root: d.Root, module: d.Module, plain: d.Plain, docs: map[string]*packageDocs{},

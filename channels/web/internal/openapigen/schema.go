@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// schemaOf returns the schema of a type as a value: a reference for named structs and for named
-// strings that have constants.
+// schemaOf returns the schema for a type. Named structs, and named strings that have constants,
+// become references.
 func (g *generator) schemaOf(t reflect.Type) (Object, error) {
 	switch t {
 	case reflect.TypeFor[time.Time]():
@@ -66,8 +66,8 @@ func (g *generator) stringSchema(t reflect.Type) (Object, error) {
 	return g.addComponent(t, append(schema, Member{"enum", stringList(docs.enums[t.Name()])}))
 }
 
-// structSchema returns a reference to the component of a struct, or the schema of one without a
-// name.
+// structSchema returns a reference to the component of a named struct, or the schema of an unnamed
+// one.
 func (g *generator) structSchema(t reflect.Type) (Object, error) {
 	if t.Name() == "" {
 		return g.fieldsSchema(t, Object{{"type", "object"}})
@@ -81,7 +81,7 @@ func (g *generator) structSchema(t reflect.Type) (Object, error) {
 	if p := reflect.PointerTo(t); p.Implements(reflect.TypeFor[json.Marshaler]()) || p.Implements(reflect.TypeFor[encoding.TextMarshaler]()) {
 		return nil, fmt.Errorf("%s encodes itself: describe its schema by hand", t)
 	}
-	ref, err := g.addComponent(t, nil) // before its fields: it may contain itself
+	ref, err := g.addComponent(t, nil) // add the component before its fields, because it may contain itself
 	if err != nil {
 		return nil, err
 	}
@@ -100,8 +100,8 @@ func (g *generator) structSchema(t reflect.Type) (Object, error) {
 	return ref, nil
 }
 
-// fieldsSchema adds the properties of a struct to its schema. A field without omitempty or
-// omitzero is required.
+// fieldsSchema adds the properties of a struct to its schema. Fields without omitempty or omitzero
+// are required.
 func (g *generator) fieldsSchema(t reflect.Type, schema Object) (Object, error) {
 	properties, required, err := g.properties(t)
 	if err != nil {
@@ -114,8 +114,8 @@ func (g *generator) fieldsSchema(t reflect.Type, schema Object) (Object, error) 
 	return schema, nil
 }
 
-// properties returns the fields of a struct as encoding/json sees them. Fields of an embedded
-// struct count as its own.
+// properties returns the fields of a struct as encoding/json sees them. The fields of an embedded
+// struct are included.
 func (g *generator) properties(t reflect.Type) (Object, []string, error) {
 	properties, required := Object{}, []string(nil)
 	for f := range t.Fields() {
@@ -150,7 +150,7 @@ func (g *generator) properties(t reflect.Type) (Object, []string, error) {
 // type cannot express, as options separated by commas. "enum=a|b" lists the values of a string, and
 // "type=object" describes raw JSON. "format=date", "default=TEXT" and limits such as "minimum=1"
 // are copied. "null" marks a value that may be null, and "notnull" a list or pointer that is never
-// null. "optional" marks a field that a request may omit although its tag json does not say so.
+// null. "optional" marks a field that a request may omit although its json tag does not say so.
 func (g *generator) fieldSchema(owner reflect.Type, f reflect.StructField) (Object, error) {
 	schema, err := g.schemaOf(f.Type)
 	if err != nil {
@@ -206,8 +206,8 @@ func orNull(schema Object) Object {
 	return Object{{"anyOf", List{schema, Object{{"type", "null"}}}}}
 }
 
-// addComponent adds a named schema and returns the reference to it. Types outside the packages
-// in plain carry the name of their package.
+// addComponent adds a named schema and returns a reference to it. Types outside the packages in
+// Plain are prefixed with their package name.
 func (g *generator) addComponent(t reflect.Type, schema Object) (Object, error) {
 	name, known := g.names[t]
 	if !known {
@@ -237,7 +237,7 @@ func stringList(values []string) List {
 	return list
 }
 
-// hasOption reports whether the tag schema of a field contains an option.
+// hasOption reports whether the schema tag of a field contains an option.
 func hasOption(f reflect.StructField, name string) bool {
 	return slices.Contains(strings.Split(f.Tag.Get("schema"), ","), name)
 }
