@@ -106,29 +106,55 @@ func newBackupPath(dir, why string) string {
 	if why != "" {
 		why = "-" + why
 	}
-	name := filepath.Join(dir, "hob-"+backupTimestamp()+why+".db")
+	name := filepath.Join(dir, datedPrefix+backupTimestamp()+why+".db")
 	for n := 2; fileExists(name); n++ {
-		name = filepath.Join(dir, fmt.Sprintf("hob-%s%s-%d.db", backupTimestamp(), why, n))
+		name = filepath.Join(dir, fmt.Sprintf("%s%s%s-%d.db", datedPrefix, backupTimestamp(), why, n))
 	}
 	return name
 }
 
-// listBackups lists the backups in the folder, oldest first. It does not use filepath.Glob, because the
-// folder name can contain pattern characters.
+// The names in the backup folder: dated databases, and folders of package snapshot that contain a
+// database. After the prefix comes the time of creation.
+const (
+	datedPrefix = "hob-"
+	// SnapshotPrefix begins the name of a snapshot folder, PartialSuffix ends that of an incomplete one.
+	SnapshotPrefix = "snapshot-"
+	PartialSuffix  = ".part"
+	// SnapshotDatabase is the name of the database in a snapshot folder.
+	SnapshotDatabase = "hob.db"
+)
+
+// listBackups lists the databases of all backups in the folder, oldest first: dated ones and those of
+// snapshots.
 func listBackups(dir string) []string {
-	entries, _ := os.ReadDir(dir) // no folder, no backups
-	var names []string
-	for _, e := range entries {
-		if n := e.Name(); strings.HasPrefix(n, "hob-") && strings.HasSuffix(n, ".db") {
-			names = append(names, filepath.Join(dir, n))
+	names := listDated(dir)
+	for _, folder := range listSnapshots(dir) {
+		if db := filepath.Join(folder, SnapshotDatabase); !strings.HasSuffix(folder, PartialSuffix) && fileExists(db) {
+			names = append(names, db)
 		}
 	}
-	slices.Sort(names)
+	stamp := func(path string) string {
+		rel, _ := filepath.Rel(dir, path)
+		_, after, _ := strings.Cut(rel, "-")
+		return after
+	}
+	slices.SortFunc(names, func(a, b string) int { return strings.Compare(stamp(a), stamp(b)) })
 	return names
 }
 
+// listDated lists the dated backups, oldest first. It does not use filepath.Glob, because the folder
+// name can contain pattern characters.
+func listDated(dir string) []string {
+	return slices.DeleteFunc(filesWithPrefix(filepath.Join(dir, datedPrefix), ""), func(name string) bool { return !strings.HasSuffix(name, ".db") })
+}
+
+// listSnapshots lists the snapshot folders, incomplete ones included, oldest first.
+func listSnapshots(dir string) []string {
+	return filesWithPrefix(filepath.Join(dir, SnapshotPrefix), "")
+}
+
 func pruneBackups(dir string) {
-	names := listBackups(dir)
+	names := listDated(dir)
 	for len(names) > keepBackups {
 		_ = os.Remove(names[0])
 		names = names[1:]
@@ -231,6 +257,14 @@ func fileExists(path string) bool {
 	return err == nil
 }
 
+func fileSize(path string) int64 {
+	fi, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return fi.Size()
+}
+
 // ensureFile creates the file with owner-only permissions, if necessary.
 func ensureFile(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
@@ -245,32 +279,31 @@ func escapeURIPath(path string) string {
 	return strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(filepath.ToSlash(path))
 }
 
-// RenewBackups creates a new backup and deletes all older ones and the files that were moved aside
-// as damaged, because they contain data that was deleted since. It returns the number of deleted
-// files. If there was no backup, it creates none.
+// RenewBackups creates a new backup and deletes all older ones, snapshots included, and the files that
+// were moved aside as damaged, because they contain data that was deleted since. It returns the number
+// of deleted files and snapshots. If there was no backup, it creates none.
 func (s *Store) RenewBackups(ctx context.Context) (int, error) {
 	s.copying.Lock() // a backup in progress would contain deleted data
 	defer s.copying.Unlock()
 	old := listBackups(s.backupDir)
-	aside := append(filesWithPrefix(s.path, ".damaged-"), partialCopies(s.backupDir)...)
+	gone := append(listDated(s.backupDir), listSnapshots(s.backupDir)...)
+	gone = append(append(gone, filesWithPrefix(s.path, ".damaged-")...), partialCopies(s.backupDir)...)
 	if len(old) > 0 {
 		if err := s.copyDatabase(ctx, newBackupPath(s.backupDir, "")); err != nil {
 			return 0, err
 		}
 	}
-	gone := 0
-	for _, name := range append(old, aside...) {
-		if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return gone, fmt.Errorf("store: an old backup contains erased data and cannot be removed: %w; remove it yourself", err)
+	for n, name := range gone {
+		if err := system.RemoveAll(name); err != nil {
+			return n, fmt.Errorf("store: an old backup contains erased data and cannot be removed: %w; remove it yourself", err)
 		}
-		gone++
 	}
-	return gone, nil
+	return len(gone), nil
 }
 
 // partialCopies returns the unfinished copies of a killed process.
 func partialCopies(dir string) []string {
-	return slices.DeleteFunc(filesWithPrefix(filepath.Join(dir, "hob-"), ""), func(name string) bool { return !strings.HasSuffix(name, ".db.part") })
+	return slices.DeleteFunc(filesWithPrefix(filepath.Join(dir, datedPrefix), ""), func(name string) bool { return !strings.HasSuffix(name, ".db.part") })
 }
 
 // filesWithPrefix lists the files whose names start with the given path and suffix.

@@ -90,6 +90,15 @@ func Rename(from, to string) error {
 	return err
 }
 
+// RenameDurable is Rename that returns after the rename is on disk.
+func RenameDurable(from, to string) error {
+	if err := Rename(from, to); err != nil {
+		return err
+	}
+	syncDir(filepath.Dir(to))
+	return nil
+}
+
 // ReadFile is os.ReadFile that retries briefly if a file cannot be opened while it is being
 // replaced, which happens on Windows.
 func ReadFile(path string) ([]byte, error) {

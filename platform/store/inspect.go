@@ -1,0 +1,110 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// Contents describes a database file.
+type Contents struct {
+	Schema  map[string]int   // version of each owner of tables
+	Rows    map[string]int64 // number of rows of each table
+	Derived map[string]int64 // last change that each derived index has processed
+}
+
+// Inspect checks a database and returns its contents. It does not change the file. The error wraps
+// fs.ErrNotExist if the file does not exist.
+func Inspect(ctx context.Context, path string) (Contents, error) {
+	if _, err := os.Stat(path); err != nil {
+		return Contents{}, fmt.Errorf("store: %w", err)
+	}
+	if err := checkTruncated(path, 1); err != nil {
+		return Contents{}, err
+	}
+	db, err := sql.Open("sqlite", "file:"+escapeURIPath(path)+"?mode=ro")
+	if err != nil {
+		return Contents{}, fmt.Errorf("store: %w", err)
+	}
+	defer db.Close()
+	if err := quickCheck(ctx, db, path); err != nil {
+		return Contents{}, err
+	}
+	return readContents(ctx, db)
+}
+
+// SchemaOf returns the schema versions of a database without checking it.
+func SchemaOf(ctx context.Context, path string) (map[string]int, error) {
+	if _, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	db, err := sql.Open("sqlite", "file:"+escapeURIPath(path)+"?mode=ro")
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	defer db.Close()
+	return schemaVersions(ctx, db)
+}
+
+// Supports reports whether a program that knows these schema versions can open a database with the
+// schema, after migrating it if it is older.
+func Supports(known, schema map[string]int) bool {
+	for owner, v := range schema {
+		if v > known[owner] {
+			return false
+		}
+	}
+	return true
+}
+
+func readContents(ctx context.Context, q querier) (c Contents, err error) {
+	if c.Schema, err = schemaVersions(ctx, q); err != nil {
+		return c, err
+	}
+	if c.Rows, err = countRows(ctx, q); err != nil {
+		return c, err
+	}
+	c.Derived = map[string]int64{}
+	if _, ok := c.Rows["derived"]; !ok {
+		return c, nil
+	}
+	// The table belongs to package knowledge; here its rows only describe a backup.
+	return c, queryPairs(ctx, q, "SELECT name, seq FROM derived", c.Derived)
+}
+
+// countRows counts the rows of all tables, without SQLite's own and the internal ones of virtual tables.
+func countRows(ctx context.Context, q querier) (map[string]int64, error) {
+	names := map[string]int64{}
+	if err := queryPairs(ctx, q, `SELECT name, 0 FROM pragma_table_list WHERE schema = 'main' AND type IN ('table', 'virtual') AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`, names); err != nil {
+		return nil, err
+	}
+	for name := range names {
+		one := map[string]int64{}
+		quoted := strings.ReplaceAll(name, `"`, `""`)
+		if err := queryPairs(ctx, q, `SELECT '', count(*) FROM "`+quoted+`"`, one); err != nil {
+			return nil, fmt.Errorf("count %s: %w", name, err)
+		}
+		names[name] = one[""]
+	}
+	return names, nil
+}
+
+// queryPairs adds the rows of a query with two columns to out.
+func queryPairs(ctx context.Context, q querier, query string, out map[string]int64) error {
+	rows, err := q.QueryContext(ctx, query)
+	if err != nil {
+		return fmt.Errorf("store: %w", classifyError(err))
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		var n int64
+		if err := rows.Scan(&name, &n); err != nil {
+			return fmt.Errorf("store: %w", classifyError(err))
+		}
+		out[name] = n
+	}
+	return classifyError(rows.Err())
+}
