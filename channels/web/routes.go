@@ -52,29 +52,30 @@ type endpoint struct {
 // call is an authenticated request to a route.
 type call struct {
 	by    authMethod
-	query []string // names of the query parameters of the route
+	query []string // names of the route's query parameters
 }
 
-// requestBody is the body of a request: JSON of a type, or any bytes if it is nil. A body whose type
-// has a required field is required as well.
+// requestBody is the body of a request: JSON of the given type, or any bytes if the type is nil. If
+// the type has a required field, the body is required as well.
 type requestBody struct {
 	json     reflect.Type
 	required bool
 }
 
-// reply is one successful response: JSON of one of the types, or text of the media types.
+// reply is one successful response: JSON of one of the types, or text of one of the media types.
 type reply struct {
 	status int
 	text   string
 	json   []reflect.Type
 	media  []string
-	stream reflect.Type // the type of each event of a text/event-stream
+	stream reflect.Type // the types of the events in a text/event-stream
 }
 
 // bodyOf returns the description of a JSON body.
 func bodyOf[T any]() *requestBody { return &requestBody{json: reflect.TypeFor[T]()} }
 
-// neededBodyOf is bodyOf for a type whose fields are all optional, although one is needed.
+// neededBodyOf is like bodyOf, but the body is required although all fields of the type are
+// optional.
 func neededBodyOf[T any]() *requestBody {
 	return &requestBody{json: reflect.TypeFor[T](), required: true}
 }
@@ -84,13 +85,13 @@ func okJSON(types ...reflect.Type) []reply {
 	return []reply{{status: http.StatusOK, text: "OK", json: types}}
 }
 
-// okMedia returns a response that is not JSON.
+// okMedia returns a successful response that is not JSON.
 func okMedia(media ...string) []reply {
 	return []reply{{status: http.StatusOK, text: "OK", media: media}}
 }
 
-// listEndpoint serves a read-only list. It accepts only the parameters of its route, so that a
-// typing mistake does not look like an empty list.
+// listEndpoint returns an endpoint for a read-only list. It accepts only the parameters of its
+// route, so that a typo is not mistaken for an empty list.
 func listEndpoint[T any](s *Server, list func(context.Context, api.Query) ([]T, error)) endpoint {
 	return readEndpoint(s, func(r *http.Request, c call) ([]T, error) {
 		q, err := parseQuery(r.URL.RawQuery, c.query)
@@ -107,7 +108,7 @@ func listEndpoint[T any](s *Server, list func(context.Context, api.Query) ([]T, 
 	})
 }
 
-// notNil returns the list, and an empty one for nil, which JSON would write as null.
+// notNil returns list, or an empty list for nil, which would be encoded as null in JSON.
 func notNil[T any](list []T) []T {
 	if list == nil {
 		return []T{}
@@ -115,13 +116,13 @@ func notNil[T any](list []T) []T {
 	return list
 }
 
-// unfiltered adapts a list function without a filter to the form that listEndpoint needs; it
-// ignores the query.
+// unfiltered adapts a list function that takes no query to the signature that listEndpoint needs.
+// It ignores the query.
 func unfiltered[T any](list func(context.Context) ([]T, error)) func(context.Context, api.Query) ([]T, error) {
 	return func(ctx context.Context, _ api.Query) ([]T, error) { return list(ctx) }
 }
 
-// readEndpoint responds with the result of a function.
+// readEndpoint returns an endpoint that responds with the result of read.
 func readEndpoint[Out any](s *Server, read func(r *http.Request, c call) (Out, error)) endpoint {
 	return endpoint{replies: okJSON(reflect.TypeFor[Out]()), owner: func(w http.ResponseWriter, r *http.Request, c call) error {
 		out, err := read(r, c)
@@ -133,7 +134,7 @@ func readEndpoint[Out any](s *Server, read func(r *http.Request, c call) (Out, e
 	}}
 }
 
-// actionEndpoint passes a JSON body to a function and responds with the result.
+// actionEndpoint returns an endpoint that passes a JSON body to do and responds with the result.
 func actionEndpoint[In, Out any](s *Server, do func(r *http.Request, c call, in In) (Out, error)) endpoint {
 	e := endpoint{replies: okJSON(reflect.TypeFor[Out]()), owner: func(w http.ResponseWriter, r *http.Request, c call) error {
 		var in In
@@ -180,7 +181,8 @@ func (s *Server) newMux() *http.ServeMux {
 	return mux
 }
 
-// ownerOnly serves an owner route for as long as the proof is valid.
+// ownerOnly returns a handler for an owner route. It serves the request for as long as the proof is
+// valid.
 func (s *Server) ownerOnly(serve func(http.ResponseWriter, *http.Request, call) error, grave bool, query []string) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		by, cred, err := s.checkProof(r, grave)
@@ -227,7 +229,7 @@ func (s *Server) serveMetrics(w http.ResponseWriter, _ *http.Request, _ call) er
 //go:embed openapi.json
 var document []byte
 
-// serveOpenAPI responds with the description of the API.
+// serveOpenAPI responds with the OpenAPI description of the API.
 func (s *Server) serveOpenAPI(w http.ResponseWriter, _ *http.Request, _ call) error {
 	w.Header().Set("Content-Type", "application/json")
 	writeBy(w, time.Now().Add(writeTime))
@@ -235,7 +237,7 @@ func (s *Server) serveOpenAPI(w http.ResponseWriter, _ *http.Request, _ call) er
 	return nil
 }
 
-// fileHandler serves one file of the page.
+// fileHandler returns a handler for one file of the page.
 func (s *Server) fileHandler(name string) func(http.ResponseWriter, *http.Request) error {
 	f := s.page[name]
 	return func(w http.ResponseWriter, r *http.Request) error {

@@ -30,12 +30,12 @@ func flagParam(name, text string) param {
 	return param{name: name, in: "query", text: text, schema: paramSchema{kind: "boolean"}}
 }
 
-// choiceParam is a query parameter with a fixed set of values, the first of which is the default.
+// choiceParam returns a query parameter with a fixed set of values. The first value is the default.
 func choiceParam(name, text string, values ...string) param {
 	return param{name: name, in: "query", text: text, schema: paramSchema{values: values, standard: values[0]}}
 }
 
-// limitParam bounds the number of rows.
+// limitParam returns the query parameter that limits the number of rows.
 func limitParam(standard string) param {
 	return param{
 		name: "limit", in: "query", text: "maximum number of rows",
@@ -43,7 +43,7 @@ func limitParam(standard string) param {
 	}
 }
 
-// pageParams are the parameters of a list that is read page by page, newest rows first.
+// pageParams returns the parameters of a paged list, newest rows first.
 func pageParams(more ...param) []param {
 	return append([]param{limitParam("1000"), queryParam("before", "only rows older than the row with this id")}, more...)
 }
@@ -59,7 +59,7 @@ func sincePeriod() []param {
 	}
 }
 
-// clientParam is the header with the id of the client.
+// clientParam returns the header parameter with the client id.
 func clientParam(required bool) param {
 	return param{name: ClientHeader, in: "header", required: required, text: "random id of the page or program: 1 to 64 characters of A-Z, a-z, 0-9, - and _. " +
 		"A bare yes answers only approval requests that the same client has displayed"}

@@ -10,8 +10,8 @@ import (
 	"hob/templates"
 )
 
-// This file holds the routes of the user's items, the memory and the daemon; routetable.go holds
-// those of conversations.
+// This file holds the routes for the user's items, the memory and the daemon. routetable.go holds
+// the routes for conversations.
 
 func (s *Server) toolRoutes() []route {
 	outcome := []reflect.Type{reflect.TypeFor[api.ToolOutcome]()}
@@ -130,7 +130,7 @@ func (s *Server) agentRoutes() []route {
 	}
 }
 
-// memoryParams are the parameters of a search of the memory.
+// memoryParams returns the parameters of a memory search.
 func memoryParams() []param {
 	p := []param{
 		limitParam(""), queryParam("q", "the search text, in plain words"), flagParam("all", "without q: include replaced facts"),
@@ -141,7 +141,7 @@ func memoryParams() []param {
 	return append(p, flagParam("history", "include former values"), flagParam("meaning", "the embedder and the model may be used"))
 }
 
-// memoryRoutes returns the routes of the memory. Importing a file reads it as the owner, so
+// memoryRoutes returns the routes of the memory. Importing a file reads the file as the owner, so
 // that route is grave.
 func (s *Server) memoryRoutes() []route {
 	const at = "/api/v1/memory"
@@ -270,7 +270,7 @@ func (s *Server) usageRoutes() []route {
 	}
 }
 
-// manageRoutes returns the routes of the administrative actions.
+// manageRoutes returns the routes for the administrative actions.
 func (s *Server) manageRoutes() []route {
 	const at = "/api/v1/manage/"
 	t := []route{

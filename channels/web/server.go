@@ -26,12 +26,12 @@ import (
 
 // The limits of the API.
 const (
-	MaxBody = 16 << 20 // bytes of a request
-	MaxText = 10 << 20 // bytes of one message's text
+	MaxBody = 16 << 20 // maximum bytes of a request
+	MaxText = 10 << 20 // maximum bytes of text in one message
 
-	headerTime = 10 * time.Second // to send the header
-	bodyTime   = time.Minute      // to send the body
-	writeTime  = time.Minute      // to read an answer, or one event of a stream
+	headerTime = 10 * time.Second // time limit for sending the request header
+	bodyTime   = time.Minute      // time limit for sending the request body
+	writeTime  = time.Minute      // time limit for reading a response, or one event in a stream
 	idleTime   = 2 * time.Minute
 	drainTime  = 3 * time.Second // for open requests
 
@@ -42,36 +42,36 @@ const (
 
 var errShortToken = errors.New("web: the token is missing or shorter than 32 characters; delete the file token in HOB_HOME to get a new one")
 
-// Options of a Server. Token, Backend and Log are required.
+// Options holds the options of a Server. Token, Backend and Log are required.
 type Options struct {
-	// Listen is host:port (default 127.0.0.1:7717; port 0 picks a free one).
-	// Anything but loopback needs TLS and Password.
+	// Listen is host:port (default 127.0.0.1:7717; port 0 picks a free port). Any address except
+	// loopback requires TLS and Password.
 	Listen  string
 	Token   string // at least 32 characters; the content of HOB_HOME/token
 	Backend Backend
 	Log     *slog.Logger
 	Version string // default: the Backend's
-	// Hosts lists additional host names (without port) of this server, such as that of a
-	// tunnel or of the machine.
+	// Hosts lists additional host names of this server without a port, such as the name of a tunnel
+	// or of the machine.
 	Hosts    []string
 	TLS      *tls.Config
 	Password string
-	// Channels lists the allowed values of X-Hob-Channel besides "web": pull channels whose
-	// clients use this API (default "terminal").
+	// Channels lists the allowed values of X-Hob-Channel other than "web". They are pull channels
+	// whose clients use this API (default "terminal").
 	Channels []string
-	// Peer identifies the process behind a connection, given its two addresses; nil: every
-	// client is the owner. Thorough is slow and identifies the program itself.
+	// Peer identifies the process behind a connection from its two addresses. If it is nil, every
+	// client is the owner. thorough identifies the program itself, which is slow.
 	Peer func(client, server string, thorough bool) Peer
-	// Decides reports whether a message may answer an approval request: only then the server
-	// identifies the sending program. nil: each may.
+	// Decides reports whether a message may answer an approval request. Only for such messages does
+	// the server identify the sending program. If it is nil, every message may.
 	Decides func(text string) bool
 	// Hooks maps names to the channels that receive posts to /hooks/NAME.
 	Hooks map[string]channels.WebhookReceiver
-	// Ping is the interval between two pings of a stream (default 15 s).
+	// Ping is the interval between two pings in a stream (default 15 s).
 	Ping time.Duration
 }
 
-// Server serves the API. It is a pull channel (channels.Channel).
+// Server serves the API. It is a pull channel and implements channels.Channel.
 type Server struct {
 	opt     Options
 	backend Backend
@@ -93,7 +93,7 @@ type Server struct {
 	addr string // bound host:port
 }
 
-// New validates the options. It binds nothing.
+// New validates the options. It does not bind an address.
 func New(o Options) (*Server, error) {
 	o.Listen = cmp.Or(o.Listen, "127.0.0.1:7717")
 	o.Ping = cmp.Or(o.Ping, 15*time.Second)
@@ -134,8 +134,8 @@ func isLoopback(host string) bool {
 	return err == nil && a.Unmap().IsLoopback()
 }
 
-// Listen binds the address. From then on connections are accepted, and Run answers them; the
-// daemon reports readiness only afterwards. Further calls do nothing.
+// Listen binds the address. From then on connections are accepted, and Run answers them. The daemon
+// reports readiness only after Listen. Further calls do nothing.
 func (s *Server) Listen(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,7 +158,7 @@ func (s *Server) Listen(ctx context.Context) error {
 	return nil
 }
 
-// Addr returns the bound host:port, before Listen the configured one.
+// Addr returns the bound host:port. Before Listen, it returns the configured one.
 func (s *Server) Addr() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -181,18 +181,19 @@ func (s *Server) URL() string {
 // Pull implements channels.PullChannel.
 func (s *Server) Pull() {}
 
-// Send implements channels.Channel; it is never called on a channel that pulls.
+// Send implements channels.Channel. It is never called on a pull channel.
 func (s *Server) Send(context.Context, channels.Delivery) (channels.Receipt, error) {
 	return channels.Receipt{}, channels.Errorf(channels.Unsupported, "web: cannot push; clients fetch their messages")
 }
 
-// serverContextKey is the context key of the server's own context, which ends when requests should end.
+// serverContextKey is the context key for the server's own context, which ends when requests should
+// end.
 type serverContextKey struct{}
 
-// Run implements channels.Channel: it serves until ctx ends. Messages go to the Backend, which
-// is also a Receiver, and not through the manager: every client of the API is authenticated as
-// the owner. At the end it refuses new connections, notifies streams and waiting requests, and
-// returns when all of them are finished.
+// Run implements channels.Channel. It serves requests until ctx ends. Messages go to the Backend,
+// which is also a Receiver, and not through the manager, because every API client is authenticated
+// as the owner. When ctx ends, Run refuses new connections, notifies streams and waiting requests,
+// and returns after all of them have finished.
 func (s *Server) Run(ctx context.Context, _ channels.Receiver) error {
 	if err := s.Listen(ctx); err != nil {
 		return err
@@ -234,7 +235,7 @@ func (s *Server) Run(ctx context.Context, _ channels.Receiver) error {
 	return fmt.Errorf("web: serve: %w", err)
 }
 
-// withServerLifetime returns a context that also ends when the server does.
+// withServerLifetime returns a context that also ends when the server stops.
 func withServerLifetime(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	if c, ok := ctx.Value(serverContextKey{}).(context.Context); ok {
@@ -254,7 +255,7 @@ func isClosing(r *http.Request) bool {
 type activeRequests struct {
 	mu   sync.Mutex
 	n    int
-	idle chan struct{} // closed when n is 0; nil while no call waits
+	idle chan struct{} // closed when n is 0; nil if no call is waiting
 }
 
 func (a *activeRequests) addCount(d int) {
@@ -288,7 +289,7 @@ type asset struct {
 	etag string
 }
 
-// pageMediaType returns the media type of a file of the page.
+// pageMediaType returns the media type of one of the page's files.
 func pageMediaType(name string) string {
 	switch path.Ext(name) {
 	case ".html":
@@ -301,7 +302,7 @@ func pageMediaType(name string) string {
 	return "text/javascript; charset=utf-8"
 }
 
-// pageFiles lists the files of the page.
+// pageFiles lists the page's files.
 func pageFiles() []string {
 	return []string{"index.html", "app.js", "pastes.js", "things.js", "health.js", "channels.js", "style.css", "icon.svg"}
 }

@@ -7,7 +7,7 @@ import (
 	"hob/autonomy/api"
 )
 
-// ParseTimestamp parses a date or an RFC 3339 time; name is the parameter for errors.
+// ParseTimestamp parses a date or an RFC 3339 time. name is the parameter name for errors.
 func ParseTimestamp(name, v string) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
 		if t, err := time.Parse(layout, v); err == nil {
@@ -17,7 +17,7 @@ func ParseTimestamp(name, v string) (time.Time, error) {
 	return time.Time{}, invalidFailure("%s must be a day such as 2026-03-01 or a time such as 2026-03-01T12:00:00Z", name)
 }
 
-// searchMessages finds messages in all sessions.
+// searchMessages searches the messages in all sessions.
 func (s *Server) searchMessages(r *http.Request, _ call) ([]api.FoundMessage, error) {
 	values := r.URL.Query()
 	narrow := api.SearchQuery{Session: values.Get("session"), Who: values.Get("who")}
@@ -41,7 +41,7 @@ func (s *Server) searchMessages(r *http.Request, _ call) ([]api.FoundMessage, er
 	return notNil(out), err
 }
 
-// serveExport sends all messages of a session.
+// serveExport sends all messages in a session.
 func (s *Server) serveExport(w http.ResponseWriter, r *http.Request, _ call) error {
 	session, err := sessionID(r.PathValue("session"))
 	if err != nil {
@@ -61,14 +61,14 @@ func (s *Server) serveExport(w http.ResponseWriter, r *http.Request, _ call) err
 	}
 	out := &lateHeader{w: w, kind: types[format]}
 	err = s.backend.Export(r.Context(), session, format, out)
-	if err != nil && out.begun { // a part was sent: only a broken response can report the error
+	if err != nil && out.begun { // part of the response was sent, so the error can only be shown by a broken response
 		panic(http.ErrAbortHandler)
 	}
 	return err
 }
 
-// lateHeader sets the content type with the first byte, so that an earlier error can still be
-// sent as one.
+// lateHeader sets the content type when the first byte is written, so that an error before that can
+// still be sent as an error response.
 type lateHeader struct {
 	w     http.ResponseWriter
 	kind  string
@@ -98,7 +98,7 @@ func (s *Server) forkSession(r *http.Request, _ call, in ForkRequest) (out api.S
 	return s.backend.Fork(r.Context(), session, in.Session, in.At)
 }
 
-// replayTurn runs a turn again without effects.
+// replayTurn replays a turn without effects.
 func (s *Server) replayTurn(r *http.Request, _ call, in ReplayRequest) (api.Replay, error) {
 	session, err := sessionID(r.PathValue("session"))
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"hob/autonomy/api"
 )
 
-// ClientHeader carries a random id of the client: one for each open page and each running
+// ClientHeader contains a random id for the client: one for each open page and each running
 // command. A bare yes answers only questions that the same client has displayed.
 const ClientHeader = "X-Hob-Client"
 
 var clientID = regexp.MustCompile(`^[0-9A-Za-z_-]{1,64}$`)
 
-// clientOf returns the client id of a request, "" if not set.
+// clientOf returns the client id in a request, or "" if it is not set.
 func clientOf(r *http.Request) (string, error) {
 	id := r.Header.Get(ClientHeader)
 	if id != "" && !clientID.MatchString(id) {
@@ -40,8 +40,9 @@ func (s *Server) recordShown(r *http.Request, _ call, _ struct{}) (Shown, error)
 // markTime is the timeout for recording a display.
 const markTime = 5 * time.Second
 
-// recordDisplay records the approvals that the response shows its client, before the client can
-// answer them. The returned function withdraws the record if the response could not be written.
+// recordDisplay records the approval requests that the response shows to its client, before the
+// client can answer them. The returned function withdraws the record if the response could not be
+// written.
 func (s *Server) recordDisplay(r *http.Request, st api.EventStatus) (func(*watchedWriter), error) {
 	client, err := clientOf(r)
 	if err != nil || client == "" {
@@ -63,8 +64,8 @@ func (s *Server) recordDisplay(r *http.Request, st api.EventStatus) (func(*watch
 	}, nil
 }
 
-// displayMarker returns a function that records what the client of a request displays, even after it
-// disconnects. nil: the client has no id.
+// displayMarker returns a function that records what the client of a request displays, even after
+// the client disconnects. It returns nil if the client has no id.
 func (s *Server) displayMarker(r *http.Request, client string) func(api.Display) error {
 	if client == "" {
 		return nil
@@ -77,7 +78,7 @@ func (s *Server) displayMarker(r *http.Request, client string) func(api.Display)
 	}
 }
 
-// idsOf returns the ids of the approvals.
+// idsOf returns the ids of the approval requests.
 func idsOf(approvals []api.Approval) (ids []string) {
 	for _, a := range approvals {
 		ids = append(ids, a.ID)
@@ -85,7 +86,7 @@ func idsOf(approvals []api.Approval) (ids []string) {
 	return ids
 }
 
-// watchedWriter detects that a response could not be written.
+// watchedWriter detects whether a response could not be written.
 type watchedWriter struct {
 	http.ResponseWriter
 

@@ -12,25 +12,25 @@ import (
 	"hob/channels"
 )
 
-// sse writes server-sent events (WHATWG HTML, section 9.2) to one client. It
-// belongs to the request's goroutine.
+// sse writes server-sent events (WHATWG HTML, section 9.2) to one client. Only the request's
+// goroutine uses it.
 type sse struct {
 	w  http.ResponseWriter
 	rc *http.ResponseController
 	b  bytes.Buffer
 }
 
-// newSSE sends the header of the stream.
+// newSSE sends the response header of the stream.
 func newSSE(w http.ResponseWriter) (*sse, error) {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
-	h.Set("X-Accel-Buffering", "no") // nginx would buffer the events
+	h.Set("X-Accel-Buffering", "no") // nginx would otherwise buffer the events
 	s := &sse{w: w, rc: http.NewResponseController(w)}
 	w.WriteHeader(http.StatusOK)
 	return s, s.flushEvents()
 }
 
-// writeEvent writes one event to the buffer; flush sends it. id 0 means none.
+// writeEvent writes one event to the buffer; flush sends it. An id of 0 means none.
 func (s *sse) writeEvent(id uint64, kind string, data any) error {
 	s.b.WriteString("event: ")
 	s.b.WriteString(kind)
@@ -39,7 +39,7 @@ func (s *sse) writeEvent(id uint64, kind string, data any) error {
 		s.b.Write(strconv.AppendUint(s.b.AvailableBuffer(), id, 10))
 	}
 	s.b.WriteString("\ndata: ")
-	if err := encodeLine(&s.b, data); err != nil { // one line, and it ends with \n
+	if err := encodeLine(&s.b, data); err != nil { // data is on one line that ends with
 		return fmt.Errorf("web: encode an event: %w", err)
 	}
 	s.b.WriteByte('\n')
@@ -61,7 +61,7 @@ func (s *sse) writeComment(text string) error {
 	return s.flushEvents()
 }
 
-// flushWhenFull flushes a large buffer.
+// flushWhenFull flushes the buffer if it is large.
 func (s *sse) flushWhenFull() error {
 	if s.b.Len() < 16<<10 {
 		return nil
@@ -83,7 +83,8 @@ func (s *sse) flushEvents() error {
 	return nil
 }
 
-// mergeJSONFields merges fields into the JSON object raw; fields win.
+// mergeJSONFields merges fields into the JSON object raw. If both contain a name, fields takes
+// precedence.
 func mergeJSONFields(raw json.RawMessage, fields map[string]any) map[string]any {
 	out := map[string]any{}
 	_ = json.Unmarshal(raw, &out) // other values have no fields
@@ -98,7 +99,8 @@ func mergeJSONFields(raw json.RawMessage, fields map[string]any) map[string]any 
 
 // streamAnswer responds to a message with server-sent events.
 func (s *Server) streamAnswer(w http.ResponseWriter, r *http.Request, in channels.Inbound) error {
-	// Subscribe before sending the message, or the first words would be missed.
+	// Subscribe before submitting the message; otherwise the beginning of the answer could be
+	// missed.
 	sub := s.backend.Subscribe(0)
 	defer sub.Close()
 	acc, err := s.backend.Receive(r.Context(), in)
@@ -107,7 +109,7 @@ func (s *Server) streamAnswer(w http.ResponseWriter, r *http.Request, in channel
 	}
 	out, err := newSSE(w)
 	if err != nil {
-		return nil // client gone; the message is stored
+		return nil // the client disconnected; the message is stored
 	}
 	sink := &eventSink{out}
 	start := struct {

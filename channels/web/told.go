@@ -24,8 +24,8 @@ func (f *follower) callStart(data json.RawMessage) error {
 	return f.emitEvent("tool_call_start", data)
 }
 
-// callEnd closes a tool call. It adds a start that the feed dropped; a call that the engine
-// renamed is closed under its original id.
+// callEnd ends a tool call. It adds the start event if the feed dropped it. A call that the engine
+// renamed is ended under its original id.
 func (f *follower) callEnd(data json.RawMessage) error {
 	var c struct{ ID, Name string }
 	_ = json.Unmarshal(data, &c)
@@ -54,7 +54,7 @@ func (f *follower) callEnd(data json.RawMessage) error {
 	return f.emitEvent("tool_result", out)
 }
 
-// emitApproval sends each question to the client once.
+// emitApproval sends each approval request to the client once.
 func (f *follower) emitApproval(data json.RawMessage) error {
 	var a struct{ ID string }
 	_ = json.Unmarshal(data, &a)
@@ -70,7 +70,7 @@ func (f *follower) emitApproval(data json.RawMessage) error {
 	})
 }
 
-// emitDisplayed sends a question to the client and records that this client displays it.
+// emitDisplayed sends an approval request to the client and records that this client displays it.
 func (f *follower) emitDisplayed(d api.Display, emit func() error) error {
 	if f.mark == nil {
 		return emit()
@@ -93,7 +93,7 @@ func (f *follower) flushSink() error {
 	return nil
 }
 
-// finishStream makes the stream complete and ends it.
+// finishStream sends the missing events and ends the stream.
 func (f *follower) finishStream(st api.EventStatus) error {
 	for _, c := range f.calls { // tool results that the feed
 		d := map[string]any{"id": c.id, "name": c.name, "ok": false, "text": "the result is in message_end"}
@@ -130,8 +130,9 @@ func (f *follower) finishStream(st api.EventStatus) error {
 	})
 }
 
-// missingText compares the streamed text with the answer. It returns the missing tail, or that the
-// answer is a different text (a correction, or text lost in the middle).
+// missingText compares the streamed text with the answer. It returns the missing end of the answer.
+// replaced reports that the answer differs otherwise, because of a correction or text lost in the
+// middle.
 func (f *follower) missingText(answer string) (tail string, replaced bool) {
 	all, part := f.all.String(), f.part.String()
 	switch {
@@ -141,7 +142,7 @@ func (f *follower) missingText(answer string) (tail string, replaced bool) {
 		return answer[len(all):], false
 	case strings.HasPrefix(answer, part) && part != "":
 		return answer[len(part):], false
-	case part == "": // the last text followed a tool call, and the feed dropped all of it
+	case part == "": // the last text was after a tool call, and the feed dropped all of it
 		return answer, false
 	}
 	return "", true

@@ -11,7 +11,7 @@ import (
 )
 
 // serveTrigger accepts a request to a trigger. The proof is the owner's token or a signature
-// (platform/net/hooksig). The body becomes untrusted text either way.
+// (platform/net/hooksig). In both cases the body becomes untrusted text.
 func (s *Server) serveTrigger(w http.ResponseWriter, r *http.Request) error {
 	id, sig := r.PathValue("trigger"), r.Header.Get(hooksig.Header)
 	if sig == "" {
@@ -37,8 +37,8 @@ func (s *Server) serveTrigger(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// checkSignature checks a signature and returns the deduplication key of the request. A caller without
-// a valid signature does not learn whether the trigger exists.
+// checkSignature checks a signature and returns the deduplication key of the request. A caller
+// without a valid signature cannot find out whether the trigger exists.
 func (s *Server) checkSignature(r *http.Request, id string, body []byte) (string, error) {
 	secret, err := s.backend.TriggerSecret(id)
 	if err != nil && !errors.Is(err, api.ErrNotFound) {
@@ -46,15 +46,15 @@ func (s *Server) checkSignature(r *http.Request, id string, body []byte) (string
 	}
 	known := err == nil && len(secret.Value) > 0
 	if !known {
-		secret = hooksig.Secret{Value: s.cred.Load().hash[:]} // a dummy, so that it takes as long
+		secret = hooksig.Secret{Value: s.cred.Load().hash[:]} // use a dummy, so that the check takes equally long
 	}
 	p, err := hooksig.Read(r.Header, secret, body, time.Now())
 	switch {
 	case errors.Is(err, hooksig.ErrTime):
 		return "", s.doors.countFailure(r, newFailure(http.StatusUnauthorized, "bad_timestamp", "send the whole seconds since 1970 in UTC", "%v", err))
 	case errors.Is(err, hooksig.ErrScheme), errors.Is(err, hooksig.ErrAmbiguous):
-		// The same answer as for an unknown trigger: a caller without the secret does not
-		// learn how a trigger is configured.
+		// Respond as for an unknown trigger: a caller without the secret must not learn how a
+		// trigger is configured.
 		return "", s.doors.countFailure(r, badSignature())
 	case err != nil:
 		return "", s.doors.countFailure(r, newFailure(http.StatusUnauthorized, "bad_key", "use at most 200 characters without a dot, such as a UUID", "%v", err))
@@ -71,8 +71,8 @@ func badSignature() *failure {
 		"sign timestamp.key.body with the trigger's secret: X-Hob-Signature: v1=hex(HMAC-SHA256), X-Hob-Timestamp: seconds since 1970; see docs/triggers.md", "the signature is not valid")
 }
 
-// ownKey returns the deduplication key of the owner's own call: the id of the request. Without
-// one, every call counts.
+// ownKey returns the deduplication key of a call by the owner, which is the id of the request.
+// Without an id, every call fires the trigger.
 func ownKey(r *http.Request) string {
 	for _, h := range []string{"Idempotency-Key", "X-Request-Id"} {
 		if v := r.Header.Get(h); v != "" {

@@ -21,25 +21,25 @@ import (
 // The limits of posts.
 const (
 	waits    = 25 * time.Second // for an answer
-	maxName  = 200              // bytes of an id, a sender, a chat or a session
-	keeps    = 15 * time.Minute // an answer, for a post that asks again
+	maxName  = 200              // maximum bytes of an id, a sender, a chat or a session
+	keeps    = 15 * time.Minute // how long an answer is stored for a later post that asks for it
 	maxKept  = 100
 	settling = 5 * time.Second // wait for posts that are just arriving
 )
 
-// message is the body of a post. The secret authenticates a program of the owner. Without a
-// sender the text counts as the owner's; with one it is that person's, who must be allowed or
-// paired. The fields differ from those of outgoing bodies, except for common ones, so that a
-// body signed by Hob cannot be replayed to it as the owner's message.
+// message is the body of a post. The secret authenticates a program of the owner. Without a sender,
+// the text counts as the owner's. With a sender, the text belongs to that person, who must be
+// allowed or paired. Apart from common fields, the fields differ from those of outgoing bodies, so
+// that a body signed by Hob cannot be replayed to Hob as the owner's message.
 type message struct {
 	ID         string    `json:"id"`   // deduplicates
 	Text       string    `json:"text"` //
 	Sender     string    `json:"sender"`
 	SenderName string    `json:"sender_name"`
 	Chat       string    `json:"chat"`    // returned with the answer
-	Session    string    `json:"session"` // owner only: the conversation
+	Session    string    `json:"session"` // the conversation; only the owner may set it
 	At         time.Time `json:"at"`
-	Wait       bool      `json:"wait"` // wait for the answer, as long as a request can
+	Wait       bool      `json:"wait"` // wait for the answer for as long as a request may take
 }
 
 // acceptedPost is the response to a post.
@@ -135,7 +135,8 @@ func (m message) validationError() string {
 	return ""
 }
 
-// person prefixes the chat name of a sender whose message names no chat, to keep it unique.
+// person is the chat name prefix for a sender whose message names no chat. It keeps the name
+// unique.
 const person = "from/"
 
 func (m message) toInbound(key string, now time.Time) channels.Inbound {
@@ -150,7 +151,7 @@ func (m message) toInbound(key string, now time.Time) channels.Inbound {
 		in.FromOwner, in.Session, in.Chat = true, m.Session, cmp.Or(m.Chat, "main")
 		return in
 	}
-	in.Group, in.Mentioned = m.Chat != "", true // several senders may name one chat
+	in.Group, in.Mentioned = m.Chat != "", true // several senders may use the same chat name
 	in.Chat = cmp.Or(m.Chat, person+channels.SenderID(m.Sender))
 	return in
 }
@@ -163,14 +164,14 @@ type messageReply struct {
 	at               time.Time
 }
 
-// postQueue holds the replies that posts wait for.
+// postQueue holds the replies for which posts wait.
 type postQueue struct {
 	mu      sync.Mutex
-	to      channels.Receiver       // nil: the channel does not run
-	coming  int                     // posts without a known event
-	wanted  map[string]int          // waiting posts by event
+	to      channels.Receiver       // nil while the channel does not run
+	coming  int                     // number of posts whose event is not known yet
+	wanted  map[string]int          // number of waiting posts by event
 	kept    map[string]messageReply // by event
-	changed chan struct{}           // closed and replaced when any of these changes
+	changed chan struct{}           // closed and replaced when one of these fields changes
 }
 
 func (i *postQueue) init() {
@@ -190,7 +191,7 @@ func (i *postQueue) setReceiver(r channels.Receiver) {
 	i.notifyWaiters()
 }
 
-// currentReceiver returns the receiver. Until done is called, the post may still wait for its replies.
+// currentReceiver returns the receiver. Until done is called, the post may still wait for replies.
 func (i *postQueue) currentReceiver() (r channels.Receiver, done func()) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -203,8 +204,8 @@ func (i *postQueue) currentReceiver() (r channels.Receiver, done func()) {
 	}
 }
 
-// expectAnswer reserves the answer to an event for a post. If the post ends without it, the answer is
-// stored for the next post that asks.
+// expectAnswer reserves the answer to an event for a post. If the post ends without the answer, the
+// answer is stored for the next post that asks for it.
 func (i *postQueue) expectAnswer(event string) (end func()) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -241,8 +242,8 @@ func (i *postQueue) awaitAnswer(ctx context.Context, event string) messageReply 
 	}
 }
 
-// offerAnswer passes a text to the waiting posts; alone: there is no other destination. It
-// reports whether the delivery is complete.
+// offerAnswer passes a text to the waiting posts. alone reports that there is no other destination.
+// The result reports whether the delivery is complete.
 func (i *postQueue) offerAnswer(ctx context.Context, d channels.Delivery, alone bool) (bool, error) {
 	if d.Event == "" || d.Kind != channels.Reply && d.Kind != channels.Question && d.Kind != channels.Status {
 		return false, nil
@@ -254,7 +255,7 @@ func (i *postQueue) offerAnswer(ctx context.Context, d channels.Delivery, alone 
 		wanted := i.wanted[d.Event] > 0
 		if wanted && d.Kind == channels.Status || alone && d.Kind == channels.Status {
 			i.mu.Unlock()
-			return true, nil // waiting posts need no progress
+			return true, nil // waiting posts need no progress reports
 		}
 		if wanted || alone {
 			i.keepText(d, time.Now())
@@ -263,7 +264,7 @@ func (i *postQueue) offerAnswer(ctx context.Context, d channels.Delivery, alone 
 		}
 		coming, changed := i.coming, i.changed
 		if _, waited := i.kept[d.Event]; waited && coming == 0 && d.Kind != channels.Status {
-			i.keepText(d, time.Now()) // a later post may ask for the text again; the URL also gets it
+			i.keepText(d, time.Now()) // a later post may ask for the text again; the URL receives it as well
 		}
 		i.mu.Unlock()
 		if coming == 0 {
@@ -280,7 +281,7 @@ func (i *postQueue) offerAnswer(ctx context.Context, d channels.Delivery, alone 
 	}
 }
 
-// keepText stores a text for posts of its event. The caller holds i.mu.
+// keepText stores a text for the posts that wait for its event. The caller holds i.mu.
 func (i *postQueue) keepText(d channels.Delivery, now time.Time) {
 	s := i.kept[d.Event]
 	switch {
@@ -298,7 +299,7 @@ func (i *postQueue) keepText(d channels.Delivery, now time.Time) {
 	i.notifyWaiters()
 }
 
-// storeAnswer stores the replies to an event, and drops old ones. The caller holds i.mu.
+// storeAnswer stores the replies to an event and drops old ones. The caller holds i.mu.
 func (i *postQueue) storeAnswer(event string, s messageReply) {
 	var oldest string
 	for id, o := range i.kept {

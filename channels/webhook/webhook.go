@@ -1,10 +1,10 @@
-// Package webhook connects Hob with the owner's programs over HTTP: each text is sent as a
-// signed POST to a configured URL, and posts to /hooks/webhook with the same secret are
-// received as messages (incoming.go). Each direction can be used alone.
+// Package webhook connects Hob to the owner's programs over HTTP. Each text is sent as a signed
+// POST to a configured URL. Posts to /hooks/webhook with the same secret are received as messages
+// (incoming.go). Each direction can be used alone.
 //
 // The outgoing body is JSON {id, event, kind, session, chat, text, created_at}. The header
-// X-Hob-Signature is "sha256=" and the hex HMAC-SHA256 of the body with the configured secret;
-// Idempotency-Key is the id, which stays the same when a delivery is repeated, so that the
+// X-Hob-Signature is "sha256=" and the hex HMAC-SHA256 of the body with the configured secret. The
+// header Idempotency-Key is the id, which stays the same when a delivery is repeated, so that the
 // receiver can drop duplicates. The channels manager handles retries and durability.
 package webhook
 
@@ -25,19 +25,19 @@ import (
 	"hob/platform/net/safehttp"
 )
 
-// Name is the name of the channel and its section.
+// Name is the name of the channel and of its configuration section.
 const Name = "webhook"
 
-// Config is the section [channels.webhook]; the manager reads "enabled".
+// Config is the section [channels.webhook]. The manager reads the key "enabled".
 type Config struct {
-	// URL receives the texts. If it is empty, only waiting posts get an answer.
+	// URL receives the texts. If it is empty, only waiting posts receive answers.
 	URL string `toml:"url"`
-	// Secret signs the bodies in both directions; "env:X", "keychain:x" and "file:/x" are
-	// references.
+	// Secret signs the bodies in both directions. It may be a reference: "env:X", "keychain:x" or
+	// "file:/x".
 	Secret string `toml:"secret"`
-	// Signature is the signature scheme of incoming posts: any (also ""), v1 or body.
+	// Signature is the signature scheme of incoming posts: any, v1 or body; "" means any.
 	Signature hooksig.Scheme `toml:"signature"`
-	// Allow lists the senders, besides the owner, whose texts a program may post.
+	// Allow lists the senders other than the owner whose text a program may post.
 	Allow []string `toml:"allow"`
 }
 
@@ -57,19 +57,19 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 	return New(c, deps.Network)
 }
 
-// Channel posts each delivery, and receives posts. It is a channels.Deduper: the receiver gets
-// the idempotency key.
+// Channel posts each delivery and receives posts. It is a channels.Deduper, because the receiver
+// gets an idempotency key.
 type Channel struct {
 	url    string // "": none
-	basic  string // credentials of the url, as a header
+	basic  string // the credentials from the URL, as a header value
 	secret hooksig.Secret
 	client *safehttp.Client
 	allow  []string
 	in     postQueue
 }
 
-// New validates the configuration; it does not connect. A nil network reaches public hosts
-// only; the owner may configure other hosts in the URL.
+// New validates the configuration. It does not connect. With a nil network, the channel reaches
+// only public hosts and the host that the owner configured in the URL.
 func New(c Config, network *safehttp.Client) (*Channel, error) {
 	if c.Secret == "" {
 		return nil, errors.New(`secret is missing: requests cannot be authenticated; set secret = "env:NAME" in [channels.webhook]`)
@@ -87,7 +87,7 @@ func New(c Config, network *safehttp.Client) (*Channel, error) {
 	return ch, ch.connectAddress(c.URL, network)
 }
 
-// connectAddress prepares the client for the URL.
+// connectAddress prepares the HTTP client for the URL.
 func (c *Channel) connectAddress(address string, network *safehttp.Client) error {
 	u, err := url.Parse(address)
 	switch {
@@ -123,7 +123,7 @@ func (*Channel) Dedupes() {}
 // Allow implements channels.Allower.
 func (c *Channel) Allow() []string { return c.allow }
 
-// Run implements channels.Channel: posts are accepted while it runs.
+// Run implements channels.Channel. Posts are accepted while it runs.
 func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 	c.in.setReceiver(r)
 	defer c.in.setReceiver(nil)
@@ -142,8 +142,8 @@ type deliveryBody struct {
 	Previews  bool                  `json:"link_previews"` // for a receiver that forwards the text
 }
 
-// Send implements channels.Channel. A text for which a post waits is only the response to that
-// post.
+// Send implements channels.Channel. A text for which a post is waiting is sent only in the response
+// to that post.
 func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Receipt, error) {
 	switch taken, err := c.in.offerAnswer(ctx, d, c.url == ""); {
 	case err != nil:
@@ -168,7 +168,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	return channels.Receipt{}, classifyResponse(resp, time.Now())
 }
 
-// classifyResponse classifies a response.
+// classifyResponse returns nil for a success and otherwise an error with its class.
 func classifyResponse(resp *safehttp.Response, now time.Time) error {
 	code := resp.Status
 	err := fmt.Errorf("webhook: the receiver answered %d %s%s", code, http.StatusText(code), quoteFirstLine(resp.Body))
@@ -192,7 +192,7 @@ func classifyResponse(resp *safehttp.Response, now time.Time) error {
 	return &channels.Error{Class: class, Err: err}
 }
 
-// retryAfter parses seconds or an HTTP date (RFC 9110, section 10.2.3).
+// retryAfter parses a number of seconds or an HTTP date (RFC 9110, section 10.2.3).
 func retryAfter(s string, now time.Time) (time.Time, bool) {
 	if n, err := strconv.ParseUint(strings.TrimSpace(s), 10, 31); err == nil {
 		return now.Add(time.Duration(n) * time.Second), true

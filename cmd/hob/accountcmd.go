@@ -48,7 +48,7 @@ func (a *cli) accountCmd() *cobra.Command {
 	return a.commandGroup(&cobra.Command{Use: "account", Short: "Manage mail and calendar accounts", SuggestFor: []string{"accounts", "mail", "email", "calendar"}}, list, add, test, remove)
 }
 
-// newAccountRow returns an account as lists show it, without its secret.
+// newAccountRow returns an account as shown in lists, without its secret.
 func newAccountRow(c config.Account) map[string]string {
 	row := map[string]string{"name": c.Name, "address": c.Login()}
 	for kind, server := range c.Servers {
@@ -150,7 +150,7 @@ func (a *cli) addAccount(c *cobra.Command, address string, untested bool) error 
 	return nil
 }
 
-// newAccount is an account as described by the flags, with the servers that were found.
+// newAccount returns an account from the flags, with the servers that were found.
 func (a *cli) newAccount(c *cobra.Command, cfg *config.Config, address string) (*account.New, string, error) {
 	g := func(flag string) string { s, _ := c.Flags().GetString(flag); return strings.TrimSpace(s) }
 	n := &account.New{Account: config.Account{Account: pim.Account{
@@ -194,7 +194,7 @@ func (a *cli) newAccount(c *cobra.Command, cfg *config.Config, address string) (
 	return n, found.Hint, nil
 }
 
-// serverFlags are the flags that name servers.
+// serverFlags returns the flags that name servers.
 func serverFlags(s signin.Found) (flags string) {
 	for _, kind := range pimall.Keys() {
 		if server := s.Servers[kind]; server != "" {

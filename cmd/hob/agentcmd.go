@@ -115,7 +115,8 @@ func noAgent(name string) error {
 	return &failure{code: exitFailed, cause: fmt.Sprintf("agent %q not found", name), remedy: "see: hob agent list"}
 }
 
-// newAgent writes the section and creates the folder; existing files stay.
+// newAgent writes the configuration section and creates the folder. It does not change existing
+// files.
 func (a *cli) newAgent(c *cobra.Command, name string) error {
 	p, cfg, err := a.loadHome()
 	if err != nil {
@@ -156,7 +157,7 @@ func (a *cli) newAgent(c *cobra.Command, name string) error {
 	return nil
 }
 
-// quoteValue returns the TOML string "" for an empty text, and any other text unchanged.
+// quoteValue returns a quoted empty TOML string if s is empty, and otherwise s unchanged.
 func quoteValue(s string) string {
 	if s == "" {
 		return `""`
@@ -247,7 +248,7 @@ func (a *cli) completeAgents(_ *cobra.Command, args []string, _ string) ([]strin
 func (a *cli) completeTasks(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var out []string
 	if len(args) == 0 {
-		_ = a.withClient(c.Context(), func(cl *client) error { // without a daemon there is nothing to complete
+		_ = a.withClient(c.Context(), func(cl *client) error { // without a daemon there are no tasks to complete
 			list, err := cl.Delegations(c.Context(), api.Query{})
 			for _, d := range list {
 				out = append(out, d.ID+"\t"+d.Task)
@@ -258,7 +259,7 @@ func (a *cli) completeTasks(c *cobra.Command, args []string, _ string) ([]string
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// agentRunCmd serves one tool call inside a container. It is not for people.
+// agentRunCmd serves one tool call inside a container. It is not intended for users.
 func (a *cli) agentRunCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: containertool.Command, Short: "Run one tool call in a container", Args: cobra.NoArgs, Hidden: true,

@@ -43,7 +43,7 @@ func (a *cli) approvalsCmd() *cobra.Command {
 	return a.commandGroup(&cobra.Command{Use: "approvals", Short: "List and show pending approvals"}, list, a.approvalsShowCmd())
 }
 
-// approvalsShowCmd shows one question, or a batch, with all its details.
+// approvalsShowCmd shows one approval request, or a batch, with all details.
 func (a *cli) approvalsShowCmd() *cobra.Command {
 	return a.addJSONFlag(&cobra.Command{
 		Use: "show ID", Short: "Show one approval request in full", Args: cobra.ExactArgs(1),
@@ -67,7 +67,7 @@ func (a *cli) approvalsShowCmd() *cobra.Command {
 	})
 }
 
-// printApprovals shows each request completely, because the user must read what it approves.
+// printApprovals prints each request in full, because users must read what they approve.
 func (a *cli) printApprovals(rows []api.Approval) {
 	if len(rows) == 0 {
 		fmt.Fprintln(a.out, "No pending approvals.")
@@ -107,7 +107,8 @@ func approvalDetails(p api.Approval) (out [][2]string) {
 	return out
 }
 
-// spellOutInvisible spells out characters that are invisible or change the writing direction.
+// spellOutInvisible replaces characters that are invisible or change the writing direction with
+// their names.
 func spellOutInvisible(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -133,7 +134,7 @@ func approvalOrigins(p api.Approval) string {
 	return strings.Join(names, ", ")
 }
 
-// grantScope contains the flags for the scope of a grant.
+// grantScope holds the flags that set the scope of a grant.
 type grantScope struct {
 	scope, time string
 	uses        int
@@ -145,7 +146,7 @@ func (l *grantScope) addFlags(c *cobra.Command) {
 	c.Flags().IntVar(&l.uses, "uses", 0, "maximum number of calls")
 }
 
-// approval returns the answer that approves with the scope.
+// approval returns an approval with this scope.
 func (l *grantScope) approval() (api.Answer, error) {
 	scope := l.scope
 	if scope == "" && (l.time != "" || l.uses != 0) {
@@ -205,8 +206,8 @@ func oneOf(id, batch string) (string, error) {
 	return id + batch, nil
 }
 
-// decideApproval answers the request or batch with the id. Without an id it answers the only
-// pending request. With look, it first shows that request and asks on the terminal.
+// decideApproval answers the request or batch called id. Without an id it answers the only pending
+// request. If look is set, it first shows that request and asks on the terminal.
 func (a *cli) decideApproval(ctx context.Context, id string, in api.Answer, look bool, said string) error {
 	return a.withClient(ctx, func(c *client) error {
 		waiting, err := c.Approvals(ctx, api.Query{State: "pending"})
@@ -246,8 +247,8 @@ func (a *cli) decideApproval(ctx context.Context, id string, in api.Answer, look
 	})
 }
 
-// confirmUnnamed shows the only pending request and asks on the terminal, because another
-// request than the user expects may be pending.
+// confirmUnnamed shows the only pending request and asks on the terminal, because the pending
+// request may not be the one that the user expects.
 func (a *cli) confirmUnnamed(ctx context.Context, q api.Approval) error {
 	switch ok, err := a.confirmApproval(ctx, q); {
 	case err != nil:
@@ -258,7 +259,7 @@ func (a *cli) confirmUnnamed(ctx context.Context, q api.Approval) error {
 	return nil
 }
 
-// carryOut waits for the decided call if no daemon runs, because then only this process can
+// carryOut waits for the approved call if no daemon runs, because only this process can then
 // complete it.
 func (c *client) carryOut(ctx context.Context, decided []api.Approval) error {
 	if c.finish == nil {

@@ -48,8 +48,8 @@ func (a *cli) askCmd() *cobra.Command {
 	return cmd
 }
 
-// askQuestion sends one message and returns the answer. It also gets the user's answers to approval
-// requests of the turn.
+// askQuestion sends one message and returns the answer. It also asks the user about the turn's
+// approval requests.
 func (a *cli) askQuestion(ctx context.Context, c *client, session string, in userInput, yes bool) (apiclient.Reply, error) {
 	defer a.watchProgress(ctx, c, session)()
 	out, err := c.Send(ctx, session, in.messageBody())
@@ -73,9 +73,9 @@ func (a *cli) askQuestion(ctx context.Context, c *client, session string, in use
 	return withDefaults(apiclient.Reply{Answered: api.Answered{Answer: st.Answer, Session: st.Session, Event: st.ID, Tools: st.Tools, Usage: st.Usage}}), nil
 }
 
-// cancelTurn stops a turn that the user interrupted. With an engine in this process, the next
-// command would resume it. A daemon's turn continues, because another client may wait for it in the
-// same conversation.
+// cancelTurn stops a turn that the user interrupted. If the engine runs in this process, the next
+// command would otherwise resume the turn. A daemon's turn continues, because another client may be
+// waiting for it in the same conversation.
 func (a *cli) cancelTurn(ctx context.Context, c *client, session string) error {
 	if ctx.Err() == nil {
 		return nil
@@ -90,7 +90,7 @@ func (a *cli) cancelTurn(ctx context.Context, c *client, session string) error {
 	return err
 }
 
-// withDefaults adds the fields that --json documents.
+// withDefaults sets the fields that are documented for --json.
 func withDefaults(o apiclient.Reply) apiclient.Reply {
 	if o.Tools == nil {
 		o.Tools = []api.ToolUse{}

@@ -116,7 +116,8 @@ func (a *cli) verifyLog(ctx context.Context) error {
 	})
 }
 
-// verifyExport needs no running daemon: it uses only the file and the key of its home.
+// verifyExport verifies an export. It does not need a running daemon: it uses only the file and the
+// audit key in the home folder.
 func (a *cli) verifyExport(path string) error {
 	p, err := system.DefaultPaths()
 	if err != nil {
@@ -167,7 +168,7 @@ func (a *cli) auditExportCmd() *cobra.Command {
 	return cmd
 }
 
-// auditExport writes an export to a new file, or to standard output without a path.
+// auditExport writes an export to a new file, or to standard output if path is empty.
 func (a *cli) auditExport(path string, export func(io.Writer) error) error {
 	if path == "" {
 		return export(a.out)
@@ -176,8 +177,8 @@ func (a *cli) auditExport(path string, export func(io.Writer) error) error {
 	return errors.Join(export(w), w.closeFile())
 }
 
-// newFileWriter creates a new file, readable only by the user, when the first byte is written. An
-// export that fails before that leaves no file.
+// newFileWriter creates a new file when the first byte is written. Only the user can read the file.
+// An export that fails earlier leaves no file.
 type newFileWriter struct {
 	path string
 	file *os.File

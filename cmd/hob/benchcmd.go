@@ -59,7 +59,7 @@ func benchRows(figures []bench.Figure) []row {
 	return rows
 }
 
-// formatRounded rounds to three significant digits.
+// formatRounded formats v with 3 significant digits.
 func formatRounded(v float64) string {
 	switch {
 	case v >= 100:
@@ -103,7 +103,7 @@ func (a *cli) benchMemoryCmd() *cobra.Command {
 				return errors.Join(a.printJSON(list), err)
 			}
 			a.printGrowth(list, o.Numbers > 0)
-			return err // print the figures measured so far anyway
+			return err // print the figures measured so far despite the error
 		}),
 	})
 	cmd.Flags().IntVar(&o.Rows, "n", 100_000, "number of rows")

@@ -58,7 +58,7 @@ func (a *cli) pairChannel(ctx context.Context, name string) error {
 	})
 }
 
-// completeChannels offers the names of channels for the first argument.
+// completeChannels completes the names of channels for the first argument.
 func completeChannels(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -72,7 +72,7 @@ func completeChannels(_ *cobra.Command, args []string, _ string) ([]string, cobr
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completePairings offers the ids of pairings.
+// completePairings completes the ids of pairings.
 func (a *cli) completePairings(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var out []string
 	if len(args) > 0 {
@@ -120,7 +120,7 @@ func (a *cli) listChannels(ctx context.Context) error {
 	return nil
 }
 
-// rankChannel sorts configured channels before the others.
+// rankChannel returns a sort rank that puts configured channels first.
 func rankChannel(r row) int {
 	switch {
 	case r["configured"] == true || r["enabled"] == true:
@@ -170,7 +170,7 @@ func unknownChannel(name string) error {
 	return &failure{code: exitFailed, cause: fmt.Sprintf("channel %q not found", name), remedy: "known channels: " + strings.Join(channel.Names(), ", ")}
 }
 
-// isRunning reports whether Hob runs in the background.
+// isRunning reports whether Hob is running in the background.
 func (*cli) isRunning(p system.Paths) bool {
 	h, held, err := system.Probe(p.LockFile())
 	return err == nil && held && h.Role == system.RoleDaemon

@@ -11,8 +11,8 @@ import (
 	"hob/cmd/hob/internal/channel"
 )
 
-// addArchiveFlag adds the flag --db to "hob channel test": "hob channel test CHANNEL --db FILE"
-// lists the messages of a file of the channel's platform, on any system and without a daemon.
+// addArchiveFlag adds the flag --db to "hob channel test". "hob channel test CHANNEL --db FILE"
+// lists the messages in a file of the channel's platform, on any system and without a daemon.
 func (a *cli) addArchiveFlag(cmd *cobra.Command) *cobra.Command {
 	var file string
 	rest := cmd.RunE
@@ -41,7 +41,7 @@ func (a *cli) addArchiveFlag(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// listArchive prints the messages of a file, as they are read.
+// listArchive prints the messages in a file while they are read.
 func (a *cli) listArchive(c *cobra.Command, r channels.ArchiveReader, file string) error {
 	between := "["
 	err := r.ReadArchive(c.Context(), file, func(m channels.ArchivedMessage) error {

@@ -27,7 +27,7 @@ func (a *cli) channelTestCmd() *cobra.Command {
 	return cmd
 }
 
-// testChannels tests one channel, or all enabled ones.
+// testChannels tests the named channels, or all enabled ones.
 func (a *cli) testChannels(ctx context.Context, names []string, send bool) error {
 	_, cfg, err := a.loadHome()
 	if err != nil {
@@ -89,7 +89,7 @@ func switchedOn(c *config.Config) (names []string) {
 	return names
 }
 
-// tryChannel tries one channel, by the daemon or by this program.
+// tryChannel tests one channel, in the daemon or in this program.
 func (a *cli) tryChannel(ctx context.Context, name string) (t channel.Tested, err error) {
 	err = a.withClient(ctx, func(cl *client) error {
 		out, err := cl.TestChannel(ctx, name, false)

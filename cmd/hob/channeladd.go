@@ -15,7 +15,7 @@ import (
 	"hob/platform/host/system"
 )
 
-// channelFlags are the flags of `hob channel add`.
+// channelFlags holds the flags of `hob channel add`.
 type channelFlags struct {
 	set, secrets              []string
 	plain, manifest, untested bool
@@ -54,7 +54,7 @@ func (a *cli) printManifest(name string) error {
 	return err
 }
 
-// addedChannel is the output of `hob channel add --json`.
+// addedChannel is the JSON output of `hob channel add --json`.
 type addedChannel struct {
 	Channel string          `json:"channel"`
 	Test    *channel.Tested `json:"test,omitempty"`
@@ -112,7 +112,7 @@ func (a *cli) addChannel(ctx context.Context, name string, f channelFlags) error
 }
 
 // takeUp starts or restarts Hob if the user agrees on the terminal, because Hob reads its
-// configuration only at the start. Then it shows the pairing code if one is needed.
+// configuration only at startup. Then it shows the pairing code if one is needed.
 func (a *cli) takeUp(ctx context.Context, name string, running, pairs bool) error {
 	question := "Start Hob now?"
 	if running {
@@ -150,7 +150,7 @@ func (a *cli) printAdded(out addedChannel) {
 	}
 }
 
-// newAsker returns an asker for the terminal; nil if there is none.
+// newAsker returns an asker for the terminal, or nil if there is no terminal.
 func (a *cli) newAsker(plain bool) setup.Asker {
 	_, in := terminalFD(a.in)
 	if !in && !plain {
@@ -160,7 +160,7 @@ func (a *cli) newAsker(plain bool) setup.Asker {
 }
 
 // channelAnswers returns the answers given by flags. Secrets are never arguments, because other
-// users could see them in the list of processes.
+// users could see them in the process list.
 func (a *cli) channelAnswers(o setup.Options, name string, f channelFlags) (map[string]string, error) {
 	out, secrets := map[string]string{}, setup.Secrets(name)
 	for _, s := range f.set {
@@ -196,8 +196,7 @@ func (a *cli) channelAnswers(o setup.Options, name string, f channelFlags) (map[
 	return out, nil
 }
 
-// secretLine reads a secret from the terminal, without showing it, or the next line of standard
-// input.
+// secretLine reads a secret from the terminal without echo, or the next line of standard input.
 func (a *cli) secretLine(o setup.Options, key string) (string, error) {
 	if _, tty := terminalFD(a.in); tty {
 		return a.secretText(key)

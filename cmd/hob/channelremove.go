@@ -25,14 +25,14 @@ func (a *cli) channelRemoveCmd() *cobra.Command {
 	return cmd
 }
 
-// removalPlan lists the data that is removed with a channel.
+// removalPlan lists the data to remove together with a channel.
 type removalPlan struct {
 	Channel  string   `json:"channel"`
 	Section  bool     `json:"section"`
 	Secrets  []string `json:"secrets"`
 	Pairings []row    `json:"pairings"`
 
-	changes []config.Value // other keys that name the channel
+	changes []config.Value // changes to other keys that name the channel
 }
 
 func (a *cli) removeChannel(ctx context.Context, name string, yes bool) error {
@@ -70,7 +70,7 @@ func (a *cli) removeChannel(ctx context.Context, name string, yes bool) error {
 	return nil
 }
 
-// planRemoval determines the data that is removed with a channel.
+// planRemoval determines the data to remove together with a channel.
 func (a *cli) planRemoval(ctx context.Context, p system.Paths, cfg *config.Config, name string) (*removalPlan, error) {
 	k, known := channel.Find(name)
 	_, there := cfg.Channel(name)
@@ -143,7 +143,7 @@ func secretsOf(cfg *config.Config, name string) (out []string, err error) {
 	return out, nil
 }
 
-// summaryLines describes the removed data, and the part that undo cannot restore.
+// summaryLines describes the data to remove, and which part of it undo cannot restore.
 func (l *removalPlan) summaryLines() (out []string) {
 	if l.Section {
 		out = append(out, "[channels."+l.Channel+"] is removed from the configuration. (hob undo restores it.)")
@@ -160,8 +160,8 @@ func (l *removalPlan) summaryLines() (out []string) {
 	return out
 }
 
-// takeAway removes the channel. The section goes first, because without it the channel receives
-// nothing.
+// takeAway removes the channel. It removes the section first, because without a section the channel
+// receives nothing.
 func (a *cli) takeAway(ctx context.Context, p system.Paths, l *removalPlan) error {
 	if l.Section {
 		err := a.editConfig(ctx, p, "no channel "+l.Channel, func() error {

@@ -26,7 +26,7 @@ func (a *cli) chatCmd() *cobra.Command {
 	return cmd
 }
 
-// chat is one conversation in the terminal, or over pipes.
+// chat is one conversation in a terminal or over pipes.
 type chat struct {
 	app     *cli
 	client  *client
@@ -34,12 +34,12 @@ type chat struct {
 	session string
 	screen  screen
 	tty     bool
-	piped   bool // standard input is not the user's own text
-	warned  bool // about pastes; belongs to run
+	piped   bool // whether standard input is not the user's own text
+	warned  bool // whether the warning about pastes was shown; only run uses it
 
 	turns sync.WaitGroup
 	mu    sync.Mutex
-	mine  map[string]bool // the events that this chat created; it streams their answers
+	mine  map[string]bool // the events that this chat created; their answers are streamed here
 	told  map[string]bool // deliveries that were shown
 	busy  int             // turns that run
 }
@@ -69,7 +69,7 @@ func (a *cli) runChat(ctx context.Context, session string, noStart, mine bool) e
 	return errors.Join(err, restore(), c.closeEngine())
 }
 
-// runLoop reads lines until the end of input, and shows messages that Hob sends on its own.
+// runLoop reads lines until the end of input, and shows messages that Hob sends unprompted.
 func (ch *chat) runLoop(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer ch.turns.Wait()
@@ -113,8 +113,8 @@ func (ch *chat) runLoop(ctx context.Context) error {
 	}
 }
 
-// handleLine sends one line. A terminal can take the next line in the meantime; a pipe waits for the answer
-// or an approval request.
+// handleLine sends one line. On a terminal, the user can type the next line meanwhile; with a pipe,
+// handleLine waits for the answer or an approval request.
 func (ch *chat) handleLine(ctx context.Context, l line) {
 	body, err := l.messageBody(ch.piped)
 	if err != nil {

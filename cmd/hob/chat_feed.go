@@ -14,14 +14,14 @@ import (
 	"hob/platform/retry"
 )
 
-// Reconnecting to the live feed.
+// Limits for reconnecting to the live feed.
 const (
 	feedPause = 200 * time.Millisecond
 	feedMax   = 5 * time.Second
 )
 
-// followFeed shows the messages that Hob sends on its own, until ctx ends. connected is called once
-// the feed is open or has failed.
+// followFeed shows the messages that Hob sends unprompted, until ctx ends. It calls connected once,
+// when the feed is open or has failed.
 func (ch *chat) followFeed(ctx context.Context, connected func()) {
 	defer connected()
 	last, fails, away := "", 1, false
@@ -59,7 +59,7 @@ func (ch *chat) showLiveEvent(ctx context.Context, e apiclient.LiveEvent) {
 	}
 }
 
-// showDelivery shows a text that does not answer a message of this chat.
+// showDelivery shows a text that is not the answer to a message of this chat.
 func (ch *chat) showDelivery(ctx context.Context, d api.Delivery) {
 	ch.mu.Lock()
 	known := ch.told[d.ID] || (ch.mine[d.Event] && d.Kind != "status")
@@ -79,8 +79,8 @@ func (ch *chat) showDelivery(ctx context.Context, d api.Delivery) {
 	ch.saveLastSeen(d.CreatedAt)
 }
 
-// reportShown tells Hob that this terminal displays an approval request, so that "yes" can
-// refer to it.
+// reportShown tells Hob that this terminal displays an approval request, so that "yes" can refer to
+// that request.
 func (ch *chat) reportShown(ctx context.Context, delivery string) {
 	ch.turns.Go(func() {
 		ctx, cancel := context.WithTimeout(ctx, shownTimeout)
@@ -91,11 +91,11 @@ func (ch *chat) reportShown(ctx context.Context, delivery string) {
 	})
 }
 
-// shownTimeout bounds a report that a question is displayed.
+// shownTimeout is the timeout for reporting that a question is displayed.
 const shownTimeout = 5 * time.Second
 
-// isForThisChat reports whether a text belongs on this screen: notifications and approval requests
-// without another channel, and the status of this conversation.
+// isForThisChat reports whether a text is shown in this chat: notifications and approval requests
+// that name no other channel, and the status of this conversation.
 func (ch *chat) isForThisChat(d api.Delivery) bool {
 	if d.Channel != "terminal" && d.Channel != "web" {
 		return false
@@ -109,13 +109,13 @@ func (ch *chat) isForThisChat(d api.Delivery) bool {
 	return false
 }
 
-// Limits of the notices from before this chat that are shown: their number and their age.
+// Limits for the earlier notices that are shown when a chat starts: their number and their age.
 const (
 	catchUpMost  = 10
 	catchUpHours = 24 * time.Hour
 )
 
-// catchUp shows the notices that came while no chat was open.
+// catchUp shows the notices that arrived while no chat was open.
 func (ch *chat) catchUp(ctx context.Context) {
 	since := time.Now().Add(-catchUpHours)
 	if b, err := os.ReadFile(ch.seenFile()); err == nil {
@@ -134,7 +134,7 @@ func (ch *chat) catchUp(ctx context.Context) {
 		return d.Kind != "notice" || !d.CreatedAt.After(since) || !ch.isForThisChat(d)
 	})
 	if len(missed) > catchUpMost {
-		missed = missed[:catchUpMost] // the newest come first
+		missed = missed[:catchUpMost] // the newest notices come first
 	}
 	for _, d := range slices.Backward(missed) {
 		ch.showDelivery(ctx, d)
@@ -144,7 +144,7 @@ func (ch *chat) catchUp(ctx context.Context) {
 	}
 }
 
-// seenFile returns the file with the time of the last notice that a chat has shown.
+// seenFile returns the path of the file with the time of the last notice that a chat has shown.
 func (ch *chat) seenFile() string { return filepath.Join(ch.paths.Data, "chat.seen") }
 
 func (ch *chat) saveLastSeen(t time.Time) {

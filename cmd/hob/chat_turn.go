@@ -8,8 +8,8 @@ import (
 	"hob/channels/web/apiclient"
 )
 
-// sendMessage sends one message and shows the answer as it is generated. settled is called when the
-// turn is finished or waits for the user.
+// sendMessage sends one message and shows the answer while it is generated. It calls settled when
+// the turn is finished or waits for the user.
 func (ch *chat) sendMessage(ctx context.Context, message web.Message, settled func()) {
 	defer settled()
 	ch.addRunning(1)
@@ -33,14 +33,14 @@ func (ch *chat) addRunning(d int) {
 	ch.busy += d
 }
 
-// claimEvent marks an event as this chat's own: the feed does not repeat it.
+// claimEvent marks an event as belonging to this chat, so that the feed does not repeat it.
 func (ch *chat) claimEvent(event string) {
 	ch.mu.Lock()
 	defer ch.mu.Unlock()
 	ch.mine[event] = true
 }
 
-// turn shows one answer.
+// turn shows the answer of one turn.
 type turn struct {
 	chat    *chat
 	settled func()
@@ -77,7 +77,7 @@ func (t *turn) handleEvent(d apiclient.TurnEvent) {
 			t.text.addText(d.Answer)
 		}
 		t.text.endText()
-		if d.Interrupted && d.Answer != "Stopped." { // the answer of a turn without earlier text
+		if d.Interrupted && d.Answer != "Stopped." { // the answer of a turn that has shown no text
 			t.chat.screen.printNote(dim, "(stopped)")
 		}
 	case "error":
@@ -89,7 +89,7 @@ func (t *turn) handleEvent(d apiclient.TurnEvent) {
 	}
 }
 
-// showToolCall shows a finished tool call on a terminal.
+// showToolCall prints a finished tool call on a terminal.
 func (t *turn) showToolCall(d apiclient.TurnEvent) {
 	if !t.chat.tty {
 		return

@@ -29,7 +29,7 @@ const (
 	exitNewer      = 5
 )
 
-// engine is a Hob that runs in this process; see internal/app.
+// engine is a Hob instance in this process; see internal/app.
 type engine interface {
 	Client() *http.Client // uses the API without a socket
 	Run(ctx context.Context) error
@@ -38,13 +38,13 @@ type engine interface {
 	Close() error
 }
 
-// engineOptions contains the parameters of an engine.
+// engineOptions holds the parameters of an engine.
 type engineOptions struct {
 	Paths      system.Paths
 	Config     *config.Config
 	Log        *slog.Logger
 	Version    string
-	InProcess  bool // the engine is for one command; otherwise for the daemon
+	InProcess  bool // whether the engine serves one command instead of the daemon
 	Foreground bool
 	Release    release.Source
 }
@@ -58,7 +58,7 @@ type cli struct {
 	open    func(ctx context.Context, o engineOptions) (engine, error)
 	release release.Source // built-in release data
 
-	started bool // the command's own code ran: a later error is not a usage error
+	started bool // whether the command's own code ran; later errors are not usage errors
 	asJSON  bool // --json
 }
 
@@ -108,18 +108,18 @@ func (a *cli) main(ctx context.Context, args []string) int {
 	case ok:
 		code = f.code
 	case errors.Is(err, errNewer):
-		return exitNewer // everything is printed already
+		return exitNewer // the output is already printed
 	case !a.started:
 		code = exitUsage
 	case errors.Is(err, context.Canceled):
-		return 130 // the exit code of a shell after Ctrl-C
+		return 130 // the exit code that shells use after Ctrl-C
 	}
 	a.printError(err, code, cmd.CommandPath())
 	return code
 }
 
-// requireUTF8 rejects arguments that are not valid UTF-8: JSON cannot represent them, and the
-// encoder would replace bytes and so name another text or path.
+// requireUTF8 rejects arguments that are not valid UTF-8. JSON cannot represent such arguments: the
+// encoder would replace bytes, and the result would be a different text or path.
 func requireUTF8(args []string) error {
 	for _, arg := range args {
 		if !utf8.ValidString(arg) {
@@ -131,7 +131,7 @@ func requireUTF8(args []string) error {
 
 const notUTF8Remedy = "write it as UTF-8; rename files whose names are not UTF-8"
 
-// clipTo returns at most the first n bytes of a text and marks a cut with "...".
+// clipTo returns at most the first n bytes of s. It appends "..." if it cuts s.
 func clipTo(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -139,8 +139,8 @@ func clipTo(s string, n int) string {
 	return s[:n] + "..."
 }
 
-// printError prints a cause and its remedy, each on one line; with --json as an
-// object, also on standard error.
+// printError prints a cause and its remedy, each on one line. With --json it prints an object, also
+// on standard error.
 func (a *cli) printError(err error, code int, command string) {
 	cause, remedy := err.Error(), ""
 	if f, ok := failureIn(err); ok {
@@ -162,9 +162,9 @@ func (a *cli) printError(err error, code int, command string) {
 	case code == exitUsage:
 		remedy = "see: " + command + " --help"
 	}
-	cause, remedy = sanitizePrintable(cause), sanitizePrintable(remedy) // the texts may contain words of a server
+	cause, remedy = sanitizePrintable(cause), sanitizePrintable(remedy) // cause and remedy may contain text from a server
 	if a.asJSON {
-		_ = json.NewEncoder(a.err).Encode(struct { // an error cannot be reported anywhere
+		_ = json.NewEncoder(a.err).Encode(struct { // there is no place to report a write error
 			Error  string `json:"error"`
 			Remedy string `json:"remedy,omitempty"`
 			Exit   int    `json:"exit"`
@@ -177,7 +177,7 @@ func (a *cli) printError(err error, code int, command string) {
 	}
 }
 
-// loadHome returns the folders and, when it can be read, the configuration.
+// loadHome returns the paths and, if it can be read, the configuration.
 func (a *cli) loadHome() (system.Paths, *config.Config, error) {
 	p, err := system.DefaultPaths()
 	if err != nil {
@@ -187,7 +187,7 @@ func (a *cli) loadHome() (system.Paths, *config.Config, error) {
 	return p, c, err
 }
 
-// terminalFD reports whether the stream is one, and its file descriptor.
+// terminalFD returns the file descriptor of stream, and whether stream is a terminal.
 func terminalFD(stream any) (int, bool) {
 	f, ok := stream.(interface{ Fd() uintptr })
 	if !ok {
@@ -197,7 +197,7 @@ func terminalFD(stream any) (int, bool) {
 	return fd, term.IsTerminal(fd)
 }
 
-// The colors, after ECMA-48 SGR.
+// The colors, as ECMA-48 SGR parameters.
 const (
 	bold  = "1"
 	dim   = "2"
@@ -206,7 +206,7 @@ const (
 	amber = "33"
 )
 
-// colorize colors text on a terminal, unless NO_COLOR is set (no-color.org).
+// colorize colors text if w is a terminal, unless NO_COLOR is set (no-color.org).
 func (a *cli) colorize(w io.Writer, colour, text string) string {
 	if _, tty := terminalFD(w); !tty || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
 		return text

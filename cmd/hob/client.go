@@ -12,15 +12,15 @@ import (
 	"hob/channels/web/apiclient"
 )
 
-// client is the API for one command: of the daemon, or of an engine in this process.
+// client gives one command access to the API of the daemon or of an engine in this process.
 type client struct {
 	*apiclient.Client
 
-	pid    int // process id of the daemon; 0 when the engine runs in this process
+	pid    int // process id of the daemon; 0 if the engine runs in this process
 	finish func() error
 }
 
-// closeEngine ends an engine in this process.
+// closeEngine closes an engine in this process.
 func (c *client) closeEngine() error {
 	if c.finish == nil {
 		return nil
@@ -35,8 +35,9 @@ func (c *client) checkReady(ctx context.Context) error {
 	return c.Ready(ctx)
 }
 
-// failureIn returns the failure in an error. It also converts errors of the API: a lost connection
-// means that Hob does not run, and the status of a rejected request tells whether it was denied.
+// failureIn returns the failure in an error. It also converts API errors: a lost connection means
+// that Hob is not running, and the status of a rejected request shows whether the request was
+// denied.
 func failureIn(err error) (*failure, bool) {
 	if f, ok := errors.AsType[*failure](err); ok {
 		return f, true
@@ -55,7 +56,7 @@ func failureIn(err error) (*failure, bool) {
 	return f, true
 }
 
-// parseDays parses the flags since and until: days or times, "" for none.
+// parseDays parses the flags since and until. Each is a day, a time, or "" for none.
 func parseDays(since, until string) (from, to time.Time, err error) {
 	for _, x := range []struct {
 		name, text string
@@ -71,7 +72,7 @@ func parseDays(since, until string) (from, to time.Time, err error) {
 	return from, to, nil
 }
 
-// checkLimit rejects a number of rows that is too small.
+// checkLimit rejects a row limit that is too small.
 func checkLimit(n int) error {
 	if n < 1 {
 		return &failure{code: exitFailed, cause: fmt.Sprintf("limit must be a number from 1 to %d", web.MaxLimit)}
@@ -79,7 +80,7 @@ func checkLimit(n int) error {
 	return nil
 }
 
-// rowsOf returns the items of a list as rows for a table.
+// rowsOf converts the items of a list to table rows.
 func rowsOf(list any) (rows []row, err error) {
 	raw, err := encodeJSON(list)
 	if err == nil {

@@ -84,7 +84,7 @@ func completeKeys(_ *cobra.Command, args []string, _ string) ([]string, cobra.Sh
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// printValue prints a scalar or a list plainly, a section as JSON.
+// printValue prints a scalar or a list as plain text, and a section as JSON.
 func (a *cli) printValue(v any) error {
 	if a.asJSON {
 		return a.printJSON(v)
@@ -152,7 +152,7 @@ func (a *cli) configList() error {
 	return a.printList(b, "", textColumn("KEY", "key"), textColumn("VALUE", "value"), textColumn("ABOUT", "about"))
 }
 
-// editConfig changes config.toml with an undo entry. what describes the change for the user; it
+// editConfig changes config.toml with an undo entry. what describes the change to the user. It
 // never contains a value.
 func (a *cli) editConfig(ctx context.Context, p system.Paths, what string, edit func() error) error {
 	c := config.Revisions{Path: p.ConfigFile(), Dir: p.ConfigUndoDir()}

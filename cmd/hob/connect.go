@@ -23,14 +23,14 @@ import (
 )
 
 const (
-	// startWait is the maximum time in which a daemon must become ready.
+	// startWait is how long to wait for a daemon to become ready.
 	startWait = 30 * time.Second
-	// answerWait is the maximum time in which a running daemon must report that it is ready.
+	// answerWait is how long to wait for a running daemon to report that it is ready.
 	answerWait = 10 * time.Second
 )
 
-// connectAPI opens the API: of the running daemon, or of an engine in this process if there is
-// none. The caller closes the client.
+// connectAPI opens the API of the running daemon, or of an engine in this process if no daemon
+// runs. The caller closes the client.
 func (a *cli) connectAPI(ctx context.Context) (*client, error) {
 	p, err := system.DefaultPaths()
 	if err != nil {
@@ -49,8 +49,7 @@ func (a *cli) connectAPI(ctx context.Context) (*client, error) {
 	return nil, errors.New("the daemon keeps restarting; see its log with: hob doctor")
 }
 
-// connectDaemon opens the API of the running daemon; without one it fails with the
-// exit code 3.
+// connectDaemon opens the API of the running daemon. If no daemon runs, it fails with exit code 3.
 func (a *cli) connectDaemon(ctx context.Context) (*client, error) {
 	p, err := system.DefaultPaths()
 	if err != nil {
@@ -63,7 +62,7 @@ func (a *cli) connectDaemon(ctx context.Context) (*client, error) {
 	return c, err
 }
 
-// dialDaemon finds the running daemon; false if there is none.
+// dialDaemon connects to the running daemon. It returns false if no daemon runs.
 func (a *cli) dialDaemon(ctx context.Context, p system.Paths) (*client, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWait)
 	defer cancel()
@@ -95,14 +94,14 @@ func (a *cli) dialDaemon(ctx context.Context, p system.Paths) (*client, bool, er
 	}
 }
 
-// daemonAddress is the address of a running daemon, with the HTTP client and the token for it.
+// daemonAddress holds the address of a running daemon, and the HTTP client and the token for it.
 type daemonAddress struct {
 	transport *http.Client
 	base      string
 	token     system.Secret
 }
 
-// clientOf returns a client for the daemon with the process id.
+// clientOf returns a client for the daemon with process id pid.
 func (a *cli) clientOf(p system.Paths, pid int) (*client, error) {
 	d, err := addressOf(p, pid)
 	if err != nil {
@@ -111,7 +110,8 @@ func (a *cli) clientOf(p system.Paths, pid int) (*client, error) {
 	return &client{Client: apiclient.New(d.transport, d.base, d.token), pid: pid}, nil
 }
 
-// addressOf returns the address of the daemon with the process id, from the files that it wrote.
+// addressOf returns the address of the daemon with process id pid, from the files that the daemon
+// wrote.
 func addressOf(p system.Paths, pid int) (d daemonAddress, err error) {
 	e, ok, err := system.ReadEndpoint(p.EndpointFile(), pid)
 	if err != nil {
@@ -136,7 +136,7 @@ func addressOf(p system.Paths, pid int) (d daemonAddress, err error) {
 	return daemonAddress{&http.Client{Transport: t}, base, token}, nil
 }
 
-// loopbackAddress returns the loopback address of a daemon that listens on all addresses.
+// loopbackAddress returns address with the loopback host if the daemon listens on all addresses.
 func loopbackAddress(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if a, e := netip.ParseAddr(host); err != nil || e != nil || !a.IsUnspecified() {
@@ -145,7 +145,8 @@ func loopbackAddress(address string) string {
 	return net.JoinHostPort("127.0.0.1", port)
 }
 
-// pinnedTLSConfig trusts only the certificate that the daemon published in a private file.
+// pinnedTLSConfig returns a configuration that trusts only the certificate that the daemon
+// published in a private file.
 func pinnedTLSConfig(pin string) *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,
@@ -160,7 +161,7 @@ func pinnedTLSConfig(pin string) *tls.Config {
 	}
 }
 
-// openHere opens the engine in this process for one command.
+// openHere opens an engine in this process for one command.
 func (a *cli) openHere(ctx context.Context, p system.Paths) (*client, error) {
 	cfg, err := config.Load(p.ConfigFile())
 	if err != nil {
@@ -204,8 +205,8 @@ func (a *cli) openHere(ctx context.Context, p system.Paths) (*client, error) {
 	return &client{Client: apiclient.New(e.Client(), "http://"+e.Addr(), token), finish: finish}, nil
 }
 
-// fileLog writes the log of an engine in this process to the log file, so that it does not mix with
-// the command's output.
+// fileLog returns a logger that writes to the log file. An engine in this process uses it, so that
+// its log does not mix with the command's output.
 func fileLog(p system.Paths) (*slog.Logger, func() error) {
 	f, err := os.OpenFile(p.LogFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -214,7 +215,7 @@ func fileLog(p system.Paths) (*slog.Logger, func() error) {
 	return slog.New(slog.NewTextHandler(f, &slog.HandlerOptions{Level: slog.LevelWarn})), f.Close
 }
 
-// withClient opens the API, runs fn and closes it again.
+// withClient opens the API, runs fn and closes the API.
 func (a *cli) withClient(ctx context.Context, fn func(c *client) error) error {
 	c, err := a.connectAPI(ctx)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"hob/platform/host/vault"
 )
 
-// doctorOptions contains the arguments of `hob doctor`.
+// doctorOptions holds the arguments of `hob doctor`.
 type doctorOptions struct {
 	names []string
 	fix   bool
@@ -50,7 +50,7 @@ func (a *cli) doctorCmd() *cobra.Command {
 	return cmd
 }
 
-// checkDrivers is the part of the check that needs the drivers.
+// checkDrivers runs the part of the configuration check that needs the drivers.
 func checkDrivers(ctx context.Context, c *config.Config) error {
 	p, err := system.DefaultPaths()
 	if err != nil {
@@ -81,7 +81,8 @@ func (a *cli) listProbes() error {
 	return nil
 }
 
-// runDoctor runs the checks, in the daemon if one runs, and prints the findings.
+// runDoctor runs the checks and prints the findings. If a daemon runs, the checks run in the
+// daemon.
 func (a *cli) runDoctor(ctx context.Context, x doctorOptions) error {
 	p, err := system.DefaultPaths()
 	if err != nil {
@@ -113,7 +114,7 @@ func (a *cli) runDoctor(ctx context.Context, x doctorOptions) error {
 		if list, err = a.runInDaemon(ctx, c, x, live); errors.Is(err, errOlder) {
 			by = fmt.Sprintf("The running Hob (pid %d) has another version and cannot run the checks: this command ran them.", e.Daemon)
 			list, err = nil, nil
-			if x.fix { // the daemon holds the lock of the home and does not know about the fixes
+			if x.fix { // the daemon holds the home's lock and does not know about the fixes
 				x.fix = false
 				fmt.Fprintln(a.err, a.colorize(a.err, amber, "warning: ")+"cannot apply fixes while another version of Hob runs; restart it: hob stop, then hob start, then check again")
 			}
@@ -143,8 +144,8 @@ func (a *cli) runDoctor(ctx context.Context, x doctorOptions) error {
 }
 
 // lockHome locks out other commands and the daemon while fixes run. If the lock file cannot be
-// created, the fixes run without a lock. Next to a running daemon no lock is needed, because the
-// fixes then do not touch the home.
+// created, the fixes run without a lock. If a daemon runs, no lock is needed, because the fixes
+// then do not change the home.
 func (a *cli) lockHome(p system.Paths, daemon int) func(context.Context) (func() error, error) {
 	if daemon != 0 {
 		return nil
@@ -161,10 +162,10 @@ func (a *cli) lockHome(p system.Paths, daemon int) func(context.Context) (func()
 	}
 }
 
-// errOlder reports that the daemon's version does not support the doctor.
+// errOlder means that the daemon's version does not support the doctor.
 var errOlder = errors.New("the daemon has another version")
 
-// runInDaemon runs the checks in the daemon, and passes on each finding as it arrives.
+// runInDaemon runs the checks in the daemon and passes each finding to each as it arrives.
 func (a *cli) runInDaemon(ctx context.Context, c *client, x doctorOptions, each func(doctor.Check)) ([]doctor.Check, error) {
 	var out []doctor.Check
 	err := c.Examine(ctx, x.names, x.fix, func(f api.Finding) {
@@ -193,7 +194,8 @@ func (a *cli) runInDaemon(ctx context.Context, c *client, x doctorOptions, each 
 	return out, nil
 }
 
-// liveReporter shows findings as they arrive, only on a terminal.
+// liveReporter returns a function that shows findings as they arrive. It shows them only on a
+// terminal.
 func (a *cli) liveReporter() func(doctor.Check) {
 	if _, tty := terminalFD(a.out); !tty || a.asJSON {
 		return nil
@@ -208,8 +210,8 @@ func (a *cli) stateLabel(s doctor.State) string {
 	return a.colorize(a.out, colour[s], fmt.Sprintf("%-7s", s))
 }
 
-// printChecks prints the findings as a table, and which process ran the checks. On a terminal, which
-// showed each finding already, it repeats only those with a problem.
+// printChecks prints the findings as a table, and which process ran the checks. A terminal already
+// showed each finding, so printChecks repeats there only the findings with a problem.
 func (a *cli) printChecks(checks []doctor.Check, by string) error {
 	if a.asJSON {
 		return a.printJSON(append([]doctor.Check{}, checks...))

@@ -43,7 +43,7 @@ func (a *cli) evalRetrievalCmd() *cobra.Command {
 	})
 }
 
-// printEvaluation prints the figures of each folder, of all, and by category.
+// printEvaluation prints the figures for each folder, for all folders, and by category.
 func (a *cli) printEvaluation(r evaluate.Report) {
 	rows := figureRows(r.Folders)
 	if len(rows) > 1 {
@@ -78,7 +78,7 @@ func figureRows(list []evaluate.Figures) (rows []row) {
 	return rows
 }
 
-// questionBar shows the progress.
+// questionBar returns a progress bar.
 func questionBar(done, all int) string {
 	const width = 30
 	full := width * done / max(all, 1)

@@ -15,7 +15,7 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// forgetting contains the flags of forget.
+// forgetting holds the flags of forget.
 type forgetting struct {
 	query, source string
 	keep, yes     bool

@@ -63,7 +63,7 @@ func goalFlags(c *cobra.Command) {
 	c.Flags().String("next", "", `time of the next review: "tomorrow at 9"`)
 }
 
-// goalGiven converts the flags of a goal to tool arguments.
+// goalGiven converts the flags for a goal to tool arguments.
 func goalGiven(c *cobra.Command) map[string]any {
 	in := changedFlags(c, "success", "every", "next")
 	if n, err := c.Flags().GetInt("priority"); err == nil && c.Flags().Changed("priority") {

@@ -78,7 +78,7 @@ func (a *cli) showLesson(c *cobra.Command, id string) error {
 	})
 }
 
-// userCmd shows and changes what Hob knows about its owner.
+// userCmd shows and changes what Hob knows about its user.
 func (a *cli) userCmd() *cobra.Command {
 	show := func(c *cobra.Command, _ []string) error {
 		return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.UserEntries(c.Context()) }, "Hob knows nothing about you yet.",

@@ -1,8 +1,8 @@
-// Command hob is the assistant's command line: it starts and stops the daemon, sends it messages,
-// and shows and changes its data.
+// Command hob is the assistant's command line: it starts and stops the daemon, sends messages to
+// it, and shows and changes its data.
 //
-// Every command, except the few that work on files and processes, uses the HTTP API of
-// channels/web, over TCP when a daemon runs and otherwise in this process, so that there is one
+// Except for the few commands that work on files and processes, every command uses the HTTP API in
+// channels/web, over TCP if a daemon runs and otherwise in this process. There is therefore one
 // code path with one policy check. Package internal/app implements the engine behind the API; this
 // package only sends requests and prints results.
 package main
@@ -35,10 +35,9 @@ func main() {
 	os.Exit(runMain())
 }
 
-// runMain does the work of main and returns the exit code, so that deferred calls run before
-// os.Exit.
+// runMain runs the command and returns the exit code, so that deferred calls run before os.Exit.
 func runMain() int {
-	if len(os.Args) == 2 && os.Args[1] == command.Helper { // checked first, because Hob starts this process for each command of a tool
+	if len(os.Args) == 2 && os.Args[1] == command.Helper { // checked first, because Hob starts this process for each command that a tool runs
 		return command.Serve(os.Stdin, os.Stdout, os.Stderr)
 	}
 	if len(os.Args) == 2 && os.Args[1] == document.Helper {
@@ -58,7 +57,7 @@ func runMain() int {
 	return code
 }
 
-// versionOf falls back to the version recorded by the Go toolchain.
+// versionOf returns v, or the version recorded by the Go toolchain if v is empty.
 func versionOf(v string) string {
 	if v != "" {
 		return v
@@ -72,7 +71,7 @@ func versionOf(v string) string {
 // openDaemon opens the real engine.
 func openDaemon(ctx context.Context, o engineOptions) (engine, error) {
 	opt := app.Options{Paths: o.Paths, Config: o.Config, Log: o.Log, Version: o.Version, InProcess: o.InProcess, Desktop: desktop.Available(os.Getenv), Tray: true, Screen: true, Release: o.Release}
-	if exe, err := os.Executable(); err == nil { // without the path, running a command and reading a PDF report an error
+	if exe, err := os.Executable(); err == nil { // without the path, running a command or reading a PDF reports an error
 		opt.Helper = []string{exe, command.Helper}
 		opt.Reader = []string{exe, document.Helper}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// manCmd writes the manual pages; it is for packagers.
+// manCmd writes the manual pages. It is intended for packagers.
 func (a *cli) manCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "man FOLDER", Short: "Write the manual pages into a folder", Args: cobra.ExactArgs(1), Hidden: true,
@@ -30,7 +30,7 @@ func writeManuals(c *cobra.Command, dir string) error {
 		return nil
 	}
 	var b bytes.Buffer
-	z := gzip.NewWriter(&b) // no modification time, so that the same text produces the same file
+	z := gzip.NewWriter(&b) // no modification time, so that the same content produces the same file
 	if _, err := z.Write([]byte(manPage(c))); err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func writeManuals(c *cobra.Command, dir string) error {
 
 func pageName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
 
-// manPage returns the manual page of a command in the format of man(7).
+// manPage returns the manual page for a command in the format described in man(7).
 func manPage(c *cobra.Command) string {
 	var b strings.Builder
 	name := pageName(c)
@@ -84,8 +84,8 @@ func manPage(c *cobra.Command) string {
 	return b.String()
 }
 
-// escapeRoff escapes a text for roff: backslashes, hyphens, and characters that would start a
-// request at the beginning of a line.
+// escapeRoff escapes s for roff: backslashes, hyphens, and characters that would start a request at
+// the beginning of a line.
 func escapeRoff(s string) string {
 	s = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(s)
 	lines := strings.Split(s, "\n")

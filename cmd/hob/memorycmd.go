@@ -50,7 +50,7 @@ func (a *cli) memorySearchCmd() *cobra.Command {
 	return c
 }
 
-// memoryFlags narrow a search.
+// memoryFlags adds the flags that narrow a search.
 func memoryFlags(c *cobra.Command) {
 	c.Flags().StringSliceP("kind", "k", nil, "kinds of items: fact, turn, chunk, note, task, ... (retired: corrected facts)")
 	c.Flags().String("speaker", "", "only messages of this speaker: owner, hob or a name")
@@ -81,7 +81,7 @@ func (a *cli) memoryQuery(c *cobra.Command, text string) (q api.MemoryQuery, err
 	return q, err
 }
 
-// givenLimit returns the flag limit, 0 if it was not set.
+// givenLimit returns the value of the flag limit, or 0 if it was not set.
 func givenLimit(c *cobra.Command) (int, error) {
 	if !c.Flags().Changed("limit") {
 		return 0, nil
@@ -119,7 +119,7 @@ func (a *cli) memoryLinkCmd() *cobra.Command {
 	return c
 }
 
-// completeMemory completes ids of facts and names of entities.
+// completeMemory completes the ids of facts and the names of entities.
 func (a *cli) completeMemory(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var out []string
 	err := a.withClient(c.Context(), func(cl *client) error {
@@ -145,7 +145,7 @@ func (a *cli) completeMemory(c *cobra.Command, _ []string, _ string) ([]string, 
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// originColumn shows the origin of a row. Rows of the user have no mark.
+// originColumn returns a column with the origin of a row. Rows from the user have no mark.
 func originColumn(title string) column {
 	return column{title, func(r row) string {
 		switch p := r.textField("provenance"); p {
@@ -172,7 +172,7 @@ func factColumn(title string) column {
 	}}
 }
 
-// excerptColumn returns a column with a short text of a row.
+// excerptColumn returns a column with an excerpt of a row's text.
 func excerptColumn(title string) column {
 	return column{title, func(r row) string {
 		s := r.textField("text")

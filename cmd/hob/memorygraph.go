@@ -13,7 +13,7 @@ import (
 	"hob/knowledge/graphdraw"
 )
 
-// relationLine describes a relation from the view of one of its entities.
+// relationLine describes a relation from the perspective of one of its entities.
 func relationLine(r api.GraphEdge, of string) string {
 	line := "← " + oneLine(r.Name) + " " + oneLine(r.FromName)
 	if r.From == of {
@@ -93,7 +93,7 @@ func (a *cli) drawGraph(ctx context.Context, g api.MemoryGraph, dot bool, svg st
 	return nil
 }
 
-// newFile writes a file that must not exist.
+// newFile writes a file that must not exist yet.
 func newFile(path string, data []byte) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, os.ErrExist) {

@@ -52,8 +52,8 @@ func (a *cli) memoryExportCmd() *cobra.Command {
 	return c
 }
 
-// exportTo writes to a temporary file and renames it, so that an incomplete export never has
-// the name.
+// exportTo writes to a temporary file and renames it, so that an incomplete export never has the
+// final name.
 func (a *cli) exportTo(to, format string, force bool, export func(io.Writer) error) error {
 	if fi, err := os.Stat(to); err == nil {
 		if fi.IsDir() {
@@ -103,7 +103,7 @@ func (a *cli) memoryImportCmd() *cobra.Command {
 					return err
 				}
 				defer clean()
-			} else if in.Path, err = filepath.Abs(args[0]); err != nil { // the daemon has another working folder
+			} else if in.Path, err = filepath.Abs(args[0]); err != nil { // the daemon has a different working folder
 				return err
 			}
 			if _, err := os.Stat(in.Path); errors.Is(err, os.ErrNotExist) {
@@ -129,22 +129,22 @@ func (a *cli) memoryImportCmd() *cobra.Command {
 	return c
 }
 
-// importFormats lists the formats for --format. The first ones are also detected by content,
-// and other content is rejected.
+// importFormats lists the formats for --format. The first ones are also detected from the content;
+// other content is rejected.
 func importFormats() []string {
 	return append([]string{"hob", "chatgpt", "claude", "vcard"}, slices.Sorted(maps.Keys(importEndings()))...)
 }
 
-// importEndings lists the file extensions of documents.
+// importEndings maps the formats of documents to their file extensions.
 func importEndings() map[string]string {
 	return map[string]string{"text": ".txt", "markdown": ".md", "html": ".html", "csv": ".csv", "json": ".json", "mail": ".eml", "calendar": ".ics"}
 }
 
-// mostPiped is the maximum size of piped input.
+// mostPiped is the maximum size of piped input in bytes.
 const mostPiped = 1 << 30
 
-// spoolInput saves standard input to a file, because it is read more than once. The name is a
-// digest of the content, so a repeated import is recognized.
+// spoolInput saves standard input to a file, because the import reads it more than once. The file
+// name is a digest of the content, so that a repeated import is recognized.
 func (a *cli) spoolInput(ending string) (path, name string, clean func(), err error) {
 	f, err := os.CreateTemp("", "hob-import-*") // 0600
 	if err != nil {

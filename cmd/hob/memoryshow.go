@@ -12,7 +12,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// describeOrigin describes where a text came from.
+// describeOrigin describes the origin of a text.
 func describeOrigin(o provenance.Origin) string {
 	s := o.Kind
 	if o.Label != "" {
@@ -105,7 +105,7 @@ func (a *cli) kindOf(it api.MemoryItem) string {
 	return it.Kind
 }
 
-// printPastFact shows a fact of another time on one line.
+// printPastFact returns one line about a fact from another time.
 func (a *cli) printPastFact(zone *time.Location, f api.Fact) string {
 	span := localDay(zone, f.CreatedAt)
 	if end := localDay(zone, f.RetiredAt); end != "" {
@@ -137,7 +137,7 @@ func (a *cli) showEntity(it api.MemoryItem) {
 	})
 	if len(it.Relations) > 0 {
 		fmt.Fprintf(a.out, "\n%s\n", a.colorize(a.out, bold, "Relations"))
-		var said []string // several facts may have the same text, and a past one may be valid again
+		var said []string // several facts may have the same text, and a past fact may be valid again
 		for _, r := range it.Relations {
 			if line := relationLine(r, e.ID); !slices.Contains(said, line) && !slices.Contains(said, strings.TrimSuffix(line, " (no longer)")) {
 				said = append(said, line)
@@ -171,7 +171,7 @@ func ifFirst(i int, name string) string {
 	return ""
 }
 
-// trustOf describes a provenance.
+// trustOf describes a provenance for display.
 func trustOf(p provenance.Source) string {
 	words := map[provenance.Source]string{"owner": "your own words", "hob": "conclusions of Hob", "tool": "results of Hob's tools", "outside": "untrusted text"}
 	if w := words[p]; w != "" {
@@ -180,13 +180,13 @@ func trustOf(p provenance.Source) string {
 	return string(p)
 }
 
-// localDay shows the day of a time.
+// localDay formats the day of t.
 func localDay(zone *time.Location, t time.Time) string {
 	day, _, _ := strings.Cut(formatTime(zone, t), " ")
 	return day
 }
 
-// byKind orders kinds of rows by how common they are for users.
+// byKind orders kinds of rows, most common for users first.
 func byKind(a, b string) int {
 	order := []string{"fact", "retired", "turn", "chunk", "note", "task", "reminder", "expense", "habit"}
 	x, y := slices.Index(order, a), slices.Index(order, b)

@@ -89,7 +89,7 @@ func kindName(k string) string {
 	return k
 }
 
-// printBars draws numbers as bars.
+// printBars prints numbers as bars.
 func (a *cli) printBars(values map[string]int, order func(a, b string) int, name func(string) string) {
 	most, width := 0, 0
 	for k, v := range values {
@@ -110,7 +110,7 @@ func groupThousands(n int) string {
 	return s
 }
 
-// bytesText writes a size for people.
+// bytesText formats a size for display.
 func bytesText(n int64) string {
 	f, unit := float64(n), "B"
 	for _, u := range []string{"kB", "MB", "GB", "TB"} {
@@ -150,8 +150,8 @@ func (a *cli) memoryReindexCmd() *cobra.Command {
 	})
 }
 
-// stepPrinter returns two functions: show displays the progress of a long operation on a terminal,
-// end removes the display.
+// stepPrinter returns two functions. show displays the progress of a long operation on a terminal,
+// and end removes the display.
 func (a *cli) stepPrinter() (show func(api.MemoryProgress), end func()) {
 	if _, tty := terminalFD(a.err); !tty || a.asJSON {
 		return func(api.MemoryProgress) {}, func() {}

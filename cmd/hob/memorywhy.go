@@ -83,7 +83,7 @@ func (a *cli) whyHit(zone *time.Location, rank int, h api.MemoryRow, most float6
 	}
 }
 
-// relativeBar draws a value as a part of the largest.
+// relativeBar draws a value in proportion to the maximum.
 func relativeBar(v, most float64, width int) string {
 	if most <= 0 || v <= 0 || math.IsNaN(v/most) {
 		return ""
@@ -91,5 +91,5 @@ func relativeBar(v, most float64, width int) string {
 	if s := drawBar(v/most, width); s != "" {
 		return s
 	}
-	return "▏" // a small value must differ from 0
+	return "▏" // a small value must be distinguishable from 0
 }

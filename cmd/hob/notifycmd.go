@@ -57,8 +57,8 @@ func (a *cli) notifyCmd() *cobra.Command {
 	return a.commandGroup(&cobra.Command{Use: "notify", Short: "Manage notifications", SuggestFor: []string{"notice", "notices", "notification"}}, list, release, snooze, quiet)
 }
 
-// manageNotices runs an action on notifications, which returns its result and a sentence about it,
-// and prints one of them.
+// manageNotices runs an action on notifications. The action returns its result and a sentence about
+// the result. manageNotices prints one of the two.
 func (a *cli) manageNotices(ctx context.Context, act func(c *client) (any, string, error)) error {
 	return a.withClient(ctx, func(c *client) error {
 		out, text, err := act(c)

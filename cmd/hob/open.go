@@ -45,7 +45,7 @@ func (a *cli) openCmd() *cobra.Command {
 	return cmd
 }
 
-// openBrowser hands a link to the system's browser.
+// openBrowser opens a link in the system's browser.
 func openBrowser(ctx context.Context, link string) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

@@ -13,23 +13,23 @@ import (
 	"hob/platform/text/visible"
 )
 
-// output is standard output or standard error. It remembers a failed write, so that a list cut
-// off by a full disk does not look complete.
+// output is standard output or standard error. It remembers a failed write, so that a list
+// truncated by a full disk does not look complete.
 //
-// On a terminal it writes only visible text, because stored text may contain control sequences of
+// On a terminal it writes only visible text, because stored text may contain control sequences from
 // unknown senders. Hob marks its own sequences with a random frame; see controlSequence. A pipe
 // gets the text unchanged, except for completions, which the shell shows.
 //
-// It does not embed the file: io.Copy would call the file's own ReadFrom.
+// It does not embed the file, because io.Copy would then call the file's own ReadFrom.
 type output struct {
 	file *os.File
 
 	filtered bool
-	json     func() bool // hidden characters are written as \uXXXX
+	json     func() bool // whether hidden characters are written as \uXXXX
 	frame    string
 
 	mu    sync.Mutex
-	parts []byte // bytes of a character that the last write cut in two
+	parts []byte // bytes of a character that the last write split
 	err   error
 }
 
@@ -56,13 +56,13 @@ func (o *output) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Fd returns the descriptor of the file, for terminal detection and size.
+// Fd returns the file descriptor, for terminal detection and size.
 func (o *output) Fd() uintptr { return o.file.Fd() }
 
 // WriteString implements io.StringWriter.
 func (o *output) WriteString(s string) (int, error) { return o.Write([]byte(s)) }
 
-// sanitizeText returns a text without anything that a terminal would execute.
+// sanitizeText returns s without any sequence that a terminal would execute.
 func (o *output) sanitizeText(s string) string {
 	var b strings.Builder
 	for i, part := range strings.Split(s, o.frame) {
@@ -78,7 +78,7 @@ func (o *output) sanitizeText(s string) string {
 	return b.String()
 }
 
-// recordError keeps the first error. The caller holds o.mu.
+// recordError stores the first error. The caller holds o.mu.
 func (o *output) recordError(err error) error {
 	if o.err == nil {
 		o.err = err
@@ -92,10 +92,10 @@ func (o *output) firstError() error {
 	return o.err
 }
 
-// clearLine moves to the beginning of the line and clears it (EL, ECMA-48 8.3.41).
+// clearLine moves the cursor to the beginning of the line and clears the line (EL, ECMA-48 8.3.41).
 const clearLine = "\r\x1b[K"
 
-// controlSequence returns one of Hob's own control sequences for a writer.
+// controlSequence returns one of Hob's own control sequences for w.
 func controlSequence(w io.Writer, sequence string) string {
 	if o, ok := w.(*output); ok && o.filtered {
 		return o.frame + sequence + o.frame
@@ -103,8 +103,8 @@ func controlSequence(w io.Writer, sequence string) string {
 	return sequence
 }
 
-// trustControls returns a text for a line editor on the writer's terminal: Hob's own control
-// sequences are kept, everything else is made visible.
+// trustControls returns text for a line editor on w's terminal. It keeps Hob's own control
+// sequences and makes all others visible.
 func trustControls(w io.Writer, text string) string {
 	if o, ok := w.(*output); ok {
 		return o.sanitizeText(text)
@@ -112,8 +112,8 @@ func trustControls(w io.Writer, text string) string {
 	return text
 }
 
-// rawWriter returns the writer for code that draws on the terminal itself, such as a form or a
-// line editor. The caller must sanitize untrusted text.
+// rawWriter returns the underlying writer for code that draws on the terminal itself, such as a
+// form or a line editor. The caller must sanitize untrusted text.
 func rawWriter(w io.Writer) io.Writer {
 	if o, ok := w.(*output); ok {
 		return o.file
@@ -121,7 +121,7 @@ func rawWriter(w io.Writer) io.Writer {
 	return w
 }
 
-// progressLine formats the progress of a tool: "read page: 45 s, 30 %, page 3".
+// progressLine formats the progress of a tool, for example "read page: 45 s, 30 %, page 3".
 func progressLine(tool string, p apiclient.Progress) string {
 	s := fmt.Sprintf("%s: %d s", strings.ReplaceAll(sanitizePrintable(tool), "_", " "), p.Seconds)
 	if p.Percent != nil {
@@ -133,8 +133,8 @@ func progressLine(tool string, p apiclient.Progress) string {
 	return s
 }
 
-// watchProgress shows, on a terminal alone, which tool of the session is taking its
-// time. The caller calls stop, which wipes the line away.
+// watchProgress shows which tool in the session has been running for some time. It does so only on
+// a terminal. The caller calls stop, which clears the line.
 func (a *cli) watchProgress(ctx context.Context, c *client, session string) (stop func()) {
 	if _, tty := terminalFD(a.err); !tty || a.asJSON {
 		return func() {}

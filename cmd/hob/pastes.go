@@ -15,24 +15,24 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// The marks with which a terminal in bracketed paste mode encloses a paste (xterm,
-// "Bracketed Paste Mode").
+// The marks that enclose a paste in a terminal in bracketed paste mode (xterm, "Bracketed Paste
+// Mode").
 const (
 	pasteStart = "\x1b[200~"
 	pasteEnd   = "\x1b[201~"
 )
 
-// pasteFolder reads a terminal and replaces each paste of more than channels.MaxTyped
-// characters by a short placeholder, under which it keeps the text. Everything else passes
-// unchanged. It belongs to the goroutine that reads.
+// pasteFolder reads a terminal and replaces each paste of more than channels.MaxTyped characters
+// with a short placeholder, for which it stores the text. Other input passes unchanged. Only the
+// goroutine that reads uses it.
 type pasteFolder struct {
 	in      io.Reader
-	out     []byte // what the next Read returns
+	out     []byte // bytes that the next Read returns
 	held    []byte // possible start of a paste mark
 	pasting bool
-	text    []byte // text of the paste that is being read
-	dropped bool   // text became too long
-	err     error  // error of in, returned once out is read
+	text    []byte // text of the paste that is currently being read
+	dropped bool   // whether the text became too long
+	err     error  // error from in, returned after out has been read
 	kept    map[int]string
 }
 
@@ -56,7 +56,7 @@ func (p *pasteFolder) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// takeByte reads one byte.
+// takeByte processes one byte.
 func (p *pasteFolder) takeByte(c byte) {
 	mark := pasteStart
 	if p.pasting {
@@ -75,7 +75,7 @@ func (p *pasteFolder) takeByte(c byte) {
 	}
 }
 
-// passByte forwards a byte that belongs to no mark. Ctrl-C drops a paste without an end.
+// passByte forwards a byte that does not belong to a mark. Ctrl-C drops a paste that has not ended.
 func (p *pasteFolder) passByte(c byte) {
 	switch {
 	case !p.pasting:
@@ -114,7 +114,7 @@ func (p *pasteFolder) turnOver() {
 	p.out = append(p.out, pastePlaceholder(n, text)...)
 }
 
-// pastePlaceholder returns the text that stands for paste n while the line is edited.
+// pastePlaceholder returns the text that replaces paste n while the line is edited.
 func pastePlaceholder(n int, text string) string { return "[pasted text #" + pasteName(n, text) + "]" }
 
 func pasteName(n int, text string) string {
@@ -126,7 +126,7 @@ var pasteMark = regexp.MustCompile(`\[pasted text #(\d+), [\d,]+ characters\]`)
 // pastedText is one paste in a line.
 type pastedText struct{ mark, name, text string }
 
-// pastesIn returns the pastes whose placeholders a line contains, each once.
+// pastesIn returns the pastes whose placeholders are in line, each once.
 func (p *pasteFolder) pastesIn(line string) (out []pastedText) {
 	seen := map[string]bool{}
 	for _, m := range pasteMark.FindAllStringSubmatch(line, -1) {
@@ -141,14 +141,14 @@ func (p *pasteFolder) pastesIn(line string) (out []pastedText) {
 	return out
 }
 
-// mineCommand vouches for the pastes of a line.
+// mineCommand declares the pastes in a line as the user's own text.
 const mineCommand = "/mine"
 
-// errNothingToVouch is the error of /mine without a text.
+// errNothingToVouch means that /mine was used without text.
 var errNothingToVouch = errors.New("write your message after " + mineCommand + ": pasted text in it then counts as your own words")
 
-// messageBody returns the message for a line of a chat. It marks pastes that the user does not
-// vouch for, and all text from a pipe.
+// messageBody returns the message for a line in a chat. It marks as untrusted the pastes that the
+// user did not declare as their own, and all text from a pipe.
 func (l line) messageBody(piped bool) (web.Message, error) {
 	text := strings.TrimSpace(l.text)
 	if piped {

@@ -10,17 +10,17 @@ import (
 	"regexp"
 )
 
-// dataURL matches a line of an exported conversation that contains a picture.
+// dataURL matches a line in an exported conversation that contains a picture.
 var dataURL = regexp.MustCompile(`^!\[picture\]\(data:image/(png|jpeg|gif|webp);base64,([A-Za-z0-9+/=]+)\)\n?$`)
 
-// pictureExtractor copies Markdown and writes its pictures to separate files.
+// pictureExtractor copies Markdown and writes the pictures in it to separate files.
 type pictureExtractor struct {
 	to     io.Writer
 	dir    string // folder for the picture files
-	beside string // the folder of the text; picture names are relative to it
+	beside string // folder of the Markdown file; picture names are relative to it
 	line   []byte // not complete yet
 	n      int
-	fenced []byte // end mark of the open code fence, whose content is plain text
+	fenced []byte // end mark of the open code fence; content inside a fence is plain text
 }
 
 // Write implements io.Writer.
@@ -40,7 +40,7 @@ func (p *pictureExtractor) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// flushLine writes the line on.
+// flushLine writes the buffered line.
 func (p *pictureExtractor) flushLine() error {
 	line := p.line
 	p.line = p.line[:0]
@@ -60,7 +60,7 @@ func (p *pictureExtractor) flushLine() error {
 	return err
 }
 
-// inFence follows the fences of the text.
+// inFence tracks code fences and reports whether line is inside one.
 func (p *pictureExtractor) inFence(line []byte) bool {
 	ticks := line[:len(line)-len(bytes.TrimLeft(line, "`"))]
 	switch {
@@ -72,7 +72,7 @@ func (p *pictureExtractor) inFence(line []byte) bool {
 	return p.fenced != nil
 }
 
-// savePicture writes one picture into a new file and returns how the text names it.
+// savePicture writes one picture to a new file and returns the file name to use in the text.
 func (p *pictureExtractor) savePicture(kind string, data []byte) (string, error) {
 	raw := make([]byte, base64.StdEncoding.DecodedLen(len(data)))
 	n, err := base64.StdEncoding.Decode(raw, data)

@@ -16,16 +16,16 @@ import (
 	"hob/platform/text/visible"
 )
 
-// row is one object of a list.
+// row is one object in a list.
 type row map[string]any
 
-// column is one column of a table.
+// column is one column in a table.
 type column struct {
 	title string
 	cell  func(row) string
 }
 
-// textColumn returns a column with the first of the fields that is set.
+// textColumn returns a column with the first field that is set.
 func textColumn(title string, names ...string) column {
 	return column{title, func(r row) string { return r.textField(names...) }}
 }
@@ -56,12 +56,12 @@ func (r row) textField(names ...string) string {
 	return ""
 }
 
-// timeColumn shows a time in the owner's zone.
+// timeColumn returns a column with a time in the user's time zone.
 func timeColumn(zone *time.Location, title string, names ...string) column {
 	return column{title, func(r row) string { return localTime(zone, r.textField(names...)) }}
 }
 
-// localTime formats an RFC 3339 time in the zone; other text is returned unchanged.
+// localTime formats an RFC 3339 time in the zone. It returns other text unchanged.
 func localTime(zone *time.Location, s string) string {
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil {
@@ -70,7 +70,7 @@ func localTime(zone *time.Location, s string) string {
 	return formatTime(zone, t)
 }
 
-// formatTime formats a time in the zone, "" if it is not set.
+// formatTime formats a time in the zone, or returns "" if the time is zero.
 func formatTime(zone *time.Location, t time.Time) string {
 	if t.Year() < 1971 {
 		return ""
@@ -78,7 +78,8 @@ func formatTime(zone *time.Location, t time.Time) string {
 	return t.In(zone).Format("2006-01-02 15:04")
 }
 
-// userZone returns the user's time zone; listings work with an invalid configuration, too.
+// userZone returns the user's time zone. It works even with an invalid configuration, so that lists
+// can be printed.
 func (a *cli) userZone() *time.Location {
 	name := ""
 	if p, err := system.DefaultPaths(); err == nil {
@@ -93,7 +94,7 @@ func (a *cli) userZone() *time.Location {
 	return loc
 }
 
-// fetchAndPrintList fetches a list and prints it: as JSON with --json, else as a table.
+// fetchAndPrintList fetches a list and prints it: as JSON with --json, otherwise as a table.
 func (a *cli) fetchAndPrintList(ctx context.Context, fetch func(c *client) (any, error), empty string, columns ...column) error {
 	return a.withClient(ctx, func(c *client) error {
 		list, err := fetch(c)
@@ -108,7 +109,7 @@ func (a *cli) fetchAndPrintList(ctx context.Context, fetch func(c *client) (any,
 	})
 }
 
-// encodeJSON encodes a value as the server does, without escaping < > &.
+// encodeJSON encodes a value in the same way as the server, without escaping <, > and &.
 func encodeJSON(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -146,8 +147,8 @@ func (a *cli) printJSON(v any) error {
 	return e.Encode(v)
 }
 
-// printTable prints rows in columns. On a terminal it cuts the last column at the edge of the
-// window; in a pipe it cuts nothing.
+// printTable prints rows in columns. On a terminal it truncates the last column at the window's
+// edge; in a pipe it truncates nothing.
 func (a *cli) printTable(rows []row, columns []column) {
 	cells := make([][]string, len(rows))
 	widths := make([]int, len(columns))
@@ -193,9 +194,10 @@ func clipLine(s string, width int) string {
 	return string([]rune(s)[:width-1]) + "…"
 }
 
-// oneLine makes a text fit for a table and safe for a terminal: untrusted text may contain
+// oneLine makes s suitable for a table and safe for a terminal, because untrusted text may contain
 // control sequences.
 func oneLine(s string) string { return sanitizePrintable(strings.Join(strings.Fields(s), " ")) }
 
-// sanitizePrintable drops control sequences and invisible characters, except line breaks and tabs.
+// sanitizePrintable removes control sequences and invisible characters, except line breaks and
+// tabs.
 func sanitizePrintable(s string) string { return visible.Text(s) }

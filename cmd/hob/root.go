@@ -53,7 +53,7 @@ func (a *cli) rootCommand() *cobra.Command {
 	a.versionFlag(root)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		if args := c.Flags().Args(); c.HasSubCommands() && len(args) > 0 {
-			return c.RunE(c, args) // `hob tsak --all`: report the word before the flag
+			return c.RunE(c, args) // `hob tsak --all`: report the unknown word before the flag
 		}
 		return err
 	})
@@ -104,7 +104,7 @@ func (a *cli) commandGroup(c *cobra.Command, subs ...*cobra.Command) *cobra.Comm
 	return c
 }
 
-// versionFlag adds the flag --version as cobra does, but without cobra's templates: see
+// versionFlag adds the flag --version in the same way as cobra, but without cobra's templates; see
 // platform/text/minitmpl.
 func (a *cli) versionFlag(root *cobra.Command) {
 	wanted := root.Flags().BoolP("version", "v", false, "version for hob")
@@ -136,10 +136,10 @@ func (a *cli) runCommand(fn func(c *cobra.Command, args []string) error) func(*c
 	}
 }
 
-// byOwner rejects processes that Hob started: tools, commands, external agents and their
-// children. They run with the user's account but must not act as the user: they cannot approve
-// requests, change the configuration or send messages. The daemon checks this, too; this check
-// covers commands that need no daemon.
+// byOwner rejects processes that Hob started: tools, commands, external agents and their children.
+// They run under the user's account but must not act as the user: they cannot approve requests,
+// change the configuration or send messages. The daemon checks this, too; the check here applies to
+// commands that need no daemon.
 func (a *cli) byOwner(c *cobra.Command) error {
 	switch c.Name() {
 	case "version", containertool.Command:
@@ -163,7 +163,7 @@ func (a *cli) addJSONFlag(c *cobra.Command) *cobra.Command {
 	return c
 }
 
-// addHelpTexts sets the long texts and examples of a command and those below it.
+// addHelpTexts sets the long texts and examples of a command and its subcommands.
 func addHelpTexts(c *cobra.Command, name string) {
 	if b, err := helpTexts.ReadFile("help/" + strings.ReplaceAll(name, " ", "_") + ".md"); err == nil {
 		long, examples, _ := strings.Cut(string(b), "\n---\n")
@@ -176,7 +176,7 @@ func addHelpTexts(c *cobra.Command, name string) {
 	}
 }
 
-// countWords makes a wrong number of arguments print the usage of the command.
+// countWords makes the command print its usage if the number of arguments is wrong.
 func countWords(c *cobra.Command) {
 	check := c.Args
 	if check == nil {
@@ -195,10 +195,10 @@ func countWords(c *cobra.Command) {
 	}
 }
 
-// joinWords joins the arguments of a command that takes plain words.
+// joinWords joins the arguments of a command that accepts plain words.
 func joinWords(args []string) string { return strings.TrimSpace(strings.Join(args, " ")) }
 
-// changedFlags returns the flags that were set, by the names of a tool's arguments.
+// changedFlags returns the flags that were set, keyed by the names of a tool's arguments.
 func changedFlags(c *cobra.Command, names ...string) map[string]any {
 	out := map[string]any{}
 	for _, n := range names {

@@ -14,23 +14,23 @@ import (
 	"golang.org/x/term"
 )
 
-// screen shows a chat and reads its input: a terminal with a line editor, or pipes.
+// screen shows a chat and reads its input. It is a terminal with a line editor, or a pair of pipes.
 type screen interface {
 	// printNote prints a separate text on its own lines.
 	printNote(colour, text string)
 	// newParagraph begins an answer that arrives in pieces.
 	newParagraph() paragraph
-	// readInput yields the typed lines; the last one carries an error, io.EOF at the end. It is
-	// called once.
+	// readInput yields the lines that the user types. The last one carries an error, which is
+	// io.EOF at the end of the input. readInput is called once.
 	readInput(ctx context.Context) <-chan line
-	// interruptSignals yields each Ctrl-C that was typed.
+	// interruptSignals yields a value for each Ctrl-C that the user types.
 	interruptSignals() <-chan struct{}
 }
 
 // paragraph is an answer that arrives in pieces.
 type paragraph interface {
 	addText(text string)
-	// endText completes the last line; more may be added after it.
+	// endText completes the last line. More text may be added after that.
 	endText()
 }
 
@@ -40,8 +40,8 @@ type line struct {
 	err    error
 }
 
-// newScreen chooses the kind of screen: a terminal if input and output are terminals. restore
-// resets the terminal.
+// newScreen returns the screen: a terminal if both input and output are terminals, otherwise pipes.
+// restore resets the terminal.
 func (a *cli) newScreen(session string) (s screen, restore func() error, tty bool, err error) {
 	fd, in := terminalFD(a.in)
 	_, out := terminalFD(a.out)
@@ -70,9 +70,8 @@ func (a *cli) newScreen(session string) (s screen, restore func() error, tty boo
 	}, true, nil
 }
 
-// readLines calls read until it fails and passes everything on. The goroutine
-// ends with the input, or with the process: reading a terminal cannot be
-// canceled.
+// readLines calls read until it fails and passes each result on. The goroutine ends with the input
+// or with the process, because reading a terminal cannot be canceled.
 func readLines(ctx context.Context, read func() (line, error)) <-chan line {
 	out := make(chan line)
 	go func() {
@@ -103,7 +102,7 @@ type pipeScreen struct {
 
 	mu   sync.Mutex
 	out  io.Writer
-	open bool // an answer has an unfinished line
+	open bool // whether an answer has an unfinished line
 }
 
 func (p *pipeScreen) printNote(_, text string) {
@@ -129,7 +128,7 @@ func (p *pipeScreen) addText(text string) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, _ = io.WriteString(p.out, text) // a closed pipe ends the process by SIGPIPE
+	_, _ = io.WriteString(p.out, text) // a closed pipe ends the process with SIGPIPE
 	p.open = !strings.HasSuffix(text, "\n")
 }
 
@@ -155,14 +154,14 @@ type terminalScreen struct {
 	fd    int
 	term  *term.Terminal
 	typed chan struct{}
-	// pastes belongs to the goroutine of lines.
+	// Only the goroutine in lines uses pastes.
 	pastes *pasteFolder
 
 	mu    sync.Mutex
 	width int
 }
 
-// measureWidth reads the window's size, which may have changed, and returns its width.
+// measureWidth reads the window size, which may have changed, and returns the width.
 func (e *terminalScreen) measureWidth() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -202,7 +201,7 @@ func (e *terminalScreen) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// boldText shows strong emphasis of Markdown in bold.
+// boldText shows strong emphasis in Markdown as bold text.
 func (e *terminalScreen) boldText(text string) string { return e.app.colorize(e.app.out, bold, text) }
 
 func (e *terminalScreen) readInput(ctx context.Context) <-chan line {
@@ -210,7 +209,7 @@ func (e *terminalScreen) readInput(ctx context.Context) <-chan line {
 	return readLines(ctx, func() (line, error) {
 		for {
 			s, err := e.term.ReadLine()
-			if errors.Is(err, term.ErrPasteIndicator) { // a paste of several lines is one message
+			if errors.Is(err, term.ErrPasteIndicator) { // a paste with several lines is one message
 				before = append(before, s)
 				continue
 			}
@@ -223,8 +222,8 @@ func (e *terminalScreen) readInput(ctx context.Context) <-chan line {
 
 func (e *terminalScreen) interruptSignals() <-chan struct{} { return e.typed }
 
-// wrappedText prints an answer in complete lines, broken between words, so that it never overwrites
-// the line being typed.
+// wrappedText prints an answer in complete lines, wrapped between words, so that it never
+// overwrites the line being typed.
 type wrappedText struct {
 	term  io.Writer
 	width int
@@ -232,7 +231,7 @@ type wrappedText struct {
 	rest  string
 }
 
-// strong finds **words** within a line.
+// strong matches **words** within a line.
 var strong = regexp.MustCompile(`\*\*([^*\s](?:[^*\n]*[^*\s])?)\*\*`)
 
 // writeLines shows complete lines.
@@ -272,8 +271,7 @@ func (w *wrappedText) endText() {
 	w.rest = ""
 }
 
-// breakLine splits a text that is longer than width at a space; false when it
-// is not longer.
+// breakLine splits s at a space if it is longer than width. ok is false if s is not longer.
 func breakLine(s string, width int) (head, tail string, ok bool) {
 	n := 0
 	for i := range s {
@@ -288,7 +286,8 @@ func breakLine(s string, width int) (head, tail string, ok bool) {
 	return "", "", false
 }
 
-// ctrlC removes Ctrl-C from the input, which would end the editor, and clears the line instead.
+// ctrlC removes Ctrl-C from the input, because Ctrl-C would end the editor, and clears the line
+// instead.
 type ctrlC struct {
 	in    io.Reader
 	typed chan struct{}

@@ -62,8 +62,8 @@ func secretStore() (system.Secrets, error) {
 	return vault.SecretsFor(p), err
 }
 
-// secretText reads a secret without showing it. It is never an argument, which
-// other users could see in the list of processes.
+// secretText reads a secret without echo. A secret is never an argument, because other users could
+// see it in the process list.
 func (a *cli) secretText(name string) (string, error) {
 	var text string
 	if fd, tty := terminalFD(a.in); tty {
@@ -87,7 +87,7 @@ func (a *cli) secretText(name string) (string, error) {
 	return text, nil
 }
 
-// keepSecret reads a secret without showing it and stores it.
+// keepSecret reads a secret without echo and stores it.
 func (a *cli) keepSecret(ctx context.Context, name string, file bool) error {
 	if err := system.CheckSecretName(name); err != nil {
 		return usageErrorf("%v", err)
@@ -129,10 +129,10 @@ func (a *cli) listSecrets(ctx context.Context) error {
 	return nil
 }
 
-// secretCheck is the outcome for one reference.
+// secretCheck is the result for one reference.
 type secretCheck struct {
 	Ref   string `json:"reference"`
-	Key   string `json:"key,omitempty"` // key of the configuration
+	Key   string `json:"key,omitempty"` // configuration key
 	OK    bool   `json:"ok"`
 	Error string `json:"error,omitempty"`
 }
@@ -182,7 +182,7 @@ func (a *cli) printTested(all []secretCheck) {
 	}
 }
 
-// listReferences lists the secrets that the configuration refers to, and the other stored ones.
+// listReferences lists the secrets that the configuration refers to, and the other stored secrets.
 func (a *cli) listReferences(ctx context.Context, s system.Secrets) ([]secretCheck, error) {
 	out := []secretCheck{}
 	_, cfg, err := a.loadHome()
@@ -202,9 +202,9 @@ func (a *cli) listReferences(ctx context.Context, s system.Secrets) ([]secretChe
 	return out, err
 }
 
-// moveSecrets moves secrets out of the configuration. It changes the file after all of them are
-// stored and read back. This cannot be undone, because undo would need the plain-text secret;
-// therefore earlier versions of the file are deleted, too. An interrupted template change is
+// moveSecrets moves secrets out of the configuration. It changes the file after all secrets are
+// stored and read back. This cannot be undone, because undo would need the plain-text secret; for
+// the same reason, earlier versions of the file are deleted. An interrupted template change is
 // completed first, because it has its own copies.
 func (a *cli) moveSecrets(ctx context.Context, keys []string, file bool) error {
 	return a.withTemplateLock(ctx, func(_ system.Paths, h *templates.Installation) error { return a.adoptAlone(ctx, h, keys, file) })
@@ -248,8 +248,8 @@ func (a *cli) adoptAlone(ctx context.Context, h *templates.Installation, keys []
 		fmt.Fprintf(a.out, "%s is stored in the %s as %s.\n", s.Key, where, name)
 		values = append(values, config.Value{Key: s.Key, Value: "keychain:" + name})
 	}
-	// Change the copies first: after a crash the secret is still in the configuration, so the next
-	// run finds it again.
+	// Change the copies first: after a crash the secret is then still in the configuration, so the
+	// next run finds it.
 	if err := adoptInTemplates(h, found, values); err != nil {
 		return fmt.Errorf("the saved configuration from before the active template still contains the secret: %w", err)
 	}

@@ -41,7 +41,7 @@ func (a *cli) serviceCmd() *cobra.Command {
 
 func kindOf(c *cobra.Command) string { return c.Flag("kind").Value.String() }
 
-// findService determines how Hob starts with the session, and which files would be written.
+// findService determines how Hob starts with the session, and which files this needs.
 func (a *cli) findService(ctx context.Context, kind string) (*autostart.Manager, autostart.Entry, error) {
 	var e autostart.Entry
 	switch {
@@ -85,7 +85,7 @@ func (a *cli) installService(ctx context.Context, kind string) error {
 	if err != nil {
 		return err
 	}
-	p, _, err := a.loadHome() // report an invalid configuration here and not in a log
+	p, _, err := a.loadHome() // report an invalid configuration here instead of in a log
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (a *cli) installService(ctx context.Context, kind string) error {
 
 func (a *cli) uninstallService(ctx context.Context, kind string) error {
 	some := false
-	for { // without a kind, remove every installed entry
+	for { // if no kind is given, remove every installed entry
 		m, _, err := a.findService(ctx, kind)
 		if err != nil {
 			return err
@@ -189,7 +189,7 @@ func (a *cli) setAutostart(ctx context.Context, on bool) error {
 	if err != nil {
 		return nil //nolint:nilerr // where nothing can be installed, nothing is
 	}
-	if s, err := m.Status(ctx, e); err != nil || !s.Same { // the entry of another program or home stays
+	if s, err := m.Status(ctx, e); err != nil || !s.Same { // do not change the entry of another program or home
 		return err
 	}
 	return a.uninstallService(ctx, "")

@@ -45,7 +45,7 @@ func (a *cli) sessionCmd() *cobra.Command {
 		list, show, a.sessionSearchCmd(), a.sessionExportCmd(), a.sessionForkCmd(), a.sessionReplayCmd(), reset)
 }
 
-// onSession makes the command take a conversation id, with shell completion.
+// onSession makes the command accept a conversation id, with shell completion.
 func (a *cli) onSession(c *cobra.Command) *cobra.Command {
 	c.Args = cobra.ExactArgs(1)
 	c.ValidArgsFunction = a.completeSessions
@@ -117,13 +117,13 @@ func (a *cli) sessionExportCmd() *cobra.Command {
 	return c
 }
 
-// exportOptions contains the format and the target of an export.
+// exportOptions holds the format and the target of an export.
 type exportOptions struct {
 	format, file, images string
 	raw                  bool
 }
 
-// openWriter returns the destination of the export, and a function that completes it.
+// openWriter returns the writer for the export, and a function that completes the export.
 func (e exportOptions) openWriter(w io.Writer) (io.Writer, func() error) {
 	if e.raw || e.format != "markdown" {
 		return w, func() error { return nil }
@@ -132,10 +132,11 @@ func (e exportOptions) openWriter(w io.Writer) (io.Writer, func() error) {
 	return v, v.Flush
 }
 
-// exportSession writes to a temporary file and renames it, so that the named file is complete.
+// exportSession writes to a temporary file and renames it, so that the target file is always
+// complete.
 //
-// Markdown contains untrusted text. Its control characters are made visible unless --raw is
-// set, because it is likely to be shown in a terminal.
+// Markdown contains untrusted text. Unless --raw is set, its control characters are made visible,
+// because the text is likely to be shown in a terminal.
 func (a *cli) exportSession(ctx context.Context, c *client, session string, how exportOptions) error {
 	format, to, images := how.format, how.file, how.images
 	if images != "" && (format != "markdown" || to == "") {
@@ -152,7 +153,7 @@ func (a *cli) exportSession(ctx context.Context, c *client, session string, how 
 	if err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
-	defer func() { _ = os.Remove(f.Name()) }() // on success the file has been renamed, and nothing is removed
+	defer func() { _ = os.Remove(f.Name()) }() // on success the file has been renamed, so this removes nothing
 	var out io.Writer = f
 	pics := &pictureExtractor{to: f, dir: images, beside: filepath.Dir(to)}
 	if images != "" {
@@ -229,7 +230,7 @@ func (a *cli) sessionReplayCmd() *cobra.Command {
 	return c
 }
 
-// shellWord quotes a word for a shell.
+// shellWord quotes a word for use in a shell.
 func shellWord(s string) string {
 	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:@/") == "" {
 		return s
@@ -237,7 +238,7 @@ func shellWord(s string) string {
 	return "'" + strings.ReplaceAll(sanitizePrintable(s), "'", `'\''`) + "'"
 }
 
-// showSession prints a transcript, oldest first.
+// showSession prints a transcript, oldest message first.
 func (a *cli) showSession(ctx context.Context, session string) error {
 	return a.withClient(ctx, func(c *client) error {
 		rows, err := c.Messages(ctx, api.Query{Of: session})

@@ -21,7 +21,7 @@ import (
 	"hob/templates"
 )
 
-// setupFlags are the flags of `hob setup`.
+// setupFlags holds the flags of `hob setup`.
 type setupFlags struct {
 	answers        string
 	plain, restart bool
@@ -65,7 +65,7 @@ func (a *cli) runSetup(ctx context.Context, f setupFlags, steps []string) error 
 	return nil
 }
 
-// askSetup asks on the terminal: in a form where it can show one, else line by line.
+// askSetup asks on the terminal: in a form if the terminal can show one, otherwise line by line.
 func (a *cli) askSetup(ctx context.Context, o setup.Options, f setupFlags, steps []string) error {
 	if _, in := terminalFD(a.in); !in && !f.plain {
 		return usageErrorf("no terminal to ask on; give the answers with --answers FILE, or as lines with --plain")
@@ -78,7 +78,8 @@ func (a *cli) askSetup(ctx context.Context, o setup.Options, f setupFlags, steps
 	return setup.Run(ctx, o, a.terminalAsker(f.plain), steps...)
 }
 
-// terminalAsker asks in a form where the terminal can show one, else line by line.
+// terminalAsker returns an asker that uses a form if the terminal can show one, and otherwise asks
+// line by line.
 func (a *cli) terminalAsker(plain bool) setup.Asker {
 	fd, in := terminalFD(a.in)
 	_, out := terminalFD(a.out)
@@ -91,7 +92,7 @@ func (a *cli) terminalAsker(plain bool) setup.Asker {
 	return &setup.Plain{In: bufio.NewReader(a.in), Out: a.out, FD: fd}
 }
 
-// setupOptions returns the terminal, stores and tests that setup needs.
+// setupOptions returns the terminal, stores and tests for setup.
 func (a *cli) setupOptions() (setup.Options, error) {
 	p, cfg, err := a.loadHome()
 	if err != nil {
@@ -151,7 +152,7 @@ func (a *cli) templateOptions(p system.Paths) (out []setup.Option, inUse string,
 	return out, s.Name, err
 }
 
-// startsAtLogin reports whether Hob starts at login; known is false if this cannot be determined.
+// startsAtLogin reports whether Hob starts at login. known is false if this cannot be determined.
 func (a *cli) startsAtLogin(ctx context.Context) (is, known bool) {
 	m, e, err := a.findService(ctx, "")
 	if err != nil {
@@ -161,8 +162,9 @@ func (a *cli) startsAtLogin(ctx context.Context) (is, known bool) {
 	return s.Installed && s.Same, err == nil
 }
 
-// missingPermissions asks the daemon for its missing permissions, because those of a terminal do not
-// apply to a daemon started by the session. Without a daemon this program checks its own.
+// missingPermissions asks the daemon for its missing permissions, because the permissions of a
+// terminal do not apply to a daemon started by the session. If no daemon runs, this program checks
+// its own permissions.
 func (a *cli) missingPermissions(ctx context.Context, p system.Paths) (list []permission.Permission, err error) {
 	c, running, err := a.dialDaemon(ctx, p)
 	if !running {

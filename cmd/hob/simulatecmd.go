@@ -20,7 +20,7 @@ import (
 	"hob/platform/text/document"
 )
 
-// simulateFlags contains the flags of `hob simulate`.
+// simulateFlags holds the flags of `hob simulate`.
 type simulateFlags struct {
 	days               int
 	from, start, model string
@@ -62,8 +62,8 @@ func (a *cli) runSimulation(ctx context.Context, f simulateFlags) (err error) {
 	return nil
 }
 
-// simulateUntilInterrupt waits for the simulation or for Ctrl-C, because simulated time does not
-// see signals.
+// simulateUntilInterrupt waits for the simulation or for Ctrl-C. The wait is outside the
+// simulation, because code in simulated time cannot receive signals.
 func simulateUntilInterrupt(ctx context.Context, o simulate.Options) (*simulate.Result, error) {
 	type end struct {
 		out *simulate.Result
@@ -134,7 +134,7 @@ func (a *cli) simulationOptions(f simulateFlags) (o simulate.Options, err error)
 	return o, err
 }
 
-// dayOf returns the beginning of the day to replay.
+// dayOf returns the start of the day to replay.
 func dayOf(s string, zone *time.Location) (time.Time, error) {
 	now := time.Now().In(zone)
 	back, known := map[string]int{"today": 0, "yesterday": 1}[s]
@@ -182,7 +182,7 @@ func (a *cli) loadScript(path string) (*simulate.Script, error) {
 	return s, nil
 }
 
-// printTimeline prints for people: a line each, with the day above.
+// printTimeline prints the timeline as text: one line per entry, below a line for each day.
 func (a *cli) printTimeline(r *simulate.Result) {
 	day := ""
 	for _, e := range r.Timeline {

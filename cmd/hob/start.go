@@ -37,9 +37,8 @@ func (a *cli) startCmd() *cobra.Command {
 	return cmd
 }
 
-// gcPercent is Go's GOGC for the daemon. About 3 MB of its heap are live: collecting twice as
-// often as by default costs 10 % more processor time under full load only, and always saves 2
-// MB.
+// gcPercent is Go's GOGC for the daemon. About 3 MB of its heap are live. Collecting twice as often
+// as by default costs 10 % more processor time, but only under full load, and always saves 2 MB.
 const gcPercent = 50
 
 // runDaemon runs the daemon process.
@@ -58,7 +57,7 @@ func (a *cli) runDaemon(ctx context.Context) (err error) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	signal.Ignore(syscall.SIGPIPE) // a closed log pipe is no reason to exit
+	signal.Ignore(syscall.SIGPIPE) // a closed log pipe must not end the process
 	log := slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
 	for _, w := range cfg.Warnings {
 		log.Warn("configuration", "about", w)
@@ -112,7 +111,7 @@ func (a *cli) runDaemon(ctx context.Context) (err error) {
 	return err
 }
 
-// dropCancellations removes the cancellations of an orderly shutdown from the error of a run.
+// dropCancellations removes the cancellations caused by an orderly shutdown from a run's error.
 func dropCancellations(err error) error {
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		var rest []error
@@ -130,7 +129,7 @@ func dropCancellations(err error) error {
 // startInBackground starts the daemon detached and waits until it is ready. It returns false if a
 // daemon was already running.
 func (a *cli) startInBackground(ctx context.Context) (bool, error) {
-	p, _, err := a.loadHome() // report an invalid configuration here and not in a log
+	p, _, err := a.loadHome() // report an invalid configuration here instead of in a log
 	if err != nil {
 		return false, err
 	}
@@ -167,7 +166,7 @@ func (a *cli) startInBackground(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// printWelcome prints the address of Hob.
+// printWelcome prints Hob's address.
 func (a *cli) printWelcome(ctx context.Context, started bool) error {
 	c, err := a.connectDaemon(ctx)
 	if err != nil {
@@ -190,7 +189,7 @@ func (a *cli) stopCmd() *cobra.Command {
 
 const stopWait = 30 * time.Second
 
-// stopDaemon asks over the API, or with a signal when that does not answer, and
+// stopDaemon asks the daemon to stop over the API, or with a signal if the API does not respond. It
 // waits until the lock is free.
 func (a *cli) stopDaemon(ctx context.Context) error {
 	p, err := system.DefaultPaths()

@@ -15,21 +15,21 @@ import (
 	"hob/channels/web"
 )
 
-// pipeWait is the maximum wait for the first byte on standard input if the question was given as an
-// argument. A program that started hob may leave an empty pipe open forever.
+// pipeWait is the maximum wait for the first byte on standard input if the question is an argument.
+// A program that started hob may leave an empty pipe open forever.
 const pipeWait = 3 * time.Second
 
-// userInput is the input of one command for Hob.
+// userInput is one command's input for Hob.
 type userInput struct {
-	typed string // arguments, or a line of a terminal
-	piped string // standard input that is not a terminal
-	mine  bool   // --mine: the user vouches for piped
+	typed string // arguments, or a line from a terminal
+	piped string // standard input if it is not a terminal
+	mine  bool   // --mine: the user declares piped as their own text
 }
 
 // isUntrusted reports whether the input contains text that is not the user's own.
 func (u userInput) isUntrusted() bool { return u.piped != "" && !u.mine }
 
-// messageBody returns the message for the input. It marks text from a pipe, so that this text never
+// messageBody returns the message for the input. It marks text from a pipe, so that such text never
 // counts as the user's words.
 func (u userInput) messageBody() web.Message {
 	if !u.isUntrusted() {
@@ -42,8 +42,8 @@ func (u userInput) messageBody() web.Message {
 	return web.Message{Parts: parts}
 }
 
-// readInput combines arguments and standard input. Without arguments, or with "-" as the last
-// one, it waits for standard input.
+// readInput combines arguments and standard input. If there are no arguments or the last one is
+// "-", it waits for standard input.
 func (a *cli) readInput(ctx context.Context, args []string, mine bool) (userInput, error) {
 	wait := len(args) == 0
 	if n := len(args); n > 0 && args[n-1] == "-" {
@@ -62,7 +62,7 @@ func (a *cli) readInput(ctx context.Context, args []string, mine bool) (userInpu
 	return in, nil
 }
 
-// readPipe reads standard input to its end. Without wait it gives up if no data arrives.
+// readPipe reads standard input to its end. If wait is false, it stops waiting if no data arrives.
 func (a *cli) readPipe(ctx context.Context, wait bool) (string, error) {
 	type result struct {
 		text []byte
@@ -70,7 +70,7 @@ func (a *cli) readPipe(ctx context.Context, wait bool) (string, error) {
 	}
 	first := &firstRead{in: a.in, begun: make(chan struct{})}
 	read := make(chan result, 1)
-	go func() { // without input, this goroutine ends with the process
+	go func() { // if no input arrives, this goroutine ends with the process
 		b, err := io.ReadAll(io.LimitReader(first, web.MaxText+1))
 		read <- result{b, err}
 	}()

@@ -85,7 +85,7 @@ func (t things) Reconcile(ctx context.Context, w templates.DesiredState) (done t
 	return done, err
 }
 
-// templateHome returns the installation that applies and resets templates.
+// templateHome returns the installation for applying and resetting templates.
 func (a *cli) templateHome(p system.Paths) (*templates.Installation, error) {
 	name := "Hob"
 	if cfg, err := config.Load(p.ConfigFile()); err == nil {
@@ -101,8 +101,8 @@ func (a *cli) templateHome(p system.Paths) (*templates.Installation, error) {
 	})
 }
 
-// withTemplateLock runs fn while no other command changes templates. It first finishes changes that
-// a crash interrupted.
+// withTemplateLock runs fn while no other command can change templates. It first completes changes
+// that a crash interrupted.
 func (a *cli) withTemplateLock(ctx context.Context, fn func(p system.Paths, h *templates.Installation) error) error {
 	p, err := system.DefaultPaths()
 	if err != nil {
@@ -221,5 +221,5 @@ func (a *cli) removeTemplate(ctx context.Context, name string, yes bool) error {
 	})
 }
 
-// plainTOML shows a setting without the quotes of a text.
+// plainTOML returns a TOML value without the quotes of a string.
 func plainTOML(v string) string { return strings.Trim(v, `"`) }

@@ -64,7 +64,7 @@ func (a *cli) createTemplate(ctx context.Context, name, about string) error {
 	})
 }
 
-// Why an item is omitted from a template.
+// Reasons why an item is omitted from a template.
 const (
 	isPaused = "paused, but a template creates active items"
 	isBroken = "stopped because of an error"
@@ -72,7 +72,7 @@ const (
 	isLong   = "the text is too long"
 )
 
-// stoppedReason returns why an inactive item is omitted, "" for an active one.
+// stoppedReason returns why an inactive item is omitted, or "" for an active item.
 func stoppedReason(state string) string {
 	switch state {
 	case "active", "waiting":
@@ -83,7 +83,7 @@ func stoppedReason(state string) string {
 	return isBroken
 }
 
-// gatherRunning collects the active items, and counts the omitted ones by reason.
+// gatherRunning collects the active items. It counts the omitted items by reason.
 func (a *cli) gatherRunning(ctx context.Context, t *templates.Template) (left map[string]int, err error) {
 	var timed, rest []api.Watcher
 	var aims []api.GoalDetails
@@ -152,8 +152,8 @@ func (a *cli) gatherRunning(ctx context.Context, t *templates.Template) (left ma
 	return left, err
 }
 
-// everyOf returns the text of a repeating schedule, or "" if parsing the text does not give the
-// same schedule.
+// everyOf returns the text form of a repeating schedule, or "" if parsing that text would give a
+// different schedule.
 func everyOf(s api.Watcher, now time.Time) (string, bool) {
 	type times struct {
 		Cron, Interval, Anchor, TZ string
@@ -201,8 +201,8 @@ func everyOf(s api.Watcher, now time.Time) (string, bool) {
 	return words, err == nil && e == d && (!fixed || ferr == nil && first.Format(clock) == at.Format(clock))
 }
 
-// adoptInTemplates replaces secrets by references in the saved configurations of the active
-// template. In a copy that cannot be parsed it replaces the plain text.
+// adoptInTemplates replaces secrets with references in the saved configurations of the active
+// template. In a copy that cannot be parsed, it replaces the plain text.
 func adoptInTemplates(h *templates.Installation, found []config.PlainSecret, values []config.Value) error {
 	return h.RewriteConfig(func(text []byte) ([]byte, error) {
 		for i, v := range values {

@@ -12,7 +12,7 @@ import (
 	"hob/templates"
 )
 
-// suspiciousPatterns returns the attack patterns in the texts of a template. Built-in templates are
+// suspiciousPatterns returns the attack patterns in a template's text. Built-in templates are
 // trusted.
 func suspiciousPatterns(t *templates.Template) []string {
 	out := []string{}
@@ -40,7 +40,7 @@ func suspiciousPatterns(t *templates.Template) []string {
 	return out
 }
 
-// isForeign reports whether a template did not come with Hob.
+// isForeign reports whether a template is not built in.
 func isForeign(t *templates.Template) bool { return t != nil && t.Origin != templates.Builtin }
 
 // soulLooksBad reports whether the personality of a foreign template contains attack patterns.
@@ -48,13 +48,13 @@ func soulLooksBad(t *templates.Template) bool {
 	return isForeign(t) && len(injection.Scan(t.Soul)) > 0
 }
 
-// yesOrNo asks on a terminal; asked is false if there is none.
+// yesOrNo asks on a terminal. asked is false if there is no terminal.
 func (a *cli) yesOrNo(ctx context.Context, question string) (yes, asked bool, err error) {
 	s, asked, err := a.readAnswer(ctx, question+" [y/N] ")
 	return s == "y" || s == "yes", asked, err
 }
 
-// typedYes does the same as yesOrNo but accepts only the full word "yes".
+// typedYes is like yesOrNo but accepts only the full word "yes".
 func (a *cli) typedYes(ctx context.Context, question string) (yes, asked bool, err error) {
 	s, asked, err := a.readAnswer(ctx, question+" [type yes] ")
 	return s == "yes", asked, err
@@ -68,8 +68,8 @@ func (a *cli) readAnswer(ctx context.Context, question string) (answer string, a
 	}
 	fmt.Fprint(a.err, question)
 	got := make(chan string, 1)
-	go func() { // without an answer, this goroutine ends with the process
-		s, _ := bufio.NewReader(a.in).ReadString('\n') // a read error is no approval
+	go func() { // if no answer arrives, this goroutine ends with the process
+		s, _ := bufio.NewReader(a.in).ReadString('\n') // a read error does not count as approval
 		got <- s
 	}()
 	select {
@@ -80,7 +80,7 @@ func (a *cli) readAnswer(ctx context.Context, question string) (answer string, a
 	}
 }
 
-// colourDiff paints the lines of a diff on a terminal.
+// colourDiff prints a diff, with colors on a terminal.
 func (a *cli) colourDiff(diff string) {
 	for line := range strings.Lines(diff) {
 		line = sanitizePrintable(strings.TrimSuffix(line, "\n"))
@@ -149,7 +149,7 @@ func (a *cli) printForeignNotice(t *templates.Template) {
 	fmt.Fprintln(a.out)
 }
 
-// printRequirements prints all requirements of a template, untruncated.
+// printRequirements prints all requirements of a template in full.
 func (a *cli) printRequirements(t *templates.Template) {
 	fmt.Fprintln(a.out, "Requirements:")
 	for _, s := range t.Asks() {

@@ -9,7 +9,7 @@ import (
 	"hob/templates"
 )
 
-// templateConsent contains the approvals given by flags.
+// templateConsent holds the approvals given by flags.
 type templateConsent struct{ yes, trust bool }
 
 func (a *cli) useTemplate(ctx context.Context, ref string, given templateConsent) error {
@@ -43,7 +43,7 @@ func (a *cli) resetTemplate(ctx context.Context, yes bool) error {
 	})
 }
 
-// templateError adds the remedy.
+// templateError adds the remedy to an error.
 func templateError(err error) error {
 	if errors.Is(err, templates.ErrNotFound) || errors.Is(err, templates.ErrInvalid) {
 		return &failure{code: exitFailed, err: err, cause: err.Error(), remedy: "nothing was changed; see: hob template list"}
@@ -57,7 +57,7 @@ type templateResult struct {
 	Applied bool     `json:"applied"`
 	Kept    []string `json:"kept_files"`
 	Asks    []string `json:"asks,omitempty"`
-	Marks   []string `json:"marks"` // parts of its texts that look like an attack
+	Marks   []string `json:"marks"` // parts of the template's text that look like an attack
 }
 
 func (a *cli) carryOut(ctx context.Context, p system.Paths, h *templates.Installation, plan *templates.Plan, t *templates.Template, given templateConsent) error {
@@ -91,8 +91,9 @@ func (a *cli) carryOut(ctx context.Context, p system.Paths, h *templates.Install
 	return nil
 }
 
-// confirmPlan asks on a terminal; without one it fails and explains how to answer. A personality that
-// looks like an attack becomes part of every conversation, so a single key press is not enough.
+// confirmPlan asks on a terminal. Without a terminal it fails and explains how to answer. A
+// personality that looks like an attack would become part of every conversation, so a single key
+// press is not sufficient.
 func (a *cli) confirmPlan(ctx context.Context, plan *templates.Plan, doubtful bool) (bool, error) {
 	what := "Use " + plan.Template + "?"
 	if plan.Template == "" {

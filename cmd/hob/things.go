@@ -51,8 +51,8 @@ func taskFlags(c *cobra.Command) {
 	c.Flags().String("notes", "", "notes on the task")
 }
 
-// onOne returns a command that calls a tool on one item, named by its id or by words of its
-// title.
+// onOne returns a command that calls a tool for one item, which is named by its id or by words of
+// its title.
 func (a *cli) onOne(use, short, tool, arg string) *cobra.Command {
 	return a.addJSONFlag(&cobra.Command{
 		Use: use, Short: short, Args: cobra.MinimumNArgs(1),
@@ -62,7 +62,7 @@ func (a *cli) onOne(use, short, tool, arg string) *cobra.Command {
 	})
 }
 
-// resumeCommand does the same as onOne for a tool that pauses, and sets its argument resume.
+// resumeCommand is like onOne, but sets the argument resume of a tool that pauses.
 func (a *cli) resumeCommand(use, short, tool, arg string) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: cobra.MinimumNArgs(1),

@@ -14,8 +14,7 @@ import (
 	"hob/platform/text/dateparse"
 )
 
-// thingShow returns the command that shows one watcher, schedule or reminder, with its next
-// times.
+// thingShow returns the command that shows one watcher, schedule or reminder with its next times.
 func (a *cli) thingShow(noun string, list func(*client, context.Context, api.Query) ([]api.Watcher, error)) *cobra.Command {
 	return a.addJSONFlag(&cobra.Command{
 		Use: "show " + strings.ToUpper(noun) + "...", Short: "Show one " + noun + " in full", Args: cobra.MinimumNArgs(1),
@@ -39,7 +38,7 @@ func (a *cli) thingShow(noun string, list func(*client, context.Context, api.Que
 	})
 }
 
-// showThing prints the known fields line by line.
+// showThing prints the known fields, one per line.
 func (a *cli) showThing(w api.Watcher) {
 	zone := a.userZone()
 	label := "does"
@@ -67,7 +66,7 @@ func (a *cli) showThing(w api.Watcher) {
 	}
 }
 
-// missedWords describes the policy for runs missed while Hob is off.
+// missedWords describes the policy for runs missed while Hob was not running.
 func missedWords(policy string, timed bool) string {
 	if !timed {
 		return ""
@@ -77,7 +76,7 @@ func missedWords(policy string, timed bool) string {
 	}[policy]
 }
 
-// nextTimesText describes the next times.
+// nextTimesText formats the next times.
 func nextTimesText(times []time.Time, zone *time.Location, now time.Time) string {
 	var out []string
 	for _, t := range times {
@@ -86,7 +85,7 @@ func nextTimesText(times []time.Time, zone *time.Location, now time.Time) string
 	return strings.Join(out, ", ")
 }
 
-// comingColumn formats the next three times in the user's zone.
+// comingColumn returns a column with the next three times in the user's time zone.
 func comingColumn(zone *time.Location) column {
 	now := time.Now().In(zone)
 	return column{"NEXT", func(r row) string {
@@ -102,7 +101,7 @@ func comingColumn(zone *time.Location) column {
 	}}
 }
 
-// pickThing finds an item by its id, the beginning of its id, or words of its title.
+// pickThing finds an item by its id, the beginning of its id, or words in its title.
 func pickThing(list []api.Watcher, noun, want string) (api.Watcher, error) {
 	for _, match := range []func(api.Watcher) bool{
 		func(t api.Watcher) bool { return t.ID == want },

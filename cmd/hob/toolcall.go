@@ -30,7 +30,7 @@ func approvalSummary(p api.Approval) string {
 	return sanitizePrintable(s)
 }
 
-// approvalText is approvalSummary with the details, on one line.
+// approvalText is like approvalSummary, but with the details, on one line.
 func approvalText(p api.Approval) string {
 	s := approvalSummary(p)
 	for _, l := range approvalDetails(p) {
@@ -39,7 +39,7 @@ func approvalText(p api.Approval) string {
 	return sanitizePrintable(s)
 }
 
-// callTool runs a tool through the guard as the owner and prints its result.
+// callTool runs a tool through the guard as the owner and prints the result.
 func (a *cli) callTool(ctx context.Context, c *client, given priorApproval, tool string, args any) (api.ToolOutcome, error) {
 	raw, err := json.Marshal(args)
 	if err != nil {
@@ -97,7 +97,7 @@ func toolFailure(code, text string) error {
 	return f
 }
 
-// confirmApproval asks y/N on a terminal; without one it fails and explains how to answer.
+// confirmApproval asks y/N on a terminal. Without a terminal it fails and explains how to answer.
 func (a *cli) confirmApproval(ctx context.Context, q api.Approval) (bool, error) {
 	_, in := terminalFD(a.in)
 	if _, out := terminalFD(a.err); !in || !out {
@@ -115,7 +115,7 @@ func (a *cli) confirmApproval(ctx context.Context, q api.Approval) (bool, error)
 		err  error
 	}
 	got := make(chan line, 1)
-	go func() { // without an answer, this goroutine ends with the process
+	go func() { // if no answer arrives, this goroutine ends with the process
 		s, err := bufio.NewReader(a.in).ReadString('\n')
 		got <- line{s, err}
 	}()

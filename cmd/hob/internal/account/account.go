@@ -1,6 +1,6 @@
-// Package account adds an account: it completes its servers, tries its password, and returns the
-// configuration of the account. `hob account add` and `hob setup` use it; platform/pim/signin
-// finds the servers and signs in to them.
+// Package account adds an account: it fills in the account's servers, tests the password, and
+// returns the configuration. `hob account add` and `hob setup` use it. platform/pim/signin finds
+// the servers and signs in to them.
 package account
 
 import (
@@ -17,14 +17,14 @@ import (
 	"hob/platform/pim/signin"
 )
 
-// New is an account that is being added.
+// New is an account to add.
 type New struct {
 	config.Account
-	// Given lists the servers that the user named; all of them must work.
+	// Given lists the servers that the user named. All of them must work.
 	Given []string
 }
 
-// Fill sets the servers that the user did not name from the found ones.
+// Fill sets the servers that the user did not name to the servers that were found.
 func (n *New) Fill(s signin.Found) {
 	if n.Auth == "" {
 		n.Auth = s.Auth
@@ -39,7 +39,7 @@ func (n *New) Fill(s signin.Found) {
 	}
 }
 
-// Name returns a free name for an account.
+// Name returns an unused account name.
 func Name(address, provider string, taken []config.Account) string {
 	name := cmp.Or(provider, signin.ProviderLabel(address), "mail")
 	is := func(n string) bool {
@@ -52,17 +52,17 @@ func Name(address, provider string, taken []config.Account) string {
 	return out
 }
 
-// ErrNone reports that no server of an account works.
+// ErrNone means that no server of an account works.
 var ErrNone = errors.New("cannot sign in to any server of the account")
 
-// Try signs in with a secret. Of the servers that were found automatically, one that works is
-// enough. said describes the result of each server.
+// Try signs in with a secret. Of the servers that were found automatically, only one must work.
+// said describes the result for each server.
 func (n *New) Try(ctx context.Context, secret string) (said []string, err error) {
 	a := n.Account.Account
 	a.Secret = func(context.Context) (string, error) { return secret, nil }
 	works := 0
 	var bad []error
-	var drop []string // removed only if the other servers work, because the next try may use another password
+	var drop []string // removed only if the other servers work, because the next try may use a different password
 	for _, x := range signin.Check(ctx, a) {
 		switch {
 		case x.Err == nil:
@@ -87,11 +87,10 @@ func (n *New) Try(ctx context.Context, secret string) (said []string, err error)
 	return said, nil
 }
 
-// SecretName returns the name under which the password of an account is stored.
+// SecretName returns the name under which an account's password is stored.
 func SecretName(account string) string { return "account-" + account }
 
-// Keep stores the password safely and returns the configuration changes, which never contain a
-// password.
+// Keep stores the password and returns the configuration changes, which never contain a password.
 func (n *New) Keep(ctx context.Context, s system.Secrets, secret string) ([]config.Value, error) {
 	if !system.IsReference(secret) {
 		if err := s.Store(ctx, SecretName(n.Name), system.Secret(secret)); err != nil {

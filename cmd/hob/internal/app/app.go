@@ -1,8 +1,8 @@
 // Package app is the composition root. It opens the store, creates every part with its
 // configuration and connects the parts in order. It then runs them and closes them in reverse
 // order. The commands (with or without a listening server) and the end-to-end tests use it. The
-// package has no behavior of its own: it only lists the parts and what each part gets from the
-// others.
+// package has no behavior of its own: it only lists the parts and which other parts each one
+// receives.
 package app
 
 import (
@@ -99,7 +99,7 @@ type App struct {
 	vectors   *embed.Vectors // nil: off
 	index     *index.Index
 	erasing   *knowledge.ErasureService
-	scripts   osrun.Runner // nil: no app scripts
+	scripts   osrun.Runner // nil if app scripts are disabled
 	documents *ingest.Library
 	folders   *ingest.Sync
 	usage     *usage.Tracker
@@ -131,7 +131,7 @@ type App struct {
 	closeDesktop func()
 }
 
-// Open creates every part. On an error it closes everything that is already open.
+// Open creates every part. If it fails, it closes all parts that are already open.
 func Open(ctx context.Context, opt Options) (_ *App, err error) {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
@@ -176,7 +176,7 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 	return d, d.intake.ReportStart(ctx, d.guard.CheckStart(ctx, opt.Paths.AuditKeyFile()), d.store.QuarantinedPath())
 }
 
-// Migrations lists the tables of every package that owns some.
+// Migrations returns the tables of all packages that own tables.
 func Migrations() []store.MigrationSet {
 	sets := []store.MigrationSet{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), learn.Migrations(), extract.Migrations(), agents.Migrations(), goals.Migrations(), notify.Migrations(), trace.Migrations(), usage.Migrations()}
 	sets = append(sets, modelrouter.Migrations(), pairing.Migrations())
@@ -277,8 +277,8 @@ func (d *App) openLoop(ctx context.Context) error {
 	return err
 }
 
-// Run works until ctx ends or Shutdown is called. It returns after everything
-// it started has ended.
+// Run runs all parts until ctx ends or Shutdown is called. It returns after all started goroutines
+// have ended.
 func (d *App) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -327,7 +327,7 @@ func (d *App) Run(ctx context.Context) error {
 	if err := d.erasing.FinishAll(context.WithoutCancel(ctx)); err != nil { // no turn runs now
 		d.opt.Log.Error("deletion not complete; continues at the next start", "err", err)
 	}
-	if err := d.usage.Flush(context.WithoutCancel(ctx)); err != nil { // store the calls of turns that were interrupted last
+	if err := d.usage.Flush(context.WithoutCancel(ctx)); err != nil { // store the calls of the turns that were interrupted last
 		d.opt.Log.Error("model calls not stored", "err", err)
 	}
 	return ended
@@ -343,7 +343,7 @@ func (d *App) SetAside() string { return d.store.QuarantinedPath() }
 // Shutdown makes Run return.
 func (d *App) Shutdown() { d.downOnce.Do(func() { close(d.shutdown) }) }
 
-// Close closes the store. Run must have returned.
+// Close closes the store. Call it after Run has returned.
 func (d *App) Close() error {
 	d.guard.LogAnchor(context.Background(), d.opt.Log)
 	d.closeDesktop()

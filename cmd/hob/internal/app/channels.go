@@ -64,13 +64,13 @@ func (d *App) openChannels(context.Context) error {
 	return err
 }
 
-// lateService returns the service, which is created after the channels.
+// lateService returns the service. The service is created after the channels.
 func (d *App) lateService() *service.Service { return d.service }
 
 // receivedFilesDir returns the folder for files from messages.
 func (d *App) receivedFilesDir() string { return d.opt.Config.ReceivedFiles(d.opt.Paths) }
 
-// latestConfig returns the configuration in the file, see config.LoadLatest.
+// latestConfig returns the configuration in the file; see config.LoadLatest.
 func (d *App) latestConfig() *config.Config {
 	if d.opt.Play != nil {
 		return d.opt.Config
@@ -104,8 +104,8 @@ func (d *App) openNotices(context.Context) error {
 	return err
 }
 
-// presence returns the settings with which the notifier detects where the user is. Machine is the
-// running channel that shows notices on this desktop.
+// presence returns the settings for detecting where the user is. Machine is the running channel
+// that shows notices on this desktop.
 func (d *App) presence() notify.Presence {
 	c := d.opt.Config.Notify
 	p := notify.Presence{LastMessage: d.bus.Owner.LastChannel, Has: d.channels.Has, Talking: c.Talking.Duration, AtMachine: c.AtMachine.Duration, Simulated: d.opt.Play != nil, Log: d.opt.Log}
@@ -129,7 +129,7 @@ func (d *App) openPairings() {
 	})
 }
 
-// newSender returns the sender of messages and files of tools.
+// newSender returns the sender for messages and files that tools send.
 func (d *App) newSender() *service.Sender {
 	return service.NewSender(service.SenderOptions{
 		Store: d.store, Bus: d.bus, Channels: d.channels, Pairings: d.pairings, Spool: d.spool, Sends: d.isLongRunning(), Zone: d.zone,

@@ -24,8 +24,8 @@ import (
 	watchersall "hob/watchers/all"
 )
 
-// openDocuments creates the document import and the synchronization of folders. It may read the
-// allowed folders and those of [knowledge] folders.
+// openDocuments creates the document import and the synchronization of folders. Both may read the
+// allowed folders and those in [knowledge] folders.
 func (d *App) openDocuments() error {
 	c, k := d.opt.Config.Files, d.opt.Config.Knowledge
 	reach, err := d.openFolders(slices.Concat(c.Allowed, []string{c.Drop}, k.Folders))
@@ -64,7 +64,7 @@ func (d *App) openDocuments() error {
 	return err
 }
 
-// openFolders gives access to the files in some folders.
+// openFolders returns access to the files in the allowed folders.
 func (d *App) openFolders(allowed []string) (*files.Files, error) {
 	return files.New(files.Options{
 		Allowed: allowed, Trusted: d.opt.Config.Files.Trusted, Home: d.opt.UserHome, Store: d.store, Protected: channelsall.ProtectedPaths(d.opt.Paths, d.opt.Config),
@@ -79,8 +79,8 @@ func (d *App) openErasing() {
 	})
 }
 
-// listErasers returns the erasers of all packages that store text; a test fails if a table has
-// none. Indexes derived from the knowledge come last.
+// listErasers returns the erasers of all packages that store text. A test fails if a table has no
+// eraser. Indexes derived from the knowledge come last.
 func (d *App) listErasers() []erase.Eraser {
 	out := []erase.Eraser{
 		d.sessions.Eraser(d.base), d.base, d.bus.Eraser(), d.guard.Eraser(d.bus.Inbox.ResumeTx), prompt.Eraser(), d.learner.Eraser(), d.extractor.Eraser(), d.graph.Eraser(), agents.Eraser(), goals.Eraser(), notify.Eraser(),
@@ -96,7 +96,7 @@ func (d *App) listErasers() []erase.Eraser {
 	return out
 }
 
-// forgetPages deletes data about pages from the profile of the browser.
+// forgetPages deletes data about pages from the browser profile.
 func (d *App) forgetPages(all bool) error {
 	return browser.ForgetPages(d.browser, d.opt.Paths.Browser(), all)
 }

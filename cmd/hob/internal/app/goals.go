@@ -23,7 +23,7 @@ func (d *App) openGoals(context.Context) (err error) {
 	return err
 }
 
-// planSections returns the sections of the daily plan; empty ones are omitted.
+// planSections returns the sections of the daily plan. Empty sections are omitted.
 func (d *App) planSections() []tools.BriefSource {
 	deps := d.personalDeps()
 	deps.Lists, deps.Now = d.pim.Reminders, d.localTime
@@ -31,7 +31,7 @@ func (d *App) planSections() []tools.BriefSource {
 }
 
 // dueSources returns the sources of due work. A process that ends with its command has none. If
-// [autonomy] is disabled, they are only the delegated tasks and the notices.
+// [autonomy] is disabled, only delegated tasks and notices remain.
 func (d *App) dueSources() []autonomy.DueSource {
 	if !d.isLongRunning() {
 		return nil
@@ -47,7 +47,7 @@ func (d *App) dueSources() []autonomy.DueSource {
 	return list
 }
 
-// goalFacts returns the facts for the rules of goals.
+// goalFacts returns the facts that goal rules can use.
 func (d *App) goalFacts() goals.Sources {
 	return goals.Sources{
 		Store: d.store, Watchers: d.watchers, Base: d.base, Zone: d.zone,

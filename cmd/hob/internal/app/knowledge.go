@@ -20,8 +20,8 @@ import (
 	"hob/platform/store"
 )
 
-// openKnowledge creates the memory with its index, its graph and its vectors. The files of the index
-// and the vectors are opened on first use.
+// openKnowledge creates the memory with its index, graph and vectors. The index and vector files
+// are opened on first use.
 func (d *App) openKnowledge(ctx context.Context) (err error) {
 	c, paths := d.opt.Config.Knowledge, d.opt.Paths
 	io := index.OptionsOf(c)
@@ -59,7 +59,7 @@ func (d *App) openKnowledge(ctx context.Context) (err error) {
 	return err
 }
 
-// openEmbedder creates the metered embedder of the configuration.
+// openEmbedder creates the configured embedder, with metering.
 func (d *App) openEmbedder() (llm.Embedder, error) {
 	raw, err := llmall.Embedder(d.opt.Config.Knowledge.Embeddings, d.providers)
 	if err != nil {
@@ -68,12 +68,12 @@ func (d *App) openEmbedder() (llm.Embedder, error) {
 	return d.usage.OpenEmbedder(raw, d.providers.Host)
 }
 
-// openDescriber creates the describer of pictures; nil if disabled.
+// openDescriber creates the describer of pictures. It returns nil if that is disabled.
 func (d *App) openDescriber() (*rerank.Describer, error) {
 	return rerank.OpenDescriber(d.opt.Config.Knowledge, d.visionModel, ingest.ErrLater)
 }
 
-// wakeFollowers wakes the indexes that are derived from the documents of the memory.
+// wakeFollowers wakes the indexes that are derived from the documents in the memory.
 func (d *App) wakeFollowers() {
 	d.index.Changed()
 	d.graph.Wake()
@@ -82,7 +82,7 @@ func (d *App) wakeFollowers() {
 	}
 }
 
-// knowledgeJobs returns the background jobs of the memory.
+// knowledgeJobs returns the memory's background jobs.
 func (d *App) knowledgeJobs() []func(context.Context) error {
 	return []func(context.Context) error{
 		d.index.Run, d.erasing.Run, d.extractor.Run,
@@ -104,8 +104,8 @@ func (d *App) openLearning(context.Context) (err error) {
 	return err
 }
 
-// visionModel returns the cheapest model that reads pictures. A command without a daemon uses none,
-// because it would have to wait.
+// visionModel returns the cheapest model that can read pictures. A command without a daemon uses
+// none, because it would have to wait for the model.
 func (d *App) visionModel(ctx context.Context) (llm.Model, error) {
 	if !d.isLongRunning() {
 		return nil, nil

@@ -26,7 +26,7 @@ import (
 	"hob/tools/media"
 )
 
-// openMachine returns the dependencies of the tools for the desktop and the devices.
+// openMachine returns the dependencies of the desktop and device tools.
 func (d *App) openMachine() (screen desktop.Deps, devices media.Deps, err error) {
 	pictures, err := d.openDescriber()
 	if err != nil {
@@ -50,7 +50,7 @@ func (d *App) openMachine() (screen desktop.Deps, devices media.Deps, err error)
 	}}), err
 }
 
-// environLookup returns the environment for finding devices; nil if none may be used.
+// environLookup returns the environment for finding devices, or nil if devices must not be used.
 func (d *App) environLookup() func(string) string {
 	switch {
 	case d.opt.Play != nil:
@@ -61,7 +61,7 @@ func (d *App) environLookup() func(string) string {
 	return d.opt.Session
 }
 
-// fileIndex returns the system's file index; nil if there is none.
+// fileIndex returns the system's file index, or nil if there is none.
 func (d *App) fileIndex() files.Index {
 	env := d.environLookup()
 	if env == nil {
@@ -70,7 +70,7 @@ func (d *App) fileIndex() files.Index {
 	return fileindex.New(fileindex.Options{Getenv: env, Scripts: d.scripts})
 }
 
-// newButtons returns the handler of button presses.
+// newButtons returns the handler for button presses.
 func (d *App) newButtons() *service.Buttons {
 	return service.NewButtons(d.lateService, service.ButtonOptions{
 		Started: d.opt.Started, Quick: d.opt.Quick, Agents: func() []int { return d.agents.Pids() }, Browser: func() int { return d.browser.SandboxedPid() },
@@ -97,12 +97,12 @@ func (d *App) openTray(context.Context) error {
 	return nil
 }
 
-// Main runs the tray's work on the process's main thread until ended is closed. The goroutine of
-// func main must call it.
+// Main runs the tray's work on the process's main thread until ended is closed. It must be called
+// by the goroutine that runs func main.
 func (d *App) Main(ended <-chan struct{}) { d.tray.Main(ended) }
 
 // openBrowser creates the browser controller. The first tool that needs the browser starts it, and
-// it ends with the daemon.
+// the browser ends with the daemon.
 func (d *App) openBrowser(context.Context) (err error) {
 	b := d.opt.Config.Browser
 	if !b.Enabled || d.opt.Play != nil {
@@ -128,7 +128,7 @@ func (d *App) browserDeps() toolsbrowser.Deps {
 	return out
 }
 
-// openNetwork creates the client for untrusted addresses.
+// openNetwork creates the HTTP client for untrusted addresses.
 func (d *App) openNetwork(ctx context.Context) (err error) {
 	o, n := d.opt.Network, d.opt.Config.Network
 	o.Allow, o.ProxyResolves, o.Proxy = n.Allow, n.ProxyResolves, n.Proxy
@@ -150,8 +150,8 @@ func (d *App) releaseFollower() release.Follower {
 	}
 }
 
-// followWakes makes the loop, the channels and the watchers check the clock when the machine
-// wakes. Without wake notifications they do so within a tick.
+// followWakes makes the loop, the channels and the watchers check the clock when the machine wakes.
+// Without wake notifications they notice the wake-up within one tick.
 func (d *App) followWakes(ctx context.Context) error {
 	env := d.environLookup()
 	if env == nil {
@@ -165,7 +165,7 @@ func (d *App) followWakes(ctx context.Context) error {
 	})
 }
 
-// describePicture describes a picture; "" if pictures are off.
+// describePicture describes a picture. It returns "" if pictures are disabled.
 func (d *App) describePicture(ctx context.Context, data []byte) (string, error) {
 	p, err := d.openDescriber()
 	if p == nil || err != nil {

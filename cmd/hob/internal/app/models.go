@@ -21,7 +21,7 @@ func (d *App) openUsage(context.Context) (err error) {
 	return err
 }
 
-// openModels creates the models of the configuration.
+// openModels creates the configured models.
 func (d *App) openModels(context.Context) (err error) {
 	c := d.opt.Config
 	if err := llmall.CheckKinds(c); err != nil {
@@ -37,7 +37,7 @@ func (d *App) openModels(context.Context) (err error) {
 	return err
 }
 
-// meterModel records the calls of a model.
+// meterModel returns a model that records the calls of m.
 func (d *App) meterModel(m llm.Model) llm.Model {
 	o := usage.MeterOptions{Host: d.providers.Host(m.Info().Provider)}
 	if p, ok := d.opt.Config.Provider(m.Info().Provider); ok {

@@ -33,64 +33,65 @@ type Options struct {
 	Log     *slog.Logger
 	Version string
 	// InProcess is true if a command uses the engine without a daemon. Nothing listens, no watcher
-	// or schedule runs, and nothing is sent unprompted.
+	// or schedule runs, and Hob sends no unprompted messages.
 	InProcess bool
-	// Helper is the command line that starts this program as the helper of commands
-	// (command.Serve). Without it no command runs.
+	// Helper is the command line that starts this program as the helper for commands
+	// (command.Serve). If it is empty, commands cannot run.
 	Helper []string
-	// Reader is the command line that starts this program as the reader of documents
-	// (document.Serve). Without it no PDF is read.
+	// Reader is the command line that starts this program as the document reader (document.Serve).
+	// If it is empty, PDFs cannot be read.
 	Reader []string
 	// HTTP is the client for model providers; nil means the default client.
 	HTTP *http.Client
-	// Network controls access to untrusted addresses; the configuration completes it. Tests set
-	// their own resolver and connections.
+	// Network controls access to untrusted addresses. The configuration fills in the unset options.
+	// Tests set their own resolver and connections.
 	Network safehttp.Options
 	// Tools are added to those of tools/all.
 	Tools []tools.Tool
-	// Peer identifies the process behind a connection to the API; nil: as described in
-	// docs/approvals.md. Tests whose browser is a child process set it.
+	// Peer identifies the process behind an API connection. If it is nil, the process is identified
+	// as described in docs/approvals.md. Tests whose browser is a child process set it.
 	Peer func(client, server string, thorough bool) web.Peer
-	// Desktop enables the desktop channel without a section. The caller must know whether there is
-	// a desktop.
+	// Desktop enables the desktop channel by default. The caller must know whether there is a
+	// desktop.
 	Desktop bool
 	// Tray shows an icon with a menu if the desktop supports it, unless the configuration or
 	// InProcess disables it.
 	Tray bool
-	// Screen lets the desktop tools use the real desktop. Otherwise they report that there is none:
-	// tests must not type into the developer's windows.
+	// Screen lets the desktop tools use the real desktop. Otherwise they report that there is none,
+	// because tests must not type into the developer's windows.
 	Screen bool
-	// Session is the environment for finding the desktop, players, sound, battery and so on; nil
-	// means the environment of this process, if Screen is set.
+	// Session is the environment for finding the desktop, players, sound, battery and so on. If it
+	// is nil, the environment of this process is used, provided that Screen is set.
 	Session func(string) string
-	// Started reports whether a program started by Hob is running; nil looks it up. Tests whose
-	// desktop is a child process set it.
+	// Started reports whether a program started by Hob is running. If it is nil, Hob checks the
+	// processes. Tests whose desktop is a child process set it.
 	Started func() (bool, error)
-	// Quick is how long an approval request must be visible before a click approves it (default
+	// Quick is how long an approval request must be visible before a click can approve it (default
 	// 1.5 s).
 	Quick time.Duration
-	// Scripts runs scripts of the apps of this machine; nil means osascript or PowerShell.
-	// Tests set a fake Mac.
+	// Scripts runs scripts for the apps on this machine. Nil means osascript or PowerShell. Tests
+	// set a fake Mac.
 	Scripts osrun.Runner
-	// Release is the built-in address of releases and their public key. ReleaseDelay is the time
+	// Release is the built-in address of releases with their public key. ReleaseDelay is the time
 	// from the start to the first update check; 0 means the default.
 	Release      release.Source
 	ReleaseDelay time.Duration
-	// Drivers replace those of the same names in channels/all, for fake platforms in tests.
+	// Drivers replace the drivers with the same names in channels/all. Tests use this for fake
+	// platforms.
 	Drivers []channels.Driver
-	// Channels are added to those of the configuration.
+	// Channels are added to the configured channels.
 	Channels map[string]channels.Channel
-	// UserHome is the meaning of "~" for tools; "" means the user's home folder.
+	// UserHome is the folder that tools use for "~". "" means the user's home folder.
 	UserHome string
-	// Play configures a simulation; nil: Hob uses the real environment.
+	// Play configures a simulation. If it is nil, Hob uses the real environment.
 	Play *Simulation
 }
 
-// Simulation configures a simulation (see package simulate). It works in the background like the
-// daemon, with the same parts in the same order, but nothing listens. Its fields replace the
-// environment. It requires InProcess. All fields are required.
+// Simulation configures a simulation (see package simulate). The simulation works in the background
+// like the daemon, with the same parts in the same order, but nothing listens. The fields replace
+// the environment. InProcess must be set. All fields are required.
 type Simulation struct {
-	// Channels and Watchers replace the drivers of this program.
+	// Channels and Watchers replace the program's drivers.
 	Channels []channels.Driver
 	Watchers []watchers.Driver
 	// Account changes how Hob reaches the servers of an account.
@@ -101,7 +102,7 @@ type Simulation struct {
 	Tool func(tools.Tool) tools.Tool
 }
 
-// Parts are the parts that a simulation reads.
+// Parts holds the parts that a simulation reads.
 type Parts struct {
 	Bus       *bus.Bus
 	Sessions  *session.Sessions
@@ -134,7 +135,8 @@ func (d *App) watcherDrivers() []watchers.Driver {
 	return watchersall.Drivers()
 }
 
-// playedSecret returns the function that resolves references in a simulation, nil otherwise.
+// playedSecret returns the function that resolves references in a simulation, or nil if this is not
+// a simulation.
 func (d *App) playedSecret() func(ctx context.Context, ref string) (string, error) {
 	if d.opt.Play == nil {
 		return nil

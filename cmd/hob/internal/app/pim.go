@@ -17,9 +17,9 @@ import (
 	"hob/tools/weather"
 )
 
-// appScripts returns the single runner for scripts of the apps on this machine, so that each
-// app runs one script at a time. It is disabled in commands without the daemon, in simulations,
-// and if [pim] apps is off.
+// appScripts returns the only runner for app scripts on this machine, so that each app runs one
+// script at a time. The runner is disabled in commands without the daemon, in simulations, and if
+// [pim] apps is off.
 func appScripts(o Options) osrun.Runner {
 	switch {
 	case !o.Config.Pim.Apps:
@@ -32,8 +32,8 @@ func appScripts(o Options) osrun.Runner {
 	return osrun.SystemScripts(osrun.Options{Log: o.Log})
 }
 
-// openPim opens the user's accounts, and the apps of this machine. Simulations do not use the folder
-// of notes.
+// openPim opens the user's accounts and the apps on this machine. Simulations do not use the notes
+// folder.
 func (d *App) openPim() {
 	o := sources.Options{Accounts: d.accountsOf(d.opt.Config).Complete, Apps: d.scripts, NotesFolder: d.opt.Config.Pim.NotesFolder, Zone: func() *time.Location { return d.zone() }}
 	if d.opt.Scripts == nil {
@@ -45,7 +45,7 @@ func (d *App) openPim() {
 	d.pim = sources.New(o)
 }
 
-// accountsOf returns the user's accounts in a configuration.
+// accountsOf returns the user's accounts in configuration c.
 func (d *App) accountsOf(c *config.Config) config.AccountSet {
 	out := config.AccountSet{Config: c, Secret: d.secrets.ResolveContext}
 	if d.opt.Play != nil {
@@ -54,7 +54,8 @@ func (d *App) accountsOf(c *config.Config) config.AccountSet {
 	return out
 }
 
-// personalDeps returns the dependencies of the tools and briefing sections for the user's data.
+// personalDeps returns the dependencies of the tools and briefing sections that use the user's
+// personal data.
 func (d *App) personalDeps() toolsall.Deps {
 	out := toolsall.Deps{
 		Store: d.store, Files: d.files, Watchers: d.watchers, Weather: weather.Deps{Network: d.network, Place: d.opt.Config.Plan.Place},
@@ -64,7 +65,7 @@ func (d *App) personalDeps() toolsall.Deps {
 	}))
 }
 
-// localTime returns the time in the user's zone.
+// localTime returns the current time in the user's time zone.
 func (d *App) localTime() time.Time { return time.Now().In(d.zone()) }
 
 // toolLists returns the lists that tools write to.

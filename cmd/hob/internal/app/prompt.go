@@ -14,7 +14,7 @@ import (
 	watchersall "hob/watchers/all"
 )
 
-// openCrew creates the registry of agents; openLoop adds the agents.
+// openCrew creates the registry of agents. openLoop adds the agents to it.
 func (d *App) openCrew(context.Context) (err error) {
 	d.boxes = &containertool.Boxes{
 		Paths: d.opt.Paths, Config: d.opt.Config, Log: d.opt.Log,
@@ -52,7 +52,7 @@ func (d *App) promptOptions() prompt.Options {
 	}
 }
 
-// projects finds AGENTS.md files through the file tools, so that only accessible files are read.
+// projects finds AGENTS.md files through the file tools, so that it reads only accessible files.
 type projects struct{ f *files.Files }
 
 // Nearest implements prompt.Projects.

@@ -24,7 +24,7 @@ import (
 	"hob/tools/tasks"
 )
 
-// openService creates the service, which implements the API.
+// openService creates the service that implements the API.
 func (d *App) openService(context.Context) error {
 	d.service = service.New(service.Options{
 		Loop: d.loop, Intake: d.intake, Approvals: d.approvals, Explain: d.explainer, Replayer: d.replayer, Bus: d.bus, Guard: d.guard, Store: d.store, Sessions: d.sessions, Messages: d.library, Learner: d.learner,
@@ -39,7 +39,7 @@ func (d *App) openService(context.Context) error {
 	return nil
 }
 
-// openTransfer creates the export and import of the memory.
+// openTransfer creates the memory's export and import.
 func (d *App) openTransfer() *transfer.Transfer {
 	return transfer.New(transfer.Options{
 		Store: d.store, Memory: d.base, Graph: d.graph, Notes: memory.API{Store: d.store, Memory: d.base}, Learned: d.learner, Documents: d.documents,
@@ -67,7 +67,7 @@ func (d *App) Explain(ctx context.Context, r toolsystem.ExplainRequest) (tools.R
 	return d.explainer.ExplainForTool(ctx, explain.Question(r))
 }
 
-// commandTools returns the tools behind the owner's commands.
+// commandTools returns the tools that the owner's commands use.
 func (d *App) commandTools() []tools.Tool {
 	return []tools.Tool{toolsystem.ChangeConfig(d.configCopies())}
 }
@@ -78,11 +78,11 @@ func (d *App) configCopies() config.Revisions {
 
 func (d *App) statusText(ctx context.Context) (string, error) {
 	r, err := d.Status(ctx)
-	r.Running = max(0, r.Running-1) // the asking turn itself does not count
+	r.Running = max(0, r.Running-1) // the asking turn itself is not counted
 	return toolsystem.FormatStatus(r, time.Now().In(d.zone())), err
 }
 
-// examine returns the environment of the checks of the doctor.
+// examine returns the environment for the doctor's checks.
 func (d *App) examine() (doctor.Env, error) {
 	return doctor.DaemonEnv(doctor.DaemonOptions{
 		Paths: d.opt.Paths, Version: d.opt.Version, Tables: Migrations(), Config: d.opt.Config, Secrets: d.secrets.Secrets(), HTTP: d.opt.HTTP,
@@ -92,7 +92,7 @@ func (d *App) examine() (doctor.Env, error) {
 	})
 }
 
-// openWeb creates the server of the API.
+// openWeb creates the API server.
 func (d *App) openWeb(ctx context.Context) (err error) {
 	o := web.Options{Backend: d.service, Peer: d.opt.Peer, Decides: chattext.MayDecide, Hooks: d.hooks, Log: d.opt.Log, Version: d.opt.Version}
 	if o.Peer == nil {
@@ -104,17 +104,17 @@ func (d *App) openWeb(ctx context.Context) (err error) {
 	return err
 }
 
-// Handler returns the handler of the HTTP API without a listener.
+// Handler returns the HTTP API handler without a listener.
 func (d *App) Handler() http.Handler { return d.web.Handler() }
 
-// Client returns an HTTP client for the API of this process without a socket; its requests need
-// the token like any other.
+// Client returns an HTTP client for the API of this process that uses no socket. Its requests need
+// the token like all others.
 func (d *App) Client() *http.Client { return d.web.Client() }
 
 // Addr returns the host:port that the API is bound to.
 func (d *App) Addr() string { return d.web.Addr() }
 
-// Pin returns the hex SHA-256 of the API's certificate, "" without TLS.
+// Pin returns the hexadecimal SHA-256 of the API's certificate, or "" without TLS.
 func (d *App) Pin() string { return d.web.Pin() }
 
 // RotateToken implements service.Process.

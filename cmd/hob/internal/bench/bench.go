@@ -1,9 +1,9 @@
 // Package bench measures the built program as a black box: it starts the binary in a temporary
-// home, calls its HTTP API and reads the system's figures of the process. A model server in
-// this process answers immediately, so the figures show Hob's own time.
+// home, calls its HTTP API and reads the system's figures for the process. A model server in this
+// process answers immediately, so the figures show Hob's own time.
 //
-// It only compares figures with the targets printed next to them; no test depends on them. `hob
-// bench` and `make bench` call it; docs/performance.md explains the figures.
+// The package only compares figures with the targets printed next to them; no test depends on them.
+// `hob bench` and `make bench` call it. docs/performance.md explains the figures.
 package bench
 
 import (
@@ -19,12 +19,12 @@ import (
 // Options of Run.
 type Options struct {
 	Binary   string    // the program to measure
-	Quick    bool      // fewer rounds: some ten seconds in all, and more noise
+	Quick    bool      // fewer rounds: takes some 10 s in total, and the figures are noisier
 	Only     []string  // the parts to measure; empty means all of them
-	Runs     int       // number of runs; the best value of each figure counts (default 1)
+	Runs     int       // number of runs; the best value of each figure is reported (default 1)
 	Progress io.Writer // progress messages
 
-	more string // added to the configuration
+	more string // text to append to the configuration
 }
 
 // Figure is one measurement.
@@ -32,14 +32,14 @@ type Figure struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
 	Unit  string  `json:"unit"`
-	// Target is the target value, 0 for none (see docs/performance.md). AtLeast means that a higher
-	// value is better.
+	// Target is the target value, or 0 for none (see docs/performance.md). AtLeast means that a
+	// higher value is better.
 	Target  float64 `json:"target,omitempty"`
 	AtLeast bool    `json:"at_least,omitempty"`
 	About   string  `json:"about"`
 }
 
-// Met reports whether the target is reached; true without a target.
+// Met reports whether the target is reached. It returns true if there is no target.
 func (f Figure) Met() bool {
 	switch {
 	case f.Target == 0:
@@ -50,7 +50,7 @@ func (f Figure) Met() bool {
 	return f.Value <= f.Target
 }
 
-// benchRounds contains the number of repetitions of each measurement.
+// benchRounds holds the number of repetitions of each measurement.
 type benchRounds struct {
 	starts, turns, steps, events, watchers int
 	calm, idle, load                       time.Duration
@@ -78,7 +78,7 @@ func benchParts() []part {
 	}
 }
 
-// Parts names the available measurements.
+// Parts returns the names of the available measurements.
 func Parts() []string {
 	var out []string
 	for _, p := range benchParts() {
@@ -118,7 +118,7 @@ func Run(ctx context.Context, o Options) ([]Figure, error) {
 	return out, nil
 }
 
-// keepBest merges figures with the best ones of earlier runs.
+// keepBest merges figures with the best figures of earlier runs.
 func keepBest(have, more []Figure) []Figure {
 	for _, f := range more {
 		i := slices.IndexFunc(have, func(h Figure) bool { return h.Name == f.Name })
@@ -140,7 +140,7 @@ func measureSize(_ context.Context, o Options, _ benchRounds) ([]Figure, error) 
 	return []Figure{{Name: "binary", Value: float64(fi.Size()) / 1e6, Unit: "MB", Target: 50, About: "size of the program"}}, nil
 }
 
-// percentileAt returns the p-th percentile of sorted times.
+// percentileAt returns the pth percentile of sorted times.
 func percentileAt(sorted []time.Duration, p int) time.Duration {
 	return sorted[min(len(sorted)-1, len(sorted)*p/100)]
 }

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// channelMessages measures the full path of a message in a chat of the webhook channel: it is
-// stored, answered, and the answer goes from the outbox to the platform.
+// channelMessages measures the full path of a message in a chat on the webhook channel: the message
+// is stored and answered, and the answer is sent from the outbox to the platform.
 func channelMessages(ctx context.Context, o Options, r benchRounds) ([]Figure, error) {
 	to, err := newHearer()
 	if err != nil {
@@ -49,7 +49,7 @@ func channelMessages(ctx context.Context, o Options, r benchRounds) ([]Figure, e
 	})
 }
 
-// measureRoundTrip writes a message in a chat of the channel and waits until the answer has
+// measureRoundTrip writes a message in a chat on the channel and waits until the answer has
 // arrived.
 func (h *home) measureRoundTrip(ctx context.Context, to *replyReceiver, chat string) (time.Duration, error) {
 	began := time.Now()
@@ -81,7 +81,7 @@ func newHearer() (h *replyReceiver, err error) {
 	return h, err
 }
 
-// ServeHTTP takes an answer.
+// ServeHTTP receives an answer.
 func (h *replyReceiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var said struct{ Event, Kind string }
 	if err := json.NewDecoder(r.Body).Decode(&said); err != nil {
@@ -96,7 +96,7 @@ func (h *replyReceiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answerTime returns the channel that receives the time of the answer to an event.
+// answerTime returns a channel that receives the time at which the answer to an event arrived.
 func (h *replyReceiver) answerTime(event string) chan time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// line is one curve of a chart.
+// line is one curve in a chart.
 type line struct {
 	name, colour string
 	value        func(Growth) float64
 }
 
-// panel is one chart: the number of rows on a logarithmic horizontal axis, values on a logarithmic
-// vertical axis.
+// panel is one chart: the number of rows on a logarithmic horizontal axis, and values on a
+// logarithmic vertical axis.
 type panel struct {
 	title, unit string
 	lines       []line
@@ -25,7 +25,7 @@ const (
 	left, right, above, underRim = 62.0, 12.0, 34.0, 76.0
 )
 
-// GrowthChart draws the curves as SVG.
+// GrowthChart draws the figures as SVG.
 func GrowthChart(list []Growth) string {
 	mb := func(v func(Growth) int64) func(Growth) float64 {
 		return func(g Growth) float64 { return float64(v(g)) / 1e6 }
@@ -117,7 +117,7 @@ func (p panel) drawPanel(b *strings.Builder, list []Growth) {
 	fmt.Fprintf(b, `<path d="M%g %gl-5 -9h10z" fill="#444"/><text x="%g" y="%g">target: not above</text>`+"\n", left+7, panelHeight+underRim-8, left+18, panelHeight+underRim-8)
 }
 
-// formatShort writes 1000 as 1k and 0.1 as 0.1.
+// formatShort formats 1000 as 1k and 0.1 as 0.1.
 func formatShort(v float64) string {
 	switch {
 	case v >= 1e6:

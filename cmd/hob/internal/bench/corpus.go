@@ -15,10 +15,9 @@ import (
 	"hob/platform/provenance"
 )
 
-// corpus generates a realistic memory: conversations of two people, facts, notes and parts of
-// documents. Words are as frequent as in real text (Zipf:
-// https://en.wikipedia.org/wiki/Zipf%27s_law), the most frequent are those of English. It is
-// deterministic.
+// corpus generates a realistic memory: conversations between two people, facts, notes and parts of
+// documents. Word frequencies follow real text (Zipf: https://en.wikipedia.org/wiki/Zipf%27s_law),
+// and the most frequent words are those of English. The output is deterministic.
 type corpus struct {
 	rnd   *rand.Rand
 	zipf  *rand.Zipf
@@ -26,10 +25,10 @@ type corpus struct {
 	names []string
 	n     int
 	talk  openConversation
-	seen  []searchQuestion // some generated rows, as questions
+	seen  []searchQuestion // some generated rows, with questions about them
 }
 
-// openConversation is the current conversation.
+// openConversation is the conversation that is being generated.
 type openConversation struct {
 	id    int
 	pos   int
@@ -39,7 +38,7 @@ type openConversation struct {
 	topic []string
 }
 
-// searchQuestion is a question and the row from which it was made.
+// searchQuestion is a question and the row from which it was generated.
 type searchQuestion struct{ text, ref string }
 
 const (
@@ -62,7 +61,7 @@ func newCorpus() *corpus {
 	return c
 }
 
-// makeWord returns a random word of at least two syllables.
+// makeWord returns a random word with at least two syllables.
 func (c *corpus) makeWord(more int) string {
 	const heads, vowels, tails = "b c d f g h j k l m n p r s t v w z br cl dr fl gr pl pr st tr ch sh th", "a e i o u a e i o ai ea ou", "n r s t l m d k nd st rt"
 	pick := func(list string) string { f := strings.Fields(list); return f[c.rnd.IntN(len(f))] }
@@ -78,8 +77,8 @@ func (c *corpus) makeWord(more int) string {
 
 func (c *corpus) randomWord() string { return c.words[c.zipf.Uint64()] }
 
-// makeSentence returns a sentence of at least the given number of words. About one word in eight is
-// from topic.
+// makeSentence returns a sentence with at least the given number of words. About one word in eight
+// is from topic.
 func (c *corpus) makeSentence(words int, topic []string) string {
 	out := make([]string, words)
 	for i := range out {
@@ -152,7 +151,8 @@ func (c *corpus) fillTurn(d *knowledge.Doc) {
 	c.addQuestion(*d, append(slices.Clone(t.topic[:2]), d.Speaker))
 }
 
-// addQuestion turns some rows into questions: two or three of their words in an everyday sentence.
+// addQuestion generates a question from some rows: two or three words of the row in an everyday
+// sentence.
 func (c *corpus) addQuestion(d knowledge.Doc, about []string) {
 	if c.n > 5000 && c.rnd.IntN(c.n/5000) > 0 {
 		return
@@ -171,9 +171,9 @@ func (c *corpus) addQuestion(d knowledge.Doc, about []string) {
 	c.seen[c.rnd.IntN(len(c.seen))] = q
 }
 
-// hashEmbedder is a very cheap embedder: the vector of a text is the sum of a hashed direction per
-// word; longer words, which are rarer, weigh more. It ignores meaning, but texts that share words
-// get similar vectors, as with a real embedder.
+// hashEmbedder is a very cheap embedder. The vector for a text is the sum of one hashed direction
+// per word. Longer words, which are rarer, have more weight. It ignores meaning, but texts that
+// share words get similar vectors, as with a real embedder.
 type hashEmbedder int
 
 // Embed implements llm.Embedder.

@@ -11,7 +11,7 @@ import (
 	"hob/platform/retry"
 )
 
-// measureMessages measures the throughput of messages without waiting for their answers.
+// measureMessages measures message throughput without waiting for the answers.
 func measureMessages(ctx context.Context, o Options, r benchRounds) ([]Figure, error) {
 	const conversations = 50
 	return withHome(ctx, o, nil, func(h *home) ([]Figure, error) {
@@ -83,8 +83,8 @@ func fileEvents(ctx context.Context, o Options, r benchRounds) ([]Figure, error)
 	})
 }
 
-// scheduleEvents measures how punctual and how fast reminders are that are all
-// due at the same time.
+// scheduleEvents measures how punctually and how fast Hob handles reminders that are all due at the
+// same time.
 func scheduleEvents(ctx context.Context, o Options, r benchRounds) ([]Figure, error) {
 	n := r.events / 4
 	return withHome(ctx, o, nil, func(h *home) ([]Figure, error) {
@@ -111,8 +111,9 @@ func scheduleEvents(ctx context.Context, o Options, r benchRounds) ([]Figure, er
 	})
 }
 
-// waitDeliveries waits until n texts of a kind were sent in a session (or in any) and returns their
-// times, sorted. The times are Hob's own, so the polling here does not affect them.
+// waitDeliveries waits until n texts of the given kind were sent in a session, or in any session if
+// session is empty. It returns their sorted times. The times are recorded by Hob, so polling here
+// does not affect them.
 func (h *home) waitDeliveries(ctx context.Context, session, kind string, n int) ([]time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, eventWait)
 	defer cancel()

@@ -47,14 +47,14 @@ func serveLocally(h http.Handler) (*localServer, error) {
 }
 
 func (s *localServer) stopServing(ctx context.Context) {
-	_ = s.server.Shutdown(context.WithoutCancel(ctx)) // its clients have disconnected
+	_ = s.server.Shutdown(context.WithoutCancel(ctx)) // the server's clients have disconnected
 	<-s.served
 }
 
 // home is a temporary home and the program that runs in it.
 type home struct {
 	binary string
-	model  *model // nil: the built-in brain
+	model  *model // nil means the built-in brain
 	dir    string
 	base   string
 	token  string
@@ -99,9 +99,9 @@ func newHome(o Options, m *model) (*home, error) {
 	return h, nil
 }
 
-func (h *home) removeDir() { _ = os.RemoveAll(h.dir) } // a temporary folder; the system deletes the rest
+func (h *home) removeDir() { _ = os.RemoveAll(h.dir) } // the folder is temporary, so the system deletes any remaining files
 
-// startProgram runs the program and waits until it accepts messages.
+// startProgram starts the program and waits until it accepts messages.
 func (h *home) startProgram(ctx context.Context) error {
 	log, err := os.OpenFile(filepath.Join(h.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -166,14 +166,14 @@ func (h *home) checkReady(ctx context.Context) error {
 
 func (h *home) processID() int { return h.cmd.Process.Pid }
 
-// stopProgram stops the program normally, or by force after a timeout.
+// stopProgram stops the program normally, or kills it after a timeout.
 func (h *home) stopProgram(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWait)
 	defer cancel()
 	asked := h.postJSON(ctx, "/api/v1/manage/shutdown", struct{}{}, nil)
 	h.http.CloseIdleConnections()
 	if asked != nil {
-		_ = h.cmd.Process.Kill() // the program does not answer
+		_ = h.cmd.Process.Kill() // the program does not respond
 	}
 	select {
 	case <-h.exited:
@@ -228,7 +228,7 @@ func (h *home) sendAndWait(ctx context.Context, session, text string) error {
 	return err
 }
 
-// sendMessage sends a message and returns when it is durable.
+// sendMessage sends a message and returns its event id when it is durable.
 func (h *home) sendMessage(ctx context.Context, session, text string) (string, error) {
 	var out struct{ Event string }
 	err := h.postJSON(ctx, "/api/v1/sessions/"+url.PathEscape(session)+"/messages", map[string]any{"text": text, "async": true}, &out)
@@ -254,7 +254,7 @@ func (h *home) waitFinished(ctx context.Context, event string) error {
 	}
 }
 
-// callTool runs a tool as the owner does, in the session "bench".
+// callTool runs a tool with the owner's authority in the session "bench".
 func (h *home) callTool(ctx context.Context, tool string, args any) error {
 	var out struct{ Error string }
 	err := h.postJSON(ctx, "/api/v1/tools/"+tool, map[string]any{"arguments": args, "session": "bench"}, &out)

@@ -11,7 +11,7 @@ import (
 	"hob/platform/retry"
 )
 
-// The configuration of the idle measurement: watchers of folders with files in them, schedules and
+// The configuration of the idle measurement: watchers of folders that contain files, schedules and
 // reminders.
 const (
 	folders       = 50
@@ -20,8 +20,8 @@ const (
 	reminders     = 10
 )
 
-// measureIdle measures the program's resource use while it is idle: after the setup, and again
-// after it has worked.
+// measureIdle measures the program's resource use while it is idle: after setup, and again after it
+// has processed work.
 func measureIdle(ctx context.Context, o Options, r benchRounds) ([]Figure, error) {
 	return withHome(ctx, o, nil, func(h *home) ([]Figure, error) {
 		if _, err := usageOf(h.processID()); err != nil {
@@ -64,8 +64,8 @@ func measureIdle(ctx context.Context, o Options, r benchRounds) ([]Figure, error
 	})
 }
 
-// measureAtRest waits until the program is idle and returns its memory and the resources that it
-// used in the measured time.
+// measureAtRest waits until the program is idle. It returns the memory usage and the resources used
+// during the measurement.
 func (h *home) measureAtRest(ctx context.Context, r benchRounds) (now, spent usage, err error) {
 	h.http.CloseIdleConnections()
 	if err := retry.Sleep(ctx, r.calm); err != nil {
@@ -86,7 +86,7 @@ func (h *home) measureAtRest(ctx context.Context, r benchRounds) (now, spent usa
 	return now, spent, err
 }
 
-// setUpWatchers sets up folders, schedules and reminders.
+// setUpWatchers creates folders with watchers, schedules and reminders.
 func (h *home) setUpWatchers(ctx context.Context) error {
 	for i := range folders * filesPerPlace {
 		dir := h.watchedFolder(i % folders)
@@ -96,7 +96,7 @@ func (h *home) setUpWatchers(ctx context.Context) error {
 			}
 		}
 	}
-	if err := retry.Sleep(ctx, 100*time.Millisecond); err != nil { // a watcher reports a file that is only a moment older than itself as new
+	if err := retry.Sleep(ctx, 100*time.Millisecond); err != nil { // a watcher reports a file as new even if the file is slightly older than the watcher
 		return err
 	}
 	for i := range folders {
@@ -123,7 +123,7 @@ func (h *home) watchedFolder(n int) string {
 	return filepath.Join(h.dir, "user", fmt.Sprintf("watched-%d", n))
 }
 
-// writeSmallFile writes a small file to a folder, which it creates if needed.
+// writeSmallFile writes a small file to dir, which it creates if needed.
 func writeSmallFile(dir, name string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -131,10 +131,10 @@ func writeSmallFile(dir, name string) error {
 	return os.WriteFile(filepath.Join(dir, name), []byte("%PDF-1.7\n"), 0o600)
 }
 
-// usage contains the resources used by a process.
+// usage holds the resources used by a process.
 type usage struct {
 	rss      int64 // resident bytes now
 	anon     int64 // resident bytes not mapped from a file; 0 if unknown
 	cpu      time.Duration
-	switches int64 // voluntary context switches of all threads; -1 when unknown
+	switches int64 // voluntary context switches of all threads; -1 if unknown
 }

@@ -23,44 +23,44 @@ import (
 // MemoryOptions of Memory.
 type MemoryOptions struct {
 	Binary   string               // the program whose idle memory is measured with the filled database
-	Tables   []store.MigrationSet // tables of the program's database
-	Rows     int                  // number of rows at the end
-	Numbers  int                  // length of each vector; 0: no vectors
-	Queries  int                  // searches at each size, default 300
+	Tables   []store.MigrationSet // tables in the program's database
+	Rows     int                  // final number of rows
+	Numbers  int                  // length of each vector; 0 means no vectors
+	Queries  int                  // number of searches at each size, default 300
 	Progress io.Writer
 }
 
-// Growth contains the figures at one size.
+// Growth holds the figures at one size.
 type Growth struct {
 	Rows int `json:"rows"`
-	// Rows per second since the previous size: stored, indexed by words, and embedded.
+	// Rows per second since the previous size that were stored, indexed by words, and embedded.
 	Stored  float64 `json:"stored_per_s"`
 	Indexed float64 `json:"indexed_per_s"`
 	Vectors float64 `json:"vectors_per_s,omitempty"`
-	// Bytes on the disk.
+	// Size on disk in bytes.
 	Database    int64 `json:"database_bytes"`
 	Index       int64 `json:"index_bytes"`
 	VectorBytes int64 `json:"vector_bytes,omitempty"`
-	// Time of a search (knowledge.Base.Retrieve, ten hits), in milliseconds.
+	// Time per search (knowledge.Base.Retrieve, 10 hits), in milliseconds.
 	P50 float64 `json:"p50_ms"`
 	P95 float64 `json:"p95_ms"`
-	// CPU is the processor time of one operation. Other work on the machine changes it less than
-	// the elapsed time. 0 if unknown.
+	// CPU is the processor time of one operation in milliseconds, or 0 if unknown. Other work on
+	// the machine affects it less than the elapsed time.
 	CPU float64 `json:"cpu_ms"`
-	// Found is the share of the questions whose source row is among the first ten hits.
+	// Found is the share of questions whose source row is among the first 10 hits.
 	Found float64 `json:"found"`
-	// Time of a search by meaning, in milliseconds: exact, and with a first pass. RecallAt is the
-	// share of the ten nearest rows that the search with a first pass finds.
+	// Time per search by meaning, in milliseconds: exact, and with a first pass. RecallAt is the
+	// share of the 10 nearest rows that a search with a first pass finds.
 	Exact50  float64 `json:"exact_p50_ms,omitempty"`
 	Exact95  float64 `json:"exact_p95_ms,omitempty"`
 	First50  float64 `json:"first_pass_p50_ms,omitempty"`
 	First95  float64 `json:"first_pass_p95_ms,omitempty"`
 	RecallAt float64 `json:"first_pass_recall,omitempty"`
-	// The idle memory of the program with this number of rows, after a start and some searches,
-	// in bytes: anonymous, and mapped from files.
+	// The program's idle memory in bytes with this number of rows, after a start and some searches:
+	// anonymous memory, and memory mapped from files.
 	Anonymous int64 `json:"anonymous_bytes"`
 	Files     int64 `json:"file_backed_bytes"`
-	// Busy is the largest anonymous memory seen while searching in this process.
+	// Busy is the maximum anonymous memory in bytes during searches in this process.
 	Busy int64 `json:"searching_anonymous_bytes"`
 }
 
@@ -77,8 +77,8 @@ type memoryRun struct {
 	base *knowledge.Base
 }
 
-// Memory fills a memory with generated rows and measures it at each size. out receives each
-// size when it is done.
+// Memory fills a memory with generated rows and measures it at each size. It calls out with the
+// figures of each size.
 func Memory(ctx context.Context, o MemoryOptions, out func(Growth)) (err error) {
 	if o.Rows < 1000 {
 		return errors.New("at least 1,000 rows are needed")
@@ -113,8 +113,7 @@ func Memory(ctx context.Context, o MemoryOptions, out func(Growth)) (err error) 
 	return nil
 }
 
-// measuredSizes returns the numbers of rows at which measurements are made: 1, 3, 10 and so on
-// thousands.
+// measuredSizes returns the numbers of rows at which to measure: 1,000, 3,000, 10,000 and so on.
 func measuredSizes(rows int) (out []int) {
 	for n := 1000; n < rows; n *= 10 {
 		out = append(out, n)
@@ -146,7 +145,7 @@ func (r *memoryRun) growTo(ctx context.Context, have, rows int) (g Growth, err e
 	return g, r.measureProgram(ctx, &g)
 }
 
-// openStores opens the same stores as the daemon, with its defaults.
+// openStores opens the same stores as the daemon, with the daemon's defaults.
 func (r *memoryRun) openStores(ctx context.Context) (err error) {
 	if r.st, err = store.Open(ctx, filepath.Join(r.data, "hob.db"), r.o.Tables, store.Options{SkipCheck: true}); err != nil {
 		return err
@@ -161,10 +160,10 @@ func (r *memoryRun) openStores(ctx context.Context) (err error) {
 	return err
 }
 
-// waitMerged waits until the index has merged: merging uses a full processor core, and normal use
-// never adds that many rows at once.
+// waitMerged waits until the index has finished merging. Merging uses a full processor core, and
+// normal use never adds that many rows at the same time.
 func (r *memoryRun) waitMerged(ctx context.Context) error {
-	const calm, longest = 6, 240 // halves of a second
+	const calm, longest = 6, 240 // in units of 0.5 s
 	fmt.Fprintln(r.o.Progress, "waiting for the index to merge ...")
 	var last index.Stats
 	for i, same := 0, 0; i < longest && same < calm; i++ {
@@ -203,8 +202,8 @@ func (r *memoryRun) closeStores() error {
 	return errors.Join(errs...)
 }
 
-// perWrite is the number of rows per transaction, as when a document or a conversation is
-// imported.
+// perWrite is the number of rows per transaction. It matches the import of a document or a
+// conversation.
 const perWrite = 200
 
 func (r *memoryRun) addRows(ctx context.Context, g *Growth, rows int) error {
@@ -250,7 +249,7 @@ func (r *memoryRun) addRows(ctx context.Context, g *Growth, rows int) error {
 	return nil
 }
 
-// putRow stores a row as the owning package does.
+// putRow stores a row in the same way as the package that owns it.
 func (r *memoryRun) putRow(tx *store.Tx, d knowledge.Doc) error {
 	if d.Kind != knowledge.KindFact {
 		return r.base.IndexTx(tx, d)
@@ -292,7 +291,7 @@ func (r *memoryRun) measureSearches(ctx context.Context, g *Growth) error {
 	return r.byMeaning(ctx, g, q, questions)
 }
 
-// sampleQuestions returns a sample of the corpus's questions.
+// sampleQuestions returns a sample of the questions about the corpus.
 func (r *memoryRun) sampleQuestions() []searchQuestion {
 	step := max(1, len(r.c.seen)/r.o.Queries)
 	var out []searchQuestion
@@ -302,7 +301,7 @@ func (r *memoryRun) sampleQuestions() []searchQuestion {
 	return out
 }
 
-// byMeaning measures searches of the vectors, exact and with a first pass.
+// byMeaning measures vector searches: exact, and with a first pass.
 func (r *memoryRun) byMeaning(ctx context.Context, g *Growth, q store.Querier, questions []searchQuestion) error {
 	if r.vecs == nil {
 		return nil
@@ -355,15 +354,15 @@ func (r *memoryRun) byMeaning(ctx context.Context, g *Growth, q store.Querier, q
 	return nil
 }
 
-// restSearches is the number of searches before idle memory is measured, and restWait the
-// waiting time after them.
+// restSearches is the number of searches before the idle memory is measured. restWait is the wait
+// after the searches.
 const (
 	restSearches = 20
 	restWait     = 5 * time.Second
 )
 
-// measureProgram starts the program with the filled memory, runs searches, and measures its memory when
-// it is idle again.
+// measureProgram starts the program with the filled memory, runs searches, and measures the
+// program's memory after it has become idle.
 func (r *memoryRun) measureProgram(ctx context.Context, g *Growth) error {
 	fmt.Fprintf(r.o.Progress, "starting the program over %d rows ...\n", g.Rows)
 	if err := r.home.startProgram(ctx); err != nil {
@@ -388,7 +387,7 @@ func (r *memoryRun) measureProgram(ctx context.Context, g *Growth) error {
 	return errors.Join(err, r.home.stopProgram(ctx))
 }
 
-// size1 returns the size of a file or folder in bytes.
+// size1 returns the size in bytes of a file or folder.
 func size1(dir, name string) (n int64) {
 	_ = filepath.WalkDir(filepath.Join(dir, name), func(_ string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {

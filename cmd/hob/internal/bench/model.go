@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// model is a server with OpenAI's Chat Completions API that answers immediately: "Hello.", or the
-// tool calls that a message asks for (see callText). The answer must claim no action: the engine
-// would call the model a second time to have a claim such as "Done." corrected.
+// model is a server for OpenAI's Chat Completions API that answers immediately, either with
+// "Hello." or with the tool calls that a message requests (see callText). The answer must not claim
+// an action: the engine would call the model a second time to correct a claim such as "Done.".
 type model struct {
 	*localServer
-	took  atomic.Int64 // nanoseconds in the handler
-	calls atomic.Int64 // makes the arguments of each call different
+	took  atomic.Int64 // nanoseconds spent in the handler
+	calls atomic.Int64 // makes the arguments of each call unique
 
 	mu      sync.Mutex
 	when    time.Time // time of the first request since forgetFirst
@@ -37,7 +37,7 @@ func newModel() (m *model, err error) {
 	return m, err
 }
 
-// timeSpent returns the time that the server has spent on requests, 0 without a server.
+// timeSpent returns the time that the server has spent on requests, or 0 if m is nil.
 func (m *model) timeSpent() time.Duration {
 	if m == nil {
 		return 0
@@ -58,7 +58,8 @@ func (m *model) firstRequest() (time.Time, []byte) {
 	return m.when, m.body
 }
 
-// recordRequests records requests until the returned function is called, which returns them.
+// recordRequests records requests until the returned function is called. That function returns the
+// requests.
 func (m *model) recordRequests() func() [][]byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -99,12 +100,12 @@ func (m *model) serveCompletion(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, "data: [DONE]\n\n")
 }
 
-// callText asks the server to call a tool n times, one after another.
+// callText returns a message that asks the server for n sequential calls of a tool.
 func callText(tool string, n int) string { return fmt.Sprintf("please call %s, times %d", tool, n) }
 
-// answerRequest finds the last message of the user without decoding the request, because decoding
-// would take most of the server's time: within JSON texts quotes are escaped, so `"role":"user"`
-// cannot be part of one.
+// answerRequest finds the user's last message without decoding the request, because decoding would
+// take most of the server's time. Quotes are escaped inside JSON strings, so `"role":"user"` cannot
+// be part of a string.
 func (m *model) answerRequest(body []byte) (delta, reason string) {
 	last := body[max(0, bytes.LastIndex(body, []byte(`"role":"user"`))):]
 	_, ask, _ := strings.Cut(string(last), "please call ")

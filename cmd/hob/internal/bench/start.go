@@ -32,8 +32,8 @@ func startUp(ctx context.Context, o Options, r benchRounds) ([]Figure, error) {
 	}, nil
 }
 
-// firstRequest repeatedly starts the program, sends hello when it accepts messages, and
-// measures the time until the model receives it.
+// firstRequest repeatedly starts the program, sends hello when it accepts messages, and measures
+// the time until the model receives the request.
 func firstRequest(ctx context.Context, o Options, r benchRounds) ([]Figure, error) {
 	m, err := newModel()
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 const (
 	// sessions is the number of conversations that share the load.
 	sessions = 8
-	// perSession is the number of turns in one conversation; the next turn starts a new one.
-	// Otherwise the growing history would affect the figures.
+	// perSession is the number of turns per conversation. After that, turns use a new conversation,
+	// because the growing history would affect the figures.
 	perSession = 20
-	// steps is the number of sequential tool calls in a turn.
+	// steps is the number of sequential tool calls per turn.
 	steps = 8
 )
 
@@ -105,7 +105,7 @@ func withHome(ctx context.Context, o Options, m *model, fn func(*home) ([]Figure
 	return fn(h)
 }
 
-// withModel does the same as withHome, with a model server that answers immediately.
+// withModel is like withHome, but with a model server that answers immediately.
 func withModel(ctx context.Context, o Options, fn func(*home) ([]Figure, error)) ([]Figure, error) {
 	m, err := newModel()
 	if err != nil {
@@ -115,8 +115,8 @@ func withModel(ctx context.Context, o Options, fn func(*home) ([]Figure, error))
 	return withHome(ctx, o, m, fn)
 }
 
-// runTurns sends the same message n times, waits for each answer, and returns the sorted times
-// without the time of the model server.
+// runTurns sends the same message n times and waits for each answer. It returns the sorted times
+// without the time spent in the model server.
 func (h *home) runTurns(ctx context.Context, n int, text string) ([]time.Duration, error) {
 	var out []time.Duration
 	warm := n/10 + 1
@@ -151,9 +151,9 @@ func (h *home) measureThroughput(ctx context.Context, d time.Duration) (float64,
 // conversation is the number of turns in the measured conversation.
 const conversation = 50
 
-// measurePrefixReuse runs a conversation with and without tools. It returns the share of requests that
-// begin with the previous request's messages, byte for byte, and the share of bytes sent before
-// in this way, which a provider can cache; both in percent.
+// measurePrefixReuse runs a conversation with and without tools. It returns two percentages: the
+// share of requests that begin byte for byte with the previous request's messages, and the share of
+// bytes that were sent before in such a prefix, which a provider can cache.
 func (h *home) measurePrefixReuse(ctx context.Context) (kept, resent float64, err error) {
 	bodies := h.model.recordRequests()
 	for i := range conversation {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// usageOf reads proc(5). Processor time is summed from schedstat, which counts
-// nanoseconds where stat counts hundredths of a second.
+// usageOf reads proc(5). It sums processor time from schedstat, which is in nanoseconds; stat is in
+// hundredths of a second.
 func usageOf(pid int) (usage, error) {
 	var u usage
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -38,7 +38,7 @@ func usageOf(pid int) (usage, error) {
 	return u, nil
 }
 
-// parseKBField reads a number of a line "name:  123 kB".
+// parseKBField returns the number in a line such as "name: 123 kB".
 func parseKBField(text, name string) int64 {
 	for line := range strings.Lines(text) {
 		if v, ok := strings.CutPrefix(line, name); ok {

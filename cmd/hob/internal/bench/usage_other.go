@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// usageOf asks ps(1), which counts processor time in hundredths of a second.
+// usageOf uses ps(1), which reports processor time in hundredths of a second.
 func usageOf(pid int) (usage, error) {
 	if runtime.GOOS == "windows" {
 		return usage{}, errors.ErrUnsupported

@@ -15,15 +15,15 @@ import (
 	"hob/platform/retry"
 )
 
-// The watcher intervals: when idle, none is due during the measurement; under load, all are due
-// repeatedly.
+// The watcher intervals. In the idle measurement, no watcher is due; under load, all watchers are
+// due repeatedly.
 const (
 	restEvery = "24h"
 	loadEvery = "10s"
 )
 
-// measureFeeds measures watched feeds: the memory of each, and the processor time while none is due
-// and while all are polled repeatedly.
+// measureFeeds measures watched feeds: the memory per feed, and the processor time while no feed is
+// due and while all feeds are polled repeatedly.
 func measureFeeds(ctx context.Context, o Options, r benchRounds) ([]Figure, error) {
 	f, err := newFeeds()
 	if err != nil {
@@ -34,7 +34,7 @@ func measureFeeds(ctx context.Context, o Options, r benchRounds) ([]Figure, erro
 	n := r.watchers
 	var out []Figure
 	figures, err := withHome(ctx, o, nil, func(h *home) ([]Figure, error) {
-		few := n / 10 // the first watchers also create shared resources, so the memory is measured from here
+		few := n / 10 // the first watchers also create shared resources, so memory is measured after them
 		if err := f.createWatchers(ctx, h, 0, few, restEvery); err != nil {
 			return nil, err
 		}
@@ -90,7 +90,8 @@ func measureFeeds(ctx context.Context, o Options, r benchRounds) ([]Figure, erro
 	return append(out, figures...), err
 }
 
-// privateBytes returns the memory that is not mapped from the program file, if the system reports it.
+// privateBytes returns the memory that is not mapped from the program file. If the system does not
+// report it, privateBytes returns the resident memory.
 func (u usage) privateBytes() int64 {
 	if u.anon > 0 {
 		return u.anon
@@ -98,7 +99,7 @@ func (u usage) privateBytes() int64 {
 	return u.rss
 }
 
-// readMetric reads a value of the metrics.
+// readMetric returns the value of the metric called name.
 func (h *home) readMetric(ctx context.Context, name string) (float64, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, h.base+"/metrics", nil)
 	if err != nil {
@@ -118,7 +119,7 @@ func (h *home) readMetric(ctx context.Context, name string) (float64, error) {
 	return 0, fmt.Errorf("the metrics do not tell of %s", name)
 }
 
-// feedServer is a server with any number of feeds, each with 20 entries and an ETag.
+// feedServer serves any number of feeds, each with 20 entries and an ETag.
 type feedServer struct {
 	*localServer
 	asked atomic.Int64
@@ -142,13 +143,13 @@ func newFeeds() (f *feedServer, err error) {
 		}
 		f.first.Add(1)
 		w.Header().Set("Content-Type", "application/rss+xml")
-		_, _ = w.Write(body.Bytes()) // a client that disconnected needs no answer
+		_, _ = w.Write(body.Bytes()) // a client that disconnected needs no response
 	}))
 	return f, err
 }
 
-// createWatchers creates the watchers for a range of feeds and waits until each has polled its feed
-// once.
+// createWatchers creates the watchers for a range of feeds and waits until each watcher has polled
+// its feed once.
 func (f *feedServer) createWatchers(ctx context.Context, h *home, from, to int, every string) error {
 	before := f.first.Load()
 	for i := from; i < to; i++ {
@@ -165,5 +166,5 @@ func (f *feedServer) createWatchers(ctx context.Context, h *home, from, to int, 
 			return err
 		}
 	}
-	return retry.Sleep(ctx, time.Second) // the last one is kept
+	return retry.Sleep(ctx, time.Second) // wait until the result of the last poll is stored
 }

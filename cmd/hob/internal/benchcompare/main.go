@@ -1,5 +1,5 @@
-// Command benchcompare measures two builds of Hob against each other. `make
-// bench-compare BASE=ref` runs it; docs/performance.md explains the output.
+// Command benchcompare compares the performance of two builds of Hob. `make bench-compare BASE=ref`
+// runs it; docs/performance.md explains the output.
 package main
 
 import (
@@ -36,8 +36,8 @@ func main() {
 	}
 }
 
-// run measures both programs in alternating order, so that slow drifts of the machine
-// affect both alike, and writes a table. args are passed to `hob bench`.
+// run measures both programs alternately, so that slow drifts of the machine affect both equally,
+// and writes a table. args are passed to `hob bench`.
 func run(ctx context.Context, out, progress io.Writer, base, head string, rounds int, args []string) error {
 	if base == "" || rounds < 1 {
 		return errors.New("no program to compare with, or no round; use -base PROGRAM -rounds N")
@@ -87,8 +87,8 @@ func measure(ctx context.Context, program string, args []string) ([]bench.Figure
 	return figures, nil
 }
 
-// writeTable writes one line per figure that both programs have: the medians, the
-// ratio of the medians, and the lowest and highest ratio of a round.
+// writeTable writes one line per figure that both programs have: the medians, the ratio of the
+// medians, and the lowest and highest ratio in a single round.
 func writeTable(out io.Writer, list []*comparison) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "FIGURE\tBASE\tHEAD\tRATIO\tSPREAD\tUNIT\tBETTER")
@@ -111,7 +111,7 @@ func writeTable(out io.Writer, list []*comparison) error {
 	return w.Flush()
 }
 
-// ratio is 1 when both values are 0.
+// ratio returns head / base, or 1 if both values are 0.
 func ratio(head, base float64) float64 {
 	if head == base {
 		return 1

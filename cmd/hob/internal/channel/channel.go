@@ -1,6 +1,6 @@
-// Package channel returns what users see of channels: which exist, which are set up, their
-// state, and whether the sign-in works. The command, the web page and the doctor share it. It
-// runs no channel.
+// Package channel returns the information about channels that users see: which channels exist,
+// which are set up, their state, and whether signing in works. The command, the web page and the
+// doctor share it. It runs no channel.
 package channel
 
 import (
@@ -34,7 +34,7 @@ func Kinds() []Kind {
 	return out
 }
 
-// Names lists the names of Kinds.
+// Names lists the names of all kinds.
 func Names() (out []string) {
 	for _, k := range Kinds() {
 		out = append(out, k.Name)
@@ -42,7 +42,7 @@ func Names() (out []string) {
 	return out
 }
 
-// Find returns a kind by its name.
+// Find returns the kind called name.
 func Find(name string) (Kind, bool) {
 	kinds := Kinds()
 	i := slices.IndexFunc(kinds, func(k Kind) bool { return k.Name == name })
@@ -68,7 +68,7 @@ func WithManifest() (out []string) {
 	return out
 }
 
-// ArchiveReaders returns the drivers that list the messages of a file, by the name of the channel.
+// ArchiveReaders returns the drivers that can list the messages in a file, by channel name.
 func ArchiveReaders() map[string]channels.ArchiveReader {
 	out := map[string]channels.ArchiveReader{}
 	for _, d := range channelsall.Drivers() {
@@ -81,29 +81,31 @@ func ArchiveReaders() map[string]channels.ArchiveReader {
 
 // States in addition to those of channels.Health.
 const (
-	// Idle: the channel is enabled, but Hob does not run, or started before it was configured.
+	// Idle means that the channel is enabled but Hob is not running, or Hob started before the
+	// channel was configured.
 	Idle = "idle"
-	// Off: the channel is set up and switched off.
+	// Off means that the channel is set up but disabled.
 	Off = "off"
-	// Unset: the channel is not set up.
+	// Unset means that the channel is not set up.
 	Unset = "unset"
-	// Unsupported: the channel does not work on this machine.
+	// Unsupported means that the channel does not work on this machine.
 	Unsupported = "unsupported"
 )
 
-// Row is a channel in a list. Error is the complete error; Cause and Remedy are its two parts.
+// Row describes a channel in a list. Error is the complete error; Cause and Remedy are its two
+// parts.
 type Row struct {
 	channels.Health
 	About      string `json:"about"`
-	Configured bool   `json:"configured"` // the channel needs no section, or has one
+	Configured bool   `json:"configured"` // whether the channel has a section or needs none
 	Enabled    bool   `json:"enabled"`
-	Available  bool   `json:"available"` // the channel works on this machine
+	Available  bool   `json:"available"` // whether the channel works on this machine
 	Cause      string `json:"cause,omitempty"`
 	Remedy     string `json:"remedy,omitempty"`
 }
 
-// Rows returns all channels: those of Kinds, and any others. running reports whether the
-// channels run, whose state is in health.
+// Rows returns all channels: those in Kinds and any others. running reports whether the channels
+// are running; health holds their state.
 func Rows(c *config.Config, health []channels.Health, running bool) (out []Row) {
 	kinds := Kinds()
 	known := len(kinds)
@@ -160,7 +162,7 @@ func (r *Row) fillState(known, running bool) {
 	}
 }
 
-// Split splits the error of a channel into cause and remedy.
+// Split splits a channel's error into cause and remedy.
 func Split(name, text string) (cause, remedy string) {
 	cause = text
 	for _, p := range []string{"channels: ", name + ": ", "hear: ", "deliver: ", name + ": "} {

@@ -13,18 +13,19 @@ import (
 	channelsall "hob/channels/all"
 )
 
-// Setup shows and tests the channels as they are configured now. It implements
+// Setup shows and tests the channels as they are currently configured. It implements
 // service.ChannelSetup.
 type Setup struct {
 	Drivers []channels.Driver
-	// Config returns the configuration in the file, which may be newer than the configuration that
-	// Hob uses.
+	// Config returns the configuration in the file. It may be newer than the configuration that Hob
+	// uses.
 	Config func() *config.Config
-	// Deps returns the dependencies of a channel that is tested.
+	// Deps returns the dependencies for testing a channel.
 	Deps func(c *config.Config, name string) channels.Deps
 }
 
-// Rows lists the channels without their pairings. running reports whether those in health run.
+// Rows lists the channels without their pairings. running reports whether the channels in health
+// are running.
 func (s Setup) Rows(health []channels.Health, running bool) []api.Channel {
 	out := []api.Channel{}
 	for _, r := range Rows(s.Config(), health, running) {
@@ -38,8 +39,9 @@ func (s Setup) Rows(health []channels.Health, running bool) []api.Channel {
 	return out
 }
 
-// Test creates a channel again and signs in; the running one is not affected. Then it calls send,
-// unless that is nil, to send the user a text. It returns api.ErrNotFound for an unknown channel.
+// Test creates a second instance of a channel and signs in; the running instance is not affected.
+// Then it calls send, if not nil, to send a text to the user. It returns api.ErrNotFound for an
+// unknown channel.
 func (s Setup) Test(ctx context.Context, name string, send func(ctx context.Context) (string, error), redact func(string) string) (api.ChannelTest, error) {
 	c := s.Config()
 	out := Tested{Channel: name}
@@ -64,7 +66,7 @@ func (s Setup) HasFixedRecipient(name string) bool {
 	return k.FixedRecipient
 }
 
-// UnpairableReason explains why no account can be paired on a channel and what to do instead.
+// UnpairableReason explains why accounts cannot be paired on a channel and what to do instead.
 // pairable lists the channels that support pairing.
 func (s Setup) UnpairableReason(name string, health []channels.Health, pairable []string) string {
 	i := slices.IndexFunc(health, func(h channels.Health) bool { return h.Name == name })
@@ -87,8 +89,8 @@ func (s Setup) UnpairableReason(name string, health []channels.Health, pairable 
 	return fmt.Sprintf("channel %q not found; you can pair on %s", name, strings.Join(pairable, ", "))
 }
 
-// Sections finds the channels' parts of a configuration. Some channels need none on a machine with a
-// desktop.
+// Sections returns the channels' parts of the configuration. On a machine with a desktop, some
+// channels are enabled without a section.
 func Sections(c *config.Config, desktop bool) channels.Section {
 	return func(name string) (func(any) error, bool) {
 		s, ok := c.Channel(name)
@@ -99,8 +101,8 @@ func Sections(c *config.Config, desktop bool) channels.Section {
 	}
 }
 
-// CheckNames returns an error for an enabled section that names no channel: neither an opened one nor
-// one that failed.
+// CheckNames returns an error if an enabled section does not name a channel, neither an opened
+// channel nor one that failed to open.
 func CheckNames(c *config.Config, opened map[string]channels.Channel, failed map[string]error) error {
 	for _, s := range c.Channels {
 		if opened[s.Name] == nil && failed[s.Name] == nil && s.Enabled {
@@ -110,7 +112,7 @@ func CheckNames(c *config.Config, opened map[string]channels.Channel, failed map
 	return nil
 }
 
-// Overrides returns the owner's settings for the channels.
+// Overrides returns the owner's channel settings.
 func Overrides(c *config.Config) map[string]channels.ChannelOverride {
 	out := map[string]channels.ChannelOverride{}
 	for _, s := range c.Channels {

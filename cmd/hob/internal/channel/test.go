@@ -12,7 +12,7 @@ import (
 	"hob/channels"
 )
 
-// patience bounds one sign-in.
+// patience is the timeout for one sign-in.
 const patience = 12 * time.Second
 
 // Reasons why a channel cannot be tested.
@@ -22,10 +22,10 @@ var (
 	ErrUntested = errors.New("channel cannot be tested without sending a message")
 )
 
-// Test creates a channel from the configuration with one of drivers, and signs in and out; it sends
-// nothing. It returns the result as a sentence. deps needs no Keep, because the channel does not
-// run. Disabled channels are tested, too. An error has its remedy after the last "; ". Test returns
-// ErrUntested if the channel can be created but has no sign-in.
+// Test creates a channel from the configuration with the driver called name, and signs in and out.
+// It sends nothing. It returns the result as a sentence. deps needs no Keep, because the channel
+// does not run. Test also tests disabled channels. An error has its remedy after the last "; ".
+// Test returns ErrUntested if the channel can be created but has no sign-in.
 func Test(ctx context.Context, c *config.Config, drivers []channels.Driver, name string, deps channels.Deps) (string, error) {
 	k, known := Find(name)
 	s, there := c.Channel(name)
@@ -61,7 +61,7 @@ func Test(ctx context.Context, c *config.Config, drivers []channels.Driver, name
 	return said, err
 }
 
-// runTester isolates a driver that panics.
+// runTester runs the test and converts a driver's panic into an error.
 func runTester(ctx context.Context, t channels.Tester) (said string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -75,14 +75,14 @@ func runTester(ctx context.Context, t channels.Tester) (said string, err error) 
 type Tested struct {
 	Channel string `json:"channel"`
 	OK      bool   `json:"ok"`
-	// Tried is true if the channel has a sign-in that was tested, or if a text was sent.
+	// Tried is true if a sign-in was tested or a text was sent.
 	Tried  bool   `json:"tried"`
 	Said   string `json:"said,omitempty"`
 	Cause  string `json:"cause,omitempty"`
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// Done records the result of Test; redact removes secrets from its text.
+// Done records the result of Test. redact removes secrets from the text of the result.
 func (t *Tested) Done(said string, err error, redact func(string) string) {
 	t.OK, t.Tried, t.Said = err == nil, err == nil, redact(said)
 	switch {

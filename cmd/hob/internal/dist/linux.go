@@ -7,7 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// recipe is .goreleaser.yaml's description of the packages for Linux.
+// recipe is the description of the Linux packages in .goreleaser.yaml.
 type recipe struct {
 	Name        string           `yaml:"package_name"`
 	Formats     []string         `yaml:"formats"`
@@ -39,7 +39,7 @@ func readRecipe(path string) (recipe, error) {
 	return all.Packages[0], nil
 }
 
-// nfpmOf returns the recipe for one machine in the format of the program nfpm.
+// nfpmOf returns the recipe for one target in the format of the program nfpm.
 func (o *options) nfpmOf(r recipe, t target, program string) ([]byte, error) {
 	contents := []map[string]any{{"src": program, "dst": r.Bindir + "/hob", "file_info": map[string]any{"mode": 0o755}}}
 	contents = append(contents, r.Contents...)

@@ -1,9 +1,9 @@
-// Command dist builds the files of a release: icons, manual pages and completions (-only
-// files), and with these the archives, the packages for Linux and the apps for macOS. `make
-// dist` runs it; see docs/packaging.md.
+// Command dist builds the files for a release: icons, manual pages and completions (-only files),
+// and with these the archives, the Linux packages and the macOS apps. `make dist` runs it; see
+// docs/packaging.md.
 //
-// Builds are reproducible: no file contains the time or the place of the build, only the time
-// of the commit.
+// Builds are reproducible: files contain the commit time, but neither the time nor the place of the
+// build.
 package main
 
 import (
@@ -19,13 +19,13 @@ import (
 	"time"
 )
 
-// options contains the options of a run.
+// options holds the options of a run.
 type options struct {
 	out, hob, version, nfpm, only, ldflags string
 	made                                   time.Time // time of the commit
 }
 
-// target is a machine that Hob is built for.
+// target is an operating system and architecture for which Hob is built.
 type target struct{ os, arch string }
 
 func buildTargets() []target {
@@ -79,9 +79,9 @@ func (o *options) outputPath(names ...string) string {
 	return filepath.Join(append([]string{o.out}, names...)...)
 }
 
-// plainVersion returns the version in the form that packages accept. It begins with a digit (Debian
-// Policy 5.6.12). Its only hyphen comes before the preview suffix; rpm does not support it. A
-// commit without a tag sorts before every version.
+// plainVersion returns the version in the form that package formats accept. It begins with a digit
+// (Debian Policy 5.6.12). Its only hyphen precedes the prerelease suffix; rpm does not support
+// hyphens. A commit without a tag sorts before every version.
 func (o *options) plainVersion() string {
 	v := strings.TrimPrefix(o.version, "v")
 	if v == "" || v[0] < '0' || v[0] > '9' || !strings.Contains(v, ".") {
@@ -127,7 +127,7 @@ func (o *options) writeOutput(data []byte, names ...string) error {
 	return errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, data, 0o644)) //nolint:gosec // everyone may read a release
 }
 
-// buildProgram builds the program for a machine.
+// buildProgram builds the program for a target.
 func (o *options) buildProgram(t target) (string, error) {
 	name := "hob"
 	if t.os == "windows" {

@@ -28,7 +28,7 @@ var infoPlist string
 //go:embed files/entitlements.plist
 var entitlements []byte
 
-// entry is a file of an archive: from a file, or data.
+// entry is a file in an archive. Its content comes from a file or from data.
 type entry struct {
 	name, from string
 	data       []byte
@@ -49,7 +49,7 @@ func (e entry) fileMode() fs.FileMode {
 	return 0o644
 }
 
-// packArchive packs the program with its files.
+// packArchive packs the program together with its files.
 func (o *options) packArchive(t target, program string) error {
 	base := fmt.Sprintf("hob_%s_%s_%s", o.plainVersion(), t.os, t.arch)
 	list := []entry{{name: filepath.Base(program), from: program, runs: true}, {name: "LICENSE", from: "LICENSE"}, {name: "README.md", from: "README.md"}}
@@ -71,8 +71,8 @@ func (o *options) packArchive(t target, program string) error {
 	return o.packEntries(base+".tar.gz", list, o.writeTar)
 }
 
-// packApp builds an unsigned macOS bundle; the maintainer signs it. Signing needs the entitlements,
-// which are next to it.
+// packApp builds an unsigned macOS bundle, which the maintainer signs. Signing needs the
+// entitlements, which are written next to the bundle.
 func (o *options) packApp(t target, program string) error {
 	v, _, _ := strings.Cut(o.plainVersion(), "-") // macOS accepts only digits and dots
 	list := []entry{
@@ -156,7 +156,7 @@ func (o *options) writeChecksums(w io.Writer) error {
 	return o.writeOutput([]byte(out.String()), "SHA256SUMS")
 }
 
-// writeIcons writes Hob's icon, as shown in the panel, in the sizes for desktops.
+// writeIcons writes Hob's icon, as shown in the panel, in the sizes that desktops use.
 func (o *options) writeIcons() error {
 	for _, size := range []int{48, 128, 256} {
 		b, err := encodeIcon(size)
@@ -180,8 +180,8 @@ func encodeIcon(size int) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// encodeICNS encodes a macOS icon: pictures, each with a type for its size. Two types may have the
-// same size, because one has twice the resolution.
+// encodeICNS encodes a macOS icon. It consists of images, each with a type for its size. Two types
+// may have the same size in pixels, because one of them has twice the resolution.
 func encodeICNS(sizes ...int) ([]byte, error) {
 	words := map[int][]string{
 		16: {"icp4"}, 32: {"icp5", "ic11"}, 64: {"ic12"}, 128: {"ic07"}, 256: {"ic08", "ic13"}, 512: {"ic09", "ic14"},
@@ -194,7 +194,7 @@ func encodeICNS(sizes ...int) ([]byte, error) {
 		}
 		for _, w := range words[size] {
 			body.WriteString(w)
-			_ = binary.Write(&body, binary.BigEndian, uint32(len(p)+8)) // a buffer takes everything
+			_ = binary.Write(&body, binary.BigEndian, uint32(len(p)+8)) // writing to a buffer cannot fail
 			body.Write(p)
 		}
 	}

@@ -17,8 +17,7 @@ import (
 
 const accountRemedy = "see the section of the account in the configuration and docs/accounts.md"
 
-// checkAccounts signs in to the servers of each account. It reads nothing there
-// and sends nothing.
+// checkAccounts signs in to the servers of each account. It neither reads nor sends data there.
 func checkAccounts(ctx context.Context, e Env) []Check {
 	return checkEach(e.Config.Accounts, func(a config.Account) []Check { return checkAccount(ctx, e, a) })
 }

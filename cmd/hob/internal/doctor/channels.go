@@ -24,8 +24,8 @@ type Channel struct {
 	Name, State, Error string
 }
 
-// checkChannels checks the secrets of the channels and signs in to each. In the daemon it also
-// reports their state, the same as the web page and the status.
+// checkChannels checks the secrets of the channels and signs in to each channel. In the daemon it
+// also reports the channels' state, which is the same as on the web page and in the status.
 func checkChannels(ctx context.Context, e Env) []Check {
 	var on []config.Section
 	for _, s := range e.Config.Channels {
@@ -40,7 +40,7 @@ func checkChannels(ctx context.Context, e Env) []Check {
 		}
 	}
 	out := checkEach(on, func(s config.Section) []Check { return oneChannel(ctx, e, s.Name, works[s.Name]) })
-	for name, list := range works { // add the findings of channels without a section
+	for name, list := range works { // add the findings for channels without a section
 		if !slices.ContainsFunc(on, func(s config.Section) bool { return s.Name == name }) {
 			out = append(out, list...)
 		}
@@ -60,8 +60,8 @@ func checkChannels(ctx context.Context, e Env) []Check {
 	return okCheck("channels", strings.Join(names, ", ")+", the terminal and the web page")
 }
 
-// oneChannel returns the findings of an enabled channel, the most basic problem first. It signs
-// in only if the channel can work.
+// oneChannel returns the findings for an enabled channel, most basic problem first. It signs in
+// only if the channel can work.
 func oneChannel(ctx context.Context, e Env, name string, works []Check) []Check {
 	if k, _ := channel.Find(name); e.Desktop && len(k.Permissions) > 0 {
 		if c := missingPermission(k, permission.List()); c != nil {

@@ -15,8 +15,8 @@ import (
 
 const lineRemedy = "correct the line, then run: hob config check"
 
-// checkConfig reports the errors of the configuration. It fixes none, because only the user
-// knows the intended value.
+// checkConfig reports the errors in the configuration. It fixes none, because only the user knows
+// the intended value.
 func checkConfig(ctx context.Context, e Env) []Check {
 	const name = "config"
 	if e.isConfigUnreadable() {
@@ -49,7 +49,7 @@ func checkConfig(ctx context.Context, e Env) []Check {
 	return out
 }
 
-// isConfigUnreadable reports whether Hob may not read the configuration.
+// isConfigUnreadable reports whether Hob lacks permission to read the configuration.
 func (e Env) isConfigUnreadable() bool {
 	f, err := os.Open(e.Paths.ConfigFile())
 	if err == nil {
@@ -58,8 +58,8 @@ func (e Env) isConfigUnreadable() bool {
 	return errors.Is(err, fs.ErrPermission)
 }
 
-// checkConfigAccess returns the finding for a configuration that the user owns but may not read, with a
-// fix.
+// checkConfigAccess returns the finding for a configuration that the user owns but lacks permission
+// to read, with a fix.
 func (e Env) checkConfigAccess() []Check {
 	path := e.Paths.ConfigFile()
 	fi, err := os.Lstat(path)
@@ -84,13 +84,13 @@ func checkDaemon(_ context.Context, e Env) []Check {
 	return okCheck("daemon", "running and answering")
 }
 
-// checkTemplates reports an interrupted template change: files and schedules may then belong to
-// two templates.
+// checkTemplates reports an interrupted template change, after which files and schedules may belong
+// to two templates.
 func checkTemplates(ctx context.Context, e Env) []Check {
 	return append(brokenTemplates(e), checkPendingChange(ctx, e)...)
 }
 
-// brokenTemplates returns a finding for each invalid template of the user.
+// brokenTemplates returns a finding for each of the user's invalid templates.
 func brokenTemplates(e Env) (out []Check) {
 	list, err := templates.Registry{Dir: e.Paths.TemplatesDir()}.List()
 	if err != nil {

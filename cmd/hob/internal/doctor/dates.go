@@ -8,17 +8,17 @@ import (
 	"hob/autonomy/llm"
 )
 
-// dateRecorder records the Date headers of requests that other checks make. It makes no request
-// itself.
+// dateRecorder records the Date headers of responses to requests that other checks send. It sends
+// no request itself.
 type dateRecorder struct {
 	mu   sync.Mutex
 	from string
-	off  time.Duration // the clock of this machine is ahead by this duration
+	off  time.Duration // how far this machine's clock is ahead
 	seen bool
 }
 
-// wrapClient returns a client that also records the Date headers of its responses. nil stands for a
-// client such as the model drivers create.
+// wrapClient returns a client that also records the Date headers of its responses. If c is nil, it
+// wraps a client like those that the model drivers create.
 func (d *dateRecorder) wrapClient(c *http.Client) *http.Client {
 	if c == nil || c.Transport == nil {
 		c = llm.Client(c)
@@ -43,7 +43,7 @@ func (t dateTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// CloseIdleConnections lets http.Client.CloseIdleConnections reach the transport.
+// CloseIdleConnections passes http.Client.CloseIdleConnections on to the transport.
 func (t dateTransport) CloseIdleConnections() {
 	if t, ok := t.next.(interface{ CloseIdleConnections() }); ok {
 		t.CloseIdleConnections()
@@ -66,13 +66,13 @@ func (d *dateRecorder) noteDate(host, header string, began, ended time.Time) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.seen || off.Abs() < d.off.Abs() { // use the server with the smallest difference, because another server's clock may be wrong
+	if !d.seen || off.Abs() < d.off.Abs() { // use the smallest difference, because another server's clock may be wrong
 		d.from, d.off, d.seen = host, off, true
 	}
 }
 
-// clockSkew returns how far this machine's clock is ahead of a server, or behind if below 0; known
-// is false if no server sent a date.
+// clockSkew returns how far this machine's clock is ahead of a server's clock; a negative value
+// means behind. The result is unknown, and said is false, if no server sent a date.
 func (d *dateRecorder) clockSkew() (off time.Duration, from string, said bool) {
 	if d == nil {
 		return 0, "", false

@@ -15,11 +15,11 @@ import (
 
 const desktopWait = 3 * time.Second
 
-// checkDesktop queries the notification server without showing a notification. The daemon may
-// run in another session than this command, or in none.
+// checkDesktop queries the notification server without showing a notification. The daemon may run
+// in a different session than this command, or in none.
 func checkDesktop(ctx context.Context, e Env) []Check { return desktopOf(ctx, e, e.lookupEnv) }
 
-// desktopChannel returns the name of the channel of the desktop.
+// desktopChannel returns the name of the desktop channel.
 func desktopChannel() string {
 	for _, d := range channelsall.Drivers() {
 		if about := d.Describe(); about.OnDesktop {
@@ -40,7 +40,7 @@ func desktopOf(ctx context.Context, e Env, getenv func(string) string) []Check {
 	return append(checkNotifications(ctx, e, o, name, wanted), checkPresence(ctx, o))
 }
 
-// checkPresence reports how Hob detects the presence of the user.
+// checkPresence reports how Hob detects the user's presence.
 func checkPresence(ctx context.Context, o desktop.Options) Check {
 	p, err := desktop.DetectPresence(ctx, o)
 	switch {
@@ -68,7 +68,7 @@ func checkNotifications(ctx context.Context, e Env, o desktop.Options, name stri
 	return okCheck("desktop", srv.Name+" shows notifications with buttons")
 }
 
-// checkTray checks that a panel shows icons, that Hob's is shown and that its menu answers.
+// checkTray checks that a panel shows icons, that Hob's icon is shown and that its menu responds.
 func checkTray(ctx context.Context, e Env) []Check {
 	const name = "tray"
 	if e.Config.Tray.Enabled == "off" {
@@ -105,7 +105,8 @@ func checkPermissions(_ context.Context, e Env) []Check {
 	return missingPermissionChecks(permission.List())
 }
 
-// missingPermissionChecks returns a finding for each missing permission, with the settings page that grants it.
+// missingPermissionChecks returns a finding for each missing permission, with a link to the
+// settings page for granting it.
 func missingPermissionChecks(list []permission.Permission) (out []Check) {
 	const name = "permissions"
 	var given []string
@@ -122,7 +123,7 @@ func missingPermissionChecks(list []permission.Permission) (out []Check) {
 		c[0].Link = p.Pane
 		out = append(out, c...)
 	}
-	if len(out) > 0 || len(given) == 0 { // other systems ask when something is needed
+	if len(out) > 0 || len(given) == 0 { // other systems ask when a permission is needed
 		return out
 	}
 	return okCheck(name, strings.Join(given, ", ")+" are given")

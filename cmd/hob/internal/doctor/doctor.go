@@ -1,14 +1,14 @@
 // Package doctor checks the installation: the configuration, the folders, the database, the
-// machine's clock and limits, the model, the channels, the accounts and the desktop. It works
+// machine's clock and limits, the model, the channels, the accounts and the desktop. It also works
 // with an invalid configuration.
 //
-// Probes lists all checks. They run in parallel, each with its own deadline, so a check that
-// hangs does not block the others. The daemon runs them if it is running, because rights such
-// as those of macOS belong to the process that asks; otherwise `hob doctor` runs them itself.
-// `hob setup` runs some of them by name, and `hob config check` uses Drivers.
+// Probes lists all checks. They run in parallel, each with its own deadline, so a check that hangs
+// does not block the others. If a daemon is running, it runs the checks, because permissions such
+// as those of macOS belong to the requesting process. Otherwise `hob doctor` runs them itself. `hob
+// setup` runs some of them by name, and `hob config check` uses Drivers.
 //
-// The doctor changes nothing unless it is told to, and then applies only fixes that lose no
-// data. Every finding names its remedy.
+// The doctor changes nothing unless requested, and then applies only fixes that lose no data. Every
+// finding includes its remedy.
 package doctor
 
 import (
@@ -32,9 +32,9 @@ type State string
 // The states.
 const (
 	OK   State = "ok"
-	Warn State = "warn"    // works, not as well as it could
+	Warn State = "warn"    // works, but not optimally
 	Fail State = "fail"    // does not work
-	Skip State = "skipped" // could not be checked, which is never "ok"
+	Skip State = "skipped" // could not be checked, which never counts as "ok"
 )
 
 // Check is one finding.
@@ -42,8 +42,8 @@ type Check struct {
 	Name   string `json:"name"`
 	State  State  `json:"state"`
 	Cause  string `json:"cause"`  // the finding
-	Remedy string `json:"remedy"` // "" when there is nothing to do
-	// Link opens the system settings for the fix; "" if there is none.
+	Remedy string `json:"remedy"` // "" if no action is needed
+	// Link opens the system settings page for the fix, or is "" if there is none.
 	Link string `json:"link,omitempty"`
 	// Fixable is true if Run with Options.Fix can fix the problem. Fixed describes the result of
 	// the fix.
@@ -55,55 +55,55 @@ type Check struct {
 	fix Fix
 }
 
-// Fix applies the fix of a check and reports what it did. It never removes data that cannot be
+// Fix applies the fix for a check and reports what it did. It never removes data that cannot be
 // recreated.
 type Fix func(ctx context.Context) (said string, err error)
 
-// Env is the environment of the checks.
+// Env is the environment for the checks.
 type Env struct {
 	Paths   system.Paths
 	Version string // version of this program
-	// Program is the absolute path of this program, "" if unknown.
+	// Program is the absolute path of this program, or "" if unknown.
 	Program string
 	Tables  []store.MigrationSet // the migrations that this program contains
-	Config  *config.Config       // the defaults when ConfigErr is set
-	// ConfigErr is why the configuration cannot be used.
+	Config  *config.Config       // the defaults if ConfigErr is set
+	// ConfigErr is the reason why the configuration cannot be used.
 	ConfigErr error
-	// Load reloads the configuration after a fix; optional.
+	// Load reloads the configuration after a fix. It is optional.
 	Load func() (*config.Config, error)
-	// Stale is true if the running Hob uses another configuration than the file contains.
+	// Stale is true if the running Hob uses a different configuration than the file contains.
 	Stale bool
-	// Daemon is the process id of the running daemon, 0 if there is none. DaemonErr is the reason
-	// why a running daemon does not answer.
+	// Daemon is the process id of the running daemon, or 0 if none is running. DaemonErr is the
+	// reason why a running daemon does not respond.
 	Daemon    int
 	DaemonErr error
 	// The following functions are set only in the running daemon. Memory returns the state of the
-	// indexes, Documents the failed imports, Erasures the progress of deletions, Channels the state
-	// of the channels, and Reindex rebuilds the index.
+	// indexes, Documents the failed imports, Erasures the progress of deletions, and Channels the
+	// state of the channels. Reindex rebuilds the index.
 	Memory    func(context.Context) ([]Derived, error)
 	Documents func(context.Context) ([]Document, error)
 	Erasures  func(context.Context) ([]Erasure, error)
 	Channels  func() []Channel
 	Reindex   func(context.Context) error
-	// TestChannel signs in to a channel of the configuration and sends nothing; nil: the check is
+	// TestChannel signs in to a configured channel and sends nothing. If it is nil, the check is
 	// skipped.
 	TestChannel func(ctx context.Context, c *config.Config, name string) (said string, err error)
-	// Browses reports whether the daemon's browser runs; nil: this is not the daemon.
+	// Browses reports whether the daemon's browser is running. It is nil outside the daemon.
 	Browses func() bool
 	// Tray is true in a daemon that shows the tray icon.
 	Tray bool
-	// Template returns the active template and whether a template change is incomplete; nil
-	// skips the check.
+	// Template returns the active template and whether a template change is incomplete. If it is
+	// nil, the check is skipped.
 	Template func() (name string, pending bool, err error)
 	// Agents with prerequisites.
 	Agents []Agent
-	// Confined looks for the sandbox of commands; nil skips the check.
+	// Confined looks for the sandbox for commands. If it is nil, the check is skipped.
 	Confined Confined
 	Secrets  system.Secrets
-	// Scripts runs scripts of the apps of this machine; nil if there is no script engine.
+	// Scripts runs scripts for the apps on this machine. It is nil if there is no script engine.
 	Scripts osrun.Runner
-	// Desktop allows the checks to use the real screen, Starts to start programs. Tests set
-	// neither, because they must not touch the desktop of the developer.
+	// Desktop allows the checks to use the real screen, Starts allows them to start programs. Tests
+	// set neither, because they must not touch the developer's desktop.
 	Desktop, Starts bool
 	Getenv          func(string) string // nil means os.Getenv
 	Now             time.Time
@@ -114,18 +114,18 @@ type Env struct {
 
 // Probe is one check in the list of Probes. It may return several findings.
 type Probe struct {
-	// Name is the argument of `hob doctor NAME`. The names of its findings are equal to it or begin
-	// with it.
+	// Name is the argument of `hob doctor NAME`. The names of the probe's findings are equal to
+	// Name or begin with it.
 	Name string
-	// Also lists names of further findings of the probe; a name that ends with a space matches
-	// as a prefix.
+	// Also lists names of further findings of the probe. A name that ends with a space matches as a
+	// prefix.
 	Also []string
 	// Means describes what does not work if the probe fails.
 	Means string
-	// After lists the probes that must have ended before this one begins.
+	// After lists the probes that must end before this one begins.
 	After []string
-	// Here marks a check of the command's own process: the command runs it even if a daemon runs
-	// the other checks.
+	// Here marks a check of the command's own process. The command runs this check even if a daemon
+	// runs the other checks.
 	Here bool
 	Run  func(context.Context, Env) []Check
 }
@@ -214,7 +214,7 @@ func withFix(fix Fix, list []Check) []Check {
 	return list
 }
 
-// checkEach runs a check for each item, all at the same time, and returns their findings in order.
+// checkEach runs a check for each item in parallel and returns the findings in order.
 func checkEach[T any](list []T, check func(T) []Check) []Check {
 	found := make([][]Check, len(list))
 	var wg sync.WaitGroup
@@ -228,8 +228,8 @@ func checkEach[T any](list []T, check func(T) []Check) []Check {
 // fixRemedy is the remedy of findings that --fix can fix.
 const fixRemedy = "hob doctor --fix"
 
-// splitRemedy splits an error into its cause and the remedy after its last "; ". If it has none, it
-// returns other as the remedy.
+// splitRemedy splits an error into its cause and the remedy after its last "; ". If there is no
+// remedy, it returns other instead.
 func splitRemedy(err error, other string) (cause, remedy string) {
 	cause = err.Error()
 	if i := strings.LastIndex(cause, "; "); i > 0 && !strings.Contains(cause, "\n") {

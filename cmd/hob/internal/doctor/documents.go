@@ -21,8 +21,7 @@ type Document struct {
 // mostBroken is the maximum number of failed documents that are listed.
 const mostBroken = 5
 
-// checkDocuments checks that the folders of [knowledge] folders exist, and reports failed
-// imports.
+// checkDocuments checks that the folders in [knowledge] folders exist, and reports failed imports.
 func checkDocuments(ctx context.Context, e Env) []Check {
 	var out []Check
 	folders := e.Config.Knowledge.Folders

@@ -11,8 +11,8 @@ import (
 	llmall "hob/autonomy/llm/all"
 )
 
-// checkEmbeddings checks the embedder of [knowledge]. It calls a local one; it only requests the
-// list of models from a paid one.
+// checkEmbeddings checks the embedder in [knowledge]. It calls a local embedder; from a paid one it
+// only requests the list of models.
 func checkEmbeddings(ctx context.Context, e Env) []Check {
 	const key = "knowledge.embeddings"
 	name := e.Config.Knowledge.Embeddings
@@ -52,8 +52,8 @@ func checkEmbeddings(ctx context.Context, e Env) []Check {
 	return okCheck("embeddings", info.Name()+"; every remembered text is sent to it")
 }
 
-// checkUnreachable returns the finding for an embedder that does not answer. No data is lost: new items are
-// found by words until it answers.
+// checkUnreachable returns the finding for an embedder that does not respond. No data is lost: new
+// items are found by words until the embedder responds.
 func checkUnreachable(info llm.Info, err error) []Check {
 	cause, remedy := strings.TrimSuffix(llm.DescribeError(err), "."), ""
 	if e, is := errors.AsType[*llm.Error](err); is && e.Remedy != "" {

@@ -24,8 +24,8 @@ import (
 	"hob/tools/shell"
 )
 
-// OfflineEnv returns the environment of the checks without a daemon: for the command `hob
-// doctor`, and for some checks in setup. An invalid configuration is not an error.
+// OfflineEnv returns the environment for checks without a daemon: for the command `hob doctor`, and
+// for some checks in setup. An invalid configuration is not an error.
 func OfflineEnv(p system.Paths, version string, tables []store.MigrationSet) (Env, error) {
 	e := Env{Paths: p, Version: version, Tables: tables, Secrets: vault.SecretsFor(p), Now: time.Now(), Desktop: true, Starts: true}
 	var err error
@@ -38,7 +38,7 @@ func OfflineEnv(p system.Paths, version string, tables []store.MigrationSet) (En
 	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
 		e.Scripts = osrun.NewScripts(osrun.Options{})
 	}
-	if exe, err := os.Executable(); err == nil { // otherwise the autostart check reports it
+	if exe, err := os.Executable(); err == nil { // if this fails, the autostart check reports it
 		e.Program = exe
 	}
 	e.Template = func() (string, bool, error) {
@@ -54,7 +54,7 @@ func OfflineEnv(p system.Paths, version string, tables []store.MigrationSet) (En
 	return e, nil
 }
 
-// addSandboxProbes adds the probes of the sandboxes for agents and commands.
+// addSandboxProbes adds the probes for the sandboxes of agents and commands.
 func addSandboxProbes(e *Env) {
 	e.Agents, e.Confined = nil, nil
 	for _, m := range e.Config.Members {
@@ -64,7 +64,7 @@ func addSandboxProbes(e *Env) {
 			e.Agents = append(e.Agents, Agent{Name: m.Name, Check: box.Check})
 		}
 	}
-	if cmds, err := shell.Open(shell.OpenOptions{Config: e.Config, Protected: channelsall.ProtectedPaths(e.Paths, e.Config)}); err == nil { // other checks report errors of the configuration
+	if cmds, err := shell.Open(shell.OpenOptions{Config: e.Config, Protected: channelsall.ProtectedPaths(e.Paths, e.Config)}); err == nil { // other checks report errors in the configuration
 		e.Confined = func(ctx context.Context) (kind, missing string) {
 			box := cmds.Runner.Sandbox(ctx)
 			return box.Kind(), box.Missing()
@@ -72,13 +72,13 @@ func addSandboxProbes(e *Env) {
 	}
 }
 
-// Engine reports the state of the memory and rebuilds its index; *service.Service implements it.
+// Engine reports the memory's state and rebuilds its index. *service.Service implements it.
 type Engine interface {
 	DerivedStats(ctx context.Context) ([]api.DerivedStats, error)
 	MemoryReindex(ctx context.Context, progress func(api.MemoryProgress)) error
 }
 
-// DaemonOptions describe the process that runs the checks in itself.
+// DaemonOptions describes the process that runs the checks in itself.
 type DaemonOptions struct {
 	Paths   system.Paths
 	Version string
@@ -89,7 +89,7 @@ type DaemonOptions struct {
 	Scripts osrun.Runner
 	// Screen allows the checks to use the desktop and to start programs.
 	Screen bool
-	// InProcess is true if a command uses the engine without a daemon. Then the fields below are
+	// InProcess is true if a command uses the engine without a daemon. The fields below are then
 	// not used.
 	InProcess bool
 	Tray      bool
@@ -98,20 +98,20 @@ type DaemonOptions struct {
 	Documents *ingest.Library
 	Erasing   *knowledge.ErasureService
 	Channels  *channels.Manager
-	// Drivers and TrialDeps test a channel.
+	// Drivers and TrialDeps are used to test a channel.
 	Drivers   []channels.Driver
 	TrialDeps func(c *config.Config, name string) channels.Deps
 }
 
-// DaemonEnv returns the environment of the checks in the daemon: the current configuration
-// file, and the daemon's internal state.
+// DaemonEnv returns the environment for checks in the daemon: the current configuration file, and
+// the daemon's internal state.
 func DaemonEnv(o DaemonOptions) (Env, error) {
 	e, err := OfflineEnv(o.Paths, o.Version, o.Tables)
 	if err != nil {
 		return e, err
 	}
 	if e.ConfigErr != nil {
-		e.Config = o.Config // the other checks use the configuration Hob runs with
+		e.Config = o.Config // the other checks use the configuration that Hob runs with
 		addSandboxProbes(&e)
 	}
 	e.Stale = !e.Config.SameText(o.Config)

@@ -20,7 +20,7 @@ const (
 	othersWrite = 0o022
 )
 
-// outerFolders returns the folders of Hob outside its home and its data.
+// outerFolders returns Hob's folders outside its home and its data folder.
 func (e Env) outerFolders() []string {
 	p := e.Paths
 	return []string{p.Logs, p.Runtime, p.Backups(), p.UndoDir(), p.ConfigUndoDir(), p.Index(), p.Pictures(), p.Browser(), p.PolicyDir(), p.TemplatesDir()}
@@ -31,12 +31,12 @@ func (e Env) privateFiles() []string {
 	p := e.Paths
 	db := p.Database()
 	list := []string{p.ConfigFile(), p.SecretsFile(), p.SecretNames(), p.Identity(), p.AuditKeyFile(), p.AuditAnchorFile(), db, db + "-wal", db + "-shm", p.LogFile(), p.EndpointFile()}
-	copies, _ := filepath.Glob(filepath.Join(system.EscapeGlob(p.Backups()), "hob-*.db")) // without a folder there are no backups
+	copies, _ := filepath.Glob(filepath.Join(system.EscapeGlob(p.Backups()), "hob-*.db")) // if there is no folder, there are no backups
 	return append(list, copies...)
 }
 
-// checkFiles checks who else can read or change Hob's files. It never changes the target of a
-// link.
+// checkFiles checks which other users can read or change Hob's files. It never changes the target
+// of a link.
 func checkFiles(_ context.Context, e Env) []Check {
 	var out, open []Check
 	var shown []string
@@ -73,7 +73,8 @@ func checkFiles(_ context.Context, e Env) []Check {
 	return out
 }
 
-// checkFileMode checks one file or folder. loose: other users can read it, which has a fix.
+// checkFileMode checks one file or folder. loose reports that other users can read it, which has a
+// fix.
 func checkFileMode(path string, mode fs.FileMode) (out []Check, loose bool) {
 	fi, err := os.Lstat(path)
 	switch {
@@ -92,7 +93,7 @@ func checkFileMode(path string, mode fs.FileMode) (out []Check, loose bool) {
 		return failCheck("files", path+" is not a folder", "move it away; Hob creates the folder"), false
 	}
 	switch perm := fi.Mode().Perm(); {
-	case !system.OthersMayRead(fi) && perm&mode&privateFile != privateFile: // even the owner may not read and write it
+	case !system.OthersMayRead(fi) && perm&mode&privateFile != privateFile: // the owner lacks permission to read and write the file
 		c := failCheck("files", fmt.Sprintf("you do not have permission to read and write %s (mode %04o)", path, perm), fixRemedy+fmt.Sprintf(", or: chmod %o %s", mode, path))
 		return withFix(closeAccessFix([]string{path}), c), false
 	case system.OthersMayRead(fi) && perm&othersWrite != 0:
@@ -104,8 +105,8 @@ func checkFileMode(path string, mode fs.FileMode) (out []Check, loose bool) {
 	return nil, false
 }
 
-// checkLinkTarget checks the target of a link: it must exist and belong to the user; its mode is the
-// user's choice.
+// checkLinkTarget checks the target of a link. The target must exist and belong to the user; its
+// mode is the user's choice.
 func checkLinkTarget(name, path string) []Check {
 	to, err := os.Readlink(path)
 	if err != nil {
@@ -129,7 +130,7 @@ func foreignOwnerCheck(name, path string) []Check {
 	return failCheck(name, path+" belongs to another user of this machine", "take ownership: sudo chown -R $(id -un) "+path)
 }
 
-// closeAccessFix closes files and folders to others.
+// closeAccessFix returns a fix that makes files and folders inaccessible to other users.
 func closeAccessFix(paths []string) Fix {
 	return func(context.Context) (string, error) {
 		for _, path := range paths {
@@ -141,8 +142,8 @@ func closeAccessFix(paths []string) Fix {
 	}
 }
 
-// closeToOthers sets the private mode: access for the owner only. It works relative to the open
-// folder, so that it does not follow a link that was just created there.
+// closeToOthers sets the private mode, which gives access only to the owner. It works relative to
+// the open folder, so that it does not follow a link that was created in the meantime.
 func closeToOthers(path string) error {
 	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
@@ -162,8 +163,8 @@ func closeToOthers(path string) error {
 	return root.Chmod(name, privateFile)
 }
 
-// checkMissingFolders finds missing folders without which a feature fails, in a home that Hob has
-// used before.
+// checkMissingFolders finds missing folders that a feature needs, in a home that Hob has used
+// before.
 func (e Env) checkMissingFolders() []Check {
 	if _, err := os.Stat(e.Paths.Database()); err != nil {
 		return nil // the first start creates them
@@ -187,7 +188,7 @@ func (e Env) checkMissingFolders() []Check {
 	}, warnCheck("files", "missing: "+strings.Join(gone, ", "), fixRemedy+"; the next start also creates them"))
 }
 
-// withoutPath returns an error without its operation and path, because the finding already names
+// withoutPath returns err without its operation and path, because the finding already contains
 // them.
 func withoutPath(err error) error {
 	if pe, is := errors.AsType[*fs.PathError](err); is {

@@ -7,7 +7,7 @@ import (
 	"hob/autonomy/guard/rules"
 )
 
-// checkPolicy reads the owner's rules: a broken file denies every call.
+// checkPolicy checks the owner's rules. If the rules are invalid, every call is denied.
 func checkPolicy(_ context.Context, e Env) []Check {
 	list, err := rules.New(e.Paths.PolicyDir(), rules.Options{}).List()
 	if err != nil {
@@ -19,10 +19,10 @@ func checkPolicy(_ context.Context, e Env) []Check {
 	return okCheck("policy", fmt.Sprintf("%d policy rules", len(list)))
 }
 
-// Confined returns the sandbox of commands and its limitations.
+// Confined returns the sandbox for commands and its limitations.
 type Confined func(context.Context) (kind, missing string)
 
-// checkCommands checks the sandbox of commands.
+// checkCommands checks the sandbox for commands.
 func checkCommands(ctx context.Context, e Env) []Check {
 	if e.Confined == nil {
 		return nil

@@ -18,20 +18,21 @@ import (
 )
 
 const (
-	// oldFile is the minimum age of a temporary file to be removed; a younger one may be in use.
+	// oldFile is the minimum age of a temporary file to be removed. A younger file may be in use.
 	oldFile = time.Hour
-	// socketWait bounds a connection attempt to a socket of this machine.
+	// socketWait is the timeout for a connection attempt to a socket on this machine.
 	socketWait = 300 * time.Millisecond
-	// bigLog is the maximum size of the write-ahead log, in bytes. SQLite truncates it at about
-	// 4 MB unless a reader blocks that.
+	// bigLog is the size in bytes above which the write-ahead log is reported. SQLite truncates the
+	// log at about 4 MB unless a reader prevents it.
 	bigLog = 64 << 20
 )
 
-// temporary matches the names of unfinished file writes and of write tests; see
-// system.WriteFile and system.Writable.
+// temporary matches the names of files from unfinished writes and write tests; see system.WriteFile
+// and system.Writable.
 var temporary = regexp.MustCompile(`^\.((config\.toml|token|secrets\.(age|names|identity)|audit\.(key|anchor)|endpoint\.json|(SOUL|USER|MEMORY|AGENTS)\.md)\.|write-test-)\d+$`)
 
-// checkLeftovers looks for files of an interrupted Hob. None of them prevents the next start.
+// checkLeftovers searches for files that an interrupted Hob left. None of them prevents the next
+// start.
 func checkLeftovers(ctx context.Context, e Env) []Check {
 	var out []Check
 	if e.Daemon == 0 && e.DaemonErr == nil {
@@ -63,7 +64,7 @@ func cutOff(e Env) []Check {
 	c := warnCheck("leftovers", fmt.Sprintf("%s (pid %d, since %s) was interrupted; its lock%s remain", what, dead.PID, dead.Since.Local().Format("2006-01-02 15:04"), e.alsoLeft()),
 		fixRemedy+"; the next start also clears them")
 	return withFix(func(ctx context.Context) (string, error) {
-		said := []string{fmt.Sprintf("cleared the lock of pid %d", dead.PID)} // the lock that the fix holds has overwritten it
+		said := []string{fmt.Sprintf("cleared the lock of pid %d", dead.PID)} // the fix itself holds the lock, which has overwritten the old one
 		if err := os.Remove(e.Paths.EndpointFile()); err == nil {
 			said = append(said, "removed "+e.Paths.EndpointFile())
 		} else if !errors.Is(err, fs.ErrNotExist) {
@@ -79,7 +80,7 @@ func cutOff(e Env) []Check {
 	}, c)
 }
 
-// alsoLeft names the files next to a lock.
+// alsoLeft lists other leftovers next to a lock.
 func (e Env) alsoLeft() string {
 	more := ""
 	if _, err := os.Lstat(e.Paths.EndpointFile()); err == nil {
@@ -126,11 +127,11 @@ func doesSocketAnswer(ctx context.Context, path string) bool {
 	return conn.Close() == nil
 }
 
-// oldFiles reports the files of interrupted writes.
+// oldFiles reports files from interrupted writes.
 func oldFiles(e Env) []Check {
 	var old []string
 	add := func(dir string, is func(name string) bool) {
-		list, _ := os.ReadDir(dir) // checkHome reports an unreadable folder
+		list, _ := os.ReadDir(dir) // checkHome reports unreadable folders
 		for _, x := range list {
 			fi, err := x.Info()
 			if err == nil && fi.Mode().IsRegular() && is(x.Name()) && e.Now.Sub(fi.ModTime()) > oldFile {
@@ -152,7 +153,7 @@ func oldFiles(e Env) []Check {
 	return withFix(removeFilesFix(old), warnCheck("leftovers", textnorm.CountNoun(len(old), "file of an interrupted write", "files of interrupted writes")+": "+strings.Join(old[:min(len(old), 4)], ", "), fixRemedy))
 }
 
-// removeFilesFix returns a fix that removes useless files.
+// removeFilesFix returns a fix that removes unneeded files.
 func removeFilesFix(paths []string) Fix {
 	return func(context.Context) (string, error) {
 		for _, path := range paths {
@@ -164,7 +165,7 @@ func removeFilesFix(paths []string) Fix {
 	}
 }
 
-// longLog reports a write-ahead log that was not merged for a long time.
+// longLog reports a write-ahead log that has not been merged for a long time.
 func longLog(e Env) []Check {
 	n := fileSize(e.Paths.Database() + "-wal")
 	if n < bigLog {
@@ -175,7 +176,7 @@ func longLog(e Env) []Check {
 	}, warnCheck("leftovers", fmt.Sprintf("the write-ahead log has %d MB that are not in the database yet", n>>20), fixRemedy))
 }
 
-// How old the newest copy may be, and how old a database without one.
+// Maximum age of the newest backup, and of a database without a backup.
 const (
 	oldBackup = 30 * 24 * time.Hour
 	oldEnough = 7 * 24 * time.Hour

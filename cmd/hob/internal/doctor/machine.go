@@ -58,7 +58,7 @@ func checkHome(_ context.Context, e Env) []Check {
 	return out
 }
 
-// checkHomeFolder checks one of the two folders, which must exist.
+// checkHomeFolder checks one of the two required folders.
 func checkHomeFolder(dir string, fi fs.FileInfo) (out []Check) {
 	if !system.IsOwnedByUser(fi) {
 		out = append(out, foreignOwnerCheck("home", dir)...)
@@ -73,7 +73,7 @@ func checkHomeFolder(dir string, fi fs.FileInfo) (out []Check) {
 	var c []Check
 	if err := system.Writable(dir); err != nil {
 		c = failWithError("home", err, "")
-		mine = mine && errors.Is(err, fs.ErrPermission) && perm&privateDir != privateDir // otherwise the disk refuses the write, not the file mode
+		mine = mine && errors.Is(err, fs.ErrPermission) && perm&privateDir != privateDir // otherwise the file system denies the write, not the file mode
 		if mine {
 			c[0].Remedy += " (" + fixRemedy + ")"
 		}
@@ -94,7 +94,7 @@ func isLink(path string) bool {
 	return err == nil && fi.Mode()&fs.ModeSymlink != 0
 }
 
-// nearestExisting returns the folder, or its nearest existing ancestor.
+// nearestExisting returns dir or its nearest existing ancestor.
 func nearestExisting(dir string) string {
 	for {
 		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
@@ -104,7 +104,7 @@ func nearestExisting(dir string) string {
 	}
 }
 
-// checkCreatable checks that the folder can be created.
+// checkCreatable checks that dir can be created.
 func checkCreatable(dir string) error { return system.Writable(nearestExisting(dir)) }
 
 func checkDisk(_ context.Context, e Env) []Check {
@@ -139,8 +139,8 @@ func checkToken(_ context.Context, e Env) []Check {
 	return okCheck("token", "is private")
 }
 
-// newToken offers to replace an invalid or exposed token. With a running daemon the user has to
-// do it, because clients use the token.
+// newToken adds a fix that replaces an invalid or exposed token. If a daemon is running, the user
+// must replace the token, because clients use it.
 func (e Env) newToken(c []Check) []Check {
 	if fi, err := os.Lstat(e.Paths.TokenFile()); e.Daemon != 0 || err != nil || !fi.Mode().IsRegular() || !system.IsOwnedByUser(fi) {
 		return c
@@ -222,7 +222,7 @@ func checkZone(_ context.Context, e Env) []Check {
 	return okCheck("zone", fmt.Sprintf("%s, where it is %s", loc, e.Now.In(loc).Format("15:04 on Monday 2 January 2006")))
 }
 
-// tooFar is the maximum clock difference to a server.
+// tooFar is the clock difference to a server above which the check fails.
 const tooFar = 2 * time.Minute
 
 func checkClock(_ context.Context, e Env) []Check {
@@ -245,7 +245,7 @@ func checkClock(_ context.Context, e Env) []Check {
 		if off < 0 {
 			ahead = "behind"
 		}
-		by := strings.TrimSuffix(off.Abs().Round(time.Minute).String(), "0s") // the server sends integer seconds, and the request took time
+		by := strings.TrimSuffix(off.Abs().Round(time.Minute).String(), "0s") // rounded, because the server sends integer seconds and the request took time
 		return warnCheck("clock", fmt.Sprintf("%s %s the time of %s", by, ahead, from), remedy)
 	}
 	return okCheck("clock", "agrees with "+from)
@@ -281,7 +281,7 @@ func checkLog(_ context.Context, e Env) []Check {
 	return okCheck("log", "no errors in the last day")
 }
 
-// isRecentLine reads the time of a line of slog's text format.
+// isRecentLine reports whether a log line in slog's text format has a recent time.
 func isRecentLine(line string, now time.Time) bool {
 	v, is := strings.CutPrefix(line, "time=")
 	if !is {

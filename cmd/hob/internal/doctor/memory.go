@@ -21,8 +21,8 @@ type Derived struct {
 	Behind int    `json:"behind"`
 }
 
-// muchBehind is the number of changes by which an index may lag before the doctor reports it. It
-// catches up with fewer in seconds.
+// muchBehind is the number of changes by which an index may lag before the doctor reports it. An
+// index catches up with fewer changes within seconds.
 const muchBehind = 10_000
 
 // checkMemory checks that all items are indexed. The data itself is in the database, which has
@@ -57,8 +57,8 @@ func checkMemory(ctx context.Context, e Env) []Check {
 	return okCheck("memory", said)
 }
 
-// rebuildIndex rebuilds the index: immediately in the daemon; otherwise it removes the index, which
-// Hob rebuilds when needed.
+// rebuildIndex rebuilds the index. In the daemon it does so immediately. Otherwise it removes the
+// index, which Hob rebuilds when needed.
 func (e Env) rebuildIndex(ctx context.Context) (string, error) {
 	if e.Reindex != nil {
 		return "rebuilt the index", e.Reindex(ctx)
@@ -73,7 +73,7 @@ type Erasure struct {
 	BegunAt time.Time `json:"begun_at"`
 }
 
-// longForgetting is the time for which a deletion may wait for turns before the doctor reports it.
+// longForgetting is how long a deletion may wait for turns before the doctor reports it.
 const longForgetting = time.Hour
 
 // checkForgetting checks that all deletions are complete.

@@ -16,22 +16,22 @@ type Provider struct {
 	Name    string   `json:"name"`
 	Kind    string   `json:"kind"`
 	Address string   `json:"address"`
-	From    string   `json:"from"` // configuration, environment, this machine, built in
-	Key     string   `json:"key"`  // present, missing, not needed
+	From    string   `json:"from"` // one of: configuration, environment, this machine, built in
+	Key     string   `json:"key"`  // one of: present, missing, not needed
 	Model   string   `json:"model"`
-	Used    []string `json:"used"` // uses: model, fallback, small model
-	// Tested reports whether the provider was called; the other fields come from the
+	Used    []string `json:"used"` // one or more of: model, fallback, small model
+	// Tested reports whether the provider was called. If not, the other fields come from the
 	// configuration.
 	Tested    bool     `json:"tested"`
 	Reachable bool     `json:"reachable"`
 	LatencyMS int64    `json:"latency_ms"`
 	Models    []string `json:"models"`
-	Cause     string   `json:"cause"` // why it does not work, "" when it does
+	Cause     string   `json:"cause"` // the reason why it does not work, or ""
 	Remedy    string   `json:"remedy"`
 }
 
-// Providers lists the model providers. With test it requests the models of each, which is free,
-// and looks for local servers.
+// Providers lists the model providers. If test is set, it requests the list of models from each
+// provider, which is free, and looks for local servers.
 func Providers(ctx context.Context, e Env, test bool) []Provider {
 	o := e.modelOptions(ctx)
 	var out []Provider
@@ -95,7 +95,7 @@ func providerUses(e Env, provider string) []string {
 	return out
 }
 
-// tryProvider asks a provider for its models.
+// tryProvider requests the list of models from a provider.
 func tryProvider(ctx context.Context, o llmall.AutoOptions, p Provider) Provider {
 	if p.Tested || p.Cause != "" {
 		return p
@@ -118,7 +118,7 @@ func tryProvider(ctx context.Context, o llmall.AutoOptions, p Provider) Provider
 	p.LatencyMS = time.Since(start).Milliseconds()
 	switch {
 	case err != nil && llm.KindOf(err) == llm.NotFound:
-		p.Reachable = true // the server answers but has no list of models
+		p.Reachable = true // the server responds but has no list of models
 	case err != nil && ctx.Err() != nil:
 		p.Cause, p.Remedy = fmt.Sprintf("%s did not answer within %s", p.Name, askWait), "check the internet connection and base_url of [providers."+p.Name+"]"
 	case err != nil:

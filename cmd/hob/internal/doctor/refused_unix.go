@@ -7,6 +7,6 @@ import (
 	"syscall"
 )
 
-// isConnRefused reports whether the connection was refused, so that no process listens at the
+// isConnRefused reports whether the connection was refused because no process listens at the
 // address.
 func isConnRefused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }

@@ -6,6 +6,6 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// isConnRefused reports whether the connection was refused, so that no process listens at the
+// isConnRefused reports whether the connection was refused because no process listens at the
 // address.
 func isConnRefused(err error) bool { return errors.Is(err, windows.WSAECONNREFUSED) }

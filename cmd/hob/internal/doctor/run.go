@@ -12,40 +12,40 @@ import (
 	"hob/autonomy/api"
 )
 
-// deadline limits one check, grace is the extra time to react to it, and mendWait limits the
-// fixes of one probe.
+// deadline is the time limit for one check, grace the additional time to react to it, and mendWait
+// the time limit for the fixes of one probe.
 const (
 	deadline = 15 * time.Second
 	grace    = 2 * time.Second
 	mendWait = 5 * time.Minute
 )
 
-// ErrUnknown reports an unknown check name.
+// ErrUnknown means that there is no check with this name.
 var ErrUnknown = errors.New("unknown check")
 
-// Options of Run; the zero value runs all checks and changes nothing.
+// Options holds the options of Run. The zero value runs all checks and changes nothing.
 type Options struct {
-	// Names are the probes to run; none means all.
+	// Names lists the probes to run. If it is empty, all probes run.
 	Names []string
-	// Only selects some of the probes; nil: all.
+	// Only selects some of the probes. Nil selects all.
 	Only func(Probe) bool
 	// Fix applies the available fixes, then runs the checks again.
 	Fix bool
-	// Alone locks out other commands while fixes run, and returns the function that unlocks;
-	// nil in the daemon, which holds the lock already.
+	// Alone locks out other commands while fixes run, and returns the function that unlocks. It is
+	// nil in the daemon, which already holds the lock.
 	Alone func(context.Context) (release func() error, err error)
-	// In is the process that runs the checks, for Check.In.
+	// In is the process that runs the checks; see Check.In.
 	In string
-	// Each receives every finding as it arrives, one at a time; optional.
+	// Each, if set, is called with every finding as it arrives. Calls are serialized.
 	Each func(Check)
 	// Wait is the time limit of one probe; 0 means 15 s.
 	Wait time.Duration
 
-	probes []Probe // replaces the list in tests
+	probes []Probe // replaces the list of probes in tests
 }
 
-// Run runs the checks and returns the findings in the order of the list. A probe that exceeds
-// its deadline is "skipped". The error is ErrUnknown.
+// Run runs the checks and returns the findings in the order of the list. A probe that exceeds its
+// deadline is "skipped". The only error is ErrUnknown.
 func Run(ctx context.Context, e Env, o Options) ([]Check, error) {
 	if o.probes == nil {
 		o.probes = Probes()
@@ -111,8 +111,8 @@ func (r *probeRun) mendAll(ctx context.Context, probes []Probe, found [][]Check)
 	return nil
 }
 
-// mendEach applies fixes, then repeats every check with a problem, because one problem may have
-// caused another.
+// mendEach applies fixes, and then repeats every check that found a problem, because one problem
+// may have caused another.
 func (r *probeRun) mendEach(ctx context.Context, probes []Probe, found [][]Check, well []bool) {
 	did := make([]fixResult, len(probes))
 	for i := range probes {
@@ -168,11 +168,11 @@ func namesOf(probes []Probe) []string {
 	return out
 }
 
-// probeRun is one run of the list.
+// probeRun is the state of one run of the probes.
 type probeRun struct {
 	Env
 	o    Options
-	done map[string]chan struct{} // closed when a probe has ended
+	done map[string]chan struct{} // probe -> channel that is closed when the probe has ended
 
 	mu sync.Mutex // serializes calls of Each
 }
@@ -188,8 +188,8 @@ func (r *probeRun) reportChecks(list []Check) {
 	}
 }
 
-// runProbe runs one probe. A probe that ignores its deadline is abandoned; its goroutine ends
-// later.
+// runProbe runs one probe. If the probe ignores its deadline, runProbe returns without it; the
+// probe's goroutine ends later.
 func (r *probeRun) runProbe(ctx context.Context, p Probe) []Check {
 	for _, name := range p.After {
 		if other := r.done[name]; other != nil {
@@ -236,10 +236,10 @@ func isFixable(list []Check) bool {
 	return slices.ContainsFunc(list, func(c Check) bool { return c.fix != nil })
 }
 
-// fixResult is the result of the fixes of one probe.
+// fixResult is the result of one probe's fixes.
 type fixResult struct{ did, failed []string }
 
-// applyFixes applies the fixes of findings.
+// applyFixes applies the fixes in findings.
 func applyFixes(ctx context.Context, list []Check) (m fixResult) {
 	for _, c := range list {
 		if c.fix == nil {
@@ -257,7 +257,7 @@ func applyFixes(ctx context.Context, list []Check) (m fixResult) {
 	return m
 }
 
-// addFixResult adds the result of the fixes to the findings of the second run.
+// addFixResult adds the result of the fixes to the findings from the second run.
 func (m fixResult) addFixResult(p Probe, again []Check, in string) []Check {
 	if len(m.did)+len(m.failed) == 0 {
 		return again
@@ -272,7 +272,7 @@ func (m fixResult) addFixResult(p Probe, again []Check, in string) []Check {
 	return again
 }
 
-// Order returns the position of a finding's probe in the list.
+// Order returns the position of a finding's probe in the list of probes.
 func Order(c Check) int {
 	return slices.IndexFunc(Probes(), func(p Probe) bool { return p.hasName(c.Name) })
 }
@@ -281,10 +281,10 @@ func Order(c Check) int {
 type Examiner struct {
 	env    func() (Env, error)
 	redact func(string) string
-	busy   chan struct{} // holds one value while the checks run
+	busy   chan struct{} // has capacity 1 and holds a value while the checks run
 }
 
-// NewExaminer returns an Examiner. env returns the environment of one run, redact removes secrets.
+// NewExaminer returns an Examiner. env returns the environment for one run. redact removes secrets.
 func NewExaminer(env func() (Env, error), redact func(string) string) *Examiner {
 	return &Examiner{env: env, redact: redact, busy: make(chan struct{}, 1)}
 }

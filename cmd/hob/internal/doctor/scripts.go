@@ -16,7 +16,7 @@ import (
 // running app.
 func checkScripts(ctx context.Context, e Env) []Check {
 	if e.Scripts == nil {
-		return nil // Linux has no scripts
+		return nil // there are no scripts on Linux
 	}
 	engine := osrun.JavaScript
 	if runtime.GOOS == "windows" {
@@ -57,7 +57,7 @@ func scriptsOf(ctx context.Context, r osrun.Runner, engine osrun.Engine) []Check
 	return append(okCheck(name, said), out...)
 }
 
-// restingOf names the apps in backoff.
+// restingOf returns the names of the apps in backoff.
 func restingOf(r osrun.Runner) string {
 	x, is := r.(interface {
 		Resting() map[string]time.Duration
@@ -73,7 +73,7 @@ func restingOf(r osrun.Runner) string {
 	return strings.Join(out, ", ")
 }
 
-// scriptCheck returns the finding for a script error, with the link to the settings that fix it.
+// scriptCheck returns the finding for a script error, with a link to the settings page for the fix.
 func scriptCheck(name, what string, err error) []Check {
 	e, is := errors.AsType[*osrun.Error](err)
 	if !is {

@@ -58,7 +58,7 @@ func checkKeychain(ctx context.Context, e Env) []Check {
 	return warnCheck(name, cause, remedy)
 }
 
-// checkVault checks that the encrypted file is readable, which replaces the keychain.
+// checkVault checks that the encrypted file, which replaces the keychain, is readable.
 func (e Env) checkVault(ctx context.Context, none error) []Check {
 	names, err := e.Secrets.Fallback.Names(ctx)
 	if err != nil {

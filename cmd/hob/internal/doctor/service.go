@@ -10,7 +10,7 @@ import (
 	"hob/platform/host/system/autostart"
 )
 
-// checkAutostart checks whether the login session starts this program.
+// checkAutostart checks whether this program starts with the login session.
 func checkAutostart(ctx context.Context, e Env) []Check {
 	const name, again = "autostart", "hob service install"
 	if e.Program == "" {
@@ -37,7 +37,7 @@ func checkAutostart(ctx context.Context, e Env) []Check {
 	case errors.Is(err, fs.ErrNotExist):
 		was := entry
 		was.Program = s.Program
-		if was, err := m.Status(ctx, was); err != nil || !was.Same { // may be on a disk that is not connected
+		if was, err := m.Status(ctx, was); err != nil || !was.Same { // the program may be on a disk that is not connected
 			return failCheck(name, fmt.Sprintf("%s starts %s, which does not exist, with another home or an older version of Hob", s.Place, s.Program), "to start this program instead: "+again)
 		}
 		c := failCheck(name, fmt.Sprintf("%s starts %s, which no longer exists", s.Place, s.Program), fixRemedy+", or: "+again)

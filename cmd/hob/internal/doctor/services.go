@@ -17,8 +17,8 @@ import (
 	"hob/platform/host/system"
 )
 
-// Drivers checks the settings that only the drivers know: the kinds of providers, the sections of
-// channels and the names of models.
+// Drivers checks the settings that only the drivers can check: the kinds of providers, the channel
+// sections and the model names.
 func Drivers(ctx context.Context, c *config.Config, s system.Secrets) config.Errors {
 	var errs config.Errors
 	for _, p := range c.Providers {
@@ -55,7 +55,7 @@ func Drivers(ctx context.Context, c *config.Config, s system.Secrets) config.Err
 	return checkModelNames(ctx, Env{Config: c, Secrets: s})
 }
 
-// checkModelNames checks the names of models, as the daemon does when it starts.
+// checkModelNames checks the model names in the same way as the daemon at startup.
 func checkModelNames(ctx context.Context, e Env) (errs config.Errors) {
 	o := e.modelOptions(ctx)
 	if name := e.Config.Agent.Model; name != "auto" {
@@ -71,10 +71,10 @@ func checkModelNames(ctx context.Context, e Env) (errs config.Errors) {
 	return errs
 }
 
-// askWait bounds a model server's answer.
+// askWait is the timeout for a model server's response.
 const askWait = 5 * time.Second
 
-// modelOptions returns the configuration in the form of the model list.
+// modelOptions returns the configuration in the form that model detection uses.
 func (e Env) modelOptions(ctx context.Context) llmall.AutoOptions {
 	return llmall.AutoOptions{
 		Env: e.Secrets.Env, Probe: true, Name: e.Config.Agent.Name, HTTP: e.HTTP,
@@ -103,7 +103,7 @@ func checkModel(ctx context.Context, e Env) []Check {
 	return out
 }
 
-// checkBudget reports the limits, and the models without a price that count towards them.
+// checkBudget reports the limits, and the models without a price that count toward them.
 func checkBudget(ctx context.Context, e Env) []Check {
 	b := e.Config.Budget
 	var caps []string
@@ -155,7 +155,7 @@ func unpricedModel(ctx context.Context, e Env, prices *usage.Prices) string {
 	return ""
 }
 
-// pingModel checks that the model's server answers; it uses no tokens.
+// pingModel checks that the model's server responds. It uses no tokens.
 func pingModel(ctx context.Context, name string, m llm.Model, why string, err error) []Check {
 	const remedy = "see the section [providers] of the configuration: hob config path"
 	if err != nil {
@@ -185,8 +185,9 @@ func pingModel(ctx context.Context, name string, m llm.Model, why string, err er
 	return okCheck(name, info.Name()+" answers ("+why+")")
 }
 
-// checkTriggers also reports triggers that share a secret: the signature does not cover
-// the trigger's name, so a recorded call of one is a valid call of the other.
+// checkTriggers checks the triggers. It also reports triggers that share a secret: the signature
+// does not cover the trigger's name, so a recorded call of one trigger is a valid call of the
+// other.
 func checkTriggers(ctx context.Context, e Env) []Check {
 	var out []Check
 	users := map[system.Secret]string{}

@@ -17,19 +17,19 @@ import (
 	"hob/platform/host/permission"
 )
 
-// sessionWait bounds the answer of one part of the desktop.
+// sessionWait is the timeout for a response from one part of the desktop.
 const sessionWait = 4 * time.Second
 
 // desktopPart is a part of the desktop that tools use.
 type desktopPart struct {
-	name, what string // what tools do with it
+	name, what string // name of the part, and what tools use it for
 	remedy     string
 	link       string
 	ask        func(context.Context) error
 }
 
-// sessionParts queries each part as its tool would, and discards the result. It types, clicks,
-// copies and stores nothing.
+// sessionParts returns checks that query each part in the same way as its tool and discard the
+// result. They do not type, click, copy or store anything.
 func (e Env) sessionParts() []desktopPart {
 	camera := screen.New(screen.Options{Getenv: e.lookupEnv, Wait: sessionWait})
 	windows := window.New(window.Options{Getenv: e.lookupEnv, Wait: sessionWait})

@@ -8,8 +8,8 @@ import (
 	"hob/tools/web"
 )
 
-// checkSearch reports the web search provider and checks the network settings. It runs no
-// search, because some services charge for it.
+// checkSearch reports the web search provider and checks the network settings. It does not search,
+// because some services charge for searches.
 func checkSearch(ctx context.Context, e Env) []Check {
 	s := e.Config.Search
 	client, err := e.Config.Network.Client(ctx, e.Secrets)
@@ -38,8 +38,8 @@ func checkSearch(ctx context.Context, e Env) []Check {
 	return okCheck("web", said)
 }
 
-// checkBrowser looks for the browser and, if Env.Starts is set, tests its start without a
-// window and without a network.
+// checkBrowser looks for the browser. If Env.Starts is set, it also tests whether the browser
+// starts without a window and without a network.
 func checkBrowser(ctx context.Context, e Env) []Check {
 	c := e.Config.Browser
 	if !c.Enabled {
@@ -61,7 +61,7 @@ func checkBrowser(ctx context.Context, e Env) []Check {
 		return okCheck("browser", e.Message+", so Hob has no browser (docs/browser.md)")
 	case b.RunsUnsandboxed():
 		return warnCheck("browser", found.Name+" would run without its sandbox, because Hob runs as root", "run Hob as a normal user, or: hob config set browser.enabled false")
-	case e.Browses != nil && e.Browses(): // a second instance would show nothing more
+	case e.Browses != nil && e.Browses(): // starting a second instance would show nothing more
 		return okCheck("browser", found.Name+" runs")
 	case e.Starts:
 		if err := b.TestStart(ctx); err != nil {

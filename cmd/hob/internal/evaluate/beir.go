@@ -1,6 +1,6 @@
 // Package evaluate measures memory retrieval with collections in the BEIR layout
-// (https://github.com/beir-cellar/beir): corpus.jsonl, queries.jsonl and qrels/*.tsv in a
-// folder. It loads them into a temporary memory and reads no data of the user. `hob eval
+// (https://github.com/beir-cellar/beir): corpus.jsonl, queries.jsonl and qrels/*.tsv in a folder.
+// It loads a collection into a temporary memory and does not read the user's data. `hob eval
 // retrieval` calls it.
 package evaluate
 
@@ -22,24 +22,24 @@ import (
 	"hob/platform/text/dateparse"
 )
 
-// Row is a text of a collection.
+// Row is one text in a collection.
 type Row struct {
 	ID, Title, Text         string
 	Speaker, Session, Stamp string
 	At                      time.Time // zero if the row has no time
 }
 
-// Question is a query with the rows that answer it.
+// Question is a query together with the rows that answer it.
 type Question struct {
 	ID, Text, Category string
-	Relevant           map[string]int // grades by the id of the row
+	Relevant           map[string]int // relevance grades by row id
 }
 
-// Collection is a folder.
+// Collection is the content of one folder.
 type Collection struct {
 	Name      string
 	Rows      []Row
-	Questions []Question // the questions with an answer
+	Questions []Question // the questions that have an answer
 }
 
 // Limits on the input.
@@ -48,7 +48,7 @@ const (
 	maxRows = 5_000_000
 )
 
-// Read reads a folder.
+// Read reads the collection in a folder.
 func Read(dir string) (c Collection, err error) {
 	c.Name = filepath.Base(filepath.Clean(dir))
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
@@ -102,7 +102,7 @@ func Read(dir string) (c Collection, err error) {
 	return c, nil
 }
 
-// entry is a line of corpus.jsonl or queries.jsonl.
+// entry is one line in corpus.jsonl or queries.jsonl.
 type entry struct {
 	ID       string                     `json:"_id"`
 	Title    string                     `json:"title"`
@@ -124,7 +124,7 @@ func readEntry(line []byte) (entry, error) {
 	return e, nil
 }
 
-// metadataText returns a metadata value as text, "" if missing.
+// metadataText returns a metadata value as a string, or "" if it is missing.
 func (e entry) metadataText(name string) string {
 	raw, ok := e.Metadata[name]
 	if !ok {
@@ -143,7 +143,7 @@ func readRow(line []byte) (Row, error) {
 		return Row{}, err
 	}
 	r := Row{ID: e.ID, Title: e.Title, Text: e.Text, Speaker: e.metadataText("speaker"), Session: e.metadataText("session"), Stamp: e.metadataText("time")}
-	if r.Speaker != "" { // many collections also write the speaker before the text
+	if r.Speaker != "" { // many collections also prepend the speaker to the text
 		r.Text = strings.TrimPrefix(r.Text, r.Speaker+": ")
 	}
 	if r.Stamp != "" {
@@ -159,7 +159,7 @@ func readQuestion(line []byte) (Question, error) {
 	return Question{ID: e.ID, Text: e.Text, Category: e.metadataText("category")}, err
 }
 
-// readTime reads a time as people and programs write it.
+// readTime parses a time in one of the common formats of people and programs.
 func readTime(s string) (time.Time, error) {
 	s = strings.TrimSpace(s)
 	for _, form := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02", "3:04 pm on 2 January, 2006"} {
@@ -209,7 +209,7 @@ func readGrades(dir string) (map[string]map[string]int, error) {
 	return out, nil
 }
 
-// readGrade reads a line of qrels: query, row and grade, separated by tabs.
+// readGrade parses a line in qrels: query, row and grade, separated by tabs.
 func readGrade(line string) (query, row string, grade int, err error) {
 	f := strings.Split(strings.TrimRight(line, "\r"), "\t")
 	if len(f) != 3 {
@@ -222,7 +222,7 @@ func readGrade(line string) (query, row string, grade int, err error) {
 	return f[0], f[1], grade, nil
 }
 
-// forEachLine calls f with each line that is not empty; its error names file and line.
+// forEachLine calls f for each line that is not empty. Errors include the file and the line.
 func forEachLine(name string, f func([]byte) error) (err error) {
 	file, err := os.Open(name)
 	if errors.Is(err, os.ErrNotExist) {

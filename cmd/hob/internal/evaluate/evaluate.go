@@ -20,19 +20,19 @@ import (
 	"hob/platform/text/credential"
 )
 
-// Options of Run; the zero value is useful.
+// Options holds the options of Run. The zero value is valid.
 type Options struct {
-	// Tuning, HalfLife and Index are the options of the memory.
+	// Tuning, HalfLife and Index are options for the memory.
 	Tuning   knowledge.Tuning
 	HalfLife time.Duration
 	Index    index.Options
-	// Progress receives the number of completed questions.
+	// Progress is called with the number of completed questions.
 	Progress func(done, all int)
-	// Temp is the folder for the knowledge base (default: the system's temporary folder).
+	// Temp is the folder for the temporary memory (default: the system's temporary folder).
 	Temp string
 }
 
-// Report contains the measurements of Run.
+// Report holds the measurements of Run.
 type Report struct {
 	Figures
 	Folders    []Figures `json:"folders"`
@@ -97,7 +97,7 @@ func Run(ctx context.Context, dirs []string, o Options) (r Report, err error) {
 
 func collectionRealm(i int) string { return "collection-" + strconv.Itoa(i) }
 
-// compareNatural orders numbers by their size, and the rest after them.
+// compareNatural compares numbers by value. Other strings sort after numbers.
 func compareNatural(a, b string) int {
 	size := func(s string) int {
 		if n, err := strconv.Atoi(s); err == nil {
@@ -108,7 +108,7 @@ func compareNatural(a, b string) int {
 	return cmp.Or(cmp.Compare(size(a), size(b)), strings.Compare(a, b))
 }
 
-// dayAfterNewest returns the time of the last row; questions are asked a day later.
+// dayAfterNewest returns the time at which questions are asked: one day after the last row.
 func dayAfterNewest(c Collection) time.Time {
 	var t time.Time
 	for _, r := range c.Rows {
@@ -163,8 +163,8 @@ func (b *tempMemory) closeBase() (err error) {
 // batch is the number of rows per transaction.
 const batch = 1000
 
-// fillCollection writes a collection. A row of a session is a turn of a conversation, any
-// other a part of a document.
+// fillCollection stores a collection in the memory. A row with a session is stored as a turn in a
+// conversation, and any other row as a part of a document.
 func (b *tempMemory) fillCollection(ctx context.Context, realm string, c Collection) error {
 	pos := map[string]int{}
 	for part := range slices.Chunk(c.Rows, batch) {
@@ -191,7 +191,7 @@ func (b *tempMemory) fillCollection(ctx context.Context, realm string, c Collect
 	return nil
 }
 
-// waitIndexed waits until the index contains everything.
+// waitIndexed waits until all rows are indexed.
 func (b *tempMemory) waitIndexed(ctx context.Context) error { return b.index.CatchUp(ctx) }
 
 func (b *tempMemory) searchFor(ctx context.Context, realm, text string, now time.Time) (found []string, took time.Duration, err error) {

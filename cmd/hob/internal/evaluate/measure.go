@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Figures are retrieval metrics, as means over the questions.
+// Figures holds retrieval metrics as means over the questions.
 type Figures struct {
 	Name      string  `json:"name,omitempty"`
 	Questions int     `json:"questions"`
@@ -17,7 +17,7 @@ type Figures struct {
 	Any10     float64 `json:"any@10"`
 	All5      float64 `json:"all@5"`
 	All10     float64 `json:"all@10"`
-	MRR       float64 `json:"mrr"` // over the first ten
+	MRR       float64 `json:"mrr"` // over the first 10 results
 	NDCG10    float64 `json:"ndcg@10"`
 	P50       float64 `json:"p50_ms"`
 	P95       float64 `json:"p95_ms"`
@@ -25,10 +25,10 @@ type Figures struct {
 	took []time.Duration
 }
 
-// depth is the number of results that are counted.
+// depth is the number of results that are evaluated.
 const depth = 10
 
-// addQuestion counts a question: the ids that were found, best first.
+// addQuestion adds the result for one question. found lists the ids of the results, best first.
 func (f *Figures) addQuestion(relevant map[string]int, found []string, took time.Duration) {
 	f.Questions++
 	f.took = append(f.took, took)
@@ -66,7 +66,7 @@ func boolToFloat(is bool) float64 {
 	return 0
 }
 
-// idealGain returns the gain of the best order.
+// idealGain returns the gain of the optimal order.
 func idealGain(relevant map[string]int) (gain float64) {
 	var grades []int
 	for _, g := range relevant {
@@ -79,7 +79,7 @@ func idealGain(relevant map[string]int) (gain float64) {
 	return gain
 }
 
-// addSums adds the sums of o.
+// addSums adds the sums in o.
 func (f *Figures) addSums(o Figures) {
 	f.Questions += o.Questions
 	f.Rows += o.Rows
@@ -94,7 +94,7 @@ func (f *Figures) sumFields() []*float64 {
 	return []*float64{&f.Recall5, &f.Recall10, &f.Any5, &f.Any10, &f.All5, &f.All10, &f.MRR, &f.NDCG10}
 }
 
-// divideSums makes means of sums.
+// divideSums converts sums into means.
 func (f *Figures) divideSums() {
 	for _, v := range f.sumFields() {
 		*v /= float64(max(f.Questions, 1))
@@ -103,7 +103,7 @@ func (f *Figures) divideSums() {
 	f.P50, f.P95 = quantileMillis(f.took, 0.5), quantileMillis(f.took, 0.95)
 }
 
-// quantileMillis returns a quantile in milliseconds.
+// quantileMillis returns a quantile of the times in milliseconds.
 func quantileMillis(took []time.Duration, q float64) float64 {
 	if len(took) == 0 {
 		return 0

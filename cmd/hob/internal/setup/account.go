@@ -17,10 +17,10 @@ import (
 	"hob/platform/pim/signin"
 )
 
-// serverQuestionKeys lists the questions that decide about the servers of an account.
+// serverQuestionKeys lists the questions about an account's servers.
 func serverQuestionKeys() []string { return append([]string{"mail", "servers"}, pimall.Keys()...) }
 
-// areServersGiven reports whether the user answered the questions for servers.
+// areServersGiven reports whether the user answered the questions about servers.
 func areServersGiven(a Answers) bool { return a.isGiven(pimall.Keys()[0]) }
 
 // givenServers returns the servers that the user entered.
@@ -34,7 +34,8 @@ func givenServers(a Answers) pim.Servers {
 	return out
 }
 
-// accountStep asks for an account with mail and calendars, and signs in to it.
+// accountStep returns the step that asks for an account with email and calendars, and signs in to
+// it.
 func accountStep() Step {
 	return Step{
 		Name: "account", Title: "Mail and calendars", Keys: append(serverQuestionKeys(), "mail_user", "mail_password"),
@@ -85,10 +86,10 @@ func nextOfAccount(ctx context.Context, o Options, a Answers) ([]Question, error
 	return nil, nil
 }
 
-// shown is the key of the answer that stores the servers shown to the user.
+// shown is the key of the answer that holds the servers shown to the user.
 const shown = "servers_shown"
 
-// foundFor returns the servers of the address as they were first shown. A later DNS answer must
+// foundFor returns the servers for the address as they were first shown. A later DNS answer must
 // not redirect the password to other servers.
 func (o Options) foundFor(ctx context.Context, a Answers) (found signin.Found, err error) {
 	if was, ok := a[shown]; ok {
@@ -102,7 +103,8 @@ func (o Options) foundFor(ctx context.Context, a Answers) (found signin.Found, e
 	return found, err
 }
 
-// askFound shows the servers that were found, and asks whether they are the right ones.
+// askFound returns the question that shows the servers that were found and asks whether they are
+// correct.
 func askFound(s signin.Found) Question {
 	q := Question{
 		Key: "servers", Kind: Choice, Title: "Are these your servers?", Default: "found",
@@ -129,7 +131,7 @@ func askServers() (out []Question) {
 	return append(out, Question{Key: "mail_user", Kind: Text, Title: "What is the user name?", About: "Leave it empty to use the mail address."})
 }
 
-// signIn finds the servers of the account in the answers and signs in to them.
+// signIn determines the servers of the account in the answers and signs in to them.
 func signIn(ctx context.Context, o Options, a Answers) (*account.New, string, error) {
 	found, err := o.foundFor(ctx, a)
 	if err != nil {
@@ -139,7 +141,7 @@ func signIn(ctx context.Context, o Options, a Answers) (*account.New, string, er
 		Name: account.Name(a["mail"], found.Provider, o.Config.Accounts), Address: a["mail"], User: a["mail_user"],
 		Servers: givenServers(a),
 	}}}
-	if a["servers"] != "found" { // the password goes only to servers that the user entered
+	if a["servers"] != "found" { // send the password only to servers that the user entered
 		found = signin.Found{Provider: found.Provider, Hint: found.Hint}
 	}
 	n.Fill(found)
@@ -162,8 +164,8 @@ func applyAccount(ctx context.Context, o Options, a Answers) (d StepResult, err 
 		o.showBusy("Signing in ...")
 		said, err := n.Try(ctx, secret)
 		if err != nil {
-			// Ask for the servers again as well: otherwise the user could correct them only by
-			// starting over.
+			// Ask for the servers again, too. Otherwise the user would have to start over to
+			// correct them.
 			return d, newProblem(err, true, append(serverQuestionKeys(), "mail_user", "mail_password")...)
 		}
 		d.Said = said
@@ -173,8 +175,8 @@ func applyAccount(ctx context.Context, o Options, a Answers) (d StepResult, err 
 	return d, err
 }
 
-// completeAccounts completes the account sections of an answers file: it finds the servers of an
-// address without servers, and stores the passwords safely.
+// completeAccounts completes the account sections in an answers file: it finds the servers for an
+// address without servers, and stores the passwords.
 func (o Options) completeAccounts(ctx context.Context, all map[string]any) (kept []StoredSecret, err error) {
 	list, _ := all["accounts"].(map[string]any)
 	for name, v := range list {

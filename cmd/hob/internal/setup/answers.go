@@ -17,13 +17,13 @@ import (
 	"hob/platform/pim"
 )
 
-// fromStdin is the answer that is replaced by the next line of standard input.
+// fromStdin is an answer that stands for the next line of standard input.
 const fromStdin = "stdin"
 
-// FromFile reads the answers from a TOML file: answers by their question keys, and any keys of
-// the configuration. It runs the same tests as on a terminal, unless "untested" is true. All
-// answers are written at once, or none. "model" without a brain sets agent.model; an account
-// needs only its address if the provider is known.
+// FromFile reads the answers from a TOML file: answers by their question keys, and any
+// configuration keys. It runs the same tests as on a terminal, unless "untested" is true. Either
+// all answers are written, or none. "model" without a brain sets agent.model. An account needs only
+// its address if the provider is known.
 func FromFile(ctx context.Context, o Options, path string) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -68,7 +68,7 @@ func FromFile(ctx context.Context, o Options, path string) error {
 	return nil
 }
 
-// fromAnswers returns the changes for the answers of a file; it changes nothing yet.
+// fromAnswers returns the changes for the answers in a file. It applies no changes.
 func (o Options) fromAnswers(ctx context.Context, all map[string]any) (out []StepResult, err error) {
 	given, err := o.takeAnswers(all)
 	if err != nil {
@@ -107,8 +107,8 @@ func (o Options) fromAnswers(ctx context.Context, all map[string]any) (out []Ste
 	return append(out, rest), nil
 }
 
-// referToSecrets stores the secrets among the values in the keychain or the encrypted file, and
-// replaces them with references.
+// referToSecrets replaces the secrets among the values with references. The secrets are to be
+// stored in the keychain or the encrypted file.
 func (d *StepResult) referToSecrets() {
 	for i, v := range d.Values {
 		if !config.IsSecret(v.Key) || v.Value == "" || system.IsReference(v.Value) {
@@ -121,10 +121,11 @@ func (d *StepResult) referToSecrets() {
 	}
 }
 
-// isStandaloneKey reports whether a key has a meaning without the first key of its step.
+// isStandaloneKey reports whether a key is meaningful without the first key of its step.
 func (o Options) isStandaloneKey(key string) bool { return key == "model" || key == "timezone" }
 
-// youAlone returns the result of the step "you" if the file sets no name: at most the time zone.
+// youAlone returns the result of the step "you" if the file sets no name. It contains at most the
+// time zone.
 func (o Options) youAlone(a Answers) (d StepResult) {
 	if zone, ok := a["timezone"]; ok {
 		d.Values = []config.Value{{Key: "agent.timezone", Value: zone}}
@@ -132,8 +133,8 @@ func (o Options) youAlone(a Answers) (d StepResult) {
 	return d
 }
 
-// answerFunc returns a function that answers questions from the file. Missing answers keep the
-// current values.
+// answerFunc returns a function that answers questions from the file. If an answer is missing, the
+// current value stays.
 func (a Answers) answerFunc() func([]Question) (Answers, error) {
 	return func(qs []Question) (Answers, error) {
 		out := Answers{}
@@ -154,8 +155,8 @@ func (a Answers) answerFunc() func([]Question) (Answers, error) {
 	}
 }
 
-// takeAnswers removes the answers to questions from the file's values. The rest belongs to the
-// configuration; an unknown key is an error.
+// takeAnswers removes the answers to questions from the file's values. The remaining values belong
+// to the configuration; an unknown key is an error.
 func (o Options) takeAnswers(all map[string]any) (Answers, error) {
 	out, known := Answers{}, append(questionKeys(), untested)
 	sections := o.configSections()
@@ -209,7 +210,8 @@ func (o Options) readStdinLine(key string) (string, error) {
 	return s, err
 }
 
-// isSecretKey reports whether the answer to a question may be read from standard input.
+// isSecretKey reports whether the answer to the question called key may be read from standard
+// input.
 func isSecretKey(key string) bool {
 	return key == "key" || strings.HasSuffix(key, "_key") || strings.HasSuffix(key, "_password") || strings.HasSuffix(key, "_secret") || strings.HasSuffix(key, "_token")
 }
@@ -222,7 +224,7 @@ func questionKeys() (out []string) {
 	return out
 }
 
-// configSections returns the names of the sections of the configuration.
+// configSections returns the names of the configuration sections.
 func (o Options) configSections() (out []string) {
 	for _, k := range config.Keys() {
 		s, _, _ := strings.Cut(k.Name, ".")
@@ -233,7 +235,7 @@ func (o Options) configSections() (out []string) {
 	return out
 }
 
-// flattenTable turns tables into dotted keys, in order of their names.
+// flattenTable converts tables into dotted keys, sorted by name.
 func flattenTable(table map[string]any, prefix string, out *[]config.Value) error {
 	for _, k := range slices.Sorted(maps.Keys(table)) {
 		key := prefix + k
@@ -252,7 +254,7 @@ func flattenTable(table map[string]any, prefix string, out *[]config.Value) erro
 	return nil
 }
 
-// formatValue writes a value as for a command line.
+// formatValue formats v as a value for the command line.
 func formatValue(v any) (string, error) {
 	switch v := v.(type) {
 	case string:

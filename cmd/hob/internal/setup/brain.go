@@ -16,15 +16,15 @@ import (
 	"hob/autonomy/llm/openai"
 )
 
-// Answers that do not name a known provider.
+// Answers other than the names of known providers.
 const (
 	byItself = "auto"
 	builtIn  = "offline"
-	asItIs   = "keep" // a model of another section, or an agent
+	asItIs   = "keep" // a model from another section, or an agent
 	other    = "server"
 )
 
-// brainStep asks for the model and tests it.
+// brainStep returns the step that asks for the model and tests it.
 func brainStep() Step {
 	return Step{
 		Name: "brain", Title: "Brain",
@@ -59,7 +59,7 @@ func nextOfBrain(ctx context.Context, o Options, a Answers) ([]Question, error) 
 	return o.askOfServer(ctx, p, a)
 }
 
-// brainChoices returns the possible answers, including local servers that do not run now.
+// brainChoices returns the possible answers. They include local servers that are not running now.
 func (o Options) brainChoices() []string {
 	out := []string{byItself, builtIn, asItIs}
 	for _, p := range knownProviders() {
@@ -86,7 +86,8 @@ func (o Options) findLocalServer(name string) (llmall.Server, bool) {
 	return o.localServers()[i], true
 }
 
-// askBrain looks for model servers on this machine and for keys.
+// askBrain returns the question for the model. It looks for model servers on this machine and for
+// keys.
 func (o Options) askBrain(ctx context.Context) (Question, error) {
 	q := Question{Key: "brain", Kind: Choice, Title: "Which model should Hob use?", Default: byItself, Other: true}
 	m, why, err := llmall.DetectModel(ctx, llmall.AutoOptions{Env: o.Secrets.Env, Probe: true, HTTP: o.HTTP, Servers: o.localServers()})
@@ -125,12 +126,12 @@ func (o Options) askBrain(ctx context.Context) (Question, error) {
 	return q, nil
 }
 
-// probeServers asks the servers of this machine for their models, all at the same time.
+// probeServers requests the lists of models from the servers on this machine in parallel.
 func (o Options) probeServers(ctx context.Context) [][]string {
 	out := make([][]string, len(o.localServers()))
 	var wg sync.WaitGroup
 	for i, s := range o.localServers() {
-		wg.Go(func() { out[i], _ = openai.Probe(ctx, s.BaseURL) }) // a server that does not answer is ignored
+		wg.Go(func() { out[i], _ = openai.Probe(ctx, s.BaseURL) }) // ignore a server that does not respond
 	}
 	wg.Wait()
 	return out
@@ -145,7 +146,7 @@ func (o Options) envKey(p provider) string {
 	return ""
 }
 
-// askAccess asks for address and key.
+// askAccess returns the questions for the address and the key.
 func (o Options) askAccess(p provider, a Answers) []Question {
 	if p.name == other && !a.isGiven("server") {
 		was := "http://127.0.0.1:11434/v1"
@@ -174,7 +175,7 @@ func (o Options) askAccess(p provider, a Answers) []Question {
 	return []Question{q}
 }
 
-// keyNow returns the reference to the stored key; a key of another server does not count.
+// keyNow returns the reference to the stored key, or "" if the key is for a different server.
 func (o Options) keyNow(p provider) string {
 	if s, ok := o.Config.Provider(p.name); ok && s.APIKey != "" && (p.name != other || p.baseURL == s.BaseURL) {
 		return s.APIKey
@@ -185,8 +186,8 @@ func (o Options) keyNow(p provider) string {
 	return ""
 }
 
-// askOfServer asks for the server's model and the spending limit. It calls the server with the
-// key, to detect a wrong key here.
+// askOfServer returns the questions for the server's model and the spending limit. It calls the
+// server with the key, so that a wrong key is detected here.
 func (o Options) askOfServer(ctx context.Context, p provider, a Answers) ([]Question, error) {
 	key, _, _, err := o.secretOf(ctx, a["key"], p.name, o.keyNow(p))
 	if err != nil {

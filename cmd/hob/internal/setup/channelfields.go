@@ -15,11 +15,11 @@ import (
 	"hob/platform/text/settings"
 )
 
-// channelSetup describes how one channel is set up, from its driver's description. The terminal and
-// the page need no setup.
+// channelSetup describes how one channel is set up, based on its driver's description. The terminal
+// and the page need no setup.
 type channelSetup struct{ channels.Description }
 
-// channelSetups lists the channels to choose from.
+// channelSetups lists the channels that the user can choose.
 func channelSetups() (out []channelSetup) {
 	for _, d := range channelsall.Drivers() {
 		out = append(out, channelSetup{d.Describe()})
@@ -30,7 +30,7 @@ func channelSetups() (out []channelSetup) {
 // displayTitle returns the channel's name and its description.
 func (c channelSetup) displayTitle() string { return c.Name + ": " + c.Title }
 
-// steps returns the next steps for the user after the setup.
+// steps returns what the user must do after the setup.
 func (c channelSetup) steps() []string {
 	if !c.Pairs {
 		return nil
@@ -38,7 +38,7 @@ func (c channelSetup) steps() []string {
 	return []string{"Hob ignores messages on " + c.Name + " until you pair your account: hob channel pair " + c.Name}
 }
 
-// settingsEnv returns the part of the configuration that decides about settings.
+// settingsEnv returns the part of the configuration that determines which settings apply.
 func (o Options) settingsEnv() (e settings.Env) {
 	for _, a := range o.Config.Accounts {
 		e.Accounts = append(e.Accounts, settings.Option{Value: a.Name, Title: a.Address})
@@ -54,7 +54,8 @@ func (c channelSetup) isShown(o Options, f settings.Setting, a Answers) bool {
 // questionKey returns the key of the field's question.
 func (c channelSetup) questionKey(f settings.Setting) string { return c.Name + "_" + f.Key }
 
-// nextQuestions returns the next questions, up to the first one that decides which others follow.
+// nextQuestions returns the next questions, up to the first one whose answer determines which
+// questions follow.
 func (c channelSetup) nextQuestions(o Options, a Answers) (out []Question) {
 	for _, f := range c.Settings {
 		if f.Unasked || a.isGiven(c.questionKey(f)) || !c.isShown(o, f, a) {
@@ -73,7 +74,7 @@ func (c channelSetup) nextQuestions(o Options, a Answers) (out []Question) {
 	return out
 }
 
-// allQuestions returns the questions for all fields that apply, including those that setup skips.
+// allQuestions returns the questions for all settings that apply, including those that setup skips.
 func (c channelSetup) allQuestions(o Options, a Answers) (out []Question) {
 	for _, f := range c.Settings {
 		if c.isShown(o, f, a) {
@@ -179,7 +180,7 @@ func (c channelSetup) applyAnswers(ctx context.Context, o Options, a Answers) (d
 	return d, nil
 }
 
-// formatTOML formats a text as TOML, quoted even if it looks like a number.
+// formatTOML formats v as a TOML value. A string is quoted even if it looks like a number.
 func formatTOML(v any) string {
 	if list, ok := v.([]string); ok && len(list) == 0 {
 		return "[]"
@@ -187,7 +188,7 @@ func formatTOML(v any) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil { // texts can be written
+	if err := e.Encode(v); err != nil { // strings can always be encoded
 		return ""
 	}
 	return strings.TrimSpace(b.String())
@@ -207,8 +208,8 @@ func (c channelSetup) secretName(f settings.Setting) string {
 	return SecretName(c.Name, f.Key)
 }
 
-// SecretName returns the name of a channel's stored secret; key is empty if the channel has
-// only one.
+// SecretName returns the name of a channel's stored secret. key is empty if the channel has only
+// one secret.
 func SecretName(name, key string) string {
 	if key == "" {
 		return "channel-" + name
@@ -216,11 +217,11 @@ func SecretName(name, key string) string {
 	return "channel-" + name + "-" + key
 }
 
-// commonKeys lists the keys of every section.
+// commonKeys lists the keys that every section may contain.
 func commonKeys() []string { return []string{"mention", "send_delay", "settle", "stream"} }
 
-// splitGiven splits the answers by the keys of the section; keys common to all sections are only
-// written.
+// splitGiven splits the answers by the keys of the section. Values for keys common to all sections
+// are only written.
 func (c channelSetup) splitGiven(given map[string]string) (pre Answers, more []config.Value, err error) {
 	pre = Answers{}
 	var known []string
@@ -244,7 +245,7 @@ func (c channelSetup) splitGiven(given map[string]string) (pre Answers, more []c
 	return pre, more, nil
 }
 
-// channelNow returns the current value of a key as an answer; a plain-text secret is omitted.
+// channelNow returns the current value of a key as an answer. It omits a plain-text secret.
 func (o Options) channelNow(name, key string) string {
 	if _, there := o.Config.Channel(name); !there {
 		return ""

@@ -13,7 +13,7 @@ import (
 	"hob/platform/text/settings"
 )
 
-// isOffered reports whether a channel can be switched on here.
+// isOffered reports whether a channel can be enabled here.
 func (o Options) isOffered(name string) bool {
 	if o.Offered != nil {
 		return o.Offered(name)
@@ -32,7 +32,7 @@ func (o Options) availableChannels() (out []channelSetup) {
 	return out
 }
 
-// channelStep asks for the channels and where to send notifications.
+// channelStep returns the step that asks for the channels and where to send notifications.
 func channelStep() Step {
 	keys := []string{"channels"}
 	for _, c := range channelSetups() {
@@ -125,7 +125,7 @@ func applyChannels(ctx context.Context, o Options, a Answers) (StepResult, error
 	return d, nil
 }
 
-// tryChannel reports whether the sign-in of a new channel works.
+// tryChannel prints whether the sign-in of a new channel works.
 func (o Options) tryChannel(ctx context.Context, name string) {
 	t, err := o.TestChannel(ctx, name)
 	switch {
@@ -141,8 +141,8 @@ func (o Options) tryChannel(ctx context.Context, name string) {
 	}
 }
 
-// switchChannel returns the change that enables or disables a channel, nothing if it is already in
-// that state.
+// switchChannel returns the change that enables or disables a channel, or no change if the channel
+// is already in that state.
 func (o Options) switchChannel(name string, on bool) []config.Value {
 	if on == o.channelOn(name) {
 		return nil
@@ -150,9 +150,10 @@ func (o Options) switchChannel(name string, on bool) []config.Value {
 	return []config.Value{{Key: "channels." + name + ".enabled", Value: map[bool]string{true: "true", false: "false"}[on]}}
 }
 
-// AddChannel sets up one channel. given contains answers by the keys of its section; ask asks
-// for the rest. If ask is nil, the rest keeps its value or the driver's default. It returns the
-// next steps, in sentences, and ErrSkip if the user skipped it.
+// AddChannel sets up one channel. given contains answers by the keys of the channel's section, and
+// ask asks for the rest. If ask is nil, the other settings keep their values or the driver's
+// defaults. AddChannel returns the next steps as sentences, or ErrSkip if the user skipped the
+// step.
 func AddChannel(ctx context.Context, o Options, ask Asker, name string, given map[string]string) ([]string, error) {
 	c, err := o.findChannel(name)
 	if err != nil {
@@ -197,7 +198,7 @@ func AddChannel(ctx context.Context, o Options, ask Asker, name string, given ma
 	return c.steps(), o.applyResult(ctx, s.Name, d)
 }
 
-// findChannel finds a channel that can be set up here.
+// findChannel returns the setup of the channel called name if the channel can be set up here.
 func (o Options) findChannel(name string) (c channelSetup, err error) {
 	k, known := channel.Find(name)
 	switch {
@@ -215,7 +216,7 @@ func (o Options) findChannel(name string) (c channelSetup, err error) {
 	return all[slices.IndexFunc(all, func(c channelSetup) bool { return c.Name == name })], nil
 }
 
-// Secrets returns the keys of a channel that are secrets.
+// Secrets returns the channel's keys that hold secrets.
 func Secrets(name string) (out []string) {
 	for _, c := range channelSetups() {
 		for _, f := range c.Settings {
@@ -227,14 +228,14 @@ func Secrets(name string) (out []string) {
 	return out
 }
 
-// newStep returns the step for one channel. pre contains known answers, more further values to
-// write.
+// newStep returns the step for one channel. pre holds known answers, and more holds additional
+// values to write.
 func (c channelSetup) newStep(pre Answers, more []config.Value) Step {
 	seeded := false
 	return Step{
 		Name: "channel " + c.Name, Title: c.displayTitle(), About: c.Intro,
 		Next: func(_ context.Context, o Options, a Answers) ([]Question, error) {
-			if !seeded { // only once: ask again after a rejected value
+			if !seeded { // only the first time, because a rejected value must be asked again
 				seeded = true
 				for _, q := range c.allQuestions(o, pre) {
 					if v, ok := pre[q.Key]; ok {

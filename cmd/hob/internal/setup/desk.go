@@ -13,7 +13,7 @@ import (
 	"hob/platform/host/system"
 )
 
-// foldersStep asks in which folders Hob may work.
+// foldersStep returns the step that asks for the folders in which Hob may work.
 func foldersStep() Step {
 	return Step{
 		Name: "folders", Title: "Folders", Keys: []string{"folders"},
@@ -39,7 +39,7 @@ func foldersStep() Step {
 	}
 }
 
-// foldersNow returns the configured folders, as the user would write them.
+// foldersNow returns the configured folders in the form in which a user would write them.
 func (o Options) foldersNow() (out []string) {
 	home, err := os.UserHomeDir()
 	for _, f := range o.Config.Files.Allowed {
@@ -51,7 +51,7 @@ func (o Options) foldersNow() (out []string) {
 	return out
 }
 
-// checkFolders requires that new folders exist.
+// checkFolders checks that new folders exist.
 func (o Options) checkFolders(list []string) error {
 	now := o.foldersNow()
 	for _, f := range list {
@@ -69,7 +69,7 @@ func (o Options) checkFolders(list []string) error {
 	return nil
 }
 
-// quietStep asks for the quiet hours.
+// quietStep returns the step that asks for the quiet hours.
 func quietStep() Step {
 	return Step{
 		Name: "quiet", Title: "Quiet hours", Keys: []string{"quiet_hours"},
@@ -121,7 +121,7 @@ func (o Options) quietNow() string {
 
 var span = regexp.MustCompile(`^(\d{1,2})(?::(\d\d))?(?:h)?\s*(?:-|–|to)\s*(\d{1,2})(?::(\d\d))?(?:h)?$`)
 
-// parseHours reads "22:00-07:00", "22-7" and "off".
+// parseHours parses "22:00-07:00", "22-7" and "off".
 func parseHours(s string) (start, end string, err error) {
 	s = strings.ToLower(strings.TrimSpace(s))
 	if s == "" || s == "off" || s == "none" {
@@ -145,7 +145,7 @@ func parseHours(s string) (start, end string, err error) {
 	return start, end, nil
 }
 
-// templateStep asks for a template, which defines Hob's personality.
+// templateStep returns the step that asks for a template, which defines Hob's personality.
 func templateStep() Step {
 	const none = "none"
 	return Step{
@@ -190,7 +190,7 @@ func templateStep() Step {
 	}
 }
 
-// autostartStep asks whether Hob starts with the session.
+// autostartStep returns the step that asks whether Hob starts with the session.
 func autostartStep() Step {
 	return Step{
 		Name: "autostart", Title: "Start", Keys: []string{"autostart"},
@@ -221,7 +221,7 @@ func (o Options) startsAtLogin(ctx context.Context) (is, known bool) {
 	return o.Starts(ctx)
 }
 
-// aboutYouStep asks for the name of the assistant and the user's time zone.
+// aboutYouStep returns the step that asks for the assistant's name and the user's time zone.
 func aboutYouStep() Step {
 	return Step{
 		Name: "you", Title: "You and Hob", Keys: []string{"name", "timezone"},
@@ -253,7 +253,7 @@ func aboutYouStep() Step {
 	}
 }
 
-// changedValues omits values that are already in effect.
+// changedValues returns the values that are not in effect yet.
 func (o Options) changedValues(values ...config.Value) (out []config.Value) {
 	for _, v := range values {
 		was, err := o.Config.Get(v.Key)
@@ -264,7 +264,7 @@ func (o Options) changedValues(values ...config.Value) (out []config.Value) {
 	return out
 }
 
-// feature is something that can be switched on and off.
+// feature is a feature that can be enabled and disabled.
 type feature struct {
 	name, title string
 	now         func(c *config.Config) bool
@@ -272,7 +272,7 @@ type feature struct {
 	on, off     string
 }
 
-// featureList lists the features that can be switched. To add one, add a line.
+// featureList lists the features that can be enabled and disabled. To add one, add a line.
 func featureList() []feature {
 	return []feature{
 		{"browser", "browser: uses web pages in a separate browser", func(c *config.Config) bool { return c.Browser.Enabled }, "browser.enabled", "true", "false"},
@@ -283,7 +283,7 @@ func featureList() []feature {
 	}
 }
 
-// featuresStep asks which features to enable.
+// featuresStep returns the step that asks which features to enable.
 func featuresStep() Step {
 	return Step{
 		Name: "features", Title: "Features", Keys: []string{"features"},

@@ -8,8 +8,8 @@ import (
 	"hob/platform/host/permission"
 )
 
-// permissionsStep returns the step for missing macOS permissions, one by one. It writes nothing,
-// because the system stores them.
+// permissionsStep returns the step that handles the missing macOS permissions one after another. It
+// writes nothing, because the system stores permissions.
 func permissionsStep() Step {
 	return Step{
 		Name: "permissions", Title: "Permissions", Keys: []string{"permissions"},

@@ -19,7 +19,7 @@ import (
 type Plain struct {
 	In  *bufio.Reader
 	Out io.Writer
-	FD  int // file descriptor of the terminal; -1 without one: secrets are then read as plain lines
+	FD  int // file descriptor of the terminal; -1 if there is none, in which case secrets are read as plain lines
 }
 
 // leave is the input that skips a step.
@@ -53,7 +53,7 @@ func (d *Plain) Ask(ctx context.Context, p Page) (Answers, error) {
 	return out, nil
 }
 
-// askQuestion asks until the answer is valid.
+// askQuestion repeats a question until the answer is valid.
 func (d *Plain) askQuestion(ctx context.Context, q Question) (string, error) {
 	for {
 		v, err := d.askOnce(ctx, q)
@@ -93,7 +93,7 @@ func yesNo(s string) string {
 	return "false"
 }
 
-// askChoice takes numbers and values.
+// askChoice accepts option numbers and values.
 func (d *Plain) askChoice(ctx context.Context, q Question, title string) (string, error) {
 	fmt.Fprintln(d.Out, title)
 	for i, o := range q.Options[:min(len(q.Options), many)] {
@@ -146,8 +146,8 @@ func (d *Plain) readLine(ctx context.Context, question, def string) (string, err
 	return s, err
 }
 
-// readHidden reads without echo. It disables the echo before it prints the prompt, so fast typing
-// is hidden, too.
+// readHidden reads a line without echo. It disables the echo before it prints the prompt, so that
+// fast typing is hidden, too.
 func (d *Plain) readHidden(prompt string) (text string, err error) {
 	if d.FD < 0 {
 		fmt.Fprint(d.Out, prompt)
@@ -176,7 +176,7 @@ func (d *Plain) readContext(ctx context.Context, from func() (string, error)) (s
 		text string
 		err  error
 	}
-	state, _ := term.GetState(d.FD) // there is no state without a terminal
+	state, _ := term.GetState(d.FD) // without a terminal there is no state
 	got := make(chan line, 1)
 	go func() {
 		s, err := from()
@@ -184,7 +184,7 @@ func (d *Plain) readContext(ctx context.Context, from func() (string, error)) (s
 	}()
 	select {
 	case <-ctx.Done():
-		if state != nil { // otherwise the terminal would not show typed text any more
+		if state != nil { // otherwise the terminal would no longer show typed text
 			_ = term.Restore(d.FD, state)
 		}
 		fmt.Fprintln(d.Out)

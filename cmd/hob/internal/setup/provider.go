@@ -14,17 +14,18 @@ import (
 )
 
 const (
-	listWait = 10 * time.Second // for the list of a server's models
-	callWait = 30 * time.Second // for a short answer of a model
+	listWait = 10 * time.Second // timeout for a server's list of models
+	callWait = 30 * time.Second // timeout for a short answer from a model
 )
 
 // provider is a model service that needs an address or a key.
 type provider struct {
 	name, kind, baseURL, title string
-	env                        []string // environment variables for its key
+	env                        []string // environment variables that may hold its key
 }
 
-// knownProviders lists each kind's own service, then the other services, then any server.
+// knownProviders lists each kind's own service, then the other services, then an entry for any
+// server.
 func knownProviders() []provider {
 	var own, others []provider
 	for _, s := range llmall.Services() {
@@ -46,7 +47,7 @@ func providerOf(name string) (provider, bool) {
 	return knownProviders()[i], true
 }
 
-// chosenProvider returns the chosen provider with the address to call: a tested key is sent to no
+// chosenProvider returns the chosen provider with the address to call. A tested key is sent to no
 // other address.
 func (o Options) chosenProvider(a Answers) (provider, bool) {
 	p, ok := providerOf(a["brain"])
@@ -58,7 +59,7 @@ func (o Options) chosenProvider(a Answers) (provider, bool) {
 	return p, ok
 }
 
-// listModels requests the models of the server; it uses no tokens.
+// listModels requests the server's list of models. It uses no tokens.
 func (o Options) listModels(ctx context.Context, p provider, key string) ([]string, error) {
 	m, err := llmall.New(p.kind, llm.ModelOptions{Provider: p.name, BaseURL: p.baseURL, APIKey: key, HTTP: o.HTTP})
 	if err != nil {
@@ -71,14 +72,14 @@ func (o Options) listModels(ctx context.Context, p provider, key string) ([]stri
 	ctx, cancel := context.WithTimeout(ctx, listWait)
 	defer cancel()
 	models, err := l.Models(ctx)
-	if llm.KindOf(err) == llm.NotFound { // the server answers but has no list of models
+	if llm.KindOf(err) == llm.NotFound { // the server responds but has no list of models
 		return nil, nil
 	}
 	return models, err
 }
 
-// tryModel sends one short message to the model: some servers list their models without a valid
-// key, and the list does not show whether there is credit.
+// tryModel sends one short message to the model. This test is needed because some servers list
+// their models without a valid key, and the list does not show whether there is credit.
 func (o Options) tryModel(ctx context.Context, p provider, key, model string) error {
 	m, err := llmall.New(p.kind, llm.ModelOptions{Provider: p.name, BaseURL: p.baseURL, APIKey: key, Model: model, HTTP: o.HTTP})
 	if err != nil {
@@ -88,7 +89,7 @@ func (o Options) tryModel(ctx context.Context, p provider, key, model string) er
 	defer cancel()
 	hello := llm.Request{Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: "Say OK."}}}}, MaxTokens: 16, NoTools: true}
 	for _, err := range m.Stream(ctx, hello) {
-		return err // the first event shows that it accepted the call
+		return err // the first event shows that the server accepted the call
 	}
 	return errors.New("empty answer from the model")
 }
@@ -101,7 +102,7 @@ func (o Options) valuesOf(p provider, ref, model string) []config.Value {
 			out = append(out, config.Value{Key: section + "." + x[0], Value: x[1]})
 		}
 	}
-	if was, ok := o.Config.Provider(p.name); ok && was.APIKey != "" && ref == "" { // the stored key belongs to another server
+	if was, ok := o.Config.Provider(p.name); ok && was.APIKey != "" && ref == "" { // the stored key belongs to a different server
 		out = append(out, config.Value{Key: section + ".api_key"})
 	}
 	if model == "" {

@@ -9,7 +9,7 @@ import (
 	"hob/tools/web"
 )
 
-// searchStep asks for the web search service.
+// searchStep returns the step that asks for the web search service.
 func searchStep() Step {
 	return Step{
 		Name: "search", Title: "Web search", Keys: []string{"search", "search_key", "search_url"},
@@ -47,7 +47,7 @@ func nextOfSearch(_ context.Context, o Options, a Answers) ([]Question, error) {
 func applySearch(ctx context.Context, o Options, a Answers) (d StepResult, err error) {
 	who := a["search"]
 	now := o.Config.Search.Key
-	if who != o.Config.Search.Provider { // the stored key belongs to another provider
+	if who != o.Config.Search.Provider { // the stored key belongs to a different provider
 		now = ""
 	}
 	key, ref := "", ""

@@ -1,11 +1,11 @@
-// Package setup asks for everything that Hob needs: a model and its key, channels, an account,
-// the web search provider, folders, quiet hours, a template, features, and system permissions.
+// Package setup asks for everything that Hob needs: a model and its key, channels, an account, the
+// web search provider, folders, quiet hours, a template, features, and system permissions.
 //
 // A Step is data: its questions, and the result of the answers. Run asks on a terminal with an
-// Asker, FromFile reads a file; a web form can use Steps the same way. Keys and passwords are
-// tested before they are stored in the keychain or the encrypted file; the configuration refers
-// to them. Each step is written when it is complete, and its progress is saved, so an
-// interrupted setup can continue.
+// Asker, and FromFile reads a file; a web form can use Steps in the same way. Keys and passwords
+// are tested before they are stored in the keychain or the encrypted file. The configuration
+// contains only references to them. Each step is written when it is complete, and its progress is
+// saved, so an interrupted setup can continue.
 package setup
 
 import (
@@ -27,7 +27,7 @@ import (
 	"hob/platform/pim/signin"
 )
 
-// Errors that an Asker returns if there are no answers.
+// Errors that an Asker returns instead of answers.
 var (
 	// ErrSkip skips the step.
 	ErrSkip = errors.New("the step was skipped")
@@ -35,51 +35,53 @@ var (
 	ErrLeft = errors.New("setup was stopped")
 )
 
-// Asker shows the questions of a page to the user. Any error except ErrSkip and ErrLeft also ends
+// Asker shows the questions on a page to the user. Any error except ErrSkip and ErrLeft also ends
 // the setup.
 type Asker interface {
 	Ask(ctx context.Context, p Page) (Answers, error)
 }
 
-// Options of Run and FromFile.
+// Options holds the options of Run and FromFile.
 type Options struct {
 	Paths   system.Paths
 	Config  *config.Config
 	Secrets system.Secrets
 	Out     io.Writer
 	HTTP    *http.Client // for model servers; nil means the default client
-	// Servers are the local servers to probe; nil means the default addresses.
+	// Servers are the local servers to probe. Nil means the default addresses.
 	Servers []llmall.Server
-	// DNS finds the servers of a mail address that is not in the table; nil disables the
-	// lookup.
+	// DNS finds the servers for an email address that is not in the table. Nil disables the lookup.
 	DNS signin.Resolver
-	// Edit changes the configuration with an undo entry; nil changes it without one.
+	// Edit changes the configuration with an undo entry. If it is nil, changes have no undo entry.
 	Edit func(ctx context.Context, what string, edit func() error) error
-	// Templates are the available templates and the active one; nil if there are none.
+	// Templates returns the available templates and the active one. It is nil if there are none.
 	Templates func() (list []Option, inUse string, err error)
-	// FindTemplate checks that a template exists by name or path; nil skips the check.
+	// FindTemplate checks that a template exists, by name or path. If it is nil, the check is
+	// skipped.
 	FindTemplate func(name string) error
 	// UseTemplate installs a template.
 	UseTemplate func(ctx context.Context, name string) error
-	// Autostart turns the start with the session on or off; nil: the setup does not ask about it.
+	// Autostart enables or disables the start with the session. If it is nil, the setup does not
+	// ask about it.
 	Autostart func(ctx context.Context, on bool) error
-	// Starts reports whether Hob starts at login; known is false if this cannot be determined.
+	// Starts reports whether Hob starts at login. known is false if this cannot be determined.
 	Starts func(ctx context.Context) (on, known bool)
-	// Permissions are the manual permissions of the system, as seen by the daemon, or by this
-	// program if no daemon runs; nil if there are none.
+	// Permissions returns the system permissions that the user must grant, as seen by the daemon,
+	// or by this program if no daemon runs. It is nil if there are none.
 	Permissions func(ctx context.Context) ([]permission.Permission, error)
-	// Open opens an address such as a pane of the system's settings.
+	// Open opens an address such as a page in the system settings.
 	Open func(ctx context.Context, address string) error
-	// Offered reports whether a channel can be set up; nil: all channels of this program that work
-	// on this system.
+	// Offered reports whether a channel can be set up. If it is nil, all channels of this program
+	// that work on this system can be set up.
 	Offered func(channel string) bool
-	// TestChannel tests a channel with the new configuration; nil skips the test.
+	// TestChannel tests a channel with the new configuration. If it is nil, the test is skipped.
 	TestChannel func(ctx context.Context, name string) (channel.Tested, error)
-	// Stdin returns the next line of standard input, for answers that refer to it.
+	// Stdin returns the next line of standard input, for answers that refer to standard input.
 	Stdin func() (string, error)
 }
 
-// Run asks the incomplete steps, or the named ones, and applies each immediately.
+// Run asks the questions of the incomplete steps, or of the named steps, and applies each step
+// immediately.
 func Run(ctx context.Context, o Options, ask Asker, names ...string) error {
 	if err := o.Paths.Ensure(); err != nil {
 		return err
@@ -154,7 +156,8 @@ func unknownStep(name string) string {
 	return quoteText(name) + "; known steps are " + strings.Join(Names(), ", ")
 }
 
-// runStep asks one step and applies its result. It returns whether the step was done or skipped.
+// runStep asks the questions of one step and applies the result. It returns whether the step was
+// done or skipped.
 func (o Options) runStep(ctx context.Context, s Step, ask Asker, number, of int) (string, error) {
 	page := Page{Step: s.Name, Title: s.Title, About: s.About, Number: number, Of: of}
 	d, err := o.runQuestions(ctx, s, func(qs []Question) (Answers, error) {
@@ -173,8 +176,8 @@ func (o Options) runStep(ctx context.Context, s Step, ask Asker, number, of int)
 	return stateDone, o.applyResult(ctx, s.Name, d)
 }
 
-// runQuestions asks until a step has all answers and they work. mend receives answers that fail and
-// returns whether to keep them anyway.
+// runQuestions asks until a step has all answers and they work. It passes answers that fail to
+// mend, which returns whether to keep them anyway.
 func (o Options) runQuestions(ctx context.Context, s Step, ask func([]Question) (Answers, error), mend func(*Problem) (bool, error)) (StepResult, error) {
 	a, was := Answers{}, Answers{}
 	for {
@@ -204,7 +207,7 @@ func (o Options) runQuestions(ctx context.Context, s Step, ask func([]Question) 
 	}
 }
 
-// withPreviousAnswers sets previous answers as defaults when questions are repeated.
+// withPreviousAnswers sets the previous answers as defaults when questions are repeated.
 func withPreviousAnswers(qs []Question, was Answers) []Question {
 	for i, q := range qs {
 		if v, ok := was[q.Key]; ok && q.Kind != Secret && q.Verify(v) == nil {
@@ -234,7 +237,7 @@ func removeBadAnswers(ctx context.Context, a Answers, err error, mend func(*Prob
 	return nil
 }
 
-// askHowToFix asks how to handle answers that failed.
+// askHowToFix asks what to do about answers that failed.
 func (o Options) askHowToFix(ctx context.Context, ask Asker, page Page, p *Problem) (keep bool, err error) {
 	q := Question{Key: "what_now", Kind: Choice, Title: "How should setup continue?", Default: "again", Options: []Option{{"again", "try again"}}}
 	if p.Keep {
@@ -267,7 +270,7 @@ func (o Options) applyResult(ctx context.Context, name string, d StepResult) err
 	if d.Then == nil {
 		return nil
 	}
-	if err := d.Then(ctx); err != nil && ctx.Err() == nil { // the remaining steps do not depend on it
+	if err := d.Then(ctx); err != nil && ctx.Err() == nil { // the remaining steps do not depend on this one
 		fmt.Fprintf(o.Out, "  This did not work: %v\n", err)
 	}
 	return ctx.Err()

@@ -17,8 +17,8 @@ const (
 	stateSkipped = "skipped"
 )
 
-// progress records which steps of an unfinished setup are done. It contains no answers: those are
-// in the configuration.
+// progress records which steps of an unfinished setup are done. It does not contain the answers,
+// which are in the configuration.
 type progress struct {
 	Version int               `json:"version"`
 	Steps   map[string]string `json:"steps"`
@@ -28,8 +28,8 @@ const progressVersion = 1
 
 func progressFile(p system.Paths) string { return filepath.Join(p.Data, "setup.json") }
 
-// readProgress returns the saved progress. An unreadable file counts as no progress: the steps
-// are then asked again, with the previous answers as defaults.
+// readProgress returns the saved progress. An unreadable file counts as no progress; all steps are
+// then asked again, with the previous answers as defaults.
 func readProgress(p system.Paths) progress {
 	out := progress{Version: progressVersion, Steps: map[string]string{}}
 	b, err := os.ReadFile(progressFile(p))
@@ -43,7 +43,7 @@ func readProgress(p system.Paths) progress {
 	return out
 }
 
-// hasAny reports whether any of these steps was done or skipped.
+// hasAny reports whether any of steps was done or skipped.
 func (p progress) hasAny(steps []Step) bool {
 	for _, s := range steps {
 		if p.Steps[s.Name] != "" {

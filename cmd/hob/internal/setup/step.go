@@ -8,36 +8,36 @@ import (
 	"hob/autonomy/config"
 )
 
-// Kind is the way in which a question is answered.
+// Kind determines how a question is answered.
 type Kind string
 
 // The kinds of questions.
 const (
 	Text    Kind = "text"
-	Secret  Kind = "secret" // never shown, and stored only where secrets are stored
+	Secret  Kind = "secret" // never shown, and stored only in a secret store
 	Choice  Kind = "choice"
 	Several Kind = "several" // several values, separated by commas
 	YesNo   Kind = "yesno"   // "true" or "false"
 )
 
-// Option is one of the answers to choose from.
+// Option is one of the possible answers to a question.
 type Option struct {
 	Value string `json:"value"`
 	Title string `json:"title"`
 }
 
-// Question is one question, independent of how it is shown: a terminal, a page, a file with
-// answers.
+// Question is one question. It does not depend on how it is presented: in a terminal, on a page, or
+// in an answers file.
 type Question struct {
 	Key     string   `json:"key"` // unique within the setup
 	Kind    Kind     `json:"kind"`
 	Title   string   `json:"title"`
 	About   string   `json:"about,omitempty"`
 	Options []Option `json:"options,omitempty"`
-	// Other allows a typed answer that is not among the options.
+	// Other allows a typed answer that is not an option.
 	Other   bool   `json:"other,omitempty"`
 	Default string `json:"default,omitempty"`
-	// Check validates an answer immediately; optional.
+	// Check, if set, validates an answer immediately.
 	Check func(string) error `json:"-"`
 }
 
@@ -75,7 +75,7 @@ func (q Question) optionValues() (out []string) {
 	return out
 }
 
-// unknownAnswer returns an error that suggests the closest valid answer.
+// unknownAnswer returns an error message that suggests the closest valid answer.
 func unknownAnswer(answer string, known []string) string {
 	if near := config.SuggestName(answer, known); near != "" {
 		return quoteText(answer) + " is not a valid answer; did you mean " + quoteText(near) + "?"
@@ -85,7 +85,7 @@ func unknownAnswer(answer string, known []string) string {
 
 func quoteText(s string) string { return `"` + s + `"` }
 
-// Items are the values of an answer to Several.
+// Items returns the values in an answer to a question of kind Several.
 func Items(answer string) (out []string) {
 	for s := range strings.SplitSeq(answer, ",") {
 		if s = strings.TrimSpace(s); s != "" {
@@ -95,7 +95,7 @@ func Items(answer string) (out []string) {
 	return out
 }
 
-// Answers are the answers of a step so far, by the keys of its questions.
+// Answers holds the answers in a step so far, by question key.
 type Answers map[string]string
 
 func (a Answers) isGiven(key string) bool {
@@ -103,7 +103,7 @@ func (a Answers) isGiven(key string) bool {
 	return ok
 }
 
-// untested is the answer that keeps values which failed the test.
+// untested is the answer that keeps values although they failed the test.
 const untested = "untested"
 
 // Page is a set of questions that are asked together.
@@ -111,38 +111,38 @@ type Page struct {
 	Step      string     `json:"step"`
 	Title     string     `json:"title"`
 	About     string     `json:"about,omitempty"`
-	Number    int        `json:"number,omitempty"` // number of the step, from 1; 0 outside of a sequence
+	Number    int        `json:"number,omitempty"` // number of the step, starting at 1; 0 outside a sequence
 	Of        int        `json:"of,omitempty"`
 	Questions []Question `json:"questions"`
 }
 
 // Step is one part of the setup. It does not depend on the user interface. Its result depends only
-// on the answers, so a client that uses several requests only stores these.
+// on the answers, so a client that uses several requests needs to store only the answers.
 type Step struct {
-	Name  string // as in `hob setup NAME`
+	Name  string // as used in `hob setup NAME`
 	Title string
 	About string
-	// Keys lists the keys of all its questions. An answers file completes the step if it contains
-	// the first key.
+	// Keys lists the keys of all questions in the step. An answers file completes the step if it
+	// contains the first key.
 	Keys []string
-	// Shown reports whether the step applies here; nil means yes.
+	// Shown reports whether the step applies here. Nil means that it does.
 	Shown func(ctx context.Context, o Options) bool
-	// Next returns the next questions for the given answers. It returns none when the step is
-	// complete. It may call servers, and returns a *Problem for rejected answers.
+	// Next returns the next questions for the given answers, or none if the step is complete. It
+	// may call servers. It returns a *Problem for rejected answers.
 	Next func(ctx context.Context, o Options, a Answers) ([]Question, error)
-	// Apply tests the answers and returns the result. It changes nothing.
+	// Apply tests the answers and returns the result. It does not change anything.
 	Apply func(ctx context.Context, o Options, a Answers) (StepResult, error)
 }
 
 // StoredSecret is a secret and the name under which it is stored.
 type StoredSecret struct{ Name, Value string }
 
-// StepResult contains the changes for the answers of a step, in order of execution.
+// StepResult holds the changes for a step's answers, in order of execution.
 type StepResult struct {
 	Secrets []StoredSecret
 	Values  []config.Value
 	Said    []string                        // messages for the user
-	Then    func(ctx context.Context) error // effects outside of the configuration
+	Then    func(ctx context.Context) error // effects outside the configuration
 }
 
 // Problem reports which answers failed and must be asked again.
@@ -162,7 +162,7 @@ func newProblem(err error, keep bool, keys ...string) error {
 	return &Problem{Keys: keys, Keep: keep, Err: err}
 }
 
-// Steps returns all steps in their order. To add one, add a line.
+// Steps returns all steps in order. To add one, add a line.
 func Steps() []Step {
 	return []Step{
 		brainStep(),
@@ -179,7 +179,7 @@ func Steps() []Step {
 	}
 }
 
-// Names of the steps.
+// Names returns the names of the steps.
 func Names() (out []string) {
 	for _, s := range Steps() {
 		out = append(out, s.Name)

@@ -9,8 +9,8 @@ import (
 	"hob/platform/host/system"
 )
 
-// writeResult stores the secrets and then changes the configuration, which refers to them. It
-// stores nothing if the configuration would be invalid.
+// writeResult stores the secrets and then changes the configuration, which refers to the secrets.
+// It stores nothing if the configuration would be invalid.
 func (o Options) writeResult(ctx context.Context, what string, d StepResult) (changes []config.Change, err error) {
 	if len(d.Values) == 0 {
 		return nil, o.saveSecrets(ctx, d.Secrets)
@@ -42,9 +42,9 @@ func (o Options) saveSecrets(ctx context.Context, list []StoredSecret) error {
 	return nil
 }
 
-// secretOf interprets the answer to a question for a secret. It returns the secret to test, the
-// reference for the configuration, and the secret to store. An empty answer means the stored
-// secret. A new secret's reference names the entry under which it will be stored.
+// secretOf interprets the answer to a question that asks for a secret. It returns the secret to
+// test, the reference for the configuration, and the secret to store. An empty answer means the
+// stored secret. A new secret's reference names the entry under which the secret will be stored.
 func (o Options) secretOf(ctx context.Context, answer, name, now string) (plain, ref string, kept []StoredSecret, err error) {
 	if answer = strings.TrimSpace(answer); answer == "" {
 		answer = now

@@ -11,7 +11,7 @@ import (
 )
 
 // calendar serves an account's calendar over CalDAV (RFC 4791). It supports only what a client
-// needs to read one calendar.
+// needs to read a single calendar.
 type calendar struct {
 	line *pipeListener
 
@@ -21,7 +21,7 @@ type calendar struct {
 	changes int
 }
 
-// accountCalendar returns the calendar of an account, created on first use.
+// accountCalendar returns the calendar of an account. It creates the calendar on first use.
 func (w *world) accountCalendar(account string) *calendar {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -34,7 +34,7 @@ func (w *world) accountCalendar(account string) *calendar {
 	return c
 }
 
-// addEvent adds an event to the calendar, or replaces the one with the same name.
+// addEvent adds an event to the calendar, or replaces the event with the same name.
 func (w *world) addEvent(in Input) error {
 	a, err := w.p.accountOf(in.To)
 	if err != nil {
@@ -59,7 +59,7 @@ const davHead = `<?xml version="1.0"?><d:multistatus xmlns:d="DAV:" xmlns:c="urn
 
 // ServeHTTP implements http.Handler.
 func (c *calendar) ServeHTTP(out http.ResponseWriter, r *http.Request) {
-	_, _ = io.Copy(io.Discard, r.Body) // always returns the full calendar
+	_, _ = io.Copy(io.Discard, r.Body) // the response always contains the full calendar
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var b bytes.Buffer

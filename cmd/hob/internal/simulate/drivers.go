@@ -11,7 +11,7 @@ import (
 	"hob/watchers/file"
 )
 
-// watcherDrivers returns the available drivers; file watchers get their events from the script,
+// watcherDrivers returns the available drivers. File watchers get their events from the script,
 // because the system's notifications use real time.
 func (p *play) watcherDrivers() []watchers.Driver {
 	p.files = file.NewNotified()
@@ -58,7 +58,8 @@ func (f copiedFolders) moveConfigPath(raw json.RawMessage) json.RawMessage {
 	return out
 }
 
-// accountOf finds an account of the configuration; the script may add one.
+// accountOf returns the account called name in the configuration, to which the script may have
+// added it.
 func (p *play) accountOf(name string) (config.Account, error) {
 	a, err := p.conf.Account(name, func(a config.Account) bool { return a.HasServer(pim.IMAP) || a.HasServer(pim.CalDAV) })
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 	"hob/tools"
 )
 
-// wouldDo begins the result of a tool that was not executed.
+// wouldDo is the prefix of the result of a tool that was not executed.
 const wouldDo = "Would have been done: "
 
-// wrapTool replaces tools with effects outside of Hob. Read-only tools and Hob's own tools work as
-// usual, on the copy and the simulated web.
+// wrapTool replaces tools that have effects outside Hob. Read-only tools and Hob's own tools work
+// as usual, on the copy and the simulated web.
 func (p *play) wrapTool(t tools.Tool) tools.Tool {
 	if d, is := t.(tools.SplitTool); is {
 		return d.Each(p.wrapTool)
@@ -29,7 +29,7 @@ func (p *play) wrapTool(t tools.Tool) tools.Tool {
 	return dryRunTool{t}
 }
 
-// dryRunTool has the name and schema of the real tool but changes nothing.
+// dryRunTool has the name and schema of the real tool but has no effects.
 type dryRunTool struct{ tools.Tool }
 
 // Call implements tools.Tool.
@@ -65,14 +65,14 @@ func (d dryRunTool) Summary(args json.RawMessage) string {
 	return fmt.Sprintf("%s %s", d.Spec().Name, args)
 }
 
-// CanUndo implements tools.Undoer. It returns the answer of the real tool, because the guard's
-// decision depends on it.
+// CanUndo implements tools.Undoer. It returns the real tool's answer, because the guard's decision
+// depends on it.
 func (d dryRunTool) CanUndo() bool {
 	u, ok := d.Tool.(tools.Undoer)
 	return ok && u.CanUndo()
 }
 
-// Undo implements tools.Undoer; nothing was done.
+// Undo implements tools.Undoer. It does nothing, because nothing was done.
 func (d dryRunTool) Undo(context.Context, json.RawMessage) (string, error) { return "nothing", nil }
 
 // UndoTx implements tools.Undoer.

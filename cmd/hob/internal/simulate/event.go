@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// event is a calendar event, as written in a script.
+// event is a calendar event from a script.
 type event struct {
 	uid, title, place, notes string
 	start, end               time.Time
 	allDay, cancelled        bool
 }
 
-// parseEvent reads "title: ...", "start: ...", a line each.
+// parseEvent parses lines such as "title: ..." and "start: ...".
 func parseEvent(body string, zone *time.Location) (e event, err error) {
 	var end string
 	for line := range strings.Lines(body) {
@@ -67,7 +67,7 @@ func parseEvent(body string, zone *time.Location) (e event, err error) {
 	return e, nil
 }
 
-// parseEventTime reads a time of an event; a date alone is an all-day event.
+// parseEventTime parses the time of an event. A date without a time is an all-day event.
 func parseEventTime(s string, zone *time.Location) (t time.Time, allDay bool, err error) {
 	for _, form := range []string{time.RFC3339, "2006-01-02 15:04"} {
 		if t, err := time.ParseInLocation(form, s, zone); err == nil {
@@ -80,7 +80,7 @@ func parseEventTime(s string, zone *time.Location) (t time.Time, allDay bool, er
 	return t, false, fmt.Errorf(`%q is not a time; write "{day 2 10:00}", "2026-11-24 10:00" or, for a whole day, "2026-11-24"`, s)
 }
 
-// formatICS writes the event as iCalendar (RFC 5545).
+// formatICS formats the event as iCalendar (RFC 5545).
 func (e event) formatICS() string {
 	text := strings.NewReplacer(`\`, `\\`, ";", `\;`, ",", `\,`, "\n", `\n`).Replace
 	at := func(t time.Time) string {

@@ -17,8 +17,8 @@ import (
 	"hob/platform/store"
 )
 
-// copyHome copies the configuration, its texts and rules, and the database. It copies no secret
-// but the key of the audit log.
+// copyHome copies the configuration, its text files and rules, and the database. The only secret
+// that it copies is the audit log key.
 func (p *play) copyHome(ctx context.Context) error {
 	if err := errors.Join(p.paths.Ensure(), os.MkdirAll(p.users, 0o700)); err != nil {
 		return err
@@ -53,7 +53,7 @@ func copyAll(from, to string) error {
 	return system.WriteFile(to, b)
 }
 
-// copyTree copies the regular files of a folder. It skips the working files of containers, which
+// copyTree copies the regular files in a folder. It skips the working files of containers, which
 // may have any size.
 func copyTree(from, to string) error {
 	return filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
@@ -76,11 +76,11 @@ func copyTree(from, to string) error {
 	})
 }
 
-// workspace returns the folder of an agent that works in a container.
+// workspace is the name of the folder of an agent that works in a container.
 const workspace = "workspace"
 
-// loadConfig loads the configuration of the copy with the script's additions, and removes all
-// access to the outside.
+// loadConfig loads the copied configuration with the script's additions, and removes all access to
+// the real environment.
 func (p *play) loadConfig() error {
 	if add := p.o.Script.Config; add != "" {
 		b, err := os.ReadFile(p.paths.ConfigFile())
@@ -116,7 +116,7 @@ func (p *play) loadConfig() error {
 		c.Agent.Model, c.Providers = Offline, nil
 		onlyMain(c)
 	}
-	for i := range c.Members { // no containers, because they would be real
+	for i := range c.Members { // disable containers, because they would be real
 		c.Members[i].Isolation = ""
 	}
 	c.Knowledge.Embeddings, c.Knowledge.Folders = "off", nil
@@ -137,17 +137,18 @@ func (p *play) loadConfig() error {
 	p.conf = c
 	p.start = p.o.Start
 	if p.start.IsZero() {
-		p.start = time.Now().Add(time.Second) // one second later, so that events that just arrived are in the past
+		p.start = time.Now().Add(time.Second) // one second later, so that events that have just arrived are in the past
 	}
 	p.start = p.start.Truncate(time.Second)
 	return nil
 }
 
-// tick is the longest sleep of the loop: due work wakes it anyway, and each tick takes real time.
+// tick is the longest sleep of the loop. Due work wakes the loop anyway, and each tick takes real
+// time.
 const tick = 5 * time.Minute
 
-// onlyServers keeps only models that answer: an external agent would perform real actions on
-// the user's files.
+// onlyServers removes the providers that are external agents, because an external agent would
+// perform real actions on the user's files. It returns an error if a configured model needs one.
 func onlyServers(c *config.Config) error {
 	acts := map[string]bool{}
 	for _, pr := range c.Providers {
@@ -169,7 +170,7 @@ func onlyServers(c *config.Config) error {
 	return nil
 }
 
-// onlyMain leaves one model.
+// onlyMain disables all models except the agent's main model.
 func onlyMain(c *config.Config) {
 	c.Agent.Fallback, c.Agent.SmallModel = nil, ""
 	if c.Knowledge.Extraction != "off" {
@@ -181,7 +182,7 @@ func onlyMain(c *config.Config) {
 	}
 }
 
-// copyPath returns the path in the copy for a path in the user's home.
+// copyPath maps a path in the user's home to a path in the copy.
 func (p *play) copyPath(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
 		return filepath.Join(p.users, rest)
@@ -198,7 +199,7 @@ func (p *play) copyPath(path string) string {
 	return path
 }
 
-// inHome returns a path of the script, which must be below "~".
+// inHome resolves a path in the script. The path must be below "~".
 func (p *play) inHome(path string) (string, error) {
 	rest := strings.TrimPrefix(filepath.ToSlash(path), "~/")
 	if !filepath.IsLocal(rest) {

@@ -15,13 +15,13 @@ import (
 	"github.com/emersion/go-imap/v2/imapserver/imapmemserver"
 )
 
-// postbox serves the mail of an account from a real IMAP server.
+// postbox serves an account's messages with a real IMAP server.
 type postbox struct {
 	line *pipeListener
 	user *imapmemserver.User
 }
 
-// accountPostbox returns the mailbox of an account, created on first use.
+// accountPostbox returns the mailbox of an account. It creates the mailbox on first use.
 func (w *world) accountPostbox(account, login string) *postbox {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -44,7 +44,7 @@ func (w *world) accountPostbox(account, login string) *postbox {
 	return b
 }
 
-// deliverMail adds a mail to a folder and completes missing headers.
+// deliverMail adds a message to a folder and fills in missing headers.
 func (w *world) deliverMail(in Input) error {
 	a, err := w.p.accountOf(in.To)
 	if err != nil {
@@ -75,7 +75,7 @@ func (w *world) deliverMail(in Input) error {
 	return err
 }
 
-// literal implements imap.LiteralReader for a text.
+// literal implements imap.LiteralReader for bytes in memory.
 type literal struct{ *bytes.Reader }
 
 // Size implements imap.LiteralReader.

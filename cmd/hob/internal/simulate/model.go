@@ -11,14 +11,14 @@ import (
 	"sync"
 )
 
-// The model with the script's answers, as named in the configuration.
+// The name, in the configuration, of the model with the script's answers.
 const (
 	scriptProvider = "script"
 	scriptModel    = scriptProvider + "/model"
 	scriptURL      = "http://model.invalid/v1"
 )
 
-// answer is one answer of a model: text and calls.
+// answer is one answer from a model: text and tool calls.
 type answer struct {
 	text  string
 	calls []toolCall
@@ -29,8 +29,8 @@ type toolCall struct {
 	args json.RawMessage
 }
 
-// parseAnswer reads an answer: a line `call TOOL {"arguments": ...}` is a call of a
-// tool, all else is text.
+// parseAnswer parses an answer. A line `call TOOL {"arguments": ...}` is a tool call; all other
+// lines are text.
 func parseAnswer(body string) (a answer, err error) {
 	var text []string
 	for line := range strings.Lines(body) {
@@ -56,7 +56,8 @@ func parseAnswer(body string) (a answer, err error) {
 	return a, nil
 }
 
-// modelClient returns the HTTP client for the models: the script's answers, or the network.
+// modelClient returns the HTTP client for the models. It returns the script's answers or uses the
+// network.
 func (w *world) modelClient() *http.Client {
 	if w.p.o.Model != Configured {
 		return &http.Client{Transport: w.script}
@@ -64,7 +65,7 @@ func (w *world) modelClient() *http.Client {
 	return &http.Client{Transport: bubbleTransport{w.p.outside, w.p}}
 }
 
-// scriptedModel answers like a server with the Chat Completions API
+// scriptedModel responds like a server for the Chat Completions API
 // (https://platform.openai.com/docs/api-reference/chat/object).
 type scriptedModel struct {
 	mu      sync.Mutex
@@ -73,7 +74,7 @@ type scriptedModel struct {
 	n       int
 }
 
-// spent is the answer after the last answer of the script.
+// spent is the answer after the script's last answer.
 const spent = "(The script has no more model answers.)"
 
 // RoundTrip implements http.RoundTripper.

@@ -19,19 +19,19 @@ import (
 	"hob/platform/retry"
 )
 
-// outside sends requests to real models. Goroutines outside the bubble make the requests, so that
-// certificates are checked against the real time and timeouts work. The bubble waits for them, and
-// its time stands still.
+// outside sends requests to real models. Goroutines outside the bubble send the requests, so that
+// certificates are checked against the real time and timeouts work. The bubble waits for the
+// responses, and its time does not advance meanwhile.
 type outside struct {
-	limit func(host string) time.Duration // maximum time without output of a server
+	limit func(host string) time.Duration // maximum time without output from a server
 	way   *http.Transport
 	slots chan *outsideRequest
 	over  chan struct{} // closed by close
 	ended chan struct{}
 }
 
-// outsideRequest is one request. It and its channels are created outside of the bubble, because nothing
-// inside may wait for them.
+// outsideRequest is one request. The request and its channels are created outside the bubble, so
+// that the bubble's time stops while a goroutine inside waits for them.
 type outsideRequest struct {
 	ask    chan *http.Request
 	answer chan outsideResponse
@@ -45,15 +45,16 @@ type outsideResponse struct {
 }
 
 const (
-	// maxAnswer limits an answer in bytes; it is forwarded when complete.
+	// maxAnswer is the maximum size of a response in bytes. A response is forwarded when it is
+	// complete.
 	maxAnswer = 64 << 20
-	// insists is the number of retries of a busy model, because waiting takes no time in the
-	// bubble, and longestBusy the longest real waiting time.
+	// insists is the number of retries for a busy model; waiting takes no time in the bubble.
+	// longestBusy is the maximum real waiting time.
 	insists     = 3
 	longestBusy = time.Minute
 )
 
-// errSilent is wrapped when a model sent nothing for too long.
+// errSilent is wrapped if a model sent no output for too long.
 var errSilent = errors.New("the simulation cannot continue during this model call; try again, or remove --model configured")
 
 func newOutside(limit func(string) time.Duration, roots *x509.CertPool) *outside {
@@ -63,7 +64,7 @@ func newOutside(limit func(string) time.Duration, roots *x509.CertPool) *outside
 	return o
 }
 
-// serveSlots provides slots until close.
+// serveSlots provides request slots until the bubble ends.
 func (o *outside) serveSlots() {
 	defer close(o.ended)
 	defer o.way.CloseIdleConnections()
@@ -89,7 +90,7 @@ func (o *outside) stopServing() {
 	<-o.ended
 }
 
-// exchangeWithRetry repeats a request if the server is busy.
+// exchangeWithRetry sends a request and repeats it if the server is busy.
 func (o *outside) exchangeWithRetry(s *outsideRequest, r *http.Request) (*http.Response, error) {
 	for n := 0; ; n++ {
 		res, err := o.exchangeOnce(s, r.Clone(s.ctx))
@@ -147,13 +148,13 @@ func (o *outside) exchangeOnce(s *outsideRequest, r *http.Request) (*http.Respon
 	}
 }
 
-// truncatedBody is the error at the end of an incomplete body.
+// truncatedBody returns its error at the end of an incomplete body.
 type truncatedBody struct{ err error }
 
 // Read implements io.Reader.
 func (c truncatedBody) Read([]byte) (int, error) { return 0, c.err }
 
-// bubbleTransport passes requests from the bubble to the outside.
+// bubbleTransport passes requests from the bubble to goroutines outside it.
 type bubbleTransport struct {
 	*outside
 	p *play
@@ -195,7 +196,7 @@ func (a bubbleTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// stallTimeouts are the maximum times without output of a model, as in the daemon.
+// stallTimeouts returns the maximum time without output per model host, as in the daemon.
 func stallTimeouts(list []config.Provider) func(host string) time.Duration {
 	of := func(pr config.Provider) time.Duration {
 		w := llm.Endpoint{BaseURL: pr.BaseURL}
@@ -206,7 +207,7 @@ func stallTimeouts(list []config.Provider) func(host string) time.Duration {
 		for _, pr := range list {
 			_, at, err := llm.NewWire(pr.Name, pr.BaseURL, "", "")
 			switch {
-			case err != nil: // reported when the model is created
+			case err != nil: // the error is reported when the model is created
 				others = max(others, of(pr))
 			case at.Host == host:
 				return of(pr)
@@ -216,7 +217,7 @@ func stallTimeouts(list []config.Provider) func(host string) time.Duration {
 	}
 }
 
-// stopError ends the play before its time.
+// stopError ends the play early.
 type stopError struct {
 	done chan struct{}
 	mu   sync.Mutex
@@ -238,7 +239,7 @@ func (h *stopError) stopCause() error {
 	return h.err
 }
 
-// waitUntil waits for a time. Its error is why nothing more can be played.
+// waitUntil waits until a time. Its error is the reason why the play cannot continue.
 func (p *play) waitUntil(at time.Time) error {
 	t := time.NewTimer(time.Until(at))
 	defer t.Stop()

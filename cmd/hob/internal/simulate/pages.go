@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// playedPages serves the simulated web. A location that the script does not mention returns "not
-// modified".
+// playedPages serves the simulated web. It responds with "not modified" for a location that is not
+// in the script.
 type playedPages struct {
-	known map[string]bool // hosts of the script
-	plain map[uint16]bool // ports for unencrypted addresses
+	known map[string]bool // hosts in the script
+	plain map[uint16]bool // ports of unencrypted addresses
 
 	mu   sync.Mutex
 	list map[string]page // by address
@@ -72,7 +72,7 @@ func (w *playedPages) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	}
 	w.mu.Lock()
 	p, ok := w.list[scheme+r.Host+r.URL.RequestURI()]
-	if !ok { // try without the parameters that programs add, such as a page size
+	if !ok { // retry without the parameters that programs add, such as a page size
 		p, ok = w.list[scheme+r.Host+r.URL.EscapedPath()]
 		ok = ok && !isLaterPage(r)
 	}

@@ -39,7 +39,7 @@ func (p *journalDay) loadJournals(list []journal) {
 	}
 }
 
-// recordedCall returns the recorded result of a call with the same arguments.
+// recordedCall returns the recorded result for a call with the same arguments.
 func (p *journalDay) recordedCall(tool string, args json.RawMessage) (bus.Entry, bool) {
 	if p == nil {
 		return bus.Entry{}, false
@@ -54,15 +54,15 @@ func (p *journalDay) recordedCall(tool string, args json.RawMessage) (bus.Entry,
 	return bus.Entry{}, false
 }
 
-// recordedTool is a tool that returns its results of the replayed day.
+// recordedTool is a tool that returns its results from the replayed day.
 type recordedTool struct {
 	dryRunTool
 	past *journalDay
 }
 
 // ownToo reports whether a tool reads Hob's own data in addition to accounts, apps and folders.
-// Without a recorded result such a tool runs: its accounts are simulated, and apps and folders are
-// not used.
+// Without a recorded result, such a tool runs. Its accounts are simulated, and it does not use apps
+// and folders.
 func ownToo(name string) bool {
 	return name == "list_reminders" || name == "list_notes" || name == "read_note"
 }
@@ -81,13 +81,13 @@ func (r recordedTool) Call(ctx context.Context, c tools.Call) (tools.Result, err
 	return tools.Result{Text: e.Result, Source: e.Source}, nil
 }
 
-// recordedTurn is a recorded turn that can be requested again.
+// recordedTurn is a recorded turn whose answers can be requested again.
 type recordedTurn struct {
-	question []byte // as contained in a request
+	question []byte // in its encoded form, as contained in a request
 	answers  []answer
 }
 
-// recordedAnswers are the answers of models on that day, by turn.
+// recordedAnswers returns the models' answers on that day, by turn.
 func recordedAnswers(list []journal) (out []*recordedTurn) {
 	for _, j := range list {
 		a := &recordedTurn{}
@@ -95,7 +95,7 @@ func recordedAnswers(list []journal) (out []*recordedTurn) {
 			switch m.Role {
 			case llm.User:
 				if text := ownWords(m); len(a.question) == 0 && text != "" {
-					b, _ := json.Marshal(text) // a string always encodes
+					b, _ := json.Marshal(text) // a string can always be encoded
 					a.question = bytes.Trim(b, `"`)
 				}
 			case llm.Assistant:
@@ -109,7 +109,7 @@ func recordedAnswers(list []journal) (out []*recordedTurn) {
 	return out
 }
 
-// ownWords returns the first words of a message, without the text that Hob added.
+// ownWords returns the first words of a message, without text that Hob added.
 func ownWords(m llm.Message) string {
 	for _, part := range m.Parts {
 		if text := strings.TrimSpace(part.Text); text != "" && !part.Context {
@@ -132,7 +132,7 @@ func messageAnswer(m llm.Message) (a answer) {
 	return a
 }
 
-// nextRecorded returns the recorded answer to a request, for the last question in it.
+// nextRecorded returns the recorded answer to a request, for the last question in the request.
 func nextRecorded(list []*recordedTurn, body []byte) (answer, bool) {
 	best, at := -1, -1
 	for i, a := range list {
@@ -151,7 +151,7 @@ func nextRecorded(list []*recordedTurn, body []byte) (answer, bool) {
 	return a, true
 }
 
-// replayDay replays the inputs of the day, each at its time, with the user's answers.
+// replayDay replays the inputs of the day, each at its original time, with the user's answers.
 func (p *play) replayDay(ctx context.Context) error {
 	type move struct {
 		at time.Time
@@ -201,7 +201,7 @@ func reissueEvent(e bus.Event) bus.Event {
 	}
 }
 
-// compareReplies adds replies that differ from that day.
+// compareReplies adds the replies that differ from those on that day.
 func (p *play) compareReplies(id string, w explain.Why) bool {
 	old, ok := strings.CutPrefix(w.Event.Key, replayed)
 	if p.past == nil || !ok {

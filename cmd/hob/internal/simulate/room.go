@@ -11,7 +11,7 @@ import (
 	channelsall "hob/channels/all"
 )
 
-// playedChannel is a configured channel that sends nothing outside the process.
+// playedChannel is a configured channel that sends nothing outside this process.
 type playedChannel struct {
 	w     *world
 	name  string
@@ -34,8 +34,8 @@ type roomDriver struct {
 	w *world
 }
 
-// sampleSecrets returns sample secrets for a driver that checks their form, in the order of its
-// settings, in which it resolves them.
+// sampleSecrets returns sample secrets for a driver that checks their format. They are in the order
+// of the driver's settings, which is the order in which the driver resolves them.
 func sampleSecrets(d channels.Description) (out []string) {
 	for _, s := range d.Settings {
 		if s.Sample != "" {
@@ -45,8 +45,8 @@ func sampleSecrets(d channels.Description) (out []string) {
 	return out
 }
 
-// New implements channels.Driver. The real driver validates its section and its accepted
-// senders; it does not connect before it runs.
+// New implements channels.Driver. The real driver validates its section and its accepted senders;
+// it does not connect before Run.
 func (d roomDriver) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
 	about := d.Describe()
 	if list := sampleSecrets(about); len(list) > 0 {
@@ -77,7 +77,7 @@ func (d roomDriver) New(decode func(any) error, deps channels.Deps) (channels.Ch
 // Allow implements channels.Allower.
 func (r *playedChannel) Allow() []string { return r.allow }
 
-// Limits implements channels.Limiter: messages are combined as on the real channel.
+// Limits implements channels.Limiter, so that messages are combined as on the real channel.
 func (r *playedChannel) Limits() channels.Limits { return r.limit }
 
 // Run implements channels.Channel.
@@ -91,20 +91,20 @@ func (r *playedChannel) Run(ctx context.Context, to channels.Receiver) error {
 			case err == nil || ctx.Err() != nil:
 			case errors.Is(err, channels.ErrStranger):
 				r.w.p.line.addEntry(Entry{At: time.Now(), Kind: Denied, Channel: r.name, Text: fmt.Sprintf("%s writes: %s", in.Sender, in.Text), Rule: err.Error()})
-			default: // for example a text that is too long; a platform would not retry it either
+			default: // for example text that is too long; a platform would not retry it either
 				r.w.p.line.addEntry(Entry{At: time.Now(), Kind: Failed, Channel: r.name, Text: err.Error()})
 			}
 		}
 	}
 }
 
-// Send implements channels.Channel. It does nothing, because Hob's own records contain its
-// messages.
+// Send implements channels.Channel. It does nothing, because Hob's own records contain the messages
+// it sends.
 func (r *playedChannel) Send(_ context.Context, d channels.Delivery) (channels.Receipt, error) {
 	return channels.Receipt{ID: d.ID}, nil
 }
 
-// writeToChannel sends a message of another person in a channel.
+// writeToChannel sends a message from another person on a channel.
 func (w *world) writeToChannel(in Input) error {
 	w.mu.Lock()
 	r, unfit := w.rooms[in.To], w.unfit[in.To]

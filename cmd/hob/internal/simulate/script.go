@@ -15,7 +15,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxScript bounds a script in bytes.
+// maxScript is the maximum size of a script in bytes.
 const maxScript = 16 << 20
 
 // InputKind is the kind of an input.
@@ -24,26 +24,26 @@ type InputKind string
 // The kinds of inputs; docs/simulation.md describes them.
 const (
 	Says      InputKind = "message" // the owner sends a message
-	Writes    InputKind = "chat"    // another person writes in a channel
+	Writes    InputKind = "chat"    // another person writes on a channel
 	Mail      InputKind = "mail"    // a mail comes
-	Event     InputKind = "event"   // the calendar gets an event, or a replacement
-	File      InputKind = "file"    // a file appears, or changes
+	Event     InputKind = "event"   // an event is added to the calendar or replaced
+	File      InputKind = "file"    // a file appears or changes
 	Remove    InputKind = "remove"  // a file is deleted
-	Web       InputKind = "web"     // the content of an address
+	Web       InputKind = "web"     // sets the content of an address
 	Call      InputKind = "call"    // the owner calls a tool
-	Reply     InputKind = "answer"  // the owner answers a question
+	Reply     InputKind = "answer"  // the owner answers an approval request
 	Away      InputKind = "away"    // Hob does not run for some time
 	configure InputKind = "config"  // further configuration
-	model     InputKind = "model"   // the next answer of the model
+	model     InputKind = "model"   // the model's next answer
 	earliest            = "start"   // before Hob starts
 )
 
-// Input is one input of a script.
+// Input is one input in a script.
 type Input struct {
 	Kind InputKind
 	Line int
-	// To is the target: a conversation, an account, a path, an address, a tool. More is the
-	// rest of the line.
+	// To is the target, such as a conversation, an account, a path, an address or a tool. More is
+	// the rest of the line.
 	To, More string
 	Body     string
 
@@ -54,14 +54,14 @@ type Input struct {
 // Script lists the inputs during the simulated time.
 type Script struct {
 	Inputs  []Input
-	Answers []string // answers of the model, in order
+	Answers []string // the model's answers, in order
 	Config  string   // further configuration
 }
 
 // scriptTime is a time in a script, relative to the first day or with a date.
 type scriptTime struct {
 	early          bool
-	day            int // day from 1; 0 if date is set
+	day            int // day number starting at 1; 0 if date is set
 	date           time.Time
 	hour, min, sec int
 }
@@ -75,14 +75,14 @@ func (w scriptTime) timeIn(start time.Time) time.Time {
 	return time.Date(y, m, d, w.hour, w.min, w.sec, 0, start.Location())
 }
 
-// step is an input at its time.
+// step is an input with its absolute time.
 type step struct {
 	Input
 	at    time.Time
 	early bool
 }
 
-// sortedSteps returns the inputs in order; the initial ones come first.
+// sortedSteps returns the inputs in order of time. The initial inputs come first.
 func (s *Script) sortedSteps(start time.Time) []step {
 	var out []step
 	for _, in := range s.Inputs {
@@ -114,8 +114,8 @@ func (e *ScriptError) Error() string { return fmt.Sprintf("%s:%d: %v", e.Name, e
 // Unwrap implements errors.Unwrap.
 func (e *ScriptError) Unwrap() error { return e.Err }
 
-// Parse reads a script: sections that begin with a line "-- WHEN KIND ... --", as
-// in a txtar archive. Its error is a *ScriptError.
+// Parse parses a script. It consists of sections that begin with a line "-- WHEN KIND ... --", as
+// in a txtar archive. An error is a *ScriptError.
 func Parse(name string, r io.Reader) (*Script, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxScript+1))
 	if err != nil {
@@ -179,7 +179,7 @@ func parseMarker(line string) (string, bool) {
 	return strings.TrimSpace(rest), ok && strings.TrimSpace(rest) != ""
 }
 
-// parseHead reads "day 2 09:30 mail work".
+// parseHead parses a line such as "day 2 09:30 mail work".
 func parseHead(head string) (in Input, err error) {
 	f := strings.Fields(head)
 	switch {
@@ -303,7 +303,7 @@ func (s *Script) addInput(in Input) (err error) {
 	return err
 }
 
-// parsePage returns the status and address of a page input.
+// parsePage returns the status and the address of a web input.
 func (in Input) parsePage() (status int, at *url.URL, err error) {
 	status, text := 200, in.To
 	if n, err := strconv.Atoi(in.To); err == nil {
@@ -317,7 +317,7 @@ func (in Input) parsePage() (status int, at *url.URL, err error) {
 }
 
 // expandedBody returns the body with times such as "{day 2 10:00}" replaced by dates, so that a
-// feed or an event does not depend on the date.
+// feed or an event in the script needs no fixed date.
 func (in Input) expandedBody(start time.Time) string {
 	if in.Kind == File || !strings.Contains(in.Body, "{day ") {
 		return in.Body

@@ -1,7 +1,7 @@
 // Package simulate runs a period of simulated time through the complete daemon on a copy of the
-// user's home, with a simulated clock (runVirtual) that makes a week take seconds. Only the
-// environment is replaced: mail, calendars, the web, the user's folders and the chats come from a
-// script (Script). The model does too if the script has answers. A tool with outside effects only
+// user's home. A simulated clock (runVirtual) makes a week take seconds. Only the environment is
+// replaced: email, calendars, the web, the user's folders and the chats come from a script
+// (Script). The model is also replaced if the script has answers. A tool with outside effects only
 // reports what it would have done. The Timeline is built from Hob's own records (explain.Why).
 //
 // `hob simulate` calls it.
@@ -33,33 +33,33 @@ const (
 	Configured = "configured" // the configured models, with real calls
 )
 
-// MaxDays is the longest simulation.
+// MaxDays is the maximum length of a simulation in days.
 const MaxDays = 366
 
 // Options of Run.
 type Options struct {
 	Paths  system.Paths // paths of the user's home, which is only read
-	Home   string       // the owner's folder, "~"
-	Dir    string       // an empty folder, which the caller removes
+	Home   string       // the owner's home folder, "~"
+	Dir    string       // an empty folder, which the caller removes later
 	Start  time.Time    // zero: now
 	Days   int
-	Zone   string // "" is the configured one
+	Zone   string // time zone; "" means the configured one
 	Model  string // Offline (default) or Configured
 	Script *Script
-	// Replay replays the journal of the day of Start.
+	// Replay replays the journal of the day that contains Start.
 	Replay  bool
 	Version string
 	Helper  []string // see app.Options
 	Reader  []string
-	// Secret resolves the keys of models for real requests.
+	// Secret resolves the model keys for real requests.
 	Secret func(ctx context.Context, ref string) (string, error)
 	Log    *slog.Logger
 
-	roots *x509.CertPool // root certificates for real model calls; nil: those of the system
+	roots *x509.CertPool // root certificates for real model calls; nil means those of the system
 }
 
-// Run runs a simulation. It sets HOME while it runs, for code that asks the system for "~", so
-// only one simulation may run at a time.
+// Run runs a simulation. While it runs, it sets HOME for code that asks the system for "~", so only
+// one simulation may run at a time.
 func Run(ctx context.Context, o Options) (*Result, error) {
 	if o.Days < 1 || o.Days > MaxDays {
 		return nil, fmt.Errorf("the number of days must be from 1 to %d, not %d", MaxDays, o.Days)
@@ -91,21 +91,21 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	return out, err
 }
 
-// play is one run.
+// play is the state of one run.
 type play struct {
 	o     Options
-	paths system.Paths // paths of the copy
-	users string       // "~" of the copy
+	paths system.Paths // paths in the copy
+	users string       // the folder that replaces "~" in the copy
 	conf  *config.Config
 	zone  *time.Location
 	start time.Time
 	end   time.Time
 	world *world
-	// outside is set if real models are used; halt is called when a request to them fails.
+	// outside is set if real models are used. halt is called if a request to them fails.
 	outside *outside
 	halt    *stopError
 	files   *file.Driver
-	past    *journalDay     // nil without a replay
+	past    *journalDay     // nil if no day is replayed
 	known   map[string]bool // ids of events that existed before the simulation
 	d       *app.App
 	line    timeline
@@ -119,7 +119,7 @@ func inDir(home string) system.Paths {
 
 // runBubble runs the part of the simulation inside the bubble.
 func (p *play) runBubble() (_ *Result, err error) {
-	ctx := context.Background() // a context of the bubble: waiting for one from outside would stop its time
+	ctx := context.Background() // use a context created in the bubble: waiting for an outer context would stop the bubble's time
 	if p.world, err = newWorld(p); err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (p *play) runBubble() (_ *Result, err error) {
 		}
 	}
 	for _, s := range steps {
-		if s.at.Before(time.Now()) { // Hob was away at that time
+		if s.at.Before(time.Now()) { // Hob was not running at that time
 			s.at = time.Now()
 		}
 		if !s.at.Before(p.end) {
@@ -169,7 +169,7 @@ func (p *play) runBubble() (_ *Result, err error) {
 	return p.collectResult(ctx)
 }
 
-// loadDaemon opens Hob, which does nothing yet; p.stop closes it.
+// loadDaemon opens Hob without running it. p.stop closes it.
 func (p *play) loadDaemon(ctx context.Context) (*app.App, error) {
 	d, err := app.Open(ctx, app.Options{
 		Paths: p.paths, Config: p.conf, Log: p.o.Log, Version: p.o.Version, InProcess: true, Helper: p.o.Helper, Reader: p.o.Reader,
@@ -214,7 +214,7 @@ func (p *play) openDaemon(ctx context.Context, first bool) error {
 	return nil
 }
 
-// resetCopy resets the state of the copy for the start.
+// resetCopy resets the state in the copy for the start.
 func (p *play) resetCopy(ctx context.Context, d *app.App) (err error) {
 	if err := d.Parts().Watchers.ResetEvents(ctx); err != nil {
 		return err
@@ -234,11 +234,12 @@ func (p *play) resetCopy(ctx context.Context, d *app.App) (err error) {
 	return err
 }
 
-// runVirtual calls f in simulated time and returns when f and everything it started have ended. The
-// time begins at start. It is a bubble (testing/synctest), whose clock advances as soon as all its
-// goroutines are blocked, so that a week takes only as long as its work. Goroutines of the bubble
-// must end before f returns and must not wait for anything outside (a channel created there, a
-// connection, a system notification), because the clock would stop. A deadlocked bubble is an error.
+// runVirtual calls f in simulated time that begins at start. It returns when f and all goroutines
+// started by it have ended. Simulated time is a bubble (testing/synctest): its clock advances as
+// soon as all its goroutines are blocked, so that a week takes only as long as its work. Goroutines
+// in the bubble must end before f returns. They must not wait for anything outside (a channel
+// created there, a connection, a system notification), because the clock would stop. A deadlocked
+// bubble is an error.
 func runVirtual(start time.Time, f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -246,11 +247,12 @@ func runVirtual(start time.Time, f func() error) (err error) {
 		}
 	}()
 	synctest.Test(new(testing.T), func(*testing.T) {
-		time.Sleep(time.Until(start)) // bubbles begin in the year 2000
+		time.Sleep(time.Until(start)) // the clock of a bubble starts in the year 2000
 		err = f()
 	})
 	return err
 }
 
-// waitIdle returns when everything else in the bubble waits. Only code in a bubble may call it.
+// waitIdle returns when all other goroutines in the bubble are waiting. Only code in a bubble may
+// call it.
 func waitIdle() { synctest.Wait() }

@@ -18,7 +18,7 @@ import (
 	"hob/platform/host/system"
 )
 
-// runStep applies one input; errors go into the timeline.
+// runStep applies one input. Errors are added to the timeline.
 func (p *play) runStep(ctx context.Context, in Input) {
 	p.line.inputs++
 	var err error
@@ -55,7 +55,7 @@ func (p *play) problemEntry(in Input, err error) Entry {
 	return Entry{At: time.Now(), Kind: Problem, Text: fmt.Sprintf("line %d of the script (%s): %v", in.Line, in.Kind, err)}
 }
 
-// applyInput changes the world.
+// applyInput applies an input to the simulated environment.
 func (w *world) applyInput(in Input) {
 	var err error
 	path := strings.TrimSpace(in.To + " " + in.More)
@@ -80,14 +80,14 @@ func (w *world) applyInput(in Input) {
 	}
 }
 
-// stayAway ends Hob and starts it again later.
+// stayAway stops Hob and starts it again after span.
 func (p *play) stayAway(ctx context.Context, span time.Duration) error {
 	p.line.addEntry(Entry{At: time.Now(), Kind: Gone, Text: "Hob stops for " + span.String()})
 	if err := p.stop(); err != nil {
 		return err
 	}
 	back := time.Now().Add(span)
-	if !back.Before(p.end) { // Hob does not start again before the end of the simulation
+	if !back.Before(p.end) { // Hob is not restarted before the end of the simulation
 		_, err := p.loadDaemon(ctx)
 		return errors.Join(err, p.waitUntil(p.end))
 	}
@@ -101,7 +101,7 @@ func (p *play) stayAway(ctx context.Context, span time.Duration) error {
 	return nil
 }
 
-// answerQuestion answers the oldest question that fits.
+// answerQuestion answers the oldest pending question that matches.
 func (p *play) answerQuestion(ctx context.Context, in Input) error {
 	waitIdle()
 	var open []struct {
@@ -125,7 +125,7 @@ func (p *play) postAPI(ctx context.Context, path string, in any) error {
 	return p.callAPI(ctx, http.MethodPost, path, in, nil)
 }
 
-// callAPI asks Hob as the command line does.
+// callAPI calls the API in the same way as the command line.
 func (p *play) callAPI(ctx context.Context, method, path string, in, out any) error {
 	b, err := json.Marshal(in)
 	if err != nil {

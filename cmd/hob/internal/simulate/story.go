@@ -14,13 +14,13 @@ import (
 	"hob/cmd/hob/internal/app"
 )
 
-// eventReport is the outcome of an event and of its notifications.
+// eventReport is the outcome of an event and its notifications.
 type eventReport struct {
 	explain.Why
 	Notices []notify.Notice
 }
 
-// readStory reads the events since a time and their outcomes, oldest first.
+// readStory reads the events since a time, oldest first, with their outcomes.
 func readStory(ctx context.Context, d app.Parts, since time.Time, each func(eventReport) error) error {
 	list, err := d.Bus.Inbox.Since(ctx, since)
 	if err != nil {
@@ -43,10 +43,10 @@ func readStory(ctx context.Context, d app.Parts, since time.Time, each func(even
 	return nil
 }
 
-// journal is an event of a past day and its outcome.
+// journal is an event on a past day and its outcome.
 type journal struct {
 	explain.Why
-	Messages []llm.Message // messages of its turn
+	Messages []llm.Message // messages in the event's turn
 }
 
 // readJournals returns the events from outside Hob between from and until.
@@ -76,8 +76,8 @@ func readJournals(ctx context.Context, d app.Parts, from, until time.Time) (out 
 	return out, nil
 }
 
-// knownEvents returns the ids of the events that arrived or ended since a time and are done. With
-// open, it also returns those that are not done.
+// knownEvents returns the ids of the completed events that arrived or ended since a time. If open
+// is set, it also returns the events that are not complete.
 func knownEvents(ctx context.Context, d app.Parts, since time.Time, open bool) (map[string]bool, error) {
 	list, err := d.Bus.Inbox.Since(ctx, since)
 	out := map[string]bool{}

@@ -23,21 +23,21 @@ type Kind string
 const (
 	Start   Kind = "start"
 	End     Kind = "end"
-	Gone    Kind = "away"    // Hob does not run
+	Gone    Kind = "away"    // Hob is not running
 	Quiet   Kind = "quiet"   // a day without due work
 	Heard   Kind = "hear"    // a received message
-	Notice  Kind = "notice"  // a watcher, a schedule or a goal's time
-	Decide  Kind = "decide"  // the result of a review of a goal
+	Notice  Kind = "notice"  // a watcher or schedule fired, or a goal was due
+	Decide  Kind = "decide"  // the result of a goal review
 	Do      Kind = "do"      // a tool was used
 	Would   Kind = "would"   // a tool would have had an effect outside Hob
 	Denied  Kind = "denied"  // a tool was not allowed
 	Ask     Kind = "ask"     // an approval request
-	Answers Kind = "answer"  // the user's answer, or that there was none
-	Say     Kind = "say"     // a message of Hob
+	Answers Kind = "answer"  // the user's answer to an approval request, or that it was not answered
+	Say     Kind = "say"     // a message from Hob
 	Hold    Kind = "hold"    // a deferred message
-	Failed  Kind = "failed"  // something did not work
-	Differs Kind = "differs" // the reply differs from the replayed day
-	Problem Kind = "problem" // the script does not fit
+	Failed  Kind = "failed"  // an operation failed
+	Differs Kind = "differs" // the reply differs from the one on the replayed day
+	Problem Kind = "problem" // the script does not match the simulation
 )
 
 // Entry is one line of the timeline.
@@ -45,19 +45,19 @@ type Entry struct {
 	At   time.Time `json:"at"`
 	Kind Kind      `json:"kind"`
 	Text string    `json:"text"`
-	// Event numbers the event of the entry: e1 is the first one.
+	// Event identifies the entry's event: e1 is the first event.
 	Event string `json:"event,omitempty"`
 	// Source is the kind of the event: message, watcher, schedule, goal, ...
 	Source  string `json:"source,omitempty"`
 	Session string `json:"session,omitempty"`
 	Channel string `json:"channel,omitempty"`
 	Tool    string `json:"tool,omitempty"`
-	// Rule is the rule of the guard, or the decider.
+	// Rule is the guard's rule, or who decided.
 	Rule       string   `json:"rule,omitempty"`
 	ModelCalls int      `json:"model_calls,omitempty"`
 	CostUSD    *float64 `json:"cost_usd,omitempty"`
 
-	n int // position in the order of addition
+	n int // position in the order in which entries were added
 }
 
 // Result is the result of a simulation.
@@ -70,10 +70,11 @@ type Result struct {
 	Ticks      int64     `json:"ticks"`
 	Events     int       `json:"events"`
 	ModelCalls int       `json:"model_calls"`
-	// CostUSD is the cost of calls with a known price; Unpriced counts the others.
+	// CostUSD is the cost of the calls with a known price. Unpriced is the number of other calls.
 	CostUSD  float64 `json:"cost_usd"`
 	Unpriced int     `json:"unpriced_calls"`
-	// Replayed counts the replayed events, Differences those with another reply.
+	// Replayed is the number of replayed events, Differences the number of those with a different
+	// reply.
 	Replayed    int     `json:"replayed,omitempty"`
 	Differences int     `json:"differences,omitempty"`
 	Timeline    []Entry `json:"timeline"`
@@ -213,7 +214,7 @@ func (p *play) recordEvent(id string, w eventReport) {
 	}
 	for _, d := range w.Deliveries {
 		if d.Kind == channels.Question {
-			continue // already among the approval requests
+			continue // already listed among the approval requests
 		}
 		at, kind, rule := d.SentAt, Say, string(d.Kind)
 		if at.IsZero() || at.Before(d.CreatedAt) {

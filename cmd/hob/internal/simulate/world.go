@@ -27,7 +27,7 @@ import (
 	"hob/platform/pim"
 )
 
-// world simulates the environment of Hob: servers in this process with pipes as connections,
+// world simulates Hob's environment. Its servers run in this process and use pipes as connections,
 // because time stops in a bubble that waits for a socket.
 type world struct {
 	p      *play
@@ -91,7 +91,7 @@ func (w *world) playedNetwork() safehttp.Options {
 	}
 }
 
-// resolver resolves every name.
+// resolver resolves every name to the same address.
 type resolver struct{}
 
 // public is the address to which all names resolve.
@@ -102,7 +102,7 @@ func (resolver) LookupNetIP(context.Context, string, string) ([]netip.Addr, erro
 	return []netip.Addr{netip.MustParseAddr(public)}, nil
 }
 
-// fakeSecret returns the same value for every reference; the real values are not needed.
+// fakeSecret returns the same value for every reference, because the real values are not needed.
 func (w *world) fakeSecret(ctx context.Context, ref string) (string, error) {
 	if w.p.o.Model == Configured {
 		for _, pr := range w.p.conf.Providers {
@@ -114,7 +114,7 @@ func (w *world) fakeSecret(ctx context.Context, ref string) (string, error) {
 	return "played-" + ref, nil
 }
 
-// reachAccount reaches the servers of an account in this process.
+// reachAccount redirects the servers of an account to the servers in this process.
 func (w *world) reachAccount(a pim.Account) pim.Account {
 	a.CA, a.Auth = w.authoritiesFile(), pim.AuthPassword
 	a.Secret = func(context.Context) (string, error) { return password, nil }
@@ -200,7 +200,7 @@ func (l *pipeListener) Close() error {
 // Addr implements net.Listener.
 func (l *pipeListener) Addr() net.Addr { return &net.TCPAddr{IP: net.ParseIP(public), Port: 443} }
 
-// testAuthority is a certificate authority that is trusted only in the simulated world.
+// testAuthority is a certificate authority that is trusted only in the simulated environment.
 type testAuthority struct {
 	key  *ecdsa.PrivateKey
 	cert *x509.Certificate
@@ -232,7 +232,7 @@ func newTrust() (t testAuthority, err error) {
 	return t, nil
 }
 
-// serverConfig accepts every server name.
+// serverConfig returns a TLS configuration that accepts every server name.
 func (t testAuthority) serverConfig(protos ...string) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12, CurvePreferences: []tls.CurveID{tls.X25519}, NextProtos: protos, SessionTicketsDisabled: true,
@@ -268,7 +268,7 @@ func (t testAuthority) certificateFor(name string) (*tls.Certificate, error) {
 	return c, nil
 }
 
-// putFile writes a file of the user with the current simulated time.
+// putFile writes one of the user's files with the current simulated time.
 func (w *world) putFile(path string, body []byte) error {
 	at, err := w.p.inHome(path)
 	if err != nil {
@@ -281,7 +281,7 @@ func (w *world) putFile(path string, body []byte) error {
 		return err
 	}
 	defer w.notifyWatchers(at)
-	return os.Chtimes(at, time.Now(), time.Now()) // the disk uses the real time
+	return os.Chtimes(at, time.Now(), time.Now()) // the file system would use the real time
 }
 
 // notifyWatchers sends the notification that the system would send.

@@ -1,5 +1,5 @@
-// Package form asks the setup questions as forms in a terminal (setup.Asker). It defines their
-// look and keys, but not the questions.
+// Package form asks the setup questions as terminal forms (setup.Asker). It defines the look and
+// the keys of the forms, but not the questions.
 package form
 
 import (
@@ -20,8 +20,8 @@ import (
 	"hob/platform/pim"
 )
 
-// Capable reports whether the terminal can show a form and the user wants one: screen readers
-// need lines.
+// Capable reports whether the terminal can show a form and the user wants one. Screen readers need
+// lines instead.
 func Capable(getenv func(string) string) bool {
 	t := getenv("TERM")
 	return getenv("ACCESSIBLE") == "" && t != "dumb" && (t != "" || getenv("OS") == "Windows_NT")
@@ -39,7 +39,7 @@ const over = 2
 // tall is the number of list rows that are shown before the list scrolls.
 const tall = 10
 
-// frame is the number of columns around the text of an option.
+// frame is the number of columns around an option's text.
 const frame = 8
 
 // terminalWidth returns the width of the terminal in columns.
@@ -52,7 +52,7 @@ func (f *Form) terminalWidth() int {
 	return 80
 }
 
-// Ask implements setup.Asker. Esc skips the step, Ctrl-C leaves the setup.
+// Ask implements setup.Asker. Esc skips the step, and Ctrl-C stops the setup.
 func (f *Form) Ask(ctx context.Context, p setup.Page) (setup.Answers, error) {
 	var fields []huh.Field
 	var read []func() (string, string)
@@ -66,7 +66,7 @@ func (f *Form) Ask(ctx context.Context, p setup.Page) (setup.Answers, error) {
 	}
 	form := huh.NewForm(huh.NewGroup(fields...).Title(title).Description(pim.SanitizeText(p.About)))
 	form.WithViewHook(func(v tea.View) tea.View {
-		v.AltScreen = true // removes earlier answers from above the next question
+		v.AltScreen = true // removes earlier answers above the next question
 		return v
 	})
 	form.WithTheme(huh.ThemeFunc(formTheme)).WithKeyMap(keyMap()).WithShowHelp(true)
@@ -74,7 +74,7 @@ func (f *Form) Ask(ctx context.Context, p setup.Page) (setup.Answers, error) {
 	form.WithProgramOptions(tea.WithInput(f.In), tea.WithOutput(f.Out), tea.WithoutSignalHandler(), tea.WithFilter(func(_ tea.Model, m tea.Msg) tea.Msg {
 		if k, ok := m.(tea.KeyPressMsg); ok && k.String() == "esc" && !isFiltering(form) {
 			skipped = true
-			return tea.QuitMsg{} // a quit and not an interrupt: after an interrupt the next key press might be lost
+			return tea.QuitMsg{} // quit instead of interrupt, because after an interrupt the next key press might be lost
 		}
 		return m
 	}))
@@ -96,13 +96,13 @@ func (f *Form) Ask(ctx context.Context, p setup.Page) (setup.Answers, error) {
 	return out, nil
 }
 
-// isFiltering reports whether Esc ends the search in a list.
+// isFiltering reports whether a list search is active, which Esc would end.
 func isFiltering(f *huh.Form) bool {
 	s, ok := f.GetFocusedField().(*huh.Select[string])
 	return ok && s.GetFiltering()
 }
 
-// echoAnswers replaces the form by a line with the answer.
+// echoAnswers replaces the form with a line that shows the answer.
 func (f *Form) echoAnswers(p setup.Page, a setup.Answers) {
 	for _, q := range p.Questions {
 		v := a[q.Key]
@@ -118,8 +118,8 @@ func (f *Form) echoAnswers(p setup.Page, a setup.Answers) {
 	}
 }
 
-// fieldOf returns the form field of a question and the function that reads its answer. Each option
-// takes one line, because the list counts lines as options.
+// fieldOf returns the form field for a question and the function that reads the answer. Each option
+// uses one line, because the list counts lines as options.
 func fieldOf(q setup.Question, width int) (huh.Field, func() string) {
 	title, about := pim.SanitizeLine(q.Title, 200), pim.SanitizeText(q.About)
 	value := pim.SanitizeLine(q.Default, 1000)
@@ -156,7 +156,7 @@ func huhOptions(q setup.Question, width int) (out []huh.Option[string]) {
 	return out
 }
 
-// keyMap returns huh's default keys, with Esc in the help of each field.
+// keyMap returns huh's default keys, with Esc added to the help of each field.
 func keyMap() *huh.KeyMap {
 	k := huh.NewDefaultKeyMap()
 	skip := func(b *key.Binding) { b.SetHelp(b.Help().Key, b.Help().Desc+" • esc skip the step") }
@@ -168,8 +168,9 @@ func keyMap() *huh.KeyMap {
 	return k
 }
 
-// formTheme uses only the terminal's own 16 colors that are readable on light and dark backgrounds,
-// so it needs no background detection. Symbols repeat the meaning for users who see no colors.
+// formTheme returns a theme with only those of the terminal's own 16 colors that are readable on
+// light and dark backgrounds, so it needs no background detection. Symbols repeat the meaning for
+// users who see no colors.
 func formTheme(bool) *huh.Styles {
 	t := huh.ThemeBase(true)
 	bold, faint, plain := lipgloss.NewStyle().Bold(true), lipgloss.NewStyle().Faint(true), lipgloss.NewStyle()
