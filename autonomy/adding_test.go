@@ -2,6 +2,7 @@ package autonomy_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,9 +20,9 @@ type insertion struct{ file, after, line string }
 type addition struct {
 	name  string // testdata/adding/NAME.txtar
 	lines []insertion
-	more  func(t *testing.T, root string) // further new files
-	test  []string                        // packages whose tests must pass, conformance suites among them
-	run   string                          // -run for these
+	more  func(*overlay) // further new files
+	test  []string       // packages whose tests must pass, conformance suites among them
+	run   string         // -run for these
 }
 
 func additions() []addition {
@@ -65,48 +66,72 @@ func additions() []addition {
 	}
 }
 
-// TestAddingOne adds one driver of each family to a copy of the module, in the places that
-// CONTRIBUTING.md names and nowhere else. The copy must build, pass the conformance suites, and
-// offer the new drivers to the user.
+// TestAddingOne adds one driver of each family in the places that CONTRIBUTING.md names and nowhere
+// else. The module must build with them, pass the conformance suites, and offer the new drivers to
+// the user. The additions are an overlay of the build (go help build, -overlay), so that every
+// package that they do not change comes from the build cache.
 func TestAddingOne(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds a copy of the program")
+		t.Skip("builds the program several times")
 	}
-	root := copyModule(t)
+	m := newOverlay(t)
 	for _, a := range additions() {
-		a.apply(t, root)
+		m.apply(a)
 	}
+	m.write()
 	for _, a := range additions() {
-		args := append([]string{"test", "-trimpath", "-vet=off", "-ldflags=-s -w", "-run", a.run}, a.test...)
-		if out, err := goCommand(t, root, nil, args...); err != nil {
-			t.Errorf("%s: %v\n%s", a.name, err, out)
+		for _, pkg := range a.test {
+			if out, err := m.test(pkg, "-test.run="+a.run); err != nil {
+				t.Errorf("%s: %s: %v\n%s", a.name, pkg, err, out)
+			}
 		}
 	}
 	for _, goos := range []string{"linux", "darwin", "windows", "freebsd"} {
-		if out, err := goCommand(t, root, []string{"GOOS=" + goos}, "build", "-trimpath", "./platform/host/hostlabel"); err != nil {
+		if out, err := m.run([]string{"GOOS=" + goos}, "build", "./platform/host/hostlabel"); err != nil {
 			t.Errorf("%s: %v\n%s", goos, err, out)
 		}
 	}
-	if out, err := goCommand(t, root, nil, "test", "-trimpath", "-vet=off", "-ldflags=-s -w", "-run", "TestDocs", "./cmd/hob", "-update"); err != nil {
-		t.Errorf("documentation: %v\n%s", err, out)
+	m.testDocumented()
+	m.testOffered()
+}
+
+// testDocumented generates the documentation in a copy of docs and of the drivers' pages.
+func (m *overlay) testDocumented() {
+	m.t.Helper()
+	if err := os.CopyFS(filepath.Join(m.files, "docs"), os.DirFS(filepath.Join(m.root, "docs"))); err != nil {
+		m.t.Fatal(err)
 	}
-	page, err := os.ReadFile(filepath.Join(root, "docs", "configuration.md"))
+	described, err := filepath.Glob(filepath.Join(m.root, "channels", "*", "config.md"))
 	if err != nil {
-		t.Error(err)
+		m.t.Fatal(err)
+	}
+	for _, path := range described {
+		name, err := filepath.Rel(m.root, path)
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		m.put(filepath.ToSlash(name), m.read(filepath.ToSlash(name)))
+	}
+	if out, err := m.test("./cmd/hob", "-test.run=TestDocs", "-update"); err != nil {
+		m.t.Errorf("documentation: %v\n%s", err, out)
+	}
+	page, err := os.ReadFile(filepath.Join(m.files, "docs", "configuration.md"))
+	if err != nil {
+		m.t.Error(err)
 	}
 	for _, want := range []string{"address of the loft", "The letterbox of your loft."} {
 		if !bytes.Contains(page, []byte(want)) {
-			t.Errorf("docs/configuration.md does not contain %q", want)
+			m.t.Errorf("docs/configuration.md does not contain %q", want)
 		}
 	}
-	testOffered(t, root)
 }
 
-// testOffered runs the program of the copy.
-func testOffered(t *testing.T, root string) {
+// testOffered runs the program with the new drivers.
+func (m *overlay) testOffered() {
+	t := m.t
 	t.Helper()
 	hob := filepath.Join(t.TempDir(), "hob.exe")
-	if out, err := goCommand(t, root, nil, "build", "-trimpath", "-ldflags=-s -w", "-o", hob, "./cmd/hob"); err != nil {
+	if out, err := m.run(nil, "build", "-ldflags=-s -w", "-o", hob, "./cmd/hob"); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
 	home := t.TempDir()
@@ -128,95 +153,129 @@ func testOffered(t *testing.T, root string) {
 	}
 }
 
-// copyModule copies the module's files to a temporary folder. Its builds use -trimpath, so that
-// they share the build cache although the folder is another one each time.
-func copyModule(t *testing.T) string {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-	cmd.Dir = ".."
-	list, err := cmd.Output()
-	if err != nil {
-		t.Skipf("not a git checkout: git ls-files: %v", err)
-	}
-	root := t.TempDir()
-	for name := range strings.SplitSeq(strings.Trim(string(list), "\x00"), "\x00") {
-		b, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(name)))
-		if os.IsNotExist(err) {
-			continue // deleted in the work tree
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		writeFile(t, filepath.Join(root, filepath.FromSlash(name)), b)
-	}
-	return root
+// overlay holds new and changed files of the module.
+type overlay struct {
+	t     *testing.T
+	root  string            // of the module
+	files string            // folder of the new and changed files, at their places in the module
+	paths map[string]string // path in the module: path in files
 }
 
-// apply adds the new files and lines.
-func (a addition) apply(t *testing.T, root string) {
+func newOverlay(t *testing.T) *overlay {
 	t.Helper()
-	archive, err := txtar.ParseFile(filepath.Join("testdata", "adding", a.name+".txtar"))
+	root, err := filepath.Abs("..")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return &overlay{t: t, root: root, files: t.TempDir(), paths: map[string]string{}}
+}
+
+// put adds a file, with its path below the root.
+func (m *overlay) put(name string, content []byte) {
+	m.t.Helper()
+	path := filepath.Join(m.files, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		m.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, content, 0o644); err != nil {
+		m.t.Fatal(err)
+	}
+	m.paths[filepath.Join(m.root, filepath.FromSlash(name))] = path
+}
+
+// read returns a file of the module with the changes so far.
+func (m *overlay) read(name string) []byte {
+	m.t.Helper()
+	path := filepath.Join(m.root, filepath.FromSlash(name))
+	if changed, ok := m.paths[path]; ok {
+		path = changed
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return b
+}
+
+// write writes the list of the files for -overlay.
+func (m *overlay) write() {
+	m.t.Helper()
+	b, err := json.Marshal(map[string]any{"Replace": m.paths})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(m.files, "overlay.json"), b, 0o644); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// run runs a go command with the overlay.
+func (m *overlay) run(env []string, command string, args ...string) (string, error) {
+	cmd := exec.CommandContext(m.t.Context(), "go", append([]string{command, "-overlay", filepath.Join(m.files, "overlay.json")}, args...)...)
+	cmd.Dir = m.root
+	cmd.Env = append(append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS="), env...)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// test builds the tests of a package and runs them in its folder, or in that of its overlay if the
+// package is new or writes files.
+func (m *overlay) test(pkg string, args ...string) (string, error) {
+	m.t.Helper()
+	program := filepath.Join(m.t.TempDir(), "package.test")
+	if out, err := m.run(nil, "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", program, pkg); err != nil {
+		return out, err
+	}
+	dir := filepath.Join(m.root, filepath.FromSlash(pkg))
+	if _, err := os.Stat(dir); err != nil || slices.Contains(args, "-update") {
+		dir = filepath.Join(m.files, filepath.FromSlash(pkg))
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			m.t.Fatal(err)
+		}
+	}
+	cmd := exec.CommandContext(m.t.Context(), program, args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// apply adds the new files and lines.
+func (m *overlay) apply(a addition) {
+	m.t.Helper()
+	archive, err := txtar.ParseFile(filepath.Join("testdata", "adding", a.name+".txtar"))
+	if err != nil {
+		m.t.Fatal(err)
+	}
 	for _, f := range archive.Files {
-		writeFile(t, filepath.Join(root, filepath.FromSlash(f.Name)), f.Data)
+		m.put(f.Name, f.Data)
 	}
 	if a.more != nil {
-		a.more(t, root)
+		a.more(m)
 	}
 	for _, x := range a.lines {
-		path := filepath.Join(root, filepath.FromSlash(x.file))
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines := strings.Split(string(b), "\n")
+		lines := strings.Split(string(m.read(x.file)), "\n")
 		i := slices.IndexFunc(lines, func(s string) bool { return strings.Contains(s, x.after) })
 		if i < 0 {
-			t.Fatalf("%s has no line with %s", x.file, x.after)
+			m.t.Fatalf("%s has no line with %s", x.file, x.after)
 		}
-		writeFile(t, path, []byte(strings.Join(slices.Insert(lines, i+1, x.line), "\n")))
+		m.put(x.file, []byte(strings.Join(slices.Insert(lines, i+1, x.line), "\n")))
 	}
 }
 
 // copyChatCompletions copies the driver of Chat Completions to the new provider, except its
 // description.
-func copyChatCompletions(t *testing.T, root string) {
-	t.Helper()
-	from := filepath.Join(root, "autonomy", "llm", "openai")
-	list, err := os.ReadDir(from)
+func copyChatCompletions(m *overlay) {
+	m.t.Helper()
+	const from = "autonomy/llm/openai/"
+	list, err := os.ReadDir(filepath.Join(m.root, from))
 	if err != nil {
-		t.Fatal(err)
+		m.t.Fatal(err)
 	}
 	for _, f := range list {
 		name := f.Name()
 		if name == "driver.go" || name == "discovered.go" || f.IsDir() || strings.HasSuffix(name, "_test.go") && name != "conformance_test.go" {
 			continue
 		}
-		b, err := os.ReadFile(filepath.Join(from, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		writeFile(t, filepath.Join(root, "autonomy", "llm", "parrot", name), bytes.Replace(b, []byte("package openai"), []byte("package parrot"), 1))
-	}
-}
-
-func goCommand(t *testing.T, dir string, env []string, args ...string) (string, error) {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", args...)
-	cmd.Dir = dir
-	cmd.Env = append(append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS="), env...)
-	out, err := cmd.CombinedOutput()
-	return string(out), err
-}
-
-func writeFile(t *testing.T, path string, b []byte) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, b, 0o644); err != nil {
-		t.Fatal(err)
+		m.put("autonomy/llm/parrot/"+name, bytes.Replace(m.read(from+name), []byte("package openai"), []byte("package parrot"), 1))
 	}
 }
