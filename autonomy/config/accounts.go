@@ -97,13 +97,13 @@ func (k *checker) checkAccounts() {
 		}
 		if a.Address != "" {
 			p, err := mail.ParseAddress(a.Address)
-			k.requireValid(key+".address", err == nil && p.Address == a.Address, `it must be a mail address such as "ada@example.org"`)
+			k.requireValid(key+".address", err == nil && p.Address == a.Address, `must be a mail address such as "ada@example.org"`)
 		}
-		k.requireValid(key+".user", a.User == "" || oneLine(a.User), "it must be one line")
-		k.requireValid(key+".auth", slices.Contains([]string{"", pim.AuthPassword, pim.AuthToken}, a.Auth), `it must be "password" or "token"`)
+		k.requireValid(key+".user", a.User == "" || oneLine(a.User), "must be one line")
+		k.requireValid(key+".auth", slices.Contains([]string{"", pim.AuthPassword, pim.AuthToken}, a.Auth), `must be "password" or "token"`)
 		if a.CA != "" {
 			abs, err := system.Expand(a.CA)
-			k.requireValid(key+".ca", err == nil && filepath.IsAbs(abs), `it must be a whole path such as "~/certificates/mail.pem"`)
+			k.requireValid(key+".ca", err == nil && filepath.IsAbs(abs), `must be a whole path such as "~/certificates/mail.pem"`)
 			a.CA = abs
 		}
 	}
@@ -115,7 +115,7 @@ func (a Account) MissingKeys() string {
 	case len(a.Servers) == 0:
 		return "it has no server; set " + pimall.KeyChoice()
 	case a.Login() == "":
-		return "it does not say who signs in; set address"
+		return "no user name; set address"
 	case a.Password == "":
 		return "it has no password; set password"
 	}

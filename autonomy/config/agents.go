@@ -90,8 +90,8 @@ func (k *checker) checkCrew() {
 	c := k.c.Crew
 	k.requireBetween("crew.parallel", c.Parallel, 1, 16)
 	k.requireBetween("crew.depth", c.Depth, 1, 2)
-	k.requireValid("crew.timeout", c.Timeout.Duration >= time.Second && c.Timeout.Duration <= 24*time.Hour, `it must lie between "1s" and "24h"`)
-	k.requireValid("crew.background_timeout", c.BackgroundTimeout.Duration >= time.Minute && c.BackgroundTimeout.Duration <= 168*time.Hour, `it must lie between "1m" and "168h"`)
+	k.requireValid("crew.timeout", c.Timeout.Duration >= time.Second && c.Timeout.Duration <= 24*time.Hour, `must be between "1s" and "24h"`)
+	k.requireValid("crew.background_timeout", c.BackgroundTimeout.Duration >= time.Minute && c.BackgroundTimeout.Duration <= 168*time.Hour, `must be between "1m" and "168h"`)
 	if c.Default != "" {
 		k.agentName("crew.default", c.Default)
 	}
@@ -131,20 +131,20 @@ func (l Level) isNarrower(than Level) bool {
 func (k *checker) checkMember(m *Member) {
 	key := "agents." + m.Name
 	k.requireValid(key, validAgent.MatchString(m.Name), "an agent's name has lower-case letters, digits, - and _ only, begins with a letter, and is at most 32 long")
-	k.requireValid(key+".model", m.Model == "" || m.Model == "auto" || k.modelName(m.Model), `it must be "", "auto", "offline", "provider/model" or the name of a provider`)
+	k.requireValid(key+".model", m.Model == "" || m.Model == "auto" || k.modelName(m.Model), `must be "", "auto", "offline", "provider/model" or the name of a provider`)
 	for _, f := range m.Fallback {
 		k.requireValid(key+".fallback", k.modelName(f), `%q must be "offline", "provider/model" or the name of a provider`, f)
 	}
-	k.requireValid(key+".realm", m.Realm == "" || validAgent.MatchString(m.Realm), "a realm's name is written like an agent's name")
+	k.requireValid(key+".realm", m.Realm == "" || validAgent.MatchString(m.Realm), "must follow the rules for an agent's name")
 	for _, d := range m.Delegates {
 		if d != "*" {
 			k.agentName(key+".delegates", d)
 		}
 	}
-	k.requireValid(key+".budget_share", m.BudgetShare >= 0 && m.BudgetShare <= 1, "it must lie between 0 and 1: a quarter of the budget is 0.25")
+	k.requireValid(key+".budget_share", m.BudgetShare >= 0 && m.BudgetShare <= 1, "must be between 0 and 1: a quarter of the budget is 0.25")
 	k.requireBetween(key+".max_rounds", m.MaxRounds, 0, 100)
 	k.requireBetween(key+".max_tool_failures", m.MaxToolFailures, 0, 20)
-	k.requireValid(key+".max_tokens_per_turn", m.MaxTokensPerTurn == 0 || (m.MaxTokensPerTurn >= 256 && m.MaxTokensPerTurn <= 1_000_000), "it must lie between 256 and 1000000, or be 0 for the value of [agent]")
+	k.requireValid(key+".max_tokens_per_turn", m.MaxTokensPerTurn == 0 || (m.MaxTokensPerTurn >= 256 && m.MaxTokensPerTurn <= 1_000_000), "must be between 256 and 1000000, or be 0 for the value of [agent]")
 	if m.Level != "" {
 		k.oneOf(key+".level", string(m.Level), string(Watch), string(Supervised), string(Trusted))
 		k.requireValid(key+".level", m.Level.isNarrower(k.c.Autonomy.Level), "an agent may only be narrower than [autonomy] level = %q", k.c.Autonomy.Level)
@@ -167,10 +167,10 @@ func (k *checker) checkContainer(key string, m *Member) {
 	k.oneOf(key+".isolation", m.Isolation, "", "none", "container")
 	b := &m.Container
 	key += ".container"
-	k.requireValid(key+".memory", b.Memory == "" || validSize.MatchString(b.Memory), `it must be a size such as "256m" or "1g"`)
-	k.requireValid(key+".cpus", b.CPUs >= 0 && b.CPUs <= 64, "it must lie between 0 and 64; 0 means 1")
-	k.requireValid(key+".pids", b.PIDs >= 0 && b.PIDs <= 4096, "it must lie between 0 and 4096; 0 means 64")
-	k.requireValid(key+".timeout", b.Timeout.Duration >= 0 && b.Timeout.Duration <= time.Hour, `it must lie between "0s" and "1h"; "0s" means two minutes`)
+	k.requireValid(key+".memory", b.Memory == "" || validSize.MatchString(b.Memory), `must be a size such as "256m" or "1g"`)
+	k.requireValid(key+".cpus", b.CPUs >= 0 && b.CPUs <= 64, "must be between 0 and 64; 0 means 1")
+	k.requireValid(key+".pids", b.PIDs >= 0 && b.PIDs <= 4096, "must be between 0 and 4096; 0 means 64")
+	k.requireValid(key+".timeout", b.Timeout.Duration >= 0 && b.Timeout.Duration <= time.Hour, `must be between "0s" and "1h"; "0s" means two minutes`)
 	if b.Program != "" {
 		if paths := k.expandFolders(key+".program", []string{b.Program}); len(paths) > 0 {
 			b.Program = paths[0]
@@ -196,7 +196,7 @@ func (k *checker) checkRoute(i int, r Route) {
 		bad("", "the route has no condition; set chat, name, server or channel, or set crew.default for all other conversations")
 	}
 	if _, err := path.Match(r.Name, ""); err != nil {
-		bad("name", `it must be a pattern such as "work-*"`)
+		bad("name", `must be a pattern such as "work-*"`)
 	}
 }
 

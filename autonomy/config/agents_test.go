@@ -51,13 +51,13 @@ func TestWrongAgents(t *testing.T) {
 		{"a slip of the pen", "[agents.research]\n[[routes]]\nchat = \"x\"\nagent = \"reserch\"\n", `c.toml:4: routes.agent: "reserch": there is no [agents.reserch]; did you mean "research"?`},
 		{"a route without an agent", "[[routes]]\nchat = \"x\"\n", `c.toml:1: routes: a route needs an agent`},
 		{"a route that fits everything", "[[routes]]\nagent = \"hob\"\n", `c.toml:1: routes: the route has no condition`},
-		{"a bad pattern", "[[routes]]\nagent = \"hob\"\nname = \"[\"\n", `c.toml:3: routes.name: "[": it must be a pattern`},
+		{"a bad pattern", "[[routes]]\nagent = \"hob\"\nname = \"[\"\n", `c.toml:3: routes.name: "[": must be a pattern`},
 		{"an unknown key of a route", "[[routes]]\nagent = \"hob\"\nchatt = \"x\"\n", `c.toml:3: routes.chatt: unknown key; did you mean "routes.chat"?`},
 		{"a level that is wider", "[autonomy]\nlevel = \"watch\"\n[agents.a]\nlevel = \"trusted\"\n", `c.toml:4: agents.a.level: "trusted": an agent may only be narrower than [autonomy] level = "watch"`},
 		{"a name", "[agents.Big]\n", `c.toml:1: agents.Big: an agent's name has lower-case letters`},
 		{"delegates", "[agents.a]\ndelegates = [\"b\"]\n", `c.toml:2: agents.a.delegates: ["b"]: there is no [agents.b]`},
 		{"isolation", "[agents.a]\nisolation = \"contaner\"\n", `did you mean "container"?`},
-		{"memory", "[agents.a.container]\nmemory = \"lots\"\n", `c.toml:2: agents.a.container.memory: "lots": it must be a size`},
+		{"memory", "[agents.a.container]\nmemory = \"lots\"\n", `c.toml:2: agents.a.container.memory: "lots": must be a size`},
 		{"default", "[crew]\ndefault = \"x\"\n", `c.toml:2: crew.default: "x": there is no [agents.x]`},
 	}
 	for _, tt := range tests {

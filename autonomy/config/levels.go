@@ -19,7 +19,7 @@ func (k *checker) checkLevels() {
 		}
 		switch {
 		case b.Level != Watch && b.Level != Supervised && b.Level != Trusted:
-			bad("level", `it must be one of watch, supervised, trusted`)
+			bad("level", `must be one of watch, supervised, trusted`)
 		case !b.Level.isNarrower(k.c.Autonomy.Level):
 			bad("level", "it may only be narrower than [autonomy] level = %q", k.c.Autonomy.Level)
 		}
@@ -27,7 +27,7 @@ func (k *checker) checkLevels() {
 			bad("", "the level has no condition; set channel or person, or set autonomy.level for all conversations")
 		}
 		if b.Person != "" && b.Person != "owner" && !validPerson.MatchString(b.Person) {
-			bad("person", `it must be "owner" or a channel and a sender there, such as "telegram:42"`)
+			bad("person", `must be "owner" or a channel and a sender there, such as "telegram:42"`)
 		}
 		if _, there := k.c.Channel(b.Channel); b.Channel != "" && b.Channel != "web" && b.Channel != "terminal" && !there {
 			bad("channel", `there is no [channels.%s]; write "web", "terminal" or the name of a channel that is configured`, b.Channel)

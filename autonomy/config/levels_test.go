@@ -49,8 +49,8 @@ level = "supervised"
 func TestIncidentI11BoundsOnlyNarrow(t *testing.T) {
 	for text, want := range map[string]string{
 		"[[levels]]\nchannel = \"web\"\nlevel = \"trusted\"\n":                                 "config.toml:3: levels.level: \"trusted\": it may only be narrower than",
-		"[[levels]]\nchannel = \"web\"\n":                                                      "levels.level: it must be one of watch, supervised, trusted",
-		"[[levels]]\nchannel = \"web\"\nlevel = \"open\"\n":                                    "it must be one of",
+		"[[levels]]\nchannel = \"web\"\n":                                                      "levels.level: must be one of watch, supervised, trusted",
+		"[[levels]]\nchannel = \"web\"\nlevel = \"open\"\n":                                    "must be one of",
 		"[[levels]]\nlevel = \"watch\"\n":                                                      "config.toml:1: levels: the level has no condition",
 		"[[levels]]\nperson = \"42\"\nlevel = \"watch\"\n":                                     "such as \"telegram:42\"",
 		"[[levels]]\nchannel = \"telegram\"\nlevel = \"watch\"\n":                              "there is no [channels.telegram]",

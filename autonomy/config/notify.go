@@ -107,16 +107,16 @@ func (k *checker) checkNotify() {
 		k.checkTarget("notify.fallback", name)
 		k.requireValid("notify.fallback", name != "origin" && name != "auto", `%q is not a channel; name the fallback channels`, name)
 	}
-	k.requireValid("notify.unreachable", n.Unreachable.Duration >= time.Minute && n.Unreachable.Duration <= 24*time.Hour, `it must lie between "1m" and "24h"`)
-	k.requireValid("notify.presence", n.Presence.Duration >= 0 && n.Presence.Duration <= 24*time.Hour, `it must lie between "0s" (off) and "24h"`)
-	k.requireValid("notify.talking", n.Talking.Duration >= 0 && n.Talking.Duration <= 24*time.Hour, `it must lie between "0s" (not at all) and "24h"`)
-	k.requireValid("notify.at_machine", n.AtMachine.Duration >= time.Second && n.AtMachine.Duration <= 24*time.Hour, `it must lie between "1s" and "24h"`)
-	k.requireValid("notify.same_within", n.SameWithin.Duration >= time.Second && n.SameWithin.Duration <= 168*time.Hour, `it must lie between "1s" and "168h"`)
+	k.requireValid("notify.unreachable", n.Unreachable.Duration >= time.Minute && n.Unreachable.Duration <= 24*time.Hour, `must be between "1m" and "24h"`)
+	k.requireValid("notify.presence", n.Presence.Duration >= 0 && n.Presence.Duration <= 24*time.Hour, `must be between "0s" (off) and "24h"`)
+	k.requireValid("notify.talking", n.Talking.Duration >= 0 && n.Talking.Duration <= 24*time.Hour, `must be between "0s" (off) and "24h"`)
+	k.requireValid("notify.at_machine", n.AtMachine.Duration >= time.Second && n.AtMachine.Duration <= 24*time.Hour, `must be between "1s" and "24h"`)
+	k.requireValid("notify.same_within", n.SameWithin.Duration >= time.Second && n.SameWithin.Duration <= 168*time.Hour, `must be between "1s" and "168h"`)
 	k.requireBetween("notify.per_hour", n.PerHour, 0, 10_000)
-	k.requireValid("notify.morning", n.Morning == "" || isTimeOfDay(n.Morning), `it must be a time of day such as "08:00", or empty`)
-	k.requireValid("notify.evening", n.Evening == "" || isTimeOfDay(n.Evening), `it must be a time of day such as "18:00", or empty`)
+	k.requireValid("notify.morning", n.Morning == "" || isTimeOfDay(n.Morning), `must be a time of day such as "08:00", or empty`)
+	k.requireValid("notify.evening", n.Evening == "" || isTimeOfDay(n.Evening), `must be a time of day such as "18:00", or empty`)
 	k.oneOf("notify.urgency", n.Urgency, "rules", "model")
-	k.requireValid("notify.urgency_wait", n.UrgencyWait.Duration >= time.Second && n.UrgencyWait.Duration <= time.Minute, `it must lie between "1s" and "1m"`)
+	k.requireValid("notify.urgency_wait", n.UrgencyWait.Duration >= time.Second && n.UrgencyWait.Duration <= time.Minute, `must be between "1s" and "1m"`)
 	for i, q := range k.c.Notify.Quiet {
 		k.quietHours(i, q)
 	}
@@ -143,13 +143,13 @@ func (k *checker) quietHours(i int, q QuietWindow) {
 		return // an empty window disables quiet hours
 	}
 	if !isTimeOfDay(q.Start) {
-		bad("start", `it must be a time of day such as "22:30"`)
+		bad("start", `must be a time of day such as "22:30"`)
 	}
 	if !isTimeOfDay(q.End) && q.End != "24:00" {
-		bad("end", `it must be a time of day such as "07:30", or "24:00"`)
+		bad("end", `must be a time of day such as "07:30", or "24:00"`)
 	}
 	if q.Start == q.End && isTimeOfDay(q.Start) {
-		bad("end", `it is the time at which they begin; for whole days write start = "00:00" and end = "24:00"`)
+		bad("end", `start and end are the same; for whole days write start = "00:00" and end = "24:00"`)
 	}
 	for _, d := range q.Days {
 		if !slices.Contains(weekdayNames(), d) {
@@ -174,7 +174,7 @@ func (k *checker) notifyRule(i int, r NotifyRule) {
 		k.errs = append(k.errs, k.c.nthErrorf("notify.rules", i, key, format, args...))
 	}
 	if !slices.Contains([]string{"low", "normal", "high", "critical"}, r.Urgency) {
-		bad("urgency", "it must be one of low, normal, high, critical")
+		bad("urgency", "must be one of low, normal, high, critical")
 	}
 	if len(r.Causes)+len(r.People)+len(r.Words)+len(r.Channels)+len(r.Watchers) == 0 && r.Within.Duration == 0 {
 		bad("", "the rule has no condition; set causes, people, words, channels, watchers or within")
@@ -192,6 +192,6 @@ func (k *checker) notifyRule(i int, r NotifyRule) {
 		}
 	}
 	if r.Within.Duration < 0 {
-		bad("within", "it must not be negative")
+		bad("within", "must not be negative")
 	}
 }

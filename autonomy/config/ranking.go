@@ -63,7 +63,7 @@ func (k *checker) checkRanking() {
 		"entity": r.Entity,
 		"graph":  r.Graph,
 	} {
-		k.requireValid("knowledge.ranking."+key, v >= 0 && v <= 10, "it must lie between 0 and 10")
+		k.requireValid("knowledge.ranking."+key, v >= 0 && v <= 10, "must be between 0 and 10")
 	}
 	for key, v := range map[string]float64{
 		"b":      r.B,
@@ -72,7 +72,7 @@ func (k *checker) checkRanking() {
 		"share":  r.Share, "weak": r.Weak,
 		"later": r.Later,
 	} {
-		k.requireValid("knowledge.ranking."+key, v >= 0 && v <= 1, "it must lie between 0 and 1")
+		k.requireValid("knowledge.ranking."+key, v >= 0 && v <= 1, "must be between 0 and 1")
 	}
-	k.requireValid("knowledge.ranking.half_life", r.HalfLife.Duration > 0, "it must be longer than nothing")
+	k.requireValid("knowledge.ranking.half_life", r.HalfLife.Duration > 0, "must be longer than 0s")
 }

@@ -190,7 +190,7 @@ func (d *document) checkEntry(e *entry, root keySchema, from int) *Error {
 		s = next
 	}
 	bad := func() *Error {
-		return &Error{File: d.file, Line: e.line, Key: joinKey(e.path), Msg: d.formatValue(e) + "it must be " + s.describeAccepted()}
+		return &Error{File: d.file, Line: e.line, Key: joinKey(e.path), Msg: d.formatValue(e) + "must be " + s.describeAccepted()}
 	}
 	if !s.canTakeKind(e.kind) {
 		return bad()

@@ -24,12 +24,12 @@ func (k *checker) checkBrowser() {
 	b := &k.c.Browser
 	if b.Path != "" {
 		abs, err := system.Expand(b.Path)
-		k.requireValid("browser.path", err == nil && filepath.IsAbs(abs), `it must be a whole path such as "/usr/bin/chromium", or empty`)
+		k.requireValid("browser.path", err == nil && filepath.IsAbs(abs), `must be a whole path such as "/usr/bin/chromium", or empty`)
 		if err == nil {
 			b.Path = abs
 		}
 	}
-	k.requireValid("browser.idle", b.Idle.Duration >= time.Minute && b.Idle.Duration <= 24*time.Hour, `it must lie between "1m" and "24h"`)
+	k.requireValid("browser.idle", b.Idle.Duration >= time.Minute && b.Idle.Duration <= 24*time.Hour, `must be between "1m" and "24h"`)
 	k.requireBetween("browser.max_tabs", b.MaxTabs, 1, 50)
 }
 
@@ -37,10 +37,10 @@ func (k *checker) checkBrowser() {
 func (k *checker) checkDocuments() {
 	n := &k.c.Knowledge
 	n.Folders = k.expandFolders("knowledge.folders", n.Folders)
-	k.requireValid("knowledge.max_file", n.MaxFile.Bytes >= 1<<10 && n.MaxFile.Bytes <= 200<<20, `it must lie between "1KB" and "200MB"`)
+	k.requireValid("knowledge.max_file", n.MaxFile.Bytes >= 1<<10 && n.MaxFile.Bytes <= 200<<20, `must be between "1KB" and "200MB"`)
 	k.oneOf("knowledge.pictures", n.Pictures, "auto", "off")
 	k.requireBetween("knowledge.chunk_size", n.ChunkSize, 200, 8000)
-	k.requireValid("knowledge.chunk_overlap", n.ChunkOverlap >= 0 && n.ChunkOverlap*2 <= n.ChunkSize, "it must lie between 0 and half of chunk_size")
+	k.requireValid("knowledge.chunk_overlap", n.ChunkOverlap >= 0 && n.ChunkOverlap*2 <= n.ChunkSize, "must be between 0 and half of chunk_size")
 }
 
 // checkExtraction checks the keys of [knowledge] about facts extracted from the owner's messages.
@@ -49,7 +49,7 @@ func (k *checker) checkExtraction() {
 	k.oneOf("knowledge.extraction", n.Extraction, "auto", "rules", "model", "off")
 	k.requireBetween("knowledge.extraction_turns", n.ExtractionTurns, 1, 50)
 	d := n.ExtractionWait.Duration
-	k.requireValid("knowledge.extraction_wait", d >= time.Second && d <= 24*time.Hour, `it must lie between "1s" and "24h"`)
+	k.requireValid("knowledge.extraction_wait", d >= time.Second && d <= 24*time.Hour, `must be between "1s" and "24h"`)
 }
 
 // checkIndex checks the keys of [knowledge] about the index of words.
@@ -60,27 +60,27 @@ func (k *checker) checkIndex() {
 	k.requireBetween("knowledge.index_postings", n.IndexPostings, 1000, 1_000_000)
 	k.requireBetween("knowledge.forget_most", n.ForgetMost, 1, 100_000)
 	d := n.IndexDelay.Duration
-	k.requireValid("knowledge.index_delay", d >= 10*time.Millisecond && d <= time.Minute, `it must lie between "10ms" and "1m"`)
+	k.requireValid("knowledge.index_delay", d >= 10*time.Millisecond && d <= time.Minute, `must be between "10ms" and "1m"`)
 }
 
 // checkSemanticSearch checks the keys of [knowledge] about vectors and reranking models.
 func (k *checker) checkSemanticSearch() {
 	n := k.c.Knowledge
 	k.requireValid("knowledge.embeddings", n.Embeddings == "off" || n.Embeddings != "offline" && k.modelName(n.Embeddings),
-		`it must be "off", "provider/model" or the name of a provider`)
+		`must be "off", "provider/model" or the name of a provider`)
 	for key, v := range map[string]string{"knowledge.query_prefix": n.QueryPrefix, "knowledge.document_prefix": n.DocumentPrefix} {
-		k.requireValid(key, utf8.RuneCountInString(v) <= 500 && !strings.ContainsRune(v, 0), "it must be at most 500 characters long")
+		k.requireValid(key, utf8.RuneCountInString(v) <= 500 && !strings.ContainsRune(v, 0), "must be at most 500 characters long")
 	}
 	k.requireBetween("knowledge.embedding_chars", n.EmbeddingChars, 200, 100_000)
 	k.requireBetween("knowledge.embedding_batch", n.EmbeddingBatch, 1, 100)
 	k.oneOf("knowledge.vector_first_pass", n.VectorFirstPass, "auto", "on", "off")
 	k.requireBetween("knowledge.vector_rescored", n.VectorRescored, 20, 5000)
 	for key, v := range map[string]string{"knowledge.corrective": n.Corrective, "knowledge.reranker": n.Reranker} {
-		k.requireValid(key, v == "off" || v == "auto" || v != "offline" && k.modelName(v), `it must be "off", "auto", "provider/model" or the name of a provider`)
+		k.requireValid(key, v == "off" || v == "auto" || v != "offline" && k.modelName(v), `must be "off", "auto", "provider/model" or the name of a provider`)
 	}
 	k.requireBetween("knowledge.rerank_hits", n.RerankHits, 2, 50)
 	for key, v := range map[string]Duration{"knowledge.query_timeout": n.QueryTimeout, "knowledge.refine_timeout": n.RefineTimeout} {
-		k.requireValid(key, v.Duration >= 100*time.Millisecond && v.Duration <= time.Minute, `it must lie between "100ms" and "1m"`)
+		k.requireValid(key, v.Duration >= 100*time.Millisecond && v.Duration <= time.Minute, `must be between "100ms" and "1m"`)
 	}
 }
 
@@ -95,11 +95,11 @@ type Pim struct {
 func (k *checker) checkPim() {
 	p := &k.c.Pim
 	for key, v := range map[string]string{"pim.reminders": p.Reminders, "pim.notes": p.Notes} {
-		k.requireValid(key, strings.TrimSpace(v) != "" && oneLine(v), `it must be "hob", the name of an account, or an app such as "apple"`)
+		k.requireValid(key, strings.TrimSpace(v) != "" && oneLine(v), `must be "hob", the name of an account, or an app such as "apple"`)
 	}
 	if p.NotesFolder != "" {
 		abs, err := system.Expand(p.NotesFolder)
-		k.requireValid("pim.notes_folder", err == nil && filepath.IsAbs(abs), `it must be a whole path such as "~/Notes", or empty`)
+		k.requireValid("pim.notes_folder", err == nil && filepath.IsAbs(abs), `must be a whole path such as "~/Notes", or empty`)
 		if err == nil {
 			p.NotesFolder = abs
 		}
@@ -117,10 +117,10 @@ func (k *checker) checkUpdate() {
 	u := k.c.Update
 	if u.URL != "" {
 		at, err := url.Parse(u.URL)
-		k.requireValid("update.url", err == nil && at.Scheme == "https" && at.Hostname() != "" && at.User == nil, `it must be an https address such as "https://example.org/hob/latest.json"`)
+		k.requireValid("update.url", err == nil && at.Scheme == "https" && at.Hostname() != "" && at.User == nil, `must be an https address such as "https://example.org/hob/latest.json"`)
 	}
 	if u.Key != "" {
-		k.requireValid("update.key", release.CheckKeys(u.Key) == nil, `it must be a public key of minisign, which begins with "RW"; two are separated by a comma`)
+		k.requireValid("update.key", release.CheckKeys(u.Key) == nil, `must be a public key of minisign, which begins with "RW"; two are separated by a comma`)
 	}
 }
 
@@ -135,5 +135,5 @@ func (k *checker) checkWatchers() {
 	w := k.c.Watchers
 	k.requireBetween("watchers.workers", w.Workers, 1, 64)
 	k.requireBetween("watchers.per_day", w.PerDay, 1, 100_000)
-	k.requireValid("watchers.min_every", w.MinEvery.Duration >= time.Second && w.MinEvery.Duration <= 24*time.Hour, `it must lie between "1s" and "24h"`)
+	k.requireValid("watchers.min_every", w.MinEvery.Duration >= time.Second && w.MinEvery.Duration <= 24*time.Hour, `must be between "1s" and "24h"`)
 }

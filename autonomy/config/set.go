@@ -163,7 +163,7 @@ func encodeValue(s keySchema, last, value string) (string, error) {
 		return quoteString(value), nil
 	}
 	if !ok || !s.canTakeKind(kind) {
-		return "", fmt.Errorf("%q: it must be %s", value, s.describeAccepted())
+		return "", fmt.Errorf("%q: must be %s", value, s.describeAccepted())
 	}
 	return value, nil
 }

@@ -53,7 +53,7 @@ func TestEdit(t *testing.T) {
 		{"section", "", "agent", "x", "", "agent is a section"},
 		{"channel section", "", "channels.w", "x", "", "channels.w is a section"},
 		{"empty part", "", "agent..name", "x", "", "is not a key"},
-		{"bad number", "", "agent.max_rounds", "many", "", "it must be a whole number"},
+		{"bad number", "", "agent.max_rounds", "many", "", "must be a whole number"},
 		{"bad value", "[agent]\nname = \"a\"\n", "agent.timezone", "Mars/Base", "", "not a time zone"},
 		{"bad provider", "", "providers.x.model", "m", "", "a provider needs a kind"},
 		{"broken file", "[agent\n", "agent.name", "x", "", "c.toml:1: "},

@@ -85,7 +85,7 @@ func (k *checker) oneOf(key, v string, accepted ...string) {
 			return
 		}
 	}
-	msg := "it must be one of " + strings.Join(accepted, ", ")
+	msg := "must be one of " + strings.Join(accepted, ", ")
 	if near := nearestName(v, accepted); near != "" {
 		msg += fmt.Sprintf("; did you mean %q?", near)
 	}
@@ -93,22 +93,22 @@ func (k *checker) oneOf(key, v string, accepted ...string) {
 }
 
 func (k *checker) requireBetween(key string, v, from, to int) {
-	k.requireValid(key, v >= from && v <= to, "it must lie between %d and %d", from, to)
+	k.requireValid(key, v >= from && v <= to, "must be between %d and %d", from, to)
 }
 
 func (k *checker) checkAgent() {
 	a := k.c.Agent
-	k.requireValid("agent.name", oneLine(a.Name) && utf8.RuneCountInString(a.Name) <= 64, "it must be a name on one line, at most 64 characters long")
-	k.requireValid("agent.model", a.Model == "auto" || k.modelName(a.Model), `it must be "auto", "offline", "provider/model" or the name of a provider`)
+	k.requireValid("agent.name", oneLine(a.Name) && utf8.RuneCountInString(a.Name) <= 64, "must be a name on one line, at most 64 characters long")
+	k.requireValid("agent.model", a.Model == "auto" || k.modelName(a.Model), `must be "auto", "offline", "provider/model" or the name of a provider`)
 	for _, m := range a.Fallback {
 		k.requireValid("agent.fallback", k.modelName(m), `%q must be "offline", "provider/model" or the name of a provider`, m)
 	}
-	k.requireValid("agent.small_model", a.SmallModel == "" || k.modelName(a.SmallModel), `it must be "provider/model", or empty for off`)
+	k.requireValid("agent.small_model", a.SmallModel == "" || k.modelName(a.SmallModel), `must be "provider/model", or empty for off`)
 	if _, err := system.Zone(a.Timezone); err != nil {
 		k.requireValid("agent.timezone", false, "%s", strings.TrimPrefix(err.Error(), strconv.Quote(a.Timezone)+" is "))
 	}
 	_, err := currency.ParseISO(a.Currency)
-	k.requireValid("agent.currency", a.Currency == "" || err == nil, `it must be a code such as "EUR" or "USD", or empty for the one of your country`)
+	k.requireValid("agent.currency", a.Currency == "" || err == nil, `must be a code such as "EUR" or "USD", or empty for the one of your country`)
 	k.requireBetween("agent.max_rounds", a.MaxRounds, 1, 100)
 	k.requireBetween("agent.max_tokens_per_turn", a.MaxTokensPerTurn, 256, 1_000_000)
 	k.requireBetween("agent.max_tool_failures", a.MaxToolFailures, 1, 20)
@@ -129,8 +129,8 @@ func (k *checker) checkBudget() {
 	b := k.c.Budget
 	k.checkAmount("budget.daily_usd", b.DailyUSD)
 	k.checkAmount("budget.monthly_usd", b.MonthlyUSD)
-	k.requireValid("budget.daily_tokens", b.DailyTokens >= 0, "it must not be negative; 0 means no limit")
-	k.requireValid("budget.warn_at", b.WarnAt >= 0 && b.WarnAt <= 1, "it must lie between 0 and 1: 0.8 warns when four fifths of a cap are used")
+	k.requireValid("budget.daily_tokens", b.DailyTokens >= 0, "must not be negative; 0 means no limit")
+	k.requireValid("budget.warn_at", b.WarnAt >= 0 && b.WarnAt <= 1, "must be between 0 and 1: 0.8 warns when four fifths of a cap are used")
 	for _, p := range k.c.Prices {
 		key := joinKey([]string{"prices", p.Name})
 		k.requireValid(key, oneLine(p.Name) && (strings.Contains(p.Name, "/") || strings.Contains(p.Name, "*")), `write it as [prices."provider/model"]; * matches anything`)
@@ -142,29 +142,29 @@ func (k *checker) checkBudget() {
 
 // checkAmount checks an amount in US dollars. The comparison is false for NaN.
 func (k *checker) checkAmount(key string, v float64) {
-	k.requireValid(key, v >= 0 && v <= 1_000_000, "it must be an amount in US dollars, such as 2.5; 0 is none")
+	k.requireValid(key, v >= 0 && v <= 1_000_000, "must be an amount in US dollars, such as 2.5; 0 is none")
 }
 
 func (k *checker) checkPlan() {
 	p := k.c.Plan
 	_, err := time.Parse("15:04", p.At)
-	k.requireValid("plan.at", p.At == "" || err == nil && len(p.At) == len("07:00"), `it must be a time of day such as "07:00", or empty`)
-	k.requireValid("plan.place", len(p.Place) <= 100 && (p.Place == "" || oneLine(p.Place)), `it must be a town such as "Vilnius" or "54.69,25.28", on one line`)
-	k.requireValid("plan.late", p.Late.Duration >= time.Minute && p.Late.Duration <= 24*time.Hour, `it must lie between "1m" and "24h"`)
+	k.requireValid("plan.at", p.At == "" || err == nil && len(p.At) == len("07:00"), `must be a time of day such as "07:00", or empty`)
+	k.requireValid("plan.place", len(p.Place) <= 100 && (p.Place == "" || oneLine(p.Place)), `must be a town such as "Vilnius" or "54.69,25.28", on one line`)
+	k.requireValid("plan.late", p.Late.Duration >= time.Minute && p.Late.Duration <= 24*time.Hour, `must be between "1m" and "24h"`)
 }
 
 func (k *checker) checkAutonomy() {
 	a := k.c.Autonomy
-	k.requireValid("autonomy.tick", a.Tick.Duration >= time.Second && a.Tick.Duration <= 24*time.Hour, `it must lie between "1s" and "24h"`)
-	k.requireValid("autonomy.send_delay", a.SendDelay.Duration >= 0 && a.SendDelay.Duration <= maxSendDelay, `it must be a time from "0s" to "1h"`)
+	k.requireValid("autonomy.tick", a.Tick.Duration >= time.Second && a.Tick.Duration <= 24*time.Hour, `must be between "1s" and "24h"`)
+	k.requireValid("autonomy.send_delay", a.SendDelay.Duration >= 0 && a.SendDelay.Duration <= maxSendDelay, `must be a time from "0s" to "1h"`)
 	k.requireBetween("autonomy.sessions", a.Sessions, 1, 64)
 	k.requireBetween("autonomy.calls_per_minute", a.CallsPerMinute, 0, 1000)
 	k.requireBetween("autonomy.guest_messages", a.GuestMessages, 1, 1000)
 	k.requireBetween("autonomy.max_goals", a.MaxGoals, 1, 1000)
 	k.requireBetween("autonomy.goal_backoff", a.GoalBackoff, 1, 100)
-	k.requireValid("autonomy.keep_traces", a.KeepTraces.Duration == 0 || a.KeepTraces.Duration >= time.Hour && a.KeepTraces.Duration <= 3650*24*time.Hour, `it must be "0s", or lie between "1h" and "3650d"`)
+	k.requireValid("autonomy.keep_traces", a.KeepTraces.Duration == 0 || a.KeepTraces.Duration >= time.Hour && a.KeepTraces.Duration <= 3650*24*time.Hour, `must be "0s", or between "1h" and "3650d"`)
 	for key, v := range map[string]float64{"read": a.Confidence.Read, "write": a.Confidence.Write, "send": a.Confidence.Send, "destroy": a.Confidence.Destroy} {
-		k.requireValid("autonomy.confidence."+key, v > 0 && v <= 1, "it must lie above 0 and be at most 1")
+		k.requireValid("autonomy.confidence."+key, v > 0 && v <= 1, "must be greater than 0 and at most 1")
 	}
 	k.c.Autonomy.DaysOff = k.expandFolders("autonomy.days_off", a.DaysOff)
 	k.oneOf("autonomy.groups", string(a.Groups), string(PerPerson), string(PerChat))
@@ -214,13 +214,13 @@ func (k *checker) checkProviders() {
 		key := "providers." + p.Name
 		k.checkName(key, p.Name)
 		k.requireValid(key+".kind", p.Kind != "", "a provider needs a kind; docs/configuration.md lists the kinds")
-		k.requireValid(key+".max_tokens", p.MaxTokens >= 0, "it must not be negative; 0 leaves it to Hob")
-		k.requireValid(key+".context", p.Context >= 0, "it must not be negative; 0 means unknown")
-		k.requireValid(key+".stall", p.Stall.Duration >= 0, "it must not be negative; \"0s\" leaves it to Hob")
+		k.requireValid(key+".max_tokens", p.MaxTokens >= 0, "must not be negative; 0 means that Hob chooses")
+		k.requireValid(key+".context", p.Context >= 0, "must not be negative; 0 means unknown")
+		k.requireValid(key+".stall", p.Stall.Duration >= 0, "must not be negative; \"0s\" means that Hob chooses")
 		if p.BaseURL != "" {
 			u, err := url.Parse(p.BaseURL)
 			k.requireValid(key+".base_url", err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "",
-				`it must be an address such as "http://127.0.0.1:11434/v1"`)
+				`must be an address such as "http://127.0.0.1:11434/v1"`)
 		}
 		k.checkExternalAgent(key, p)
 	}
@@ -257,7 +257,7 @@ func (k *checker) checkExternalAgent(key string, p Provider) {
 	k.requireValid(key, p.Command != "" || p.Preset != "", `an external agent needs a command, or a preset such as "claude"`)
 	if p.Cwd != "" {
 		abs, err := system.Expand(p.Cwd)
-		k.requireValid(key+".cwd", err == nil && filepath.IsAbs(abs), `it must be a whole path such as "~/Documents"`)
+		k.requireValid(key+".cwd", err == nil && filepath.IsAbs(abs), `must be a whole path such as "~/Documents"`)
 	}
 }
 
@@ -276,13 +276,13 @@ func (k *checker) checkEgress() {
 		g.Guardian = "off"
 	} else {
 		provider, model, _ := strings.Cut(g.Guardian, "/")
-		k.requireValid("guard.guardian", g.Guardian == "off" || provider != "" && model != "", `it must be "off" or "provider/model"`)
+		k.requireValid("guard.guardian", g.Guardian == "off" || provider != "" && model != "", `must be "off" or "provider/model"`)
 	}
 	k.oneOf("search.provider", s.Provider, "auto", "tavily", "brave", "searxng", "duckduckgo")
 	k.requireValid("search.base_url", s.Provider != "searxng" || s.BaseURL != "", "SearXNG runs at an address of your choice; set search.base_url")
 	if s.BaseURL != "" {
 		u, err := url.Parse(s.BaseURL)
-		k.requireValid("search.base_url", err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "", `it must be an address such as "http://127.0.0.1:8888"`)
+		k.requireValid("search.base_url", err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "", `must be an address such as "http://127.0.0.1:8888"`)
 	}
 }
 
@@ -294,11 +294,11 @@ func (k *checker) checkChannels() {
 		for _, name := range []string{"enabled", "mention", "stream"} {
 			if v, there := keys[name]; there {
 				_, ok := v.(bool)
-				k.requireValid(key+"."+name, ok, "it must be true or false")
+				k.requireValid(key+"."+name, ok, "must be true or false")
 			}
 		}
-		k.checkDuration(key+".send_delay", keys["send_delay"], maxSendDelay, `it must be a time from "0s" to "1h"`)
-		k.checkDuration(key+".settle", keys["settle"], maxSettle, `it must be a time from "0s" (off) to "30s"`)
+		k.checkDuration(key+".send_delay", keys["send_delay"], maxSendDelay, `must be a time from "0s" to "1h"`)
+		k.checkDuration(key+".settle", keys["settle"], maxSettle, `must be a time from "0s" (off) to "30s"`)
 	}
 	for _, t := range k.c.Triggers {
 		key := "triggers." + t.Name
@@ -335,12 +335,12 @@ func (k *checker) checkWeb() {
 			continue
 		}
 		abs, err := system.Expand(*path)
-		k.requireValid(key, err == nil && filepath.IsAbs(abs), `it must be a whole path such as "~/.config/hob/cert.pem"`)
+		k.requireValid(key, err == nil && filepath.IsAbs(abs), `must be a whole path such as "~/.config/hob/cert.pem"`)
 		*path = abs
 	}
 	k.requireValid("web.tls_cert", (w.TLSCert == "") == (w.TLSKey == ""), "tls_cert and tls_key are needed together")
 	short := w.Password != "" && !system.IsReference(w.Password) && utf8.RuneCountInString(w.Password) < 12
-	k.requireValid("web.password", !short, "it must have at least 12 characters")
+	k.requireValid("web.password", !short, "must have at least 12 characters")
 	k.requireValid("web.listen", alone || w.TLSCert != "" && w.TLSKey != "" && w.Password != "",
 		"other machines could reach it, which needs tls_cert, tls_key and password; without them only loopback addresses such as \"127.0.0.1:7717\" are accepted")
 	for _, h := range w.Hosts {
@@ -359,7 +359,7 @@ func hostName(s string) bool {
 func isLoopback(listen string) (bool, error) {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
-		return false, fmt.Errorf("it must be an address and a port such as \"127.0.0.1:7717\"")
+		return false, fmt.Errorf("must be an address and a port such as \"127.0.0.1:7717\"")
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil {
 		return false, fmt.Errorf("the port must be a number from 0 to 65535, not %q", port)
@@ -374,7 +374,7 @@ func isLoopback(listen string) (bool, error) {
 	}
 	a, err := netip.ParseAddr(host)
 	if err != nil {
-		return false, fmt.Errorf("it must be an address of this machine, not the name %q", host)
+		return false, fmt.Errorf("must be an address of this machine, not the name %q", host)
 	}
 	return a.Unmap().IsLoopback(), nil
 }

@@ -51,7 +51,7 @@ func (regoEngine) compileFiles(files []file) (compiledRules, error) {
 			return nil, inRego(f.name, err)
 		}
 		if m == nil || m.Package.Path.String() != regoPackage {
-			return nil, fmt.Errorf("%s:1: it must begin with: package hob", f.name)
+			return nil, fmt.Errorf("%s:1: must begin with: package hob", f.name)
 		}
 		opts = append(opts, rego.ParsedModule(m))
 		p.list = append(p.list, rulesIn(f.name, m)...)

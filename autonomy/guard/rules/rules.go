@@ -228,7 +228,7 @@ func (r *Rules) loadPrograms(entries []fs.DirEntry) ([]compiledRules, error) {
 		path := filepath.Join(r.dir, e.Name())
 		fi, err := os.Stat(path)
 		if err == nil && (!fi.Mode().IsRegular() || fi.Size() > maxFile) {
-			err = fmt.Errorf("%s is not a rule file: it must be a regular file of at most %d KB", path, maxFile>>10)
+			err = fmt.Errorf("%s is not a rule file: must be a regular file of at most %d KB", path, maxFile>>10)
 		}
 		if err != nil {
 			return nil, err

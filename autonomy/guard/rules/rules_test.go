@@ -119,7 +119,7 @@ func TestErrors(t *testing.T) {
 		{"an argument that is missing", "a.cedar", `@id("x") forbid(principal, action, resource) when { context.args.nope == 1 };`, "a.cedar:1: your rule x fails on this call", nil},
 		{"a type that does not fit", "a.cedar", `forbid(principal, action, resource) when { context.hour == 3 || context.tool > 3 };`, "fails on this call", nil},
 		{"arguments that are no JSON", "a.cedar", `permit(principal, action, resource);`, "parse the arguments of", func(f *guard.RuleInput) { f.Args = json.RawMessage(`{`) }},
-		{"no plain file", "a.cedar", "", "it must be a regular file", nil},
+		{"no plain file", "a.cedar", "", "must be a regular file", nil},
 		{"too large", "a.cedar", strings.Repeat("// x\n", 300_000), "of at most 1024 KB", nil},
 		{"too slow", "a.cedar", long, "took longer than", func(f *guard.RuleInput) {
 			f.Args, _ = json.Marshal(map[string]string{"content": strings.Repeat("abcdef", 2000)})

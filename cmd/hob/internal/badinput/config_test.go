@@ -24,7 +24,7 @@ func TestConfigurations(t *testing.T) {
 		{"key twice", "[agent]\nname = \"a\"\nname = \"b\"\n", `config.toml:3: name`},
 		{"unknown section", "[agnet]\n", `config.toml:1: agnet: unknown section.*did you mean "agent"`},
 		{"unknown key", "[agent]\nnam = \"x\"\n", `config.toml:2: agent.nam: unknown key.*did you mean "agent.name"`},
-		{"wrong type", "[agent]\nmax_rounds = \"many\"\n", `config.toml:2: agent.max_rounds: "many": it must be a whole number`},
+		{"wrong type", "[agent]\nmax_rounds = \"many\"\n", `config.toml:2: agent.max_rounds: "many": must be a whole number`},
 		{"huge number", "[agent]\nmax_rounds = 99999999999999999999\n", `config.toml:2: `},
 		{"out of range", "[autonomy]\nsessions = 1000000\n", `must lie between 1 and 64`},
 		{"bad zone", "[agent]\ntimezone = \"Mars/Phobos\"\n", `config.toml:2: agent.timezone: "Mars/Phobos": not a time zone.*Europe/Vilnius`},
