@@ -11,7 +11,7 @@ import (
 type Description struct {
 	// Name is the name of the channel and of its section [channels.NAME].
 	Name string
-	// Title is a short description: "your own bot on Telegram".
+	// Title is a short description: "a bot of your own".
 	Title string
 	// Systems lists the supported values of runtime.GOOS. Empty means all.
 	Systems []string
@@ -76,11 +76,18 @@ func NotesFolders(drivers []Driver, section Section) (out []string) {
 	return out
 }
 
-// Names lists the channel names of the drivers in alphabetical order.
-func Names(drivers []Driver) []string {
-	var out []string
+// Descriptions describes the drivers in their order.
+func Descriptions(drivers []Driver) (out []Description) {
 	for _, d := range drivers {
-		out = append(out, d.Describe().Name)
+		out = append(out, d.Describe())
+	}
+	return out
+}
+
+// Names lists the channel names of the drivers in alphabetical order.
+func Names(drivers []Driver) (out []string) {
+	for _, k := range Descriptions(drivers) {
+		out = append(out, k.Name)
 	}
 	slices.Sort(out)
 	return out

@@ -11,6 +11,11 @@ type Description struct {
 	Options string
 	// Keywords find the tool that creates watchers: words for the source and its events.
 	Keywords string
+	// Subject is what the kind watches, for the built-in brain, which has phrases for each subject. The
+	// first kind of a subject gets its requests. "" if the built-in brain cannot request the kind.
+	Subject Subject
+	// Site is the site of a Repository in phrases and addresses: "forge" for forge.example.
+	Site string
 	// Timed is true if the kind's watchers implement Timed. Tools create them as schedules or
 	// reminders.
 	Timed bool
@@ -25,6 +30,20 @@ type Description struct {
 	// Flags lists the optional keys that the command line has as flags.
 	Flags []settings.Setting
 }
+
+// Subject is what a watcher watches.
+type Subject string
+
+// The subjects with phrases in the built-in brain (autonomy/llm/offline).
+const (
+	Mail       Subject = "mail"       // keys from, words
+	Messages   Subject = "messages"   // keys from, words, channel, chat, own
+	Meetings   Subject = "meetings"   // keys before, tell, words
+	Feed       Subject = "feed"       // keys url, words
+	Page       Subject = "page"       // keys url, words
+	Repository Subject = "repository" // keys repo, what, words
+	Folder     Subject = "folder"     // keys path, pattern, events, recursive
+)
 
 // SourceForm is the form in which the user names the source of a watcher.
 type SourceForm uint8

@@ -200,6 +200,13 @@ type StatefulDriver interface {
 	Forget(tx *store.Tx, watcher string) error
 }
 
+// NotifiedDriver is a Driver whose watchers receive changes of paths from the system.
+type NotifiedDriver interface {
+	// WithoutSystem returns a driver for simulations: its watchers receive no notification of the
+	// system, only those of notify, and mapPath replaces each configured path.
+	WithoutSystem(mapPath func(path string) string) (d Driver, notify func(path string))
+}
+
 // ZoneDescriber is a Driver whose descriptions contain times. DescribeConfigIn formats them in the zone loc.
 type ZoneDescriber interface {
 	DescribeConfigIn(config json.RawMessage, loc *time.Location) string

@@ -36,6 +36,9 @@ type Description struct {
 	BaseURL string
 	// Services lists the well-known services of this kind. The first one is the kind's own.
 	Services []Service
+	// Compatible is the title of any other server with the kind's protocol, for setup. "" if setup
+	// offers only Services and Local.
+	Compatible string
 	// Local lists the model servers of this kind that may run on this machine, in order of
 	// preference.
 	Local []LocalServer
@@ -55,7 +58,7 @@ type LocalServer struct {
 // Service is a well-known model service.
 type Service struct {
 	Name    string // its section in [providers]
-	Title   string // "Anthropic, with a key"
+	Title   string // "OpenRouter, with a key"
 	BaseURL string // "" = the kind's own server
 	// Env lists the environment variables that may contain its key.
 	Env []string

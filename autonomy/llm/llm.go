@@ -21,9 +21,12 @@ type Model interface {
 	Stream(ctx context.Context, r Request) iter.Seq2[Event, error]
 }
 
+// Offline is the provider of the built-in brain, and the value of agent.model that selects it.
+const Offline = "offline"
+
 // Info names a model and describes its abilities.
 type Info struct {
-	Provider string // section name in [providers], or "offline"
+	Provider string // section name in [providers], or Offline
 	Model    string // the provider's own model name
 	Context  int    // context window in tokens, 0 if unknown
 	Tools    bool

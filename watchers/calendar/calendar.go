@@ -54,7 +54,7 @@ func New() *Driver { return &Driver{} }
 // Describe implements watchers.Driver.
 func (*Driver) Describe() watchers.Description {
 	return watchers.Description{
-		Kind: Kind, Polled: true,
+		Kind: Kind, Subject: watchers.Meetings, Polled: true,
 		Options: "before? (15m), tell? (starts, added, changed, moved, cancelled), words?, account?", Keywords: "calendar event meeting",
 	}
 }

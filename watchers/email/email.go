@@ -50,7 +50,7 @@ func New() *Driver { return &Driver{hub: newHub()} }
 
 // Describe implements watchers.Driver.
 func (*Driver) Describe() watchers.Description {
-	return watchers.Description{Kind: Kind, Options: "from?, to?, subject?, words? (lists), folder?, account?", Keywords: "mail email sender"}
+	return watchers.Description{Kind: Kind, Subject: watchers.Mail, Options: "from?, to?, subject?, words? (lists), folder?, account?", Keywords: "mail email sender"}
 }
 
 // Migrations implements watchers.Driver.

@@ -36,10 +36,13 @@ type settings struct {
 
 func (c settings) wantsEvent(event string) bool { return slices.Contains(c.events, event) }
 
-func parseConfig(raw json.RawMessage) (settings, error) {
+func (d *Driver) parseConfig(raw json.RawMessage) (settings, error) {
 	var c config
 	if err := watchers.Decode(raw, &c); err != nil {
 		return settings{}, fmt.Errorf("file: %w", err)
+	}
+	if d.mapPath != nil {
+		c.Path = d.mapPath(c.Path)
 	}
 	root, err := expandPath(c.Path)
 	if err != nil {

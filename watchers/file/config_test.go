@@ -117,7 +117,7 @@ func FuzzConfig(f *testing.F) {
 		if text := New().DescribeConfig(json.RawMessage(raw)); strings.ContainsAny(text, "\n\x00") {
 			t.Fatalf("Describe = %q", text)
 		}
-		c, err := parseConfig(json.RawMessage(raw))
+		c, err := New().parseConfig(json.RawMessage(raw))
 		if err != nil {
 			return
 		}

@@ -54,28 +54,25 @@ CREATE TABLE file_seen (
 ) WITHOUT ROWID;`
 
 // Driver creates file watchers, which share its hub.
-type Driver struct{ hub *hub }
+type Driver struct {
+	hub     *hub
+	mapPath func(path string) string // see WithoutSystem; nil: the path itself
+}
 
 // New returns the driver.
 func New() *Driver { return &Driver{hub: newHub()} }
 
-// NewNotified returns a driver that receives changes only through Notice, not from the system.
-// Simulations in virtual time use it.
-func NewNotified() *Driver {
+// WithoutSystem implements watchers.NotifiedDriver.
+func (*Driver) WithoutSystem(mapPath func(path string) string) (watchers.Driver, func(path string)) {
 	d := New()
-	d.hub.told = true
-	return d
-}
-
-// Notice reports that a path may have changed, like a notification of the system.
-func (d *Driver) Notice(path string) {
-	d.hub.handleEvent(fsnotify.Event{Name: path, Op: fsnotify.Write})
+	d.hub.told, d.mapPath = true, mapPath
+	return d, func(path string) { d.hub.handleEvent(fsnotify.Event{Name: path, Op: fsnotify.Write}) }
 }
 
 // Describe implements watchers.Driver.
 func (*Driver) Describe() watchers.Description {
 	return watchers.Description{
-		Kind: Kind, Source: watchers.PathSource, Argument: "path", Plural: "files",
+		Kind: Kind, Subject: watchers.Folder, Source: watchers.PathSource, Argument: "path", Plural: "files",
 		Options: "path, pattern?, events? (created, modified, removed), recursive?", Keywords: "folder file",
 		Flags: []setting.Setting{
 			{Key: "pattern", Kind: setting.Text, Optional: true, Title: `pattern of the names: "*.pdf"`},
@@ -92,7 +89,7 @@ func (*Driver) Migrations() []store.MigrationSet {
 
 // New implements watchers.Driver.
 func (d *Driver) New(spec watchers.Spec, deps watchers.Deps) (any, error) {
-	c, err := parseConfig(spec.Config)
+	c, err := d.parseConfig(spec.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -129,8 +126,8 @@ func (*Driver) Forget(tx *store.Tx, watcher string) error {
 }
 
 // DescribeConfig implements watchers.Driver: "new PDF files in ~/Downloads".
-func (*Driver) DescribeConfig(raw json.RawMessage) string {
-	c, err := parseConfig(raw)
+func (d *Driver) DescribeConfig(raw json.RawMessage) string {
+	c, err := d.parseConfig(raw)
 	if err != nil {
 		return "files in an unreadable place"
 	}

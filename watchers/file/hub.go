@@ -33,7 +33,7 @@ const (
 // lock while it delivers an error.
 type hub struct {
 	make   func() (*fsnotify.Watcher, error)
-	told   bool // no fsnotify: notifications arrive through Notice
+	told   bool // no fsnotify: notifications arrive from WithoutSystem
 	budget int  // maximum number of entries in the watched folders; 0: no limit
 
 	ops  sync.Mutex // serializes calls to fsnotify and guards the next five fields

@@ -50,7 +50,7 @@ func New() *Driver { return &Driver{} }
 
 // Describe implements watchers.Driver.
 func (*Driver) Describe() watchers.Description {
-	return watchers.Description{Kind: Kind, Options: "from?, words?, channel?, chat?", Keywords: "message chat person keyword mention"}
+	return watchers.Description{Kind: Kind, Subject: watchers.Messages, Options: "from?, words?, channel?, chat?", Keywords: "message chat person keyword mention"}
 }
 
 // Migrations implements watchers.Driver.

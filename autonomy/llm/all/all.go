@@ -63,6 +63,26 @@ func Services() (out []KnownService) {
 	return out
 }
 
+// Compatible returns the kind of servers that speak the protocol of another provider, with a title
+// for setup.
+func Compatible() (kind, title string) {
+	for _, d := range Drivers() {
+		if about := d.Describe(); about.Compatible != "" {
+			return about.Kind, about.Compatible
+		}
+	}
+	return "", ""
+}
+
+// ProbeServer lists the models of a server of the kind Compatible, without a key. It fails
+// immediately if no such server listens at the address.
+func ProbeServer(ctx context.Context, baseURL string) ([]string, error) {
+	return openai.Probe(ctx, baseURL)
+}
+
+// ChatModel returns the first chat model of a list, "" if it has none.
+func ChatModel(models []string) string { return openai.ChatModel(models) }
+
 // describeKind returns the description of a kind, an empty one for an unknown kind.
 func describeKind(kind string) llm.Description {
 	for _, d := range Drivers() {

@@ -11,6 +11,8 @@ import (
 	"hob/autonomy/llm"
 	"hob/autonomy/llm/offline"
 	"hob/autonomy/llm/openai"
+	"hob/channels"
+	"hob/watchers"
 )
 
 // Provider is one [providers.NAME] section.
@@ -45,7 +47,10 @@ type AutoOptions struct {
 	Servers []Server
 	// Name is the assistant's name, for the built-in brain.
 	Name string
-	HTTP *http.Client // for the models; nil = new clients
+	// Channels and Watchers are the kinds that the built-in brain recognizes.
+	Channels []channels.Description
+	Watchers []watchers.Description
+	HTTP     *http.Client // for the models; nil = new clients
 	// Agents manages the external agents; without it they can only be inspected.
 	Agents *Agents
 }
@@ -102,7 +107,7 @@ func DetectModel(ctx context.Context, o AutoOptions) (m llm.Model, reason string
 		}
 		skipped = append(skipped, "no local model server answers")
 	}
-	return o.offlineModel(), formatReason("no provider is configured and the environment contains no key", skipped), nil
+	return o.BuiltIn(), formatReason("no provider is configured and the environment contains no key", skipped), nil
 }
 
 // ResolveModel returns the model for a name in the configuration: "offline", "provider" or
@@ -111,8 +116,8 @@ func DetectModel(ctx context.Context, o AutoOptions) (m llm.Model, reason string
 // llamacpp, vllm).
 func ResolveModel(name string, o AutoOptions) (llm.Model, error) {
 	provider, model, _ := strings.Cut(name, "/")
-	if name == "offline" {
-		return o.offlineModel(), nil
+	if name == llm.Offline {
+		return o.BuiltIn(), nil
 	}
 	for _, p := range o.Configured {
 		if p.Name != provider {
@@ -193,7 +198,10 @@ func (o AutoOptions) probeList() []Server {
 	return LocalServers()
 }
 
-func (o AutoOptions) offlineModel() llm.Model { return offline.New(offline.Options{Name: o.Name}) }
+// BuiltIn returns the built-in brain.
+func (o AutoOptions) BuiltIn() *offline.Model {
+	return offline.New(offline.Options{Name: o.Name, Channels: o.Channels, Watchers: o.Watchers})
+}
 
 // probeServers queries all local servers concurrently and returns the first in their order that has a
 // model.

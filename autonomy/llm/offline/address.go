@@ -45,12 +45,12 @@ func (t token) siteOf() (string, bool) {
 }
 
 // repositoryOf returns the text of a token that names a repository: "owner/name", or the address
-// of its page on GitHub.
-func (t token) repositoryOf() (string, bool) {
+// of its page on the site.
+func (t token) repositoryOf(site string) (string, bool) {
 	s := t.sourceText()
 	if t.kind == link {
 		_, rest, _ := strings.Cut(s, "://")
-		return s, strings.Count(strings.TrimSuffix(rest, "/"), "/") == 2 && strings.HasPrefix(strings.ToLower(rest), "github.")
+		return s, strings.Count(strings.TrimSuffix(rest, "/"), "/") == 2 && site != "" && strings.HasPrefix(strings.ToLower(rest), site+".")
 	}
 	if t.kind != word && t.kind != path && t.kind != quoted {
 		return "", false

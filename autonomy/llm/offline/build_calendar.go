@@ -4,10 +4,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"hob/watchers"
 )
 
 func watchCalendar(w *intentDraft) (plan, bool) {
-	v := w.newSource("calendar")
+	v := w.newSource(watchers.Meetings)
 	if !v.parseTail() || !w.noLead() {
 		return noPlan()
 	}

@@ -152,7 +152,7 @@ func askFolder(w *intentDraft) (plan, bool) {
 	}
 	return planQuestion("Which folder should I search, for example ~/Documents?", func(answer string) (string, bool) {
 		s := w.g.parseSentence(answer, w.s.now)
-		r := run{s: s, vocab: w.g.vocab}
+		r := run{s: s, g: w.g}
 		for i := range s.tokens {
 			if r.pathSlot(capture{from: i}, func(int) bool { return true }) {
 				return "search " + r.caps[0].path + " for " + query, true

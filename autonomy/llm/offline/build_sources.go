@@ -3,6 +3,9 @@ package offline
 import (
 	"regexp"
 	"strings"
+
+	"hob/channels"
+	"hob/watchers"
 )
 
 // source is a watcher of a source other than files, under construction.
@@ -14,8 +17,8 @@ type source struct {
 	action string
 }
 
-func (w *intentDraft) newSource(kind string) *source {
-	return &source{w: w, kind: kind, config: map[string]any{}}
+func (w *intentDraft) newSource(subject watchers.Subject) *source {
+	return &source{w: w, kind: w.g.kinds[subject], config: map[string]any{}}
 }
 
 // parseTail parses the following text; false if it is more than a pace.
@@ -102,6 +105,9 @@ func isNobody(s string) bool {
 }
 
 func (v *source) buildPlan() (plan, bool) {
+	if v.kind == "" {
+		return noPlan()
+	}
 	v.pace.addToConfig(v.config)
 	return planCall("create_watcher", argsOf("kind", v.kind, "config", v.config, "action", v.action))
 }
@@ -144,7 +150,7 @@ func watchMail(w *intentDraft) (plan, bool) {
 	if !w.noLead() || w.isNegated() {
 		return noPlan()
 	}
-	v := w.newSource("email")
+	v := w.newSource(watchers.Mail)
 	if who := v.freeText("few_who"); who != "" && !isNobody(who) {
 		from := parsePeople(who)
 		if len(from) == 0 {
@@ -165,8 +171,18 @@ func watchMail(w *intentDraft) (plan, bool) {
 const (
 	anyChat  = `(?i)\s+(?:in|on) (?:any|all|every|the|my|all my|any of my|whatever) ?(?:chat|chats|channel|channels|group|groups|conversation|conversations|messages)$|\s+anywhere$`
 	thisChat = `(?i)\s+in (?:the|my|our) (.{1,40}?) (?:chat|channel|group|group chat|conversation)$`
-	onSystem = `(?i)\s+on (telegram|slack|discord|whatsapp|signal|imessage|sms|matrix|irc|teams|messenger|wechat)$`
+	// onOthers has the platforms that a request may name although Hob has no channel for them.
+	onOthers = "whatsapp|signal|sms|matrix|irc|teams|messenger|wechat"
 )
+
+// formatChannelForm returns the form of the suffix that names a channel: "on NAME".
+func formatChannelForm(known []channels.Description) *regexp.Regexp {
+	names := onOthers
+	for _, c := range known {
+		names += "|" + regexp.QuoteMeta(c.Name)
+	}
+	return regexp.MustCompile(`(?i)\s+on (` + names + `)$`)
+}
 
 // cutPlace removes the place from the end of a text.
 func (v *source) cutPlace(s string) string {
@@ -178,7 +194,7 @@ func (v *source) cutPlace(s string) string {
 		v.config["chat"] = []any{m[1]}
 		return strings.TrimSpace(strings.TrimSuffix(s, m[0]))
 	}
-	if m := regexp.MustCompile(onSystem).FindStringSubmatch(s); m != nil {
+	if m := v.w.g.channelForm.FindStringSubmatch(s); m != nil {
 		v.config["channel"] = []any{strings.ToLower(m[1])}
 		return strings.TrimSpace(strings.TrimSuffix(s, m[0]))
 	}
@@ -189,7 +205,7 @@ func watchMessage(w *intentDraft) (plan, bool) {
 	if !w.noLead() || w.isNegated() {
 		return noPlan()
 	}
-	v := w.newSource("message")
+	v := w.newSource(watchers.Messages)
 	who := v.freeText("few_who")
 	switch {
 	case w.hasSlot("who"), who != "" && isNobody(who):
@@ -229,7 +245,7 @@ func watchMessage(w *intentDraft) (plan, bool) {
 }
 
 func watchFeed(w *intentDraft) (plan, bool) {
-	v := w.newSource("feed")
+	v := w.newSource(watchers.Feed)
 	v.config["url"] = w.pathOf("link")
 	if !w.noLead() || !v.setWords() || !v.parseTail() {
 		return noPlan()
@@ -241,16 +257,16 @@ func watchFeed(w *intentDraft) (plan, bool) {
 const feedLike = `(?i)(\.xml|\.rss|\.atom|/feed|/feed/|/rss|/rss/|/atom|feed\.json)$|^feed:`
 
 func watchPage(w *intentDraft) (plan, bool) {
-	v := w.newSource("page")
+	v := w.newSource(watchers.Page)
 	address := w.pathOf("link")
 	if regexp.MustCompile(feedLike).MatchString(address) {
-		v.kind = "feed"
+		v.kind = w.g.kinds[watchers.Feed]
 	} else if t := (token{kind: link, inner: address, norm: strings.ToLower(address)}); strings.Contains(address, "://") {
-		if repo, ok := t.repositoryOf(); ok {
-			v.kind, v.config["repo"] = "github", repo
+		if repo, ok := t.repositoryOf(w.g.site); ok {
+			v.kind, v.config["repo"] = w.g.kinds[watchers.Repository], repo
 		}
 	}
-	if v.kind != "github" {
+	if v.config["repo"] == nil {
 		v.config["url"] = address
 	}
 	if !w.noLead() || !v.setWords() || !v.parseTail() {
@@ -281,8 +297,8 @@ func repositoryItems(s string) (what []any, ok bool) {
 	return what, len(what) > 0
 }
 
-func watchGithub(w *intentDraft) (plan, bool) {
-	v := w.newSource("github")
+func watchRepository(w *intentDraft) (plan, bool) {
+	v := w.newSource(watchers.Repository)
 	v.config["repo"] = w.pathOf("repo")
 	if w.hasSlot("ci") {
 		v.config["what"] = []any{"failures"}

@@ -1,23 +1,27 @@
 package offline
 
-import "strings"
+import (
+	"strings"
+
+	"hob/watchers"
+)
 
 func watchBuilders() map[string]builder {
 	return map[string]builder{
-		"watch.mail":     watchMail,
-		"watch.message":  watchMessage,
-		"watch.calendar": watchCalendar,
-		"watch.feed":     watchFeed,
-		"watch.page":     watchPage,
-		"watch.github":   watchGithub,
-		"watch.unclear":  watchWhere,
-		"watch.muted":    cancelWatcher,
-		"watch.change":   changeWatcher,
-		"watch.pace":     paceLast,
-		"watch.add":      addWatcher,
-		"watch.add.none": askWatch,
-		"watch.list":     func(w *intentDraft) (plan, bool) { return planCall("list_watchers", nil) },
-		"watch.cancel":   cancelWatcher,
+		"watch.mail":       watchMail,
+		"watch.message":    watchMessage,
+		"watch.calendar":   watchCalendar,
+		"watch.feed":       watchFeed,
+		"watch.page":       watchPage,
+		"watch.repository": watchRepository,
+		"watch.unclear":    watchWhere,
+		"watch.muted":      cancelWatcher,
+		"watch.change":     changeWatcher,
+		"watch.pace":       paceLast,
+		"watch.add":        addWatcher,
+		"watch.add.none":   askWatch,
+		"watch.list":       func(w *intentDraft) (plan, bool) { return planCall("list_watchers", nil) },
+		"watch.cancel":     cancelWatcher,
 		"watch.cancel.none": func(*intentDraft) (plan, bool) {
 			return planQuestion("Which one should I stop watching?", fillBetween("stop watching", ""))
 		},
@@ -69,7 +73,7 @@ func addWatcher(w *intentDraft) (plan, bool) {
 			return out, out.outcome != 0
 		}
 	}
-	return planCall("create_watcher", argsOf("kind", "file", "config", v.config, "action", v.action))
+	return planCall("create_watcher", argsOf("kind", w.g.kinds[watchers.Folder], "config", v.config, "action", v.action))
 }
 
 func (w *intentDraft) watchUnclear(p string) (plan, bool) {

@@ -186,7 +186,7 @@ func owner(text string) llm.Message {
 }
 
 func TestCorpus(t *testing.T) {
-	b := New(Options{})
+	b := New(testOptions(""))
 	samples := readCorpus(t, "testdata/corpus.tsv")
 	if len(samples) < 320 {
 		t.Errorf("the corpus has %d sentences, want at least 320", len(samples))
@@ -204,7 +204,7 @@ func TestCorpus(t *testing.T) {
 // the corpus. It reports the score without asserting it, because a test that must pass would be
 // used for tuning.
 func TestHeldOut(t *testing.T) {
-	b := New(Options{})
+	b := New(testOptions(""))
 	samples := readCorpus(t, "testdata/heldout.tsv")
 	right, calls, callsRight := 0, 0, 0
 	for _, s := range samples {
@@ -224,7 +224,7 @@ func TestHeldOut(t *testing.T) {
 
 // TestExamples: each example of the grammar is parsed as its own intent.
 func TestExamples(t *testing.T) {
-	g := New(Options{}).grammar()
+	g := New(testOptions("")).grammar()
 	for _, in := range g.intents {
 		for _, ex := range in.examples {
 			t.Run(ex, func(t *testing.T) {

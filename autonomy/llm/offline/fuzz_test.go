@@ -23,7 +23,7 @@ func FuzzStream(f *testing.F) {
 	} {
 		f.Add(s, s)
 	}
-	b := New(Options{})
+	b := New(testOptions(""))
 	now := time.Date(2026, 3, 4, 10, 15, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, first, second string) {
 		r := request(now, owner(first), llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: "When should I remind you?"}}},
@@ -65,7 +65,7 @@ func FuzzCompile(f *testing.F) {
 
 // TestLongMessages: prose of any length is kept or declined quickly.
 func TestLongMessages(t *testing.T) {
-	b := New(Options{})
+	b := New(testOptions(""))
 	long := strings.Repeat("lorem ipsum dolor, sit amet and so on. ", 50_000)
 	for _, tc := range []struct{ said, call string }{
 		{"remember that " + long, "remember"},
@@ -92,7 +92,7 @@ func TestLongMessages(t *testing.T) {
 }
 
 func BenchmarkPlan(b *testing.B) {
-	g := New(Options{}).grammar()
+	g := New(testOptions("")).grammar()
 	now := time.Date(2026, 3, 4, 10, 15, 0, 0, time.UTC)
 	for _, s := range []string{
 		"remind me tomorrow at 9 to call the plumber", "add a task to buy milk and remind me at 6pm to cook",
@@ -108,7 +108,7 @@ func BenchmarkPlan(b *testing.B) {
 
 func BenchmarkLoad(b *testing.B) {
 	for b.Loop() {
-		if _, err := loadGrammar("Hob"); err != nil {
+		if _, err := loadGrammar(testOptions("Hob")); err != nil {
 			b.Fatal(err)
 		}
 	}

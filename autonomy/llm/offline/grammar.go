@@ -2,7 +2,10 @@ package offline
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
+
+	"hob/watchers"
 )
 
 // intent is one kind of request, with its patterns.
@@ -45,6 +48,10 @@ type grammar struct {
 	after    []node          // polite phrases at the end
 	asking   []node          // polite phrases at the end of a request that began politely
 	edges    []*intent       // parts that may be at the ends of a free text
+
+	kinds       map[watchers.Subject]string // kinds of watchers
+	site        string                      // see watchers.Description.Site
+	channelForm *regexp.Regexp              // see formatChannelForm
 }
 
 // interpretation is one interpretation of a sentence.
@@ -112,7 +119,7 @@ type matchAttempt struct {
 }
 
 func (g *grammar) betterReading(best *interpretation, in *intent, p pattern, try *matchAttempt, from int, lead []*span) *interpretation {
-	r := run{s: try.s, vocab: g.vocab, loose: try.loose, budget: &try.budget}
+	r := run{s: try.s, g: g, loose: try.loose, budget: &try.budget}
 	if !r.tryMatch(p.node, from) {
 		return best
 	}
@@ -138,7 +145,7 @@ func (g *grammar) peelFront(s *sentence) bool {
 	for again := true; again; {
 		again = false
 		for _, p := range g.before {
-			r := run{s: s, vocab: g.vocab}
+			r := run{s: s, g: g}
 			end := 0
 			p.matchAt(&r, 0, func(i int) bool { end = max(end, s.skipPunctuation(i)); return false })
 			if end > 0 && end < len(s.tokens) {
@@ -155,7 +162,7 @@ func (g *grammar) peelEnd(s *sentence, ends []node) {
 		again = false
 		for n := len(s.tokens) - 1; n > 0 && n >= len(s.tokens)-8 && !again; n-- {
 			for _, p := range ends {
-				if r := (run{s: s, vocab: g.vocab}); s.tokens[n].kind == word && r.tryMatch(p, n) {
+				if r := (run{s: s, g: g}); s.tokens[n].kind == word && r.tryMatch(p, n) {
 					s.tokens = s.tokens[:n]
 					again = true
 					break

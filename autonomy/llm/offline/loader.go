@@ -1,18 +1,22 @@
 package offline
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"io/fs"
 	"maps"
+	"slices"
 	"strings"
+
+	"hob/watchers"
 )
 
 //go:embed grammar/*.txt
 var grammarFiles embed.FS
 
-// loadGrammar compiles the embedded files; name is the assistant's name.
-func loadGrammar(name string) (*grammar, error) {
+// loadGrammar compiles the embedded files.
+func loadGrammar(o Options) (*grammar, error) {
 	lex, err := newLexicon(wordsText)
 	if err != nil {
 		return nil, err
@@ -21,8 +25,14 @@ func loadGrammar(name string) (*grammar, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := loader{g: &grammar{name: name, lex: lex, build: builderTable(), vocab: map[string]bool{}, starters: map[string]bool{}}}
-	l.c = newCompiler(map[string]string{"hob": callNames(name)}, l.g.vocab)
+	l := loader{g: &grammar{name: o.Name, lex: lex, build: builderTable(), vocab: map[string]bool{}, starters: map[string]bool{}, kinds: map[watchers.Subject]string{}}}
+	for _, k := range slices.Backward(o.Watchers) {
+		if l.g.kinds[k.Subject] = k.Kind; k.Subject == watchers.Repository {
+			l.g.site = k.Site
+		}
+	}
+	l.g.channelForm = formatChannelForm(o.Channels)
+	l.c = newCompiler(map[string]string{"hob": callNames(o.Name), "forge": cmp.Or(l.g.site, "forge")}, l.g.vocab)
 	for _, step := range []func(string) error{l.parseMacros, l.parseIntents} {
 		for _, file := range names {
 			if strings.HasSuffix(file, "words.txt") {

@@ -3,7 +3,7 @@ package offline
 // run is one attempt of one pattern on one sentence.
 type run struct {
 	s     *sentence
-	vocab map[string]bool
+	g     *grammar
 	loose bool // accept a typo of one letter in a literal
 	typos int
 	score int
@@ -54,7 +54,7 @@ func (w literal) matchAt(r *run, i int, next func(int) bool) bool {
 	t := r.s.tokens[i].norm
 	gain := 2
 	if t != string(w) {
-		if !r.loose || r.typos >= maxTypos || r.vocab[t] || !isTypo(t, string(w)) {
+		if !r.loose || r.typos >= maxTypos || r.g.vocab[t] || !isTypo(t, string(w)) {
 			return false
 		}
 		gain = 1
@@ -100,7 +100,7 @@ func isHopeless(n node, r *run, i int) bool {
 			return true
 		}
 		t := r.s.tokens[i].norm
-		return t != string(n) && (!r.loose || r.typos >= maxTypos || r.vocab[t])
+		return t != string(n) && (!r.loose || r.typos >= maxTypos || r.g.vocab[t])
 	case series:
 		return len(n) > 0 && isHopeless(n[0], r, i)
 	case oneOf:
@@ -173,7 +173,7 @@ func (s slot) matchAt(r *run, i int, next func(int) bool) bool {
 		where, ok := r.s.tokens[i].urlOf()
 		switch s.kind {
 		case slotRepo:
-			where, ok = r.s.tokens[i].repositoryOf()
+			where, ok = r.s.tokens[i].repositoryOf(r.g.site)
 		case slotSite:
 			where, ok = r.s.tokens[i].siteOf()
 		}

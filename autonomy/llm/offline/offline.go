@@ -24,12 +24,18 @@ import (
 	"unicode/utf8"
 
 	"hob/autonomy/llm"
+	"hob/channels"
+	"hob/watchers"
 )
 
 // Options holds the settings of a Model. The zero value is useful.
 type Options struct {
 	// Name is the assistant's name, with which it may be addressed; "Hob" if empty.
 	Name string
+	// Channels and Watchers are the kinds that requests may name. A request for a watcher without a
+	// kind is not understood.
+	Channels []channels.Description
+	Watchers []watchers.Description
 }
 
 // Model is the built-in model. It may be used concurrently.
@@ -41,18 +47,15 @@ var _ llm.Model = (*Model)(nil)
 
 // New creates the model. It compiles the grammar at the first message.
 func New(o Options) *Model {
-	name := cmp.Or(strings.TrimSpace(o.Name), "Hob")
+	o.Name = cmp.Or(strings.TrimSpace(o.Name), "Hob")
 	return &Model{grammar: sync.OnceValue(func() *grammar {
-		g, err := loadGrammar(name)
+		g, err := loadGrammar(o)
 		if err != nil { // the files are embedded: a test would have found the error
 			panic("offline: " + err.Error())
 		}
 		return g
 	})}
 }
-
-// Provider is the name of the built-in brain among the providers.
-const Provider = "offline"
 
 // Understands reports whether the model would execute the text without a question.
 func (b *Model) Understands(text string, now time.Time) bool {
@@ -61,7 +64,7 @@ func (b *Model) Understands(text string, now time.Time) bool {
 }
 
 // Info returns a description: local, with tool calls.
-func (b *Model) Info() llm.Info { return llm.Info{Provider: Provider, Tools: true, Local: true} }
+func (b *Model) Info() llm.Info { return llm.Info{Provider: llm.Offline, Tools: true, Local: true} }
 
 // Stream answers a request. Its only error is llm.Interrupted, if ctx ends.
 func (b *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
@@ -112,7 +115,7 @@ func answerEvents(say string, calls []llm.ToolCall, stop llm.StopReason) iter.Se
 }
 
 func interruptedError(err error) *llm.Error {
-	return &llm.Error{Kind: llm.Interrupted, Provider: "offline", Message: "stopped before the answer was complete", Err: err}
+	return &llm.Error{Kind: llm.Interrupted, Provider: llm.Offline, Message: "stopped before the answer was complete", Err: err}
 }
 
 // clipTokens shortens an answer to a limit, at four bytes per token.

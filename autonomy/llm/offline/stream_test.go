@@ -25,7 +25,7 @@ func kinds(t *testing.T, b *Model, r llm.Request) []llm.EventKind {
 }
 
 func TestStreamOfCalls(t *testing.T) {
-	b := New(Options{})
+	b := New(testOptions(""))
 	r := request(at(t), owner("add a task to buy milk and remind me at 6pm to cook"))
 	want := []llm.EventKind{llm.CallStart, llm.CallDelta, llm.CallDone, llm.CallStart, llm.CallDelta, llm.CallDone, llm.Done}
 	if d := cmp.Diff(want, kinds(t, b, r)); d != "" {
@@ -52,7 +52,7 @@ func TestStreamOfCalls(t *testing.T) {
 }
 
 func TestStreamOfText(t *testing.T) {
-	got := kinds(t, New(Options{}), request(at(t), owner("help")))
+	got := kinds(t, New(testOptions("")), request(at(t), owner("help")))
 	n := len(got) - 1
 	if n < 2 || got[n] != llm.Done || slices.ContainsFunc(got[:n], func(k llm.EventKind) bool { return k != llm.TextDelta }) {
 		t.Errorf("events %v", got)
@@ -62,7 +62,7 @@ func TestStreamOfText(t *testing.T) {
 func TestStreamDeltasAreTheArguments(t *testing.T) {
 	var deltas string
 	var done llm.ToolCall
-	for e, err := range New(Options{}).Stream(t.Context(), request(at(t), owner("spent 12.50 on lunch"))) {
+	for e, err := range New(testOptions("")).Stream(t.Context(), request(at(t), owner("spent 12.50 on lunch"))) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func TestStreamEndsWithItsContext(t *testing.T) {
 	defer cancel()
 	var kinds []llm.EventKind
 	var last error
-	for e, err := range New(Options{}).Stream(ctx, request(at(t), owner("help"))) {
+	for e, err := range New(testOptions("")).Stream(ctx, request(at(t), owner("help"))) {
 		if last = err; err != nil {
 			continue
 		}
@@ -93,7 +93,7 @@ func TestStreamEndsWithItsContext(t *testing.T) {
 	if len(kinds) != 1 || llm.KindOf(last) != llm.Interrupted {
 		t.Errorf("events %v, then %v", kinds, last)
 	}
-	for _, err := range New(Options{}).Stream(ctx, request(at(t), owner("help"))) {
+	for _, err := range New(testOptions("")).Stream(ctx, request(at(t), owner("help"))) {
 		if llm.KindOf(err) != llm.Interrupted {
 			t.Errorf("a cancelled context gives %v", err)
 		}
@@ -101,10 +101,10 @@ func TestStreamEndsWithItsContext(t *testing.T) {
 }
 
 func TestStreamStopsWhenTheReaderDoes(t *testing.T) {
-	for range New(Options{}).Stream(t.Context(), request(at(t), owner("add tasks: a, b and c"))) {
+	for range New(testOptions("")).Stream(t.Context(), request(at(t), owner("add tasks: a, b and c"))) {
 		break
 	}
-	for range New(Options{}).Stream(t.Context(), request(at(t), owner("help"))) {
+	for range New(testOptions("")).Stream(t.Context(), request(at(t), owner("help"))) {
 		break
 	}
 }
@@ -112,7 +112,7 @@ func TestStreamStopsWhenTheReaderDoes(t *testing.T) {
 func TestOutputLimit(t *testing.T) {
 	r := request(at(t), owner("help"))
 	r.MaxTokens = 10
-	got, err := llm.Collect(New(Options{}).Stream(t.Context(), r))
+	got, err := llm.Collect(New(testOptions("")).Stream(t.Context(), r))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestOutputLimit(t *testing.T) {
 }
 
 func TestInfo(t *testing.T) {
-	info := New(Options{}).Info()
+	info := New(testOptions("")).Info()
 	if info.Name() != "offline" || !info.Local || !info.Tools || info.Vision {
 		t.Errorf("%+v", info)
 	}
@@ -151,7 +151,7 @@ func TestToolsThatAreNotOffered(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			r := offering(at(t), tc.tools, owner(tc.sentence))
 			r.NoTools = tc.noTools
-			got, err := llm.Collect(New(Options{}).Stream(t.Context(), r))
+			got, err := llm.Collect(New(testOptions("")).Stream(t.Context(), r))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -167,7 +167,7 @@ func TestToolsThatAreNotOffered(t *testing.T) {
 }
 
 func TestNameIsTheOwners(t *testing.T) {
-	b := New(Options{Name: "Jeeves"})
+	b := New(testOptions("Jeeves"))
 	for _, s := range []string{"Jeeves, add a task to buy milk", "hey jeeves could you add a task to buy milk", "Hob, add a task to buy milk"} {
 		got, err := llm.Collect(b.Stream(t.Context(), request(at(t), owner(s))))
 		if err != nil || len(got.Calls()) != 1 || string(got.Calls()[0].Args) != `{"title":"buy milk"}` {
@@ -179,6 +179,6 @@ func TestNameIsTheOwners(t *testing.T) {
 		t.Errorf("%q, %v", got.Text(), err)
 	}
 	for _, odd := range []string{"", "  ", "(x|", "a b c", "{time}", "#1", "@show"} {
-		New(Options{Name: odd}).grammar()
+		New(testOptions(odd)).grammar()
 	}
 }

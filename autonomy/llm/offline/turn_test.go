@@ -17,7 +17,9 @@ type conversation struct {
 	tools    []string
 }
 
-func talk(t *testing.T) *conversation { return &conversation{t: t, b: New(Options{}), tools: allTools} }
+func talk(t *testing.T) *conversation {
+	return &conversation{t: t, b: New(testOptions("")), tools: allTools}
+}
 
 // step calls the model once and stores its answer.
 func (c *conversation) step() llm.Response {

@@ -5,14 +5,19 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"hob/autonomy/llm"
+	"hob/channels"
+	channelsall "hob/channels/all"
+	"hob/watchers"
+	watchersall "hob/watchers/all"
 )
 
 // TestWatching checks the complete configuration of watchers, and sentences that must not
 // create one.
 func TestWatching(t *testing.T) {
-	b := New(Options{})
+	b := New(testOptions(""))
 	samples := readCorpus(t, "testdata/watching.tsv")
 	if len(samples) < 150 {
 		t.Errorf("there are %d sentences, want at least 150", len(samples))
@@ -51,7 +56,7 @@ func TestWatching(t *testing.T) {
 // TestPaceAfterwards: a pace sent right after a watcher was created changes it; otherwise it
 // has no effect.
 func TestPaceAfterwards(t *testing.T) {
-	b := New(Options{})
+	b := New(testOptions(""))
 	for _, x := range []struct{ before, said, want string }{
 		{"tell me when Ada mails", "only on weekdays", `update_watcher {"active_hours":"mon-fri 00:00-24:00"}`},
 		{"watch my calendar", "at most 3 a day please", `update_watcher {"per_day":3}`},
@@ -73,5 +78,40 @@ func TestPaceAfterwards(t *testing.T) {
 				t.Errorf("made %q, want %q", made, x.want)
 			}
 		})
+	}
+}
+
+// testOptions has the kinds of the program.
+func testOptions(name string) Options {
+	return Options{Name: name, Channels: channels.Descriptions(channelsall.Drivers()), Watchers: watchersall.Kinds()}
+}
+
+// TestUnderstand_RequestsOnlyDescribedKinds: the descriptions of the drivers are all that the built-in
+// brain knows about channels and watchers.
+func TestUnderstand_RequestsOnlyDescribedKinds(t *testing.T) {
+	at := time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC)
+	without := New(Options{})
+	with := New(Options{
+		Channels: []channels.Description{{Name: "pigeon"}},
+		Watchers: []watchers.Description{{Kind: "letters", Subject: watchers.Mail}, {Kind: "talk", Subject: watchers.Messages}, {Kind: "forge", Subject: watchers.Repository, Site: "codeforge"}},
+	})
+	for text, want := range map[string]string{
+		"tell me when Ada mails me":                              `"kind":"letters"`,
+		"let me know when Ada writes on pigeon":                  `"channel":["pigeon"]`,
+		"watch https://codeforge.org/ada/engine":                 `"repo":"https://codeforge.org/ada/engine"`,
+		"tell me about new issues in the codeforge repo ada/app": `"kind":"forge"`,
+	} {
+		got := ""
+		if p := with.grammar().planRequests(text, at, 0); len(p.calls) == 1 {
+			got = string(p.calls[0].encodeArgs())
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("%q calls %s, want %s", text, got, want)
+		}
+		for _, c := range without.grammar().planRequests(text, at, 0).calls {
+			if c.name == "create_watcher" {
+				t.Errorf("%q calls %s without descriptions", text, c.encodeArgs())
+			}
+		}
 	}
 }

@@ -118,7 +118,7 @@ func (w *intentDraft) tryEdge(name string, tokens capture) (map[string]capture, 
 			continue
 		}
 		for _, p := range in.patterns {
-			r := run{s: &part, vocab: w.g.vocab}
+			r := run{s: &part, g: w.g}
 			if !r.tryMatch(p.node, tokens.from) {
 				continue
 			}

@@ -25,6 +25,7 @@ func (Driver) Describe() llm.Description {
 			{Name: Kind, Title: "OpenAI, with a key", Env: []string{"OPENAI_API_KEY"}},
 			{Name: "openrouter", Title: "OpenRouter, with a key", BaseURL: openRouter, Env: []string{"OPENROUTER_API_KEY"}},
 		},
+		Compatible: "another OpenAI-compatible server",
 		Local: []llm.LocalServer{
 			{Name: "ollama", Title: "Ollama", BaseURL: "http://127.0.0.1:11434/v1"},
 			{Name: "lmstudio", Title: "LM Studio", BaseURL: "http://127.0.0.1:1234/v1"},

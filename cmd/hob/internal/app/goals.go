@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"hob/autonomy"
-	"hob/autonomy/llm/offline"
 	"hob/autonomy/mind/goals"
 	"hob/tools"
 	toolsall "hob/tools/all"
@@ -51,7 +50,7 @@ func (d *App) dueSources() []autonomy.DueSource {
 func (d *App) goalFacts() goals.Sources {
 	return goals.Sources{
 		Store: d.store, Watchers: d.watchers, Base: d.base, Zone: d.zone,
-		Executes: offline.New(offline.Options{Name: d.opt.Config.Agent.Name}).Understands,
+		Executes: d.providers.BuiltIn().Understands,
 		ListTasks: func(ctx context.Context, now time.Time) ([]goals.Task, error) {
 			list, err := tasks.List(ctx, d.store, true)
 			out := make([]goals.Task, len(list))

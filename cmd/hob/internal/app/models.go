@@ -11,6 +11,8 @@ import (
 	llmall "hob/autonomy/llm/all"
 	"hob/autonomy/turn/modelrouter"
 	"hob/autonomy/usage"
+	"hob/channels"
+	watchersall "hob/watchers/all"
 )
 
 // openUsage creates the accounting of model calls.
@@ -32,6 +34,7 @@ func (d *App) openModels(context.Context) (err error) {
 	}
 	d.providers = llmall.AutoOptions{
 		Env: d.secrets.Env, Name: c.Agent.Name, HTTP: d.opt.HTTP, Agents: d.agents, Configured: llmall.ConfiguredProviders(c, d.secrets.Resolve),
+		Channels: channels.Descriptions(d.channelDrivers()), Watchers: watchersall.Kinds(),
 	}
 	d.models, err = modelrouter.OpenModels(modelrouter.ModelsOptions{Store: d.store, Config: c, Source: d.providers, Meter: d.meterModel})
 	return err

@@ -165,7 +165,7 @@ func ChannelTester(e Env) func(context.Context, *config.Config, string) (string,
 			Log: slog.New(slog.DiscardHandler), Network: network, Scripts: e.Scripts, Dir: e.Paths.ChannelDir(name), Getenv: e.Getenv,
 			Secret: func(ref string) (string, error) { return e.Secrets.Reveal(ctx, ref) },
 			Account: func(account string) (pim.Account, error) {
-				a, err := c.Account(account, func(a config.Account) bool { return a.HasServer("imap") })
+				a, err := c.Account(account, func(a config.Account) bool { return a.HasServer(pim.IMAP) })
 				if err != nil {
 					return pim.Account{}, err
 				}

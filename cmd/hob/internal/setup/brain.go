@@ -13,13 +13,12 @@ import (
 	"hob/autonomy/config"
 	"hob/autonomy/llm"
 	llmall "hob/autonomy/llm/all"
-	"hob/autonomy/llm/openai"
 )
 
 // Answers other than the names of known providers.
 const (
 	byItself = "auto"
-	builtIn  = "offline"
+	builtIn  = llm.Offline
 	asItIs   = "keep" // a model from another section, or an agent
 	other    = "server"
 )
@@ -43,11 +42,11 @@ func nextOfBrain(ctx context.Context, o Options, a Answers) ([]Question, error) 
 		return nil, nil
 	}
 	if s, ok := o.findLocalServer(a["brain"]); ok {
-		models, err := openai.Probe(ctx, s.BaseURL)
+		models, err := llmall.ProbeServer(ctx, s.BaseURL)
 		if err != nil {
 			return nil, newProblem(fmt.Errorf("%s does not answer at %s: %w", s.Name, s.BaseURL, err), false, "brain")
 		}
-		return []Question{o.askModel(models, openai.ChatModel(models))}, nil
+		return []Question{o.askModel(models, llmall.ChatModel(models))}, nil
 	}
 	p, ok := o.chosenProvider(a)
 	if !ok {
@@ -131,7 +130,7 @@ func (o Options) probeServers(ctx context.Context) [][]string {
 	out := make([][]string, len(o.localServers()))
 	var wg sync.WaitGroup
 	for i, s := range o.localServers() {
-		wg.Go(func() { out[i], _ = openai.Probe(ctx, s.BaseURL) }) // ignore a server that does not respond
+		wg.Go(func() { out[i], _ = llmall.ProbeServer(ctx, s.BaseURL) }) // ignore a server that does not respond
 	}
 	wg.Wait()
 	return out
@@ -206,7 +205,7 @@ func (o Options) askOfServer(ctx context.Context, p provider, a Answers) ([]Ques
 	}
 	usual := m.Info().Model
 	if !slices.Contains(models, usual) {
-		usual = openai.ChatModel(models)
+		usual = llmall.ChatModel(models)
 	}
 	if was, ok := o.Config.Provider(p.name); ok && was.Model != "" {
 		usual = was.Model

@@ -10,7 +10,6 @@ import (
 	"hob/autonomy/config"
 	"hob/autonomy/llm"
 	llmall "hob/autonomy/llm/all"
-	"hob/autonomy/llm/openai"
 )
 
 const (
@@ -36,7 +35,8 @@ func knownProviders() []provider {
 			others = append(others, p)
 		}
 	}
-	return append(append(own, others...), provider{other, openai.Kind, "", "another OpenAI-compatible server", nil})
+	kind, title := llmall.Compatible()
+	return append(append(own, others...), provider{other, kind, "", title, nil})
 }
 
 func providerOf(name string) (provider, bool) {

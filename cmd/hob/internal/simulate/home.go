@@ -110,7 +110,8 @@ func (p *play) loadConfig() error {
 			return err
 		}
 	case answers || p.o.Replay && c.Agent.Model != Offline && (c.Agent.Model != "auto" || len(c.Providers) > 0):
-		c.Agent.Model, c.Providers = scriptModel, []config.Provider{{Name: scriptProvider, Kind: "openai", BaseURL: scriptURL, Model: "model"}}
+		kind, _ := llmall.Compatible()
+		c.Agent.Model, c.Providers = scriptModel, []config.Provider{{Name: scriptProvider, Kind: kind, BaseURL: scriptURL, Model: "model"}}
 		onlyMain(c)
 	default:
 		c.Agent.Model, c.Providers = Offline, nil

@@ -20,16 +20,15 @@ import (
 	"time"
 
 	"hob/autonomy/config"
-	"hob/autonomy/llm/offline"
+	"hob/autonomy/llm"
 	"hob/autonomy/usage"
 	"hob/cmd/hob/internal/app"
 	"hob/platform/host/system"
-	"hob/watchers/file"
 )
 
 // The models that a simulation can use.
 const (
-	Offline    = "offline"    // the built-in brain
+	Offline    = llm.Offline  // the built-in brain
 	Configured = "configured" // the configured models, with real calls
 )
 
@@ -104,9 +103,9 @@ type play struct {
 	// outside is set if real models are used. halt is called if a request to them fails.
 	outside *outside
 	halt    *stopError
-	files   *file.Driver
-	past    *journalDay     // nil if no day is replayed
-	known   map[string]bool // ids of events that existed before the simulation
+	notify  []func(path string) // notifies watchers of a changed path
+	past    *journalDay         // nil if no day is replayed
+	known   map[string]bool     // ids of events that existed before the simulation
 	d       *app.App
 	line    timeline
 	spent   usage.Total // usage before the simulation
@@ -230,7 +229,7 @@ func (p *play) resetCopy(ctx context.Context, d *app.App) (err error) {
 		p.past.loadJournals(list)
 		p.world.script.past = recordedAnswers(list)
 	}
-	p.spent, err = d.Parts().Usage.Total(ctx, offline.Provider)
+	p.spent, err = d.Parts().Usage.Total(ctx, llm.Offline)
 	return err
 }
 

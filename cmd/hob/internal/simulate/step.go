@@ -1,20 +1,20 @@
 package simulate
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"net/url"
 	"os"
 	"slices"
 	"strings"
 	"time"
 
+	"hob/autonomy/api"
+	"hob/autonomy/guard"
+	"hob/channels/web"
+	"hob/channels/web/apiclient"
 	"hob/platform/host/system"
 )
 
@@ -24,15 +24,13 @@ func (p *play) runStep(ctx context.Context, in Input) {
 	var err error
 	switch in.Kind {
 	case Says:
-		session := in.To
-		if session == "" {
-			session = "home"
+		var client *apiclient.Client
+		if client, err = p.apiClient(); err == nil {
+			_, err = client.Send(ctx, cmp.Or(in.To, homeSession), web.Message{Text: strings.TrimSpace(in.Body), Async: true})
 		}
-		err = p.postAPI(ctx, "/api/v1/sessions/"+url.PathEscape(session)+"/messages", map[string]any{"text": strings.TrimSpace(in.Body), "async": true})
 	case Call:
-		args := json.RawMessage(cmp.Or(strings.TrimSpace(in.Body), "{}"))
 		go func() { // in the background, because the call may wait for an approval
-			if err := p.postAPI(ctx, "/api/v1/tools/"+url.PathEscape(in.To), map[string]any{"arguments": args, "session": "home"}); err != nil {
+			if err := p.callTool(ctx, in.To, in.Body); err != nil {
 				p.line.addEntry(p.problemEntry(in, err))
 			}
 		}()
@@ -104,65 +102,45 @@ func (p *play) stayAway(ctx context.Context, span time.Duration) error {
 // answerQuestion answers the oldest pending question that matches.
 func (p *play) answerQuestion(ctx context.Context, in Input) error {
 	waitIdle()
-	var open []struct {
-		ID, Session, Tool, Summary string
-		State                      string
+	client, err := p.apiClient()
+	if err != nil {
+		return err
 	}
-	if err := p.callAPI(ctx, http.MethodGet, "/api/v1/approvals", nil, &open); err != nil {
+	open, err := client.Approvals(ctx, api.Query{State: string(guard.Pending)})
+	if err != nil {
 		return err
 	}
 	slices.Reverse(open) // newest first
 	for _, q := range open {
-		if q.State != "pending" || in.More != "" && q.Tool != in.More && !strings.Contains(strings.ToLower(q.Summary), strings.ToLower(in.More)) {
-			continue
+		if in.More == "" || q.Tool == in.More || strings.Contains(strings.ToLower(q.Summary), strings.ToLower(in.More)) {
+			_, err := client.Answer(ctx, q.ID, api.Answer{Approved: in.To == "yes", Note: strings.TrimSpace(in.Body)})
+			return err
 		}
-		return p.postAPI(ctx, "/api/v1/sessions/"+url.PathEscape(q.Session)+"/approvals/"+url.PathEscape(q.ID), map[string]any{"approved": in.To == "yes", "note": strings.TrimSpace(in.Body)})
 	}
 	return errors.New("no matching approval request is open")
 }
 
-func (p *play) postAPI(ctx context.Context, path string, in any) error {
-	return p.callAPI(ctx, http.MethodPost, path, in, nil)
+// callTool calls a tool as the command line does.
+func (p *play) callTool(ctx context.Context, tool, args string) error {
+	client, err := p.apiClient()
+	if err != nil {
+		return err
+	}
+	out, err := client.Call(ctx, homeSession, tool, json.RawMessage(cmp.Or(strings.TrimSpace(args), "{}")))
+	if err == nil && out.Error != "" {
+		err = errors.New(out.Error)
+	}
+	return err
 }
 
-// callAPI calls the API in the same way as the command line.
-func (p *play) callAPI(ctx context.Context, method, path string, in, out any) error {
-	b, err := json.Marshal(in)
-	if err != nil {
-		return err
-	}
+// homeSession is the user's usual conversation.
+const homeSession = "home"
+
+// apiClient returns a client of Hob, which the command line uses as well.
+func (p *play) apiClient() (*apiclient.Client, error) {
 	token, err := system.ReadToken(p.paths.TokenFile())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, method, "http://"+p.d.Addr()+path, bytes.NewReader(b))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Authorization", "Bearer "+token.Reveal())
-	req.Header.Set("X-Hob-Channel", "terminal")
-	req.Header.Set("Content-Type", "application/json")
-	res, err := p.d.Client().Do(req)
-	if err != nil {
-		return err
-	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		return err
-	}
-	if res.StatusCode >= http.StatusBadRequest {
-		var e struct {
-			Error  json.RawMessage
-			Detail struct{ Message string } `json:"error"`
-		}
-		if json.Unmarshal(body, &e) == nil && e.Detail.Message != "" {
-			return errors.New(e.Detail.Message)
-		}
-		return fmt.Errorf("%d %s", res.StatusCode, strings.TrimSpace(string(body)))
-	}
-	if out == nil {
-		return nil
-	}
-	return json.Unmarshal(body, out)
+	return apiclient.New(p.d.Client(), "http://"+p.d.Addr(), token), nil
 }

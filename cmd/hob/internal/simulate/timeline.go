@@ -9,9 +9,10 @@ import (
 	"sync"
 	"time"
 
+	"hob/autonomy/api"
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
-	"hob/autonomy/llm/offline"
+	"hob/autonomy/llm"
 	"hob/channels"
 	"hob/platform/text/textnorm"
 )
@@ -101,10 +102,13 @@ func (t *timeline) addEntry(e Entry) {
 
 // openingText describes the state at the start.
 func (p *play) openingText(ctx context.Context) string {
-	var active, goals []struct{ State, Status string }
-	_ = p.callAPI(ctx, "GET", "/api/v1/watchers", nil, &active)
-	_ = p.callAPI(ctx, "GET", "/api/v1/goals", nil, &goals)
-	return fmt.Sprintf("%s starts: %s, %s, model %s", p.conf.Agent.Name, textnorm.CountNoun(len(active), "watcher", "watchers"), textnorm.CountNoun(len(goals), "goal", "goals"), p.conf.Agent.Model)
+	var watchers []api.Watcher
+	var goals []api.GoalDetails
+	if client, err := p.apiClient(); err == nil { // without an answer the line says 0
+		watchers, _ = client.Watchers(ctx, api.Query{})
+		goals, _ = client.Goals(ctx, api.Query{})
+	}
+	return fmt.Sprintf("%s starts: %s, %s, model %s", p.conf.Agent.Name, textnorm.CountNoun(len(watchers), "watcher", "watchers"), textnorm.CountNoun(len(goals), "goal", "goals"), p.conf.Agent.Model)
 }
 
 // collectResult builds the result from Hob's records.
@@ -129,7 +133,7 @@ func (p *play) collectResult(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	now, err := p.d.Parts().Usage.Total(ctx, offline.Provider)
+	now, err := p.d.Parts().Usage.Total(ctx, llm.Offline)
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +190,7 @@ func (p *play) recordEvent(id string, w eventReport) {
 	if w.Event.Kind != bus.System {
 		with(w.Event.ReceivedAt, came, text, func(e *Entry) {
 			e.Channel = w.Event.Channel
-			if s := w.Spent; s != nil && !strings.HasPrefix(s.Model, offline.Provider) {
+			if s := w.Spent; s != nil && !strings.HasPrefix(s.Model, llm.Offline) {
 				e.ModelCalls, e.CostUSD = s.Calls, s.CostUSD
 			}
 		})

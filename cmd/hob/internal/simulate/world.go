@@ -286,9 +286,6 @@ func (w *world) putFile(path string, body []byte) error {
 
 // notifyWatchers sends the notification that the system would send.
 func (w *world) notifyWatchers(path string) {
-	if w.p.files == nil {
-		return // Hob has not started
-	}
 	for dir := w.p.users; ; {
 		rel, err := filepath.Rel(dir, path)
 		if err != nil || rel == "." {
@@ -296,6 +293,8 @@ func (w *world) notifyWatchers(path string) {
 		}
 		first, _, _ := strings.Cut(rel, string(filepath.Separator))
 		dir = filepath.Join(dir, first)
-		w.p.files.Notice(dir)
+		for _, notify := range w.p.notify { // empty before Hob starts
+			notify(dir)
+		}
 	}
 }
