@@ -61,9 +61,10 @@ func TestLanguageFigures(t *testing.T) {
 		return now[dir]
 	}
 	count := func(dir, text string) {
-		for _, hit := range phrases.FindAllString(strings.ToLower(text), -1) {
+		text = strings.ToLower(text)
+		for _, hit := range phrases.FindAllStringIndex(text, -1) {
 			in(dir).phrases++
-			found[dir] = append(found[dir], fmt.Sprintf("phrase %q in %q", hit, strings.Join(strings.Fields(text), " ")))
+			found[dir] = append(found[dir], fmt.Sprintf("%q in %q", text[hit[0]:hit[1]], text[max(0, hit[0]-40):min(len(text), hit[1]+40)]))
 		}
 	}
 	inspectSources(t, func(dir string, file *ast.File) {

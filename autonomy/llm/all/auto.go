@@ -48,7 +48,7 @@ type AutoOptions struct {
 	// Name is the assistant's name, for the built-in brain.
 	Name string
 	// Channels and Watchers are the kinds that the built-in brain recognizes.
-	Channels []channels.Description
+	Channels []channels.Driver
 	Watchers []watchers.Description
 	HTTP     *http.Client // for the models; nil = new clients
 	// Agents manages the external agents; without it they can only be inspected.
@@ -200,7 +200,7 @@ func (o AutoOptions) probeList() []Server {
 
 // BuiltIn returns the built-in brain.
 func (o AutoOptions) BuiltIn() *offline.Model {
-	return offline.New(offline.Options{Name: o.Name, Channels: o.Channels, Watchers: o.Watchers})
+	return offline.New(offline.Options{Name: o.Name, Channels: channels.Descriptions(o.Channels), Watchers: o.Watchers})
 }
 
 // probeServers queries all local servers concurrently and returns the first in their order that has a
