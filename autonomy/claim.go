@@ -9,10 +9,10 @@ import (
 	"hob/platform/failpoint"
 )
 
-// DueSource puts due work into the inbox, such as goal reviews. *goals.Goals, *goals.Plan,
+// DueSource puts due work, such as goal reviews, into the inbox. *goals.Goals, *goals.Plan,
 // *agents.Registry and *notify.Notifier implement it.
 type DueSource interface {
-	// Due returns the next due time, zero if there is none.
+	// Due puts due work into the inbox and returns the next due time, or zero if there is none.
 	Due(ctx context.Context, now time.Time) (next time.Time, err error)
 }
 
@@ -53,14 +53,14 @@ func (l *Loop) startTurns(work context.Context, events []bus.Event, woke string)
 			l.running.remove(t)
 		}
 	}
-	l.running.register(turns) // all, before the first one begins
+	l.running.register(turns) // register all turns before the first one begins
 	for _, run := range runs {
 		l.open.Go(run)
 	}
 }
 
-// enqueueDue puts due work into the inbox and returns the next due time (zero if none). Each source
-// handles its own.
+// enqueueDue puts due work into the inbox and returns the next due time, or zero if there is none.
+// Each source enqueues its own work.
 func (l *Loop) enqueueDue(ctx context.Context) (next time.Time) {
 	for _, source := range l.o.Due {
 		at, err := source.Due(ctx, time.Now())

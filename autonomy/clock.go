@@ -2,18 +2,18 @@ package autonomy
 
 import "time"
 
-// jump is the smallest significant difference between wall and monotonic time.
+// jump is the minimum significant difference between wall time and monotonic time.
 const jump = 2 * time.Second
 
-// clock compares wall and monotonic time. They diverge if the machine slept or the clock was
+// clock compares wall time with monotonic time. They diverge if the machine slept or the clock was
 // set.
 type clock struct{ last time.Time }
 
 func newClock() *clock { return &clock{last: time.Now()} }
 
-// wallClockJump returns the difference between the changes of the wall clock and of the monotonic
-// clock since the last call. It is negative if the wall clock was set back, and 0 if the
-// difference is at most jump.
+// wallClockJump returns by how much the wall clock advanced more than the monotonic clock since the
+// last call. It is negative if the wall clock was set back, and 0 if the difference is at most
+// jump.
 func (c *clock) wallClockJump() time.Duration {
 	now := time.Now()
 	real := now.Sub(c.last)                   // monotonic

@@ -21,7 +21,8 @@ type taskProgress struct {
 	Waiting bool   `json:"waiting_for_owner,omitempty"`
 }
 
-// StatusTx reports the progress of the tasks of a conversation: one of them, or all open ones.
+// StatusTx reports the progress of a conversation's tasks: of the task called id, or of all open
+// tasks if id is empty.
 func (c *Registry) StatusTx(ctx context.Context, tx *store.Tx, call tools.Call, id string) (tools.Result, error) {
 	list, err := tasksTx(tx, `session = ? AND (id = ? OR ? = '' AND state IN ('queued', 'open')) ORDER BY created_at DESC, n LIMIT 50`, call.Session, id, id)
 	if err != nil {
@@ -48,7 +49,7 @@ func (c *Registry) StatusTx(ctx context.Context, tx *store.Tx, call tools.Call, 
 		if err != nil {
 			return tools.Result{}, err
 		}
-		sources = append(sources, ev.Provenance) // the task's text may be untrusted
+		sources = append(sources, ev.Provenance) // the task text may be untrusted
 	}
 	return tools.Result{Text: strings.TrimSpace(b.String()), Data: map[string]any{"tasks": data}, Source: provenance.Worst(sources...)}, nil
 }
@@ -116,12 +117,12 @@ func (c *Registry) watchBackground(tx *store.Tx) {
 	})
 }
 
-// Due ends background tasks that exceed the time limit, and returns when the next one would. It
-// reads the table only after a change or when a task is due.
+// Due ends background tasks that exceed the time limit, and returns when the next task would exceed
+// it. It reads the table only after a change or when a task is due.
 func (c *Registry) Due(ctx context.Context, now time.Time) (time.Time, error) {
 	c.mu.Lock()
 	next, known := c.next, c.looked
-	c.looked = true // a later change is read by the next call
+	c.looked = true // a later change makes the next call read the table
 	c.mu.Unlock()
 	if known && (next.IsZero() || next.After(now)) {
 		return next, nil
@@ -161,7 +162,7 @@ func (c *Registry) giveUp(ctx context.Context, now time.Time) (next time.Time, e
 	return next, nil
 }
 
-// giveUpTx ends an overdue task and sends the notice of its end.
+// giveUpTx ends an overdue task and sends a notice about it.
 func (c *Registry) giveUpTx(tx *store.Tx, id string) error {
 	t, ok, err := taskTx(tx, `id = ?`, id)
 	if err != nil || !ok || t.State.IsFinished() {

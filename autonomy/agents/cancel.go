@@ -12,8 +12,8 @@ import (
 	"hob/tools"
 )
 
-// Stop ends every open task of a conversation and its subtasks, and reports whether there was
-// one. It also ends the turns that wait for these tasks.
+// Stop ends every open task of a conversation and its subtasks. It also ends the turns that wait
+// for these tasks. stopped reports whether there was an open task.
 func (c *Registry) Stop(ctx context.Context, session string) (stopped bool, err error) {
 	err = c.o.Store.Write(ctx, func(tx *store.Tx) error {
 		list, err := tasksTx(tx, `session = ? AND state IN ('queued', 'open') ORDER BY call, n DESC`, session)
@@ -50,7 +50,7 @@ func (c *Registry) Abandon(ctx context.Context, parent string) error {
 	})
 }
 
-// Cancel ends one task and its subtasks. It returns a Conflict if the task has ended.
+// Cancel ends one task and its subtasks. It returns a Conflict error if the task has already ended.
 func (c *Registry) Cancel(ctx context.Context, id string) (t Task, err error) {
 	err = c.o.Store.Write(ctx, func(tx *store.Tx) error {
 		var ok bool
@@ -72,7 +72,7 @@ func (c *Registry) Cancel(ctx context.Context, id string) (t Task, err error) {
 	return t, err
 }
 
-// cutTx ends an open task after its subtasks. It cancels the task's running turn after the
+// cutTx ends an open task after its subtasks. The task's running turn is canceled after the
 // transaction has committed.
 func (c *Registry) cutTx(tx *store.Tx, t Task, state State, why string) error {
 	below, err := tasksTx(tx, `parent = ? AND state IN ('queued', 'open') ORDER BY call, n DESC`, t.Event)

@@ -12,8 +12,8 @@ import (
 	"hob/autonomy/turn/modelrouter"
 )
 
-// unownedRealm is the memory namespace of conversations without an agent: only the user finds
-// them.
+// unownedRealm is the memory namespace of conversations that belong to no agent. Only the user can
+// search it.
 const unownedRealm = "(nobody)"
 
 // RealmOf returns the memory namespace of the agent that owns a conversation.
@@ -41,7 +41,8 @@ func (c *Registry) RealmOf(ctx context.Context, id string) (string, error) {
 	return m.Options.Realm, err
 }
 
-// AboutTurn returns the sender of the message that a turn answers, as named by the channel.
+// AboutTurn returns the sender of the message that a turn answers, with the name used by the
+// channel.
 func (c *Registry) AboutTurn(ctx context.Context, turn string) (session.About, error) {
 	ev, err := c.o.Bus.Inbox.Event(ctx, turn)
 	if errors.Is(err, bus.ErrNotFound) {
@@ -51,7 +52,7 @@ func (c *Registry) AboutTurn(ctx context.Context, turn string) (session.About, e
 }
 
 // SummaryModel returns the model of the agent that owns a conversation, so that no other provider
-// reads it. Calls are charged to the agent.
+// reads the conversation. Calls are charged to the agent.
 func (c *Registry) SummaryModel(ctx context.Context, id string) (llm.Model, error) {
 	info, _, err := c.o.Sessions.Get(ctx, id)
 	if err != nil {

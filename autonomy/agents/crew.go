@@ -26,18 +26,18 @@ type Member struct {
 	Name   string
 	About  string
 	Runner *turn.Runner
-	// Options are the agent's own; sub-agents get restricted copies.
+	// Options are the agent's turn options. Sub-agents get restricted copies.
 	Options turn.Options
 	// Prompt creates the prompt builder for a reduced set of tools.
 	Prompt func(*tools.Catalogue) (*prompt.Builder, error)
 	// Delegates lists the agents to which this agent may delegate tasks, in addition to itself;
 	// "*" means all.
 	Delegates []string
-	// Isolated: the agent's file tools run in a container. It may delegate only to isolated
-	// agents.
+	// Isolated reports whether the agent's file tools run in a container. An isolated agent may
+	// delegate only to isolated agents.
 	Isolated bool
-	// Refused returns why the agent cannot work now, such as a stopped container engine; nil if
-	// it can.
+	// Refused returns why the agent cannot work now, for example because its container engine is
+	// stopped, or nil if it can.
 	Refused func(ctx context.Context) error
 }
 
@@ -47,10 +47,11 @@ type Options struct {
 	Bus      *bus.Bus
 	Guard    *guard.Guard
 	Sessions *session.Sessions
-	// Members must include the one named Default. Without members, OpenMembers creates them.
+	// Members must include the agent called Default. If Members is empty, OpenMembers creates the
+	// agents.
 	Members []Member
 	Routes  []Route
-	// Otherwise is the agent used if no route matches; "" means none.
+	// Otherwise is the agent to use if no route matches; "" means none.
 	Otherwise string
 	// Parallel is the number of concurrent tasks per call (default 3).
 	Parallel int
@@ -63,20 +64,20 @@ type Options struct {
 	Log     *slog.Logger
 }
 
-// Registry holds the agents, their routes, and the tasks they delegate. Its methods may be called
+// Registry holds the agents, their routes, and the delegated tasks. Its methods may be called
 // concurrently.
 type Registry struct {
 	o       Options
 	members map[string]Member
 
 	mu      sync.Mutex
-	owners  map[string]sessionOwner // by session; nil until loadOwners has read them
+	owners  map[string]sessionOwner // keyed by session; nil until loadOwners has loaded it
 	running map[string]func(error)
 	next    time.Time // when the next background task exceeds its time limit
 	looked  bool      // next is current
 }
 
-// New checks the options.
+// New returns a Registry after checking the options.
 func New(o Options) (*Registry, error) {
 	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Sessions == nil {
 		return nil, errors.New("agents: a required option is missing")
@@ -129,13 +130,13 @@ func (c *Registry) setMembers(members []Member, routes []Route) error {
 // Main returns the runner of the default agent.
 func (c *Registry) Main() *turn.Runner { return c.members[Default].Runner }
 
-// Named finds an agent.
+// Named returns the agent called name.
 func (c *Registry) Named(name string) (Member, bool) {
 	m, ok := c.members[name]
 	return m, ok
 }
 
-// Members lists the agents, the default one first, then by name.
+// Members lists the agents: first the default one, then the others sorted by name.
 func (c *Registry) Members() []Member {
 	out := make([]Member, 0, len(c.members))
 	for _, m := range c.members {
@@ -155,10 +156,10 @@ func (c *Registry) Members() []Member {
 	return out
 }
 
-// Routes lists the routes in the order of the configuration.
+// Routes lists the routes in configuration order.
 func (c *Registry) Routes() []Route { return slices.Clone(c.o.Routes) }
 
-// mayDelegateTo reports whether the first agent may delegate tasks to the second.
+// mayDelegateTo reports whether m may delegate tasks to the agent called to.
 func (m Member) mayDelegateTo(to string) bool {
 	return to == m.Name || slices.Contains(m.Delegates, to) || slices.Contains(m.Delegates, "*")
 }

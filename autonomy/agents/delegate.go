@@ -22,11 +22,11 @@ import (
 const (
 	maxTasks = 16      // per call
 	maxOpen  = 64      // in total
-	maxTask  = 100_000 // bytes of one task with its input
+	maxTask  = 100_000 // maximum bytes of one task including its input
 )
 
-// delegating and spawning are the tools that delegate tasks. Agents at the maximum depth do not
-// have them.
+// delegating and spawning are the names of the tools that delegate tasks. Agents at the maximum
+// depth do not have these tools.
 const (
 	delegating = "delegate_tasks"
 	spawning   = "spawn_background_task"
@@ -35,11 +35,11 @@ const (
 // standing is the category of tools that create schedules and watchers.
 const standing = "watch"
 
-// never is the due time of a queued task.
+// never is the due time of a queued task, which is not due until it is started.
 var never = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a var, because Go has no constants of this type
 
-// BeginTx stores the tasks of a call and starts them. Its errors are *tools.Error if the caller
-// can correct the request.
+// BeginTx stores the tasks of a call and starts them. It returns a *tools.Error if the caller can
+// correct the request.
 func (c *Registry) BeginTx(ctx context.Context, tx *store.Tx, call tools.Call, wishes []tools.TaskRequest) error {
 	who, ok := turn.CallerOf(ctx)
 	if !ok {
@@ -79,7 +79,7 @@ func (c *Registry) BeginTx(ctx context.Context, tx *store.Tx, call tools.Call, w
 	return nil
 }
 
-// checkLimits rejects requests above the limits of number and depth.
+// checkLimits rejects requests that exceed the limits for the number of tasks or the depth.
 func (c *Registry) checkLimits(tx *store.Tx, who turn.Caller, n int) error {
 	switch {
 	case who.Turn.Depth >= c.o.Depth:
@@ -99,7 +99,7 @@ func (c *Registry) checkLimits(tx *store.Tx, who turn.Caller, n int) error {
 	return nil
 }
 
-// newPayload computes the rights of a task: never more than the caller's.
+// newPayload computes the rights of a task, which never exceed the caller's.
 func (c *Registry) newPayload(who turn.Caller, w tools.TaskRequest, n int) (taskPayload, error) {
 	asks := cmp.Or(who.Agent, Default)
 	name := cmp.Or(w.Agent, asks)
@@ -130,10 +130,10 @@ func (c *Registry) newPayload(who turn.Caller, w tools.TaskRequest, n int) (task
 	}, nil
 }
 
-// maxWords limits the owner's words that accompany a task, in bytes.
+// maxWords is the maximum size in bytes of the owner's words that are passed to a task.
 const maxWords = 8000
 
-// limitWords drops texts that exceed the limit.
+// limitWords drops texts above the limit.
 func limitWords(words []string) (out []string) {
 	room := maxWords
 	for _, w := range words {
@@ -144,13 +144,12 @@ func limitWords(words []string) (out []string) {
 	return out
 }
 
-// delegableAgents lists the agents to which an agent may delegate.
+// delegableAgents lists the agents to which from may delegate.
 func (c *Registry) delegableAgents(from Member) []string {
 	return slices.DeleteFunc(c.agentNames(), func(n string) bool { return !from.mayDelegateTo(n) })
 }
 
-// commonTools returns the names of the tools that the agent, its parent and the request have in
-// common.
+// commonTools returns the names of the tools that the agent, its parent and the request all allow.
 func (c *Registry) commonTools(who turn.Caller, m Member, patterns []string, depth int) ([]string, error) {
 	var both []tools.Tool
 	for _, t := range m.Options.Catalogue.All() {
@@ -173,7 +172,7 @@ func (c *Registry) commonTools(who turn.Caller, m Member, patterns []string, dep
 	return names, nil
 }
 
-// taskEvent creates the inbox event of a task.
+// taskEvent creates the inbox event for a task.
 func (c *Registry) taskEvent(who turn.Caller, w tools.TaskRequest, o taskPayload) (bus.Event, error) {
 	text := strings.TrimSpace(w.Task)
 	if text == "" {
@@ -199,7 +198,7 @@ func (c *Registry) taskEvent(who turn.Caller, w tools.TaskRequest, o taskPayload
 	}, nil
 }
 
-// publishTask shows the state of a task to viewers of the parent's turn.
+// publishTask publishes the state of a task to viewers of the parent's turn.
 func (c *Registry) publishTask(tx *store.Tx, t Task) {
 	tx.AfterCommit(func() {
 		c.o.Bus.Feed.Publish("status", t.Parent, t.Session, map[string]string{"task": t.ID, "agent": t.Agent, "state": string(t.State)})

@@ -13,11 +13,11 @@ var agentsText string
 //go:embed soul.md.tmpl
 var soulText string
 
-// Describe returns which agent answers in a conversation, and the other agents. changed: the
-// agent was just assigned.
+// Describe returns text about the agent that answers in a conversation, and about the other agents.
+// changed reports that the agent was just assigned.
 func (c *Registry) Describe(who Member, changed bool) string {
 	t, err := minitmpl.Parse(agentsText)
-	if err != nil { // the tests parse it
+	if err != nil { // the tests parse the template
 		panic(err)
 	}
 	var b strings.Builder

@@ -13,7 +13,7 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// noticed limits the result in a notice, in characters.
+// noticed is the maximum length of the result in a notice, in characters.
 const noticed = 4000
 
 // TaskOutcome is the outcome of a task's turn.
@@ -25,12 +25,12 @@ type TaskOutcome struct {
 	Rounds, Tokens int
 }
 
-// EndTx records the end of a task's turn in the transaction that finishes its event. It starts
-// the next task of the call, resumes the parent after the last one, and reports the result of a
+// EndTx records the end of a task's turn in the transaction that completes its event. It starts the
+// next task of the call, resumes the parent after the last task, and reports the result of a
 // background task. A canceled task stays canceled.
 func (c *Registry) EndTx(tx *store.Tx, ev bus.Event, e TaskOutcome) error {
 	t, ok, err := taskTx(tx, `event = ?`, ev.ID)
-	if err != nil || !ok { // the follow-up turn of a task is not a task
+	if err != nil || !ok { // a follow-up turn is not a task
 		return err
 	}
 	var below struct{ rounds, tokens int }
@@ -53,7 +53,7 @@ func (c *Registry) EndTx(tx *store.Tx, ev bus.Event, e TaskOutcome) error {
 	return c.tellTx(tx, t, o)
 }
 
-// closeTx ends the row of an open task and resumes what waited for it.
+// closeTx ends the row of an open task and resumes the turn that waits for the task.
 func (c *Registry) closeTx(tx *store.Tx, t Task, e TaskOutcome) error {
 	_, err := tx.Exec(`UPDATE crew_tasks SET state = ?, result = ?, source = ?, rounds = ?, tokens = ?, ended_at = ? WHERE id = ?`,
 		e.State, e.Answer, e.Source, e.Rounds, e.Tokens, time.Now().UnixMilli(), t.ID)
@@ -79,7 +79,7 @@ func (c *Registry) closeTx(tx *store.Tx, t Task, e TaskOutcome) error {
 	return c.o.Bus.Inbox.ResumeTx(tx, t.Parent)
 }
 
-// nextTx starts waiting tasks of a call in free slots.
+// nextTx starts queued tasks of a call while slots are free.
 func (c *Registry) nextTx(tx *store.Tx, call string) error {
 	var open int
 	if err := tx.QueryRow(`SELECT count(*) FROM crew_tasks WHERE call = ? AND state = 'open'`, call).Scan(&open); err != nil {
@@ -102,8 +102,8 @@ func (c *Registry) nextTx(tx *store.Tx, call string) error {
 	return nil
 }
 
-// tellTx reports the result of a background task: as a notice, or as a turn in the parent's
-// conversation if requested.
+// tellTx reports the result of a background task, either as a notice or, if requested, as a turn in
+// the parent's conversation.
 func (c *Registry) tellTx(tx *store.Tx, t Task, o taskPayload) error {
 	if t.State == Cancelled || t.State == Stopped { // the user stopped the task and needs no notice
 		return nil

@@ -25,7 +25,7 @@ func EventsOf(q store.Querier, parent string) (out []string, err error) {
 	return out, rows.Err()
 }
 
-// Eraser returns the eraser of delegated tasks.
+// Eraser returns the eraser for delegated tasks.
 func Eraser() erase.Eraser {
 	return erase.Owned{
 		List: []erase.Table{

@@ -9,14 +9,15 @@ import (
 	"hob/tools"
 )
 
-// category is the prefix of a pattern for a category of tools.
+// category is the prefix of a pattern that matches a category of tools.
 const category = "category:"
 
-// engine is the category of tools that the engine refers to, such as the tool that reads the
-// rest of a long result: an agent with any tools has these too.
+// engine is the category of tools that the engine refers to, such as the tool that reads the rest
+// of a long result. An agent that has any tools also has these.
 const engine = "engine"
 
-// matchesTool reports whether a pattern matches the tool: its name, "read_*", or "category:files".
+// matchesTool reports whether a pattern matches the tool. A pattern is a tool name, "read_*", or
+// "category:files".
 func matchesTool(pattern string, s *tools.Spec) bool {
 	name := s.Name
 	if c, ok := strings.CutPrefix(pattern, category); ok {
@@ -30,9 +31,9 @@ func fitsAny(patterns []string, s *tools.Spec) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return matchesTool(p, s) })
 }
 
-// FilterTools returns the tools of an agent: the allowed ones (all without a list) minus the denied
-// ones. A pattern without a match is an error: a typo in the deny list would leave the tool
-// available.
+// FilterTools returns an agent's tools: the allowed ones (all, if allow is empty) minus the denied
+// ones. A pattern that matches no tool is an error, because a typo in the deny list would leave a
+// tool available.
 func FilterTools(all []tools.Tool, allow, deny []string) ([]tools.Tool, error) {
 	for _, p := range slices.Concat(allow, deny) {
 		if !slices.ContainsFunc(all, func(t tools.Tool) bool { return matchesTool(p, t.Spec()) }) {

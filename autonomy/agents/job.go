@@ -10,19 +10,19 @@ import (
 	"hob/tools"
 )
 
-// Job is the work of an event of this package.
+// Job is the work for an event of this package.
 type Job struct {
 	Runner *turn.Runner
 	Turn   turn.Turn
-	// Notice, if not "", is a text to send instead of running a turn.
+	// Notice, if not empty, is text to send instead of running a turn.
 	Notice string
 	// Report, Channel and Chat are the target of notices.
 	Report, Channel, Chat string
-	// Follow marks the follow-up turn of a task.
+	// Follow reports whether this is the follow-up turn of a task.
 	Follow bool
 }
 
-// Job returns the work of an event of this package.
+// Job returns the work for an event of this package.
 func (c *Registry) Job(ctx context.Context, ev bus.Event) (Job, error) {
 	o, err := orderOf(ev)
 	if err != nil {
@@ -53,8 +53,8 @@ func (c *Registry) Job(ctx context.Context, ev bus.Event) (Job, error) {
 	return j, nil
 }
 
-// followUpJob returns the follow-up turn of a task in the parent's conversation, unless that belongs
-// to another agent now.
+// followUpJob returns the follow-up turn of a task in the parent's conversation. If the turn cannot
+// run, for example because the conversation now belongs to another agent, the job is a notice.
 func (c *Registry) followUpJob(ctx context.Context, ev bus.Event, o taskPayload, j Job) (Job, error) {
 	t, err := c.Task(ctx, o.Follow)
 	if err != nil {
@@ -71,12 +71,12 @@ func (c *Registry) followUpJob(ctx context.Context, ev bus.Event, o taskPayload,
 	j.Runner = m.Runner
 	j.Turn = turn.Turn{
 		Event: ev, Text: ev.Text, Source: ev.Provenance, Origins: o.Origins, Guest: o.Guest, Origin: "task", Person: o.Person, Level: o.Level, Report: o.Report, Channel: o.Channel, Chat: o.Chat,
-		Depth: c.o.Depth, // the maximum depth: a follow-up turn may not delegate, to avoid an endless chain
+		Depth: c.o.Depth, // the maximum depth, so that a follow-up turn cannot delegate, which could form an endless chain
 	}
 	return j, nil
 }
 
-// restrictedRunner creates the agent of one task.
+// restrictedRunner returns the runner for one task.
 func restrictedRunner(m Member, o taskPayload) (*turn.Runner, error) {
 	opt := m.Options
 	if opt.Whole == nil { // the guard denies the removed tools by name
@@ -103,7 +103,7 @@ func restrictedRunner(m Member, o taskPayload) (*turn.Runner, error) {
 	return turn.New(opt)
 }
 
-// minLimit returns the smaller of two limits; 0 means no limit.
+// minLimit returns the smaller of two limits, where 0 means no limit.
 func minLimit(a, b int) int {
 	if a == 0 || (b > 0 && b < a) {
 		return b
@@ -112,7 +112,7 @@ func minLimit(a, b int) int {
 }
 
 // Begin marks a task's turn as running, so that Cancel can stop it. If the task was canceled
-// before, Begin cancels the context at once. The caller must call end.
+// before, Begin immediately cancels the context. The caller must call end.
 func (c *Registry) Begin(ctx context.Context, j *Job) (_ context.Context, end func(), err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	id := j.Turn.Event.ID

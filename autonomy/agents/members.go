@@ -17,24 +17,26 @@ import (
 	"hob/tools"
 )
 
-// MemberOptions describe the agents of the configuration; all fields are required.
+// MemberOptions describes the configured agents. All fields are required.
 type MemberOptions struct {
 	Config *config.Config
 	Paths  system.Paths
-	// Turn are the options of the default agent's turns. Those of other agents derive from them.
+	// Turn holds the options for the default agent's turns. The options of other agents derive from
+	// them.
 	Turn turn.Options
-	// Prompt are the options of all prompts. Each agent has its own texts, name and catalog.
+	// Prompt holds the options for all prompts. Each agent has its own text files, name and
+	// catalog.
 	Prompt prompt.Options
-	// Tools are all tools.
+	// Tools holds all tools.
 	Tools  []tools.Tool
 	Models *modelrouter.Models
-	// Contain returns the tools of an agent in its container and a check of the container, if
-	// its section demands one; otherwise nil.
+	// Contain returns an agent's tools in its container and a check of the container, or nil if the
+	// agent's section does not require a container.
 	Contain func(s config.Member, all *tools.Catalogue) (contained *tools.Catalogue, check func(context.Context) error, err error)
 	Log     *slog.Logger
 }
 
-// OpenMembers creates the default agent, the agents of [agents.NAME] and the routes. Call it once,
+// OpenMembers creates the default agent, the agents in [agents.NAME] and the routes. Call it once,
 // before the first turn.
 func (c *Registry) OpenMembers(o MemberOptions) error {
 	var members []Member
@@ -56,7 +58,7 @@ func (c *Registry) OpenMembers(o MemberOptions) error {
 	return c.setMembers(members, routes)
 }
 
-// newMember creates an agent from its section; missing keys use the values of the default agent.
+// newMember creates an agent from its section. Missing keys use the default agent's values.
 func (o MemberOptions) newMember(s config.Member) (Member, error) {
 	m := Member{Name: s.Name, About: s.About, Delegates: s.Delegates, Options: o.Turn}
 	t := &m.Options
@@ -78,7 +80,7 @@ func (o MemberOptions) newMember(s config.Member) (Member, error) {
 	switch contained, check, err := o.Contain(s, t.Catalogue); {
 	case err != nil:
 		return m, err
-	case contained != nil: // the agent never runs outside its container
+	case contained != nil: // the agent must never run outside its container
 		t.Catalogue, m.Isolated, m.Refused = contained, true, check
 	}
 	if err := o.openPrompt(&m, s); err != nil {
@@ -108,8 +110,8 @@ func (o MemberOptions) selectTools(t *turn.Options, s config.Member) error {
 	return err
 }
 
-// openPrompt gives an agent its persona: SOUL.md, USER.md and MEMORY.md in a separate folder.
-// Without a separate USER.md it uses the shared one.
+// openPrompt creates an agent's persona from SOUL.md, USER.md and MEMORY.md in a separate folder.
+// If that folder has no USER.md, the agent uses the shared one.
 func (o MemberOptions) openPrompt(m *Member, s config.Member) error {
 	paths := [3]string{o.Paths.SoulFile(), o.Paths.UserFile(), o.Paths.MemoryFile()}
 	name := o.Config.Agent.Name

@@ -14,8 +14,8 @@ import (
 	"hob/tools"
 )
 
-// shown limits the results returned by one call, in characters; each task gets an equal part,
-// and delegation_result returns the full text.
+// shown is the maximum length in characters of all results that one call returns. Each task gets an
+// equal part; delegation_result returns the full text.
 const shown = 15_000
 
 // taskResult is one task in the Data of a call's result.
@@ -32,7 +32,7 @@ type callUsage struct {
 	Tokens int          `json:"tokens"`
 }
 
-// OutcomeTx returns the results of a call's tasks. It ends tasks above the time limit.
+// OutcomeTx returns the results of a call's tasks. It ends the tasks that exceed the time limit.
 func (c *Registry) OutcomeTx(ctx context.Context, tx *store.Tx, call tools.Call) (tools.Outcome, error) {
 	list, err := tasksTx(tx, `call = ? ORDER BY n`, call.ID)
 	if err != nil {
@@ -68,8 +68,9 @@ func (c *Registry) OutcomeTx(ctx context.Context, tx *store.Tx, call tools.Call)
 	return out, nil
 }
 
-// taskDeadline returns the time at which a task must end, counted from its creation or from the
-// last answer to its questions. The time of an open question does not count.
+// taskDeadline returns the time by which a task must end. The limit counts from the creation of the
+// task or from the last answer to an approval request. The time during which a request is open does
+// not count.
 func (c *Registry) taskDeadline(ctx context.Context, t Task, length time.Duration) (time.Time, error) {
 	from := t.CreatedAt
 	events := []string{t.Event}
@@ -98,7 +99,7 @@ func (c *Registry) taskDeadline(ctx context.Context, t Task, length time.Duratio
 	return from.Add(length), nil
 }
 
-// callOutcome formats the results of the tasks of a call, in order.
+// callOutcome formats the results of a call's tasks, in order.
 func callOutcome(list []Task) tools.Outcome {
 	out := tools.Outcome{Done: true}
 	sources := []provenance.Source{provenance.Tool}
@@ -125,7 +126,7 @@ func callOutcome(list []Task) tools.Outcome {
 	return out
 }
 
-// describeTask describes the state of a task with at most n characters of its result.
+// describeTask describes the state of a task, with at most n characters of its result.
 func describeTask(t Task, n int) string {
 	switch t.State {
 	case Queued, Open:
@@ -146,8 +147,8 @@ func describeTask(t Task, n int) string {
 	return "failed: " + textnorm.Ellipsize(t.Result, n)
 }
 
-// ReadTx returns one task of the conversation from an offset on (in characters), or lists the
-// tasks without an id.
+// ReadTx returns the result of one task in the conversation, starting at offset (in characters). If
+// id is empty, it lists the tasks.
 func (c *Registry) ReadTx(_ context.Context, tx *store.Tx, call tools.Call, id string, offset int) (tools.Result, error) {
 	if id == "" {
 		return c.listTx(tx, call.Session)

@@ -17,9 +17,9 @@ var ErrUnknown = errors.New("agent not found")
 
 // sessionOwner is the agent of a conversation.
 type sessionOwner struct {
-	agent  string // agent of the current window
-	chosen string // by /agent; "" follows the routes
-	since  string // event of that choice; earlier events keep the former agent
+	agent  string // agent that owns the current window
+	chosen string // chosen with /agent; "" means that the routes decide
+	since  string // event in which the choice was made; earlier events keep the former agent
 	before string
 }
 
@@ -32,8 +32,8 @@ CREATE TABLE crew_sessions (
 ` + taskTable}}
 }
 
-// loadOwners reads the owners once. Only conversations that ever had another agent than the default
-// one have rows.
+// loadOwners loads the owners once. Only conversations that have ever had an agent other than the
+// default one have rows.
 func (c *Registry) loadOwners(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,8 +71,8 @@ func (c *Registry) ownerOf(session string) sessionOwner {
 	return o
 }
 
-// SelectAgent returns the agent that answers an event, and assigns the conversation to it. It returns
-// ErrNobody if no route matches and there is no default.
+// SelectAgent returns the agent that answers an event, and assigns the conversation to that agent.
+// It returns ErrNobody if no route matches and there is no default agent.
 func (c *Registry) SelectAgent(ctx context.Context, event string, at MessageOrigin) (Member, error) {
 	if err := c.loadOwners(ctx); err != nil {
 		return Member{}, err
@@ -84,7 +84,8 @@ func (c *Registry) SelectAgent(ctx context.Context, event string, at MessageOrig
 	return m, c.handOver(ctx, at.Session, m.Name)
 }
 
-// CurrentAgent is SelectAgent without the assignment, for read-only callers.
+// CurrentAgent is like SelectAgent, but does not assign the conversation. It is for read-only
+// callers.
 func (c *Registry) CurrentAgent(ctx context.Context, at MessageOrigin) (Member, error) {
 	if err := c.loadOwners(ctx); err != nil {
 		return Member{}, err
@@ -133,7 +134,7 @@ func (c *Registry) handOver(ctx context.Context, session, name string) error {
 	return nil
 }
 
-// rememberTx updates the cached owner once the change is durable.
+// rememberTx updates the cached owner when the change is durable.
 func (c *Registry) rememberTx(tx *store.Tx, session string, change func(*sessionOwner)) {
 	tx.AfterCommit(func() {
 		c.mu.Lock()
@@ -147,7 +148,8 @@ func (c *Registry) rememberTx(tx *store.Tx, session string, change func(*session
 	})
 }
 
-// Choose assigns the named agent to a conversation from the event on; "" returns to the routes.
+// Choose assigns the agent called name to a conversation, starting with the given event. An empty
+// name returns the choice to the routes.
 func (c *Registry) Choose(ctx context.Context, event, session, name string) error {
 	if _, ok := c.members[name]; !ok && name != "" {
 		return fmt.Errorf("%w: %q; choose one of %s", ErrUnknown, name, strings.Join(c.agentNames(), ", "))

@@ -26,12 +26,12 @@ func MessageOriginOf(ev bus.Event, m payload.Message) MessageOrigin {
 type Route struct {
 	Agent   string
 	Chat    string // "telegram:42", or a session
-	Name    string // a pattern (path.Match) for the chat's name
+	Name    string // a path.Match pattern for the chat's name
 	Server  string
 	Channel string
 }
 
-// Ranks of routes: the most specific one wins, regardless of their order.
+// Ranks of routes. The most specific route applies, regardless of the order.
 const (
 	byChat = iota
 	byName
@@ -64,8 +64,8 @@ func (r Route) matchesOrigin(p MessageOrigin) bool {
 	return r.Name == "" || matchesName(r.Name, p)
 }
 
-// matchesName compares the pattern with the chat's name, or with the session's on channels without
-// names. It ignores case.
+// matchesName compares the pattern with the chat's name, or with the session if the channel has no
+// chat names. It ignores case.
 func matchesName(pattern string, p MessageOrigin) bool {
 	name := p.Name
 	if name == "" {
@@ -75,7 +75,8 @@ func matchesName(pattern string, p MessageOrigin) bool {
 	return ok && err == nil
 }
 
-// selectRoute returns the agent of the most specific matching route; among equals the first one.
+// selectRoute returns the agent of the most specific matching route. Among equally specific routes,
+// the first one applies.
 func selectRoute(routes []Route, p MessageOrigin) (agent string, ok bool) {
 	best := ranks
 	for _, r := range routes {
@@ -86,7 +87,7 @@ func selectRoute(routes []Route, p MessageOrigin) (agent string, ok bool) {
 	return agent, best < ranks
 }
 
-// String describes the route's conditions: "chat telegram:42".
+// String describes the route's conditions, for example "chat telegram:42".
 func (r Route) String() string {
 	var out []string
 	for _, f := range [][2]string{{"chat", r.Chat}, {"name", r.Name}, {"server", r.Server}, {"channel", r.Channel}} {

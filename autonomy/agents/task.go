@@ -14,12 +14,12 @@ import (
 	"hob/platform/store"
 )
 
-// Source is the source of the inbox events of delegated tasks.
+// Source is the event source of delegated tasks in the inbox.
 const Source = "crew"
 
-// taskTable creates the table of tasks. The column call holds the tool call that created the
-// task, and n its index in that call. parent holds the event of the calling turn. A queued task
-// waits until another task of the same call ends.
+// taskTable creates the table of tasks. The column call holds the tool call that created the task,
+// n its index in that call, and parent the event of the calling turn. A queued task waits until
+// another task of the same call ends.
 const taskTable = `
 CREATE TABLE crew_tasks (
 	id TEXT PRIMARY KEY, call TEXT NOT NULL, n INTEGER NOT NULL, parent TEXT NOT NULL, session TEXT NOT NULL, event TEXT NOT NULL UNIQUE,
@@ -37,16 +37,16 @@ type State string
 
 // Values of State.
 const (
-	Queued    State = "queued" // waits for a slot
+	Queued    State = "queued" // waiting for a slot
 	Open      State = "open"
 	Done      State = "done"
 	Failed    State = "failed"
 	TimedOut  State = "timeout"
 	Cancelled State = "cancelled" // canceled individually
-	Stopped   State = "stopped"   // stopped with the turn that created it
+	Stopped   State = "stopped"   // stopped together with the turn that created it
 )
 
-// IsFinished reports whether the task is finished.
+// IsFinished reports whether the task has ended.
 func (s State) IsFinished() bool { return s != Queued && s != Open }
 
 // Task is one delegated task.
@@ -54,7 +54,7 @@ type Task struct {
 	ID         string            `json:"id"`
 	Call       string            `json:"call"`
 	N          int               `json:"-"`
-	Parent     string            `json:"parent"`  // the event that created it
+	Parent     string            `json:"parent"`  // the event that created the task
 	Session    string            `json:"session"` // session of the parent; the task's session is Session/ID
 	Event      string            `json:"event"`
 	Agent      string            `json:"agent"`
@@ -69,11 +69,11 @@ type Task struct {
 	EndedAt    time.Time         `json:"ended_at,omitzero"`
 }
 
-// Own returns the task's own conversation.
+// Own returns the session of the task's own conversation.
 func (t Task) Own() string { return t.Session + "/" + t.ID }
 
-// taskPayload is the payload of a task's event. It contains all inputs of its turn, so that a retry
-// after a crash is the same.
+// taskPayload is the payload of a task's event. It contains all inputs of the task's turn, so that
+// a retry after a crash uses the same inputs.
 type taskPayload struct {
 	ID       string              `json:"id"`
 	Agent    string              `json:"agent"`
@@ -98,7 +98,7 @@ type taskPayload struct {
 	Follow string `json:"follow,omitempty"`
 }
 
-// IsTaskEvent reports whether an event is a delegated task or the follow-up turn of one.
+// IsTaskEvent reports whether an event is a delegated task or a follow-up turn.
 func IsTaskEvent(ev bus.Event) bool { return ev.Kind == bus.Task && ev.Source == Source }
 
 func orderOf(ev bus.Event) (o taskPayload, err error) {
@@ -138,7 +138,7 @@ func tasksTx(tx *store.Tx, where string, args ...any) ([]Task, error) {
 	return collectTasks(tx.Query(`SELECT `+taskColumns+` FROM crew_tasks WHERE `+where, args...))
 }
 
-// Tasks lists tasks, newest first: the open ones, or all.
+// Tasks lists the open tasks, or all tasks, newest first.
 func (c *Registry) Tasks(ctx context.Context, all bool, limit int) ([]Task, error) {
 	where := `state IN ('queued', 'open')`
 	if all {
@@ -152,7 +152,7 @@ func (c *Registry) Children(ctx context.Context, parent string) ([]Task, error) 
 	return collectTasks(c.o.Store.Read().QueryContext(ctx, `SELECT `+taskColumns+` FROM crew_tasks WHERE parent = ? AND state IN ('queued', 'open') ORDER BY call, n`, parent))
 }
 
-// Task returns the task with an id.
+// Task returns the task called id.
 func (c *Registry) Task(ctx context.Context, id string) (Task, error) {
 	t, err := scanTask(c.o.Store.Read().QueryRowContext(ctx, `SELECT `+taskColumns+` FROM crew_tasks WHERE id = ?`, id))
 	if errors.Is(err, sql.ErrNoRows) {

@@ -1,12 +1,14 @@
-// Package api is what Hob does for its user, as types: small interfaces by topic, the structs that
-// go in and out, and the classes of errors. The JSON of the structs is the wire format of the HTTP
-// API. A field without omitempty or omitzero is always there, in requests as in answers; the tag
-// "schema" holds what openapi.json says beyond the Go type. autonomy/service implements the interfaces, channels/web serves them over HTTP, and the commands
+// Package api defines Hob's operations for its user as types: small interfaces by topic, the
+// structs that they accept and return, and the classes of errors. The JSON of the structs is the
+// wire format of the HTTP API. A field without omitempty or omitzero is always present, in requests
+// and in responses. The tag "schema" holds the parts of openapi.json that a Go type cannot express.
+// autonomy/service implements the interfaces, channels/web serves them over HTTP, and the commands
 // decode the structs. The package contains no behavior.
 //
 // Every method may be called concurrently and returns when ctx ends. Errors are classified by
-// ErrNotFound, ErrConflict, ErrDenied, ErrInvalid and ErrFull; others are failures. A remedy
-// follows the last "; " of their text. Lists are newest first unless their method says otherwise.
+// ErrNotFound, ErrConflict, ErrDenied, ErrInvalid and ErrFull; other errors are failures. An
+// error's text contains a remedy after the last "; ". Lists are newest first unless their method
+// says otherwise.
 package api
 
 import "errors"
@@ -20,8 +22,8 @@ var (
 	ErrFull     = errors.New("the disk is full") // nothing was accepted or changed
 )
 
-// The codes of errors on the wire, in ErrorBody. Requests that fail a check of the HTTP layer have
-// further codes, see openapi.json.
+// The codes of errors on the wire, in ErrorBody. Requests that fail a check in the HTTP layer have
+// additional codes; see openapi.json.
 const (
 	CodeNotFound = "not_found"
 	CodeConflict = "conflict"
@@ -44,7 +46,7 @@ type Error struct {
 	Remedy  string `json:"remedy,omitempty"`
 }
 
-// Query filters a list. Each list documents the fields it uses.
+// Query filters a list. Each list documents the fields that it uses.
 type Query struct {
 	Of     string // session, id, ...
 	Limit  int    // maximum number of rows

@@ -9,54 +9,55 @@ import (
 	"hob/platform/provenance"
 )
 
-// Approvals are the requests to the user, and the grants.
+// Approvals manages the approval requests to the user, and the grants.
 type Approvals interface {
-	// Approvals lists the requests. Query.Of is a session, Query.State a state.
+	// Approvals lists the approval requests. Query.Of is a session, Query.State a state.
 	Approvals(ctx context.Context, q Query) ([]Approval, error)
-	// Answer decides a request; the first answer wins, a second one is ErrConflict. The id of a
-	// batch decides all its open requests.
+	// Answer decides an approval request. The first answer decides; a second one returns
+	// ErrConflict. The id of a batch decides all open requests in the batch.
 	Answer(ctx context.Context, id string, a Answer) (Decision, error)
-	// Grants lists the live grants; with Query.All also ended ones. Query.Of is a session.
+	// Grants lists the active grants, and with Query.All also ended ones. Query.Of is a session.
 	Grants(ctx context.Context, q Query) ([]Grant, error)
-	// Grant creates a grant without a pending request; Revoke ends one. by is the auth method.
+	// Grant creates a grant without a pending request. Revoke ends a grant. by is the auth method.
 	Grant(ctx context.Context, g NewGrant) (Grant, error)
 	Revoke(ctx context.Context, grant, by string) (Grant, error)
 }
 
-// Answer is the decision on a request.
+// Answer is the decision on an approval request.
 type Answer struct {
 	Approved bool   `json:"approved"`
-	Scope    string `json:"scope,omitempty"`   // "once" (default), "session", "task", "pattern"
-	Expires  string `json:"expires,omitempty"` // a duration such as "1h", unless once
-	Uses     int    `json:"uses,omitempty"`    // maximum number of uses; 0 = no limit
+	Scope    string `json:"scope,omitempty"`   // "once" (default), "session", "task" or "pattern"
+	Expires  string `json:"expires,omitempty"` // a duration such as "1h"; not allowed for the scope once
+	Uses     int    `json:"uses,omitempty"`    // maximum number of uses; 0 means no limit
 	Note     string `json:"note,omitempty"`
-	// Beforehand names the turn (its event) for which the user approved everything in advance.
-	// Answer returns ErrDenied if that approval does not cover the question.
+	// Beforehand names the turn (by its event) for which the user approved everything in advance.
+	// Answer returns ErrDenied if that approval does not cover the request.
 	Beforehand string `json:"beforehand,omitempty"`
-	By         string `json:"-"` // the auth method that answered
+	By         string `json:"-"` // the auth method used for the answer
 }
 
-// Decision is the result of an answer. On the wire it is one Approval, or for a batch a list.
+// Decision is the result of an answer. On the wire it is one Approval, or a list of them for a
+// batch.
 type Decision struct {
 	Batch     bool
 	Approvals []Approval
 }
 
-// NewGrant is a grant that the user creates without a pending request.
+// NewGrant describes a grant that the user creates without a pending request.
 type NewGrant struct {
 	Tool      string          `json:"tool"`
 	Pattern   string          `json:"pattern,omitempty"`                        // the pattern of the granted calls, such as "git status *", to:ADDRESS, host:NAME, below:/PATH
 	Arguments json.RawMessage `json:"arguments,omitempty" schema:"type=object"` // or the exact arguments of the granted calls
-	Session   string          `json:"session"`                                  // the session it applies to; watcher:ID for a watcher
+	Session   string          `json:"session"`                                  // the session to which the grant applies; watcher:ID for a watcher
 	Name      string          `json:"name,omitempty"`
-	Outside   bool            `json:"outside,omitempty"` // also with untrusted text in context
-	Expires   string          `json:"expires,omitempty"` // a duration, at most 30d: "1h" (default)
+	Outside   bool            `json:"outside,omitempty"` // whether the grant also applies with untrusted text in context
+	Expires   string          `json:"expires,omitempty"` // a duration, at most 30d (default "1h")
 	Uses      int             `json:"uses,omitempty"`    // maximum number of uses; 0 means no limit
 	By        string          `json:"-"`
 }
 
-// Approval is one question to the owner, bound to one call and the hash of its arguments.
-// Approvals.Answer takes its ID or its Batch.
+// Approval is a request to approve one call, bound to the hash of the call's arguments.
+// Approvals.Answer accepts its ID or its Batch.
 type Approval struct {
 	ID        string          `json:"id"`
 	Event     string          `json:"event"`
@@ -66,21 +67,22 @@ type Approval struct {
 	Arguments json.RawMessage `json:"arguments"`
 	Summary   string          `json:"summary"`
 	Reason    string          `json:"reason"`
-	// Rule names the row of the decision table that requires the question.
+	// Rule names the row in the decision table that requires the approval.
 	Rule string `json:"rule,omitempty"`
 	// Why describes the actual effect of the call. Exact describes what would run, as far as the
 	// arguments do not show it. Both contain only visible characters.
 	Why   string `json:"why,omitempty"`
 	Exact string `json:"exact,omitempty"`
-	// Effects of the call, joined with "+": read, write, send, egress, exec, destroy, secret.
+	// Effects lists the effects of the call, joined with "+": read, write, send, egress, exec,
+	// destroy, secret.
 	Effects string `json:"effects,omitempty"`
-	// Origins are the sources of the untrusted text in context, if any.
+	// Origins lists the sources of the untrusted text in context, if any.
 	Origins []provenance.Origin `json:"origins,omitempty"`
-	// Pattern is what a grant with the scope "pattern" would cover; "" if only identical
+	// Pattern is what a grant with the scope "pattern" would cover, or "" if only identical
 	// arguments can be granted.
 	Pattern string `json:"pattern,omitempty"`
-	// Batch is shared by similar questions of one answer; "" for a single one. A batch never
-	// grows.
+	// Batch is the id shared by similar requests from one answer, or "" for a single request. A
+	// batch never grows.
 	Batch      string            `json:"batch,omitempty"`
 	Provenance provenance.Source `json:"provenance"`
 	Attended   bool              `json:"attended"`
@@ -93,22 +95,22 @@ type Approval struct {
 	DecidedAt  time.Time         `json:"decided_at,omitzero"`
 }
 
-// Grant is the owner's approval of further calls of one tool: with identical arguments, or
-// matching a pattern, in one conversation or task, until a time. A grant never covers
-// everything that a tool can do.
+// Grant is the owner's approval of further calls to one tool. It covers calls with identical
+// arguments or calls that match a pattern, in one conversation or task, until a time. A grant never
+// covers everything that a tool can do.
 type Grant struct {
 	ID   string `json:"id"`
 	Tool string `json:"tool"`
-	// Pattern is the covered pattern, "" for identical arguments.
+	// Pattern is the covered pattern, or "" for identical arguments.
 	Pattern string `json:"pattern,omitempty"`
-	// Summary describes the granted calls, Name is the owner's name for the grant.
+	// Summary describes the granted calls. Name is the owner's name for the grant.
 	Summary string `json:"summary,omitempty"`
 	Name    string `json:"name,omitempty"`
 	Session string `json:"session"`
-	// Task is the event to which the grant is limited, "" for the entire conversation.
+	// Task is the event to which the grant is limited, or "" for the entire conversation.
 	Task string `json:"task,omitempty"`
-	// Outside: the grant also covers calls with untrusted text in context, because the user saw
-	// such a call or asked for this.
+	// Outside reports whether the grant also covers calls with untrusted text in context, because
+	// the user saw such a call or requested this.
 	Outside   bool      `json:"outside"`
 	Used      int       `json:"used"`
 	MaxUses   int       `json:"max_uses,omitempty"`
@@ -120,19 +122,19 @@ type Grant struct {
 	RevokedAt time.Time `json:"revoked_at,omitzero"`
 }
 
-// Audit is the audit log.
+// Audit gives access to the audit log.
 type Audit interface {
 	Audit(ctx context.Context, q AuditQuery) ([]AuditRecord, error)
 	// AuditLine returns the details of one line.
 	AuditLine(ctx context.Context, seq int64) (AuditLine, error)
 	// AuditVerify checks the complete log. It returns ErrConflict if the log was altered.
 	AuditVerify(ctx context.Context) (AuditHead, error)
-	// AuditExport writes a time range as "jsonl" or "csv". Errors of the request are returned
-	// before anything is written.
+	// AuditExport writes a time range as "jsonl" or "csv". It returns an error in the request
+	// before it writes anything.
 	AuditExport(ctx context.Context, w io.Writer, format string, since, until time.Time) error
 }
 
-// AuditQuery filters the audit log; the zero value selects all of it.
+// AuditQuery filters the audit log. The zero value selects the whole log.
 type AuditQuery struct {
 	Event, Session, Tool, Actor, Action, Verdict, Outcome, Call string
 	Since, Until                                                time.Time
@@ -141,12 +143,12 @@ type AuditQuery struct {
 	Limit                                                       int
 }
 
-// AuditRecord is one line of the audit log. It contains texts only as keyed digests.
+// AuditRecord is one line of the audit log. It contains text only in the form of keyed digests.
 type AuditRecord struct {
 	Seq     int64     `json:"seq"`
 	At      time.Time `json:"at"`
 	Actor   string    `json:"actor"`  // "hob", "owner"
-	Action  string    `json:"action"` // "call", "answer", "undo", "stop"
+	Action  string    `json:"action"` // "call", "answer", "undo" or "stop"
 	Event   string    `json:"event"`
 	Session string    `json:"session"`
 	Origin  string    `json:"origin"` // the entry point
@@ -156,35 +158,35 @@ type AuditRecord struct {
 	Verdict string    `json:"verdict"`
 	Rule    string    `json:"rule"`
 	Tainted bool      `json:"tainted"`
-	Outcome string    `json:"outcome"` // "started", "done", a typed error code
+	Outcome string    `json:"outcome"` // "started", "done" or a typed error code
 	Digest  string    `json:"args_digest"`
-	// From is the kind of each origin with a keyed digest of its label.
+	// From holds the kind of each origin together with a keyed digest of the origin's label.
 	From string `json:"from,omitempty"`
-	// Chain is the kind of Hash: 0 is a plain SHA-256, used before a key existed; 1 is an HMAC
-	// under the home's audit key.
+	// Chain is the type of Hash: 0 means a plain SHA-256, which was used before a key existed; 1
+	// means an HMAC with the home's audit key.
 	Chain int    `json:"chain,omitempty"`
 	Prev  string `json:"prev"`
 	Hash  string `json:"hash"`
 }
 
-// AuditLine is one line of the audit log with its context: the actor, the authority, the texts
-// and the call.
+// AuditLine is one line of the audit log with its context: the actor, the authority, the untrusted
+// texts and the call.
 type AuditLine struct {
 	AuditRecord
 
 	// Approval is the approval request that decided the call, if any.
 	Approval *Approval `json:"approval,omitempty"`
-	// Texts are the stored origins of the untrusted text in context.
+	// Texts lists the stored origins of the untrusted text in context.
 	Texts []provenance.Origin `json:"texts,omitempty"`
-	// What describes the call, if it is still stored.
+	// What describes the call, if the call is still stored.
 	What string `json:"what,omitempty"`
 	Text string `json:"text"` // the complete explanation as text
 }
 
-// AuditHead is the end of the log.
+// AuditHead describes the end of the log.
 type AuditHead struct {
 	Lines int64  `json:"lines"`
 	Hash  string `json:"head"`
-	// Unkeyed counts lines from before there was a key.
+	// Unkeyed is the number of lines written before a key existed.
 	Unkeyed int64 `json:"unkeyed,omitempty"`
 }

@@ -8,63 +8,63 @@ import (
 	"hob/platform/provenance"
 )
 
-// Channels are the ways to reach the user, and the user's accounts on them.
+// Channels manages the channels that reach the user, and the user's accounts on them.
 type Channels interface {
 	Channels(ctx context.Context) ([]Channel, error)
-	// Pair creates a code with which the user pairs an account on a channel; Unpair removes a
+	// Pair creates a code with which the user pairs an account on a channel. Unpair removes a
 	// pairing. by is the auth method.
 	Pair(ctx context.Context, channel, by string) (PairingCode, error)
 	Unpair(ctx context.Context, pairing, by string) (Pairing, error)
-	// TestChannel signs in to a channel as it is configured now and optionally sends the user
-	// one text. Problems are part of the result, not an error.
+	// TestChannel signs in to a channel with the current configuration and optionally sends a text
+	// to the user. Problems are part of the result, not an error.
 	TestChannel(ctx context.Context, channel string, send bool) (ChannelTest, error)
 }
 
-// Channel is a channel as lists show it.
+// Channel describes a channel in a list.
 type Channel struct {
 	Name string `json:"name"`
-	// State is starting, running, waiting (failed, will be retried), stopped (needs an action of
-	// the user) or failed (could not be created).
+	// State is starting, running, waiting (failed, will be retried), stopped (the user must act) or
+	// failed (could not be created).
 	State string    `json:"state"`
 	Error string    `json:"error,omitempty"`
 	Pull  bool      `json:"pull"`
-	Deaf  bool      `json:"deaf,omitempty"` // send only: accepts no messages
+	Deaf  bool      `json:"deaf,omitempty"` // whether the channel only sends
 	Sent  int       `json:"sent"`
 	Since time.Time `json:"since,omitzero"`
 	// Describe is the channel's own description.
 	Describe string `json:"describe,omitempty"`
-	// Heard counts the messages accepted since the start. Refused counts messages of unknown
-	// senders, and group messages that were not addressed to Hob.
+	// Heard is the number of messages accepted since the start. Refused is the number of messages
+	// from unknown senders, plus group messages that were not addressed to Hob.
 	Heard       int       `json:"heard"`
 	HeardAt     time.Time `json:"heard_at,omitzero"`
 	SentAt      time.Time `json:"sent_at,omitzero"`
 	Refused     int       `json:"refused,omitempty"`
 	Unmentioned int       `json:"unmentioned,omitempty"`
-	// Queued counts the texts waiting for the channel. Next is the time at which the first of
-	// them is sent. It is zero if no text waits or if the channel sends the next one immediately.
+	// Queued is the number of texts waiting for the channel. Next is when the first of them is
+	// sent. It is zero if no text is waiting or the channel sends the next one immediately.
 	Queued     int       `json:"queued"`
 	Next       time.Time `json:"next,omitzero"`
 	About      string    `json:"about"`
-	Configured bool      `json:"configured"` // it needs no section in the configuration, or has one
+	Configured bool      `json:"configured"` // whether the channel has a section in the configuration or needs none
 	Enabled    bool      `json:"enabled"`
-	Available  bool      `json:"available"` // the channel works on this machine
+	Available  bool      `json:"available"` // whether the channel works on this machine
 	Cause      string    `json:"cause,omitempty"`
 	Remedy     string    `json:"remedy,omitempty"`
 	Pairings   []Pairing `json:"pairings"`
 }
 
-// Pairing is one account of the owner.
+// Pairing is one paired account of the owner.
 type Pairing struct {
 	ID        string    `json:"id"`
 	Channel   string    `json:"channel"`
 	Sender    string    `json:"sender"`
-	Name      string    `json:"name,omitempty"` // as the platform reports it; proves nothing
+	Name      string    `json:"name,omitempty"` // name reported by the platform; proves nothing
 	Chat      string    `json:"chat,omitempty"`
 	By        string    `json:"by"` // where the user requested the code
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// PairingCode is the code that the owner types on the channel.
+// PairingCode is the code that the owner sends on the channel.
 type PairingCode struct {
 	Channel   string    `json:"channel"`
 	Code      string    `json:"code"`
@@ -82,12 +82,12 @@ type ChannelTest struct {
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// Deliveries are the texts that Hob sends.
+// Deliveries gives access to the texts that Hob sends.
 type Deliveries interface {
 	// Deliveries lists the outbox. Query.Of is a session, Query.State a state.
 	Deliveries(ctx context.Context, q Query) ([]Delivery, error)
-	// Shown records that a client has displayed a question, or withdraws that record. After that,
-	// a bare yes from that client may answer the question.
+	// Shown records that a client has displayed a question, or withdraws that record. After it is
+	// recorded, a bare yes from that client may answer the question.
 	Shown(ctx context.Context, client string, d Display) error
 }
 
@@ -96,42 +96,43 @@ type Display struct {
 	Delivery  string   // id of a shown delivery
 	Event     string   // id of an event whose texts were shown
 	Approvals []string // ids of shown approval requests
-	// Withdrawn: the display did not reach the client, so that its record is removed.
+	// Withdrawn reports that the display did not reach the client, so that its record is removed.
 	Withdrawn bool
 }
 
-// Delivery is an outbox row in the form for lists.
+// Delivery is an outbox row in a list.
 type Delivery struct {
 	ID            string    `json:"id"`
 	Event         string    `json:"event"`
 	Kind          string    `json:"kind" schema:"enum=reply|notice|question|status|send"`
 	Session       string    `json:"session"`
 	Channel       string    `json:"channel"`
-	Chat          string    `json:"chat,omitempty"` // target in the channel: the recipient of a send
+	Chat          string    `json:"chat,omitempty"` // target on the channel; for a send, the recipient
 	Text          string    `json:"text"`
 	State         string    `json:"state" schema:"enum=queued|sending|sent|failed|dead|cancelled"`
 	Attempts      int       `json:"attempts"`
 	Error         string    `json:"error,omitempty"`
 	MaybeRepeated bool      `json:"maybe_repeated,omitempty"`
 	CreatedAt     time.Time `json:"created_at"`
-	NotBefore     time.Time `json:"not_before,omitzero"` // until then the user can cancel a send
+	NotBefore     time.Time `json:"not_before,omitzero"` // a send can be canceled by the user before this time
 	SentAt        time.Time `json:"sent_at,omitzero"`
 }
 
-// Notices are the texts that Hob sends on its own, and the rules about when.
+// Notices manages the texts that Hob sends unprompted, and when they are sent.
 type Notices interface {
-	// Notices lists the notices in Query.State; Query.Of selects a notice, an event or a
-	// delivery.
+	// Notices lists the notices with the state Query.State. Query.Of selects a notice, an event or
+	// a delivery.
 	Notices(ctx context.Context, q Query) ([]Notice, error)
-	// ReleaseNotices sends one deferred notice, or all ("").
+	// ReleaseNotices sends one deferred notice, or all of them if id is "".
 	ReleaseNotices(ctx context.Context, id string) (Released, error)
-	// SnoozeNotice sends a notice ("" for the last one) again after a duration or at a time.
+	// SnoozeNotice sends a notice again after a duration or at a time. An empty id means the last
+	// notice.
 	SnoozeNotice(ctx context.Context, id, until string) (Notice, error)
-	// SetQuiet mutes notices for a duration or until a time, or ends that ("off"); "" only
+	// SetQuiet mutes notices for a duration or until a time; "off" unmutes them, and "" only
 	// returns the state.
 	SetQuiet(ctx context.Context, until string) (Quiet, error)
-	// SetPause stops background work for a duration, until it is resumed ("on"), or resumes it
-	// ("off"); "" only returns the state.
+	// SetPause stops background work for a duration or, with "on", until it is resumed; "off"
+	// resumes it, and "" only returns the state.
 	SetPause(ctx context.Context, until string) (Pause, error)
 }
 
@@ -140,7 +141,7 @@ type Released struct {
 	Released int `json:"released"`
 }
 
-// Notice is the record of one text that Hob wanted to send on its own, sent or not.
+// Notice is the record of a text that Hob generated unprompted, whether it was sent or not.
 type Notice struct {
 	ID         string            `json:"id"`
 	Event      string            `json:"event"`
@@ -155,23 +156,23 @@ type Notice struct {
 	Provenance provenance.Source `json:"provenance"`
 	Urgency    string            `json:"urgency"`
 	Rule       string            `json:"rule"`              // source of the urgency
-	Weighed    bool              `json:"weighed,omitempty"` // a model determined it
+	Weighed    bool              `json:"weighed,omitempty"` // whether a model determined the urgency
 	State      string            `json:"state"`
-	Why        string            `json:"why"` // reason why it was deferred or not
+	Why        string            `json:"why"` // reason why the notice was deferred or not
 	HeldBy     string            `json:"held_by,omitempty"`
 	Until      time.Time         `json:"until,omitzero"`
-	Of         string            `json:"of,omitempty"`       // event of the digest that sent it, or the notice it repeats
-	Delivery   string            `json:"delivery,omitempty"` // its row in the outbox
-	Again      int               `json:"again,omitempty"`    // number of suppressed repetitions since
+	Of         string            `json:"of,omitempty"`       // event of the digest that sent this notice, or id of the notice that this one repeats
+	Delivery   string            `json:"delivery,omitempty"` // id of the notice's row in the outbox
+	Again      int               `json:"again,omitempty"`    // number of repetitions suppressed since
 	CreatedAt  time.Time         `json:"created_at"`
 	ToldAt     time.Time         `json:"told_at,omitzero"`
-	// Place explains the choice of Channel. Tried lists channels on which delivery failed.
+	// Place explains why Channel was chosen. Tried lists channels on which delivery failed.
 	Place string `json:"place,omitempty"`
 	Tried string `json:"tried,omitempty"`
-	Stuck bool   `json:"stuck,omitempty"` // the notice waits for its channel, and no other channel can send it
+	Stuck bool   `json:"stuck,omitempty"` // whether the notice waits for its channel and no other channel can send it
 }
 
-// Quiet is the state of the quiet mode.
+// Quiet is the state of quiet mode.
 type Quiet struct {
 	Quiet bool      `json:"quiet"`
 	Until time.Time `json:"until,omitzero"`
@@ -181,20 +182,20 @@ type Quiet struct {
 // Pause is the state of the pause.
 type Pause struct {
 	Paused bool      `json:"paused"`
-	Until  time.Time `json:"until,omitzero"` // zero: until it is resumed
+	Until  time.Time `json:"until,omitzero"` // zero means until resumed
 	Text   string    `json:"text"`
 }
 
 // Feed is the stream of live events.
 type Feed interface {
-	// Subscribe opens the feed after the given id (0: from now). The feed may drop events for
-	// slow readers and reports that with an event "dropped".
+	// Subscribe opens the feed after the given id (0 means from now on). The feed may drop events
+	// for slow readers and reports this with an event "dropped".
 	Subscribe(after uint64) Subscription
 }
 
 // Subscription is one reader of the live feed.
 type Subscription interface {
-	// C delivers events in order; Close closes it.
+	// C delivers events in order. Close closes the channel.
 	C() <-chan FeedEvent
 	Close()
 }

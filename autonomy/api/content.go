@@ -7,12 +7,13 @@ import (
 	"hob/platform/provenance"
 )
 
-// Documents are the files that Hob has read into the memory.
+// Documents manages the files that Hob has read into its memory.
 type Documents interface {
-	// Documents lists the documents; with Query.State "failed" the files that could not be read.
+	// Documents lists the documents. If Query.State is "failed", it lists the files that could not
+	// be read.
 	Documents(ctx context.Context, q Query) ([]Document, error)
-	// TrustFile records that the user trusts the current content of a file, or of the files
-	// below a folder, as own words.
+	// TrustFile records that the user trusts the current content of a file, or of the files below a
+	// folder, as the user's own words.
 	TrustFile(ctx context.Context, path string) (TrustedFiles, error)
 }
 
@@ -32,7 +33,7 @@ type Document struct {
 	Chunks     int               `json:"chunks"`
 	At         time.Time         `json:"at,omitzero"`
 	AddedAt    time.Time         `json:"added_at"`
-	// Error is the reason why a file could not be ingested; it has no id then.
+	// Error is the reason why a file could not be ingested. Such a file has no id.
 	Error string `json:"error,omitempty"`
 }
 
@@ -40,11 +41,11 @@ type Document struct {
 type TrustedFiles struct {
 	Path  string `json:"path"`
 	Files int    `json:"files"`
-	// Left is true if some files were not read: they are too large or too many.
+	// Left is true if some files were not read because they are too large or too many.
 	Left bool `json:"left,omitempty"`
 }
 
-// Notes are the user's notes in Hob.
+// Notes gives access to the user's notes in Hob.
 type Notes interface {
 	Notes(ctx context.Context, q Query) ([]Note, error)
 }
@@ -59,9 +60,9 @@ type Note struct {
 	UpdatedAt  time.Time         `json:"updated_at"`
 }
 
-// Tasks are the user's tasks in Hob.
+// Tasks gives access to the user's tasks in Hob.
 type Tasks interface {
-	// Tasks lists the open tasks; with Query.All also the completed ones.
+	// Tasks lists the open tasks, and with Query.All also the completed ones.
 	Tasks(ctx context.Context, q Query) ([]Task, error)
 }
 
@@ -81,34 +82,34 @@ type Task struct {
 	DoneAt     time.Time         `json:"done_at,omitzero"`
 }
 
-// Forgetting deletes permanently. The tool "forget" starts a deletion.
+// Forgetting manages permanent deletions. The tool "forget" starts a deletion.
 type Forgetting interface {
-	// PreviewErasure returns the data that would be deleted and changes nothing: the row Query.Of,
-	// the text Query.Text, or the data that came from Query.State; with Query.All also everything
-	// that mentions it.
+	// PreviewErasure returns the data that would be deleted, and changes nothing. The deletion is
+	// selected by the row Query.Of, the text Query.Text, or the data source Query.State. With
+	// Query.All it also includes everything that mentions the data.
 	PreviewErasure(ctx context.Context, q Query) ([]ErasurePreview, error)
-	// Erasures lists the deletions. It waits until the one named by Query.Of is done.
+	// Erasures lists the deletions. It waits until the deletion called Query.Of is complete.
 	Erasures(ctx context.Context, q Query) ([]Erasure, error)
 }
 
-// ErasurePreview is the API view of a deletion plan.
+// ErasurePreview is a deletion plan in the API.
 type ErasurePreview struct {
 	ErasurePlan
 
-	// Places counts the rows of the database that would be removed or changed, over all tables.
+	// Places is the number of database rows that would be removed or changed, in all tables.
 	Places int `json:"places"`
 }
 
 // ErasurePlan is a preview of an erasure.
 type ErasurePlan struct {
-	Facts []Fact `json:"facts,omitempty"` // including the facts they replaced
-	Docs  []Row  `json:"docs,omitempty"`  // other rows that are removed completely
-	// Within counts, by kind, the rows of docs that stay but are redacted.
+	Facts []Fact `json:"facts,omitempty"` // including the facts that they replaced
+	Docs  []Row  `json:"docs,omitempty"`  // other rows that would be removed completely
+	// Within maps each kind to the number of rows in docs that would stay but be redacted.
 	Within map[string]int `json:"within,omitempty"`
-	// Made lists rows created by a turn that had read the source. They stay unless the request
+	// Made lists the rows created by a turn that had read the source. They stay unless the request
 	// names them.
 	Made []Row `json:"made,omitempty"`
-	// Turns and Calls count the removed parts of conversations.
+	// Turns and Calls are the numbers of removed turns and tool calls.
 	Turns int `json:"turns,omitempty"`
 	Calls int `json:"calls,omitempty"`
 }
@@ -120,32 +121,33 @@ type Erasure struct {
 	Rows     int    `json:"rows"`     // removed
 	Scrubbed int    `json:"scrubbed"` // rows and files that were redacted
 	Files    int    `json:"files"`    // removed
-	Backups  int    `json:"backups"`  // older backups that were replaced by a new one
+	Backups  int    `json:"backups"`  // number of older backups that were replaced by a new one
 	// Trouble is the error of the last attempt.
 	Trouble string    `json:"trouble,omitempty"`
 	BegunAt time.Time `json:"begun_at"`
 	EndedAt time.Time `json:"ended_at,omitzero"`
 }
 
-// Row is one searchable text. Kind and Ref identify it.
+// Row is one searchable text, identified by Kind and Ref.
 type Row struct {
 	Kind       string            `json:"kind"`
-	Ref        string            `json:"ref"` // the id in the owning table
+	Ref        string            `json:"ref"` // the id in the table that owns the row
 	Title      string            `json:"title,omitempty"`
 	Text       string            `json:"text"`
 	At         time.Time         `json:"at"`
 	Provenance provenance.Source `json:"provenance"`
-	// Origins are the sources of the untrusted text in it. They are stored with the document.
+	// Origins lists the sources of the untrusted text in the row. They are stored with the
+	// document.
 	Origins []provenance.Origin `json:"origins,omitempty"`
-	// Realm limits who finds it, see Fact; "" for shared data.
+	// Realm limits who can find the row, as in Fact; "" means shared data.
 	Realm string `json:"realm,omitempty"`
-	// Group is the conversation or document that contains it, and Pos its position there. Rows of a
-	// group with consecutive Pos are adjacent.
+	// Group is the conversation or document that contains the row, and Pos the position in it. Rows
+	// in a group with consecutive Pos are adjacent.
 	Group string `json:"group,omitempty"`
 	Pos   int    `json:"pos,omitempty"`
 	// Speaker is the author: "owner", "hob" or a name.
 	Speaker string `json:"speaker,omitempty"`
-	// Source is the origin of the row; erasure requests name it: "event:ID", "mail:ID",
+	// Source is the origin of the row, which erasure requests can name: "event:ID", "mail:ID",
 	// "file:PATH", "url:URL", "import:NAME".
 	Source string `json:"source,omitempty"`
 }

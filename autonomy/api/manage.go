@@ -9,21 +9,21 @@ import (
 	"hob/templates"
 )
 
-// Management is the administration of the daemon.
+// Management administers the daemon.
 type Management interface {
-	// Backup copies the database now.
+	// Backup copies the database immediately.
 	Backup(ctx context.Context) (Backup, error)
-	// RotateToken replaces the token of the API. The old one is invalid immediately.
+	// RotateToken replaces the API token. The old token becomes invalid immediately.
 	RotateToken(ctx context.Context) (RotatedToken, error)
 	// Shutdown begins to stop the daemon.
 	Shutdown() Shutdown
-	// ConfigChanged journals a change of the configuration, so that it can be undone.
+	// ConfigChanged journals a configuration change, so that the change can be undone.
 	ConfigChanged(ctx context.Context, ch ConfigChange) error
-	// Template applies templates: it creates their schedules, watchers and goals.
+	// Template applies a template: it creates the template's schedules, watchers and goals.
 	Template(ctx context.Context, w templates.DesiredState) (templates.ApplyResult, error)
-	// Ready returns nil while the daemon accepts messages, else the reason.
+	// Ready returns nil while the daemon accepts messages, and otherwise an error with the reason.
 	Ready() error
-	// Metrics returns Prometheus text (exposition format 0.0.4).
+	// Metrics returns metrics as Prometheus text (exposition format 0.0.4).
 	Metrics() []byte
 	Version() string
 }
@@ -33,24 +33,24 @@ type Backup struct {
 	Path string `json:"path"`
 }
 
-// RotatedToken is the result of RotateToken. The token itself is in its file.
+// RotatedToken is the result of RotateToken. The token itself is in the token file.
 type RotatedToken struct {
 	Replaced bool `json:"replaced"`
 }
 
-// Shutdown is the result of a request to stop.
+// Shutdown is the result of a shutdown request.
 type Shutdown struct {
 	Stopping bool `json:"stopping"`
 }
 
-// ConfigChange is a change of the configuration, by the names of the stored revisions.
+// ConfigChange describes a configuration change by the names of the stored revisions.
 type ConfigChange struct {
 	What   string `json:"what"`
 	Before string `json:"before"`
 	After  string `json:"after"`
 }
 
-// Status is the status of Hob.
+// Status is Hob's status.
 type Status struct {
 	Name         string         `json:"name"`
 	Version      string         `json:"version"`
@@ -58,18 +58,18 @@ type Status struct {
 	ModelReason  string         `json:"model_reason,omitempty"`
 	Level        string         `json:"level"`
 	Uptime       time.Duration  `json:"uptime_ns"`
-	Daemon       bool           `json:"daemon"` // false: the status of a single command that runs without a daemon
+	Daemon       bool           `json:"daemon"` // false if this is the status of a single command that runs without a daemon
 	Running      int            `json:"running"`
 	Pending      int            `json:"pending"`
-	Questions    int            `json:"questions"` // waiting for the owner
+	Questions    int            `json:"questions"` // number of approval requests that wait for the owner
 	Watchers     int            `json:"watchers"`
 	Schedules    int            `json:"schedules"`
 	Reminders    int            `json:"reminders"`
 	Paused       bool           `json:"paused,omitempty"`
 	PausedText   string         `json:"-"`             // until when
 	Next         time.Time      `json:"next,omitzero"` // time of the next scheduled work
-	Goals        int            `json:"goals"`         // active goals, or goals that wait for the owner
-	GoalsWaiting int            `json:"goals_waiting"` // for the owner's answer
+	Goals        int            `json:"goals"`         // number of active goals, including goals that wait for the owner
+	GoalsWaiting int            `json:"goals_waiting"` // number of goals that wait for the owner's answer
 	NextReview   time.Time      `json:"next_review,omitzero"`
 	Channels     []ChannelState `json:"channels"`
 	Home         string         `json:"home"`
@@ -81,9 +81,9 @@ type Status struct {
 	Machine      string         `json:"machine"`      // "linux/amd64, 2 cores"
 	Facts        int            `json:"facts"`
 	Rows         int            `json:"memory_rows"`             // all searchable rows
-	Behind       int            `json:"memory_behind,omitempty"` // rows that are not indexed yet
+	Behind       int            `json:"memory_behind,omitempty"` // number of rows that are not indexed yet
 	AuditLines   int64          `json:"audit_lines"`
-	AuditHead    string         `json:"audit_head"` // hash of the last line
+	AuditHead    string         `json:"audit_head"` // hash of the audit log's last line
 }
 
 // ChannelState is the health of one channel.
@@ -95,10 +95,10 @@ type ChannelState struct {
 
 // Doctor checks the installation.
 type Doctor interface {
-	// Examine runs the named checks, or all of them, and with fix repairs problems. It calls
-	// step with each finding. ErrInvalid: a name is unknown.
+	// Examine runs the named checks, or all checks if names is empty. If fix is set, it repairs
+	// problems. It calls step with each finding. It returns ErrInvalid if a name is unknown.
 	Examine(ctx context.Context, names []string, fix bool, step func(Finding)) error
-	// Permissions lists the system permissions of the daemon.
+	// Permissions lists the daemon's system permissions.
 	Permissions(ctx context.Context) ([]permission.Permission, error)
 }
 
@@ -107,21 +107,22 @@ type Finding struct {
 	Name   string `json:"name"`
 	State  string `json:"state" schema:"enum=ok|warn|fail|skipped"`
 	Cause  string `json:"cause"`  // the finding
-	Remedy string `json:"remedy"` // "" when there is nothing to do
-	// Link opens the system settings for the fix; "" if there is none.
+	Remedy string `json:"remedy"` // "" if no action is needed
+	// Link opens the system settings page for the fix, or is "" if there is none.
 	Link string `json:"link,omitempty"`
-	// Fixable: Examine with fix can fix it. Fixed is the result of that fix.
+	// Fixable reports whether Examine with fix can fix the problem. Fixed is the result of that
+	// fix.
 	Fixable bool   `json:"fixable,omitempty"`
 	Fixed   string `json:"fixed,omitempty"`
 	// In is the process that ran the check: "daemon" or "command".
 	In string `json:"in,omitempty"`
 }
 
-// Usage reports the cost of the models.
+// Usage reports what the models cost.
 type Usage interface {
-	// Usage sums model calls by day and model.
+	// Usage sums the model calls by day and model.
 	Usage(ctx context.Context, q Query) ([]UsageRow, error)
-	// Budget returns the cost of today and of this month, with their limits.
+	// Budget returns the cost of today and of this month, with the limits.
 	Budget(ctx context.Context) ([]BudgetRow, error)
 }
 
@@ -135,18 +136,18 @@ type UsageRow struct {
 	Output     int      `json:"output"`
 	CacheRead  int      `json:"cache_read"`
 	CacheWrite int      `json:"cache_write"`
-	CostUSD    *float64 `json:"cost_usd"` // null: no price is known
+	CostUSD    *float64 `json:"cost_usd"` // null means that no price is known
 	Unpriced   int      `json:"unpriced_calls"`
 	Estimated  int      `json:"estimated_calls"`
 	Local      bool     `json:"local"`
 }
 
-// BudgetRow is the cost of one period with its limits.
+// BudgetRow is the cost in one period, with the limits.
 type BudgetRow struct {
 	Period     string    `json:"period"` // day, month
 	Which      string    `json:"which"`  // 2026-03-29, 2026-03
 	From       time.Time `json:"from"`
-	CostUSD    float64   `json:"cost_usd"`    // of calls with a known price
+	CostUSD    float64   `json:"cost_usd"`    // cost of the calls with a known price
 	CountedUSD float64   `json:"counted_usd"` // toward the cap
 	CapUSD     *float64  `json:"cap_usd"`     // null: no cap
 	Tokens     int       `json:"tokens"`
@@ -156,7 +157,7 @@ type BudgetRow struct {
 	PricesAsOf string    `json:"prices_as_of"`
 }
 
-// TokenUsage counts tokens. Known is false if the provider sent no counts.
+// TokenUsage holds token counts. Known is false if the provider sent no counts.
 type TokenUsage struct {
 	Input      int  `json:"input"` // all input tokens, including cached ones
 	Output     int  `json:"output"`
@@ -168,10 +169,10 @@ type TokenUsage struct {
 // Triggers start work when a program calls them.
 type Triggers interface {
 	Triggers(ctx context.Context) ([]Trigger, error)
-	// Fire accepts a trigger's payload as untrusted text; key deduplicates.
+	// Fire accepts a trigger's payload as untrusted text. key is used to drop repeated calls.
 	Fire(ctx context.Context, trigger, key string, payload []byte) (Fired, error)
-	// TriggerSecret returns the HMAC secret of a trigger and its signature scheme, or
-	// ErrNotFound if the trigger does not exist.
+	// TriggerSecret returns the HMAC secret and the signature scheme of a trigger, or ErrNotFound
+	// if the trigger does not exist.
 	TriggerSecret(trigger string) (hooksig.Secret, error)
 }
 
@@ -180,11 +181,11 @@ type Trigger struct {
 	ID      string `json:"id"`
 	Action  string `json:"action"`
 	Session string `json:"session"`
-	Signed  bool   `json:"signed"` // the trigger has a secret
+	Signed  bool   `json:"signed"` // whether the trigger has a secret
 }
 
 // Fired is the result of Fire.
 type Fired struct {
 	Event    string `json:"event"`
-	Repeated bool   `json:"repeated"` // the key was accepted before
+	Repeated bool   `json:"repeated"` // whether the key was accepted before
 }

@@ -9,23 +9,23 @@ import (
 	"hob/platform/provenance"
 )
 
-// Sessions are the conversations.
+// Sessions gives access to the conversations.
 type Sessions interface {
 	Sessions(ctx context.Context, q Query) ([]Session, error)
-	// Messages lists what was received and sent in the session Query.Of.
+	// Messages lists the messages received and sent in the session Query.Of.
 	Messages(ctx context.Context, q Query) ([]ChatLine, error)
-	// Search finds messages of all sessions by their words, best match first.
+	// Search searches the messages in all sessions by words, best match first.
 	Search(ctx context.Context, q SearchQuery) ([]FoundMessage, error)
-	// Export writes all messages of a session as "markdown" or "jsonl". Errors of the request are
-	// returned before anything is written.
+	// Export writes all messages of a session as "markdown" or "jsonl". It returns an error in the
+	// request before it writes anything.
 	Export(ctx context.Context, session, format string, w io.Writer) error
-	// Fork creates a session (to, "" for a generated name) with the messages of another session, up
-	// to a message or turn ("" for the end).
+	// Fork creates a session called to ("" means a generated name) with the messages of another
+	// session, up to the message or turn at ("" means the end).
 	Fork(ctx context.Context, session, to, at string) (Session, error)
-	// Replay runs a recorded turn ("" for the last one) again without effects and returns the
+	// Replay replays a recorded turn without effects ("" means the last one) and returns the
 	// differences.
 	Replay(ctx context.Context, session, turn string) (Replay, error)
-	// Reset begins a fresh conversation in a session.
+	// Reset starts a new conversation in a session.
 	Reset(ctx context.Context, session string) (ResetSession, error)
 }
 
@@ -51,64 +51,64 @@ type Session struct {
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
-// ChatLine is one line of a conversation as people see it.
+// ChatLine is one line of a conversation in the form shown to users.
 type ChatLine struct {
 	ID    string    `json:"id"`
 	Event string    `json:"event"`
-	From  string    `json:"from"` // "owner", "hob", or the sender
+	From  string    `json:"from"` // "owner", "hob" or the sender
 	Kind  string    `json:"kind" schema:"enum=message|reply|notice|question|status"`
 	Text  string    `json:"text"`
 	State string    `json:"state"`
 	At    time.Time `json:"at"`
-	// Attached names the untrusted texts that came with a message of the user.
+	// Attached names the untrusted texts attached to a message from the user.
 	Attached []string `json:"attached,omitempty"`
 }
 
-// FoundMessage is one match, best first.
+// FoundMessage is one search result.
 type FoundMessage struct {
-	Message int64             `json:"message"` // 0 if it is not a message of this store
+	Message int64             `json:"message"` // 0 if the result is not a message in this store
 	Ref     string            `json:"ref"`
 	Session string            `json:"session"`
 	Turn    string            `json:"turn"`
 	Who     string            `json:"who"`
-	Speaker string            `json:"speaker,omitempty"` // name of the speaker, unless it was the owner
+	Speaker string            `json:"speaker,omitempty"` // name of the speaker, unless the owner is the speaker
 	At      time.Time         `json:"at"`
-	Snippet string            `json:"snippet"` // matches are in [brackets]
+	Snippet string            `json:"snippet"` // text in which matches are in [brackets]
 	Source  provenance.Source `json:"source"`
-	// Withheld: the message looks like a credential, and the query did not name it. Snippet says
-	// so.
+	// Withheld reports whether the message looks like a credential that the query did not name.
+	// Snippet then says so.
 	Withheld bool `json:"withheld,omitempty"`
-	// Origins are the origins of its untrusted text.
+	// Origins lists the origins of the untrusted text in the message.
 	Origins []provenance.Origin `json:"origins,omitempty"`
 }
 
-// Replay is the result that a recorded turn would have today.
+// Replay is the result that a recorded turn would have now.
 type Replay struct {
 	Session     string       `json:"session"`
 	Turn        string       `json:"turn"`
 	Same        bool         `json:"same"`
-	ModelCalls  int          `json:"model_calls"` // answers that were played
-	Calls       int          `json:"calls"`       // tool calls that were answered from the ledger
+	ModelCalls  int          `json:"model_calls"` // number of recorded answers that were replayed
+	Calls       int          `json:"calls"`       // number of tool calls answered from the ledger
 	Differences []Difference `json:"differences"`
-	Text        string       `json:"text"` // all of it as text
+	Text        string       `json:"text"` // the complete result as text
 }
 
-// Difference is one changed value between the recording and the replay.
+// Difference is one value that differs between the recording and the replay.
 type Difference struct {
-	What  string `json:"what"`            // system, tools, model, verdict, result, provenance, answer, end
-	Where string `json:"where,omitempty"` // a call, a tool
+	What  string `json:"what"`            // system, tools, model, verdict, result, provenance, answer or end
+	Where string `json:"where,omitempty"` // the call or tool that differs
 	Was   string `json:"was"`
 	Now   string `json:"now"`
 }
 
-// Turns gives access to messages on their way through the inbox.
+// Turns gives access to the inbox events and the turns that process them.
 type Turns interface {
-	// Event returns the state of an inbox event, with its answer once done.
+	// Event returns the state of an inbox event, including the answer when it is done.
 	Event(ctx context.Context, id string) (EventStatus, error)
-	// Wait returns when the event is done or dead, or as soon as it waits for the user
-	// (Approvals then lists the requests).
+	// Wait returns when the event is done or dead, or as soon as it waits for the user. In the
+	// latter case, Approvals lists the requests.
 	Wait(ctx context.Context, id string) (EventStatus, error)
-	// Inbox lists the events, of the session Query.Of if it is set.
+	// Inbox lists the events, or only those of the session Query.Of if it is set.
 	Inbox(ctx context.Context, q Query) ([]Event, error)
 	// Stop ends the running turn of a session.
 	Stop(ctx context.Context, session string) (Stopped, error)
@@ -122,18 +122,18 @@ type EventStatus struct {
 	Attempts  int             `json:"attempts"`
 	Answer    string          `json:"answer"`
 	Error     string          `json:"error,omitempty"`
-	Position  int             `json:"position,omitempty"` // events before it in its queue
+	Position  int             `json:"position,omitempty"` // number of events ahead of it in its queue
 	Tools     []ToolUse       `json:"tools" schema:"notnull"`
 	Usage     json.RawMessage `json:"usage" schema:"type=object,null"` // a TokenUsage, or null
 	Approvals []Approval      `json:"approvals,omitempty"`
 }
 
-// ToolUse is one tool call of a turn.
+// ToolUse is one tool call in a turn.
 type ToolUse struct {
 	ID    string          `json:"id"`
 	Name  string          `json:"name"`
 	Args  json.RawMessage `json:"arguments"`
-	State string          `json:"state"` // done, failed, denied, unknown, waiting
+	State string          `json:"state"` // done, failed, denied, unknown or waiting
 	Text  string          `json:"text,omitempty"`
 	Data  json.RawMessage `json:"data,omitempty"`
 }
@@ -149,14 +149,14 @@ type Answered struct {
 
 // Stopped is the result of Stop.
 type Stopped struct {
-	Stopped bool `json:"stopped"` // false: no turn was running
+	Stopped bool `json:"stopped"` // false if no turn was running
 }
 
 // Event is one event of the inbox.
 type Event struct {
 	ID         string            `json:"id"` // UUIDv7
 	Kind       string            `json:"kind"`
-	Source     string            `json:"source"` // channel name, watcher id, "goal", ...
+	Source     string            `json:"source"` // channel name, watcher id, "goal" and so on
 	Session    string            `json:"session"`
 	Channel    string            `json:"channel,omitempty"`
 	Chat       string            `json:"chat,omitempty"`
@@ -165,7 +165,7 @@ type Event struct {
 	Payload    json.RawMessage   `json:"payload,omitempty"`
 	Provenance provenance.Source `json:"provenance"`
 	ReceivedAt time.Time         `json:"received_at"`
-	// Key is unique together with Source; a repeat returns the first id.
+	// Key is unique together with Source. If a key is repeated, the first id is returned.
 	Key       string    `json:"dedupe_key,omitempty"`
 	State     string    `json:"state"`
 	Attempts  int       `json:"attempts"`

@@ -10,9 +10,9 @@ import (
 
 // Tools lists and calls tools.
 type Tools interface {
-	// Tools lists the tools, or the best matches of Query.Text.
+	// Tools lists the tools, or the best matches for Query.Text.
 	Tools(ctx context.Context, q Query) ([]Tool, error)
-	// Call runs one tool through the guard, as the user, in a session.
+	// Call runs one tool through the guard with the user's authority in a session.
 	Call(ctx context.Context, session, tool string, args json.RawMessage) (ToolOutcome, error)
 }
 
@@ -33,10 +33,10 @@ type ToolOutcome struct {
 	Text      string          `json:"text"`
 	Data      json.RawMessage `json:"data,omitempty"`
 	Call      string          `json:"call"`
-	Event     string          `json:"event,omitempty"` // the turn of the call
-	Undo      string          `json:"undo,omitempty"`  // id for `hob undo`
+	Event     string          `json:"event,omitempty"` // id of the turn that made the call
+	Undo      string          `json:"undo,omitempty"`  // id to use with `hob undo`
 	Approvals []Approval      `json:"approvals,omitempty"`
-	// Code and Error are set when the call failed: a typed tool error.
+	// Code and Error are set if the call failed with a typed tool error.
 	Code  string `json:"code,omitempty"`
 	Error string `json:"error,omitempty"`
 }
@@ -62,25 +62,26 @@ type LedgerEntry struct {
 	Source     provenance.Source `json:"source,omitempty"`
 	UndoLabel  string            `json:"undo_label,omitempty"`
 	UndoneAt   time.Time         `json:"undone_at,omitzero"`
-	UndoneBy   string            `json:"undone_by,omitempty"` // the event that undid it
+	UndoneBy   string            `json:"undone_by,omitempty"` // id of the event that undid the call
 	StartedAt  time.Time         `json:"started_at"`
 	FinishedAt time.Time         `json:"finished_at,omitzero"`
-	// Origins are the sources of the untrusted text in context at the call.
+	// Origins lists the sources of the untrusted text in context when the call was made.
 	Origins []provenance.Origin `json:"origins,omitempty"`
-	// Returned are the sources of the untrusted text that the call itself returned.
+	// Returned lists the sources of the untrusted text that the call itself returned.
 	Returned []provenance.Origin `json:"returned,omitempty"`
 }
 
-// Agents are the agents and the tasks that one delegates to another.
+// Agents gives access to the agents and the delegated tasks.
 type Agents interface {
-	// Agents lists the agents, or the one named Query.Of.
+	// Agents lists the agents, or only the agent called Query.Of.
 	Agents(ctx context.Context, q Query) ([]Agent, error)
-	// Delegations lists the running tasks; with Query.All also ended ones. Query.Of selects one.
+	// Delegations lists the running tasks, and with Query.All also ended ones. Query.Of selects one
+	// task.
 	Delegations(ctx context.Context, q Query) ([]Delegation, error)
 	CancelDelegation(ctx context.Context, id string) (Delegation, error)
 }
 
-// Agent is an agent as lists show it.
+// Agent describes an agent in a list.
 type Agent struct {
 	Name      string   `json:"name"`
 	About     string   `json:"about"`
@@ -91,17 +92,17 @@ type Agent struct {
 	Delegates []string `json:"delegates"`
 	Isolation string   `json:"isolation"`
 	Budget    float64  `json:"budget_share"`
-	Default   bool     `json:"default"` // answers if no route matches
+	Default   bool     `json:"default"` // whether the agent answers if no route matches
 	Routes    []string `json:"routes"`
 	Folder    string   `json:"folder"`
-	Trouble   string   `json:"trouble,omitempty"` // the reason why the agent cannot work now
+	Trouble   string   `json:"trouble,omitempty"` // reason why the agent cannot work now
 }
 
 // Delegation is one delegated task.
 type Delegation struct {
 	ID         string            `json:"id"`
 	Call       string            `json:"call"`
-	Parent     string            `json:"parent"`  // the event that created it
+	Parent     string            `json:"parent"`  // id of the event that created the task
 	Session    string            `json:"session"` // session of the parent; the task's session is Session/ID
 	Event      string            `json:"event"`
 	Agent      string            `json:"agent"`

@@ -8,11 +8,11 @@ import (
 	"hob/platform/provenance"
 )
 
-// Explanations explain why something happened, or did not.
+// Explanations explains why something happened or did not happen.
 type Explanations interface {
-	// Why explains an event, a delivery, a watcher or the latest turn (kind "" or "event"), a
-	// tick ("tick"), a notification ("notification"), or why no notification was sent
-	// ("silence"). about is an id; "" means the last one.
+	// Why explains an event, a delivery, a watcher or the latest turn (kind "" or "event"), a tick
+	// ("tick"), a notification ("notification"), or why no notification was sent ("silence"). about
+	// is an id; "" means the last item of that kind.
 	Why(ctx context.Context, kind, about string) (Explanation, error)
 }
 
@@ -45,12 +45,12 @@ func (x Explanation) MarshalJSON() ([]byte, error) {
 	}{x.Why, x.Text})
 }
 
-// UnmarshalJSON implements json.Unmarshaler. It sets the variant to which the fields belong.
+// UnmarshalJSON implements json.Unmarshaler. It sets the variant that has the decoded fields.
 func (x *Explanation) UnmarshalJSON(b []byte) error {
 	var kind struct {
 		Text   string
-		Woke   *string         // only a Tick has it
-		Passed json.RawMessage // only a Silence has it
+		Woke   *string         // only a Tick has this field
+		Passed json.RawMessage // only a Silence has this field
 	}
 	if err := json.Unmarshal(b, &kind); err != nil {
 		return err
@@ -65,14 +65,14 @@ func (x *Explanation) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, &x.Why)
 }
 
-// Why contains everything known about one event: its content, the decisions and their authority,
-// the actions, the answers.
+// Why holds everything known about one event: its content, the decisions and their authority, the
+// actions and the answers.
 type Why struct {
 	Event Event  `json:"event,omitzero"`
 	Trace *Trace `json:"trace,omitempty"`
-	// Nothing: there is nothing to explain yet.
+	// Nothing reports whether there is nothing to explain yet.
 	Nothing bool `json:"nothing,omitempty"`
-	// Origins are the sources of the event's untrusted text; Thing is the item that the question
+	// Origins lists the sources of the event's untrusted text. Thing is the item that the question
 	// names, if any.
 	Origins    []provenance.Origin `json:"origins,omitempty"`
 	Thing      *ItemOrigin         `json:"thing,omitempty"`
@@ -81,17 +81,17 @@ type Why struct {
 	Audit      []AuditRecord       `json:"audit"`
 	Deliveries []Delivery          `json:"deliveries"`
 	Spent      *Spent              `json:"spent,omitempty"`
-	// Ticks are the ticks that claimed the event, oldest first.
+	// Ticks lists the ticks that claimed the event, oldest first.
 	Ticks []TickOfEvent `json:"ticks,omitempty"`
-	// Notices are the outcomes of notices about the event.
+	// Notices lists the outcomes of notices about the event.
 	Notices []Notice `json:"notices,omitempty"`
-	// Goal is the result of the event if it belongs to a goal.
+	// Goal is the result of the event if the event belongs to a goal.
 	Goal *Review `json:"goal,omitempty"`
 }
 
 // Trace records how an event was handled.
 type Trace struct {
-	How       string     `json:"how"` // turn, notice, command, call, error
+	How       string     `json:"how"` // turn, notice, command, call or error
 	Model     string     `json:"model,omitempty"`
 	Rounds    int        `json:"rounds"`
 	Usage     TokenUsage `json:"usage"`
@@ -100,22 +100,23 @@ type Trace struct {
 	EndedAt   time.Time  `json:"ended_at"`
 }
 
-// Spent is the chosen model of a turn, the reason for the choice, and the usage.
+// Spent holds the model chosen for a turn, the reason for the choice, and the usage.
 type Spent struct {
 	Model   string   `json:"model"`
 	Reason  string   `json:"reason"`
 	Calls   int      `json:"model_calls"`
-	CostUSD *float64 `json:"cost_usd"` // null: no price is known
+	CostUSD *float64 `json:"cost_usd"` // null means that no price is known
 }
 
-// ItemOrigin is an item of Hob, with its origins: a fact, a task, a reminder, a watcher.
+// ItemOrigin is an item in Hob with its origins, for example a fact, a task, a reminder or a
+// watcher.
 type ItemOrigin struct {
 	ID   string    `json:"id"`
 	Call string    `json:"call,omitempty"` // the call that created the item
 	Tool string    `json:"tool,omitempty"`
 	At   time.Time `json:"at,omitzero"`
-	// Origins are the sources of the untrusted text in context when the row was created or
-	// changed; empty if none was.
+	// Origins lists the sources of the untrusted text in context when the item was created or
+	// changed. It is empty if there was none.
 	Origins []provenance.Origin `json:"origins,omitempty"`
 }
 
@@ -125,11 +126,11 @@ type Tick struct {
 	At     time.Time `json:"at"`
 	Woke   string    `json:"woke"`
 	Events []Why     `json:"events"`
-	// Nothing: no tick had an input yet.
+	// Nothing reports whether no tick has had an input yet.
 	Nothing bool `json:"nothing,omitempty"`
 }
 
-// TickOfEvent is one event in one tick.
+// TickOfEvent describes how one tick handled one event.
 type TickOfEvent struct {
 	Tick  string `json:"tick"`
 	Event string `json:"event"`
@@ -146,19 +147,19 @@ type TickOfEvent struct {
 type Silence struct {
 	About string    `json:"about,omitempty"`
 	Since time.Time `json:"since"`
-	// Watchers contains the watcher that the question names, or all watchers that fail.
+	// Watchers holds the watcher that the question names, or all failing watchers.
 	Watchers []SilentWatcher `json:"watchers"`
-	// Passed lists the signals that watchers saw and did not report.
+	// Passed lists the signals that watchers detected but did not report.
 	Passed []SuppressedSignal `json:"passed"`
 	Goals  []GoalSilence      `json:"goals"`
-	// Events lists events without a notice.
+	// Events lists the events without a notice.
 	Events []SuppressedEvent `json:"events"`
 	// Deliveries lists messages that have not reached the owner yet, and Told those that have.
 	Deliveries []Delivery `json:"deliveries"`
 	Told       []Delivery `json:"told"`
-	// Notices are deferred or dropped notices.
+	// Notices lists the deferred or dropped notices.
 	Notices []Notice `json:"notices"`
-	// Denied lists calls that the guard denied without a question.
+	// Denied lists the calls that the guard denied without an approval request.
 	Denied []AuditRecord `json:"denied"`
 }
 
@@ -166,24 +167,24 @@ type Silence struct {
 type SilentWatcher struct {
 	Watcher     WatcherSpec `json:"watcher"`
 	Description string      `json:"description"`
-	// Holds lists the rules that silence the watcher now, most important first.
+	// Holds lists the rules that currently silence the watcher, most important first.
 	Holds []Hold `json:"holds"`
-	// Counts is the number of items each rule suppressed. Passed lists the newest of them.
+	// Counts holds the number of items that each rule suppressed. Passed lists the newest of them.
 	Counts []SignalCount      `json:"counts"`
 	Passed []SuppressedSignal `json:"passed"`
 }
 
-// Hold is a rule that silences a whole watcher now.
+// Hold is a rule that currently silences a whole watcher.
 type Hold struct {
 	Rule string `json:"rule"`
-	// Text explains the rule. Error is the error of its source or configuration, as untrusted
-	// text.
+	// Text explains the rule. Error is the error of the rule's source or configuration; it is
+	// untrusted text.
 	Text  string    `json:"text"`
 	Error string    `json:"error,omitempty"`
 	Until time.Time `json:"until,omitzero"`
 }
 
-// SignalCount is the number of items of a watcher that a rule suppressed.
+// SignalCount is the number of a watcher's items that a rule suppressed.
 type SignalCount struct {
 	Rule  string    `json:"rule"`
 	Count int       `json:"count"`
@@ -198,7 +199,7 @@ type SuppressedSignal struct {
 	// Text is the untrusted text of the item. Why explains the mismatch in the user's terms.
 	Text string    `json:"text"`
 	Why  string    `json:"why,omitempty"`
-	At   time.Time `json:"at"` // when it was seen
+	At   time.Time `json:"at"` // when the item was detected
 }
 
 // GoalSilence explains why a goal is silent.
@@ -208,7 +209,7 @@ type GoalSilence struct {
 	Last *Review `json:"last,omitempty"`
 }
 
-// SuppressedEvent is an event without a notice, and the rule.
+// SuppressedEvent is an event without a notice, and the rule that suppressed it.
 type SuppressedEvent struct {
 	Event Event  `json:"event"`
 	Rule  string `json:"rule"`

@@ -1,6 +1,6 @@
-// Package approvals applies the user's answers to approval requests. Every way to answer ends in
-// Decider.Answer: chat, API, command line, buttons and speech. The package finds the request
-// that a bare yes or no means; the guard stores requests and decides what needs one.
+// Package approvals applies the user's answers to approval requests. All ways to answer lead to
+// Decider.Answer: chat, API, command line, buttons and speech. The package finds the request to
+// which a bare yes or no refers. The guard stores requests and decides which calls need one.
 package approvals
 
 import (
@@ -15,13 +15,14 @@ import (
 	"hob/platform/store"
 )
 
-// PushChannels knows which channels send by themselves; *channels.Manager implements it.
+// PushChannels reports which channels send their messages themselves. *channels.Manager implements
+// it.
 type PushChannels interface {
 	// Pushes reports whether the channel runs and its clients do not pull.
 	Pushes(channel string) bool
 }
 
-// Options are the options of New. All fields are required.
+// Options holds the options of New. All fields are required.
 type Options struct {
 	Store    *store.Store
 	Bus      *bus.Bus
@@ -29,11 +30,11 @@ type Options struct {
 	Channels PushChannels
 }
 
-// Decider finds the approval requests that an answer means, and decides them. Its methods may
+// Decider finds the approval requests to which an answer refers, and decides them. Its methods may
 // be called concurrently.
 type Decider struct{ o Options }
 
-// New checks the options.
+// New returns a Decider after checking the options.
 func New(o Options) (*Decider, error) {
 	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Channels == nil {
 		return nil, errors.New("approvals: an option is missing")
@@ -41,9 +42,9 @@ func New(o Options) (*Decider, error) {
 	return &Decider{o: o}, nil
 }
 
-// Answer decides a question, or all open questions of a batch, and lets the turns continue.
-// Every way to answer ends here: chat, API, command line and buttons. It returns what was
-// decided.
+// Answer decides an approval request, or all open requests in a batch, and lets the turns continue.
+// All ways to answer lead here: chat, API, command line and buttons. It returns the decided
+// requests.
 func (d *Decider) Answer(ctx context.Context, id string, ans guard.Answer) (decided []guard.Approval, err error) {
 	err = d.o.Store.Write(ctx, func(tx *store.Tx) error {
 		if decided, err = d.answerTx(tx, id, ans); err != nil {
@@ -81,7 +82,7 @@ func (d *Decider) Revoke(ctx context.Context, id, by string) (g guard.Grant, err
 	return g, err
 }
 
-// Grant creates a grant that is not the answer to a question.
+// Grant creates a grant that is not an answer to an approval request.
 func (d *Decider) Grant(ctx context.Context, n guard.NewGrant) (g guard.Grant, err error) {
 	err = d.o.Store.Write(ctx, func(tx *store.Tx) error {
 		g, err = d.o.Guard.GrantTx(ctx, tx, n)
@@ -90,8 +91,8 @@ func (d *Decider) Grant(ctx context.Context, n guard.NewGrant) (g guard.Grant, e
 	return g, err
 }
 
-// AnswerInChat is Answer from a chat. It rejects an approval if the question is too long for
-// the chat.
+// AnswerInChat is like Answer, but for answers from a chat. It rejects an approval if the request
+// is too long for the chat.
 func (d *Decider) AnswerInChat(ctx context.Context, id string, ans guard.Answer) ([]guard.Approval, error) {
 	if ans.Approved {
 		if err := d.o.Guard.ShownWhole(ctx, id); err != nil {
@@ -101,8 +102,8 @@ func (d *Decider) AnswerInChat(ctx context.Context, id string, ans guard.Answer)
 	return d.Answer(ctx, id, ans)
 }
 
-// Spoken records that a delivery was spoken in a client's conversation. It returns the approval
-// that a spoken yes or no decides there, "" if none.
+// Spoken records that a delivery was spoken in a client's conversation. It returns the id of the
+// approval request that a spoken yes or no decides there, or "".
 func (d *Decider) Spoken(ctx context.Context, client string, sent channels.Delivery) (string, error) {
 	if err := d.o.Bus.Outbox.MarkShown(ctx, client, bus.Display{Delivery: sent.ID, Again: true}); err != nil {
 		return "", err
@@ -114,8 +115,8 @@ func (d *Decider) Spoken(ctx context.Context, client string, sent channels.Deliv
 	return t.decides[0].ID, err
 }
 
-// AnswerSpoken decides the last question spoken in a conversation. The error is
-// channels.ErrNotShown if something came after the question or a bare yes cannot answer it.
+// AnswerSpoken decides the last question spoken in a conversation. It returns channels.ErrNotShown
+// if something was sent after the question or a bare yes cannot answer it.
 func (d *Decider) AnswerSpoken(ctx context.Context, press channels.ButtonPress, ans guard.Answer) ([]guard.Approval, error) {
 	t, err := d.findTarget(ctx, spokenPlace(press.Channel, press.Chat, press.Client))
 	if err != nil {

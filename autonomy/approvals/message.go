@@ -14,8 +14,8 @@ import (
 	"hob/autonomy/payload"
 )
 
-// ApproveByMessage runs /approve: args are an id or "all", then a scope or a note. It returns the
-// reply.
+// ApproveByMessage runs /approve and returns the reply. args is an id or "all", followed by a scope
+// or a note.
 func (d *Decider) ApproveByMessage(ctx context.Context, ev bus.Event, args string) (string, error) {
 	id, rest, _ := strings.Cut(args, " ")
 	ans := guard.Answer{Approved: true, By: "chat"}
@@ -31,7 +31,7 @@ func (d *Decider) ApproveByMessage(ctx context.Context, ev bus.Event, args strin
 	return d.decideInMessage(ctx, ev, id, ans)
 }
 
-// DenyByMessage runs /deny: args are an id or "all", then a note. It returns the reply.
+// DenyByMessage runs /deny and returns the reply. args is an id or "all", followed by a note.
 func (d *Decider) DenyByMessage(ctx context.Context, ev bus.Event, args string) (string, error) {
 	id, note, _ := strings.Cut(args, " ")
 	return d.decideInMessage(ctx, ev, id, guard.Answer{Note: note, By: "chat"})
@@ -39,7 +39,7 @@ func (d *Decider) DenyByMessage(ctx context.Context, ev bus.Event, args string) 
 
 func grantScopes() []string { return []string{"once", "session", "task", "pattern"} }
 
-// parseScope reads "", "session", "pattern for 2h", "for 30m".
+// parseScope parses "", "session", "pattern for 2h" or "for 30m".
 func parseScope(s string) (scope string, lasting time.Duration, err error) {
 	words := strings.Fields(strings.ToLower(s))
 	if len(words) > 0 && slices.Contains(grantScopes(), words[0]) {
@@ -69,8 +69,8 @@ func ParseGrantDuration(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// RequireKnownOrigin rejects a decision from a message without a known sender and program: a program that
-// Hob started may have sent it.
+// RequireKnownOrigin rejects a decision from a message whose sender or program is unknown, because
+// a program started by Hob may have sent it.
 func RequireKnownOrigin(ev bus.Event) error {
 	m, err := payload.ParseMessage(ev)
 	if err == nil && m.Unknown {
@@ -79,7 +79,7 @@ func RequireKnownOrigin(ev bus.Event) error {
 	return err
 }
 
-// AnswersHere reports whether Hob handles a bare word in a message as an answer instead of as
+// AnswersHere reports whether Hob handles a bare word in a message as an answer, not as
 // conversation.
 func (d *Decider) AnswersHere(ctx context.Context, ev bus.Event) (bool, error) {
 	p, err := placeOfAnswer(ev)
@@ -91,7 +91,8 @@ func (d *Decider) AnswersHere(ctx context.Context, ev bus.Event) (bool, error) {
 }
 
 // ReplyToTalk returns the reply to a word of agreement, such as "ok", which decides nothing. The
-// reply reminds the user of the open question; asks lists the approvals that it shows again.
+// reply reminds the user of the open request. asks lists the ids of the requests that it shows
+// again.
 func (d *Decider) ReplyToTalk(ctx context.Context, ev bus.Event) (text string, asks []string, err error) {
 	p, err := placeOfAnswer(ev)
 	if err != nil {
@@ -107,8 +108,8 @@ func (d *Decider) ReplyToTalk(ctx context.Context, ev bus.Event) (text string, a
 	return nameOne(append(t.decides, t.open...), p), nil, nil
 }
 
-// QuestionsToRepeat returns the approvals that the reply to a bare answer lists again, since it
-// could mean any of them.
+// QuestionsToRepeat returns the ids of the requests that the reply to a bare answer lists again,
+// because the answer could refer to any of them.
 func (d *Decider) QuestionsToRepeat(ctx context.Context, ev bus.Event, all bool) ([]string, error) {
 	p, err := placeOfAnswer(ev)
 	if err != nil {
@@ -124,7 +125,7 @@ func (d *Decider) QuestionsToRepeat(ctx context.Context, ev bus.Event, all bool)
 	return t.asks, nil
 }
 
-// decideInMessage answers the named question, or the last one shown in this chat.
+// decideInMessage decides the request called id, or the last one shown in this chat.
 func (d *Decider) decideInMessage(ctx context.Context, ev bus.Event, id string, ans guard.Answer) (string, error) {
 	if err := RequireKnownOrigin(ev); err != nil {
 		return "", err
@@ -162,8 +163,8 @@ func (d *Decider) decideInMessage(ctx context.Context, ev bus.Event, id string, 
 	return "All right, I will not do that: " + what, nil
 }
 
-// mayName rejects an answer by id on a channel where only replies count, unless it is a reply to
-// that question. If the question was decided before, the error says so.
+// mayName rejects an answer by id on a channel that accepts only replies, unless the message is a
+// reply to that request. If the request was already decided, the error says so.
 func (d *Decider) mayName(ctx context.Context, p answerPlace, id string) error {
 	if !p.onlyReplies {
 		return nil
@@ -181,7 +182,7 @@ func (d *Decider) mayName(ctx context.Context, p answerPlace, id string) error {
 	return errOnlyReplies
 }
 
-// nameOne explains how to answer questions that a bare answer does not decide.
+// nameOne returns text that explains how to answer requests that a bare answer cannot decide.
 func nameOne(open []guard.Approval, p answerPlace) string {
 	if len(open) == 0 {
 		return "No approval request is waiting for your answer here."

@@ -16,14 +16,14 @@ import (
 	"hob/platform/provenance"
 )
 
-// maxAnswerAge is the maximum age of a question that a bare yes or no answers.
+// maxAnswerAge is the maximum age of a request that a bare yes or no can answer.
 const maxAnswerAge = 5 * time.Minute
 
-// errOnlyReplies refuses an approval that does not reply to its question.
+// errOnlyReplies is the error for an approval that is not a reply to its request.
 var errOnlyReplies = errors.New("on this channel an approval must be a reply to the request, because other people may know its id; reply to that message, or use hob approve in a terminal")
 
-// answerPlace identifies where an answer was written: a chat of a channel, or a conversation in
-// one API client.
+// answerPlace identifies where an answer was written: in a chat on a channel, or in a conversation
+// in one API client.
 type answerPlace struct {
 	session, channel, chat, client string
 	event                          string // of the answer
@@ -32,7 +32,7 @@ type answerPlace struct {
 	threaded, onlyReplies          bool
 }
 
-// placeOfAnswer reads where and when a message was written.
+// placeOfAnswer returns where and when a message was written.
 func placeOfAnswer(ev bus.Event) (answerPlace, error) {
 	m, err := payload.ParseMessage(ev)
 	if err != nil {
@@ -49,23 +49,23 @@ func placeOfAnswer(ev bus.Event) (answerPlace, error) {
 	return p, nil
 }
 
-// answerTarget is the set of approvals that an answer in a place may decide.
+// answerTarget is the set of approval requests that an answer in a place may decide.
 type answerTarget struct {
-	// decides lists the approvals that a bare yes or no decides: one, or those of a batch.
+	// decides lists the requests that a bare yes or no decides: a single one, or those in a batch.
 	decides []guard.Approval
-	// open lists the approvals waiting here that only an answer with an id decides.
+	// open lists the requests waiting here that only an answer with an id decides.
 	open []guard.Approval
-	// asks lists the approvals of the displayed question, which a reminder repeats.
+	// asks lists the ids of the displayed requests, which a reminder shows again.
 	asks []string
 }
 
-// hasTarget reports whether there is anything that an answer could mean.
+// hasTarget reports whether there is a request to which an answer could refer.
 func (t answerTarget) hasTarget() bool { return len(t.decides)+len(t.open) > 0 }
 
-// findTarget finds the approval that a bare answer in a chat decides. "Yes" approves only the last
-// question shown there: an attended turn of that conversation asked it, it is at most maxAnswerAge
-// old, and nothing came after it. A reply to the message of a question answers that question,
-// regardless of the turn that asked it.
+// findTarget finds the request that a bare answer in a chat decides. "Yes" approves only the last
+// request shown in the chat, and only if an attended turn in that conversation made the request,
+// the request is at most maxAnswerAge old, and nothing was sent after it. A reply to the message
+// with a request answers that request, regardless of which turn made it.
 func (d *Decider) findTarget(ctx context.Context, p answerPlace) (t answerTarget, err error) {
 	list, err := d.o.Bus.Outbox.Questions(ctx)
 	if err != nil {
@@ -83,7 +83,7 @@ func (d *Decider) findTarget(ctx context.Context, p answerPlace) (t answerTarget
 	if t.open, err = d.openHere(ctx, p, list); err != nil || len(list) == 0 || p.onlyReplies || len(p.replyTo) > 0 && !p.threaded {
 		return t, err
 	}
-	q := list[0] // the last one; an earlier one is not decided by a bare word
+	q := list[0] // the last one; a bare word does not decide an earlier one
 	if shown, err := d.lastShown(ctx, p, q); err != nil || !shown {
 		return t, err
 	}
@@ -100,8 +100,8 @@ func (d *Decider) findTarget(ctx context.Context, p answerPlace) (t answerTarget
 	return t, nil
 }
 
-// repliesTo reports whether an answer replies to a message of a question. On most platforms the
-// id of a message is unique only within a chat, or within the chat that a thread belongs to.
+// repliesTo reports whether an answer is a reply to a message with question q. On most platforms a
+// message id is unique only within a chat, or within the chat that contains the thread.
 func (p answerPlace) repliesTo(q bus.Question) bool {
 	ref := channels.DeliveryRef(q.Delivery)
 	chat := q.Chat == p.chat || p.threaded && strings.HasPrefix(p.chat, q.Chat+"/") || p.onlyReplies
@@ -110,7 +110,7 @@ func (p answerPlace) repliesTo(q bus.Question) bool {
 	})
 }
 
-// askedBy reports whether the question comes from a turn that the owner started in this
+// askedBy reports whether the request comes from a turn that the owner started in this
 // conversation, and not from a task.
 func (d *Decider) askedBy(ctx context.Context, p answerPlace, a guard.Approval) (bool, error) {
 	if !a.Attended {
@@ -123,7 +123,7 @@ func (d *Decider) askedBy(ctx context.Context, p answerPlace, a guard.Approval) 
 	return ev.Kind == bus.Message && ev.Provenance == provenance.Owner && ev.Session == p.session, nil
 }
 
-// isAskedHere reports whether a question was asked in the place of the answer.
+// isAskedHere reports whether a question was sent to the place of the answer.
 func (d *Decider) isAskedHere(p answerPlace, q bus.Question) bool {
 	if p.client != "" {
 		return q.Session == p.session
@@ -131,8 +131,8 @@ func (d *Decider) isAskedHere(p answerPlace, q bus.Question) bool {
 	return q.Channel == p.channel && q.Chat == p.chat
 }
 
-// lastShown reports whether a question was displayed in a place, and nothing came after it
-// there until the answer.
+// lastShown reports whether a question was displayed in a place, and nothing was sent there between
+// the question and the answer.
 func (d *Decider) lastShown(ctx context.Context, p answerPlace, q bus.Question) (bool, error) {
 	at, after := q.SentAt, q.After
 	if p.client != "" {
@@ -156,8 +156,8 @@ func (d *Decider) lastShown(ctx context.Context, p answerPlace, q bus.Question) 
 	}), nil
 }
 
-// seenHere reports whether a text or message appeared in the place of the answer. Pull clients
-// also show notices and questions of other conversations.
+// seenHere reports whether a text or message appeared in the place of the answer. Pull clients also
+// show notices and questions from other conversations.
 func (d *Decider) seenHere(p answerPlace, x bus.Passed) bool {
 	if p.client == "" {
 		return x.Channel == p.channel && x.Chat == p.chat
@@ -168,7 +168,7 @@ func (d *Decider) seenHere(p answerPlace, x bus.Passed) bool {
 	return (x.Kind == channels.Notice || x.Kind == channels.Question) && !d.o.Channels.Pushes(x.Channel)
 }
 
-// openOf lists the approvals of a question that still wait, in its order.
+// openOf lists the pending approval requests in a question, in order.
 func (d *Decider) openOf(ctx context.Context, q bus.Question) (out []guard.Approval, err error) {
 	for _, id := range q.Asks {
 		a, err := d.o.Guard.Approval(ctx, id)
@@ -183,8 +183,8 @@ func (d *Decider) openOf(ctx context.Context, q bus.Question) (out []guard.Appro
 	return out, nil
 }
 
-// openHere lists the approvals that a bare answer in a chat may refer to: those that block the
-// conversation, the latest one, and those of the last minutes. An older approval of a background
+// openHere lists the requests to which a bare answer in a chat may refer: those that block the
+// conversation, the latest one, and those of the last minutes. An older request from a background
 // task does not block a conversation.
 func (d *Decider) openHere(ctx context.Context, p answerPlace, list []bus.Question) (out []guard.Approval, err error) {
 	last, err := d.o.Bus.Outbox.LastSaid(ctx, func(x bus.Passed) bool { return d.seenHere(p, x) }, p.taken)
@@ -215,20 +215,21 @@ func (d *Decider) openHere(ctx context.Context, p answerPlace, list []bus.Questi
 	return slices.CompactFunc(out, func(x, y guard.Approval) bool { return x.ID == y.ID }), nil
 }
 
-// skew is the tolerated lag of a platform's message timestamps. Without it an answer could look
-// older than its question; many platforms truncate to seconds.
+// skew is the tolerated lag of a platform's message timestamps. Without it, an answer could appear
+// to be older than its question, because many platforms truncate to seconds.
 const skew = 2 * time.Second
 
-// takenAt returns when this machine received an event, according to its id, a UUIDv7.
+// takenAt returns when this machine received an event. It derives the time from the event id, which
+// is a UUIDv7.
 func takenAt(event string) time.Time {
 	id, err := uuid.Parse(event)
 	if err != nil {
 		return time.Now()
 	}
-	return time.Unix(id.Time().UnixTime()).Add(time.Millisecond) // rounded up: the id contains only whole milliseconds
+	return time.Unix(id.Time().UnixTime()).Add(time.Millisecond) // rounded up, because the id contains only whole milliseconds
 }
 
-// singleApproval returns the one approval or batch that a bare answer decides.
+// singleApproval returns the id of the only request or batch that a bare answer decides.
 func (t answerTarget) singleApproval(all bool) (id string, one bool) {
 	switch batch := len(t.decides) > 0 && t.decides[0].Batch != ""; {
 	case len(t.decides) == 1:

@@ -1,11 +1,11 @@
-// Package bus is Hob's durable queue: the inbox (events that arrived), the outbox (messages to
-// send) and the ledger (started and ended tool calls), all in the store, plus a live feed for
-// user interfaces that may drop events and counts the drops.
+// Package bus is Hob's durable queue. It consists of the inbox (events that arrived), the outbox
+// (messages to send) and the ledger (started and ended tool calls), which are all in the store. It
+// also has a live feed for user interfaces, which may drop events and counts the drops.
 //
 // It guarantees that nothing is lost and nothing is done twice: an event is stored before its
-// source is acknowledged; a reply enters the outbox in the transaction that finishes its event;
-// a call with effects is a ledger row before it runs. It makes no decisions: Claim selects the
-// next event, and callers provide the texts.
+// source is acknowledged; a reply enters the outbox in the transaction that completes its event; a
+// call with effects has a ledger row before it runs. It makes no decisions: Claim selects the next
+// event, and callers provide the texts.
 package bus
 
 import (
@@ -19,47 +19,47 @@ import (
 
 // Limits of the inbox.
 const (
-	// MaxAttempts is the number of attempts before an event is dead.
+	// MaxAttempts is the number of attempts after which an event is dead.
 	MaxAttempts = 3
-	// MaxCrashes is the number of crashes during an event before it is dead.
+	// MaxCrashes is the number of crashes while processing an event after which the event is dead.
 	MaxCrashes = 20
-	// counted is the limit for counting a queue position. It is part of the statement, because
-	// with LIMIT as a parameter SQLite would compile the statement at each call.
+	// counted is the maximum queue position that is counted. It is part of the SQL statement,
+	// because SQLite would compile the statement at each call if LIMIT were a parameter.
 	counted = "101"
 )
 
-// Options are the options of New.
+// Options holds the options of New.
 type Options struct {
-	// Route resolves the actual target of a delivery: the name of a running channel, its chat,
-	// and whether its clients pull (see channels.PullChannel). nil means that every channel is
-	// pulled.
+	// Route resolves the actual target of a delivery: the name of a running channel, its chat, and
+	// whether its clients pull (see channels.PullChannel). Nil means that all channels are pull
+	// channels.
 	Route func(channel, chat string) (string, string, bool)
-	// Redact removes credentials from outgoing texts and stored calls; nil disables it.
+	// Redact removes credentials from outgoing texts and stored calls. Nil disables this.
 	Redact func(string) string
-	// NoticeFilter filters each text of EnqueueTx before it is queued, in its transaction;
-	// OutboxItem.ID is the id of its delivery. It may change the target; false drops the text. nil:
-	// all are queued.
+	// NoticeFilter filters each text passed to EnqueueTx before it is queued, in the same
+	// transaction. OutboxItem.ID is the id of the delivery. The filter may change the target; if it
+	// returns false, the text is dropped. If it is nil, all texts are queued.
 	NoticeFilter func(tx *store.Tx, event string, o OutboxItem) (OutboxItem, bool, error)
-	// Lost handles a text to the owner that cannot be delivered; true means that it was sent
-	// another way. nil disables it.
+	// Lost handles a text to the owner that cannot be delivered. It returns true if the text was
+	// sent another way. Nil disables this.
 	Lost func(tx *store.Tx, d Delivery) (bool, error)
-	// Now returns the time for rows; nil means time.Now.
+	// Now returns the time for rows. Nil means time.Now.
 	Now func() time.Time
 }
 
-// Bus is the inbox, outbox, ledger and feed over one store. The methods of its parts may be called
-// concurrently.
+// Bus combines the inbox, outbox, ledger and feed over one store. The methods of its parts may be
+// called concurrently.
 type Bus struct {
 	Inbox  *Inbox
 	Outbox *Outbox
 	Ledger *Ledger
 	Feed   *Feed
-	// Owner finds where and when the owner wrote. Pause stops background work.
+	// Owner returns where and when the owner wrote. Pause stops background work.
 	Owner *OwnerMessages
 	Pause *Pause
 }
 
-// New returns a bus over a store that was opened with Migrations.
+// New returns a Bus over a store opened with Migrations.
 func New(db *store.Store, opt Options) *Bus {
 	if opt.Route == nil {
 		opt.Route = func(ch, chat string) (string, string, bool) { return ch, chat, true }
@@ -145,14 +145,14 @@ CREATE INDEX outbox_held ON outbox(channel, not_before) WHERE kind = 'send' AND 
 CREATE INDEX ledger_undone ON ledger(session, undone_at) WHERE undone_at > 0;
 `
 
-// schemaLinks: the addresses in a call's result that may be opened next.
+// schemaLinks adds the addresses in a call's result that may be opened next.
 const schemaLinks = `ALTER TABLE ledger ADD COLUMN links TEXT NOT NULL DEFAULT '';`
 
 // schemaUndone adds the event that undid an action.
 const schemaUndone = `ALTER TABLE ledger ADD COLUMN undone_by TEXT NOT NULL DEFAULT '';`
 
-// NewID returns a UUIDv7: ids sort by time.
+// NewID returns a UUIDv7. These ids sort by time.
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// Eraser erases texts from the inbox, the outbox, the ledger and the live feed.
+// Eraser returns the eraser for text in the inbox, the outbox, the ledger and the live feed.
 func (b *Bus) Eraser() erase.Eraser { return eraser{b} }

@@ -11,7 +11,7 @@ import (
 	"hob/platform/store"
 )
 
-// maxKept bounds one value that a channel keeps, in bytes.
+// maxKept is the maximum size of one value in a channel's state, in bytes.
 const maxKept = 64 << 10
 
 const schemaKept = `

@@ -12,10 +12,10 @@ import (
 	"hob/platform/store"
 )
 
-// Claim claims the events that are due now: the first open event of each queue without a running
-// event. It claims at most n events and, in addition, all due commands. Among events of the same
-// priority it prefers the queue that was served longest ago, so that one busy session cannot take
-// all slots. next is the time at which the earliest waiting event becomes due (zero: none).
+// Claim claims the events that are due: the first open event of each queue that has no running
+// event. It claims at most n events and, in addition, all due commands. Among events with the same
+// priority it prefers the queue that was served longest ago, so that one busy session cannot use
+// all slots. next is when the earliest waiting event becomes due (zero: none).
 func (in *Inbox) Claim(ctx context.Context, n int) (events []Event, next time.Time, err error) {
 	now := in.now()
 	in.mu.Lock()
@@ -60,7 +60,7 @@ func (in *Inbox) claimDue(ctx context.Context, n int, now time.Time) (events []E
 }
 
 func (in *Inbox) peekDue(ctx context.Context, n int, now time.Time) (due []queuedEvent, next time.Time, err error) {
-	commits := in.db.CommitCount() // read before the query, so that a later commit triggers a new one
+	commits := in.db.CommitCount() // read before the query, so that a later commit causes a new query
 	rows, err := in.db.Read().QueryContext(ctx, heads, now.UnixMilli())
 	if err != nil {
 		return nil, next, fmt.Errorf("bus: claim: %w", err)
@@ -90,7 +90,7 @@ func (in *Inbox) peekDue(ctx context.Context, n int, now time.Time) (due []queue
 	}
 	in.idle = idleMark{}
 	if len(due) == 0 {
-		clear(in.served) // no other session waits: restart the order and keep the map small
+		clear(in.served) // no other session is waiting: reset the order and keep the map small
 		in.idle = idleMark{commits: commits, at: now, next: store.Time(earliest)}
 	}
 	slices.SortFunc(due, func(x, y queuedEvent) int {

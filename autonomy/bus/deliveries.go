@@ -14,21 +14,21 @@ import (
 	"hob/platform/store"
 )
 
-// Delivery is an outbox row in the form for lists.
+// Delivery is an outbox row in a list.
 type Delivery struct {
 	ID            string                `json:"id"`
 	Event         string                `json:"event"`
 	Kind          channels.DeliveryKind `json:"kind"`
 	Session       string                `json:"session"`
 	Channel       string                `json:"channel"`
-	Chat          string                `json:"chat,omitempty"` // target in the channel: the recipient of a send
+	Chat          string                `json:"chat,omitempty"` // target on the channel; for a send, the recipient
 	Text          string                `json:"text"`
 	State         channels.State        `json:"state"`
 	Attempts      int                   `json:"attempts"`
 	Error         string                `json:"error,omitempty"`
 	MaybeRepeated bool                  `json:"maybe_repeated,omitempty"`
 	CreatedAt     time.Time             `json:"created_at"`
-	NotBefore     time.Time             `json:"not_before,omitzero"` // until then a send can be called back
+	NotBefore     time.Time             `json:"not_before,omitzero"` // a send can be canceled before this time
 	SentAt        time.Time             `json:"sent_at,omitzero"`
 }
 
@@ -61,7 +61,7 @@ func (box *Outbox) Deliveries(ctx context.Context, session, state, before string
 	return out, rows.Err()
 }
 
-// DeliveryEvent returns the event a delivery belongs to.
+// DeliveryEvent returns the event to which a delivery belongs.
 func (box *Outbox) DeliveryEvent(ctx context.Context, id string) (string, error) {
 	var e string
 	err := box.db.Read().QueryRowContext(ctx, `SELECT event FROM outbox WHERE id = ?`, id).Scan(&e)
@@ -108,7 +108,7 @@ func (box *Outbox) WaitingTx(tx *store.Tx) (out []Delivery, err error) {
 	return out, rows.Err()
 }
 
-// Notice is a text that Hob sent without a message to answer.
+// Notice is a text that Hob sent unprompted.
 type Notice struct {
 	ID, Text   string
 	Provenance provenance.Source
@@ -139,7 +139,7 @@ func (box *Outbox) Notices(ctx context.Context, session, event string, n int) ([
 	return out, rows.Err()
 }
 
-// AttachedPaths lists the copies of files that waiting texts refer to.
+// AttachedPaths lists the copies of files to which waiting texts refer.
 func (box *Outbox) AttachedPaths(ctx context.Context) (paths []string, err error) {
 	rows, err := box.db.Read().QueryContext(ctx, `SELECT files FROM outbox INDEXED BY outbox_files WHERE files <> '' AND state IN ('queued', 'sending', 'failed')`)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 
 type eraser struct{ b *Bus }
 
-// erasureTables erases an event's text with its answer, its calls and its replies. The rows stay,
-// so that no event is answered or sent a second time.
+// erasureTables describes how to erase text from an event, its answer, its calls and its replies.
+// The rows stay, so that no event is answered or sent a second time.
 func (eraser) erasureTables() []erase.Table {
 	return []erase.Table{
 		{
@@ -34,8 +34,8 @@ func (eraser) erasureTables() []erase.Table {
 // Tables implements erase.Eraser.
 func (eraser) Tables() []string { return []string{"inbox", "inbox_joined", "outbox", "ledger"} }
 
-// EraseTx implements erase.Eraser. An action whose undo data contains the erased text can no
-// longer be undone: the undo would restore the text.
+// EraseTx implements erase.Eraser. If the undo data of an action contains the erased text, the
+// action can no longer be undone, because the undo would restore the text.
 func (r eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
 	if err := r.keysTx(tx, s); err != nil {
 		return n, err
@@ -53,7 +53,8 @@ func (r eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n er
 	return n, nil
 }
 
-// keysTx renames events whose key contains a phrase. A repeat under the old key counts as new.
+// keysTx renames events whose key contains an erased phrase. A repeat under the old key counts as
+// new.
 func (r eraser) keysTx(tx *store.Tx, s *erase.Scrubber) error {
 	if err := r.scrubRows(tx, `SELECT id, key FROM inbox WHERE key IS NOT NULL`, s, `UPDATE inbox SET key = 'forgotten:' || id WHERE id = ?`); err != nil {
 		return err
@@ -66,7 +67,7 @@ func (r eraser) undoTx(tx *store.Tx, s *erase.Scrubber) error {
 	return r.scrubRows(tx, `SELECT call, undo FROM ledger WHERE undo IS NOT NULL`, s, `UPDATE ledger SET undo = NULL WHERE call = ?`)
 }
 
-// scrubRows changes the rows with a phrase in a column.
+// scrubRows changes the rows in which a column contains an erased phrase.
 func (eraser) scrubRows(tx *store.Tx, query string, s *erase.Scrubber, change string) error {
 	ids, err := matchingIDs(tx, query, s)
 	for _, id := range ids {
@@ -99,7 +100,8 @@ func matchingIDs(tx *store.Tx, query string, s *erase.Scrubber) (ids []string, e
 	return ids, rows.Err()
 }
 
-// Purge implements erase.Eraser: the live feed buffers some events for readers that reconnect.
+// Purge implements erase.Eraser. It removes the events that the live feed buffers for readers that
+// reconnect.
 func (r eraser) Purge(_ context.Context, e *erase.Erasure, s *erase.Scrubber) (erase.Erased, error) {
 	r.b.Feed.eraseEvents(e, s)
 	return erase.Erased{}, nil

@@ -42,9 +42,9 @@ const (
 type Event struct {
 	ID         string            `json:"id"` // UUIDv7
 	Kind       Kind              `json:"kind"`
-	Source     string            `json:"source"` // channel name, watcher id, "goal", ...
+	Source     string            `json:"source"` // channel name, watcher id, "goal" and so on
 	Session    string            `json:"session"`
-	Lane       string            `json:"-"` // queue it waits in; Session unless it is a command
+	Lane       string            `json:"-"` // queue in which the event waits; equal to Session unless it is a command
 	Channel    string            `json:"channel,omitempty"`
 	Chat       string            `json:"chat,omitempty"`
 	Sender     string            `json:"sender,omitempty"`
@@ -52,7 +52,7 @@ type Event struct {
 	Payload    json.RawMessage   `json:"payload,omitempty"`
 	Provenance provenance.Source `json:"provenance"`
 	ReceivedAt time.Time         `json:"received_at"`
-	// Key is unique together with Source; a repeat returns the first id.
+	// Key is unique together with Source. If a key is repeated, the first id is returned.
 	Key       string    `json:"dedupe_key,omitempty"`
 	State     State     `json:"state"`
 	Attempts  int       `json:"attempts"`
@@ -63,10 +63,11 @@ type Event struct {
 	DoneAt    time.Time `json:"done_at,omitzero"`
 }
 
-// CommandLane returns the queue of a session's commands. They overtake all other events.
+// CommandLane returns the queue for a session's commands. They are processed before all other
+// events.
 func CommandLane(session string) string { return session + "\x1fcommands" }
 
-// ErrNotFound reports a missing row.
+// ErrNotFound means that a row does not exist.
 var ErrNotFound = errors.New("not found")
 
 const eventColumns = `id, kind, source, session, lane, channel, chat, sender, text, payload, provenance, received_at,
@@ -103,7 +104,7 @@ func scanEvents(rows *sql.Rows, err error) ([]Event, error) {
 	return out, rows.Err()
 }
 
-// Event reads one event.
+// Event returns one event.
 func (in *Inbox) Event(ctx context.Context, id string) (Event, error) {
 	e, err := scanEvent(in.db.Read().QueryRowContext(ctx, `SELECT `+eventColumns+` FROM inbox WHERE id = ?`, id))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -112,7 +113,7 @@ func (in *Inbox) Event(ctx context.Context, id string) (Event, error) {
 	return e, err
 }
 
-// EventTx reads one event in a transaction.
+// EventTx returns one event in a transaction.
 func (in *Inbox) EventTx(tx *store.Tx, id string) (Event, error) {
 	e, err := scanEvent(tx.QueryRow(`SELECT `+eventColumns+` FROM inbox WHERE id = ?`, id))
 	if err != nil {
@@ -121,7 +122,7 @@ func (in *Inbox) EventTx(tx *store.Tx, id string) (Event, error) {
 	return e, nil
 }
 
-// QueuePosition counts the open events before this one in its queue.
+// QueuePosition returns the number of open events ahead of this one in its queue.
 func (in *Inbox) QueuePosition(ctx context.Context, e Event) (n int, err error) {
 	err = in.db.Read().QueryRowContext(ctx, `SELECT count(*) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane = ?
 		AND seq < (SELECT seq FROM inbox WHERE id = ?)`, e.Lane, e.ID).Scan(&n)
@@ -147,8 +148,8 @@ func (in *Inbox) CountByState(ctx context.Context) (map[State]int, error) {
 	return out, rows.Err()
 }
 
-// List returns events, newest first, of one session or (empty) all, older than
-// the event `before` when that is set.
+// List returns events, newest first. A nonempty session selects one session, and a nonempty before
+// selects events older than that event.
 func (in *Inbox) List(ctx context.Context, session, before string, limit int) ([]Event, error) {
 	return scanEvents(in.db.Read().QueryContext(ctx, `SELECT `+eventColumns+` FROM inbox
 		WHERE (? = '' OR session = ?) AND (? = '' OR seq < coalesce((SELECT seq FROM inbox WHERE id = ?), 0)) ORDER BY seq DESC LIMIT ?`,
@@ -176,7 +177,7 @@ func (in *Inbox) Since(ctx context.Context, since time.Time) (out []Event, err e
 	}
 }
 
-// OpenTx reports whether a queue holds an event that has not ended.
+// OpenTx reports whether a queue contains an event that has not ended.
 func (in *Inbox) OpenTx(tx *store.Tx, lane string) (open bool, err error) {
 	err = tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM inbox INDEXED BY inbox_open WHERE lane = ? AND state IN ('pending', 'claimed'))`, lane).Scan(&open)
 	if err != nil {
@@ -190,12 +191,12 @@ func (in *Inbox) Running(q store.Querier) ([]string, error) {
 	return queryIDs(q, `SELECT id FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND state = 'claimed'`)
 }
 
-// EventsIn lists the events of a conversation.
+// EventsIn lists the events in a conversation.
 func (in *Inbox) EventsIn(q store.Querier, session string) ([]string, error) {
 	return queryIDs(q, `SELECT id FROM inbox WHERE session = ? ORDER BY seq`, session)
 }
 
-// AnsweredSince reports whether Hob has answered a message in the conversation, from anyone,
+// AnsweredSince reports whether Hob has answered a message, from anyone, in the conversation
 // between the two events.
 func (in *Inbox) AnsweredSince(ctx context.Context, session, event, before string) (yes bool, err error) {
 	err = in.db.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM inbox WHERE session = ?1 AND kind = 'message' AND lane = session
@@ -209,12 +210,12 @@ func (in *Inbox) AnsweredSince(ctx context.Context, session, event, before strin
 // pastMessages is the maximum number of messages to replay.
 const pastMessages = 20_000
 
-// Messages calls each with the messages received since a time, oldest first; if there are too
-// many, only the newest.
+// Messages calls each for every message received since a time, oldest first. If there are too many,
+// it uses only the newest ones.
 func (in *Inbox) Messages(ctx context.Context, since time.Time, each func(Event) error) error {
 	rows, err := in.db.Read().QueryContext(ctx, `SELECT `+eventColumns+` FROM inbox WHERE kind = ?1 AND received_at >= ?2
 		AND seq >= coalesce((SELECT min(seq) FROM (SELECT seq FROM inbox WHERE kind = ?1 AND received_at >= ?2 ORDER BY seq DESC LIMIT ?3)), 0)
-		ORDER BY seq`, // without sorting: a payload can hold pictures
+		ORDER BY seq`, // not sorted in SQL, because a payload can contain pictures
 		Message, store.Millis(since), pastMessages)
 	if err != nil {
 		return err

@@ -7,12 +7,11 @@ import (
 	"time"
 )
 
-// keepLive is the maximum number of buffered events for readers that reconnect; at least half
-// of it is kept.
+// keepLive is the maximum number of events buffered for readers that reconnect. At least half of
+// that number is kept.
 const keepLive = 512
 
-// LiveEvent is one event of the live feed. Its ID increases, also across restarts of the
-// daemon.
+// LiveEvent is one event in the live feed. Its ID increases, even across restarts of the daemon.
 type LiveEvent struct {
 	ID      uint64          `json:"id"`
 	Type    string          `json:"type"`
@@ -22,8 +21,8 @@ type LiveEvent struct {
 	Data    json.RawMessage `json:"data"`
 }
 
-// Feed notifies user interfaces of events in real time. It never blocks: a slow reader loses
-// events and gets their number.
+// Feed notifies user interfaces of events in real time. It never blocks: a slow reader loses events
+// and receives the number of lost events.
 type Feed struct {
 	now func() time.Time
 
@@ -33,17 +32,17 @@ type Feed struct {
 	cut  uint64 // id of the newest event that is no longer buffered
 	gone uint64 // number of events that are no longer buffered
 	subs map[*Subscription]struct{}
-	fine int // subscribers that read deltas
+	fine int // number of subscribers that read deltas
 	lost uint64
 }
 
-// newFeed creates a feed whose first id is the current time in units of 1/1024 ms, so that ids of
-// an earlier start are smaller. JavaScript represents such numbers exactly.
+// newFeed creates a feed whose first id is the current time in units of 1/1024 ms, so that ids from
+// an earlier start are smaller. JavaScript can represent such numbers exactly.
 func newFeed(now func() time.Time) *Feed {
 	return &Feed{now: now, last: uint64(now().UnixMilli()) << 10, subs: map[*Subscription]struct{}{}}
 }
 
-// Subscription is one reader.
+// Subscription is one reader of the feed.
 type Subscription struct {
 	feed    *Feed
 	c       chan LiveEvent
@@ -51,7 +50,7 @@ type Subscription struct {
 	dropped uint64
 }
 
-// C yields events in order until Close.
+// C returns a channel that delivers events in order until Close.
 func (s *Subscription) C() <-chan LiveEvent { return s.c }
 
 // Close ends the subscription.
@@ -67,8 +66,8 @@ func (s *Subscription) Close() {
 	}
 }
 
-// Subscribe opens the feed. With after > 0 it begins with the buffered events after that id,
-// and with "dropped" if some of them are gone.
+// Subscribe opens the feed. If after > 0, it begins with the buffered events after that id,
+// preceded by a "dropped" event if some of them are no longer buffered.
 func (f *Feed) Subscribe(after uint64) *Subscription {
 	s := &Subscription{feed: f, c: make(chan LiveEvent, 256+keepLive)}
 	f.mu.Lock()
@@ -91,8 +90,8 @@ func (f *Feed) Subscribe(after uint64) *Subscription {
 	return s
 }
 
-// Follow opens the feed from now on, without the deltas of answers: for readers that only need
-// to know about changes.
+// Follow opens the feed from now on, without the deltas of answers. It is for readers that only
+// need to know about changes.
 func (f *Feed) Follow() *Subscription {
 	s := &Subscription{feed: f, c: make(chan LiveEvent, 16), coarse: true}
 	f.mu.Lock()
@@ -130,7 +129,8 @@ func (f *Feed) Publish(typ, event, session string, data any) {
 	}
 }
 
-// enqueueEvent reserves one slot for the notice that events were dropped.
+// enqueueEvent queues an event for the reader. It reserves one slot for the notice that events were
+// dropped.
 func (s *Subscription) enqueueEvent(e LiveEvent) {
 	if len(s.c) >= cap(s.c)-1 {
 		s.dropped++
@@ -149,12 +149,12 @@ func (s *Subscription) enqueueEvent(e LiveEvent) {
 	s.c <- e
 }
 
-// droppedEvent returns an event saying that the reader has missed n events up to this id.
+// droppedEvent returns an event that reports that the reader has missed n events up to this id.
 func (f *Feed) droppedEvent(id, n uint64) LiveEvent {
 	return LiveEvent{ID: id, Type: "dropped", At: f.now(), Data: json.RawMessage(fmt.Sprintf(`{"dropped":%d}`, n))}
 }
 
-// Dropped counts the events that slow readers have lost since the start.
+// Dropped returns how many events slow readers have lost since the start.
 func (f *Feed) Dropped() uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()

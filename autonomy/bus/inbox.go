@@ -12,7 +12,7 @@ import (
 	"hob/platform/store"
 )
 
-// Inbox holds the events that arrived until they are done or dead.
+// Inbox holds the events that arrived, until they are done or dead.
 type Inbox struct {
 	db   *store.Store
 	now  func() time.Time
@@ -20,15 +20,15 @@ type Inbox struct {
 
 	mu      sync.Mutex
 	waiters map[string][]chan struct{} // by event id
-	served  map[string]uint64          // lane -> serial number of its last claim
+	served  map[string]uint64          // queue -> sequence number of its last claim
 	serial  uint64
 	idle    idleMark
 }
 
-// Wake is signaled if there may be something to claim.
+// Wake returns a channel that is signaled if there may be events to claim.
 func (in *Inbox) Wake() <-chan struct{} { return in.wake }
 
-// SignalWork sends on the channel of Wake. It never blocks.
+// SignalWork sends on the Wake channel. It never blocks.
 func (in *Inbox) SignalWork() {
 	select {
 	case in.wake <- struct{}{}:
@@ -36,9 +36,9 @@ func (in *Inbox) SignalWork() {
 	}
 }
 
-// Recover puts interrupted events back; they continue during a pause too. Call it once, before the
-// first Claim. It returns the dead events (those that crashed too often), also from earlier starts,
-// until a reply or a notice has reported them.
+// Recover requeues interrupted events; they continue even during a pause. Call it once, before the
+// first Claim. It returns the dead events (those that crashed too often), including those from
+// earlier starts, until a reply or a notice has reported them.
 func (in *Inbox) Recover(ctx context.Context) (dead []Event, err error) {
 	err = in.db.Write(ctx, func(tx *store.Tx) error {
 		dead = nil
@@ -64,8 +64,8 @@ func (in *Inbox) Recover(ctx context.Context) (dead []Event, err error) {
 	return dead, nil
 }
 
-// Put stores an event and returns its id; for a known key, the id of the first event and
-// repeated = true.
+// Put stores an event and returns its id. For a known key, it returns the id of the first event and
+// Repeated = true.
 func (in *Inbox) Put(ctx context.Context, e Event) (acc channels.Accepted, err error) {
 	err = in.db.Write(ctx, func(tx *store.Tx) error {
 		acc, err = in.PutTx(tx, e)
@@ -77,7 +77,7 @@ func (in *Inbox) Put(ctx context.Context, e Event) (acc channels.Accepted, err e
 	return acc, nil
 }
 
-// PutTx is Put inside the caller's transaction.
+// PutTx is like Put, but runs inside the caller's transaction.
 func (in *Inbox) PutTx(tx *store.Tx, e Event) (channels.Accepted, error) {
 	if e.ID == "" {
 		e.ID = NewID()
@@ -128,7 +128,7 @@ func (in *Inbox) PutTx(tx *store.Tx, e Event) (channels.Accepted, error) {
 	return acc, nil
 }
 
-// DoneTx records an event that has been handled already.
+// DoneTx records an event that has already been handled.
 func (in *Inbox) DoneTx(tx *store.Tx, e Event) error {
 	if _, err := in.PutTx(tx, e); err != nil {
 		return err
@@ -140,7 +140,7 @@ func (in *Inbox) DoneTx(tx *store.Tx, e Event) error {
 	return nil
 }
 
-// FinishTx marks a claimed event done with its answer.
+// FinishTx marks a claimed event as done and stores its answer.
 func (in *Inbox) FinishTx(tx *store.Tx, id, answer string) error {
 	res, err := tx.Exec(`UPDATE inbox SET state = 'done', answer = ?, error = '', done_at = ? WHERE id = ? AND state = 'claimed'`,
 		answer, in.now().UnixMilli(), id)
@@ -154,9 +154,9 @@ func (in *Inbox) FinishTx(tx *store.Tx, id, answer string) error {
 	return nil
 }
 
-// FailTx records a failed attempt: the event waits for retryAt, or is dead after MaxAttempts
-// (or immediately if permanent). It reports whether it is dead. It does not change an event
-// that has ended.
+// FailTx records a failed attempt. The event waits until retryAt, or is dead after MaxAttempts or
+// if permanent is set. FailTx reports whether the event is dead. It does not change an event that
+// has ended.
 func (in *Inbox) FailTx(tx *store.Tx, e Event, why string, retryAt time.Time, permanent bool) (bool, error) {
 	if permanent || e.Attempts >= MaxAttempts {
 		return true, in.deadTx(tx, e.ID, why)
@@ -172,7 +172,8 @@ func (in *Inbox) deadTx(tx *store.Tx, id, why string) error {
 	return err
 }
 
-// DropTx drops a waiting event permanently; false if it is being processed or has ended.
+// DropTx permanently drops a waiting event. It returns false if the event is being processed or has
+// ended.
 func (in *Inbox) DropTx(tx *store.Tx, id, why string) (bool, error) {
 	res, err := tx.Exec(`UPDATE inbox SET state = 'dead', error = ?, done_at = ? WHERE id = ? AND state = 'pending'`, why, in.now().UnixMilli(), id)
 	if err != nil {
@@ -183,9 +184,9 @@ func (in *Inbox) DropTx(tx *store.Tx, id, why string) (bool, error) {
 	return n == 1, err
 }
 
-// SuspendTx puts a claimed event back without counting the attempt: it and its session wait
-// until the given time or ResumeTx. Without a time it continues immediately, also during a
-// pause, because it has already started.
+// SuspendTx requeues a claimed event without counting the attempt. The event and its session wait
+// until the given time or ResumeTx. If the time is zero, the event continues immediately, even
+// during a pause, because it has already started.
 func (in *Inbox) SuspendTx(tx *store.Tx, id string, until time.Time) error {
 	at := store.Millis(until)
 	if until.IsZero() {
@@ -196,7 +197,7 @@ func (in *Inbox) SuspendTx(tx *store.Tx, id string, until time.Time) error {
 	return err
 }
 
-// MoveTx puts a claimed event into another queue without counting the attempt. It waits there
+// MoveTx moves a claimed event to another queue without counting the attempt. The event waits there
 // behind the earlier events.
 func (in *Inbox) MoveTx(tx *store.Tx, id, lane string) error {
 	_, err := tx.Exec(`UPDATE inbox SET state = 'pending', attempts = attempts - 1, not_before = 0, lane = ?, command = (? <> session) WHERE id = ? AND state = 'claimed'`, lane, lane, id)
@@ -204,14 +205,14 @@ func (in *Inbox) MoveTx(tx *store.Tx, id, lane string) error {
 	return err
 }
 
-// ResumeTx sets a waiting event due now, in a pause too.
+// ResumeTx makes a waiting event due immediately, even during a pause.
 func (in *Inbox) ResumeTx(tx *store.Tx, id string) error {
 	_, err := tx.Exec(`UPDATE inbox SET not_before = ? WHERE id = ? AND state = 'pending'`, resumed, id)
 	tx.AfterCommit(in.SignalWork)
 	return err
 }
 
-// Release puts a claimed event back unchanged, for a turn that a shutdown interrupted.
+// Release requeues a claimed event unchanged. It is for a turn that a shutdown interrupted.
 func (in *Inbox) Release(ctx context.Context, id string) error {
 	return in.db.Write(ctx, func(tx *store.Tx) error { return in.SuspendTx(tx, id, time.Time{}) })
 }
@@ -246,8 +247,8 @@ func (in *Inbox) notifyWaiters(id string) {
 	}
 }
 
-// heads finds the oldest open event of each lane by jumping from lane to lane in the partial index,
-// so its cost depends on the number of lanes, not of rows.
+// heads finds the oldest open event in each queue by jumping from queue to queue in the partial
+// index, so its cost depends on the number of queues, not rows.
 const heads = `
 WITH RECURSIVE lanes(lane) AS (
 	SELECT min(lane) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed')
@@ -268,7 +269,8 @@ type queuedEvent struct {
 	served    uint64
 }
 
-// priorityRank orders commands first, then messages of owners, then other events, then goals.
+// priorityRank returns a sort rank: commands first, then messages from owners, then other events,
+// then goals.
 func (h queuedEvent) priorityRank() int {
 	switch {
 	case h.command:
@@ -283,16 +285,15 @@ func (h queuedEvent) priorityRank() int {
 
 // idleMark records that nothing was due at the last check.
 type idleMark struct {
-	commits int64     // store commits at that time
-	at      time.Time // time of that check; zero: an event was due
+	commits int64     // number of store commits at that time
+	at      time.Time // time of that check; zero means that an event was due
 	next    time.Time // next known due time
 }
 
-// longestCalm is the maximum time for which Claim may ignore the changes of other processes to the
-// database file.
+// longestCalm is how long Claim may ignore changes that other processes make to the database file.
 const longestCalm = 5 * time.Minute
 
-// isStillIdle reports whether still nothing can be due. This makes an idle tick free.
+// isStillIdle reports whether it is certain that nothing is due. It makes an idle tick free.
 func (c idleMark) isStillIdle(commits int64, now time.Time) bool {
 	return !c.at.IsZero() && c.commits == commits && !now.Before(c.at) && now.Before(c.at.Add(longestCalm)) && (c.next.IsZero() || now.Before(c.next))
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // schemaChannels adds messages that wait for the sender's next one, merged messages, attached
-// files, and growing answers.
+// files, and drafts of answers.
 const schemaChannels = `
 ALTER TABLE inbox ADD COLUMN settle_until INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE inbox ADD COLUMN settle_end INTEGER NOT NULL DEFAULT 0;
@@ -34,9 +34,9 @@ const longestSettle = 5
 // one. It returns false if the two events must stay separate.
 type Merge func(waiting, next Event) (text string, payload json.RawMessage, ok bool)
 
-// CoalesceTx is PutTx for a message that may be merged with others. The message waits for settle
-// before it can be claimed. If the last message of the conversation waits like that and has the
-// same sender, CoalesceTx merges the new one into it. The wait then restarts, but it ends at the
+// CoalesceTx is like PutTx, but for a message that may be merged with others. The message waits for
+// settle before it can be claimed. If the last message in the conversation also waits and has the
+// same sender, CoalesceTx merges the new message into it. The wait then restarts, but ends at the
 // latest longestSettle times settle after the first message. The key is stored: a repeat returns
 // the event that contains the message.
 func (in *Inbox) CoalesceTx(tx *store.Tx, e Event, settle time.Duration, merge Merge) (channels.Accepted, error) {
@@ -67,8 +67,8 @@ func (in *Inbox) CoalesceTx(tx *store.Tx, e Event, settle time.Duration, merge M
 	return acc, err
 }
 
-// waitingTx finds the message into which the next one may be merged: the last open event of its
-// queue, if it was never claimed.
+// waitingTx finds the message into which the next one may be merged: the last open event in its
+// queue, provided that it was never claimed.
 func (in *Inbox) waitingTx(tx *store.Tx, e Event, now time.Time) (Event, error) {
 	if known, err := in.takenTx(tx, e); err != nil || known {
 		return Event{}, err // the message is a repeat, perhaps of the waiting one
@@ -111,8 +111,8 @@ func (in *Inbox) mergeTx(tx *store.Tx, first, e Event, text string, payload json
 	return channels.Accepted{Event: first.ID}, nil
 }
 
-// FlushDebounceTx lists the messages of a conversation that wait for a next one, and makes
-// them due now.
+// FlushDebounceTx lists the messages in a conversation that wait for a next one, and makes them due
+// immediately.
 func (in *Inbox) FlushDebounceTx(tx *store.Tx, session string) (events []string, err error) {
 	rows, err := tx.Query(`UPDATE inbox INDEXED BY inbox_open SET settle_until = 0, not_before = ?
 		WHERE state IN ('pending', 'claimed') AND lane = ? AND state = 'pending' AND settle_until > 0 RETURNING id`, resumed, session)
@@ -131,7 +131,7 @@ func (in *Inbox) FlushDebounceTx(tx *store.Tx, session string) (events []string,
 	return events, rows.Err()
 }
 
-// joinedTx returns the event that contains the message with this key, "" if none.
+// joinedTx returns the event that contains the message with this key, or "".
 func joinedTx(tx *store.Tx, e Event) (event string, err error) {
 	if e.Key == "" || e.Kind != Message {
 		return "", nil
@@ -143,8 +143,8 @@ func joinedTx(tx *store.Tx, e Event) (event string, err error) {
 	return event, err
 }
 
-// FindCoalesced returns the event of an earlier message with this key, also if it was merged into
-// another event.
+// FindCoalesced returns the event that contains an earlier message with this key, even if the
+// message was merged into another event.
 func (in *Inbox) FindCoalesced(ctx context.Context, source, key string) (event string, err error) {
 	err = in.db.Read().QueryRowContext(ctx, `SELECT id FROM inbox WHERE source = ?1 AND key = ?2
 		UNION ALL SELECT event FROM inbox_joined WHERE source = ?1 AND key = ?2 LIMIT 1`, source, key).Scan(&event)

@@ -46,31 +46,31 @@ type Entry struct {
 	UndoLabel  string            `json:"undo_label,omitempty"`
 	Undo       json.RawMessage   `json:"-"`
 	UndoneAt   time.Time         `json:"undone_at,omitzero"`
-	UndoneBy   string            `json:"undone_by,omitempty"` // the event that undid it
+	UndoneBy   string            `json:"undone_by,omitempty"` // id of the event that undid the call
 	StartedAt  time.Time         `json:"started_at"`
 	FinishedAt time.Time         `json:"finished_at,omitzero"`
-	// Links are the addresses that the result offers; see tools.Result.
+	// Links holds the addresses in the result that may be opened; see tools.Result.
 	Links []string `json:"-"`
-	// Origins are the sources of the untrusted text in context at the call. They are stored in
-	// platform/provenance/origins; the caller that shows the entry fills them in.
+	// Origins lists the sources of the untrusted text in context when the call was made. They are
+	// stored in platform/provenance/origins; the caller that shows the entry fills them in.
 	Origins []provenance.Origin `json:"origins,omitempty"`
-	// Returned are the sources of the untrusted text that the call itself returned.
+	// Returned lists the sources of the untrusted text that the call itself returned.
 	Returned []provenance.Origin `json:"returned,omitempty"`
 }
 
-// ErrEnded reports that the call has already ended: it must not run or be recorded again.
+// ErrEnded means that the call has already ended, so it must not run or be recorded again.
 var ErrEnded = errors.New("the call has already ended")
 
-// Ledger holds the tool calls that started and how they ended.
+// Ledger records the tool calls that started and how they ended.
 type Ledger struct {
 	db    *store.Store
 	now   func() time.Time
 	clean func(string) string
 }
 
-// RecordTx writes the entry, or updates the row of the same call. The arguments and the
-// decision of a started call may change: an external agent may start before it asks. For a call
-// that has ended it returns ErrEnded.
+// RecordTx writes the entry, or updates the row of the same call. The arguments and the decision of
+// a started call may change, because an external agent may start before it asks. If the call has
+// ended, RecordTx returns ErrEnded.
 func (l *Ledger) RecordTx(tx *store.Tx, e Entry) error {
 	e.Args, e.Result, e.Data = l.cleanJSON(e.Args), l.clean(e.Result), l.cleanJSON(e.Data)
 	res, err := tx.Exec(`INSERT INTO ledger (call, event, session, tool, args, effects, state, decision, code, result, data, source, undo_label, undo, started_at, finished_at, links)
@@ -89,7 +89,7 @@ func (l *Ledger) RecordTx(tx *store.Tx, e Entry) error {
 	return nil
 }
 
-// CallIDs lists the tool calls of events.
+// CallIDs lists the ids of the tool calls in events.
 func (l *Ledger) CallIDs(q store.Querier, events []string) (out []string, err error) {
 	for _, ev := range events {
 		list, err := queryIDs(q, `SELECT call FROM ledger WHERE event = ? ORDER BY seq`, ev)
@@ -101,8 +101,8 @@ func (l *Ledger) CallIDs(q store.Querier, events []string) (out []string, err er
 	return out, nil
 }
 
-// cleanJSON removes credentials from a value. It drops the whole value if the result is not
-// JSON.
+// cleanJSON removes credentials from a JSON value. It drops the whole value if the result is not
+// valid JSON.
 func (l *Ledger) cleanJSON(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 {
 		return raw
@@ -135,7 +135,7 @@ func scanEntry(s scanner) (e Entry, err error) {
 		&e.UndoLabel, &undo, &undone, &e.UndoneBy, &started, &finished, &links)
 	e.Args, e.Data, e.Undo = args, data, undo
 	if links != "" {
-		e.Links = strings.Split(links, "\n") // an address has no line breaks
+		e.Links = strings.Split(links, "\n") // an address contains no line breaks
 	}
 	e.UndoneAt, e.StartedAt, e.FinishedAt = store.Time(undone), store.Time(started), store.Time(finished)
 	return e, err
@@ -158,18 +158,18 @@ func (l *Ledger) queryEntries(ctx context.Context, where string, args ...any) ([
 	return out, rows.Err()
 }
 
-// Calls returns the calls of an event in order.
+// Calls returns the calls in an event, in order.
 func (l *Ledger) Calls(ctx context.Context, event string) ([]Entry, error) {
 	return l.queryEntries(ctx, `WHERE event = ? ORDER BY seq`, event)
 }
 
-// EffectfulCalls returns the successful calls with effects of a session, among the last n of the
-// entire ledger.
+// EffectfulCalls returns the successful calls with effects in a session. It searches the last n
+// calls of the entire ledger.
 func (l *Ledger) EffectfulCalls(ctx context.Context, session string, n int) ([]Entry, error) {
 	return l.queryEntries(ctx, `WHERE seq > (SELECT max(seq) FROM ledger) - ? AND session = ? AND state = 'done' AND effects <> 'read' ORDER BY seq DESC`, n, session)
 }
 
-// CallsIn is Calls within a transaction.
+// CallsIn is like Calls, but runs within a transaction.
 func (l *Ledger) CallsIn(q store.Querier, event string) ([]Entry, error) {
 	rows, err := q.Query(`SELECT `+entryColumns+` FROM ledger WHERE event = ? ORDER BY seq`, event)
 	if err != nil {
@@ -196,7 +196,8 @@ func (l *Ledger) Call(ctx context.Context, call string) (Entry, error) {
 	return e, err
 }
 
-// CallWithOrigins returns one call, with the origins of its result instead of those of its context.
+// CallWithOrigins returns one call, with the origins of its result instead of the origins of its
+// context.
 func (l *Ledger) CallWithOrigins(ctx context.Context, call string) (Entry, error) {
 	e, err := l.Call(ctx, call)
 	if err == nil && e.Source.Tainted() {
@@ -205,8 +206,8 @@ func (l *Ledger) CallWithOrigins(ctx context.Context, call string) (Entry, error
 	return e, err
 }
 
-// FindCreator finds the first call that created or changed the row with an id, by its result. It
-// searches the whole ledger: use it for explanations, not in a turn.
+// FindCreator finds the first call whose result shows that it created or changed the row called id.
+// It searches the whole ledger, so use it for explanations, not in a turn.
 func (l *Ledger) FindCreator(ctx context.Context, id string) (e Entry, found bool, err error) {
 	list, err := l.queryEntries(ctx, `WHERE state = 'done' AND effects <> 'read' AND data IS NOT NULL AND instr(CAST(data AS TEXT), ?) > 0 ORDER BY seq LIMIT 1`, `"id":"`+id+`"`)
 	if err != nil || len(list) == 0 {

@@ -26,43 +26,43 @@ type Outbox struct {
 	lost   func(*store.Tx, Delivery) (bool, error)
 
 	mu      sync.Mutex
-	signals map[string]chan struct{} // by channel: rows may be due
+	signals map[string]chan struct{} // keyed by channel; signals that rows may be due
 }
 
 // OutboxItem is one text to send.
 type OutboxItem struct {
 	channels.Delivery
 	Provenance provenance.Source
-	// NotBefore delays it on a push channel. On a pull channel nothing would release it, so it
-	// is sent immediately.
+	// NotBefore delays the text on a push channel. On a pull channel nothing would release the
+	// text, so it is sent immediately.
 	NotBefore time.Time
-	// Judged: Options.NoticeFilter was applied already.
+	// Judged reports whether Options.NoticeFilter was already applied.
 	Judged bool
-	// Hint is a model's rating; Options.NoticeFilter decides how to use it.
+	// Hint is a model's rating. Options.NoticeFilter decides how to use it.
 	Hint Hint
-	// Asks are the ids of the approvals that the text asks for. Only the engine sets it: it
+	// Asks lists the ids of the approval requests in the text. Only the engine sets it, because it
 	// makes the text a question that can be shown and answered.
 	Asks []string
 }
 
-// Hint is a model's rating of a text's urgency.
+// Hint is a model's rating of the urgency of a text.
 type Hint struct {
-	By      string // the model; "" if none was called
-	Urgency string // "": the model gave no rating
-	Why     string // in its own words
+	By      string // name of the model; "" if none was called
+	Urgency string // "" if the model gave no rating
+	Why     string // reason in the model's words
 }
 
-// Errors of sends to other people.
+// Errors when sending to other people.
 var (
-	// ErrNoWay: no running push channel has this name. A text to the owner falls back to another
-	// channel; a send does not.
+	// ErrNoWay means that no running push channel has this name. A text to the owner then falls
+	// back to another channel; a send does not.
 	ErrNoWay = errors.New("channel not found or not running")
-	// ErrTooLate: the text to cancel was already sent or canceled.
+	// ErrTooLate means that the text to cancel was already sent or canceled.
 	ErrTooLate = errors.New("too late to cancel: it was already sent or cancelled")
 )
 
-// EnqueueTx puts texts into the outbox as the event's next ones. Texts for channels
-// whose clients pull are delivered with the commit.
+// EnqueueTx adds texts to the outbox as the next texts of an event. Texts for pull channels are
+// delivered when the transaction commits.
 func (box *Outbox) EnqueueTx(tx *store.Tx, event string, outs ...OutboxItem) error {
 	if len(outs) == 0 {
 		return nil
@@ -91,7 +91,7 @@ func (box *Outbox) EnqueueTx(tx *store.Tx, event string, outs ...OutboxItem) err
 	return nil
 }
 
-// deliveryID names the nth text of an event.
+// deliveryID returns the id for the nth text of an event.
 func deliveryID(event string, n int) string { return fmt.Sprintf("%s-%d", event, n) }
 
 func lastSaid(tx *store.Tx, event string) (n int, err error) {
@@ -99,7 +99,7 @@ func lastSaid(tx *store.Tx, event string) (n int, err error) {
 	return n, err
 }
 
-// NextIDTx returns the id of an event's next delivery.
+// NextIDTx returns the id of the next delivery of an event.
 func (box *Outbox) NextIDTx(tx *store.Tx, event string) (string, error) {
 	n, err := lastSaid(tx, event)
 	return deliveryID(event, n+1), err
@@ -138,7 +138,7 @@ func (box *Outbox) enqueueDelivery(tx *store.Tx, event string, n int, o OutboxIt
 	return d, nil
 }
 
-// filesColumn encodes files for a row.
+// filesColumn encodes files for a column.
 func filesColumn(files []channels.Attachment) (string, error) {
 	if len(files) == 0 {
 		return "", nil
@@ -147,8 +147,8 @@ func filesColumn(files []channels.Attachment) (string, error) {
 	return string(raw), err
 }
 
-// SendTx queues a text to another person, as the event's next one. It is sent at o.NotBefore;
-// until then CancelSendTx can cancel it.
+// SendTx queues a text to another person as the next text of an event. The text is sent at
+// o.NotBefore. Before that, CancelSendTx can cancel it.
 func (box *Outbox) SendTx(tx *store.Tx, event string, o OutboxItem) (Delivery, error) {
 	channel, chat, pull := box.route(o.Channel, o.Chat)
 	if pull || channel != o.Channel || chat != o.Chat {
@@ -167,8 +167,8 @@ func (box *Outbox) SendTx(tx *store.Tx, event string, o OutboxItem) (Delivery, e
 	return d, nil
 }
 
-// CancelSendTx cancels a send that has not been sent, with a reason. Otherwise it returns the
-// unchanged row and ErrTooLate.
+// CancelSendTx cancels a send that has not been sent yet, with a reason. If it was already sent or
+// canceled, CancelSendTx returns the unchanged row and ErrTooLate.
 func (box *Outbox) CancelSendTx(tx *store.Tx, id, why string) (Delivery, error) {
 	res, err := tx.Exec(`UPDATE outbox SET state = 'cancelled', error = ? WHERE id = ? AND kind = 'send' AND state IN ('queued', 'failed')`, why, id)
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"hob/platform/store"
 )
 
-// OwnerMessages finds where and when the owner wrote.
+// OwnerMessages looks up where and when the owner wrote.
 type OwnerMessages struct{ db *store.Store }
 
-// own matches messages of the owner in a private chat.
+// own matches messages from the owner in a private chat.
 const own = `kind = ?1 AND provenance = ?2 AND NOT coalesce(CAST(payload AS TEXT) ->> '$.shared', 0)`
 
 // LastPrivateChat returns where and when the owner last wrote in a private chat with Hob.
@@ -31,7 +31,7 @@ func (m *OwnerMessages) LastPrivateChat(ctx context.Context) (session, channel, 
 	return session, channel, chat, store.Time(ms), nil
 }
 
-// OwnerChat returns the private chat of a channel in which the owner last wrote; "" for none.
+// OwnerChat returns the private chat on a channel in which the owner last wrote, or "".
 func OwnerChat(q store.Querier, channel string) (chat string, err error) {
 	err = q.QueryRow(`SELECT chat FROM inbox WHERE `+own+` AND channel = ?3 ORDER BY seq DESC LIMIT 1`, Message, provenance.Owner, channel).Scan(&chat)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -43,7 +43,7 @@ func OwnerChat(q store.Querier, channel string) (chat string, err error) {
 	return chat, nil
 }
 
-// HasWritten reports whether the owner has spoken in the session.
+// HasWritten reports whether the owner has written in the session.
 func (m *OwnerMessages) HasWritten(ctx context.Context, session string) (yes bool, err error) {
 	err = m.db.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM inbox WHERE session = ? AND kind = ? AND provenance = ?)`,
 		session, Message, provenance.Owner).Scan(&yes)
@@ -53,8 +53,8 @@ func (m *OwnerMessages) HasWritten(ctx context.Context, session string) (yes boo
 	return yes, nil
 }
 
-// RevokeTx marks a former owner's messages as those of an unknown sender, so that those chats
-// get no more notices.
+// RevokeTx marks the messages of a former owner account as messages from an unknown sender, so that
+// their chats get no more notices.
 func (m *OwnerMessages) RevokeTx(tx *store.Tx, channel, sender string) error {
 	_, err := tx.Exec(`UPDATE inbox SET provenance = ? WHERE kind = ? AND channel = ? AND sender = ? AND provenance = ?`,
 		provenance.Outside, Message, channel, sender, provenance.Owner)
@@ -64,7 +64,8 @@ func (m *OwnerMessages) RevokeTx(tx *store.Tx, channel, sender string) error {
 	return nil
 }
 
-// MessageBeforeTx returns the owner's message before an event in the session, "" if there is none.
+// MessageBeforeTx returns the text of the owner's last message before an event in the session, or
+// "".
 func (m *OwnerMessages) MessageBeforeTx(tx *store.Tx, session, event string) (text string, err error) {
 	err = tx.QueryRow(`SELECT text FROM inbox WHERE session = ?1 AND kind = ?2 AND provenance = ?3 AND lane = session
 		AND seq < (SELECT seq FROM inbox WHERE id = ?4) ORDER BY seq DESC LIMIT 1`, session, Message, provenance.Owner, event).Scan(&text)
@@ -84,7 +85,8 @@ func (m *OwnerMessages) LastSession(ctx context.Context) (session, channel, chat
 	return session, channel, chat, err
 }
 
-// LastChannel returns when and on which channel the owner last wrote; "" if never.
+// LastChannel returns when and on which channel the owner last wrote. The channel is "" if the
+// owner never wrote.
 func (m *OwnerMessages) LastChannel(ctx context.Context) (channel string, at time.Time, err error) {
 	var ms int64
 	err = m.db.Read().QueryRowContext(ctx, `SELECT channel, received_at FROM inbox WHERE kind = ? AND provenance = ? ORDER BY seq DESC LIMIT 1`,
@@ -95,9 +97,9 @@ func (m *OwnerMessages) LastChannel(ctx context.Context) (channel string, at tim
 	return channel, store.Time(ms), err
 }
 
-// PrivateChatSender returns the platform id of the writer in a private chat between the owner and Hob.
-// The result is false for a group, a chat with another writer, or an empty one. The caller must
-// check whether the writer is still the owner.
+// PrivateChatSender returns the platform id of the sender in a private chat between the owner and
+// Hob. It returns false for a group, a chat with another sender, or an empty chat. The caller must
+// check whether the sender is still the owner.
 func (m *OwnerMessages) PrivateChatSender(ctx context.Context, channel, chat string) (sender string, ok bool, err error) {
 	var senders int
 	err = m.db.Read().QueryRowContext(ctx, `SELECT count(DISTINCT sender), coalesce(max(sender), '') FROM inbox WHERE session = ?1 AND kind = ?2

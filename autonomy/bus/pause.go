@@ -12,22 +12,23 @@ import (
 const schemaPause = `CREATE TABLE pause (one INTEGER PRIMARY KEY CHECK (one = 1), until INTEGER NOT NULL);
 INSERT INTO pause (one, until) VALUES (1, 0);`
 
-// held returns the time until which the pause blocks event h, 0 if it does not. A pause blocks
-// events of watchers, schedules, goals and webhooks. It does not block reminders, which the owner
-// scheduled, and events that continue because of the owner's answer (resumed).
+// held is an SQL expression for the time until which the pause blocks event h; it is 0 if the pause
+// does not block the event. A pause blocks events from watchers, schedules, goals and webhooks. It
+// does not block reminders, which the owner scheduled, and events that continue because of the
+// owner's answer (resumed).
 const held = `CASE
 	WHEN h.kind NOT IN ('watcher', 'schedule', 'goal', 'webhook') OR h.not_before = 1 THEN 0
 	WHEN h.kind = 'schedule' AND json_valid(CAST(h.payload AS TEXT)) THEN CASE json_extract(CAST(h.payload AS TEXT), '$.mode')
 		WHEN 'remind' THEN 0 ELSE coalesce((SELECT until FROM pause WHERE until > ?1), 0) END
 	ELSE coalesce((SELECT until FROM pause WHERE until > ?1), 0) END`
 
-// resumed is the not_before value of events that continue because the owner answered.
+// resumed is the not_before value of an event that continues because the owner answered.
 const resumed = 1
 
-// EndlessPause is the end of an unlimited pause.
+// EndlessPause returns the end time of an unlimited pause.
 func EndlessPause() time.Time { return time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// Pause stops background work for a time.
+// Pause stops background work for a limited time.
 type Pause struct {
 	db    *store.Store
 	now   func() time.Time
@@ -35,8 +36,8 @@ type Pause struct {
 	feed  *Feed
 }
 
-// Start stops background work until then: events of watchers, schedules, goals and webhooks
-// wait, also across restarts. Events in progress continue.
+// Start stops background work until the given time: events from watchers, schedules, goals and
+// webhooks wait, even across restarts. Events in progress continue.
 func (p *Pause) Start(ctx context.Context, until time.Time) error { return p.setEnd(ctx, until) }
 
 // End ends the pause.
@@ -57,7 +58,7 @@ func (p *Pause) setEnd(ctx context.Context, until time.Time) error {
 	return nil
 }
 
-// Current returns the end of the current pause.
+// Current returns the end of the current pause. on is false if there is none.
 func (p *Pause) Current(ctx context.Context) (until time.Time, on bool, err error) {
 	var ms int64
 	if err := p.db.Reader(ctx).QueryRow(`SELECT until FROM pause`).Scan(&ms); err != nil {

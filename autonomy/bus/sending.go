@@ -14,8 +14,8 @@ import (
 	"hob/platform/store"
 )
 
-// outColumns include the channel data of the message if the text goes to the message's chat,
-// and for an answer the id of its draft.
+// outColumns lists the selected columns. They include the channel data of the message if the text
+// goes to the message's chat, and the draft id if the text is an answer.
 const outColumns = `id, event, kind, session, channel, chat, text, attempts, created_at, maybe_repeated, files,
 	(SELECT CAST(i.payload AS TEXT) -> '$.extra' FROM inbox i WHERE i.id = outbox.event AND i.kind = 'message' AND i.channel = outbox.channel
 		AND i.chat = outbox.chat AND i.payload IS NOT NULL),
@@ -57,9 +57,9 @@ func scanOuts(rows *sql.Rows, err error) ([]channels.Delivery, error) {
 	return out, rows.Err()
 }
 
-// chatHeads finds the oldest open row of each chat of a channel by jumping from chat to chat in the
-// partial index, independent of the number of rows behind them. A send that can still be canceled
-// (?2 is now) does not block its chat: later texts are sent first.
+// chatHeads finds the oldest open row in each chat of a channel by jumping from chat to chat in the
+// partial index, so its cost does not depend on the number of rows behind them. A send that can
+// still be canceled (?2 is the current time) does not block its chat: later texts are sent first.
 const chatHeads = `
 WITH RECURSIVE chats(chat) AS (
 	SELECT min(chat) FROM outbox INDEXED BY outbox_open WHERE state IN ('queued', 'sending', 'failed') AND channel = ?1
@@ -72,10 +72,10 @@ heads AS (SELECT o.* FROM chats JOIN outbox o ON o.seq = (
 WHERE chats.chat IS NOT NULL)
 `
 
-// ClaimDeliveries implements channels.Outbox: it returns the oldest open row of each chat, if
-// due, those of guests last.
+// ClaimDeliveries implements channels.Outbox. It returns the oldest open row in each chat if that
+// row is due, with guests' rows last.
 func (box *Outbox) ClaimDeliveries(ctx context.Context, channel string, n int) (out []channels.Delivery, err error) {
-	var due bool // read first: a read needs no transaction, and usually no text is due
+	var due bool // read first, because a read needs no transaction and usually no text is due
 	if err := box.db.Read().QueryRowContext(ctx, chatHeads+`SELECT EXISTS (SELECT 1 FROM heads WHERE state <> 'sending' AND not_before <= ?2)`,
 		channel, box.now().UnixMilli()).Scan(&due); err != nil {
 		return nil, fmt.Errorf("bus: claim deliveries: %w", err)
@@ -114,14 +114,14 @@ func (box *Outbox) Retry(ctx context.Context, id string, at time.Time, why strin
 	return box.closeDelivery(ctx, id, `state = 'failed', not_before = ?, error = ?, maybe_repeated = max(maybe_repeated, ?)`, store.Millis(at), why, maybeRepeated)
 }
 
-// DeadLetter implements channels.Outbox: the row is dead, and the owner is notified on a pull
+// DeadLetter implements channels.Outbox. It marks the row as dead and notifies the owner on a pull
 // channel.
 func (box *Outbox) DeadLetter(ctx context.Context, id, why string) error {
 	return box.closeDelivery(ctx, id, `state = 'dead', error = ?`, why)
 }
 
 // closeDelivery stores the result of sending a row. It ignores a row that is not in the state
-// sending, because its result is already stored.
+// sending, because the result of such a row is already stored.
 func (box *Outbox) closeDelivery(ctx context.Context, id, set string, args ...any) error {
 	err := box.db.Write(ctx, func(tx *store.Tx) error {
 		res, err := tx.Exec(`UPDATE outbox SET `+set+` WHERE id = ? AND state = 'sending'`, append(args, id)...)
@@ -172,11 +172,11 @@ func (box *Outbox) tellUndelivered(tx *store.Tx, d Delivery) error {
 	}})
 }
 
-// Wake implements channels.Outbox: it is signaled if rows of the channel may be due.
+// Wake implements channels.Outbox. The returned channel is signaled if rows may be due.
 func (box *Outbox) Wake(channel string) <-chan struct{} { return box.deliverySignal(channel) }
 
-// NextDelivery implements channels.Outbox. It considers the oldest open row of each chat, because
-// the other rows wait for that one, and the sends that the user can still cancel.
+// NextDelivery implements channels.Outbox. It considers the oldest open row in each chat, because
+// the other rows wait for that row, and the sends that the user can still cancel.
 func (box *Outbox) NextDelivery(ctx context.Context, channel string) (time.Time, bool, error) {
 	var ms sql.NullInt64
 	err := box.db.Read().QueryRowContext(ctx, chatHeads+`SELECT min(at) FROM (SELECT min(not_before) AS at FROM heads WHERE state <> 'sending'
@@ -185,7 +185,7 @@ func (box *Outbox) NextDelivery(ctx context.Context, channel string) (time.Time,
 	return store.Time(ms.Int64), ms.Valid, err
 }
 
-// queueTimeout limits the queries of Queue.
+// queueTimeout is the timeout for the queries in Queue.
 const queueTimeout = 2 * time.Second
 
 // Queue implements channels.Counter.

@@ -14,9 +14,9 @@ import (
 	"hob/platform/store"
 )
 
-// schemaShown stores which approvals a text asks for, the last inbox row when it was queued,
-// and which client has displayed it. The positions in inbox and outbox at that time determine
-// what came later.
+// schemaShown stores which approvals a text requests, the last inbox row at the time it was queued,
+// and which clients have displayed it. These positions in inbox and outbox determine what was sent
+// later.
 const schemaShown = `
 ALTER TABLE outbox ADD COLUMN asks TEXT NOT NULL DEFAULT '';
 ALTER TABLE outbox ADD COLUMN inbox_seq INTEGER NOT NULL DEFAULT 0;
@@ -32,8 +32,8 @@ const (
 	keepShown = 24 * time.Hour
 	// maxQuestions is the maximum number of texts with questions to search, newest first.
 	maxQuestions = 200
-	// maxPassed is the maximum number of rows to read after a question. If there are more,
-	// something came after it.
+	// maxPassed is the maximum number of rows to read after a question. If there are more, the
+	// question is not the last item.
 	maxPassed = 500
 )
 
@@ -42,16 +42,16 @@ type Question struct {
 	Delivery, Event, Session, Channel, Chat string
 	State                                   channels.State
 	Asks                                    []string // ids of approvals
-	// SentAt is the time at which the platform had accepted the complete text, or pull clients
-	// could read it.
+	// SentAt is when the platform had accepted the complete text, or when pull clients could read
+	// it.
 	SentAt time.Time
-	// After is the position after which later texts follow.
+	// After is the position behind the text; later items have a greater position.
 	After Position
-	// Parts are the platform's ids of its messages.
+	// Parts lists the platform's ids of the messages that contain the text.
 	Parts []string
 }
 
-// Position is a point in the order of inbox and outbox.
+// Position is a position in the order of inbox and outbox rows.
 type Position struct{ Inbox, Outbox int64 }
 
 const questionColumns = `seq, id, event, session, channel, chat, state, asks, sent_at, inbox_seq, receipt`
@@ -75,11 +75,11 @@ func scanQuestions(rows *sql.Rows, err error) ([]Question, error) {
 	return out, rows.Err()
 }
 
-// partsOf reads the platform's ids of a text's messages from its receipt.
+// partsOf returns the platform's ids of a text's messages from its receipt.
 func partsOf(receipt string) []string {
 	var r channels.Receipt
 	if json.Unmarshal([]byte(receipt), &r) != nil {
-		return nil // not sent, or sent by a version that stored no ids
+		return nil // not sent, or sent by a version that did not store ids
 	}
 	if len(r.Parts) == 0 && r.ID != "" {
 		return []string{r.ID}
@@ -92,7 +92,8 @@ func (box *Outbox) Questions(ctx context.Context) ([]Question, error) {
 	return scanQuestions(box.db.Read().QueryContext(ctx, `SELECT `+questionColumns+` FROM outbox INDEXED BY outbox_asks WHERE asks <> '' ORDER BY seq DESC LIMIT ?`, maxQuestions))
 }
 
-// ShownTo returns the time at which a client displayed a text, and the position in inbox and outbox at that time.
+// ShownTo returns when a client displayed a text, and the position in inbox and outbox at that
+// time.
 func (box *Outbox) ShownTo(ctx context.Context, delivery, client string) (at time.Time, p Position, shown bool, err error) {
 	var ms int64
 	err = box.db.Read().QueryRowContext(ctx, `SELECT shown_at, inbox_seq, outbox_seq FROM outbox_shown WHERE delivery = ? AND client = ?`, delivery, client).Scan(&ms, &p.Inbox, &p.Outbox)
@@ -105,18 +106,18 @@ func (box *Outbox) ShownTo(ctx context.Context, delivery, client string) (at tim
 	return store.Time(ms), p, true, nil
 }
 
-// Display describes what a client has shown: the texts of a delivery, of an event, or those that
-// ask for the given approvals.
+// Display describes what a client has shown: the texts of a delivery, the texts of an event, or
+// those that contain the given approval requests.
 type Display struct {
 	Delivery, Event string
 	Approvals       []string
-	// Again: the client displayed the texts again now, so that this time replaces the time of the
-	// first display.
+	// Again reports that the client has displayed the texts again, so that the current time
+	// replaces the time of the first display.
 	Again bool
 }
 
-// MarkShown records that a client has displayed texts with questions. It ignores other texts.
-// ErrNotFound: the delivery does not exist.
+// MarkShown records that a client has displayed texts with questions. It ignores other texts. It
+// returns ErrNotFound if the delivery does not exist.
 func (box *Outbox) MarkShown(ctx context.Context, client string, d Display) error {
 	if client == "" {
 		return nil
@@ -160,8 +161,8 @@ func (box *Outbox) MarkShown(ctx context.Context, client string, d Display) erro
 	})
 }
 
-// isShowing reports whether a display includes a text: the named one, or the newest one that asks
-// for one of the approvals.
+// isShowing reports whether a display includes a question: the named one, or the newest one that
+// contains one of the approval requests.
 func (d Display) isShowing(q Question) bool {
 	if q.Delivery == d.Delivery || d.Event != "" && q.Event == d.Event {
 		return true
@@ -184,7 +185,7 @@ func (box *Outbox) isKnownDelivery(ctx context.Context, delivery string) (known 
 	return known, err
 }
 
-// RemoveDisplay removes a display that did not reach its client.
+// RemoveDisplay removes the record of a display that did not reach its client.
 func (box *Outbox) RemoveDisplay(ctx context.Context, client string, d Display) error {
 	list, err := box.Questions(ctx)
 	if err != nil {
@@ -203,15 +204,15 @@ func (box *Outbox) RemoveDisplay(ctx context.Context, client string, d Display) 
 	})
 }
 
-// Passed is an item after a question: a text from Hob, or a message of the owner.
+// Passed is an item that follows a question: a text from Hob, or a message from the owner.
 type Passed struct {
 	ID, Session, Channel, Chat string
-	Kind                       channels.DeliveryKind // "" for a message of the owner
+	Kind                       channels.DeliveryKind // "" for a message from the owner
 	At                         time.Time
 }
 
-// PassedSince lists the messages of Hob and the owner after a position, up to the event before (all
-// if it is unknown). whole is false if there are more than the limit.
+// PassedSince lists the messages from Hob and the owner after a position, up to the event before,
+// or all of them if that event is unknown. whole is false if there are more than the limit.
 func (box *Outbox) PassedSince(ctx context.Context, p Position, before string) (out []Passed, whole bool, err error) {
 	rows, err := box.db.Read().QueryContext(ctx, `SELECT id, session, channel, chat, kind, created_at FROM outbox
 		WHERE seq > ?1 AND state NOT IN ('queued', 'cancelled')
@@ -234,8 +235,8 @@ func (box *Outbox) PassedSince(ctx context.Context, p Position, before string) (
 	return out, len(out) < maxPassed, rows.Err()
 }
 
-// LastSaid returns the id of the newest text of a chat sent before a time, "" if none of the
-// newest qualifies.
+// LastSaid returns the id of the newest text, sent before a time, for which mine returns true. It
+// returns "" if none of the newest texts qualifies.
 func (box *Outbox) LastSaid(ctx context.Context, mine func(Passed) bool, until time.Time) (string, error) {
 	rows, err := box.db.Read().QueryContext(ctx, `SELECT id, session, channel, chat, kind, created_at FROM outbox
 		WHERE state NOT IN ('queued', 'cancelled') AND created_at <= ? ORDER BY seq DESC LIMIT ?`, store.Millis(until), maxPassed)

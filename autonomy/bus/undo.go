@@ -17,13 +17,13 @@ func (l *Ledger) Undoable(ctx context.Context, limit int) ([]Entry, error) {
 	return l.queryEntries(ctx, undoable+` ORDER BY seq DESC LIMIT ?`, limit)
 }
 
-// UndoableIn is Undoable for actions done or reported in a conversation.
+// UndoableIn is like Undoable, but for actions performed or reported in a conversation.
 func (l *Ledger) UndoableIn(ctx context.Context, session string, limit int) ([]Entry, error) {
 	return l.queryEntries(ctx, undoable+` AND (session = ?1 OR EXISTS (SELECT 1 FROM outbox WHERE outbox.event = ledger.event AND outbox.session = ?1))
 		ORDER BY seq DESC LIMIT ?2`, session, limit)
 }
 
-// UndoableOf is Undoable for the actions of one event.
+// UndoableOf is like Undoable, but for the actions of one event.
 func (l *Ledger) UndoableOf(ctx context.Context, event string) ([]Entry, error) {
 	return l.queryEntries(ctx, `WHERE event = ? AND undo IS NOT NULL AND undone_at = 0 AND state = 'done' ORDER BY seq DESC`, event)
 }
@@ -38,7 +38,8 @@ func (l *Ledger) UndoneBy(ctx context.Context, event string) ([]Entry, error) {
 	return l.queryEntries(ctx, `INDEXED BY ledger_undone WHERE undone_at > 0 AND undone_by = ? ORDER BY undone_at, seq DESC`, event)
 }
 
-// UndoneTx marks an action as undone by an event; false if it already was.
+// UndoneTx marks an action as undone by an event. It returns false if the action was already
+// undone.
 func (l *Ledger) UndoneTx(tx *store.Tx, call, by string) (bool, error) {
 	res, err := tx.Exec(`UPDATE ledger SET undone_at = ?, undone_by = ? WHERE call = ? AND undone_at = 0`, l.now().UnixMilli(), by, call)
 	if err != nil {
@@ -48,8 +49,8 @@ func (l *Ledger) UndoneTx(tx *store.Tx, call, by string) (bool, error) {
 	return n == 1, err
 }
 
-// RedoneTx marks an action as redone; undo is the data for the next undo. False if it is not
-// undone.
+// RedoneTx marks an action as redone. undo is the data for the next undo. It returns false if the
+// action is not undone.
 func (l *Ledger) RedoneTx(tx *store.Tx, call string, undo json.RawMessage) (bool, error) {
 	res, err := tx.Exec(`UPDATE ledger SET undone_at = 0, undone_by = '', undo = ? WHERE call = ? AND undone_at > 0`, []byte(undo), call)
 	if err != nil {
@@ -59,16 +60,16 @@ func (l *Ledger) RedoneTx(tx *store.Tx, call string, undo json.RawMessage) (bool
 	return n == 1, err
 }
 
-// TakenBack is an action of a conversation that was undone elsewhere.
+// TakenBack is an action in a conversation that was undone elsewhere.
 type TakenBack struct {
 	Call, Label string
 	Source      provenance.Source
 	At          time.Time
 }
 
-// TakenBack lists the actions of a conversation that were undone since its last message before the
-// given event. It omits those that the conversation's own messages undid: the conversation already
-// contains them.
+// TakenBack lists the actions in a conversation that were undone since its last message before the
+// given event. It omits those that the conversation's own messages undid, because the conversation
+// already contains these undos.
 func (l *Ledger) TakenBack(ctx context.Context, session, event string) ([]TakenBack, error) {
 	rows, err := l.db.Read().QueryContext(ctx, `SELECT call, undo_label, source, undone_at FROM ledger INDEXED BY ledger_undone
 		WHERE undone_at > 0 AND session = ?1 AND undone_at > coalesce((SELECT received_at FROM inbox WHERE session = ?1 AND kind = 'message' AND lane = session

@@ -56,14 +56,14 @@ func (c *Commands) cmdPair(ctx context.Context, ev bus.Event, channel string) (s
 	if c.o.Pair == nil {
 		return "", errors.New("no channel can be paired")
 	}
-	// Anyone who reads a code may be the first to send it.
+	// Anyone who reads a code could be the first to send it.
 	if m, err := payload.ParseMessage(ev); err != nil || m.Shared {
 		return "", errors.Join(err, errors.New("others could read and use the code here; send this in a private chat, or use hob channel pair in a terminal"))
 	}
 	return c.o.Pair(ctx, channel, "chat")
 }
 
-// cmdPaired answers a message with a pairing code that has paired the account of its sender.
+// cmdPaired answers a message with a pairing code that has paired the sender's account.
 func (c *Commands) cmdPaired(_ context.Context, ev bus.Event, _ string) (string, error) {
 	said := "This account is paired. I treat its messages as yours, also when other people write or speak there, such as people who share a list or a room with you. "
 	if approvals.RequireKnownOrigin(ev) != nil {

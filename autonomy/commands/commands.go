@@ -1,5 +1,5 @@
-// Package commands runs the chat commands, which need no model. Package chattext parses them; their
-// queue lets them overtake other events.
+// Package commands runs the chat commands, which need no model. Package chattext parses them. They
+// have their own queue, so they are processed before other events.
 package commands
 
 import (
@@ -27,26 +27,27 @@ import (
 	"hob/platform/store"
 )
 
-// Scheduler starts and stops turns; *autonomy.Loop implements it.
+// Scheduler starts and stops turns. *autonomy.Loop implements it.
 type Scheduler interface {
-	// Stop ends the running turn of a session and reports whether one existed.
+	// Stop ends the running turn in a session and reports whether one was running.
 	Stop(ctx context.Context, session string) (bool, error)
-	// Pause stops background work for the time in text, "" for no end. It returns the end.
+	// Pause stops background work for the time described by text; "" means no end. It returns the
+	// end.
 	Pause(ctx context.Context, text string) (until time.Time, err error)
 	// Resume ends a pause and reports whether there was one.
 	Resume(ctx context.Context) (bool, error)
-	// PauseText describes the duration of a pause.
+	// PauseText formats the end of a pause.
 	PauseText(until time.Time) string
 }
 
-// Models answers /model; *modelrouter.Models implements it.
+// Models answers /model. *modelrouter.Models implements it.
 type Models interface {
-	// Command returns which model answers a conversation of the agent if name is "", and
-	// otherwise changes it to a name or "auto".
+	// Command answers /model in a conversation with an agent. If name is "", it returns which model
+	// answers; otherwise it selects the model called name, or "auto".
 	Command(ctx context.Context, session, agent, name string) (string, error)
 }
 
-// Options are the options of New; those without a default are required.
+// Options holds the options of New. Options without a documented default are required.
 type Options struct {
 	Store     *store.Store
 	Guard     *guard.Guard
@@ -55,12 +56,12 @@ type Options struct {
 	Explain   *explain.Explainer
 	Undo      *undo.Reverter
 	Scheduler Scheduler
-	Agents    *agents.Registry // nil: there is one agent only
-	Models    Models           // nil: models cannot be selected
-	Notices   *notify.Notifier // nil: notices are not deferred
-	// Status returns the answer to /status; nil: there is no status.
+	Agents    *agents.Registry // nil if there is only one agent
+	Models    Models           // nil if models cannot be selected
+	Notices   *notify.Notifier // nil if notices are not deferred
+	// Status returns the answer to /status. Nil means that there is no status.
 	Status func(ctx context.Context) (string, error)
-	// Pair creates a code for a channel and returns instructions; nil disables pairing.
+	// Pair creates a pairing code for a channel and returns instructions. Nil disables pairing.
 	Pair func(ctx context.Context, channel, by string) (string, error)
 	// Zone returns the owner's current time zone.
 	Zone func() *time.Location
@@ -69,7 +70,7 @@ type Options struct {
 // Commands runs chat commands.
 type Commands struct{ o Options }
 
-// New checks the options.
+// New returns Commands after checking the options.
 func New(o Options) (*Commands, error) {
 	if o.Store == nil || o.Guard == nil || o.Sessions == nil || o.Approvals == nil || o.Explain == nil || o.Undo == nil || o.Scheduler == nil || o.Zone == nil {
 		return nil, errors.New("commands: an option is missing")
@@ -80,7 +81,8 @@ func New(o Options) (*Commands, error) {
 // commandRun runs one chat command and returns its answer.
 type commandRun func(ctx context.Context, ev bus.Event, args string) (string, error)
 
-// commandRuns maps the first name of each command in chattext.Commands to what runs it.
+// commandRuns maps the first name of each command in chattext.Commands to the function that runs
+// it.
 func (c *Commands) commandRuns() map[string]commandRun {
 	return map[string]commandRun{
 		"stop": c.cmdStop, chattext.Steer: c.cmdSteer, chattext.New: c.cmdNew, "status": c.cmdStatus, "undo": c.cmdUndo, "redo": c.cmdRedo,
@@ -90,7 +92,7 @@ func (c *Commands) commandRuns() map[string]commandRun {
 	}
 }
 
-// Run runs a command, or reads a bare yes or no as the answer to a question.
+// Run runs a command, or handles a bare yes or no as the answer to an approval request.
 func (c *Commands) Run(ctx context.Context, ev bus.Event) (commit.Outcome, error) {
 	name, args := chattext.ParseCommand(ev.Text)
 	res := commit.NewReply(ev, "command")
@@ -229,7 +231,7 @@ func (c *Commands) cmdAgent(ctx context.Context, ev bus.Event, args string) (str
 	return c.o.Agents.Describe(who, args != ""), nil
 }
 
-// cmdSteer answers "/steer" without words; intake handles it with words.
+// cmdSteer answers "/steer" without text. intake handles it with text.
 func (c *Commands) cmdSteer(context.Context, bus.Event, string) (string, error) {
 	return "Add a message for the running turn after the command, for example: /steer use the blue one", nil
 }

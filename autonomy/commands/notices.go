@@ -60,7 +60,7 @@ func (c *Commands) cmdSnooze(ctx context.Context, ev bus.Event, args string) (st
 	return fmt.Sprintf("I will send it again %s: %s", c.formatInstant(until), textnorm.FirstLine(n.Text)), nil
 }
 
-// formatInstant formats an instant for the owner, such as "today at 17:00".
+// formatInstant formats an instant for the owner, for example "today at 17:00".
 func (c *Commands) formatInstant(t time.Time) string {
 	return dateparse.Format(t.In(c.o.Zone()), time.Now().In(c.o.Zone()))
 }

@@ -1,6 +1,7 @@
-// Package commit ends an event in one transaction: the event is done, the transcript grew, the
-// text is in the outbox, tasks and goals know the outcome, and the traces are written. It also
-// ends events that failed: with a reply that says so, a retry, or a notice that Hob gave up.
+// Package commit ends an event in one transaction: the event is marked as done, the transcript is
+// extended, the text is put into the outbox, tasks and goals receive the outcome, and the traces
+// are written. It also ends failed events with an error reply, a retry, or a notice that Hob gave
+// up.
 package commit
 
 import (
@@ -27,22 +28,22 @@ import (
 // Outcome is the result of handling an event.
 type Outcome struct {
 	turn.Outcome
-	How  string // how it was handled: command, notice, turn, call, undo, goal, rule, plan, digest, task, limit or error
+	How  string // how the event was handled: command, notice, turn, call, undo, goal, rule, plan, digest, task, limit or error
 	Kind channels.DeliveryKind
-	// Send is false if there is nothing to send.
+	// Send reports whether there is a text to send.
 	Send          bool
 	notify.Target                     // where the answer goes
-	Goal          *goals.EventOutcome // how an event of a goal ended
+	Goal          *goals.EventOutcome // outcome of a goal's event
 	Digest        bool                // the text is read when the event ends
-	Asks          []string            // approval requests that the answer contains
+	Asks          []string            // ids of the approval requests in the answer
 }
 
-// NewReply returns the outcome of a message that is answered where it was written.
+// NewReply returns the outcome for a message that is answered where it was written.
 func NewReply(ev bus.Event, how string) Outcome {
 	return Outcome{How: how, Kind: channels.Reply, Send: true, Target: notify.Target{Session: ev.Session, Channel: ev.Channel, Chat: ev.Chat}}
 }
 
-// item returns the row of the outbox.
+// item returns the outbox item for the outcome.
 func (res Outcome) item() bus.OutboxItem {
 	return bus.OutboxItem{Provenance: res.Source, Asks: res.Asks, Delivery: channels.Delivery{Kind: res.Kind, Session: res.Session, Channel: res.Channel, Chat: res.Chat, Text: res.Answer}}
 }
@@ -50,52 +51,52 @@ func (res Outcome) item() bus.OutboxItem {
 // Claim is an event that a tick has claimed.
 type Claim struct {
 	Event bus.Event
-	Tick  string // the tick that claimed it
+	Tick  string // id of the tick that claimed it
 	Woke  string // what woke the loop for that tick
 	Since time.Time
 }
 
-// Conversations stores transcripts; *session.Sessions implements it.
+// Conversations stores transcripts. *session.Sessions implements it.
 type Conversations interface {
 	AppendTx(tx *store.Tx, session, turn string, messages []llm.Message) error
 	TouchTx(tx *store.Tx, session, channel, chat string, isTurn bool) error
 }
 
-// Tasks stores the outcome of delegated tasks; *agents.Registry implements it.
+// Tasks stores the outcomes of delegated tasks. *agents.Registry implements it.
 type Tasks interface {
 	EndTx(tx *store.Tx, ev bus.Event, e agents.TaskOutcome) error
 	// Abandon stops the running tasks of a turn that failed.
 	Abandon(ctx context.Context, parent string) error
 }
 
-// Goals stores the outcome of the events of goals; *goals.Goals implements it.
+// Goals stores the outcomes of goal events. *goals.Goals implements it.
 type Goals interface {
 	EndTx(tx *store.Tx, ev bus.Event, e goals.EventOutcome) (goals.Outcome, error)
 }
 
-// Learner reads a turn that has ended. The returned function stores what was learned in the
-// transaction that ends the turn, and never fails it.
+// Learner learns from a turn that has ended. The returned function stores the result in the
+// transaction that ends the turn. It never makes the transaction fail.
 type Learner interface {
 	Study(t learn.Turn) func(tx *store.Tx)
 }
 
-// UsageBook stores the usage of model calls; *usage.Tracker implements it.
+// UsageBook stores the usage of model calls. *usage.Tracker implements it.
 type UsageBook interface {
 	FlushTx(tx *store.Tx) error
 }
 
-// Notices puts a notice into the inbox; *intake.Intake implements it.
+// Notices puts a notice into the inbox. *intake.Intake implements it.
 type Notices interface {
 	NotifyTx(tx *store.Tx, n intake.Notice) error
 }
 
-// Maintenance keeps conversations within their limits while no one waits for an answer.
+// Maintenance keeps conversations within their limits while no one is waiting for an answer.
 type Maintenance interface {
-	// TidyLater queues the conversation of an event that has ended.
+	// TidyLater queues the conversation of an event that has ended for maintenance.
 	TidyLater(ev bus.Event)
 }
 
-// Options are the options of New; those without a default are required.
+// Options holds the options of New. Options without a documented default are required.
 type Options struct {
 	Store       *store.Store
 	Bus         *bus.Bus
@@ -104,10 +105,10 @@ type Options struct {
 	Delivery    *delivery.Delivery
 	Notices     Notices
 	Maintenance Maintenance
-	Tasks       Tasks     // nil: there are no delegated tasks
-	Goals       Goals     // nil: there are no goals
+	Tasks       Tasks     // nil if there are no delegated tasks
+	Goals       Goals     // nil if there are no goals
 	Learners    []Learner // in order
-	Usage       UsageBook // nil: usage is not stored
+	Usage       UsageBook // nil if usage is not stored
 	Zone        func() *time.Location
 	Log         *slog.Logger
 }
@@ -115,7 +116,7 @@ type Options struct {
 // Committer ends events. Its methods may be called concurrently.
 type Committer struct{ o Options }
 
-// New checks the options.
+// New returns a Committer after checking the options.
 func New(o Options) (*Committer, error) {
 	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Sessions == nil || o.Delivery == nil || o.Notices == nil || o.Maintenance == nil || o.Zone == nil || o.Log == nil {
 		return nil, errors.New("commit: an option is missing")

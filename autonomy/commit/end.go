@@ -78,7 +78,7 @@ func (c *Committer) Commit(ctx context.Context, t Claim, end Outcome) error {
 	return nil
 }
 
-// recordUsage stores the usage of model calls along with the end of a turn.
+// recordUsage stores the usage of model calls together with the end of a turn.
 func (c *Committer) recordUsage(tx *store.Tx) error {
 	if c.o.Usage == nil {
 		return nil
@@ -87,7 +87,7 @@ func (c *Committer) recordUsage(tx *store.Tx) error {
 }
 
 // prepareLearning prepares what can be learned from the turn. The returned function runs in the
-// transaction that ends the turn and never fails it.
+// transaction that ends the turn and never makes it fail.
 func (c *Committer) prepareLearning(ev bus.Event, res Outcome) func(tx *store.Tx) {
 	if res.How != "turn" && res.How != "error" {
 		return func(*store.Tx) {}
@@ -135,8 +135,7 @@ func (c *Committer) endTask(tx *store.Tx, ev bus.Event, res Outcome) error {
 	return c.o.Tasks.EndTx(tx, ev, e)
 }
 
-// endGoal records the end of a goal's event. It returns additional text for the owner, "" if
-// none.
+// endGoal records the end of a goal's event. It returns additional text for the owner, or "".
 func (c *Committer) endGoal(tx *store.Tx, ev bus.Event, res Outcome) (string, error) {
 	if c.o.Goals == nil || res.Goal == nil {
 		return "", nil
@@ -147,7 +146,7 @@ func (c *Committer) endGoal(tx *store.Tx, ev bus.Event, res Outcome) (string, er
 	return out.Told, err
 }
 
-// endDigest reads the notices of a digest in the transaction that ends its event.
+// endDigest reads a digest's notices in the transaction that ends its event.
 func (c *Committer) endDigest(tx *store.Tx, ev bus.Event, res *Outcome) (err error) {
 	if !res.Digest {
 		return nil
@@ -157,7 +156,7 @@ func (c *Committer) endDigest(tx *store.Tx, ev bus.Event, res *Outcome) (err err
 	return err
 }
 
-// rateUrgency lets a model rate the urgency of a notice.
+// rateUrgency asks a model to rate the urgency of a notice.
 func (c *Committer) rateUrgency(ctx context.Context, ev bus.Event, res Outcome) bus.Hint {
 	if !res.Send || res.Kind != channels.Notice || res.Digest || res.Goal != nil {
 		return bus.Hint{}

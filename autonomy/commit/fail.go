@@ -20,8 +20,9 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// Fail handles a turn that ended in an error. If a person waits, the answer is one sentence, sent
-// immediately. An unattended turn is retried later; the owner is notified after the last retry.
+// Fail handles a turn that ended with an error. If a person is waiting, Fail immediately sends a
+// one-sentence answer. An unattended turn is retried later; the owner is notified after the last
+// retry.
 func (c *Committer) Fail(ctx context.Context, t Claim, res Outcome, cause error) error {
 	ev := t.Event
 	c.o.Log.Warn("turn failed", "event", ev.ID, "kind", ev.Kind, "attempt", ev.Attempts, "err", cause)
@@ -47,7 +48,7 @@ func (c *Committer) Fail(ctx context.Context, t Claim, res Outcome, cause error)
 	return c.Retry(ctx, ev, cause, time.Now().Add(time.Duration(ev.Attempts)*time.Minute))
 }
 
-// replyWithError answers with the error itself.
+// replyWithError answers with the text of the error.
 func (c *Committer) replyWithError(ctx context.Context, t Claim, res Outcome, cause error) error {
 	answer := "Sorry, that did not work: " + llm.DescribeError(cause)
 	if shown := strings.TrimSpace(res.Answer); shown != "" {
@@ -65,7 +66,7 @@ func (c *Committer) replyWithError(ctx context.Context, t Claim, res Outcome, ca
 	return c.Commit(ctx, t, res)
 }
 
-// Retry puts an event back until the given time and counts an attempt.
+// Retry requeues an event until the given time and counts an attempt.
 func (c *Committer) Retry(ctx context.Context, ev bus.Event, cause error, at time.Time) error {
 	return c.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
 		_, err := c.o.Bus.Inbox.FailTx(tx, ev, cause.Error(), at, false)

@@ -16,7 +16,7 @@ import (
 	"hob/watchers"
 )
 
-// tickTx stores how a tick handled an event.
+// tickTx records how a tick handled an event.
 func tickTx(tx *store.Tx, t Claim, rule, state string) error {
 	if t.Tick == "" {
 		return nil
@@ -24,8 +24,8 @@ func tickTx(tx *store.Tx, t Claim, rule, state string) error {
 	return trace.WriteTickTx(tx, trace.Tick{Tick: t.Tick, Event: t.Event.ID, Woke: t.Woke, Rule: rule, State: state, At: t.Since, EndedAt: time.Now()})
 }
 
-// noteTick is tickTx for an event without its own transaction: it waits, or it failed. Errors
-// are only logged.
+// noteTick is like tickTx, but for an event without its own transaction, because the event waits or
+// failed. Errors are only logged.
 func (c *Committer) noteTick(ctx context.Context, t Claim, rule, state string) {
 	err := c.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error { return tickTx(tx, t, rule, state) })
 	if err != nil {
@@ -33,8 +33,8 @@ func (c *Committer) noteTick(ctx context.Context, t Claim, rule, state string) {
 	}
 }
 
-// ruleOf returns the rule by which an event was handled. It names rows and configuration keys
-// and contains no untrusted text.
+// ruleOf returns the rule that decided how an event was handled. The text contains row names and
+// configuration keys, but no untrusted text.
 func ruleOf(ev bus.Event, res Outcome) string {
 	model := "without a model"
 	if res.Model != "" {
@@ -74,7 +74,7 @@ func ruleOf(ev bus.Event, res Outcome) string {
 }
 
 // NoteWaiting records in the trace that an event waits for an answer, for a delegated task, or
-// for a model call that the rate limit or the budget allows.
+// until the rate limit or the budget allows a model call.
 func (c *Committer) NoteWaiting(ctx context.Context, t Claim, res Outcome) {
 	c.noteTick(ctx, t, waitRule(res), trace.TickWaits)
 }

@@ -13,17 +13,18 @@ import (
 	pimall "hob/platform/pim/all"
 )
 
-// Account is one [accounts.NAME]: mail and calendars at a provider. CA is absolute.
+// Account is one [accounts.NAME] section: email and calendars at a provider. CA is an absolute
+// path.
 type Account struct {
 	pim.Account        // without its secret
-	Password    string // a reference or the secret itself
+	Password    string // a reference to the password, or the password itself
 }
 
-// accountSection is the text of an account's section. The keys of its servers belong to the
-// drivers of account kinds.
+// accountSection holds the keys of an account's section as text. The server keys belong to the
+// drivers of the account kinds.
 type accountSection map[string]string
 
-// accountKeys lists the keys of a section in the order of the documentation.
+// accountKeys lists the keys of a section in documentation order.
 func accountKeys() []string {
 	return append(pimall.Keys(), "address", "user", "password", "auth", "ca")
 }
@@ -37,7 +38,7 @@ func (s accountSection) fillMissing() {
 	}
 }
 
-// newAccount returns the account that a section describes.
+// newAccount returns the account described by a section.
 func newAccount(name string, s accountSection) Account {
 	a := Account{Account: pim.Account{Name: name, Servers: pim.Servers{}, Address: s["address"], User: s["user"], Auth: s["auth"], CA: s["ca"]}, Password: s["password"]}
 	for _, key := range pimall.Keys() {
@@ -48,7 +49,7 @@ func newAccount(name string, s accountSection) Account {
 	return a
 }
 
-// serverKeys describes the keys of servers for the documentation.
+// serverKeys describes the server keys for the documentation.
 func serverKeys(section string) (out []Key) {
 	accepts := shapeOf(reflect.TypeFor[string]()).describeAccepted()
 	for _, d := range pimall.Descriptions() {
@@ -57,8 +58,8 @@ func serverKeys(section string) (out []Key) {
 	return out
 }
 
-// Account finds an account by name; "" selects the only one for which has returns true. The
-// error lists the existing ones.
+// Account returns the account called name. If name is "", it returns the only account for which has
+// returns true. The error lists the existing accounts.
 func (c *Config) Account(name string, has func(Account) bool) (Account, error) {
 	var fit []Account
 	var names []string
@@ -81,8 +82,8 @@ func (c *Config) Account(name string, has func(Account) bool) (Account, error) {
 	return Account{}, fmt.Errorf("account %q does not exist or cannot be used for this; use one of: %s", name, strings.Join(names, ", "))
 }
 
-// checkAccounts checks values that would otherwise fail only when a server is contacted. An
-// incomplete account is not an error, because its keys are set one by one; the doctor reports
+// checkAccounts checks values that would otherwise cause an error only when a server is contacted.
+// An incomplete account is not an error, because its keys are set one by one; the doctor reports
 // missing keys.
 func (k *checker) checkAccounts() {
 	for i := range k.c.Accounts {
@@ -109,7 +110,7 @@ func (k *checker) checkAccounts() {
 	}
 }
 
-// MissingKeys describes the missing keys of an account, "" if none.
+// MissingKeys describes the missing keys of an account, or returns "" if none are missing.
 func (a Account) MissingKeys() string {
 	switch {
 	case len(a.Servers) == 0:
@@ -122,5 +123,5 @@ func (a Account) MissingKeys() string {
 	return ""
 }
 
-// HasServer reports whether the account has a server of a kind, such as pim.IMAP.
+// HasServer reports whether the account has a server of the given kind, such as pim.IMAP.
 func (a Account) HasServer(kind string) bool { return a.Server(kind) != "" }

@@ -6,17 +6,17 @@ import (
 	"hob/platform/pim"
 )
 
-// AccountSet gives access to the accounts of the user, with their passwords. The passwords are
-// resolved at sign-in.
+// AccountSet gives access to the user's accounts and their passwords. The passwords are resolved at
+// sign-in.
 type AccountSet struct {
 	Config *Config
 	// Secret resolves references.
 	Secret func(ctx context.Context, ref string) (string, error)
-	// Change changes how an account's servers are reached; nil changes nothing.
+	// Change modifies how an account's servers are reached. Nil changes nothing.
 	Change func(pim.Account) pim.Account
 }
 
-// Complete lists the accounts without missing keys.
+// Complete lists the accounts that have no missing keys.
 func (s AccountSet) Complete() (out []pim.Account) {
 	for _, a := range s.Config.Accounts {
 		if a.MissingKeys() == "" {
@@ -26,7 +26,7 @@ func (s AccountSet) Complete() (out []pim.Account) {
 	return out
 }
 
-// Find returns one of the accounts with a server; "" selects the only one.
+// Find returns the account called name, or, if name is "", the only account with this server.
 func (s AccountSet) Find(name, server string) (pim.Account, error) {
 	a, err := s.Config.Account(name, func(a Account) bool { return a.HasServer(server) })
 	if err != nil {

@@ -12,32 +12,32 @@ import (
 // DefaultAgent is the agent that always exists. [agents.hob] may restrict it.
 const DefaultAgent = "hob"
 
-// Member is one [agents.NAME] section: an agent in addition to the default one, or a replacement
-// for it. Zero values inherit from [agent].
+// Member is one [agents.NAME] section: an additional agent, or changes to the default agent. Zero
+// values inherit from [agent].
 type Member struct {
 	Name             string          `toml:"-"`
 	About            string          `toml:"about"`
-	Soul             string          `toml:"soul"` // path; "" = agents/NAME/SOUL.md in Hob's home
+	Soul             string          `toml:"soul"` // path; "" means agents/NAME/SOUL.md in Hob's home
 	Model            string          `toml:"model"`
 	Fallback         []string        `toml:"fallback"`
 	Tools            []string        `toml:"tools"` // empty = all
 	Deny             []string        `toml:"deny"`
-	Realm            string          `toml:"realm"` // "" = the agent's name
+	Realm            string          `toml:"realm"` // "" means the agent's name
 	Delegates        []string        `toml:"delegates"`
-	BudgetShare      float64         `toml:"budget_share"` // share of [budget]; 0: no limit
+	BudgetShare      float64         `toml:"budget_share"` // share of [budget]; 0 means no limit
 	MaxRounds        int             `toml:"max_rounds"`
 	MaxTokensPerTurn int             `toml:"max_tokens_per_turn"`
 	MaxToolFailures  int             `toml:"max_tool_failures"`
-	Level            Level           `toml:"level"`     // "" = the level of [autonomy]
-	Isolation        string          `toml:"isolation"` // "" or "none", "container"
+	Level            Level           `toml:"level"`     // "" means the level in [autonomy]
+	Isolation        string          `toml:"isolation"` // "", "none" or "container"
 	Container        ContainerConfig `toml:"container"`
 }
 
 // ContainerConfig is [agents.NAME.container].
 type ContainerConfig struct {
-	Engine    string   `toml:"engine"` // "auto", or a program
+	Engine    string   `toml:"engine"` // "auto" or a program
 	Image     string   `toml:"image"`
-	Program   string   `toml:"program"`   // absolute; "" = the running program
+	Program   string   `toml:"program"`   // absolute path; "" means the running program
 	Workspace string   `toml:"workspace"` // absolute
 	Memory    string   `toml:"memory"`
 	CPUs      float64  `toml:"cpus"`
@@ -46,11 +46,11 @@ type ContainerConfig struct {
 	Timeout   Duration `toml:"timeout"`
 }
 
-// Route is one [[routes]]: it assigns conversations to an agent. All fields that are set must
-// match.
+// Route is one [[routes]] entry, which assigns conversations to an agent. All fields that are set
+// must match.
 type Route struct {
 	Agent   string `toml:"agent"`
-	Chat    string `toml:"chat"`    // "telegram:42": a channel and a chat's id there, or a session
+	Chat    string `toml:"chat"`    // "telegram:42" (a channel and a chat id on it), or a session
 	Name    string `toml:"name"`    // a pattern for the chat's name
 	Server  string `toml:"server"`  // id of a server or workspace
 	Channel string `toml:"channel"` // a channel's name
@@ -58,15 +58,15 @@ type Route struct {
 
 // Crew is [crew].
 type Crew struct {
-	Default  string   `toml:"default"` // an agent, or "" for none
+	Default  string   `toml:"default"` // name of an agent, or "" for none
 	Parallel int      `toml:"parallel"`
 	Depth    int      `toml:"depth"`
 	Timeout  Duration `toml:"timeout"`
-	// BackgroundTimeout limits an unattended task.
+	// BackgroundTimeout is the time limit for an unattended task.
 	BackgroundTimeout Duration `toml:"background_timeout"`
 }
 
-// Member finds an agent's section by its name.
+// Member returns the section of the agent called name.
 func (c *Config) Member(name string) (Member, bool) {
 	i := slices.IndexFunc(c.Members, func(m Member) bool { return m.Name == name })
 	if i < 0 {
@@ -75,7 +75,7 @@ func (c *Config) Member(name string) (Member, bool) {
 	return c.Members[i], true
 }
 
-// AgentNames lists every agent, the default one first.
+// AgentNames lists all agents, the default one first.
 func (c *Config) AgentNames() []string {
 	names := []string{DefaultAgent}
 	for _, m := range c.Members {
@@ -103,7 +103,7 @@ func (k *checker) checkCrew() {
 	}
 }
 
-// agentName checks that the named agent exists.
+// agentName checks that the agent called name exists.
 func (k *checker) agentName(key, name string) {
 	if msg := k.unknownAgent(name); msg != "" {
 		k.requireValid(key, false, "%s", msg)
@@ -122,7 +122,7 @@ func (k *checker) unknownAgent(name string) string {
 	return msg
 }
 
-// isNarrower reports whether l allows no more than the other level.
+// isNarrower reports whether l allows no more than the level than.
 func (l Level) isNarrower(than Level) bool {
 	order := []Level{Watch, Supervised, Trusted}
 	return slices.Index(order, l) <= slices.Index(order, than)
@@ -200,8 +200,8 @@ func (k *checker) checkRoute(i int, r Route) {
 	}
 }
 
-// RouteErrorf returns an error about a key of the ith route (or "", the route
-// itself), with its line.
+// RouteErrorf returns an error about a key of the ith route, with its line. An empty key means the
+// route itself.
 func (c *Config) RouteErrorf(i int, key, format string, args ...any) *Error {
 	return c.nthErrorf("routes", i, key, format, args...)
 }

@@ -16,14 +16,14 @@ import (
 	"hob/platform/net/safehttp"
 )
 
-// Config is the whole configuration, with defaults filled in and "~" expanded. It does not
-// change once loaded.
+// Config is the complete configuration, with defaults filled in and "~" expanded. It does not
+// change after loading.
 type Config struct {
 	Agent     Agent
-	Providers []Provider // in the order of the file
+	Providers []Provider // in file order
 	Autonomy  Autonomy
 	Budget    Budget
-	Prices    []Price // in the order of the file
+	Prices    []Price // in file order
 	Notify    Notify
 	Files     Files
 	Shell     Shell
@@ -37,16 +37,16 @@ type Config struct {
 	Web       Web
 	Tray      Tray
 	Pim       Pim
-	Accounts  []Account // [accounts.NAME], in the order of the file
-	Channels  []Section // in the order of the file
-	Triggers  []Trigger // in the order of the file
-	Members   []Member  // [agents.NAME], in the order of the file
-	Routes    []Route   // in the order of the file
+	Accounts  []Account // [accounts.NAME] sections, in file order
+	Channels  []Section // in file order
+	Triggers  []Trigger // in file order
+	Members   []Member  // [agents.NAME] sections, in file order
+	Routes    []Route   // in file order
 	Crew      Crew
 	Plan      Plan
-	Levels    []LevelRule // in the order of the file
+	Levels    []LevelRule // in file order
 	Log       Log
-	// Warnings are problems that do not prevent a start.
+	// Warnings lists problems that do not prevent a start.
 	Warnings []string
 
 	doc  *document
@@ -58,32 +58,32 @@ type Agent struct {
 	Name             string   `toml:"name"`
 	Model            string   `toml:"model"` // "auto", "offline" or "provider/model"
 	Fallback         []string `toml:"fallback"`
-	SmallModel       string   `toml:"small_model"` // "provider/model" for short plain messages, "" = off
-	Currency         string   `toml:"currency"`    // ISO 4217; "": the currency of the user's country
-	Timezone         string   `toml:"timezone"`    // an IANA zone or "Local"; see system.Zone
+	SmallModel       string   `toml:"small_model"` // "provider/model" for short plain messages; "" means off
+	Currency         string   `toml:"currency"`    // ISO 4217 code; "" means the currency of the user's country
+	Timezone         string   `toml:"timezone"`    // an IANA time zone or "Local"; see system.Zone
 	MaxRounds        int      `toml:"max_rounds"`
 	MaxTokensPerTurn int      `toml:"max_tokens_per_turn"`
 	MaxToolFailures  int      `toml:"max_tool_failures"`
 }
 
-// Provider is one [providers.NAME].
+// Provider is one [providers.NAME] section.
 type Provider struct {
 	Name      string `toml:"-"`
 	Kind      string `toml:"kind"`    // the driver
-	APIKey    string `toml:"api_key"` // a reference or the key itself; see system.Secrets
+	APIKey    string `toml:"api_key"` // a reference to the key, or the key itself; see system.Secrets
 	BaseURL   string `toml:"base_url"`
 	Model     string `toml:"model"`
 	MaxTokens int    `toml:"max_tokens"`
 	Context   int    `toml:"context"` // in tokens
 	Stream    bool   `toml:"stream"`  // default true
-	// Stall is the maximum silence of the server.
+	// Stall is the maximum time without output from the server.
 	Stall Duration `toml:"stall"`
-	// The rest is for external agents (kind = "acp").
+	// The remaining fields are for external agents (kind = "acp").
 	Preset  string   `toml:"preset"`
 	Command string   `toml:"command"`
 	Args    []string `toml:"args"`
 	Env     []string `toml:"env"` // "NAME" or "NAME=value"
-	Cwd     string   `toml:"cwd"` // absolute; "" = a folder of Hob
+	Cwd     string   `toml:"cwd"` // absolute path; "" means a folder of Hob
 	Mode    string   `toml:"mode"`
 	Auth    string   `toml:"auth"`
 }
@@ -99,18 +99,18 @@ type Autonomy struct {
 	Level          Level      `toml:"level"`
 	CallsPerMinute int        `toml:"calls_per_minute"`
 	Groups         Groups     `toml:"groups"`
-	SendDelay      Duration   `toml:"send_delay"`     // before a text to another person is sent; see Section
-	Recipients     []string   `toml:"recipients"`     // normalized; allowed recipients at the level trusted
-	GuestMessages  int        `toml:"guest_messages"` // per hour, for each sender other than the owner
+	SendDelay      Duration   `toml:"send_delay"`     // wait before a text to another person is sent; see Section
+	Recipients     []string   `toml:"recipients"`     // normalized addresses of the allowed recipients at the level trusted
+	GuestMessages  int        `toml:"guest_messages"` // messages per hour for each sender other than the owner
 	MaxGoals       int        `toml:"max_goals"`
-	GoalBackoff    int        `toml:"goal_backoff"` // how many times the interval grows at most
+	GoalBackoff    int        `toml:"goal_backoff"` // maximum factor by which the interval grows
 	KeepTraces     Duration   `toml:"keep_traces"`
-	DaysOff        []string   `toml:"days_off"` // calendar files, as absolute paths
+	DaysOff        []string   `toml:"days_off"` // absolute paths of calendar files
 	Confidence     Confidence `toml:"confidence"`
 }
 
-// Confidence is [autonomy.confidence]: the minimum confidence for an unattended action of a
-// goal, by its possible effect; 0 to 1.
+// Confidence is [autonomy.confidence]: the minimum confidence, from 0 to 1, for an unattended
+// action of a goal. It depends on the possible effect of the action.
 type Confidence struct {
 	Read    float64 `toml:"read"`
 	Write   float64 `toml:"write"`
@@ -118,15 +118,15 @@ type Confidence struct {
 	Destroy float64 `toml:"destroy"`
 }
 
-// Plan is [plan]: the daily plan.
+// Plan is the section [plan]: the daily plan.
 type Plan struct {
-	At   string   `toml:"at"`   // "07:00"; "" = none
+	At   string   `toml:"at"`   // "07:00"; "" means no plan
 	Late Duration `toml:"late"` // maximum delay of the plan
-	// Place is where the owner lives, for the weather; "" = none.
+	// Place is where the owner lives, for the weather; "" means none.
 	Place string `toml:"place"`
 }
 
-// Groups selects who shares a conversation in a group chat.
+// Groups determines who shares a conversation in a group chat.
 type Groups string
 
 // The ways to divide a group chat into conversations.
@@ -135,20 +135,20 @@ const (
 	PerChat   Groups = "chat"
 )
 
-// Budget is [budget]; 0 means no limit.
+// Budget is the section [budget]; 0 means no limit.
 type Budget struct {
 	DailyUSD    float64 `toml:"daily_usd"`
 	MonthlyUSD  float64 `toml:"monthly_usd"`
 	DailyTokens int     `toml:"daily_tokens"`
-	WarnAt      float64 `toml:"warn_at"` // a part of a cap, 0 = never
+	WarnAt      float64 `toml:"warn_at"` // fraction of a cap; 0 means never
 }
 
-// Price is one [prices."provider/model"], in US dollars per million tokens.
+// Price is one [prices."provider/model"] section, in US dollars per million tokens.
 type Price struct {
 	Name       string  `toml:"-"` // * matches anything
 	Input      float64 `toml:"input"`
 	Output     float64 `toml:"output"`
-	CacheRead  float64 `toml:"cache_read"` // 0 = as Input
+	CacheRead  float64 `toml:"cache_read"` // 0 means the same as Input
 	CacheWrite float64 `toml:"cache_write"`
 }
 
@@ -162,32 +162,33 @@ const (
 	Trusted    Level = "trusted"
 )
 
-// Files is [files]; the paths are absolute.
+// Files is the section [files]. Its paths are absolute.
 type Files struct {
 	Allowed []string `toml:"allowed"`
 	Trusted []string `toml:"trusted"`
 	Drop    string   `toml:"drop"`
 }
 
-// Shell is [shell]: commands.
+// Shell is the section [shell]: commands.
 type Shell struct {
-	Allow   []string `toml:"allow"`   // "npm test": a program and the beginning of its arguments
+	Allow   []string `toml:"allow"`   // for example "npm test": a program and the beginning of its arguments
 	Sandbox string   `toml:"sandbox"` // "auto", "off" or "require"
 }
 
-// Network is [network]: access to addresses that others chose.
+// Network is the section [network]: access to addresses that other people chose.
 type Network struct {
-	AllowHosts    []string `toml:"allow_hosts"` // lower case: "example.org", "*.example.org"
-	Research      bool     `toml:"research"`    // unattended turns may search and follow unchanged links
-	Allow         []string `toml:"allow"`       // "host:port" inside the owner's network
-	Proxy         string   `toml:"proxy"`       // a URL or a reference to one; "" = none
+	AllowHosts    []string `toml:"allow_hosts"` // in lower case: "example.org", "*.example.org"
+	Research      bool     `toml:"research"`    // whether unattended turns may search the web and follow unchanged links
+	Allow         []string `toml:"allow"`       // "host:port" entries inside the owner's network
+	Proxy         string   `toml:"proxy"`       // a URL or a reference to one; "" means none
 	ProxyResolves bool     `toml:"proxy_resolves"`
 }
 
-// Client returns the HTTP client for public addresses. Its proxy may be a reference to a secret.
+// Client returns the HTTP client for public addresses. The configured proxy may be a reference to a
+// secret.
 func (n Network) Client(ctx context.Context, s system.Secrets) (_ *safehttp.Client, err error) {
 	proxy := n.Proxy
-	if system.IsReference(proxy) { // a plain address is no secret, which logs would omit
+	if system.IsReference(proxy) { // a plain address is not a secret that logs must omit
 		if proxy, err = s.Reveal(ctx, proxy); err != nil {
 			return nil, fmt.Errorf("[network] proxy: %w", err)
 		}
@@ -195,51 +196,51 @@ func (n Network) Client(ctx context.Context, s system.Secrets) (_ *safehttp.Clie
 	return safehttp.New(safehttp.Options{Allow: n.Allow, Proxy: proxy, ProxyResolves: n.ProxyResolves})
 }
 
-// Guard is [guard]: the handling of untrusted text that looks like an attack. The guard's decisions
-// do not depend on these settings.
+// Guard is the section [guard]: the handling of untrusted text that looks like an attack. The
+// guard's decisions do not depend on these settings.
 type Guard struct {
-	Block    bool   `toml:"block"`    // withhold text that was marked
-	Guardian string `toml:"guardian"` // "off" or "provider/model": the model that rates each text
+	Block    bool   `toml:"block"`    // whether to withhold marked text
+	Guardian string `toml:"guardian"` // "off", or "provider/model" for the model that rates each text
 }
 
-// LevelRule is one [[levels]]: the autonomy level for a channel or a person. All fields that are
-// set must match; of several matches the narrowest applies.
+// LevelRule is one [[levels]] entry: the autonomy level for a channel or a person. All fields that
+// are set must match. If several entries match, the most restrictive one applies.
 type LevelRule struct {
 	Channel string `toml:"channel"`
-	Person  string `toml:"person"` // "owner", or a sender's id as "channel:id"
+	Person  string `toml:"person"` // "owner", or a sender id such as "channel:id"
 	Level   Level  `toml:"level"`
 }
 
 // Knowledge is [knowledge].
 type Knowledge struct {
-	SummaryChars int `toml:"summary_chars"` // a conversation longer than this is summarized
-	SummaryKeep  int `toml:"summary_keep"`  // the newest messages, which are never summarized
+	SummaryChars int `toml:"summary_chars"` // conversations longer than this are summarized
+	SummaryKeep  int `toml:"summary_keep"`  // number of newest messages, which are never summarized
 
 	Embeddings      string   `toml:"embeddings"`        // "off" or "provider/model"
-	QueryPrefix     string   `toml:"query_prefix"`      // "auto": chosen for the model
+	QueryPrefix     string   `toml:"query_prefix"`      // "auto" means chosen for the model
 	DocumentPrefix  string   `toml:"document_prefix"`   // likewise
-	EmbeddingChars  int      `toml:"embedding_chars"`   // maximum length of a text for the embedder
-	EmbeddingBatch  int      `toml:"embedding_batch"`   // texts in one call
-	QueryTimeout    Duration `toml:"query_timeout"`     // maximum wait of a search for the vector of its query
+	EmbeddingChars  int      `toml:"embedding_chars"`   // maximum length of a text for the embedder, in characters
+	EmbeddingBatch  int      `toml:"embedding_batch"`   // number of texts per call
+	QueryTimeout    Duration `toml:"query_timeout"`     // maximum time that a search waits for the vector of its query
 	VectorFirstPass string   `toml:"vector_first_pass"` // "auto", "on" or "off"
-	VectorRescored  int      `toml:"vector_rescored"`   // candidates of the first pass
+	VectorRescored  int      `toml:"vector_rescored"`   // number of candidates in the first pass
 	Corrective      string   `toml:"corrective"`        // "off", "auto" or "provider/model"
 	Reranker        string   `toml:"reranker"`          // likewise
 	RerankHits      int      `toml:"rerank_hits"`
-	RefineTimeout   Duration `toml:"refine_timeout"` // time limit of the corrective model and of the reranker, each
+	RefineTimeout   Duration `toml:"refine_timeout"` // time limit for the corrective model, and separately for the reranker
 
-	TitleWeight   int      `toml:"title_weight"`   // weight of a title word, relative to a word of the text
-	SpeakerWeight int      `toml:"speaker_weight"` // weight of a word of the speaker's name, relative to a word of the text
-	IndexPostings int      `toml:"index_postings"` // rows that a search reads
-	IndexDelay    Duration `toml:"index_delay"`    // how long changes are gathered
+	TitleWeight   int      `toml:"title_weight"`   // weight of a word in the title, relative to a word in the text
+	SpeakerWeight int      `toml:"speaker_weight"` // weight of a word in the speaker's name, relative to a word in the text
+	IndexPostings int      `toml:"index_postings"` // maximum number of rows that a search reads
+	IndexDelay    Duration `toml:"index_delay"`    // how long changes are collected before they are indexed
 
 	Extraction      string   `toml:"extraction"`       // "auto", "rules", "model" or "off"
-	ExtractionTurns int      `toml:"extraction_turns"` // turns per model request
+	ExtractionTurns int      `toml:"extraction_turns"` // number of turns per model request
 	ExtractionWait  Duration `toml:"extraction_wait"`  // maximum wait for a full batch
-	ForgetMost      int      `toml:"forget_most"`      // facts and rows that one request to forget may change
+	ForgetMost      int      `toml:"forget_most"`      // maximum number of facts and rows that one deletion request may change
 
-	Folders      []string `toml:"folders"`  // folders whose documents the library keeps up to date
-	MaxFile      Size     `toml:"max_file"` // a larger document is not read
+	Folders      []string `toml:"folders"`  // folders whose documents are kept up to date in the library
+	MaxFile      Size     `toml:"max_file"` // larger documents are not read
 	Pictures     string   `toml:"pictures"` // "auto" or "off"
 	ChunkSize    int      `toml:"chunk_size"`
 	ChunkOverlap int      `toml:"chunk_overlap"`
@@ -247,22 +248,22 @@ type Knowledge struct {
 	Ranking Ranking `toml:"ranking"`
 }
 
-// Search is [search]: the web search provider.
+// Search is the section [search]: the web search provider.
 type Search struct {
-	Provider string `toml:"provider"` // "auto", "tavily", "brave", "searxng", "duckduckgo"
-	Key      string `toml:"key"`      // a reference or the key itself
-	BaseURL  string `toml:"base_url"` // of a SearXNG instance
+	Provider string `toml:"provider"` // "auto", "tavily", "brave", "searxng" or "duckduckgo"
+	Key      string `toml:"key"`      // a reference to the key, or the key itself
+	BaseURL  string `toml:"base_url"` // address of a SearXNG instance
 }
 
 // Web is [web].
 type Web struct {
-	Listen string `toml:"listen"` // host:port; port 0 picks a free one
-	// TLSCert and TLSKey are paths of PEM files, Password a reference or the password itself. If
-	// one of the three is missing, the server listens on loopback only.
+	Listen string `toml:"listen"` // host:port; port 0 picks a free port
+	// TLSCert and TLSKey are paths of PEM files. Password is a reference to the password, or the
+	// password itself. If one of the three is missing, the server listens only on loopback.
 	TLSCert  string   `toml:"tls_cert"`
 	TLSKey   string   `toml:"tls_key"`
 	Password string   `toml:"password"`
-	Hosts    []string `toml:"hosts"` // additional host names for clients
+	Hosts    []string `toml:"hosts"` // additional host names that clients may use
 }
 
 // Tray is [tray].
@@ -271,22 +272,22 @@ type Tray struct {
 	Icons   string `toml:"icons"`   // "colour", "light" or "dark"
 }
 
-// Trigger is one [triggers.NAME].
+// Trigger is one [triggers.NAME] section.
 type Trigger struct {
 	Name   string `toml:"-"`
-	Secret string `toml:"secret"` // a reference or the secret itself; "" = only with Hob's token
+	Secret string `toml:"secret"` // a reference to the secret, or the secret itself; "" means that only Hob's token is accepted
 	// Signature is the signature scheme of calls: any, v1 or body.
 	Signature string `toml:"signature"`
 	Action    string `toml:"action"`
-	Session   string `toml:"session"` // "": the session in which the owner last wrote
+	Session   string `toml:"session"` // "" means the session in which the owner last wrote
 }
 
 // Log is [log].
 type Log struct {
-	Level string `toml:"level"` // debug, info, warn, error
+	Level string `toml:"level"` // debug, info, warn or error
 }
 
-// configFile is the layout of config.toml.
+// configFile describes the layout of config.toml.
 type configFile struct {
 	Agent     Agent                     `toml:"agent"`
 	Providers map[string]Provider       `toml:"providers"`
@@ -317,7 +318,7 @@ type configFile struct {
 	Log       Log                       `toml:"log"`
 }
 
-// indexSections stores the names and order of the file's sections.
+// indexSections records the names and the order of the sections in the file.
 func (c *Config) indexSections() {
 	f := &c.file
 	c.Agent, c.Autonomy, c.Notify, c.Files, c.Knowledge, c.Search, c.Web, c.Tray, c.Pim, c.Log = f.Agent, f.Autonomy, f.Notify, f.Files, f.Knowledge, f.Search, f.Web, f.Tray, f.Pim, f.Log
@@ -326,7 +327,7 @@ func (c *Config) indexSections() {
 	for _, n := range c.doc.subsectionNames("providers") {
 		p, ok := f.Providers[n]
 		if ok && c.doc.findEntry([]string{"providers", n, "stream"}) == nil {
-			p.Stream = true // the default for a section with a name chosen by the user
+			p.Stream = true // the default for a section whose name the user chooses
 			f.Providers[n] = p
 		}
 		p.Name = n
@@ -362,13 +363,13 @@ func (c *Config) indexSections() {
 	}
 }
 
-// Path returns the name of the loaded file.
+// Path returns the path of the loaded file.
 func (c *Config) Path() string { return c.doc.file }
 
-// SameText reports whether two configurations are of the same text.
+// SameText reports whether two configurations were parsed from the same text.
 func (c *Config) SameText(other *Config) bool { return bytes.Equal(c.doc.text, other.doc.text) }
 
-// Provider finds a provider by its name.
+// Provider returns the provider called name.
 func (c *Config) Provider(name string) (Provider, bool) {
 	i := slices.IndexFunc(c.Providers, func(p Provider) bool { return p.Name == name })
 	if i < 0 {
@@ -377,7 +378,7 @@ func (c *Config) Provider(name string) (Provider, bool) {
 	return c.Providers[i], true
 }
 
-// Channel finds a channel's section by its name.
+// Channel returns the section of the channel called name.
 func (c *Config) Channel(name string) (Section, bool) {
 	i := slices.IndexFunc(c.Channels, func(s Section) bool { return s.Name == name })
 	if i < 0 {
@@ -386,8 +387,8 @@ func (c *Config) Channel(name string) (Section, bool) {
 	return c.Channels[i], true
 }
 
-// Errorf returns an error about a key, with its position in the file, for checks that need the list
-// of drivers.
+// Errorf returns an error about a key, with its position in the file. It is for checks that need
+// the list of drivers.
 func (c *Config) Errorf(key, format string, args ...any) *Error {
 	path := splitKey(key)
 	e := &Error{File: c.doc.file, Line: c.doc.lineOf(path), Key: key, Msg: fmt.Sprintf(format, args...)}
@@ -397,7 +398,7 @@ func (c *Config) Errorf(key, format string, args ...any) *Error {
 	return e
 }
 
-// SendDelay returns how long a message to other people on a channel can still be canceled.
+// SendDelay returns how long a message to another person on a channel can be canceled.
 func (c *Config) SendDelay(channel string) time.Duration {
 	if s, ok := c.Channel(channel); ok {
 		return s.SendDelay.Duration
@@ -405,7 +406,7 @@ func (c *Config) SendDelay(channel string) time.Duration {
 	return c.Autonomy.SendDelay.Duration
 }
 
-// ReceivedFiles is the folder within which files of messages are kept.
+// ReceivedFiles returns the folder in which files from messages are stored.
 func (c *Config) ReceivedFiles(p system.Paths) string {
 	if drop, err := system.Expand(c.Files.Drop); err == nil && drop != "" {
 		return drop
@@ -413,8 +414,8 @@ func (c *Config) ReceivedFiles(p system.Paths) string {
 	return filepath.Join(p.Data, "files")
 }
 
-// CurrencyIn returns the configured currency, else that of the user's country, which may follow from
-// the zone.
+// CurrencyIn returns the configured currency, or else the currency of the user's country, which may
+// be derived from the time zone.
 func (c *Config) CurrencyIn(zone *time.Location) string {
 	if c.Agent.Currency != "" {
 		return strings.ToUpper(c.Agent.Currency)

@@ -13,7 +13,7 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// maxSize bounds a configuration file, in bytes.
+// maxSize is the maximum size of a configuration file, in bytes.
 const maxSize = 256 << 10
 
 const bom = "\ufeff"
@@ -23,28 +23,28 @@ type document struct {
 	file    string
 	text    []byte
 	bom     bool
-	lines   []int // offset of each line's start
+	lines   []int // offset at which each line starts
 	entries []entry
 }
 
-// entry is a key with a value, or the header of a table.
+// entry is a key with a value, or a table header.
 type entry struct {
 	path  []string
-	kind  unstable.Kind // of the value; Table or ArrayTable for headers
+	kind  unstable.Kind // kind of the value; Table or ArrayTable for headers
 	elems []unstable.Kind
 	data  []byte // a scalar's value
 	line  int
-	// start and end are the byte offsets of the entry in the text, value is the offset of its
+	// start and end are the byte offsets of the entry in the text. value is the offset of its
 	// value.
 	start, end, value int
-	table             []string // path of the table whose header precedes it
-	inline            bool     // inside an inline table or an array
-	comment           string   // the comment lines right above it
+	table             []string // path of the table that contains the entry
+	inline            bool     // whether the entry is inside an inline table or an array
+	comment           string   // the comment lines directly above the entry
 }
 
 func (e *entry) isHeader() bool { return e.kind == unstable.Table || e.kind == unstable.ArrayTable }
 
-// parseDocument reads the text; the error is an *Error.
+// parseDocument parses the text. An error is an *Error.
 func parseDocument(file string, text []byte) (*document, error) {
 	d := &document{file: file, text: text}
 	if len(text) > maxSize {
@@ -56,7 +56,7 @@ func parseDocument(file string, text []byte) (*document, error) {
 	if rest, ok := bytes.CutPrefix(text, []byte(bom)); ok {
 		d.text, d.bom = rest, true
 	}
-	// The parser measures offsets by capacity.
+	// The parser derives offsets from the capacity.
 	d.text = slices.Clip(d.text)
 	d.lines = []int{0}
 	for i, c := range d.text {
@@ -67,7 +67,7 @@ func parseDocument(file string, text []byte) (*document, error) {
 	if i := invalidUTF8(d.text); i >= 0 {
 		return nil, &Error{File: file, Line: d.lineNumber(i), Msg: "this line is not valid UTF-8; save the file as UTF-8"}
 	}
-	// Decoding finds errors that the parser alone does not: duplicate keys.
+	// Decoding also finds duplicate keys, which the parser alone does not.
 	var all map[string]any
 	if err := toml.Unmarshal(d.text, &all); err != nil {
 		return nil, d.syntaxError(err)
@@ -87,7 +87,7 @@ func invalidUTF8(b []byte) int {
 	return -1
 }
 
-// syntaxError turns a decoder's error into ours.
+// syntaxError converts a decoder's error into an *Error.
 func (d *document) syntaxError(err error) error {
 	e := &Error{File: d.file, Msg: strings.TrimPrefix(err.Error(), "toml: ")}
 	if de, ok := errors.AsType[*toml.DecodeError](err); ok {
@@ -97,7 +97,7 @@ func (d *document) syntaxError(err error) error {
 	return e
 }
 
-// lineNumber returns the number, from 1, of the line that contains the offset.
+// lineNumber returns the number of the line that contains the offset, starting at 1.
 func (d *document) lineNumber(offset int) int {
 	return sort.Search(len(d.lines), func(i int) bool { return d.lines[i] > offset })
 }
@@ -175,7 +175,7 @@ func (d *document) indexChildren(v *unstable.Node, at int, path, table []string)
 	}
 }
 
-// keyOf returns the parts of a key and the range of bytes it covers.
+// keyOf returns the parts of a key and its byte range.
 func keyOf(n *unstable.Node) (key []string, from, to int) {
 	from = -1
 	for it := n.Key(); it.Next(); {
@@ -189,7 +189,7 @@ func keyOf(n *unstable.Node) (key []string, from, to int) {
 	return key, from, to
 }
 
-// findEntry returns the entry of the key, a value before a header.
+// findEntry returns the entry for the key. It prefers a value to a header.
 func (d *document) findEntry(path []string) *entry {
 	var found *entry
 	for i := range d.entries {
@@ -201,8 +201,8 @@ func (d *document) findEntry(path []string) *entry {
 	return found
 }
 
-// lineOf returns the line of the key, or of the innermost table that contains it; 0 if neither is
-// in the file.
+// lineOf returns the line of the key, or of the innermost table that contains it, or 0 if neither
+// is in the file.
 func (d *document) lineOf(path []string) int {
 	for n := len(path); n > 0; n-- {
 		if e := d.findEntry(path[:n]); e != nil {
@@ -212,7 +212,7 @@ func (d *document) lineOf(path []string) int {
 	return 0
 }
 
-// subsectionNames lists the second parts of the keys under a section, in order.
+// subsectionNames lists the second parts of the keys below a section, in order.
 func (d *document) subsectionNames(section string) []string {
 	var out []string
 	for _, e := range d.entries {
@@ -227,7 +227,7 @@ func (d *document) subsectionNames(section string) []string {
 type Error struct {
 	File string
 	Line int    // 0 if the mistake has no position in the file
-	Key  string // the dotted key, "" for a file that cannot be read at all
+	Key  string // dotted key; "" if the file cannot be read at all
 	Msg  string
 }
 
@@ -245,7 +245,7 @@ func (e *Error) Error() string {
 	return s.String()
 }
 
-// Errors lists all mistakes, in order of line.
+// Errors holds all mistakes, in line order.
 type Errors []*Error
 
 func (e Errors) Error() string {
@@ -256,7 +256,7 @@ func (e Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap gives errors.As each mistake.
+// Unwrap makes errors.As check each mistake.
 func (e Errors) Unwrap() []error {
 	var out []error
 	for _, x := range e {

@@ -12,31 +12,32 @@ import (
 	"hob/platform/host/system"
 )
 
-// ErrEdited means that the file has changed since the journaled change: replacing its text would
-// destroy an edit.
+// ErrEdited means that the file has changed since the journaled change, so that replacing its text
+// would destroy an edit.
 var ErrEdited = errors.New("the configuration was edited since")
 
-// Revisions stores former texts of the file under their SHA-256, for undo. They may contain secrets
-// from the file, and are private (0600).
+// Revisions stores earlier versions of the file for undo, named by their SHA-256. They may contain
+// secrets from the file, so they are private (0600).
 type Revisions struct {
 	Path string // of config.toml
 	Dir  string
 }
 
-// ChangeTool is the tool name of configuration changes in the journal. It cannot be called:
-// no model changes the configuration.
+// ChangeTool is the tool name of configuration changes in the journal. The tool cannot be called,
+// because no model may change the configuration.
 const ChangeTool = "change_config"
 
-// RevisionChange names the texts before and after one change. It is the undo record of ChangeTool.
+// RevisionChange names the versions of the file before and after one change. It is the undo record
+// of ChangeTool.
 type RevisionChange struct {
 	Before string `json:"before"`
 	After  string `json:"after"`
 }
 
-// absent represents a file that did not exist.
+// absent stands for a file that did not exist.
 const absent = "absent"
 
-// Keep makes the file's present text durable and returns its name.
+// Keep makes the current version of the file durable and returns its name.
 func (c Revisions) Keep() (string, error) {
 	text, fi, err := readConfigFile(c.Path)
 	if err != nil {
@@ -48,15 +49,15 @@ func (c Revisions) Keep() (string, error) {
 	sum := sha256.Sum256(text)
 	name := hex.EncodeToString(sum[:])
 	if err := system.WriteFile(filepath.Join(c.Dir, name), text); err != nil {
-		_ = os.Remove(c.Dir) // remove the empty folder; with copies in it, it stays
+		_ = os.Remove(c.Dir) // removes the folder only if it is empty
 		_ = os.Remove(filepath.Dir(c.Dir))
 		return "", fmt.Errorf("save the current content of %s for undo: %w", filepath.Base(c.Path), err)
 	}
 	return name, nil
 }
 
-// Put replaces the file's text by the stored text `to`, if it now has the text `from`;
-// otherwise it returns ErrEdited.
+// Put replaces the version from of the file with the stored version to. It returns ErrEdited if the
+// file is not the version from.
 func (c Revisions) Put(from, to string) error {
 	now, err := c.Keep()
 	if err != nil {
@@ -75,7 +76,7 @@ func (c Revisions) Put(from, to string) error {
 	return system.WriteFile(c.Path, text)
 }
 
-// readRevision reads a stored text and verifies its hash.
+// readRevision reads a stored version and verifies its hash.
 func (c Revisions) readRevision(name string) ([]byte, error) {
 	want, err := hex.DecodeString(name)
 	if err != nil || len(want) != sha256.Size { // the name becomes part of a path
@@ -91,12 +92,12 @@ func (c Revisions) readRevision(name string) ([]byte, error) {
 	return text, nil
 }
 
-// Names reports whether a stored text has this name.
+// Names reports whether a stored version has this name.
 func (c Revisions) Names(name string) bool {
 	_, err := c.readRevision(name)
 	return name == absent || err == nil
 }
 
-// Purge removes every stored text, for example because one holds a secret that was moved
+// Purge removes every stored version, for example because one contains a secret that was moved
 // elsewhere.
 func (c Revisions) Purge() error { return system.RemoveAll(c.Dir) }

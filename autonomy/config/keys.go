@@ -1,11 +1,10 @@
-// Package config reads and edits config.toml: the typed core settings, and the
-// raw sections of channel drivers, which a driver decodes strictly with Section.
+// Package config reads and edits config.toml: the typed core settings, and the raw sections of
+// channel drivers, which a driver decodes strictly with Section.
 //
-// Unknown keys and bad values are errors that name the file, the line and what
-// is accepted. Edits keep comments and order. The defaults and their description
-// come from default.toml, the short file that `hob init` writes from initial.toml.
-// The package does not resolve secrets and does not know drivers; the commands
-// and the composition root call it.
+// Unknown keys and invalid values are errors that include the file, the line and the accepted
+// values. Edits preserve comments and order. The defaults and their descriptions come from
+// default.toml; the short file that `hob init` writes comes from initial.toml. The package does not
+// resolve secrets and does not know the drivers. The commands and the composition root call it.
 package config
 
 import (
@@ -25,23 +24,23 @@ var defaultText []byte
 //go:embed initial.toml
 var initialText []byte
 
-// placeholder replaces the name of a section in default.toml.
+// placeholder stands for the name of a section in default.toml.
 const placeholder = "NAME"
 
 // accountsTemplate is the section of an account in default.toml.
 const accountsTemplate = "accounts." + placeholder
 
-// Key describes one key of the configuration.
+// Key describes one configuration key.
 type Key struct {
-	Name    string // dotted; NAME is replaced by a name that the user chooses
-	Accepts string // "text in quotes", "true or false", ...
-	Default string // as written in the file
+	Name    string // dotted key; NAME stands for a name that the user chooses
+	Accepts string // for example "text in quotes", "true or false"
+	Default string // the default as written in the file
 	Doc     string // one or more sentences
-	Many    bool   // its section may occur several times, or under names that the user chooses
+	Many    bool   // whether its section may occur several times, or under names that the user chooses
 }
 
-// Keys lists every key of the core in the order of the documentation. The keys
-// of channels beyond "enabled" belong to their drivers.
+// Keys lists all core keys in documentation order. Channel keys other than "enabled" belong to the
+// drivers.
 func Keys() []Key {
 	d, err := parseDocument("default.toml", defaultText)
 	if err != nil { // the tests parse it
@@ -93,7 +92,7 @@ func (c *Config) Get(key string) (any, error) {
 	return plainValue(v, path[len(path)-1]), nil
 }
 
-// effectiveFile returns the file with expanded values.
+// effectiveFile returns the file with all values expanded.
 func (c *Config) effectiveFile() configFile {
 	f := c.file
 	f.Files = c.Files
@@ -125,7 +124,7 @@ func (c *Config) descendValue(v reflect.Value, path []string, i int, name string
 	return v, fmt.Errorf("%s: %s", joinKey(path[:i+1]), unknownKey(root, s, path, 0, i))
 }
 
-// plainValue turns a value into maps, lists and scalars.
+// plainValue converts a value into maps, lists and scalars.
 func plainValue(v reflect.Value, key string) any {
 	for v.Kind() == reflect.Interface {
 		v = v.Elem()
@@ -181,7 +180,7 @@ func splitKey(key string) []string {
 	return append(out, part.String())
 }
 
-// joinKey writes a path as a dotted key.
+// joinKey formats a path as a dotted key.
 func joinKey(path []string) string {
 	var out []string
 	for _, p := range path {
@@ -190,7 +189,7 @@ func joinKey(path []string) string {
 	return strings.Join(out, ".")
 }
 
-// quoteKey writes one part of a key, in quotes where it must be.
+// quoteKey returns one part of a key, quoted if necessary.
 func quoteKey(k string) string {
 	if bareKey(k) {
 		return k
@@ -208,8 +207,7 @@ func bareKey(k string) bool {
 	return k != ""
 }
 
-// kindOfText returns the kind of a TOML value, and false when text is not
-// exactly one value.
+// kindOfText returns the kind of a TOML value. It returns false if text is not exactly one value.
 func kindOfText(text string) (unstable.Kind, bool) {
 	d, err := parseDocument("", []byte("v = "+text))
 	if err != nil || len(d.entries) == 0 || d.entries[0].end != len(d.text) || len(d.entries[0].path) != 1 {

@@ -10,8 +10,8 @@ var (
 	validPerson = regexp.MustCompile(`^[A-Za-z0-9_-]+:\S+$`)
 )
 
-// checkLevels rejects rules that widen the level or match no one, because such mistakes would go
-// unnoticed.
+// checkLevels rejects rules that widen the level or match no one, because such mistakes would
+// otherwise go unnoticed.
 func (k *checker) checkLevels() {
 	for i, b := range k.c.Levels {
 		bad := func(key, format string, args ...any) {
@@ -35,8 +35,8 @@ func (k *checker) checkLevels() {
 	}
 }
 
-// LevelOf returns the autonomy level for a person in a channel; "" if nothing restricts it.
-// Names must match as a whole.
+// LevelOf returns the autonomy level for a person on a channel, or "" if no rule restricts it.
+// Names must match completely.
 func (c *Config) LevelOf(channel, person string) Level {
 	out := Level("")
 	for _, b := range c.Levels {

@@ -12,8 +12,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// LoadLatest returns the configuration in the file; started, with which Hob was started, if the file is
-// missing or invalid.
+// LoadLatest returns the configuration in the file. If the file is missing or invalid, it returns
+// started, the configuration with which Hob was started.
 func LoadLatest(path string, started *Config) *Config {
 	if _, err := os.Stat(path); err != nil {
 		return started
@@ -25,8 +25,8 @@ func LoadLatest(path string, started *Config) *Config {
 	return c
 }
 
-// Load reads and checks the file; a missing file means the defaults. It returns all mistakes
-// together as Errors.
+// Load reads and checks the file. If the file is missing, it returns the defaults. It returns all
+// mistakes together as Errors.
 func Load(path string) (*Config, error) {
 	text, fi, err := readConfigFile(path)
 	if err != nil {
@@ -51,7 +51,7 @@ func readConfigFile(path string) ([]byte, fs.FileInfo, error) {
 	if err == nil && !fi.Mode().IsRegular() {
 		return nil, nil, Errors{{File: path, Msg: "not a file; move it away, then run: hob init"}}
 	}
-	if err == nil && fi.Size() > maxSize { // avoid reading gigabytes for this error
+	if err == nil && fi.Size() > maxSize { // do not read a huge file just to report this error
 		return nil, nil, Errors{{File: path, Msg: fmt.Sprintf("the file is larger than %d KB; it is not a configuration", maxSize>>10)}}
 	}
 	var text []byte
@@ -64,7 +64,7 @@ func readConfigFile(path string) ([]byte, fs.FileInfo, error) {
 	return text, fi, err
 }
 
-// Parse is Load for a text in memory; name is the file name in errors.
+// Parse is like Load, but for text in memory. name is the file name for errors.
 func Parse(name string, text []byte) (*Config, error) {
 	d, err := parseDocument(name, text)
 	if err != nil {
@@ -73,7 +73,7 @@ func Parse(name string, text []byte) (*Config, error) {
 	}
 	c := &Config{doc: d}
 	errs := d.checkKeys(reflect.TypeFor[configFile](), nil)
-	switch c.file, err = decodeFile(d); { // unknown keys do not stop the decoding or hide other mistakes
+	switch c.file, err = decodeFile(d); { // unknown keys neither stop decoding nor hide other mistakes
 	case err == nil:
 		c.indexSections()
 		errs = append(errs, c.validateConfig()...)
@@ -85,7 +85,7 @@ func Parse(name string, text []byte) (*Config, error) {
 	return c, errs.orNil()
 }
 
-// decodeFile fills in the defaults, then applies the file.
+// decodeFile sets the defaults and then applies the file.
 func decodeFile(d *document) (configFile, error) {
 	f, err := defaultFile()
 	if err != nil {

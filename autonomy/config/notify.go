@@ -12,10 +12,10 @@ import (
 
 // Notify is [notify].
 type Notify struct {
-	Channel     string   `toml:"channel"`     // "origin" or a channel's name
-	Fallback    []string `toml:"fallback"`    // channels to try if the first one cannot deliver
+	Channel     string   `toml:"channel"`     // "origin" or the name of a channel
+	Fallback    []string `toml:"fallback"`    // channels to use if the first one cannot deliver
 	Unreachable Duration `toml:"unreachable"` // how long a text waits before the next channel is tried
-	Presence    Duration `toml:"presence"`    // how long the owner counts as present on the channel of the last message; 0 = off
+	Presence    Duration `toml:"presence"`    // how long the owner counts as present on the channel of the last message; 0 means off
 	// Talking is how long the owner counts as present in the chat of the last message, even
 	// while using the computer. AtMachine is the idle time after which the owner no longer
 	// counts as present at this machine.
@@ -24,21 +24,20 @@ type Notify struct {
 	QueueNotices bool     `toml:"queue_notices"`
 	// SameWithin is the minimum interval between equal notices.
 	SameWithin Duration `toml:"same_within"`
-	PerHour    int      `toml:"per_hour"` // notices that are not urgent; 0 = any number
-	Morning    string   `toml:"morning"`  // "08:00"; "" = no digest then
+	PerHour    int      `toml:"per_hour"` // maximum number of notices per hour that are not urgent; 0 means no limit
+	Morning    string   `toml:"morning"`  // "08:00"; "" means no morning digest
 	Evening    string   `toml:"evening"`
-	// Urgency selects what rates a notice that no rule matches: "rules" (the defaults) or
-	// "model".
+	// Urgency selects how to rate a notice that no rule matches: "rules" (the defaults) or "model".
 	Urgency     string   `toml:"urgency"`
 	UrgencyWait Duration `toml:"urgency_wait"`
-	// Hours is one section or a list of them; Quiet is the parsed form.
+	// Hours is one section or a list of sections. Quiet is the parsed form.
 	Hours QuietHours   `toml:"quiet_hours"`
 	Rules []NotifyRule `toml:"rules"`
 
 	Quiet []QuietWindow `toml:"-"`
 }
 
-// QuietHours is the value of notify.quiet_hours: one section, or several.
+// QuietHours is the value of notify.quiet_hours: one section or several.
 type QuietHours any
 
 // quietList is the schema of QuietHours.
@@ -47,13 +46,13 @@ type quietList []QuietWindow
 // QuietWindow is one weekly window of quiet hours.
 type QuietWindow struct {
 	Start string   `toml:"start"` // "22:30"
-	End   string   `toml:"end"`   // "07:30", on the next day when it is not after the start; up to "24:00"
-	Days  []string `toml:"days"`  // weekdays on which it begins, "mon" to "sun"; empty = each
-	Zone  string   `toml:"zone"`  // an IANA zone; "" = the owner's
+	End   string   `toml:"end"`   // "07:30"; on the next day if not after the start; at most "24:00"
+	Days  []string `toml:"days"`  // weekdays on which the window begins, "mon" to "sun"; empty means every day
+	Zone  string   `toml:"zone"`  // an IANA time zone; "" means the owner's
 }
 
-// NotifyRule is one [[notify.rules]]: the urgency of a notice. All fields that are set must
-// match; the first matching rule decides.
+// NotifyRule is one [[notify.rules]] entry: the urgency of a notice. All fields that are set must
+// match. The first matching rule applies.
 type NotifyRule struct {
 	Causes   []string `toml:"causes"`
 	People   []string `toml:"people"`
@@ -64,16 +63,16 @@ type NotifyRule struct {
 	Urgency  string   `toml:"urgency"`
 }
 
-// weekdayNames returns the names of the days.
+// weekdayNames returns the abbreviated names of the weekdays.
 func weekdayNames() []string { return []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"} }
 
-// notifyCauses returns the names of the causes of a notice; package notify determines the
-// cause.
+// notifyCauses returns the names of the causes of notices. Package notify determines the cause of a
+// notice.
 func notifyCauses() []string {
 	return []string{"reminder", "schedule", "watcher", "webhook", "goal", "task", "guest", "plan", "trouble", "hob"}
 }
 
-// parseQuietHours parses quiet_hours; values of a wrong type were reported before.
+// parseQuietHours parses quiet_hours. Values of a wrong type were already reported.
 func (n *Notify) parseQuietHours() {
 	n.Quiet = nil
 	list, ok := n.Hours.([]any)
@@ -98,8 +97,8 @@ func (n *Notify) parseQuietHours() {
 	}
 }
 
-// checkNotify checks that the configured target exists: the user would not miss notices that cannot
-// be delivered.
+// checkNotify checks that the configured target exists, because the user would not notice that
+// notices cannot be delivered.
 func (k *checker) checkNotify() {
 	n := k.c.Notify
 	k.checkTarget("notify.channel", n.Channel)
@@ -125,10 +124,10 @@ func (k *checker) checkNotify() {
 	}
 }
 
-// checkTarget requires a channel that can receive notices.
+// checkTarget checks that name is a channel that can receive notices.
 func (k *checker) checkTarget(key, name string) {
 	switch name {
-	case "origin", "auto", "terminal", "web", "desktop": // without a desktop the page shows them
+	case "origin", "auto", "terminal", "web", "desktop": // if there is no desktop, the page shows the notices
 	default:
 		_, there := k.c.Channel(name)
 		k.requireValid(key, there, `there is no [channels.%s]; write "origin" or the name of a channel that is configured`, name)
@@ -163,7 +162,7 @@ func (k *checker) quietHours(i int, q QuietWindow) {
 	}
 }
 
-// isTimeOfDay reports whether a text is a time of day.
+// isTimeOfDay reports whether s is a time of day.
 func isTimeOfDay(s string) bool {
 	_, err := time.Parse("15:04", s)
 	return err == nil && len(s) == len("07:00")

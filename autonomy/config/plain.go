@@ -9,15 +9,15 @@ import (
 	"hob/platform/host/system"
 )
 
-// PlainSecret is a key with a secret as its value, instead of a reference.
+// PlainSecret is a key whose value is a secret instead of a reference.
 type PlainSecret struct {
 	Key   string // dotted
 	Line  int
 	Value system.Secret
 }
 
-// Name returns the name for storing the secret elsewhere: the key without a last part that only
-// marks it as a secret, such as "anthropic" for providers.anthropic.api_key.
+// Name returns the name for storing the secret elsewhere. It is the key without a last part that
+// only marks it as a secret, for example "anthropic" for providers.anthropic.api_key.
 func (p PlainSecret) Name() string {
 	parts := splitKey(p.Key)
 	last := parts[len(parts)-1]
@@ -36,13 +36,13 @@ func (p PlainSecret) Name() string {
 	}, name)
 }
 
-// IsSecret reports whether a dotted key contains a secret, or a reference to one.
+// IsSecret reports whether the value of a dotted key is a secret or a reference to one.
 func IsSecret(key string) bool {
 	parts := splitKey(key)
 	return isSecretKey(parts[len(parts)-1])
 }
 
-// PlainSecrets lists the secrets in the file itself, in order.
+// PlainSecrets lists the secrets that are in the file itself, in order.
 func (c *Config) PlainSecrets() []PlainSecret {
 	var out []PlainSecret
 	for i := range c.doc.entries {
@@ -55,8 +55,7 @@ func (c *Config) PlainSecrets() []PlainSecret {
 	return out
 }
 
-// References lists the keys whose values refer to a secret, with the references,
-// each once.
+// References lists the keys whose values refer to a secret, and the references, each once.
 func (c *Config) References() (keys, refs []string) {
 	for i := range c.doc.entries {
 		e := &c.doc.entries[i]

@@ -9,8 +9,8 @@ import (
 	"hob/platform/host/system"
 )
 
-// Remove removes a section such as "agents.research" from the file, with its subsections and the
-// comments directly above them. It writes nothing if the result would have a new mistake, for
+// Remove removes a section such as "agents.research" from the file, including its subsections and
+// the comments directly above them. It writes nothing if the result would have a new mistake, for
 // example a route that names the agent.
 func Remove(path, section string) error {
 	text, _, err := readConfigFile(path)
@@ -34,7 +34,7 @@ func Remove(path, section string) error {
 	return system.WriteFile(path, out)
 }
 
-// withoutTables returns the text without the tables below a path.
+// withoutTables returns the text without the tables below path.
 func (d *document) withoutTables(path []string) ([]byte, error) {
 	within := func(p []string) bool { return len(p) >= len(path) && slices.Equal(p[:len(path)], path) }
 	var out []byte

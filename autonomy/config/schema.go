@@ -13,7 +13,8 @@ import (
 // driverSection is a section whose keys belong to a driver.
 type driverSection map[string]any
 
-// keySchema describes the keys of a Go type, by go-toml's rules: a field's name is its toml tag.
+// keySchema describes the keys of a Go type according to go-toml's rules: the name of a field is
+// its toml tag.
 type keySchema struct{ reflect.Type }
 
 func shapeOf(t reflect.Type) keySchema {
@@ -26,13 +27,13 @@ func shapeOf(t reflect.Type) keySchema {
 	return keySchema{t}
 }
 
-// isOpen reports whether any key and value is allowed here.
+// isOpen reports whether any key and value is allowed.
 func (s keySchema) isOpen() bool {
 	return s.Kind() == reflect.Interface || s.Type == reflect.TypeFor[driverSection]()
 }
 
-// isAccount reports whether the type is a section of an account, whose keys the account kinds
-// define.
+// isAccount reports whether the type is an account section, whose keys are defined by the account
+// kinds.
 func (s keySchema) isAccount() bool { return s.Type == reflect.TypeFor[accountSection]() }
 
 func (s keySchema) isText() bool {
@@ -44,7 +45,7 @@ func (s keySchema) isSection() bool {
 	return s.isOpen() || s.Kind() == reflect.Map || (s.Kind() == reflect.Struct && !s.isText())
 }
 
-// isSectionList reports whether a path may be a list of sections, [[like.this]].
+// isSectionList reports whether the type allows a list of sections, [[like.this]].
 func (s keySchema) isSectionList() bool {
 	return s.Kind() == reflect.Slice && shapeOf(s.Elem()).isSection()
 }
@@ -83,7 +84,7 @@ func fieldName(f reflect.StructField) string {
 	return tag
 }
 
-// findField returns the shape of a key directly inside this one.
+// findField returns the schema of a key directly inside this one.
 func (s keySchema) findField(name string) (keySchema, bool) {
 	switch {
 	case s.isOpen():
@@ -107,7 +108,7 @@ func (s keySchema) findField(name string) (keySchema, bool) {
 	return keySchema{}, false
 }
 
-// describeAccepted describes the accepted values of a key of this shape.
+// describeAccepted describes the values that a key with this schema accepts.
 func (s keySchema) describeAccepted() string {
 	switch {
 	case s.Type == reflect.TypeFor[Duration]():
@@ -139,7 +140,7 @@ func (s keySchema) CanUint() bool { return s.Kind() >= reflect.Uint && s.Kind() 
 // CanFloat reports whether the type is a floating point number.
 func (s keySchema) CanFloat() bool { return s.Kind() == reflect.Float32 || s.Kind() == reflect.Float64 }
 
-// canTakeKind reports whether a TOML value of the kind fits.
+// canTakeKind reports whether the type accepts a TOML value of kind k.
 func (s keySchema) canTakeKind(k unstable.Kind) bool {
 	switch {
 	case s.Type == reflect.TypeFor[driverSection]():
@@ -160,8 +161,8 @@ func (s keySchema) canTakeKind(k unstable.Kind) bool {
 	return k == unstable.Table || k == unstable.InlineTable
 }
 
-// checkKeys compares the keys below prefix with the fields of t. Keys in skip belong to another
-// owner.
+// checkKeys compares the keys below prefix with the fields of t. Keys in skip are checked
+// elsewhere.
 func (d *document) checkKeys(t reflect.Type, prefix []string, skip ...string) Errors {
 	var errs Errors
 	unknown := map[string]bool{}
@@ -211,7 +212,7 @@ func (d *document) checkEntry(e *entry, root keySchema, from int) *Error {
 	return nil
 }
 
-// formatValue repeats a value in an error, unless it is a secret.
+// formatValue returns the value for use in an error, unless it is a secret.
 func (d *document) formatValue(e *entry) string {
 	if e.isHeader() || isSecretKey(e.path[len(e.path)-1]) {
 		return ""
@@ -252,10 +253,10 @@ func unknownKey(root, s keySchema, path []string, from, i int) string {
 	return fmt.Sprintf("%s; [%s] takes %s", what, joinKey(in), strings.Join(s.fieldNames(), ", "))
 }
 
-// SuggestName returns the most similar name, "" if none is similar.
+// SuggestName returns the most similar name, or "" if none is similar.
 func SuggestName(name string, names []string) string { return nearestName(name, names) }
 
-// nearestName returns the most similar name, "" if none is similar.
+// nearestName returns the most similar name, or "" if none is similar.
 func nearestName(name string, names []string) string {
 	best, near := max(1, (len(name)+2)/3)+1, ""
 	for _, n := range names {
@@ -266,7 +267,7 @@ func nearestName(name string, names []string) string {
 	return near
 }
 
-// editDistance returns the Levenshtein edit distance, counting a swap of neighbors once.
+// editDistance returns the Levenshtein distance, with a swap of adjacent characters counted once.
 func editDistance(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {
 		return 64
@@ -292,7 +293,7 @@ func editDistance(a, b string) int {
 	return prev[len(b)]
 }
 
-// isSecretKey reports whether a key of this name contains a credential.
+// isSecretKey reports whether a key called name contains a credential.
 func isSecretKey(name string) bool {
 	for _, s := range []string{"api_key", "key", "password", "secret", "token"} {
 		if name == s || strings.HasSuffix(name, "_"+s) {

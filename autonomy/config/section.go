@@ -13,23 +13,25 @@ import (
 type Section struct {
 	Name    string
 	Enabled bool // default true
-	// SendDelay is how long a text to another person waits, so that it can be canceled.
+	// SendDelay is how long a text to another person waits and can be canceled.
 	SendDelay Duration
-	// Mention: in a group, only messages that address Hob count. True by default.
+	// Mention reports whether group messages are processed only if they address Hob. True by
+	// default.
 	Mention bool
-	// Debounce is the value of the key settle: how long a message waits for the next one of the
-	// same person; nil means the driver's default.
+	// Debounce is the value of the key settle: how long a message waits for the next one from the
+	// same person. Nil means the driver's default.
 	Debounce *Duration
-	// Stream shows an answer while it is being written, where the platform allows it. Default true.
+	// Stream shows an answer while it is being written, if the platform supports it. True by
+	// default.
 	Stream bool
 
 	doc *document
 }
 
-// ofAll lists the keys that every channel has.
+// ofAll lists the keys that all channels have.
 func ofAll() []string { return []string{"enabled", "send_delay", "mention", "settle", "stream"} }
 
-// readSection reads the keys that every channel has. validate reports their mistakes.
+// readSection reads the keys that all channels have. validate reports mistakes in them.
 func (c *Config) readSection(name string, keys map[string]any) Section {
 	s := Section{Name: name, Enabled: true, Mention: true, Stream: true, SendDelay: c.Autonomy.SendDelay, doc: c.doc}
 	for key, to := range map[string]*bool{"enabled": &s.Enabled, "mention": &s.Mention, "stream": &s.Stream} {
@@ -49,9 +51,9 @@ func (c *Config) readSection(name string, keys map[string]any) Section {
 	return s
 }
 
-// Decode fills the struct v points to. It is strict: unknown keys and values of the wrong type are
-// errors (Errors) that name the line and the nearest key. Fields are named by their toml tags. The
-// common keys of all channels are omitted.
+// Decode decodes the section into the struct that v points to. It is strict: unknown keys and
+// values of the wrong type are errors (Errors) that name the line and the nearest key. Fields are
+// named by their toml tags. The keys common to all channels are not decoded.
 func (s Section) Decode(v any) error {
 	t := reflect.TypeOf(v)
 	if t == nil || t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
@@ -61,7 +63,7 @@ func (s Section) Decode(v any) error {
 	if errs := s.doc.checkKeys(t.Elem(), path, ofAll()...); len(errs) > 0 {
 		return errs
 	}
-	// Decode the whole file into a struct with a field for this section only, so that errors keep
+	// Decode the whole file into a struct with a field only for this section, so that errors keep
 	// their line numbers.
 	outer := t.Elem()
 	for _, name := range slices.Backward(path) {
@@ -77,7 +79,8 @@ func (s Section) Decode(v any) error {
 	return nil
 }
 
-// Errors returns the errors of the file that err wraps, or err as an error of the whole section.
+// Errors returns the configuration errors that err wraps. If there are none, it returns err as an
+// error about the whole section.
 func (s Section) Errors(err error) (out Errors) {
 	for _, e := range unwrapAll(err) {
 		if x, is := e.(*Error); is { //nolint:errorlint // unwrapAll has unwrapped it
@@ -90,7 +93,7 @@ func (s Section) Errors(err error) (out Errors) {
 	return out
 }
 
-// unwrapAll lists an error and everything in it.
+// unwrapAll lists an error and all errors that it wraps.
 func unwrapAll(err error) []error {
 	if err == nil {
 		return nil
@@ -107,8 +110,8 @@ func unwrapAll(err error) []error {
 	return out
 }
 
-// Errorf returns an error about a key of the section (or "", the section itself), with its position
-// in the file.
+// Errorf returns an error about a key of the section, with its position in the file. An empty key
+// means the section itself.
 func (s Section) Errorf(key, format string, args ...any) *Error {
 	return (&Config{doc: s.doc}).Errorf(strings.TrimSuffix("channels."+s.Name+"."+key, "."), format, args...)
 }

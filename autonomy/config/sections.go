@@ -11,10 +11,10 @@ import (
 	"hob/platform/net/release"
 )
 
-// Browser is [browser]: the browser that Hob controls.
+// Browser is the section [browser]: the browser that Hob controls.
 type Browser struct {
 	Enabled  bool     `toml:"enabled"`
-	Path     string   `toml:"path"` // absolute; "" = the first that is found
+	Path     string   `toml:"path"` // absolute path; "" means the first browser found
 	Headless bool     `toml:"headless"`
 	Idle     Duration `toml:"idle"`
 	MaxTabs  int      `toml:"max_tabs"`
@@ -33,7 +33,7 @@ func (k *checker) checkBrowser() {
 	k.requireBetween("browser.max_tabs", b.MaxTabs, 1, 50)
 }
 
-// checkDocuments checks the keys of [knowledge] about documents.
+// checkDocuments checks the document keys in [knowledge].
 func (k *checker) checkDocuments() {
 	n := &k.c.Knowledge
 	n.Folders = k.expandFolders("knowledge.folders", n.Folders)
@@ -43,7 +43,7 @@ func (k *checker) checkDocuments() {
 	k.requireValid("knowledge.chunk_overlap", n.ChunkOverlap >= 0 && n.ChunkOverlap*2 <= n.ChunkSize, "must be between 0 and half of chunk_size")
 }
 
-// checkExtraction checks the keys of [knowledge] about facts extracted from the owner's messages.
+// checkExtraction checks the keys in [knowledge] for extracting facts from the owner's messages.
 func (k *checker) checkExtraction() {
 	n := k.c.Knowledge
 	k.oneOf("knowledge.extraction", n.Extraction, "auto", "rules", "model", "off")
@@ -52,7 +52,7 @@ func (k *checker) checkExtraction() {
 	k.requireValid("knowledge.extraction_wait", d >= time.Second && d <= 24*time.Hour, `must be between "1s" and "24h"`)
 }
 
-// checkIndex checks the keys of [knowledge] about the index of words.
+// checkIndex checks the word index keys in [knowledge].
 func (k *checker) checkIndex() {
 	n := k.c.Knowledge
 	k.requireBetween("knowledge.title_weight", n.TitleWeight, 1, 10)
@@ -63,7 +63,7 @@ func (k *checker) checkIndex() {
 	k.requireValid("knowledge.index_delay", d >= 10*time.Millisecond && d <= time.Minute, `must be between "10ms" and "1m"`)
 }
 
-// checkSemanticSearch checks the keys of [knowledge] about vectors and reranking models.
+// checkSemanticSearch checks the keys in [knowledge] for vectors and reranking models.
 func (k *checker) checkSemanticSearch() {
 	n := k.c.Knowledge
 	k.requireValid("knowledge.embeddings", n.Embeddings == "off" || n.Embeddings != "offline" && k.modelName(n.Embeddings),
@@ -84,12 +84,12 @@ func (k *checker) checkSemanticSearch() {
 	}
 }
 
-// Pim is [pim]: the user's reminders and notes in other apps.
+// Pim is the section [pim]: the user's reminders and notes in other apps.
 type Pim struct {
 	Apps        bool   `toml:"apps"`
-	Reminders   string `toml:"reminders"`    // "hob", or an account or app
+	Reminders   string `toml:"reminders"`    // "hob", or the name of an account or app
 	Notes       string `toml:"notes"`        // likewise
-	NotesFolder string `toml:"notes_folder"` // absolute; "" = none
+	NotesFolder string `toml:"notes_folder"` // absolute path; "" means none
 }
 
 func (k *checker) checkPim() {
@@ -106,7 +106,7 @@ func (k *checker) checkPim() {
 	}
 }
 
-// Update is [update]: the check for a newer version of Hob.
+// Update is the section [update]: the check for a newer version of Hob.
 type Update struct {
 	Check bool   `toml:"check"`
 	URL   string `toml:"url"`
@@ -124,7 +124,7 @@ func (k *checker) checkUpdate() {
 	}
 }
 
-// Watchers is [watchers]: the polling of sources.
+// Watchers is the section [watchers]: the polling of sources.
 type Watchers struct {
 	Workers  int      `toml:"workers"`
 	MinEvery Duration `toml:"min_every"`

@@ -12,17 +12,17 @@ import (
 	"hob/platform/host/system"
 )
 
-// Change describes one change by Set.
+// Change describes one change made by Set.
 type Change struct {
 	Key     string
-	Old     string // as written; "" if it was not in the file
+	Old     string // the old value as written; "" if it was not in the file
 	New     string // as written now
 	Warning string // set if the value is valid but risky
 }
 
-// Set writes one value and leaves the rest of the file unchanged, comments and order included. The
-// value has the form for a command line: text needs no quotes, a list is [..] or separated by
-// commas. It writes nothing if the result would have a new mistake.
+// Set writes one value and leaves the rest of the file unchanged, including comments and order. The
+// value has the form used on a command line: strings need no quotes, and a list is [..] or
+// separated by commas. Set writes nothing if the result would have a new mistake.
 func Set(path, key, value string) (Change, error) {
 	ch, err := SetAll(path, []Value{{key, value}})
 	if err != nil {
@@ -34,7 +34,7 @@ func Set(path, key, value string) (Change, error) {
 // Value is a key and its new value.
 type Value struct{ Key, Value string }
 
-// SetAll is Set for several keys together: all of them or none.
+// SetAll is like Set, but sets several keys together: either all of them or none.
 func SetAll(path string, values []Value) ([]Change, error) {
 	before, after, changes, err := prepareChanges(path, values)
 	if err != nil || before != nil && bytes.Equal(before, after) {
@@ -43,13 +43,13 @@ func SetAll(path string, values []Value) ([]Change, error) {
 	return changes, system.WriteFile(path, after)
 }
 
-// CanSet returns the error that SetAll would return for the values; it writes nothing.
+// CanSet returns the error that SetAll would return for the values. It writes nothing.
 func CanSet(path string, values []Value) error {
 	_, _, _, err := prepareChanges(path, values)
 	return err
 }
 
-// prepareChanges is SetAll without the write. before is nil if there is no file.
+// prepareChanges is like SetAll, but writes nothing. before is nil if there is no file.
 func prepareChanges(path string, values []Value) (before, after []byte, changes []Change, err error) {
 	if before, _, err = readConfigFile(path); err != nil {
 		return nil, nil, nil, err
@@ -73,7 +73,7 @@ func prepareChanges(path string, values []Value) (before, after []byte, changes 
 	return before, after, changes, nil
 }
 
-// editText is Set in memory, without validation of the resulting file.
+// editText is like Set, but edits text in memory and does not validate the resulting file.
 func editText(name string, text []byte, key, value string) ([]byte, Change, error) {
 	path := splitKey(key)
 	root := keySchema{reflect.TypeFor[configFile]()}
@@ -104,7 +104,7 @@ func editText(name string, text []byte, key, value string) ([]byte, Change, erro
 	return out, ch, nil
 }
 
-// hideSecret hides a secret, but not a reference to one.
+// hideSecret replaces a secret, but not a reference to one.
 func hideSecret(key, written string) string {
 	if isSecretKey(key) && strings.Trim(written, `"'`) != "" && !system.IsReference(strings.Trim(written, `"'`)) {
 		return "[redacted]"
@@ -112,7 +112,7 @@ func hideSecret(key, written string) string {
 	return written
 }
 
-// keyShape finds the type of a key's values; the error names the most similar key.
+// keyShape returns the schema of the key at path. The error names the most similar key.
 func keyShape(root keySchema, path []string) (keySchema, error) {
 	s := root
 	for i, name := range path {
@@ -136,7 +136,7 @@ func keyShape(root keySchema, path []string) (keySchema, error) {
 	return s, nil
 }
 
-// encodeValue writes the value as TOML.
+// encodeValue encodes a value as TOML.
 func encodeValue(s keySchema, last, value string) (string, error) {
 	kind, ok := kindOfText(value)
 	switch {
@@ -158,7 +158,7 @@ func encodeValue(s keySchema, last, value string) (string, error) {
 		return "[" + strings.Join(items, ", ") + "]", nil
 	case s.canTakeKind(unstable.String):
 		if ok && kind == unstable.String && len(value) > 1 {
-			return value, nil // the owner wrote the quotes
+			return value, nil // the user wrote the quotes
 		}
 		return quoteString(value), nil
 	}
@@ -168,8 +168,8 @@ func encodeValue(s keySchema, last, value string) (string, error) {
 	return value, nil
 }
 
-// plainKind reports whether the text of a driver's value has the type that it has in TOML; words
-// such as "nan" and dates are treated as text.
+// plainKind reports whether the text of a driver's value has the type that it has in TOML. Words
+// such as "nan" and dates are treated as strings.
 func plainKind(k unstable.Kind, value string) bool {
 	switch k {
 	case unstable.Bool, unstable.Integer, unstable.Array, unstable.InlineTable, unstable.String:
@@ -180,7 +180,7 @@ func plainKind(k unstable.Kind, value string) bool {
 	return false
 }
 
-// quoteString writes a basic string of TOML 1.0.
+// quoteString returns s as a TOML 1.0 basic string.
 func quoteString(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -206,7 +206,7 @@ func quoteString(s string) string {
 }
 
 // newMistakes returns the mistakes in after that are not in before, so that a file with two
-// mistakes can be fixed step by step.
+// mistakes can be fixed one by one.
 func newMistakes(before, after error) error {
 	was, _ := errors.AsType[Errors](before)
 	is, _ := errors.AsType[Errors](after)

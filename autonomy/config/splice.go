@@ -8,7 +8,7 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// putValue splices the value into the text and returns the previous value.
+// putValue inserts the value into the text and returns the previous value.
 func (d *document) putValue(path []string, written string) ([]byte, string, error) {
 	if e := d.findEntry(path); e != nil {
 		if e.isHeader() {
@@ -27,7 +27,7 @@ func (d *document) putValue(path []string, written string) ([]byte, string, erro
 	if at, ok := d.endOfTable(parent, last); ok {
 		return d.insertLine(at, quoteKey(last)+" = "+written, nl), "", nil
 	}
-	// Keys such as `agent.name = ..` at the top, or `b.c = ..` under [a].
+	// Keys such as `agent.name = ..` at the top, or `b.c = ..` below [a].
 	for i := len(d.entries) - 1; i >= 0; i-- {
 		e := &d.entries[i]
 		if e.isHeader() || e.inline || len(e.path) <= len(parent) || !slices.Equal(e.path[:len(parent)], parent) || len(e.table) >= len(parent) {
@@ -46,7 +46,7 @@ func (d *document) spliceText(from, to int, s string) []byte {
 	return slices.Concat(d.text[:from], []byte(s), d.text[to:])
 }
 
-// insertLine puts a line at an offset where a line starts, or at the end.
+// insertLine inserts a line at an offset at which a line starts, or at the end.
 func (d *document) insertLine(at int, line, nl string) []byte {
 	if at == len(d.text) && at > 0 && d.text[at-1] != '\n' {
 		line = nl + line
@@ -54,8 +54,8 @@ func (d *document) insertLine(at int, line, nl string) []byte {
 	return d.spliceText(at, at, line+nl)
 }
 
-// endOfTable returns the position for a new key of the table: after the commented-out default of
-// the same key, else after the table's last value.
+// endOfTable returns the position for a new key in the table: after the commented-out default of
+// the same key, or else after the last value in the table.
 func (d *document) endOfTable(table []string, key string) (int, bool) {
 	at, next := -1, len(d.text)
 	for _, e := range d.entries {

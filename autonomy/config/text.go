@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Text edits configurations in memory, to merge foreign settings into the owner's file. It
+// Text edits configurations in memory, to merge settings from a template into the owner's file. It
 // implements templates.Editor.
 type Text struct{}
 
@@ -22,7 +22,7 @@ func (Text) Value(text []byte, key string) (any, bool, error) {
 	return v, c.doc.findEntry(splitKey(key)) != nil, nil
 }
 
-// Set sets a key to a value written as TOML; comments and order stay.
+// Set sets a key to a value written as TOML. Comments and order are preserved.
 func (Text) Set(text []byte, key, value string) ([]byte, error) {
 	out, _, err := editText("config.toml", text, key, value)
 	return out, err
@@ -51,7 +51,7 @@ func (Text) Unset(text []byte, key string) ([]byte, error) {
 	return d.restoreBOM(d.spliceText(from, to, "")), nil
 }
 
-// restoreBOM puts the byte order mark back.
+// restoreBOM restores the byte order mark.
 func (d *document) restoreBOM(text []byte) []byte {
 	if d.bom {
 		return append([]byte(bom), text...)
@@ -59,7 +59,7 @@ func (d *document) restoreBOM(text []byte) []byte {
 	return text
 }
 
-// unsetInline removes a key from `section = { .. }`, with the comma after or before it.
+// unsetInline removes a key from `section = { .. }`, together with the comma after or before it.
 func (d *document) unsetInline(e *entry) []byte {
 	from, to := e.start, e.end
 	rest := bytes.TrimLeft(d.text[to:], " \t")
@@ -72,7 +72,7 @@ func (d *document) unsetInline(e *entry) []byte {
 	return d.restoreBOM(d.spliceText(from, to, ""))
 }
 
-// Check returns the mistakes that after has and before has not.
+// Check returns the mistakes in after that are not in before.
 func (Text) Check(before, after []byte) error {
 	_, had := Parse("config.toml", before)
 	if _, has := Parse("config.toml", after); has != nil {

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Duration is a span of time, written "30s", "15m", "2h" or "7d".
+// Duration is a duration, written as "30s", "15m", "2h" or "7d".
 type Duration struct{ time.Duration }
 
-// UnmarshalText reads a duration.
+// UnmarshalText parses a duration.
 func (d *Duration) UnmarshalText(b []byte) error {
 	s := string(b)
 	if days, ok := strings.CutSuffix(s, "d"); ok {
@@ -30,7 +30,7 @@ func (d *Duration) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// MarshalText writes the shortest form: "30s" instead of "0h0m30s".
+// MarshalText returns the shortest form: "30s" instead of "0h0m30s".
 func (d Duration) MarshalText() ([]byte, error) {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
@@ -42,12 +42,12 @@ func (d Duration) MarshalText() ([]byte, error) {
 	return []byte(s), nil
 }
 
-// Size is a number of bytes, written "10MB" or "500KB"; 1 KB is 1024 bytes.
+// Size is a number of bytes, written as "10MB" or "500KB". 1 KB is 1024 bytes.
 type Size struct{ Bytes int64 }
 
 var sizeText = regexp.MustCompile(`^([0-9]{1,9})(B|KB|MB|GB)$`)
 
-// UnmarshalText reads a size.
+// UnmarshalText parses a size.
 func (s *Size) UnmarshalText(b []byte) error {
 	m := sizeText.FindStringSubmatch(string(b))
 	if m == nil {
@@ -61,7 +61,7 @@ func (s *Size) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// MarshalText writes the shortest form.
+// MarshalText returns the shortest form.
 func (s Size) MarshalText() ([]byte, error) {
 	for _, u := range []struct {
 		name  string

@@ -23,17 +23,17 @@ import (
 
 var (
 	validName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
-	validAgent = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`) // also a folder's name
+	validAgent = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`) // also used as a folder name
 	validSize  = regexp.MustCompile(`^[1-9][0-9]{0,6}[kmg]$`)
 )
 
 // maxSendDelay is the maximum delay of a message to another person.
 const maxSendDelay = time.Hour
 
-// maxSettle is the longest time a message waits for the next one.
+// maxSettle is how long a message may wait for the next one.
 const maxSettle = 30 * time.Second
 
-// checker collects errors in values of the right type.
+// checker collects errors about values that have the right type.
 type checker struct {
 	c    *Config
 	errs Errors
@@ -118,7 +118,8 @@ func oneLine(s string) bool {
 	return strings.TrimSpace(s) != "" && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// modelName accepts also the name of an existing provider alone.
+// modelName reports whether s is a valid model name. It also accepts the name of an existing
+// provider alone.
 func (k *checker) modelName(s string) bool {
 	p, m, ok := strings.Cut(s, "/")
 	_, there := k.c.Provider(s)
@@ -140,7 +141,7 @@ func (k *checker) checkBudget() {
 	}
 }
 
-// checkAmount checks an amount in US dollars. The comparison is false for NaN.
+// checkAmount checks an amount in US dollars. Its comparison also rejects NaN.
 func (k *checker) checkAmount(key string, v float64) {
 	k.requireValid(key, v >= 0 && v <= 1_000_000, "must be an amount in US dollars, such as 2.5; 0 is none")
 }
@@ -190,7 +191,7 @@ func (k *checker) checkShell() {
 	}
 }
 
-// expandFolders expands "~". Without a home folder the defaults are no folders.
+// expandFolders expands "~". If there is no home folder, the defaults are empty.
 func (k *checker) expandFolders(key string, in []string) []string {
 	var out []string
 	written := k.c.doc.findEntry(strings.Split(key, ".")) != nil
@@ -226,8 +227,8 @@ func (k *checker) checkProviders() {
 	}
 }
 
-// checkExternalAgent checks the keys of external agents. These keys with another kind, or keys of other
-// kinds with this one, would have no effect.
+// checkExternalAgent checks the keys for external agents. These keys have no effect with another
+// kind, and keys for other kinds have no effect with this one.
 func (k *checker) checkExternalAgent(key string, p Provider) {
 	for _, x := range []struct {
 		name     string
@@ -261,7 +262,8 @@ func (k *checker) checkExternalAgent(key string, p Provider) {
 	}
 }
 
-// checkEgress checks the access to addresses that others chose, and the search provider.
+// checkEgress checks the settings for access to addresses that other people chose, and the search
+// provider.
 func (k *checker) checkEgress() {
 	n, s := k.c.Network, k.c.Search
 	for _, a := range n.Allow {
@@ -308,7 +310,7 @@ func (k *checker) checkChannels() {
 	}
 }
 
-// checkDuration checks a duration in the section of a channel; nil means that it is not set.
+// checkDuration checks a duration in a channel section. Nil means that the duration is not set.
 func (k *checker) checkDuration(key string, v any, most time.Duration, msg string) {
 	if v == nil {
 		return
@@ -355,7 +357,7 @@ func hostName(s string) bool {
 	return s != "" && len(s) <= 253 && !strings.ContainsFunc(s, odd)
 }
 
-// isLoopback reports whether other machines cannot reach an address.
+// isLoopback reports whether listen is an address that other machines cannot reach.
 func isLoopback(listen string) (bool, error) {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {

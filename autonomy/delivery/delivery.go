@@ -1,6 +1,6 @@
-// Package delivery decides where a text goes and when: the target of a notice, the digest of
-// deferred notices, the urgency of a notice, the notices that a conversation has seen, and the
-// live reply. The bus stores deliveries and channels send them.
+// Package delivery decides where and when to send a text: the target of a notice, the digest of
+// deferred notices, the urgency of a notice, the notices that a conversation has received, and the
+// live reply. The bus stores deliveries, and channels send them.
 package delivery
 
 import (
@@ -16,42 +16,42 @@ import (
 	"hob/channels"
 )
 
-// Conversations finds the target of a conversation; *session.Sessions implements it.
+// Conversations returns the target of a conversation. *session.Sessions implements it.
 type Conversations interface {
 	Get(ctx context.Context, id string) (session.Info, bool, error)
 }
 
-// Chats shows in a chat that Hob is at work; *channels.Manager implements it.
+// Chats shows in a chat that Hob is working. *channels.Manager implements it.
 type Chats interface {
-	// Typing shows until stop that Hob is at work.
+	// Typing shows that Hob is working, until stop is called.
 	Typing(ctx context.Context, channel, chat string) (stop func())
-	// Show shows the sender of a message the answer while it is written; nil if the channel does
-	// not support this.
+	// Show shows the answer to the sender of a message while it is written. It returns nil if the
+	// channel does not support this.
 	Show(ctx context.Context, event, channel, chat string) channels.LiveDraft
 }
 
-// Options are the options of New; those without a default are required.
+// Options holds the options of New. Options without a documented default are required.
 type Options struct {
 	Bus      *bus.Bus
 	Sessions Conversations
-	// Chats shows work in progress; nil disables this.
+	// Chats shows that Hob is working. Nil disables this.
 	Chats Chats
-	// Notices holds deferred notices; nil sends every notice immediately.
+	// Notices holds the deferred notices. If it is nil, every notice is sent immediately.
 	Notices *notify.Notifier
-	// Channel is the channel for notices. "" or "origin" selects the conversation of the cause;
-	// Auto selects the channel that Where returns.
+	// Channel is the channel for notices. "" or "origin" selects the conversation of the notice's
+	// cause. Auto selects the channel that Where returns.
 	Channel string
-	// Where returns the channel that reaches the owner now, "" for the conversation of the
-	// cause; nil always means "".
+	// Where returns the channel on which the owner can currently be reached, or "" for the
+	// conversation of the cause. A nil Where always means "".
 	Where func(ctx context.Context) string
 	// Zone returns the owner's current time zone.
 	Zone func() *time.Location
 }
 
-// Delivery chooses the target and the time of texts. Its methods may be called concurrently.
+// Delivery chooses the target and the time for texts. Its methods may be called concurrently.
 type Delivery struct{ o Options }
 
-// New checks the options.
+// New returns a Delivery after checking the options.
 func New(o Options) (*Delivery, error) {
 	if o.Bus == nil || o.Sessions == nil || o.Zone == nil {
 		return nil, errors.New("delivery: an option is missing")
@@ -65,8 +65,8 @@ func New(o Options) (*Delivery, error) {
 // Auto selects the owner's active channel for notices (Options.Where).
 const Auto = "auto"
 
-// ResolveTarget finds where to notify the owner: the configured channel, the conversation of the
-// cause, or the conversation in which the owner wrote last.
+// ResolveTarget returns where to notify the owner: the configured channel, the conversation of the
+// cause, or the conversation in which the owner last wrote.
 func (d *Delivery) ResolveTarget(ctx context.Context, report string) (notify.Target, error) {
 	name := d.o.Channel
 	if name == Auto {
@@ -79,7 +79,7 @@ func (d *Delivery) ResolveTarget(ctx context.Context, report string) (notify.Tar
 	if err != nil {
 		return notify.Target{}, err
 	}
-	if ok { // a model may have named the conversation, so never notify in that of an unknown sender
+	if ok { // a model may have chosen the conversation, so never send a notice to an unknown sender's conversation
 		if ok, err = d.o.Bus.Owner.HasWritten(ctx, report); err != nil {
 			return notify.Target{}, err
 		}
@@ -94,8 +94,8 @@ func (d *Delivery) ResolveTarget(ctx context.Context, report string) (notify.Tar
 	return d.activeTarget(ctx, notify.Target{Session: session, Channel: channel, Chat: chat})
 }
 
-// activeTarget returns where to notify the owner instead of a conversation: on another channel,
-// if the owner is active there now.
+// activeTarget returns where to notify the owner instead of in a conversation: on another channel,
+// if the owner is currently active there.
 func (d *Delivery) activeTarget(ctx context.Context, to notify.Target) (notify.Target, error) {
 	if d.o.Notices == nil {
 		return to, nil
@@ -108,8 +108,8 @@ func (d *Delivery) activeTarget(ctx context.Context, to notify.Target) (notify.T
 	return p, nil
 }
 
-// RecentNotices lists the notices that Hob sent in this conversation since its last turn. A handle
-// replaces untrusted text, so that it does not taint the conversation.
+// RecentNotices lists the notices that Hob has sent in this conversation since its last turn.
+// Untrusted text is replaced with a reference, so that it does not taint the conversation.
 func (d *Delivery) RecentNotices(ctx context.Context, ev bus.Event) ([]string, error) {
 	rows, err := d.o.Bus.Outbox.Notices(ctx, ev.Session, ev.ID, 5)
 	if err != nil {
@@ -125,7 +125,7 @@ func (d *Delivery) RecentNotices(ctx context.Context, ev bus.Event) ([]string, e
 		out = append(out, fmt.Sprintf("at %s, %s", at, n.Text))
 	}
 	back, err := d.o.Bus.Ledger.TakenBack(ctx, ev.Session, ev.ID)
-	for _, b := range back { // actions undone elsewhere, such as on the command line: the conversation does not contain these undos
+	for _, b := range back { // actions undone elsewhere, such as on the command line, because the conversation does not contain these undos
 		label := b.Label
 		if b.Source.Tainted() {
 			label = "undo the call " + b.Call

@@ -7,8 +7,8 @@ import (
 	"hob/autonomy/bus"
 )
 
-// ShowWork shows in a chat that Hob is at work on a message, until stop. Where the channel can,
-// the sender sees the answer grow.
+// ShowWork shows in a chat that Hob is working on a message, until stop is called. If the channel
+// supports it, the sender sees the answer while it is written.
 func (d *Delivery) ShowWork(ctx context.Context, ev bus.Event) (stop func()) {
 	if d.o.Chats == nil {
 		return func() {}
@@ -21,7 +21,7 @@ func (d *Delivery) ShowWork(ctx context.Context, ev bus.Event) (stop func()) {
 	}
 }
 
-// startLiveReply shows the sender the answer while it is written, on channels that support this.
+// startLiveReply shows the answer to the sender while it is written, on channels that support this.
 // The text comes from the live feed, which redacts known secrets. stop waits until the display is
 // removed.
 func (d *Delivery) startLiveReply(ctx context.Context, ev bus.Event) (stop func()) {

@@ -13,11 +13,11 @@ import (
 	"hob/platform/store"
 )
 
-// ErrNoNotices means that notices are not deferred, so there is none to release.
+// ErrNoNotices means that notices are not deferred, so there are none to release.
 var ErrNoNotices = errors.New("deferred notices are not configured")
 
-// DigestTarget returns where the deferred notices of a digest go: to their common target, or to
-// the default target if they differ.
+// DigestTarget returns where to send a digest's deferred notices: to their common target, or to the
+// default target if their targets differ.
 func (d *Delivery) DigestTarget(ctx context.Context, event string) (notify.Target, error) {
 	if d.o.Notices == nil {
 		return notify.Target{}, ErrNoNotices
@@ -32,14 +32,14 @@ func (d *Delivery) DigestTarget(ctx context.Context, event string) (notify.Targe
 	return d.ResolveTarget(ctx, p.Session)
 }
 
-// DigestTx reads the notices of a digest in the transaction that ends its event, so that each is
-// sent once. The text is "" if none is left.
+// DigestTx reads a digest's notices in the transaction that ends its event, so that each notice is
+// sent once. The text is "" if none are left.
 func (d *Delivery) DigestTx(tx *store.Tx, event string) (string, provenance.Source, error) {
 	return d.o.Notices.DigestTx(tx, event)
 }
 
-// RateUrgency lets a model rate the urgency of a notice if configured. The call has a time limit
-// and only changes when the notice is sent.
+// RateUrgency asks a model to rate the urgency of a notice, if this is configured. The call has a
+// time limit. The rating only affects when the notice is sent.
 func (d *Delivery) RateUrgency(ctx context.Context, event string, item bus.OutboxItem) bus.Hint {
 	if d.o.Notices == nil {
 		return bus.Hint{}
@@ -57,7 +57,7 @@ func (d *Delivery) HasNotice(ctx context.Context, event string) (bool, error) {
 	return slices.ContainsFunc(list, func(n notify.Notice) bool { return n.Event == event && n.Kind == channels.Notice }), err
 }
 
-// Prune removes the outcomes of notices older than the given time.
+// Prune removes the outcomes of notices that are older than the given time.
 func (d *Delivery) Prune(ctx context.Context, before time.Time) error {
 	if d.o.Notices == nil {
 		return nil

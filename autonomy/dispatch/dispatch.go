@@ -1,7 +1,7 @@
-// Package dispatch turns a claimed event into an outcome. A command or a notice needs no model;
-// everything else is a turn of an agent. One small type handles each kind of event: messages,
-// signals (of watchers, schedules and webhooks), goals, and tasks. The package runs nothing by
-// itself and stores no outcome.
+// Package dispatch converts a claimed event into an outcome. A command or a notice needs no model;
+// all other events are turns of an agent. One small type handles each kind of event: messages,
+// signals (from watchers, schedules and webhooks), goals, and tasks. The package starts no
+// goroutines and stores no outcome.
 package dispatch
 
 import (
@@ -25,29 +25,29 @@ import (
 	"hob/platform/store"
 )
 
-// ownerPerson stands for the owner as the person whose message is answered.
+// ownerPerson identifies the owner as the person whose message is answered.
 const ownerPerson = "owner"
 
-// Turns knows the running turns; the scheduler implements it.
+// Turns gives access to the running turns. The scheduler implements it.
 type Turns interface {
-	// WasCancelled reports once that an event was stopped while it waited.
+	// WasCancelled reports whether an event was stopped while it waited. It reports this only once.
 	WasCancelled(event string) bool
-	// Hold returns the function that a turn calls while it waits in memory for the owner.
+	// Hold returns a function that a turn calls while it waits in memory for the owner.
 	Hold(event string) func() (release func())
-	// OfferSteering gives text to the running turn of the event's session. done is closed when
-	// that turn has ended; it is nil if none runs.
+	// OfferSteering passes text to the running turn in the event's session. done is closed when
+	// that turn has ended; it is nil if no turn is running.
 	OfferSteering(ev bus.Event) (done <-chan struct{})
 	// TakeSteering returns the events whose text was offered to a turn since the last call,
 	// oldest first.
 	TakeSteering(event string) []bus.Event
 }
 
-// Commands runs chat commands; *commands.Commands implements it.
+// Commands runs chat commands. *commands.Commands implements it.
 type Commands interface {
 	Run(ctx context.Context, ev bus.Event) (commit.Outcome, error)
 }
 
-// Models knows which agents have a model; *modelrouter.Models implements it.
+// Models reports which agents have a model. *modelrouter.Models implements it.
 type Models interface {
 	// IsOffline reports whether an agent has no model.
 	IsOffline(ctx context.Context, agent string) bool
@@ -55,53 +55,53 @@ type Models interface {
 	IsFree() bool
 }
 
-// Budget knows what model calls may cost; *usage.Tracker implements it.
+// Budget reports whether model calls are within the budget. *usage.Tracker implements it.
 type Budget interface {
-	// CanSpend reports whether an unattended turn may begin now, otherwise when to ask again.
+	// CanSpend reports whether an unattended turn may begin now. If not, at is when to ask again.
 	CanSpend(now time.Time) (ok bool, at time.Time)
 }
 
-// Levels limits the autonomy level in a channel; *config.Config implements it.
+// Levels limits the autonomy level on a channel. *config.Config implements it.
 type Levels interface {
-	// LevelOf returns the level for a person ("owner", "channel:sender", "" for no specific
-	// person); "" means no limit.
+	// LevelOf returns the level for a person ("owner", "channel:sender", or "" for no specific
+	// person). "" means no limit.
 	LevelOf(channel, person string) config.Level
 }
 
-// Options are the options of New; those without a default are required.
+// Options holds the options of New. Options without a documented default are required.
 type Options struct {
 	Store    *store.Store
 	Bus      *bus.Bus
 	Guard    *guard.Guard
 	Sessions *session.Sessions
-	Runner   *turn.Runner // of the default agent
+	Runner   *turn.Runner // the default agent's runner
 	Undo     *undo.Reverter
 	Delivery *delivery.Delivery
 	Commands Commands
 	Turns    Turns
-	// Agents selects the agent for a message and stores the agents' tasks; nil means only the
-	// default agent.
+	// Agents selects the agent for a message and stores the agents' tasks. Nil means that there is
+	// only the default agent.
 	Agents *agents.Registry
-	// Goals are the owner's goals; nil disables them. Facts supplies the values for rules
-	// without a model.
+	// Goals holds the owner's goals. Nil disables them. Facts provides the values for rules that
+	// need no model.
 	Goals *goals.Goals
 	Facts goals.Facts
-	// Plan writes the daily plan; nil disables it.
+	// Plan creates the daily plan. Nil disables it.
 	Plan *goals.Plan
-	// Models knows which agents have a model; nil means that all have one.
+	// Models reports which agents have a model. Nil means that all agents have one.
 	Models Models
-	// Budget limits unattended turns; nil allows all.
+	// Budget limits unattended turns. Nil allows all of them.
 	Budget Budget
-	// Levels limits the autonomy level; nil does not.
+	// Levels limits the autonomy level. Nil means no limit.
 	Levels Levels
-	// GuestLimit is the number of messages per hour that are read from a guest.
+	// GuestLimit is the maximum number of messages per hour that are read from a guest.
 	GuestLimit int
 	// Zone returns the owner's current time zone.
 	Zone func() *time.Location
 	Log  *slog.Logger
 }
 
-// Dispatcher chooses what handles an event.
+// Dispatcher selects the handler for an event.
 type Dispatcher struct {
 	o        Options
 	messages messageHandler
@@ -110,7 +110,7 @@ type Dispatcher struct {
 	tasks    taskHandler
 }
 
-// New checks the options.
+// New returns a Dispatcher after checking the options.
 func New(o Options) (*Dispatcher, error) {
 	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Sessions == nil || o.Runner == nil || o.Undo == nil || o.Delivery == nil || o.Commands == nil || o.Turns == nil || o.Zone == nil || o.Log == nil {
 		return nil, errors.New("dispatch: an option is missing")
@@ -123,7 +123,7 @@ func New(o Options) (*Dispatcher, error) {
 	return &Dispatcher{o: o, messages: messageHandler{s}, signals: signalHandler{s}, goals: goalHandler{shared: s, asker: asker}, tasks: taskHandler{s}}, nil
 }
 
-// Answer turns an event into an outcome.
+// Answer converts an event into an outcome.
 func (d *Dispatcher) Answer(ctx context.Context, ev bus.Event) (commit.Outcome, error) {
 	switch ev.Kind {
 	case bus.Message:
@@ -149,10 +149,10 @@ func (d *Dispatcher) Answer(ctx context.Context, ev bus.Event) (commit.Outcome, 
 	return commit.Outcome{}, fmt.Errorf("event %s has the unknown kind %s", ev.ID, ev.Kind)
 }
 
-// shared are the options and lookups that the handlers share.
+// shared holds the options and lookups that the handlers share.
 type shared struct{ o Options }
 
-// levelOf returns the limit of the autonomy level for a person in a channel, "" if there is none.
+// levelOf returns the maximum autonomy level for a person on a channel, or "" if there is no limit.
 func (h shared) levelOf(channel, person string) guard.Level {
 	if h.o.Levels == nil {
 		return ""
@@ -180,15 +180,15 @@ func (h shared) waitForBudget(ctx context.Context, ev bus.Event) (waits bool, er
 	})
 }
 
-// suspended is the outcome of an event that waits.
+// suspended returns the outcome of an event that waits.
 func suspended() commit.Outcome { return commit.Outcome{Outcome: turn.Outcome{Suspended: true}} }
 
-// defaultMember returns the only member of a loop without a crew.
+// defaultMember returns the only agent of a loop without an agent registry.
 func (h shared) defaultMember() agents.Member {
 	return agents.Member{Name: agents.Default, Runner: h.o.Runner, Refused: func(context.Context) error { return nil }}
 }
 
-// creatorAgent finds the agent that created a watcher or schedule. That agent runs it, so that an
+// creatorAgent returns the agent that created a watcher or schedule. That agent runs it, so that an
 // agent cannot gain tools by waiting.
 func (h shared) creatorAgent(ctx context.Context, ev bus.Event, agent string) (agents.Member, error) {
 	if h.o.Agents == nil {
@@ -200,7 +200,7 @@ func (h shared) creatorAgent(ctx context.Context, ev bus.Event, agent string) (a
 		if who, ok = h.o.Agents.Named(agent); !ok {
 			return who, fmt.Errorf("the agent %q that created this no longer exists", agent)
 		}
-	} else if errors.Is(err, agents.ErrNobody) { // the owner's own orders
+	} else if errors.Is(err, agents.ErrNobody) { // the owner gave the order directly
 		who, _ = h.o.Agents.Named(agents.Default)
 	} else if err != nil {
 		return who, err

@@ -21,10 +21,10 @@ import (
 	"hob/tools"
 )
 
-// goalHandler handles the events of goals.
+// goalHandler handles goal events.
 type goalHandler struct {
 	shared
-	asker *turn.Runner // asks the owner to confirm decisions of goals
+	asker *turn.Runner // asks the owner to confirm a goal's decision
 }
 
 // newQuestionRunner returns a runner whose only tool asks the owner about a goal's decision.
@@ -36,8 +36,8 @@ func newQuestionRunner(r *turn.Runner) (*turn.Runner, error) {
 	return r.With(func(o *turn.Options) { o.Catalogue, o.Whole = c, nil })
 }
 
-// handleGoalEvent processes an event of a goal: its review, the decided action, or the approval
-// request for it.
+// handleGoalEvent processes a goal event: the review, the decided action, or the approval request
+// for that action.
 func (h goalHandler) handleGoalEvent(ctx context.Context, ev bus.Event) (commit.Outcome, error) {
 	res := commit.Outcome{How: "goal", Kind: channels.Notice}
 	order, err := goals.OrderOf(ev)
@@ -86,14 +86,14 @@ func (h goalHandler) handleGoalEvent(ctx context.Context, ev bus.Event) (commit.
 	return h.goalEnded(ctx, goal, order, res)
 }
 
-// goalTurn returns the turn of a phase. Only the phase that carries out the decision may do
-// more than read.
+// goalTurn returns the turn for a phase. Only the phase that carries out the decision may do more
+// than read.
 func (h goalHandler) goalTurn(ctx context.Context, ev bus.Event, goal goals.Goal, order goals.EventPayload, res commit.Outcome) (turn.Turn, error) {
 	t := turn.Turn{
 		Event: ev, Source: provenance.Worst(provenance.Hob, ev.Provenance, goal.Provenance), Origin: "goal",
 		Report: res.Session, Channel: res.Channel, Chat: res.Chat, Cancelled: h.o.Turns.WasCancelled(ev.ID), Hold: h.o.Turns.Hold(ev.ID),
 	}
-	if goal.Reason != "" { // the text quotes it
+	if goal.Reason != "" { // the text quotes the reason
 		t.Source = provenance.Worst(t.Source, goal.ReasonFrom)
 	}
 	var err error
@@ -138,13 +138,13 @@ func (h goalHandler) byRule(ctx context.Context, goal goals.Goal, res commit.Out
 	if err != nil {
 		return res, fmt.Errorf("review the goal %q: %w", goal.Name(), err)
 	}
-	res.How, res.Source = "rule", provenance.Worst(provenance.Hob, goal.Provenance, d.Source) // its reason may quote tasks and facts
+	res.How, res.Source = "rule", provenance.Worst(provenance.Hob, goal.Provenance, d.Source) // the reason may quote tasks and facts
 	res.Answer = d.Reason
 	res.Goal.Decision, res.Goal.By = d, goals.Rule
 	return res, nil
 }
 
-// goalEnded returns the outcome of a turn of a goal.
+// goalEnded returns the outcome of a goal's turn.
 func (h goalHandler) goalEnded(ctx context.Context, goal goals.Goal, order goals.EventPayload, res commit.Outcome) (commit.Outcome, error) {
 	res.Goal.By = res.Model
 	if res.Interrupted {
@@ -163,7 +163,7 @@ func (h goalHandler) goalEnded(ctx context.Context, goal goals.Goal, order goals
 	return res, nil
 }
 
-// offlineProvider begins the name of the built-in brain.
+// offlineProvider is the name prefix of the built-in brain.
 const offlineProvider = "offline"
 
 // askAbout asks the owner to confirm a decision.

@@ -58,7 +58,7 @@ func (h messageHandler) answerMessage(ctx context.Context, ev bus.Event) (commit
 		t.Person = ev.Channel + ":" + ev.Sender
 	}
 	t.Level = h.levelOf(ev.Channel, t.Person)
-	if !t.Attended { // the owner gets the questions of unattended turns, and the items that they created
+	if !t.Attended { // the owner receives the approval requests of unattended turns, and owns the items that they create
 		t.Guest = true
 		to, err := h.o.Delivery.ResolveTarget(ctx, "")
 		if err != nil {
@@ -74,7 +74,7 @@ func (h messageHandler) answerMessage(ctx context.Context, ev bus.Event) (commit
 	return res, err
 }
 
-// undoResult returns the result of a message that was answered by an undo.
+// undoResult returns the outcome of a message that was answered by an undo.
 func undoResult(ev bus.Event, r undo.Reply) commit.Outcome {
 	res := commit.NewReply(ev, "undo")
 	res.Answer, res.Source = r.Text, r.Source
@@ -85,7 +85,7 @@ func undoResult(ev bus.Event, r undo.Reply) commit.Outcome {
 	return res
 }
 
-// replyRateLimited answers a guest who has written too much, without a model.
+// replyRateLimited answers a guest who has sent too many messages, without a model.
 func (h messageHandler) replyRateLimited(ev bus.Event, m payload.Message) commit.Outcome {
 	res := commit.NewReply(ev, "limit")
 	res.Answer = fmt.Sprintf("You reached the limit: I read at most %d messages an hour from you. I ignore your messages until %s; please write again then.",
@@ -94,7 +94,7 @@ func (h messageHandler) replyRateLimited(ev bus.Event, m payload.Message) commit
 	return res
 }
 
-// selectAgent finds the agent that answers a message.
+// selectAgent selects the agent that answers a message.
 func (h messageHandler) selectAgent(ctx context.Context, ev bus.Event, m payload.Message) (agents.Member, error) {
 	if h.o.Agents == nil {
 		return h.defaultMember(), nil
@@ -113,8 +113,8 @@ func placeOf(ev bus.Event, m payload.Message) agents.MessageOrigin {
 	return agents.MessageOriginOf(ev, m)
 }
 
-// parseForgetRequest returns the text that the owner's message asks Hob to forget, "" if it is not
-// such a request.
+// parseForgetRequest returns the text that the owner asks Hob to forget, or "" if the message is
+// not such a request.
 func parseForgetRequest(ev bus.Event) string {
 	if name, text := chattext.ParseCommand(ev.Text); name == chattext.Forget && ev.Provenance == provenance.Owner {
 		return text
@@ -122,8 +122,8 @@ func parseForgetRequest(ev bus.Event) string {
 	return ""
 }
 
-// runForget calls the tool as the owner's own call. The call has its own conversation, like every
-// such call; this conversation gets the answer.
+// runForget calls the tool as a direct call by the owner. Like every direct call, it has its own
+// conversation; the answer goes to this conversation.
 func (h messageHandler) runForget(ctx context.Context, ev bus.Event, text string) (commit.Outcome, error) {
 	res := commit.NewReply(ev, "call")
 	args, err := json.Marshal(map[string]any{"query": text, "everything": true})

@@ -18,17 +18,17 @@ import (
 	"hob/watchers"
 )
 
-// signalHandler handles signals of watchers, schedules and webhooks, and Hob's own notices.
+// signalHandler handles signals from watchers, schedules and webhooks, and Hob's own notices.
 type signalHandler struct{ shared }
 
-// handleSignal handles the signal of a watcher, a schedule or a trigger.
+// handleSignal handles a signal from a watcher, a schedule or a trigger.
 func (h signalHandler) handleSignal(ctx context.Context, ev bus.Event) (commit.Outcome, error) {
 	f, err := payload.ParseSignal(ev)
 	if err != nil {
 		return commit.Outcome{}, err
 	}
 	switch f.Mode {
-	case watchers.Notify: // the text of the signal already mentions a delay
+	case watchers.Notify: // the signal's text already mentions a delay
 		return h.noticeOutcome(ctx, f.Report, f.Signal, ev.Provenance)
 	case watchers.Remind:
 		return h.noticeOutcome(ctx, f.Report, "Reminder: "+f.Action+f.LatenessNote(" (", ")"), f.Made)
@@ -92,14 +92,14 @@ func (h signalHandler) handleSystemEvent(ctx context.Context, ev bus.Event) (com
 	return h.noticeOutcome(ctx, f.Report, ev.Text, ev.Provenance)
 }
 
-// nothingOn is the answer of an empty plan. It is not sent.
+// nothingOn is the answer for an empty plan. It is not sent.
 const nothingOn = "Nothing is planned today, so no plan was sent."
 
-// dayOver is the answer of a plan that was not sent before its day passed.
+// dayOver is the answer for a plan that was not sent before the end of its day.
 const dayOver = "The day of this plan ended before it could be sent."
 
-// sendDayPlan sends the daily plan to the owner's active channel. It writes the text now, not when
-// the plan became due.
+// sendDayPlan sends the daily plan to the owner's active channel. It generates the text when the
+// plan is sent, not when the plan became due.
 func (h signalHandler) sendDayPlan(ctx context.Context, ev bus.Event) (commit.Outcome, error) {
 	res := commit.Outcome{How: "plan", Kind: channels.Notice}
 	if h.o.Plan == nil {

@@ -16,8 +16,8 @@ import (
 )
 
 // steerTurn offers the event's text to the session's running turn. The turn reads the text at its
-// next step and ends this event in the transaction of that step. If no turn runs, or the turn
-// ends before that step, steerTurn queues the text as an ordinary message.
+// next step and ends this event in the transaction of that step. If no turn is running, or the turn
+// ends before its next step, steerTurn queues the text as an ordinary message.
 func (h messageHandler) steerTurn(ctx context.Context, ev bus.Event) (commit.Outcome, error) {
 	put := suspended()
 	settled, cancel := h.o.Bus.Inbox.EventClosed(ev.ID)
@@ -41,15 +41,14 @@ func (h messageHandler) steerTurn(ctx context.Context, ev bus.Event) (commit.Out
 	return put, h.queueAsMessage(ctx, ev)
 }
 
-// queueAsMessage moves an event to the queue of its session, so that it becomes an ordinary
-// message.
+// queueAsMessage moves an event to its session's queue, so that it becomes an ordinary message.
 func (h messageHandler) queueAsMessage(ctx context.Context, ev bus.Event) error {
 	return h.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
 		return h.o.Bus.Inbox.MoveTx(tx, ev.ID, ev.Session)
 	})
 }
 
-// takeSteering returns the texts sent to a turn since the last call, oldest first.
+// takeSteering returns the messages sent to a turn since the last call, oldest first.
 func (h messageHandler) takeSteering(event string) []turn.SteerMessage {
 	events := h.o.Turns.TakeSteering(event)
 	out := make([]turn.SteerMessage, 0, len(events))

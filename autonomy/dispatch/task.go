@@ -19,8 +19,7 @@ import (
 // taskHandler handles delegated tasks and tool calls that the owner made directly.
 type taskHandler struct{ shared }
 
-// runDelegatedTask runs a task that one agent handed to another, or the turn that
-// follows it.
+// runDelegatedTask runs a task that one agent delegated to another, or the task's follow-up turn.
 func (h taskHandler) runDelegatedTask(ctx context.Context, ev bus.Event) (commit.Outcome, error) {
 	res := commit.Outcome{How: "task"}
 	if h.o.Agents == nil {

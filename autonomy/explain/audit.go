@@ -14,20 +14,20 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// AuditLine is one line of the audit log with its context: the actor, the authority, the texts
-// and the call.
+// AuditLine is one line of the audit log with its context: the actor, the authority, the untrusted
+// texts and the call.
 type AuditLine struct {
 	guard.Record
 	// Approval is the approval request that decided the call, if any.
 	Approval *guard.Approval `json:"approval,omitempty"`
-	// Texts are the stored origins of the untrusted text in context.
+	// Texts lists the stored origins of the untrusted text in context.
 	Texts []provenance.Origin `json:"texts,omitempty"`
-	// What describes the call, if it is still stored.
+	// What describes the call, if the call is still stored.
 	What string `json:"what,omitempty"`
-	Text string `json:"text"` // all of it as text
+	Text string `json:"text"` // the complete explanation as text
 }
 
-// AuditLine reads a line. The error is bus.ErrNotFound if it does not exist.
+// AuditLine returns one line of the audit log, or bus.ErrNotFound if it does not exist.
 func (x *Explainer) AuditLine(ctx context.Context, seq int64) (AuditLine, error) {
 	var out AuditLine
 	rows, err := x.o.Guard.AuditLines(ctx, guard.AuditQuery{Before: seq + 1, Limit: 1})

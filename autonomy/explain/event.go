@@ -19,15 +19,15 @@ import (
 	"hob/tools"
 )
 
-// Why holds everything known about one event: its content, the decisions and their authority,
-// the actions, the answers.
+// Why holds everything known about one event: its content, the decisions and their authority, the
+// actions and the answers.
 type Why struct {
 	Event bus.Event   `json:"event,omitzero"`
 	Trace *trace.Turn `json:"trace,omitempty"`
-	// Nothing: there is nothing to explain yet.
+	// Nothing reports whether there is nothing to explain yet.
 	Nothing bool   `json:"nothing,omitempty"`
-	instead string // the text of the answer if Nothing is set
-	// Origins are the sources of the event's untrusted text; Thing is the item that the question
+	instead string // the text to show if Nothing is set
+	// Origins lists the sources of the event's untrusted text. Thing is the item that the question
 	// names, if any.
 	Origins    []provenance.Origin `json:"origins,omitempty"`
 	Thing      *ItemOrigin         `json:"thing,omitempty"`
@@ -36,28 +36,28 @@ type Why struct {
 	Audit      []guard.Record      `json:"audit"`
 	Deliveries []bus.Delivery      `json:"deliveries"`
 	Spent      *Spent              `json:"spent,omitempty"`
-	// Ticks are the ticks that claimed the event, oldest first.
+	// Ticks lists the ticks that claimed the event, oldest first.
 	Ticks []trace.Tick `json:"ticks,omitempty"`
-	// Notices are the outcomes of notices about the event.
+	// Notices lists the outcomes of notices about the event.
 	Notices []notify.Notice `json:"notices,omitempty"`
-	// Goal is the result of the event if it belongs to a goal.
+	// Goal is the result of the event if the event belongs to a goal.
 	Goal *goals.ReviewRecord `json:"goal,omitempty"`
 }
 
-// Spent is the chosen model of a turn, the reason for the choice, and the usage.
+// Spent holds the model chosen for a turn, the reason for the choice, and the usage.
 type Spent struct {
 	Model   string   `json:"model"`
 	Reason  string   `json:"reason"`
 	Calls   int      `json:"model_calls"`
-	CostUSD *float64 `json:"cost_usd"` // null: no price is known
+	CostUSD *float64 `json:"cost_usd"` // null means that no price is known
 	Cost    string   `json:"-"`        // for people
 }
 
 const nothingYet = "Nothing has happened here yet, so there is nothing to explain. Say something first (`hob ask hello`), or ask about missing notices: `hob why silence`."
 
-// ExplainEvent explains an event, a delivery, the last firing of a watcher, or (id "") the last event of
-// the session (or, without one, of any session). Before the first event it returns a Why with
-// Nothing set, and no error.
+// ExplainEvent explains an event, a delivery or the last firing of a watcher. If id is "", it
+// explains the last event in the session, or in any session if session is empty. Before the first
+// event it returns a Why with Nothing set, and no error.
 func (x *Explainer) ExplainEvent(ctx context.Context, id, session string) (Why, error) {
 	var w Why
 	ev, err := x.findEvent(ctx, id, session)
@@ -106,7 +106,7 @@ func (x *Explainer) ExplainEvent(ctx context.Context, id, session string) (Why, 
 	return w, err
 }
 
-// readSpent reads the model of an event's turn and its usage; nil if it had no model.
+// readSpent returns the model of an event's turn and the usage, or nil if no model was used.
 func (x *Explainer) readSpent(ctx context.Context, event string) (*Spent, error) {
 	var s Spent
 	var err error
@@ -177,8 +177,8 @@ func (x *Explainer) findEvent(ctx context.Context, id, session string) (bus.Even
 	return ev, err
 }
 
-// isReadOnlyCommand reports whether an event is a read-only command, such as `hob status`; users do not
-// ask for its reasons.
+// isReadOnlyCommand reports whether an event is a read-only command, such as `hob status`. Users do
+// not ask for the reasons of such commands.
 func (x *Explainer) isReadOnlyCommand(ctx context.Context, e bus.Event) (bool, error) {
 	if e.Kind != bus.Task {
 		return false, nil
@@ -279,12 +279,12 @@ type Tick struct {
 	At     time.Time `json:"at"`
 	Woke   string    `json:"woke"`
 	Events []Why     `json:"events"`
-	// Nothing: no tick had an input yet.
+	// Nothing reports whether no tick has had an input yet.
 	Nothing bool `json:"nothing,omitempty"`
 }
 
-// ExplainTick explains one tick, by its id or the id of one of its events. "" or "last" means the
-// last tick with an input.
+// ExplainTick explains one tick, given its id or the id of one of its events. "" or "last" means
+// the last tick with an input.
 func (x *Explainer) ExplainTick(ctx context.Context, id string) (Tick, error) {
 	q := x.o.Store.Reader(ctx)
 	if id == "last" {
@@ -309,7 +309,7 @@ func (x *Explainer) ExplainTick(ctx context.Context, id string) (Tick, error) {
 	for _, r := range rows {
 		t.At, t.Woke = r.At, r.Woke
 		w, err := x.ExplainEvent(ctx, r.Event, "")
-		if errors.Is(err, bus.ErrNotFound) { // the event was erased since
+		if errors.Is(err, bus.ErrNotFound) { // the event has been erased since
 			continue
 		}
 		if err != nil {

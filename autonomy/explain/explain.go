@@ -1,7 +1,7 @@
-// Package explain answers why something happened, or did not: it reads the traces, the ledger, the
-// audit log, the queues and the origins of untrusted text, and formats what they contain. It changes no
-// data. The commands `hob why` and `hob audit show`, the chat command /why, the explain tool and the
-// API use it.
+// Package explain answers why something happened or did not happen. It reads the traces, the
+// ledger, the audit log, the queues and the origins of untrusted text, and formats what they
+// contain. It does not change data. The commands `hob why` and `hob audit show`, the chat command
+// /why, the explain tool and the API use it.
 package explain
 
 import (
@@ -24,17 +24,18 @@ import (
 	"hob/watchers"
 )
 
-// Options are the options of New; those without a default are required.
+// Options holds the options of New. Options without a documented default are required.
 type Options struct {
 	Store *store.Store
 	Bus   *bus.Bus
 	Guard *guard.Guard
-	// Goals and Notices are nil if the home has none.
+	// Goals and Notices may be nil if they are not used.
 	Goals   *goals.Goals
 	Notices *notify.Notifier
-	// Watchers explains why watchers are silent; nil disables this.
+	// Watchers explains why watchers are silent. Nil disables this.
 	Watchers Watchers
-	// Models returns the model of a turn, Costs its price; nil leaves it out.
+	// Models returns the model of a turn, and Costs its cost. If one is nil, that information is
+	// omitted.
 	Models ModelChoices
 	Costs  EventCosts
 	// Zone returns the user's current time zone.
@@ -42,7 +43,7 @@ type Options struct {
 	Log  *slog.Logger // nil discards
 }
 
-// Watchers explains the silences of watchers; *watchers.Manager implements it.
+// Watchers explains why watchers are silent. *watchers.Manager implements it.
 type Watchers interface {
 	Silence(ctx context.Context, id string) (watchers.Silence, error)
 	Passed(ctx context.Context, words []string, since time.Time, limit int) ([]watchers.SuppressedSignal, error)
@@ -50,22 +51,23 @@ type Watchers interface {
 	List(ctx context.Context, f watchers.Filter) ([]watchers.Spec, error)
 }
 
-// ModelChoices returns which model was chosen for the turn of an event, and why.
-// *modelrouter.Models implements it.
+// ModelChoices returns which model was chosen for an event's turn, and why. *modelrouter.Models
+// implements it.
 type ModelChoices interface {
 	Lookup(ctx context.Context, event string) (model, reason string, ok bool, err error)
 }
 
-// EventCosts counts the model calls of an event; the cost is nil if a price is not known.
-// *usage.Tracker implements it.
+// EventCosts returns the number of model calls for an event and their cost, which is nil if a price
+// is not known. *usage.Tracker implements it.
 type EventCosts interface {
 	Of(ctx context.Context, event string) (calls int, cost *usage.Micros, err error)
 }
 
-// Explainer explains. Its methods may be called concurrently.
+// Explainer answers questions about events, ticks and missing notices. Its methods may be called
+// concurrently.
 type Explainer struct{ o Options }
 
-// New checks the options.
+// New returns an Explainer after checking the options.
 func New(o Options) (*Explainer, error) {
 	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Zone == nil {
 		return nil, errors.New("explain: an option is missing")
@@ -84,22 +86,22 @@ const (
 	WhySilence      = "silence"
 )
 
-// Explanation answers a question: a Why, a Tick or a SilenceReport.
+// Explanation is the answer to a question: a Why, a Tick or a SilenceReport.
 type Explanation interface {
 	// Text formats the explanation for users.
 	Text(zone *time.Location) string
-	// Source reports whether it quotes untrusted text.
+	// Source returns Outside if the explanation quotes untrusted text.
 	Source() provenance.Source
 }
 
 // Question selects what to explain.
 type Question struct {
-	Kind string // "" is an event
-	// About is an id; for a silence also words and "since TIME"; "" or "last" means the last
-	// one.
+	Kind string // "" means an event
+	// About is an id. For a silence it may also contain words and "since TIME". "" or "last" means
+	// the last item.
 	About   string
-	Session string // where to find the last event; "" means anywhere
-	Asked   string // the event of the question itself; it is excluded from the search for the last event
+	Session string // session to search for the last event; "" means any session
+	Asked   string // the event that contains the question; it is excluded from the search for the last event
 }
 
 // ParseQuestion parses a question as written on a command line: "tick last", "silence since 14:00",
@@ -112,7 +114,7 @@ func ParseQuestion(args string) Question {
 	return Question{About: strings.TrimSpace(args)}
 }
 
-// ExplainForTool is Explain for the tool explain: the text, with errors of tools.
+// ExplainForTool is like Explain, but for the tool explain: it returns text and tool errors.
 func (x *Explainer) ExplainForTool(ctx context.Context, q Question) (tools.Result, error) {
 	out, err := x.Explain(ctx, q)
 	switch {
@@ -126,7 +128,7 @@ func (x *Explainer) ExplainForTool(ctx context.Context, q Question) (tools.Resul
 	return tools.Result{Text: out.Text(x.o.Zone()), Source: out.Source()}, nil
 }
 
-// Explain answers why something happened, or did not.
+// Explain answers why something happened or did not happen.
 func (x *Explainer) Explain(ctx context.Context, q Question) (Explanation, error) {
 	about := q.About
 	if about == "last" {

@@ -15,21 +15,22 @@ import (
 	"hob/platform/provenance/origins"
 )
 
-// ItemOrigin is an item of Hob, with its origins: a fact, a task, a reminder, a watcher.
+// ItemOrigin is an item in Hob with its origins, for example a fact, a task, a reminder or a
+// watcher.
 type ItemOrigin struct {
 	ID   string    `json:"id"`
 	Call string    `json:"call,omitempty"` // the call that created the item
 	Tool string    `json:"tool,omitempty"`
 	At   time.Time `json:"at,omitzero"`
-	// Origins are the sources of the untrusted text in context when the row was created or
-	// changed; empty if none was.
+	// Origins lists the sources of the untrusted text in context when the item was created or
+	// changed. It is empty if there was none.
 	Origins []provenance.Origin `json:"origins,omitempty"`
 }
 
-// validRow limits lookups in the ledger to ids: it must not become a full-text search.
+// validRow limits ledger lookups to ids, so that a lookup cannot become a full-text search.
 var validRow = regexp.MustCompile(`^[a-z][a-z0-9_-]{3,63}$`)
 
-// findRow finds a row by its id, with the event in which it was made.
+// findRow finds a row by its id, and the event in which it was created.
 func (x *Explainer) findRow(ctx context.Context, id string) (t *ItemOrigin, event string, err error) {
 	if !validRow.MatchString(id) {
 		return nil, "", nil
@@ -54,7 +55,7 @@ func (x *Explainer) findRow(ctx context.Context, id string) (t *ItemOrigin, even
 	return nil, "", nil
 }
 
-// traceOrigins adds the origins of untrusted text: what the event contained, and what was in the
+// traceOrigins adds the origins of untrusted text: the text in the event, and the text in the
 // context of each call.
 func (x *Explainer) traceOrigins(ctx context.Context, w *Why) (err error) {
 	w.Origins = x.eventOrigins(ctx, w.Event)
@@ -106,8 +107,8 @@ func (x *Explainer) eventOrigins(ctx context.Context, ev bus.Event) []provenance
 	return nil
 }
 
-// digestOrigins returns the origins of a digest: for each notice the origins of its event and of the
-// event's calls.
+// digestOrigins returns the origins of a digest. For each notice they include the origins of its
+// event and of the event's calls.
 func (x *Explainer) digestOrigins(ctx context.Context, ev bus.Event) []provenance.Origin {
 	if x.o.Notices == nil || ev.Source != notify.Source {
 		return nil
@@ -124,7 +125,7 @@ func (x *Explainer) digestOrigins(ctx context.Context, ev bus.Event) []provenanc
 		}
 		seen[n.Event] = true
 		of, err := x.o.Bus.Inbox.Event(ctx, n.Event)
-		if err != nil { // the event was erased since
+		if err != nil { // the event has been erased since
 			continue
 		}
 		all = append(all, x.eventOrigins(ctx, of))
@@ -160,8 +161,8 @@ func (t *ItemOrigin) formatText(at func(time.Time) string) string {
 	return b.String()
 }
 
-// madeIn finds the event of an approval, or of the row with an id. If it finds neither, it
-// returns the error none, which the caller passes.
+// madeIn finds the event of an approval request, or of the row called id. If it finds neither, it
+// returns the error none.
 func (x *Explainer) madeIn(ctx context.Context, id string, none error) (*ItemOrigin, bus.Event, error) {
 	event, ok, err := x.o.Guard.EventOf(ctx, id)
 	var t *ItemOrigin

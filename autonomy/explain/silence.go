@@ -19,10 +19,10 @@ import (
 	"hob/watchers"
 )
 
-// The bounds of an answer about silence.
+// Limits for an answer about silence.
 const (
 	silenceSpan = 24 * time.Hour // default time span
-	mostSilent  = 20             // rows of each kind
+	mostSilent  = 20             // maximum rows of each kind
 	looksBack   = 500            // maximum number of events and deliveries to check
 )
 
@@ -30,31 +30,31 @@ const (
 type SilenceReport struct {
 	About string    `json:"about,omitempty"`
 	Since time.Time `json:"since"`
-	// Watchers contains the watcher that the question names, or all watchers that fail.
+	// Watchers holds the watcher that the question names, or all failing watchers.
 	Watchers []watchers.Silence `json:"watchers"`
-	// Passed lists what watchers saw and did not report.
+	// Passed lists the signals that watchers detected but did not report.
 	Passed []watchers.SuppressedSignal `json:"passed"`
 	Goals  []GoalSilence               `json:"goals"`
-	// Events lists events without a notice.
+	// Events lists the events without a notice.
 	Events []SuppressedEvent `json:"events"`
 	// Deliveries lists messages that have not reached the owner yet, and Told those that have.
 	Deliveries []bus.Delivery `json:"deliveries"`
 	Told       []bus.Delivery `json:"told"`
-	// Notices are deferred or dropped notices.
+	// Notices lists the deferred or dropped notices.
 	Notices []notify.Notice `json:"notices"`
-	// Denied lists calls that the guard denied without a question.
+	// Denied lists the calls that the guard denied without an approval request.
 	Denied []guard.Record `json:"denied"`
 }
 
-// SuppressedEvent is an event without a notice, and the rule.
+// SuppressedEvent is an event without a notice, and the rule that suppressed it.
 type SuppressedEvent struct {
 	Event bus.Event `json:"event"`
 	Rule  string    `json:"rule"`
 }
 
-// ExplainSilence explains missing notices: of a watcher or goal (by id or words), of anything with
-// certain words, or ("") of everything, since a time ("since 14:00", "since yesterday"; default
-// one day).
+// ExplainSilence explains missing notices since a time ("since 14:00", "since yesterday"; default
+// one day). about names a watcher or goal (by id or words) or contains words to search for; ""
+// means all notices.
 func (x *Explainer) ExplainSilence(ctx context.Context, about string) (SilenceReport, error) {
 	now := time.Now().In(x.o.Zone())
 	words, since, err := parseSince(about, now)
@@ -71,13 +71,13 @@ func (x *Explainer) ExplainSilence(ctx context.Context, about string) (SilenceRe
 		}
 	}
 	found := significantWords(words)
-	if len(found) == 0 { // "my messages" means everything
+	if len(found) == 0 { // "my messages" means all messages
 		s.About = ""
 	}
 	return s, x.collectSilences(ctx, found, &s)
 }
 
-// explainNamedSource explains the one matching watcher or goal.
+// explainNamedSource explains the only matching watcher or goal.
 func (x *Explainer) explainNamedSource(ctx context.Context, words string, s *SilenceReport) (bool, error) {
 	if goalID.MatchString(words) && x.o.Goals != nil {
 		g, err := goals.Get(x.o.Store.Reader(ctx), words)
@@ -162,7 +162,7 @@ func (x *Explainer) collectSilences(ctx context.Context, words []string, s *Sile
 }
 
 // isUnexpectedlySilent reports whether a watcher is silent for a reason that the owner may not
-// expect. Having found nothing is not such a reason.
+// expect. Having found nothing is an expected reason.
 func isUnexpectedlySilent(s watchers.Silence) bool {
 	return slices.ContainsFunc(s.Holds, func(h watchers.Hold) bool {
 		return h.Rule != watchers.RuleKnown && h.Rule != watchers.RuleNothing && h.Rule != watchers.RuleNotDue && h.Rule != watchers.RuleUnasked
@@ -203,7 +203,7 @@ func parseSince(about string, now time.Time) (words string, since time.Time, err
 	if err != nil {
 		return "", since, fmt.Errorf("%w: %q is not a time such as \"14:00\", \"yesterday\" or \"2h\"", ErrUnclear, after)
 	}
-	if m.Time.After(now) { // a time of day that is still to come today means yesterday's
+	if m.Time.After(now) { // a time of day that is later than now refers to yesterday
 		m.Time = m.Time.AddDate(0, 0, -1)
 	}
 	return strings.TrimSpace(before), m.Time, nil
@@ -212,7 +212,7 @@ func parseSince(about string, now time.Time) (words string, since time.Time, err
 // ErrUnclear is wrapped if a question cannot be parsed.
 var ErrUnclear = errors.New("unclear question")
 
-// fillers matches words without meaning for a search.
+// fillers matches words that are meaningless for a search.
 var fillers = regexp.MustCompile(`^(a|an|the|of|from|by|about|to|in|on|at|with|my|your|that|this|mail|mails|email|emails|message|messages|did|not|you|tell|told|me|why)$`)
 
 // significantWords returns the words that are useful for a search.

@@ -17,7 +17,8 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// collectSuppressed finds events without a notice. The owner's own messages always get an answer.
+// collectSuppressed collects the events without a notice. It skips the owner's own messages,
+// because they always get an answer.
 func (x *Explainer) collectSuppressed(ctx context.Context, events []bus.Event, words []string, s *SilenceReport) error {
 	for _, ev := range events {
 		if len(s.Events) == mostSilent {
@@ -90,7 +91,7 @@ func (x *Explainer) unsaidRule(ctx context.Context, ev bus.Event) (string, error
 	return "[nothing_to_say] its turn ended without a text", nil
 }
 
-// collectUndelivered finds texts that did not reach the owner, and those that did.
+// collectUndelivered collects the texts that did not reach the owner, and those that did.
 func (x *Explainer) collectUndelivered(ctx context.Context, words []string, s *SilenceReport) error {
 	list, err := x.o.Bus.Outbox.Deliveries(ctx, "", "", "", looksBack)
 	if err != nil {
@@ -115,7 +116,7 @@ func (x *Explainer) collectUndelivered(ctx context.Context, words []string, s *S
 	return nil
 }
 
-// heldNotices finds notices that were not sent immediately.
+// heldNotices collects the notices that were not sent immediately.
 func (x *Explainer) heldNotices(ctx context.Context, words []string, s *SilenceReport) error {
 	if x.o.Notices == nil {
 		return nil
@@ -140,7 +141,7 @@ func (x *Explainer) heldNotices(ctx context.Context, words []string, s *SilenceR
 	return nil
 }
 
-// lastNotice returns the id of the newest notice from Hob, "" if none.
+// lastNotice returns the id of the newest notice from Hob, or "".
 func (x *Explainer) lastNotice(ctx context.Context) (id string, err error) {
 	list, err := x.o.Bus.Outbox.Deliveries(ctx, "", "", "", looksBack)
 	for _, d := range list {

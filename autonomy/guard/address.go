@@ -10,15 +10,16 @@ import (
 	"hob/platform/net/safehttp"
 )
 
-// An address counts as named only if the owner's text contains it as a whole. Each
-// normalization that maps different requests to one address would let a model hide data in the
-// difference. So an address has only two spellings: the written one and the canonical one.
+// An address counts as named only if the owner's text contains the complete address. If a
+// normalization mapped different requests to one address, a model could hide data in the
+// difference. An address therefore has only two spellings: the written one and the canonical one.
 
-// maxAddress is the maximum length of an address in bytes. Longer texts are not addresses.
+// maxAddress is the maximum length of an address in bytes. A longer string is not treated as an
+// address.
 const maxAddress = 2048
 
-// hostAndPort returns the host and port that an address contacts, in canonical form, "" if it cannot
-// be compared.
+// hostAndPort returns the host and port that an address contacts, in canonical form, or "" if they
+// cannot be compared.
 func hostAndPort(u *url.URL) string {
 	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 	if host == "" || !isASCII(host) {
@@ -34,7 +35,7 @@ func hostAndPort(u *url.URL) string {
 	return net.JoinHostPort(host, port)
 }
 
-// parseAddress reads a web address: one with a scheme and a host, without credentials.
+// parseAddress parses a web address. It must have a scheme and a host, and no credentials.
 func parseAddress(raw string) (*url.URL, bool) {
 	if len(raw) > maxAddress || strings.ContainsFunc(raw, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\\' }) {
 		return nil, false
@@ -46,8 +47,8 @@ func parseAddress(raw string) (*url.URL, bool) {
 	return u, true
 }
 
-// addressSpellings returns the forms of an address that count as equal: as written, and canonical.
-// Neither has the fragment, which is not sent.
+// addressSpellings returns the forms of an address that are treated as equal: as written, and
+// canonical. Neither contains the fragment, which is not sent.
 func addressSpellings(raw string) []string {
 	var out []string
 	if u, ok := parseAddress(raw); ok && hostAndPort(u) != "" {
@@ -60,8 +61,9 @@ func addressSpellings(raw string) []string {
 	return out
 }
 
-// canonicalAddress normalizes an address: host in lower case without the default port, at least "/" as
-// path, no fragment. It does not change the rest of the bytes that are sent.
+// canonicalAddress normalizes an address: it converts the host to lower case, removes the default
+// port and the fragment, and uses "/" for an empty path. It does not change the other bytes that
+// are sent.
 func canonicalAddress(u *url.URL) string {
 	c := *u
 	c.Host = hostAndPort(u)
@@ -77,13 +79,13 @@ func cutFragment(s string) string {
 	return s
 }
 
-// isSeenAddress reports whether an address is among the seen ones.
+// isSeenAddress reports whether an address is in seen.
 func isSeenAddress(raw string, seen map[string]bool) bool {
 	u, ok := parseAddress(raw)
 	return ok && hostAndPort(u) != "" && seen[cutFragment(raw)]
 }
 
-// spellingSet collects the spellings of addresses.
+// spellingSet returns the set of all spellings of the addresses.
 func spellingSet(list []string) map[string]bool {
 	out := map[string]bool{}
 	for _, raw := range list {
@@ -94,14 +96,14 @@ func spellingSet(list []string) map[string]bool {
 	return out
 }
 
-// addressesIn finds the addresses in a person's text. A bare "example.org/a" counts over https
-// and http.
+// addressesIn returns the addresses in a person's text. A bare "example.org/a" counts as an https
+// and an http address.
 func addressesIn(text string) []string {
 	var out []string
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("<>\"“”«»`|", r) }) {
 		word = strings.TrimLeft(word, "([{'‘*_,;")
 		lower := lowerASCII(word)
-		// Text before a scheme is not part of the address: "see:https://…".
+		// Text before a scheme is not part of the address, as in "see:https://…".
 		if i := strings.Index(lower, "http"); i > 0 && (strings.HasPrefix(lower[i:], "http://") || strings.HasPrefix(lower[i:], "https://")) && !strings.ContainsAny(lower[:i], "/?#@") {
 			word, lower = word[i:], lower[i:]
 		}
@@ -118,8 +120,8 @@ func addressesIn(text string) []string {
 	return out
 }
 
-// wordEndings returns the possible ends of a word: with its trailing punctuation, which usually
-// belongs to the sentence, and without.
+// wordEndings returns the possible forms of a word: with its trailing punctuation, which usually
+// belongs to the sentence, and without it.
 func wordEndings(word string) []string {
 	short := strings.TrimRightFunc(word, func(r rune) bool { return strings.ContainsRune(".,;:!?'’*_…。，；：！？、）」』", r) })
 	for strings.HasSuffix(short, ")") && strings.Count(short, ")") > strings.Count(short, "(") || strings.HasSuffix(short, "]") || strings.HasSuffix(short, "}") {
@@ -131,9 +133,8 @@ func wordEndings(word string) []string {
 	return []string{short, word}
 }
 
-// isBareDomain reports whether a word without a scheme is a web address, such as "example.org/a".
-// The name of a file is not, although some file extensions are also country domains (see
-// fileEndings).
+// isBareDomain reports whether a word is a web address without a scheme, such as "example.org/a". A
+// file name is not one, although some file extensions are also country domains (see fileEndings).
 func isBareDomain(word string) bool {
 	host, _, _ := strings.Cut(word, "/")
 	host, _, _ = strings.Cut(host, "?")
@@ -157,10 +158,10 @@ func isBareDomain(word string) bool {
 	return labels[0] == "www" || !strings.Contains(fileEndings, " "+last+" ")
 }
 
-// fileEndings are top-level domains that are more common as file extensions.
+// fileEndings lists top-level domains that are more common as file extensions.
 const fileEndings = " md py sh rs pl cc ps so zip mov app tf ml mk st js ts go "
 
-// lowerASCII converts ASCII letters to lower case and keeps the length of the text.
+// lowerASCII converts ASCII letters to lower case and preserves the length of s.
 func lowerASCII(s string) string {
 	b := []byte(s)
 	for i, c := range b {
@@ -175,7 +176,7 @@ func isASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r > unicode.MaxASCII })
 }
 
-// siteSet returns the hosts, with their ports, that addresses contact, without the prefix "www.".
+// siteSet returns the hosts and ports that the addresses contact, without the prefix "www.".
 func siteSet(list []string) map[string]bool {
 	out := map[string]bool{}
 	for _, raw := range list {
@@ -188,7 +189,7 @@ func siteSet(list []string) map[string]bool {
 	return out
 }
 
-// hostsOf returns the hosts that addresses contact, for the owner's rules.
+// hostsOf returns the hosts that the addresses contact, for the owner's rules.
 func hostsOf(list []string) []string {
 	out := []string{}
 	for _, raw := range list {
@@ -203,8 +204,8 @@ func hostsOf(list []string) []string {
 	return out
 }
 
-// isListedHost reports whether a host is on a list: by its whole name, or below "*.name". An empty
-// list matches nothing.
+// isListedHost reports whether a host is on a list, either by its full name or below "*.name". An
+// empty list matches nothing.
 func isListedHost(place string, list []string) bool {
 	return slices.ContainsFunc(list, func(entry string) bool {
 		entry = strings.TrimSuffix(strings.ToLower(entry), ".")

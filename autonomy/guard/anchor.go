@@ -16,8 +16,8 @@ import (
 	"hob/platform/retry"
 )
 
-// anchor is the end of the log as stored outside of the database. A shorter log, or one with
-// another line there, was changed.
+// anchor is the end of the log as stored outside the database. If the log is shorter or contains a
+// different line at that position, it was changed.
 type anchor struct {
 	Lines int64     `json:"lines"`
 	Hash  string    `json:"head"`
@@ -38,8 +38,8 @@ func (g *Guard) Head(ctx context.Context) (h ChainHead, err error) {
 	return h, nil
 }
 
-// WriteAnchor writes the end of the log into the anchor file if it changed. It does not overwrite
-// the anchor of a truncated log: then it returns the error of Truncated.
+// WriteAnchor writes the end of the log to the anchor file if it has changed. It does not overwrite
+// the anchor of a truncated log; in that case it returns the error from Truncated.
 func (g *Guard) WriteAnchor(ctx context.Context) (ChainHead, error) {
 	h, err := g.Head(ctx)
 	key := g.chainKey()
@@ -62,8 +62,8 @@ func (g *Guard) WriteAnchor(ctx context.Context) (ChainHead, error) {
 	return h, system.WriteFile(g.opt.Anchor, append(b, '\n'))
 }
 
-// Truncated returns a *TamperError if the log does not contain the line that the anchor records.
-// It reads only that line.
+// Truncated returns a *TamperError if the log does not contain the line recorded in the anchor. It
+// reads only that line.
 func (g *Guard) Truncated(ctx context.Context) error {
 	a, err := g.readAnchor()
 	if err != nil || a == nil || a.Lines == 0 {
@@ -82,8 +82,8 @@ func (g *Guard) Truncated(ctx context.Context) error {
 	return nil
 }
 
-// readAnchor returns nil if there is no anchor. An anchor with a wrong MAC is an error, because
-// it may hide a change.
+// readAnchor returns the anchor, or nil if there is none. An anchor with a wrong MAC is an error,
+// because it may hide a change.
 func (g *Guard) readAnchor() (*anchor, error) {
 	key := g.chainKey()
 	if g.opt.Anchor == "" || key == nil {
@@ -103,8 +103,8 @@ func (g *Guard) readAnchor() (*anchor, error) {
 	return &a, nil
 }
 
-// OpenAuditKey reads the key of the audit log, or creates it. With quarantined, the database was
-// damaged and moved away: then the anchor of its log is moved away, too.
+// OpenAuditKey reads the audit log key, or creates it. quarantined means that the database was
+// damaged and moved away; the anchor of its log is then moved away, too.
 func OpenAuditKey(paths system.Paths, quarantined bool) ([]byte, error) {
 	if quarantined {
 		err := system.Rename(paths.AuditAnchorFile(), paths.AuditAnchorFile()+".of-damaged")
@@ -115,8 +115,8 @@ func OpenAuditKey(paths system.Paths, quarantined bool) ([]byte, error) {
 	return system.EnsureKey(paths.AuditKeyFile())
 }
 
-// CheckStart returns what is wrong with the audit log at the start: it lost lines since the last
-// run, or was written with another key than the one in keyFile.
+// CheckStart checks the audit log at startup. It returns an error if the log lost lines since the
+// last run, or was written with a key other than the one in keyFile.
 func (g *Guard) CheckStart(ctx context.Context, keyFile string) error {
 	if err := g.Truncated(ctx); err != nil {
 		return err
@@ -127,7 +127,7 @@ func (g *Guard) CheckStart(ctx context.Context, keyFile string) error {
 	return nil
 }
 
-// anchorEvery is how often the end of the log is written to the anchor while Hob runs.
+// anchorEvery is how often the end of the log is written to the anchor while Hob is running.
 const anchorEvery = 24 * time.Hour
 
 // RunAnchor writes the end of the audit log to its anchor and to the daily log once a day.

@@ -20,28 +20,27 @@ const (
 	scopePattern = "pattern"
 )
 
-// Answer is the owner's answer to a question.
+// Answer is the owner's answer to an approval request.
 type Answer struct {
 	Approved bool
-	// Scope is "once" (default), or the scope of a grant that lasts for the duration For.
-	// "session" covers the same call with the same arguments in the same conversation. "pattern"
-	// covers all calls in that conversation that match the question's Pattern. "task" covers the
-	// calls that match the Pattern, or without a Pattern the same call, until the task or turn
-	// has ended.
+	// Scope is "once" (default), or the scope of a grant that lasts for the duration For. "session"
+	// covers the same call with the same arguments in the same conversation. "pattern" covers all
+	// calls in that conversation that match the request's Pattern. "task" covers the calls that
+	// match the Pattern, or if there is no Pattern the same call, until the task or turn has ended.
 	Scope string
-	// For is the duration; default 1 hour, at most 24 hours, and 30 days for unattended calls.
-	// Without a Scope it means "session".
+	// For is the duration: by default 1 hour, at most 24 hours, and at most 30 days for unattended
+	// calls. If Scope is empty, setting For means "session".
 	For time.Duration
-	// Uses bounds how often the grant may be used; 0 = no bound.
+	// Uses is the maximum number of uses of the grant; 0 means no limit.
 	Uses int
 	Note string
-	By   string // the surface: "api", "cli", "chat"
-	// Beforehand is the event of the turn for which the approval was given before any question;
-	// "" for an answer to the question itself.
+	By   string // where the answer came from: "api", "cli" or "chat"
+	// Beforehand is the event of the turn for which the approval was given before any request; it
+	// is "" for an answer to the request itself.
 	Beforehand string
 }
 
-// AnswerTx decides a question; the first answer counts.
+// AnswerTx decides an approval request. The first answer decides.
 func (g *Guard) AnswerTx(tx *store.Tx, id string, ans Answer) (Approval, error) {
 	if ans.Scope == "" && ans.For > 0 {
 		ans.Scope = scopeSession
@@ -91,11 +90,11 @@ func (g *Guard) AnswerTx(tx *store.Tx, id string, ans Answer) (Approval, error) 
 // Approved reports whether the owner approved.
 func (a Approval) Approved() bool { return a.State == Approved }
 
-// IsBatch reports whether an id names a batch of questions.
+// IsBatch reports whether id identifies a batch of approval requests.
 func IsBatch(id string) bool { return strings.HasPrefix(id, batchPrefix) }
 
-// AnswerBatchTx decides all open questions of a batch and returns them. It returns an error if
-// there are none.
+// AnswerBatchTx decides all open requests in a batch and returns them. It returns an error if there
+// are none.
 func (g *Guard) AnswerBatchTx(tx *store.Tx, batch string, ans Answer) ([]Approval, error) {
 	ids, err := openOfBatch(tx, batch)
 	if err != nil {

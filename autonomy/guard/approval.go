@@ -18,7 +18,7 @@ import (
 	"hob/platform/store"
 )
 
-// ApprovalState is the state of a question to the owner.
+// ApprovalState is the state of an approval request.
 type ApprovalState string
 
 // The states of an approval.
@@ -37,8 +37,8 @@ var (
 	ErrScope      = errors.New("use \"once\", \"session\" (the same again in this conversation), \"task\" (until this task is done) or \"pattern\" (calls like this one in this conversation)")
 )
 
-// Approval is one question to the owner, bound to one call and the hash of its arguments. The
-// tray, the dashboard and channels with buttons show it; they pass its ID or Batch to
+// Approval is a request to approve one call, bound to the hash of the call's arguments. The tray,
+// the dashboard and channels with buttons show it; they pass its ID or Batch to
 // approvals.Decider.Answer.
 type Approval struct {
 	ID        string          `json:"id"`
@@ -49,21 +49,21 @@ type Approval struct {
 	Arguments json.RawMessage `json:"arguments"`
 	Summary   string          `json:"summary"`
 	Reason    string          `json:"reason"`
-	// Rule is the row of the table that requires the question.
+	// Rule names the row in the decision table that requires the approval.
 	Rule string `json:"rule,omitempty"`
 	// Why describes the actual effect of the call. Exact describes what would run, as far as the
 	// arguments do not show it (see tools.CallAssessment). Both contain only visible characters.
 	Why   string `json:"why,omitempty"`
 	Exact string `json:"exact,omitempty"`
-	// Effects of the call, joined with "+".
+	// Effects lists the effects of the call, joined with "+".
 	Effects string `json:"effects,omitempty"`
-	// Origins are the sources of the untrusted text in context, if any.
+	// Origins lists the sources of the untrusted text in context, if any.
 	Origins []provenance.Origin `json:"origins,omitempty"`
-	// Pattern is what a grant with the scope "pattern" would cover; "" if only identical
+	// Pattern is what a grant with the scope "pattern" would cover, or "" if only identical
 	// arguments can be granted.
 	Pattern string `json:"pattern,omitempty"`
-	// Batch is shared by similar questions of one answer; "" for a single one. A batch never
-	// grows.
+	// Batch is the id shared by similar requests from one answer, or "" for a single request. A
+	// batch never grows.
 	Batch      string            `json:"batch,omitempty"`
 	Provenance provenance.Source `json:"provenance"`
 	Attended   bool              `json:"attended"`
@@ -94,7 +94,7 @@ func (g *Guard) byCall(ctx context.Context, call string) (Approval, error) {
 	return scanApproval(g.db.Read().QueryRowContext(ctx, `SELECT `+approvalColumns+` FROM approvals WHERE call = ?`, call))
 }
 
-// Approval reads one question. ErrNoApproval: it does not exist.
+// Approval returns one approval request, or ErrNoApproval if it does not exist.
 func (g *Guard) Approval(ctx context.Context, id string) (Approval, error) {
 	a, err := scanApproval(g.db.Read().QueryRowContext(ctx, `SELECT `+approvalColumns+` FROM approvals WHERE id = ?`, id))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -112,8 +112,7 @@ type Question struct {
 	Decision
 }
 
-// AskTx stores the question whether the call may run. For a repeated call it returns the same
-// question.
+// AskTx stores a request to approve the call. For a repeated call it returns the existing request.
 func (g *Guard) AskTx(tx *store.Tx, r Request, d Decision) (Approval, error) {
 	all, err := g.AskAllTx(tx, []Question{{r, d}})
 	if err != nil {
@@ -122,8 +121,8 @@ func (g *Guard) AskTx(tx *store.Tx, r Request, d Decision) (Approval, error) {
 	return all[0], nil
 }
 
-// AskAllTx stores the questions of one answer, each as a row. New ones for the same tool and
-// reason form a batch.
+// AskAllTx stores the approval requests from one answer, each as a row. New requests for the same
+// tool and reason form a batch.
 func (g *Guard) AskAllTx(tx *store.Tx, questions []Question) ([]Approval, error) {
 	out := make([]Approval, len(questions))
 	alike := map[[2]string][]int{}
@@ -155,10 +154,10 @@ func (g *Guard) AskAllTx(tx *store.Tx, questions []Question) ([]Approval, error)
 	return out, nil
 }
 
-// batchPrefix marks the ids of batches, to distinguish them from ids of questions.
+// batchPrefix is the prefix of batch ids, which distinguishes them from the ids of single requests.
 const batchPrefix = "all-"
 
-// newApproval returns the row of a call without a question yet.
+// newApproval returns the row for a call that has no approval request yet.
 func (g *Guard) newApproval(q Question) Approval {
 	wait := g.opt.Live
 	if !q.Attended {
@@ -199,8 +198,9 @@ func shortID() string {
 	return s[len(s)-8:]
 }
 
-// CloseTx ends the open questions of an event that no longer waits: with TimedOut the expired
-// ones, and the others as canceled; with Cancelled (the turn was stopped) all of them.
+// CloseTx closes the open approval requests of an event that no longer waits. With TimedOut, it
+// marks the expired ones as timed out and the others as canceled. With Cancelled (the turn was
+// stopped), it marks all of them as canceled.
 func (g *Guard) CloseTx(tx *store.Tx, event string, state ApprovalState) error {
 	now := time.Now().UnixMilli()
 	res, err := tx.Exec(`UPDATE approvals SET state = iif(?1 = 'timeout' AND expires_at > ?2, 'cancelled', ?1), decided_at = ?2

@@ -1,4 +1,4 @@
-// Package apitest checks that types of the API have the JSON of the types that they replace.
+// Package apitest checks that API types encode to the same JSON as the types that they replace.
 package apitest
 
 import (
@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// SameJSON checks that a value and its conversion have the same JSON, with all fields set and with
-// none.
+// SameJSON checks that a value and its conversion encode to the same JSON, both with all fields set
+// and with no fields set.
 func SameJSON[S, T any](t *testing.T, convert func(S) T) {
 	t.Helper()
 	var none, all S
@@ -30,7 +30,7 @@ func SameJSON[S, T any](t *testing.T, convert func(S) T) {
 	}
 }
 
-// fill sets every field that it can to a value that JSON does not omit.
+// fill sets every settable field to a value that JSON does not omit.
 func fill(v reflect.Value) {
 	switch p := v.Addr().Interface().(type) {
 	case *time.Time:
