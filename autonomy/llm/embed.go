@@ -3,15 +3,22 @@ package llm
 import (
 	"context"
 	"iter"
+	"time"
 )
 
-// EmbedBatches embeds texts in sequential calls of at most size texts each.
-func EmbedBatches(texts []string, size int, embed func([]string) ([][]float32, Usage, error)) ([][]float32, Usage, error) {
+// MaxVectors limits the response to one call of EmbedBatches, in bytes.
+const MaxVectors = 32 << 20
+
+// EmbedBatches embeds texts in sequential calls of at most 100 texts, within the limit each.
+func EmbedBatches(ctx context.Context, texts []string, limit time.Duration, embed func(context.Context, []string) ([][]float32, Usage, error)) ([][]float32, Usage, error) {
+	const size = 100
 	var out [][]float32
 	var total Usage
 	for len(texts) > 0 {
 		n := min(size, len(texts))
-		v, u, err := embed(texts[:n])
+		ctx, watch := NewWatch(ctx, limit)
+		v, u, err := embed(ctx, texts[:n])
+		watch.Stop()
 		if err != nil {
 			return nil, total, err
 		}

@@ -11,15 +11,9 @@ import (
 
 // answer assembles an answer and passes its events to the consumer.
 type answer struct {
-	watch *llm.StallTimer
-	yield func(llm.Event, error) bool
-
-	left    bool // the consumer stopped
-	visible bool // text was yielded
-	started bool // an event was received
+	*llm.AnswerStream
 	stopped bool // message_stop was received
 	stop    sdk.StopReason
-	usage   llm.Usage
 
 	open   []*block // blocks in progress, usually one
 	blocks int
@@ -41,19 +35,9 @@ type block struct {
 	data      string // of a redacted thought
 }
 
-// emitEvent passes an event to the consumer. The stall timer is stopped in the meantime, because the
-// consumer may be slow.
-func (a *answer) emitEvent(e llm.Event) {
-	if a.left {
-		return
-	}
-	a.watch.Disarm()
-	a.left = !a.yield(e, nil)
-}
-
 // takeEvent handles one event of the stream.
 func (a *answer) takeEvent(e sdk.MessageStreamEventUnion) error {
-	a.started = true
+	a.Started = true
 	switch e.Type {
 	case "message_start":
 		a.updateUsage(e.Message.Usage.InputTokens, e.Message.Usage.OutputTokens,
@@ -93,10 +77,10 @@ func (a *answer) updateUsage(in, out, read, write int64, valid bool) {
 	}
 	u := llm.Usage{Input: int(in + read + write), Output: int(out), CacheRead: int(read), CacheWrite: int(write), Known: true}
 	if u.Input == 0 { // servers may report counts only at the end
-		u.Input, u.CacheRead, u.CacheWrite = a.usage.Input, a.usage.CacheRead, a.usage.CacheWrite
+		u.Input, u.CacheRead, u.CacheWrite = a.Usage.Input, a.Usage.CacheRead, a.Usage.CacheWrite
 	}
-	u.Output = max(u.Output, a.usage.Output)
-	a.usage = u
+	u.Output = max(u.Output, a.Usage.Output)
+	a.Usage = u
 }
 
 // startBlock starts a block. Some servers send the complete block in one event: its text, or its
@@ -109,20 +93,20 @@ func (a *answer) startBlock(b *block, text, input string) error {
 	a.open = append(a.open, b)
 	switch b.kind {
 	case "text":
-		a.emitText(text)
+		a.EmitText(text, "")
 	case "thinking":
 		a.emitThought(b, text)
 	case "tool_use":
 		if a.format != "" && b.name == a.format {
 			b.kind = "format"
 			if input != "{}" && input != "null" {
-				a.emitText(input)
+				a.EmitText(input, "")
 			}
 			return nil
 		}
 		a.calls++
 		b.id = a.uniqueID(b.id)
-		a.emitEvent(llm.Event{Kind: llm.CallStart, Call: llm.ToolCall{ID: b.id, Name: b.name}})
+		a.EmitEvent(llm.Event{Kind: llm.CallStart, Call: llm.ToolCall{ID: b.id, Name: b.name}})
 		if input != "" && input != "{}" && input != "null" {
 			return a.addArgs(b, input)
 		}
@@ -142,7 +126,7 @@ func (a *answer) takeDelta(index int64, d sdk.MessageStreamEventUnionDelta) erro
 	}
 	switch d.Type {
 	case "text_delta":
-		a.emitText(d.Text)
+		a.EmitText(d.Text, "")
 	case "thinking_delta":
 		a.emitThought(b, d.Thinking)
 	case "signature_delta":
@@ -153,20 +137,12 @@ func (a *answer) takeDelta(index int64, d sdk.MessageStreamEventUnionDelta) erro
 	return nil
 }
 
-func (a *answer) emitText(t string) {
-	if t == "" {
-		return
-	}
-	a.visible = true
-	a.emitEvent(llm.Event{Kind: llm.TextDelta, Text: t})
-}
-
 func (a *answer) emitThought(b *block, t string) {
 	if t == "" {
 		return
 	}
 	b.text = append(b.text, t...)
-	a.emitEvent(llm.Event{Kind: llm.ReasoningDelta, Text: t})
+	a.EmitEvent(llm.Event{Kind: llm.ReasoningDelta, Text: t})
 }
 
 func (a *answer) addArgs(b *block, piece string) error {
@@ -174,13 +150,13 @@ func (a *answer) addArgs(b *block, piece string) error {
 		return nil
 	}
 	if b.kind == "format" {
-		a.emitText(piece)
+		a.EmitText(piece, "")
 		return nil
 	}
 	if b.text = append(b.text, piece...); len(b.text) > maxArgs {
 		return fmt.Errorf("the arguments of a tool call exceed %d MB", maxArgs>>20)
 	}
-	a.emitEvent(llm.Event{Kind: llm.CallDelta, Call: llm.ToolCall{ID: b.id}, Text: piece})
+	a.EmitEvent(llm.Event{Kind: llm.CallDelta, Call: llm.ToolCall{ID: b.id}, Text: piece})
 	return nil
 }
 
@@ -189,10 +165,10 @@ func (a *answer) finishBlock(b *block) {
 	switch b.kind {
 	case "thinking":
 		if len(b.text) > 0 || b.signature != "" {
-			a.emitEvent(llm.Event{Kind: llm.ReasoningDone, Reasoning: llm.Reasoning{Text: string(b.text), Signature: b.signature}})
+			a.EmitEvent(llm.Event{Kind: llm.ReasoningDone, Reasoning: llm.Reasoning{Text: string(b.text), Signature: b.signature}})
 		}
 	case "redacted_thinking":
-		a.emitEvent(llm.Event{Kind: llm.ReasoningDone, Reasoning: llm.Reasoning{Redacted: b.data}})
+		a.EmitEvent(llm.Event{Kind: llm.ReasoningDone, Reasoning: llm.Reasoning{Redacted: b.data}})
 	case "tool_use":
 		a.flushPending(false)
 		a.pending = b
@@ -203,7 +179,7 @@ func (a *answer) finishBlock(b *block) {
 func (a *answer) flushPending(cut bool) {
 	if b := a.pending; b != nil {
 		a.pending = nil
-		a.emitEvent(llm.Event{Kind: llm.CallDone, Call: llm.NewCall(b.id, b.name, string(b.text), cut)})
+		a.EmitEvent(llm.Event{Kind: llm.CallDone, Call: llm.NewCall(b.id, b.name, string(b.text), cut)})
 	}
 }
 
@@ -235,12 +211,12 @@ func (a *answer) finishAnswer() {
 	cut := stop == llm.MaxTokens || stop == llm.Refused
 	a.flushPending(cut)
 	a.cutOff()
-	a.emitEvent(llm.Event{Kind: llm.Done, Stop: stop, Usage: a.usage})
+	a.EmitEvent(llm.Event{Kind: llm.Done, Stop: stop, Usage: a.Usage})
 }
 
 // takeMessage handles an answer in one piece.
 func (a *answer) takeMessage(m *sdk.Message) error {
-	a.started = true
+	a.Started = true
 	a.updateUsage(m.Usage.InputTokens, m.Usage.OutputTokens, m.Usage.CacheReadInputTokens, m.Usage.CacheCreationInputTokens, m.JSON.Usage.Valid())
 	for i, c := range m.Content {
 		b := &block{index: int64(i), kind: c.Type, id: c.ID, name: c.Name, signature: c.Signature, data: c.Data}

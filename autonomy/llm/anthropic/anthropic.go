@@ -24,9 +24,8 @@ import (
 
 // Limits for a server's responses.
 const (
-	maxBody   = 64 << 20 // bytes of one answer
-	maxBlocks = 256      // content blocks in one answer
-	maxArgs   = 4 << 20  // bytes of one call's arguments
+	maxBlocks = 256     // content blocks in one answer
+	maxArgs   = 4 << 20 // bytes of one call's arguments
 )
 
 const (
@@ -129,7 +128,7 @@ type limitedTransport struct{ next http.RoundTripper }
 func (c limitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := c.next.RoundTrip(r)
 	if err == nil {
-		resp.Body = llm.LimitBody(resp.Body, maxBody)
+		resp.Body = llm.LimitBody(resp.Body, llm.MaxAnswer)
 	}
 	return resp, err
 }

@@ -8,7 +8,6 @@ import (
 	"iter"
 	"net/http"
 	"strings"
-	"time"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/option"
@@ -16,38 +15,28 @@ import (
 	"hob/autonomy/llm"
 )
 
-// drainGrace is the maximum wait for the end of the response after its last event. The connection
-// can only be reused after that end.
-const drainGrace = 50 * time.Millisecond
-
 // Stream implements llm.Model.
 func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
-	return func(yield func(llm.Event, error) bool) {
-		ctx, watch := llm.NewWatch(ctx, m.wire.FirstLimit(m.o.Stall, m.o.Whole))
-		defer watch.Stop()
-		a := &answer{watch: watch, yield: yield}
-		err := m.callAdaptive(ctx, r, a)
-		if err != nil && !a.left {
-			err.Visible = a.visible
-			yield(llm.Event{}, err)
-		}
-	}
+	return m.wire.StreamAnswer(ctx, m.o, func(ctx context.Context, s *llm.AnswerStream) error {
+		return m.callAdaptive(ctx, r, &answer{AnswerStream: s})
+	})
 }
 
 // callAdaptive makes the call, and repeats it without features that the server refuses: thinking blocks
 // of the history with unknown signatures, and structured answers, which older models do not
 // support.
-func (m *Model) callAdaptive(ctx context.Context, r llm.Request, a *answer) *llm.Error {
+func (m *Model) callAdaptive(ctx context.Context, r llm.Request, a *answer) error {
 	for {
 		params, thinking := m.buildRequest(r)
 		if r.Format != nil && m.noFormat.Load() {
 			a.format = llm.WireName(r.Format.Name)
 		}
 		err := m.callOnce(ctx, params, a)
-		if err == nil || a.left || err.Kind != llm.BadRequest {
+		fail, ok := errors.AsType[*llm.Error](err)
+		if !ok || a.Left || fail.Kind != llm.BadRequest {
 			return err
 		}
-		said := strings.ToLower(err.Message)
+		said := strings.ToLower(fail.Message)
 		switch {
 		case thinking && strings.Contains(said, "thinking"):
 			m.noThinking.Store(true)
@@ -67,12 +56,12 @@ func refusesFormat(said string) bool {
 // callOnce makes one request. The SDK builds it and converts error responses. The body is read
 // here, because servers answer with a stream, JSON or a web page regardless of the content
 // type.
-func (m *Model) callOnce(ctx context.Context, params sdk.MessageNewParams, a *answer) *llm.Error {
+func (m *Model) callOnce(ctx context.Context, params sdk.MessageNewParams, a *answer) error {
 	options := []option.RequestOption{option.WithHeader("Accept", "text/event-stream, application/json")}
 	if !m.o.Whole {
 		options = append(options, option.WithJSONSet("stream", true))
 	}
-	a.watch.Arm()
+	a.Watch.Arm()
 	var resp *http.Response
 	if err := m.post(ctx, "v1/messages", params, &resp, options...); err != nil {
 		return m.convertError(ctx, err)
@@ -81,33 +70,28 @@ func (m *Model) callOnce(ctx context.Context, params sdk.MessageNewParams, a *an
 	if resp.StatusCode >= 300 {
 		return m.wire.StatusError(resp.StatusCode, resp.Header, "", "")
 	}
-	in := llm.NewEventReader(resp.Body)
-	c, err := in.First()
+	in, first, err := a.OpenBody(resp.Body)
 	switch {
-	case errors.Is(err, io.EOF):
-		return m.wire.Errorf(llm.Network, "the server closed the connection without an answer")
 	case err != nil:
-		return m.wire.ReadError(ctx, err)
-	case c == '{':
+		return err
+	case first == '{':
 		return m.readWhole(ctx, in.Rest(), a)
-	case c == '<':
-		return m.wire.Errorf(llm.Garbled, "the server answered with a web page")
 	}
-	return m.readEvents(ctx, in, a)
+	return m.readEvents(in, a)
 }
 
 // readEvents reads the stream to its end.
-func (m *Model) readEvents(ctx context.Context, in *llm.EventReader, a *answer) *llm.Error {
+func (m *Model) readEvents(in *llm.EventReader, a *answer) error {
 	for ping := false; ; {
-		if a.started {
-			a.watch.Limit(m.o.Stall)
+		if a.Started {
+			a.Watch.Limit(m.o.Stall)
 		}
 		if !ping { // a ping is not output of the model
-			a.watch.Arm()
+			a.Watch.Arm()
 		}
 		e, err := in.Next()
 		if err != nil {
-			return m.handleEnd(ctx, err, a)
+			return m.handleEnd(err, a)
 		}
 		if e.Name == "error" {
 			a.cutOff()
@@ -115,7 +99,8 @@ func (m *Model) readEvents(ctx context.Context, in *llm.EventReader, a *answer) 
 		}
 		var event sdk.MessageStreamEventUnion
 		if err := json.Unmarshal(e.Data, &event); err != nil {
-			return m.garbledError(err, a)
+			a.cutOff()
+			return a.GarbledEvent(err, "the Messages API")
 		}
 		if ping = event.Type == "ping"; ping {
 			continue
@@ -128,7 +113,7 @@ func (m *Model) readEvents(ctx context.Context, in *llm.EventReader, a *answer) 
 			a.cutOff()
 			return m.wire.Errorf(llm.Garbled, "%w", err)
 		}
-		if a.left {
+		if a.Left {
 			return nil
 		}
 		if a.stopped && a.stop == "" && a.blocks == 0 {
@@ -136,41 +121,24 @@ func (m *Model) readEvents(ctx context.Context, in *llm.EventReader, a *answer) 
 		}
 		if a.stopped {
 			a.finishAnswer()
-			a.watch.Limit(drainGrace)
-			a.watch.Arm()
-			_, _ = io.CopyN(io.Discard, in.Rest(), 4<<10) // only to reuse the connection
+			a.Drain(in)
 			return nil
 		}
 	}
 }
 
 // handleEnd handles the end of the response without the last event.
-func (m *Model) handleEnd(ctx context.Context, err error, a *answer) *llm.Error {
-	if a.stop != "" && (ctx.Err() == nil || errors.Is(context.Cause(ctx), llm.ErrStalled)) {
+func (m *Model) handleEnd(err error, a *answer) error {
+	if a.stop != "" && a.EndsWell() {
 		a.finishAnswer() // only the last event is missing, which has no content
 		return nil
 	}
 	a.cutOff()
-	switch {
-	case a.left:
-		return nil
-	case errors.Is(err, io.EOF):
-		return m.wire.Errorf(llm.Network, "the stream ended before the answer did: %w", io.ErrUnexpectedEOF)
-	}
-	return m.wire.ReadError(ctx, err)
-}
-
-// garbledError handles an unexpected event.
-func (m *Model) garbledError(err error, a *answer) *llm.Error {
-	a.cutOff()
-	if llm.IsTruncatedJSON(err) {
-		return m.wire.Errorf(llm.Network, "the stream ended in the middle of an event: %w", io.ErrUnexpectedEOF)
-	}
-	return m.wire.Errorf(llm.Garbled, "the stream is not from the Messages API: %w", err)
+	return a.BrokenOff(err)
 }
 
 // readWhole handles an answer in one piece.
-func (m *Model) readWhole(ctx context.Context, in io.Reader, a *answer) *llm.Error {
+func (m *Model) readWhole(ctx context.Context, in io.Reader, a *answer) error {
 	body, err := io.ReadAll(in)
 	if err != nil {
 		return m.wire.ReadError(ctx, err)
@@ -188,14 +156,14 @@ func (m *Model) readWhole(ctx context.Context, in io.Reader, a *answer) *llm.Err
 	if err := a.takeMessage(&msg); err != nil {
 		return m.wire.Errorf(llm.Garbled, "%w", err)
 	}
-	if !a.left {
+	if !a.Left {
 		a.finishAnswer()
 	}
 	return nil
 }
 
 // convertError converts an error of the SDK.
-func (m *Model) convertError(ctx context.Context, err error) *llm.Error {
+func (m *Model) convertError(ctx context.Context, err error) error {
 	if api, ok := errors.AsType[*sdk.Error](err); ok && ctx.Err() == nil {
 		return m.apiError(api)
 	}
@@ -204,7 +172,7 @@ func (m *Model) convertError(ctx context.Context, err error) *llm.Error {
 
 // apiError converts an error that the server reported. It does not wrap the SDK's error, which
 // holds the request.
-func (m *Model) apiError(api *sdk.Error) *llm.Error {
+func (m *Model) apiError(api *sdk.Error) error {
 	var h http.Header
 	if api.Response != nil {
 		h = api.Response.Header

@@ -58,13 +58,10 @@ func parseUsage(raw json.RawMessage) *llm.Usage {
 		return nil
 	}
 	return &llm.Usage{
-		Input: clampCount(*u.Prompt + u.ToolUse), Output: clampCount(u.Answer + u.Thoughts),
-		CacheRead: clampCount(u.Cached), Known: true,
+		Input: llm.TokenCount(*u.Prompt + u.ToolUse), Output: llm.TokenCount(u.Answer + u.Thoughts),
+		CacheRead: llm.TokenCount(u.Cached), Known: true,
 	}
 }
-
-// clampCount limits a number to a plausible range.
-func clampCount(f float64) int { return int(min(max(f, 0), 1e9)) }
 
 // finishMeaning is the meaning of a finish reason.
 type finishMeaning struct {

@@ -11,11 +11,9 @@
 package gemini
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -25,15 +23,6 @@ import (
 	"time"
 
 	"hob/autonomy/llm"
-)
-
-// Limits for a server's responses.
-const (
-	maxBody  = 64 << 20 // bytes of one answer
-	maxList  = 8 << 20  // bytes of a list of models
-	maxError = 64 << 10 // bytes read of an error response
-	maxCalls = 128      // tool calls in one answer
-	maxArgs  = 4 << 20  // bytes of one call's arguments
 )
 
 const (
@@ -153,8 +142,9 @@ func (m *Model) listModels(ctx context.Context, page string) (names []string, ne
 		} `json:"models"`
 		Next string `json:"nextPageToken"`
 	}
-	if fail := m.getJSON(ctx, "models", query, &list); fail != nil {
-		return nil, "", fail
+	resp, err := m.sendRequest(ctx, http.MethodGet, "models", query, nil)
+	if err := m.decodeResponse(ctx, resp, err, llm.MaxModelList, &list); err != nil {
+		return nil, "", err
 	}
 	if list.Models == nil {
 		return nil, "", m.wire.Errorf(llm.Garbled, "the server's list of models cannot be read")
@@ -167,24 +157,11 @@ func (m *Model) listModels(ctx context.Context, page string) (names []string, ne
 	return names, list.Next, nil
 }
 
-// getJSON requests a small JSON document.
-func (m *Model) getJSON(ctx context.Context, path string, query url.Values, out any) *llm.Error {
-	resp, err := m.sendRequest(ctx, http.MethodGet, path, query, nil)
+// decodeResponse reads a complete response; err is the error of its request.
+func (m *Model) decodeResponse(ctx context.Context, resp *http.Response, err error, limit int64, out any) error {
+	body, err := m.wire.ReadBody(ctx, resp, err, limit)
 	if err != nil {
-		return m.wire.TransportError(ctx, err)
-	}
-	defer func() { _ = resp.Body.Close() }() // only read, so Close cannot lose data
-	return m.decodeResponse(ctx, resp, maxList, out)
-}
-
-// decodeResponse reads a complete response.
-func (m *Model) decodeResponse(ctx context.Context, resp *http.Response, limit int64, out any) *llm.Error {
-	if resp.StatusCode != http.StatusOK {
-		return m.wire.BodyError(resp.StatusCode, resp.Header, readStatus(resp))
-	}
-	body, err := io.ReadAll(llm.LimitBody(resp.Body, limit))
-	if err != nil {
-		return m.wire.ReadError(ctx, err)
+		return err
 	}
 	if err := json.Unmarshal(body, out); err != nil {
 		return m.wire.Errorf(llm.Garbled, "the answer is not from the Gemini API: %w", err)
@@ -201,23 +178,12 @@ func (m *Model) sendRequest(ctx context.Context, method, path string, query url.
 		q[k] = v
 	}
 	u.RawQuery = q.Encode()
-	req, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(body))
+	req, err := llm.NewRequest(ctx, method, u.String(), body)
 	if err != nil {
 		return nil, err
-	}
-	req.Header.Set("User-Agent", "hob")
-	req.Header.Set("Accept", "application/json")
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("Accept", "text/event-stream, application/json")
 	}
 	if m.wire.Key != "" {
 		req.Header.Set("X-Goog-Api-Key", m.wire.Key)
 	}
 	return m.client.Do(req)
-}
-
-func readStatus(resp *http.Response) llm.ErrorBody {
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxError)) // a partial body is sufficient
-	return llm.ParseErrorBody(body)
 }

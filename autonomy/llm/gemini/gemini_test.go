@@ -221,7 +221,7 @@ func asError(err error, target **llm.Error) bool {
 func TestEmbed(t *testing.T) {
 	srv := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key})
 	m := mustNew(t, Options{BaseURL: srv.URL, HTTP: srv.Client(), APIKey: llmtest.Key, Model: DefaultEmbedding})
-	texts := make([]string, maxBatch+1)
+	texts := make([]string, 101)
 	for i := range texts {
 		texts[i] = strings.Repeat("x", i)
 	}

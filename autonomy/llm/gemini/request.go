@@ -140,17 +140,6 @@ func (m *Model) newGeneration(r llm.Request, q quirk, tools bool) *generation {
 	return &g
 }
 
-// encodeJSON returns the request as bytes.
-func (r request) encodeJSON() ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(r); err != nil {
-		return nil, fmt.Errorf("a tool's schema or a call's arguments are not JSON: %w", err)
-	}
-	return b.Bytes(), nil
-}
-
 func convertTools(tools []llm.Tool, q quirk) []function {
 	var out []function
 	for _, t := range tools {

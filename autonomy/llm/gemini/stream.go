@@ -2,178 +2,172 @@ package gemini
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
-	"errors"
-	"io"
 	"iter"
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"hob/autonomy/llm"
 )
 
-const (
-	// maxAdaptions is the maximum number of retries of a call without refused features.
-	maxAdaptions = 5
-	// endGrace is the maximum silence of the stream after the finish reason. Token counts may
-	// follow that reason.
-	endGrace = 5 * time.Second
-)
+// maxAdaptions is the maximum number of retries of a call without refused features.
+const maxAdaptions = 5
 
 // Stream implements llm.Model.
 func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
-	return func(yield func(llm.Event, error) bool) {
-		ctx, watch := llm.NewWatch(ctx, m.wire.FirstLimit(m.o.Stall, m.o.Whole))
-		defer watch.Stop()
-		s := &stream{m: m, ctx: ctx, watch: watch, yield: yield}
-		resp, err := m.openStream(ctx, watch, r)
-		if err == nil {
-			defer func() { _ = resp.Body.Close() }() // only read, so Close cannot lose data
-			err = s.readResponse(resp)
-		}
-		if err != nil && !s.left {
-			err.Visible = s.visible
-			yield(llm.Event{}, err)
-		}
-	}
-}
-
-// openStream makes the call, and repeats it without features that the server refuses.
-func (m *Model) openStream(ctx context.Context, watch *llm.StallTimer, r llm.Request) (*http.Response, *llm.Error) {
 	path, query := m.path+":streamGenerateContent", url.Values{"alt": {"sse"}}
 	if m.o.Whole {
 		path, query = m.path+":generateContent", nil
 	}
-	for try := 0; ; try++ {
-		q := m.knownQuirks()
-		req := m.buildRequest(r, q)
-		body, err := req.encodeJSON()
+	return m.wire.StreamAnswer(ctx, m.o, func(ctx context.Context, a *llm.AnswerStream) error {
+		resp, err := a.Open(maxAdaptions, func() (any, func(int, string) bool) {
+			q := m.knownQuirks()
+			req := m.buildRequest(r, q)
+			return req, func(status int, message string) bool {
+				found := findRefused(status, message, req, q)
+				m.addQuirk(found)
+				return found != 0
+			}
+		}, func(body []byte) (*http.Response, error) {
+			return m.sendRequest(ctx, http.MethodPost, path, query, body)
+		})
 		if err != nil {
-			return nil, m.wire.Errorf(llm.BadRequest, "encode the request: %w", err)
+			return err
 		}
-		watch.Arm()
-		resp, err := m.sendRequest(ctx, http.MethodPost, path, query, body)
-		if err != nil {
-			return nil, m.wire.TransportError(ctx, err)
-		}
-		if resp.StatusCode >= 200 && resp.StatusCode < 300 {
-			return resp, nil
-		}
-		said := readStatus(resp)
-		_ = resp.Body.Close()
-		if ctx.Err() != nil {
-			return nil, m.wire.TransportError(ctx, ctx.Err())
-		}
-		if found := findRefused(resp.StatusCode, said.Message, req, q); found != 0 && try < maxAdaptions {
-			m.addQuirk(found)
-			continue
-		}
-		return nil, m.wire.BodyError(resp.StatusCode, resp.Header, said)
-	}
+		return a.Read(resp, &stream{AnswerStream: a}, "{[", "the Gemini API") // [: the form without alt=sse
+	})
 }
 
-// readResponse converts the response to events.
-func (s *stream) readResponse(resp *http.Response) *llm.Error {
-	in := llm.NewEventReader(llm.LimitBody(resp.Body, maxBody))
-	s.watch.Arm()
-	c, err := in.First()
-	switch {
-	case errors.Is(err, io.EOF):
-		return s.m.wire.Errorf(llm.Network, "the server closed the connection without an answer")
-	case err != nil:
-		return s.m.wire.ReadError(s.ctx, err)
-	case c == '{', c == '[': // [: the form without alt=sse
-		return s.readWhole(in.Rest())
-	case c == '<':
-		return s.m.wire.Errorf(llm.Garbled, "the server answered with a web page")
-	}
-	return s.readEvents(in)
+// stream is the state of one streamed answer.
+type stream struct {
+	*llm.AnswerStream
+	broken string            // the finish reason of an unusable answer
+	calls  []llm.PendingCall // withheld until the answer is complete
 }
 
-// readEvents reads the stream to the end of the response: there is no end marker.
-func (s *stream) readEvents(in *llm.EventReader) *llm.Error {
-	for {
-		switch {
-		case s.ended:
-			s.watch.Limit(endGrace)
-		case s.spoke:
-			s.watch.Limit(s.m.o.Stall)
-		}
-		s.watch.Arm()
-		e, err := in.Next()
-		if err != nil {
-			return s.handleEnd(err)
-		}
-		data := strings.TrimSpace(string(e.Data))
-		if data == "" || data == "[DONE]" { // some proxies send that
-			continue
-		}
-		var c chunk
-		if err := json.Unmarshal([]byte(data), &c); err != nil {
-			return s.garbledError(e, err)
-		}
-		if fail := s.takeChunk(&c, e.Name == "error"); fail != nil || s.left {
-			return fail
-		}
-	}
-}
+// Calls implements llm.AnswerFormat.
+func (s *stream) Calls() []llm.PendingCall { return s.calls }
 
-// handleEnd handles the end of the response.
-func (s *stream) handleEnd(err error) *llm.Error {
-	if s.ended && (s.ctx.Err() == nil || errors.Is(context.Cause(s.ctx), llm.ErrStalled)) {
-		return s.finishAnswer() // at most the token counts are missing
-	}
-	if !s.cutOff() {
+// TakeEvent implements llm.AnswerFormat. There is no end marker.
+func (s *stream) TakeEvent(name string, data []byte) error {
+	if string(data) == "[DONE]" { // some proxies send that
 		return nil
 	}
-	if errors.Is(err, io.EOF) {
-		return s.m.wire.Errorf(llm.Network, "the stream ended before the answer did: %w", io.ErrUnexpectedEOF)
+	var c chunk
+	if err := json.Unmarshal(data, &c); err != nil {
+		return err
 	}
-	return s.m.wire.ReadError(s.ctx, err)
+	return s.takeChunk(&c, name == "error")
 }
 
-// garbledError handles an unexpected event.
-func (s *stream) garbledError(e llm.ServerEvent, err error) *llm.Error {
-	if e.Name == "error" {
-		return s.m.wire.BodyError(0, nil, llm.ParseErrorBody(e.Data))
-	}
-	if !s.cutOff() {
-		return nil
-	}
-	if llm.IsTruncatedJSON(err) {
-		return s.m.wire.Errorf(llm.Network, "the stream ended in the middle of an event: %w", io.ErrUnexpectedEOF)
-	}
-	return s.m.wire.Errorf(llm.Garbled, "the stream is not from the Gemini API: %w", err)
-}
-
-// readWhole handles an answer in one piece, or a list of its pieces.
-func (s *stream) readWhole(body io.Reader) *llm.Error {
-	data, err := io.ReadAll(body)
-	if err != nil {
-		return s.m.wire.ReadError(s.ctx, err)
-	}
+// TakeWhole implements llm.AnswerFormat. The answer may be a list of its pieces.
+func (s *stream) TakeWhole(data []byte) error {
 	var list []chunk
+	var err error
 	if data[0] == '[' {
 		err = json.Unmarshal(data, &list)
 	} else {
 		list = make([]chunk, 1)
 		err = json.Unmarshal(data, &list[0])
 	}
-	switch {
-	case llm.IsTruncatedJSON(err):
-		return s.m.wire.Errorf(llm.Network, "the answer is incomplete: %w", io.ErrUnexpectedEOF)
-	case err != nil:
-		return s.m.wire.Errorf(llm.Garbled, "the answer is not from the Gemini API: %w", err)
+	if err != nil {
+		return err
 	}
 	for i := range list {
-		if fail := s.takeChunk(&list[i], false); fail != nil || s.left {
-			return fail
+		if err := s.takeChunk(&list[i], false); err != nil || s.Left {
+			return err
 		}
 	}
-	if !s.started {
-		return s.m.wire.Errorf(llm.Garbled, "the answer is not from the Gemini API")
+	if !s.Started {
+		return s.Errorf(llm.Garbled, "the answer is not from the Gemini API")
 	}
-	return s.finishAnswer()
+	return nil
+}
+
+// takeChunk processes the content of a chunk.
+func (s *stream) takeChunk(c *chunk, failed bool) error {
+	if llm.JSONText(c.Error) != "" || failed {
+		s.CutOff(s)
+		return s.BodyError(0, nil, llm.ParseErrorObject(c.Error))
+	}
+	if u := parseUsage(c.Usage); u != nil {
+		s.Usage = *u
+	}
+	if c.Feedback.Reason != "" && c.Feedback.Reason != "BLOCK_REASON_UNSPECIFIED" && !s.Started {
+		s.Started, s.Ended, s.Stop = true, true, llm.Refused
+	}
+	for i := range c.Candidates {
+		x := &c.Candidates[i]
+		if x.Index != 0 {
+			continue
+		}
+		s.Started = true
+		for j := range x.Content.Parts {
+			if err := s.takePart(&x.Content.Parts[j]); err != nil || s.Left {
+				return err
+			}
+		}
+		if x.Reason != "" && x.Reason != "FINISH_REASON_UNSPECIFIED" {
+			ending := parseReason(x.Reason)
+			s.Ended, s.Stop, s.broken = true, ending.stop, ""
+			if ending.broken {
+				s.broken = x.Reason
+			}
+		}
+	}
+	return nil
+}
+
+func (s *stream) takePart(p *answerPart) error {
+	switch {
+	case p.Call != nil:
+		return s.addCall(p)
+	case p.Inline != nil:
+		if strings.HasPrefix(p.Inline.MIME, "image/") && !p.Thought {
+			s.EmitImage(llm.Image{MIME: p.Inline.MIME, Data: p.Inline.Data}, p.Signature)
+		}
+	case p.Thought:
+		if s.EmitReasoning(p.Text) && p.Signature != "" {
+			s.EmitText("", p.Signature) // the signature is sent back as a separate part
+		}
+	default:
+		s.EmitText(p.Text, p.Signature)
+	}
+	return nil
+}
+
+func (s *stream) addCall(p *answerPart) error {
+	if err := s.CheckCalls(len(s.calls)+1, len(p.Call.Args)); err != nil {
+		return err
+	}
+	c := llm.PendingCall{ID: s.uniqueID(p.Call.ID), Name: p.Call.Name, Args: p.Call.Args, Signature: p.Signature}
+	s.calls = append(s.calls, c)
+	if s.EndThought() {
+		s.EmitCall(c, true, string(c.Args))
+	}
+	return nil
+}
+
+// uniqueID keeps the server's id unless it is missing or already used.
+func (s *stream) uniqueID(id string) string {
+	for _, c := range s.calls {
+		if c.ID == id {
+			id = ""
+		}
+	}
+	if id == "" {
+		return "call_" + rand.Text()[:12]
+	}
+	return id
+}
+
+// Flush implements llm.AnswerFormat.
+func (s *stream) Flush() error {
+	if s.broken == "" {
+		return nil
+	}
+	s.CutOff(s)
+	return s.Errorf(llm.Unavailable, "the model's answer is unusable (%s)", s.broken)
 }

@@ -50,7 +50,7 @@ func TestStreams(t *testing.T) {
 		{"no name", event(parts(`{"functionCall":{"args":{}}}`, stop("STOP"))), `||"{}"|tool_use|0 0`},
 		{"an array of numbers", event(`[1]`), "garbled"},
 		{"an error event", "event: error\ndata: {\"error\":{\"code\":400,\"status\":\"INVALID_ARGUMENT\",\"message\":\"m\"}}\n\n", "bad_request"},
-		{"too many calls", event(parts(strings.TrimSuffix(strings.Repeat(call+",", maxCalls+1), ","), stop("STOP"))), "garbled"},
+		{"too many calls", event(parts(strings.TrimSuffix(strings.Repeat(call+",", 129), ","), stop("STOP"))), "garbled"},
 		{"nothing", "", "network"},
 		{"a page", "<html>", "garbled"},
 	} {

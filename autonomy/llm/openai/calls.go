@@ -11,10 +11,9 @@ import (
 
 // call is a tool call under construction.
 type call struct {
-	id, name string
-	index    int // the server's number, -1 without one
-	args     []byte
-	whole    bool // the arguments came as one object: no further piece can follow
+	llm.PendingCall
+	index int  // the server's number, -1 without one
+	whole bool // the arguments came as one object: no further piece can follow
 }
 
 // calls assembles tool calls from their deltas. In the specification, the index identifies a call,
@@ -39,13 +38,13 @@ func (c *calls) addDelta(d callDelta) (x *call, piece string, fresh bool) {
 		if d.Index != nil {
 			x.index = *d.Index
 		}
-		x.id = c.uniqueID(id)
+		x.ID = c.uniqueID(id)
 		c.list = append(c.list, x)
 	}
-	if x.name == "" {
-		x.name = name
+	if x.Name == "" {
+		x.Name = name
 	}
-	x.args = append(x.args, piece...)
+	x.Args = append(x.Args, piece...)
 	x.whole = x.whole || whole
 	return x, piece, fresh
 }
@@ -57,7 +56,7 @@ func (c *calls) findCall(index *int, id, name, piece string, whole bool) *call {
 	case index != nil:
 		x = c.lastWhere(func(x *call) bool { return x.index == *index })
 	case id != "" && name == "":
-		x = c.lastWhere(func(x *call) bool { return x.id == id })
+		x = c.lastWhere(func(x *call) bool { return x.ID == id })
 		if x == nil { // a new id in each delta
 			x = c.lastWhere(func(*call) bool { return true })
 		}
@@ -68,11 +67,11 @@ func (c *calls) findCall(index *int, id, name, piece string, whole bool) *call {
 		return x
 	}
 	// A name starts a call, unless it is only repeated.
-	again := name == x.name && (id == "" || id == x.id) && !whole && !x.whole
-	if again && strings.HasPrefix(piece, "{") && bytes.HasSuffix(x.args, []byte("}")) && json.Valid(x.args) {
+	again := name == x.Name && (id == "" || id == x.ID) && !whole && !x.whole
+	if again && strings.HasPrefix(piece, "{") && bytes.HasSuffix(x.Args, []byte("}")) && json.Valid(x.Args) {
 		again = false
 	}
-	if again || x.name == "" {
+	if again || x.Name == "" {
 		return x
 	}
 	return nil
@@ -89,7 +88,7 @@ func (c *calls) lastWhere(is func(*call) bool) *call {
 
 // uniqueID keeps the server's id unless it is missing or already used.
 func (c *calls) uniqueID(id string) string {
-	if id == "" || c.lastWhere(func(x *call) bool { return x.id == id }) != nil {
+	if id == "" || c.lastWhere(func(x *call) bool { return x.ID == id }) != nil {
 		return newID()
 	}
 	return id
@@ -100,11 +99,11 @@ func newID() string {
 	return rand.Text()[:9]
 }
 
-// finishAll finishes all calls. If cut is set, the last one is incomplete.
-func (c *calls) finishAll(cut bool) []llm.ToolCall {
-	var out []llm.ToolCall
-	for i, x := range c.list {
-		out = append(out, llm.NewCall(x.id, x.name, string(x.args), cut && i == len(c.list)-1))
+// pendingCalls returns the calls so far.
+func (c *calls) pendingCalls() []llm.PendingCall {
+	var out []llm.PendingCall
+	for _, x := range c.list {
+		out = append(out, x.PendingCall)
 	}
 	return out
 }

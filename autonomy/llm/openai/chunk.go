@@ -122,13 +122,10 @@ func parseUsage(raw json.RawMessage) *llm.Usage {
 		return nil
 	}
 	return &llm.Usage{
-		Input: clampCount(*u.Prompt), Output: clampCount(u.Completion), Known: true,
-		CacheRead: clampCount(max(u.Details.Cached, u.CacheHit)), CacheWrite: clampCount(u.Details.CacheWrite),
+		Input: llm.TokenCount(*u.Prompt), Output: llm.TokenCount(u.Completion), Known: true,
+		CacheRead: llm.TokenCount(max(u.Details.Cached, u.CacheHit)), CacheWrite: llm.TokenCount(u.Details.CacheWrite),
 	}
 }
-
-// clampCount limits a number to a plausible range.
-func clampCount(f float64) int { return int(min(max(f, 0), 1e9)) }
 
 // parseStop converts a finish reason. Unknown ones are not errors: servers invent them ("eos",
 // "stop_sequence", "abort").

@@ -3,7 +3,6 @@ package openai
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -13,44 +12,25 @@ import (
 	"hob/autonomy/llm"
 )
 
-const (
-	maxBatch   = 100 // texts per call
-	maxVectors = 32 << 20
-	embedLimit = time.Minute // per call
-)
+const embedLimit = time.Minute // per call
 
 var _ llm.Embedder = (*Model)(nil)
 
 // Embed implements llm.Embedder
 // (https://platform.openai.com/docs/api-reference/embeddings).
 func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, llm.Usage, error) {
-	return llm.EmbedBatches(texts, maxBatch, func(part []string) ([][]float32, llm.Usage, error) {
-		ctx, watch := llm.NewWatch(ctx, m.wire.FirstLimit(embedLimit, false))
-		defer watch.Stop()
-		v, usage, err := m.embedBatch(ctx, part)
-		if err != nil {
-			return nil, llm.Usage{}, err
-		}
-		return v, usage, nil
-	})
+	return llm.EmbedBatches(ctx, texts, m.wire.FirstLimit(embedLimit, false), m.embedBatch)
 }
 
-func (m *Model) embedBatch(ctx context.Context, texts []string) ([][]float32, llm.Usage, *llm.Error) {
+func (m *Model) embedBatch(ctx context.Context, texts []string) ([][]float32, llm.Usage, error) {
 	body, err := json.Marshal(map[string]any{"model": m.o.Model, "input": texts})
 	if err != nil {
 		return nil, llm.Usage{}, m.wire.Errorf(llm.BadRequest, "encode the texts: %w", err)
 	}
 	resp, err := m.sendTexts(ctx, body)
+	raw, err := m.wire.ReadBody(ctx, resp, err, llm.MaxVectors)
 	if err != nil {
-		return nil, llm.Usage{}, m.wire.TransportError(ctx, err)
-	}
-	defer func() { _ = resp.Body.Close() }() // only read, so Close cannot lose data
-	if resp.StatusCode != http.StatusOK {
-		return nil, llm.Usage{}, m.wire.BodyError(resp.StatusCode, resp.Header, readStatus(resp))
-	}
-	raw, err := io.ReadAll(llm.LimitBody(resp.Body, maxVectors))
-	if err != nil {
-		return nil, llm.Usage{}, m.wire.ReadError(ctx, err)
+		return nil, llm.Usage{}, err
 	}
 	var out struct {
 		Data  []vector        `json:"data"`

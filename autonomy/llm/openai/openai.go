@@ -12,11 +12,9 @@
 package openai
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"net/url"
@@ -26,15 +24,6 @@ import (
 	"time"
 
 	"hob/autonomy/llm"
-)
-
-// Limits for the server's responses.
-const (
-	maxBody  = 64 << 20 // bytes of one answer
-	maxList  = 8 << 20  // bytes of a list of models
-	maxError = 64 << 10 // bytes read of an error response
-	maxCalls = 128      // tool calls in one answer
-	maxArgs  = 4 << 20  // bytes of one call's arguments
 )
 
 // DefaultBaseURL is OpenAI's own server.
@@ -109,16 +98,9 @@ func (m *Model) Models(ctx context.Context) ([]string, error) {
 
 func (m *Model) listModels(ctx context.Context) ([]string, error) {
 	resp, err := m.sendRequest(ctx, http.MethodGet, "/models", nil)
+	body, err := m.wire.ReadBody(ctx, resp, err, llm.MaxModelList)
 	if err != nil {
-		return nil, m.wire.TransportError(ctx, err)
-	}
-	defer func() { _ = resp.Body.Close() }() // only read, so Close cannot lose data
-	if resp.StatusCode != http.StatusOK {
-		return nil, m.wire.BodyError(resp.StatusCode, resp.Header, readStatus(resp))
-	}
-	body, err := io.ReadAll(llm.LimitBody(resp.Body, maxList))
-	if err != nil {
-		return nil, m.wire.ReadError(ctx, err)
+		return nil, err
 	}
 	var list struct {
 		Data *[]struct {
@@ -161,15 +143,9 @@ func (m *Model) sendRequest(ctx context.Context, method, path string, body []byt
 }
 
 func (m *Model) sendTo(ctx context.Context, method string, u *url.URL, body []byte) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(body))
+	req, err := llm.NewRequest(ctx, method, u.String(), body)
 	if err != nil {
 		return nil, err
-	}
-	req.Header.Set("User-Agent", "hob")
-	req.Header.Set("Accept", "application/json")
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("Accept", "text/event-stream, application/json")
 	}
 	if m.wire.Key != "" {
 		req.Header.Set("Authorization", "Bearer "+m.wire.Key)

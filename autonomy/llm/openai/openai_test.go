@@ -165,7 +165,7 @@ func TestRefusals(t *testing.T) {
 func TestTokenLimitNames(t *testing.T) {
 	r := helloRequest()
 	r.MaxTokens = 9
-	own, err := mustNew(t, Options{APIKey: "k"}).buildRequest(r, completionTokens).encodeJSON()
+	own, err := llm.EncodeRequest(mustNew(t, Options{APIKey: "k"}).buildRequest(r, completionTokens))
 	if err != nil || !strings.Contains(string(own), `"max_completion_tokens":9`) {
 		t.Errorf("%s, %v", own, err)
 	}

@@ -1,11 +1,8 @@
 package openai
 
 import (
-	"io"
 	"net/http"
 	"strings"
-
-	"hob/autonomy/llm"
 )
 
 // quirk is a feature that a server does not support, or supports in another form. A Model
@@ -82,10 +79,4 @@ func isRefusal(s string) bool {
 		}
 	}
 	return false
-}
-
-// readStatus reads an error response.
-func readStatus(resp *http.Response) llm.ErrorBody {
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxError)) // a partial body is sufficient
-	return llm.ParseErrorBody(body)
 }

@@ -122,17 +122,6 @@ func (m *Model) buildRequest(r llm.Request, q quirk) request {
 	return out
 }
 
-// encodeJSON returns the request as bytes.
-func (r request) encodeJSON() ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(r); err != nil {
-		return nil, fmt.Errorf("a tool's schema or a call's arguments are not JSON: %w", err)
-	}
-	return b.Bytes(), nil
-}
-
 func renderTools(tools []llm.Tool) []tool {
 	var out []tool
 	for _, t := range tools {

@@ -80,7 +80,8 @@ func TestCalls(t *testing.T) {
 				cs.addDelta(d)
 			}
 			var got []string
-			for i, x := range cs.finishAll(false) {
+			for i, p := range cs.pendingCalls() {
+				x := llm.NewCall(p.ID, p.Name, string(p.Args), false)
 				id, args := x.ID, string(x.Args)
 				if i < len(c.want) && strings.HasPrefix(c.want[i], "?") && len(id) == 9 {
 					id = "?"
@@ -211,7 +212,7 @@ func TestDetails(t *testing.T) {
 	}
 	req := helloRequest()
 	req.Messages = append(req.Messages, llm.Message{Role: llm.Assistant, Parts: r.Parts})
-	body, err := m.buildRequest(req, 0).encodeJSON()
+	body, err := llm.EncodeRequest(m.buildRequest(req, 0))
 	if err != nil {
 		t.Fatal(err)
 	}

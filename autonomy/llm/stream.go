@@ -1,0 +1,401 @@
+package llm
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Limits for a server's responses.
+const (
+	MaxAnswer    = 64 << 20 // bytes of one answer
+	MaxModelList = 8 << 20  // bytes of a list of models
+	maxErrorBody = 64 << 10 // bytes read of an error response
+	maxCalls     = 128      // tool calls in one answer
+	maxArgs      = 4 << 20  // bytes of one call's arguments
+)
+
+const (
+	// finishGrace is the maximum silence of the stream after the finish reason. Token counts may
+	// follow that reason.
+	finishGrace = 5 * time.Second
+	// drainGrace is the maximum wait for the end of the response after its last event. The
+	// connection can only be reused after that end.
+	drainGrace = 50 * time.Millisecond
+)
+
+// AnswerStream is the state of one streamed answer, for drivers over HTTP: it reads the response,
+// limits its silence, and passes events to the consumer. It must be used by one goroutine only.
+type AnswerStream struct {
+	Endpoint
+	Left    bool // the consumer stopped
+	Started bool // the server sent a part of an answer
+	Ended   bool // the server sent a finish reason
+	Stop    StopReason
+	Usage   Usage
+	Watch   *StallTimer
+
+	ctx     context.Context // of the one call that the value lives for
+	stall   time.Duration
+	yield   func(Event, error) bool
+	visible bool // text or a picture was yielded
+	spoke   bool // the model sent content
+	thought strings.Builder
+}
+
+// AnswerFormat is the part of a driver that knows the format of the server's answers. Errors are
+// an *Error, or an error of encoding/json if the data is not in the format.
+type AnswerFormat interface {
+	// TakeEvent passes the content of one event of the stream to the consumer. io.EOF means that
+	// it was the last one.
+	TakeEvent(name string, data []byte) error
+	// TakeWhole does the same with an answer in one piece.
+	TakeWhole(data []byte) error
+	// Flush passes content that the format still holds at the end of a complete answer.
+	Flush() error
+	// Calls returns the answer's tool calls so far.
+	Calls() []PendingCall
+}
+
+// PendingCall is a tool call under construction.
+type PendingCall struct {
+	ID, Name  string
+	Args      []byte // as the model wrote them
+	Signature string
+}
+
+// StreamAnswer implements Model.Stream for a driver: read makes the call and reads the answer. Its
+// error, if any, is an *Error, and the last thing that the consumer gets.
+func (w Endpoint) StreamAnswer(ctx context.Context, o ModelOptions, read func(context.Context, *AnswerStream) error) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		ctx, watch := NewWatch(ctx, w.FirstLimit(o.Stall, o.Whole))
+		defer watch.Stop()
+		s := &AnswerStream{Endpoint: w, ctx: ctx, Watch: watch, stall: o.Stall, yield: yield}
+		err := read(ctx, s)
+		if fail, ok := errors.AsType[*Error](err); ok && !s.Left {
+			fail.Visible = s.visible
+			yield(Event{}, fail)
+		}
+	}
+}
+
+// Open makes the call. build returns the request and a function that learns from an error response
+// what the server does not support; it reports whether a request without that is worth a retry.
+// Open retries at most `retries` times.
+func (s *AnswerStream) Open(retries int, build func() (request any, learn func(status int, message string) bool), send func(body []byte) (*http.Response, error)) (*http.Response, error) {
+	for try := 0; ; try++ {
+		request, learn := build()
+		body, err := EncodeRequest(request)
+		if err != nil {
+			return nil, s.Errorf(BadRequest, "encode the request: %w", err)
+		}
+		s.Watch.Arm()
+		resp, err := send(body)
+		if err != nil {
+			return nil, s.TransportError(s.ctx, err)
+		}
+		if resp.StatusCode >= 200 && resp.StatusCode < 300 {
+			return resp, nil
+		}
+		said := readErrorBody(resp)
+		_ = resp.Body.Close()
+		if s.ctx.Err() != nil {
+			return nil, s.TransportError(s.ctx, s.ctx.Err())
+		}
+		if try == retries || !learn(resp.StatusCode, said.Message) {
+			return nil, s.BodyError(resp.StatusCode, resp.Header, said)
+		}
+	}
+}
+
+// Read passes the answer in a response to the consumer, and closes the response. An answer that
+// begins with one of the bytes in whole comes in one piece. server names the expected sender for
+// error messages.
+func (s *AnswerStream) Read(resp *http.Response, f AnswerFormat, whole, server string) error {
+	defer func() { _ = resp.Body.Close() }() // only read, so Close cannot lose data
+	s.Watch.Arm()
+	in, first, err := s.OpenBody(LimitBody(resp.Body, MaxAnswer))
+	if err != nil {
+		return err
+	}
+	if strings.IndexByte(whole, first) >= 0 {
+		return s.readWhole(in.Rest(), f, server)
+	}
+	if err = s.readEvents(in, f, server); err == nil && !s.Left {
+		s.Drain(in)
+	}
+	return err
+}
+
+// OpenBody returns a reader for the events of a body, and the body's first byte.
+func (s *AnswerStream) OpenBody(body io.Reader) (*EventReader, byte, error) {
+	in := NewEventReader(body)
+	first, err := in.First()
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, 0, s.Errorf(Network, "the server closed the connection without an answer")
+	case err != nil:
+		return nil, 0, s.ReadError(s.ctx, err)
+	case first == '<':
+		return nil, 0, s.Errorf(Garbled, "the server answered with a web page")
+	}
+	return in, first, nil
+}
+
+// Drain reads a small rest of the response, so that the connection can be reused.
+func (s *AnswerStream) Drain(in *EventReader) {
+	s.Watch.Limit(drainGrace)
+	s.Watch.Arm()
+	_, _ = io.CopyN(io.Discard, in.Rest(), 4<<10) // an error only prevents the reuse
+}
+
+// readEvents reads the stream to its end and finishes the answer.
+func (s *AnswerStream) readEvents(in *EventReader, f AnswerFormat, server string) error {
+	for {
+		switch {
+		case s.Ended:
+			s.Watch.Limit(finishGrace)
+		case s.spoke:
+			s.Watch.Limit(s.stall)
+		}
+		s.Watch.Arm()
+		e, err := in.Next()
+		if err != nil {
+			if s.Ended && s.EndsWell() {
+				return s.finish(f) // many servers send no end marker; at most the token counts are missing
+			}
+			if !s.CutOff(f) {
+				return nil
+			}
+			return s.BrokenOff(err)
+		}
+		data := bytes.TrimSpace(e.Data)
+		if len(data) == 0 {
+			continue
+		}
+		err = f.TakeEvent(e.Name, data)
+		_, final := errors.AsType[*Error](err)
+		switch {
+		case s.Left:
+			return nil
+		case errors.Is(err, io.EOF):
+			return s.finish(f)
+		case err == nil:
+		case final:
+			return err
+		case e.Name == "error":
+			return s.BodyError(0, nil, ParseErrorBody(e.Data))
+		case !s.CutOff(f):
+			return nil
+		default:
+			return s.GarbledEvent(err, server)
+		}
+	}
+}
+
+// readWhole reads an answer in one piece.
+func (s *AnswerStream) readWhole(body io.Reader, f AnswerFormat, server string) error {
+	data, err := io.ReadAll(body)
+	if err != nil {
+		return s.ReadError(s.ctx, err)
+	}
+	err = f.TakeWhole(data)
+	_, final := errors.AsType[*Error](err)
+	switch {
+	case s.Left:
+		return nil
+	case err == nil:
+		return s.finish(f)
+	case final:
+		return err
+	case IsTruncatedJSON(err):
+		return s.Errorf(Network, "the answer is incomplete: %w", io.ErrUnexpectedEOF)
+	}
+	return s.Errorf(Garbled, "the answer is not from %s: %w", server, err)
+}
+
+// EndsWell reports whether the response ended by itself or by the server's silence.
+func (s *AnswerStream) EndsWell() bool {
+	return s.ctx.Err() == nil || errors.Is(context.Cause(s.ctx), ErrStalled)
+}
+
+// BrokenOff converts the read error of a stream that ended before the answer did.
+func (s *AnswerStream) BrokenOff(err error) error {
+	if errors.Is(err, io.EOF) {
+		return s.Errorf(Network, "the stream ended before the answer did: %w", io.ErrUnexpectedEOF)
+	}
+	return s.ReadError(s.ctx, err)
+}
+
+// GarbledEvent converts the error of an event that is not in the format of server.
+func (s *AnswerStream) GarbledEvent(err error, server string) error {
+	if IsTruncatedJSON(err) {
+		return s.Errorf(Network, "the stream ended in the middle of an event: %w", io.ErrUnexpectedEOF)
+	}
+	return s.Errorf(Garbled, "the stream is not from %s: %w", server, err)
+}
+
+// finish ends a complete answer. Servers differ in the finish reason of an answer with tool calls.
+func (s *AnswerStream) finish(f AnswerFormat) error {
+	if !s.Started {
+		return s.Errorf(Unavailable, "the server sent an empty stream")
+	}
+	if err := f.Flush(); err != nil || s.Left || !s.EndThought() {
+		return err
+	}
+	calls, stop := f.Calls(), s.Stop
+	cut := stop == MaxTokens || stop == Refused
+	if !s.finishCalls(calls, func(i int) bool { return cut && i == len(calls)-1 }) {
+		return nil
+	}
+	switch {
+	case cut:
+	case len(calls) > 0:
+		stop = ToolUse
+	default:
+		stop = EndTurn
+	}
+	s.EmitEvent(Event{Kind: Done, Stop: stop, Usage: s.Usage})
+	return nil
+}
+
+// CutOff marks all calls of a broken stream as truncated: no call of a failed answer may run.
+func (s *AnswerStream) CutOff(f AnswerFormat) bool {
+	return s.finishCalls(f.Calls(), func(int) bool { return true })
+}
+
+// finishCalls passes the calls to the consumer; cut reports whether call i may be incomplete.
+func (s *AnswerStream) finishCalls(calls []PendingCall, cut func(i int) bool) bool {
+	for i, c := range calls {
+		if !s.EmitEvent(Event{Kind: CallDone, Call: NewCall(c.ID, c.Name, string(c.Args), cut(i)), Signature: c.Signature}) {
+			return false
+		}
+	}
+	return true
+}
+
+// CheckCalls limits the number of calls and the length of the arguments of one of them.
+func (s *AnswerStream) CheckCalls(count, args int) error {
+	switch {
+	case count > maxCalls:
+		return s.Errorf(Garbled, "the answer contains more than %d tool calls", maxCalls)
+	case args > maxArgs:
+		return s.Errorf(Garbled, "the arguments of a tool call exceed %d MB", maxArgs>>20)
+	}
+	return nil
+}
+
+// EmitEvent passes an event to the consumer. The stall timer is stopped in the meantime, because
+// the consumer may be slow. It returns false if the consumer stopped, as the other Emit methods.
+func (s *AnswerStream) EmitEvent(e Event) bool {
+	s.spoke = true
+	s.Watch.Disarm()
+	s.Left = s.Left || !s.yield(e, nil)
+	return !s.Left
+}
+
+// EmitText passes a piece of text, with the signature that it must be sent back with, if any.
+func (s *AnswerStream) EmitText(text, signature string) bool {
+	if text == "" && signature == "" {
+		return true
+	}
+	if !s.EndThought() {
+		return false
+	}
+	s.visible = s.visible || text != ""
+	return s.EmitEvent(Event{Kind: TextDelta, Text: text, Signature: signature})
+}
+
+// EmitImage passes a picture.
+func (s *AnswerStream) EmitImage(i Image, signature string) bool {
+	if !s.EndThought() {
+		return false
+	}
+	s.visible = true
+	return s.EmitEvent(Event{Kind: ImageDone, Image: i, Signature: signature})
+}
+
+// EmitReasoning passes a piece of the reasoning.
+func (s *AnswerStream) EmitReasoning(text string) bool {
+	if text == "" {
+		return true
+	}
+	s.thought.WriteString(text)
+	return s.EmitEvent(Event{Kind: ReasoningDelta, Text: text})
+}
+
+// EndThought ends the reasoning so far, if there is any.
+func (s *AnswerStream) EndThought() bool {
+	if s.thought.Len() == 0 {
+		return true
+	}
+	t := s.thought.String()
+	s.thought.Reset()
+	return s.EmitEvent(Event{Kind: ReasoningDone, Reasoning: Reasoning{Text: t}})
+}
+
+// EmitCall announces a call and passes a piece of its arguments.
+func (s *AnswerStream) EmitCall(c PendingCall, fresh bool, piece string) bool {
+	if fresh && !s.EmitEvent(Event{Kind: CallStart, Call: ToolCall{ID: c.ID, Name: c.Name}}) {
+		return false
+	}
+	return piece == "" || s.EmitEvent(Event{Kind: CallDelta, Call: ToolCall{ID: c.ID}, Text: piece})
+}
+
+// EncodeRequest encodes the body of a request. It does not escape HTML, which models would see.
+func EncodeRequest(request any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(request); err != nil {
+		return nil, fmt.Errorf("a tool's schema or a call's arguments are not JSON: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// NewRequest returns a request with the headers of all drivers; without a body it asks for JSON.
+func NewRequest(ctx context.Context, method, url string, body []byte) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("User-Agent", "hob")
+	req.Header.Set("Accept", "application/json")
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", "text/event-stream, application/json")
+	}
+	return req, nil
+}
+
+// ReadBody reads the body of a successful response of at most limit bytes, and closes it. err is
+// the error of the request.
+func (w Endpoint) ReadBody(ctx context.Context, resp *http.Response, err error, limit int64) ([]byte, error) {
+	if err != nil {
+		return nil, w.TransportError(ctx, err)
+	}
+	defer func() { _ = resp.Body.Close() }() // only read, so Close cannot lose data
+	if resp.StatusCode != http.StatusOK {
+		return nil, w.BodyError(resp.StatusCode, resp.Header, readErrorBody(resp))
+	}
+	body, err := io.ReadAll(LimitBody(resp.Body, limit))
+	if err != nil {
+		return nil, w.ReadError(ctx, err)
+	}
+	return body, nil
+}
+
+func readErrorBody(resp *http.Response) ErrorBody {
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // a partial body is sufficient
+	return ParseErrorBody(body)
+}
+
+// TokenCount limits a number of tokens to a plausible range.
+func TokenCount(f float64) int { return int(min(max(f, 0), 1e9)) }
