@@ -19,7 +19,7 @@ func (h *house) with(t *testing.T, o knowledge.Options) {
 	if h.base, err = knowledge.New(h.st, o); err != nil {
 		t.Fatal(err)
 	}
-	h.ers = knowledge.NewErasing(h.st, knowledge.ErasingOptions{Erasers: func() []knowledge.Eraser { return []knowledge.Eraser{h.base} }})
+	h.ers = knowledge.NewErasing(h.st, knowledge.ErasingOptions{Erasers: func() []knowledge.Eraser { return []knowledge.Eraser{h.base.Eraser()} }})
 }
 
 func (h house) put(t *testing.T, docs ...knowledge.Doc) {

@@ -1,7 +1,6 @@
 package knowledge
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -10,42 +9,28 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// Tables implements Eraser for the tables of this package and for the origins of all rows.
-func (b *Base) Tables() []string {
-	return []string{"facts", "docs", "doc_changes", "derived", "origins", "erasures", "claims", "claimed"}
+// Eraser returns the eraser of the tables of this package and of the origins of all rows.
+func (b *Base) Eraser() Eraser {
+	return erase.Owned{
+		Before: b.removeRowsTx,
+		List: []erase.Table{
+			{Name: "facts", Text: []string{"text"}, Names: []string{"source"}},
+			{Name: "docs", Text: []string{"title", "text", "speaker"}, Names: []string{"ref", "grp", "source"}},
+			{Name: "origins", Key: []string{"kind", "ref"}, Text: []string{"list"}},
+		},
+		After:   b.recomputeWordsTx,
+		Besides: []string{"doc_changes", "derived", "erasures", "claims", "claimed"},
+	}
 }
 
-// Purge implements Eraser. The base stores nothing outside the database.
-func (b *Base) Purge(context.Context, *Erasure, *Scrubber) (Erased, error) { return Erased{}, nil }
-
-// EraseTx implements Eraser. It also resolves which facts and rows a source covers.
-func (b *Base) EraseTx(tx *store.Tx, e *Erasure, s *Scrubber) (n Erased, err error) {
-	if n.Rows, err = b.removeRowsTx(tx, e); err != nil {
-		return n, err
-	}
-	for _, t := range []erase.Table{
-		{Name: "facts", Text: []string{"text"}, Names: []string{"source"}},
-		{Name: "docs", Text: []string{"title", "text", "speaker"}, Names: []string{"ref", "grp", "source"}},
-		{Name: "origins", Key: []string{"kind", "ref"}, Text: []string{"list"}},
-	} {
-		m, err := t.EraseTx(tx, e, s)
-		if err != nil {
-			return n, err
-		}
-		n = n.Add(m)
-	}
-	b.notifyChanged(tx)
-	return n, b.recomputeWordsTx(tx)
-}
-
-// removeRowsTx removes complete rows and counts them.
-func (b *Base) removeRowsTx(tx *store.Tx, e *Erasure) (n int, err error) {
+// removeRowsTx removes complete rows and counts them. It resolves which rows a source covers.
+func (b *Base) removeRowsTx(tx *store.Tx, e *Erasure, _ *Scrubber) (n Erased, err error) {
 	for _, id := range e.Facts {
 		k, err := deleteCounted(tx, `DELETE FROM facts WHERE id = ?`, id)
 		if err != nil {
 			return n, err
 		}
-		n += k
+		n.Rows += k
 		if err := b.removeTx(tx, id); err != nil {
 			return n, err
 		}
@@ -60,7 +45,7 @@ func (b *Base) removeRowsTx(tx *store.Tx, e *Erasure) (n int, err error) {
 		if err != nil {
 			return n, err
 		}
-		n += k
+		n.Rows += k
 	}
 	return n, nil
 }
@@ -79,16 +64,17 @@ func deleteCounted(tx *store.Tx, stmt string, args ...any) (int, error) {
 }
 
 // recomputeWordsTx recomputes the normalized words of the facts whose text was redacted.
-func (b *Base) recomputeWordsTx(tx *store.Tx) error {
+func (b *Base) recomputeWordsTx(tx *store.Tx, _ *Erasure, _ *Scrubber) (n Erased, err error) {
+	b.notifyChanged(tx)
 	changed, err := queryFacts(tx, `SELECT `+factColumns+` FROM facts WHERE instr(text, ?) > 0`, erase.Mark)
 	if err != nil {
-		return fmt.Errorf("knowledge: forget: %w", err)
+		return n, fmt.Errorf("knowledge: forget: %w", err)
 	}
 	for _, f := range changed {
 		head, _ := firstStatement(f.Text)
 		if _, err := tx.Exec(`UPDATE facts SET same = ?, head = ? WHERE id = ?`, strings.Join(textnorm.FoldedWords(f.Text), " "), head, f.ID); err != nil {
-			return fmt.Errorf("knowledge: forget: %w", err)
+			return n, fmt.Errorf("knowledge: forget: %w", err)
 		}
 	}
-	return nil
+	return n, nil
 }

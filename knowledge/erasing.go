@@ -75,12 +75,12 @@ func (x *ErasureService) BeginTx(tx *store.Tx, b *Base, e Erasure, event string,
 	if err != nil {
 		return "", fmt.Errorf("knowledge: forget: %w", err)
 	}
-	n, err := b.removeRowsTx(tx, &e)
+	n, err := b.removeRowsTx(tx, &e, nil)
 	if err != nil {
 		return "", err
 	}
 	_, err = tx.Exec(`INSERT INTO erasures (id, event, state, plan, keep_backups, removed, begun_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		e.ID, event, EraseOpen, plan, keep, n, time.Now().UnixMilli())
+		e.ID, event, EraseOpen, plan, keep, n.Rows, time.Now().UnixMilli())
 	if err != nil {
 		return "", fmt.Errorf("knowledge: forget: %w", err)
 	}

@@ -80,7 +80,7 @@ func TestATurnThatBeganMeanwhileIsWaitedFor(t *testing.T) {
 	late := &turns{}
 	late.seen = func(r *turns) { r.list = []string{"late"} } // it starts right after the check
 	h.ers = knowledge.NewErasing(h.st, knowledge.ErasingOptions{Running: late.running, Erasers: func() []knowledge.Eraser {
-		return []knowledge.Eraser{h.base, erase.Owned{Forgot: func() { once.Do(func() { close(swept) }) }}}
+		return []knowledge.Eraser{h.base.Eraser(), erase.Owned{Forgot: func() { once.Do(func() { close(swept) }) }}}
 	}})
 	id := h.begin(t, "Kestrel-9981")
 	h.run(t)
@@ -103,7 +103,7 @@ func TestTheMarkMovesWithEachSweep(t *testing.T) {
 	var marks []string
 	var rewrite bool
 	h.ers = knowledge.NewErasing(h.st, knowledge.ErasingOptions{Running: running.running, Erasers: func() []knowledge.Eraser {
-		return []knowledge.Eraser{h.base, erase.Owned{Forgot: func() {
+		return []knowledge.Eraser{h.base.Eraser(), erase.Owned{Forgot: func() {
 			m, err := knowledge.ErasureMark(h.st.Reader(t.Context()))
 			if err != nil {
 				t.Error(err)
@@ -132,7 +132,7 @@ func TestAnErasureThatCannotBeFinishedSaysWhy(t *testing.T) {
 	broken := errors.New("the disk is gone")
 	mend := broken
 	h.ers = knowledge.NewErasing(h.st, knowledge.ErasingOptions{Erasers: func() []knowledge.Eraser {
-		return []knowledge.Eraser{h.base, failing{err: &mend}}
+		return []knowledge.Eraser{h.base.Eraser(), failing{err: &mend}}
 	}})
 	bad, good := h.begin(t, "Kestrel-9981"), h.begin(t, "Heron-1234")
 	if err := h.ers.FinishAll(t.Context()); !errors.Is(err, broken) {

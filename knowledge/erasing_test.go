@@ -32,7 +32,7 @@ func newHouse(t *testing.T, texts ...string) house {
 	if h.base, err = knowledge.New(h.st, knowledge.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	h.ers = knowledge.NewErasing(h.st, knowledge.ErasingOptions{Erasers: func() []knowledge.Eraser { return []knowledge.Eraser{h.base} }, Renew: h.st.RenewBackups})
+	h.ers = knowledge.NewErasing(h.st, knowledge.ErasingOptions{Erasers: func() []knowledge.Eraser { return []knowledge.Eraser{h.base.Eraser()} }, Renew: h.st.RenewBackups})
 	for _, text := range texts {
 		err := h.st.Write(t.Context(), func(tx *store.Tx) error {
 			_, err := h.base.RememberTx(tx, knowledge.Fact{Text: text, Provenance: provenance.Owner, Event: "ev-1"})

@@ -164,7 +164,7 @@ func TestForgetLeavesNothing(t *testing.T) {
 		t.Fatalf("plan erases %+v, want the new and the old fact: %v", going.Facts, err)
 	}
 	write(t, st, func(tx *store.Tx) error {
-		_, err := b.EraseTx(tx, &going.Erasure, going.Erasure.Scrubber())
+		_, err := b.Eraser().EraseTx(tx, &going.Erasure, going.Erasure.Scrubber())
 		return err
 	})
 	for _, q := range []string{"kestrel", "heron", "wifi"} {

@@ -14,7 +14,6 @@ import (
 	"github.com/google/uuid"
 
 	"hob/platform/store"
-	"hob/platform/store/erase"
 )
 
 // Limits of the inbox.
@@ -153,6 +152,3 @@ const schemaUndone = `ALTER TABLE ledger ADD COLUMN undone_by TEXT NOT NULL DEFA
 
 // NewID returns a UUIDv7. These ids sort by time.
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }
-
-// Eraser returns the eraser for text in the inbox, the outbox, the ledger and the live feed.
-func (b *Bus) Eraser() erase.Eraser { return eraser{b} }

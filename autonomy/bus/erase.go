@@ -10,65 +10,53 @@ import (
 	"hob/platform/store/erase"
 )
 
-type eraser struct{ b *Bus }
-
-// erasureTables describes how to erase text from an event, its answer, its calls and its replies.
-// The rows stay, so that no event is answered or sent a second time.
-func (eraser) erasureTables() []erase.Table {
-	return []erase.Table{
-		{
-			Name: "inbox", Text: []string{"text", "payload", "sender", "error", "answer"}, Event: "id", Session: "session",
-			Whole: map[string]any{"text": erase.Mark, "payload": nil, "error": "", "answer": erase.Mark},
+// Eraser returns the eraser of the inbox, the outbox, the ledger and the live feed. It erases an
+// event's text with its answer, its calls and its replies. The rows stay, so that no event is
+// answered or sent a second time.
+func (b *Bus) Eraser() erase.Eraser {
+	return erase.Owned{
+		Before: eraseKeysTx,
+		List: []erase.Table{
+			{
+				Name: "inbox", Text: []string{"text", "payload", "sender", "error", "answer"}, Event: "id", Session: "session",
+				Whole: map[string]any{"text": erase.Mark, "payload": nil, "error": "", "answer": erase.Mark},
+			},
+			{
+				Name: "outbox", Text: []string{"text", "error", "receipt", "files"}, Event: "event", Session: "session",
+				Whole: map[string]any{"text": erase.Mark, "error": "", "files": ""},
+			},
+			{
+				Name: "ledger", Text: []string{"args", "result", "data", "undo_label", "undo", "links"}, Event: "event", Session: "session", Call: "call",
+				Whole: map[string]any{"args": []byte(`{}`), "result": erase.Mark, "data": nil, "undo_label": "", "undo": nil, "links": ""},
+			},
 		},
-		{
-			Name: "outbox", Text: []string{"text", "error", "receipt", "files"}, Event: "event", Session: "session",
-			Whole: map[string]any{"text": erase.Mark, "error": "", "files": ""},
-		},
-		{
-			Name: "ledger", Text: []string{"args", "result", "data", "undo_label", "undo", "links"}, Event: "event", Session: "session", Call: "call",
-			Whole: map[string]any{"args": []byte(`{}`), "result": erase.Mark, "data": nil, "undo_label": "", "undo": nil, "links": ""},
+		Custom: []string{"inbox_joined"},
+		// The live feed buffers some events for readers that reconnect.
+		Files: func(_ context.Context, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
+			b.Feed.eraseEvents(e, s)
+			return n, nil
 		},
 	}
 }
 
-// Tables implements erase.Eraser.
-func (eraser) Tables() []string { return []string{"inbox", "inbox_joined", "outbox", "ledger"} }
-
-// EraseTx implements erase.Eraser. If the undo data of an action contains the erased text, the
-// action can no longer be undone, because the undo would restore the text.
-func (r eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
-	if err := r.keysTx(tx, s); err != nil {
-		return n, err
-	}
-	if err := r.undoTx(tx, s); err != nil {
-		return n, err
-	}
-	for _, t := range r.erasureTables() {
-		m, err := t.EraseTx(tx, e, s)
-		if err != nil {
+// eraseKeysTx renames events whose key contains a phrase; a repeat under the old key counts as
+// new. An action whose undo data contains the erased text can no longer be undone: the undo would
+// restore the text.
+func eraseKeysTx(tx *store.Tx, _ *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
+	for query, change := range map[string]string{
+		`SELECT id, key FROM inbox WHERE key IS NOT NULL`:         `UPDATE inbox SET key = 'forgotten:' || id WHERE id = ?`,
+		`SELECT source || char(31) || key, key FROM inbox_joined`: `UPDATE inbox_joined SET key = 'forgotten:' || lower(hex(randomblob(8))) WHERE source || char(31) || key = ?`,
+		`SELECT call, undo FROM ledger WHERE undo IS NOT NULL`:    `UPDATE ledger SET undo = NULL WHERE call = ?`,
+	} {
+		if err := scrubRows(tx, query, s, change); err != nil {
 			return n, err
 		}
-		n = n.Add(m)
 	}
 	return n, nil
 }
 
-// keysTx renames events whose key contains an erased phrase. A repeat under the old key counts as
-// new.
-func (r eraser) keysTx(tx *store.Tx, s *erase.Scrubber) error {
-	if err := r.scrubRows(tx, `SELECT id, key FROM inbox WHERE key IS NOT NULL`, s, `UPDATE inbox SET key = 'forgotten:' || id WHERE id = ?`); err != nil {
-		return err
-	}
-	return r.scrubRows(tx, `SELECT source || char(31) || key, key FROM inbox_joined`, s,
-		`UPDATE inbox_joined SET key = 'forgotten:' || lower(hex(randomblob(8))) WHERE source || char(31) || key = ?`)
-}
-
-func (r eraser) undoTx(tx *store.Tx, s *erase.Scrubber) error {
-	return r.scrubRows(tx, `SELECT call, undo FROM ledger WHERE undo IS NOT NULL`, s, `UPDATE ledger SET undo = NULL WHERE call = ?`)
-}
-
-// scrubRows changes the rows in which a column contains an erased phrase.
-func (eraser) scrubRows(tx *store.Tx, query string, s *erase.Scrubber, change string) error {
+// scrubRows changes the rows with a phrase in a column.
+func scrubRows(tx *store.Tx, query string, s *erase.Scrubber, change string) error {
 	ids, err := matchingIDs(tx, query, s)
 	for _, id := range ids {
 		if err == nil {
@@ -98,13 +86,6 @@ func matchingIDs(tx *store.Tx, query string, s *erase.Scrubber) (ids []string, e
 		}
 	}
 	return ids, rows.Err()
-}
-
-// Purge implements erase.Eraser. It removes the events that the live feed buffers for readers that
-// reconnect.
-func (r eraser) Purge(_ context.Context, e *erase.Erasure, s *erase.Scrubber) (erase.Erased, error) {
-	r.b.Feed.eraseEvents(e, s)
-	return erase.Erased{}, nil
 }
 
 func (f *Feed) eraseEvents(e *erase.Erasure, s *erase.Scrubber) {

@@ -14,8 +14,8 @@ import (
 // due, because the question can no longer be answered.
 func (g *Guard) Eraser(resume func(tx *store.Tx, event string) error) erase.Eraser {
 	return erase.Owned{
-		Before: func(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) error {
-			return g.withdrawErased(tx, e, s, resume)
+		Before: func(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
+			return n, g.withdrawErased(tx, e, s, resume)
 		},
 		List: []erase.Table{
 			{

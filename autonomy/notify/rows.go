@@ -113,9 +113,9 @@ func Eraser() erase.Eraser {
 
 // clearContentKeys clears all keys of contents, because guesses of a text could be verified with
 // them.
-func clearContentKeys(tx *store.Tx, _ *erase.Erasure, _ *erase.Scrubber) error {
-	_, err := tx.Exec(`UPDATE notices SET fact = '', shape = '' WHERE fact <> ''`)
-	return wrapError(err)
+func clearContentKeys(tx *store.Tx, _ *erase.Erasure, _ *erase.Scrubber) (n erase.Erased, err error) {
+	_, err = tx.Exec(`UPDATE notices SET fact = '', shape = '' WHERE fact <> ''`)
+	return n, wrapError(err)
 }
 
 const columns = `id, event, kind, cause, subject, session, channel, chat, text, provenance, urgency, rule, state, why, held_by, until, digest, delivery, created_at, told_at, fact, shape, again, watcher, place, tried, stuck, weighed`

@@ -2,7 +2,6 @@ package session
 
 import (
 	"container/list"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,16 +14,15 @@ import (
 
 // Eraser returns the eraser of messages, summaries and cached windows. base is the index of the
 // messages; nil: not indexed.
-func (s *Sessions) Eraser(base *knowledge.Base) erase.Eraser { return eraser{s, base} }
-
-type eraser struct {
-	s    *Sessions
-	base *knowledge.Base
-}
-
-// Tables implements erase.Eraser.
-func (eraser) Tables() []string {
-	return []string{"sessions", "messages", "windows", "summaries", "resets", "indexed", "toolsets", "stamps"}
+func (s *Sessions) Eraser(base *knowledge.Base) erase.Eraser {
+	return erase.Owned{
+		Before: func(tx *store.Tx, e *erase.Erasure, sc *erase.Scrubber) (erase.Erased, error) {
+			return s.eraseMessagesTx(tx, base, e, sc)
+		},
+		Custom:  []string{"messages", "summaries"},
+		Besides: []string{"sessions", "windows", "resets", "indexed", "toolsets", "stamps"},
+		Forgot:  s.dropWindows,
+	}
 }
 
 // storedRow is a row of the table messages or summaries.
@@ -35,20 +33,20 @@ type storedRow struct {
 	first, last   int64 // of a summary
 }
 
-// EraseTx implements erase.Eraser. Messages keep their position, calls and results, so that the
-// conversation can continue.
-func (r eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
+// eraseMessagesTx erases messages and summaries. Messages keep their position, calls and results,
+// so that the conversation can continue.
+func (s *Sessions) eraseMessagesTx(tx *store.Tx, base *knowledge.Base, e *erase.Erasure, sc *erase.Scrubber) (n erase.Erased, err error) {
 	if e.ID != "" {
-		r.s.countErasure()
+		s.countErasure()
 	}
-	tx.AfterCommit(r.s.dropWindows)
+	tx.AfterCommit(s.dropWindows)
 	msgs, err := readStored(tx, `SELECT id, session, turn, message, 0, 0 FROM messages`)
 	if err != nil {
 		return n, fmt.Errorf("session: erase: %w", err)
 	}
 	var whole []int64
 	for _, m := range msgs {
-		raw, gone, err := cleanMessage(m, e, s)
+		raw, gone, err := cleanMessage(m, e, sc)
 		if err != nil {
 			return n, fmt.Errorf("session: erase message %d: %w", m.id, err)
 		}
@@ -58,20 +56,20 @@ func (r eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n er
 		if raw == nil {
 			continue
 		}
-		if err := r.changeTx(tx, m.id, raw, gone); err != nil {
+		if err := changeMessageTx(tx, base, m.id, raw, gone); err != nil {
 			return n, err
 		}
 		n.Scrubbed++
 	}
-	k, err := r.summariesTx(tx, whole, e, s)
+	k, err := eraseSummariesTx(tx, whole, e, sc)
 	n.Scrubbed += k
 	return n, err
 }
 
-func (r eraser) changeTx(tx *store.Tx, id int64, raw []byte, gone bool) error {
+func changeMessageTx(tx *store.Tx, base *knowledge.Base, id int64, raw []byte, gone bool) error {
 	_, err := tx.Exec(`UPDATE messages SET message = ? WHERE id = ?`, raw, id)
-	if err == nil && gone && r.base != nil {
-		err = r.base.UnindexTx(tx, knowledge.KindTurn, MessageRef(id))
+	if err == nil && gone && base != nil {
+		err = base.UnindexTx(tx, knowledge.KindTurn, MessageRef(id))
 	}
 	if err != nil {
 		return fmt.Errorf("session: erase: %w", err)
@@ -79,8 +77,8 @@ func (r eraser) changeTx(tx *store.Tx, id int64, raw []byte, gone bool) error {
 	return nil
 }
 
-// summariesTx empties summaries whose messages were erased completely.
-func (eraser) summariesTx(tx *store.Tx, whole []int64, e *erase.Erasure, s *erase.Scrubber) (n int, err error) {
+// eraseSummariesTx empties summaries whose messages were erased completely.
+func eraseSummariesTx(tx *store.Tx, whole []int64, e *erase.Erasure, s *erase.Scrubber) (n int, err error) {
 	sums, err := readStored(tx, `SELECT id, session, '', content, first, last FROM summaries`)
 	if err != nil {
 		return n, fmt.Errorf("session: erase: %w", err)
@@ -242,10 +240,4 @@ func (s *Sessions) dropWindows() {
 	s.cache, s.order = map[string]*list.Element{}, list.New()
 	s.moved++
 	s.erased++
-}
-
-// Purge implements erase.Eraser.
-func (r eraser) Purge(context.Context, *erase.Erasure, *erase.Scrubber) (erase.Erased, error) {
-	r.s.dropWindows()
-	return erase.Erased{}, nil
 }

@@ -18,7 +18,7 @@ func (f *fixture) forget(phrase string, dry bool) {
 	f.t.Helper()
 	base, err := knowledge.New(f.store, knowledge.Options{})
 	fatal(f.t, err)
-	ers := knowledge.NewErasing(f.store, knowledge.ErasingOptions{Erasers: func() []knowledge.Eraser { return []knowledge.Eraser{f.Eraser(base), base} }})
+	ers := knowledge.NewErasing(f.store, knowledge.ErasingOptions{Erasers: func() []knowledge.Eraser { return []knowledge.Eraser{f.Eraser(base), base.Eraser()} }})
 	e := knowledge.Erasure{Phrases: []string{phrase}}
 	if dry {
 		n, err := ers.PreviewErasure(f.t.Context(), e)

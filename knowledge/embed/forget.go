@@ -5,25 +5,16 @@ import (
 	"database/sql"
 	"fmt"
 
-	"hob/platform/store"
 	"hob/platform/store/erase"
 )
 
-var _ erase.Eraser = (*Vectors)(nil)
-
-// Tables implements erase.Eraser. The store has no tables of this package.
-func (v *Vectors) Tables() []string { return nil }
-
-// EraseTx implements erase.Eraser. There is nothing to erase in the store.
-func (v *Vectors) EraseTx(*store.Tx, *erase.Erasure, *erase.Scrubber) (erase.Erased, error) {
-	return erase.Erased{}, nil
-}
-
-// Purge implements erase.Eraser. It deletes the vectors of erased docs. It counts nothing, because
-// the docs were counted.
-func (v *Vectors) Purge(ctx context.Context, _ *erase.Erasure, _ *erase.Scrubber) (erase.Erased, error) {
-	_, err := v.Forget(ctx)
-	return erase.Erased{}, err
+// Eraser returns the eraser of the vectors of erased docs. It counts nothing, because the docs
+// were counted.
+func (v *Vectors) Eraser() erase.Eraser {
+	return erase.Owned{Files: func(ctx context.Context, _ *erase.Erasure, _ *erase.Scrubber) (n erase.Erased, err error) {
+		_, err = v.Forget(ctx)
+		return n, err
+	}}
 }
 
 // Forget deletes the vectors of removed or changed texts immediately instead of waiting for Run. No

@@ -26,7 +26,7 @@ func (h *house) forget(f knowledge.ForgetRequest) {
 	e := going.Erasure
 	h.tx(func(tx *store.Tx) error {
 		s := e.Scrubber()
-		if _, err := h.b.EraseTx(tx, &e, s); err != nil {
+		if _, err := h.b.Eraser().EraseTx(tx, &e, s); err != nil {
 			return err
 		}
 		_, err := h.g.Eraser().EraseTx(tx, &e, s)

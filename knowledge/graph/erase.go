@@ -9,38 +9,37 @@ import (
 
 // Eraser returns the eraser for manual links. Data derived from a row is deleted with the row.
 func (g *Graph) Eraser() erase.Eraser {
-	return eraser{erase.Owned{
+	return erase.Owned{
+		Before: eraseSourcesTx,
 		List: []erase.Table{
 			{Name: "entities", Key: []string{"id"}, Text: []string{"name"}, Names: []string{"source"}},
 			{Name: "entity_aliases", Key: []string{"entity", "key", "doc", "source"}, Text: []string{"text"}, Names: []string{"key", "source"}},
 			{Name: "relations", Key: []string{"id"}, Names: []string{"source"}},
 		},
-		Besides: []string{"mentions", "graph_state"}, Forgot: g.resetNames,
-	}}
+		After: removeNamelessTx, Besides: []string{"mentions", "graph_state"}, Forgot: g.resetNames,
+	}
 }
 
-type eraser struct{ erase.Owned }
-
-// EraseTx implements erase.Eraser. It erases phrases, and links from a source or an event.
-func (r eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
+// eraseSourcesTx erases links from a source or an event, before the source itself is redacted.
+func eraseSourcesTx(tx *store.Tx, e *erase.Erasure, _ *erase.Scrubber) (n erase.Erased, err error) {
 	sources := e.Sources
 	for _, id := range e.Events {
 		sources = append(sources[:len(sources):len(sources)], "event:"+id)
 	}
-	for _, source := range sources { // before the source itself is redacted
+	for _, source := range sources {
 		k, err := eraseOriginTx(tx, source, e.Realm)
 		if err != nil {
 			return n, err
 		}
 		n.Rows += k
 	}
-	m, err := r.Owned.EraseTx(tx, e, s)
-	if err != nil {
-		return n, err
-	}
-	k, err := execCounted(tx, `DELETE FROM entities WHERE name = ? AND NOT EXISTS (SELECT 1 FROM entity_aliases WHERE entity = entities.id)`, erase.Mark) // entities without any name left
-	n.Rows += k
-	return n.Add(m), err
+	return n, nil
+}
+
+// removeNamelessTx removes entities without any name left.
+func removeNamelessTx(tx *store.Tx, _ *erase.Erasure, _ *erase.Scrubber) (n erase.Erased, err error) {
+	n.Rows, err = execCounted(tx, `DELETE FROM entities WHERE name = ? AND NOT EXISTS (SELECT 1 FROM entity_aliases WHERE entity = entities.id)`, erase.Mark)
+	return n, err
 }
 
 // eraseOriginTx removes the data of a source. An entity that other data mentions stays, named by that

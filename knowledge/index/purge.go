@@ -12,7 +12,6 @@ import (
 	api "github.com/blevesearch/bleve_index_api"
 
 	"hob/platform/host/system"
-	"hob/platform/store"
 	"hob/platform/store/erase"
 )
 
@@ -74,17 +73,11 @@ func (x *Index) removeUnusedFiles() error {
 	return nil
 }
 
-// Tables implements erase.Eraser. The index has no tables.
-func (x *Index) Tables() []string { return nil }
-
-// EraseTx implements erase.Eraser. The index follows the erased rows.
-func (x *Index) EraseTx(*store.Tx, *erase.Erasure, *erase.Scrubber) (erase.Erased, error) {
-	return erase.Erased{}, nil
-}
-
-// Purge implements erase.Eraser, see Compact.
-func (x *Index) Purge(ctx context.Context, _ *erase.Erasure, _ *erase.Scrubber) (erase.Erased, error) {
-	return erase.Erased{}, x.Compact(ctx)
+// Eraser returns the eraser of the index, which follows the erased rows, see Compact.
+func (x *Index) Eraser() erase.Eraser {
+	return erase.Owned{Files: func(ctx context.Context, _ *erase.Erasure, _ *erase.Scrubber) (erase.Erased, error) {
+		return erase.Erased{}, x.Compact(ctx)
+	}}
 }
 
 // isClean reports whether no segment contains a deleted row and no unused file exists.

@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,17 +11,23 @@ import (
 	"hob/platform/store/erase"
 )
 
-var _ erase.Eraser = (*Library)(nil)
-
-// Tables implements erase.Eraser.
-func (l *Library) Tables() []string {
-	return []string{"doc_sources", "documents", "doc_folders", "documents_forgotten"}
+// Eraser returns the eraser of documents and folders.
+func (l *Library) Eraser() erase.Eraser {
+	return erase.Owned{
+		Before: l.eraseSourcesTx,
+		List: []erase.Table{
+			{Name: "doc_folders", Key: []string{"path", "realm"}, Names: []string{"path"}},
+			{Name: "documents", Text: []string{"title", "author", "tags"}},
+			{Name: "doc_sources", Text: []string{"error"}},
+		},
+		Besides: []string{"documents_forgotten"},
+	}
 }
 
-// EraseTx implements erase.Eraser. An erased source, or one whose name contains an erased phrase,
-// is not ingested again automatically until it changes. For this a digest of its name, its size and
-// its time are kept.
-func (l *Library) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
+// eraseSourcesTx erases whole sources, mails and folders. An erased source, or one whose name
+// contains an erased phrase, is not ingested again automatically until it changes. For this a
+// digest of its name, its size and its time are kept.
+func (l *Library) eraseSourcesTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
 	going, err := findErasedTx(tx, e, s)
 	if err != nil {
 		return n, err
@@ -44,16 +49,7 @@ func (l *Library) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n 
 		return n, err
 	}
 	n = n.Add(m)
-	if m, err = foldersTx(tx, e, s); err != nil {
-		return n, err
-	}
-	n = n.Add(m)
-	m, err = erase.Table{Name: "documents", Text: []string{"title", "author", "tags"}}.EraseTx(tx, e, s)
-	if err != nil {
-		return n, err
-	}
-	n = n.Add(m)
-	m, err = erase.Table{Name: "doc_sources", Text: []string{"error"}}.EraseTx(tx, e, s)
+	m, err = eraseFoldersTx(tx, e)
 	return n.Add(m), err
 }
 
@@ -76,12 +72,8 @@ func findErasedTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (out []forg
 	return out, rows.Err()
 }
 
-// foldersTx stops syncing folders that are erased or whose path contains an erased phrase.
-func foldersTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
-	n, err = erase.Table{Name: "doc_folders", Key: []string{"path", "realm"}, Names: []string{"path"}}.EraseTx(tx, e, s)
-	if err != nil {
-		return n, err
-	}
+// eraseFoldersTx stops syncing folders that are erased.
+func eraseFoldersTx(tx *store.Tx, e *erase.Erasure) (n erase.Erased, err error) {
 	for _, source := range e.Sources {
 		r, err := tx.Exec(`DELETE FROM doc_folders WHERE 'file:' || path = ?1 AND (?2 = '' OR realm = ?2)`, source, e.Realm)
 		if err != nil {
@@ -207,9 +199,4 @@ func (r *activeReading) redactForgotten(text string) string {
 		text, _ = x.s.Text(text)
 	}
 	return text
-}
-
-// Purge implements erase.Eraser. There is no data outside the database.
-func (l *Library) Purge(context.Context, *erase.Erasure, *erase.Scrubber) (erase.Erased, error) {
-	return erase.Erased{}, nil
 }

@@ -29,10 +29,10 @@ func (m meddling) ReadDocument(ctx context.Context, path string, limit int64) (k
 func (w *world) forget(e *erase.Erasure) {
 	w.t.Helper()
 	fatal(w.t, w.st.Write(w.t.Context(), func(tx *store.Tx) error {
-		if _, err := w.l.opt.Base.EraseTx(tx, e, e.Scrubber()); err != nil {
+		if _, err := w.l.opt.Base.Eraser().EraseTx(tx, e, e.Scrubber()); err != nil {
 			return err
 		}
-		_, err := w.l.EraseTx(tx, e, e.Scrubber())
+		_, err := w.l.Eraser().EraseTx(tx, e, e.Scrubber())
 		return err
 	}))
 }
@@ -69,7 +69,7 @@ func TestForgottenWhileItIsRead(t *testing.T) {
 				}
 				stop := errors.New("stop")
 				err := w.st.Write(t.Context(), func(tx *store.Tx) error {
-					_, err := w.l.EraseTx(tx, &tt.e, tt.e.Scrubber())
+					_, err := w.l.Eraser().EraseTx(tx, &tt.e, tt.e.Scrubber())
 					return errors.Join(err, stop)
 				})
 				if !errors.Is(err, stop) {

@@ -215,7 +215,7 @@ func TestForgottenStaysAway(t *testing.T) {
 	w.reconcile()
 	e := &erase.Erasure{ID: "e1", Sources: []string{"file:/f/secret.txt"}}
 	fatal(t, w.st.Write(t.Context(), func(tx *store.Tx) error {
-		_, err := w.l.EraseTx(tx, e, e.Scrubber())
+		_, err := w.l.Eraser().EraseTx(tx, e, e.Scrubber())
 		return err
 	}))
 	w.reconcile()
@@ -263,7 +263,7 @@ func TestAForgottenMailStaysAway(t *testing.T) {
 		}
 		e := &erase.Erasure{ID: "e1", Sources: []string{how(first)}}
 		fatal(t, w.st.Write(t.Context(), func(tx *store.Tx) error {
-			_, err := w.l.EraseTx(tx, e, e.Scrubber())
+			_, err := w.l.Eraser().EraseTx(tx, e, e.Scrubber())
 			return err
 		}))
 		w.put("/f/box.mbox", box+mail("three", "the roof leaks")+one)
@@ -283,7 +283,7 @@ func TestAForgottenFolder(t *testing.T) {
 	}
 	for _, e := range []*erase.Erasure{{ID: "e1", Phrases: []string{"Kestrel-9981"}}, {ID: "e2", Sources: []string{"file:/b"}, Realm: "cook"}, {ID: "e3", Sources: []string{"file:/c"}}} {
 		fatal(t, w.st.Write(t.Context(), func(tx *store.Tx) error {
-			_, err := w.l.EraseTx(tx, e, e.Scrubber())
+			_, err := w.l.Eraser().EraseTx(tx, e, e.Scrubber())
 			return err
 		}))
 	}
@@ -427,7 +427,7 @@ func TestPeopleOfAForgottenMail(t *testing.T) {
 	}
 	e := &erase.Erasure{ID: "e1", Sources: []string{"mail:one@example.org"}}
 	fatal(t, w.st.Write(t.Context(), func(tx *store.Tx) error {
-		_, err := w.l.EraseTx(tx, e, e.Scrubber())
+		_, err := w.l.Eraser().EraseTx(tx, e, e.Scrubber())
 		return err
 	}))
 	w.reconcile()

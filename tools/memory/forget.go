@@ -207,7 +207,7 @@ func (d Deps) runForget(_ context.Context, tx *store.Tx, c tools.Call, in forget
 // eraseTx starts the erasure; without Forgetting only the rows are deleted.
 func (d Deps) eraseTx(tx *store.Tx, g knowledge.ErasurePlan, c tools.Call, keep bool) (string, error) {
 	if d.Forgetting == nil {
-		_, err := d.Knowledge.EraseTx(tx, &g.Erasure, g.Erasure.Scrubber())
+		_, err := d.Knowledge.Eraser().EraseTx(tx, &g.Erasure, g.Erasure.Scrubber())
 		return "", err
 	}
 	return d.Forgetting.BeginTx(tx, d.Knowledge, g.Erasure, c.Event, keep)

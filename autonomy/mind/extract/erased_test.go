@@ -33,7 +33,7 @@ func TestForgottenMeanwhile(t *testing.T) {
 	const without = `{"items":[{"turn":2,"quote":"Uwe next door does our roofs","text":"Uwe next door does our roofs","kind":"fact"}]}`
 	m := slow{llmtest.NewScripted(llmtest.Options{}, llmtest.Answer{Text: answer}, llmtest.Answer{Text: without}), func() {}}
 	x := h.newExtractor(func(context.Context) (llm.Model, error) { return m, nil })
-	ers := knowledge.NewErasing(st, knowledge.ErasingOptions{Erasers: func() []knowledge.Eraser { return []knowledge.Eraser{base, b.Eraser(), x.Eraser()} }})
+	ers := knowledge.NewErasing(st, knowledge.ErasingOptions{Erasers: func() []knowledge.Eraser { return []knowledge.Eraser{base.Eraser(), b.Eraser(), x.Eraser()} }})
 	for i, text := range []string{"my gate is painted in Kestrel grey", "Uwe next door does our roofs"} {
 		h.endMessage(x, string(rune('a'+i)), text)
 	}

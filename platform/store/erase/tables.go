@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"hob/platform/store"
@@ -34,16 +35,21 @@ type Owned struct {
 	List []Table
 	// Besides lists tables of the package that cannot contain text of any person.
 	Besides []string
-	// Before, if set, changes what a table cannot describe, before the tables are erased.
-	Before func(tx *store.Tx, e *Erasure, s *Scrubber) error
+	// Custom lists tables that only Before and After erase.
+	Custom []string
+	// Before and After, if set, erase what a Table cannot describe, before and after List.
+	Before, After Step
 	// Files and Forgot may be nil: they delete data in files and in memory.
 	Files  func(ctx context.Context, e *Erasure, s *Scrubber) (Erased, error)
 	Forgot func()
 }
 
+// Step erases something from the database.
+type Step func(tx *store.Tx, e *Erasure, s *Scrubber) (Erased, error)
+
 // Tables implements Eraser.
 func (o Owned) Tables() []string {
-	out := append([]string(nil), o.Besides...)
+	out := slices.Concat(o.Besides, o.Custom)
 	for _, t := range o.List {
 		out = append(out, t.Name)
 	}
@@ -52,13 +58,15 @@ func (o Owned) Tables() []string {
 
 // EraseTx implements Eraser.
 func (o Owned) EraseTx(tx *store.Tx, e *Erasure, s *Scrubber) (n Erased, err error) {
-	if o.Before != nil {
-		if err := o.Before(tx, e, s); err != nil {
-			return n, err
-		}
-	}
+	steps := []Step{o.Before}
 	for _, t := range o.List {
-		m, err := t.EraseTx(tx, e, s)
+		steps = append(steps, t.EraseTx)
+	}
+	for _, step := range append(steps, o.After) {
+		if step == nil {
+			continue
+		}
+		m, err := step(tx, e, s)
 		if err != nil {
 			return n, err
 		}

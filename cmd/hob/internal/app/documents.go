@@ -83,15 +83,15 @@ func (d *App) openErasing() {
 // eraser. Indexes derived from the knowledge come last.
 func (d *App) listErasers() []erase.Eraser {
 	out := []erase.Eraser{
-		d.sessions.Eraser(d.base), d.base, d.bus.Eraser(), d.guard.Eraser(d.bus.Inbox.ResumeTx), prompt.Eraser(), d.learner.Eraser(), d.extractor.Eraser(), d.graph.Eraser(), agents.Eraser(), goals.Eraser(), notify.Eraser(),
+		d.sessions.Eraser(d.base), d.base.Eraser(), d.bus.Eraser(), d.guard.Eraser(d.bus.Inbox.ResumeTx), prompt.Eraser(), d.learner.Eraser(), d.extractor.Eraser(), d.graph.Eraser(), agents.Eraser(), goals.Eraser(), notify.Eraser(),
 		trace.Eraser(), usage.Eraser(), modelrouter.Eraser(), pairing.Eraser(), d.watchers.Eraser(), d.results.Eraser(),
-		d.documents,
+		d.documents.Eraser(),
 	}
 	out = append(out, watchers.Erasers(watchersall.Drivers())...)
 	out = append(out, toolsall.Erasers(d.files)...)
-	out = append(out, knowledge.HomeEraser(d.opt.Paths, d.forgetPages, d.opt.Log), d.index)
+	out = append(out, knowledge.HomeEraser(d.opt.Paths, d.forgetPages, d.opt.Log), d.index.Eraser())
 	if d.vectors != nil {
-		out = append(out, d.vectors)
+		out = append(out, d.vectors.Eraser())
 	}
 	return out
 }
