@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"hob/platform/pim"
-	"hob/platform/pim/scripterr"
+	"hob/platform/pim/scriptapp"
 	"hob/tools"
 )
 
@@ -23,7 +23,7 @@ func (program) Name() string { return "apple" }
 
 func (p program) FindMail(_ context.Context, q pim.MailQuery) (out []pim.Message, err error) {
 	for _, m := range p.mails {
-		if scripterr.Fits(m, q) && q.Folder == "" {
+		if scriptapp.MatchesQuery(m, q) && q.Folder == "" {
 			m.Text = ""
 			out = append(out, m)
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hob/platform/host/osrun"
+	"hob/platform/pim/scriptapp"
 )
 
 //go:embed scripts
@@ -20,29 +21,18 @@ var scripts embed.FS
 // name is the users' name for these drivers.
 const name = "apple"
 
-// The programs, by their bundle ids: names are localised.
-func calendarApp() osrun.App {
-	return osrun.App{ID: "com.apple.eventkit.calendar", Name: "Calendar"}
+// newApp returns an app by its bundle id, because names are localized.
+func newApp(r osrun.Runner, id, title string, load func(file string) osrun.Script) scriptapp.App {
+	return scriptapp.App{Runner: r, Driver: name, App: osrun.App{ID: id, Name: title}, Wait: 60 * time.Second, Load: load}
 }
 
-func remindApp() osrun.App {
-	return osrun.App{ID: "com.apple.eventkit.reminders", Name: "Reminders"}
+// dialogLimit is the input of all EventKit scripts: the maximum time for which a permission dialog
+// of macOS may be open, in seconds.
+type dialogLimit struct {
+	Patience int `json:"patience"`
 }
 
-func notesApp() osrun.App { return osrun.App{ID: "com.apple.Notes", Name: "Notes"} }
-
-func contactsApp() osrun.App {
-	return osrun.App{ID: "com.apple.AddressBook", Name: "Contacts"}
-}
-
-func mailApp() osrun.App { return osrun.App{ID: "com.apple.mail", Name: "Mail"} }
-
-// The bounds of a call.
-const (
-	bulk = 60 * time.Second
-	// patience is the maximum time for which a permission dialog of macOS may be open.
-	patience = 30
-)
+func newDialogLimit() dialogLimit { return dialogLimit{30} }
 
 // loadScript joins a script of the folder with the shared scripts it needs.
 func loadScript(file string, shared ...string) osrun.Script {

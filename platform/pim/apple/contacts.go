@@ -7,17 +7,16 @@ import (
 
 	"hob/platform/host/osrun"
 	"hob/platform/pim"
-	"hob/platform/pim/scripterr"
+	"hob/platform/pim/scriptapp"
 )
 
 // Contacts is the address book of the Contacts app.
-type Contacts struct{ run osrun.Runner }
+type Contacts struct{ scriptapp.App }
 
 // NewContacts returns Contacts that run their scripts with r.
-func NewContacts(r osrun.Runner) *Contacts { return &Contacts{r} }
-
-// Name implements pim.Driver.
-func (*Contacts) Name() string { return name }
+func NewContacts(r osrun.Runner) *Contacts {
+	return &Contacts{newApp(r, "com.apple.AddressBook", "Contacts", func(file string) osrun.Script { return loadScript(file) })}
+}
 
 // noYear is the year that Contacts gives to a birthday without one.
 const noYear = 1604
@@ -32,12 +31,11 @@ func (c *Contacts) FindContacts(ctx context.Context, text string, limit int) ([]
 		}
 		Partial []string
 	}
-	err := c.run.Run(ctx, osrun.Call{Script: loadScript("find_contacts.js"), App: contactsApp(), Wait: bulk, In: struct {
+	if err := c.Read(ctx, "find_contacts.js", struct {
 		Words []string `json:"words"`
 		Limit int      `json:"limit"`
-	}{searchWords(text), limit}}, &got)
-	if err != nil {
-		return nil, scripterr.Read(err)
+	}{scriptapp.SearchWords(text), limit}, &got); err != nil {
+		return nil, err
 	}
 	out := make([]pim.Contact, 0, len(got.People))
 	for _, p := range got.People {

@@ -10,28 +10,23 @@ import (
 
 	"hob/platform/host/osrun"
 	"hob/platform/pim"
-	"hob/platform/pim/scripterr"
+	"hob/platform/pim/scriptapp"
 )
 
 // Mail is the Mail app, for users without an account in Hob. Since macOS 15 other
 // programs display its mails as quotations, and replies are not linked to the
 // mail they answer. An account (IMAP, SMTP) works better.
-type Mail struct{ run osrun.Runner }
+type Mail struct{ scriptapp.App }
 
 // NewMail returns a Mail that runs its scripts with r.
-func NewMail(r osrun.Runner) *Mail { return &Mail{r} }
-
-// Name implements pim.Driver.
-func (*Mail) Name() string { return name }
+func NewMail(r osrun.Runner) *Mail {
+	return &Mail{newApp(r, "com.apple.mail", "Mail", mailScript)}
+}
 
 // From implements pim.Mailer: Mail decides.
 func (*Mail) From() pim.Person { return pim.Person{} }
 
 func mailScript(file string) osrun.Script { return loadScript(file, "mail.applescript") }
-
-func (m *Mail) runScript(ctx context.Context, file string, in, out any, write bool) error {
-	return m.run.Run(ctx, osrun.Call{Script: mailScript(file), App: mailApp(), In: in, Write: write, Wait: bulk}, out)
-}
 
 // Limits of a search: how many of the newest mails are searched.
 const (
@@ -41,7 +36,7 @@ const (
 	mostText    = 100_000
 )
 
-type head struct {
+type mailHead struct {
 	Ident    int64   `json:"ident"`
 	Key      string  `json:"mailKey"`
 	Topic    string  `json:"topic"`
@@ -54,10 +49,10 @@ type head struct {
 // mailRef begins the name of a message: apple/mail/id/folder.
 const mailRef = name + "/mail/"
 
-func (h head) toPIMMessage(folder string) pim.Message {
+func (h mailHead) toPIMMessage(folder string) pim.Message {
 	at := time.UnixMilli(int64(h.Received)).UTC()
 	return pim.Message{
-		Ref: mailRef + strconv.FormatInt(h.Ident, 10) + "/" + folder, ID: strings.Trim(pim.SanitizeLine(h.Key, 500), "<>"), From: scripterr.People(h.From),
+		Ref: mailRef + strconv.FormatInt(h.Ident, 10) + "/" + folder, ID: strings.Trim(pim.SanitizeLine(h.Key, 500), "<>"), From: scriptapp.ParsePeople(h.From),
 		Subject: pim.SanitizeLine(h.Topic, 300), Date: at, Received: at, Seen: h.Seen, Flagged: h.Flag,
 	}
 }
@@ -75,20 +70,20 @@ func (m *Mail) FindMail(ctx context.Context, q pim.MailQuery) ([]pim.Message, er
 		Scan    int    `json:"scan"`
 		Seconds int    `json:"seconds"`
 	}{q.Folder, max(limit, scanFew), scanSeconds}
-	if scripterr.Narrow(q) {
+	if scriptapp.HasFilter(q) {
 		in.Scan = scanMany
 	}
 	var got struct {
-		Rows     []head
+		Rows     []mailHead
 		Total    int
 		CutShort bool
 	}
-	if err := m.runScript(ctx, "find_mail.applescript", in, &got, false); err != nil {
-		return nil, scripterr.Read(err)
+	if err := m.Read(ctx, "find_mail.applescript", in, &got); err != nil {
+		return nil, err
 	}
 	var out []pim.Message
 	for _, h := range got.Rows {
-		if x := h.toPIMMessage(q.Folder); len(out) < limit && scripterr.Fits(x, q) {
+		if x := h.toPIMMessage(q.Folder); len(out) < limit && scriptapp.MatchesQuery(x, q) {
 			out = append(out, x)
 		}
 	}
@@ -103,7 +98,7 @@ func (m *Mail) FindMail(ctx context.Context, q pim.MailQuery) ([]pim.Message, er
 }
 
 // reachesBefore reports whether the search reached back beyond since.
-func reachesBefore(rows []head, since time.Time) bool {
+func reachesBefore(rows []mailHead, since time.Time) bool {
 	return !since.IsZero() && len(rows) > 0 && time.UnixMilli(int64(rows[len(rows)-1].Received)).Before(since)
 }
 
@@ -123,7 +118,7 @@ func (m *Mail) ReadMail(ctx context.Context, ref string) (pim.Message, error) {
 		return pim.Message{}, err
 	}
 	var got struct {
-		head
+		mailHead
 		Head  string   `json:"headText"`
 		Body  string   `json:"bodyText"`
 		Cut   bool     `json:"cutShort"`
@@ -134,16 +129,16 @@ func (m *Mail) ReadMail(ctx context.Context, ref string) (pim.Message, error) {
 		Ident  int64  `json:"ident"`
 		Most   int    `json:"most"`
 	}{folder, n, mostText}
-	if err := m.runScript(ctx, "read_mail.applescript", in, &got, false); err != nil {
-		return pim.Message{}, scripterr.Read(err)
+	if err := m.Read(ctx, "read_mail.applescript", in, &got); err != nil {
+		return pim.Message{}, err
 	}
 	got.Ident = n
-	x := got.head.toPIMMessage(folder)
+	x := got.mailHead.toPIMMessage(folder)
 	x.Text, x.Cut = pim.SanitizeText(got.Body), got.Cut
 	for _, f := range got.Files {
 		x.Files = append(x.Files, pim.SanitizeLine(f, 200))
 	}
-	scripterr.Header(&x, got.Head)
+	scriptapp.FillFromHeader(&x, got.Head)
 	return x, nil
 }
 
@@ -171,13 +166,14 @@ func (m *Mail) composeMail(ctx context.Context, l pim.OutgoingMail, how string, 
 		To    []string `json:"toList"`
 		Cc    []string `json:"ccList"`
 		Bcc   []string `json:"bccList"`
-	}{how, l.Subject, l.Text, scripterr.Addresses(l.To), scripterr.Addresses(l.Cc), scripterr.Addresses(l.Bcc)}
+	}{how, l.Subject, l.Text, scriptapp.Addresses(l.To), scriptapp.Addresses(l.Cc), scriptapp.Addresses(l.Bcc)}
 	var got struct{ Taken bool }
-	err := m.runScript(ctx, "write_mail.applescript", in, &got, true)
-	if err == nil && !got.Taken {
-		return pim.Receipt{Outcome: pim.Uncertain, Why: "the Mail app did not confirm that it accepted the mail"}, nil
-	}
-	return scripterr.Write(r, err)
+	return m.Write(ctx, "write_mail.applescript", in, &got, func() pim.Receipt {
+		if !got.Taken {
+			return pim.Receipt{Outcome: pim.Uncertain, Why: "the Mail app did not confirm that it accepted the mail"}
+		}
+		return r
+	})
 }
 
 // MoveMail implements pim.Mailer. It cannot be undone because the mail gets a new
@@ -192,7 +188,7 @@ func (m *Mail) MoveMail(ctx context.Context, ref, folder string) (pim.Receipt, e
 		Ident  int64  `json:"ident"`
 		Target string `json:"target"`
 	}{from, n, folder}
-	return scripterr.Write(pim.Receipt{Outcome: pim.Sent}, m.runScript(ctx, "move_mail.applescript", in, nil, true))
+	return m.Write(ctx, "move_mail.applescript", in, nil, func() pim.Receipt { return pim.Receipt{Outcome: pim.Sent} })
 }
 
 // TakeBack implements pim.Undoer. A mail sent through Mail cannot be undone.

@@ -4,24 +4,18 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"hob/platform/host/osrun"
 	"hob/platform/pim"
-	"hob/platform/pim/scripterr"
+	"hob/platform/pim/scriptapp"
 )
 
 // Notes reads and writes notes of the Notes app.
-type Notes struct{ run osrun.Runner }
+type Notes struct{ scriptapp.App }
 
 // NewNotes returns Notes that run their scripts with r.
-func NewNotes(r osrun.Runner) *Notes { return &Notes{r} }
-
-// Name implements pim.Driver.
-func (*Notes) Name() string { return name }
-
-func (n *Notes) runScript(ctx context.Context, file string, in, out any, write bool) error {
-	return n.run.Run(ctx, osrun.Call{Script: noteScript(file), App: notesApp(), In: in, Write: write, Wait: bulk}, out)
+func NewNotes(r osrun.Runner) *Notes {
+	return &Notes{newApp(r, "com.apple.Notes", "Notes", noteScript)}
 }
 
 // mostNotes bounds how many notes a script returns.
@@ -30,18 +24,15 @@ const mostNotes = 1000
 // noteID begins the id of every note.
 const noteID = "x-coredata://"
 
-type note struct {
+type noteRow struct {
 	ID, Title, Text, Folder, FolderID string
 	Changed                           int64
 	Cut, Locked, Shared               bool
 }
 
-func (x note) toPIMNote() pim.Note {
-	return pim.Note{Ref: x.ID, Title: pim.SanitizeLine(x.Title, 300), Text: pim.SanitizeText(x.Text), Cut: x.Cut, Changed: time.UnixMilli(x.Changed).UTC(), Folder: pim.SanitizeLine(x.Folder, 120), FolderID: x.FolderID, Shared: x.Shared}
+func (x noteRow) toPIMNote() pim.Note {
+	return scriptapp.SanitizeNote(pim.Note{Ref: x.ID, Title: x.Title, Text: x.Text, Cut: x.Cut, Folder: x.Folder, FolderID: x.FolderID, Shared: x.Shared}, x.Changed)
 }
-
-// searchWords returns the search words in lower case.
-func searchWords(s string) []string { return append([]string{}, strings.Fields(strings.ToLower(s))...) }
 
 // FindNotes implements pim.Notes. Of a locked note only the title is known.
 func (n *Notes) FindNotes(ctx context.Context, text string, limit int) ([]pim.Note, error) {
@@ -56,16 +47,16 @@ func (n *Notes) FindInFolder(ctx context.Context, folder, text string, limit int
 
 func (n *Notes) findNotes(ctx context.Context, folder, text string, limit int) ([]pim.Note, error) {
 	var got struct {
-		Notes   []note
+		Notes   []noteRow
 		Partial []string
 	}
-	err := n.runScript(ctx, "find_notes.js", struct {
+	err := n.Read(ctx, "find_notes.js", struct {
 		Words  []string `json:"words"`
 		Limit  int      `json:"limit"`
 		Folder string   `json:"folder,omitempty"`
-	}{searchWords(text), min(limit, mostNotes), folder}, &got, false)
+	}{scriptapp.SearchWords(text), min(limit, mostNotes), folder}, &got)
 	if err != nil {
-		return nil, scripterr.Read(err)
+		return nil, err
 	}
 	out := make([]pim.Note, 0, len(got.Notes))
 	for _, x := range got.Notes {
@@ -91,33 +82,34 @@ func (n *Notes) ReadNote(ctx context.Context, ref string) (pim.Note, error) {
 	if !strings.HasPrefix(ref, noteID) {
 		return pim.Note{}, fmt.Errorf("Notes: %w: no note %q", pim.ErrNotFound, pim.SanitizeLine(ref, 100))
 	}
-	var got note
-	err := n.runScript(ctx, "read_note.js", struct {
+	var got noteRow
+	err := n.Read(ctx, "read_note.js", struct {
 		ID   string `json:"id"`
 		Most int    `json:"most"`
-	}{ref, 100_000}, &got, false)
-	return got.toPIMNote(), scripterr.Read(err)
+	}{ref, 100_000}, &got)
+	return got.toPIMNote(), err
 }
 
 // CreateNote implements pim.Notes.
 func (n *Notes) CreateNote(ctx context.Context, x pim.Note) (pim.Receipt, error) {
-	var got note
-	err := n.runScript(ctx, "create_note.js", struct {
+	var got noteRow
+	return n.Write(ctx, "create_note.js", struct {
 		Title  string `json:"title"`
 		Text   string `json:"text"`
 		Folder string `json:"folder,omitempty"`
-	}{pim.SanitizeLine(x.Title, 300), pim.SanitizeText(x.Text), x.Folder}, &got, true)
-	return scripterr.Write(pim.Receipt{Outcome: pim.Sent, ID: got.ID, Undo: marshalUndo(undo{Note: got.ID, Changed: got.Changed})}, err)
+	}{pim.SanitizeLine(x.Title, 300), pim.SanitizeText(x.Text), x.Folder}, &got, func() pim.Receipt {
+		return pim.Receipt{Outcome: pim.Sent, ID: got.ID, Undo: scriptapp.MarshalUndo(undoRecord{Note: got.ID, Changed: got.Changed})}
+	})
 }
 
 // TakeBack implements pim.Undoer: a note that was changed since stays.
 func (n *Notes) TakeBack(ctx context.Context, b []byte) error {
-	u, err := readUndo(b)
+	u, err := scriptapp.ReadUndo[undoRecord](b)
 	if err != nil {
 		return err
 	}
-	return scripterr.Read(n.runScript(ctx, "create_note.js", struct {
+	return n.Undo(ctx, "create_note.js", struct {
 		Remove  string `json:"remove"`
 		Changed int64  `json:"changed"`
-	}{u.Note, u.Changed}, nil, true))
+	}{u.Note, u.Changed})
 }

@@ -1,6 +1,7 @@
 package apple
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,32 +9,22 @@ import (
 
 	"hob/platform/host/osrun"
 	"hob/platform/pim"
-	"hob/platform/pim/scripterr"
+	"hob/platform/pim/scriptapp"
 )
 
 // Reminders are the lists of the Reminders app.
 type Reminders struct {
-	run  osrun.Runner
+	scriptapp.App
 	zone *time.Location
 }
 
 // NewReminders returns Reminders that run their scripts with r; zone defines
 // where days begin.
 func NewReminders(r osrun.Runner, zone *time.Location) *Reminders {
-	if zone == nil {
-		zone = time.UTC
-	}
-	return &Reminders{r, zone}
+	return &Reminders{newApp(r, "com.apple.eventkit.reminders", "Reminders", remindScript), cmp.Or(zone, time.UTC)}
 }
 
-// Name implements pim.Driver.
-func (*Reminders) Name() string { return name }
-
-func (r *Reminders) runScript(ctx context.Context, file string, in, out any, write bool) error {
-	return r.run.Run(ctx, osrun.Call{Script: remindScript(file), App: remindApp(), In: in, Write: write, Wait: bulk}, out)
-}
-
-type todo struct {
+type reminderRow struct {
 	ID    string `json:"id"`
 	Title string `json:"title"`
 	Notes string `json:"notes"`
@@ -74,17 +65,17 @@ func noFolder(err error) error {
 
 func (r *Reminders) findReminders(ctx context.Context, list string, done bool) ([]pim.Reminder, error) {
 	var got struct {
-		Reminders []todo
+		Reminders []reminderRow
 		More      bool
 	}
 	in := struct {
-		asked
+		dialogLimit
 		List  string `json:"list,omitempty"`
 		Done  bool   `json:"done"`
 		Limit int    `json:"limit"`
-	}{asked{patience}, list, done, mostReminders}
-	if err := r.runScript(ctx, "find_reminders.js", in, &got, false); err != nil {
-		return nil, scripterr.Read(err)
+	}{newDialogLimit(), list, done, mostReminders}
+	if err := r.Read(ctx, "find_reminders.js", in, &got); err != nil {
+		return nil, err
 	}
 	var warnings []string
 	if got.More {
@@ -92,15 +83,11 @@ func (r *Reminders) findReminders(ctx context.Context, list string, done bool) (
 	}
 	out := make([]pim.Reminder, 0, len(got.Reminders))
 	for _, t := range got.Reminders {
-		x := pim.Reminder{Ref: t.ID, Title: pim.SanitizeLine(t.Title, 300), Notes: pim.SanitizeText(t.Notes), Done: t.Done, List: pim.SanitizeLine(t.List, 120), ListID: t.ListID, Repeat: t.Repeats, Priority: min(max(t.Priority, 0), 9)}
-		switch {
-		case t.Due.Day != "":
-			day, err := time.ParseInLocation("2006-01-02", t.Due.Day, r.zone)
-			if err != nil {
-				warnings = append(warnings, "Reminders: the date of a reminder cannot be read")
-			}
-			x.Due, x.AllDay = day, err == nil
-		case t.Due.At != 0:
+		x, err := scriptapp.SanitizeReminder(pim.Reminder{Ref: t.ID, Title: t.Title, Notes: t.Notes, Done: t.Done, List: t.List, ListID: t.ListID, Repeat: t.Repeats, Priority: t.Priority}, t.Due.Day, r.zone)
+		if err != nil {
+			warnings = append(warnings, "Reminders: the date of a reminder cannot be read")
+		}
+		if t.Due.Day == "" && t.Due.At != 0 {
 			x.Due = time.UnixMilli(t.Due.At).In(r.zone)
 		}
 		out = append(out, x)
@@ -112,7 +99,7 @@ func (r *Reminders) findReminders(ctx context.Context, list string, done bool) (
 // CreateReminder implements pim.Reminders.
 func (r *Reminders) CreateReminder(ctx context.Context, x pim.Reminder) (pim.Receipt, error) {
 	in := struct {
-		asked
+		dialogLimit
 		List  string `json:"list,omitempty"`
 		Title string `json:"title"`
 		Notes string `json:"notes,omitempty"`
@@ -120,7 +107,7 @@ func (r *Reminders) CreateReminder(ctx context.Context, x pim.Reminder) (pim.Rec
 		At    int64  `json:"at,omitempty"`
 		// Priority is as in iCalendar.
 		Priority int `json:"priority,omitempty"`
-	}{asked: asked{patience}, List: x.List, Title: x.Title, Notes: x.Notes, Priority: x.Priority}
+	}{dialogLimit: newDialogLimit(), List: x.List, Title: x.Title, Notes: x.Notes, Priority: x.Priority}
 	switch {
 	case x.Due.IsZero():
 	case x.AllDay:
@@ -129,12 +116,13 @@ func (r *Reminders) CreateReminder(ctx context.Context, x pim.Reminder) (pim.Rec
 		in.At = x.Due.UnixMilli()
 	}
 	var got struct{ ID, List string }
-	err := r.runScript(ctx, "create_reminder.js", in, &got, true)
-	return scripterr.Write(pim.Receipt{Outcome: pim.Sent, ID: got.ID, Undo: marshalUndo(undo{Reminder: got.ID})}, err)
+	return r.Write(ctx, "create_reminder.js", in, &got, func() pim.Receipt {
+		return pim.Receipt{Outcome: pim.Sent, ID: got.ID, Undo: scriptapp.MarshalUndo(undoRecord{Reminder: got.ID})}
+	})
 }
 
-type marking struct {
-	asked
+type markRequest struct {
+	dialogLimit
 	ID     string `json:"id"`
 	Done   bool   `json:"done,omitempty"`
 	Remove bool   `json:"remove,omitempty"`
@@ -142,24 +130,25 @@ type marking struct {
 
 // CompleteReminder implements pim.Reminders.
 func (r *Reminders) CompleteReminder(ctx context.Context, ref string) (pim.Receipt, error) {
-	var got struct{ Was todo }
-	err := r.runScript(ctx, "mark_reminder.js", marking{asked{patience}, ref, true, false}, &got, true)
-	out := pim.Receipt{Outcome: pim.Sent, ID: ref}
-	if !got.Was.Repeats && !got.Was.Done { // a recurring reminder already shows its next occurrence
-		out.Undo = marshalUndo(undo{Reopen: ref})
-	}
-	return scripterr.Write(out, err)
+	var got struct{ Was reminderRow }
+	return r.Write(ctx, "mark_reminder.js", markRequest{newDialogLimit(), ref, true, false}, &got, func() pim.Receipt {
+		out := pim.Receipt{Outcome: pim.Sent, ID: ref}
+		if !got.Was.Repeats && !got.Was.Done { // a recurring reminder already shows its next occurrence
+			out.Undo = scriptapp.MarshalUndo(undoRecord{Reopen: ref})
+		}
+		return out
+	})
 }
 
 // TakeBack implements pim.Undoer.
 func (r *Reminders) TakeBack(ctx context.Context, b []byte) error {
-	u, err := readUndo(b)
+	u, err := scriptapp.ReadUndo[undoRecord](b)
 	if err != nil {
 		return err
 	}
-	in := marking{asked{patience}, u.Reopen, false, false}
+	in := markRequest{newDialogLimit(), u.Reopen, false, false}
 	if u.Reminder != "" {
-		in = marking{asked{patience}, u.Reminder, false, true}
+		in = markRequest{newDialogLimit(), u.Reminder, false, true}
 	}
-	return scripterr.Read(r.runScript(ctx, "mark_reminder.js", in, nil, true))
+	return r.Undo(ctx, "mark_reminder.js", in)
 }

@@ -2,10 +2,7 @@ package outlook
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -13,120 +10,46 @@ import (
 
 	"hob/platform/host/osrun"
 	"hob/platform/pim"
-	"hob/platform/pim/scripterr"
+	"hob/platform/pim/scriptapp"
 )
 
 // Calendar is the default calendar of Outlook. Outlook notifies guests of changes
 // itself.
-type Calendar struct{ runner }
+type Calendar struct{ scriptapp.App }
 
 // NewCalendar returns a Calendar that runs its scripts with r.
-func NewCalendar(r osrun.Runner) *Calendar { return &Calendar{runner{r}} }
-
-// Name implements pim.Driver.
-func (*Calendar) Name() string { return name }
+func NewCalendar(r osrun.Runner) *Calendar { return &Calendar{newApp(r, eventScript)} }
 
 // ListCalendars implements pim.Calendars.
 func (*Calendar) ListCalendars(context.Context) ([]pim.Calendar, error) {
 	return []pim.Calendar{{Path: name, Name: "Outlook"}}, nil
 }
 
-func eventScript(file string) osrun.Script { return loadScript(file, "events.ps1") }
+const eventKind = "event"
 
-// event is the scripts' JSON form of an event.
-type event struct {
-	ID, Store, UID, Title, Place, Notes      string
-	Start, End                               int64
-	AllDay, Recurs, Open, Cancelled, Meeting bool
-	First, Until                             string // of an all-day event: its first day, and the day after its last
-	Version                                  string
-	Organizer                                pim.Person
-	Guests                                   []pim.Person
-}
-
-const (
-	appointment = "event"
-	mostEvents  = 2000
-)
-
-func (e event) itemKey() thing { return thing{e.ID, e.Store, e.Version} }
+func eventKey(e scriptapp.Event) itemKey { return itemKey{e.ID, e.Store, e.Version} }
 
 // occurrenceRef returns the reference of an occurrence: the item and its start.
-func (e event) occurrenceRef() string {
-	return e.itemKey().formatRef(appointment) + "@" + strconv.FormatInt(e.Start, 10)
-}
-
-func (e event) toPIMEvent(zone *time.Location) (pim.Event, error) {
-	x := pim.Event{
-		Ref: e.occurrenceRef(), UID: pim.SanitizeLine(e.UID, 300), Title: pim.SanitizeLine(e.Title, 300), Place: pim.SanitizeLine(e.Place, 300), Notes: pim.SanitizeText(e.Notes), Calendar: "Outlook", Version: e.Version,
-		Start: time.UnixMilli(e.Start).In(zone), End: time.UnixMilli(e.End).In(zone), AllDay: e.AllDay, Floating: e.AllDay, Cancelled: e.Cancelled, Open: e.Open, Organizer: sanitizePerson(e.Organizer),
-	}
-	if e.Recurs {
-		x.Occurrence = time.UnixMilli(e.Start).UTC().Format("20060102T150405Z")
-	}
-	for _, g := range e.Guests {
-		x.Guests = append(x.Guests, sanitizePerson(g))
-	}
-	if !e.AllDay {
-		return x, nil
-	}
-	first, err := time.ParseInLocation(time.DateOnly, e.First, zone)
-	until, err2 := time.ParseInLocation(time.DateOnly, e.Until, zone)
-	x.Start, x.End = first, until
-	return x, errors.Join(err, err2)
-}
-
-func sanitizePerson(p pim.Person) pim.Person {
-	out := pim.Person{Name: pim.SanitizeLine(p.Name, 120)}
-	if strings.Contains(p.Address, "@") { // otherwise it is a name in Exchange
-		out.Address = strings.ToLower(pim.SanitizeLine(p.Address, 254))
-	}
-	return out
+func occurrenceRef(e scriptapp.Event) string {
+	return scriptapp.OccurrenceRef(eventKey(e).formatRef(eventKind), e.Start)
 }
 
 // FindEvents implements pim.Calendars.
 func (c *Calendar) FindEvents(ctx context.Context, s pim.TimeRange) ([]pim.Event, error) {
-	var got struct {
-		Events []event
-		Lost   int
-		More   bool
+	var got scriptapp.EventList
+	if err := c.Read(ctx, "find_events.ps1", scriptapp.NewEventRange(s), &got); err != nil {
+		return nil, err
 	}
-	err := c.runScript(ctx, eventScript("find_events.ps1"), struct {
-		From  int64 `json:"from"`
-		To    int64 `json:"to"`
-		Limit int   `json:"limit"`
-	}{s.From.UnixMilli(), s.To.UnixMilli(), mostEvents}, &got, false)
-	if err != nil {
-		return nil, scripterr.Read(err)
-	}
-	zone := s.Zone
-	if zone == nil {
-		zone = time.UTC
-	}
-	var warnings []string
-	if got.Lost > 0 {
-		warnings = append(warnings, fmt.Sprintf("Outlook: %d events could not be read", got.Lost))
-	}
-	if got.More {
-		warnings = append(warnings, fmt.Sprintf("Outlook: only the first %d events were read", mostEvents))
-	}
-	out := make([]pim.Event, 0, len(got.Events))
-	for _, e := range got.Events {
-		x, err := e.toPIMEvent(zone)
-		if err != nil {
-			warnings = append(warnings, "Outlook: an event has no dates")
-			continue
+	return got.ToPIM("Outlook", s, func(e scriptapp.Event, x *pim.Event) {
+		x.Ref, x.Calendar, x.Organizer = occurrenceRef(e), "Outlook", sanitizePerson(e.Organizer)
+		for i, g := range e.Guests {
+			x.Guests[i] = sanitizePerson(g)
 		}
-		if x.End.After(s.From) || !x.Start.Before(s.From) {
-			out = append(out, x)
-		}
-	}
-	slices.SortStableFunc(out, func(a, b pim.Event) int { return a.Start.Compare(b.Start) })
-	return out, pim.Partial(warnings...)
+	})
 }
 
-// rule is a recurrence in the form of Outlook (RecurrencePattern).
-type rule struct {
+// recurrence is a recurrence rule in the form of Outlook (RecurrencePattern).
+type recurrence struct {
 	Type     int    `json:"type"` // OlRecurrenceType: 0 daily, 1 weekly, 2 monthly, 5 yearly
 	Interval int    `json:"interval"`
 	Mask     int    `json:"mask,omitempty"` // OlDaysOfWeek: 1 is Sunday, 2 Monday, 4 Tuesday
@@ -135,7 +58,7 @@ type rule struct {
 }
 
 // parseRule parses the subset of RRULE that Outlook accepts from programs.
-func parseRule(s string) (*rule, error) {
+func parseRule(s string) (*recurrence, error) {
 	o, err := rrule.StrToROption(s)
 	if err != nil {
 		return nil, fmt.Errorf("in Outlook: %w: the rule %q: %w", pim.ErrInvalid, pim.SanitizeLine(s, 100), err)
@@ -146,7 +69,7 @@ func parseRule(s string) (*rule, error) {
 	if !ok || further > 0 || len(o.Byweekday) > 0 && o.Freq != rrule.WEEKLY {
 		return nil, fmt.Errorf("in Outlook: %w: the rule %q is not supported; use daily, weekly (on days), monthly or yearly", pim.ErrInvalid, pim.SanitizeLine(s, 100))
 	}
-	r := &rule{Type: kind, Interval: max(o.Interval, 1), Count: o.Count}
+	r := &recurrence{Type: kind, Interval: max(o.Interval, 1), Count: o.Count}
 	if o.Freq == rrule.YEARLY {
 		r.Interval *= 12 // Outlook counts months there
 	}
@@ -165,21 +88,15 @@ func (c *Calendar) CreateEvent(ctx context.Context, calendar string, e pim.NewEv
 		return pim.Receipt{}, fmt.Errorf("in Outlook: %w: no calendar %q; new events go into the default calendar", pim.ErrNoFolder, pim.SanitizeLine(calendar, 60))
 	}
 	in := struct {
-		How    string   `json:"how"`
-		Title  string   `json:"title"`
-		Place  string   `json:"place,omitempty"`
-		Notes  string   `json:"notes,omitempty"`
-		Start  int64    `json:"start"`
-		End    int64    `json:"end"`
-		AllDay bool     `json:"allDay,omitempty"`
-		First  string   `json:"first,omitempty"`
-		Until  string   `json:"until,omitempty"`
-		Alarm  *int     `json:"alarm,omitempty"` // minutes before
-		Rule   *rule    `json:"rule,omitempty"`
-		Guests []string `json:"guests,omitempty"`
-	}{How: "create", Title: e.Title, Place: e.Place, Notes: e.Notes, Start: e.Start.UnixMilli(), End: e.End.UnixMilli(), AllDay: e.AllDay, Guests: scripterr.Addresses(e.Guests)}
+		How string `json:"how"`
+		scriptapp.NewEvent
+		Until  string      `json:"until,omitempty"`
+		Alarm  *int        `json:"alarm,omitempty"` // minutes before
+		Rule   *recurrence `json:"rule,omitempty"`
+		Guests []string    `json:"guests,omitempty"`
+	}{How: "create", NewEvent: scriptapp.FromNewEvent(e), Guests: scriptapp.Addresses(e.Guests)}
 	if e.AllDay {
-		in.First, in.Until = e.Start.Format(time.DateOnly), e.End.Format(time.DateOnly)
+		in.Until = e.End.Format(time.DateOnly)
 	}
 	if e.Alarm != nil {
 		n := int(e.Alarm.Before / time.Minute)
@@ -192,66 +109,35 @@ func (c *Calendar) CreateEvent(ctx context.Context, calendar string, e pim.NewEv
 		}
 		in.Rule = r
 	}
-	var got struct{ Event event }
-	err := c.runScript(ctx, eventScript("write_event.ps1"), in, &got, true)
-	r := pim.Receipt{Outcome: pim.Sent, ID: got.Event.occurrenceRef()}
-	if len(e.Guests) == 0 { // no guest was notified
-		r.Undo = back{How: "delete", thing: got.Event.itemKey()}.marshalUndo()
-	}
-	return scripterr.Write(r, err)
+	var got struct{ Event scriptapp.Event }
+	return c.Write(ctx, "write_event.ps1", in, &got, func() pim.Receipt {
+		r := pim.Receipt{Outcome: pim.Sent, ID: occurrenceRef(got.Event)}
+		if len(e.Guests) == 0 { // no guest was notified
+			r.Undo = undoRecord{How: "delete", itemKey: eventKey(got.Event)}.marshalUndo()
+		}
+		return r
+	})
 }
 
-// change lists the changed fields, in the format of the scripts.
-type change struct {
-	Title *string `json:"title,omitempty"`
-	Place *string `json:"place,omitempty"`
-	Notes *string `json:"notes,omitempty"`
-	Start *int64  `json:"start,omitempty"`
-	End   *int64  `json:"end,omitempty"`
-}
-
-// revertChange returns the inverse of a change: the previous values of the changed
-// fields only.
-func (c change) revertChange(was event) *change {
-	out := &change{}
-	if c.Title != nil {
-		out.Title = &was.Title
-	}
-	if c.Place != nil {
-		out.Place = &was.Place
-	}
-	if c.Notes != nil {
-		out.Notes = &was.Notes
-	}
-	if c.Start != nil || c.End != nil {
-		out.Start, out.End = &was.Start, &was.End
-	}
-	return out
-}
-
-// which identifies an occurrence to the scripts.
-type which struct {
+// occurrenceKey identifies an occurrence to the scripts.
+type occurrenceKey struct {
 	How string `json:"how"`
-	thing
-	Start int64   `json:"start"`
-	Whole bool    `json:"whole,omitempty"`
-	Set   *change `json:"set,omitempty"`
+	itemKey
+	Start int64                  `json:"start"`
+	Whole bool                   `json:"whole,omitempty"`
+	Set   *scriptapp.EventChange `json:"set,omitempty"`
 }
 
-func whichOf(how string, e pim.Event, whole bool) (which, error) {
-	at := strings.LastIndexByte(e.Ref, '@')
-	if at < 0 {
-		return which{}, fmt.Errorf("in Outlook: %w: no event %q", pim.ErrNotFound, pim.SanitizeLine(e.Ref, 100))
-	}
-	t, err := thingOf(appointment, e.Ref[:at])
-	start, err2 := strconv.ParseInt(e.Ref[at+1:], 10, 64)
-	if err != nil || err2 != nil {
-		return which{}, fmt.Errorf("in Outlook: %w: no event %q", pim.ErrNotFound, pim.SanitizeLine(e.Ref, 100))
+func newOccurrenceKey(how string, e pim.Event, whole bool) (occurrenceKey, error) {
+	ref, start, ok := scriptapp.ParseOccurrenceRef(e.Ref)
+	t, err := parseItemRef(eventKind, ref)
+	if !ok || err != nil {
+		return occurrenceKey{}, fmt.Errorf("in Outlook: %w: no event %q", pim.ErrNotFound, pim.SanitizeLine(e.Ref, 100))
 	}
 	if e.Occurrence == "" { // an occurrence has a different version than its series
 		t.Version = e.Version
 	}
-	return which{How: how, thing: t, Start: start, Whole: whole}, nil
+	return occurrenceKey{How: how, itemKey: t, Start: start, Whole: whole}, nil
 }
 
 // ChangeEvent implements pim.Calendars.
@@ -259,43 +145,38 @@ func (c *Calendar) ChangeEvent(ctx context.Context, e pim.Event, ch pim.EventCha
 	if (e.AllDay || whole && e.Occurrence != "") && (ch.Start != nil || ch.End != nil) {
 		return pim.Receipt{}, fmt.Errorf("in Outlook: %w: all-day events and whole series cannot be moved; move one occurrence or create a new event", pim.ErrInvalid)
 	}
-	w, err := whichOf("change", e, whole)
+	w, err := newOccurrenceKey("change", e, whole)
 	if err != nil {
 		return pim.Receipt{}, err
 	}
-	w.Set = &change{Title: ch.Title, Place: ch.Place, Notes: ch.Notes, Start: unixMilliPtr(ch.Start), End: unixMilliPtr(ch.End)}
-	var got struct{ Was, Event event }
-	err = c.runScript(ctx, eventScript("write_event.ps1"), w, &got, true)
-	r := pim.Receipt{Outcome: pim.Sent, ID: got.Event.occurrenceRef()}
-	if err == nil && e.Occurrence == "" && !got.Was.Meeting { // an undo would notify the guests again
-		r.Undo = back{How: "change", thing: got.Event.itemKey(), Set: w.Set.revertChange(got.Was)}.marshalUndo()
-	}
-	return scripterr.Write(r, err)
-}
-
-func unixMilliPtr(t *time.Time) *int64 {
-	if t == nil {
-		return nil
-	}
-	n := t.UnixMilli()
-	return &n
+	set := scriptapp.FromEventChange(ch)
+	w.Set = &set
+	var got struct{ Was, Event scriptapp.Event }
+	return c.Write(ctx, "write_event.ps1", w, &got, func() pim.Receipt {
+		r := pim.Receipt{Outcome: pim.Sent, ID: occurrenceRef(got.Event)}
+		if e.Occurrence == "" && !got.Was.Meeting { // an undo would notify the guests again
+			back := set.Invert(got.Was)
+			r.Undo = undoRecord{How: "change", itemKey: eventKey(got.Event), Set: &back}.marshalUndo()
+		}
+		return r
+	})
 }
 
 // DeleteEvent implements pim.Calendars. Outlook moves the event to its deleted
 // items; Hob cannot undo it.
 func (c *Calendar) DeleteEvent(ctx context.Context, e pim.Event, whole bool) (pim.Receipt, error) {
-	w, err := whichOf("delete", e, whole)
+	w, err := newOccurrenceKey("delete", e, whole)
 	if err != nil {
 		return pim.Receipt{}, err
 	}
-	return scripterr.Write(pim.Receipt{Outcome: pim.Sent, ID: e.Ref}, c.runScript(ctx, eventScript("write_event.ps1"), w, nil, true))
+	return c.Write(ctx, "write_event.ps1", w, nil, func() pim.Receipt { return pim.Receipt{Outcome: pim.Sent, ID: e.Ref} })
 }
 
 // TakeBack implements pim.Undoer.
 func (c *Calendar) TakeBack(ctx context.Context, undo []byte) error {
-	b, err := backOf(undo)
+	u, err := scriptapp.ReadUndo[undoRecord](undo)
 	if err != nil {
 		return err
 	}
-	return scripterr.Read(c.runScript(ctx, eventScript("write_event.ps1"), which{How: b.How, thing: b.thing, Whole: true, Set: b.Set}, nil, true))
+	return c.Undo(ctx, "write_event.ps1", occurrenceKey{How: u.How, itemKey: u.itemKey, Whole: true, Set: u.Set})
 }

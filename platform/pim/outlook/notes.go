@@ -5,30 +5,26 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"hob/platform/host/osrun"
 	"hob/platform/pim"
-	"hob/platform/pim/scripterr"
+	"hob/platform/pim/scriptapp"
 )
 
 // Notes reads and writes Outlook's notes.
-type Notes struct{ runner }
+type Notes struct{ scriptapp.App }
 
 // NewNotes returns Notes that run their scripts with r.
-func NewNotes(r osrun.Runner) *Notes { return &Notes{runner{r}} }
-
-// Name implements pim.Driver.
-func (*Notes) Name() string { return name }
+func NewNotes(r osrun.Runner) *Notes { return &Notes{newApp(r, itemScript)} }
 
 const (
-	note      = "note"
+	noteKind  = "note"
 	mostNotes = 1000 // maximum number that one script returns
 	scanNotes = 2000
 )
 
 type notesIn struct {
-	thing
+	itemKey
 	Words []string `json:"words"`
 	Limit int      `json:"limit"`
 	Scan  int      `json:"scan"`
@@ -48,20 +44,16 @@ type notesOut struct {
 func (o notesOut) toPIMNotes() []pim.Note {
 	out := make([]pim.Note, 0, len(o.Rows))
 	for _, x := range o.Rows {
-		out = append(out, pim.Note{
-			Ref: thing{ID: x.ID, Store: o.Store}.formatRef(note), Title: pim.SanitizeLine(x.Title, 300), Text: pim.SanitizeText(x.Text), Cut: x.Cut, Changed: time.UnixMilli(x.Changed).UTC(),
-		})
+		out = append(out, scriptapp.SanitizeNote(pim.Note{Ref: itemKey{ID: x.ID, Store: o.Store}.formatRef(noteKind), Title: x.Title, Text: x.Text, Cut: x.Cut}, x.Changed))
 	}
 	return out
 }
 
-func wordsOf(s string) []string { return append([]string{}, strings.Fields(strings.ToLower(s))...) }
-
 // FindNotes implements pim.Notes.
 func (n *Notes) FindNotes(ctx context.Context, words string, limit int) ([]pim.Note, error) {
 	var got notesOut
-	if err := n.runScript(ctx, loadScript("find_notes.ps1"), notesIn{Words: wordsOf(words), Limit: min(limit, mostNotes), Scan: scanNotes}, &got, false); err != nil {
-		return nil, scripterr.Read(err)
+	if err := n.Read(ctx, "find_notes.ps1", notesIn{Words: scriptapp.SearchWords(words), Limit: min(limit, mostNotes), Scan: scanNotes}, &got); err != nil {
+		return nil, err
 	}
 	if got.More {
 		return got.toPIMNotes(), pim.Partial(fmt.Sprintf("Outlook: searched only the newest %d notes", scanNotes))
@@ -74,13 +66,13 @@ func (n *Notes) FindNotes(ctx context.Context, words string, limit int) ([]pim.N
 
 // ReadNote implements pim.Notes.
 func (n *Notes) ReadNote(ctx context.Context, ref string) (pim.Note, error) {
-	t, err := thingOf(note, ref)
+	t, err := parseItemRef(noteKind, ref)
 	if err != nil {
 		return pim.Note{}, err
 	}
 	var got notesOut
-	if err := n.runScript(ctx, loadScript("find_notes.ps1"), notesIn{thing: t, Words: []string{}, Most: mostText}, &got, false); err != nil {
-		return pim.Note{}, scripterr.Read(err)
+	if err := n.Read(ctx, "find_notes.ps1", notesIn{itemKey: t, Words: []string{}, Most: mostText}, &got); err != nil {
+		return pim.Note{}, err
 	}
 	if len(got.Rows) != 1 {
 		return pim.Note{}, fmt.Errorf("in Outlook: %w: the note no longer exists", pim.ErrNotFound)
@@ -93,32 +85,26 @@ func (n *Notes) CreateNote(ctx context.Context, x pim.Note) (pim.Receipt, error)
 	if x.Folder != "" {
 		return pim.Receipt{}, fmt.Errorf("in Outlook: %w: new notes can only be created in the default folder", errors.ErrUnsupported)
 	}
-	var got thing
-	err := n.runScript(ctx, loadScript("write_note.ps1"), struct {
+	var got itemKey
+	return n.Write(ctx, "write_note.ps1", struct {
 		How   string `json:"how"`
 		Title string `json:"title"`
 		Text  string `json:"text"`
-	}{"create", pim.SanitizeLine(x.Title, 300), pim.SanitizeText(x.Text)}, &got, true)
-	return scripterr.Write(pim.Receipt{Outcome: pim.Sent, ID: got.formatRef(note), Undo: back{How: "remove", thing: got}.marshalUndo()}, err)
+	}{"create", pim.SanitizeLine(x.Title, 300), pim.SanitizeText(x.Text)}, &got, func() pim.Receipt {
+		return pim.Receipt{Outcome: pim.Sent, ID: got.formatRef(noteKind), Undo: undoRecord{How: "remove", itemKey: got}.marshalUndo()}
+	})
 }
 
 // TakeBack implements pim.Undoer: a note that was changed since stays.
 func (n *Notes) TakeBack(ctx context.Context, undo []byte) error {
-	b, err := backOf(undo)
-	if err != nil {
-		return err
-	}
-	return scripterr.Read(n.runScript(ctx, loadScript("write_note.ps1"), b, nil, true))
+	return undoItem(ctx, n.App, "write_note.ps1", undo)
 }
 
 // Contacts is the address book of Outlook.
-type Contacts struct{ runner }
+type Contacts struct{ scriptapp.App }
 
 // NewContacts returns Contacts that run their scripts with r.
-func NewContacts(r osrun.Runner) *Contacts { return &Contacts{runner{r}} }
-
-// Name implements pim.Driver.
-func (*Contacts) Name() string { return name }
+func NewContacts(r osrun.Runner) *Contacts { return &Contacts{newApp(r, itemScript)} }
 
 // FindContacts implements pim.Contacts.
 func (c *Contacts) FindContacts(ctx context.Context, words string, limit int) ([]pim.Contact, error) {
@@ -128,12 +114,12 @@ func (c *Contacts) FindContacts(ctx context.Context, words string, limit int) ([
 			Addresses, Phones       []string
 		}
 	}
-	err := c.runScript(ctx, loadScript("find_contacts.ps1"), struct {
+	err := c.Read(ctx, "find_contacts.ps1", struct {
 		Words []string `json:"words"`
 		Limit int      `json:"limit"`
-	}{wordsOf(words), limit}, &got, false)
+	}{scriptapp.SearchWords(words), limit}, &got)
 	if err != nil {
-		return nil, scripterr.Read(err)
+		return nil, err
 	}
 	out := make([]pim.Contact, 0, len(got.People))
 	for _, p := range got.People {

@@ -7,7 +7,6 @@ package outlook
 import (
 	"context"
 	"embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -15,7 +14,7 @@ import (
 
 	"hob/platform/host/osrun"
 	"hob/platform/pim"
-	"hob/platform/pim/scripterr"
+	"hob/platform/pim/scriptapp"
 )
 
 //go:embed scripts
@@ -24,10 +23,14 @@ var scripts embed.FS
 // name is the users' name for these drivers.
 const name = "outlook"
 
-func outlookApp() osrun.App { return osrun.App{ID: "Outlook.Application", Name: "Outlook"} }
+// newApp returns Outlook with the time limit of a cold start, which is slow.
+func newApp(r osrun.Runner, load func(file string) osrun.Script) scriptapp.App {
+	return scriptapp.App{Runner: r, Driver: name, App: osrun.App{ID: "Outlook.Application", Name: "Outlook"}, Wait: 75 * time.Second, Load: load}
+}
 
-// bulk is the time limit of a call; a cold start of Outlook is slow.
-const bulk = 75 * time.Second
+func itemScript(file string) osrun.Script { return loadScript(file) }
+
+func eventScript(file string) osrun.Script { return loadScript(file, "events.ps1") }
 
 func loadScript(file string, shared ...string) osrun.Script {
 	var parts []string
@@ -42,20 +45,13 @@ func loadScript(file string, shared ...string) osrun.Script {
 }
 
 // Mail is the mailbox of Outlook's usual profile.
-type Mail struct{ run osrun.Runner }
+type Mail struct{ scriptapp.App }
 
 // NewMail returns a Mail that runs its scripts with r.
-func NewMail(r osrun.Runner) *Mail { return &Mail{r} }
-
-// Name implements pim.Driver.
-func (*Mail) Name() string { return name }
+func NewMail(r osrun.Runner) *Mail { return &Mail{newApp(r, itemScript)} }
 
 // From implements pim.Mailer: Outlook decides.
 func (*Mail) From() pim.Person { return pim.Person{} }
-
-func (m *Mail) runScript(ctx context.Context, file string, in, out any, write bool) error {
-	return m.run.Run(ctx, osrun.Call{Script: loadScript(file), App: outlookApp(), In: in, Write: write, Wait: bulk}, out)
-}
 
 // Limits of a search: how many of the newest mails are searched.
 const (
@@ -64,7 +60,7 @@ const (
 	mostText = 100_000
 )
 
-type head struct {
+type mailHead struct {
 	ID, Subject, Name, Address, Key string
 	Received                        int64
 	Unread, Flagged                 bool
@@ -73,16 +69,20 @@ type head struct {
 // mailRef begins the name of a mail: outlook/mail/entry/store, both hexadecimal.
 const mailRef = name + "/mail/"
 
-func (h head) toPIMMessage(store string) pim.Message {
+func (h mailHead) toPIMMessage(store string) pim.Message {
 	at := time.UnixMilli(h.Received).UTC()
-	from := pim.Person{Name: pim.SanitizeLine(h.Name, 120)}
-	if strings.Contains(h.Address, "@") { // otherwise it is a name in Exchange
-		from.Address = strings.ToLower(pim.SanitizeLine(h.Address, 254))
-	}
+	from := sanitizePerson(pim.Person{Name: h.Name, Address: h.Address})
 	return pim.Message{
 		Ref: mailRef + h.ID + "/" + store, ID: strings.Trim(pim.SanitizeLine(h.Key, 500), "<>"), From: []pim.Person{from}, Subject: pim.SanitizeLine(h.Subject, 300),
 		Date: at, Received: at, Seen: !h.Unread, Flagged: h.Flagged,
 	}
+}
+
+func sanitizePerson(p pim.Person) pim.Person {
+	if !strings.Contains(p.Address, "@") { // it is a name in Exchange
+		p.Address = ""
+	}
+	return scriptapp.SanitizePerson(p)
 }
 
 // FindMail implements pim.Mailer. It searches the newest mails of a folder; a warning names the
@@ -97,20 +97,20 @@ func (m *Mail) FindMail(ctx context.Context, q pim.MailQuery) ([]pim.Message, er
 		Folder string `json:"folder"`
 		Scan   int    `json:"scan"`
 	}{q.Folder, scanFew}
-	if scripterr.Narrow(q) {
+	if scriptapp.HasFilter(q) {
 		in.Scan = scanMany
 	}
 	var got struct {
-		Rows        []head
+		Rows        []mailHead
 		Store       string
 		Seen, Total int
 	}
-	if err := m.runScript(ctx, "find_mail.ps1", in, &got, false); err != nil {
-		return nil, scripterr.Read(err)
+	if err := m.Read(ctx, "find_mail.ps1", in, &got); err != nil {
+		return nil, err
 	}
 	var out []pim.Message
 	for _, h := range got.Rows {
-		if x := h.toPIMMessage(got.Store); len(out) < limit && scripterr.Fits(x, q) {
+		if x := h.toPIMMessage(got.Store); len(out) < limit && scriptapp.MatchesQuery(x, q) {
 			out = append(out, x)
 		}
 	}
@@ -125,29 +125,29 @@ func (m *Mail) FindMail(ctx context.Context, q pim.MailQuery) ([]pim.Message, er
 	return out, pim.Partial(warnings...)
 }
 
-// entry identifies a mail to the scripts.
-type entry struct {
+// mailKey identifies a mail to the scripts.
+type mailKey struct {
 	ID    string `json:"id"`
 	Store string `json:"store"`
 }
 
-func parseRef(ref string) (entry, error) {
+func parseMailRef(ref string) (mailKey, error) {
 	id, store, ok := strings.Cut(strings.TrimPrefix(ref, mailRef), "/")
 	odd := func(r rune) bool { return !strings.ContainsRune("0123456789ABCDEFabcdef", r) }
 	if !ok || !strings.HasPrefix(ref, mailRef) || id == "" || strings.ContainsFunc(id+store, odd) {
-		return entry{}, fmt.Errorf("in Outlook: %w: no mail %q", pim.ErrNotFound, pim.SanitizeLine(ref, 100))
+		return mailKey{}, fmt.Errorf("in Outlook: %w: no mail %q", pim.ErrNotFound, pim.SanitizeLine(ref, 100))
 	}
-	return entry{id, store}, nil
+	return mailKey{id, store}, nil
 }
 
 // ReadMail implements pim.Mailer.
 func (m *Mail) ReadMail(ctx context.Context, ref string) (pim.Message, error) {
-	e, err := parseRef(ref)
+	e, err := parseMailRef(ref)
 	if err != nil {
 		return pim.Message{}, err
 	}
 	var got struct {
-		head
+		mailHead
 		To    []pim.Person
 		Files []string
 		Text  string
@@ -155,22 +155,22 @@ func (m *Mail) ReadMail(ctx context.Context, ref string) (pim.Message, error) {
 		Head  string
 	}
 	in := struct {
-		entry
+		mailKey
 		Most int `json:"most"`
 	}{e, mostText}
-	if err := m.runScript(ctx, "read_mail.ps1", in, &got, false); err != nil {
-		return pim.Message{}, scripterr.Read(err)
+	if err := m.Read(ctx, "read_mail.ps1", in, &got); err != nil {
+		return pim.Message{}, err
 	}
 	got.ID = e.ID
 	x := got.toPIMMessage(e.Store)
 	x.Text, x.Cut = pim.SanitizeText(got.Text), got.Cut
 	for _, p := range got.To {
-		x.To = append(x.To, pim.Person{Name: pim.SanitizeLine(p.Name, 120), Address: strings.ToLower(pim.SanitizeLine(p.Address, 254))})
+		x.To = append(x.To, scriptapp.SanitizePerson(p))
 	}
 	for _, f := range got.Files {
 		x.Files = append(x.Files, pim.SanitizeLine(f, 200))
 	}
-	scripterr.Header(&x, got.Head)
+	scriptapp.FillFromHeader(&x, got.Head)
 	return x, nil
 }
 
@@ -198,17 +198,18 @@ func (m *Mail) composeMail(ctx context.Context, l pim.OutgoingMail, how string) 
 		To      []string `json:"to"`
 		Cc      []string `json:"cc"`
 		Bcc     []string `json:"bcc"`
-	}{how, l.Subject, l.Text, scripterr.Addresses(l.To), scripterr.Addresses(l.Cc), scripterr.Addresses(l.Bcc)}
+	}{how, l.Subject, l.Text, scriptapp.Addresses(l.To), scriptapp.Addresses(l.Cc), scriptapp.Addresses(l.Bcc)}
 	var got struct{ Waiting bool }
-	err := m.runScript(ctx, "write_mail.ps1", in, &got, true)
-	r := pim.Receipt{Outcome: pim.Sent}
-	if how == "send" {
-		r = pim.Receipt{Outcome: pim.Pending, Why: "Outlook accepted the mail and sends it"}
-	}
-	if got.Waiting {
-		r.Why = "the mail is in Outlook's outbox; open Outlook to send it"
-	}
-	return scripterr.Write(r, err)
+	return m.Write(ctx, "write_mail.ps1", in, &got, func() pim.Receipt {
+		r := pim.Receipt{Outcome: pim.Sent}
+		if how == "send" {
+			r = pim.Receipt{Outcome: pim.Pending, Why: "Outlook accepted the mail and sends it"}
+		}
+		if got.Waiting {
+			r.Why = "the mail is in Outlook's outbox; open Outlook to send it"
+		}
+		return r
+	})
 }
 
 // moveUndo is the undo data of a move.
@@ -219,27 +220,28 @@ type moveUndo struct {
 
 // MoveMail implements pim.Mailer.
 func (m *Mail) MoveMail(ctx context.Context, ref, folder string) (pim.Receipt, error) {
-	e, err := parseRef(ref)
+	e, err := parseMailRef(ref)
 	if err != nil {
 		return pim.Receipt{}, err
 	}
 	var got struct{ ID, Store, From string }
-	err = m.runScript(ctx, "move_mail.ps1", struct {
-		entry
+	return m.Write(ctx, "move_mail.ps1", struct {
+		mailKey
 		Target string `json:"target"`
-	}{e, folder}, &got, true)
-	r := pim.Receipt{Outcome: pim.Sent, ID: mailRef + got.ID + "/" + got.Store}
-	if b, bad := json.Marshal(moveUndo{r.ID, got.From}); bad == nil && got.From != "" {
-		r.Undo = b
-	}
-	return scripterr.Write(r, err)
+	}{e, folder}, &got, func() pim.Receipt {
+		r := pim.Receipt{Outcome: pim.Sent, ID: mailRef + got.ID + "/" + got.Store}
+		if got.From != "" {
+			r.Undo = scriptapp.MarshalUndo(moveUndo{r.ID, got.From})
+		}
+		return r
+	})
 }
 
 // TakeBack implements pim.Undoer: it moves a mail back to its former folder.
 func (m *Mail) TakeBack(ctx context.Context, undo []byte) error {
-	var u moveUndo
-	if err := json.Unmarshal(undo, &u); err != nil {
-		return fmt.Errorf("%w: invalid undo record: %w", pim.ErrInvalid, err)
+	u, err := scriptapp.ReadUndo[moveUndo](undo)
+	if err != nil {
+		return err
 	}
 	r, err := m.MoveMail(ctx, u.Ref, u.From)
 	return errors.Join(err, r.Known())
