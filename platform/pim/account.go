@@ -73,6 +73,11 @@ func (a Account) HasServer(kind string) bool {
 	return a.Server(kind) != ""
 }
 
+// Errorf returns an error that names the account.
+func (a Account) Errorf(format string, args ...any) error {
+	return fmt.Errorf("account %s: %w", a.Name, fmt.Errorf(format, args...))
+}
+
 // Login returns the user name for sign-in.
 func (a Account) Login() string {
 	if a.User != "" {
@@ -191,14 +196,14 @@ func (a Account) TLS(host string) (*tls.Config, error) {
 		pem, err = os.ReadFile(a.CA)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("account %s: read the CA file (ca): %w", a.Name, err)
+		return nil, a.Errorf("read the CA file (ca): %w", err)
 	}
 	pool, err := x509.SystemCertPool()
 	if err != nil {
 		pool = x509.NewCertPool()
 	}
 	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("account %s: %s (ca) contains no PEM certificate", a.Name, a.CA)
+		return nil, a.Errorf("%s (ca) contains no PEM certificate", a.CA)
 	}
 	c.RootCAs = pool
 	return c, nil
@@ -218,19 +223,35 @@ func (a Account) Dial(ctx context.Context, addr string) (net.Conn, error) {
 	d := net.Dialer{Timeout: dialWait, KeepAlive: keepAlive}
 	c, err := d.DialContext(ctx, "tcp", addr)
 	if err != nil {
-		return nil, fmt.Errorf("account %s: %w", a.Name, err)
+		return nil, a.Errorf("%w", err)
 	}
 	return c, nil
+}
+
+// MailServer returns the mail server of a protocol (IMAP or SMTP), with the TLS configuration and
+// the secret for it. Callers connect afterwards, because the secret may require the user.
+func (a Account) MailServer(ctx context.Context, protocol string) (s Server, conf *tls.Config, secret string, err error) {
+	if a.Server(protocol) == "" {
+		return s, nil, "", a.Errorf("%w: %s is not set", ErrNoServer, protocol)
+	}
+	if s, err = ParseServer(protocol, a.Server(protocol)); err != nil {
+		return s, nil, "", a.Errorf("%s: %w", protocol, err)
+	}
+	if conf, err = a.TLS(s.Host); err != nil {
+		return s, nil, "", err
+	}
+	secret, err = a.Password(ctx)
+	return s, conf, secret, err
 }
 
 // Password returns the secret, or an error that says why it is missing.
 func (a Account) Password(ctx context.Context) (string, error) {
 	if a.Secret == nil {
-		return "", fmt.Errorf("account %s: %w: no password is set; run hob config set accounts.%[1]s.password", a.Name, ErrSignIn)
+		return "", a.Errorf("%w: no password is set; run hob config set accounts.%s.password", ErrSignIn, a.Name)
 	}
 	s, err := a.Secret(ctx)
 	if err != nil {
-		return "", fmt.Errorf("account %s: read the password: %w", a.Name, err)
+		return "", a.Errorf("read the password: %w", err)
 	}
 	return s, nil
 }

@@ -79,7 +79,7 @@ func (d Deps) readEvents(ctx context.Context, accounts []pim.Account, s ics.Span
 			ctx, cancel := context.WithTimeout(ctx, d.readTimeout())
 			defer cancel()
 			if found[i], failed[i] = readAccount(ctx, a, s); errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				failed[i] = fmt.Errorf("account %s: no response within %s", a.Name, d.readTimeout())
+				failed[i] = a.Errorf("no response within %s", d.readTimeout())
 			}
 		})
 	}
@@ -126,7 +126,7 @@ func readAccount(ctx context.Context, a pim.Account, s ics.Span) (out []pim.Even
 	for _, cal := range list {
 		some, err := c.Events(ctx, cal, s)
 		if _, partial := errors.AsType[*caldav.PartialError](err); partial {
-			bad = fmt.Errorf("account %s: some events of %s cannot be read", a.Name, pim.SanitizeLine(cal.Name, 60))
+			bad = a.Errorf("some events of %s cannot be read", pim.SanitizeLine(cal.Name, 60))
 		} else if err != nil {
 			return out, err
 		}

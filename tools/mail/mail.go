@@ -13,7 +13,6 @@ package mail
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -91,7 +90,7 @@ func queryAccounts[T any](ctx context.Context, accounts []pim.Account, wait time
 			defer cancel()
 			found[i], failed[i] = signedIn(ctx, a, ask)
 			if failed[i] != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				failed[i] = fmt.Errorf("account %s: no response within %s", a.Name, wait)
+				failed[i] = a.Errorf("no response within %s", wait)
 			}
 		})
 	}

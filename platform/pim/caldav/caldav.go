@@ -55,11 +55,11 @@ func OpenCards(ctx context.Context, a pim.Account) (*Client, error) {
 func openClient(ctx context.Context, a pim.Account, what string) (*Client, error) {
 	address := a.Server(what)
 	if address == "" {
-		return nil, fmt.Errorf("account %s: %w: %s is not set", a.Name, pim.ErrNoServer, what)
+		return nil, a.Errorf("%w: %s is not set", pim.ErrNoServer, what)
 	}
 	u, err := pim.ParseURL(address)
 	if err != nil {
-		return nil, fmt.Errorf("account %s: %s: %w", a.Name, what, err)
+		return nil, a.Errorf("%s: %w", what, err)
 	}
 	secret, err := a.Password(ctx)
 	if err != nil {
@@ -100,14 +100,14 @@ func (c *Client) requestXML(ctx context.Context, method string, at *url.URL, dep
 	for range maxRedirects {
 		next, ms, err := c.requestOnce(ctx, method, at, depth, body)
 		if err != nil {
-			return nil, nil, fmt.Errorf("account %s: calendars: %w", c.account.Name, err)
+			return nil, nil, c.account.Errorf("calendars: %w", err)
 		}
 		if next == nil {
 			return ms, at, nil
 		}
 		at = next
 	}
-	return nil, nil, fmt.Errorf("account %s: calendars: redirect loop", c.account.Name)
+	return nil, nil, c.account.Errorf("calendars: redirect loop")
 }
 
 func (c *Client) requestOnce(ctx context.Context, method string, at *url.URL, depth, body string) (next *url.URL, ms *multistatus, err error) {

@@ -26,7 +26,7 @@ const (
 func (c *Client) Calendars(ctx context.Context) ([]pim.Calendar, error) {
 	out, err := c.collectionsSupporting(ctx, "VEVENT")
 	if err == nil && len(out) == 0 {
-		return nil, fmt.Errorf("account %s: no calendar found; set caldav to the address of your calendars", c.account.Name)
+		return nil, c.account.Errorf("no calendar found; set caldav to the address of your calendars")
 	}
 	return out, err
 }
@@ -44,7 +44,7 @@ func (c *Client) collectionsSupporting(ctx context.Context, kind string) ([]pim.
 	if len(homes) == 0 && len(p.Principal.Href) > 0 {
 		to, err := at.Parse(p.Principal.Href[0])
 		if err != nil {
-			return nil, fmt.Errorf("account %s: the server returned no calendar home", c.account.Name)
+			return nil, c.account.Errorf("the server returned no calendar home")
 		}
 		ms, where, err := c.requestXML(ctx, "PROPFIND", to, "0", askHome)
 		if err != nil {
@@ -80,7 +80,7 @@ func (c *Client) discoverPrincipal(ctx context.Context) (*url.URL, prop, error) 
 					return at, p, nil
 				}
 			}
-			err = fmt.Errorf("account %s: no calendars at %s", c.account.Name, c.base.Host)
+			err = c.account.Errorf("no calendars at %s", c.base.Host)
 		}
 		if first = errors.Join(first, err); errors.Is(err, pim.ErrSignIn) {
 			return nil, prop{}, err
@@ -95,7 +95,7 @@ func (c *Client) discoverPrincipal(ctx context.Context) (*url.URL, prop, error) 
 func (c *Client) listCollections(ctx context.Context, at *url.URL, home, kind string) (out []pim.Calendar, err error) {
 	to, err := at.Parse(home)
 	if err != nil {
-		return nil, fmt.Errorf("account %s: the server returned an invalid calendar home", c.account.Name)
+		return nil, c.account.Errorf("the server returned an invalid calendar home")
 	}
 	ms, where, err := c.requestXML(ctx, "PROPFIND", to, "1", askCalendars)
 	if err != nil {
@@ -161,7 +161,7 @@ func (e *PartialError) addBroken(data string, err error) {
 func (c *Client) Events(ctx context.Context, cal pim.Calendar, s ics.Span) ([]pim.Event, error) {
 	at, err := url.Parse(cal.Path)
 	if err != nil {
-		return nil, fmt.Errorf("account %s: %w: %q", c.account.Name, pim.ErrNoFolder, pim.SanitizeLine(cal.Path, 100))
+		return nil, c.account.Errorf("%w: %q", pim.ErrNoFolder, pim.SanitizeLine(cal.Path, 100))
 	}
 	const form = "20060102T150405Z"
 	// Servers interpret a day without a zone in UTC, so widen the range by a day.

@@ -63,7 +63,7 @@ func (c *Client) addressBooks(ctx context.Context) ([]book, error) {
 		}
 	}
 	if first == nil {
-		first = fmt.Errorf("account %s: no address book found; set carddav to the address of your address book", c.account.Name)
+		first = c.account.Errorf("no address book found; set carddav to the address of your address book")
 	}
 	return nil, first
 }

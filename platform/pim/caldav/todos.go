@@ -23,7 +23,7 @@ func (c *Client) Lists(ctx context.Context) ([]pim.Calendar, error) {
 func (c *Client) Todos(ctx context.Context, list pim.Calendar, done bool, zone *time.Location) ([]pim.Reminder, error) {
 	at, err := url.Parse(list.Path)
 	if err != nil {
-		return nil, fmt.Errorf("account %s: %w: %q", c.account.Name, pim.ErrNoFolder, pim.SanitizeLine(list.Path, 100))
+		return nil, c.account.Errorf("%w: %q", pim.ErrNoFolder, pim.SanitizeLine(list.Path, 100))
 	}
 	filter := notDone
 	if done {

@@ -82,7 +82,7 @@ func (c *Client) Read(ctx context.Context, path string) (data []byte, etag strin
 		err = errorForStatus(http.MethodGet, status)
 	}
 	if err != nil {
-		return nil, "", fmt.Errorf("account %s: calendars: %w", c.account.Name, err)
+		return nil, "", c.account.Errorf("calendars: %w", err)
 	}
 	return data, etag, nil
 }
@@ -126,7 +126,7 @@ func (c *Client) wrapError(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("account %s: calendars: %w", c.account.Name, err)
+	return c.account.Errorf("calendars: %w", err)
 }
 
 func stripWhitespace(b []byte) []byte { return []byte(strings.Join(strings.Fields(string(b)), "")) }

@@ -35,7 +35,7 @@ const (
 
 // Conn is a signed-in connection. Only one goroutine may use it.
 type Conn struct {
-	account string
+	account pim.Account
 	c       *imapclient.Client
 	bound   *pim.Bounded
 	news    chan struct{} // receives a value when the folder has changed; capacity 1
@@ -48,18 +48,7 @@ type Conn struct {
 
 // Open connects and signs in. Its errors wrap pim.ErrSignIn and pim.ErrNoServer.
 func Open(ctx context.Context, a pim.Account) (*Conn, error) {
-	if a.Server(pim.IMAP) == "" {
-		return nil, fmt.Errorf("account %s: %w: imap is not set", a.Name, pim.ErrNoServer)
-	}
-	s, err := pim.ParseServer(pim.IMAP, a.Server(pim.IMAP))
-	if err != nil {
-		return nil, fmt.Errorf("account %s: imap: %w", a.Name, err)
-	}
-	conf, err := a.TLS(s.Host)
-	if err != nil {
-		return nil, err
-	}
-	secret, err := a.Password(ctx) // before the connection, because this may ask the user
+	s, conf, secret, err := a.MailServer(ctx, pim.IMAP)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +58,7 @@ func Open(ctx context.Context, a pim.Account) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Conn{account: a.Name, bound: pim.Bound(raw, askBytes), news: make(chan struct{}, 1)}
+	m := &Conn{account: a, bound: pim.Bound(raw, askBytes), news: make(chan struct{}, 1)}
 	stop := context.AfterFunc(ctx, func() { _ = raw.Close() })
 	defer stop()
 	if said, err := m.readGreeting(ctx, s, conf); err != nil {
@@ -122,15 +111,15 @@ func (m *Conn) signIn(a pim.Account, secret string) error {
 	case caps.Has(imap.AuthCap("PLAIN")):
 		err = m.c.Authenticate(sasl.NewPlainClient("", a.Login(), secret))
 	case caps.Has(imap.CapLoginDisabled):
-		return fmt.Errorf("account %s: %w: the server accepts no passwords; set auth to \"token\"", a.Name, pim.ErrSignIn)
+		return a.Errorf("%w: the server accepts no passwords; set auth to \"token\"", pim.ErrSignIn)
 	default:
 		err = m.c.Login(a.Login(), secret).Wait()
 	}
 	if no, is := errors.AsType[*imap.Error](err); is {
 		if isTemporary(no) {
-			return fmt.Errorf("account %s: sign-in is temporarily unavailable: %s", a.Name, pim.SanitizeLine(no.Text, 200))
+			return a.Errorf("sign-in is temporarily unavailable: %s", pim.SanitizeLine(no.Text, 200))
 		}
-		return fmt.Errorf("account %s: %w: %s", a.Name, pim.ErrSignIn, pim.SanitizeLine(no.Text, 200))
+		return a.Errorf("%w: %s", pim.ErrSignIn, pim.SanitizeLine(no.Text, 200))
 	}
 	if err != nil {
 		return m.wrapError("sign in", err)
@@ -153,9 +142,9 @@ func (m *Conn) wrapError(what string, err error) error {
 		case isTemporary(no):
 			kind = errors.New("the server is temporarily unavailable")
 		}
-		return fmt.Errorf("account %s: %s: %w: %s", m.account, what, kind, pim.SanitizeLine(no.Text, 200))
+		return m.account.Errorf("%s: %w: %s", what, kind, pim.SanitizeLine(no.Text, 200))
 	}
-	return fmt.Errorf("account %s: %s: %w", m.account, what, err)
+	return m.account.Errorf("%s: %w", what, err)
 }
 
 // Pushes reports whether the server announces new mail (IDLE).
@@ -169,7 +158,7 @@ func (m *Conn) runBounded(ctx context.Context, bytes int64, what string, do func
 	stop := context.AfterFunc(ctx, func() { _ = m.bound.Close() })
 	err := do()
 	if !stop() {
-		return fmt.Errorf("account %s: %s: %w", m.account, what, context.Cause(ctx))
+		return m.account.Errorf("%s: %w", what, context.Cause(ctx))
 	}
 	if err != nil {
 		return m.wrapError(what, err)
@@ -240,7 +229,7 @@ func (m *Conn) Select(ctx context.Context, folder string) (State, error) {
 		}
 		names = append(names, f.Name)
 	}
-	return State{}, fmt.Errorf("account %s: %w: %q; available: %s", m.account, pim.ErrNoFolder, folder, pim.SanitizeLine(strings.Join(names, ", "), 300))
+	return State{}, m.account.Errorf("%w: %q; available: %s", pim.ErrNoFolder, folder, pim.SanitizeLine(strings.Join(names, ", "), 300))
 }
 
 // Folder returns the open folder.

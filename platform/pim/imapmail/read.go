@@ -3,7 +3,6 @@ package imapmail
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"slices"
 	"time"
@@ -140,7 +139,7 @@ func collectMessages(cmd *imapclient.FetchCommand) (out []*imapclient.FetchMessa
 
 func (m *Conn) fetchMails(ctx context.Context, uids []uint32, each int, section *imap.FetchItemBodySection, take func(pim.Message, []byte)) error {
 	if len(uids) == 0 || len(uids) > Page {
-		return fmt.Errorf("account %s: %d mails requested at once; must be 1 to %d", m.account, len(uids), Page)
+		return m.account.Errorf("%d mails requested at once; must be 1 to %d", len(uids), Page)
 	}
 	var set imap.UIDSet
 	for _, u := range uids {
@@ -184,7 +183,7 @@ func (m *Conn) fetchMails(ctx context.Context, uids []uint32, each int, section 
 func (m *Conn) recoverPanic(take func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("account %s: read mails: %w: parser panic: %v", m.account, pim.ErrRefused, p)
+			err = m.account.Errorf("read mails: %w: parser panic: %v", pim.ErrRefused, p)
 		}
 	}()
 	take()

@@ -70,7 +70,7 @@ func (m *Conn) For(ctx context.Context, use string) (string, error) {
 		for _, f := range all {
 			names = append(names, f.Name)
 		}
-		return "", fmt.Errorf("account %s: %w: %q; available: %s", m.account, pim.ErrNoFolder, pim.SanitizeLine(use, 80), pim.SanitizeLine(strings.Join(names, ", "), 300))
+		return "", m.account.Errorf("%w: %q; available: %s", pim.ErrNoFolder, pim.SanitizeLine(use, 80), pim.SanitizeLine(strings.Join(names, ", "), 300))
 	}
 	return known[0], m.runBounded(ctx, askBytes, "create the folder "+known[0], func() error { return m.c.Create(known[0], nil).Wait() })
 }
@@ -111,13 +111,13 @@ func (m *Conn) Put(ctx context.Context, folder string, mail []byte, draft bool) 
 	err = errors.Join(err, a.Close())
 	d, werr := a.Wait()
 	if !stop() {
-		return Place{}, fmt.Errorf("account %s: store a mail: %w: %w", m.account, ErrUnsure, context.Cause(ctx))
+		return Place{}, m.account.Errorf("store a mail: %w: %w", ErrUnsure, context.Cause(ctx))
 	}
 	if no, is := errors.AsType[*imap.Error](werr); is {
 		return Place{}, m.wrapError("store a mail in "+pim.SanitizeLine(folder, 80), no)
 	}
 	if err = errors.Join(err, werr); err != nil {
-		return Place{}, fmt.Errorf("account %s: store a mail: %w: %w", m.account, ErrUnsure, err)
+		return Place{}, m.account.Errorf("store a mail: %w: %w", ErrUnsure, err)
 	}
 	return Place{folder, d.UIDValidity, uint32(d.UID)}, nil
 }
@@ -141,7 +141,7 @@ func (m *Conn) Named(ctx context.Context, id string) ([]uint32, error) {
 func (m *Conn) Move(ctx context.Context, uid uint32, folder string) (Place, error) {
 	caps := m.c.Caps()
 	if !caps.Has(imap.CapMove) && !caps.Has(imap.CapIMAP4rev2) && !caps.Has(imap.CapUIDPlus) {
-		return Place{}, fmt.Errorf("account %s: %w: the server cannot move a mail (neither MOVE nor UIDPLUS)", m.account, errors.ErrUnsupported)
+		return Place{}, m.account.Errorf("%w: the server cannot move a mail (neither MOVE nor UIDPLUS)", errors.ErrUnsupported)
 	}
 	out := Place{Folder: folder}
 	err := m.runBounded(ctx, askBytes, "move a mail to "+pim.SanitizeLine(folder, 80), func() error {
@@ -162,7 +162,7 @@ func (m *Conn) Move(ctx context.Context, uid uint32, folder string) (Place, erro
 // Remove permanently deletes one mail of the open folder.
 func (m *Conn) Remove(ctx context.Context, uid uint32) error {
 	if !m.c.Caps().Has(imap.CapUIDPlus) && !m.c.Caps().Has(imap.CapIMAP4rev2) {
-		return fmt.Errorf("account %s: %w: the server cannot remove a single mail (no UIDPLUS)", m.account, errors.ErrUnsupported)
+		return m.account.Errorf("%w: the server cannot remove a single mail (no UIDPLUS)", errors.ErrUnsupported)
 	}
 	return m.markUncertain(m.runBounded(ctx, askBytes, "remove a mail", func() error {
 		set := imap.UIDSetNum(imap.UID(uid))

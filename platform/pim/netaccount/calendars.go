@@ -55,7 +55,7 @@ func (c *Calendars) FindEvents(ctx context.Context, s pim.TimeRange) (out []pim.
 		for _, cal := range list {
 			some, err := d.Events(ctx, cal, s)
 			if _, partial := errors.AsType[*caldav.PartialError](err); partial {
-				warnings = append(warnings, fmt.Sprintf("account %s: cannot read some events of %s", c.account.Name, pim.SanitizeLine(cal.Name, 60)))
+				warnings = append(warnings, c.account.Errorf("cannot read some events of %s", pim.SanitizeLine(cal.Name, 60)).Error())
 			} else if err != nil {
 				return err
 			}
@@ -128,7 +128,7 @@ func (c *Calendars) createObject(ctx context.Context, those func(*caldav.Client,
 			return cmp.Compare(sharedRank(a), sharedRank(b))
 		})
 		if len(fit) == 0 {
-			return fmt.Errorf("account %s: %w: no calendar %q; available: %s", c.account.Name, pim.ErrNoFolder, pim.SanitizeLine(calendar, 60), pim.SanitizeLine(cmp.Or(strings.Join(names, ", "), "none"), 300))
+			return c.account.Errorf("%w: no calendar %q; available: %s", pim.ErrNoFolder, pim.SanitizeLine(calendar, 60), pim.SanitizeLine(cmp.Or(strings.Join(names, ", "), "none"), 300))
 		}
 		for i, cal := range fit {
 			path, err := inFolder(cal.Path, uid)

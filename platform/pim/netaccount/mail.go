@@ -47,7 +47,7 @@ func (m *Mail) parseRef(ref string) (imapmail.Place, error) {
 			return imapmail.Place{Folder: parts[3], Validity: uint32(validity), UID: uint32(uid)}, nil
 		}
 	}
-	return imapmail.Place{}, fmt.Errorf("account %s: %w: no mail %q", m.account.Name, pim.ErrNotFound, pim.SanitizeLine(ref, 100))
+	return imapmail.Place{}, m.account.Errorf("%w: no mail %q", pim.ErrNotFound, pim.SanitizeLine(ref, 100))
 }
 
 // withConn does something with a signed-in connection.
@@ -93,7 +93,7 @@ func (m *Mail) openMailAt(ctx context.Context, c *imapmail.Conn, p imapmail.Plac
 	if err != nil {
 		return pim.Message{}, err
 	}
-	gone := fmt.Errorf("account %s: %w: the mail was moved or removed in the meantime", m.account.Name, pim.ErrNotFound)
+	gone := m.account.Errorf("%w: the mail was moved or removed in the meantime", pim.ErrNotFound)
 	if s.Validity != p.Validity {
 		return pim.Message{}, gone
 	}
@@ -322,7 +322,7 @@ func (c *Calendars) Message(ctx context.Context, method string, e pim.Event, who
 func (c *Calendars) AnswerEvent(ctx context.Context, e pim.Event, a pim.Answer, comment string, whole bool) (r pim.Receipt, message string, err error) {
 	me := pim.Person{Address: strings.ToLower(c.account.Address)}
 	if me.Address == "" {
-		return r, "", fmt.Errorf("account %s: %w: the account has no address, so your entry in the guest list is unknown; set address", c.account.Name, pim.ErrInvalid)
+		return r, "", c.account.Errorf("%w: the account has no address, so your entry in the guest list is unknown; set address", pim.ErrInvalid)
 	}
 	r, err = c.rewriteObject(ctx, e.Ref, func(b []byte) (after []byte, err error) {
 		after, message, err = ics.Answered(b, e, me, a, comment, whole, e.Start.Location(), time.Now())

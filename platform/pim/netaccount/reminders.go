@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -47,7 +46,7 @@ func (r *Reminders) FindInList(ctx context.Context, list string, done bool) ([]p
 		return is
 	})
 	if err == nil && !some {
-		return nil, fmt.Errorf("account %s: %w: no list %q", r.Name(), pim.ErrNoFolder, pim.SanitizeLine(list, 60))
+		return nil, r.calendars.account.Errorf("%w: no list %q", pim.ErrNoFolder, pim.SanitizeLine(list, 60))
 	}
 	return out, err
 }
@@ -65,7 +64,7 @@ func (r *Reminders) findReminders(ctx context.Context, done bool, wanted func(pi
 			}
 			some, err := d.Todos(ctx, l, done, r.zone)
 			if _, partial := errors.AsType[*caldav.PartialError](err); partial {
-				warnings = append(warnings, fmt.Sprintf("account %s: cannot read some tasks of the list %s", r.Name(), pim.SanitizeLine(l.Name, 60)))
+				warnings = append(warnings, r.calendars.account.Errorf("cannot read some tasks of the list %s", pim.SanitizeLine(l.Name, 60)).Error())
 			} else if err != nil {
 				return err
 			}
@@ -79,7 +78,7 @@ func (r *Reminders) findReminders(ctx context.Context, done bool, wanted func(pi
 	pim.ByDue(out)
 	if len(out) > mostReminders {
 		out = out[:mostReminders]
-		warnings = append(warnings, fmt.Sprintf("account %s: read only the first %d tasks", r.Name(), mostReminders))
+		warnings = append(warnings, r.calendars.account.Errorf("read only the first %d tasks", mostReminders).Error())
 	}
 	return out, pim.Partial(warnings...)
 }
@@ -108,7 +107,7 @@ func (r *Reminders) CompleteReminder(ctx context.Context, ref string) (pim.Recei
 		case err != nil:
 			return nil, err
 		case !slices.ContainsFunc(list, func(x pim.Reminder) bool { return !x.Done }):
-			return nil, fmt.Errorf("account %s: %w: already completed", r.Name(), pim.ErrChanged)
+			return nil, r.calendars.account.Errorf("%w: already completed", pim.ErrChanged)
 		}
 		after, again, err := ics.Done(b, list[0].UID, r.zone, time.Now())
 		last = list[0].Repeat && !again

@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/emersion/go-sasl"
@@ -37,18 +36,7 @@ func SignIn(ctx context.Context, a pim.Account) error {
 }
 
 func openSMTP(ctx context.Context, a pim.Account) (*smtp.Client, *pim.Bounded, error) {
-	if a.Server(pim.SMTP) == "" {
-		return nil, nil, fmt.Errorf("account %s: %w: smtp is not set", a.Name, pim.ErrNoServer)
-	}
-	s, err := pim.ParseServer(pim.SMTP, a.Server(pim.SMTP))
-	if err != nil {
-		return nil, nil, fmt.Errorf("account %s: smtp: %w", a.Name, err)
-	}
-	conf, err := a.TLS(s.Host)
-	if err != nil {
-		return nil, nil, err
-	}
-	secret, err := a.Password(ctx)
+	s, conf, secret, err := a.MailServer(ctx, pim.SMTP)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -64,7 +52,7 @@ func openSMTP(ctx context.Context, a pim.Account) (*smtp.Client, *pim.Bounded, e
 		c = smtp.NewClient(tls.Client(conn, conf))
 	} else if c, err = smtp.NewClientStartTLS(conn, conf); err != nil {
 		_ = raw.Close()
-		return nil, nil, fmt.Errorf("account %s: connect to %s: %w", a.Name, s.Addr(), err)
+		return nil, nil, a.Errorf("connect to %s: %w", s.Addr(), err)
 	}
 	c.CommandTimeout, c.SubmissionTimeout = askWait, askWait
 	if err := signIn(c, a, secret); err != nil {
@@ -76,7 +64,7 @@ func openSMTP(ctx context.Context, a pim.Account) (*smtp.Client, *pim.Bounded, e
 
 func signIn(c *smtp.Client, a pim.Account, secret string) error {
 	if err := c.Hello("localhost"); err != nil {
-		return fmt.Errorf("account %s: smtp greeting: %w", a.Name, err)
+		return a.Errorf("smtp greeting: %w", err)
 	}
 	var way sasl.Client
 	switch {
@@ -90,12 +78,12 @@ func signIn(c *smtp.Client, a pim.Account, secret string) error {
 	err := c.Auth(way)
 	if no, is := errors.AsType[*smtp.SMTPError](err); is {
 		if no.Code >= 500 {
-			return fmt.Errorf("account %s: smtp: %w: %s", a.Name, pim.ErrSignIn, pim.SanitizeLine(no.Message, 200))
+			return a.Errorf("smtp: %w: %s", pim.ErrSignIn, pim.SanitizeLine(no.Message, 200))
 		}
-		return fmt.Errorf("account %s: smtp: sign-in is temporarily unavailable: %s", a.Name, pim.SanitizeLine(no.Message, 200))
+		return a.Errorf("smtp: sign-in is temporarily unavailable: %s", pim.SanitizeLine(no.Message, 200))
 	}
 	if err != nil {
-		return fmt.Errorf("account %s: smtp: sign in: %w", a.Name, err)
+		return a.Errorf("smtp: sign in: %w", err)
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func Send(ctx context.Context, a pim.Account, from string, to []string, mail []b
 // Session is a signed-in connection that sends one mail after another. Only one goroutine may use
 // it.
 type Session struct {
-	account string
+	account pim.Account
 	c       *smtp.Client
 	conn    *pim.Bounded
 }
@@ -49,7 +49,7 @@ func Open(ctx context.Context, a pim.Account) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Session{a.Name, c, conn}, nil
+	return &Session{a, c, conn}, nil
 }
 
 // Close sends QUIT, with a short timeout, and closes the connection.
@@ -79,12 +79,12 @@ func (s *Session) Send(ctx context.Context, from string, to []string, mail []byt
 			if e.Code < 500 {
 				kind = ErrLater
 			}
-			return fmt.Errorf("account %s: %s: %w: %d %s", s.account, what, kind, e.Code, pim.SanitizeLine(e.Message, 200))
+			return s.account.Errorf("%s: %w: %d %s", what, kind, e.Code, pim.SanitizeLine(e.Message, 200))
 		}
-		return fmt.Errorf("account %s: %s: %w", s.account, what, err)
+		return s.account.Errorf("%s: %w", what, err)
 	}
 	if n, ok := c.MaxMessageSize(); ok && n > 0 && len(mail) > n {
-		return fmt.Errorf("account %s: %w: the mail has %d KB, the server accepts at most %d KB", s.account, pim.ErrRefused, len(mail)>>10, n>>10)
+		return s.account.Errorf("%w: the mail has %d KB, the server accepts at most %d KB", pim.ErrRefused, len(mail)>>10, n>>10)
 	}
 	if err := c.Mail(from, nil); err != nil {
 		return no("send as "+from, err)
@@ -107,7 +107,7 @@ func (s *Session) Send(ctx context.Context, from string, to []string, mail []byt
 		if _, said := errors.AsType[*smtp.SMTPError](err); said {
 			return no("send the mail", err)
 		}
-		return fmt.Errorf("account %s: %w: %w", s.account, ErrUnsure, err)
+		return s.account.Errorf("%w: %w", ErrUnsure, err)
 	}
 	return nil
 }
