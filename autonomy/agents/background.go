@@ -107,35 +107,9 @@ func (c *Registry) StopTx(_ context.Context, tx *store.Tx, call tools.Call, id s
 	return tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("Ended the task %s.", t.ID), Data: map[string]string{"id": t.ID, "state": string(Cancelled)}}, nil
 }
 
-// watchBackground makes the next call of Due read the table again.
-func (c *Registry) watchBackground(tx *store.Tx) {
-	tx.AfterCommit(func() {
-		c.mu.Lock()
-		c.looked = false
-		c.mu.Unlock()
-		c.o.Bus.Inbox.SignalWork()
-	})
-}
-
-// Due ends background tasks that exceed the time limit, and returns when the next task would exceed
-// it. It reads the table only after a change or when a task is due.
+// Due ends background tasks that exceed the time limit, and returns when the next one would.
 func (c *Registry) Due(ctx context.Context, now time.Time) (time.Time, error) {
-	c.mu.Lock()
-	next, known := c.next, c.looked
-	c.looked = true // a later change makes the next call read the table
-	c.mu.Unlock()
-	if known && (next.IsZero() || next.After(now)) {
-		return next, nil
-	}
-	next, err := c.giveUp(ctx, now)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err != nil {
-		c.looked = false
-		return now.Add(time.Second), err
-	}
-	c.next = next
-	return next, nil
+	return c.due.Due(ctx, now, false, c.giveUp)
 }
 
 func (c *Registry) giveUp(ctx context.Context, now time.Time) (next time.Time, err error) {

@@ -69,12 +69,11 @@ type Options struct {
 type Registry struct {
 	o       Options
 	members map[string]Member
+	due     bus.DueSource // when the next background task exceeds its time limit
 
 	mu      sync.Mutex
 	owners  map[string]sessionOwner // keyed by session; nil until loadOwners has loaded it
 	running map[string]func(error)
-	next    time.Time // when the next background task exceeds its time limit
-	looked  bool      // next is current
 }
 
 // New returns a Registry after checking the options.

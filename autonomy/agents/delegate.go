@@ -49,7 +49,7 @@ func (c *Registry) BeginTx(ctx context.Context, tx *store.Tx, call tools.Call, w
 		return err
 	}
 	running := 0
-	c.watchBackground(tx)
+	c.due.InvalidateTx(tx, c.o.Bus.Inbox)
 	for n, w := range wishes {
 		o, err := c.newPayload(who, w, len(wishes))
 		if err != nil {

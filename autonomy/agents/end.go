@@ -67,7 +67,7 @@ func (c *Registry) closeTx(tx *store.Tx, t Task, e TaskOutcome) error {
 	}
 	t.State = e.State
 	c.publishTask(tx, t)
-	c.watchBackground(tx)
+	c.due.InvalidateTx(tx, c.o.Bus.Inbox)
 	if err := c.nextTx(tx, t.Call); err != nil || t.Background {
 		return err
 	}

@@ -67,7 +67,7 @@ func (n *Notifier) Mute(ctx context.Context, until time.Time) (time.Time, error)
 		if err := setMode(tx, true, until); err != nil {
 			return err
 		}
-		n.invalidateNext(tx)
+		n.due.InvalidateTx(tx, n.o.Bus.Inbox)
 		if err := n.againTx(tx, time.Now()); err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func (n *Notifier) Unmute(ctx context.Context) (was bool, err error) {
 		if err := setMode(tx, false, until); err != nil {
 			return err
 		}
-		n.invalidateNext(tx)
+		n.due.InvalidateTx(tx, n.o.Bus.Inbox)
 		return n.againTx(tx, now)
 	})
 	return was, err
@@ -118,7 +118,7 @@ func (n *Notifier) Release(ctx context.Context, id string) (k int, err error) {
 		if k = int(went); err == nil && k == 0 && id != "" {
 			return fmt.Errorf("%s is not deferred: %w", id, ErrNotFound)
 		}
-		n.invalidateNext(tx)
+		n.due.InvalidateTx(tx, n.o.Bus.Inbox)
 		return wrapError(err)
 	})
 	return k, err

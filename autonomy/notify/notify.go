@@ -69,11 +69,10 @@ type Options struct {
 
 // Notifier decides about notices. Its methods may be called concurrently.
 type Notifier struct {
-	o Options
+	o   Options
+	due bus.DueSource // of deferred notices
 
 	mu   sync.Mutex
-	read bool // next is current
-	next time.Time
 	zone string    // zone at the last check of deferred notices
 	rest time.Time // no model call before this time
 }
@@ -144,14 +143,14 @@ func (n *Notifier) FilterNotice(tx *store.Tx, event string, o bus.OutboxItem) (b
 	switch v.state {
 	case Held:
 		row.Text = o.Text
-		n.invalidateNext(tx)
+		n.due.InvalidateTx(tx, n.o.Bus.Inbox)
 	case Told:
 		if o, row.Place, err = n.pickTx(tx, o, a); err != nil {
 			return o, false, err
 		}
 		row.Channel, row.Chat = o.Channel, o.Chat
 		if len(n.o.Fallback) > 0 { // the notice may need another channel later
-			n.invalidateNext(tx)
+			n.due.InvalidateTx(tx, n.o.Bus.Inbox)
 		}
 		if row.Fact != "" {
 			more, err := n.timesTx(tx, row.Fact)
@@ -162,16 +161,6 @@ func (n *Notifier) FilterNotice(tx *store.Tx, event string, o bus.OutboxItem) (b
 		}
 	}
 	return o, v.state == Told, insertTx(tx, row)
-}
-
-// invalidateNext makes the next call of Due read the table again.
-func (n *Notifier) invalidateNext(tx *store.Tx) {
-	tx.AfterCommit(func() {
-		n.mu.Lock()
-		n.read = false
-		n.mu.Unlock()
-		n.o.Bus.Inbox.SignalWork()
-	})
 }
 
 // newID returns a notice id that is short enough to type.

@@ -12,46 +12,41 @@ import (
 )
 
 // Due puts the event that delivers deferred notices into the inbox at its time, and returns the
-// time of the next one (zero: none). It reads the table only after a change or when a notice is
-// due.
+// time of the next one (zero: none).
 func (n *Notifier) Due(ctx context.Context, now time.Time) (time.Time, error) {
 	zone := n.o.Zone().String()
 	n.mu.Lock()
-	next, known, moved := n.next, n.read, n.zone != zone
-	n.read = true // a later change is read by the next call
+	moved := n.zone != zone
 	n.mu.Unlock()
-	if known && !moved && (next.IsZero() || now.Before(next)) {
-		return next, nil
-	}
-	err := n.o.Store.Write(ctx, func(tx *store.Tx) error {
-		if moved { // also at the start: the quiet hours may have changed
-			if err := orphansTx(tx, now); err != nil {
+	return n.due.Due(ctx, now, moved, func(ctx context.Context, now time.Time) (next time.Time, err error) {
+		err = n.o.Store.Write(ctx, func(tx *store.Tx) error {
+			if moved { // also at the start: the quiet hours may have changed
+				if err := orphansTx(tx, now); err != nil {
+					return err
+				}
+				if err := n.againTx(tx, now); err != nil {
+					return err
+				}
+			}
+			if err := n.dueTx(tx, now); err != nil {
 				return err
 			}
-			if err := n.againTx(tx, now); err != nil {
+			stranded, err := n.strandedTx(tx, now)
+			if err != nil {
 				return err
 			}
-		}
-		if err := n.dueTx(tx, now); err != nil {
+			if next, err = firstDue(tx); next.IsZero() || !stranded.IsZero() && stranded.Before(next) {
+				next = stranded
+			}
 			return err
+		})
+		if err == nil {
+			n.mu.Lock()
+			n.zone = zone
+			n.mu.Unlock()
 		}
-		stranded, err := n.strandedTx(tx, now)
-		if err != nil {
-			return err
-		}
-		if next, err = firstDue(tx); next.IsZero() || !stranded.IsZero() && stranded.Before(next) {
-			next = stranded
-		}
-		return err
+		return next, err
 	})
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if err != nil {
-		n.read = false
-		return now.Add(time.Second), err
-	}
-	n.next, n.zone = next, zone
-	return next, nil
 }
 
 // orphansTx defers the notices of a failed digest again. It runs at a start instead of
@@ -143,7 +138,7 @@ func (n *Notifier) DigestTx(tx *store.Tx, event string) (string, provenance.Sour
 		if _, err := tx.Exec(`UPDATE notices SET state = 'held', digest = '', until = ? WHERE digest = ? AND state = 'due' AND NOT `+userTimed, store.Millis(until), event); err != nil {
 			return "", "", wrapError(err)
 		}
-		n.invalidateNext(tx)
+		n.due.InvalidateTx(tx, n.o.Bus.Inbox)
 		rows = slices.DeleteFunc(rows, func(r Notice) bool { return r.HeldBy != BySnooze && r.HeldBy != ByAsked })
 	}
 	var told []Notice
@@ -165,7 +160,7 @@ func (n *Notifier) DigestTx(tx *store.Tx, event string) (string, provenance.Sour
 		if _, err := tx.Exec(`UPDATE notices SET state = 'held', digest = '', until = ?, told_at = 0 WHERE id = ?`, now.UnixMilli(), r.ID); err != nil {
 			return "", "", wrapError(err)
 		}
-		n.invalidateNext(tx)
+		n.due.InvalidateTx(tx, n.o.Bus.Inbox)
 	}
 	src := provenance.Hob
 	for _, r := range told {

@@ -55,7 +55,7 @@ func (n *Notifier) SnoozeTx(tx *store.Tx, id, session string, until time.Time) (
 	if out.Text, err = saysIn(tx, out); err != nil {
 		return out, nil, err
 	}
-	n.invalidateNext(tx)
+	n.due.InvalidateTx(tx, n.o.Bus.Inbox)
 	if out.State != Held {
 		if out.Text == "" || out.State != Told && out.State != Released {
 			return out, nil, fmt.Errorf("%s has no text to send again: %w", out.ID, ErrNotFound)
@@ -100,7 +100,7 @@ func (n *Notifier) UnsnoozeTx(tx *store.Tx, back json.RawMessage) error {
 	if k, err := res.RowsAffected(); err != nil || k == 0 {
 		return errors.Join(wrapError(err), ErrChanged)
 	}
-	n.invalidateNext(tx)
+	n.due.InvalidateTx(tx, n.o.Bus.Inbox)
 	return nil
 }
 

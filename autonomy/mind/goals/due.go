@@ -11,35 +11,9 @@ import (
 	"hob/platform/store"
 )
 
-// invalidateNext makes the next call of Due read the table again.
-func (g *Goals) invalidateNext(tx *store.Tx) {
-	tx.AfterCommit(func() {
-		g.mu.Lock()
-		g.read = false
-		g.mu.Unlock()
-		g.o.Bus.Inbox.SignalWork()
-	})
-}
-
-// Due puts the due reviews into the inbox and returns the time of the next one (zero: none). It
-// reads the table only after a change or when a review is due.
+// Due puts the due reviews into the inbox and returns the time of the next one (zero: none).
 func (g *Goals) Due(ctx context.Context, now time.Time) (time.Time, error) {
-	g.mu.Lock()
-	next, known := g.next, g.read
-	g.read = true // a later change is read by the next call
-	g.mu.Unlock()
-	if known && (next.IsZero() || next.After(now)) {
-		return next, nil
-	}
-	next, err := g.enqueueDue(ctx, now)
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if err != nil {
-		g.read = false
-		return now.Add(time.Second), err
-	}
-	g.next = next
-	return next, nil
+	return g.due.Due(ctx, now, false, g.enqueueDue)
 }
 
 // enqueueDue creates an event for each due review.
@@ -53,9 +27,7 @@ func (g *Goals) enqueueDue(ctx context.Context, now time.Time) (next time.Time, 
 			return next, fmt.Errorf("goals: review: %w", err)
 		}
 	}
-	g.mu.Lock() // the query below already reads putTx's change
-	g.read = true
-	g.mu.Unlock()
+	g.due.MarkCurrent() // the query below already reads putTx's change
 	var at sql.NullInt64
 	if err := g.o.Store.Read().QueryRowContext(ctx, `SELECT min(next_at) FROM goals WHERE status = 'active'`).Scan(&at); err != nil {
 		return next, fmt.Errorf("goals: next review: %w", err)

@@ -15,7 +15,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"hob/autonomy/bus"
@@ -101,11 +100,8 @@ type Options struct {
 
 // Goals stores the goals. Its methods may be called concurrently.
 type Goals struct {
-	o Options
-
-	mu   sync.Mutex
-	next time.Time // time of the next review; zero: none
-	read bool      // next is current
+	o   Options
+	due bus.DueSource // of the reviews
 }
 
 // New creates Goals over a store opened with Migrations. It does no I/O.
@@ -271,7 +267,7 @@ func (g *Goals) DropTx(tx *store.Tx, id string) (Goal, error) {
 	if err := g.o.Bus.Inbox.ResumeTx(tx, goal.Event); err != nil {
 		return Goal{}, err
 	}
-	g.invalidateNext(tx)
+	g.due.InvalidateTx(tx, g.o.Bus.Inbox)
 	return goal, nil
 }
 

@@ -64,7 +64,7 @@ func (g *Goals) insertGoal(tx *store.Tx, goal Goal) error {
 	if err != nil {
 		return fmt.Errorf("goals: %w", err)
 	}
-	g.invalidateNext(tx)
+	g.due.InvalidateTx(tx, g.o.Bus.Inbox)
 	return nil
 }
 
@@ -74,7 +74,7 @@ func (g *Goals) updateGoal(tx *store.Tx, goal Goal) error {
 	if err != nil {
 		return fmt.Errorf("goals: %w", err)
 	}
-	g.invalidateNext(tx)
+	g.due.InvalidateTx(tx, g.o.Bus.Inbox)
 	return nil
 }
 

@@ -17,17 +17,28 @@ type cancelWatcherIn struct {
 }
 
 func (f watcherFamily) cancelWatcher() tools.Tool {
-	return tools.New(tools.Def[cancelWatcherIn]{
+	return cancelTool(f, "Stop watching something for good.", "delete remove stop watching unwatch", func(in cancelWatcherIn) string { return in.Watcher })
+}
+
+type cancelScheduleIn struct {
+	Schedule string `json:"schedule" jsonschema:"id or words"`
+}
+
+func (f watcherFamily) cancelSchedule() tools.Tool {
+	return cancelTool(f, "Cancel a schedule for good.", "delete remove stop recurring job", func(in cancelScheduleIn) string { return in.Schedule })
+}
+
+func cancelTool[In any](f watcherFamily, description, keywords string, query func(In) string) tools.Tool {
+	return tools.New(tools.Def[In]{
 		Spec: tools.Spec{
-			Name: "cancel_watcher", Category: "watch", Effects: tools.Write,
-			Description: "Stop watching something for good.",
-			Keywords:    "delete remove stop watching unwatch",
+			Name: "cancel_" + f.noun, Category: "watch", Effects: tools.Write,
+			Description: description, Keywords: keywords,
 		},
-		Summary: func(in cancelWatcherIn) string {
-			return fmt.Sprintf("Cancel the watcher %q", textnorm.Ellipsize(in.Watcher, 100))
+		Summary: func(in In) string {
+			return fmt.Sprintf("Cancel the %s %q", f.noun, textnorm.Ellipsize(query(in), 100))
 		},
-		RunTx: func(_ context.Context, tx *store.Tx, _ tools.Call, in cancelWatcherIn) (tools.Result, error) {
-			return f.cancelMatching(tx, in.Watcher)
+		RunTx: func(_ context.Context, tx *store.Tx, _ tools.Call, in In) (tools.Result, error) {
+			return f.cancelMatching(tx, query(in))
 		},
 		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
 			return f.undoCancel(tx, data)
