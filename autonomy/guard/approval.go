@@ -214,14 +214,14 @@ func (g *Guard) CloseTx(tx *store.Tx, event string, state ApprovalState) error {
 	return nil
 }
 
-// Approvals lists questions, newest first; empty filters match all.
+// Approvals lists approval requests, newest first. Empty filters match all.
 func (g *Guard) Approvals(ctx context.Context, state ApprovalState, session, event string, limit int) ([]Approval, error) {
 	var where []string
 	var args []any
 	for _, f := range [][2]string{{"state", string(state)}, {"session", session}, {"event", event}} {
 		switch col, v := f[0], f[1]; {
 		case v == "":
-		case col == "state" && v == string(Pending): // as in the index of open questions
+		case col == "state" && v == string(Pending): // same condition as in the index of open requests
 			where = append(where, "state = 'pending'")
 		default:
 			where = append(where, col+" = ?")
@@ -251,7 +251,7 @@ func (g *Guard) Approvals(ctx context.Context, state ApprovalState, session, eve
 	return out, g.addOrigins(ctx, out)
 }
 
-// addOrigins adds the origins of the untrusted text in context to each question.
+// addOrigins adds the origins of the untrusted text in context to each request.
 func (g *Guard) addOrigins(ctx context.Context, list []Approval) (err error) {
 	for i, a := range list {
 		if !a.Provenance.Tainted() {
@@ -264,8 +264,8 @@ func (g *Guard) addOrigins(ctx context.Context, list []Approval) (err error) {
 	return nil
 }
 
-// OriginText describes the origins of the untrusted text in context at the call, "" if there was
-// none.
+// OriginText describes the origins of the untrusted text in context when the call was made, or
+// returns "" if there was none.
 func (a Approval) OriginText() string {
 	if !a.Provenance.Tainted() {
 		return ""
@@ -276,14 +276,14 @@ func (a Approval) OriginText() string {
 	return "text from " + provenance.Told(a.Origins, 4)
 }
 
-// HasOpenApproval reports whether a question is open.
+// HasOpenApproval reports whether any approval request is open.
 func (g *Guard) HasOpenApproval(ctx context.Context) (bool, error) {
 	open, err := g.Approvals(ctx, Pending, "", "", 1000)
 	return slices.ContainsFunc(open, func(a Approval) bool { return time.Now().Before(a.ExpiresAt) }), err
 }
 
-// OpenIn lists the open questions that a text of an event contains, by their ids. It reads the ids
-// in the text, because the event may have other questions, before and after.
+// OpenIn lists the ids of the open requests that are contained in an event's text. It reads the ids
+// from the text, because the event may have other requests, before and after.
 func (g *Guard) OpenIn(q store.Querier, event, text string) (ids []string, err error) {
 	rows, err := q.Query(`SELECT id FROM approvals WHERE event = ? AND state = 'pending' AND expires_at > ? AND instr(?, id) > 0 ORDER BY id`,
 		event, time.Now().UnixMilli(), text)

@@ -11,12 +11,12 @@ import (
 	"hob/platform/store"
 )
 
-// Record is one line of the audit log. It contains texts only as keyed digests.
+// Record is one line of the audit log. It contains text only in the form of keyed digests.
 type Record struct {
 	Seq     int64           `json:"seq"`
 	At      time.Time       `json:"at"`
 	Actor   string          `json:"actor"`  // "hob", "owner"
-	Action  string          `json:"action"` // "call", "answer", "undo", "stop"
+	Action  string          `json:"action"` // "call", "answer", "undo" or "stop"
 	Event   string          `json:"event"`
 	Session string          `json:"session"`
 	Origin  string          `json:"origin"` // the entry point
@@ -26,15 +26,15 @@ type Record struct {
 	Verdict string          `json:"verdict"`
 	Rule    string          `json:"rule"`
 	Tainted bool            `json:"tainted"`
-	Outcome string          `json:"outcome"` // "started", "done", a typed error code
+	Outcome string          `json:"outcome"` // "started", "done" or a typed error code
 	Args    json.RawMessage `json:"-"`
 	Digest  string          `json:"args_digest"`
-	// Origins are the sources of the untrusted text in context, if any.
+	// Origins lists the sources of the untrusted text in context, if any.
 	Origins []provenance.Origin `json:"-"`
-	// From is the kind of each origin with a keyed digest of its label.
+	// From holds the kind of each origin together with a keyed digest of the origin's label.
 	From string `json:"from,omitempty"`
-	// Chain is the kind of Hash: 0 is a plain SHA-256, used before a key existed; 1 is an HMAC
-	// under the home's audit key.
+	// Chain is the type of Hash: 0 means a plain SHA-256, which was used before a key existed; 1
+	// means an HMAC with the home's audit key.
 	Chain int    `json:"chain,omitempty"`
 	Prev  string `json:"prev"`
 	Hash  string `json:"hash"`
@@ -53,7 +53,7 @@ func (g *Guard) AuditTx(tx *store.Tx, r Record) error {
 	if r.Chain = plainChain; key != nil {
 		r.Chain = keyedChain
 	}
-	// The sequence shows whether lines were removed from the end.
+	// The sequence number shows whether lines were removed from the end.
 	err = tx.QueryRow(`SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'audit'), 0), coalesce((SELECT max(seq) FROM audit), 0)) + 1,
 		coalesce((SELECT hash FROM audit ORDER BY seq DESC LIMIT 1), '')`).Scan(&r.Seq, &r.Prev)
 	if err != nil {
@@ -81,18 +81,18 @@ func scanRecord(rows *sql.Rows) (r Record, err error) {
 	return r, err
 }
 
-// AuditQuery filters the audit log; the zero value selects all of it. It selects lines written at
-// or after Since and before Until.
+// AuditQuery filters the audit log. The zero value selects the whole log. Since is inclusive, and
+// Until exclusive.
 type AuditQuery struct {
 	Event, Session, Tool, Actor, Action, Verdict, Outcome, Call string
 	Since, Until                                                time.Time
-	Before                                                      int64 // only lines older than this one; 0: no limit
+	Before                                                      int64 // only lines older than this one; 0 means no limit
 	Tainted                                                     bool  // only lines influenced by untrusted text
 	Limit                                                       int
 }
 
-// Audit lists the log, newest first: the lines of an event, or all lines if event is "". If
-// before is not 0, it lists only lines older than that line.
+// Audit lists the lines of an event, or all lines if event is "", newest first. If before is not 0,
+// it lists only lines older than that line.
 func (g *Guard) Audit(ctx context.Context, event string, before int64, limit int) ([]Record, error) {
 	return g.AuditLines(ctx, AuditQuery{Event: event, Before: before, Limit: limit})
 }

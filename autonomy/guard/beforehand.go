@@ -9,16 +9,16 @@ import (
 	"hob/tools"
 )
 
-// ErrBeforehand wraps the reason why an approval that was given beforehand (`hob ask
-// --yes`) does not cover a question. The question stays open.
+// ErrBeforehand wraps the reason why an approval that was given in advance (`hob ask --yes`) does
+// not cover a request. The request stays open.
 var ErrBeforehand = errors.New("an approval given beforehand does not cover this")
 
-// beforehandStep adds the effects of the call, which determine what an approval given
-// beforehand covers. Older rows have none and are not covered.
+// beforehandStep adds the effects of the call, which determine what an approval given in advance
+// covers. Older rows have no effects and are not covered.
 const beforehandStep = `ALTER TABLE approvals ADD COLUMN effects TEXT NOT NULL DEFAULT '';`
 
-// effectsText names effects for a row; bits that this version does not know make it
-// "unknown".
+// effectsText returns the effects as text for a row. If bits are set that this version does not
+// know, it returns "unknown".
 func effectsText(e tools.Effects) string {
 	const known = tools.Read | tools.Write | tools.Send | tools.Egress | tools.Exec | tools.Destroy | tools.Secret
 	if e == 0 || e&^known != 0 {
@@ -27,9 +27,9 @@ func effectsText(e tools.Effects) string {
 	return e.String()
 }
 
-// coveredBeforehand returns nil if an approval given before the turn began covers the
-// question: it is a question of that very turn, the turn has read nothing untrusted, and
-// the call neither destroys data nor reveals a credential.
+// coveredBeforehand returns nil if an approval given before the turn began covers the request. This
+// requires that the request belongs to that turn, the turn has read no untrusted text, and the call
+// neither destroys data nor reveals a credential.
 func (a Approval) coveredBeforehand(turn string, ans Answer) error {
 	refuse := func(why string) error { return fmt.Errorf("%w: %s", ErrBeforehand, why) }
 	harmful := slices.ContainsFunc(strings.Split(a.Effects, "+"), func(e string) bool {

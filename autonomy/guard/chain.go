@@ -15,7 +15,7 @@ import (
 	"hob/platform/store"
 )
 
-// The ways a line's hash is made.
+// How a line's hash is computed.
 const (
 	plainChain = 0
 	keyedChain = 1
@@ -24,7 +24,7 @@ const (
 // keyedNow is the outcome of the audit line that is written when a log gets its first key.
 const keyedNow = "keyed"
 
-// auditSteps make the log append-only for plain SQL. Changes made after dropping the triggers
+// auditSteps make the log append-only for plain SQL. Changes made after the triggers were dropped
 // are detected with the key.
 const auditSteps = `
 ALTER TABLE audit ADD COLUMN from_texts TEXT NOT NULL DEFAULT '';
@@ -35,11 +35,11 @@ CREATE TRIGGER audit_no_insert BEFORE INSERT ON audit WHEN NEW.seq <= (SELECT ma
 	BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
 `
 
-// computeHash computes the line's hash over all its fields and the one before it.
+// computeHash computes the hash of the line from all its fields and the hash of the previous line.
 func (r Record) computeHash(key []byte) string {
 	r.Hash = ""
 	b, err := json.Marshal(r)
-	if err != nil { // plain strings and numbers always encode
+	if err != nil { // plain strings and numbers can always be encoded
 		panic(err)
 	}
 	if r.Chain == plainChain {
@@ -55,16 +55,16 @@ func hmacHex(key, b []byte) string {
 	return hex.EncodeToString(m.Sum(nil))
 }
 
-// deriveKey derives the key for one use from a common key.
+// deriveKey derives a key for one use from a common key.
 func deriveKey(key []byte, use string) []byte {
 	m := hmac.New(sha256.New, key)
 	m.Write([]byte("hob audit: " + use))
 	return m.Sum(nil)
 }
 
-// TamperError reports a changed line of an audit log.
+// TamperError reports a changed line in an audit log.
 type TamperError struct {
-	Line int64 // the first line that does not match, or the last existing one
+	Line int64 // the first line that does not match, or the last existing line
 	Why  string
 }
 
@@ -72,17 +72,18 @@ func (e *TamperError) Error() string {
 	return fmt.Sprintf("the audit log was altered at line %d: %s", e.Line, e.Why)
 }
 
-// checker walks a chain line by line. A log may begin without a key. From the first keyed line
-// on, all lines must be keyed; that line authenticates the lines before it.
+// checker verifies a chain line by line. A log may begin without a key. From the first keyed line
+// on, all lines must be keyed. The first keyed line authenticates the lines before it.
 type checker struct {
-	key   []byte // nil: keyed lines cannot be checked
+	key   []byte // nil means that keyed lines cannot be verified
 	begun bool
 	keyed bool
 	last  Record
 	lines int64
 }
 
-// checkNext checks the next line. first is the number of a part's first line, 1 for a complete log.
+// checkNext verifies the next line. first is the number of the first line, which is 1 for a
+// complete log.
 func (c *checker) checkNext(r Record, first int64) error {
 	want, prev := first, ""
 	if c.begun {
@@ -110,8 +111,8 @@ func (c *checker) checkNext(r Record, first int64) error {
 	return nil
 }
 
-// checkEnd checks the end of a log as far as possible: if there is a key, the last line must have
-// it.
+// checkEnd verifies the end of a log as far as possible: if there is a key, the last line must be
+// keyed.
 func (c *checker) checkEnd() error {
 	if c.begun && c.key != nil && !c.keyed {
 		return &TamperError{Line: c.last.Seq, Why: "it has no key, though there is one"}
@@ -119,24 +120,24 @@ func (c *checker) checkEnd() error {
 	return nil
 }
 
-// Verify checks the complete chain and reports the first line that was altered or is missing:
-// *TamperError.
+// Verify verifies the complete chain. It returns a *TamperError with the first line that was
+// altered or is missing.
 func (g *Guard) Verify(ctx context.Context) (lines int64, err error) {
 	h, err := g.VerifyAll(ctx)
 	return h.Lines, err
 }
 
-// ChainHead is the end of the log.
+// ChainHead describes the end of the log.
 type ChainHead struct {
 	Lines int64  `json:"lines"`
 	Hash  string `json:"head"`
-	// Unkeyed counts lines from before there was a key.
+	// Unkeyed is the number of lines written before a key existed.
 	Unkeyed int64 `json:"unkeyed,omitempty"`
 }
 
-// VerifyAll is Verify, and returns the end of the log.
+// VerifyAll is like Verify, but returns the end of the log.
 func (g *Guard) VerifyAll(ctx context.Context) (h ChainHead, err error) {
-	var last int64 // read it first: other processes may add lines during the check
+	var last int64 // read the last line first, because other processes may add lines during verification
 	err = g.db.Read().QueryRowContext(ctx, `SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'audit'), 0)`).Scan(&last)
 	if err != nil {
 		return h, fmt.Errorf("guard: audit: %w", err)
@@ -174,7 +175,7 @@ func (g *Guard) VerifyAll(ctx context.Context) (h ChainHead, err error) {
 	return h, nil
 }
 
-// eachLine reads the log in order, from one line to another (0: to the end).
+// eachLine calls fn for each line from from to to, in order; a to of 0 means to the end.
 func (g *Guard) eachLine(ctx context.Context, from, to int64, fn func(Record) error) error {
 	rows, err := g.db.Read().QueryContext(ctx, `SELECT `+auditColumns+` FROM audit WHERE seq >= ?1 AND (?2 = 0 OR seq <= ?2) ORDER BY seq`, from, to)
 	if err != nil {
@@ -195,9 +196,9 @@ func (g *Guard) eachLine(ctx context.Context, from, to int64, fn func(Record) er
 
 var errNoKey = errors.New("the audit key is missing")
 
-// InitKeys initializes the keys of the audit log. It stores a digest key in the database on
-// first use if Options has none. A log without a key gets a line that authenticates all lines
-// before it. Call it before anything is recorded.
+// InitKeys initializes the keys of the audit log. If Options contains no digest key, InitKeys
+// stores one in the database on first use. If a log has no key, InitKeys adds a line that
+// authenticates all lines before it. Call it before anything is recorded.
 func (g *Guard) InitKeys(ctx context.Context) error {
 	key := make([]byte, 32)
 	_, _ = rand.Read(key) // never fails (crypto/rand, Go 1.24)
@@ -234,9 +235,9 @@ func (g *Guard) InitKeys(ctx context.Context) error {
 }
 
 // takeUp checks whether a log with this last line belongs to the current key, and sets foreign if
-// it does not. A log without a key that has an anchor was replaced, because anchors are written
-// under the key. Otherwise takeUp adds the first keyed line to a log without a key, and writes a
-// missing anchor.
+// not. A log without a key but with an anchor was replaced, because anchors are written with the
+// key. Otherwise takeUp adds the first keyed line to a log without a key, and writes a missing
+// anchor.
 func (g *Guard) takeUp(ctx context.Context, last Record) error {
 	chain := g.chainKey()
 	a, err := g.readAnchor()
@@ -268,8 +269,8 @@ func (g *Guard) takeUp(ctx context.Context, last Record) error {
 	return err
 }
 
-// ForeignKey reports whether the log, or the note of its end, was written with a key other than the
-// one of this home: the key or the log was lost or replaced.
+// ForeignKey reports whether the log or its anchor was written with a key other than this home's.
+// This means that the key or the log was lost or replaced.
 func (g *Guard) ForeignKey() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -282,8 +283,8 @@ func (g *Guard) chainKey() []byte {
 	return g.chain
 }
 
-// keyedDigest returns a keyed digest of a text: equal texts have equal digests, and without the key
-// no one can guess the text.
+// keyedDigest returns a keyed digest of b. Equal inputs have equal digests, and without the key no
+// one can verify a guess of the input.
 func (g *Guard) keyedDigest(b []byte) (string, error) {
 	g.mu.Lock()
 	key := g.key
@@ -294,7 +295,8 @@ func (g *Guard) keyedDigest(b []byte) (string, error) {
 	return hmacHex(key, b), nil
 }
 
-// fromOf formats origins for the log without their text: the kind, and a keyed digest of the label.
+// fromOf formats origins for the log without their text: the kind of each origin, and a keyed
+// digest of its label.
 func (g *Guard) fromOf(list []provenance.Origin) (string, error) {
 	if len(list) == 0 {
 		return "", nil

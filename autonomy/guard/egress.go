@@ -12,31 +12,31 @@ import (
 
 // maxVerbatim is the maximum number of addresses that a turn may open by the rule Verbatim.
 // maxPerSite is the maximum for one site that the owner did not name. With unchanged addresses, a
-// model can leak data only by their choice and order.
+// model can leak data only through the choice and order of the addresses.
 const (
 	maxVerbatim = 30
 	maxPerSite  = 10
 )
 
-// The rules that allow an egress; the limits count the rule verbatim by its name.
+// The rules that allow an egress. The limits count uses of the rule verbatim by its name.
 const (
 	Verbatim  = "egress, stands verbatim"
 	egressing = "egress"
 )
 
-// EgressEvidence is the evidence for an egress decision: the owner's own words in the context of the
-// call, never text of a model, a mail or a file.
+// EgressEvidence is the evidence for an egress decision: the owner's own words in the context of
+// the call. It never contains text from a model, an email or a file.
 type EgressEvidence struct {
-	// Words are the owner's messages that are still in the context. Now are those of this turn, a
-	// subset.
+	// Words holds the owner's messages that are still in the context. Now is the subset from this
+	// turn.
 	Words, Now []string
-	// Links are the addresses in search results and pages of this turn.
+	// Links holds the addresses in this turn's search results and pages.
 	Links []string
-	// Opened are the addresses opened in this turn by the verbatim rule.
+	// Opened holds the addresses opened in this turn by the rule Verbatim.
 	Opened []string
 }
 
-// egressEvidence loads the evidence; only an egress needs it.
+// egressEvidence returns the evidence. Call it only for an egress.
 func (r *Request) egressEvidence() EgressEvidence {
 	if r.Seen == nil {
 		return EgressEvidence{}
@@ -61,7 +61,7 @@ func (g *Guard) decideEgress(r Request) Decision {
 	return d
 }
 
-// decideSearch decides on words for a search engine that the owner configured.
+// decideSearch decides on a query for a search engine that the owner configured.
 func (g *Guard) decideSearch(r Request, seen EgressEvidence) Decision {
 	switch {
 	case r.Attended && !r.Tainted:
@@ -92,7 +92,7 @@ func (g *Guard) decideFetch(r Request, seen EgressEvidence) Decision {
 	return askDecision("egress, unattended", fmt.Sprintf("it would contact %s while you are away", describeSites(r.judged.URLs)))
 }
 
-// allowKnownSites allows requests to sites that the user named or configured.
+// allowKnownSites allows requests to sites that the owner named or configured.
 func (g *Guard) allowKnownSites(r Request, named []string, rule, reason string) Decision {
 	said := siteSet(named)
 	for _, raw := range r.judged.URLs {
@@ -110,8 +110,8 @@ func (g *Guard) allowKnownSites(r Request, named []string, rule, reason string) 
 	return Decision{Verdict: Allow, Rule: rule, Reason: reason}
 }
 
-// allowVerbatim allows reading addresses that occur unchanged in the text that the turn has seen:
-// the model could not put data into them.
+// allowVerbatim allows reading addresses that occur unchanged in text that the turn has read,
+// because the model could not put data into them.
 func allowVerbatim(r Request, seen EgressEvidence, list []string) Decision {
 	if !r.judged.Get {
 		return askDecision("egress, tainted", "untrusted text is part of this conversation, and it would send more than an address")
@@ -136,8 +136,8 @@ func allowVerbatim(r Request, seen EgressEvidence, list []string) Decision {
 	return Decision{Verdict: Allow, Rule: Verbatim, Reason: "the exact address appears in your words, on a page or in search results of this turn"}
 }
 
-// placeOf returns the host that an address contacts, in the form of siteSet; "" if the address is
-// invalid.
+// placeOf returns the host that an address contacts, in the form used by siteSet, or "" if the
+// address is invalid.
 func placeOf(raw string) string {
 	for s := range siteSet([]string{raw}) {
 		return s
@@ -145,7 +145,7 @@ func placeOf(raw string) string {
 	return ""
 }
 
-// countSite counts the addresses of a site.
+// countSite returns how many addresses belong to a site.
 func countSite(list []string, place string) (n int) {
 	for _, raw := range list {
 		if placeOf(raw) == place {
@@ -163,7 +163,7 @@ func addressesOf(words []string) []string {
 	return out
 }
 
-// describeSites names the hosts that the addresses contact, for the owner.
+// describeSites lists the hosts that the addresses contact, for display to the owner.
 func describeSites(list []string) string {
 	hosts := hostsOf(list)
 	if len(hosts) == 0 {
@@ -172,7 +172,7 @@ func describeSites(list []string) string {
 	return abbreviateVisible(strings.Join(hosts, ", "), maxSummary)
 }
 
-// hasPhrase reports whether a query is a sequence of complete words of one of the texts, ignoring
+// hasPhrase reports whether query is a sequence of complete words in one of the texts. It ignores
 // case and the kind of white space.
 func hasPhrase(query string, texts []string) bool {
 	q := foldText(query)
@@ -189,7 +189,7 @@ func hasPhrase(query string, texts []string) bool {
 			if isWordEdge(rest, begin) && isWordEdge(rest, end) {
 				return true
 			}
-			from = begin + 1 // may be inside a multi-byte character, where the query cannot match
+			from = begin + 1 // this may be inside a multi-byte character, where the query cannot match
 		}
 	}
 	return false
@@ -197,7 +197,7 @@ func hasPhrase(query string, texts []string) bool {
 
 func foldText(s string) string { return strings.Join(strings.Fields(strings.ToLower(s)), " ") }
 
-// isWordEdge reports whether a word begins or ends at i.
+// isWordEdge reports whether a word begins or ends at byte i.
 func isWordEdge(s string, i int) bool {
 	before, _ := utf8.DecodeLastRuneInString(s[:i])
 	after, _ := utf8.DecodeRuneInString(s[i:])

@@ -9,9 +9,9 @@ import (
 	"hob/platform/store/erase"
 )
 
-// Eraser erases texts from approvals and grants. The audit log is excluded: it contains only
-// keyed digests and must not change. resume makes the suspended event of a withdrawn question
-// due, because the question can no longer be answered.
+// Eraser returns the eraser for text in approval requests and grants. The audit log is excluded: it
+// contains only keyed digests and must not change. resume makes the suspended event of a withdrawn
+// request due, because the request can no longer be answered.
 func (g *Guard) Eraser(resume func(tx *store.Tx, event string) error) erase.Eraser {
 	return erase.Owned{
 		Before: func(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
@@ -27,8 +27,9 @@ func (g *Guard) Eraser(resume func(tx *store.Tx, event string) error) erase.Eras
 	}
 }
 
-// withdrawErased withdraws open questions with erased text, because the owner would no longer
-// approve the same arguments. It also removes the digest of the arguments, which is not keyed.
+// withdrawErased withdraws open requests that contain erased text, because the owner would no
+// longer approve the same arguments. It also removes the digest of the arguments, which is not
+// keyed.
 func (g *Guard) withdrawErased(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber, resume func(tx *store.Tx, event string) error) error {
 	changed, err := approvalsToErase(tx, e, s)
 	if err != nil {
@@ -48,13 +49,13 @@ func (g *Guard) withdrawErased(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber
 	return nil
 }
 
-// erasedApproval identifies an approval that contains erased text.
+// erasedApproval identifies an approval request that contains erased text.
 type erasedApproval struct {
 	id, event string
 	state     ApprovalState
 }
 
-// approvalsToErase returns the approvals that contain erased text.
+// approvalsToErase returns the approval requests that contain erased text.
 func approvalsToErase(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (found []erasedApproval, err error) {
 	rows, err := tx.Query(`SELECT id, state, event, session, call, CAST(args AS TEXT), summary, reason, why, exact, pattern, note FROM approvals`)
 	if err != nil {

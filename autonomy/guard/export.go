@@ -16,27 +16,27 @@ import (
 	"hob/platform/store"
 )
 
-// Seal is the last line of an export. It lists the contents, so that a truncated file is
+// Seal is the last line of an export. It describes the content, so that a truncated file is
 // detected.
 type Seal struct {
-	From  int64     `json:"from"` // its first line, and its last
+	From  int64     `json:"from"` // the first line, and the last line
 	To    int64     `json:"to"`
 	Lines int64     `json:"lines"`
-	Head  string    `json:"head"` // the hash of its last line
+	Head  string    `json:"head"` // hash of the last line
 	At    time.Time `json:"exported_at"`
-	MAC   string    `json:"mac,omitempty"` // under the audit key
+	MAC   string    `json:"mac,omitempty"` // computed with the audit key
 }
 
 func (s Seal) computeMAC(key []byte) string {
 	return hmacHex(deriveKey(key, "export"), fmt.Appendf(nil, "%d %d %d %s %d", s.From, s.To, s.Lines, s.Head, s.At.UnixMilli()))
 }
 
-// ErrNoFormat reports an unknown export format.
+// ErrNoFormat means that the export format is unknown.
 var ErrNoFormat = errors.New(`the formats are "jsonl" and "csv"`)
 
-// Export writes the lines from the first one at or after since to the last one
-// before until (zero: from the first, to the last), without a gap, and a seal:
-// as JSON lines, which VerifyExport checks, or as CSV for a spreadsheet.
+// Export writes a continuous range of lines, followed by a seal. The range starts with the first
+// line at or after since and ends with the last line before until; a zero time means no limit. The
+// format is JSON lines, which VerifyExport verifies, or CSV for a spreadsheet.
 func (g *Guard) Export(ctx context.Context, w io.Writer, format string, since, until time.Time) (Seal, error) {
 	s := Seal{At: time.Now().UTC().Truncate(time.Millisecond)}
 	if format != "jsonl" && format != "csv" {
@@ -80,7 +80,7 @@ func lineWriter(w io.Writer, format string) exportWriter {
 	return jsonLines{json.NewEncoder(w)}
 }
 
-// sealedExport is the seal in a file of JSON lines.
+// sealedExport is the form of the seal in a JSON lines file.
 type sealedExport struct {
 	Seal *Seal `json:"audit_export"`
 }
@@ -103,7 +103,7 @@ func (l *csvLines) writeRecord(r Record) error {
 	})
 }
 
-// csvCell prevents a spreadsheet from interpreting a text as a formula.
+// csvCell changes s so that a spreadsheet does not interpret it as a formula.
 func csvCell(s string) string {
 	if s != "" && bytes.IndexByte([]byte("=+-@\t\r"), s[0]) >= 0 {
 		return "'" + s
@@ -114,7 +114,7 @@ func csvCell(s string) string {
 func (l *csvLines) writeHeader() {
 	if !l.begun {
 		l.begun = true
-		_ = l.w.Write([]string{"seq", "at", "actor", "action", "event", "session", "origin", "tool", "call", "effects", "verdict", "rule", "tainted", "outcome", "from", "args_digest", "prev", "hash"}) // Error returns write errors
+		_ = l.w.Write([]string{"seq", "at", "actor", "action", "event", "session", "origin", "tool", "call", "effects", "verdict", "rule", "tainted", "outcome", "from", "args_digest", "prev", "hash"}) // write errors are returned by Error
 	}
 }
 
@@ -124,9 +124,9 @@ func (l *csvLines) writeSeal(Seal) error {
 	return l.w.Error()
 }
 
-// VerifyExport checks a file of JSON lines that Export wrote: each line, their order, and that
-// no line is missing at the end. key is the home's audit key; with nil it returns an error for
-// keyed lines. Errors of content are *TamperError.
+// VerifyExport verifies a JSON lines file that Export wrote: each line, the order, and that no line
+// is missing at the end. key is the home's audit key; if it is nil, keyed lines cause an error.
+// Errors in the content are *TamperError.
 func VerifyExport(r io.Reader, key []byte) (Seal, error) {
 	c := checker{}
 	if len(key) > 0 {

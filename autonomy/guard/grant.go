@@ -14,7 +14,7 @@ import (
 	"hob/tools"
 )
 
-// How long grants last.
+// Limits for the duration of grants.
 const (
 	grantTime   = time.Hour           // default duration
 	maxGrant    = 24 * time.Hour      // in a conversation
@@ -28,26 +28,26 @@ var (
 	ErrGrant      = errors.New("this cannot be granted")
 )
 
-// Grant is the owner's approval of further calls of one tool: with identical arguments, or
-// matching a pattern, in one conversation or task, until a time. A grant never covers
-// everything that a tool can do.
+// Grant is the owner's approval of further calls to one tool. It covers calls with identical
+// arguments or calls that match a pattern, in one conversation or task, until a time. A grant never
+// covers everything that a tool can do.
 type Grant struct {
 	ID   string `json:"id"`
 	Tool string `json:"tool"`
-	// Pattern is the covered pattern (see pattern.go), "" for identical arguments.
+	// Pattern is the covered pattern (see pattern.go), or "" for identical arguments.
 	Pattern string `json:"pattern,omitempty"`
-	// Summary describes the granted calls, Name is the owner's name for the grant.
+	// Summary describes the granted calls. Name is the owner's name for the grant.
 	Summary string `json:"summary,omitempty"`
 	Name    string `json:"name,omitempty"`
 	Session string `json:"session"`
-	// Task is the event to which the grant is limited, "" for the entire conversation.
+	// Task is the event to which the grant is limited, or "" for the entire conversation.
 	Task string `json:"task,omitempty"`
-	// Outside: the grant also covers calls with untrusted text in context, because the owner saw
-	// such a call or asked for this.
+	// Outside reports whether the grant also covers calls with untrusted text in context, because
+	// the owner saw such a call or requested this.
 	Outside   bool      `json:"outside"`
 	Used      int       `json:"used"`
 	MaxUses   int       `json:"max_uses,omitempty"`
-	State     string    `json:"state"` // live, revoked, expired, used up
+	State     string    `json:"state"` // live, revoked, expired or used up
 	Approval  string    `json:"approval,omitempty"`
 	CreatedAt time.Time `json:"created_at"`
 	ExpiresAt time.Time `json:"expires_at"`
@@ -96,12 +96,12 @@ func scanGrant(r interface{ Scan(...any) error }) (x Grant, err error) {
 	return x, err
 }
 
-// live is the condition for a grant in force; its one parameter is now.
+// live is the SQL condition for an active grant. Its only parameter is the current time.
 const live = `revoked_at = 0 AND expires_at > ? AND (max_uses = 0 OR used < max_uses)`
 
-// findGrant finds a live grant that covers the call, "" if none. Destructive and revealing calls
-// are covered only by identical arguments and only while the owner is present; calls for a
-// guest never are.
+// findGrant returns the id of an active grant that covers the call, or "". Destructive and
+// revealing calls are covered only by identical arguments and only while the owner is present.
+// Calls for a guest are never covered.
 func (g *Guard) findGrant(ctx context.Context, r Request) (string, error) {
 	grave := r.callEffects()&^(tools.Read|tools.Write|tools.Send|tools.Egress|tools.Exec) != 0
 	if r.Guest || grave && !r.Attended {
@@ -127,9 +127,9 @@ func (g *Guard) findGrant(ctx context.Context, r Request) (string, error) {
 	return "", rows.Err()
 }
 
-// UseTx counts the use of the grant on which a decision rests, in the
-// transaction in which the call begins. It fails with ErrGrantEnded when the
-// grant has ended since: then the call must not begin.
+// UseTx records the use of the grant that a decision depends on, in the transaction in which the
+// call begins. It returns ErrGrantEnded if the grant has ended in the meantime; the call must then
+// not begin.
 func (g *Guard) UseTx(tx *store.Tx, d Decision) error {
 	if d.Grant == "" {
 		return nil
@@ -148,7 +148,7 @@ func (g *Guard) UseTx(tx *store.Tx, d Decision) error {
 	return nil
 }
 
-// grantTx makes the grant that an answer with a scope asks for.
+// grantTx creates the grant requested by an answer with a scope.
 func (g *Guard) grantTx(tx *store.Tx, a Approval, ans Answer) error {
 	x := Grant{
 		Tool: a.Tool, Pattern: a.Pattern, Summary: a.Summary, Session: a.Session, Outside: a.Provenance.Tainted(), MaxUses: ans.Uses, Approval: a.ID,
@@ -192,23 +192,23 @@ func (g *Guard) addTx(tx *store.Tx, x Grant, d time.Duration, by string) (Grant,
 	})
 }
 
-// NewGrant is a grant that the owner creates without a question.
+// NewGrant describes a grant that the owner creates without an approval request.
 type NewGrant struct {
 	Tool tools.Tool
-	// Pattern or Args: the calls that it covers.
+	// Pattern or Args determines which calls the grant covers.
 	Pattern string
 	Args    json.RawMessage
 	Session string
 	Name    string
-	// Outside: also with untrusted text in context.
+	// Outside extends the grant to calls with untrusted text in context.
 	Outside bool
 	For     time.Duration // default 1 hour, at most 30 days
 	Uses    int
 	By      string
 }
 
-// GrantTx makes a grant. Calls that destroy data or reveal a credential cannot be granted this way,
-// and a pattern must not match everything.
+// GrantTx creates a grant. Calls that destroy data or reveal a credential cannot be granted in this
+// way, and a pattern must not match everything.
 func (g *Guard) GrantTx(ctx context.Context, tx *store.Tx, n NewGrant) (Grant, error) {
 	s := n.Tool.Spec()
 	switch {
@@ -238,7 +238,7 @@ func (g *Guard) GrantTx(ctx context.Context, tx *store.Tx, n NewGrant) (Grant, e
 	return g.addTx(tx, x, grantDuration(n.For), n.By)
 }
 
-// RevokeTx ends a grant: calls that have not started are stopped.
+// RevokeTx ends a grant. Calls that have not started are stopped.
 func (g *Guard) RevokeTx(tx *store.Tx, id, by string) (Grant, error) {
 	x, err := scanGrant(tx.QueryRow(`UPDATE grants SET revoked_at = iif(revoked_at = 0, ?, revoked_at) WHERE id = ? RETURNING `+grantColumns, time.Now().UnixMilli(), id))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -250,7 +250,7 @@ func (g *Guard) RevokeTx(tx *store.Tx, id, by string) (Grant, error) {
 	return x, g.AuditTx(tx, Record{Actor: "owner", Action: "revoke", Event: x.Task, Session: x.Session, Origin: by, Tool: x.Tool, Verdict: "deny", Rule: "grant " + x.ID})
 }
 
-// Grants lists grants, newest first; all includes ended ones.
+// Grants lists grants, newest first. If all is set, it includes ended grants.
 func (g *Guard) Grants(ctx context.Context, all bool, session string, limit int) ([]Grant, error) {
 	rows, err := g.db.Read().QueryContext(ctx, `SELECT `+grantColumns+` FROM grants WHERE (? OR `+live+`) AND (? = '' OR session = ?)
 		ORDER BY created_at DESC, id LIMIT ?`, all, time.Now().UnixMilli(), session, session, limit)

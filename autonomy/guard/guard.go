@@ -1,10 +1,10 @@
 // Package guard decides whether a tool call may run: allow, ask the owner, or deny. Every entry
 // point calls it: chat, API, OpenAI endpoint, watcher, schedule and `hob tool call`. The decision
-// rests on what the tool declares, on where the text in the caller's context came from, and on
-// whether the owner is present, but never on the output of a model.
+// depends on what the tool declares, where the text in the caller's context came from, and whether
+// the owner is present. It never depends on the output of a model.
 //
-// It also stores the approvals, as rows bound to the call and the hash of its arguments, and the
-// hash-chained audit log. It never runs a tool.
+// The package also stores the approval requests, as rows bound to the call and the hash of its
+// arguments, and the hash-chained audit log. It never runs a tool.
 package guard
 
 import (
@@ -33,11 +33,11 @@ type Level string
 // The levels.
 const (
 	Watch      Level = "watch"      // reads only
-	Supervised Level = "supervised" // the decision table of docs/guard.md
-	Trusted    Level = "trusted"    // without untrusted text also unattended changes, and messages to Recipients
+	Supervised Level = "supervised" // the decision table in docs/guard.md
+	Trusted    Level = "trusted"    // if there is no untrusted text, also allows unattended changes, and messages to Recipients
 )
 
-// Narrower returns the level that allows less; an empty level sets no limit.
+// Narrower returns the more restrictive of the two levels. An empty level sets no limit.
 func (l Level) Narrower(m Level) Level {
 	order := []Level{Watch, Supervised, Trusted}
 	switch i, j := slices.Index(order, l), slices.Index(order, m); {
@@ -52,7 +52,7 @@ func (l Level) Narrower(m Level) Level {
 // Verdict is the outcome of a decision.
 type Verdict uint8
 
-// The verdicts. The zero value denies.
+// The verdicts. The zero value is invalid and denies.
 const (
 	Deny Verdict = iota
 	Ask
@@ -61,40 +61,42 @@ const (
 
 func (v Verdict) String() string { return [...]string{"deny", "ask", "allow"}[v] }
 
-// Request is one call for the guard to decide.
+// Request is one call that the guard decides on.
 type Request struct {
 	Tool tools.Tool
 	Args json.RawMessage
 	// Call is the call's durable id.
 	Call, Event, Session string
-	// Attended: the owner asked for this in a conversation and can answer now.
+	// Attended reports whether the owner asked for this in a conversation and can answer now.
 	Attended bool
-	// Tainted: untrusted text is in the context of the model call, or influenced its cause.
+	// Tainted reports whether untrusted text is in the context of the model call, or influenced its
+	// cause.
 	Tainted bool
-	// Origins are the sources of that text, for display to the owner; the decision depends only
-	// on Tainted.
+	// Origins lists the sources of the untrusted text, for display to the owner. The decision
+	// depends only on Tainted.
 	Origins []provenance.Origin
-	// Guest: another person requested the call and sees its result.
+	// Guest reports whether another person requested the call and sees its result.
 	Guest bool
-	// Within limits how long a question may stay open, for a turn that waits in memory; 0 means the
-	// guard's default.
+	// Within limits how long an approval request may stay open, for a turn that waits in memory. 0
+	// means the guard's default.
 	Within time.Duration
-	// Level, when it is narrower than the guard's own, replaces it.
+	// Level replaces the guard's level if it is more restrictive.
 	Level Level
-	// Seen returns the evidence for an egress decision; only egress calls need it. nil: no
-	// evidence.
+	// Seen returns the evidence for an egress decision. Only egress calls need it. Nil means that
+	// there is no evidence.
 	Seen func() EgressEvidence
-	// Made is the number of items that the same tool has changed in this turn. If the owner was
-	// asked about them, Agreed or Refused holds the answer.
+	// Made is the number of items that the same tool has changed in this turn. Agreed or Refused
+	// reports the owner's answer to a request about them.
 	Made            int
 	Agreed, Refused bool
-	// Channel and Person are the origin and the author ("owner", or "channel:sender") of the words
-	// that the turn answers; Agent is the calling agent.
+	// Channel is where the message that the turn answers came from, and Person its author ("owner",
+	// or "channel:sender"). Agent is the calling agent.
 	Channel, Person, Agent string
-	// Doubt returns why effects that would be allowed need approval; nil, or "": they do not.
+	// Doubt returns why effects that would be allowed need approval, or "" if they do not. It may
+	// be nil.
 	Doubt func(e tools.Effects) string
-	// Origin names the entry point in the audit log: "chat", "api", "openai",
-	// "watcher", "schedule", "tool", ...
+	// Origin names the entry point for the audit log, for example "chat", "api", "openai",
+	// "watcher", "schedule" or "tool".
 	Origin string
 
 	judged tools.CallAssessment
@@ -106,47 +108,47 @@ func (r *Request) callEffects() tools.Effects { return cmp.Or(r.judged.Effects, 
 // Decision is the guard's verdict and its reason.
 type Decision struct {
 	Verdict Verdict    `json:"-"`
-	Rule    string     `json:"rule"`   // the row of the table, or the approval
+	Rule    string     `json:"rule"`   // the row in the table, or the approval
 	Reason  string     `json:"reason"` // for the owner
 	Code    tools.Code `json:"code,omitempty"`
-	// Approval is set if an answer decided, or is awaited.
+	// Approval is set if an answer decided or is awaited.
 	Approval string `json:"approval,omitempty"`
-	// Grant is set if a grant decided; UseTx counts its use.
+	// Grant is set if a grant decided. UseTx records the use of the grant.
 	Grant string `json:"grant,omitempty"`
 	// Judgement describes the actual effect of the call (see tools.CallAssessor).
 	Judgement tools.CallAssessment `json:"-"`
 }
 
-// Options are the options of New.
+// Options holds the options of New.
 type Options struct {
 	Level Level // default Supervised
-	// Live is how long an attended question waits (default 5 minutes), Queued an unattended one
-	// (default 7 days).
+	// Live is how long an attended approval request waits (default 5 minutes), and Queued how long
+	// an unattended one waits (default 7 days).
 	Live, Queued time.Duration
-	// Hosts are the hosts of [network] allow_hosts, each as a full name or as "*.name". In a turn
-	// without untrusted text, attended or not, requests to them need no approval, even if the
-	// owner did not name them. An address with an opaque string still needs one. Empty means
-	// none.
+	// Hosts lists the hosts in [network] allow_hosts, each as a full name or as "*.name". In a turn
+	// without untrusted text, attended or not, requests to them need no approval, even if the owner
+	// did not name them. An address with an opaque string still needs approval. Empty means that
+	// there are no such hosts.
 	Hosts []string
-	// Research allows unattended turns to search, and to open unchanged addresses from search
-	// results and pages.
+	// Research allows unattended turns to search the web, and to open unchanged addresses from
+	// search results and pages.
 	Research bool
-	// Recipients may be written to without approval at the level trusted, in the form of
-	// tools.CallAssessment.To; empty means none.
+	// Recipients lists the recipients who may be written to without approval at the level trusted,
+	// in the form of tools.CallAssessment.To. Empty means that there are none.
 	Recipients []string
-	// Secrets are the secrets of this process: the guard denies a call that would reveal one. Nil:
-	// there are none.
+	// Secrets holds the secrets of this process. The guard denies a call that would reveal one of
+	// them. Nil means that there are none.
 	Secrets *redact.Set
-	// Rules are the owner's rules; nil means none.
+	// Rules holds the owner's rules. Nil means that there are none.
 	Rules Rules
-	// Zone is the owner's time zone, for rules about the time; default UTC.
+	// Zone returns the owner's time zone, for rules about the time. The default is UTC.
 	Zone func() *time.Location
-	// AuditKey authenticates the lines of the audit log and keys its digests. It has 32 bytes and
-	// is stored outside the database. If it is nil, the hash chain detects accidental changes but
-	// no forgery.
+	// AuditKey is the 32-byte key that authenticates the lines of the audit log and keys its
+	// digests. It is stored outside the database. If it is nil, the hash chain detects accidental
+	// changes but not forgery.
 	AuditKey []byte
-	// Anchor is the file that stores the log's last line from time to time, so that a truncated
-	// log is detected; "" disables it.
+	// Anchor is the path of a file that stores the last line of the log at intervals, so that a
+	// truncated log is detected. "" disables it.
 	Anchor string
 }
 
@@ -156,13 +158,13 @@ type Guard struct {
 	opt Options
 
 	mu      sync.Mutex
-	key     []byte                     // of the audit log's digests
-	chain   []byte                     // key of the audit chain; nil: no key
-	foreign bool                       // the log was written under another key
-	waiting map[string][]chan struct{} // see Wait; by question
+	key     []byte                     // key for the digests in the audit log
+	chain   []byte                     // key of the audit chain; nil means no key
+	foreign bool                       // whether the log was written with a different key
+	waiting map[string][]chan struct{} // by request id; see Wait
 }
 
-// New creates the Guard over a store opened with Migrations.
+// New creates a Guard over a store opened with Migrations.
 func New(db *store.Store, opt Options) (*Guard, error) {
 	switch opt.Level {
 	case "":
@@ -209,12 +211,13 @@ CREATE TABLE guard_key (id INTEGER PRIMARY KEY CHECK (id = 1), key BLOB NOT NULL
 `, grantSteps, auditSteps, beforehandStep}}
 }
 
-// HashArguments binds an approval to the exact arguments. The order of keys and white space make no
-// difference; numbers are compared as written, because different large numbers may be equal as
-// floating point.
+// HashArguments returns a hash that binds an approval to the exact arguments. Key order and white
+// space do not affect it. Numbers are compared as written, because different large numbers may be
+// equal as floating point values.
 func HashArguments(tool string, args json.RawMessage) string { return hashCall(tool, args, "") }
 
-// hashCall also covers the command that would actually run (see tools.CallAssessment.Exact).
+// hashCall is like HashArguments, but also includes the command that would actually run (see
+// tools.CallAssessment.Exact).
 func hashCall(tool string, args json.RawMessage, exact string) string {
 	var v any
 	canonical := []byte(args)
@@ -234,8 +237,8 @@ func hashCall(tool string, args json.RawMessage, exact string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Decide checks a call against the policy. A call that the table denies stays denied; then an
-// answered approval of the same call and arguments applies, then a grant.
+// Decide checks a call against the policy. A call that the table denies stays denied. Otherwise an
+// answered approval of the same call and arguments applies, and then a grant.
 func (g *Guard) Decide(ctx context.Context, r Request) (Decision, error) {
 	if r.Tool == nil || r.Tool.Spec().Effects == 0 {
 		return Decision{Verdict: Deny, Rule: "no effects declared", Reason: "the tool does not say what it does", Code: tools.PolicyDenied}, nil
@@ -281,7 +284,7 @@ func (g *Guard) decideCall(ctx context.Context, r Request) (Decision, error) {
 	switch {
 	case d.Verdict != Ask || many: // grants for single calls do not cover a batch
 		return d, nil
-	case own: // except for rules of the user that always ask
+	case own: // except for the owner's rules that always require approval
 		return g.denyRepeated(ctx, r, d)
 	}
 	granted, err := g.findGrant(ctx, r)
@@ -294,8 +297,8 @@ func (g *Guard) decideCall(ctx context.Context, r Request) (Decision, error) {
 	return g.denyRepeated(ctx, r, d)
 }
 
-// denyRepeated denies a call that the owner already denied in this turn: repeating a question teaches
-// people to approve without reading.
+// denyRepeated denies a call that the owner already denied in this turn, because repeated requests
+// teach people to approve without reading.
 func (g *Guard) denyRepeated(ctx context.Context, r Request, d Decision) (Decision, error) {
 	var id, note string
 	err := g.db.Read().QueryRowContext(ctx, `SELECT id, note FROM approvals WHERE event = ? AND tool = ? AND args_hash = ? AND state = 'denied' ORDER BY decided_at DESC LIMIT 1`,

@@ -2,9 +2,9 @@ package guard
 
 import "hob/tools"
 
-// denySecret denies a call that would send a secret of this process, in any spelling. The owner
-// cannot approve it, because the owner does not see in the call that the model has encoded the
-// secret.
+// denySecret denies a call that would send one of this process's secrets, in any encoding. The
+// owner cannot approve such a call, because the call does not show the owner that the model has
+// encoded the secret.
 func (g *Guard) denySecret(r Request) (Decision, bool) {
 	if r.callEffects()&^tools.Effects(tools.Read|tools.Write) == 0 {
 		return Decision{}, false

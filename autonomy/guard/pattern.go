@@ -10,12 +10,12 @@ import (
 	"hob/tools"
 )
 
-// A pattern describes what a grant covers beyond one set of arguments. Most patterns come from
-// the tool's judgment of a call (tools.CallAssessment.Pattern) and cover the calls with the same
-// judgment. For tools without a judgment there are
+// A pattern describes what a grant covers beyond one set of arguments. Most patterns come from the
+// tool's assessment of a call (tools.CallAssessment.Pattern) and cover the calls with the same
+// assessment. For tools without an assessment there are
 //
 //	to:ADDRESS    sends to this recipient only
-//	host:NAME     fetches from this host; host:*.NAME from those below it
+//	host:NAME     fetches from this host; host:*.NAME from hosts below it
 //	below:/PATH   changes of files below this folder
 const (
 	toPattern    = "to:"
@@ -23,8 +23,8 @@ const (
 	belowPattern = "below:"
 )
 
-// patternOf returns the pattern of a grant for similar calls, "" if only identical arguments can be
-// granted.
+// patternOf returns the pattern for a grant for similar calls, or "" if only identical arguments
+// can be granted.
 func patternOf(r Request) string {
 	e := r.callEffects()
 	switch {
@@ -113,7 +113,7 @@ func soleHost(j tools.CallAssessment) string {
 	return host
 }
 
-// soleFolder returns the folder that contains all files of a call, "" if there is none or the
+// soleFolder returns the folder that contains all files of a call, or "" if there is none or the
 // files are unknown.
 func soleFolder(r Request) string {
 	folder := ""
@@ -137,7 +137,7 @@ func pathsOf(r Request) []string {
 	return nil
 }
 
-// resolveLinks follows the links of the existing part of a path.
+// resolveLinks resolves the links in the existing part of a path.
 func resolveLinks(path string) string {
 	path = filepath.Clean(path)
 	if real, err := filepath.EvalSymlinks(path); err == nil {

@@ -8,29 +8,29 @@ import (
 	"hob/tools"
 )
 
-// Rules are the owner's rules. They can only restrict: the table's questions remain even if a
-// rule permits the call.
+// Rules evaluates the owner's rules. They can only restrict: a call that the table wants approved
+// still needs approval even if a rule permits it.
 type Rules interface {
-	// Judge reports whether a rule objects to a call: it returns Allow if no rule does. An error
-	// denies the call. Users see the error text, which names the remedy.
+	// Judge returns the objection of the rules to a call, or a verdict of Allow if no rule objects.
+	// An error denies the call. Users see the error text, which includes the remedy.
 	Judge(ctx context.Context, f RuleInput) (RuleVerdict, error)
 }
 
 // RuleVerdict is the verdict of the owner's rules on one call.
 type RuleVerdict struct {
-	Verdict Verdict // Deny or Ask; Allow: no rule objects
-	Rule    string  // its name or location
-	Reason  string  // the owner's own words
+	Verdict Verdict // Deny or Ask; Allow means that no rule objects
+	Rule    string  // name or location of the rule
+	Reason  string  // reason in the owner's own words
 }
 
-// RuleInput are the inputs of rules. Lists may be empty and are never nil.
+// RuleInput holds the input for rules. Lists may be empty but are never nil.
 type RuleInput struct {
 	Tool     string          `json:"tool"`
 	Category string          `json:"category"`
-	Effects  []string        `json:"effects"` // of this very call
+	Effects  []string        `json:"effects"` // effects of this call, not of the tool in general
 	Args     json.RawMessage `json:"args"`
-	// Agent is the calling agent, Person the author of the message ("owner", "channel:sender",
-	// or "" for none), Origin the entry point.
+	// Agent is the calling agent. Person is the author of the message ("owner", "channel:sender",
+	// or "" for none). Origin is the entry point.
 	Agent    string `json:"agent"`
 	Person   string `json:"person"`
 	Channel  string `json:"channel"`
@@ -40,18 +40,18 @@ type RuleInput struct {
 	Tainted  bool   `json:"tainted"`
 	Guest    bool   `json:"guest"`
 	Level    string `json:"level"`
-	// Targets of the call: hosts of addresses, recipients, absolute paths.
+	// The targets of the call: hosts in addresses, recipients, and absolute paths.
 	Hosts      []string `json:"hosts"`
 	URLs       []string `json:"urls"`
 	Recipients []string `json:"recipients"`
 	Paths      []string `json:"paths"`
 	Items      int      `json:"items"`
-	// Would is the decision without a rule: "allow" or "ask".
+	// Would is the decision without the rules: "allow" or "ask".
 	Would string    `json:"would"`
-	Time  time.Time `json:"time"` // in the owner's zone
+	Time  time.Time `json:"time"` // in the owner's time zone
 }
 
-// ruleInput builds the input of the rules.
+// ruleInput returns the input for the rules.
 func (g *Guard) ruleInput(r Request, d Decision) RuleInput {
 	s := r.Tool.Spec()
 	f := RuleInput{
@@ -67,7 +67,7 @@ func (g *Guard) ruleInput(r Request, d Decision) RuleInput {
 }
 
 // applyRules evaluates the owner's rules for a call that the table does not deny, and returns the
-// stricter decision. own is true if a rule decided.
+// stricter decision. own reports whether a rule decided.
 func (g *Guard) applyRules(ctx context.Context, r Request, d Decision) (_ Decision, own bool) {
 	if g.opt.Rules == nil {
 		return d, false

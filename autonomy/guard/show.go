@@ -13,15 +13,15 @@ import (
 	"hob/tools"
 )
 
-// maxSummary is the maximum length of a summary in characters. The details below it are
+// maxSummary is the maximum length of a summary in characters. The details below the summary are
 // complete.
 const maxSummary = 600
 
-// MaxChat is the maximum number of characters of an approval request in a chat: three long
-// messages, or ten short ones. People do not read more there.
+// MaxChat is the maximum number of characters of an approval request in a chat: 3 long messages, or
+// 10 short ones. People do not read more in a chat.
 const MaxChat = 10_000
 
-// ErrTooLong is returned for an approval in a chat if the question is too long to be displayed
+// ErrTooLong is returned for an approval in a chat if the request is too long to be displayed
 // there.
 var ErrTooLong = errors.New("this question is too long to be approved in a chat; read it with hob approvals show ID or on my page, and answer there")
 
@@ -32,7 +32,8 @@ func callSummary(t tools.Tool, args json.RawMessage) string {
 	return t.Spec().Name
 }
 
-// abbreviateVisible formats a line for display and may truncate it, with an ellipsis.
+// abbreviateVisible formats a line for display. If the line is too long, it truncates the line and
+// adds an ellipsis.
 func abbreviateVisible(s string, most int) string {
 	s = escapeInvisible(s)
 	if utf8.RuneCountInString(s) <= most {
@@ -41,8 +42,8 @@ func abbreviateVisible(s string, most int) string {
 	return string([]rune(s)[:most-2]) + " …"
 }
 
-// escapeInvisible returns a complete text on one visible line: it escapes line breaks, bidirectional
-// controls and invisible characters, because the model chose them.
+// escapeInvisible returns the complete text s on one visible line. It escapes line breaks,
+// bidirectional controls and invisible characters, because the model chose them.
 func escapeInvisible(s string) string {
 	var b strings.Builder
 	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {
@@ -59,9 +60,9 @@ func escapeInvisible(s string) string {
 	return b.String()
 }
 
-// isBlankRune reports characters that Unicode counts as printable and that show nothing: fillers
-// of Hangul, the empty Braille pattern, vowels of Khmer that are not written, joiners and
-// variation selectors.
+// isBlankRune reports whether r is a character that Unicode counts as printable but that shows
+// nothing: Hangul fillers, the empty Braille pattern, unwritten Khmer vowels, joiners and variation
+// selectors.
 func isBlankRune(r rune) bool {
 	switch {
 	case r == 0x034F, r == 0x115F, r == 0x1160, r == 0x17B4, r == 0x17B5, r == 0x2800, r == 0x3164, r == 0xFFA0:
@@ -72,8 +73,8 @@ func isBlankRune(r rune) bool {
 	return false
 }
 
-// CallText returns the call, tool and arguments, for the owner to read: complete, and without
-// invisible characters.
+// CallText returns the call with tool and arguments for the owner to read. It is complete and
+// contains no invisible characters.
 func (a Approval) CallText() string {
 	if args := strings.TrimSpace(string(a.Arguments)); args != "" && args != "{}" && args != "null" {
 		return a.Tool + " " + escapeInvisible(args)
@@ -81,12 +82,12 @@ func (a Approval) CallText() string {
 	return a.Tool
 }
 
-// DetailsLength returns the number of characters of the question's details.
+// DetailsLength returns the length of the request's details in characters.
 func (a Approval) DetailsLength() int {
 	return utf8.RuneCountInString(a.CallText()) + utf8.RuneCountInString(a.Why) + utf8.RuneCountInString(a.Exact)
 }
 
-// TooLong reports whether the combined text of the questions is too long for a chat.
+// TooLong reports whether the combined text of the requests is too long for a chat.
 func TooLong(list []Approval) bool {
 	n := 0
 	for _, a := range list {
@@ -95,7 +96,7 @@ func TooLong(list []Approval) bool {
 	return n > MaxChat
 }
 
-// ShownWhole returns ErrTooLong for a question or batch that no chat has shown completely.
+// ShownWhole returns ErrTooLong for a request or batch that no chat has shown completely.
 func (g *Guard) ShownWhole(ctx context.Context, id string) error {
 	var list []Approval
 	if !IsBatch(id) {
@@ -117,7 +118,7 @@ func (g *Guard) ShownWhole(ctx context.Context, id string) error {
 	return nil
 }
 
-// ofBatch lists all questions of a batch, decided or not.
+// ofBatch lists all requests in a batch, decided or not.
 func (g *Guard) ofBatch(ctx context.Context, batch string) (out []Approval, err error) {
 	rows, err := g.db.Read().QueryContext(ctx, `SELECT `+approvalColumns+` FROM approvals WHERE batch = ? AND batch <> ''`, batch)
 	if err != nil {

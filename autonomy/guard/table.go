@@ -7,7 +7,7 @@ import (
 	"hob/tools"
 )
 
-// applyTable decides one call by the decision table (docs/guard.md).
+// applyTable decides on one call by the decision table (docs/guard.md).
 func (g *Guard) applyTable(r Request) Decision {
 	s := r.Tool.Spec()
 	if r.callEffects().ReadOnly() {
@@ -25,7 +25,7 @@ func (g *Guard) applyTable(r Request) Decision {
 	if r.judged.Private && !r.Attended { // a later approval would apply to a screen that has changed
 		return Decision{Verdict: Deny, Rule: "desktop, unattended", Reason: "it acts in your windows, which is done only while you are there", Code: tools.PolicyDenied}
 	}
-	if r.Guest { // overrides the rows below, which apply to the owner
+	if r.Guest { // takes precedence over the rows below, which apply to the owner
 		return decideGuest()
 	}
 	switch {
@@ -47,7 +47,7 @@ func (g *Guard) applyTable(r Request) Decision {
 	}
 	switch {
 	case r.callEffects()&tools.Write == 0:
-	case s.Starts != 0 && s.Category != standing: // the only change is the row of the task in Hob's store
+	case s.Starts != 0 && s.Category != standing: // the only change is the task's row in Hob's store
 		d = stricterDecision(d, decideStart(r))
 	default:
 		d = stricterDecision(d, g.decideWrite(r))
@@ -57,7 +57,7 @@ func (g *Guard) applyTable(r Request) Decision {
 
 // decideStart decides on calls that start a background task. Each call of the task is checked as
 // unattended. With untrusted text in context, the start itself needs approval, because the task
-// could ask later at a moment when the owner is distracted.
+// could later request approvals when the owner is distracted.
 func decideStart(r Request) Decision {
 	if r.Tainted {
 		return askDecision("task, tainted", "untrusted text is part of this conversation, and this would start a background task")
@@ -68,8 +68,8 @@ func decideStart(r Request) Decision {
 	return Decision{Verdict: Allow, Rule: "task, unattended, clean", Reason: "no untrusted text is involved, and each step of the task is checked separately"}
 }
 
-// stricterDecision combines the decisions about a call with several effects. The call is allowed only
-// if each decision allows it; otherwise the first that does not is returned.
+// stricterDecision combines the decisions on a call with several effects. The call is allowed only
+// if both decisions allow it; otherwise the first one that does not is returned.
 func stricterDecision(a, b Decision) Decision {
 	if b.Verdict < a.Verdict || a.Verdict == Allow && b.Verdict == Allow && (a.Rule == "" || b.Rule == Verbatim) {
 		return b
@@ -86,7 +86,7 @@ func (g *Guard) effectiveLevel(r Request) Level {
 	return Watch
 }
 
-// decideGuest decides on calls for a guest: even a lookup would reveal its result.
+// decideGuest decides on calls for a guest. Even a lookup would reveal its result to the guest.
 func decideGuest() Decision {
 	return askDecision("for somebody else", "a guest asks for this and would see the result")
 }
@@ -114,8 +114,8 @@ func (g *Guard) decideSend(r Request) Decision {
 	return askDecision("send", "it reaches a person or a service")
 }
 
-// isAllowedRecipients reports whether a send reaches only the owner and listed recipients. Addresses
-// must match completely and in normalized form. An empty list of recipients does not match.
+// isAllowedRecipients reports whether a send reaches only the owner and recipients in list.
+// Addresses must be normalized and match completely. An empty to does not match.
 func isAllowedRecipients(to, list []string) bool {
 	for _, t := range to {
 		if t == "" || t != tools.Owner && !slices.Contains(list, t) {
@@ -125,22 +125,22 @@ func isAllowedRecipients(to, list []string) bool {
 	return len(to) > 0
 }
 
-// batchSize is the number of items that a tool may change in a turn without an approval of the
-// batch; agreedSize is the number after such an approval.
+// batchSize is the number of items that a tool may change in a turn without an approval for the
+// batch. agreedSize is the number after such an approval.
 const (
 	batchSize  = 20
 	agreedSize = 200
 )
 
-// BatchRule is the rule that asks before many items are changed; BatchMark ends the rule of a
-// call for which the owner answered that question.
+// BatchRule is the rule that requires approval before many items are changed. BatchMark is the
+// suffix of the rule for a call for which the owner answered that request.
 const (
 	BatchRule = "batch"
 	BatchMark = ", batch"
 )
 
-// decideBatch asks before many items are changed, together or one by one in a turn, even if each
-// change could be undone.
+// decideBatch requires approval before many items are changed, together or one by one in a turn,
+// even if each change could be undone.
 func decideBatch(r Request, d Decision) Decision {
 	if d.Verdict != Allow || r.callEffects()&^(tools.Read|tools.Egress) == 0 {
 		return d
@@ -187,7 +187,7 @@ func (g *Guard) decideWrite(r Request) Decision {
 	return askDecision("write, unattended", "it would happen while you are away, without your word for it")
 }
 
-// decideExec decides about programs. A known read-only program runs without a question if the
+// decideExec decides on running programs. A known read-only program runs without approval if the
 // context contains only the owner's words.
 func decideExec(r Request) Decision {
 	listed := r.judged.Listed && r.callEffects()&^tools.Effects(tools.Read|tools.Exec) == 0
@@ -206,7 +206,7 @@ func askDecision(rule, reason string) Decision {
 	return Decision{Verdict: Ask, Rule: rule, Reason: reason}
 }
 
-// askIfDoubted asks if the decision for a call lacks confidence.
+// askIfDoubted requires approval if Request.Doubt returns a reason.
 func askIfDoubted(r Request, d Decision) Decision {
 	if r.Doubt == nil || d.Verdict == Deny {
 		return d

@@ -12,8 +12,8 @@ import (
 	"hob/platform/store"
 )
 
-// Wait returns the question when it is answered or its time has expired. An expired question is
-// still Pending: see EndTx. Use Wait only for a turn that stays in memory because an external
+// Wait returns the approval request when it is answered or its time has expired. An expired request
+// is still Pending; see EndTx. Use Wait only for a turn that stays in memory because an external
 // process blocks until the answer. All other turns are suspended and resumed.
 func (g *Guard) Wait(ctx context.Context, id string) (Approval, error) {
 	for {
@@ -39,7 +39,7 @@ func (g *Guard) Wait(ctx context.Context, id string) (Approval, error) {
 	}
 }
 
-// watchApproval returns a channel that is closed when the question changes.
+// watchApproval returns a channel that is closed when the approval request changes.
 func (g *Guard) watchApproval(id string) (changed <-chan struct{}, forget func()) {
 	ch := make(chan struct{})
 	g.mu.Lock()
@@ -58,7 +58,7 @@ func (g *Guard) watchApproval(id string) (changed <-chan struct{}, forget func()
 	}
 }
 
-// notifyWaiters notifies the waiters for a question, or (id "") for any.
+// notifyWaiters notifies the waiters for an approval request, or all waiters if id is "".
 func (g *Guard) notifyWaiters(id string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -73,7 +73,8 @@ func (g *Guard) notifyWaiters(id string) {
 	}
 }
 
-// EndTx ends one open question without a waiter. It reports whether it was open until now.
+// EndTx closes one open approval request for which no caller waits. It reports whether the request
+// was still open.
 func (g *Guard) EndTx(tx *store.Tx, id string, state ApprovalState) (bool, error) {
 	res, err := tx.Exec(`UPDATE approvals SET state = ?, decided_at = ? WHERE id = ? AND state = 'pending'`, state, time.Now().UnixMilli(), id)
 	if err != nil {

@@ -11,30 +11,31 @@ import (
 	"hob/platform/provenance"
 )
 
-// ErrTooMany means that a guest has reached the hourly limit of messages. It wraps
-// channels.ErrStranger: the message is dropped.
+// ErrTooMany means that a guest has reached the hourly message limit. It wraps
+// channels.ErrStranger, so the message is dropped.
 var ErrTooMany = fmt.Errorf("too many messages in an hour: %w", channels.ErrStranger)
 
 // guestWindow is the period in which a guest's messages are counted.
 const guestWindow = time.Hour
 
-// guestLimiter counts the messages of people other than the owner, because each message starts a
-// turn of an agent, at the owner's expense.
+// guestLimiter counts the messages from people other than the owner, because each message starts an
+// agent's turn at the owner's expense.
 type guestLimiter struct {
 	perHour int // 0: any number
 
 	mu   sync.Mutex
-	seen map[string]*guestUsage // by channel and sender
+	seen map[string]*guestUsage // keyed by channel and sender
 }
 
-// guestUsage are the messages of one sender.
+// guestUsage holds the recent messages of one sender.
 type guestUsage struct {
 	at   []time.Time // times of the messages accepted within the window
 	told time.Time   // when the sender was notified of the limit
 }
 
-// countMessage counts a message. over: the sender exceeded the limit. tell: accept this message to
-// notify the sender, once per window.
+// countMessage counts a message. over reports that the sender has exceeded the limit. tell reports
+// that this message should be accepted in order to notify the sender, which happens once per
+// window.
 func (g *guestLimiter) countMessage(ev bus.Event, now time.Time) (over, tell bool, until time.Time) {
 	if g.perHour <= 0 || ev.Provenance == provenance.Owner || ev.Kind != bus.Message {
 		return false, false, time.Time{}
@@ -45,7 +46,7 @@ func (g *guestLimiter) countMessage(ev bus.Event, now time.Time) (over, tell boo
 	if g.seen == nil {
 		g.seen = map[string]*guestUsage{}
 	}
-	for who, v := range g.seen { // drop senders without recent messages
+	for who, v := range g.seen { // remove senders without recent messages
 		v.at = slices.DeleteFunc(v.at, func(t time.Time) bool { return !t.After(from) })
 		if len(v.at) == 0 && !v.told.After(from) {
 			delete(g.seen, who)
@@ -69,7 +70,7 @@ func (g *guestLimiter) countMessage(ev bus.Event, now time.Time) (over, tell boo
 	return true, true, until
 }
 
-// isOverLimit reports whether further messages of a sender are currently ignored.
+// isOverLimit reports whether further messages from a sender are currently ignored.
 func (g *guestLimiter) isOverLimit(channel, sender string, now time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -82,7 +83,7 @@ func (g *guestLimiter) isOverLimit(channel, sender string, now time.Time) bool {
 	return len(recent) >= g.perHour && v.told.After(from)
 }
 
-// giveBack undoes the count of a message that was a duplicate or was not accepted.
+// giveBack reverts the count of a message that was a duplicate or was not accepted.
 func (g *guestLimiter) giveBack(ev bus.Event, at time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -96,5 +97,5 @@ func (g *guestLimiter) giveBack(ev bus.Event, at time.Time) {
 	}
 }
 
-// GuestLimit returns how many messages of a guest are read in an hour; 0 means any number.
+// GuestLimit returns how many messages per hour are read from a guest; 0 means no limit.
 func (k *Intake) GuestLimit() int { return k.guests.perHour }

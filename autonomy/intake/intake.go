@@ -1,7 +1,7 @@
-// Package intake puts what arrives into the inbox: messages of channels, signals of watchers and
-// schedules, webhooks, tool calls of the owner and notices from Hob. Everything is durable when
-// its method returns, and only then is the source acknowledged. Intake needs no running loop; it
-// decides the queue of an event and nothing about its answer.
+// Package intake puts incoming events into the inbox: messages from channels, signals from watchers
+// and schedules, webhooks, tool calls by the owner and notices from Hob. An event is durable when
+// the method returns, and only then is the source acknowledged. Intake does not need a running
+// loop. It decides which queue an event enters, but nothing about the answer.
 package intake
 
 import (
@@ -19,16 +19,17 @@ import (
 	"hob/watchers"
 )
 
-// PushChannels knows which channels send by themselves; *channels.Manager implements it.
+// PushChannels reports which channels send their messages themselves. *channels.Manager implements
+// it.
 type PushChannels interface {
 	// Pushes reports whether the channel runs and its clients do not pull.
 	Pushes(channel string) bool
 }
 
-// Watchers are the watchers that fire and those that see messages; *watchers.Manager implements
-// it.
+// Watchers gives access to the watchers that fire and those that read messages. *watchers.Manager
+// implements it.
 type Watchers interface {
-	// Get reads a watcher's record.
+	// Get returns a watcher's record.
 	Get(ctx context.Context, id string) (watchers.Spec, error)
 	// WantsMessage reports whether a watcher may fire for a message.
 	WantsMessage(ctx context.Context, m watchers.Message) (bool, error)
@@ -36,13 +37,13 @@ type Watchers interface {
 	DispatchTx(tx *store.Tx, m watchers.Message) ([]watchers.MessageSignal, error)
 }
 
-// Agents knows which agent answers a conversation; *agents.Registry implements it.
+// Agents reports which agent answers a conversation. *agents.Registry implements it.
 type Agents interface {
 	// CurrentAgent returns agents.ErrNobody if no agent answers there.
 	CurrentAgent(ctx context.Context, at agents.MessageOrigin) (agents.Member, error)
 }
 
-// Answers knows whether a question waits for an answer where a message was written;
+// Answers reports whether a question waits for an answer in the place where a message was written.
 // *approvals.Decider implements it.
 type Answers interface {
 	AnswersHere(ctx context.Context, ev bus.Event) (bool, error)
@@ -52,10 +53,10 @@ type Answers interface {
 type Trigger struct {
 	Action  string         // the instruction, in plain words
 	Session string         // where to report
-	Secret  hooksig.Secret // no value: the API token is required
+	Secret  hooksig.Secret // an empty value means that the API token is required
 }
 
-// Options are the options of New; those without a default are required.
+// Options holds the options of New. Options without a documented default are required.
 type Options struct {
 	Store    *store.Store
 	Bus      *bus.Bus
@@ -63,26 +64,26 @@ type Options struct {
 	Channels PushChannels
 	Watchers Watchers
 	Answers  Answers
-	// Agents decides whether a message of an unknown sender is accepted; nil accepts all.
+	// Agents decides whether a message from an unknown sender is accepted. Nil accepts all of them.
 	Agents Agents
 	// Triggers maps names to the configured webhooks.
 	Triggers map[string]Trigger
-	// QueueNotices notifies senders on other channels of their place in the queue.
+	// QueueNotices notifies senders on other channels of their position in the queue.
 	QueueNotices bool
-	// SharedGroups: the members of a group chat share one conversation.
+	// SharedGroups makes the members of a group chat share one conversation.
 	SharedGroups bool
-	// GuestMessages is the maximum number of messages per hour of each guest; 0 means no limit.
+	// GuestMessages is the maximum number of messages per hour from each guest; 0 means no limit.
 	GuestMessages int
 	Log           *slog.Logger // default: discards
 }
 
-// Intake writes the inbox. Its methods may be called concurrently.
+// Intake writes to the inbox. Its methods may be called concurrently.
 type Intake struct {
 	o      Options
 	guests guestLimiter
 }
 
-// New checks the options.
+// New returns an Intake after checking the options.
 func New(o Options) (*Intake, error) {
 	if o.Store == nil || o.Bus == nil || o.Sessions == nil || o.Channels == nil || o.Watchers == nil || o.Answers == nil {
 		return nil, errors.New("intake: an option is missing")
@@ -93,7 +94,7 @@ func New(o Options) (*Intake, error) {
 	return &Intake{o: o, guests: guestLimiter{perHour: o.GuestMessages}}, nil
 }
 
-// OpenTriggers returns the triggers of the configuration. secret resolves references.
+// OpenTriggers returns the configured triggers. secret resolves references.
 func OpenTriggers(ctx context.Context, list []config.Trigger, secret func(ctx context.Context, ref string) (string, error)) (map[string]Trigger, error) {
 	out := map[string]Trigger{}
 	for _, t := range list {

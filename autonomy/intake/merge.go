@@ -19,9 +19,9 @@ const (
 	joinedData = 24 << 20 // bytes of the payload
 )
 
-// debounceDelay returns how long a message waits for the next one of the same sender. Instructions
-// that are complete by themselves do not wait: a command, the answer to a question, "undo
-// that". Without a question, "no, don't" belongs to the message before it.
+// debounceDelay returns how long a message waits for the next one from the same sender. Complete
+// instructions do not wait: a command, the answer to a question, "undo that". If no question is
+// open, "no, don't" belongs to the message before it.
 func debounceDelay(ev bus.Event, in channels.Inbound) time.Duration {
 	command, _ := chattext.ParseCommand(in.Text)
 	if in.Debounce <= 0 || in.Forwarded && !in.FromOwner || in.Unknown || command != "" || undo.IsRequest(in.Text) || ev.Lane != "" && ev.Lane != ev.Session {
@@ -30,8 +30,8 @@ func debounceDelay(ev bus.Event, in channels.Inbound) time.Duration {
 	return in.Debounce
 }
 
-// mergeMessages merges two messages: both texts, one below the other, and the attachments of both. The
-// channel data is that of the newer message, because the answer refers to it.
+// mergeMessages merges two messages: their texts on separate lines, and the attachments of both.
+// The channel data comes from the newer message, because the answer refers to that message.
 func mergeMessages(waiting, next bus.Event) (text string, merged json.RawMessage, ok bool) {
 	var a, b payload.Message
 	if json.Unmarshal(waiting.Payload, &a) != nil || json.Unmarshal(next.Payload, &b) != nil {

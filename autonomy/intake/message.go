@@ -22,10 +22,12 @@ import (
 // MaxText is the maximum size of a message in bytes.
 const MaxText = 10 << 20
 
-// noClient is the client of an API message without a client name. Hob cannot show it anything.
+// noClient is the client of an API message without a client name. Hob cannot display questions to
+// such a client.
 const noClient = "?"
 
-// Errors of Receive; nothing was accepted. They are channels.ErrUnfit.
+// Errors returned by Receive, which then has not accepted the message. They match
+// channels.ErrUnfit.
 const (
 	ErrTooLong rejectedError = "the message is longer than 10 MB; send it as a file"
 	ErrNotText rejectedError = "the message is not valid UTF-8; send it as UTF-8 text"
@@ -38,10 +40,10 @@ type rejectedError string
 // Error implements error.
 func (u rejectedError) Error() string { return string(u) }
 
-// Is makes it a channels.ErrUnfit.
+// Is makes the error match channels.ErrUnfit.
 func (rejectedError) Is(target error) bool { return target == channels.ErrUnfit }
 
-// Receive implements channels.Receiver: the message is durable when it returns.
+// Receive implements channels.Receiver. The message is durable when it returns nil.
 func (k *Intake) Receive(ctx context.Context, in channels.Inbound) (channels.Accepted, error) {
 	switch {
 	case !utf8.ValidString(in.Text):
@@ -103,8 +105,8 @@ func (k *Intake) Receive(ctx context.Context, in channels.Inbound) (channels.Acc
 	return acc, nil
 }
 
-// inTurn puts "/new" behind a message that still waits for a next one, which belongs to
-// the conversation that is about to end.
+// inTurn queues "/new" behind a message that is still waiting for a next one, because that message
+// belongs to the conversation that is about to end.
 func (k *Intake) inTurn(tx *store.Tx, ev *bus.Event) error {
 	if !IsReset(*ev) {
 		return nil
@@ -125,8 +127,8 @@ func (k *Intake) Known(ctx context.Context, in channels.Inbound) (channels.Accep
 	return channels.Accepted{Event: event, Repeated: event != ""}, event != "", err
 }
 
-// dropUnknownSender drops a message of an unknown sender if no agent answers such messages. The sender
-// gets no reply.
+// dropUnknownSender drops a message from an unknown sender if no agent answers such messages. The
+// sender gets no reply.
 func (k *Intake) dropUnknownSender(ctx context.Context, in channels.Inbound, ev bus.Event) error {
 	if k.o.Agents == nil || in.FromOwner {
 		return nil
@@ -139,7 +141,7 @@ func (k *Intake) dropUnknownSender(ctx context.Context, in channels.Inbound, ev 
 	return err
 }
 
-// newMessageEvent makes the inbox row of a message.
+// newMessageEvent creates the inbox event for a message.
 func (k *Intake) newMessageEvent(ctx context.Context, in channels.Inbound) (bus.Event, error) {
 	if in.Session == "" {
 		in.Session = in.Conversation(k.o.SharedGroups)
@@ -148,8 +150,8 @@ func (k *Intake) newMessageEvent(ctx context.Context, in channels.Inbound) (bus.
 	if in.Client = cmp.Or(in.Client, noClient); k.o.Channels.Pushes(in.Channel) {
 		in.Client = ""
 	}
-	// Answer a conversation of another channel on that channel: "telegram:42", or
-	// "telegram:42:ada" in a group. Only its row distinguishes the two forms.
+	// Answer a conversation that belongs to another channel on that channel: "telegram:42", or
+	// "telegram:42:ada" in a group. Only the session's row distinguishes the two forms.
 	if name, chat, ok := strings.Cut(in.Session, ":"); ok && name != in.Channel && k.o.Channels.Pushes(name) {
 		info, known, err := k.o.Sessions.Get(ctx, in.Session)
 		if err != nil {
@@ -193,8 +195,8 @@ func (k *Intake) newMessageEvent(ctx context.Context, in channels.Inbound) (bus.
 	return ev, nil
 }
 
-// notifyQueuePosition notifies the sender of their place in the queue: by a message on push channels,
-// otherwise through the live feed.
+// notifyQueuePosition notifies the sender of the position in the queue: with a message on push
+// channels, otherwise through the live feed.
 func (k *Intake) notifyQueuePosition(tx *store.Tx, ev bus.Event, position int) error {
 	if k.o.QueueNotices && k.o.Channels.Pushes(ev.Channel) {
 		return k.o.Bus.Outbox.EnqueueTx(tx, ev.ID, bus.OutboxItem{Provenance: provenance.Hob, Delivery: channels.Delivery{
@@ -209,13 +211,14 @@ func (k *Intake) notifyQueuePosition(tx *store.Tx, ev bus.Event, position int) e
 
 const steerMark = "\x1fsteer\x1f"
 
-// steerLane returns a separate queue, so that the text waits only for the turn.
+// steerLane returns a separate queue for text to a running turn, so that the text waits only for
+// that turn.
 func steerLane(session, event string) string { return session + steerMark + event }
 
 // IsSteering reports whether an event is text for a running turn (/steer).
 func IsSteering(ev bus.Event) bool { return strings.HasPrefix(ev.Lane, ev.Session+steerMark) }
 
-// IsReset reports whether the owner ends a conversation.
+// IsReset reports whether the event is the owner's command to end a conversation.
 func IsReset(ev bus.Event) bool {
 	command, _ := chattext.ParseCommand(ev.Text)
 	return command == chattext.New && ev.Provenance == provenance.Owner

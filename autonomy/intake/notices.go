@@ -14,12 +14,12 @@ import (
 	"hob/watchers"
 )
 
-// Notice is a text from Hob to the owner that no model writes.
+// Notice is text from Hob to the owner that is not written by a model.
 type Notice struct {
 	Key     string // deduplicates
 	Text    string
-	Report  string            // the conversation that gets it; "" means the default target
-	Source  provenance.Source // of the text; "" means provenance.Hob
+	Report  string            // conversation that receives the notice; "" means the default target
+	Source  provenance.Source // provenance of the text; "" means provenance.Hob
 	Urgency notify.Urgency    // 0 means the default; critical ignores quiet hours
 }
 
@@ -29,7 +29,7 @@ func (k *Intake) Notify(ctx context.Context, key, text string) error {
 	return err
 }
 
-// NotifyCritical is Notify for critical notices; it ignores quiet hours.
+// NotifyCritical is like Notify, but for critical notices, which ignore quiet hours.
 func (k *Intake) NotifyCritical(ctx context.Context, key, text string) error {
 	_, err := k.o.Bus.Inbox.Put(ctx, newNoticeEvent(Notice{Key: key, Text: text, Urgency: notify.Critical}))
 	return err
@@ -48,7 +48,7 @@ func newNoticeEvent(n Notice) bus.Event {
 	}
 }
 
-// Call makes a tool call durable, as the owner's own, and returns its event.
+// Call stores a tool call by the owner durably and returns its event.
 func (k *Intake) Call(ctx context.Context, session, tool string, args json.RawMessage) (string, error) {
 	id := bus.NewID()
 	acc, err := k.o.Bus.Inbox.Put(ctx, bus.Event{
@@ -58,7 +58,7 @@ func (k *Intake) Call(ctx context.Context, session, tool string, args json.RawMe
 	return acc.Event, err
 }
 
-// encodePayload encodes values of our own plain types.
+// encodePayload encodes values of this package's plain types, which cannot fail.
 func encodePayload(v any) json.RawMessage {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -67,9 +67,9 @@ func encodePayload(v any) json.RawMessage {
 	return b
 }
 
-// ReportStart notifies the owner of problems that Hob found at its start. audit is the error of
-// the audit log check, nil if the log is intact. aside is the path to which a damaged database
-// was moved, "" if there was none.
+// ReportStart notifies the owner of problems that Hob found at startup. audit is the error from the
+// audit log check, or nil if the log is intact. aside is the path to which a damaged database was
+// moved, or "" if the database was not damaged.
 func (k *Intake) ReportStart(ctx context.Context, audit error, aside string) error {
 	if audit != nil {
 		k.o.Log.Error("audit log check failed", "err", audit)

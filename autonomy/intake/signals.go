@@ -42,7 +42,7 @@ func (k *Intake) Fire(ctx context.Context, id string, signals []watchers.Signal,
 }
 
 func (k *Intake) newSignalEvent(spec watchers.Spec, s watchers.Signal) (bus.Event, error) {
-	if s.Skipped > 0 || s.Notice { // the signal was dropped or concerns the watcher itself: only notify the owner
+	if s.Skipped > 0 || s.Notice { // the signal was dropped or concerns the watcher itself, so only notify the owner
 		spec.Mode = watchers.Notify
 	}
 	data, err := json.Marshal(payload.Signal{
@@ -99,8 +99,8 @@ func (k *Intake) Trigger(ctx context.Context, name, key string, body []byte) (ch
 	})
 }
 
-// Moved implements watchers.ZoneChangeSink. It notifies the owner once of a new zone and the schedules
-// that follow it.
+// Moved implements watchers.ZoneChangeSink. It notifies the owner once of a new time zone and of
+// the schedules that follow it.
 func (k *Intake) Moved(ctx context.Context, move watchers.ZoneChange, save func(*store.Tx) error) error {
 	return k.o.Store.Write(ctx, func(tx *store.Tx) error {
 		if err := k.NotifyTx(tx, Notice{Key: move.Key, Text: move.Text, Source: move.Source}); err != nil {
@@ -110,12 +110,13 @@ func (k *Intake) Moved(ctx context.Context, move watchers.ZoneChange, save func(
 	})
 }
 
-// WatcherSink passes the signals of watchers to the intake. It is created before the intake, which
-// needs the watchers; the watchers run later. It implements watchers.Sink and
+// WatcherSink passes the signals of watchers to the intake. It is created before the intake,
+// because the intake needs the watchers, which run later. It implements watchers.Sink and
 // watchers.ZoneChangeSink.
 type WatcherSink struct{ intake func() *Intake }
 
-// NewWatcherSink returns a sink. intake returns the intake, which exists before the watchers run.
+// NewWatcherSink returns a sink. intake returns the intake, which must exist before the watchers
+// run.
 func NewWatcherSink(intake func() *Intake) WatcherSink { return WatcherSink{intake} }
 
 // Fire implements watchers.Sink.

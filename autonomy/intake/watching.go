@@ -14,8 +14,8 @@ import (
 	"hob/watchers"
 )
 
-// watcherMessage returns a message in the form that watchers see. The result is false for the owner's
-// commands: they are addressed to Hob only.
+// watcherMessage returns a message in the form for watchers. It returns false for the owner's
+// commands, because commands are addressed only to Hob.
 func watcherMessage(ev bus.Event) (watchers.Message, bool) {
 	owner := ev.Provenance == provenance.Owner
 	if command, _ := chattext.ParseCommand(ev.Text); owner && (command != "" || ev.Lane != "" && ev.Lane != ev.Session) {
@@ -48,8 +48,8 @@ func (k *Intake) dispatchToWatchers(tx *store.Tx, m watchers.Message) error {
 	return err
 }
 
-// Overhear implements channels.RejectionObserver. Hob does not answer the message, but the owner may
-// have a watcher for it.
+// Overhear implements channels.RejectionObserver. Hob does not answer the message, but the owner
+// may have a watcher for such messages.
 func (k *Intake) Overhear(ctx context.Context, in channels.Inbound) error {
 	if k.o.Watchers == nil {
 		return nil
@@ -61,7 +61,7 @@ func (k *Intake) Overhear(ctx context.Context, in channels.Inbound) error {
 	return k.dispatchIgnored(ctx, ev)
 }
 
-// rejectMessage rejects a message after the watchers have seen it.
+// rejectMessage rejects a message after the watchers have processed it.
 func (k *Intake) rejectMessage(ctx context.Context, ev bus.Event, cause error) error {
 	if err := k.dispatchIgnored(ctx, ev); err != nil {
 		return err
@@ -84,8 +84,8 @@ func (k *Intake) dispatchIgnored(ctx context.Context, ev bus.Event) error {
 	return k.o.Store.Write(ctx, func(tx *store.Tx) error { return k.dispatchToWatchers(tx, m) })
 }
 
-// ReplayMessages calls each with the messages accepted since then, oldest first, in the form in
-// which watchers got them.
+// ReplayMessages calls each for every message accepted since a time, oldest first, in the form in
+// which watchers received them.
 func (k *Intake) ReplayMessages(ctx context.Context, since time.Time, each func(watchers.Message) error) error {
 	return k.o.Bus.Inbox.Messages(ctx, since, func(ev bus.Event) error {
 		if m, ok := watcherMessage(ev); ok {

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// NewCall creates a finished call from a model's streamed parts. Args becomes one JSON object;
-// missing arguments become the empty object. The call is Truncated if cut is set (the answer
-// ended early) or raw is not a JSON object.
+// NewCall creates a complete call from the parts that a model streamed. Args becomes one JSON
+// object; missing arguments become the empty object. The call is Truncated if cut is set (the
+// answer ended early) or raw is not a JSON object.
 func NewCall(id, name, raw string, cut bool) ToolCall {
 	c := ToolCall{ID: id, Name: name}
 	text := strings.TrimSpace(strings.ToValidUTF8(raw, "\uFFFD"))
@@ -20,12 +20,12 @@ func NewCall(id, name, raw string, cut bool) ToolCall {
 		return c
 	}
 	c.Truncated = true
-	c.Args, _ = json.Marshal(text) // a string always encodes
+	c.Args, _ = json.Marshal(text) // a string can always be encoded
 	return c
 }
 
-// parseObject accepts an object, an empty text, and an object that some servers encode twice, as a
-// JSON string.
+// parseObject parses a JSON object. It also accepts an empty string, and an object that is encoded
+// twice, as a JSON string, which some servers send.
 func parseObject(text string) (json.RawMessage, bool) {
 	switch {
 	case text == "" || text == "null":
@@ -44,8 +44,8 @@ func parseObject(text string) (json.RawMessage, bool) {
 	return nil, false
 }
 
-// WireArgs returns the arguments of an earlier call in the form that APIs expect: always one
-// compact JSON object.
+// WireArgs returns the arguments of an earlier call in the form that APIs expect, which is always
+// one compact JSON object.
 func (c ToolCall) WireArgs() json.RawMessage {
 	args := bytes.TrimSpace(c.Args)
 	if c.Truncated || len(args) == 0 || args[0] != '{' || !json.Valid(args) {
@@ -54,8 +54,8 @@ func (c ToolCall) WireArgs() json.RawMessage {
 	return args
 }
 
-// WireName converts a name that a model may have invented to one that every API accepts
-// (letters, digits, _ and -, at most 64).
+// WireName converts a name, which a model may have invented, to a name that every API accepts
+// (letters, digits, _ and -, at most 64 characters).
 func WireName(name string) string {
 	s := strings.Map(func(r rune) rune {
 		if wireRune(r) {
@@ -69,7 +69,7 @@ func WireName(name string) string {
 	return s[:min(len(s), 64)]
 }
 
-// WireID converts another provider's id to one that every API accepts; equal ids give equal
+// WireID converts another provider's id to an id that every API accepts. Equal ids give equal
 // results.
 func WireID(id string) string {
 	if id != "" && len(id) <= 64 && strings.IndexFunc(id, func(r rune) bool { return !wireRune(r) }) < 0 {

@@ -6,17 +6,18 @@ import (
 	"strings"
 )
 
-// attemptOutcome is the result of one attempt of a model call.
+// attemptOutcome is the result of one attempt to call a model.
 type attemptOutcome struct {
 	err   *Error // nil if the stream ended normally or the consumer stopped
-	left  bool   // the consumer broke out of the loop
-	shown bool   // visible output was passed to the consumer
+	left  bool   // whether the consumer broke out of the loop
+	shown bool   // whether visible output was passed to the consumer
 }
 
-// runAttempt streams one call. It buffers everything that the consumer must not receive twice
-// (finished calls and thinking blocks) until the attempt is final: at the first visible text or
-// picture, or at the end. It passes reasoning deltas immediately, because they are not part of the
-// answer. So a broken stream can be retried until the user has seen text.
+// runAttempt streams one call. Until the attempt is final, it buffers everything that the consumer
+// must not receive twice (finished calls and thinking blocks). An attempt is final at the first
+// visible text or picture, or at the end. Reasoning deltas are passed on immediately, because they
+// are not part of the answer. A broken stream can therefore be retried until the user has seen
+// text.
 func runAttempt(ctx context.Context, m Model, r Request, yield func(Event, error) bool) attemptOutcome {
 	var held []Event
 	var o attemptOutcome
@@ -33,7 +34,7 @@ func runAttempt(ctx context.Context, m Model, r Request, yield func(Event, error
 		if err != nil {
 			o.err = asError(m, err)
 			o.err.Visible = o.shown
-			o.shown = o.shown || o.err.Acted // executed actions cannot be repeated
+			o.shown = o.shown || o.err.Acted // executed actions must not be repeated
 			return o
 		}
 		switch {
@@ -63,7 +64,7 @@ func runAttempt(ctx context.Context, m Model, r Request, yield func(Event, error
 	return o
 }
 
-// asError copies the error, so that a decorator may change it.
+// asError returns a copy of the error, so that a decorator may change it.
 func asError(m Model, err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		c := *e

@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// ErrOpen is wrapped by the error of a call that a Breaker refused.
+// ErrOpen is wrapped by the error for a call that a Breaker refused.
 var ErrOpen = errors.New("the model is paused after repeated failures")
 
-// BreakerOptions holds the settings of Breaker; the zero value is Hob's default.
+// BreakerOptions holds the settings of Breaker. The zero value uses Hob's defaults.
 type BreakerOptions struct {
-	Failures int           // consecutive failures that open it, 0 = 5
-	Rest     time.Duration // how long it stays open, 0 = 60 s
+	Failures int           // number of consecutive failures that open it; 0 means 5
+	Rest     time.Duration // how long it stays open; 0 means 60 s
 }
 
-// Breaker returns a model that is paused after repeated consecutive failures: calls then fail
-// immediately with the last error, which wraps ErrOpen. After the pause one trial call is made;
-// its success closes the breaker, its failure opens it again. Calls canceled by the user, or
-// refused by Hob itself, do not count.
+// Breaker returns a model that is paused after repeated consecutive failures. Calls then fail
+// immediately with the last error, which wraps ErrOpen. After the pause, one trial call is made:
+// success closes the breaker, and failure opens it again. Calls canceled by the user, or refused by
+// Hob itself, do not count.
 func Breaker(m Model, o BreakerOptions) Model { return newBreaker(m, o) }
 
 func newBreaker(m Model, o BreakerOptions) *breaker {
@@ -39,8 +39,8 @@ type breaker struct {
 
 	mu       sync.Mutex
 	failures int
-	until    time.Time // open until then, if failures >= o.Failures
-	trial    bool      // the trial call is in progress
+	until    time.Time // open until then if failures >= o.Failures
+	trial    bool      // whether the trial call is in progress
 	last     *Error
 }
 
@@ -79,7 +79,7 @@ const (
 	failing
 )
 
-// judgeError distinguishes failures of the provider from errors that show it is working.
+// judgeError distinguishes provider failures from errors that show that the provider is working.
 func judgeError(e *Error) callVerdict {
 	switch e.Kind {
 	case Interrupted, Budget:

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Classify returns the kind of an error that a server reported. Providers use different
-// statuses and codes, so it checks the message as well: for example, an exhausted quota is a
-// 429 at OpenAI, a 400 at Anthropic and a 402 at OpenRouter.
+// Classify returns the kind of an error that a server reported. Providers use different statuses
+// and codes, so Classify also checks the message. For example, an exhausted quota is a 429 at
+// OpenAI, a 400 at Anthropic and a 402 at OpenRouter.
 func Classify(status int, code, message string) ErrorKind {
 	c, m := strings.ToLower(code), strings.ToLower(message)
 	number, _, _ := strings.Cut(c, " ")
@@ -64,7 +64,7 @@ func classifyStatus(status int, code, message string) ErrorKind {
 	return BadRequest
 }
 
-// classifyCode classifies errors within a stream, which have no status.
+// classifyCode classifies errors inside a stream, which have no HTTP status.
 func classifyCode(code, message string) ErrorKind {
 	switch {
 	case containsAny(code, "rate_limit", "resource_exhausted"):
@@ -90,8 +90,8 @@ func containsAny(s string, subs ...string) bool {
 	return false
 }
 
-// RetryAfter returns how long a server asks to wait: retry-after-ms, or Retry-After in seconds
-// or as a date (RFC 9110 section 10.2.3). It returns 0 without a usable value.
+// RetryAfter returns how long a server asks the client to wait: retry-after-ms, or Retry-After in
+// seconds or as a date (RFC 9110 section 10.2.3). It returns 0 if there is no usable value.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
 		return clampWait(ms / 1000)

@@ -6,35 +6,35 @@ import (
 	"time"
 )
 
-// Driver creates models of one kind, which are called over HTTP. Describe needs no
-// configuration. New checks the options and opens no connection; without a configured model it
-// chooses one, at the latest at the first call.
+// Driver creates models of one kind, which are called over HTTP. Describe needs no configuration.
+// New checks the options and opens no connection. If no model is configured, the driver chooses
+// one, at the latest at the first call.
 type Driver interface {
 	Describe() Description
 	New(o ModelOptions) (Model, error)
 }
 
-// ModelOptions holds the settings of a model, the same for all kinds.
+// ModelOptions holds the settings of a model. They are the same for all kinds.
 type ModelOptions struct {
-	Provider  string        // section name in [providers], for names and errors; "" = the kind
-	BaseURL   string        // with or without a version such as /v1; "" = the kind's own server
-	APIKey    string        // resolved; "" sends none
-	Model     string        // the server's name of the model
-	MaxTokens int           // output limit if a request names none; 0 = the driver's default
-	Stall     time.Duration // longest silence of the server; 0 = DefaultStall (and LocalFirst)
-	Context   int           // context window in tokens; 0 = the driver's
-	Whole     bool          // request answers in one piece instead of a stream
-	HTTP      *http.Client  // for tests and proxies; nil = a new client
+	Provider  string        // section name in [providers], for names and errors; "" means the kind
+	BaseURL   string        // with or without a version such as /v1; "" means the kind's own server
+	APIKey    string        // the resolved key; "" sends none
+	Model     string        // the model name used by the server
+	MaxTokens int           // output limit for requests that set none; 0 means the driver's default
+	Stall     time.Duration // maximum time without output from the server; 0 means DefaultStall (and LocalFirst)
+	Context   int           // context window in tokens; 0 means the driver's default
+	Whole     bool          // whether to request complete answers instead of a stream
+	HTTP      *http.Client  // for tests and proxies; nil means a new client
 }
 
-// Description describes a driver's kind without a model. It is the only information about a kind
-// for setup, the doctor and the model detection.
+// Description describes a driver's kind without a model. Setup, the doctor and model detection know
+// a kind only by its Description.
 type Description struct {
-	// Kind is the value of kind in [providers.NAME].
+	// Kind is the value of kind in a [providers.NAME] section.
 	Kind string
 	// BaseURL is the address of the kind's own server.
 	BaseURL string
-	// Services lists the well-known services of this kind. The first one is the kind's own.
+	// Services lists the well-known services of this kind. The first one is the kind's own service.
 	Services []Service
 	// Compatible is the title of any other server with the kind's protocol, for setup. "" if setup
 	// offers only Services and Local.
@@ -42,25 +42,25 @@ type Description struct {
 	// Local lists the model servers of this kind that may run on this machine, in order of
 	// preference.
 	Local []LocalServer
-	// Embedding returns the default embedding model at an address, where the address "" is the
-	// kind's own server. It returns "" if the address has no embedding model. nil: the kind does
+	// Embedding returns the default embedding model at an address; the address "" means the kind's
+	// own server. It returns "" if the address has no embedding model. It is nil if the kind does
 	// not support embeddings.
 	Embedding func(baseURL string) string
 }
 
-// LocalServer is a program that serves models on this machine, at its default address.
+// LocalServer is a program that serves models on this machine at a default address.
 type LocalServer struct {
-	Name    string // its section in [providers]
+	Name    string // name of its section in [providers]
 	Title   string // "LM Studio"
 	BaseURL string
 }
 
 // Service is a well-known model service.
 type Service struct {
-	Name    string // its section in [providers]
+	Name    string // name of its section in [providers]
 	Title   string // "OpenRouter, with a key"
-	BaseURL string // "" = the kind's own server
-	// Env lists the environment variables that may contain its key.
+	BaseURL string // "" means the kind's own server
+	// Env lists the environment variables that may contain the service's key.
 	Env []string
 }
 
@@ -87,7 +87,7 @@ func closeObjects(v any, depth int) (strict bool) {
 			required, _ := x["required"].([]any)
 			strict = len(required) == len(props)
 		} else if x["type"] == "object" {
-			strict = false // any object is valid: strict mode is impossible
+			strict = false // any object is valid, so strict mode is impossible
 		}
 		for _, inner := range x {
 			strict = closeObjects(inner, depth+1) && strict
@@ -100,12 +100,12 @@ func closeObjects(v any, depth int) (strict bool) {
 	return strict
 }
 
-// safeOutput is an output length that every current model supports, in tokens.
+// safeOutput is an output length in tokens that every current model supports.
 const safeOutput = 4096
 
-// Limit returns the output limit to send: the smaller of the request's and own, the limit of
-// the user or the driver (0 = none). Without own, it omits a limit above safeOutput, since
-// models reject limits above their maximum; 0 means that no limit is sent.
+// Limit returns the output limit to send: the smaller of the request's limit and own, the limit set
+// by the user or the driver (0 means none). If own is 0, Limit omits a limit above safeOutput,
+// because models reject limits above their maximum. A result of 0 means that no limit is sent.
 func (r Request) Limit(own int) int {
 	switch {
 	case r.MaxTokens <= 0:

@@ -27,7 +27,8 @@ func EmbedBatches(ctx context.Context, texts []string, limit time.Duration, embe
 	return out, total, nil
 }
 
-// CheckVectors validates a server's vectors: one per text, all of the same length.
+// CheckVectors validates the vectors from a server: there must be one per text, all with the same
+// length.
 func (w Endpoint) CheckVectors(vectors [][]float32, texts int) *Error {
 	if len(vectors) != texts {
 		return w.Errorf(Garbled, "the server sent %d vectors for %d texts", len(vectors), texts)
@@ -40,8 +41,8 @@ func (w Endpoint) CheckVectors(vectors [][]float32, texts int) *Error {
 	return nil
 }
 
-// EmbedBreaker returns an embedder that is paused after repeated failures, like Breaker for
-// models: calls then fail immediately with an error that wraps ErrOpen. It does not retry:
+// EmbedBreaker returns an embedder that is paused after repeated failures, like Breaker for models.
+// Calls then fail immediately with an error that wraps ErrOpen. It does not retry, because
 // background embedding repeats anyway, and a query must not wait.
 func EmbedBreaker(e Embedder, info Info, o BreakerOptions) Embedder {
 	return &embedBreaker{e: e, b: newBreaker(namedModel{info}, o)}
@@ -74,7 +75,7 @@ func (m *embedBreaker) Embed(ctx context.Context, texts []string) ([][]float32, 
 	return nil, usage, err
 }
 
-// namedModel is a model that has only a name, for errors about an embedder.
+// namedModel is a model that only provides a name, for errors about an embedder.
 type namedModel struct{ info Info }
 
 func (n namedModel) Info() Info { return n.info }

@@ -10,32 +10,31 @@ import (
 
 // ErrorBody is the content of an error response.
 type ErrorBody struct {
-	// Code holds the machine-readable fields: code, type, status and reasons, separated by
-	// spaces.
+	// Code holds the machine-readable fields (code, type, status and reasons), separated by spaces.
 	Code    string
-	Message string        // for people, never JSON; "" if missing
-	Retry   time.Duration // wait that the body requests (google.rpc.RetryInfo), 0 = none
+	Message string        // text for display, never JSON; "" if missing
+	Retry   time.Duration // wait requested by the body (google.rpc.RetryInfo); 0 means none
 }
 
 // ParseErrorBody parses the various forms of an error:
 //
 //	{"error":{"message":"...","type":"...","code":"..."}}     OpenAI, Anthropic, most others
-//	{"error":{"message":"...","metadata":{"raw":"..."}}}      OpenRouter, of the provider behind it
+//	{"error":{"message":"...","metadata":{"raw":"..."}}}      OpenRouter, for the provider behind it
 //	{"error":{"message":"...","status":"...","details":[]}}   Google (https://google.aip.dev/193)
 //	{"error":"..."}                                          Ollama, LM Studio
 //	{"object":"error","message":"...","code":400}             vLLM
 //	{"detail":"..."} or {"detail":[{"msg":"...","loc":[]}]}    FastAPI
-//	[{"error":{...}}]                                        Google, when a stream was asked for
+//	[{"error":{...}}]                                        Google, if a stream was requested
 func ParseErrorBody(body []byte) ErrorBody { return parseError(string(body), 5) }
 
 // ParseErrorObject parses the object under "error".
 func ParseErrorObject(raw json.RawMessage) ErrorBody { return parseErrorObject(raw, 5) }
 
-// parseError parses at most depth levels of nested errors.
+// parseError parses nested errors up to the given depth.
 func parseError(text string, depth int) ErrorBody {
 	text = strings.TrimSpace(text)
 	if depth == 0 || text == "" || text[0] == '<' {
-		return ErrorBody{} // a web page adds nothing to the status
+		return ErrorBody{} // a web page adds no information to the status
 	}
 	switch text[0] {
 	case '[':
@@ -52,13 +51,13 @@ func parseError(text string, depth int) ErrorBody {
 		Error   json.RawMessage `json:"error"`
 		Message json.RawMessage `json:"message"`
 		Msg     json.RawMessage `json:"msg"`
-		Loc     json.RawMessage `json:"loc"` // FastAPI: the field that Msg refers to
+		Loc     json.RawMessage `json:"loc"` // FastAPI: the field to which Msg refers
 		Detail  json.RawMessage `json:"detail"`
 		Code    json.RawMessage `json:"code"`
 		Type    json.RawMessage `json:"type"`
 	}
 	if json.Unmarshal([]byte(text), &top) != nil {
-		return ErrorBody{} // truncated JSON is not shown to people
+		return ErrorBody{} // truncated JSON is not shown to users
 	}
 	if len(top.Error) > 0 && top.Error[0] == '{' {
 		return parseErrorObject(top.Error, depth)
@@ -79,7 +78,7 @@ func parseError(text string, depth int) ErrorBody {
 	return e
 }
 
-// fieldPath joins the steps of a field path: body.stream_options.
+// fieldPath joins the steps of a field path, for example body.stream_options.
 func fieldPath(raw json.RawMessage) string {
 	var steps []json.RawMessage
 	if json.Unmarshal(raw, &steps) != nil {
@@ -92,7 +91,7 @@ func fieldPath(raw json.RawMessage) string {
 	return strings.Join(out, ".")
 }
 
-// firstError returns the first non-empty error of a list.
+// firstError returns the first nonempty error in a list.
 func firstError(list []json.RawMessage, depth int) ErrorBody {
 	for _, raw := range list[:min(len(list), 8)] {
 		if e := parseError(JSONText(raw), depth-1); e.Message != "" {
@@ -116,7 +115,7 @@ func parseErrorObject(raw json.RawMessage, depth int) ErrorBody {
 			RetryDelay json.RawMessage `json:"retryDelay"`
 		} `json:"details"`
 	}
-	_ = json.Unmarshal(raw, &e) // keep the fields that could be read
+	_ = json.Unmarshal(raw, &e) // keep the fields that could be decoded
 	out := ErrorBody{Message: parseError(JSONText(e.Message), depth-1).Message}
 	if behind := parseError(JSONText(e.Metadata.Raw), depth-1).Message; behind != "" {
 		out.Message = strings.TrimPrefix(out.Message+": "+behind, ": ")
@@ -132,7 +131,7 @@ func parseErrorObject(raw json.RawMessage, depth int) ErrorBody {
 	return out
 }
 
-// joinUnique joins the non-empty values without duplicates.
+// joinUnique joins the nonempty values without duplicates.
 func joinUnique(list ...json.RawMessage) string {
 	var out []string
 	for _, raw := range list {
@@ -143,7 +142,7 @@ func joinUnique(list ...json.RawMessage) string {
 	return strings.Join(out, " ")
 }
 
-// JSONText returns a JSON string's value, or other JSON unchanged, "" for null.
+// JSONText returns the value of a JSON string, other JSON unchanged, or "" for null.
 func JSONText(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
@@ -155,7 +154,7 @@ func JSONText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// IsTruncatedJSON reports whether err means that JSON ended too early.
+// IsTruncatedJSON reports whether err means that the JSON input ended too early.
 func IsTruncatedJSON(err error) bool {
 	_, syntax := errors.AsType[*json.SyntaxError](err)
 	return syntax && strings.Contains(err.Error(), "unexpected end")

@@ -13,11 +13,11 @@ type ErrorKind string
 const (
 	RateLimited  ErrorKind = "rate_limited"     // 429; see RetryAfter
 	Unavailable  ErrorKind = "unavailable"      // 5xx, 529, overloaded
-	Network      ErrorKind = "network"          // no connection, reset, broken stream
-	Stalled      ErrorKind = "stalled"          // the stream was silent for too long
-	Unauthorized ErrorKind = "unauthorized"     // 401, 403: the key
-	Payment      ErrorKind = "payment"          // 402, quota used up
-	NotFound     ErrorKind = "not_found"        // 404: model or path
+	Network      ErrorKind = "network"          // no connection, connection reset or broken stream
+	Stalled      ErrorKind = "stalled"          // the stream sent nothing for too long
+	Unauthorized ErrorKind = "unauthorized"     // 401 or 403: the key was rejected
+	Payment      ErrorKind = "payment"          // 402, or the quota is used up
+	NotFound     ErrorKind = "not_found"        // 404: the model or path does not exist
 	BadRequest   ErrorKind = "bad_request"      // 400, 422
 	Overflow     ErrorKind = "context_overflow" // the prompt is too long
 	Garbled      ErrorKind = "garbled"          // the answer does not follow the protocol
@@ -25,21 +25,21 @@ const (
 	Interrupted  ErrorKind = "cancelled"        // ctx ended
 )
 
-// Error is a failed model call. Message describes the failure, Remedy the user's next step; neither
-// contains a key.
+// Error describes a failed model call. Message describes the failure, and Remedy the user's next
+// step. Neither contains a key.
 type Error struct {
 	Kind       ErrorKind
 	Provider   string
-	Status     int // HTTP status, 0 without one
+	Status     int // HTTP status, or 0 if there is none
 	Message    string
 	Remedy     string
 	RetryAfter time.Duration
-	// Visible: part of an answer had already been streamed.
+	// Visible reports whether part of an answer had already been streamed.
 	Visible bool
-	// Acted: an external agent (Info.Acts) had started to act. A retry, also with another
-	// model, could repeat actions.
+	// Acted reports whether an external agent (Info.Acts) had started to act. A retry, even with
+	// another model, could repeat actions.
 	Acted bool
-	// Whole: Message is a complete sentence, not an API's text.
+	// Whole reports whether Message is a complete sentence instead of an API's text.
 	Whole bool
 	Err   error
 }
@@ -54,7 +54,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Retryable reports whether the same call may succeed a little later.
+// Retryable reports whether the same call may succeed if it is repeated later.
 func (e *Error) Retryable() bool {
 	switch e.Kind {
 	case RateLimited, Unavailable, Network, Stalled:
@@ -63,7 +63,7 @@ func (e *Error) Retryable() bool {
 	return false
 }
 
-// KindOf returns the kind of an error, "" for other types than *Error.
+// KindOf returns the kind of an *Error, or "" for other error types.
 func KindOf(err error) ErrorKind {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind

@@ -7,12 +7,12 @@ import (
 )
 
 // Fallback returns a model that calls the given models in order until one answers. It calls the
-// next one only if no visible output was streamed and the failure is the provider's: temporary,
-// or about its key, payment or model. Each call starts with the first model again; wrap a
-// Breaker around each, so that a failed one costs no time: Fallback(Breaker(Retry(a)),
-// Breaker(b)).
+// next model only if no visible output was streamed and the failure is the provider's, which means
+// that it is temporary or concerns the key, payment or model. Each call starts with the first model
+// again. Wrap a Breaker around each model, so that a failed one costs no time:
+// Fallback(Breaker(Retry(a)), Breaker(b)).
 //
-// Info describes the first model. Event.Model of the Done event names the one that answered.
+// Info describes the first model. Event.Model in the Done event names the model that answered.
 func Fallback(models ...Model) Model {
 	if len(models) == 1 {
 		return models[0]
@@ -66,8 +66,8 @@ func canFallBack(e *Error) bool {
 	return e.Retryable()
 }
 
-// summarizeFailures returns the first failure (of a model that was really called, if any), naming the
-// others.
+// summarizeFailures returns the first failure (of a model that was really called, if any), and adds
+// the names of the other models.
 func summarizeFailures(failed []*Error) *Error {
 	if len(failed) == 0 {
 		return &Error{Kind: BadRequest, Provider: "fallback", Message: "no model is configured", Remedy: "run hob setup"}

@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// LazyEmbedder creates an embedder on first use, for example because its key may be in a keychain.
-// Each call returns a failure as an Error of kind Unauthorized with the given remedy, and the next
-// call tries again. It may be called concurrently.
+// LazyEmbedder creates an embedder on first use, for example because the key may be in a keychain.
+// If creation fails, the call returns an Error of kind Unauthorized with the given remedy, and the
+// next call tries again. It may be called concurrently.
 type LazyEmbedder struct {
 	Create func() (Embedder, error)
 	Remedy string

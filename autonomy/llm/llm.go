@@ -1,6 +1,6 @@
-// Package llm is the contract between the engine and language models: the request (Request),
-// the streamed answer (Event), and the kinds of failures that callers can handle (Error).
-// Drivers are in the folders below; decorators such as Retry wrap any Model.
+// Package llm is the contract between the engine and language models: the request (Request), the
+// streamed answer (Event), and the kinds of failures that callers can handle (Error). The drivers
+// are in subfolders. Decorators such as Retry wrap any Model.
 package llm
 
 import (
@@ -13,9 +13,8 @@ import (
 )
 
 // Model is one language model. Stream may be called concurrently. It yields events in order and
-// ends with exactly one Done event, or with one error and nothing after it; errors are *Error.
-// Breaking out of the loop or canceling ctx closes the connection. A model never executes
-// tools.
+// ends with exactly one Done event, or with one error and nothing after it. Errors are *Error.
+// Breaking out of the loop or canceling ctx closes the connection. A model never executes tools.
 type Model interface {
 	Info() Info
 	Stream(ctx context.Context, r Request) iter.Seq2[Event, error]
@@ -24,19 +23,19 @@ type Model interface {
 // Offline is the provider of the built-in brain, and the value of agent.model that selects it.
 const Offline = "offline"
 
-// Info names a model and describes its abilities.
+// Info names a model and describes its capabilities.
 type Info struct {
 	Provider string // section name in [providers], or Offline
 	Model    string // the provider's own model name
-	Context  int    // context window in tokens, 0 if unknown
+	Context  int    // context window in tokens; 0 if unknown
 	Tools    bool
 	Vision   bool
-	// Structured: the model supports Request.Format. Other models ignore it and answer with
-	// free text.
+	// Structured reports whether the model supports Request.Format. Other models ignore the format
+	// and answer with free text.
 	Structured bool
-	Local      bool // free of charge and on this machine
-	// Acts marks an external agent: it acts beyond the offered tools, and requests permission
-	// from Request.Desk before it does.
+	Local      bool // whether the model is free of charge and runs on this machine
+	// Acts marks an external agent: it runs actions other than the offered tools, and requests
+	// permission for them from Request.Desk.
 	Acts bool
 }
 
@@ -54,70 +53,70 @@ type Request struct {
 	System    string
 	Messages  []Message
 	Tools     []Tool
-	NoTools   bool // the tools are listed but must not be called
-	MaxTokens int  // output limit in tokens, 0 for the driver's default; see Limit
-	// Format requests an answer that is one JSON value of a schema; nil is free text. Callers
-	// must validate the answer: a truncated or refused answer fits no schema, and some servers
-	// do not enforce it.
+	NoTools   bool // whether the tools are listed but must not be called
+	MaxTokens int  // output limit in tokens; 0 means the driver's default; see Limit
+	// Format requests an answer that is one JSON value that matches a schema. Nil means free text.
+	// Callers must validate the answer: a truncated or refused answer matches no schema, and some
+	// servers do not enforce it.
 	Format *Format
-	// Session is the conversation of this call, for external agents that store conversations; "" if
-	// there is none. HTTP drivers do not send it.
+	// Session is the conversation of this call, for external agents that store conversations, or ""
+	// if there is none. HTTP drivers do not send it.
 	Session string
-	// Desk authorizes and records actions of external agents; nil if no user can be asked.
-	// Other models ignore it.
+	// Desk authorizes and records the actions of external agents. It is nil if no user can be
+	// asked. Other models ignore it.
 	Desk PermissionBroker
-	// Now is the time in the user's zone, for models that compute with it; wire models read the
-	// time in the current message.
+	// Now is the current time in the user's time zone, for models that compute with it. HTTP models
+	// read the time in the current message.
 	Now time.Time
-	// Account identifies the purpose and caller of the call. It is never sent.
+	// Account identifies the purpose and the caller of the call. It is never sent.
 	Account Account
 }
 
-// Account identifies the purpose and caller of a model call for usage tracking.
+// Account identifies the purpose and the caller of a model call for usage tracking.
 type Account struct {
 	Purpose Purpose // "" = ForTurn
-	Agent   string  // "" = the main agent
+	Agent   string  // "" means the main agent
 	Session string
 	Event   string
-	// Unattended: no user waits for the answer; such calls are limited per minute.
+	// Unattended reports that no user is waiting for the answer. Such calls are limited per minute.
 	Unattended bool
 }
 
-// Purpose is the reason for a model call.
+// Purpose is the purpose of a model call.
 type Purpose string
 
 // Values of Purpose.
 const (
 	ForTurn     Purpose = "turn"
-	ForSummary  Purpose = "summary" // summary of an older part of a conversation
-	ForLesson   Purpose = "lesson"  // lessons of a turn
+	ForSummary  Purpose = "summary" // summarizes an older part of a conversation
+	ForLesson   Purpose = "lesson"  // extracts the lessons from a turn
 	ForSubAgent Purpose = "sub-agent"
 	ForGuardian Purpose = "guardian" // detects attacks in untrusted text
 	ForCheck    Purpose = "check"    // tests whether a provider is reachable
-	ForVectors  Purpose = "vectors"  // vectors of memory and of queries
-	ForUrgency  Purpose = "urgency"  // urgency of a notice
+	ForVectors  Purpose = "vectors"  // computes vectors for memory and queries
+	ForUrgency  Purpose = "urgency"  // rates the urgency of a notice
 	ForMemory   Purpose = "memory"   // reranks search results
 )
 
-// Tool is a tool as offered to a model.
+// Tool describes a tool to a model.
 type Tool struct {
 	Name        string
 	Description string
 	Schema      json.RawMessage
 }
 
-// Format is the form of a structured answer. Schema is a JSON Schema with an object at the top.
-// Use only keywords that all providers support (type, properties, required, items, enum,
-// description, additionalProperties).
+// Format describes a structured answer. Schema is a JSON Schema whose top level is an object. Use
+// only keywords that all providers support (type, properties, required, items, enum, description,
+// additionalProperties).
 type Format struct {
-	Name   string // letters, digits, _ and -, at most 64
+	Name   string // letters, digits, _ and -, at most 64 characters
 	Schema json.RawMessage
 }
 
-// Embedder computes vectors of texts. Embed may be called concurrently. It returns one vector
-// per text, in order and all of one length, or an *Error and no vectors; it never omits a text
-// silently. An empty list makes no call. Drivers split lists that exceed the server's limit.
-// Vectors of different models must not be compared. Cancelling ctx closes the connection.
+// Embedder computes vectors for texts. Embed may be called concurrently. It returns one vector per
+// text, in order and all with the same length, or an *Error and no vectors. It never silently omits
+// a text. An empty list makes no call. Drivers split lists that exceed the server's limit. Vectors
+// from different models must not be compared. Canceling ctx closes the connection.
 type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, Usage, error)
 }
@@ -132,7 +131,7 @@ const (
 	ToolRole  Role = "tool" // contains only Result parts
 )
 
-// Message is one entry of the history.
+// Message is one entry in the history.
 type Message struct {
 	Role  Role   `json:"role"`
 	Parts []Part `json:"parts"`
@@ -147,40 +146,40 @@ type Part struct {
 	Result    *ToolResult       `json:"result,omitempty"`
 	Reasoning *Reasoning        `json:"reasoning,omitempty"`
 	Source    provenance.Source `json:"source,omitempty"`
-	// Origins lists the origins of its untrusted text, unless it repeats other parts of the
-	// conversation.
+	// Origins lists the origins of the untrusted text in the part, unless the text repeats other
+	// parts of the conversation.
 	Origins []provenance.Origin `json:"origins,omitempty"`
-	// Fence is the delimiter of untrusted text (see FenceUntrusted).
+	// Fence is the delimiter for untrusted text (see FenceUntrusted).
 	Fence string `json:"fence,omitempty"`
-	// Fenced is the number of leading bytes of a result that are inside the fence (0 means
-	// all); the rest is text added by Hob.
+	// Fenced is the number of leading bytes of a result that are inside the fence (0 means all).
+	// The rest is text that Hob added.
 	Fenced int `json:"fenced,omitempty"`
 	// Signature must be returned unchanged to the API that sent it (Gemini's thoughtSignature).
 	// Other APIs ignore it.
 	Signature string `json:"signature,omitempty"`
-	// Context marks text that Hob added to a message (time, recalled memory, hints): models
-	// read it, parsers of the user's text skip it.
+	// Context marks text that Hob added to a message (time, recalled memory, hints). Models read
+	// it; parsers of the user's text skip it.
 	Context bool `json:"context,omitempty"`
 }
 
 // Image is a picture in a message.
 type Image struct {
-	MIME string `json:"mime"` // image/png, image/jpeg, image/gif, image/webp
+	MIME string `json:"mime"` // image/png, image/jpeg, image/gif or image/webp
 	Data []byte `json:"data"`
 }
 
-// ToolCall is a model's request to use a tool. Args is one JSON object; drivers mark calls with
+// ToolCall is a model's request to use a tool. Args is one JSON object. Drivers mark calls with
 // incomplete arguments as Truncated.
 type ToolCall struct {
 	ID   string          `json:"id"`
 	Name string          `json:"name"`
 	Args json.RawMessage `json:"args"`
-	// Truncated: the arguments ended early or are not a JSON object. Args then holds the
-	// received text as a JSON string. The call must not be executed.
+	// Truncated reports that the arguments ended early or are not a JSON object. Args then holds
+	// the received text as a JSON string. The call must not be executed.
 	Truncated bool `json:"truncated,omitempty"`
 }
 
-// ToolResult answers the call with the same ID.
+// ToolResult is the result of the call with the same ID.
 type ToolResult struct {
 	ID    string `json:"id"`
 	Name  string `json:"name"`
@@ -188,12 +187,12 @@ type ToolResult struct {
 	Error bool   `json:"error,omitempty"`
 }
 
-// Reasoning is a thinking block that some APIs require back unchanged.
+// Reasoning is a thinking block. Some APIs require it to be sent back unchanged.
 type Reasoning struct {
 	Text      string `json:"text,omitempty"`
 	Signature string `json:"signature,omitempty"`
 	Redacted  string `json:"redacted,omitempty"`
-	// Details must be sent back with the calls of an answer to OpenAI-style servers
+	// Details must be sent back together with the calls in an answer, for OpenAI-style servers
 	// (OpenRouter's reasoning_details).
 	Details json.RawMessage `json:"details,omitempty"`
 }
@@ -201,19 +200,19 @@ type Reasoning struct {
 // EventKind identifies the content of an Event.
 type EventKind uint8
 
-// Values of Kind, with the fields that each sets.
+// Values of Kind. The comments list the fields that are set.
 const (
 	TextDelta      EventKind = iota + 1 // Text; Signature ends a text part, possibly without Text
 	ReasoningDelta                      // Text
 	CallStart                           // Call.ID, Call.Name
-	CallDelta                           // Call.ID, Text: a piece of the arguments
-	CallDone                            // Call, complete (or Truncated); Signature
+	CallDelta                           // Call.ID, and Text with a piece of the arguments
+	CallDone                            // Call, which is complete or Truncated; Signature
 	ReasoningDone                       // Reasoning, complete
-	ImageDone                           // Image, a finished picture; Signature
+	ImageDone                           // Image, which is complete; Signature
 	Done                                // Stop, Usage, Model
 )
 
-// Event is one step of a stream.
+// Event is one event in a stream.
 type Event struct {
 	Kind      EventKind
 	Text      string
@@ -223,15 +222,16 @@ type Event struct {
 	Signature string // see Part.Signature
 	Stop      StopReason
 	Usage     Usage
-	// Model, on Done, names the model that answered if several were called (see Fallback);
-	// empty means the called one.
+	// Model is set on a Done event and names the model that answered if several were called (see
+	// Fallback). Empty means the model that was called.
 	Model string
 	// Source is Outside if the model read text that Hob has not seen, so that its output may
-	// contain another person's instructions. Empty: the output is as trusted as the request.
+	// contain another person's instructions. Empty means that the output is as trusted as the
+	// request.
 	Source provenance.Source
 }
 
-// StopReason is the reason why a model ended.
+// StopReason is the reason why a model stopped.
 type StopReason string
 
 // Values of Stop.
@@ -242,7 +242,7 @@ const (
 	Refused   StopReason = "refused"
 )
 
-// Usage counts tokens. Known is false if the provider sent no counts.
+// Usage holds token counts. Known is false if the provider sent no counts.
 type Usage struct {
 	Input      int  `json:"input"` // all input tokens, including cached ones
 	Output     int  `json:"output"`
@@ -256,17 +256,17 @@ func (u Usage) Add(v Usage) Usage {
 	return Usage{u.Input + v.Input, u.Output + v.Output, u.CacheRead + v.CacheRead, u.CacheWrite + v.CacheWrite, u.Known || v.Known}
 }
 
-// Response is a complete answer, assembled from the events.
+// Response is a complete answer that was assembled from events.
 type Response struct {
 	Parts []Part
 	Stop  StopReason
 	Usage Usage
 	Model string // see Event.Model
-	// Source is Outside if an event was, otherwise empty.
+	// Source is Outside if it was set in any event, otherwise empty.
 	Source provenance.Source
 }
 
-// Text joins the text parts.
+// Text returns the joined text parts.
 func (r *Response) Text() string {
 	var s string
 	for _, p := range r.Parts {
@@ -275,7 +275,7 @@ func (r *Response) Text() string {
 	return s
 }
 
-// Calls lists the tool calls in order.
+// Calls returns the tool calls in order.
 func (r *Response) Calls() []ToolCall {
 	var out []ToolCall
 	for _, p := range r.Parts {
@@ -286,7 +286,7 @@ func (r *Response) Calls() []ToolCall {
 	return out
 }
 
-// Images lists the pictures in order.
+// Images returns the images in order.
 func (r *Response) Images() []Image {
 	var out []Image
 	for _, p := range r.Parts {
@@ -324,12 +324,13 @@ func (r *Response) Add(e Event) {
 	}
 }
 
-// isOpenText reports whether more text may be added to the part: it is text without a signature.
+// isOpenText reports whether more text may be appended to the part, which must be text without a
+// signature.
 func (p *Part) isOpenText() bool {
 	return p.Call == nil && p.Reasoning == nil && p.Image == nil && p.Result == nil && p.Signature == ""
 }
 
-// Collect runs a stream to its end.
+// Collect reads a stream to its end and returns the complete answer.
 func Collect(seq iter.Seq2[Event, error]) (Response, error) {
 	var r Response
 	for e, err := range seq {

@@ -1,10 +1,11 @@
-// Package pairing stores which accounts belong to the owner on channels where others can write
-// too. The owner pairs an account once, by typing a code on the channel. Hob displays the code
-// only in an authenticated place (command line, page, paired chat). The sender fields of a
+// Package pairing stores which accounts belong to the owner on channels where other people can
+// write too. The owner pairs an account once, by sending a code on the channel. Hob displays the
+// code only in an authenticated place (command line, page, paired chat). The sender fields of a
 // message prove nothing.
 //
-// The channels' inbound filter asks it about each message (it implements channels.Owners); the
-// composition root creates codes and ends pairings with it. It does not talk to platforms.
+// The channels' inbound filter checks each message with this package, which implements
+// channels.Owners. The composition root uses it to create codes and to end pairings. The package
+// does not communicate with platforms.
 package pairing
 
 import (
@@ -27,42 +28,43 @@ import (
 const (
 	codeTime  = 10 * time.Minute
 	codeChars = 10 // of 5 bits each
-	maxTries  = 5  // per code; then the code is invalid
-	// alphabet has 32 characters that people do not confuse.
+	maxTries  = 5  // attempts per code, after which the code is invalid
+	// alphabet contains 32 characters that people do not confuse.
 	alphabet = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
 )
 
-// ErrNotFound reports an unknown pairing.
+// ErrNotFound means that the pairing does not exist.
 var ErrNotFound = errors.New("pairing not found")
 
-// Pairing is one account of the owner.
+// Pairing is one paired account of the owner.
 type Pairing struct {
 	ID        string    `json:"id"`
 	Channel   string    `json:"channel"`
 	Sender    string    `json:"sender"`
-	Name      string    `json:"name,omitempty"` // as the platform reports it; proves nothing
+	Name      string    `json:"name,omitempty"` // name reported by the platform; proves nothing
 	Chat      string    `json:"chat,omitempty"`
 	By        string    `json:"by"` // where the owner requested the code
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// Code is the code that the owner types on the channel.
+// Code is the code that the owner sends on the channel.
 type Code struct {
 	Channel   string    `json:"channel"`
 	Code      string    `json:"code"`
 	ExpiresAt time.Time `json:"expires_at"`
 }
 
-// Options are the options of New; both are optional.
+// Options holds the options of New. Both are optional.
 type Options struct {
-	// Notify sends a text to the user on the channels that were paired before, in the transaction
-	// of its cause. Only the first text with a key is sent.
+	// Notify sends text to the user on the previously paired channels, in the transaction of its
+	// cause. Only the first text with a given key is sent.
 	Notify func(tx *store.Tx, key, text string) error
-	// Ended is called in the transaction that ends a pairing: the account gets no more notices.
+	// Ended is called in the transaction that ends a pairing, so that the account gets no more
+	// notices.
 	Ended func(tx *store.Tx, p Pairing) error
 }
 
-// notifyPaired notifies the user, to reveal a pairing by another person.
+// notifyPaired notifies the user about a pairing, so that a pairing by another person is noticed.
 func (p *Pairings) notifyPaired(tx *store.Tx, x Pairing) error {
 	if p.opt.Notify == nil {
 		return nil
@@ -70,7 +72,7 @@ func (p *Pairings) notifyPaired(tx *store.Tx, x Pairing) error {
 	return p.opt.Notify(tx, "paired:"+x.ID, fmt.Sprintf("The account %q on %s is now paired, and I treat its messages as yours. If this was not you: hob channel unpair %s", x.Sender, x.Channel, x.ID))
 }
 
-// notifySpoiled notifies the user that the code of a channel is invalid, because it was sent in a
+// notifySpoiled notifies the user that the code for a channel is invalid, because it was sent in a
 // group.
 func (p *Pairings) notifySpoiled(tx *store.Tx, channel string) error {
 	if p.opt.Notify == nil {
@@ -86,7 +88,7 @@ type Pairings struct {
 	opt   Options
 }
 
-// New uses a store that was opened with Migrations.
+// New returns Pairings over a store opened with Migrations.
 func New(db *store.Store, g *guard.Guard, opt Options) *Pairings { return &Pairings{db, g, opt} }
 
 // Migrations returns the package's tables.
@@ -100,8 +102,8 @@ CREATE TABLE pairing_codes (
 `}}
 }
 
-// NewCode creates the code for a channel and replaces an open one. It works once, within ten
-// minutes. by is the place where the owner requested it.
+// NewCode creates the code for a channel and replaces an open code. The code works once, within 10
+// minutes. by is where the owner requested it.
 func (p *Pairings) NewCode(ctx context.Context, channel, by string) (Code, error) {
 	code := newCode()
 	c := Code{Channel: channel, Code: code[:codeChars/2] + "-" + code[codeChars/2:], ExpiresAt: time.Now().Add(codeTime)}
@@ -128,13 +130,13 @@ func newCode() string {
 	return string(b)
 }
 
-// codeDigest binds a code to its channel.
+// codeDigest returns a digest that binds a code to its channel.
 func codeDigest(channel, code string) [sha256.Size]byte {
 	return sha256.Sum256([]byte("hob pairing 1\x00" + channel + "\x00" + code))
 }
 
-// ParseCode parses a code as people type it: in any case, with a hyphen or spaces. It returns false
-// if the text is not a code.
+// ParseCode parses a code as typed by a person: in any case, with a hyphen or spaces. It returns
+// false if text is not a code.
 func ParseCode(text string) (string, bool) {
 	if len(text) > 4*codeChars {
 		return "", false
@@ -174,8 +176,8 @@ func (p *Pairings) Pairs(ctx context.Context, in channels.Inbound) (open bool, e
 	return open, nil
 }
 
-// Pair implements channels.Owners. A code that was tried too often, or sent in a group, is
-// invalid, also for the owner.
+// Pair implements channels.Owners. A code that was tried too often, or sent in a group, is invalid,
+// even for the owner.
 func (p *Pairings) Pair(ctx context.Context, in channels.Inbound) (paired bool, err error) {
 	if open, err := p.Pairs(ctx, in); err != nil || !open {
 		return false, err // unknown senders must not cause writes
@@ -227,7 +229,7 @@ func (p *Pairings) tryTx(tx *store.Tx, in channels.Inbound, code string) (bool, 
 	return true, p.guard.AuditTx(tx, rec)
 }
 
-// spoilTx ends a code that others have read.
+// spoilTx invalidates a code that other people have read.
 func (p *Pairings) spoilTx(tx *store.Tx, rec guard.Record) error {
 	if _, err := tx.Exec(`DELETE FROM pairing_codes WHERE channel = ?`, rec.Origin); err != nil {
 		return err
@@ -245,7 +247,7 @@ func newID() string {
 	return hex.EncodeToString(b)
 }
 
-// Remove ends a pairing: the account counts as an unknown sender again.
+// Remove ends a pairing. The account then counts as an unknown sender again.
 func (p *Pairings) Remove(ctx context.Context, id, by string) (x Pairing, err error) {
 	err = p.db.Write(ctx, func(tx *store.Tx) error {
 		x, err = scanPairing(tx.QueryRow(`DELETE FROM pairings WHERE id = ? RETURNING `+columns, id))
@@ -277,7 +279,7 @@ func scanPairing(r interface{ Scan(...any) error }) (x Pairing, err error) {
 	return x, err
 }
 
-// List names all pairings, newest first.
+// List returns all pairings, newest first.
 func (p *Pairings) List(ctx context.Context) ([]Pairing, error) {
 	rows, err := p.db.Read().QueryContext(ctx, `SELECT `+columns+` FROM pairings ORDER BY created_at DESC, id`)
 	if err != nil {

@@ -15,11 +15,10 @@ import (
 	"hob/autonomy/guard"
 )
 
-// Case is a call with the expected verdict of the rules: one [[case]] of a file of cases in
-// TOML.
+// Case is a call with the verdict that the rules should return: one [[case]] entry in a TOML file.
 type Case struct {
 	Name string `toml:"name" json:"name"`
-	// Expect is "deny", "ask" or "none"; Rule, if set, is the expected rule.
+	// Expect is "deny", "ask" or "none". Rule, if set, is the expected rule.
 	Expect string `toml:"expect" json:"expect"`
 	Rule   string `toml:"rule" json:"rule,omitempty"`
 
@@ -45,7 +44,7 @@ type Case struct {
 	Time       string         `toml:"time" json:"-"` // "2026-03-06T23:10"
 }
 
-// Outcome is the verdict of the rules on a case.
+// Outcome is the rules' verdict on a case.
 type Outcome struct {
 	Case
 	Got    string `json:"got"`
@@ -54,7 +53,7 @@ type Outcome struct {
 	OK     bool   `json:"ok"`
 }
 
-// ParseCases parses a file of cases; name is the file name in errors.
+// ParseCases parses a file of cases. name is the file name for errors.
 func ParseCases(name string, text []byte) ([]Case, error) {
 	var f struct {
 		Cases []Case `toml:"case"`

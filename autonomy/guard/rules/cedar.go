@@ -15,9 +15,9 @@ import (
 	"hob/autonomy/guard"
 )
 
-// cedarEngine compiles Cedar policies (https://docs.cedarpolicy.com). A forbid that applies
-// denies, or asks if it has the annotation @ask("why"); permits have no effect. @id("name")
-// names a rule, @reason("why") is the reason of its denial.
+// cedarEngine compiles Cedar policies (https://docs.cedarpolicy.com). A forbid policy that applies
+// denies the call, or requires approval if it has the annotation @ask("why"); permit policies have
+// no effect. @id("name") names a rule, and @reason("why") is the reason for its denial.
 type cedarEngine struct{}
 
 // cedarRule is one policy with its annotations.
@@ -46,7 +46,7 @@ func (cedarEngine) compileFiles(files []file) (compiledRules, error) {
 	return out, nil
 }
 
-// inCedar returns the location of a parser error, which says "<input>:2:8".
+// inCedar returns a parser error with the location in the file; the parser reports "<input>:2:8".
 func inCedar(name string, err error) error {
 	text := strings.TrimPrefix(err.Error(), "parser error: ")
 	if before, rest, ok := strings.Cut(text, "<input>:"); ok {
@@ -87,8 +87,8 @@ func (p cedarProgram) listRules() []Rule {
 	return out
 }
 
-// evaluateRules evaluates the forbids. A forbid that fails, for example because the call lacks an
-// argument, is an error: it might have denied the call.
+// evaluateRules evaluates the forbid policies. If one fails, for example because the call lacks an
+// argument, evaluateRules returns an error, because the policy might have denied the call.
 func (p cedarProgram) evaluateRules(ctx context.Context, f guard.RuleInput) ([]guard.RuleVerdict, error) {
 	req, entities, err := cedarRequest(f)
 	if err != nil {
@@ -142,7 +142,7 @@ func (f forbids) All() iter.Seq2[cedar.PolicyID, *cedar.Policy] {
 	}
 }
 
-// cedarRequest writes the facts in Cedar's terms: the principal is a Person in its Channel and
+// cedarRequest expresses the facts in Cedar's terms. The principal is a Person in its Channel and
 // Agent, the action is the tool in its Effects and Category, and the resource is the call, whose
 // parents are the files, folders, hosts, domains, recipients and sessions that it affects.
 func cedarRequest(f guard.RuleInput) (cedar.Request, cedar.EntityMap, error) {
@@ -186,9 +186,9 @@ func cedarRequest(f guard.RuleInput) (cedar.Request, cedar.EntityMap, error) {
 	return req, entities, nil
 }
 
-// cedarValue converts JSON to Cedar's values. Cedar has 64-bit integers and decimals with four
-// places; other numbers become strings. It omits a null, so that "has" reports whether a value
-// exists.
+// cedarValue converts JSON to Cedar values. Cedar has 64-bit integers and decimals with 4 digits
+// after the point; other numbers become strings. null is omitted, so that "has" reports whether a
+// value exists.
 func cedarValue(v any) cedar.Value {
 	switch v := v.(type) {
 	case string:

@@ -21,12 +21,13 @@ func builtIn() map[string]engine { return map[string]engine{".rego": regoEngine{
 // Rego reports whether this build reads *.rego files.
 func Rego() bool { return true }
 
-// regoEngine reads Rego (https://www.openpolicyagent.org/docs/policy-language): all files together,
-// package hob. The members of the sets deny and ask are the objections: texts, or objects with
-// reason and id.
+// regoEngine compiles Rego (https://www.openpolicyagent.org/docs/policy-language): all files
+// together, in package hob. The members of the sets deny and ask are the objections. A member is a
+// string, or an object with reason and id.
 type regoEngine struct{}
 
-// barred lists built-in functions that access the network or the process.
+// barred lists the built-in functions that are not allowed because they access the network or the
+// process.
 var barred = []string{"http.send", "net.lookup_ip_addr", "opa.runtime", "rego.parse_module", "trace", "print", "internal.print", "io.jwt.decode_verify"}
 
 const regoPackage = "data.hob"
@@ -68,7 +69,7 @@ func (regoEngine) compileFiles(files []file) (compiledRules, error) {
 	return p, nil
 }
 
-// inRego returns the location of an error of the parser or compiler.
+// inRego returns a parser or compiler error with the location in the file.
 func inRego(name string, err error) error {
 	if list, ok := errors.AsType[ast.Errors](err); ok && len(list) > 0 && list[0].Location != nil {
 		return fmt.Errorf("%s:%d: %s", cmp.Or(list[0].Location.File, name), list[0].Location.Row, list[0].Message)
@@ -127,7 +128,7 @@ func (p *regoProgram) evaluateRules(ctx context.Context, f guard.RuleInput) ([]g
 	return out, nil
 }
 
-// regoObjection reads one element of a set.
+// regoObjection converts one member of a set to an objection.
 func regoObjection(kind string, x any) (guard.RuleVerdict, error) {
 	switch x := x.(type) {
 	case string:

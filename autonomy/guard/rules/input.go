@@ -10,12 +10,12 @@ import (
 	"hob/autonomy/guard"
 )
 
-// inputValues returns the facts of a call for the rules: plain values under the names in
+// inputValues returns the facts about a call for the rules: plain values under the names in
 // docs/policy.md.
 func inputValues(f guard.RuleInput) (map[string]any, error) {
 	var args any
 	dec := json.NewDecoder(bytes.NewReader(f.Args))
-	dec.UseNumber() // exact for large numbers
+	dec.UseNumber() // preserves large numbers exactly
 	if len(f.Args) > 0 {
 		if err := dec.Decode(&args); err != nil {
 			return nil, fmt.Errorf("parse the arguments of %s for rules: %w", f.Tool, err)
@@ -43,7 +43,8 @@ func stringValues(list []string) []any {
 	return out
 }
 
-// agentName returns the name of the calling agent, also for the default one, whose name is empty.
+// agentName returns the name of the calling agent. For the default agent, whose name is empty in f,
+// it returns the default name.
 func agentName(f guard.RuleInput) string {
 	if f.Agent == "" {
 		return "hob"
@@ -51,7 +52,7 @@ func agentName(f guard.RuleInput) string {
 	return f.Agent
 }
 
-// personName returns the author of the message; unattended events have none.
+// personName returns the author of the message, or "nobody" for an unattended event.
 func personName(f guard.RuleInput) string {
 	if f.Person == "" {
 		return "nobody"

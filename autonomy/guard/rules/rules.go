@@ -1,11 +1,11 @@
-// Package rules implements the owner's own rules about tool calls: the files of the policy
+// Package rules implements the owner's own rules for tool calls. The rules are files in the policy
 // folder, in Cedar (*.cedar) and, in a build with the tag rego, in Rego (*.rego). The guard
-// evaluates them for each call. They can only restrict: a rule denies a call or requires
-// approval; permits have no effect.
+// evaluates them for each call. They can only restrict: a rule denies a call or requires approval;
+// permits have no effect.
 //
-// It fails closed. A file that cannot be read or parsed, a rule that fails on a call, an
-// evaluation that takes too long: each is an error, and the guard denies the call. The package
-// reads nothing before the first call. A change of the folder takes effect at the next call.
+// The package fails closed. The guard denies a call after any error: a file that cannot be read or
+// parsed, a rule that fails on the call, or an evaluation that takes too long. The package reads
+// nothing before the first call. A change to the folder takes effect at the next call.
 package rules
 
 import (
@@ -24,13 +24,13 @@ import (
 	"hob/autonomy/guard"
 )
 
-// Bounds of a policy folder.
+// Limits of a policy folder.
 const (
 	maxFile  = 1 << 20 // bytes
 	maxFiles = 200
 )
 
-// Rule is one rule, in the form for lists.
+// Rule describes one rule in a list.
 type Rule struct {
 	Name   string `json:"name"`
 	Kind   string `json:"kind"` // "deny", "ask", or "permit", which has no effect
@@ -39,10 +39,10 @@ type Rule struct {
 	Line   int    `json:"line"`
 }
 
-// engine compiles and evaluates the rules of one language.
+// engine compiles and evaluates the rules in one language.
 type engine interface {
-	// compileFiles reads the files of the language together. An error names the file,
-	// the line and what to do.
+	// compileFiles compiles all files in the language together. An error includes the file, the
+	// line and the remedy.
 	compileFiles(files []file) (compiledRules, error)
 }
 
@@ -68,20 +68,20 @@ func enginesByExt() map[string]engine {
 // ErrNoRego is the error for *.rego files in a build without Rego.
 var ErrNoRego = errors.New("this build of hob cannot read Rego rules; build it with -tags rego, or write them in Cedar")
 
-// noRego replaces the engine that this build does not include.
+// noRego replaces the Rego engine in a build that does not include it.
 type noRego struct{}
 
 func (noRego) compileFiles(files []file) (compiledRules, error) {
 	return nil, fmt.Errorf("%s: %w", files[0].name, ErrNoRego)
 }
 
-// Options are the options of New.
+// Options holds the options of New.
 type Options struct {
-	// Budget is the time limit of all rules for one call (default 250 ms).
+	// Budget is the time limit for all rules on one call (default 250 ms).
 	Budget time.Duration
 }
 
-// Rules are the rules of one folder. It may be used concurrently.
+// Rules holds the rules in one folder. It may be used concurrently.
 type Rules struct {
 	dir string
 	opt Options
@@ -92,7 +92,7 @@ type Rules struct {
 	broken error
 }
 
-// New returns the rules of a folder, which may be missing.
+// New returns the rules in a folder. The folder may be missing.
 func New(dir string, opt Options) *Rules {
 	if opt.Budget <= 0 {
 		opt.Budget = 250 * time.Millisecond
@@ -103,8 +103,8 @@ func New(dir string, opt Options) *Rules {
 // Dir returns the folder.
 func (r *Rules) Dir() string { return r.dir }
 
-// Readable returns an error for files in the folder that this build cannot read. It opens no
-// file, because it runs at every start.
+// Readable returns an error if the folder contains files that this build cannot read. It does not
+// open files, because it runs at every start.
 func (r *Rules) Readable() error {
 	entries, err := r.ruleFiles()
 	if err != nil {
@@ -145,7 +145,7 @@ func (r *Rules) Judge(ctx context.Context, f guard.RuleInput) (guard.RuleVerdict
 	return worst, nil
 }
 
-// judgeWithRecover turns a panic of an engine into an error.
+// judgeWithRecover calls judge and converts a panic of an engine into an error.
 func judgeWithRecover(judge func() ([]guard.RuleVerdict, error)) (all []guard.RuleVerdict, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -155,7 +155,7 @@ func judgeWithRecover(judge func() ([]guard.RuleVerdict, error)) (all []guard.Ru
 	return judge()
 }
 
-// List returns the rules in the order of files and lines.
+// List returns the rules in file and line order.
 func (r *Rules) List() ([]Rule, error) {
 	programs, err := r.currentPrograms()
 	out := []Rule{}
@@ -190,7 +190,7 @@ func (r *Rules) currentPrograms() ([]compiledRules, error) {
 	return r.loaded, r.broken
 }
 
-// ruleFiles returns the rule files of the folder and ignores other files.
+// ruleFiles returns the rule files in the folder. It ignores other files.
 func (r *Rules) ruleFiles() ([]fs.DirEntry, error) {
 	all, err := os.ReadDir(r.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -220,8 +220,8 @@ func (r *Rules) stampOf(entries []fs.DirEntry) (string, error) {
 	return b.String() + "|", nil
 }
 
-// loadPrograms reads and compiles all files. One broken file makes all fail: a rule that is not applied
-// would be an unnoticed gap.
+// loadPrograms reads and compiles all files. One invalid file makes all of them fail, because a
+// rule that is not applied would be an unnoticed gap.
 func (r *Rules) loadPrograms(entries []fs.DirEntry) ([]compiledRules, error) {
 	by := map[string][]file{}
 	for _, e := range entries {

@@ -1,5 +1,5 @@
-// Package chattext reads what a chat message says without a model: a slash command or a bare
-// answer to a question. It knows no conversation and decides nothing.
+// Package chattext interprets a chat message without a model: it recognizes a slash command or a
+// bare answer to a question. It does not know the conversation and decides nothing.
 package chattext
 
 import (
@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// Answer is the meaning of a message without a command as an answer to a question.
+// Answer is the meaning of a message, which is not a command, as the answer to a question.
 type Answer struct {
 	Yes, All bool
-	// Talk marks conversational agreement, such as "ok". It decides nothing.
+	// Talk reports conversational agreement, such as "ok", which decides nothing.
 	Talk bool
 }
 
 // address matches the name with which people address Hob in a group.
 var address = regexp.MustCompile(`(?i)^@?hob[,:]?\s+`)
 
-// yesWords and noWords answer a question. Vaguer words are conversation: people say "ok" in
+// yesWords and noWords answer a question. Vaguer words are conversation, because people say "ok" in
 // many other situations.
 const (
 	yesWords  = "|yes|y|ja|oui|si|sí|yes please|approve|"
@@ -27,7 +27,7 @@ const (
 	allNo     = "|no to all|no all|no to all of them|deny all|all no|none|none of them|"
 )
 
-// ParseAnswer parses a bare yes or no, also "Hob, yes", or a word of agreement.
+// ParseAnswer parses a bare yes or no, such as "yes" or "Hob, yes", or a word of agreement.
 func ParseAnswer(text string) (Answer, bool) {
 	text = address.ReplaceAllString(strings.TrimSpace(text), "")
 	text = strings.ToLower(strings.Trim(text, ".,!?;: \t\r\n"))
@@ -50,8 +50,8 @@ func ParseAnswer(text string) (Answer, bool) {
 	return Answer{}, false
 }
 
-// MayDecide reports whether a text of the owner may answer a question or order
-// something, as commands do, rather than only be talk.
+// MayDecide reports whether text from the owner may answer a question or give an order, as commands
+// do, instead of being only conversation.
 func MayDecide(text string) bool {
 	name, _ := ParseCommand(text)
 	said, answer := ParseAnswer(text)

@@ -7,35 +7,36 @@ import (
 	"hob/channels"
 )
 
-// Commands with a meaning outside the package that runs them.
+// Commands that are also used outside the package that runs them.
 const (
 	// Steer is the command "/steer TEXT", with which the user sends text to a running turn.
 	Steer = "steer"
-	// Forget is the command "/forget TEXT". It asks before it deletes, so it runs among the
-	// messages of its conversation: the approval is a command, which must not wait behind it.
+	// Forget is the command "/forget TEXT". It requires approval before it deletes, so it runs in
+	// the queue of its conversation's messages. The approval is a command with a separate queue, so
+	// it does not wait behind the forget command.
 	Forget = "forget"
-	// New ends a conversation.
+	// New is the command that ends a conversation.
 	New = "new"
-	// Unknown stands for a lone word with a slash that is not a command. It is probably a typo,
-	// so no model reads it. Help does not list it.
+	// Unknown stands for a message that is a single word with a slash but not a command. It is
+	// probably a typo, so no model reads it. Help does not list it.
 	Unknown = "unknown"
-	// Approve approves an approval request.
+	// Approve is the command that approves an approval request.
 	Approve = "approve"
-	// Deny denies an approval request.
+	// Deny is the command that denies an approval request.
 	Deny = "deny"
 )
 
-// All selects every approval of the batch that was shown, as in "/yes all".
+// All selects every request in the batch that was shown, as in "/yes all".
 const All = "all"
 
 // Command describes one chat command.
 type Command struct {
-	Names []string // the first one identifies it, the others are aliases
-	Args  string   // the arguments, as help shows them
-	About string   // "" if help does not list it
+	Names []string // the first name identifies the command; the others are aliases
+	Args  string   // the arguments as shown in help
+	About string   // "" if help does not list the command
 }
 
-// Commands lists the chat commands in the order help shows.
+// Commands lists the chat commands in the order used in help.
 func Commands() []Command {
 	return []Command{
 		{[]string{"stop", "kill"}, "", "stop the work in this conversation"},
@@ -65,8 +66,8 @@ func Commands() []Command {
 
 var slashWord = regexp.MustCompile(`^/\pL+$`)
 
-// ParseCommand splits "/stop now" (or "!stop", where a client swallows slashes) into the
-// command's first name and its arguments. name is "" if the text is not a command.
+// ParseCommand splits "/stop now" into the command's first name and its arguments. It also accepts
+// "!stop", because some clients swallow slashes. name is "" if text is not a command.
 func ParseCommand(text string) (name, args string) {
 	text = address.ReplaceAllString(strings.TrimSpace(text), "")
 	if len(text) < 2 || (text[0] != '/' && text[0] != '!') {
@@ -87,7 +88,7 @@ func ParseCommand(text string) (name, args string) {
 	return "", ""
 }
 
-// SteerText returns the text after the steer command, and any other text unchanged.
+// SteerText returns the text after the steer command. It returns other text unchanged.
 func SteerText(text string) string {
 	if name, args := ParseCommand(text); name == Steer {
 		return args
@@ -95,7 +96,7 @@ func SteerText(text string) string {
 	return text
 }
 
-// HelpText lists the commands for the user.
+// HelpText returns the list of commands for the user.
 func HelpText() string {
 	var b strings.Builder
 	for _, c := range Commands() {

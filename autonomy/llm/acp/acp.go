@@ -1,18 +1,17 @@
-// Package acp drives an external agent (Claude Code, Codex, Gemini CLI, OpenCode, Copilot, ...)
-// as the model of a conversation, over the Agent Client Protocol
-// (https://agentclientprotocol.com): JSON-RPC on the standard input and output of a child
-// process.
+// Package acp uses an external agent (Claude Code, Codex, Gemini CLI, OpenCode, Copilot, ...) as
+// the model of a conversation, over the Agent Client Protocol (https://agentclientprotocol.com):
+// JSON-RPC on the standard input and output of a child process.
 //
-// Such an agent acts on its own, with its own tools, as the user's operating system account.
-// Its permission requests go to llm.PermissionBroker and thus to Hob's guard; its reports of actions are
-// recorded there too. Hob can neither see nor stop actions without a request: only a sandbox
-// around its command can. Therefore Hob offers it no tools, file system or terminal, gives it
-// an environment without the secrets of Hob and other providers, and treats all its output as
-// untrusted text.
+// Such an agent runs its own actions with its own tools under the user's operating system account.
+// Its permission requests go to llm.PermissionBroker and thus to Hob's guard; its reports of
+// actions are recorded there too. Hob can neither see nor stop actions without a permission
+// request: only a sandbox around the agent's command can do that. Therefore Hob offers the agent no
+// tools, file system or terminal, gives it an environment without the secrets of Hob and other
+// providers, and treats all its output as untrusted text.
 //
-// Each conversation has its own child process and agent session. The history stores the
-// session's id as the signature of the answer's text; after a restart the session is resumed if
-// the agent supports that. The daemon must Close a Model.
+// Each conversation has its own child process and agent session. The history stores the session id
+// as the signature of the answer's text. After a restart the session is resumed if the agent
+// supports that. The daemon must Close a Model.
 package acp
 
 import (
@@ -32,34 +31,34 @@ import (
 // Options holds the settings of a Model.
 type Options struct {
 	Provider string // name of the section in [providers]
-	// Preset names a well-known agent (see Presets). Its command, arguments and mode are the
-	// defaults of the fields below.
+	// Preset names a well-known agent (see Presets). The preset's command, arguments and mode are
+	// the defaults for the fields below.
 	Preset  string
-	Command string // the program: a name in PATH, or a path
+	Command string // the program, as a name in PATH or a path
 	Args    []string
-	// Env lists additional variables of the agent's environment (see childEnv): "NAME" passes a
-	// variable of Hob, "NAME=value" sets one, where value may be a reference to a secret.
+	// Env lists additional variables for the agent's environment (see childEnv). "NAME" passes a
+	// variable of Hob. "NAME=value" sets a variable; value may be a reference to a secret.
 	Env []string
 	// Dir is the agent's working folder, an absolute path.
 	Dir   string
-	Model string // a model that the agent offers; "" leaves the choice to the agent
-	Mode  string // a mode that the agent offers; "" is the preset's, or the agent's default
-	Auth  string // the agent's authentication method, if it must be named; "" tries none
+	Model string // a model that the agent offers; "" lets the agent choose
+	Mode  string // a mode that the agent offers; "" means the preset's mode, or the agent's default
+	Auth  string // the agent's authentication method, if it must be specified; "" means none
 	// Silence is the maximum time without output while no approval request is open (default 10
-	// minutes). Start is the maximum start-up time (3 minutes). Idle is the time after which an
-	// unused process is stopped (5 minutes).
+	// minutes). Start is the maximum startup time (default 3 minutes). Idle is how long an unused
+	// process is kept (default 5 minutes).
 	Silence, Start, Idle time.Duration
-	// Secret resolves a reference in Env; nil uses values verbatim.
+	// Secret resolves a reference in Env. If it is nil, values are used verbatim.
 	Secret func(ref string) (string, error)
-	// Environ is the environment that Env selects from, usually os.Environ().
+	// Environ is the environment from which Env selects variables, usually os.Environ().
 	Environ []string
 	Log     *slog.Logger
 
 	alive *runningChildren
 }
 
-// Model is an external agent. Its methods may be called concurrently; calls of one conversation
-// run one after the other.
+// Model is an external agent. Its methods may be called concurrently; the calls in one conversation
+// run in sequence.
 type Model struct {
 	o Options
 
@@ -72,7 +71,7 @@ type Model struct {
 	open   sync.WaitGroup // calls and idle timers that use a conversation
 }
 
-// New checks the options. The agent is started with the first message.
+// New returns a Model after checking the options. The agent is started at the first message.
 func New(o Options) (*Model, error) {
 	o, err := o.completeOptions()
 	if err != nil {
@@ -119,13 +118,13 @@ func (o Options) completeOptions() (Options, error) {
 	return o, nil
 }
 
-// Info describes the agent. It is not Local: its provider may charge the user.
+// Info describes the agent. Local is false, because the agent's provider may charge the user.
 func (m *Model) Info() llm.Info {
 	return llm.Info{Provider: m.o.Provider, Model: m.o.Model, Vision: true, Acts: true}
 }
 
-// Models reports whether the agent's program exists, without starting it. Only a session could
-// list its models.
+// Models checks whether the agent's program exists, without starting it. It lists no models,
+// because that would require a session.
 func (m *Model) Models(context.Context) ([]string, error) {
 	if _, err := exec.LookPath(m.o.Command); err != nil {
 		return nil, m.o.missingError(err)
@@ -142,10 +141,10 @@ func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, 
 	}
 }
 
-// streamTurn returns the error to yield, nil if Done was yielded or the consumer stopped.
+// streamTurn returns the error to yield, or nil if Done was yielded or the consumer stopped.
 func (m *Model) streamTurn(ctx context.Context, r llm.Request, yield func(llm.Event, error) bool) error {
 	if r.Desk != nil {
-		if err := r.Desk.CheckAllowed(); err != nil { // with this kind of error, llm.Fallback tries the next model
+		if err := r.Desk.CheckAllowed(); err != nil { // on this kind of error, llm.Fallback tries the next model
 			return &llm.Error{Kind: llm.Unauthorized, Provider: m.o.Provider, Message: err.Error(), Err: err}
 		}
 	}

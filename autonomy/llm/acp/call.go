@@ -22,7 +22,7 @@ const (
 	maxResult = 16_000
 )
 
-// toolCall is a tool call in the protocol, complete or as an update
+// toolCall is a tool call in the protocol, either complete or as an update
 // (https://agentclientprotocol.com/protocol/tool-calls).
 type toolCall struct {
 	ID        string                 `json:"toolCallId"`
@@ -35,10 +35,10 @@ type toolCall struct {
 	RawOutput json.RawMessage        `json:"rawOutput"`
 }
 
-// call is the last reported state of a tool call.
+// call holds the last reported state of a tool call.
 type call struct{ toolCall }
 
-// applyUpdate applies an update.
+// applyUpdate applies an update to the call.
 func (c *call) applyUpdate(u toolCall) {
 	c.ID = u.ID
 	c.Title, c.Kind, c.Status = cmp.Or(u.Title, c.Title), cmp.Or(u.Kind, c.Kind), cmp.Or(u.Status, c.Status)
@@ -60,7 +60,7 @@ func isPresent(raw json.RawMessage) bool {
 	return len(raw) > 0 && string(raw) != "null" && string(raw) != "{}"
 }
 
-// recordCall stores a call and reports it. It returns nil above the limit of calls.
+// recordCall stores a call and reports it. If there are too many calls, it returns nil.
 func (t *promptTurn) recordCall(u toolCall) *call {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -97,7 +97,7 @@ func (c *call) hasBegun() bool {
 	return c.Status != nil && *c.Status != string(sdk.ToolCallStatusPending)
 }
 
-// hasContent reports whether the call has any content to show.
+// hasContent reports whether the call has content to show.
 func (c *call) hasContent() bool { return c != nil && (c.Kind != nil || isPresent(c.RawInput)) }
 
 // toAction converts the call for Hob's permission broker.
@@ -123,7 +123,7 @@ func (c *call) toAction(o Options) llm.Action {
 	return a
 }
 
-// kindOf returns the protocol's kind of the call, "other" for unknown ones.
+// kindOf returns the protocol kind of the call, or "other" if it is unknown.
 func (c *call) kindOf() string {
 	if c.Kind == nil {
 		return string(sdk.ToolKindOther)
@@ -136,14 +136,14 @@ func (c *call) kindOf() string {
 	return string(sdk.ToolKindOther)
 }
 
-// Argument names that describe an effect better than the kind.
+// Argument names that indicate an effect better than the kind does.
 var (
 	runWord   = regexp.MustCompile(`(?i)"(command|cmd|script|shell|argv)"\s*:`)
 	fetchWord = regexp.MustCompile(`(?i)"(url|urls|uri)"\s*:|"https?://`)
 )
 
-// claimedEffects returns the possible effects of the call. The kind is only the agent's claim:
-// arguments that indicate more effects count too.
+// claimedEffects returns the possible effects of the call. The kind is only the agent's claim, so
+// arguments that indicate more effects are included too.
 func (c *call) claimedEffects() llm.Effects {
 	var e llm.Effects
 	switch sdk.ToolKind(c.kindOf()) {
@@ -233,7 +233,7 @@ func (c *call) hasEnded() bool {
 	return c.Status != nil && (*c.Status == string(sdk.ToolCallStatusCompleted) || *c.Status == string(sdk.ToolCallStatusFailed))
 }
 
-// namedPaths lists the files that the agent names.
+// namedPaths lists the files that the agent names in the call.
 func (c *call) namedPaths() []string {
 	var out []string
 	add := func(p string) {
@@ -252,7 +252,7 @@ func (c *call) namedPaths() []string {
 	return out
 }
 
-// isInside reports whether a path is in the folder, after following the existing links of both.
+// isInside reports whether path is inside dir, after resolving the existing links in both.
 func isInside(dir, path string) bool {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
@@ -261,7 +261,7 @@ func isInside(dir, path string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// resolveLinks follows the links of the existing part of a path.
+// resolveLinks resolves the links in the existing part of a path.
 func resolveLinks(path string) string {
 	path = filepath.Clean(path)
 	rest := ""

@@ -18,19 +18,19 @@ import (
 	"hob/platform/host/osrun"
 )
 
-// Timeouts for the end of a child process.
+// Timeouts for ending a child process.
 const (
-	// farewell is the time that an unneeded child process has to exit after its input is closed,
-	// and again after it is terminated.
+	// farewell is how long an unneeded child process has to exit after its input is closed, and
+	// again after it is terminated.
 	farewell = 2 * time.Second
 	// grace is the time between session/cancel and the kill of a child.
 	grace = 400 * time.Millisecond
-	// linger is the time for which the output of an exited child process is still read.
+	// linger is how long the output of an exited child process is still read.
 	linger = 300 * time.Millisecond
 )
 
-// child is a running agent and the connection to it. It lives until gone is closed; then all
-// its goroutines have ended except those of the SDK, which end with their streams.
+// child is a running agent and the connection to it. It exists until gone is closed. All its
+// goroutines have then ended, except those of the SDK, which end with their streams.
 type child struct {
 	o     Options
 	tree  *osrun.Tree
@@ -41,17 +41,17 @@ type child struct {
 	gone  chan struct{}
 	wg    sync.WaitGroup
 	words stderrLog
-	room  chan struct{} // slots for notifications in progress
-	heard atomic.Int64  // number of updates so far
+	room  chan struct{} // slots for notifications that are being processed
+	heard atomic.Int64  // number of updates received so far
 
 	mu     sync.Mutex
-	broken error       // the error in its output
-	ending bool        // Hob is ending it
-	talk   *promptTurn // the current turn, nil between turns
+	broken error       // error in the child's output
+	ending bool        // whether Hob is ending the child
+	talk   *promptTurn // the current turn; nil between turns
 	loaded sdk.SessionId
 }
 
-// spawnChild starts the agent and initializes the connection. The error is an *llm.Error.
+// spawnChild starts the agent and initializes the connection. An error is an *llm.Error.
 func spawnChild(ctx context.Context, o Options) (*child, error) {
 	path, err := exec.LookPath(o.Command)
 	if err != nil {
@@ -84,7 +84,7 @@ func spawnChild(ctx context.Context, o Options) (*child, error) {
 var errSlowStart = errors.New("the agent did not start in time")
 
 // startProcess runs the program with three pipes. The program outlives the call that starts it, so
-// ctx never ends. gone closes Hob's ends of the pipes.
+// ctx must never end. gone closes Hob's ends of the pipes.
 func (c *child) startProcess(ctx context.Context, path string, env []string) error {
 	var files []*os.File
 	undo := func(err error) error {
@@ -109,7 +109,7 @@ func (c *child) startProcess(ctx context.Context, path string, env []string) err
 	if err != nil {
 		return undo(err)
 	}
-	for _, f := range []*os.File{ends[0][0], ends[1][1], ends[2][1]} { // the child's own ends
+	for _, f := range []*os.File{ends[0][0], ends[1][1], ends[2][1]} { // the child's ends of the pipes
 		if err := f.Close(); err != nil {
 			c.log.Debug("cannot close a pipe", "err", err)
 		}
@@ -139,13 +139,13 @@ func (c *child) readOutput(stdout, stderr *os.File) {
 	}()
 }
 
-// initializeConnection performs the first exchange; see
+// initializeConnection sends the initialize request; see
 // https://agentclientprotocol.com/protocol/initialization.
 func (c *child) initializeConnection(ctx context.Context) error {
 	info, err := sdk.SendRequest[sdk.InitializeResponse](c.conn, ctx, sdk.AgentMethodInitialize, sdk.InitializeRequest{
 		ProtocolVersion: sdk.ProtocolVersionNumber,
-		// Offer no file system and no terminal: with them the agent would bypass Hob's tools, which
-		// check permissions and support undo.
+		// Offer neither a file system nor a terminal: the agent would use them to bypass Hob's
+		// tools, which check permissions and support undo.
 		ClientCapabilities: sdk.ClientCapabilities{},
 		ClientInfo:         &sdk.Implementation{Name: "hob", Version: "1"},
 	})
@@ -160,16 +160,16 @@ func (c *child) initializeConnection(ctx context.Context) error {
 	return nil
 }
 
-// killProcess kills the child immediately; gone reports its end.
+// killProcess kills the child immediately. gone is closed when the child has ended.
 func (c *child) killProcess() {
 	c.mu.Lock()
 	c.ending = true
 	c.mu.Unlock()
 	c.tree.Kill()
-	_ = c.stdin.Close() // a blocked write returns
+	_ = c.stdin.Close() // makes a blocked write return
 }
 
-// endProcess lets the child exit and returns when it has ended.
+// endProcess asks the child to exit and returns when the child has ended.
 func (c *child) endProcess() {
 	c.mu.Lock()
 	c.ending = true
@@ -201,8 +201,7 @@ func (c *child) breakWith(err error) {
 	c.tree.Kill()
 }
 
-// stderrLog reads a child's standard error: parts of it are logged, and errors contain the last
-// line.
+// stderrLog reads a child's standard error. It logs parts of it, and errors contain the last line.
 type stderrLog struct {
 	log     *slog.Logger
 	secrets []string

@@ -10,8 +10,8 @@ import (
 	"hob/platform/host/system"
 )
 
-// isBaseVariable reports whether every agent gets a variable: paths, locale and network settings. No
-// variable that holds a key is among them; variables with the prefix HOB_ are never passed.
+// isBaseVariable reports whether every agent gets the variable name: paths, locale and network
+// settings. No such variable holds a key. Variables with the prefix HOB_ are never passed.
 func isBaseVariable(name string) bool {
 	switch n := strings.ToUpper(name); {
 	case strings.HasPrefix(n, "LC_"), strings.HasPrefix(n, "XDG_") && strings.HasSuffix(n, "_HOME"):
@@ -26,7 +26,7 @@ func isBaseVariable(name string) bool {
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// checkEnv rejects variables with Hob's own secrets.
+// checkEnv rejects variables that hold Hob's own secrets.
 func checkEnv(entry string) error {
 	name, _, _ := strings.Cut(entry, "=")
 	switch {
@@ -38,8 +38,8 @@ func checkEnv(entry string) error {
 	return nil
 }
 
-// childEnv returns the environment of the child, and the values from Env, which must not appear
-// in logs.
+// childEnv returns the environment for the child, and the values from Env, which must not appear in
+// logs.
 func (o Options) childEnv() (env, secrets []string, err error) {
 	set := map[string]string{}
 	for _, e := range o.Environ {
@@ -52,7 +52,7 @@ func (o Options) childEnv() (env, secrets []string, err error) {
 		switch {
 		case !given:
 			if value, given = lookUp(o.Environ, name); !given {
-				continue // treat it as not listed
+				continue // treat the variable as not listed
 			}
 		case o.Secret != nil && value != "":
 			if value, err = o.Secret(value); err != nil {
@@ -60,7 +60,7 @@ func (o Options) childEnv() (env, secrets []string, err error) {
 			}
 		}
 		set[name] = value
-		if len(value) >= 6 { // shorter values would redact ordinary words
+		if len(value) >= 6 { // redacting shorter values would also redact ordinary words
 			secrets = append(secrets, value)
 		}
 	}

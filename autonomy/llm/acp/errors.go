@@ -25,7 +25,8 @@ func (o Options) newError(kind llm.ErrorKind, err error, message, remedy string)
 	return &llm.Error{Kind: kind, Provider: o.Provider, Message: message, Remedy: remedy, Err: err, Whole: true}
 }
 
-// missingError returns the error for a missing program, with its installation command.
+// missingError returns the error for a missing program. The error includes the installation
+// command.
 func (o Options) missingError(err error) *llm.Error {
 	return o.newError(llm.NotFound, err, "the program "+strconv.Quote(o.Command)+" is not installed, or not in PATH", o.installRemedy())
 }
@@ -38,7 +39,7 @@ func (o Options) installRemedy() string {
 	return "install it, or correct command in [providers." + o.Provider + "]"
 }
 
-// requestError converts the error of a failed request. kind applies to a refusal without a known
+// requestError converts the error of a failed request. kind is used for a refusal without a known
 // code.
 func (c *child) requestError(ctx context.Context, err error, kind llm.ErrorKind, what string) *llm.Error {
 	if cause := context.Cause(ctx); cause != nil {
@@ -54,7 +55,7 @@ func (c *child) requestError(ctx context.Context, err error, kind llm.ErrorKind,
 		return c.o.newError(llm.Garbled, broken, broken.Error(), "install a compatible version of it; see docs/acp.md")
 	}
 	if !c.isAlive() {
-		<-c.gone // its output has been read completely
+		<-c.gone // the child's output has been read completely
 		end := what + ", and ended"
 		if how := osrun.DescribeExit(c.tree.Err()); how != "it ended" {
 			end += " (" + how + ")"
@@ -74,7 +75,7 @@ func (c *child) requestError(ctx context.Context, err error, kind llm.ErrorKind,
 	return c.o.newError(kind, err, what+": "+singleLine(redactLine(refusalReason(re), c.words.secrets), 300), "")
 }
 
-// refusalReason returns the agent's message about a refusal.
+// refusalReason returns the agent's message for a refusal.
 func refusalReason(re *sdk.RequestError) string {
 	out := re.Message
 	data, _ := re.Data.(map[string]any)
@@ -89,7 +90,7 @@ func refusalReason(re *sdk.RequestError) string {
 	return out
 }
 
-// lastOutput returns the child's last output for an error.
+// lastOutput returns the child's last output, for use in an error.
 func (c *child) lastOutput() string {
 	if s := c.words.lastLine(); s != "" {
 		return "; its last output: " + s
@@ -108,7 +109,7 @@ func (c *child) unauthorizedError(err error) *llm.Error {
 	return c.o.newError(llm.Unauthorized, err, "sign-in is required", remedy)
 }
 
-// authMethods lists the agent's authentication methods by their names.
+// authMethods lists the names of the agent's authentication methods.
 func (c *child) authMethods() string {
 	var out []string
 	for _, m := range c.info.AuthMethods {

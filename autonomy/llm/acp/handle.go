@@ -12,8 +12,8 @@ import (
 	"hob/autonomy/llm"
 )
 
-// handleMessage processes the agent's requests and notifications: notifications sequentially, requests
-// concurrently.
+// handleMessage processes the agent's requests and notifications. Notifications are processed in
+// sequence, requests concurrently.
 func (c *child) handleMessage(ctx context.Context, method string, params json.RawMessage) (any, *sdk.RequestError) {
 	switch method {
 	case sdk.ClientMethodSessionUpdate:
@@ -23,12 +23,12 @@ func (c *child) handleMessage(ctx context.Context, method string, params json.Ra
 	case sdk.ClientMethodSessionRequestPermission:
 		return c.handlePermission(ctx, params)
 	}
-	// Neither files nor terminals were offered: see initializeConnection.
+	// Neither files nor terminals were offered; see initializeConnection.
 	defer c.releaseSlot() // a notification holds a slot
 	return nil, sdk.NewMethodNotFound(method)
 }
 
-// setTurn sets the current turn; nil for none.
+// setTurn sets the current turn; nil means that there is none.
 func (c *child) setTurn(ctx context.Context, t *promptTurn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -47,7 +47,7 @@ func (c *child) turnOf(session string) *promptTurn {
 	return c.talk
 }
 
-// update is one of https://agentclientprotocol.com/protocol/schema#sessionupdate.
+// update is a session update; see https://agentclientprotocol.com/protocol/schema#sessionupdate.
 type update struct {
 	SessionID string `json:"sessionId"`
 	Update    struct {
@@ -70,7 +70,7 @@ func (c *child) handleUpdate(params json.RawMessage) {
 	}
 	t := c.turnOf(u.SessionID)
 	if t == nil {
-		return // the history of a session being loaded, or a late update: ignored
+		return // ignore the history of a session that is being loaded, and late updates
 	}
 	switch u.Update.Kind {
 	case "agent_message_chunk":
@@ -103,7 +103,7 @@ func (c *child) handleUpdate(params json.RawMessage) {
 // maxPicture is the maximum size of a picture from an agent, in bytes.
 const maxPicture = 8 << 20
 
-// takeContent processes a piece of the agent's text.
+// takeContent processes a piece of the agent's output.
 func (t *promptTurn) takeContent(kind llm.EventKind, raw json.RawMessage) {
 	var b sdk.ContentBlock
 	if err := json.Unmarshal(raw, &b); err != nil {
@@ -122,7 +122,7 @@ func (t *promptTurn) takeContent(kind llm.EventKind, raw json.RawMessage) {
 	}
 }
 
-// textOf returns a content block as text.
+// textOf returns the text of a content block.
 func textOf(b sdk.ContentBlock) string {
 	switch {
 	case b.Text != nil:

@@ -13,13 +13,14 @@ import (
 )
 
 const (
-	// maxLine is the longest message of an agent, in bytes. The SDK's own limit is 10 MiB.
+	// maxLine is the maximum length of a message from an agent, in bytes. The SDK's own limit is 10
+	// MiB.
 	maxLine = 8 << 20
-	// maxStray is the maximum number of output lines that are not messages. They are ignored,
+	// maxStray is the maximum number of output lines that are not messages. Such lines are ignored,
 	// because some programs print a greeting on their standard output.
 	maxStray = 50
-	// maxUnderWay is the maximum number of notifications being processed by the SDK, which ends
-	// the connection if more than 1,024 wait.
+	// maxUnderWay is the maximum number of notifications that the SDK processes at the same time.
+	// The SDK ends the connection if more than 1,024 wait.
 	maxUnderWay = 256
 )
 
@@ -45,9 +46,9 @@ func boundedLines(r io.Reader, max int) iter.Seq[[]byte] {
 	}
 }
 
-// filterMessages passes the agent's messages to the SDK. The SDK ignores invalid messages, so that a
-// caller would wait forever for a lost answer. Therefore an invalid message ends the child with
-// an error.
+// filterMessages passes the agent's messages to the SDK. The SDK ignores invalid messages, so a
+// caller would wait forever for a lost answer. Therefore an invalid message ends the child with an
+// error.
 func (c *child) filterMessages(stdout io.Reader, to *io.PipeWriter) {
 	defer to.Close() //nolint:errcheck // closing this pipe never fails
 	stray := 0
@@ -110,7 +111,7 @@ func parseMessage(line []byte) (notification, ok bool) {
 	return m.ID == nil && m.Method != "" && m.Method != "$/cancel_request", true
 }
 
-// acquireSlot waits for a notification slot; false if the connection ended.
+// acquireSlot waits for a notification slot. It returns false if the connection ended.
 func (c *child) acquireSlot() bool {
 	select {
 	case c.room <- struct{}{}:
@@ -120,15 +121,15 @@ func (c *child) acquireSlot() bool {
 	}
 }
 
-// releaseSlot releases the slot.
+// releaseSlot releases a notification slot.
 func (c *child) releaseSlot() {
 	select {
 	case <-c.room:
-	default: // a request with the name of a notification took no slot
+	default: // a request with the method name of a notification holds no slot
 	}
 }
 
-// singleLine returns foreign text as one line of at most max runes.
+// singleLine returns s, which comes from outside, as one line of at most max runes.
 func singleLine(s string, max int) string {
 	s = strings.Map(func(r rune) rune {
 		if r == '\t' || r == '\n' || r == '\r' {

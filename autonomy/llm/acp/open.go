@@ -12,8 +12,8 @@ import (
 	"hob/autonomy/llm"
 )
 
-// openSession finds the agent's session of this conversation, or starts one. known is the number of
-// the request's messages that the session already has.
+// openSession finds the agent's session for this conversation, or starts one. known is the number
+// of the request's messages that the session already has.
 func (t *promptTurn) openSession(ctx context.Context) (known int, first bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, t.o.Start, errSlowStart)
 	defer cancel()
@@ -33,8 +33,8 @@ func (t *promptTurn) openSession(ctx context.Context) (known int, first bool, er
 	return 0, true, t.newSession(ctx)
 }
 
-// loadSession resumes a session of an earlier child. It returns false if the agent cannot; the history
-// is then sent as text.
+// loadSession resumes a session of an earlier child. It returns false if the agent does not support
+// this; the history is then sent as text.
 func (t *promptTurn) loadSession(ctx context.Context) (bool, error) {
 	can := t.child.info.AgentCapabilities
 	var modes *sdk.SessionModeState
@@ -45,7 +45,7 @@ func (t *promptTurn) loadSession(ctx context.Context) (bool, error) {
 		r, err = sendAuthenticated[sdk.ResumeSessionResponse](ctx, t, sdk.AgentMethodSessionResume,
 			sdk.ResumeSessionRequest{SessionId: t.id, Cwd: t.o.Dir, McpServers: []sdk.McpServer{}})
 		modes = r.Modes
-	case can.LoadSession: // the history arrives as updates without a listener, which are ignored
+	case can.LoadSession: // the history arrives as updates while no turn is set, so it is ignored
 		var r sdk.LoadSessionResponse
 		r, err = sendAuthenticated[sdk.LoadSessionResponse](ctx, t, sdk.AgentMethodSessionLoad,
 			sdk.LoadSessionRequest{SessionId: t.id, Cwd: t.o.Dir, McpServers: []sdk.McpServer{}})
@@ -65,7 +65,7 @@ func (t *promptTurn) loadSession(ctx context.Context) (bool, error) {
 	return true, t.selectMode(ctx, modes)
 }
 
-// waitQuiet waits until the history of a session has been received: some agents continue sending it
+// waitQuiet waits until the history of a session has been received. Some agents continue to send it
 // after they have reported the session as loaded, and it would be mistaken for the next answer.
 func (t *promptTurn) waitQuiet(ctx context.Context) {
 	still := time.NewTicker(calm)
@@ -88,7 +88,7 @@ func (t *promptTurn) waitQuiet(ctx context.Context) {
 	}
 }
 
-// calm is the longest pause of an agent that replays a session.
+// calm is the longest pause that is expected while an agent replays a session.
 const calm = 250 * time.Millisecond
 
 // newSession starts a new session.
@@ -104,8 +104,8 @@ func (t *promptTurn) newSession(ctx context.Context) error {
 	return t.selectModel(ctx, r)
 }
 
-// sendAuthenticated makes a request. If the agent requires authentication and a method is configured, it
-// authenticates and repeats the request.
+// sendAuthenticated sends a request. If the agent requires authentication and a method is
+// configured, it authenticates and repeats the request.
 func sendAuthenticated[R any](ctx context.Context, t *promptTurn, method string, params any) (R, error) {
 	r, err := sdk.SendRequest[R](t.child.conn, ctx, method, params)
 	if !isAuth(err) || t.o.Auth == "" {
@@ -123,8 +123,8 @@ func isAuth(err error) bool {
 	return ok && re.Code == codeAuthRequired
 }
 
-// selectMode selects the mode in which the agent requests permission. It does nothing for an agent
-// without modes.
+// selectMode selects the mode in which the agent requests permission. It does nothing if the agent
+// has no modes.
 func (t *promptTurn) selectMode(ctx context.Context, have *sdk.SessionModeState) error {
 	want := t.o.Mode
 	if p, ok := findPreset(t.o.Preset); ok && want == "" {
@@ -143,7 +143,7 @@ func (t *promptTurn) selectMode(ctx context.Context, have *sdk.SessionModeState)
 		if t.o.Mode == "" && have == nil {
 			return nil
 		}
-		// Its own mode may be one without permission requests.
+		// The agent's own default mode may not request permission.
 		return t.choiceError("the agent has no mode "+strconv.Quote(want), "mode", names)
 	}
 	_, err := sdk.SendRequest[sdk.SetSessionModeResponse](t.child.conn, ctx, sdk.AgentMethodSessionSetMode,
@@ -190,7 +190,7 @@ func (t *promptTurn) selectModel(ctx context.Context, r sdk.NewSessionResponse) 
 	return t.choiceError("the agent does not offer the model "+strconv.Quote(t.o.Model), "model", names)
 }
 
-// choiceError returns the error for a value that the agent does not offer.
+// choiceError returns the error for a configured value that the agent does not offer.
 func (t *promptTurn) choiceError(what, key string, have []string) error {
 	remedy := "take " + key + " out of [providers." + t.o.Provider + "]"
 	if len(have) > 0 {

@@ -10,12 +10,12 @@ import (
 	"hob/autonomy/llm"
 )
 
-// Limits of the permission requests of an agent, to protect the user from floods.
+// Limits for an agent's permission requests, to protect the user from floods.
 const (
 	maxAsking = 8   // concurrently
 	maxAsked  = 100 // per turn
-	// details is the maximum wait of a permission request for its tool call: the request may arrive
-	// before the notification of the call.
+	// details is how long a permission request waits for its tool call, because the request may
+	// arrive before the notification about the call.
 	details = time.Second
 )
 
@@ -37,7 +37,7 @@ func (c *child) handlePermission(ctx context.Context, params json.RawMessage) (a
 	return t.requestPermission(ctx, p.ToolCall, p.Options), nil
 }
 
-// requestPermission passes a request to the permission broker. Any error refuses.
+// requestPermission passes a request to the permission broker. Any error results in a refusal.
 func (t *promptTurn) requestPermission(ctx context.Context, u toolCall, options []sdk.PermissionOption) sdk.RequestPermissionResponse {
 	t.mu.Lock()
 	if t.over || t.asks >= maxAsking || t.asked >= maxAsked || t.req.Desk == nil {
@@ -79,7 +79,7 @@ func (t *promptTurn) requestPermission(ctx context.Context, u toolCall, options 
 	return t.allowOnce(options)
 }
 
-// describeAction returns the action of a request, with the details reported earlier.
+// describeAction returns the action of a permission request, including details reported earlier.
 func (t *promptTurn) describeAction(ctx context.Context, u toolCall) (llm.Action, bool) {
 	timer := time.NewTimer(details)
 	defer timer.Stop()
@@ -101,15 +101,15 @@ func (t *promptTurn) describeAction(ctx context.Context, u toolCall) (llm.Action
 		select {
 		case <-grew:
 		case <-timer.C:
-			waiting = false // a call without details is Unclear
+			waiting = false // a call without details is treated as Unclear
 		case <-ctx.Done():
 			return llm.Action{}, false
 		}
 	}
 }
 
-// allowOnce allows this one call. It never selects "always", even if the user made a grant: a grant
-// covers these exact arguments, and the agent may interpret "always" more broadly.
+// allowOnce allows only this call. It never selects "always", even if the user made a grant: a
+// grant covers these exact arguments, and the agent may interpret "always" more broadly.
 func (t *promptTurn) allowOnce(options []sdk.PermissionOption) sdk.RequestPermissionResponse {
 	for _, o := range options {
 		if o.Kind == sdk.PermissionOptionKindAllowOnce {
@@ -123,7 +123,7 @@ func (t *promptTurn) allowOnce(options []sdk.PermissionOption) sdk.RequestPermis
 	return refuseOnce(options)
 }
 
-// refuseOnce refuses, only this call if possible.
+// refuseOnce refuses a call, if possible without refusing later calls.
 func refuseOnce(options []sdk.PermissionOption) sdk.RequestPermissionResponse {
 	for _, kind := range []sdk.PermissionOptionKind{sdk.PermissionOptionKindRejectOnce, sdk.PermissionOptionKindRejectAlways} {
 		for _, o := range options {

@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// Preset is a well-known agent.
+// Preset describes a well-known agent.
 type Preset struct {
-	Name    string // as in preset = "..."
+	Name    string // as used in preset = "..."
 	Title   string
 	Command string // as documented by its vendor
 	Args    []string
-	// Mode is the mode in which the agent requests permission before changes. Its own settings
-	// may select another one, and Hob's guard would then not be called.
+	// Mode is the mode in which the agent requests permission before changes. The agent's own
+	// settings may select a different mode, in which Hob's guard would not be called.
 	Mode    string
 	Install string // how to install the command
 	Login   string // how to sign in
-	Source  string // the page that documents the command
+	Source  string // URL of the page that documents the command
 }
 
 // Presets lists the well-known agents.

@@ -18,14 +18,15 @@ import (
 //go:embed preface.tmpl
 var prefaceText string
 
-// maxEarlier limits the history sent to a new session, in bytes; the end is kept.
+// maxEarlier is the maximum size in bytes of the history sent to a new session. The end of the
+// history is kept.
 const maxEarlier = 60_000
 
-// sessionRef identifies a session of the agent. The history stores it as the signature of the answer
-// from that session.
+// sessionRef identifies an agent session. The history stores it as the signature of the answer from
+// that session.
 type sessionRef struct {
 	Provider string `json:"p"`
-	Session  string `json:"s"` // the id of the conversation; a fork has a different one
+	Session  string `json:"s"` // id of the conversation; a fork has a different one
 	ID       string `json:"id"`
 }
 
@@ -33,14 +34,14 @@ const markPrefix = "acp:"
 
 func (m sessionRef) String() string {
 	b, err := json.Marshal(m)
-	if err != nil { // plain strings always encode
+	if err != nil { // plain strings can always be encoded
 		panic(err)
 	}
 	return markPrefix + string(b)
 }
 
 // lastMark finds the agent's latest session in the history, and the number of messages that the
-// session has.
+// session has received.
 func lastMark(msgs []llm.Message, provider, session string) (id string, known int) {
 	for i, m := range slices.Backward(msgs) {
 		for _, p := range slices.Backward(m.Parts) {
@@ -57,16 +58,17 @@ func lastMark(msgs []llm.Message, provider, session string) (id string, known in
 	return "", 0
 }
 
-// promptPreface is the text before the message.
+// promptPreface holds the text before the message.
 type promptPreface struct {
 	First    bool   // first prompt of a session
 	Identity string // the identity of Hob and of the user
-	System   string // for a call outside a conversation
-	Earlier  string // messages that the session does not have
+	System   string // system prompt for a call outside a conversation
+	Earlier  string // messages that the session does not have yet
 	Before   []llm.Action
 }
 
-// promptBlocks returns the prompt: the messages that the session does not have yet.
+// promptBlocks returns the prompt, which consists of the messages that the session does not have
+// yet.
 func (t *promptTurn) promptBlocks(known int, first bool) ([]sdk.ContentBlock, error) {
 	fresh := t.req.Messages[known:]
 	n := len(fresh)
@@ -100,7 +102,7 @@ func (t *promptTurn) promptBlocks(known int, first bool) ([]sdk.ContentBlock, er
 			out = append(out, t.partBlocks(part)...)
 		}
 	}
-	if n == len(fresh) { // another model answered, and there is no new message
+	if n == len(fresh) { // another model answered, so there is no new message
 		out = append(out, sdk.TextBlock("[hob] Go on from here."))
 	}
 	return out, nil
@@ -120,8 +122,8 @@ func (t *promptTurn) partBlocks(p llm.Part) []sdk.ContentBlock {
 	return []sdk.ContentBlock{sdk.TextBlock(p.Text)}
 }
 
-// identitySection returns the end of the system prompt: the rest describes tools that the agent does
-// not have.
+// identitySection returns the end of the system prompt. The rest describes tools that the agent
+// does not have.
 func identitySection(system string) string {
 	_, rest, ok := strings.Cut(system, "<identity>")
 	if !ok {

@@ -6,20 +6,20 @@ import (
 	"hob/autonomy/llm"
 )
 
-// maxQueued is the number of bytes that may wait for a slow reader.
+// maxQueued is the maximum number of bytes that may wait for a slow reader.
 const maxQueued = 4 << 20
 
-// item is one output of the agent.
+// item is one piece of output from the agent.
 type item struct {
-	kind   llm.EventKind // TextDelta, ReasoningDelta or ImageDone, for content
+	kind   llm.EventKind // for content: TextDelta, ReasoningDelta or ImageDone
 	text   []byte
 	image  llm.Image
 	action *llm.Action
 	note   string
 }
 
-// queue stores output until the stream's reader takes it. Writers never block, because the SDK
-// ends a connection if notifications are not read immediately. Consecutive text becomes one
+// queue stores output until the stream's reader reads it. Writers never block, because the SDK ends
+// a connection if notifications are not read immediately. Consecutive pieces of text become one
 // item.
 type queue struct {
 	ready chan struct{} // signaled if there are items
@@ -50,7 +50,7 @@ func (q *queue) putItem(i item) {
 	q.wakeReader()
 }
 
-// wakeReader wakes the reader and signals activity of the agent.
+// wakeReader wakes the reader and signals that the agent is active.
 func (q *queue) wakeReader() {
 	select {
 	case q.ready <- struct{}{}:

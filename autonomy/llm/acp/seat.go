@@ -12,26 +12,26 @@ import (
 	"hob/autonomy/llm"
 )
 
-// maxIdle is the number of idle children that are kept.
+// maxIdle is the maximum number of idle children that are kept.
 const maxIdle = 3
 
-// conversation holds the child process of one conversation. The goroutine that has put a token into
-// turn owns the fields below.
+// conversation holds the child process for one conversation. The goroutine that has put a token
+// into turn owns the fields below.
 type conversation struct {
-	name string // the conversation, "" for a call without one
+	name string // id of the conversation; "" for a call without one
 	turn chan struct{}
 
 	child *child
-	lost  sdk.SessionId // a resumable session that turned out to be unusable
-	spent tokens        // the agent's token count of its session
+	lost  sdk.SessionId // a session that should be resumable but was unusable
+	spent tokens        // the agent's token counts for its session
 
 	// Guarded by Model.mu.
-	users int // owner and waiting callers
+	users int // number of users: the owner and the waiting callers
 	idle  *time.Timer
-	since time.Time // start of the idle time, while there is a child
+	since time.Time // start of the idle time while there is a child
 }
 
-// acquireSeat waits for the conversation's seat.
+// acquireSeat waits for exclusive use of a conversation.
 func (m *Model) acquireSeat(ctx context.Context, name string) (*conversation, error) {
 	m.mu.Lock()
 	s := m.seats[name]
@@ -65,15 +65,16 @@ func (m *Model) acquireSeat(ctx context.Context, name string) (*conversation, er
 	return nil, m.o.newError(llm.Interrupted, context.Cause(ctx), "the call was cancelled", "")
 }
 
-// dropUser removes one user, and the seat with the last one if it has no child. The caller holds
-// m.mu.
+// dropUser removes one user. If it was the last user and there is no child, it also removes the
+// conversation. The caller holds m.mu.
 func (m *Model) dropUser(s *conversation) {
 	if s.users--; s.users == 0 && s.since.IsZero() && m.seats[s.name] == s {
 		delete(m.seats, s.name)
 	}
 }
 
-// releaseSeat releases the seat. Its child stays for the next call until the idle time ends.
+// releaseSeat ends the exclusive use of a conversation. The child stays for the next call until the
+// idle time ends.
 func (m *Model) releaseSeat(s *conversation) {
 	defer m.open.Done()
 	if s.child != nil && (s.name == "" || !s.child.isAlive()) {
@@ -105,21 +106,21 @@ func (m *Model) releaseSeat(s *conversation) {
 	}
 }
 
-// endIdle ends the child of an idle seat.
+// endIdle ends the child of an idle conversation.
 func (m *Model) endIdle(s *conversation) {
 	m.mu.Lock()
 	if m.closed || s.users > 0 {
 		m.mu.Unlock()
 		return
 	}
-	delete(m.seats, s.name) // new callers get a new seat
+	delete(m.seats, s.name) // new callers get a new conversation object
 	m.open.Add(1)
 	m.mu.Unlock()
 	defer m.open.Done()
 	s.endChild()
 }
 
-// endChild ends the child; the seat is no longer in use.
+// endChild ends the child. The conversation is no longer in use.
 func (s *conversation) endChild() {
 	s.turn <- struct{}{}
 	if s.child != nil {
@@ -129,13 +130,13 @@ func (s *conversation) endChild() {
 	<-s.turn
 }
 
-// Close ends the children and returns when they have ended. It cancels running streams.
+// Close ends all children and returns when they have ended. It cancels running streams.
 func (m *Model) Close() error {
 	m.mu.Lock()
 	m.closed = true
 	m.mu.Unlock()
 	m.die()
-	m.open.Wait() // no user and no idle timer is left
+	m.open.Wait() // wait until no user and no idle timer is left
 	var wg sync.WaitGroup
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -148,7 +149,7 @@ func (m *Model) Close() error {
 	return nil
 }
 
-// Pids lists the running processes of the agent.
+// Pids lists the process ids of the agent's running processes.
 func (m *Model) Pids() []int {
 	l := m.o.alive
 	l.mu.Lock()
@@ -156,7 +157,7 @@ func (m *Model) Pids() []int {
 	return slices.Collect(maps.Keys(l.pids))
 }
 
-// runningChildren lists the running processes of an agent.
+// runningChildren holds the running processes of an agent.
 type runningChildren struct {
 	mu   sync.Mutex
 	pids map[int]bool
@@ -174,7 +175,7 @@ func (l *runningChildren) removePid(pid int) {
 	delete(l.pids, pid)
 }
 
-// ensureChild returns a running child and starts one if needed.
+// ensureChild returns a running child. It starts one if needed.
 func (s *conversation) ensureChild(ctx context.Context, o Options) (*child, error) {
 	if s.child != nil && s.child.isAlive() {
 		return s.child, nil

@@ -17,7 +17,7 @@ import (
 // maxWords is the maximum length of an answer in bytes.
 const maxWords = 1 << 20
 
-// promptTurn is one prompt and its answer. The stream's goroutine executes runPrompt; the child's
+// promptTurn is one prompt and its answer. The stream's goroutine executes runPrompt. The child's
 // messages arrive on other goroutines, in handleUpdate and handlePermission.
 type promptTurn struct {
 	o     Options
@@ -26,22 +26,22 @@ type promptTurn struct {
 	req   llm.Request
 	yield func(llm.Event, error) bool
 	id    sdk.SessionId // the agent's session
-	taken bool          // the session was resumed for this prompt
+	taken bool          // whether the session was resumed for this prompt
 
-	visible bool // visible output was sent
-	words   int  // bytes of the answer so far
-	apart   bool // an action happened since the last text
+	visible bool // whether visible output was sent
+	words   int  // size of the answer so far, in bytes
+	apart   bool // whether an action happened since the last text
 	gone    bool // the consumer stopped
 
 	in queue
 
-	ctx context.Context // of the prompt; set by child.setTurn
+	ctx context.Context // context of the prompt; set by child.setTurn
 
 	mu    sync.Mutex
 	calls map[string]*call
-	grew  chan struct{} // closed and replaced when calls grows
-	acted bool          // an action with effects may have happened
-	lapse string        // the last request that timed out, if any
+	grew  chan struct{} // closed and replaced when a call is added to calls
+	acted bool          // whether an action with effects may have happened
+	lapse string        // the last permission request that timed out, if any
 	asks  int           // open requests
 	asked int           // requests so far
 	over  bool          // no more requests
@@ -52,7 +52,7 @@ func newTalk(o Options, s *conversation, r llm.Request, yield func(llm.Event, er
 	return &promptTurn{o: o, seat: s, req: r, yield: yield, calls: map[string]*call{}, grew: make(chan struct{}), in: queue{ready: make(chan struct{}, 1)}}
 }
 
-// runPrompt returns the error to yield, nil if Done was yielded or the consumer stopped.
+// runPrompt returns the error to yield, or nil if Done was yielded or the consumer stopped.
 func (t *promptTurn) runPrompt(ctx context.Context) error {
 	c, err := t.seat.ensureChild(ctx, t.o)
 	if err != nil {
@@ -75,7 +75,7 @@ type reply struct {
 	err  error
 }
 
-// sendPrompt sends the prompt and passes the output on until the agent has finished.
+// sendPrompt sends the prompt and passes on the output until the agent has finished.
 func (t *promptTurn) sendPrompt(ctx context.Context, blocks []sdk.ContentBlock) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -103,8 +103,8 @@ func (t *promptTurn) sendPrompt(ctx context.Context, blocks []sdk.ContentBlock) 
 	return nil
 }
 
-// followPrompt is the loop of one prompt. A nil error means that Done was yielded or the consumer
-// stopped.
+// followPrompt runs the event loop for one prompt. A nil error means that Done was yielded or the
+// consumer stopped.
 func (t *promptTurn) followPrompt(ctx context.Context, replies <-chan reply) error {
 	silence := time.NewTimer(t.o.Silence)
 	defer silence.Stop()
@@ -121,7 +121,7 @@ func (t *promptTurn) followPrompt(ctx context.Context, replies <-chan reply) err
 			}
 			return t.finishStream(ctx, r)
 		case <-silence.C:
-			if t.isAsking() { // do not limit the time for the user's answer
+			if t.isAsking() { // the time until the user's answer is not limited
 				silence.Reset(t.o.Silence)
 				continue
 			}
@@ -133,10 +133,10 @@ func (t *promptTurn) followPrompt(ctx context.Context, replies <-chan reply) err
 	}
 }
 
-// cancelPrompt asks the agent to stop and waits a short time for it to finish, so that a stop by
-// the user takes effect soon. The caller kills the process afterwards.
+// cancelPrompt asks the agent to stop and waits for a short time until it has stopped, so that a
+// stop by the user takes effect soon. The caller kills the process afterwards.
 func (t *promptTurn) cancelPrompt(ctx context.Context, replies <-chan reply) {
-	t.wait.Go(func() { // a child that does not read blocks this until it is killed
+	t.wait.Go(func() { // blocks until the child is killed if the child does not read
 		err := t.child.conn.SendNotification(context.WithoutCancel(ctx), sdk.AgentMethodSessionCancel, sdk.CancelNotification{SessionId: t.id})
 		if err != nil {
 			t.o.Log.Debug("cancellation not sent", "err", err)
@@ -150,7 +150,7 @@ func (t *promptTurn) cancelPrompt(ctx context.Context, replies <-chan reply) {
 	}
 }
 
-// completeError adds the earlier events to an error.
+// completeError adds information about earlier events to an error.
 func (t *promptTurn) completeError(err error) error {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {
@@ -181,12 +181,12 @@ func (t *promptTurn) finishStream(ctx context.Context, r reply) error {
 	if !t.addNotice(r.resp.StopReason) || !t.emitEvent(llm.Event{Kind: llm.TextDelta, Signature: t.answerSignature()}) {
 		return nil
 	}
-	t.yield(llm.Event{Kind: llm.Done, Stop: stop, Usage: t.promptUsage(r.resp.Usage), Source: provenance.Outside}, nil) // the consumer now has everything
+	t.yield(llm.Event{Kind: llm.Done, Stop: stop, Usage: t.promptUsage(r.resp.Usage), Source: provenance.Outside}, nil) // the consumer has now received everything
 	return nil
 }
 
-// addNotice adds a notice for an answer without text: an empty answer would be retried. It returns
-// false if the consumer stopped.
+// addNotice adds a notice if the answer has no text, because an empty answer would be retried. It
+// returns false if the consumer stopped.
 func (t *promptTurn) addNotice(why sdk.StopReason) bool {
 	t.mu.Lock()
 	lapse := t.lapse
@@ -213,7 +213,8 @@ func (t *promptTurn) addNotice(why sdk.StopReason) bool {
 	return t.emitEvent(llm.Event{Kind: llm.TextDelta, Text: text})
 }
 
-// answerSignature returns the signature of the answer; "" if the session cannot be resumed anyway.
+// answerSignature returns the signature for the answer, or "" if the session cannot be resumed
+// anyway.
 func (t *promptTurn) answerSignature() string {
 	if t.req.Session == "" || len(t.id) > 512 {
 		return ""
@@ -221,8 +222,8 @@ func (t *promptTurn) answerSignature() string {
 	return sessionRef{Provider: t.o.Provider, Session: t.req.Session, ID: string(t.id)}.String()
 }
 
-// emitEvent passes an event to the consumer. All output of an agent is untrusted: it may come from
-// files, pages and servers that Hob has not seen.
+// emitEvent passes an event to the consumer. All output from an agent is untrusted, because it may
+// come from files, pages and servers that Hob has not read.
 func (t *promptTurn) emitEvent(e llm.Event) bool {
 	e.Source = provenance.Outside
 	if e.Kind == llm.TextDelta && strings.TrimSpace(e.Text) != "" {
@@ -276,7 +277,7 @@ func (t *promptTurn) emitItem(i item) bool {
 	return t.emitEvent(e)
 }
 
-// stopAsking ends the acceptance of requests.
+// stopAsking stops accepting permission requests.
 func (t *promptTurn) stopAsking(ctx context.Context) {
 	t.child.setTurn(ctx, nil)
 	t.mu.Lock()
@@ -290,7 +291,7 @@ func (t *promptTurn) isAsking() bool {
 	return t.asks > 0
 }
 
-// closeActions reports the end of actions that the agent started without reporting an end.
+// closeActions reports the end of actions for which the agent reported a start but no end.
 func (t *promptTurn) closeActions(ctx context.Context, err error) {
 	if t.req.Desk == nil {
 		return
@@ -304,7 +305,7 @@ func (t *promptTurn) closeActions(ctx context.Context, err error) {
 			open = append(open, a)
 		case llm.Begun:
 			if err != nil || t.gone {
-				continue // the broker records that its outcome is unknown
+				continue // the broker records that the outcome is unknown
 			}
 			a.State, a.Result = llm.Ended, "("+t.o.Provider+" did not report the result)"
 			open = append(open, a)
@@ -316,14 +317,14 @@ func (t *promptTurn) closeActions(ctx context.Context, err error) {
 	}
 }
 
-// tokens is the agent's token count of a session.
+// tokens holds an agent's token counts for a session.
 type tokens struct {
 	in, out, read, write int
-	unknown              bool // earlier counts are unknown
+	unknown              bool // whether earlier counts are unknown
 }
 
-// promptUsage returns the tokens of this prompt. The protocol counts over all turns of a session; the
-// field is new, and many agents omit it.
+// promptUsage returns the tokens used for this prompt. The protocol reports totals for a session.
+// The field is new, and many agents omit it.
 func (t *promptTurn) promptUsage(u *sdk.Usage) llm.Usage {
 	if u == nil {
 		return llm.Usage{}
@@ -340,7 +341,7 @@ func (t *promptTurn) promptUsage(u *sdk.Usage) llm.Usage {
 	if was.unknown {
 		return llm.Usage{}
 	}
-	if now.in < was.in || now.out < was.out { // the agent counts per turn
+	if now.in < was.in || now.out < was.out { // the agent reports counts per turn instead of totals
 		was = tokens{}
 	}
 	return llm.Usage{

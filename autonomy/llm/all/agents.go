@@ -11,15 +11,15 @@ import (
 	"hob/autonomy/llm/acp"
 )
 
-// Acting is the kind of external agents.
+// Acting is the provider kind of external agents.
 const Acting = "acp"
 
-// Agents creates the configured external agents, each once, and ends their processes. Its
-// methods may be called concurrently.
+// Agents creates each configured external agent once and ends their processes. Its methods may be
+// called concurrently.
 type Agents struct {
-	// Home contains the working folders of agents without a configured folder.
+	// Home is the folder for the working folders of agents that have no configured folder.
 	Home string
-	// Environ is the environment from which the agents' variables are selected.
+	// Environ is the environment from which variables for the agents are selected.
 	Environ []string
 	// Secret resolves references in env.
 	Secret func(ref string) (string, error)
@@ -29,8 +29,8 @@ type Agents struct {
 	made map[string]*acp.Model
 }
 
-// agentModel returns the agent, created at the first call. Without Agents the agent can only be
-// inspected.
+// agentModel returns the agent, which is created at the first call. If a is nil, the agent can be
+// inspected but not used.
 func (a *Agents) agentModel(p Provider, model string) (llm.Model, error) {
 	if a == nil {
 		a = &Agents{Home: filepath.Join(string(filepath.Separator), "nowhere")}

@@ -1,4 +1,4 @@
-// Package all lists the drivers of language models and finds the model that the configuration
+// Package all lists the drivers for language models and finds the model that the configuration
 // selects. It contains no driver code. The daemon, the setup wizard and the doctor call it.
 package all
 
@@ -13,12 +13,12 @@ import (
 	"hob/autonomy/llm/openai"
 )
 
-// Lister is a model whose server can list its models. All wire models are Listers.
+// Lister is a model whose server can list its models. All HTTP models implement it.
 type Lister interface {
 	Models(ctx context.Context) ([]string, error)
 }
 
-// Drivers returns one driver of each kind of HTTP model, in the order in which DetectModel looks
+// Drivers returns one driver for each kind of HTTP model, in the order in which DetectModel looks
 // for their keys.
 func Drivers() []llm.Driver {
 	return []llm.Driver{
@@ -28,7 +28,7 @@ func Drivers() []llm.Driver {
 	}
 }
 
-// Kinds lists the values of kind in a [providers] section.
+// Kinds lists the values that kind accepts in a [providers] section.
 func Kinds() (out []string) {
 	for _, d := range Drivers() {
 		out = append(out, d.Describe().Kind)
@@ -36,7 +36,8 @@ func Kinds() (out []string) {
 	return append(out, Acting)
 }
 
-// New creates a model of the given kind; external agents come from Agents. See llm.Driver.
+// New creates a model of the given kind; see llm.Driver. External agents are created by Agents
+// instead.
 func New(kind string, o llm.ModelOptions) (llm.Model, error) {
 	for _, d := range Drivers() {
 		if d.Describe().Kind == kind {
@@ -83,7 +84,7 @@ func ProbeServer(ctx context.Context, baseURL string) ([]string, error) {
 // ChatModel returns the first chat model of a list, "" if it has none.
 func ChatModel(models []string) string { return openai.ChatModel(models) }
 
-// describeKind returns the description of a kind, an empty one for an unknown kind.
+// describeKind returns the description of a kind. It is empty if the kind is unknown.
 func describeKind(kind string) llm.Description {
 	for _, d := range Drivers() {
 		if about := d.Describe(); about.Kind == kind {

@@ -25,8 +25,8 @@ type Provider struct {
 	Context   int
 	Whole     bool          // see llm.ModelOptions
 	Stall     time.Duration // see llm.ModelOptions
-	// Key resolves the key, nil if the section has none. It is called only if the provider may be
-	// chosen.
+	// Key resolves the key. It is nil if the section has none. It is called only if the provider
+	// may be chosen.
 	Key func() (string, error)
 	// The following fields are for external agents; see acp.Options.
 	Preset, Command, Dir, Mode, Auth string
@@ -35,30 +35,30 @@ type Provider struct {
 
 // AutoOptions lists the possible sources of a model.
 type AutoOptions struct {
-	Configured []Provider // in the order of the file
-	// Env reads an environment variable, usually os.Getenv; nil reads none.
+	Configured []Provider // in file order
+	// Env reads an environment variable, usually os.Getenv. Nil reads none.
 	Env func(string) string
-	// Probe: query the local servers. This takes less than 1 ms if no server listens, and at most
-	// openai.ProbeTimeout if another service listens. Start-up should therefore call DetectModel
-	// without Probe; if that returns the built-in brain, call it again with Probe in the
+	// Probe enables queries to the local servers. A query takes less than 1 ms if no server
+	// listens, and at most openai.ProbeTimeout if another service listens. At startup, call
+	// DetectModel without Probe; if it returns the built-in brain, call it again with Probe in the
 	// background and replace the model.
 	Probe bool
-	// Servers to probe, nil = LocalServers().
+	// Servers lists the servers to probe; nil means LocalServers().
 	Servers []Server
 	// Name is the assistant's name, for the built-in brain.
 	Name string
 	// Channels and Watchers are the kinds that the built-in brain recognizes.
 	Channels []channels.Driver
 	Watchers []watchers.Description
-	HTTP     *http.Client // for the models; nil = new clients
-	// Agents manages the external agents; without it they can only be inspected.
+	HTTP     *http.Client // client for the models; nil means new clients
+	// Agents manages the external agents. If it is nil, they can be inspected but not used.
 	Agents *Agents
 }
 
 // Server is a model server that may run on this machine.
 type Server = llm.LocalServer
 
-// LocalServers lists the default addresses of model servers, in order of preference.
+// LocalServers lists the default addresses of local model servers, in order of preference.
 func LocalServers() (out []Server) {
 	for _, d := range Drivers() {
 		out = append(out, d.Describe().Local...)
@@ -66,14 +66,14 @@ func LocalServers() (out []Server) {
 	return out
 }
 
-// DetectModel returns the model for model = "auto": the first configured provider whose key resolves,
-// otherwise the first key in the environment, otherwise (with Probe) the first local server
-// that has a model, otherwise the built-in brain. reason explains the choice; it never contains
-// a key. An error means that a section is invalid, not that no model was found.
+// DetectModel returns the model for model = "auto": the first configured provider whose key
+// resolves, otherwise the provider of the first key in the environment, otherwise (with Probe) the
+// first local server that has a model, otherwise the built-in brain. reason explains the choice; it
+// never contains a key. An error means that a section is invalid, not that no model was found.
 func DetectModel(ctx context.Context, o AutoOptions) (m llm.Model, reason string, err error) {
 	var skipped []string
 	for i, p := range o.Configured {
-		if p.Kind == Acting && i > 0 { // an external agent costs money and acts: never use one because another provider failed
+		if p.Kind == Acting && i > 0 { // an external agent costs money and acts, so never use one because another provider failed
 			skipped = append(skipped, fmt.Sprintf("[providers.%s] is an external agent, and not the first section", p.Name))
 			continue
 		}
@@ -111,7 +111,7 @@ func DetectModel(ctx context.Context, o AutoOptions) (m llm.Model, reason string
 }
 
 // ResolveModel returns the model for a name in the configuration: "offline", "provider" or
-// "provider/model". provider is a configured section, a well-known one whose key is in the
+// "provider/model". provider is a configured section, a well-known provider whose key is in the
 // environment (anthropic, openai, openrouter, gemini), or a local server (ollama, lmstudio,
 // llamacpp, vllm).
 func ResolveModel(name string, o AutoOptions) (llm.Model, error) {
@@ -146,8 +146,8 @@ func ResolveModel(name string, o AutoOptions) (llm.Model, error) {
 	return nil, fmt.Errorf("model %q: [providers.%s] does not exist; use \"auto\", \"offline\" or \"provider/model\"", name, provider)
 }
 
-// configuredModel creates a section's model. If the model is nil, the text explains why the section
-// is skipped.
+// configuredModel creates the model for a section. If the model is nil, the string explains why the
+// section is skipped.
 func (o AutoOptions) configuredModel(p Provider, model string) (llm.Model, string, error) {
 	opts := llm.ModelOptions{
 		Provider: p.Name, BaseURL: p.BaseURL, Model: model,
@@ -174,7 +174,8 @@ func (o AutoOptions) configuredModel(p Provider, model string) (llm.Model, strin
 	return m, "", err
 }
 
-// serviceKey returns the key of a service and the variable that contains it, "" if none does.
+// serviceKey returns the key of a service and the name of the variable that contains it, or "" if
+// no variable does.
 func (o AutoOptions) serviceKey(s KnownService) (name, key string) {
 	for _, name := range s.Env {
 		if key := o.getEnv(name); key != "" {
@@ -203,13 +204,13 @@ func (o AutoOptions) BuiltIn() *offline.Model {
 	return offline.New(offline.Options{Name: o.Name, Channels: channels.Descriptions(o.Channels), Watchers: o.Watchers})
 }
 
-// probeServers queries all local servers concurrently and returns the first in their order that has a
-// model.
+// probeServers queries all local servers concurrently. It returns the first one, in list order,
+// that has a model.
 func (o AutoOptions) probeServers(ctx context.Context) (llm.Model, Server, error) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // before the wait: later servers do not have to finish
+	defer cancel() // deferred before the wait, because later servers do not have to finish
 	servers := o.probeList()
 	found := make([]chan string, len(servers))
 	for i, s := range servers {

@@ -7,8 +7,8 @@ import (
 	"hob/autonomy/llm"
 )
 
-// EmbedderName returns the full name, "provider/model", that Embedder would use. It needs no
-// key. A name without a default is returned unchanged.
+// EmbedderName returns the full name, "provider/model", of the embedder that Embedder would use. It
+// needs no key. A name without a default model is returned unchanged.
 func EmbedderName(name string, o AutoOptions) string {
 	provider, model, _ := strings.Cut(name, "/")
 	if model == "" {
@@ -20,8 +20,8 @@ func EmbedderName(name string, o AutoOptions) string {
 	return provider + "/" + model
 }
 
-// Embedder returns the embedder for a name in the form that ResolveModel accepts. Without a
-// model, Google and OpenAI have a default; other servers need one.
+// Embedder returns the embedder for a name in the form that ResolveModel accepts. If the name
+// contains no model, Google and OpenAI have a default; other servers need a model.
 func Embedder(name string, o AutoOptions) (llm.Embedder, error) {
 	provider, model, _ := strings.Cut(name, "/")
 	if model == "" {

@@ -22,8 +22,8 @@ func FromEnvironment(env func(string) string) []string {
 	return out
 }
 
-// ProviderEndpoint returns the kind and address of a provider: a configured one, a well-known one or a
-// local server; "" for other names.
+// ProviderEndpoint returns the kind and address of a provider: a configured one, a well-known one
+// or a local server. It returns "" for other names.
 func (o AutoOptions) ProviderEndpoint(provider string) (kind, baseURL string) {
 	for _, p := range o.Configured {
 		if p.Name == provider {
@@ -56,7 +56,7 @@ func (o AutoOptions) Host(provider string) string {
 	return u.Hostname()
 }
 
-// defaultURL returns the address of a kind's own server, unless baseURL is set.
+// defaultURL returns baseURL if it is set, and otherwise the address of the kind's own server.
 func defaultURL(kind, baseURL string) string {
 	if baseURL != "" {
 		return baseURL
@@ -64,8 +64,8 @@ func defaultURL(kind, baseURL string) string {
 	return describeKind(kind).BaseURL
 }
 
-// ConfiguredProviders returns the [providers] sections of the configuration. secret resolves
-// references to their keys; it is called when a key is needed.
+// ConfiguredProviders returns the [providers] sections in the configuration. secret resolves
+// references to their keys. It is called only when a key is needed.
 func ConfiguredProviders(c *config.Config, secret func(ref string) (string, error)) (out []Provider) {
 	for _, p := range c.Providers {
 		next := Provider{
@@ -80,7 +80,7 @@ func ConfiguredProviders(c *config.Config, secret func(ref string) (string, erro
 	return out
 }
 
-// CheckKinds checks the kinds of the [providers] sections of the configuration.
+// CheckKinds checks the kinds in the [providers] sections of the configuration.
 func CheckKinds(c *config.Config) error {
 	for _, p := range c.Providers {
 		if !slices.Contains(Kinds(), p.Kind) {
@@ -93,11 +93,11 @@ func CheckKinds(c *config.Config) error {
 // Resolve is ResolveModel.
 func (o AutoOptions) Resolve(name string) (llm.Model, error) { return ResolveModel(name, o) }
 
-// Detect is DetectModel with Probe.
+// Detect calls DetectModel with Probe.
 func (o AutoOptions) Detect(ctx context.Context) (m llm.Model, reason string, err error) {
 	o.Probe = true
 	return DetectModel(ctx, o)
 }
 
-// Found is FromEnvironment of Env.
+// Found calls FromEnvironment with Env.
 func (o AutoOptions) Found() []string { return FromEnvironment(o.Env) }

@@ -15,13 +15,13 @@ type answer struct {
 	stopped bool // message_stop was received
 	stop    sdk.StopReason
 
-	open   []*block // blocks in progress, usually one
+	open   []*block // blocks that are not complete yet; usually only one
 	blocks int
 	calls  int
 	ids    map[string]bool
-	format string // the name of the tool whose arguments are the answer
-	// pending is a finished call that is withheld until another event shows that the token
-	// limit did not cut it off.
+	format string // name of the tool whose arguments are the answer
+	// pending is a finished call that is withheld until another event shows that the token limit
+	// did not truncate it.
 	pending *block
 }
 
@@ -30,12 +30,12 @@ type block struct {
 	index     int64
 	kind      string
 	id, name  string
-	text      []byte // of a thought, or the arguments of a call
+	text      []byte // text of a thought, or arguments of a call
 	signature string
-	data      string // of a redacted thought
+	data      string // data of a redacted thought
 }
 
-// takeEvent handles one event of the stream.
+// takeEvent handles one stream event.
 func (a *answer) takeEvent(e sdk.MessageStreamEventUnion) error {
 	a.Started = true
 	switch e.Type {
@@ -69,8 +69,8 @@ func (a *answer) takeEvent(e sdk.MessageStreamEventUnion) error {
 	return nil
 }
 
-// updateUsage updates the token counts, which are totals so far. Anthropic counts cached input tokens
-// separately.
+// updateUsage updates the token counts. The server sends totals so far. Anthropic counts cached
+// input tokens separately.
 func (a *answer) updateUsage(in, out, read, write int64, valid bool) {
 	if !valid {
 		return
@@ -83,8 +83,8 @@ func (a *answer) updateUsage(in, out, read, write int64, valid bool) {
 	a.Usage = u
 }
 
-// startBlock starts a block. Some servers send the complete block in one event: its text, or its
-// input.
+// startBlock starts a block. Some servers send a complete block, with its text or its input, in one
+// event.
 func (a *answer) startBlock(b *block, text, input string) error {
 	if a.blocks++; a.blocks > maxBlocks {
 		return fmt.Errorf("the answer contains more than %d blocks", maxBlocks)
@@ -183,7 +183,8 @@ func (a *answer) flushPending(cut bool) {
 	}
 }
 
-// cutOff marks the calls of a broken stream as truncated: no call of a failed answer may run.
+// cutOff marks the calls in a broken stream as truncated, because no call from a failed answer may
+// run.
 func (a *answer) cutOff() {
 	a.flushPending(true)
 	for _, b := range a.open {
@@ -195,7 +196,7 @@ func (a *answer) cutOff() {
 	a.open = nil
 }
 
-// finishAnswer ends a complete answer.
+// finishAnswer completes an answer.
 func (a *answer) finishAnswer() {
 	stop := llm.EndTurn
 	switch a.stop {
@@ -203,7 +204,7 @@ func (a *answer) finishAnswer() {
 		stop = llm.MaxTokens
 	case sdk.StopReasonRefusal:
 		stop = llm.Refused
-	default: // some servers send "end_turn" with calls, or invent reasons
+	default: // some servers send "end_turn" with calls, or reasons that are not defined
 		if a.calls > 0 {
 			stop = llm.ToolUse
 		}
@@ -214,7 +215,7 @@ func (a *answer) finishAnswer() {
 	a.EmitEvent(llm.Event{Kind: llm.Done, Stop: stop, Usage: a.Usage})
 }
 
-// takeMessage handles an answer in one piece.
+// takeMessage handles an answer that is not streamed.
 func (a *answer) takeMessage(m *sdk.Message) error {
 	a.Started = true
 	a.updateUsage(m.Usage.InputTokens, m.Usage.OutputTokens, m.Usage.CacheReadInputTokens, m.Usage.CacheCreationInputTokens, m.JSON.Usage.Valid())
@@ -230,7 +231,7 @@ func (a *answer) takeMessage(m *sdk.Message) error {
 	return nil
 }
 
-// uniqueID keeps the server's id unless it is missing or already used.
+// uniqueID returns the server's id, or a new one if that id is missing or already used.
 func (a *answer) uniqueID(id string) string {
 	if id == "" || a.ids[id] {
 		id = "toolu_" + rand.Text()[:20]

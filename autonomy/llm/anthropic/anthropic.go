@@ -1,9 +1,9 @@
-// Package anthropic is the driver for Anthropic's Messages API and compatible servers, on the
-// official SDK. It streams, returns thinking blocks with their signature, marks what the
+// Package anthropic is the driver for Anthropic's Messages API and compatible servers, based on the
+// official SDK. It streams answers, returns thinking blocks with their signature, marks what the
 // provider should cache, and converts every failure to an *llm.Error.
 //
-// It reads nothing from the environment except the proxy settings of net/http. It does not
-// retry (llm.Retry does), track usage or choose models. autonomy/llm/all creates it.
+// It reads nothing from the environment except the proxy settings of net/http. It does not retry
+// (llm.Retry does), track usage or choose models. autonomy/llm/all creates it.
 //
 // The protocol: https://docs.anthropic.com/en/api/messages-streaming
 package anthropic
@@ -24,8 +24,8 @@ import (
 
 // Limits for a server's responses.
 const (
-	maxBlocks = 256     // content blocks in one answer
-	maxArgs   = 4 << 20 // bytes of one call's arguments
+	maxBlocks = 256     // maximum content blocks in one answer
+	maxArgs   = 4 << 20 // maximum bytes of one call's arguments
 )
 
 const (
@@ -35,21 +35,22 @@ const (
 	DefaultModel = string(sdk.ModelClaudeSonnet5_5)
 
 	defaultMaxTokens = 8192
-	defaultContext   = 200_000 // the smallest context window of all current models
+	defaultContext   = 200_000 // smallest context window of all current models
 )
 
-// Options are the settings of a Model. Model is required, and APIKey at Anthropic's own server.
+// Options holds the settings of a Model. Model is required. APIKey is required for Anthropic's own
+// server.
 type Options = llm.ModelOptions
 
-// Model is an llm.Model on a Messages server.
+// Model is an llm.Model that uses a Messages API server.
 type Model struct {
 	o    Options
 	wire llm.Endpoint
-	// The client is wrapped in a function: as a field of a value in an interface, it would link
-	// every method of every service of the SDK into the program, about 10 MB.
+	// The client is wrapped in a function, because an interface value that contains it as a field
+	// would link every method of every SDK service into the program, about 10 MB.
 	post   func(ctx context.Context, path string, params, res any, opts ...option.RequestOption) error
 	models sdk.ModelService
-	// noThinking is set if the server refused thinking blocks of the history, which happens if
+	// noThinking is set if the server refused thinking blocks in the history. This happens if
 	// another model signed them.
 	noThinking atomic.Bool
 	// noFormat is set if the model does not support structured answers.
@@ -58,7 +59,7 @@ type Model struct {
 
 var _ llm.Model = (*Model)(nil)
 
-// New checks the options; it opens no connection.
+// New returns a Model after checking the options. It opens no connection.
 func New(o Options) (*Model, error) {
 	if o.Provider == "" {
 		o.Provider = Kind
@@ -121,7 +122,8 @@ func (m *Model) Models(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// limitedTransport limits every response body: the SDK reads error bodies to their end.
+// limitedTransport limits the size of every response body, because the SDK reads error bodies to
+// their end.
 type limitedTransport struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -133,7 +135,7 @@ func (c limitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// CloseIdleConnections lets http.Client.CloseIdleConnections reach the transport.
+// CloseIdleConnections passes http.Client.CloseIdleConnections on to the transport.
 func (c limitedTransport) CloseIdleConnections() {
 	if t, ok := c.next.(interface{ CloseIdleConnections() }); ok {
 		t.CloseIdleConnections()

@@ -12,10 +12,10 @@ import (
 	"hob/autonomy/llm"
 )
 
-// buildRequest creates a request. It depends only on its input, so that an earlier request is a prefix
-// of the next one except for the cache marks, which the provider does not count as content. The
-// four allowed marks are set on the last tool, the system prompt, the end of the previous
-// request, and the end of this one
+// buildRequest creates a request. It depends only on its input, so that an earlier request is a
+// prefix of the next one except for the cache marks, which the provider does not count as content.
+// The 4 allowed marks are set on the last tool, the system prompt, the end of the previous request,
+// and the end of this request
 // (https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching).
 func (m *Model) buildRequest(r llm.Request) (params sdk.MessageNewParams, thinking bool) {
 	params = sdk.MessageNewParams{Model: sdk.Model(m.o.Model), MaxTokens: int64(r.Limit(m.o.MaxTokens))}
@@ -37,8 +37,8 @@ func (m *Model) buildRequest(r llm.Request) (params sdk.MessageNewParams, thinki
 	return params, e.sent
 }
 
-// applyFormat requests a structured answer: by a schema, or for models without support by a tool
-// that must be called with the answer.
+// applyFormat requests a structured answer with a schema. For models that do not support schemas,
+// it uses a tool that must be called with the answer.
 func (m *Model) applyFormat(r llm.Request, params *sdk.MessageNewParams) {
 	if r.Format == nil {
 		return
@@ -75,9 +75,9 @@ func convertTools(list []llm.Tool) []sdk.ToolUnionParam {
 	return out
 }
 
-// markMessages sets the cache marks of the messages: on the last one, and on the last one before the
-// newest answer of the model, where the previous request ended. The second helps if one step
-// adds more blocks than the provider looks back (20).
+// markMessages sets the cache marks in the messages: on the last message, and on the last message
+// before the model's newest answer, where the previous request ended. The second mark helps if one
+// step adds more blocks than the provider looks back (20).
 func markMessages(messages []sdk.MessageParam) {
 	last := len(messages) - 1
 	if last < 0 {
@@ -92,7 +92,7 @@ func markMessages(messages []sdk.MessageParam) {
 	}
 }
 
-// markLast marks the last block that may have a mark: thinking blocks may not.
+// markLast marks the last block that may be marked. Thinking blocks may not.
 func markLast(blocks []sdk.ContentBlockParamUnion) {
 	for i := len(blocks) - 1; i >= 0; i-- {
 		if c := blocks[i].GetCacheControl(); c != nil {
@@ -107,8 +107,8 @@ type encoder struct {
 	sent     bool // some were sent
 }
 
-// convertMessage converts one message. Tool results come first: the API requires them directly after
-// the calls.
+// convertMessage converts one message. Tool results come first, because the API requires them
+// directly after the calls.
 func (e *encoder) convertMessage(m llm.Message) (sdk.MessageParamRole, []sdk.ContentBlockParamUnion) {
 	role := sdk.MessageParamRoleUser
 	if m.Role == llm.Assistant {
@@ -123,7 +123,7 @@ func (e *encoder) convertMessage(m llm.Message) (sdk.MessageParamRole, []sdk.Con
 			rest = append(rest, e.reasoningBlocks(p.Reasoning)...)
 		case p.Call != nil:
 			rest = append(rest, sdk.NewToolUseBlock(llm.WireID(p.Call.ID), p.Call.WireArgs(), llm.WireName(p.Call.Name)))
-		case p.Image != nil && role == sdk.MessageParamRoleAssistant: // the API accepts no pictures from the model
+		case p.Image != nil && role == sdk.MessageParamRoleAssistant: // the API accepts no images from the model
 			rest = append(rest, sdk.NewTextBlock("(a picture that I made)"))
 		case p.Image != nil:
 			rest = append(rest, sdk.NewImageBlockBase64(p.Image.MIME, base64.StdEncoding.EncodeToString(p.Image.Data)))
@@ -145,8 +145,8 @@ func resultBlock(r *llm.ToolResult) sdk.ContentBlockParamUnion {
 	return sdk.ContentBlockParamUnion{OfToolResult: b}
 }
 
-// reasoningBlocks returns the blocks that this API signed. Thoughts of other providers have no
-// signature and would be rejected.
+// reasoningBlocks returns the thinking blocks that this API signed. Thoughts from other providers
+// have no signature and would be rejected.
 func (e *encoder) reasoningBlocks(r *llm.Reasoning) []sdk.ContentBlockParamUnion {
 	switch {
 	case !e.thinking:

@@ -22,8 +22,8 @@ func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, 
 	})
 }
 
-// callAdaptive makes the call, and repeats it without features that the server refuses: thinking blocks
-// of the history with unknown signatures, and structured answers, which older models do not
+// callAdaptive makes the call, and repeats it without features that the server refuses: thinking
+// blocks with unknown signatures in the history, and structured answers, which older models do not
 // support.
 func (m *Model) callAdaptive(ctx context.Context, r llm.Request, a *answer) error {
 	for {
@@ -53,8 +53,8 @@ func refusesFormat(said string) bool {
 		strings.Contains(said, "output format") || strings.Contains(said, "structured output")
 }
 
-// callOnce makes one request. The SDK builds it and converts error responses. The body is read
-// here, because servers answer with a stream, JSON or a web page regardless of the content
+// callOnce makes one request. The SDK builds the request and converts error responses. The body is
+// read here, because servers respond with a stream, JSON or a web page regardless of the content
 // type.
 func (m *Model) callOnce(ctx context.Context, params sdk.MessageNewParams, a *answer) error {
 	options := []option.RequestOption{option.WithHeader("Accept", "text/event-stream, application/json")}
@@ -66,7 +66,7 @@ func (m *Model) callOnce(ctx context.Context, params sdk.MessageNewParams, a *an
 	if err := m.post(ctx, "v1/messages", params, &resp, options...); err != nil {
 		return m.convertError(ctx, err)
 	}
-	defer func() { _ = resp.Body.Close() }() // only read, so Close cannot lose data
+	defer func() { _ = resp.Body.Close() }() // only read from, so Close cannot lose data
 	if resp.StatusCode >= 300 {
 		return m.wire.StatusError(resp.StatusCode, resp.Header, "", "")
 	}
@@ -80,13 +80,13 @@ func (m *Model) callOnce(ctx context.Context, params sdk.MessageNewParams, a *an
 	return m.readEvents(in, a)
 }
 
-// readEvents reads the stream to its end.
+// readEvents reads the stream until it ends.
 func (m *Model) readEvents(in *llm.EventReader, a *answer) error {
 	for ping := false; ; {
 		if a.Started {
 			a.Watch.Limit(m.o.Stall)
 		}
-		if !ping { // a ping is not output of the model
+		if !ping { // a ping is not model output
 			a.Watch.Arm()
 		}
 		e, err := in.Next()
@@ -127,7 +127,7 @@ func (m *Model) readEvents(in *llm.EventReader, a *answer) error {
 	}
 }
 
-// handleEnd handles the end of the response without the last event.
+// handleEnd handles a response that ends without the last event.
 func (m *Model) handleEnd(err error, a *answer) error {
 	if a.stop != "" && a.EndsWell() {
 		a.finishAnswer() // only the last event is missing, which has no content
@@ -137,7 +137,7 @@ func (m *Model) handleEnd(err error, a *answer) error {
 	return a.BrokenOff(err)
 }
 
-// readWhole handles an answer in one piece.
+// readWhole handles an answer that is not streamed.
 func (m *Model) readWhole(ctx context.Context, in io.Reader, a *answer) error {
 	body, err := io.ReadAll(in)
 	if err != nil {
@@ -170,8 +170,8 @@ func (m *Model) convertError(ctx context.Context, err error) error {
 	return m.wire.ReadError(ctx, err)
 }
 
-// apiError converts an error that the server reported. It does not wrap the SDK's error, which
-// holds the request.
+// apiError converts an error that the server reported. It does not wrap the SDK's error, because
+// that error holds the request.
 func (m *Model) apiError(api *sdk.Error) error {
 	var h http.Header
 	if api.Response != nil {

@@ -7,7 +7,7 @@ import (
 	"hob/autonomy/llm"
 )
 
-// chunk is one event of a stream, or a complete answer
+// chunk is one stream event, or a complete answer
 // (https://ai.google.dev/api/generate-content#generatecontentresponse).
 type chunk struct {
 	Candidates []candidate `json:"candidates"`
@@ -44,8 +44,8 @@ type answerPart struct {
 	} `json:"functionCall"`
 }
 
-// parseUsage parses token counts; nil means that the server sent none. Google counts cached
-// tokens as part of the prompt, and thoughts separately from the answer.
+// parseUsage parses token counts. It returns nil if the server sent none. Google includes cached
+// tokens in the prompt, and counts thoughts separately from the answer.
 func parseUsage(raw json.RawMessage) *llm.Usage {
 	var u struct {
 		Prompt   *float64 `json:"promptTokenCount"`
@@ -66,13 +66,12 @@ func parseUsage(raw json.RawMessage) *llm.Usage {
 // finishMeaning is the meaning of a finish reason.
 type finishMeaning struct {
 	stop llm.StopReason
-	// broken: the model's output is unusable; a retry may help.
+	// broken reports that the model's output is unusable and a retry may help.
 	broken bool
 }
 
-// parseReason converts a finish reason
-// (https://ai.google.dev/api/generate-content#FinishReason). Unknown ones are not errors, since
-// Google adds new ones.
+// parseReason converts a finish reason (https://ai.google.dev/api/generate-content#FinishReason).
+// Unknown reasons are not errors, because Google adds new ones.
 func parseReason(reason string) finishMeaning {
 	switch strings.ToUpper(reason) {
 	case "MAX_TOKENS", "LENGTH":

@@ -6,7 +6,7 @@ import (
 	"hob/autonomy/llm"
 )
 
-// Kind is the value of kind in [providers.NAME].
+// Kind is the value of kind in a [providers.NAME] section.
 const Kind = "gemini"
 
 // Driver creates models of the kind "gemini".
@@ -25,7 +25,7 @@ func (Driver) Describe() llm.Description {
 func (Driver) New(o llm.ModelOptions) (llm.Model, error) {
 	o.Model = cmp.Or(o.Model, DefaultModel)
 	m, err := New(o)
-	if err != nil { // a nil *Model is not a nil llm.Model
+	if err != nil { // a nil *Model would not be a nil llm.Model
 		return nil, err
 	}
 	return m, nil

@@ -1,11 +1,10 @@
 // Package gemini is the driver for Google's Gemini API (the REST interface of
-// generativelanguage.googleapis.com) and compatible proxies. It is a thin client over net/http:
-// it streams, keeps the signatures of thoughts where the API requires them back, supports
-// pictures, structured answers and embeddings, and learns from the first refusal what a model
-// does not support.
+// generativelanguage.googleapis.com) and compatible proxies. It is a thin client over net/http. It
+// streams answers, returns the signatures of thoughts when the API requires them, and supports
+// pictures, structured answers and embeddings. It learns from the first refusal what a model does
+// not support.
 //
-// It does not retry (llm.Retry does), track usage or choose models. autonomy/llm/all creates
-// it.
+// It does not retry (llm.Retry does), track usage or choose models. autonomy/llm/all creates it.
 //
 // The protocol: https://ai.google.dev/api/generate-content
 package gemini
@@ -37,10 +36,11 @@ const (
 	imageContext   = 32 << 10
 )
 
-// Options are the settings of a Model. Model is required, and APIKey at Google's own server.
+// Options holds the settings of a Model. Model is required. APIKey is required for Google's own
+// server.
 type Options = llm.ModelOptions
 
-// Model is an llm.Model, and an llm.Embedder, on a Gemini server.
+// Model is an llm.Model and llm.Embedder that uses a Gemini server.
 type Model struct {
 	o      Options
 	wire   llm.Endpoint
@@ -57,7 +57,7 @@ var (
 	versionSegment = regexp.MustCompile(`(^|/)v[0-9]+((beta|alpha)[0-9]*)?(/|$)`)
 )
 
-// New checks the options; it opens no connection.
+// New returns a Model after checking the options. It opens no connection.
 func New(o Options) (*Model, error) {
 	if o.Provider == "" {
 		o.Provider = Kind
@@ -98,7 +98,7 @@ func contextOf(model string) int {
 	return defaultContext
 }
 
-// generatesImages reports whether a model generates pictures, by its name.
+// generatesImages reports whether a model generates images, judging by its name.
 func generatesImages(model string) bool {
 	return strings.Contains(model, "-image") && !strings.Contains(model, "imagen")
 }
@@ -169,7 +169,7 @@ func (m *Model) decodeResponse(ctx context.Context, resp *http.Response, err err
 	return nil
 }
 
-// sendRequest makes one HTTP request. The key is sent in a header, because URLs appear in logs.
+// sendRequest sends one HTTP request. The key is in a header, because URLs appear in logs.
 func (m *Model) sendRequest(ctx context.Context, method, path string, query url.Values, body []byte) (*http.Response, error) {
 	u := *m.base
 	u.Path += "/" + path

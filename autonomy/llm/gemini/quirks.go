@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// quirk is a feature that a server or a model does not support, or supports in another form. A
-// Model learns quirks from refusals and keeps them.
+// quirk is a feature that a server or a model does not support, or supports in a different form. A
+// Model learns quirks from refusals and remembers them.
 type quirk uint32
 
 const (
@@ -14,9 +14,9 @@ const (
 	noImages                            // rejects pictures
 	noSystem                            // rejects a system instruction (Gemma)
 	noThinking                          // rejects thinkingConfig
-	noIDs                               // rejects ids of calls (Vertex AI)
+	noIDs                               // rejects call ids (Vertex AI)
 	noFormat                            // rejects structured answers
-	noFormatWithTools                   // rejects them together with tools (before Gemini 3)
+	noFormatWithTools                   // rejects a format together with tools (before Gemini 3)
 	reducedSchema                       // supports only OpenAPI schemas (older proxies)
 	wantsSignature                      // requires a signature on each first call (Gemini 3)
 )
@@ -24,8 +24,8 @@ const (
 func (m *Model) knownQuirks() quirk { return quirk(m.quirks.Load()) }
 func (m *Model) addQuirk(q quirk)   { m.quirks.Or(uint32(q)) }
 
-// findRefused returns which part of a request an error response rejects. It returns 0 if no
-// part can be omitted or written differently. The messages:
+// findRefused returns which part of a request an error response rejects. It returns 0 if no part
+// can be omitted or written differently. The messages are:
 //
 //	Function calling is not enabled for models/gemini-2.5-flash-image
 //	Tool use with function calling is unsupported

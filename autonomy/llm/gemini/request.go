@@ -10,8 +10,8 @@ import (
 	"hob/autonomy/llm"
 )
 
-// request is the body of a call. It depends only on its input, and constant parts come first:
-// the JSON of an earlier request is a prefix of the next one's, which Google caches
+// request is the body of a call. It depends only on its input, and constant parts come first. The
+// JSON of an earlier request is therefore a prefix of the next one's, which Google caches
 // (https://ai.google.dev/gemini-api/docs/caching).
 type request struct {
 	System   *content    `json:"systemInstruction,omitempty"`
@@ -20,8 +20,8 @@ type request struct {
 	Config   *toolConfig `json:"toolConfig,omitempty"`
 	Generate *generation `json:"generationConfig,omitempty"`
 
-	images   bool // the request contains a picture
-	unsigned bool // the request contains a call without a signature
+	images   bool // whether the request contains a picture
+	unsigned bool // whether the request contains a call without a signature
 }
 
 type toolbox struct {
@@ -50,7 +50,7 @@ type generation struct {
 	Thinking   *thinking       `json:"thinkingConfig,omitempty"`
 }
 
-// thinking requests summaries of thoughts: without them a model that thinks for minutes cannot be
+// thinking requests summaries of thoughts. Without them, a model that thinks for minutes cannot be
 // distinguished from a stalled one.
 type thinking struct {
 	Include bool `json:"includeThoughts"`
@@ -110,7 +110,7 @@ func (m *Model) buildRequest(r llm.Request, q quirk) request {
 		c := e.convertMessage(msg)
 		switch n := len(out.Contents); {
 		case len(c.Parts) == 0:
-		case n > 0 && c.Role == "model" && out.Contents[n-1].Role == "model": // function calls must follow a turn of the user
+		case n > 0 && c.Role == "model" && out.Contents[n-1].Role == "model": // function calls must follow a user turn
 			out.Contents[n-1].Parts = append(out.Contents[n-1].Parts, c.Parts...)
 		default:
 			out.Contents = append(out.Contents, c)
@@ -164,8 +164,8 @@ type encoder struct {
 
 func textPart(s string) part { return part{Text: &s} }
 
-// convertMessage converts one message: results first, since the API requires them directly after the
-// calls.
+// convertMessage converts one message. Results come first, because the API requires them directly
+// after the calls.
 func (e *encoder) convertMessage(m llm.Message) content {
 	out := content{Role: "user"}
 	if m.Role == llm.Assistant {
@@ -182,7 +182,7 @@ func (e *encoder) convertMessage(m llm.Message) content {
 			first = false
 		case p.Image != nil:
 			rest = append(rest, e.imagePart(p))
-		case p.Reasoning != nil: // summaries are not sent back
+		case p.Reasoning != nil: // summaries of thoughts are not sent back
 		case p.Text != "" || p.Signature != "" && out.Role == "model":
 			x := textPart(p.Text)
 			x.Signature = p.Signature
@@ -201,9 +201,9 @@ func (e *encoder) imagePart(p llm.Part) part {
 	return part{Inline: &blob{p.Image.MIME, base64.StdEncoding.EncodeToString(p.Image.Data)}, Signature: p.Signature}
 }
 
-// noSignature replaces the signature of calls that another model made
-// (https://ai.google.dev/gemini-api/docs/thought-signatures). Of several parallel calls only
-// the first is signed.
+// noSignature replaces the signature for calls that another model made
+// (https://ai.google.dev/gemini-api/docs/thought-signatures). Only the first of several parallel
+// calls is signed.
 const noSignature = "skip_thought_signature_validator"
 
 func (e *encoder) callPart(p llm.Part, first bool) part {

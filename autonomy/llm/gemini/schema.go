@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// reduceSchema converts a JSON Schema to the subset of OpenAPI 3.0 that servers without
-// parametersJsonSchema support (https://ai.google.dev/api/caching#Schema). It drops keywords
-// without a counterpart: the schema becomes more general, never narrower. It returns nil for an
-// object without properties, which those servers reject.
+// reduceSchema converts a JSON Schema to the OpenAPI 3.0 subset for servers that do not support
+// parametersJsonSchema (https://ai.google.dev/api/caching#Schema). It drops keywords without a
+// counterpart, which makes the schema more general, never narrower. It returns nil for an object
+// without properties, because those servers reject such objects.
 func reduceSchema(raw json.RawMessage) json.RawMessage {
 	var in map[string]any
 	if json.Unmarshal(raw, &in) != nil {
@@ -63,7 +63,8 @@ func (r *schemaReducer) convertSchema(in map[string]any, depth int) map[string]a
 	return out
 }
 
-// convertTypes converts a list of types: null becomes nullable, others become alternatives.
+// convertTypes converts a list of types. null becomes nullable, and other types become
+// alternatives.
 func (r *schemaReducer) convertTypes(in, out map[string]any) {
 	switch t := in["type"].(type) {
 	case string:
@@ -95,7 +96,7 @@ func (r *schemaReducer) convertTypes(in, out map[string]any) {
 	}
 }
 
-// convertEnum keeps enums of strings. OpenAPI 3.0 does not support others.
+// convertEnum keeps enums of strings. OpenAPI 3.0 does not support other enums.
 func (r *schemaReducer) convertEnum(in, out map[string]any) {
 	list, _ := in["enum"].([]any)
 	if v, ok := in["const"]; ok {
@@ -111,7 +112,7 @@ func (r *schemaReducer) convertEnum(in, out map[string]any) {
 	}
 }
 
-// convertInner converts the schemas within a schema.
+// convertInner converts the schemas inside a schema.
 func (r *schemaReducer) convertInner(in, out map[string]any, depth int) {
 	if props, ok := in["properties"].(map[string]any); ok {
 		reduced := map[string]any{}
@@ -149,7 +150,7 @@ func (r *schemaReducer) convertInner(in, out map[string]any, depth int) {
 	}
 }
 
-// knownRequired returns the required properties that exist.
+// knownRequired returns those required properties that are defined.
 func knownRequired(required any, props map[string]any) any {
 	list, _ := required.([]any)
 	var out []any
@@ -194,7 +195,7 @@ func mergeAllOf(in map[string]any) map[string]any {
 	return out
 }
 
-// resolveRef follows a reference within the schema: #/$defs/Address.
+// resolveRef resolves a reference within the schema, such as #/$defs/Address.
 func (r *schemaReducer) resolveRef(ref string) (map[string]any, bool) {
 	path, ok := strings.CutPrefix(ref, "#/")
 	if !ok {

@@ -12,7 +12,7 @@ import (
 	"hob/autonomy/llm"
 )
 
-// maxAdaptions is the maximum number of retries of a call without refused features.
+// maxAdaptions is how often a call is repeated without refused features.
 const maxAdaptions = 5
 
 // Stream implements llm.Model.
@@ -36,7 +36,7 @@ func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, 
 		if err != nil {
 			return err
 		}
-		return a.Read(resp, &stream{AnswerStream: a}, "{[", "the Gemini API") // [: the form without alt=sse
+		return a.Read(resp, &stream{AnswerStream: a}, "{[", "the Gemini API") // [: the response format without alt=sse
 	})
 }
 
@@ -52,7 +52,7 @@ func (s *stream) Calls() []llm.PendingCall { return s.calls }
 
 // TakeEvent implements llm.AnswerFormat. There is no end marker.
 func (s *stream) TakeEvent(name string, data []byte) error {
-	if string(data) == "[DONE]" { // some proxies send that
+	if string(data) == "[DONE]" { // some proxies send this end marker
 		return nil
 	}
 	var c chunk

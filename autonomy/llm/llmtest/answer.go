@@ -7,65 +7,65 @@ import (
 	"hob/autonomy/llm"
 )
 
-// Answer is one scripted answer of a model: its condition, its content, and its fault.
+// Answer is one scripted answer from a model: its condition, content and fault.
 type Answer struct {
-	Match  string // regular expression on the last user text; empty applies in order
-	Result string // regular expression on the text of the last tool result
-	Times  int    // number of uses: 0 and 1 once, negative unlimited
+	Match  string // regular expression for the last user text; answers without one are used in order
+	Result string // regular expression for the text of the last tool result
+	Times  int    // number of uses: 0 and 1 mean once, a negative value means unlimited
 
 	Reasoning string
-	Signature string // of the reasoning (Anthropic), or of the first call (Gemini)
+	Signature string // signature of the reasoning (Anthropic), or of the first call (Gemini)
 	Text      string
-	Images    []llm.Image // of image models (OpenAI in the form of OpenRouter, Gemini)
+	Images    []llm.Image // output of image models (OpenAI in OpenRouter's format, Gemini)
 	Calls     []Call
 	Stop      string    // the finish reason as sent; empty derives the right one; "length" and "refusal" are converted to the API's name
-	Usage     llm.Usage // zero counts bytes / 4 of the request and the answer
+	Usage     llm.Usage // zero means bytes / 4 of the request and the answer
 
-	Pieces int           // number of deltas of a text or of a call's arguments, 0 = 3
-	Delay  time.Duration // before the first byte
-	Gap    time.Duration // before each further delta
+	Pieces int           // number of deltas per text or call arguments; 0 means 3
+	Delay  time.Duration // wait before the first byte
+	Gap    time.Duration // wait before each further delta
 
 	Fault Fault
-	After int // deltas (pieces of reasoning, text or arguments) sent before Fault strikes
+	After int // number of deltas (pieces of reasoning, text or arguments) sent before Fault applies
 
-	Status int               // when not 0: an error response, and Body its body
+	Status int               // if not 0, an error response is sent, with Body as its body
 	Header map[string]string // further response headers
-	Body   string            // of an error response, a stream error or garbage; empty generates one
+	Body   string            // body of an error response, a stream error or garbage; generated if empty
 }
 
-// Call is a tool call of an Answer. Args are sent verbatim, even if they are not JSON. An empty
-// ID gets a unique one.
+// Call is a tool call in an Answer. Args is sent verbatim, even if it is not JSON. If ID is empty,
+// a unique one is generated.
 type Call struct {
 	ID, Name, Args string
 }
 
-// Fault is one kind of misbehavior of a server.
+// Fault is one kind of server misbehavior.
 type Fault string
 
 // Values of Fault. Those marked "cut" apply after Answer.After deltas.
 const (
 	Reset       Fault = "reset"        // cut: the connection breaks
-	EOF         Fault = "eof"          // cut: the response ends properly, the stream does not
-	Stall       Fault = "stall"        // cut: silence until the client disconnects
-	Pings       Fault = "pings"        // cut: pings or comments, but no events, until the client disconnects
-	HalfJSON    Fault = "half-json"    // cut: an event ends in the middle of its JSON, then the response ends
-	Garbage     Fault = "garbage"      // cut: an event that is not JSON (Body)
-	StreamError Fault = "stream-error" // cut: an error object in the stream (Body)
+	EOF         Fault = "eof"          // cut: the response ends properly, but the stream does not
+	Stall       Fault = "stall"        // cut: sends nothing until the client disconnects
+	Pings       Fault = "pings"        // cut: sends pings or comments, but no events, until the client disconnects
+	HalfJSON    Fault = "half-json"    // cut: an event ends in the middle of its JSON, and then the response ends
+	Garbage     Fault = "garbage"      // cut: sends an event that is not JSON (Body)
+	StreamError Fault = "stream-error" // cut: sends an error object in the stream (Body)
 
 	CutArgs     Fault = "cut-args"     // the last call's arguments end halfway; Stop is "length"
-	SameIDs     Fault = "same-ids"     // every call has the id of the first
-	NoIDs       Fault = "no-ids"       // calls come without an id
-	NoIndex     Fault = "no-index"     // OpenAI: deltas of calls come without an index
+	SameIDs     Fault = "same-ids"     // every call has the id of the first call
+	NoIDs       Fault = "no-ids"       // calls have no id
+	NoIndex     Fault = "no-index"     // OpenAI: deltas of calls have no index
 	SameIndex   Fault = "same-index"   // OpenAI: every call has index 0
-	OneChunk    Fault = "one-chunk"    // OpenAI: all calls, complete, in one chunk
+	OneChunk    Fault = "one-chunk"    // OpenAI: all calls are complete in one chunk
 	ObjectArgs  Fault = "object-args"  // OpenAI: arguments are an object, not a string
-	JSON        Fault = "json"         // a JSON answer although a stream was requested
-	HTML        Fault = "html"         // a web page with status 200
-	NoBody      Fault = "no-body"      // status 200 and an empty body
-	NoDone      Fault = "no-done"      // OpenAI: no [DONE] after the last chunk
-	NoUsage     Fault = "no-usage"     // tokens are not counted
-	UsageInLast Fault = "usage-inline" // OpenAI: usage comes in the chunk with the finish reason
-	Odd         Fault = "odd"          // legal oddities: CRLF, comments, data over several lines
+	JSON        Fault = "json"         // responds with JSON although a stream was requested
+	HTML        Fault = "html"         // responds with a web page and status 200
+	NoBody      Fault = "no-body"      // responds with status 200 and an empty body
+	NoDone      Fault = "no-done"      // OpenAI: sends no [DONE] after the last chunk
+	NoUsage     Fault = "no-usage"     // sends no token counts
+	UsageInLast Fault = "usage-inline" // OpenAI: usage is in the chunk with the finish reason
+	Odd         Fault = "odd"          // sends unusual but legal streams: CRLF, comments, data on several lines
 )
 
 func (a *Answer) isEndless() bool { return a.Times < 0 }
@@ -86,7 +86,7 @@ func (f Fault) isCut() bool {
 	return false
 }
 
-// wireCalls returns the calls to send, with ids and the fault applied; id generates unique ids.
+// wireCalls returns the calls to send, with ids and the fault applied. id generates unique ids.
 func (a *Answer) wireCalls(id func() string) []Call {
 	out := make([]Call, len(a.Calls))
 	for i, c := range a.Calls {
@@ -106,7 +106,7 @@ func (a *Answer) wireCalls(id func() string) []Call {
 	return out
 }
 
-// splitRunes cuts s at rune boundaries into at most n pieces; an empty s has none.
+// splitRunes splits s at rune boundaries into at most n pieces. An empty s has no pieces.
 func splitRunes(s string, n int) []string {
 	var out []string
 	size := max(1, (len(s)+n-1)/n)

@@ -1,11 +1,11 @@
 // Package llmtest replaces language models in tests. It contains
 //
-//   - Server, a model server on loopback that speaks the Anthropic Messages and
-//     the OpenAI Chat Completions wire formats, streamed and not, answers from a
+//   - Server, a model server on loopback that supports the Anthropic Messages and
+//     the OpenAI Chat Completions wire formats, streamed or not, answers from a
 //     script and misbehaves on demand (Fault);
-//   - Scripted, the same script as an llm.Model inside the process, for tests of
+//   - Scripted, which uses the same script as an in-process llm.Model, for tests of
 //     the engine that need no HTTP;
-//   - Conformance, the suite that every wire driver runs.
+//   - Conformance, the suite that every HTTP driver runs.
 //
 // A script is a list of Answers, from Go or from a txtar scenario (ParseScript):
 //
@@ -15,14 +15,14 @@
 //	)
 //	// point base_url of a provider at srv.URL; afterwards check srv.Requests()
 //
-// For a request, the first unused answer with a matching Match (and Result) is used; if none
+// For each request, the first unused answer with a matching Match (and Result) is used. If none
 // matches, answers without conditions are used in order. When the script is exhausted,
-// Options.Reply and Options.Otherwise are tried, and finally the request is refused with
-// status 400 and the text "the script has no answer". The server has no state except the
-// script, so the process under test may be killed at any time. For crash tests use
-// Options.Reply, which receives the whole conversation, instead of a list that is used up.
+// Options.Reply and Options.Otherwise are tried, and finally the request is refused with status 400
+// and the text "the script has no answer". The server has no state except the script, so the
+// process under test may be killed at any time. For crash tests use Options.Reply, which receives
+// the whole conversation, instead of a list that is used up.
 //
-// Only tests and benchmarks import it.
+// Only tests and benchmarks import the package.
 package llmtest
 
 import (
@@ -40,17 +40,17 @@ import (
 	"hob/autonomy/llm"
 )
 
-// Target holds the connection data for a driver under test: the server's address, the only
-// client that reaches it, and the expected key (Key). Stall stays at the driver's default.
+// Target holds the connection data for a driver under test: the server's address, the only client
+// that can reach it, and the expected key (Key). Stall stays at the driver's default.
 type Target struct {
 	URL  string
 	HTTP *http.Client
 	Key  string
 }
 
-// Conformance runs the suite of wire drivers. Every case has its own server, in memory and
-// inside a testing/synctest bubble: time costs nothing, and a goroutine that outlives its call
-// fails the case.
+// Conformance runs the suite for HTTP drivers. Every case has its own in-memory server inside a
+// testing/synctest bubble: waiting takes no real time, and a goroutine that outlives its call fails
+// the case.
 func Conformance(t *testing.T, model func(t *testing.T, at Target) llm.Model) {
 	t.Helper()
 	for _, g := range checkGroups() {
@@ -72,7 +72,7 @@ type check struct {
 	test    func(r *run)
 }
 
-// checkGroup is a set of cases with one kind of server.
+// checkGroup is a set of cases that use one kind of server.
 type checkGroup struct {
 	refuse []string // see Options.Refuse
 	checks []check
@@ -136,7 +136,7 @@ func (r *run) askCtx(ctx context.Context, req llm.Request) result {
 	return res
 }
 
-// checkError checks the invariants of every error.
+// checkError checks the invariants that apply to every error.
 func (r *run) checkError(e *llm.Error) {
 	r.t.Helper()
 	if e.Message == "" || e.Provider == "" || e.Kind == "" {
@@ -154,7 +154,7 @@ func (r *run) checkError(e *llm.Error) {
 	}
 }
 
-// checkCalls checks the invariants of every call.
+// checkCalls checks the invariants that apply to every call.
 func (r *run) checkCalls(res result) {
 	r.t.Helper()
 	started, ids := map[string]bool{}, map[string]bool{}
@@ -219,7 +219,7 @@ func (r *run) requireEqual(what string, got, want any) {
 	}
 }
 
-// helloRequest returns the request of most cases.
+// helloRequest returns the request that most cases use.
 func helloRequest() llm.Request {
 	return llm.Request{
 		System:   "You are Hob.",
@@ -239,11 +239,11 @@ func conformanceTools() []llm.Tool {
 	}
 }
 
-// shortly limits cases that must not wait for a timer.
+// shortly is the time limit for cases that must not wait for a timer.
 const shortly = time.Second
 
-// Described checks the description of a driver, and that the driver creates a model from it
-// without a connection and without a configured model.
+// Described checks the description of a driver. It also checks that the driver creates a model from
+// the description without a connection and without a configured model.
 func Described(t *testing.T, d llm.Driver) {
 	t.Helper()
 	about := d.Describe()

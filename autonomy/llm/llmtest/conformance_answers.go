@@ -8,7 +8,7 @@ import (
 	"hob/autonomy/llm"
 )
 
-// answerChecks returns the cases of well-formed answers and requests.
+// answerChecks returns the cases with well-formed answers and requests.
 func answerChecks() []check {
 	return []check{
 		{"text", []Answer{{Text: "Good morning, Ådne. 你好", Pieces: 5}}, func(r *run) {
@@ -118,8 +118,8 @@ func checkRequest(r *run) {
 	}
 }
 
-// fullRequest returns a conversation with every kind of part, foreign ids, an invented tool and
-// a truncated call.
+// fullRequest returns a conversation with every kind of part, ids from another provider, an
+// invented tool and a truncated call.
 func fullRequest() llm.Request {
 	call := func(id, name, args string) llm.Part {
 		return llm.Part{Call: &llm.ToolCall{ID: id, Name: name, Args: json.RawMessage(args)}}
@@ -172,5 +172,5 @@ func cachedPart(r *run) string {
 		r.t.Fatal(err)
 	}
 	s := string(fields.Tools) + string(fields.System) + string(fields.SystemInstruction) + string(fields.Messages) + string(fields.Contents)
-	return strings.ReplaceAll(s, `,"cache_control":{"type":"ephemeral"}`, "") // a mark, not content
+	return strings.ReplaceAll(s, `,"cache_control":{"type":"ephemeral"}`, "") // a cache mark, which is not content
 }

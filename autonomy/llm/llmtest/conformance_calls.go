@@ -6,7 +6,7 @@ import (
 	"hob/autonomy/llm"
 )
 
-// callChecks returns the cases of valid and invalid tool calls.
+// callChecks returns the cases with valid and invalid tool calls.
 func callChecks() []check {
 	two := []Call{{ID: "x1", Name: "add", Args: `{"a":1,"b":{"c":[1,2,"}"]}}`}, {ID: "x2", Name: "add", Args: `{"a":3,"b":4}`}}
 	whole := func(r *run) {

@@ -10,7 +10,7 @@ import (
 	"hob/autonomy/llm"
 )
 
-// faultChecks returns the cases of broken streams.
+// faultChecks returns the cases with broken streams.
 func faultChecks() []check {
 	text := Answer{Text: "Good morning to you"}
 	call := Answer{Calls: []Call{{Name: "add", Args: `{"a":1,"b":2}`}}}
@@ -60,7 +60,7 @@ func faultChecks() []check {
 	}
 }
 
-// statusChecks returns the cases of error responses.
+// statusChecks returns the cases with error responses.
 func statusChecks() []check {
 	var out []check
 	for _, c := range []struct {
@@ -92,7 +92,7 @@ func statusChecks() []check {
 			res := r.askModel(helloRequest())
 			r.requireError(res, false, c.kind)
 			r.requireEqual("status", res.err.Status, c.status)
-			// A base URL without /v1 may be correct: one retry is allowed.
+			// A base URL without /v1 may be correct, so one retry is allowed.
 			if n := r.srv.Count(); n > 1 && (n > 2 || c.status != 404) {
 				r.t.Errorf("%d calls made", n)
 			}
@@ -117,7 +117,7 @@ func statusChecks() []check {
 	)
 }
 
-// behaviourChecks returns the cases of a driver's behavior towards its caller.
+// behaviourChecks returns the cases about a driver's behavior towards its caller.
 func behaviourChecks() []check {
 	return []check{
 		{"cancelled while waiting", []Answer{{Text: "late", Delay: time.Hour}}, func(r *run) {

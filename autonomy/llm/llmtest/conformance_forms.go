@@ -8,7 +8,7 @@ import (
 	"hob/autonomy/llm"
 )
 
-// formChecks returns the cases of answers other than text: structured JSON, pictures, vectors.
+// formChecks returns the cases with answers other than text: structured JSON, images, vectors.
 func formChecks() []check {
 	cat := llm.Image{MIME: "image/png", Data: []byte("\x89PNG cat")}
 	return []check{

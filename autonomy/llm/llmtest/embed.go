@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 )
 
-// Vector returns the vector that a Server computes for a text: three numbers that depend only
-// on the text.
+// Vector returns the vector that a Server computes for text: three numbers that depend only on
+// text.
 func Vector(text string) []float32 {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(text)) // never fails
@@ -20,7 +20,7 @@ func Vector(text string) []float32 {
 	return []float32{float32(n&0xFF) / 256, float32(n>>8&0xFF) / 256, float32(n>>16&0xFF) / 256}
 }
 
-// serveEmbeddings serves the embeddings of OpenAI and of Gemini.
+// serveEmbeddings serves the embeddings APIs of OpenAI and Gemini.
 func (s *Server) serveEmbeddings(w http.ResponseWriter, hr *http.Request, api API) {
 	var in struct {
 		Input    []string `json:"input"`
@@ -45,7 +45,7 @@ func (s *Server) serveEmbeddings(w http.ResponseWriter, hr *http.Request, api AP
 		return
 	}
 	var list []any
-	for i, text := range in.Input { // in any order: the index counts
+	for i, text := range in.Input { // the order is arbitrary, because each vector has an index
 		list = append([]any{map[string]any{"object": "embedding", "index": i, "embedding": Vector(text)}}, list...)
 	}
 	n := len(strings.Join(in.Input, "")) / 4

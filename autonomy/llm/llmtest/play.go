@@ -11,11 +11,11 @@ import (
 	"hob/platform/retry"
 )
 
-// frame is one event of a streamed answer.
+// frame is one event in a streamed answer.
 type frame struct {
-	event string // SSE event name, empty for none
+	event string // SSE event name; empty means none
 	data  string
-	delta bool // counts for Answer.After and is delayed by Answer.Gap
+	delta bool // whether Answer.After counts the frame and Answer.Gap delays it
 }
 
 // playAnswer sends one answer.
@@ -54,17 +54,17 @@ func (f frame) encodeSSE() string {
 	return "event: " + f.event + "\ndata: " + f.data + "\n\n"
 }
 
-// bodyEncoders returns the encoders of answers in one piece.
+// bodyEncoders returns the encoders for answers that are not streamed.
 func bodyEncoders() map[API]func(*Request, *Answer, func() string) string {
 	return map[API]func(*Request, *Answer, func() string) string{OpenAI: openaiJSON, Anthropic: anthropicJSON, Gemini: geminiJSON}
 }
 
-// streamEncoders returns the encoders of streamed answers.
+// streamEncoders returns the encoders for streamed answers.
 func streamEncoders() map[API]func(*Request, *Answer, func() string) []frame {
 	return map[API]func(*Request, *Answer, func() string) []frame{OpenAI: openaiFrames, Anthropic: anthropicFrames, Gemini: geminiFrames}
 }
 
-// sendWhole sends an answer in one piece, or its first half if the fault cuts it.
+// sendWhole sends an answer that is not streamed, or only its first half if the fault is a cut.
 func (s *Server) sendWhole(w http.ResponseWriter, hr *http.Request, a *Answer, body string) {
 	if !a.Fault.isCut() {
 		writeText(w, body)
@@ -128,7 +128,7 @@ func (s *Server) sendStream(w http.ResponseWriter, hr *http.Request, api API, a 
 	}
 }
 
-// isFinal reports whether no delta follows: a fault with a large After, or an answer without
+// isFinal reports whether no delta follows. A fault with a large After, or in an answer without
 // deltas, must still apply before the end marker.
 func isFinal(api API, rest []frame) bool {
 	for _, f := range rest {
@@ -213,7 +213,7 @@ func sendPings(w http.ResponseWriter, hr *http.Request, api API) {
 	}
 }
 
-// resetConnection breaks the connection without a proper end of the response.
+// resetConnection breaks the connection without ending the response properly.
 func resetConnection(w http.ResponseWriter) {
 	c, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -225,12 +225,12 @@ func resetConnection(w http.ResponseWriter) {
 	_ = c.Close()
 }
 
-// writeText writes to a client that may have disconnected.
+// writeText writes text to a client. It ignores errors, because the client may have disconnected.
 func writeText(w http.ResponseWriter, text string) { _, _ = io.WriteString(w, text) }
 
 func flushResponse(w http.ResponseWriter) { _ = http.NewResponseController(w).Flush() }
 
-// Render returns the body of an answer in an API's wire format, for tests that modify it.
+// Render returns the body of an answer in an API's wire format, for tests that modify the body.
 func Render(api API, stream bool, a Answer) string {
 	r := Request{API: api, Model: "scripted", Body: []byte(`"include_usage":true`)}
 	n := 0

@@ -39,14 +39,14 @@ type Request struct {
 	Stream    bool
 	MaxTokens int
 	Format    json.RawMessage // the schema of a structured answer
-	forced    string          // the tool that replaces it
+	forced    string          // the tool that replaces the schema
 
 	LastUser string           // text of the last user message
 	Results  []llm.ToolResult // tool results after the last user message, in order
 	Round    int              // number of assistant messages after the last user message: 0 in the first call of a turn
 }
 
-// deriveFields fills in the fields derived from the messages.
+// deriveFields sets the fields that are derived from the messages.
 func (r *Request) deriveFields() {
 	last := -1
 	for i, m := range r.Messages {
@@ -89,8 +89,8 @@ func (r *Request) HasTool(name string) bool {
 	return false
 }
 
-// checkPairs checks a requirement of all providers: the results of an assistant's calls follow
-// immediately, one for each, and each result belongs to a call.
+// checkPairs checks a requirement of all providers: the results of an assistant's calls follow the
+// calls immediately, with one result for each call, and each result belongs to a call.
 func checkPairs(messages []llm.Message) error {
 	open := map[string]bool{}
 	for i, m := range messages {

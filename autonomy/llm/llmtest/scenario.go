@@ -13,9 +13,9 @@ import (
 	"hob/autonomy/llm"
 )
 
-// ParseScript parses the model's part of a txtar scenario. Every file of the archive named
-// "model", or "model/" followed by any name, is one answer; other files are ignored. An
-// answer consists of lines of "key: value" and, after an empty line, its text:
+// ParseScript parses the model's part of a txtar scenario. Every file in the archive named "model",
+// or "model/" followed by any name, is one answer; other files are ignored. An answer consists of
+// lines of "key: value" and, after an empty line, its text:
 //
 //	-- model/first --
 //	match: stretch
@@ -30,11 +30,11 @@ import (
 //	status: 429
 //	header: Retry-After: 1
 //
-// The keys are those of Answer in lower case: match, result, times (a number,
-// or * for always), reasoning, signature, text, call (name, then arguments; may
-// repeat; "call#id: ..." sets the id), image (its type, and the data in base64; may repeat), stop,
-// usage (input output [cached]), pieces, delay, gap, fault, after, status, header (may repeat) and body. An
-// unknown key is an error.
+// The keys are those of Answer in lower case: match, result, times (a number, or * for unlimited),
+// reasoning, signature, text, call (name, then arguments; may repeat; "call#id: ..." sets the id),
+// image (its type, and the data in base64; may repeat), stop, usage (input output [cached]),
+// pieces, delay, gap, fault, after, status, header (may repeat) and body. An unknown key is an
+// error.
 func ParseScript(a *txtar.Archive) ([]Answer, error) {
 	var out []Answer
 	for _, f := range a.Files {
@@ -107,7 +107,7 @@ func (a *Answer) setField(key, value string) error {
 	return err
 }
 
-// setWire sets the fields about the transport of an answer.
+// setWire sets the fields that describe the transport of an answer.
 func (a *Answer) setWire(key, value string) error {
 	var err error
 	switch key {

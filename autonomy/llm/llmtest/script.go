@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// script selects the answers.
+// script selects the scripted answer for each request.
 type script struct {
 	reply     func(Request) (Answer, bool)
 	otherwise *Answer
@@ -18,7 +18,7 @@ type script struct {
 type entry struct {
 	answer        Answer
 	match, result *regexp.Regexp
-	left          int // uses left, negative unlimited
+	left          int // number of uses left; negative means unlimited
 }
 
 func newScript(o Options, answers []Answer) (*script, error) {
@@ -55,7 +55,7 @@ func compileMatch(expr string) (*regexp.Regexp, error) {
 	return regexp.Compile("(?s)" + expr)
 }
 
-// nextAnswer finds the answer to a request.
+// nextAnswer returns the answer to a request.
 func (s *script) nextAnswer(r Request) (Answer, bool) {
 	if a, ok := s.takeMatch(r); ok {
 		return a, true

@@ -13,10 +13,9 @@ import (
 	"hob/platform/retry"
 )
 
-// Scripted is an in-process llm.Model that answers from a script. Calls pass through
-// llm.NewCall, as in drivers: malformed arguments become Truncated. It supports the faults that
-// cut a stream, CutArgs, SameIDs and NoUsage; Status becomes the error that a driver would
-// return.
+// Scripted is an in-process llm.Model that answers from a script. Calls pass through llm.NewCall,
+// as in drivers, so that malformed arguments become Truncated. It supports the faults that cut a
+// stream, CutArgs, SameIDs and NoUsage. Status becomes the error that a driver would return.
 type Scripted struct {
 	script *script
 	info   llm.Info
@@ -27,8 +26,8 @@ type Scripted struct {
 	requests []Request
 }
 
-// NewScripted creates a model that answers from a script. It panics if a Match is not a regular
-// expression. It uses the options Reply, Otherwise and Info.
+// NewScripted creates a model that answers from a script. It panics if a Match is not a valid
+// regular expression. It uses the options Reply, Otherwise and Info.
 func NewScripted(o Options, answers ...Answer) *Scripted {
 	s, err := newScript(o, answers)
 	if err != nil {
@@ -51,7 +50,7 @@ func (s *Scripted) Add(answers ...Answer) {
 	}
 }
 
-// Requests lists the calls so far in the form that a Server records.
+// Requests lists the calls so far in the form recorded by a Server.
 func (s *Scripted) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,7 +105,7 @@ func (s *Scripted) newError(k llm.ErrorKind, format string, args ...any) *llm.Er
 	return llm.Endpoint{Provider: s.info.Provider}.Errorf(k, format, args...)
 }
 
-// playAnswer yields the events of an answer; it also returns nil if the consumer stopped.
+// playAnswer yields the events of an answer. It also returns nil if the consumer stopped.
 func (s *Scripted) playAnswer(ctx context.Context, a *Answer, size int, yield func(llm.Event) bool) *llm.Error {
 	if err := s.waitDelay(ctx, a.Delay); err != nil {
 		return err

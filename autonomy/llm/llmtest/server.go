@@ -18,38 +18,38 @@ import (
 	"hob/autonomy/llm"
 )
 
-// Key is the API key in tests of drivers; it must never appear in an error.
+// Key is the API key in driver tests. It must never appear in an error.
 const Key = "sk-test-0123456789-secret"
 
-// Options holds the settings of a Server or a Scripted model; the zero value is useful.
+// Options holds the settings of a Server or a Scripted model. The zero value is valid.
 type Options struct {
-	// Reply is called if no scripted answer applies; false means that it has no answer. It may
+	// Reply is called if no scripted answer applies. It returns false if it has no answer. It may
 	// be called concurrently.
 	Reply func(Request) (Answer, bool)
-	// Otherwise is the answer if no other applies.
+	// Otherwise is the answer to use if no other answer applies.
 	Otherwise *Answer
-	// Key, if set, is the required key; other requests get a 401.
+	// Key, if set, is the required key. Other requests get a 401.
 	Key string
-	// Models are listed at GET /v1/models; empty means "scripted".
+	// Models lists the models returned by GET /v1/models. Empty means "scripted".
 	Models []string
-	// Refuse names fields of a request, or of its generationConfig, that are answered with a
-	// 400, such as "tools", "stream_options", "max_tokens".
+	// Refuse lists fields of a request, or of its generationConfig, that cause a 400, such as
+	// "tools", "stream_options" and "max_tokens".
 	Refuse []string
-	// Keep limits the recorded requests, 0 = all. The oldest are dropped.
+	// Keep is the maximum number of recorded requests; 0 means no limit. The oldest are dropped.
 	Keep int
 	// Memory makes the server reachable only through Client, without a socket, so that it works
 	// inside a testing/synctest bubble.
 	Memory bool
-	// Addr to listen on, empty for a free port of 127.0.0.1.
+	// Addr is the address to listen on. Empty means a free port on 127.0.0.1.
 	Addr string
 	// Info describes a Scripted model.
 	Info llm.Info
 }
 
-// Server is a model server on loopback. It serves POST */chat/completions, POST */v1/messages,
-// POST /v1beta/models/NAME:generateContent and :streamGenerateContent, their embeddings, and
-// GET */models. Like the real servers it rejects requests with unpaired tool calls and results.
-// All methods may be called concurrently.
+// Server is a model server on loopback. It serves POST */chat/completions, POST */v1/messages, POST
+// /v1beta/models/NAME:generateContent and :streamGenerateContent, their embeddings APIs, and GET
+// */models. Like the real servers, it rejects requests with unpaired tool calls and results. All
+// methods may be called concurrently.
 type Server struct {
 	URL string // "http://127.0.0.1:port", without /v1
 
@@ -60,7 +60,7 @@ type Server struct {
 	served chan struct{}
 	done   context.CancelFunc
 	ids    atomic.Int64
-	memory *memory // nil on a socket
+	memory *memory // nil if the server listens on a socket
 
 	mu       sync.Mutex
 	requests []Request
@@ -79,7 +79,7 @@ func NewServer(t testing.TB, o Options, answers ...Answer) *Server {
 	return s
 }
 
-// Start starts a server that ends with Close.
+// Start starts a server that ends when Close is called.
 func Start(o Options, answers ...Answer) (*Server, error) {
 	sc, err := newScript(o, answers)
 	if err != nil {
@@ -97,7 +97,7 @@ func Start(o Options, answers ...Answer) (*Server, error) {
 		BaseContext:       func(net.Listener) context.Context { return base },
 		ReadHeaderTimeout: time.Minute,
 		ConnState:         s.trackConnection,
-		ErrorLog:          log.New(io.Discard, "", 0), // deliberate resets are not logged
+		ErrorLog:          log.New(io.Discard, "", 0), // deliberate resets must not be logged
 	}
 	go func() {
 		defer close(s.served)
@@ -127,8 +127,8 @@ func (s *Server) openListener() (net.Listener, error) {
 	return ln, nil
 }
 
-// Client returns a client of this server; its connections end with Close. With Options.Memory
-// no other client can connect.
+// Client returns a client for this server. Its connections end with Close. With Options.Memory, no
+// other client can connect.
 func (s *Server) Client() *http.Client { return s.client }
 
 // Close stops the server and cancels running answers.
@@ -139,9 +139,8 @@ func (s *Server) Close() {
 	<-s.served
 }
 
-// CloseIdleConnections closes the connections without a request, so that connections that
-// clients keep do not count in a measurement. The caller must ensure that no request is about
-// to start.
+// CloseIdleConnections closes the connections without a request, so that connections kept by
+// clients do not affect a measurement. The caller must ensure that no request is about to start.
 func (s *Server) CloseIdleConnections() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -189,7 +188,7 @@ func (s *Server) Count() int {
 	return s.count
 }
 
-// Unused lists the answers of the script that were never used.
+// Unused lists the answers in the script that were never used.
 func (s *Server) Unused() []Answer { return s.script.unusedAnswers() }
 
 func (s *Server) recordCall(r Request) {
@@ -278,7 +277,7 @@ func (s *Server) serveAnswer(w http.ResponseWriter, hr *http.Request, api API) {
 		writeError(w, api, http.StatusBadRequest, "invalid_request_error", fmt.Sprintf("the script has no answer to %q", r.LastUser))
 		return
 	}
-	if r.forced != "" { // the text is the form: it becomes the tool's arguments
+	if r.forced != "" { // the text is the structured answer, so it becomes the tool's arguments
 		a.Calls, a.Text = append(a.Calls, Call{Name: r.forced, Args: a.Text}), ""
 	}
 	s.playAnswer(w, hr, &r, &a)
@@ -302,7 +301,7 @@ func (s *Server) refusedField(body []byte) string {
 	return ""
 }
 
-// writeError writes an error in the form of the API.
+// writeError writes an error in the API's format.
 func writeError(w http.ResponseWriter, api API, status int, kind, message string) {
 	switch api {
 	case Anthropic:

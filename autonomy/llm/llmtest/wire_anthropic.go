@@ -9,7 +9,7 @@ import (
 	"hob/autonomy/llm"
 )
 
-// The part of Anthropic's Messages that drivers send:
+// The part of Anthropic's Messages API that drivers send:
 // https://docs.anthropic.com/en/api/messages
 type anthropicRequest struct {
 	Model      string          `json:"model"`
@@ -66,7 +66,7 @@ func decodeAnthropic(r *Request) error {
 	r.NoTools = in.ToolChoice.Type == "none"
 	r.Format = in.Output.Format.Schema
 	for _, t := range in.Tools {
-		if in.ToolChoice.Type == "tool" && in.ToolChoice.Name == t.Name { // another way to request a form
+		if in.ToolChoice.Type == "tool" && in.ToolChoice.Name == t.Name { // another way to request a structured answer
 			r.Format = t.InputSchema
 			r.forced = t.Name
 			continue
@@ -160,7 +160,8 @@ func anthropicStop(a *Answer) string {
 	return "end_turn"
 }
 
-// anthropicUsage returns the counts in Anthropic's form: input excludes cached tokens.
+// anthropicUsage returns the token counts in Anthropic's format, in which input excludes cached
+// tokens.
 func anthropicUsage(u llm.Usage) string {
 	return fmt.Sprintf(`{"input_tokens":%d,"cache_read_input_tokens":%d,"cache_creation_input_tokens":%d,"output_tokens":%d}`,
 		u.Input-u.CacheRead-u.CacheWrite, u.CacheRead, u.CacheWrite, u.Output)
@@ -212,7 +213,7 @@ func anthropicFrames(r *Request, a *Answer, id func() string) []frame {
 	return out
 }
 
-// anthropicJSON encodes an answer in one piece.
+// anthropicJSON encodes an answer that is not streamed.
 func anthropicJSON(r *Request, a *Answer, id func() string) string {
 	var content []string
 	if a.Reasoning != "" {
@@ -224,7 +225,7 @@ func anthropicJSON(r *Request, a *Answer, id func() string) string {
 	for _, c := range a.wireCalls(id) {
 		args := c.Args
 		if !json.Valid([]byte(args)) {
-			args = "{}" // without a stream, malformed arguments cannot be sent
+			args = "{}" // malformed arguments cannot be sent without a stream
 		}
 		content = append(content, `{"type":"tool_use","id":`+quoteJSON(c.ID)+`,"name":`+quoteJSON(c.Name)+`,"input":`+args+`}`)
 	}

@@ -11,7 +11,7 @@ import (
 	"hob/autonomy/llm"
 )
 
-// The part of Gemini's generateContent that drivers send:
+// The part of Gemini's generateContent API that drivers send:
 // https://ai.google.dev/api/generate-content
 type geminiRequest struct {
 	System *geminiContent `json:"systemInstruction"`
@@ -103,7 +103,7 @@ func decodeGemini(r *Request) error {
 	return nil
 }
 
-// assignIDs assigns ids to calls and results without them, matching them by order.
+// assignIDs assigns ids to calls and results that have none, and matches them by order.
 func assignIDs(messages []llm.Message) {
 	var open []string
 	for i, m := range messages {
@@ -186,8 +186,8 @@ func geminiUsage(r *Request, a *Answer) string {
 		u.Input, u.Output, u.CacheRead, u.Input+u.Output)
 }
 
-// geminiParts encodes an answer as parts; calls and pictures are not split. A signature is sent
-// with the first call, or otherwise with an empty text at the end.
+// geminiParts encodes an answer as parts. Calls and images are not split. A signature is sent with
+// the first call, or otherwise with an empty text at the end.
 func geminiParts(a *Answer, pieces int, id func() string) []string {
 	var out []string
 	for _, p := range splitRunes(a.Reasoning, pieces) {
@@ -239,7 +239,7 @@ func geminiFrames(r *Request, a *Answer, id func() string) []frame {
 	return append(out, frame{data: geminiChunk(r, []string{`{"text":""}`}, `,"finishReason":`+quoteJSON(geminiStop(a))+`}]`+geminiUsage(r, a))})
 }
 
-// geminiJSON encodes an answer in one piece.
+// geminiJSON encodes an answer that is not streamed.
 func geminiJSON(r *Request, a *Answer, id func() string) string {
 	return geminiChunk(r, geminiParts(a, 1, id), `,"finishReason":`+quoteJSON(geminiStop(a))+`}]`+geminiUsage(r, a))
 }

@@ -9,7 +9,7 @@ import (
 	"hob/autonomy/llm"
 )
 
-// The part of OpenAI's Chat Completions that drivers send:
+// The part of OpenAI's Chat Completions API that drivers send:
 // https://platform.openai.com/docs/api-reference/chat/create
 type openaiRequest struct {
 	Model               string          `json:"model"`
@@ -123,7 +123,7 @@ func openaiParts(content json.RawMessage) ([]llm.Part, error) {
 }
 
 func quoteJSON(s string) string {
-	b, _ := json.Marshal(s) // a string always encodes
+	b, _ := json.Marshal(s) // a string can always be encoded
 	return string(b)
 }
 
@@ -225,7 +225,7 @@ func openaiCallDeltas(a *Answer, id func() string) []string {
 	return out
 }
 
-// openaiImages encodes the pictures of an answer in OpenRouter's form.
+// openaiImages encodes the images in an answer in OpenRouter's format.
 func openaiImages(list []llm.Image) string {
 	var out []string
 	for _, i := range list {
@@ -234,7 +234,7 @@ func openaiImages(list []llm.Image) string {
 	return `{"images":[` + strings.Join(out, ",") + `]}`
 }
 
-// openaiJSON encodes an answer in one piece.
+// openaiJSON encodes an answer that is not streamed.
 func openaiJSON(r *Request, a *Answer, id func() string) string {
 	var calls []string
 	for _, c := range a.wireCalls(id) {

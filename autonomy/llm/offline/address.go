@@ -12,8 +12,8 @@ const (
 	repoForm = `^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+$`
 )
 
-// urlOf returns the URL of a token: with "://", or a host with or without a path. "notes.txt"
-// is a file.
+// urlOf returns the URL that a token contains, either with "://" or as a host with or without a
+// path. "notes.txt" is a file, not a host.
 func (t token) urlOf() (string, bool) {
 	s := t.sourceText()
 	switch {
@@ -27,11 +27,10 @@ func (t token) urlOf() (string, bool) {
 	return s, regexp.MustCompile(hostForm).MatchString(s)
 }
 
-// endings are top-level domains that are not file extensions; "notes.md" and "run.sh" are
-// files.
+// endings lists top-level domains that are not file extensions. "notes.md" and "run.sh" are files.
 const endings = "com org net edu gov info biz io dev co eu us uk de fr it es nl be at ch cz sk lt lv ee fi se no dk ie ua ro hu gr bg hr si jp cn in au ca nz kr tr za mx ar"
 
-// siteOf returns an address, or the bare name of a site: next to a word such as "page",
+// siteOf returns an address, or the bare name of a site. Next to a word such as "page",
 // "example.org" is a site and not a file; "main.kt" is never a site.
 func (t token) siteOf() (string, bool) {
 	if s, ok := t.urlOf(); ok && (t.kind == link || strings.ContainsAny(s, "/:?#") || strings.HasPrefix(t.norm, "www.")) {
@@ -58,7 +57,7 @@ func (t token) repositoryOf(site string) (string, bool) {
 	return s, regexp.MustCompile(repoForm).MatchString(s)
 }
 
-// sourceText returns a token as written.
+// sourceText returns a token as the user wrote it.
 func (t token) sourceText() string {
 	if t.inner != "" {
 		return t.inner

@@ -6,8 +6,8 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// composeAnswer combines the tools' results to the text that ends the turn. Each result is complete
-// prose and used unchanged, also an error, since it names its remedy.
+// composeAnswer combines the tools' results into the text that ends the turn. Each result is
+// complete prose and used unchanged. This also applies to errors, because they include the remedy.
 func (t *turn) composeAnswer(p plan) string {
 	var parts []string
 	made := t.callsSince(t.begin)
@@ -67,8 +67,8 @@ func formatSuccess(d done, p plan) string {
 	return text
 }
 
-// secondStep returns a second step: if memory has no answer to a question, notes, tasks and all
-// else are searched. For an opened page it takes the screenshot.
+// secondStep returns a second step. If memory has no answer to a question, the second step searches
+// notes, tasks and all other data. For an opened page, it takes the screenshot.
 func (t *turn) secondStep(p plan, made []done) (call, bool) {
 	if next, ok := p.screenshotStep(made); ok {
 		return next, true
@@ -83,7 +83,7 @@ func (t *turn) secondStep(p plan, made []done) (call, bool) {
 	return call{"search_knowledge", map[string]any{"query": query}}, true
 }
 
-// recallQuery returns the query of a plan with a single recall.
+// recallQuery returns the query of a plan whose only call is recall.
 func (p plan) recallQuery() string {
 	if len(p.calls) != 1 || p.calls[0].name != "recall" {
 		return ""
@@ -112,15 +112,15 @@ func (d done) isSuperseded(later []done) bool {
 		len(later) == 1 && later[0].name == "search_knowledge" && later[0].result != nil && !later[0].result.Error
 }
 
-// preface is the prefix of a result of recall.
+// preface is the prefix of a recall result.
 const preface = "I remember:"
 
-// bygone is the prefix of the part of a result with former facts.
+// bygone is the prefix of the part of a recall result that contains former facts.
 const bygone = "No longer so:"
 
-// formatRecalled formats remembered facts for the user: "my" becomes "your", and of several facts it
-// shows those that match the question best. Former facts follow. Text of another form stays
-// unchanged.
+// formatRecalled formats remembered facts for the user: "my" becomes "your", and if there are
+// several facts, it shows those that match the question best. Former facts follow. Text in any
+// other form stays unchanged.
 func formatRecalled(text string, p plan) string {
 	text, before, was := strings.Cut(text, bygone)
 	text = strings.TrimSpace(text)
@@ -136,7 +136,7 @@ func formatRecalled(text string, p plan) string {
 func stripFormer(body string, p plan) string {
 	facts := factsOf(body)
 	if strings.Contains(body, "\n") && !strings.HasPrefix(strings.TrimSpace(body), "-") {
-		facts = []string{strings.TrimSpace(body)} // one fact of several lines
+		facts = []string{strings.TrimSpace(body)} // one fact with several lines
 	}
 	facts = bestFacts(facts, p.recallQuery())
 	if len(facts) == 1 {
@@ -145,7 +145,7 @@ func stripFormer(body string, p plan) string {
 	return preface + listFacts(facts)
 }
 
-// factsOf returns the lines of a list.
+// factsOf returns the items of a list, one per line.
 func factsOf(body string) (facts []string) {
 	for line := range strings.SplitSeq(body, "\n") {
 		if line = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "- ")); line != "" {
@@ -163,7 +163,7 @@ func listFacts(facts []string) string {
 	return b.String()
 }
 
-// factToOwner converts a fact to the second person and keeps the note in parentheses, which is
+// factToOwner converts a fact to the second person. It keeps the note in parentheses, which is
 // already in the second person.
 func factToOwner(f string) string {
 	i := strings.LastIndex(f, " (")
@@ -173,7 +173,7 @@ func factToOwner(f string) string {
 	return toOwner(f[:i]) + f[i:]
 }
 
-// bestFacts returns the facts that share the most words with a question.
+// bestFacts returns the facts that have the most words in common with a question.
 func bestFacts(facts []string, query string) []string {
 	want := textnorm.FoldedWords(query)
 	if len(want) == 0 || len(facts) < 2 {

@@ -62,7 +62,7 @@ func findContact(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	find := call{"search_contacts", argsOf("query", who)}
-	if w.hasSlot("few_who") && w.hasKeyword("what") { // the user may have said this too
+	if w.hasSlot("few_who") && w.hasKeyword("what") { // the user may have stated this as well
 		about := bareName(strings.TrimRight(w.s.originalText(0, len(w.s.tokens)), " .!?"))
 		for _, head := range []string{"what is ", "what's ", "what\u2019s "} {
 			if len(about) > len(head) && strings.EqualFold(about[:len(head)], head) {
@@ -83,8 +83,8 @@ func isDescriptive(who string) bool {
 	return slices.Contains(strings.Fields("today yesterday tonight monday tuesday wednesday thursday friday saturday sunday work private personal last latest newest recent first next new old unread other another better second own any some a an every each all"), who)
 }
 
-// freeAt handles the question whether the user is free. For a whole day it lists all events,
-// since "yes" or "no" would not answer the question.
+// freeAt handles questions about whether the user is free. For a whole day it lists all events,
+// because "yes" or "no" would not answer the question.
 func freeAt(w *intentDraft) (plan, bool) {
 	t, err := w.joinTimes(w.allSpans())
 	switch {
@@ -136,7 +136,7 @@ func mailFrom(w *intentDraft) (plan, bool) {
 	return planCall("search_emails", args)
 }
 
-// parseAddressees returns the people that a sentence names: "Ada, Bob and grace@example.org".
+// parseAddressees returns the people named in a sentence such as "Ada, Bob and grace@example.org".
 func parseAddressees(s string) (out []any) {
 	s = strings.NewReplacer(" and ", ",", " & ", ",", ";", ",").Replace(s)
 	for part := range strings.SplitSeq(s, ",") {
@@ -147,7 +147,7 @@ func parseAddressees(s string) (out []any) {
 	return out
 }
 
-// mailCall returns the tool and the arguments of a mail that a sentence dictates.
+// mailCall returns the tool and the arguments for an email that a sentence dictates.
 func (w *intentDraft) mailCall(pairs ...any) (plan, bool) {
 	text := w.dictatedText("text")
 	for _, q := range []string{`""`, "“”", "''"} {
@@ -168,8 +168,8 @@ func (w *intentDraft) mailCall(pairs ...any) (plan, bool) {
 	return planCall(tool, argsOf(append(pairs, "text", upperFirst(text))...))
 }
 
-// dictatedText returns a slot with the punctuation at the end of its sentence, which belongs to the
-// dictated text.
+// dictatedText returns the text of a slot including the punctuation at the end of its sentence,
+// which belongs to the dictated text.
 func (w *intentDraft) dictatedText(slot string) string {
 	text := strings.TrimSpace(w.slotString(slot))
 	if text == "" || text[len(text)-1] == '"' {
@@ -212,7 +212,8 @@ func moveMail(w *intentDraft) (plan, bool) {
 	return planCall("move_email", argsOf("mail", which, "to", to))
 }
 
-// addEvent adds a calendar event: of one hour with a time of day, otherwise for the whole day.
+// addEvent adds a calendar event. It lasts one hour if a time of day is given, otherwise the whole
+// day.
 func addEvent(w *intentDraft) (plan, bool) {
 	d := w.slotDetails("text", false)
 	d.times = append(w.allSpans(), d.times...)

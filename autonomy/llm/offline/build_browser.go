@@ -39,7 +39,8 @@ func movePage(action string) builder {
 	}
 }
 
-// userBrowser returns which of the user's browsers is meant, in the form of the tools; "" is Hob's.
+// userBrowser returns which of the user's browsers is meant, in the form used by the tools; ""
+// means Hob's browser.
 func (w *intentDraft) userBrowser() string {
 	words := strings.Fields(w.slotNorm("own"))
 	if len(words) == 0 {
@@ -48,7 +49,8 @@ func (w *intentDraft) userBrowser() string {
 	return words[len(words)-1]
 }
 
-// ofOwn calls a tool for Hob's browser, or for the user's if named.
+// ofOwn returns a builder that calls a tool for Hob's browser, or for the user's browser if it is
+// named.
 func ofOwn(tool string) builder {
 	return func(w *intentDraft) (plan, bool) {
 		if !w.noLead() {
@@ -75,9 +77,9 @@ func openPage(w *intentDraft) (plan, bool) {
 	return planCall("browser_open_tab", argsOf("url", address))
 }
 
-// isAmbiguous reports whether a name may mean something else than a page: "open notes.org" means
-// a file and "open Paint.NET" a program, unless the sentence mentions a page. Such names are not
-// sent to a server. "open example.com" is not ambiguous.
+// isAmbiguous reports whether a name may mean something other than a page: "open notes.org" means a
+// file and "open Paint.NET" a program, unless the sentence mentions a page. Such names are not sent
+// to a server. "open example.com" is not ambiguous.
 func (w *intentDraft) isAmbiguous(address string) bool {
 	if strings.ContainsAny(address, "/:?#") || strings.HasPrefix(strings.ToLower(address), "www.") || w.userBrowser() != "" {
 		return false
@@ -90,7 +92,7 @@ func (w *intentDraft) isAmbiguous(address string) bool {
 
 var tabForm = regexp.MustCompile(`^t?\d{1,4}$`)
 
-// namedTab concerns the named tab, or the only one.
+// namedTab returns a builder that calls a tool for the named tab, or for the only tab.
 func namedTab(tool string) builder {
 	return func(w *intentDraft) (plan, bool) {
 		name := strings.ToLower(bareName(w.slotString("word")))
@@ -109,7 +111,8 @@ func namedTab(tool string) builder {
 // openedIn matches the text in which browser_open_tab reports the ID of a new tab.
 var openedIn = regexp.MustCompile(`^Opened in tab (t\d+): `)
 
-// screenshotStep is the second step of "take a screenshot of example.org": its page is open.
+// screenshotStep returns the second step of "take a screenshot of example.org", which runs when the
+// page is open.
 func (p plan) screenshotStep(made []done) (call, bool) {
 	if p.intent == nil || p.intent.name != "page.picture" || len(made) != 1 || made[0].name != "browser_open_tab" || made[0].result == nil || made[0].result.Error {
 		return call{}, false

@@ -35,7 +35,7 @@ func watchCalendar(w *intentDraft) (plan, bool) {
 	return v.buildPlan()
 }
 
-// calendarNews returns the kinds of changes that a sentence names.
+// calendarNews returns the kinds of calendar changes that a sentence names.
 func (w *intentDraft) calendarNews() (tell []any) {
 	seen := map[string]bool{}
 	for _, t := range w.s.tokens {
@@ -50,7 +50,7 @@ func (w *intentDraft) calendarNews() (tell []any) {
 		seen[news] = true
 		tell = append(tell, news)
 	}
-	if seen["changed"] && w.hasWord("calendar") && len(tell) == 1 { // of the calendar: any change
+	if seen["changed"] && w.hasWord("calendar") && len(tell) == 1 { // a change to the calendar means any change
 		return []any{"added", "changed", "moved", "cancelled"}
 	}
 	return tell
@@ -61,7 +61,7 @@ func (w *intentDraft) hasWord(word string) bool {
 	return slices.ContainsFunc(w.s.tokens, func(t token) bool { return t.norm == word })
 }
 
-// leadOf parses a lead time: "10 minutes", "half an hour", "a day".
+// leadOf parses a lead time such as "10 minutes", "half an hour" or "a day".
 func leadOf(s string) (string, bool) {
 	s = strings.TrimPrefix(s, "about ")
 	switch s {
@@ -88,7 +88,7 @@ func leadOf(s string) (string, bool) {
 	return "", false
 }
 
-// changeWatcher changes when and how often a watcher works.
+// changeWatcher handles requests to change when and how often a watcher works.
 func changeWatcher(w *intentDraft) (plan, bool) {
 	name := w.pathOf("link")
 	if name == "" {
@@ -119,7 +119,7 @@ func updateWatcher(name string, p cadence) (plan, bool) {
 	return planCall("update_watcher", argsOf("watcher", name, "active_hours", p.activeHours(), "every", p.every, "per_day", p.atMost()))
 }
 
-// atMost returns the limit as an argument, nil for none.
+// atMost returns the limit as an argument, or nil if there is none.
 func (p cadence) atMost() any {
 	if p.perDay == 0 {
 		return nil

@@ -27,7 +27,7 @@ func replyHello(w *intentDraft) (plan, bool) {
 	return planReply(w.g.replyText("hello"))
 }
 
-// replyHelp shows the overview, or the part of it that a topic names.
+// replyHelp shows the overview of the help text, or the part named by a topic.
 func replyHelp(w *intentDraft) (plan, bool) {
 	topic := bareName(w.slotString("topic"))
 	whole := w.g.replyText("help")
@@ -43,8 +43,8 @@ func replyHelp(w *intentDraft) (plan, bool) {
 	return planReply(whole)
 }
 
-// findSection finds the part of the help text whose title or first lines share a word with the
-// topic.
+// findSection finds the part of the help text whose title or first lines have a word in common with
+// the topic.
 func findSection(whole, topic string) string {
 	parts := strings.Split(whole, "\n\n")
 	for _, word := range strings.Fields(strings.ToLower(topic)) {

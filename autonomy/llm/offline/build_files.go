@@ -47,7 +47,7 @@ func listFiles(w *intentDraft) (plan, bool) {
 	return planCall("list_directory", args)
 }
 
-// wantsSubfolders reports whether text requests subfolders.
+// wantsSubfolders reports whether words request subfolders.
 func wantsSubfolders(words string) bool {
 	for _, w := range []string{"recursively", "subfolders", "sub-folders", "sub folders", "subdirectories", "folders below", "folders inside"} {
 		if strings.Contains(words, w) {
@@ -57,7 +57,7 @@ func wantsSubfolders(words string) bool {
 	return false
 }
 
-// kindSaid finds a kind of file in the words before the path: "the PDF files in".
+// kindSaid finds a kind of file in the words before the path, as in "the PDF files in".
 func (w *intentDraft) kindSaid() (string, bool) {
 	c, _ := w.captureOf("path")
 	for _, t := range w.s.tokens[:c.from] {
@@ -70,8 +70,8 @@ func (w *intentDraft) kindSaid() (string, bool) {
 	return "", false
 }
 
-// fileGlob converts "new PDF files" to *.pdf. It is "" for any file, and ok is false for an unknown
-// kind.
+// fileGlob converts "new PDF files" to *.pdf. It returns "" for any file. ok is false for an
+// unknown kind.
 func (w *intentDraft) fileGlob(words string) (string, bool) {
 	found := ""
 	for _, f := range strings.Fields(words) {
@@ -185,7 +185,7 @@ func askContent(w *intentDraft) (plan, bool) {
 	})
 }
 
-// quotePath puts quotes around a path that needs them.
+// quotePath quotes a path if necessary.
 func quotePath(p string) string {
 	if strings.ContainsAny(p, " \t") {
 		return `"` + p + `"`

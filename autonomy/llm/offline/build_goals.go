@@ -31,7 +31,8 @@ func goalBuilders() map[string]builder {
 	}
 }
 
-// addGoal keeps all of the user's words: text after a comma or "then" belongs to the goal.
+// addGoal creates a goal from all of the user's words: text after a comma or "then" belongs to the
+// goal.
 func addGoal(w *intentDraft) (plan, bool) {
 	if w.depth > 0 {
 		return noPlan()
@@ -43,7 +44,7 @@ func addGoal(w *intentDraft) (plan, bool) {
 	return planCall("create_goal", argsOf("description", text))
 }
 
-// oneGoal calls a tool on a goal identified by words.
+// oneGoal returns a builder that calls a tool for a goal identified by words.
 func oneGoal(tool, which, again string, more ...any) builder {
 	return func(w *intentDraft) (plan, bool) {
 		name := bareName(w.slotString("text"))

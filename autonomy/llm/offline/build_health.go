@@ -42,7 +42,7 @@ func logHabit(w *intentDraft) (plan, bool) {
 	return planCall("log_habit", args)
 }
 
-// unitName returns the standard name of a unit; a number with another word is not a habit.
+// unitName returns the standard name of a unit. A number with any other word is not a habit.
 func (w *intentDraft) unitName() (string, bool) {
 	said := w.slotNorm("word_unit")
 	if said == "" {
@@ -51,8 +51,8 @@ func (w *intentDraft) unitName() (string, bool) {
 	return w.g.lex.meaningOf("units", said)
 }
 
-// habitName returns the habit in the form used for streaks: "I ran" is running, "I practised piano"
-// is piano. The rest of the sentence is the note.
+// habitName returns the habit in the form used for streaks: "I ran" gives running, and "I practised
+// piano" gives piano. The rest of the sentence is the note.
 func (w *intentDraft) habitName(said string) (name, note string) {
 	said = strings.ToLower(bareName(strings.Trim(said, `"'`)))
 	usual := func(s string) string {
@@ -76,8 +76,8 @@ func (w *intentDraft) habitName(said string) (name, note string) {
 	return usual(verb), said
 }
 
-// isNameless reports whether a sentence names no habit: "I walked the dog" or "I ran the tests"
-// may not be about one. Such a sentence is about a habit only with a number, or with a verb that
+// isNameless reports whether a sentence names no habit. "I walked the dog" or "I ran the tests" may
+// not be about a habit. Such a sentence is about a habit only if it has a number, or a verb that
 // requires its object.
 func (w *intentDraft) isNameless(said string) bool {
 	verb := w.slotNorm("verb")

@@ -50,7 +50,8 @@ func machineBuilders() map[string]builder {
 	}
 }
 
-// pictures lists the extensions of files for text recognition; other files are read.
+// pictures lists the file extensions for text recognition. Files with other extensions are read as
+// text.
 const pictures = "jpg jpeg png gif webp bmp tif tiff heic heif"
 
 func textOf(w *intentDraft) (plan, bool) {
@@ -61,7 +62,7 @@ func textOf(w *intentDraft) (plan, bool) {
 	return planCall("read_image_text", argsOf("path", p))
 }
 
-// levelCall accepts an integer percentage; other values do not match.
+// levelCall returns a builder that accepts an integer percentage. Other values do not match.
 func levelCall(tool string, least float64) builder {
 	return func(w *intentDraft) (plan, bool) {
 		n, ok := w.numberOf("number")
@@ -96,8 +97,8 @@ func copyText(w *intentDraft) (plan, bool) {
 	return planCall("set_clipboard", argsOf("text", text))
 }
 
-// openApp accepts only short names: a name with a path is a file, and a long phrase is not an
-// application.
+// openApp accepts only short names, because a name with a path is a file, and a long phrase is not
+// an application.
 func openApp(w *intentDraft) (plan, bool) {
 	name := bareName(w.slotString("few_app"))
 	if !w.noLead() || isUnspecific(name) || len(strings.Fields(name)) > 4 || strings.ContainsAny(name, "/\\@:") {

@@ -85,8 +85,8 @@ func askMemory(w *intentDraft) (plan, bool) {
 	return planCall("recall", argsOf("query", query))
 }
 
-// isPersonal reports whether a question is about the user's data: "my", "I", another person's
-// item, or data that people note down, such as a password.
+// isPersonal reports whether a question is about the user's data: it contains "my" or "I", asks
+// about another person's item, or asks for data that people note down, such as a password.
 func (w *intentDraft) isPersonal(query capture) bool {
 	if w.slotNorm("ask") == "who" && w.isPerson(query) {
 		return true
@@ -125,7 +125,7 @@ func (w *intentDraft) isPerson(query capture) bool {
 	return len(words) == 1 || len(words) == 2
 }
 
-// trimQuestion removes the question words: "did I park the car" becomes "park the car".
+// trimQuestion removes question words: "did I park the car" becomes "park the car".
 func (w *intentDraft) trimQuestion(c capture) string {
 	from, to := c.from, c.to
 	for from < to-1 {
@@ -179,7 +179,7 @@ func forgetMatching(w *intentDraft) (plan, bool) {
 	return planCall("forget", argsOf("query", bareName(query)))
 }
 
-// forgetFrom erases everything from a source named unambiguously: "file:/a/b", an address, a
+// forgetFrom erases everything from an unambiguously named source: "file:/a/b", an address, or a
 // path.
 func forgetFrom(place string) (plan, bool) {
 	kind, rest, _ := strings.Cut(place, ":")

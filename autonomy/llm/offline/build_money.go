@@ -17,7 +17,7 @@ func moneyBuilders() map[string]builder {
 	}
 }
 
-// purchase holds the details in the words around an amount.
+// purchase holds the details found in the words around an amount.
 type purchase struct {
 	category, vendor string
 }
@@ -58,7 +58,7 @@ func addExpense(w *intentDraft) (plan, bool) {
 		"vendor", b.vendor, "date", day))
 }
 
-// hasPriceForm reports whether the amount has the form of a price, as in "groceries 35.20".
+// hasPriceForm reports whether the amount looks like a price, as in "groceries 35.20".
 func (w *intentDraft) hasPriceForm(amount capture) bool {
 	n := w.slotNorm("amount")
 	i := strings.LastIndexAny(n, ".,")
@@ -67,8 +67,8 @@ func (w *intentDraft) hasPriceForm(amount capture) bool {
 	return (alone || logged) && i > 0 && len(n)-i == 3
 }
 
-// isSpending reports whether the words mean money without a currency; "I had 2 for lunch" and
-// "reading 20" do not.
+// isSpending reports whether the words refer to money although no currency is given. "I had 2 for
+// lunch" and "reading 20" do not.
 func (w *intentDraft) isSpending() bool {
 	if w.moneyWords() {
 		return true
@@ -90,8 +90,8 @@ func (w *intentDraft) moneyWords() bool {
 	return false
 }
 
-// parseDetails splits "lunch at Luigi's", "to the plumber", "for a book from Waterstones" into the
-// purpose and the payee.
+// parseDetails splits text such as "lunch at Luigi's", "to the plumber" or "for a book from
+// Waterstones" into the purpose and the payee.
 func (b *purchase) parseDetails(words string) {
 	preposition := ""
 	var piece []string
@@ -124,7 +124,7 @@ func (b *purchase) parseDetails(words string) {
 	flush()
 }
 
-// pastDay formats the day of a past event; "" is today, the default.
+// pastDay formats the day of a past event. "" means today, the default.
 func (w *intentDraft) pastDay(times []*span) (string, error) {
 	if len(times) == 0 {
 		return "", nil
@@ -137,7 +137,7 @@ func (w *intentDraft) pastDay(times []*span) (string, error) {
 		return "", errNoDay
 	}
 	day := t.at
-	for range 60 { // "on Monday" is the last Monday, "3 May" the last 3 May
+	for range 60 { // "on Monday" means last Monday, and "3 May" the last 3 May
 		if !day.After(endOfDay(w.s.now)) {
 			return day.Format(time.DateOnly), nil
 		}
@@ -170,8 +170,8 @@ func sumExpenses(w *intentDraft) (plan, bool) {
 	return planCall("spending_summary", args)
 }
 
-// periodAndCategory parses "on food this month", "in February", "last week for petrol". done is
-// true if the plan is final, also if there is none.
+// periodAndCategory parses text such as "on food this month", "in February" or "last week for
+// petrol". done is true if the plan is final, even if it is empty.
 func (w *intentDraft) periodAndCategory(c capture, args map[string]any) (p plan, done bool) {
 	c, period := w.fixedPeriod(c)
 	if period == "" {
@@ -207,7 +207,7 @@ func (w *intentDraft) periodAndCategory(c capture, args map[string]any) (p plan,
 	return plan{}, false
 }
 
-// fixedPeriod removes a period with a name in the tool from either end.
+// fixedPeriod removes a period for which the tool has a name from either end.
 func (w *intentDraft) fixedPeriod(c capture) (capture, string) {
 	for size := min(5, c.to-c.from); size > 0; size-- {
 		for _, at := range []int{c.to - size, c.from} {

@@ -56,8 +56,8 @@ func listNotes(w *intentDraft) (plan, bool) {
 	return noPlan()
 }
 
-// appendNote also handles "add eggs to the shopping list": a list other than the task list is a
-// note.
+// appendNote adds text to a note. It also handles "add eggs to the shopping list", because a list
+// other than the task list is a note.
 func appendNote(w *intentDraft) (plan, bool) {
 	note := bareName(w.slotString("note") + w.slotString("few_note"))
 	if list := w.slotNorm("few_list"); list != "" {

@@ -16,7 +16,7 @@ type cadence struct {
 
 func (p cadence) isEmpty() bool { return p == cadence{} }
 
-// activeHours returns the value of the key active_hours.
+// activeHours returns the value for the key active_hours.
 func (p cadence) activeHours() string {
 	span := p.span
 	switch {
@@ -28,7 +28,7 @@ func (p cadence) activeHours() string {
 	return p.days + " " + span
 }
 
-// addToConfig adds the keys to a watcher's configuration.
+// addToConfig adds the cadence keys to a watcher's configuration.
 func (p cadence) addToConfig(config map[string]any) {
 	if h := p.activeHours(); h != "" {
 		config["active_hours"] = h
@@ -41,7 +41,7 @@ func (p cadence) addToConfig(config map[string]any) {
 	}
 }
 
-// The forms of each part of a pace, without punctuation and in lower case.
+// The possible forms of each part of a cadence, without punctuation and in lower case.
 const (
 	paceDays  = `(?:only )?(?:on )?(?:the )?(weekdays|week days|working days|workdays|weekends|weekend|mondays|tuesdays|wednesdays|thursdays|fridays|saturdays|sundays|monday to friday|mondays to fridays)(?: only)?`
 	paceClock = `(\d{1,2})(?::(\d\d))? ?(am|pm|a\.m\.|p\.m\.)?`
@@ -59,7 +59,7 @@ func paceSpans() map[string]string {
 	}
 }
 
-// parsePace parses a text that is only a pace: "only on weekdays, at most 3 a day".
+// parsePace parses text that contains only a cadence: "only on weekdays, at most 3 a day".
 func parsePace(text string) (p cadence, ok bool) {
 	rest := strings.TrimSpace(text)
 	for range 4 {
@@ -75,7 +75,7 @@ func parsePace(text string) (p cadence, ok bool) {
 	return p, rest == "" && !p.isEmpty()
 }
 
-// cutPart removes one part from the front.
+// cutPart parses one part at the start of text and removes it.
 func (p *cadence) cutPart(text string) (rest string, ok bool) {
 	text = strings.TrimSpace(regexp.MustCompile(`^(?:(?:and|but|please|,) )+`).ReplaceAllString(text, ""))
 	for _, x := range []struct {
@@ -110,8 +110,8 @@ func (p *cadence) setBetween(m []string) bool {
 	return ok1 && ok2 && from != to
 }
 
-// dayHalves returns the halves of the day (am or pm) of two hours. In "from 9 to 11 pm" the half
-// applies to both hours; "from 9 to 5 pm" begins in the morning, "from 10 to 2 am" in the evening,
+// dayHalves returns the halves of the day (am or pm) for two hours. In "from 9 to 11 pm" the half
+// applies to both hours. "from 9 to 5 pm" begins in the morning, "from 10 to 2 am" in the evening,
 // and "from 9 to 5" means daytime.
 func dayHalves(from, a, to, b string) (string, string) {
 	f, _ := strconv.Atoi(from)
@@ -178,7 +178,7 @@ func (p *cadence) setInterval(m []string) bool {
 	return n > 0
 }
 
-// parseCount parses a small number, 0 if it is not a number.
+// parseCount parses a small number. It returns 0 if s is not a number.
 func parseCount(s string) int {
 	words := map[string]int{
 		"a": 1, "an": 1, "once": 1, "one": 1, "twice": 2, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
@@ -194,7 +194,7 @@ func parseCount(s string) int {
 	return n
 }
 
-// cutPace removes a pace from the end of a text; the rest ends at token to.
+// cutPace removes a cadence from the end of a text. The remaining text ends at token to.
 func (w *intentDraft) cutPace(c capture) (to int, p cadence) {
 	for from := c.from; from < c.to; from++ {
 		if got, ok := parsePace(w.s.normalizedText(from, c.to)); ok && (from == c.from || w.s.canBegin(from)) {

@@ -14,7 +14,7 @@ func reminderBuilders() map[string]builder {
 	}
 }
 
-// askReminder asks for the text of a reminder; it keeps a given time.
+// askReminder asks for the text of a reminder. It keeps the time if one was given.
 func askReminder(w *intentDraft) (plan, bool) {
 	times := ""
 	for _, sp := range w.allSpans() {
@@ -63,7 +63,7 @@ func addReminder(w *intentDraft) (plan, bool) {
 	return w.reminderCall(d)
 }
 
-// reminderCall creates the call once the text and the time are known.
+// reminderCall creates the call when the text and the time are known.
 func (w *intentDraft) reminderCall(d textDetails) (plan, bool) {
 	again := func(when string) string { return "remind me " + when + " to " + d.text }
 	t, err := w.joinTimes(d.times)
@@ -88,8 +88,8 @@ func (w *intentDraft) reminderCall(d textDetails) (plan, bool) {
 	return planCall("create_reminder", argsOf("text", d.text, "at", t.rfc3339()))
 }
 
-// onEvent handles reminders such as "remind me when I get home", which depend on an event that
-// Hob cannot detect. "Notify me when ..." is not a reminder.
+// onEvent handles reminders that depend on an event that Hob cannot detect, such as "remind me when
+// I get home". "Notify me when ..." is not a reminder.
 func (w *intentDraft) onEvent(d textDetails) (plan, bool) {
 	head, event, _ := strings.Cut(d.text, " ")
 	switch strings.ToLower(head) {
@@ -112,7 +112,7 @@ func (w *intentDraft) onEvent(d textDetails) (plan, bool) {
 	return p, true
 }
 
-// reminderText returns a text for forms without one: an alarm, waking up.
+// reminderText returns text for reminders that need none, such as an alarm or waking up.
 func (w *intentDraft) reminderText(text string) string {
 	lower := strings.ToLower(text)
 	for _, head := range []string{"to ", "about ", "that ", "of "} {
@@ -134,8 +134,8 @@ func (w *intentDraft) reminderText(text string) string {
 	return ""
 }
 
-// inTheMorning reads a time of waking up as a time in the morning: "wake me at 7" never means the
-// evening.
+// inTheMorning interprets the time of a wake-up request as a time in the morning, because "wake me
+// at 7" never means the evening.
 func (w *intentDraft) inTheMorning(times []*span) []*span {
 	t, err := w.joinTimes(times)
 	if err != nil || len(times) != 1 || !t.clock || t.every != "" || t.part || t.at.Hour() < 12 {
@@ -150,12 +150,12 @@ func (w *intentDraft) inTheMorning(times []*span) []*span {
 	return times
 }
 
-// timerTime parses "10 minute" of "a 10 minute timer".
+// timerTime parses "10 minute" in "a 10 minute timer".
 func (w *intentDraft) timerTime(c capture) []*span {
 	return w.g.parseSentence("in "+w.s.originalText(c.from, c.to), w.s.now).allTimes()
 }
 
-// isRelative reports whether a time depends on an unknown time, as in "10 minutes before the
+// isRelative reports whether a time is relative to an unknown time, as in "10 minutes before the
 // meeting".
 func (w *intentDraft) isRelative(d textDetails) bool {
 	for _, sp := range d.times {
@@ -170,7 +170,7 @@ func (w *intentDraft) isRelative(d textDetails) bool {
 	return false
 }
 
-// severalTimes creates one reminder for each time: "at 9 and at 18:00" are two reminders.
+// severalTimes creates one reminder for each time: "at 9 and at 18:00" means two reminders.
 func (w *intentDraft) severalTimes(d textDetails) (plan, bool) {
 	if len(d.times) < 2 {
 		return plan{}, false

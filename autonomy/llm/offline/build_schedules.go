@@ -65,8 +65,8 @@ func addSchedule(w *intentDraft) (plan, bool) {
 	return planCall("create_schedule", argsOf("at", t.rfc3339(), "action", action))
 }
 
-// cannotSchedule handles a time with an action that needs a language model. A schedule would
-// only fail later.
+// cannotSchedule handles a time with an action that needs a language model, because a schedule
+// would only fail later.
 func (w *intentDraft) cannotSchedule(d textDetails, action string) (plan, bool) {
 	t, err := w.joinTimes(d.times)
 	if err != nil || t.none || t.every == "" && (!t.clock || !t.at.After(w.s.now)) || w.isQuestion() {
@@ -92,7 +92,7 @@ func (w *intentDraft) planInner(action string) plan {
 	return w.g.planRequests(action, w.s.now, w.depth+1)
 }
 
-// hasKeyword reports whether a word occurs in the sentence outside of free texts.
+// hasKeyword reports whether a word occurs in the sentence outside free text slots.
 func (w *intentDraft) hasKeyword(word string) bool {
 	for i, t := range w.s.tokens {
 		if t.norm != word {

@@ -8,7 +8,7 @@ import (
 	"hob/watchers"
 )
 
-// source is a watcher of a source other than files, under construction.
+// source is a watcher for a source other than files, while it is being built.
 type source struct {
 	w      *intentDraft
 	kind   string
@@ -21,7 +21,8 @@ func (w *intentDraft) newSource(subject watchers.Subject) *source {
 	return &source{w: w, kind: w.g.kinds[subject], config: map[string]any{}}
 }
 
-// parseTail parses the following text; false if it is more than a pace.
+// parseTail parses the text that follows. It returns false if that text contains more than a
+// cadence.
 func (v *source) parseTail() bool {
 	c, ok := v.w.captureOf("tail")
 	if !ok {
@@ -44,8 +45,8 @@ func (v *source) cutTelling() bool {
 	return ok && !more
 }
 
-// freeText returns the text of a slot. It removes a pace, a notification request and a place from
-// the end.
+// freeText returns the text of a slot. It removes a cadence, a notification request and a place
+// from the end.
 func (v *source) freeText(name string) string {
 	c, ok := v.w.captureOf(name)
 	if !ok {
@@ -64,7 +65,7 @@ func (v *source) freeText(name string) string {
 	return strings.TrimSpace(v.w.s.originalText(c.from, c.to))
 }
 
-// splitNames splits a list of names: "launch or rollout".
+// splitNames splits a list of names such as "launch or rollout".
 func splitNames(s string, and bool) []any {
 	form := `\s*,?\s+or\s+|\s*,\s*`
 	if and {
@@ -83,7 +84,7 @@ func splitNames(s string, and bool) []any {
 	return out
 }
 
-// parsePeople returns the named people: "Ada's" is Ada, "the bank" is bank.
+// parsePeople returns the named people. "Ada's" gives Ada, and "the bank" gives bank.
 func parsePeople(s string) []any {
 	var out []any
 	for _, p := range splitNames(s, true) {
@@ -95,7 +96,7 @@ func parsePeople(s string) []any {
 	return out
 }
 
-// isNobody reports whether a word, such as "someone" or "it", names no specific person.
+// isNobody reports whether a word such as "someone" or "it" names no specific person.
 func isNobody(s string) bool {
 	switch strings.ToLower(strings.TrimSpace(s)) {
 	case "someone", "anyone", "somebody", "anybody", "people", "everyone", "everybody", "who", "it", "he", "she", "they", "i", "you", "we", "something", "anything", "there":
@@ -112,13 +113,13 @@ func (v *source) buildPlan() (plan, bool) {
 	return planCall("create_watcher", argsOf("kind", v.kind, "config", v.config, "action", v.action))
 }
 
-// setWords sets the words that must occur.
+// setWords sets the words that must occur in an item.
 func (v *source) setWords() bool {
 	if !v.w.hasSlot("text") {
 		return true
 	}
 	text := v.freeText("text")
-	if text == "" { // the text was only a pace
+	if text == "" { // the text contained only a cadence
 		return !v.pace.isEmpty()
 	}
 	words := splitNames(text, false)
@@ -129,7 +130,7 @@ func (v *source) setWords() bool {
 	return true
 }
 
-// setAction sets the action in addition to the notification.
+// setAction sets the action to run in addition to the notification.
 func (v *source) setAction() (plan, bool) {
 	c, ok := v.w.captureOf("action")
 	if !ok {
@@ -184,7 +185,7 @@ func formatChannelForm(known []channels.Description) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\s+on (` + names + `)$`)
 }
 
-// cutPlace removes the place from the end of a text.
+// cutPlace removes the place from the end of s.
 func (v *source) cutPlace(s string) string {
 	s = " " + s
 	if m := regexp.MustCompile(anyChat).FindString(s); m != "" {
@@ -253,7 +254,7 @@ func watchFeed(w *intentDraft) (plan, bool) {
 	return v.buildPlan()
 }
 
-// feedLike matches addresses of feeds.
+// feedLike matches addresses that look like feeds.
 const feedLike = `(?i)(\.xml|\.rss|\.atom|/feed|/feed/|/rss|/rss/|/atom|feed\.json)$|^feed:`
 
 func watchPage(w *intentDraft) (plan, bool) {
@@ -275,7 +276,7 @@ func watchPage(w *intentDraft) (plan, bool) {
 	return v.buildPlan()
 }
 
-// repositoryItems returns the requested parts of a repository.
+// repositoryItems returns which parts of a repository are requested.
 func repositoryItems(s string) (what []any, ok bool) {
 	names := map[string]string{
 		"issue": "issues", "issues": "issues", "bug": "issues", "bugs": "issues", "bug reports": "issues", "pull request": "pulls", "pull requests": "pulls", "pr": "pulls", "prs": "pulls", "pulls": "pulls", "merge requests": "pulls",
@@ -315,7 +316,7 @@ func watchRepository(w *intentDraft) (plan, bool) {
 	return v.buildPlan()
 }
 
-// watchWhere asks for the address of a web source without one.
+// watchWhere asks for the address of a web source if none was given.
 func watchWhere(w *intentDraft) (plan, bool) {
 	for _, t := range w.s.tokens {
 		switch t.norm {

@@ -51,7 +51,7 @@ func addTask(w *intentDraft) (plan, bool) {
 	return out, true
 }
 
-// dueArgument formats a task's date, or returns the question about it.
+// dueArgument formats a task's date, or returns a plan that asks about it.
 func (w *intentDraft) dueArgument(d textDetails) (string, plan, bool) {
 	t, err := w.joinTimes(d.times)
 	switch {
@@ -71,8 +71,8 @@ func (w *intentDraft) dueArgument(d textDetails) (string, plan, bool) {
 	return t.dueDate(), plan{}, true
 }
 
-// isPlural reports whether the words before the title mean several tasks: "add tasks: milk, bread
-// and eggs".
+// isPlural reports whether the words before the title refer to several tasks, as in "add tasks:
+// milk, bread and eggs".
 func (w *intentDraft) isPlural(title capture) bool {
 	for _, t := range w.s.tokens[:title.from] {
 		switch t.norm {
@@ -83,7 +83,7 @@ func (w *intentDraft) isPlural(title capture) bool {
 	return false
 }
 
-// splitEnumeration splits "a, b and c".
+// splitEnumeration splits an enumeration such as "a, b and c".
 func splitEnumeration(s string) []string {
 	var out []string
 	for _, line := range strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == ',' || r == ';' }) {
@@ -119,7 +119,7 @@ func listTasks(w *intentDraft) (plan, bool) {
 	return planCall("list_tasks", args)
 }
 
-// taskFilter parses the conditions of a task list.
+// taskFilter parses the conditions for a list of tasks.
 func (w *intentDraft) taskFilter(c capture, args map[string]any) bool {
 	switch text := w.s.normalizedText(c.from, c.to); text {
 	case "done", "completed", "complete", "finished", "finish", "closed":
@@ -149,7 +149,7 @@ func (w *intentDraft) taskFilter(c capture, args map[string]any) bool {
 	return w.addFilter(capture{from: from, to: to}, args)
 }
 
-// dropFilterWords removes "that are due" and similar words around a day.
+// dropFilterWords removes words such as "that are due" around a day.
 func (w *intentDraft) dropFilterWords(from, to int) (int, int) {
 	for from < to {
 		switch w.s.tokens[from].norm {
@@ -162,7 +162,7 @@ func (w *intentDraft) dropFilterWords(from, to int) (int, int) {
 	return from, to
 }
 
-// addFilter parses "in the Garden project" or "about the car".
+// addFilter parses conditions such as "in the Garden project" or "about the car".
 func (w *intentDraft) addFilter(c capture, args map[string]any) bool {
 	words := w.s.normalizedText(c.from, c.to)
 	rest := w.s.originalText(c.from, c.to)
@@ -232,7 +232,7 @@ func moveTask(w *intentDraft) (plan, bool) {
 		})
 	}
 	again := func(when string) string { return "move the task " + task + " to " + when }
-	if w.hasSlot("shift") && len(w.allSpans()) == 0 { // "by a week": relative to a date that only the tool has
+	if w.hasSlot("shift") && len(w.allSpans()) == 0 { // "by a week" is relative to a date that only the tool knows
 		return planQuestion("To which day should I move it?", w.timeAnswer(again))
 	}
 	t, err := w.joinTimes(w.allSpans())

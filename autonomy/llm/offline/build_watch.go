@@ -40,7 +40,7 @@ func askWatch(w *intentDraft) (plan, bool) {
 	})
 }
 
-// watching is a watcher under construction.
+// watching is a file watcher, while it is being built.
 type watching struct {
 	config map[string]any
 	action string
@@ -81,8 +81,8 @@ func (w *intentDraft) watchUnclear(p string) (plan, bool) {
 		quoteText(w.slotString("tail")) + ". For example: " + quoteText("watch "+p+" for PDF files and tell me") + ".")
 }
 
-// whichFiles asks which files the user means: Hob cannot recognize "an invoice" by the name of a
-// file.
+// whichFiles asks which files the user means, because Hob cannot recognize "an invoice" by its file
+// name.
 func (w *intentDraft) whichFiles(p, kind string) (plan, bool) {
 	return planQuestion("I recognize files only by name and kind, and cannot distinguish "+quoteText(kind)+
 		" from others. Which files in "+p+", for example PDF files or *invoice*?", func(answer string) (string, bool) {
@@ -90,7 +90,7 @@ func (w *intentDraft) whichFiles(p, kind string) (plan, bool) {
 	})
 }
 
-// setKind restricts the watcher to a kind of file; "a new ..." means only new files.
+// setKind restricts the watcher to a kind of file. "a new ..." means only new files.
 func (v *watching) setKind(w *intentDraft, words string) bool {
 	glob, ok := w.fileGlob(words)
 	if !ok {
@@ -107,8 +107,8 @@ func (v *watching) setKind(w *intentDraft, words string) bool {
 	return true
 }
 
-// eventSaid maps the verb of "when a file appears" to events. "Change" means any of them;
-// without a verb the watcher's default applies.
+// eventSaid maps the verb in "when a file appears" to events. "change" means any event. If there is
+// no verb, the watcher's default applies.
 func (w *intentDraft) eventSaid() []string {
 	said := strings.Fields(w.slotNorm("event"))
 	if w.hasSlot("who") {
@@ -119,7 +119,7 @@ func (w *intentDraft) eventSaid() []string {
 	return w.eventsNamed(said)
 }
 
-// eventsNamed returns the events that the words name.
+// eventsNamed returns the events named by words.
 func (w *intentDraft) eventsNamed(said []string) []string {
 	found := ""
 	for _, f := range said {
@@ -136,8 +136,8 @@ func (w *intentDraft) eventsNamed(said []string) []string {
 	return []string{found}
 }
 
-// parseTail parses the text after the path: "for PDF files and tell me", "recursively", "and add a
-// task to file it".
+// parseTail parses the text after the path, such as "for PDF files and tell me", "recursively" or
+// "and add a task to file it".
 func (v *watching) parseTail(w *intentDraft, c capture) bool {
 	if slots, ok := w.tryEdge("suffix.watch.about", c); ok && v.setNarrowed(w, slots) {
 		return true
@@ -191,7 +191,7 @@ func (v *watching) parseTail(w *intentDraft, c capture) bool {
 	return false
 }
 
-// setNarrowed parses the kind and the event of "when a CSV arrives".
+// setNarrowed sets the kind and the event from text such as "when a CSV arrives".
 func (v *watching) setNarrowed(w *intentDraft, slots map[string]capture) bool {
 	c := slots["kind"]
 	if !v.setKind(w, w.s.normalizedText(c.from, c.to)) {
@@ -205,7 +205,7 @@ func (v *watching) setNarrowed(w *intentDraft, slots map[string]capture) bool {
 	return true
 }
 
-// setThings parses "for new PDF files" and "for changes".
+// setThings sets the kind and the event from text such as "for new PDF files" or "for changes".
 func (v *watching) setThings(w *intentDraft, slots map[string]capture) bool {
 	c := slots["kind"]
 	switch words := w.s.normalizedText(c.from, c.to); words {
@@ -242,7 +242,7 @@ func (v *watching) setThings(w *intentDraft, slots map[string]capture) bool {
 	}
 }
 
-// setAction sets the action; a notification is the default.
+// setAction sets the action. The default is a notification.
 func (v *watching) setAction(w *intentDraft, c capture) (plan, bool) {
 	action := w.s.originalText(c.from, c.to)
 	p := w.planInner(action)
@@ -268,8 +268,8 @@ func cancelWatcher(w *intentDraft) (plan, bool) {
 	return planCall("cancel_watcher", argsOf("watcher", name))
 }
 
-// watcherNamed returns the words that identify a watcher: an address, or words of its
-// description: "Ada's mails" matches "mail from Ada".
+// watcherNamed returns the words that identify a watcher: an address, or words from its
+// description. "Ada's mails" matches "mail from Ada".
 func (w *intentDraft) watcherNamed() string {
 	for _, slot := range []string{"path", "link", "repo"} {
 		if s := w.pathOf(slot); s != "" {

@@ -1,6 +1,6 @@
 package offline
 
-// textDetails is a free text and the parts removed from its ends.
+// textDetails holds a free text and the parts removed from its ends.
 type textDetails struct {
 	text     string
 	times    []*span
@@ -9,7 +9,8 @@ type textDetails struct {
 	inner    []*span // times that remain inside the text
 }
 
-// slotDetails removes times, and for tasks a priority and a project, from the ends of a slot.
+// slotDetails removes times from the ends of a slot. For tasks it also removes a priority and a
+// project.
 func (w *intentDraft) slotDetails(name string, task bool) textDetails {
 	c, ok := w.captureOf(name)
 	var d textDetails
@@ -36,8 +37,8 @@ func (w *intentDraft) slotDetails(name string, task bool) textDetails {
 	return d
 }
 
-// cutQualifiers removes "with high priority", "in the Garden project" and "deadline Friday" from
-// the ends of a task.
+// cutQualifiers removes qualifiers such as "with high priority", "in the Garden project" and
+// "deadline Friday" from the ends of a task.
 func (w *intentDraft) cutQualifiers(c *capture, d *textDetails) {
 	if slots, ok := w.tryEdge("suffix.priority", *c); ok && d.priority == "" {
 		if level, known := w.g.lex.meaningOf("levels", w.s.normalizedText(slots["priority"].from, slots["priority"].to)); known {
@@ -62,7 +63,7 @@ func (w *intentDraft) cutQualifiers(c *capture, d *textDetails) {
 	}
 }
 
-// cutInner removes the only time from the middle of a text if words follow it: "call Tom
+// cutInner removes the only time from the middle of a text if words follow it, as in "call Tom
 // tomorrow at 9 about the boat".
 func (w *intentDraft) cutInner(c capture, d *textDetails) {
 	sp := d.inner[0]

@@ -1,7 +1,7 @@
 package offline
 
-// firstWords is the set of words with which a pattern can begin; open if it can begin with any
-// word, such as a free slot.
+// firstWords is the set of words with which a pattern can begin. open means that it can begin with
+// any word, for example because it begins with a free text slot.
 type firstWords struct {
 	words map[string]bool
 	open  bool
@@ -19,7 +19,7 @@ func firstsOf(n node) firstWords {
 	return f
 }
 
-// collectFirst adds the first words of n; true means that n may be empty.
+// collectFirst adds the first words of n. It returns true if n may be empty.
 func (f *firstWords) collectFirst(n node) bool {
 	switch n := n.(type) {
 	case literal:
@@ -50,8 +50,8 @@ func (f *firstWords) collectFirst(n node) bool {
 	return true
 }
 
-// startsRequest reports whether a sentence begins like a request: with the first word of a common
-// pattern, or with a time.
+// startsRequest reports whether a sentence begins like a request, which is with the first word of a
+// common pattern or with a time.
 func (g *grammar) startsRequest(s *sentence) bool {
 	i := s.skipPunctuation(0)
 	if i >= len(s.tokens) {

@@ -7,13 +7,13 @@ import (
 	"hob/autonomy/llm"
 )
 
-// exchange is one earlier message of the user with Hob's answer.
+// exchange is one earlier message from the user together with Hob's answer.
 type exchange struct{ own, reply string }
 
 // remembered is the maximum number of exchanges in a chain of questions.
 const remembered = 6
 
-// pendingQuestion returns the question that Hob's last answer asked, nil if it asked none. It parses
+// pendingQuestion returns the question in Hob's last answer, or nil if it contains none. It parses
 // the user's earlier message again, because the model is stateless.
 func (t *turn) pendingQuestion() *question {
 	past := t.listExchanges()
@@ -32,7 +32,7 @@ func (t *turn) pendingQuestion() *question {
 	return q
 }
 
-// listExchanges lists the conversation before this turn.
+// listExchanges lists the exchanges before this turn.
 func (t *turn) listExchanges() []exchange {
 	var out []exchange
 	own := ""
@@ -52,7 +52,7 @@ func (t *turn) listExchanges() []exchange {
 	return out
 }
 
-// answerTo parses text as the answer to a question, unless it is clearly a new request.
+// answerTo interprets text as the answer to a question, unless it is clearly a new request.
 func (g *grammar) answerTo(q *question, text string, now time.Time) plan {
 	direct := g.planRequests(text, now, 0)
 	if q == nil || q.complete == nil {

@@ -13,20 +13,19 @@ type intent struct {
 	name     string
 	patterns []pattern
 	examples []string
-	// rank orders readings before their score; 0 is normal, lower ranks are for catch-all
-	// intents.
+	// rank orders readings before their score. 0 is normal; lower ranks are for catch-all intents.
 	rank int
-	// timed: a time may precede the sentence.
+	// timed means that a time may precede the sentence.
 	timed bool
-	// dated: a time may precede and follow the sentence, for any pattern.
+	// dated means that a time may precede and follow the sentence, for any pattern.
 	dated bool
-	// verbatim: the text is kept as written, so the next sentence counts as a separate request only
-	// if it is clearly one.
+	// verbatim means that the text is kept as written, so the next sentence counts as a separate
+	// request only if it is clearly one.
 	verbatim bool
-	// again is prepended to the text after "and" if that is not a complete request: "spent 5 on
-	// tea and 3 on cake".
+	// again is prepended to the text after "and" if that text is not a complete request, as in
+	// "spent 5 on tea and 3 on cake".
 	again string
-	// againWith lists the first words that such a text may have; empty allows any.
+	// againWith lists the allowed first words of such a text. Empty allows any word.
 	againWith []string
 }
 
@@ -44,9 +43,9 @@ type grammar struct {
 	build    map[string]builder
 	vocab    map[string]bool
 	starters map[string]bool // first words of common requests
-	before   []node          // polite phrases and names at the start
-	after    []node          // polite phrases at the end
-	asking   []node          // polite phrases at the end of a request that began politely
+	before   []node          // polite phrases and names allowed at the start
+	after    []node          // polite phrases allowed at the end
+	asking   []node          // polite phrases allowed at the end of a request that began politely
 	edges    []*intent       // parts that may be at the ends of a free text
 
 	kinds       map[watchers.Subject]string // kinds of watchers
@@ -54,7 +53,7 @@ type grammar struct {
 	channelForm *regexp.Regexp              // see formatChannelForm
 }
 
-// interpretation is one interpretation of a sentence.
+// interpretation is one possible interpretation of a sentence.
 type interpretation struct {
 	intent *intent
 	score  int
@@ -92,7 +91,7 @@ func (g *grammar) allReadings(s *sentence, loose bool) []interpretation {
 	return out
 }
 
-// readUndated parses a sentence without the time at its end.
+// readUndated tries to match a sentence without the time at its end.
 func (g *grammar) readUndated(best *interpretation, in *intent, try matchAttempt) *interpretation {
 	from, to, times := try.s.liftTimes(0, len(try.s.tokens))
 	if len(times) == 0 || from >= to {
@@ -111,7 +110,7 @@ func (g *grammar) readUndated(best *interpretation, in *intent, try matchAttempt
 	return best
 }
 
-// matchAttempt is the state shared by the patterns tried on one sentence.
+// matchAttempt is the state shared by the patterns that are tried on one sentence.
 type matchAttempt struct {
 	s      *sentence
 	loose  bool
@@ -131,7 +130,7 @@ func (g *grammar) betterReading(best *interpretation, in *intent, p pattern, try
 }
 
 // peelPolite removes polite phrases from both ends of a sentence. Phrases that only accompany a
-// request ("for me", "if you can") are removed after a request and kept otherwise.
+// request ("for me", "if you can") are removed only if they follow a request.
 func (g *grammar) peelPolite(s *sentence) {
 	g.peelEnd(s, g.after)
 	if g.peelFront(s) {

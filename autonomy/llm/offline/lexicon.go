@@ -9,14 +9,14 @@ import (
 //go:embed grammar/words.txt
 var wordsText string
 
-// lexicon holds the word lists of grammar/words.txt: plain sets, and maps from a word to its
+// lexicon holds the word lists in grammar/words.txt: plain sets, and maps from a word to its
 // meaning.
 type lexicon struct {
 	lists map[string]map[string]string
 }
 
-// newLexicon parses sections "[name]" whose lines are "word word ..." for a set or "word, word
-// = meaning" for a map.
+// newLexicon parses sections "[name]". Their lines have the form "word word ..." for a set, or
+// "word, word = meaning" for a map.
 func newLexicon(text string) (*lexicon, error) {
 	l := &lexicon{lists: map[string]map[string]string{}}
 	var list map[string]string
@@ -55,14 +55,14 @@ func (l *lexicon) containsWord(list, w string) bool {
 	return ok
 }
 
-// meaningOf returns the meaning of w in a list.
+// meaningOf returns the meaning of w in the map called list.
 func (l *lexicon) meaningOf(list, w string) (string, bool) {
 	m, ok := l.lists[list][w]
 	return m, ok
 }
 
-// expandContraction splits a contraction into its two words; cut is where the second one begins. second is
-// empty if norm is not a contraction.
+// expandContraction splits a contraction into its two words. cut is the offset at which the second
+// word begins. second is empty if norm is not a contraction.
 func (l *lexicon) expandContraction(norm string) (first, second string, cut int) {
 	if m, ok := l.meaningOf("contractions", norm); ok {
 		first, second, _ = strings.Cut(m, " ")

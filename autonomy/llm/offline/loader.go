@@ -67,7 +67,7 @@ func (l *loader) checkBuilders() error {
 	return nil
 }
 
-// callNames returns the words with which the user may address Hob.
+// callNames returns the names with which the user may address Hob.
 func callNames(name string) string {
 	var plain []string
 	for _, w := range strings.Fields(strings.ToLower(name)) {
@@ -81,7 +81,7 @@ func callNames(name string) string {
 	return "hob|" + strings.Join(plain, " ")
 }
 
-// loader parses grammar files. The names of macro files sort first.
+// loader parses grammar files. Files with macros have names that sort first.
 type loader struct {
 	g   *grammar
 	c   *compiler

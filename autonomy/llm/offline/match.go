@@ -1,19 +1,19 @@
 package offline
 
-// run is one attempt of one pattern on one sentence.
+// run is one attempt to match one pattern with one sentence.
 type run struct {
 	s     *sentence
 	g     *grammar
-	loose bool // accept a typo of one letter in a literal
+	loose bool // whether to accept a typo of one letter in a literal
 	typos int
 	score int
 	caps  []capture
-	// budget, shared by the patterns tried on one sentence, limits the steps on nonsense input;
-	// nil is unlimited.
+	// budget limits the number of steps on nonsense input. It is shared by the patterns tried on
+	// one sentence. Nil means unlimited.
 	budget *int
 }
 
-// spendStep counts one step and reports whether it is allowed.
+// spendStep uses one step of the budget and reports whether it was available.
 func (r *run) spendStep() bool {
 	if r.budget == nil {
 		return true
@@ -22,7 +22,7 @@ func (r *run) spendStep() bool {
 	return *r.budget >= 0
 }
 
-// capture is the content of a slot: tokens [from, to), and for typed slots their value.
+// capture is the content of a slot: the tokens [from, to), and for typed slots the value.
 type capture struct {
 	name     string
 	from, to int
@@ -33,9 +33,9 @@ type capture struct {
 }
 
 const (
-	maxSteps  = 300_000 // an ordinary sentence needs a few thousand
+	maxSteps  = 300_000 // an ordinary sentence needs a few thousand steps
 	maxTypos  = 2
-	maxInside = 60 // tokens of a free slot with a following piece
+	maxInside = 60 // maximum tokens in a free slot that another piece follows
 )
 
 // tryMatch matches all of tokens [from, end).
@@ -44,7 +44,7 @@ func (r *run) tryMatch(n node, from int) bool {
 }
 
 func (w literal) matchAt(r *run, i int, next func(int) bool) bool {
-	if w == ":" { // the only mark that patterns may contain
+	if w == ":" { // the only punctuation mark that patterns may contain
 		return i < len(r.s.tokens) && r.s.tokens[i].kind == punct && r.s.tokens[i].norm == ":" && next(i+1)
 	}
 	i = r.s.skipPunctuation(i)
@@ -88,7 +88,7 @@ func (s series) matchAt(r *run, i int, next func(int) bool) bool {
 	return s[0].matchAt(r, i, func(j int) bool { return s[1:].matchAt(r, j, next) })
 }
 
-// isHopeless reports whether a piece certainly does not match at i.
+// isHopeless reports whether a piece certainly does not match at token i.
 func isHopeless(n node, r *run, i int) bool {
 	switch n := n.(type) {
 	case literal:
@@ -213,7 +213,7 @@ func (r *run) textSlot(s slot, c capture, next func(int) bool) bool {
 	}
 	for c.to = c.from + 1; c.to <= last; c.to++ {
 		if c.to-c.from > maxInside && c.to < n {
-			c.to = n // the only possible end
+			c.to = n // this is the only possible end
 		}
 		if r.takeCapture(c, 0, next) {
 			return true
@@ -236,7 +236,7 @@ func (r *run) timeSlot(c capture, next func(int) bool) bool {
 	return false
 }
 
-// pathSlot matches a path, or a well-known folder by its name: "my Downloads folder".
+// pathSlot matches a path, or the name of a well-known folder, such as "my Downloads folder".
 func (r *run) pathSlot(c capture, next func(int) bool) bool {
 	t := r.s.tokens[c.from]
 	if t.kind == path {
@@ -261,9 +261,9 @@ func (r *run) pathSlot(c capture, next func(int) bool) bool {
 	return false
 }
 
-// isTypo reports whether typed is want with one typo: two adjacent letters swapped, one extra or
-// missing, or (in words of six letters and more) one replaced. Short words must match exactly,
-// since "mote" is not "note".
+// isTypo reports whether typed is want with one typo: two adjacent letters swapped, one letter
+// extra or missing, or (in words of six letters and more) one letter replaced. Short words must
+// match exactly, because "mote" is not "note".
 func isTypo(typed, want string) bool {
 	if len(want) < 4 || len(typed) < 4 || len(typed) > len(want)+1 || len(want) > len(typed)+1 {
 		return false

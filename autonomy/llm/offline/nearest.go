@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// nearestExample returns the example sentence of the grammar that is most similar to the text: by its
-// words, with a higher weight for rare ones.
+// nearestExample returns the example sentence in the grammar that is most similar to said. It
+// compares words and gives rare words a higher weight.
 func (g *grammar) nearestExample(said string) string {
 	toks := splitTokens(oneLine(said, 400), g.lex)
 	seen := map[string]int{}
@@ -45,7 +45,8 @@ func (g *grammar) nearestExample(said string) string {
 	return g.usualExample(toks)
 }
 
-// usualExample returns an example for a text without similar words, by the form of the sentence.
+// usualExample returns an example for text without similar words, based on the form of the
+// sentence.
 func (g *grammar) usualExample(toks []token) string {
 	name := "task.add"
 	for i, t := range toks {
@@ -61,7 +62,7 @@ func (g *grammar) usualExample(toks []token) string {
 	return "help"
 }
 
-// wordSet returns the words of an example.
+// wordSet returns the set of words in an example.
 func wordSet(s string) map[string]bool {
 	out := map[string]bool{}
 	for _, w := range strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return strings.ContainsRune(" ,.?!:;~/'“”", r) }) {
@@ -70,7 +71,7 @@ func wordSet(s string) map[string]bool {
 	return out
 }
 
-// isSmallWord lists words with little meaning for the request.
+// isSmallWord reports whether w has little meaning for the request.
 func isSmallWord(w string) bool {
 	switch w {
 	case "the", "a", "to", "my", "me", "i", "is", "at", "for", "on", "in", "and", "of", "that", "s", "it", "do", "you", "what", "how":
@@ -79,7 +80,7 @@ func isSmallWord(w string) bool {
 	return false
 }
 
-// wordLikeness is 1 for the same word, less for a shared prefix or a typo.
+// wordLikeness returns 1 for equal words, and less for a common prefix or a typo.
 func wordLikeness(a, b string) float64 {
 	switch {
 	case a == b:

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// money is an amount in a sentence that ends before token to.
+// money is an amount in a sentence; it ends before token to.
 type money struct {
 	to       int
 	value    float64
-	currency string // ISO 4217, "" if not given
+	currency string // ISO 4217 code; "" if not given
 }
 
-// moneyAt parses "12.50", "€40", "40 euros", "1,200.50 USD" at token i.
+// moneyAt parses an amount such as "12.50", "€40", "40 euros" or "1,200.50 USD" at token i.
 func (s *sentence) moneyAt(i int) (money, bool) {
 	t := s.tokens[i]
 	if t.kind != word {
@@ -49,8 +49,8 @@ func (s *sentence) moneyAt(i int) (money, bool) {
 	return m, m.value > 0
 }
 
-// parseAmount parses digits with separators: the last "." or "," with one or two digits after it is
-// the decimal mark, others group thousands.
+// parseAmount parses digits with separators. The last "." or "," is the decimal mark if one or two
+// digits follow it; other separators group thousands.
 func parseAmount(d string) (float64, bool) {
 	if d == "" || strings.Trim(d, "0123456789.,") != "" || !isDigit(d[0]) || !isDigit(d[len(d)-1]) {
 		return 0, false

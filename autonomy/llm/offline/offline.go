@@ -1,16 +1,16 @@
 // Package offline is the built-in brain, which works without a language model. It parses plain
 // English with a fixed grammar, resolves times with package dateparse, and uses the same tools in
-// the same loop as any other llm.Model: it converts a message of the user to tool calls, and
+// the same loop as any other llm.Model: it converts a message from the user to tool calls, and
 // their results to the answer.
 //
-// It is deterministic, uses no network and never invents facts. It quotes text that it does not
-// understand, together with the most similar request that it supports, and asks if information is
-// missing or ambiguous. It follows only instructions in the user's words, never from untrusted text
-// or tool results.
+// It is deterministic, uses no network and never invents facts. If it does not understand text, it
+// quotes the text together with the most similar request that it supports. If information is
+// missing or ambiguous, it asks. It follows only instructions in the user's words, never in
+// untrusted text or tool results.
 //
 // The grammar is in grammar/*.txt: macros, intents with their patterns and examples, and word
-// lists. A build_*.go file converts the readings of one area to calls. docs/offline.md
-// describes the supported requests. Only the engine calls it, like any model.
+// lists. Each build_*.go file converts the readings in one area to calls. docs/offline.md describes
+// the supported requests. Only the engine calls the package, like any model.
 package offline
 
 import (
@@ -28,9 +28,9 @@ import (
 	"hob/watchers"
 )
 
-// Options holds the settings of a Model. The zero value is useful.
+// Options holds the settings of a Model. The zero value is valid.
 type Options struct {
-	// Name is the assistant's name, with which it may be addressed; "Hob" if empty.
+	// Name is the name with which the assistant may be addressed; "" means "Hob".
 	Name string
 	// Channels and Watchers are the kinds that requests may name. A request for a watcher without a
 	// kind is not understood.
@@ -45,28 +45,29 @@ type Model struct {
 
 var _ llm.Model = (*Model)(nil)
 
-// New creates the model. It compiles the grammar at the first message.
+// New creates the model. The grammar is compiled at the first message.
 func New(o Options) *Model {
 	o.Name = cmp.Or(strings.TrimSpace(o.Name), "Hob")
 	return &Model{grammar: sync.OnceValue(func() *grammar {
 		g, err := loadGrammar(o)
-		if err != nil { // the files are embedded: a test would have found the error
+		if err != nil { // the files are embedded, so a test would have found the error
 			panic("offline: " + err.Error())
 		}
 		return g
 	})}
 }
 
-// Understands reports whether the model would execute the text without a question.
+// Understands reports whether the model would execute the request in text without asking a
+// question.
 func (b *Model) Understands(text string, now time.Time) bool {
 	p := b.grammar().planRequests(text, now, 0)
 	return p.outcome == act && len(p.calls) > 0 && p.question == nil
 }
 
-// Info returns a description: local, with tool calls.
+// Info returns a description of the model: it is local and supports tool calls.
 func (b *Model) Info() llm.Info { return llm.Info{Provider: llm.Offline, Tools: true, Local: true} }
 
-// Stream answers a request. Its only error is llm.Interrupted, if ctx ends.
+// Stream answers a request. Its only error is llm.Interrupted, which it returns if ctx ends.
 func (b *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
 		if err := ctx.Err(); err != nil {
@@ -94,7 +95,7 @@ func (b *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, 
 	}
 }
 
-// answerEvents converts an answer to a model's stream: text by lines, then calls.
+// answerEvents converts an answer to a model stream: first the text, line by line, then the calls.
 func answerEvents(say string, calls []llm.ToolCall, stop llm.StopReason) iter.Seq[llm.Event] {
 	return func(yield func(llm.Event) bool) {
 		for line := range strings.Lines(say) {
@@ -118,7 +119,7 @@ func interruptedError(err error) *llm.Error {
 	return &llm.Error{Kind: llm.Interrupted, Provider: llm.Offline, Message: "stopped before the answer was complete", Err: err}
 }
 
-// clipTokens shortens an answer to a limit, at four bytes per token.
+// clipTokens shortens an answer to a token limit, at 4 bytes per token.
 func clipTokens(s string, tokens int) string {
 	if tokens <= 0 || tokens >= (len(s)+3)/4 {
 		return s
@@ -136,7 +137,7 @@ var helpText string
 //go:embed texts/replies.md
 var repliesText string
 
-// replyText returns the named text of texts/ with {name} and the given pairs replaced.
+// replyText returns the text called title from texts/. It replaces {name} and the given pairs.
 func (g *grammar) replyText(title string, pairs ...string) string {
 	body := helpText
 	if title != "help" {
@@ -146,10 +147,10 @@ func (g *grammar) replyText(title string, pairs ...string) string {
 	return strings.NewReplacer(append(pairs, "{name}", g.name)...).Replace(strings.TrimSpace(body))
 }
 
-// quoteText puts typographic quotes around a text, shortened to one line.
+// quoteText returns s in typographic quotes, shortened to one line.
 func quoteText(s string) string { return "“" + oneLine(s, 160) + "”" }
 
-// oneLine folds white space and cuts at a rune boundary.
+// oneLine collapses white space and truncates s at a rune boundary.
 func oneLine(s string, limit int) string {
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
 	n := 0

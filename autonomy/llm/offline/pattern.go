@@ -6,24 +6,24 @@ import (
 	"strings"
 )
 
-// A pattern is a line of grammar/*.txt:
+// A pattern is a line in grammar/*.txt:
 //
-//	word            the word itself
-//	(a|b c|d)       one of these
-//	[a|b]           one of these, or nothing
-//	@name           the alternatives defined by "@name = ..."
-//	{title}         free text, as short as possible; {title+} as long as possible
-//	{priority=a|b}  one of these, remembered under the name
-//	{few_x}         free text of at most four words
-//	{time} {path} {amount} {number} {word} {quote} {link} {repo} {site}
-//	                a time, a file or folder, money, a number, one word, quoted
-//	                text, an address on the web, a repository, an address or
-//	                the bare name of a site; a name may follow: {path_to}
+// 	word            the word itself
+// 	(a|b c|d)       one of these
+// 	[a|b]           one of these, or nothing
+// 	@name           the alternatives defined by "@name = ..."
+// 	{title}         free text, as short as possible; {title+} as long as possible
+// 	{priority=a|b}  one of these, stored under the name
+// 	{few_x}         free text with at most four words
+// 	{time} {path} {amount} {number} {word} {quote} {link} {repo} {site}
+// 	                a time, a file or folder, money, a number, one word, quoted
+// 	                text, a web address, a repository, an address or the bare
+// 	                name of a site; a name may follow: {path_to}
 //
-// A pattern must match the whole sentence; punctuation between its pieces is skipped.
+// A pattern must match the whole sentence. Punctuation between its pieces is skipped.
 
-// node is one piece of a compiled pattern: it consumes tokens from i and calls next with its
-// end, until next accepts.
+// node is one piece of a compiled pattern. It matches tokens starting at i and calls next with each
+// possible end, until next accepts.
 type node interface {
 	matchAt(r *run, i int, next func(int) bool) bool
 }
@@ -91,7 +91,7 @@ func kindOf(name string) slotKind {
 type compiler struct {
 	macros map[string]string
 	shared map[string]node
-	vocab  map[string]bool // every literal, for typo tolerance
+	vocab  map[string]bool // every literal in the patterns, for typo tolerance
 	src    string
 	pos    int
 	depth  int
@@ -159,8 +159,8 @@ func (c *compiler) compileAlternatives() (node, error) {
 	if len(all) == 1 {
 		return all[0], nil
 	}
-	// The first alternative with which the pattern matches wins: longer ones go first, so that
-	// "with the text" is not matched as "with".
+	// The first alternative with which the pattern matches is used. Longer alternatives come first,
+	// so that "with the text" is not matched as "with".
 	slices.SortStableFunc(all, func(a, b node) int { return countPieces(b) - countPieces(a) })
 	return all, nil
 }

@@ -39,7 +39,7 @@ func isWordByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c >= 0x80
 }
 
-// turnWord returns one converted word; previous is the word before it.
+// turnWord returns the converted form of w. previous is the word before w.
 func turnWord(w, previous string) string {
 	to := ""
 	switch strings.ReplaceAll(w, "’", "'") {
@@ -78,7 +78,7 @@ func turnWord(w, previous string) string {
 	return to
 }
 
-// upperFirst returns a text with an upper-case first letter.
+// upperFirst returns s with its first letter in upper case.
 func upperFirst(s string) string {
 	for i, r := range s {
 		return string(unicode.ToUpper(r)) + s[i+len(string(r)):]

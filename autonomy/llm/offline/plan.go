@@ -15,19 +15,19 @@ const (
 	unknown                           // not understood, or not possible
 )
 
-// call is a tool call before it has an id.
+// call is a tool call that has no id yet.
 type call struct {
 	name string
 	args map[string]any
 }
 
-// encodeArgs encodes the arguments; keys are sorted, so equal calls are equal bytes.
+// encodeArgs encodes the arguments. Keys are sorted, so equal calls have equal bytes.
 func (c call) encodeArgs() json.RawMessage {
 	if c.args == nil {
 		return json.RawMessage("{}")
 	}
 	b, err := json.Marshal(c.args)
-	if err != nil { // arguments are strings, numbers, lists and maps of these
+	if err != nil { // arguments consist only of strings, numbers, lists and maps
 		panic(fmt.Sprintf("offline: arguments of %s: %v", c.name, err))
 	}
 	return b
@@ -39,12 +39,12 @@ type question struct {
 	complete func(answer string) (wish string, ok bool)
 }
 
-// plan is the result for one message: calls, then a text after their results.
+// plan is the result for one message: calls, and text to add after their results.
 type plan struct {
 	outcome  requestOutcome
 	intent   *intent
 	calls    []call
-	say      string    // the answer without tools, or a remark after the results
+	say      string    // the answer if there are no calls, otherwise a remark after the results
 	question *question // set if outcome is ask
 }
 
@@ -56,13 +56,14 @@ func planCall(name string, args map[string]any) (plan, bool) {
 
 func planReply(text string) (plan, bool) { return plan{outcome: chat, say: text}, true }
 
-// planRefusal explains why an understood request is not possible.
+// planRefusal returns a plan that explains why an understood request is not possible.
 func planRefusal(text string) (plan, bool) { return plan{outcome: unknown, say: text}, true }
 
-// planQuestion asks a question; complete may be nil if only a new sentence helps.
+// planQuestion returns a plan that asks a question. complete may be nil if only a new sentence
+// helps.
 func planQuestion(text string, complete func(string) (string, bool)) (plan, bool) {
 	return plan{outcome: ask, question: &question{text, complete}}, true
 }
 
-// noPlan passes the sentence to the next best reading.
+// noPlan declines the sentence, so that the next best reading is tried.
 func noPlan() (plan, bool) { return plan{}, false }

@@ -18,14 +18,14 @@ type sentence struct {
 	lex    *lexicon
 }
 
-// span is the position of a time in a sentence: tokens [from, to).
+// span is the position of a time in a sentence: the tokens [from, to).
 type span struct {
 	owner    *sentence
 	from, to int
 	match    dateparse.Match
 }
 
-// parseSentence parses a text as one request.
+// parseSentence parses text as one request.
 func (g *grammar) parseSentence(text string, now time.Time) *sentence {
 	s := &sentence{text: text, now: now, lex: g.lex}
 	s.tokens = splitTokens(text, g.lex)
@@ -53,7 +53,7 @@ func (s *sentence) findTimes() {
 	slices.SortFunc(s.spans, func(a, b span) int { return a.from - b.from })
 }
 
-// allTimes lists the times in their order.
+// allTimes lists the times in order.
 func (s *sentence) allTimes() []*span {
 	var out []*span
 	for k := range s.spans {
@@ -71,8 +71,8 @@ func (s *sentence) isTied(sp *span, from int) bool {
 	return from > 0 && s.lex.containsWord("belonging", s.tokens[from-1].norm)
 }
 
-// coverTokens finds the tokens of bytes [start, end). It fails if the range cuts a quotation, a path
-// or a word.
+// coverTokens returns the tokens that cover the bytes [start, end). It fails if the range cuts a
+// quotation, a path or a word.
 func (s *sentence) coverTokens(start, end int) (from, to int, ok bool) {
 	from = -1
 	for i, t := range s.tokens {
@@ -90,7 +90,7 @@ func (s *sentence) coverTokens(start, end int) (from, to int, ok bool) {
 	return from, to, from >= 0
 }
 
-// skipPunctuation returns the index after punctuation.
+// skipPunctuation returns the index of the first token at or after i that is not punctuation.
 func (s *sentence) skipPunctuation(i int) int {
 	for i < len(s.tokens) && s.tokens[i].kind == punct {
 		i++
@@ -98,7 +98,7 @@ func (s *sentence) skipPunctuation(i int) int {
 	return i
 }
 
-// firstWord returns the normalized form of the first word from token i.
+// firstWord returns the normalized form of the first word at or after token i.
 func (s *sentence) firstWord(i int) string {
 	if i = s.skipPunctuation(i); i < len(s.tokens) && s.tokens[i].kind == word {
 		return s.tokens[i].norm
@@ -106,7 +106,8 @@ func (s *sentence) firstWord(i int) string {
 	return ""
 }
 
-// normalizedText joins the normalized forms of tokens [from, to), "" if out of range.
+// normalizedText joins the normalized forms of the tokens [from, to), or returns "" if the range is
+// invalid.
 func (s *sentence) normalizedText(from, to int) string {
 	if from < 0 || to > len(s.tokens) {
 		return ""
@@ -124,8 +125,8 @@ func (s *sentence) normalizedText(from, to int) string {
 	return b.String()
 }
 
-// originalText returns the original text of tokens [from, to), without marks at its ends. A single
-// quotation loses its quotes.
+// originalText returns the original text of the tokens [from, to), without punctuation marks at the
+// ends. The quotes of a single quotation are removed.
 func (s *sentence) originalText(from, to int) string {
 	for from < to && s.tokens[from].kind == punct && !strings.Contains("([{<", s.tokens[from].norm) {
 		from++
@@ -142,8 +143,8 @@ func (s *sentence) originalText(from, to int) string {
 	return strings.TrimSpace(s.text[s.tokens[from].start:s.tokens[to-1].end])
 }
 
-// leadingTimes returns the times in front of the sentence and the index of its rest: "tomorrow at 9,
-// remind me ...".
+// leadingTimes returns the times at the start of the sentence and the index of the rest, as in
+// "tomorrow at 9, remind me ...".
 func (s *sentence) leadingTimes() ([]*span, int) {
 	var out []*span
 	i := s.skipPunctuation(0)
@@ -157,7 +158,7 @@ func (s *sentence) leadingTimes() ([]*span, int) {
 	}
 }
 
-// spanAt finds a time that begins at token i, optionally after prepositions.
+// spanAt returns the time that begins at token i, optionally after prepositions.
 func (s *sentence) spanAt(i int) *span {
 	for k := range s.spans {
 		if sp := &s.spans[k]; s.beginsAt(sp, i) {
@@ -179,7 +180,7 @@ func (s *sentence) beginsAt(sp *span, i int) bool {
 	return true
 }
 
-// spanEnding finds a time that ends at token end, with the token where its prepositions, if
+// spanEnding returns the time that ends at token end, and the token at which its prepositions, if
 // any, begin. It skips times that belong to the words before them ("the report of Monday").
 func (s *sentence) spanEnding(end int) (*span, int) {
 	for k := range s.spans {
@@ -199,8 +200,8 @@ func (s *sentence) spanEnding(end int) (*span, int) {
 	return nil, 0
 }
 
-// liftTimes removes the times from both ends of tokens [from, to) and returns the rest. A time
-// inside stays part of the text.
+// liftTimes removes the times from both ends of the tokens [from, to) and returns the remaining
+// range. A time in the middle stays part of the text.
 func (s *sentence) liftTimes(from, to int) (int, int, []*span) {
 	var times, tail []*span
 	for {
@@ -227,7 +228,7 @@ func (s *sentence) liftTimes(from, to int) (int, int, []*span) {
 	return from, to, append(times, tail...)
 }
 
-// timesInside finds the times within tokens [from, to).
+// timesInside returns the times within the tokens [from, to).
 func (s *sentence) timesInside(from, to int) []*span {
 	var out []*span
 	for k := range s.spans {

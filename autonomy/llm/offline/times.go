@@ -10,13 +10,13 @@ import (
 
 // timing is the combined time of a request.
 type timing struct {
-	none  bool // no time was given
+	none  bool // whether no time was given
 	at    time.Time
-	clock bool   // a time of day was given
-	part  bool   // the time is a part of the day, such as "tomorrow morning"
-	vague bool   // a week, month or open range, not a day
-	every string // a recurrence in the form of the tools
-	// phrase is the original text, without a leading preposition.
+	clock bool   // whether a time of day was given
+	part  bool   // whether the time is a part of the day, such as "tomorrow morning"
+	vague bool   // whether the time is a week, month or open range instead of a day
+	every string // a recurrence in the form that the tools use
+	// phrase is the original text of the time, without a leading preposition.
 	phrase string
 }
 
@@ -25,10 +25,10 @@ var (
 	errSeveral = errors.New("several times that do not fit together")
 )
 
-// rfc3339 returns the instant for a tool: RFC 3339 in the user's zone.
+// rfc3339 returns the instant for a tool as RFC 3339 in the user's time zone.
 func (t timing) rfc3339() string { return t.at.Format(time.RFC3339) }
 
-// dueDate returns a task's date, with the time of day if one was given.
+// dueDate returns the due date of a task, with the time of day if one was given.
 func (t timing) dueDate() string {
 	switch {
 	case t.none:
@@ -41,10 +41,10 @@ func (t timing) dueDate() string {
 
 func (t timing) partOfDay() bool { return t.part }
 
-// originalPhrase is a time as written.
+// originalPhrase returns the time as the user wrote it.
 func (sp *span) originalPhrase() string { return sp.match.Text }
 
-// joinTimes combines the times of a request. Its error is a *dateparse.AmbiguousError, errSeveral or
+// joinTimes combines the times in a request. An error is a *dateparse.AmbiguousError, errSeveral or
 // dateparse.ErrNotUnderstood.
 func (w *intentDraft) joinTimes(spans []*span) (timing, error) {
 	switch len(spans) {
@@ -72,7 +72,7 @@ func (w *intentDraft) joinTimes(spans []*span) (timing, error) {
 	return readMatch(dateparse.Match{Text: phrase, Moment: &m}, w.s.now)
 }
 
-// readMatch adds one match.
+// readMatch converts one match to a timing.
 func readMatch(m dateparse.Match, now time.Time) (timing, error) {
 	t := timing{phrase: withoutPreposition(m.Text)}
 	switch {
@@ -97,8 +97,8 @@ func readMatch(m dateparse.Match, now time.Time) (timing, error) {
 	return timing{}, err
 }
 
-// readPeriod interprets "before Friday" as the day before and "until Friday" as Friday. Other
-// ranges are vague.
+// readPeriod interprets "before Friday" as the day before Friday, and "until Friday" as Friday.
+// Other ranges are vague.
 func readPeriod(t timing, m dateparse.Match, now time.Time) (timing, error) {
 	head, tail, _ := strings.Cut(m.Text, " ")
 	moment, err := dateparse.Parse(tail, now)
@@ -134,8 +134,8 @@ func withoutPreposition(s string) string {
 	}
 }
 
-// hasDigitOrHalf reports whether a time contains a unit such as "minute": "in 20 minutes" and "in
-// an hour" must keep their "in".
+// hasDigitOrHalf reports whether a time contains a unit such as "minute", because "in 20 minutes"
+// and "in an hour" must keep their "in".
 func hasDigitOrHalf(s string) bool {
 	for _, unit := range []string{"second", "minute", "hour", "day", "week", "month", "year"} {
 		if strings.Contains(strings.ToLower(s), unit) {
@@ -145,7 +145,7 @@ func hasDigitOrHalf(s string) bool {
 	return false
 }
 
-// askTime asks about an unusable time. complete builds the request from a time.
+// askTime returns a plan that asks about an unusable time. complete builds the request from a time.
 func (w *intentDraft) askTime(err error, otherwise string, complete func(when string) string) (plan, bool) {
 	var two *dateparse.AmbiguousError
 	if errors.As(err, &two) {
@@ -157,7 +157,8 @@ func (w *intentDraft) askTime(err error, otherwise string, complete func(when st
 	return planQuestion(otherwise, w.timeAnswer(complete))
 }
 
-// completeChoice completes a request from one of the readings of an ambiguous time, or from a new time.
+// completeChoice returns a function that completes a request from one of the readings of an
+// ambiguous time, or from a new time.
 func (w *intentDraft) completeChoice(choices []string, complete func(string) string) func(string) (string, bool) {
 	usual := w.timeAnswer(complete)
 	return func(answer string) (string, bool) {
@@ -185,7 +186,7 @@ func containsOther(choices []string, i int, s string) bool {
 	return false
 }
 
-// timeAnswer completes a request from an answer that contains a time.
+// timeAnswer returns a function that completes a request from an answer that contains a time.
 func (w *intentDraft) timeAnswer(complete func(string) string) func(string) (string, bool) {
 	return func(answer string) (string, bool) {
 		phrase := w.timeIn(answer)
@@ -193,8 +194,8 @@ func (w *intentDraft) timeAnswer(complete func(string) string) func(string) (str
 	}
 }
 
-// clockAnswer completes a request with a known day from an answer with a time of day, or with
-// another day and time.
+// clockAnswer returns a function that completes a request with a known day from an answer with a
+// time of day, or with another day and time.
 func (w *intentDraft) clockAnswer(day timing, complete func(string) string) func(string) (string, bool) {
 	return func(answer string) (string, bool) {
 		phrase := w.timeIn(answer)
@@ -209,7 +210,7 @@ func (w *intentDraft) clockAnswer(day timing, complete func(string) string) func
 	}
 }
 
-// timeIn finds the time in an answer: "oh, tomorrow at 9 please", "9".
+// timeIn returns the time in an answer such as "oh, tomorrow at 9 please" or "9".
 func (w *intentDraft) timeIn(answer string) string {
 	s := w.g.parseSentence(answer, w.s.now)
 	phrase := ""

@@ -11,15 +11,15 @@ type tokenKind uint8
 
 const (
 	word   tokenKind = iota + 1
-	punct            // a punctuation mark; patterns skip it
+	punct            // a punctuation mark, which patterns skip
 	quoted           // "text in quotes"; inner holds the text
 	path             // ~/x, /x, ./x, notes.txt, C:\x; inner holds the path
 	link             // an address with ://
 	rest             // the rest of a long text, which is not parsed
 )
 
-// token is one piece of a sentence. start and end are byte offsets into the sentence's text;
-// norm is the form that patterns compare.
+// token is one piece of a sentence. start and end are byte offsets into the sentence's text. norm
+// is the form that patterns compare.
 type token struct {
 	kind       tokenKind
 	start, end int
@@ -28,11 +28,11 @@ type token struct {
 	raw        string // a word as written
 }
 
-// closely is the number of tokens of a message that are parsed. A longer text is prose: the rest is
-// kept but not parsed.
+// closely is the maximum number of tokens in a message that are parsed. A longer text is prose,
+// whose rest is kept but not parsed.
 const closely = 300
 
-// splitTokens splits text. It never fails: unknown input becomes a word.
+// splitTokens splits text into tokens. It never fails: unknown input becomes a word.
 func splitTokens(text string, lex *lexicon) []token {
 	z := tokenizer{text: text, lex: lex}
 	for z.pos < len(text) {
@@ -61,8 +61,9 @@ type tokenizer struct {
 
 func (z *tokenizer) addToken(t token) { z.out = append(z.out, t) }
 
-// takeQuote matches a quoted piece at pos. An opening mark is followed by text and its closing mark
-// by a space, a punctuation mark or the end, so that apostrophes and inches are not matched.
+// takeQuote matches quoted text at the current position. Text must follow the opening mark. A
+// space, a punctuation mark or the end must follow the closing mark, so that apostrophes and inch
+// marks do not match.
 func (z *tokenizer) takeQuote(open rune, n int) bool {
 	closing, ok := closingMarks(open)
 	if !ok {
@@ -106,7 +107,8 @@ func closingMarks(open rune) (string, bool) {
 	return "", false
 }
 
-// takeRun takes everything up to the next space and removes the marks from its ends.
+// takeRun takes all characters up to the next space and splits off the punctuation marks at the
+// ends.
 func (z *tokenizer) takeRun() {
 	start := z.pos
 	end := len(z.text)
@@ -151,8 +153,8 @@ func keepsDot(s string) bool {
 	return len(s) >= 4 && s[len(s)-1] == '.' && s[len(s)-3] == '.' && !strings.ContainsAny(s, "/\\")
 }
 
-// classifyRun classifies one run without marks: a path, a link, or words after expanding contractions
-// ("what's" is two words that share one run).
+// classifyRun classifies one run of characters without marks. It is a path, a link, or one or more
+// words; a contraction such as "what's" becomes two words that share one run.
 func (z *tokenizer) classifyRun(s string, at int) {
 	switch {
 	case strings.Contains(s, "://"):
@@ -181,7 +183,8 @@ func (z *tokenizer) classifyRun(s string, at int) {
 	z.addToken(token{kind: word, start: at + cut, end: at + len(s), norm: second})
 }
 
-// unitOffset finds a number with an attached unit, "5km", and returns where the unit begins.
+// unitOffset returns the offset at which the unit begins if norm is a number with an attached unit,
+// such as "5km".
 func (z *tokenizer) unitOffset(norm string) int {
 	n := 0
 	for n < len(norm) && isDigit(norm[n]) {
@@ -193,7 +196,8 @@ func (z *tokenizer) unitOffset(norm string) int {
 	return n
 }
 
-// looksLikePath recognizes common forms of files and folders. inQuotes allows spaces.
+// looksLikePath reports whether s has a common form of a file or folder path. inQuotes allows
+// spaces.
 func looksLikePath(s string, lex *lexicon, inQuotes bool) bool {
 	switch {
 	case strings.Contains(s, "\n"), !inQuotes && strings.ContainsFunc(s, unicode.IsSpace):

@@ -10,15 +10,15 @@ import (
 	"hob/autonomy/llm"
 )
 
-// turn is a request as this model uses it: the user's last message, accompanying untrusted
-// text, and the calls made so far.
+// turn is a request in the form that this model uses: the user's last message, accompanying
+// untrusted text, and the calls made so far.
 type turn struct {
 	g       *grammar
 	r       llm.Request
 	own     string   // the user's words
-	outside []string // other people's words: data, never instructions
+	outside []string // other people's words, which are data and never instructions
 	picture bool
-	begin   int // index of the first message of the turn
+	begin   int // index of the first message in the turn
 	said    int // index of the user's last message
 }
 
@@ -49,7 +49,8 @@ func hasUserContent(m llm.Message) bool {
 	return slices.ContainsFunc(m.Parts, func(p llm.Part) bool { return !p.Context && (p.Text != "" || p.Image != nil) })
 }
 
-// splitWords separates the user's words from untrusted text. Text of unknown origin is untrusted.
+// splitWords separates the user's words from untrusted text. Text of unknown origin is treated as
+// untrusted.
 func splitWords(m llm.Message) (own string, outside []string, picture bool) {
 	for _, p := range m.Parts {
 		switch {
@@ -86,7 +87,7 @@ func (t *turn) nextStep() (string, []llm.ToolCall) {
 	return t.composeAnswer(p), nil
 }
 
-// planTurn interprets the user's words, also as the answer to Hob's last question.
+// planTurn interprets the user's words, if applicable as the answer to Hob's last question.
 func (t *turn) planTurn() plan {
 	if t.own == "" {
 		return plan{outcome: unknown}
@@ -98,8 +99,8 @@ func (t *turn) planTurn() plan {
 	return p
 }
 
-// followsWatcher reports whether the user's previous message created a watcher, which a following
-// "only on weekdays" then changes.
+// followsWatcher reports whether the user's previous message created a watcher. A message such as
+// "only on weekdays" then changes that watcher.
 func (t *turn) followsWatcher() bool {
 	past := t.listExchanges()
 	if len(past) == 0 {
@@ -109,7 +110,7 @@ func (t *turn) followsWatcher() bool {
 	return slices.ContainsFunc(p.calls, func(c call) bool { return c.name == "create_watcher" || c.name == "update_watcher" })
 }
 
-// openingStep returns the first step of a turn.
+// openingStep returns the first step in a turn.
 func (t *turn) openingStep(p plan) (string, []llm.ToolCall) {
 	if len(p.calls) == 0 {
 		return t.withoutCalls(p), nil
@@ -124,7 +125,7 @@ func (t *turn) openingStep(p plan) (string, []llm.ToolCall) {
 	return "", calls
 }
 
-// withoutCalls returns the text of a plan that needs no tool.
+// withoutCalls returns the text for a plan that needs no tool.
 func (t *turn) withoutCalls(p plan) string {
 	reporting := p.intent != nil && p.intent.name == "summarise"
 	switch {
@@ -140,12 +141,12 @@ func (t *turn) withoutCalls(p plan) string {
 	return t.g.planText(p, t.own)
 }
 
-// quoteUntrusted quotes untrusted text in one line.
+// quoteUntrusted returns the untrusted text as a quotation on one line.
 func (t *turn) quoteUntrusted() string {
 	return "“" + oneLine(strings.Join(t.outside, " "), 300) + "”"
 }
 
-// planText returns the text of a plan without calls.
+// planText returns the text for a plan without calls.
 func (g *grammar) planText(p plan, said string) string {
 	switch {
 	case p.question != nil:
@@ -156,8 +157,8 @@ func (g *grammar) planText(p plan, said string) string {
 	return g.replyText("not-understood", "{words}", quoteText(said), "{example}", quoteText(g.nearestExample(said)))
 }
 
-// toToolCalls converts planned calls to tool calls: directly if the request offers the tool,
-// otherwise through use_tool.
+// toToolCalls converts planned calls to tool calls. A call is direct if the request offers the
+// tool, and otherwise uses use_tool.
 func (t *turn) toToolCalls(planned []call) (calls []llm.ToolCall, missing []string) {
 	have := map[string]bool{}
 	for _, tool := range t.r.Tools {
@@ -176,16 +177,17 @@ func (t *turn) toToolCalls(planned []call) (calls []llm.ToolCall, missing []stri
 	return calls, missing
 }
 
-// callID is the same for the same request and differs within a conversation.
+// callID returns the id of a call. It is the same for the same request and unique within a
+// conversation.
 func (t *turn) callID(i int, c call) string {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d/%d/%d/%s/%s", t.r.Now.UnixNano(), len(t.r.Messages), i, c.name, c.encodeArgs())
 	return fmt.Sprintf("off_%016x", h.Sum64())
 }
 
-// done is a call of this turn with its result, which is nil if the call has none yet.
+// done is a call in this turn with its result, which is nil if the call has none yet.
 type done struct {
-	name   string // name of the tool that is called, directly or through use_tool
+	name   string // name of the tool that the call uses, directly or through use_tool
 	result *llm.ToolResult
 }
 
@@ -209,7 +211,7 @@ func (t *turn) callsSince(from int) []done {
 	return out
 }
 
-// toolOf returns the tool that a call uses, directly or through use_tool.
+// toolOf returns the name of the tool that a call uses, directly or through use_tool.
 func toolOf(c llm.ToolCall) string {
 	if c.Name != "use_tool" {
 		return c.Name

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// planRequests interprets a text: one request, or several joined by "and", commas and full stops. depth
-// is above zero for a request inside another one.
+// planRequests interprets text, which contains one request, or several joined by "and", commas and
+// full stops. depth is above 0 for a request inside another one.
 func (g *grammar) planRequests(text string, now time.Time, depth int) plan {
 	if depth > 2 {
 		return plan{outcome: unknown}
@@ -23,7 +23,8 @@ func (g *grammar) planRequests(text string, now time.Time, depth int) plan {
 	return whole
 }
 
-// planSingle interprets a sentence as one request. If no reading matches, it may accept a typo.
+// planSingle interprets a sentence as one request. If no reading matches and forgiving is set, it
+// accepts a typo.
 func (g *grammar) planSingle(s *sentence, depth int, forgiving bool) plan {
 	if s.skipPunctuation(0) == len(s.tokens) {
 		return plan{outcome: unknown}
@@ -46,8 +47,8 @@ func (g *grammar) planSingle(s *sentence, depth int, forgiving bool) plan {
 	return plan{outcome: unknown}
 }
 
-// hasSlip reports whether some word is unknown to the grammar and one letter away from a known
-// one.
+// hasSlip reports whether a word in s is unknown to the grammar and one letter different from a
+// known word.
 func (g *grammar) hasSlip(s *sentence) bool {
 	for _, t := range s.tokens {
 		if t.kind != word || len(t.norm) < 4 || g.vocab[t.norm] {
@@ -67,14 +68,14 @@ type splitter struct {
 	g     *grammar
 	now   time.Time
 	depth int
-	memo  map[string]plan // plans of the texts after a cut
+	memo  map[string]plan // plans for the texts after a cut
 }
 
-// maxCuts limits the tried boundaries of a text.
+// maxCuts is the maximum number of boundaries that are tried in a text.
 const maxCuts = 16
 
-// splitRequests tries each joint from the left: the text before it must be a request, and the text
-// after it must begin like one.
+// splitRequests tries each joint from the left. The text before the joint must be a request, and
+// the text after it must begin like one.
 func (sp *splitter) splitRequests(s *sentence, whole plan) (plan, bool) {
 	cuts := 0
 	for i := 1; i < len(s.tokens) && cuts < maxCuts; i++ {
@@ -96,7 +97,7 @@ func (sp *splitter) splitRequests(s *sentence, whole plan) (plan, bool) {
 	return plan{}, false
 }
 
-// jointAt reports whether a request may end before token i, and where the next one would begin.
+// jointAt reports whether a request may end before token i, and where the next request would begin.
 func (s *sentence) jointAt(i int) (next int, ok bool) {
 	next = i
 	for next < len(s.tokens) {
@@ -112,7 +113,7 @@ func (s *sentence) jointAt(i int) (next int, ok bool) {
 	return next, false
 }
 
-// planFollowing plans the text after a joint, if it is a separate request.
+// planFollowing plans the text after a joint if that text is a separate request.
 func (sp *splitter) planFollowing(left plan, text string) (plan, bool) {
 	if p, ok := sp.planOwn(left, text); ok {
 		return p, true
@@ -143,7 +144,7 @@ func (sp *splitter) planOwn(left plan, text string) (plan, bool) {
 	return p, true
 }
 
-// planRest plans the remaining text, which may be several requests again.
+// planRest plans the remaining text, which may again contain several requests.
 func (sp *splitter) planRest(text string) plan {
 	if p, ok := sp.memo[text]; ok {
 		return p
@@ -157,8 +158,8 @@ func (sp *splitter) planRest(text string) plan {
 	return p
 }
 
-// belongsToWhole reports whether the following text is part of a schedule or watcher ("every day at 8
-// brief me and list my tasks"), unless it has its own time.
+// belongsToWhole reports whether the following text is part of a schedule or watcher, as in "every
+// day at 8 brief me and list my tasks". It is not if it has its own time.
 func (sp *splitter) belongsToWhole(whole, right plan, s *sentence, next int) bool {
 	if whole.outcome == act && whole.intent.name == "goal.add" { // a goal includes its whole text
 		return true
@@ -169,8 +170,8 @@ func (sp *splitter) belongsToWhole(whole, right plan, s *sentence, next int) boo
 	return len(s.timesInside(next, len(s.tokens))) == 0 || right.intent.name == whole.intent.name && len(whole.calls) > 1
 }
 
-// isStatement reports whether the intent is a statement instead of a request, which may be part
-// of a text to remember.
+// isStatement reports whether the intent is a statement instead of a request. A statement may be
+// part of a text to remember.
 func (in *intent) isStatement() bool {
 	return strings.HasPrefix(in.name, "money.add") || strings.HasPrefix(in.name, "habit.log") || in.name == "task.done" ||
 		in.name == "memory.add" && in.verbatim

@@ -4,12 +4,12 @@ import (
 	"strings"
 )
 
-// intentDraft is one reading of a sentence while its builder converts it to a plan.
+// intentDraft is one reading of a sentence while its builder converts the reading to a plan.
 type intentDraft struct {
 	interpretation
 	g *grammar
-	// depth counts the requests around this one ("every day at 8 brief me" contains "brief
-	// me").
+	// depth is the number of requests that contain this one: "every day at 8 brief me" contains
+	// "brief me".
 	depth int
 }
 
@@ -73,7 +73,7 @@ func (w *intentDraft) numberOf(name string) (float64, bool) {
 	return c.value, ok
 }
 
-// allSpans returns the times in front of the sentence and those in the time slots.
+// allSpans returns the times at the start of the sentence and those in the time slots.
 func (w *intentDraft) allSpans() []*span {
 	out := w.lead
 	for _, c := range w.caps {
@@ -84,16 +84,17 @@ func (w *intentDraft) allSpans() []*span {
 	return out
 }
 
-// noLead declines sentences that begin with a time if the intent has no use for one.
+// noLead reports whether the sentence does not begin with a time. It is for intents that cannot use
+// a leading time.
 func (w *intentDraft) noLead() bool { return len(w.lead) == 0 }
 
-// isAsking reports whether the sentence is a question, so that it does not count as a statement
-// ("the report is done").
+// isAsking reports whether the sentence is a question, which must not be treated as a statement
+// such as "the report is done".
 func (w *intentDraft) isAsking() bool {
 	return w.g.lex.containsWord("questions", w.s.firstWord(0))
 }
 
-// isNegated reports whether a slot begins with "not", "never" or "no": "I did not pay the
+// isNegated reports whether a slot begins with "not", "never" or "no", because "I did not pay the
 // plumber" must not be read as "I did X". Only intents that keep the text verbatim may begin with
 // "not".
 func (w *intentDraft) isNegated() bool {
@@ -109,7 +110,7 @@ func (w *intentDraft) isNegated() bool {
 	return false
 }
 
-// tryEdge tries an edge intent of the grammar on text and returns its slots.
+// tryEdge tries to match an edge intent of the grammar with tokens and returns its slots.
 func (w *intentDraft) tryEdge(name string, tokens capture) (map[string]capture, bool) {
 	part := *w.s
 	part.tokens = w.s.tokens[:tokens.to]
@@ -134,8 +135,8 @@ func (w *intentDraft) tryEdge(name string, tokens capture) (map[string]capture, 
 	return nil, false
 }
 
-// bareName removes articles and possessives in front of a name, and punctuation after it: "the
-// dentist" becomes "dentist".
+// bareName removes articles and possessives before a name and punctuation after it: "the dentist"
+// becomes "dentist".
 func bareName(s string) string {
 	s = strings.TrimSpace(s)
 	for {

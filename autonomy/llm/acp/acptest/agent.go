@@ -1,6 +1,6 @@
-// Package acptest implements an external agent for tests: a program on the agent's side of
-// the Agent Client Protocol that executes the verbs of its prompt, and misbehaves on demand.
-// A test's TestMain calls Main first:
+// Package acptest implements an external agent for tests. The agent is a program on the agent's
+// side of the Agent Client Protocol that executes the verbs in its prompt, and misbehaves on
+// demand. A test's TestMain calls Main first:
 //
 //	func TestMain(m *testing.M) { acptest.Main(); goleak.VerifyTestMain(m) }
 //
@@ -29,16 +29,16 @@ const first = "acp-test-agent"
 
 // Args returns the arguments that run a test's binary as the agent. Options:
 //
-//	load=DIR   sessions are kept in DIR and can be loaded
+//	load=DIR   sessions are stored in DIR and can be loaded
 //	useless    a loaded session is unusable
-//	auth       a session needs authenticate with the method "key" first
+//	auth       a session requires authenticate with the method "key" first
 //	version=N  it uses another version of the protocol
 //	die        it exits immediately with text on its standard error
 //	mute       it never answers
 //	greet      it first prints a line that is not a message
 //	modes      it has the modes "default" and "yolo", and is in "yolo"
 //	models     it has the models "small" and "large"
-//	script=URL it calls the model server there instead of executing verbs, with
+//	script=URL it calls the model server at URL instead of executing verbs, with
 //	key=KEY    as its key
 func Args(options ...string) []string { return append([]string{first}, options...) }
 
@@ -59,12 +59,12 @@ func Main() {
 		case "auth":
 			a.auth = true
 		case "version":
-			a.version, _ = strconv.Atoi(value) // 0 is an invalid version too
+			a.version, _ = strconv.Atoi(value) // if parsing fails, 0 is also an invalid version
 		case "die":
 			fmt.Fprintln(os.Stderr, "I cannot go on: sk-verysecretkey0123456789")
 			syscall.Exit(3)
 		case "mute":
-			time.Sleep(time.Hour) // the runtime would end a program in which all goroutines wait
+			time.Sleep(time.Hour) // the Go runtime would end a program in which all goroutines wait
 		case "greet":
 			fmt.Println("Welcome to the agent!")
 		case "modes":
@@ -89,7 +89,7 @@ func Main() {
 	syscall.Exit(0)
 }
 
-// postMessage sends a message as the user, and prints the status.
+// postMessage sends a message with the user's token and prints the HTTP status.
 func postMessage(url, token, words string) {
 	body, err := json.Marshal(map[string]string{"text": words})
 	if err == nil {
@@ -201,7 +201,7 @@ func (a *agent) LoadSession(ctx context.Context, r sdk.LoadSessionRequest) (sdk.
 			a.sendUpdate(context.WithoutCancel(ctx), r.SessionId, sdk.UpdateAgentMessageText("and from the past "))
 		}
 	}()
-	for range 2_000 { // replays the history, with more messages than the SDK can buffer
+	for range 2_000 { // replay the history with more messages than the SDK can buffer
 		a.sendUpdate(ctx, r.SessionId, sdk.UpdateAgentMessageText("from the past "))
 	}
 	a.saveSession(&session{id: r.SessionId, prompts: n, broken: a.useless})
@@ -224,7 +224,7 @@ func (a *agent) SetSessionMode(_ context.Context, r sdk.SetSessionModeRequest) (
 	return sdk.SetSessionModeResponse{}, nil
 }
 
-// UnstableSetSessionModel implements that method of the protocol.
+// UnstableSetSessionModel implements the protocol method of that name.
 func (a *agent) UnstableSetSessionModel(_ context.Context, r sdk.UnstableSetSessionModelRequest) (sdk.UnstableSetSessionModelResponse, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -248,14 +248,15 @@ func (a *agent) SetSessionConfigOption(context.Context, sdk.SetSessionConfigOpti
 	return sdk.SetSessionConfigOptionResponse{}, sdk.NewMethodNotFound("session/set_config_option")
 }
 
-// sendUpdate sends an update; if the client has exited, the agent exits soon too.
+// sendUpdate sends an update. Errors are ignored: if the client has exited, the agent exits soon
+// too.
 func (a *agent) sendUpdate(ctx context.Context, id sdk.SessionId, u sdk.SessionUpdate) {
 	if err := a.conn.SessionUpdate(ctx, sdk.SessionNotification{SessionId: id, Update: u}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
 }
 
-// Prompt executes the last block.
+// Prompt executes the last block of the prompt.
 func (a *agent) Prompt(ctx context.Context, r sdk.PromptRequest) (sdk.PromptResponse, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

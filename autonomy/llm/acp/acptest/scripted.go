@@ -10,14 +10,14 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 )
 
-// chatMessage is a message of the agent's own conversation with its model.
+// chatMessage is a message in the agent's own conversation with its model.
 type chatMessage struct {
 	Role    string `json:"role"`
 	Content string `json:"content"`
 }
 
-// callModel calls the model server (Chat Completions) of the option script, as a real agent does,
-// and returns its answer. The request has no tools.
+// callModel calls the model server (Chat Completions) set with the option script, as a real agent
+// would, and returns its answer. The request has no tools.
 func (t *turn) callModel() (sdk.PromptResponse, error) {
 	for _, b := range t.blocks {
 		t.history = append(t.history, chatMessage{"user", b})

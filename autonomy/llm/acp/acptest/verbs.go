@@ -32,7 +32,8 @@ func (t *turn) sayText(text string) {
 	t.sendUpdate(t.ctx, t.session.id, sdk.UpdateAgentMessageText(text))
 }
 
-// runVerb executes the verb, the first word of the last block, with the rest as its argument.
+// runVerb executes the verb, which is the first word of the last block. The rest of the block is
+// its argument.
 func (t *turn) runVerb() (sdk.PromptResponse, error) {
 	verb, rest, _ := strings.Cut(t.blocks[len(t.blocks)-1], " ")
 	f, ok := verbTable()[verb]
@@ -55,7 +56,7 @@ func (t *turn) runVerb() (sdk.PromptResponse, error) {
 	return resp, nil
 }
 
-// verbTable returns the commands of the agent.
+// verbTable returns the verbs that the agent executes.
 func verbTable() map[string]func(t *turn, rest string) error {
 	return map[string]func(t *turn, rest string) error{
 		"say":   func(t *turn, rest string) error { t.sayText(rest); return nil },
@@ -150,14 +151,14 @@ func verbTable() map[string]func(t *turn, rest string) error {
 		},
 		"spawn": func(t *turn, _ string) error {
 			c := exec.CommandContext(context.Background(), "sleep", "600")
-			c.Stdout = os.Stdout // the process holds the pipe open
+			c.Stdout = os.Stdout // the child process keeps the pipe open
 			if err := c.Start(); err != nil {
 				return err
 			}
 			t.sayText("pid " + strconv.Itoa(c.Process.Pid))
 			select {}
 		},
-		"speak": func(t *turn, rest string) error { // as the user: URL TOKEN-FILE TEXT
+		"speak": func(t *turn, rest string) error { // posts a message with the user's token: URL TOKEN-FILE TEXT
 			url, rest, _ := strings.Cut(rest, " ")
 			file, words, _ := strings.Cut(rest, " ")
 			token, err := os.ReadFile(file)
@@ -180,10 +181,11 @@ func verbTable() map[string]func(t *turn, rest string) error {
 	}
 }
 
-// waitSent waits until the output was sent: the SDK writes immediately.
+// waitSent waits until the output has been sent. The SDK writes immediately, so a short sleep
+// suffices.
 func (t *turn) waitSent() { time.Sleep(20 * time.Millisecond) }
 
-// reportCall reports a call from its start to its end.
+// reportCall reports the start and the end of a call.
 func (t *turn) reportCall(kind sdk.ToolKind, title string, input any) {
 	id := t.beginCall(kind, title, input)
 	t.sendUpdate(t.ctx, t.session.id, sdk.UpdateToolCall(id, sdk.WithUpdateStatus(sdk.ToolCallStatusInProgress)))
@@ -201,8 +203,9 @@ func (t *turn) endCall(id sdk.ToolCallId, status sdk.ToolCallStatus, text string
 	t.sendUpdate(t.ctx, t.session.id, sdk.UpdateToolCall(id, sdk.WithUpdateStatus(status), sdk.WithUpdateContent([]sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(text))})))
 }
 
-// askAndAct executes "KIND ARGUMENT" after permission: do execute touch x. For execute and edit it
-// writes the argument to a file "done" of its folder, so that a test sees the effect.
+// askAndAct executes "KIND ARGUMENT" after it gets permission, for example "do execute touch x".
+// For execute and edit it writes the argument to a file "done" in its folder, so that a test can
+// check the effect.
 func (t *turn) askAndAct(rest string, yes sdk.PermissionOptionKind) error {
 	kind, arg, _ := strings.Cut(rest, " ")
 	input := map[string]any{"what": arg}
@@ -270,13 +273,13 @@ func (t *turn) askWithoutDetails(string) error {
 	return err
 }
 
-// askConcurrently requests two permissions concurrently.
+// askConcurrently sends two permission requests concurrently.
 func (t *turn) askConcurrently(rest string) error {
 	var wg sync.WaitGroup
 	for _, kind := range []string{"execute", "delete"} {
 		one := *t
 		one.calls = t.calls + len(kind)
-		wg.Go(func() { _ = one.askAndAct(kind+" "+rest, sdk.PermissionOptionKindAllowOnce) }) // only its output counts
+		wg.Go(func() { _ = one.askAndAct(kind+" "+rest, sdk.PermissionOptionKindAllowOnce) }) // only the output is checked
 	}
 	wg.Wait()
 	return nil
