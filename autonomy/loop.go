@@ -27,92 +27,92 @@ import (
 	"hob/platform/store"
 )
 
-// Budget knows what unattended model calls may cost; *usage.Tracker implements it.
+// Budget tells what unattended model calls may cost. *usage.Tracker implements it.
 type Budget interface {
 	dispatch.Budget
 	commit.UsageBook
 }
 
-// Models knows the models of the agents; *modelrouter.Models implements it.
+// Models tells which models the agents have. *modelrouter.Models implements it.
 type Models interface {
 	dispatch.Models
 	commands.Models
 }
 
-// WakeHandler is notified after the machine has slept; *channels.Manager implements it.
+// WakeHandler is notified when the machine has woken from sleep. *channels.Manager implements it.
 type WakeHandler interface {
 	HandleWake()
 }
 
-// Options are the options of New; those without a default are required. New builds the stages of the message flow
-// from them and connects the stages.
+// Options holds the options of New. Options without a documented default are required. New builds
+// the stages of the message flow from them and connects the stages.
 type Options struct {
 	Store    *store.Store
 	Bus      *bus.Bus
 	Guard    *guard.Guard
 	Sessions *session.Sessions
-	// Compactor keeps conversations within their limits; nil disables it.
+	// Compactor keeps conversations within their limits. Nil disables compaction.
 	Compactor *session.Compactor
-	Runner    *turn.Runner // of the default agent
-	// Explain answers /why, Undo reverts actions.
+	Runner    *turn.Runner // runs the turns of the default agent
+	// Explain answers /why, and Undo reverts actions.
 	Explain *explain.Explainer
 	Undo    *undo.Reverter
 	// Intake puts notices into the inbox.
 	Intake *intake.Intake
 	// Approvals applies answers to approval requests.
 	Approvals *approvals.Decider
-	// Goals are the owner's goals; nil disables them. Facts supplies the values for rules
-	// without a model.
+	// Goals manages the owner's goals. Nil disables goals. Facts supplies the facts for rules that
+	// are evaluated without a model.
 	Goals *goals.Goals
 	Facts goals.Facts
-	// Plan writes the daily plan; nil disables it.
+	// Plan writes the daily plan. Nil disables the plan.
 	Plan *goals.Plan
-	// Notices holds deferred notices; nil sends every notice immediately.
+	// Notices holds deferred notices. Nil means that every notice is sent immediately.
 	Notices *notify.Notifier
-	// Due puts due work into the inbox.
+	// Due lists the sources that put due work into the inbox.
 	Due []DueSource
-	// Agents selects the agent for a message and stores the agents' tasks; nil means only the
-	// default agent.
+	// Agents selects the agent for a message and stores the agents' tasks. Nil means that only the
+	// default agent exists.
 	Agents *agents.Registry
-	// Models knows the models of the agents; nil means that all have one.
+	// Models tells which models the agents have. Nil means that every agent has one.
 	Models Models
-	// Budget limits unattended turns and stores the usage of model calls; nil does neither.
+	// Budget limits unattended turns and records the usage of model calls. Nil disables both.
 	Budget Budget
-	// Learners read each turn that has ended.
+	// Learners read each turn after it has ended.
 	Learners []commit.Learner
-	// Messages indexes messages while no one waits; nil disables it.
+	// Messages indexes messages while no one waits. Nil disables the index.
 	Messages MessageIndexer
-	// Chats shows in a chat that Hob is at work there; nil disables it.
+	// Chats shows in a chat that Hob is working. Nil disables this.
 	Chats delivery.Chats
-	// Levels limits Hob's autonomy level for a person in a channel; nil disables limits.
+	// Levels limits Hob's autonomy level for a person in a channel. Nil means no limits.
 	Levels dispatch.Levels
-	// Wakes is notified after the machine has slept; optional.
+	// Wakes is notified when the machine has woken from sleep. It is optional.
 	Wakes WakeHandler
 	// Zone returns the owner's current time zone.
 	Zone func() *time.Location
-	// Pair creates a code for a channel and returns instructions; nil disables pairing.
+	// Pair creates a pairing code for a channel and returns instructions. Nil disables pairing.
 	Pair func(ctx context.Context, channel, by string) (string, error)
-	// Status writes the answer of /status.
+	// Status returns the answer to /status.
 	Status func(ctx context.Context) (string, error)
 	// Notify is the channel for notices; see delivery.Options.Channel. Where returns the channel
-	// that reaches the owner now.
+	// that currently reaches the owner.
 	Notify string
 	Where  func(ctx context.Context) string
-	// KeepTraces is how long Hob stores the traces of ticks and the outcome of notices; 0 means
+	// KeepTraces is how long Hob keeps the traces of ticks and the outcomes of notices. 0 means
 	// forever.
 	KeepTraces time.Duration
-	// Tick is the longest sleep (default 30 s).
+	// Tick is the longest time that the loop sleeps (default 30 s).
 	Tick time.Duration
-	// Slots is the number of sessions processed in parallel (default 5).
+	// Slots is the maximum number of sessions processed in parallel (default 5).
 	Slots int
-	// Drain is how long running turns may continue after shutdown begins (default 5 s).
+	// Drain is how long running turns may continue after shutdown has begun (default 5 s).
 	Drain time.Duration
 	Log   *slog.Logger
 }
 
-// Loop schedules: it claims due events, gives them slots, and stops and drains their turns. The
-// dispatcher turns an event into an outcome and the committer ends it. Its methods may be called
-// concurrently; call Run once.
+// Loop schedules the work: it claims due events, assigns slots to them, and stops and drains their
+// turns. The dispatcher turns an event into an outcome, and the committer ends the event. Loop's
+// methods may be called concurrently. Run must be called only once.
 type Loop struct {
 	o          Options
 	delivery   *delivery.Delivery
@@ -121,11 +121,11 @@ type Loop struct {
 	running    *runningTurns
 	upkeep     *maintenance
 	ticks      atomic.Int64 // since the start
-	inputs     atomic.Int64 // ticks with an input since the start
+	inputs     atomic.Int64 // number of ticks with an input since the start
 	open       sync.WaitGroup
 }
 
-// New checks the options, builds the stages and connects them.
+// New returns a Loop after checking the options. It builds and connects the stages.
 func New(o Options) (*Loop, error) {
 	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Sessions == nil || o.Runner == nil || o.Explain == nil || o.Undo == nil || o.Intake == nil || o.Approvals == nil || o.Zone == nil {
 		return nil, errors.New("autonomy: an option is missing")
@@ -159,7 +159,7 @@ func New(o Options) (*Loop, error) {
 	return l, err
 }
 
-// newCommitter builds the stage that ends events.
+// newCommitter returns the stage that ends events.
 func newCommitter(o Options, l *Loop) (*commit.Committer, error) {
 	c := commit.Options{
 		Store: o.Store, Bus: o.Bus, Guard: o.Guard, Sessions: o.Sessions, Delivery: l.delivery, Notices: o.Intake, Maintenance: l.upkeep, Learners: o.Learners,
@@ -177,7 +177,7 @@ func newCommitter(o Options, l *Loop) (*commit.Committer, error) {
 	return commit.New(c)
 }
 
-// newDispatcher builds the stage that turns events into outcomes.
+// newDispatcher returns the stage that turns events into outcomes.
 func newDispatcher(o Options, l *Loop) (*dispatch.Dispatcher, error) {
 	c := commands.Options{
 		Store: o.Store, Guard: o.Guard, Sessions: o.Sessions, Approvals: o.Approvals, Explain: o.Explain, Undo: o.Undo, Scheduler: l, Agents: o.Agents, Notices: o.Notices,
@@ -201,12 +201,12 @@ func newDispatcher(o Options, l *Loop) (*dispatch.Dispatcher, error) {
 	return dispatch.New(d)
 }
 
-// Run works until ctx ends and everything it started has ended.
+// Run processes events until ctx ends and everything that it started has ended.
 func (l *Loop) Run(ctx context.Context) error {
 	if err := l.recoverFromCrash(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
-	// Turns may continue after ctx has ended, for at most Options.Drain.
+	// Turns may continue for up to Options.Drain after ctx has ended.
 	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
 	var tidying sync.WaitGroup
@@ -240,7 +240,7 @@ func (l *Loop) Run(ctx context.Context) error {
 	return nil
 }
 
-// sleepDuration returns the time until the next due time, at most a tick.
+// sleepDuration returns the time until the next due time, but at most Options.Tick.
 func (l *Loop) sleepDuration(next time.Time) time.Duration {
 	d := l.o.Tick
 	if !next.IsZero() {
@@ -249,8 +249,8 @@ func (l *Loop) sleepDuration(next time.Time) time.Duration {
 	return d
 }
 
-// recoverFromCrash cleans up after a crash: it puts events back, and notifies the owner of events
-// that crashed Hob too often.
+// recoverFromCrash cleans up after a crash. It puts events back into the inbox and notifies the
+// owner of events that crashed Hob too often.
 func (l *Loop) recoverFromCrash(ctx context.Context) error {
 	dead, err := l.o.Bus.Inbox.Recover(ctx)
 	if err != nil {
@@ -270,8 +270,8 @@ func (l *Loop) recoverFromCrash(ctx context.Context) error {
 	return nil
 }
 
-// drainTurns waits for running turns, then cancels them; their events go back to the inbox. It
-// cancels turns that wait for an answer at once, since no answer will arrive.
+// drainTurns waits for running turns, and then cancels them; their events return to the inbox. It
+// cancels turns that wait for an answer immediately, because no answer will arrive.
 func (l *Loop) drainTurns(stop context.CancelCauseFunc) {
 	l.running.drain()
 	done := make(chan struct{})
@@ -288,10 +288,10 @@ func (l *Loop) drainTurns(stop context.CancelCauseFunc) {
 	<-done
 }
 
-// Stop ends the running turn of a session and cancels one that waits for an answer or for the
-// next message. It reports whether a turn existed.
+// Stop ends the running turn of a session and cancels a turn that waits for an answer or for the
+// next message. It reports whether there was such a turn.
 func (l *Loop) Stop(ctx context.Context, session string) (bool, error) {
-	stopped, full := l.stopSettling(ctx, session) // first, because the turn of a waiting message may start now
+	stopped, full := l.stopSettling(ctx, session) // done first, because the turn for a waiting message may start now
 	stopped = l.running.stop(session) || stopped
 	below, err := l.stopBelow(ctx, session)
 	if err = errors.Join(full, err); err != nil {
@@ -318,8 +318,8 @@ func (l *Loop) Stop(ctx context.Context, session string) (bool, error) {
 	return stopped, nil
 }
 
-// stopSettling stops the messages that wait for the sender's next one: they become due now and
-// are answered as stopped.
+// stopSettling stops the messages that wait for the sender's next message. They become due
+// immediately and are answered as stopped.
 func (l *Loop) stopSettling(ctx context.Context, session string) (stopped bool, err error) {
 	err = l.o.Store.Write(ctx, func(tx *store.Tx) error {
 		events, err := l.o.Bus.Inbox.FlushDebounceTx(tx, session)
@@ -330,15 +330,15 @@ func (l *Loop) stopSettling(ctx context.Context, session string) (stopped bool, 
 	return stopped, err
 }
 
-// Running counts the turns in progress.
+// Running returns the number of turns in progress.
 func (l *Loop) Running() int {
 	return l.running.count()
 }
 
-// Ticks counts the ticks since the start, and those with an input.
+// Ticks returns the number of ticks since the start, and the number of those with an input.
 func (l *Loop) Ticks() (all, withInput int64) { return l.ticks.Load(), l.inputs.Load() }
 
-// stopBelow stops the tasks that a conversation delegated, and the turns that wait for them.
+// stopBelow stops the tasks delegated by a conversation, and the turns that wait for these tasks.
 func (l *Loop) stopBelow(ctx context.Context, session string) (bool, error) {
 	if l.o.Agents == nil {
 		return false, nil

@@ -18,33 +18,33 @@ import (
 	"hob/platform/store"
 )
 
-// maintenanceJob is the maintenance of a conversation after an answer.
+// maintenanceJob is the maintenance that a conversation needs after an answer.
 type maintenanceJob struct {
 	session, turn string
 	unattended    bool
 }
 
-// MessageIndexer indexes new messages; *session.MessageIndex implements it.
+// MessageIndexer indexes new messages. *session.MessageIndex implements it.
 type MessageIndexer interface {
 	Index(ctx context.Context) error
 }
 
-// maintenance works on conversations and traces while no one waits.
+// maintenance maintains conversations and traces while no one waits.
 type maintenance struct {
 	store      *store.Store
-	compactor  *session.Compactor // nil: conversations have no limit
-	messages   MessageIndexer     // nil: messages are not indexed
+	compactor  *session.Compactor // nil means that conversations have no limit
+	messages   MessageIndexer     // nil means that messages are not indexed
 	delivery   *delivery.Delivery
 	turns      *runningTurns
 	keepTraces time.Duration
 	log        *slog.Logger
 
 	jobs    chan maintenanceJob // jobs that wait for an idle moment; see TidyLater
-	unfound atomic.Bool         // messages exist that are not indexed yet
+	unfound atomic.Bool         // whether some messages are not indexed yet
 }
 
-// TidyLater queues the maintenance of a conversation for an idle moment. If the queue is full,
-// the next answer queues it again.
+// TidyLater queues a conversation for maintenance when Hob is idle. If the queue is full, the next
+// answer queues the conversation again.
 func (m *maintenance) TidyLater(ev bus.Event) {
 	select {
 	case m.jobs <- maintenanceJob{ev.Session, ev.ID, ev.Kind != bus.Message}:
@@ -52,19 +52,19 @@ func (m *maintenance) TidyLater(ev bus.Event) {
 	}
 }
 
-// calmAfter is the idle time after the last turn until memory is returned to the system. The Go
-// runtime would return it only after minutes, and collecting the small heap takes about a
-// millisecond.
+// calmAfter is how long Hob must be idle after the last turn before it returns memory to the
+// system. The Go runtime alone would return it only after minutes. A collection of the small heap
+// takes about a millisecond.
 const calmAfter = 10 * time.Second
 
-// gatherAfter is the idle time after the last turn until new messages are indexed: many
-// consecutive turns share one transaction.
+// gatherAfter is how long Hob must be idle after the last turn before it indexes new messages.
+// Consecutive turns therefore share one transaction.
 const gatherAfter = time.Second
 
-// runJobs maintains conversations, one at a time, until ctx ends. It returns memory to the system
-// when the process is idle.
+// runJobs maintains one conversation at a time until ctx ends. It returns memory to the system when
+// Hob is idle.
 func (m *maintenance) runJobs(ctx context.Context) {
-	calm := time.NewTimer(calmAfter) // the start of Hob leaves unused memory
+	calm := time.NewTimer(calmAfter) // after startup, some memory is unused
 	defer calm.Stop()
 	gather := time.NewTimer(calmAfter / 2) // for messages that the previous process did not index
 	defer gather.Stop()
@@ -79,7 +79,7 @@ func (m *maintenance) runJobs(ctx context.Context) {
 			if err := m.pruneTraces(ctx); err != nil && ctx.Err() == nil {
 				m.log.Warn("old traces cannot be removed", "err", err)
 			}
-			if m.turns.count() == 0 { // last, because the work above reads many pages of the program
+			if m.turns.count() == 0 { // done last, because the work above reads many pages of the program
 				system.ReleaseProgramPages()
 			}
 		case <-gather.C:
@@ -112,7 +112,7 @@ func (m *maintenance) indexMessages(ctx context.Context) {
 	}
 }
 
-// gatherLast indexes new messages before the process exits: a command without a daemon ends
+// gatherLast indexes new messages before the process exits, because a command without a daemon ends
 // before the idle time has passed.
 func (m *maintenance) gatherLast(ctx context.Context) {
 	if !m.unfound.Load() && len(m.jobs) == 0 {
@@ -123,7 +123,7 @@ func (m *maintenance) gatherLast(ctx context.Context) {
 	m.indexMessages(ctx)
 }
 
-// tidyOne keeps the window within its limits.
+// tidyOne keeps a conversation's window within its limits.
 func (m *maintenance) tidyOne(ctx context.Context, job maintenanceJob) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -136,8 +136,7 @@ func (m *maintenance) tidyOne(ctx context.Context, job maintenanceJob) (err erro
 	return err
 }
 
-// pruneTraces removes the traces of ticks and the outcomes of notices that are older than they
-// are kept.
+// pruneTraces removes traces of ticks and outcomes of notices whose retention time has passed.
 func (m *maintenance) pruneTraces(ctx context.Context) error {
 	if m.keepTraces <= 0 {
 		return nil
@@ -145,8 +144,8 @@ func (m *maintenance) pruneTraces(ctx context.Context) error {
 	return errors.Join(trace.PruneTicks(ctx, m.store, m.keepTraces), m.delivery.Prune(ctx, time.Now().Add(-m.keepTraces)))
 }
 
-// RecordCompaction returns a function that writes a line of the audit log about a compaction, in
-// its transaction. The line contains sizes and no text of the conversation.
+// RecordCompaction returns a function that records a compaction in the audit log, in the
+// transaction of the compaction. The entry contains sizes but no text from the conversation.
 func RecordCompaction(g *guard.Guard) func(*store.Tx, session.Report) error {
 	return func(tx *store.Tx, r session.Report) error {
 		return g.AuditTx(tx, guard.Record{

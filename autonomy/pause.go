@@ -13,8 +13,8 @@ import (
 // wakes is the hour at which a pause "until tomorrow" ends.
 const wakes = 7
 
-// Pause stops all background work for the time in text ("1h", "until tomorrow"; "" means until
-// Resume). It returns the end of the pause.
+// Pause stops all background work for the time in text, such as "1h" or "until tomorrow". If text
+// is "", the pause lasts until Resume. Pause returns the end of the pause.
 func (l *Loop) Pause(ctx context.Context, text string) (until time.Time, err error) {
 	now := time.Now().In(l.o.Zone())
 	switch strings.TrimSpace(strings.TrimPrefix(strings.ToLower(strings.TrimSpace(text)), "until ")) {
@@ -39,7 +39,7 @@ func (l *Loop) Resume(ctx context.Context) (was bool, err error) {
 	return was, l.o.Bus.Pause.End(ctx)
 }
 
-// PauseText describes the duration of a pause.
+// PauseText describes how long a pause lasts.
 func (l *Loop) PauseText(until time.Time) string {
 	if !until.Before(bus.EndlessPause()) {
 		return "until you say /resume"

@@ -15,31 +15,31 @@ import (
 type activeTurn struct {
 	commit.Claim
 	cancel   context.CancelCauseFunc
-	steering []bus.Event   // the owner's messages to it; guarded by runningTurns.mu
-	done     chan struct{} // closed when it has ended
-	held     int           // questions for which it waits in memory; guarded by runningTurns.mu
+	steering []bus.Event   // messages from the owner to the turn; guarded by runningTurns.mu
+	done     chan struct{} // closed when the turn has ended
+	held     int           // number of questions for which the turn waits in memory; guarded by runningTurns.mu
 }
 
-// isQueued reports whether the turn runs in the queue of its conversation, unlike commands and
-// text for a running turn.
+// isQueued reports whether the turn runs in the queue of its conversation, unlike commands and text
+// sent to a running turn.
 func (t *activeTurn) isQueued() bool { return t.Event.Lane == t.Event.Session }
 
-// runningTurns are the events in progress. It implements dispatch.Turns.
+// runningTurns holds the events in progress. It implements dispatch.Turns.
 type runningTurns struct {
 	slots int
-	freed chan struct{} // a slot became free
+	freed chan struct{} // signals that a slot became free
 
 	mu        sync.Mutex
 	draining  bool
 	byEvent   map[string]*activeTurn
-	cancelled map[string]bool // events stopped while they waited
+	cancelled map[string]bool // events that were stopped while they waited
 }
 
 func newRunningTurns(slots int) *runningTurns {
 	return &runningTurns{slots: slots, freed: make(chan struct{}, 1), byEvent: map[string]*activeTurn{}, cancelled: map[string]bool{}}
 }
 
-// register adds turns before the first of them begins.
+// register adds turns before the first of them starts.
 func (r *runningTurns) register(turns []*activeTurn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -51,7 +51,7 @@ func (r *runningTurns) register(turns []*activeTurn) {
 // remove ends a turn and frees its slot.
 func (r *runningTurns) remove(t *activeTurn) {
 	r.mu.Lock()
-	if r.byEvent[t.Event.ID] == t { // the event may have been suspended, answered and claimed again
+	if r.byEvent[t.Event.ID] == t { // the event may have been suspended, answered and claimed again meanwhile
 		delete(r.byEvent, t.Event.ID)
 	}
 	r.mu.Unlock()
@@ -73,8 +73,8 @@ func (r *runningTurns) count() int {
 	return len(r.byEvent)
 }
 
-// freeSlots returns the number of free slots. Commands need none, nor do turns that wait for an
-// answer, up to a limit.
+// freeSlots returns the number of free slots. Commands need no slot. Turns that wait for an answer
+// need none either, up to a limit.
 func (r *runningTurns) freeSlots() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -91,8 +91,8 @@ func (r *runningTurns) freeSlots() int {
 	return max(0, n)
 }
 
-// drain cancels the turns that wait for an answer, since no answer will arrive, and all that will
-// wait for one.
+// drain cancels the turns that wait for an answer, because no answer will arrive. It also cancels
+// turns that start to wait later.
 func (r *runningTurns) drain() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -118,7 +118,7 @@ func (r *runningTurns) stop(session string) (stopped bool) {
 }
 
 // markCancelled marks waiting events as stopped, so that they are answered as stopped. It skips
-// events with a running turn, which was cancelled before.
+// events with a running turn, because that turn has already been canceled.
 func (r *runningTurns) markCancelled(events ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -129,7 +129,8 @@ func (r *runningTurns) markCancelled(events ...string) {
 	}
 }
 
-// WasCancelled reports once that an event was stopped while it waited.
+// WasCancelled reports whether an event was stopped while it waited. It returns true only once per
+// event.
 func (r *runningTurns) WasCancelled(event string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -138,8 +139,8 @@ func (r *runningTurns) WasCancelled(event string) bool {
 	return yes
 }
 
-// Hold returns a function that marks the turn of an event as waiting for the owner in memory;
-// release removes the mark. Another turn may use its slot in the meantime.
+// Hold returns a function that marks the turn of an event as waiting for the owner in memory.
+// release removes the mark. Meanwhile, another turn may use the slot.
 func (r *runningTurns) Hold(event string) func() (release func()) {
 	return func() func() {
 		r.mu.Lock()
@@ -167,7 +168,8 @@ func (r *runningTurns) holdTurn(t *activeTurn) (release func()) {
 	}
 }
 
-// OfferSteering gives text to the running turn of the event's session; done is nil if none runs.
+// OfferSteering passes text to the running turn in the event's session. done is nil if no turn is
+// running.
 func (r *runningTurns) OfferSteering(ev bus.Event) (done <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -180,7 +182,7 @@ func (r *runningTurns) OfferSteering(ev bus.Event) (done <-chan struct{}) {
 	return nil
 }
 
-// TakeSteering returns the events offered to a turn since the last call, oldest first.
+// TakeSteering returns the events that were offered to a turn since the last call, oldest first.
 func (r *runningTurns) TakeSteering(event string) []bus.Event {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"hob/platform/store"
 )
 
-// processEvent works on one claimed event to its end.
+// processEvent processes one claimed event until it ends.
 func (l *Loop) processEvent(ctx context.Context, t *activeTurn) {
 	ev := t.Event
 	res, err := l.answerWithRecover(ctx, ev)
@@ -34,7 +34,7 @@ func (l *Loop) processEvent(ctx context.Context, t *activeTurn) {
 		return
 	}
 	// The end of the event could not be stored, for example because the disk is full. The event
-	// stays claimed, and putBack puts it back as soon as the store accepts writes again.
+	// stays claimed. putBack puts it back as soon as the store accepts writes again.
 	l.o.Log.Error("cannot finish an event; trying again", "event", ev.ID, "err", err)
 	l.putBack(ctx, ev, err)
 }
@@ -54,8 +54,8 @@ func (l *Loop) answerWithRecover(ctx context.Context, ev bus.Event) (res commit.
 	return res, err
 }
 
-// outcomeOfHalted handles a turn that was stopped before its agent began. Lookups then fail, which is
-// not a failure of the turn.
+// outcomeOfHalted handles a turn that was stopped before its agent began. Lookups then fail, but
+// this is not a failure of the turn.
 func (l *Loop) outcomeOfHalted(ctx context.Context, ev bus.Event, res commit.Outcome, err error) (commit.Outcome, error) {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, turn.ErrDraining):
@@ -71,7 +71,7 @@ func (l *Loop) outcomeOfHalted(ctx context.Context, ev bus.Event, res commit.Out
 func (l *Loop) putBack(ctx context.Context, ev bus.Event, cause error) {
 	for wait := 2 * time.Second; ; wait = 5 * time.Second {
 		if retry.Sleep(ctx, wait) != nil {
-			return // the next start finds it claimed and puts it back
+			return // after the next start, the claimed event is put back
 		}
 		if err := l.giveBack(ctx, ev, cause); err == nil {
 			l.o.Bus.Inbox.SignalWork()
@@ -80,8 +80,8 @@ func (l *Loop) putBack(ctx context.Context, ev bus.Event, cause error) {
 	}
 }
 
-// giveBack does not count an attempt that a full disk cut short. Other errors may recur each
-// time and cost a model call each time, so they count as failed attempts.
+// giveBack does not count an attempt that a full disk interrupted. Other errors count as failed
+// attempts, because they may recur and each time cost a model call.
 func (l *Loop) giveBack(ctx context.Context, ev bus.Event, cause error) error {
 	switch {
 	case errors.Is(cause, store.ErrFull):

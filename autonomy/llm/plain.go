@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// plainTransport decompresses responses that a server or a proxy compressed without a request for it.
+// plainTransport decompresses responses that a server or a proxy compressed although the request
+// did not ask for it.
 type plainTransport struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -22,30 +23,30 @@ func (p plainTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	case "", "identity":
 	case "gzip", "x-gzip":
 		resp.Body = &unpackedBody{packed: resp.Body}
-		resp.Header.Del("Content-Encoding") // a client derived from this one must not decompress it again
+		resp.Header.Del("Content-Encoding") // a client that uses this transport must not decompress the response again
 		resp.ContentLength, resp.Uncompressed = -1, true
 	default:
-		_ = resp.Body.Close() // only read, so Close cannot lose data
+		_ = resp.Body.Close() // only read from, so Close cannot lose data
 		resp.Body = io.NopCloser(unreadable{fmt.Errorf("%w (%.20q)", errPacked, coding)})
 	}
 	return resp, nil
 }
 
-// CloseIdleConnections lets http.Client.CloseIdleConnections reach the transport.
+// CloseIdleConnections passes the call on to the next transport.
 func (p plainTransport) CloseIdleConnections() {
 	if t, ok := p.next.(interface{ CloseIdleConnections() }); ok {
 		t.CloseIdleConnections()
 	}
 }
 
-// errPacked is the read error of a body with an unsupported compression.
+// errPacked is the error for reading a body with an unsupported compression.
 var errPacked = errors.New("unexpected compressed response: the request did not accept one")
 
 type unreadable struct{ err error }
 
 func (u unreadable) Read([]byte) (int, error) { return 0, u.err }
 
-// unpackedBody decompresses a body while it is read. The limit of LimitBody applies to the
+// unpackedBody decompresses a body as it is read. The limit of LimitBody applies to the
 // decompressed data.
 type unpackedBody struct {
 	packed io.ReadCloser
@@ -62,7 +63,8 @@ func (u *unpackedBody) Read(p []byte) (n int, err error) {
 	return n, u.unpackError(err)
 }
 
-// unpackError distinguishes a body that is not gzip from a broken one.
+// unpackError converts a decompression error. It distinguishes a body that is not gzip from a
+// broken one.
 func (u *unpackedBody) unpackError(err error) error {
 	if errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) {
 		return errPacked

@@ -10,21 +10,20 @@ import (
 	"hob/platform/retry"
 )
 
-// RetryOptions holds the settings of Retry; the zero value is Hob's default.
+// RetryOptions holds the settings of Retry. The zero value contains Hob's defaults.
 type RetryOptions struct {
-	Tries  int           // total number of attempts, 0 = 3
-	Base   time.Duration // upper bound of the first wait, 0 = 1 s; doubles each time
-	Cap    time.Duration // upper bound of a wait, 0 = 30 s
-	Budget time.Duration // time from the first attempt to the start of the last, 0 = 60 s
-	// OnRetry, if set, is called before each wait.
+	Tries  int           // total number of attempts; 0 means 3
+	Base   time.Duration // upper bound of the first delay, which doubles each time; 0 means 1 s
+	Cap    time.Duration // maximum upper bound of a delay; 0 means 30 s
+	Budget time.Duration // maximum time from the first attempt to the start of the last; 0 means 60 s
+	// OnRetry, if set, is called before each delay.
 	OnRetry func(try int, wait time.Duration, err *Error)
 }
 
-// Retry returns a model that retries after temporary errors (see Error.Retryable), unless
-// visible output was streamed. Waits are random between 0 and a bound that doubles (full
-// jitter), or the time that the server requests if longer. If the server requests more than the
-// rest of the budget, the error is returned immediately. Retry does not wait for an open
-// breaker.
+// Retry returns a model that retries after temporary errors (see Error.Retryable), unless visible
+// output was streamed. A delay is random between 0 and a bound that doubles (full jitter), or the
+// delay that the server requests if that is longer. If the server requests more than the remaining
+// budget, the error is returned immediately. Retry does not wait for an open breaker.
 func Retry(m Model, o RetryOptions) Model {
 	if o.Tries <= 0 {
 		o.Tries = 3
@@ -73,7 +72,8 @@ func (m *retrying) Stream(ctx context.Context, r Request) iter.Seq2[Event, error
 	}
 }
 
-// nextDelay returns the delay before the next attempt; false if there is no further attempt.
+// nextDelay returns the delay before the next attempt. It returns false if there is no further
+// attempt.
 func (m *retrying) nextDelay(o attemptOutcome, try int, spent time.Duration) (time.Duration, bool) {
 	if o.shown || !o.err.Retryable() || try >= m.o.Tries || errors.Is(o.err, ErrOpen) {
 		return 0, false

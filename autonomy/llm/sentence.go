@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// UserMessage describes the failure and the remedy for users in one sentence. It never repeats
+// UserMessage describes the failure and the remedy in one sentence for users. It never contains
 // JSON or a web page.
 func (e *Error) UserMessage() string {
 	s := e.causeText()
@@ -25,8 +25,8 @@ func (e *Error) UserMessage() string {
 	return strings.TrimRight(s, ". ") + "."
 }
 
-// causeText returns the first half of the sentence: the meaning of the kind, then the provider's
-// message.
+// causeText returns the first half of the sentence: the meaning of the error kind and the
+// provider's message.
 func (e *Error) causeText() string {
 	said := strings.TrimRight(e.Message, ". ")
 	lead := map[ErrorKind]string{
@@ -59,8 +59,8 @@ func (e *Error) displayName() string {
 	return e.Provider
 }
 
-// DescribeError describes an error of any type for users: the sentence of an *Error, otherwise the
-// error unchanged.
+// DescribeError describes an error for users: it returns the user message of an *Error, and the
+// text of any other error.
 func DescribeError(err error) string {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.UserMessage()
@@ -68,7 +68,7 @@ func DescribeError(err error) string {
 	return err.Error()
 }
 
-// remedyOf returns the remedy for an error of a kind.
+// remedyOf returns the remedy for errors of a kind.
 func remedyOf(k ErrorKind, provider string, local bool) string {
 	section := "[providers." + provider + "]"
 	switch k {
@@ -99,8 +99,8 @@ func remedyOf(k ErrorKind, provider string, local bool) string {
 	return ""
 }
 
-// legibleText extracts the readable part of a foreign error message: the message within JSON, and
-// nothing of a web page.
+// legibleText extracts the readable part of an error message from elsewhere: the message inside
+// JSON, and nothing from a web page.
 func legibleText(s string) string {
 	s = strings.TrimSpace(s)
 	if strings.HasPrefix(s, "<") {
@@ -125,7 +125,7 @@ func legibleText(s string) string {
 	return before + ": " + inner
 }
 
-// looksLikeJSON distinguishes JSON from words in brackets.
+// looksLikeJSON reports whether s is JSON and not words in brackets.
 func looksLikeJSON(s string) bool {
 	rest := strings.TrimSpace(s[1:])
 	if s[0] == '[' {
@@ -134,7 +134,7 @@ func looksLikeJSON(s string) bool {
 	return strings.HasPrefix(rest, "\"") || strings.HasPrefix(rest, "}")
 }
 
-// findMessage finds the text in the usual forms of an error.
+// findMessage finds the text in the usual forms of an error object.
 func findMessage(v any, depth int) string {
 	if depth > 5 {
 		return ""

@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// maxEvent limits one event of a stream, in bytes.
+// maxEvent is the maximum size of one stream event in bytes.
 const maxEvent = 8 << 20
 
 // ServerEvent is one server-sent event.
@@ -18,27 +18,26 @@ type ServerEvent struct {
 }
 
 // EventReader parses server-sent events
-// (https://html.spec.whatwg.org/multipage/server-sent-events.html) leniently: an event may end
-// with the stream instead of an empty line, events may follow each other without an empty line
-// if each line is complete JSON, and a line "error: {...}", which llama.cpp sends, is an event
-// named error.
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html) leniently. An event may end with
+// the stream instead of an empty line. Events may follow each other without an empty line if each
+// line is complete JSON. A line "error: {...}", which llama.cpp sends, is an event named error.
 type EventReader struct {
 	in      *bufio.Reader
 	line    []byte
 	data    []byte
 	name    string
-	held    []byte // data line of the next event
+	held    []byte // a data line that belongs to the next event
 	hasData bool
-	looks   int // number of checks whether this event is complete
+	looks   int // number of checks whether the current event is complete
 }
 
-// NewEventReader returns a reader for the events of a body.
+// NewEventReader returns a reader for the events in a body.
 func NewEventReader(r io.Reader) *EventReader {
 	return &EventReader{in: bufio.NewReaderSize(r, 16<<10)}
 }
 
-// First returns the first byte of the body that is not white space or a byte order mark,
-// without consuming anything else.
+// First returns the first byte of the body that is not part of white space or a byte order mark. It
+// consumes nothing else.
 func (r *EventReader) First() (byte, error) {
 	for {
 		c, err := r.in.ReadByte()
@@ -56,8 +55,7 @@ func (r *EventReader) First() (byte, error) {
 // Rest returns the unread part of the body.
 func (r *EventReader) Rest() io.Reader { return r.in }
 
-// Next returns the next event that has data. At the end it returns io.EOF, or
-// the read error.
+// Next returns the next event that has data. At the end it returns io.EOF or the read error.
 func (r *EventReader) Next() (ServerEvent, error) {
 	r.data, r.name, r.hasData, r.looks = r.data[:0], "", false, 0
 	if r.held != nil {
@@ -91,8 +89,8 @@ func (r *EventReader) Next() (ServerEvent, error) {
 	}
 }
 
-// addLine adds a line to the event; it returns true if the line belongs to the next event and this
-// one is complete.
+// addLine adds a line to the current event. It returns true if the line belongs to the next event,
+// which means that the current one is complete.
 func (r *EventReader) addLine(line []byte) bool {
 	field, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
@@ -116,7 +114,7 @@ func (r *EventReader) addLine(line []byte) bool {
 }
 
 // isComplete reports whether the data so far is a complete event. It checks only a few times, so
-// that an event of very many lines stays cheap.
+// that an event with very many lines remains cheap.
 func (r *EventReader) isComplete() bool {
 	r.looks++
 	if r.looks > 8 {
@@ -125,8 +123,8 @@ func (r *EventReader) isComplete() bool {
 	return json.Valid(r.data) || string(bytes.TrimSpace(r.data)) == "[DONE]"
 }
 
-// readLine returns the next line without its end. A line that the end of the stream cuts off is
-// returned together with io.EOF.
+// readLine returns the next line without its line ending. If the stream ends within a line, it
+// returns the incomplete line with io.EOF.
 func (r *EventReader) readLine() ([]byte, error) {
 	r.line = r.line[:0]
 	for {

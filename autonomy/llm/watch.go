@@ -9,15 +9,16 @@ import (
 	"time"
 )
 
-// DefaultStall is how long a model may be silent before a call is canceled.
+// DefaultStall is how long a model may send nothing before a call is canceled.
 const DefaultStall = 2 * time.Minute
 
-// LocalFirst is the default time limit for the first output of a local server, or one that does
-// not stream: it may have to load the model and read a long conversation without a GPU.
+// LocalFirst is the default time limit for the first output of a local server or of a server that
+// does not stream. Such a server may have to load the model and read a long conversation without a
+// GPU.
 const LocalFirst = 10 * time.Minute
 
-// FirstLimit returns the time limit for the server's first output, given the user's limit (0 =
-// none). If the server does not stream, the first output is the complete answer.
+// FirstLimit returns the time limit for the server's first output. stall is the user's limit (0
+// means none). If the server does not stream, the first output is the complete answer.
 func (w Endpoint) FirstLimit(stall time.Duration, whole bool) time.Duration {
 	if stall <= 0 && (whole || w.Local()) {
 		return LocalFirst
@@ -25,12 +26,12 @@ func (w Endpoint) FirstLimit(stall time.Duration, whole bool) time.Duration {
 	return stall
 }
 
-// ErrStalled is the cause of a context that a StallTimer canceled.
+// ErrStalled is the cause of a context canceled by a StallTimer.
 var ErrStalled = errors.New("the model server stopped sending data")
 
-// StallTimer cancels a call whose server is silent for too long. It runs only between Arm and
-// Disarm, so that a slow reader of a stream is not mistaken for a silent server. It must be
-// used by one goroutine only.
+// StallTimer cancels a call if the server sends nothing for too long. It runs only between Arm and
+// Disarm, so that a slow reader of a stream is not mistaken for a stalled server. It must be used
+// by a single goroutine.
 type StallTimer struct {
 	limit  time.Duration
 	timer  *time.Timer
@@ -38,7 +39,7 @@ type StallTimer struct {
 }
 
 // NewWatch derives a context that is canceled with ErrStalled if the armed timer is neither armed
-// again nor disarmed within limit (0 means DefaultStall). The caller must Stop it.
+// again nor disarmed within limit (0 means DefaultStall). The caller must call Stop.
 func NewWatch(ctx context.Context, limit time.Duration) (context.Context, *StallTimer) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	w := &StallTimer{cancel: cancel}
@@ -50,7 +51,7 @@ func NewWatch(ctx context.Context, limit time.Duration) (context.Context, *Stall
 // Arm restarts the timer.
 func (w *StallTimer) Arm() { w.timer.Reset(w.limit) }
 
-// Limit changes the allowed silence, from the next Arm on; 0 means DefaultStall.
+// Limit changes the limit, starting with the next Arm. 0 means DefaultStall.
 func (w *StallTimer) Limit(d time.Duration) {
 	if d <= 0 {
 		d = DefaultStall
@@ -61,15 +62,15 @@ func (w *StallTimer) Limit(d time.Duration) {
 // Disarm stops the timer until the next Arm.
 func (w *StallTimer) Disarm() { w.timer.Stop() }
 
-// Stop ends the timer and cancels its context.
+// Stop stops the timer and cancels its context.
 func (w *StallTimer) Stop() {
 	w.timer.Stop()
 	w.cancel(context.Canceled)
 }
 
-// Client returns the HTTP client of a driver: a copy of base, or a new one without a total
-// timeout (streams are long; a StallTimer limits their silence). It follows no redirects, since a
-// key in a header must not be sent to another host.
+// Client returns the HTTP client for a driver: a copy of base, or a new client without a total
+// timeout. Streams are long, and a StallTimer limits the time without output. The client does not
+// follow redirects, because a key in a header must not be sent to another host.
 func Client(base *http.Client) *http.Client {
 	var c http.Client
 	if base != nil {
@@ -84,7 +85,7 @@ func Client(base *http.Client) *http.Client {
 			IdleConnTimeout:       90 * time.Second,
 			TLSHandshakeTimeout:   10 * time.Second,
 			ExpectContinueTimeout: time.Second,
-			DisableCompression:    true, // a compressed stream is delayed; see plainTransport
+			DisableCompression:    true, // compression delays a stream; see plainTransport
 		}
 	}
 	c.Transport = plainTransport{c.Transport}
@@ -92,11 +93,11 @@ func Client(base *http.Client) *http.Client {
 	return &c
 }
 
-// ErrTooLong is the read error of a body that exceeds its limit.
+// ErrTooLong is the error for reading beyond the limit of a body.
 var ErrTooLong = errors.New("the answer exceeds the size limit")
 
-// LimitBody limits a response body: reading more than n bytes fails with ErrTooLong. Closing it
-// closes the body.
+// LimitBody limits a response body. Reading more than n bytes fails with ErrTooLong. Closing the
+// result closes the body.
 func LimitBody(body io.ReadCloser, n int64) io.ReadCloser {
 	return &limitedBody{body: body, left: n}
 }

@@ -14,16 +14,17 @@ import (
 	"time"
 )
 
-// Endpoint is the HTTP endpoint of a driver. Its methods convert failures to an *Error whose texts
-// never contain Key.
+// Endpoint is the HTTP endpoint of a driver. Its methods convert failures to an *Error. The error
+// texts never contain Key.
 type Endpoint struct {
 	Provider string // section name in [providers]
 	BaseURL  string
 	Key      string
 }
 
-// NewWire checks the configuration. An empty baseURL means standard; an address without a
-// scheme gets http on this machine and https elsewhere. The URL has no trailing slash.
+// NewWire returns the endpoint and the base URL after checking the configuration. An empty baseURL
+// means standard. An address without a scheme gets http for this machine and https for other hosts.
+// The URL has no trailing slash.
 func NewWire(provider, baseURL, standard, key string) (Endpoint, *url.URL, error) {
 	key = strings.TrimSpace(key)
 	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
@@ -62,7 +63,8 @@ func (w Endpoint) Local() bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// SanitizeForUser sanitizes foreign text for users: one line, at most 400 characters, without the key.
+// SanitizeForUser makes text from elsewhere safe to show to users: one line of at most 400
+// characters, without the key.
 func (w Endpoint) SanitizeForUser(s string) string {
 	if w.Key != "" {
 		s = strings.ReplaceAll(s, w.Key, "[redacted]")
@@ -79,7 +81,7 @@ func (w Endpoint) SanitizeForUser(s string) string {
 	return s
 }
 
-// Errorf returns an error of the given kind with the usual remedy.
+// Errorf returns an error of the given kind with the usual remedy for that kind.
 func (w Endpoint) Errorf(kind ErrorKind, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	return &Error{
@@ -88,8 +90,8 @@ func (w Endpoint) Errorf(kind ErrorKind, format string, args ...any) *Error {
 	}
 }
 
-// StatusError returns the error that the server reported: by its HTTP status, or (with status
-// 0) within a stream. code is the machine-readable code of the message, if any
+// StatusError returns the error for a failure that the server reported, either by its HTTP status
+// or, with status 0, within a stream. code is the machine-readable code in the message, if any
 // ("insufficient_quota", "overloaded_error").
 func (w Endpoint) StatusError(status int, h http.Header, code, message string) *Error {
 	e := &Error{
@@ -115,14 +117,14 @@ func (w Endpoint) StatusError(status int, h http.Header, code, message string) *
 	return e
 }
 
-// BodyError returns the StatusError of an error response's body.
+// BodyError returns the StatusError for the body of an error response.
 func (w Endpoint) BodyError(status int, h http.Header, b ErrorBody) *Error {
 	e := w.StatusError(status, h, b.Code, b.Message)
 	e.RetryAfter = max(e.RetryAfter, b.Retry)
 	return e
 }
 
-// ReadError converts an error while reading the body of an answer.
+// ReadError converts an error from reading the body of an answer.
 func (w Endpoint) ReadError(ctx context.Context, err error) *Error {
 	if (errors.Is(err, ErrTooLong) || errors.Is(err, errPacked)) && ctx.Err() == nil {
 		return w.Errorf(Garbled, "%w", err)
@@ -130,8 +132,8 @@ func (w Endpoint) ReadError(ctx context.Context, err error) *Error {
 	return w.TransportError(ctx, err)
 }
 
-// TransportError converts a failure below HTTP. ctx is the call's context from NewWatch: its
-// cause distinguishes a stall and a cancellation by the user from a broken connection.
+// TransportError converts a failure below HTTP. ctx is the call's context from NewWatch. Its cause
+// distinguishes a stall and a cancellation by the user from a broken connection.
 func (w Endpoint) TransportError(ctx context.Context, err error) *Error {
 	cause := context.Cause(ctx)
 	switch {
@@ -149,7 +151,7 @@ func (w Endpoint) TransportError(ctx context.Context, err error) *Error {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return w.Errorf(Network, "cannot connect to %s: %w", host, syscall.ECONNREFUSED)
 	case errors.As(err, &dns):
-		e := w.Errorf(Network, "cannot resolve the name %s (%s)", host, dns.Err) // the rest of dns names this machine's network
+		e := w.Errorf(Network, "cannot resolve the name %s (%s)", host, dns.Err) // the rest of the DNS error names this machine's network
 		e.Err = w.cleanCause(err)
 		return e
 	case errors.As(err, &unknownCA), errors.As(err, &verify):
@@ -167,8 +169,8 @@ func (w Endpoint) hostName() string {
 	return "the server"
 }
 
-// unwrapURL removes the wrapping that repeats the URL, which may contain a secret and does not help
-// users.
+// unwrapURL removes the wrapper that repeats the URL. The URL may contain a secret and does not
+// help users.
 func unwrapURL(err error) error {
 	for {
 		u, ok := errors.AsType[*url.Error](err)

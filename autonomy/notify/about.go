@@ -13,12 +13,12 @@ import (
 	"hob/platform/store"
 )
 
-// Cause is the origin of a notice.
+// Cause describes what led to a notice.
 type Cause string
 
 // Values of Cause.
 const (
-	Answer   Cause = "answer" // the answer to a message of the owner
+	Answer   Cause = "answer" // the answer to a message from the owner
 	Reminder Cause = "reminder"
 	Schedule Cause = "schedule"
 	Watcher  Cause = "watcher"
@@ -27,7 +27,7 @@ const (
 	Task     Cause = "task"
 	Guest    Cause = "guest" // another person's message
 	Plan     Cause = "plan"
-	Trouble  Cause = "trouble" // an error of Hob
+	Trouble  Cause = "trouble" // an error in Hob
 	Own      Cause = "hob"
 	Digest   Cause = "digest"
 )
@@ -36,27 +36,28 @@ const (
 const Source = "notify"
 
 // noticeContext is the information used to rate a notice. The fields that untrusted text can set
-// (People, Names, Text, At) are only compared with the owner's rules.
+// (People, Names, Text and At) are only compared with the owner's rules.
 type noticeContext struct {
 	Cause   Cause
 	Watcher string // id of the watcher, schedule or goal
 	Title   string
-	Channel string   // channel of the message that caused it
-	Report  string   // conversation in which its cause was created
+	Channel string   // channel of the message that caused the notice
+	Report  string   // conversation in which the cause was created
 	People  []string // addresses and ids of the people concerned
 	Names   []string // display names, which anyone can choose
 	Text    string
-	At      time.Time       // when its subject begins or is due
-	Data    json.RawMessage // the observation of the watcher
-	// Timed: the owner chose its time. Late is the delay after that time.
+	At      time.Time       // when the subject of the notice begins or is due
+	Data    json.RawMessage // what the watcher observed
+	// Timed reports whether the owner chose the time of the notice. Late is the delay after that
+	// time.
 	Timed bool
 	Late  time.Duration
-	// Urgency is set by the code that sends the notice; 0 if unset.
+	// Urgency is set by the code that sends the notice, and is otherwise 0.
 	Urgency Urgency
 }
 
-// eventFields contains the payload fields that describe an event, for all kinds of events; see
-// the payloads of package intake, goals.EventPayload and the payload of a task.
+// eventFields contains the payload fields that describe an event, for all kinds of events. See the
+// payloads in package intake, goals.EventPayload and the payload of a task.
 type eventFields struct {
 	Watcher  string            `json:"watcher"`
 	Title    string            `json:"title"`
@@ -72,7 +73,7 @@ type eventFields struct {
 	Data     json.RawMessage   `json:"data"`
 }
 
-// hasSkipped reports whether a schedule reports missed times.
+// hasSkipped reports whether a schedule missed some of its times.
 func (c eventFields) hasSkipped() bool {
 	var d struct {
 		Skipped int `json:"skipped"`
@@ -80,7 +81,7 @@ func (c eventFields) hasSkipped() bool {
 	return json.Unmarshal(c.Data, &d) == nil && d.Skipped > 0
 }
 
-// payloadFields holds the fields of a watcher's payload that name people and times.
+// payloadFields contains the fields in a watcher's payload that name people and times.
 type payloadFields struct {
 	From      any    `json:"from"`
 	Name      any    `json:"name"`
@@ -95,7 +96,7 @@ type payloadFields struct {
 	Deadline  any    `json:"deadline"`
 }
 
-// aboutTx reads the information about a notice from its event.
+// aboutTx returns the information about a notice from its event.
 func aboutTx(q store.Querier, o bus.OutboxItem, event string) (noticeContext, error) {
 	a := noticeContext{Cause: Own, Text: o.Text}
 	var kind bus.Kind
@@ -111,11 +112,11 @@ func aboutTx(q store.Querier, o bus.OutboxItem, event string) (noticeContext, er
 		return a, fmt.Errorf("notify: %w", err)
 	}
 	var c eventFields
-	_ = json.Unmarshal(payload, &c) // an invalid payload leaves the fields empty
+	_ = json.Unmarshal(payload, &c) // if the payload is invalid, the fields stay empty
 	a.Watcher, a.Title, a.Report = c.Watcher, c.Title, c.Report
 	switch kind {
 	case bus.Message:
-		a.Watcher, a.Title, a.Channel = "", "", channel // the title is the name of a chat, which other people may choose
+		a.Watcher, a.Title, a.Channel = "", "", channel // the title is the name of a chat, which may be chosen by other people
 		if a.Cause = Answer; from != provenance.Owner {
 			a.Cause, a.People, a.Names = Guest, []string{sender, channel + ":" + sender}, []string{c.Name}
 		}
@@ -153,12 +154,12 @@ func (a *noticeContext) setSystemCause(source string, c eventFields) {
 		a.Cause, a.Timed = Plan, true
 	case strings.HasPrefix(source, "watcher:"):
 		a.Cause = Trouble
-	default: // only Hob itself creates the other events
+	default: // only Hob itself creates events of other kinds
 		a.Urgency = c.Urgency
 	}
 }
 
-// addPayload extracts people and times from a watcher's payload.
+// addPayload adds the people and times in a watcher's payload.
 func (a *noticeContext) addPayload(data json.RawMessage) {
 	var s payloadFields
 	if len(data) == 0 || json.Unmarshal(data, &s) != nil {
@@ -167,7 +168,7 @@ func (a *noticeContext) addPayload(data json.RawMessage) {
 	for _, v := range []any{s.From, s.By, s.Sender, s.Organizer} {
 		a.collectPeople(v, 0)
 	}
-	if author, ok := s.Author.(string); ok { // an entry of a feed
+	if author, ok := s.Author.(string); ok { // an entry in a feed
 		a.Names = append(a.Names, author)
 	} else {
 		a.collectPeople(s.Author, 0)
@@ -192,10 +193,10 @@ func (a *noticeContext) addPayload(data json.RawMessage) {
 	}
 }
 
-// most is the maximum number of people per notice.
+// most is the maximum number of people in one notice.
 const most = 50
 
-// collectPeople collects addresses, ids and names from a JSON value.
+// collectPeople collects the addresses, ids and names in a JSON value.
 func (a *noticeContext) collectPeople(v any, depth int) {
 	switch v := v.(type) {
 	case string:

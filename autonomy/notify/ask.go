@@ -13,16 +13,16 @@ import (
 	"hob/platform/text/dateparse"
 )
 
-// Errors of the user's requests.
+// Errors for the user's requests.
 var (
 	ErrNotFound = errors.New("notice not found")
 	ErrTime     = errors.New(`name a duration or a time: "1h", "30m", "tomorrow at 9"`)
 )
 
-// farthest is the maximum delay of a notice.
+// farthest is how far ahead a notice can be deferred.
 const farthest = 31 * 24 * time.Hour
 
-// ParseUntil parses "1h", "2d", "tomorrow at 9" or "until 14:00" as an instant.
+// ParseUntil parses a time such as "1h", "2d", "tomorrow at 9" or "until 14:00".
 func ParseUntil(text string, now time.Time) (time.Time, error) {
 	s := strings.TrimSpace(strings.ToLower(text))
 	for _, word := range []string{"until ", "till ", "for "} {
@@ -49,8 +49,8 @@ func ParseUntil(text string, now time.Time) (time.Time, error) {
 	return at, nil
 }
 
-// readMuteMode returns the user's last mute setting: muted until then, or not muted until then despite
-// quiet hours.
+// readMuteMode returns the user's last mute setting. If held is true, notices are muted until the
+// given time; otherwise they are not muted until then, not even during quiet hours.
 func readMuteMode(q store.Querier) (held bool, until time.Time, err error) {
 	var ms int64
 	err = q.QueryRow(`SELECT held, until FROM quiet_mode`).Scan(&held, &ms)
@@ -60,7 +60,7 @@ func readMuteMode(q store.Querier) (held bool, until time.Time, err error) {
 	return held, store.Time(ms), wrapError(err)
 }
 
-// Mute defers notices until the given time, like quiet hours. It returns the time at which the mute
+// Mute defers notices until the given time, like quiet hours. It returns the time when the muting
 // ends.
 func (n *Notifier) Mute(ctx context.Context, until time.Time) (time.Time, error) {
 	err := n.o.Store.Write(ctx, func(tx *store.Tx) error {
@@ -78,7 +78,7 @@ func (n *Notifier) Mute(ctx context.Context, until time.Time) (time.Time, error)
 	return until, err
 }
 
-// Unmute ends the muting, and also the current quiet hours; deferred notices are delivered. It
+// Unmute ends the muting and also the current quiet hours. Deferred notices are delivered. It
 // reports whether notices were muted.
 func (n *Notifier) Unmute(ctx context.Context) (was bool, err error) {
 	err = n.o.Store.Write(ctx, func(tx *store.Tx) error {
@@ -101,13 +101,13 @@ func setMode(tx *store.Tx, held bool, until time.Time) error {
 	return wrapError(err)
 }
 
-// Quiet reports whether notices are muted now, until when and why.
+// Quiet reports whether notices are muted now, and returns until when and why.
 func (n *Notifier) Quiet(ctx context.Context) (until time.Time, why string, on bool, err error) {
 	return n.quietAt(n.o.Store.Reader(ctx), time.Now())
 }
 
-// Release delivers deferred notices now, regardless of the reason: one notice, or all if id is
-// "". It returns their number.
+// Release delivers a deferred notice now, regardless of why it was deferred. If id is "", it
+// delivers all deferred notices. It returns the number of notices delivered.
 func (n *Notifier) Release(ctx context.Context, id string) (k int, err error) {
 	err = n.o.Store.Write(ctx, func(tx *store.Tx) error {
 		res, err := tx.Exec(`UPDATE notices SET held_by = 'asked', until = ?1 WHERE state = 'held' AND (?2 = '' OR id = ?2)`, time.Now().UnixMilli(), id)

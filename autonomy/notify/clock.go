@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// TimeOfDay is a time of day in minutes, up to 24:00.
+// TimeOfDay is a clock time in minutes since midnight, up to 24:00.
 type TimeOfDay int
 
-// ParseClock parses "07:00" or "24:00".
+// ParseClock parses a clock time such as "07:00" or "24:00".
 func ParseClock(s string) (TimeOfDay, error) {
 	if s == "24:00" {
 		return 24 * 60, nil
@@ -22,9 +22,9 @@ func ParseClock(s string) (TimeOfDay, error) {
 
 func (c TimeOfDay) String() string { return fmt.Sprintf("%02d:%02d", int(c)/60, int(c)%60) }
 
-// instantOn returns the instant of time of day c, days days after the day of local. If the time occurs
-// twice, last selects the second instant. If a clock change skips it, on returns the instant of
-// the change.
+// instantOn returns the instant of the clock time c, days days after the day of local. If the clock
+// time occurs twice, last selects the second instant. If a clock change skips it, instantOn returns
+// the instant of the change.
 func (c TimeOfDay) instantOn(local time.Time, days int, last bool) time.Time {
 	loc := local.Location()
 	y, m, d := local.Date()
@@ -44,8 +44,8 @@ func (c TimeOfDay) instantOn(local time.Time, days int, last bool) time.Time {
 	case shows(second):
 		return second
 	}
-	// A clock change skips this time: return the instant of the change. second is after the
-	// change, so its zone period begins there.
+	// A clock change skips this time, so return the instant of the change. second is after the
+	// change, so its zone period begins at the change.
 	if start, _ := second.ZoneBounds(); !start.IsZero() {
 		return start.In(loc)
 	}

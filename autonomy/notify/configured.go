@@ -8,7 +8,8 @@ import (
 	"hob/platform/host/system"
 )
 
-// OptionsOf converts [notify] to the options of a Notifier, without its parts.
+// OptionsOf converts the [notify] section to options of a Notifier. It does not set the other parts
+// that a Notifier needs.
 func OptionsOf(c config.Notify) (o Options, err error) {
 	for _, q := range c.Quiet {
 		if q.Start == "" && q.End == "" {
@@ -44,7 +45,7 @@ func OptionsOf(c config.Notify) (o Options, err error) {
 	return o, nil
 }
 
-// quietWindow converts one window of notify.quiet_hours.
+// quietWindow converts one window in notify.quiet_hours.
 func quietWindow(q config.QuietWindow) (QuietWindow, error) {
 	var err error
 	var out QuietWindow

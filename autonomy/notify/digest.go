@@ -12,8 +12,8 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// Limits of a digest. Notices above the line limit go into the next digest; shortened notices
-// are named.
+// Limits for a digest. Notices beyond the maximum number of lines go into the next digest. The
+// digest names the notices that it shortens.
 const (
 	mostLines = 50
 	mostChars = 400 // per notice
@@ -22,13 +22,13 @@ const (
 //go:embed text/digest.tmpl
 var digestText string
 
-// line is one notice in the template of a digest.
+// line is one notice, as the template of a digest sees it.
 type line struct {
 	At, Text string
-	Like     int // number of similar ones
+	Like     int // number of similar notices
 }
 
-// splitDigest returns the notices for one digest, and those that do not fit.
+// splitDigest returns the notices that fit into one digest, and those that do not fit.
 func splitDigest(rows []Notice) (told, rest []Notice) {
 	lines, has := 0, map[string]bool{}
 	for _, r := range rows {
@@ -46,7 +46,7 @@ func splitDigest(rows []Notice) (told, rest []Notice) {
 }
 
 // composeDigest returns the text of a digest. more is the number of notices that a later digest
-// will contain. A single notice stays unchanged.
+// will contain. A single notice is returned unchanged.
 func (n *Notifier) composeDigest(rows []Notice, more int) (string, error) {
 	if len(rows) == 0 {
 		return "", nil
@@ -89,7 +89,7 @@ func (n *Notifier) composeDigest(rows []Notice, more int) (string, error) {
 	return strings.TrimSpace(b.String()), nil
 }
 
-// formatPast formats a past instant as briefly as is unambiguous.
+// formatPast formats a past time as briefly as possible without ambiguity.
 func (n *Notifier) formatPast(t time.Time) string {
 	t, now := t.In(n.o.Zone()), time.Now().In(n.o.Zone())
 	switch {

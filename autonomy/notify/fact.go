@@ -14,15 +14,15 @@ import (
 	"hob/platform/store"
 )
 
-// mayRepeat reports whether a second notice with the same content may be a duplicate. Notices
-// that the owner requested or timed always repeat.
+// mayRepeat reports whether a second notice with the same content may be a duplicate. Notices that
+// the owner requested, or whose time the owner chose, are always repeated.
 func (a noticeContext) mayRepeat(o bus.OutboxItem) bool {
 	return o.Kind == channels.Notice && a.Cause != Answer && a.Cause != Digest && !a.Timed
 }
 
-// factKey returns a hash of the content of a notice: its text and the watcher's payload. Two mails
-// with the same subject are two facts; one mail found by two watchers is one. Without a
-// payload, "all is well" from two sources is two facts.
+// factKey returns a hash of the content of a notice, which is its text and the watcher's payload.
+// Two emails with the same subject are two facts. One email that two watchers found is one fact.
+// Without a payload, "all is well" from two sources counts as two facts.
 func factKey(a noticeContext, text string) string {
 	var v any
 	if json.Unmarshal(a.Data, &v) != nil {
@@ -30,24 +30,25 @@ func factKey(a noticeContext, text string) string {
 	}
 	m, ok := v.(map[string]any)
 	if ok {
-		delete(m, "received") // differs at each poll
+		delete(m, "received") // the value differs in each poll
 	}
 	plain, err := json.Marshal(v) // with sorted keys
 	if err != nil {
 		plain = nil
 	}
 	who := ""
-	if nothing := v == nil || ok && len(m) == 0; (nothing || a.Cause == Schedule) && !a.isError() { // a schedule has no payload except the time
+	if nothing := v == nil || ok && len(m) == 0; (nothing || a.Cause == Schedule) && !a.isError() { // a schedule has no payload other than the time
 		who = string(a.Cause) + ":" + a.Watcher
 	}
 	return hashParts(strings.Join(strings.Fields(text), " "), string(plain), who)
 }
 
-// isError reports whether a notice is about an error. One network failure breaks several
-// watchers and is reported once.
+// isError reports whether a notice is about an error. A network failure that breaks several
+// watchers is reported once.
 func (a noticeContext) isError() bool { return a.Cause == Trouble || a.Cause == Own }
 
-// shapeKey returns a hash that similar notices share: the sender, and the text without numbers.
+// shapeKey returns a hash that similar notices have in common. It covers the sender, and the text
+// without numbers.
 func shapeKey(a noticeContext, text string) string {
 	var b strings.Builder
 	was := false
@@ -71,9 +72,8 @@ func hashParts(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// sameTx finds an earlier notice with the same fact within the window. Two signals of one
-// watcher count as different: only a signal of another watcher, or an error, can be a
-// duplicate.
+// sameTx finds an earlier notice about the same fact within the window. Two signals from one
+// watcher count as different. Only a signal from another watcher, or an error, can be a duplicate.
 func (n *Notifier) sameTx(tx *store.Tx, r Notice) (first Notice, found bool, err error) {
 	again := r.Cause == Trouble || r.Cause == Own
 	rows, err := listNotices(tx, `WHERE fact = ? AND state <> 'repeated' AND created_at > ? AND (? OR watcher <> ?) ORDER BY seq DESC LIMIT 1`,
@@ -84,8 +84,8 @@ func (n *Notifier) sameTx(tx *store.Tx, r Notice) (first Notice, found bool, err
 	return rows[0], true, nil
 }
 
-// timesTx returns a sentence that says how often a fact was suppressed since its last notice, ""
-// if never.
+// timesTx returns a sentence that tells how often a fact was suppressed since the last notice about
+// it, or "" if it never was.
 func (n *Notifier) timesTx(tx *store.Tx, fact string) (string, error) {
 	rows, err := listNotices(tx, `WHERE fact = ? AND state <> 'repeated' ORDER BY seq DESC LIMIT 1`, fact)
 	if err != nil || len(rows) == 0 || rows[0].Again == 0 {
@@ -101,17 +101,17 @@ func formatTimes(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// likeTx counts the similar notices sent within the window, and returns the time of the first.
+// likeTx returns the number of similar notices sent within the window, and the time of the first.
 func (n *Notifier) likeTx(tx *store.Tx, shape string, now time.Time) (k int, since time.Time, err error) {
 	return countNotices(tx, `shape = ? AND state = 'told' AND created_at > ?`, shape, now.Add(-n.o.SameWithin).UnixMilli())
 }
 
-// toldTx counts the notices of the last hour that count for the limit.
+// toldTx returns the number of notices in the last hour that count toward the limit.
 func (n *Notifier) toldTx(tx *store.Tx, now time.Time) (k int, since time.Time, err error) {
 	return countNotices(tx, `state = 'told' AND told_at > ? AND urgency IN ('low', 'normal') AND fact <> ''`, now.Add(-time.Hour).UnixMilli())
 }
 
-// raisedTx counts the notices of the last hour that a model raised to high urgency.
+// raisedTx returns the number of notices in the last hour that a model raised to high urgency.
 func (n *Notifier) raisedTx(tx *store.Tx, now time.Time) (k int, since time.Time, err error) {
 	return countNotices(tx, `state = 'told' AND told_at > ? AND urgency = 'high' AND weighed = 1 AND fact <> ''`, now.Add(-time.Hour).UnixMilli())
 }

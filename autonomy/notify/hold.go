@@ -10,13 +10,13 @@ import (
 	"hob/platform/store"
 )
 
-// verdict is the decision about a notice and its reason.
+// verdict is a decision about a notice and the reason for it.
 type verdict struct {
 	state State
 	by    string
 	until time.Time
 	why   string
-	of    string // id of the notice it repeats
+	of    string // id of the notice that this one repeats
 }
 
 // judgeTx decides whether a notice is delivered, deferred or suppressed.
@@ -30,7 +30,7 @@ func (n *Notifier) judgeTx(tx *store.Tx, o bus.OutboxItem, a noticeContext, j ra
 			return verdict{}, err
 		}
 		switch overtakes := first.State == Held && first.HeldBy != BySnooze && j.urgency > first.Urgency && j.urgency >= High && !j.weighed; {
-		case found && overtakes: // the urgent notice is sent now and replaces the deferred, less urgent one
+		case found && overtakes: // the urgent notice is sent now and replaces the deferred notice, which is less urgent
 			_, err := tx.Exec(`UPDATE notices SET state = 'repeated', digest = ?, why = 'it repeats ' || ? || ', which is more urgent' WHERE id = ?`, row.ID, row.ID, first.ID)
 			if err != nil {
 				return verdict{}, wrapError(err)
@@ -57,8 +57,8 @@ func (n *Notifier) judgeTx(tx *store.Tx, o bus.OutboxItem, a noticeContext, j ra
 	return n.foldTx(tx, j, row)
 }
 
-// isWanted reports whether the owner wants the notice now, despite quiet hours: the owner chose
-// this time, or a time within the same quiet hours.
+// isWanted reports whether the owner wants the notice now, despite quiet hours, because the owner
+// chose this time or a time within the same quiet hours.
 func (n *Notifier) isWanted(a noticeContext, now, until time.Time) bool {
 	if a.Late < time.Minute {
 		return true
@@ -67,7 +67,7 @@ func (n *Notifier) isWanted(a noticeContext, now, until time.Time) bool {
 	return on && end.Equal(until)
 }
 
-// foldTx decides about notices that quiet hours do not defer.
+// foldTx decides about a notice that quiet hours do not defer.
 func (n *Notifier) foldTx(tx *store.Tx, j ratedUrgency, row Notice) (verdict, error) {
 	now := row.CreatedAt
 	if at, ok := n.digestAt(now); ok && j.urgency == Low {
@@ -84,7 +84,7 @@ func (n *Notifier) foldTx(tx *store.Tx, j ratedUrgency, row Notice) (verdict, er
 	}
 	if n.o.PerHour > 0 && row.Fact != "" {
 		counted := n.toldTx
-		if j.urgency >= High { // untrusted text may make a model raise the urgency, so raised notices have the same limit
+		if j.urgency >= High { // untrusted text may make a model raise the urgency, so the same limit applies to raised notices
 			counted = n.raisedTx
 		}
 		k, since, err := counted(tx, now)
@@ -98,10 +98,10 @@ func (n *Notifier) foldTx(tx *store.Tx, j ratedUrgency, row Notice) (verdict, er
 	return verdict{state: Told, why: "no rule deferred it"}, nil
 }
 
-// likeAtOnce is the number of similar notices that are sent separately.
+// likeAtOnce is the number of similar notices that are sent individually.
 const likeAtOnce = 3
 
-// digestAt returns the time of the next digest; false without digests.
+// digestAt returns the time of the next digest. ok is false if there are no digests.
 func (n *Notifier) digestAt(now time.Time) (next time.Time, ok bool) {
 	local := now.In(n.o.Zone())
 	for _, c := range n.o.Digests {
@@ -114,8 +114,8 @@ func (n *Notifier) digestAt(now time.Time) (next time.Time, ok bool) {
 	return next, ok
 }
 
-// quietAt reports whether notices are muted, until when and why: by the user's last setting or
-// by quiet hours.
+// quietAt reports whether notices are muted at the time now, and returns until when and why. They
+// are muted by the user's last setting or by quiet hours.
 func (n *Notifier) quietAt(q store.Querier, now time.Time) (until time.Time, why string, on bool, err error) {
 	held, till, err := readMuteMode(q)
 	if err != nil {
@@ -135,7 +135,7 @@ func (n *Notifier) quietAt(q store.Querier, now time.Time) (until time.Time, why
 	return until, "quiet hours " + which.String(), on, nil
 }
 
-// shortDuration formats a duration without its zero parts.
+// shortDuration formats a duration without components that are zero.
 func shortDuration(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {

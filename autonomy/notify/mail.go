@@ -10,9 +10,10 @@ import (
 	"hob/platform/pim"
 )
 
-// RateMail returns the urgency of a mail by the rules and the rule that matched, or 0. Only rules
-// about people or words count, because a mail without a watcher has no channel, watcher or
-// time. addresses are its senders, names their display names.
+// RateMail returns the urgency of an email according to the rules, and the rule that matched. It
+// returns 0 if none matched. It considers only rules about people or words, because an email
+// without a watcher has no channel, watcher or time. addresses are the addresses of the senders,
+// and names their display names.
 func RateMail(rules []Rule, addresses, names []string, text string) (Urgency, string) {
 	for i, r := range rules {
 		if len(r.People)+len(r.Words) == 0 || len(r.Channels)+len(r.Watchers) > 0 || r.Within > 0 || len(r.Causes) > 0 && !slices.Contains(r.Causes, string(Watcher)) {
@@ -26,9 +27,9 @@ func RateMail(rules []Rule, addresses, names []string, text string) (Urgency, st
 	return 0, ""
 }
 
-// MailRelevance returns a function that briefly explains why a mail is important, "" if it is not:
-// by the rules, or because the user knows its sender. known returns the name of a known person, ""
-// for others.
+// MailRelevance returns a function that briefly explains why an email is important according to the
+// rules, or because the user knows the sender. The function returns "" if the email is not
+// important. known returns the name of a known person, or "" for other people.
 func MailRelevance(rules []Rule, known func(name, address string) string) func(pim.Message) string {
 	return func(m pim.Message) string {
 		var addresses, names []string
@@ -50,8 +51,8 @@ func MailRelevance(rules []Rule, known func(name, address string) string) func(p
 	}
 }
 
-// MailJudge returns a function that returns MailRelevance for the rules of the configuration. known
-// returns a function that returns the name of a known person.
+// MailJudge returns a function that returns the result of MailRelevance for the rules in the
+// configuration. known returns a function that returns the name of a known person.
 func MailJudge(c config.Notify, known func(context.Context) (func(name, address string) string, error)) func(context.Context) (func(pim.Message) string, error) {
 	return func(ctx context.Context) (func(pim.Message) string, error) {
 		people, err := known(ctx)

@@ -1,11 +1,11 @@
-// Package notify decides which notices reach the user, and when: how urgent a notice is, what
-// is deferred during quiet hours and sent as one digest afterwards, and what is recorded so
-// that the user can ask why a notice was sent or not.
+// Package notify decides which notices reach the user, and when. It decides how urgent a notice is,
+// which notices are deferred during quiet hours and sent as one digest afterwards, and what is
+// recorded so that the user can ask why a notice was sent or not.
 //
-// The bus calls FilterNotice for each notice and question, in the transaction that ends their event: a
-// notice is either in the outbox or deferred in a row of this package, even after a crash.
-// Deferred notices are delivered by a separate event (Due, DigestTx). The package sends nothing
-// itself and does not depend on channels.
+// The bus calls FilterNotice for each notice and question, in the transaction that ends their
+// event. A notice is therefore either in the outbox or deferred in a row of this package, even
+// after a crash. A separate event delivers deferred notices (Due, DigestTx). The package sends
+// nothing itself and does not depend on channels.
 package notify
 
 import (
@@ -24,42 +24,42 @@ import (
 	"hob/platform/store"
 )
 
-// Options holds the settings of a Notifier; Store, Bus and Zone are required.
+// Options holds the settings of a Notifier. Store, Bus and Zone are required.
 type Options struct {
 	Store *store.Store
 	Bus   *bus.Bus
-	// Zone is the user's zone; it may change while Hob runs.
+	// Zone returns the user's time zone, which may change while Hob runs.
 	Zone  func() *time.Location
 	Rules []Rule
 	Quiet []QuietWindow
-	// SameWithin is the window in which a fact is not repeated and similar notices are combined
+	// SameWithin is the period within which a fact is not repeated and similar notices are combined
 	// (default 30 minutes).
 	SameWithin time.Duration
-	// PerHour limits the non-urgent notices sent individually per hour; 0: no limit, and only
-	// errors are combined.
+	// PerHour is the maximum number of non-urgent notices sent individually per hour. If it is 0,
+	// there is no limit, and only errors are combined.
 	PerHour int
-	// Digests are the times of day at which notices of low urgency are sent; without them they
+	// Digests lists the clock times at which notices of low urgency are sent. If it is empty, they
 	// are sent immediately.
 	Digests []TimeOfDay
-	// Channel is the user's preferred channel, "" or "origin" for none. Fallback lists the
-	// channels used in order if a text cannot be delivered or has waited for Unreachable.
-	// Usable reports whether a channel may be used; nil: all may.
+	// Channel is the user's preferred channel; "" and "origin" mean none. Fallback lists the
+	// channels that are used in order if a text cannot be delivered or has waited for Unreachable.
+	// Usable reports whether a channel may be used. Nil means that all channels may be used.
 	Channel     string
 	Fallback    []string
 	Unreachable time.Duration
 	Usable      func(channel string) bool
-	// Pushes reports whether a channel actively notifies the user; channels that the user must
-	// open are not searched. nil: all push.
+	// Pushes reports whether a channel actively notifies the user. Other channels, which the user
+	// must open, are not searched. Nil means that all channels push.
 	Pushes func(channel string) bool
-	// Recent is how long after a message on a channel the user counts as present there; 0:
+	// Recent is how long after a message on a channel the user counts as present there. 0 means
 	// never.
 	Recent time.Duration
-	// Waiting lists the approvals of an event that a text asks for and that still wait for an
-	// answer; nil: at least one does.
+	// Waiting returns the approvals for an event that text asks for and that still need an answer.
+	// Nil means that there is at least one.
 	Waiting func(q store.Querier, event, text string) (asks []string, err error)
-	// Model returns the model that RateUrgency calls to rate a notice; nil: no model. Wait is its
-	// timeout (default 5 seconds). Room reports whether a background call is within the budget.
-	// Redact removes credentials from the texts that are sent and stored.
+	// Model returns the model that RateUrgency calls to rate a notice. Nil means that no model is
+	// called. Wait is the timeout (default 5 seconds). Room reports whether the budget allows a
+	// background call. Redact removes credentials from the texts that are sent and stored.
 	Model  func(ctx context.Context) (llm.Model, error)
 	Wait   time.Duration
 	Room   func(now time.Time) (ok bool, at time.Time)
@@ -73,11 +73,11 @@ type Notifier struct {
 	due bus.DueSource // of deferred notices
 
 	mu   sync.Mutex
-	zone string    // zone at the last check of deferred notices
-	rest time.Time // no model call before this time
+	zone string    // time zone at the last check of deferred notices
+	rest time.Time // no model is called before this time
 }
 
-// New checks the options.
+// New returns a Notifier after checking the options.
 func New(o Options) (*Notifier, error) {
 	if o.Store == nil || o.Bus == nil || o.Zone == nil {
 		return nil, errors.New("notify: a required option is missing")
@@ -109,8 +109,8 @@ func New(o Options) (*Notifier, error) {
 	return &Notifier{o: o}, nil
 }
 
-// FilterNotice implements bus.Options.NoticeFilter. It returns false to keep a text out of the
-// outbox; the row of the notice then records the decision.
+// FilterNotice implements bus.Options.NoticeFilter. It returns false if a text must not go into the
+// outbox. The row of the notice then records the decision.
 func (n *Notifier) FilterNotice(tx *store.Tx, event string, o bus.OutboxItem) (bus.OutboxItem, bool, error) {
 	if o.Kind != channels.Notice && o.Kind != channels.Question {
 		return o, true, nil
@@ -149,7 +149,7 @@ func (n *Notifier) FilterNotice(tx *store.Tx, event string, o bus.OutboxItem) (b
 			return o, false, err
 		}
 		row.Channel, row.Chat = o.Channel, o.Chat
-		if len(n.o.Fallback) > 0 { // the notice may need another channel later
+		if len(n.o.Fallback) > 0 { // the notice may need a different channel later
 			n.due.InvalidateTx(tx, n.o.Bus.Inbox)
 		}
 		if row.Fact != "" {

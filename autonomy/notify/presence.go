@@ -8,28 +8,30 @@ import (
 	"hob/platform/host/desktop"
 )
 
-// presenceTimeout limits the query to the system.
+// presenceTimeout limits the time that the system has to answer a query.
 const presenceTimeout = time.Second
 
-// Presence detects where the user is, from messages and local input.
+// Presence detects where the user is, based on messages and local input.
 type Presence struct {
-	// LastMessage returns the channel and the time of the user's last message; "" if there is none.
+	// LastMessage returns the channel and the time of the user's last message. It returns "" if
+	// there is none.
 	LastMessage func(ctx context.Context) (channel string, at time.Time, err error)
-	// Machine is the name of the channel on this machine's desktop.
+	// Machine is the name of the channel for this machine's desktop.
 	Machine string
-	// Has reports whether a channel runs.
+	// Has reports whether a channel is running.
 	Has func(channel string) bool
-	// Talking is how long after a message its channel reaches the user.
+	// Talking is how long after a message the user is still reachable on its channel.
 	Talking time.Duration
-	// AtMachine is the longest idle time of a user who is at this machine.
+	// AtMachine is the maximum idle time at which a user counts as being at this machine.
 	AtMachine time.Duration
-	// Simulated: the presence at this machine does not count.
+	// Simulated reports whether presence at this machine is ignored.
 	Simulated bool
 	Log       *slog.Logger
 }
 
-// Channel returns the channel for notifications that should reach the user where they are: the one of
-// this machine while the user is there, "" for the conversation they come from.
+// Channel returns the channel for notifications that should reach the user wherever they are. It is
+// the channel of this machine while the user is there, and "" for the conversation that a
+// notification comes from.
 func (p Presence) Channel(ctx context.Context) string {
 	if !p.Has(p.Machine) {
 		return ""
@@ -40,8 +42,8 @@ func (p Presence) Channel(ctx context.Context) string {
 	return ""
 }
 
-// locateUser returns the channel that reaches the user, and the idle time. known is false if the
-// presence is unknown. The channel is "" if the user is away from this machine and no other
+// locateUser returns the channel that reaches the user, and the idle time. known is false if it is
+// unknown where the user is. The channel is "" if the user is away from this machine and no other
 // channel is known.
 func (p Presence) locateUser(ctx context.Context) (at string, idle time.Duration, known bool) {
 	last, wrote, err := p.LastMessage(ctx)

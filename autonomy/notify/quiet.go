@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// QuietWindow is a weekly window in which only critical notices are sent.
+// QuietWindow is a weekly period in which only critical notices are sent.
 type QuietWindow struct {
 	Start, End TimeOfDay
-	// Days are the weekdays on which it begins; empty: each day.
+	// Days lists the weekdays on which the window begins. Empty means every day.
 	Days []time.Weekday
-	// Zone is the zone of the times; nil: the user's.
+	// Zone is the time zone of the times. Nil means the user's time zone.
 	Zone *time.Location
 }
 
@@ -31,7 +31,7 @@ func (q QuietWindow) String() string {
 	return s
 }
 
-// windowEnd reports whether an instant is in the window, and returns the end of the window.
+// windowEnd reports whether now is within the window, and returns the end of the window.
 func (q QuietWindow) windowEnd(now time.Time, owner *time.Location) (time.Time, bool) {
 	loc := owner
 	if q.Zone != nil {
@@ -56,11 +56,11 @@ func (q QuietWindow) windowEnd(now time.Time, owner *time.Location) (time.Time, 
 	return time.Time{}, false
 }
 
-// activeWindow reports whether one of the windows is active, which one, and when the last of the
-// adjoining windows ends.
+// activeWindow reports whether one of the windows is active. It returns that window, and the time
+// at which the last of the adjoining windows ends.
 func activeWindow(list []QuietWindow, now time.Time, owner *time.Location) (until time.Time, which QuietWindow, on bool) {
 	at := now
-	for range 64 { // limited, because windows of whole days may adjoin without end
+	for range 64 { // limited, because windows of whole days may adjoin without an end
 		longest := at
 		for _, q := range list {
 			end, is := q.windowEnd(at, owner)

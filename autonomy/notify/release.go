@@ -20,7 +20,7 @@ func (n *Notifier) Due(ctx context.Context, now time.Time) (time.Time, error) {
 	n.mu.Unlock()
 	return n.due.Due(ctx, now, moved, func(ctx context.Context, now time.Time) (next time.Time, err error) {
 		err = n.o.Store.Write(ctx, func(tx *store.Tx) error {
-			if moved { // also at the start: the quiet hours may have changed
+			if moved { // also done at startup, because the quiet hours may have changed
 				if err := orphansTx(tx, now); err != nil {
 					return err
 				}
@@ -49,15 +49,15 @@ func (n *Notifier) Due(ctx context.Context, now time.Time) (time.Time, error) {
 	})
 }
 
-// orphansTx defers the notices of a failed digest again. It runs at a start instead of
-// immediately, because the cause of the failure may persist.
+// orphansTx defers the notices in a failed digest again. It runs at startup instead of immediately,
+// because the cause of the failure may persist.
 func orphansTx(tx *store.Tx, now time.Time) error {
 	_, err := tx.Exec(`UPDATE notices SET state = 'held', digest = '', until = ? WHERE state = 'due' AND digest <> ''
 		AND NOT EXISTS (SELECT 1 FROM inbox WHERE id = notices.digest AND state IN ('pending', 'claimed'))`, now.UnixMilli())
 	return wrapError(err)
 }
 
-// againTx recomputes how long quiet hours and digests defer notices.
+// againTx recomputes how long quiet hours and digests defer the notices.
 func (n *Notifier) againTx(tx *store.Tx, now time.Time) error {
 	until, _, on, err := n.quietAt(tx, now)
 	if err != nil {
@@ -77,10 +77,10 @@ func (n *Notifier) againTx(tx *store.Tx, now time.Time) error {
 	return wrapError(err)
 }
 
-// userTimed matches notices whose time the user chose: quiet hours do not defer them.
+// userTimed selects notices whose time the user chose. Quiet hours do not defer them.
 const userTimed = `held_by IN ('snooze', 'asked')`
 
-// dueTx assigns the due notices to the event of a digest, or defers them further.
+// dueTx assigns the due notices to the event for a digest, or defers them further.
 func (n *Notifier) dueTx(tx *store.Tx, now time.Time) error {
 	until, _, on, err := n.quietAt(tx, now)
 	if err != nil {
@@ -105,10 +105,10 @@ func (n *Notifier) dueTx(tx *store.Tx, now time.Time) error {
 	return wrapError(err)
 }
 
-// Target is the target of a text.
+// Target says where a text is sent.
 type Target struct{ Session, Channel, Chat string }
 
-// CommonTarget returns the common target of the notices of a digest, if they have one.
+// CommonTarget returns the target that all notices in a digest have in common, if there is one.
 func (n *Notifier) CommonTarget(ctx context.Context, event string) (p Target, one bool, err error) {
 	rows, err := listNotices(n.o.Store.Reader(ctx), `WHERE digest = ? AND state = 'due' ORDER BY seq`, event)
 	for i, r := range rows {
@@ -121,9 +121,9 @@ func (n *Notifier) CommonTarget(ctx context.Context, event string) (p Target, on
 	return p, len(rows) > 0, err
 }
 
-// DigestTx returns the text of a digest, "" for none, and sends the deferred questions that
-// still wait for an answer unchanged. Notices that do not fit go into another digest right
-// after this one. Call it in the transaction that ends the event.
+// DigestTx returns the text of a digest, or "" if there is none. It sends deferred questions that
+// still need an answer unchanged. Notices that do not fit go into another digest immediately after
+// this one. DigestTx must be called in the transaction that ends the event.
 func (n *Notifier) DigestTx(tx *store.Tx, event string) (string, provenance.Source, error) {
 	rows, err := listNotices(tx, `WHERE digest = ? AND state = 'due' ORDER BY seq`, event)
 	if err != nil || len(rows) == 0 {
@@ -134,7 +134,7 @@ func (n *Notifier) DigestTx(tx *store.Tx, event string) (string, provenance.Sour
 	if err != nil {
 		return "", "", err
 	}
-	if on { // Hob was not running when they ended
+	if on { // quiet hours apply again, because Hob was not running when the last ones ended
 		if _, err := tx.Exec(`UPDATE notices SET state = 'held', digest = '', until = ? WHERE digest = ? AND state = 'due' AND NOT `+userTimed, store.Millis(until), event); err != nil {
 			return "", "", wrapError(err)
 		}
@@ -170,7 +170,7 @@ func (n *Notifier) DigestTx(tx *store.Tx, event string) (string, provenance.Sour
 	return text, src, err
 }
 
-// askTx sends a deferred question unless it has been answered.
+// askTx sends a deferred question, unless it has been answered.
 func (n *Notifier) askTx(tx *store.Tx, r Notice) (State, error) {
 	asks, err := n.o.Waiting(tx, r.Event, r.Text)
 	if err != nil || len(asks) == 0 {

@@ -15,8 +15,8 @@ import (
 	"hob/platform/store"
 )
 
-// ActiveChannel returns the channel and chat where the user wrote last, if that is recent and not the
-// channel of the notice.
+// ActiveChannel returns the channel and chat in which the user last wrote, if that was recently and
+// on a channel other than the one of the notice.
 func (n *Notifier) ActiveChannel(ctx context.Context, channel string) (p Target, elsewhere bool, err error) {
 	if n.o.Recent <= 0 {
 		return p, false, nil
@@ -28,8 +28,7 @@ func (n *Notifier) ActiveChannel(ctx context.Context, channel string) (p Target,
 	return Target{session, at, chat}, true, nil
 }
 
-// pickTx redirects a notice if its channel cannot be used, and explains the choice of the
-// channel.
+// pickTx redirects a notice if its channel cannot be used, and explains why a channel was chosen.
 func (n *Notifier) pickTx(tx *store.Tx, o bus.OutboxItem, a noticeContext) (bus.OutboxItem, string, error) {
 	if !n.o.Usable(o.Channel) {
 		next, ok, err := n.nextTx(tx, []string{o.Channel})
@@ -53,7 +52,7 @@ func (n *Notifier) pickTx(tx *store.Tx, o bus.OutboxItem, a noticeContext) (bus.
 	return o, "you use this channel now, or used it last", nil
 }
 
-// nextTx finds the first usable fallback that has not been tried.
+// nextTx returns the first usable fallback that has not been tried.
 func (n *Notifier) nextTx(q store.Querier, tried []string) (Target, bool, error) {
 	for _, name := range n.o.Fallback {
 		if slices.Contains(tried, name) || !n.o.Usable(name) {
@@ -65,8 +64,8 @@ func (n *Notifier) nextTx(q store.Querier, tried []string) (Target, bool, error)
 	return Target{}, false, nil
 }
 
-// Undelivered implements bus.Options.Lost: it sends an undeliverable notice to the next
-// channel.
+// Undelivered implements bus.Options.Lost. It sends a notice that could not be delivered on the
+// next channel.
 func (n *Notifier) Undelivered(tx *store.Tx, d bus.Delivery) (bool, error) {
 	rows, err := listNotices(tx, `WHERE delivery = ? AND delivery <> ''`, d.ID)
 	if err != nil || len(rows) == 0 {
@@ -75,7 +74,7 @@ func (n *Notifier) Undelivered(tx *store.Tx, d bus.Delivery) (bool, error) {
 	return n.elsewhereTx(tx, rows[0], d.Channel+" could not deliver it: "+d.Error)
 }
 
-// elsewhereTx sends a notice on the next channel. It returns false if there is none.
+// elsewhereTx sends a notice on the next channel. It returns false if there is no further channel.
 func (n *Notifier) elsewhereTx(tx *store.Tx, r Notice, why string) (bool, error) {
 	tried := append(strings.Fields(r.Tried), r.Channel)
 	next, ok, err := n.nextTx(tx, tried)
@@ -93,7 +92,7 @@ func (n *Notifier) elsewhereTx(tx *store.Tx, r Notice, why string) (bool, error)
 		return false, wrapError(err)
 	}
 	var asks []string
-	if r.Kind == channels.Question { // the user can answer it by a reply on the new channel, too
+	if r.Kind == channels.Question { // the user can also answer by replying on the new channel
 		if asks, err = n.o.Waiting(tx, r.Event, text); err != nil {
 			return false, err
 		}
@@ -111,8 +110,8 @@ func (n *Notifier) elsewhereTx(tx *store.Tx, r Notice, why string) (bool, error)
 	}})
 }
 
-// strandedTx redirects notices that have waited too long for their channel, and returns the
-// time of the next check.
+// strandedTx redirects notices that have waited too long for their channels. It returns the time of
+// the next check.
 func (n *Notifier) strandedTx(tx *store.Tx, now time.Time) (next time.Time, err error) {
 	if len(n.o.Fallback) == 0 || n.o.Unreachable <= 0 {
 		return next, nil
@@ -123,7 +122,7 @@ func (n *Notifier) strandedTx(tx *store.Tx, now time.Time) (next time.Time, err 
 	}
 	for _, d := range waiting {
 		at := d.CreatedAt.Add(n.o.Unreachable)
-		if d.State == channels.Sending && !now.Before(at) { // the channel may be delivering it at this moment
+		if d.State == channels.Sending && !now.Before(at) { // the channel may be delivering the notice at this moment
 			at = now.Add(time.Minute)
 		}
 		if now.Before(at) {
@@ -145,7 +144,7 @@ func (n *Notifier) strandedTx(tx *store.Tx, now time.Time) (next time.Time, err 
 			return next, err
 		case went:
 			err = n.o.Bus.Outbox.WithdrawTx(tx, d.ID, "sent on another channel")
-		default: // no other channel: it waits for its own
+		default: // no other channel is available, so the notice waits for its own
 			_, err = tx.Exec(`UPDATE notices SET stuck = 1 WHERE id = ?`, rows[0].ID)
 		}
 		if err != nil {

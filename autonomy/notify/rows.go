@@ -19,23 +19,23 @@ type State string
 const (
 	Told     State = "told"     // written to the outbox
 	Held     State = "held"     // deferred until Until
-	Due      State = "due"      // due; waits for the event that sends its digest
-	Released State = "released" // sent in the digest Of
-	Repeated State = "repeated" // repeats the notice Of
+	Due      State = "due"      // due, and waiting for the event that sends its digest
+	Released State = "released" // sent in the digest that Of names
+	Repeated State = "repeated" // repeats the notice that Of names
 	Dropped  State = "dropped"  // no longer needed
 )
 
-// Reasons for deferring a notice.
+// Reasons why a notice is deferred.
 const (
 	ByQuiet  = "quiet"  // quiet hours or muting
 	ByDigest = "digest" // low urgency
-	ByLike   = "like"   // many similar ones were sent
+	ByLike   = "like"   // many similar notices were sent
 	ByCap    = "cap"    // many were sent
-	BySnooze = "snooze" // the user snoozed it
-	ByAsked  = "asked"  // the user requested it now
+	BySnooze = "snooze" // the user snoozed the notice
+	ByAsked  = "asked"  // the user requested the notice now
 )
 
-// Notice is the record of one text that Hob wanted to send on its own, sent or not.
+// Notice is the record of a text that Hob generated unprompted, whether it was sent or not.
 type Notice struct {
 	ID         string                `json:"id"`
 	Event      string                `json:"event"`
@@ -49,28 +49,28 @@ type Notice struct {
 	Text       string                `json:"text,omitempty"`
 	Provenance provenance.Source     `json:"provenance"`
 	Urgency    Urgency               `json:"urgency"`
-	Rule       string                `json:"rule"`              // source of the urgency
-	Weighed    bool                  `json:"weighed,omitempty"` // a model determined it
+	Rule       string                `json:"rule"`              // what determined the urgency
+	Weighed    bool                  `json:"weighed,omitempty"` // whether a model determined the urgency
 	State      State                 `json:"state"`
-	Why        string                `json:"why"` // reason why it was deferred or not
+	Why        string                `json:"why"` // reason why the notice was deferred or not
 	HeldBy     string                `json:"held_by,omitempty"`
 	Until      time.Time             `json:"until,omitzero"`
-	Of         string                `json:"of,omitempty"`       // event of the digest that sent it, or the notice it repeats
-	Delivery   string                `json:"delivery,omitempty"` // its row in the outbox
-	Again      int                   `json:"again,omitempty"`    // number of suppressed repetitions since
+	Of         string                `json:"of,omitempty"`       // event of the digest that sent this notice, or id of the notice that this one repeats
+	Delivery   string                `json:"delivery,omitempty"` // id of the notice's row in the outbox
+	Again      int                   `json:"again,omitempty"`    // number of repetitions suppressed since
 	CreatedAt  time.Time             `json:"created_at"`
 	ToldAt     time.Time             `json:"told_at,omitzero"`
 
-	// Place explains the choice of Channel. Tried lists channels on which delivery failed.
+	// Place explains why Channel was chosen. Tried lists channels on which delivery failed.
 	Place string `json:"place,omitempty"`
 	Tried string `json:"tried,omitempty"`
-	Stuck bool   `json:"stuck,omitempty"` // the notice waits for its channel, and no other channel can send it
+	Stuck bool   `json:"stuck,omitempty"` // whether the notice waits for its channel and no other channel can send it
 
-	Fact, Shape string `json:"-"` // keys of its content and of similar content; "": it may repeat
+	Fact, Shape string `json:"-"` // keys for this content and for similar content; "" means that the notice may be repeated
 }
 
-// Migrations returns the package's table. The text of a notice that was sent immediately is
-// only in the outbox.
+// Migrations returns the package's table. If a notice was sent immediately, its text is only in the
+// outbox.
 func Migrations() store.MigrationSet {
 	return store.MigrationSet{Owner: "notify", Steps: []string{`
 CREATE TABLE notices (
@@ -103,16 +103,15 @@ CREATE INDEX notices_created ON notices(created_at);
 `}}
 }
 
-// Eraser returns the eraser of the table. It deletes the rows of events that are erased
-// completely; their deferred texts are not sent.
+// Eraser returns the eraser for the table. It deletes the rows for events that are erased
+// completely. Their deferred texts are not sent.
 func Eraser() erase.Eraser {
 	return erase.Owned{Besides: []string{"quiet_mode"}, Before: clearContentKeys, List: []erase.Table{{
 		Name: "notices", Text: []string{"text", "subject", "rule", "why", "place"}, Event: "event", Session: "session",
 	}}}
 }
 
-// clearContentKeys clears all keys of contents, because guesses of a text could be verified with
-// them.
+// clearContentKeys clears all content keys, because they could be used to verify guesses of a text.
 func clearContentKeys(tx *store.Tx, _ *erase.Erasure, _ *erase.Scrubber) (n erase.Erased, err error) {
 	_, err = tx.Exec(`UPDATE notices SET fact = '', shape = '' WHERE fact <> ''`)
 	return n, wrapError(err)
@@ -140,7 +139,7 @@ func scanNotice(s interface{ Scan(...any) error }) (r Notice, err error) {
 	return r, nil
 }
 
-// listNotices reads the rows that match a condition.
+// listNotices returns the rows that match a condition.
 func listNotices(q store.Querier, where string, args ...any) (out []Notice, err error) {
 	rows, err := q.Query(`SELECT `+columns+` FROM notices `+where, args...)
 	if err != nil {
@@ -157,7 +156,7 @@ func listNotices(q store.Querier, where string, args ...any) (out []Notice, err 
 	return out, wrapError(rows.Err())
 }
 
-// firstDue returns the earliest due time of the deferred notices.
+// firstDue returns the earliest time at which a deferred notice is due.
 func firstDue(q store.Querier) (time.Time, error) {
 	var ms sql.NullInt64
 	err := q.QueryRow(`SELECT min(until) FROM notices INDEXED BY notices_held WHERE state = 'held'`).Scan(&ms)
@@ -167,8 +166,8 @@ func firstDue(q store.Querier) (time.Time, error) {
 	return store.Time(ms.Int64), nil
 }
 
-// Prune deletes records from before a time, except deferred notices and those that wait for
-// their channel.
+// Prune deletes records from before the given time, except deferred notices and notices that wait
+// for their channels.
 func (n *Notifier) Prune(ctx context.Context, before time.Time) error {
 	const old = `SELECT seq FROM notices WHERE created_at < ? AND state NOT IN ('held', 'due')
 		AND NOT EXISTS (SELECT 1 FROM outbox WHERE id = notices.delivery AND state IN ('queued', 'sending', 'failed')) LIMIT 5000`

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// Rule is a rule of the user that sets the urgency of a notice. All fields that are set must
-// match; the first matching rule decides.
+// Rule is a rule by the user that sets the urgency of notices. A rule matches if all of its set
+// fields match. The first matching rule decides.
 type Rule struct {
 	Causes, People, Words, Channels, Watchers []string
 	Within                                    time.Duration
@@ -30,9 +30,9 @@ func (r Rule) matchesNotice(a noticeContext, now time.Time) bool {
 		(r.Within == 0 || !a.At.IsZero() && !a.At.Before(now.Add(-time.Minute)) && a.At.Sub(now) <= r.Within)
 }
 
-// matchesPerson reports whether a notice concerns the person of a rule. An address or an id must match
-// completely and never matches a display name, since anyone can choose that. A name is searched
-// in both.
+// matchesPerson reports whether a notice concerns the person in a rule. An address or an id must
+// match completely, and it never matches a display name, because anyone can choose a display name.
+// A name is searched for in addresses, ids and display names.
 func matchesPerson(want string, a noticeContext) bool {
 	if want = strings.TrimSpace(want); strings.ContainsAny(want, "@:") {
 		return slices.ContainsFunc(a.People, func(s string) bool { return strings.EqualFold(want, strings.TrimSpace(s)) })
@@ -41,7 +41,7 @@ func matchesPerson(want string, a noticeContext) bool {
 	return slices.ContainsFunc(a.People, is) || slices.ContainsFunc(a.Names, is)
 }
 
-// containsWords reports whether text contains words as complete words, ignoring case.
+// containsWords reports whether text contains words as whole words, ignoring case.
 func containsWords(text, words string) bool {
 	text, words = strings.ToLower(text), strings.ToLower(strings.TrimSpace(words))
 	if words == "" {
@@ -54,7 +54,7 @@ func containsWords(text, words string) bool {
 			return false
 		}
 		i += from
-		before, _ := utf8.DecodeLastRuneInString(text[:i]) // RuneError, which is not a letter, at the start of the text
+		before, _ := utf8.DecodeLastRuneInString(text[:i]) // at the start of the text this is RuneError, which is not a letter
 		after, _ := utf8.DecodeRuneInString(text[i+len(words):])
 		first, _ := utf8.DecodeRuneInString(words)
 		last, _ := utf8.DecodeLastRuneInString(words)
@@ -81,17 +81,19 @@ func (r Rule) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// ratedUrgency is the urgency of a notice and its reason.
+// ratedUrgency is the urgency of a notice and the reason for it.
 type ratedUrgency struct {
 	urgency Urgency
 	why     string
-	// ruled: a rule of the user decided; weighed: a model decided.
+	// ruled reports whether a rule of the user determined the urgency, and weighed whether a model
+	// did.
 	ruled, weighed bool
-	// named: the deciding rule names the watcher. Such a rule outweighs a time that the owner chose.
+	// named reports whether the deciding rule names the watcher. Such a rule takes precedence over
+	// a time that the owner chose.
 	named bool
 }
 
-// defaultUrgency applies the user's rules, then the default of the cause.
+// defaultUrgency applies the user's rules, and then the default for the cause.
 func (n *Notifier) defaultUrgency(a noticeContext, now time.Time) ratedUrgency {
 	for i, r := range n.o.Rules {
 		if r.matchesNotice(a, now) {
@@ -105,7 +107,7 @@ func (n *Notifier) defaultUrgency(a noticeContext, now time.Time) ratedUrgency {
 	return ratedUrgency{urgency: cmp.Or(usual[a.Cause], Normal), why: "the default for " + describeCause(a.Cause)}
 }
 
-// describeCause describes a cause.
+// describeCause returns a description of a cause.
 func describeCause(c Cause) string {
 	switch c {
 	case Answer:

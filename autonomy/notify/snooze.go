@@ -14,12 +14,12 @@ import (
 
 const snoozed = "you snoozed it"
 
-// ErrChanged is wrapped if a notice has changed since it was snoozed.
+// ErrChanged means that a notice has changed since it was snoozed.
 var ErrChanged = errors.New("the notice was sent or snoozed again in the meantime")
 
-// Snooze sends a notice again at a time; a deferred one is sent at that time. id is the id of
-// the notice or of its delivery; "" selects the last one sent in the session, or in any session
-// if session is "".
+// Snooze sends a notice again at the given time. A deferred notice is sent at that time instead. id
+// is the id of the notice or of its delivery. If id is "", Snooze selects the last notice sent in
+// the session, or in any session if session is "".
 func (n *Notifier) Snooze(ctx context.Context, id, session string, until time.Time) (out Notice, err error) {
 	err = n.o.Store.Write(ctx, func(tx *store.Tx) error {
 		out, _, err = n.SnoozeTx(tx, id, session, until)
@@ -28,7 +28,7 @@ func (n *Notifier) Snooze(ctx context.Context, id, session string, until time.Ti
 	return out, err
 }
 
-// snoozeUndo is the former state of a snoozed notice.
+// snoozeUndo is the previous state of a snoozed notice.
 type snoozeUndo struct {
 	ID  string    `json:"id"`
 	New bool      `json:"new,omitempty"` // no row existed
@@ -39,7 +39,8 @@ type snoozeUndo struct {
 	Why   string    `json:"why,omitempty"`
 }
 
-// SnoozeTx is Snooze in a transaction. UnsnoozeTx undoes it with the returned JSON.
+// SnoozeTx is like Snooze, but runs in a transaction. UnsnoozeTx undoes it, given the returned
+// JSON.
 func (n *Notifier) SnoozeTx(tx *store.Tx, id, session string, until time.Time) (out Notice, back json.RawMessage, err error) {
 	rows, err := listNotices(tx, `WHERE kind = 'notice' AND (?1 <> '' AND (id = ?1 OR delivery = ?1) OR ?1 = '' AND state = 'told' AND (?2 = '' OR session = ?2)) ORDER BY seq DESC LIMIT 1`, id, session)
 	if err != nil {
@@ -70,7 +71,7 @@ func (n *Notifier) SnoozeTx(tx *store.Tx, id, session string, until time.Time) (
 			back, err := json.Marshal(snoozeUndo{ID: out.ID, New: true, Set: until})
 			return out, back, errors.Join(err, insertTx(tx, out))
 		}
-		out = again[0] // already snoozed: change the time
+		out = again[0] // already snoozed, so change the time
 	}
 	if back, err = json.Marshal(snoozeUndo{ID: out.ID, Set: until, Until: out.Until, By: out.HeldBy, Why: out.Why}); err != nil {
 		return out, nil, wrapError(err)
@@ -80,7 +81,7 @@ func (n *Notifier) SnoozeTx(tx *store.Tx, id, session string, until time.Time) (
 	return out, back, wrapError(err)
 }
 
-// UnsnoozeTx undoes SnoozeTx. A notice that would have been sent in the meantime is sent now.
+// UnsnoozeTx undoes SnoozeTx. If the notice would already have been sent, it is sent now.
 func (n *Notifier) UnsnoozeTx(tx *store.Tx, back json.RawMessage) error {
 	var u snoozeUndo
 	if err := json.Unmarshal(back, &u); err != nil {
@@ -104,7 +105,7 @@ func (n *Notifier) UnsnoozeTx(tx *store.Tx, back json.RawMessage) error {
 	return nil
 }
 
-// Snoozable lists the notices that can be snoozed, newest first and each text once.
+// Snoozable returns the notices that can be snoozed, newest first and each text only once.
 func (n *Notifier) Snoozable(q store.Querier, limit int) (out []Notice, err error) {
 	rows, err := listNotices(q, `WHERE kind = 'notice' AND cause <> 'digest' AND state IN ('held', 'told', 'released') ORDER BY seq DESC LIMIT ?`, limit)
 	seen := map[string]bool{"": true}

@@ -12,10 +12,10 @@ import (
 // mostSnoozable is the maximum number of notifications that a tool sees.
 const mostSnoozable = 200
 
-// ToolNotices gives the tools access to the notifications; its errors are tool errors.
+// ToolNotices gives tools access to notifications. Its errors are tool errors.
 type ToolNotices struct{ *Notifier }
 
-// Until parses a duration or a time for snoozing.
+// Until parses the duration or time for snoozing.
 func (ToolNotices) Until(text string, now time.Time) (time.Time, error) {
 	until, err := ParseUntil(text, now)
 	if err != nil {
@@ -24,7 +24,7 @@ func (ToolNotices) Until(text string, now time.Time) (time.Time, error) {
 	return until, nil
 }
 
-// ListIn lists recent and deferred notifications, newest first.
+// ListIn returns recent and deferred notifications, newest first.
 func (t ToolNotices) ListIn(q store.Querier) ([]tools.Notice, error) {
 	list, err := t.Snoozable(q, mostSnoozable)
 	out := make([]tools.Notice, len(list))
@@ -34,7 +34,7 @@ func (t ToolNotices) ListIn(q store.Querier) ([]tools.Notice, error) {
 	return out, err
 }
 
-// SnoozeTx is Notifier.SnoozeTx with the tools' types.
+// SnoozeTx is like Notifier.SnoozeTx, but uses the types of the tools.
 func (t ToolNotices) SnoozeTx(tx *store.Tx, id, session string, until time.Time) (tools.Notice, json.RawMessage, error) {
 	n, back, err := t.Notifier.SnoozeTx(tx, id, session, until)
 	if errors.Is(err, ErrNotFound) {
@@ -43,7 +43,7 @@ func (t ToolNotices) SnoozeTx(tx *store.Tx, id, session string, until time.Time)
 	return newToolNotice(n), back, err
 }
 
-// UnsnoozeTx undoes SnoozeTx with the data that it returned.
+// UnsnoozeTx undoes SnoozeTx, given the JSON that SnoozeTx returned.
 func (t ToolNotices) UnsnoozeTx(tx *store.Tx, back json.RawMessage) error {
 	err := t.Notifier.UnsnoozeTx(tx, back)
 	if errors.Is(err, ErrChanged) {

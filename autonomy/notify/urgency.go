@@ -2,7 +2,7 @@ package notify
 
 import "fmt"
 
-// Urgency rates how much a notice justifies an interruption.
+// Urgency describes whether a notice justifies an interruption.
 type Urgency int
 
 // Values of Urgency. The zero value means unset.
@@ -15,7 +15,7 @@ const (
 
 func urgencyNames() []string { return []string{"", "low", "normal", "high", "critical"} }
 
-// ParseUrgency parses the name of an urgency.
+// ParseUrgency parses the name of an urgency level.
 func ParseUrgency(s string) (Urgency, error) {
 	for u, name := range urgencyNames() {
 		if name == s && s != "" {

@@ -21,9 +21,9 @@ import (
 //go:embed text/urgency.md
 var urgencyText string
 
-// Limits of the request to a model and of its answer.
+// Limits for the request to a model and for its answer.
 const (
-	weighBytes  = 4000 // the beginning of the notice
+	weighBytes  = 4000 // maximum bytes from the beginning of the notice
 	weighAnswer = 200  // tokens
 	weighReason = 120  // characters
 	weighRest   = 5 * time.Minute
@@ -31,11 +31,11 @@ const (
 
 var errWeighed = errors.New("the answer is not the requested JSON object")
 
-// RateUrgency asks a model how urgent a notice is if the answer can change the decision: no rule of
-// the user decides, no quiet hours apply, and a limit depends on the urgency. It is called before
-// the notice is sent and takes at most Options.Wait; FilterNotice decides how to use the answer. Without an
-// answer the notice stays unchanged. After a failure the model is not called for some time, so that
-// notices do not queue up.
+// RateUrgency asks a model how urgent a notice is, if the answer can change the decision. This is
+// the case if no rule of the user decides, no quiet hours apply, and a limit depends on the
+// urgency. It is called before the notice is sent and takes at most Options.Wait. FilterNotice
+// decides how to use the answer. Without an answer the notice stays unchanged. After a failure the
+// model is not called for some time, so that notices do not queue up.
 func (n *Notifier) RateUrgency(ctx context.Context, event string, o bus.OutboxItem) (h bus.Hint) {
 	now := time.Now()
 	if n.o.Model == nil || o.Kind != channels.Notice || len(n.o.Digests) == 0 && n.o.PerHour == 0 || n.isPaused(now) {
@@ -76,14 +76,14 @@ func (n *Notifier) isPaused(now time.Time) bool {
 	return now.Before(n.rest)
 }
 
-// mayRate reports whether a model may rate a notice: only notices of watchers, triggers, schedules
-// and tasks, unless a rule, the sending code or a chosen time decides. Untrusted text must not
-// downgrade errors of Hob.
+// mayRate reports whether a model may rate a notice. It may rate only notices from watchers,
+// triggers, schedules and tasks, and only if no rule, sending code or chosen time decides.
+// Untrusted text must not downgrade Hob's errors.
 func mayRate(a noticeContext, j ratedUrgency) bool {
 	return !j.ruled && !a.Timed && a.Urgency == 0 && slices.Contains([]Cause{Watcher, Webhook, Schedule, Task}, a.Cause)
 }
 
-// askModel calls the model once. The request contains only the notice, in a prompt fence.
+// askModel calls the model once. The request contains only the notice, inside a prompt fence.
 func (n *Notifier) askModel(ctx context.Context, m llm.Model, a noticeContext, event, text string) (urgency, why string, err error) {
 	text = n.o.Redact(text)
 	if len(text) > weighBytes {
@@ -117,8 +117,9 @@ func (n *Notifier) askModel(ctx context.Context, m llm.Model, a noticeContext, e
 	return out.Urgency, textnorm.Ellipsize(n.o.Redact(out.Reason), weighReason), nil
 }
 
-// applyRating applies a model's rating within limits: at most one step from the default, and never
-// critical, because only critical notices break quiet hours.
+// applyRating applies a model's rating within limits. The urgency differs by at most one step from
+// the default and is never raised to critical, because only critical notices are sent during quiet
+// hours.
 func applyRating(j ratedUrgency, h bus.Hint) ratedUrgency {
 	if h.By == "" {
 		return j

@@ -11,8 +11,8 @@ import (
 	"hob/platform/store"
 )
 
-// Why lists the notices of an id: of a notice, of its event, of a delivery, or of the event of
-// a digest that sent them. An empty list is not an error.
+// Why returns the notices for an id, which may be the id of a notice, of its event, of a delivery,
+// or of the event of a digest that sent notices. An empty result is not an error.
 func (n *Notifier) Why(ctx context.Context, id string) ([]Notice, error) {
 	if id == "" {
 		return nil, nil
@@ -20,22 +20,22 @@ func (n *Notifier) Why(ctx context.Context, id string) ([]Notice, error) {
 	return listNotices(n.o.Store.Reader(ctx), `WHERE id = ?1 OR event = ?1 OR delivery = ?1 AND delivery <> '' OR digest = ?1 AND digest <> '' ORDER BY seq LIMIT 200`, id)
 }
 
-// List lists notices, newest first: those in a state, or all if state is "", and only those
-// older than the notice before.
+// List returns notices, newest first. If state is not "", it returns only notices in that state. If
+// before is not "", it returns only notices that are older than that notice.
 func (n *Notifier) List(ctx context.Context, state, before string, limit int) ([]Notice, error) {
 	return listNotices(n.o.Store.Reader(ctx), `WHERE (?1 = '' OR state = ?1 OR ?1 = 'held' AND state = 'due')
 		AND (?2 = '' OR seq < coalesce((SELECT seq FROM notices WHERE id = ?2), 0)) ORDER BY seq DESC LIMIT ?3`, state, before, limit)
 }
 
-// NoticeText returns the text of a notice from the place that stores it: the row of a deferred
-// notice, the outbox of a sent one, or the notice that it repeats. It returns "" if the text
-// was deleted.
+// NoticeText returns the text of a notice from where it is stored: the row of a deferred notice,
+// the outbox for a sent notice, or the notice that it repeats. It returns "" if the text was
+// deleted.
 func (n *Notifier) NoticeText(ctx context.Context, r Notice) (text string, err error) {
 	return saysIn(n.o.Store.Reader(ctx), r)
 }
 
 func saysIn(q store.Querier, r Notice) (text string, err error) {
-	for range 8 { // a repeated notice may itself be replaced
+	for range 8 { // a repeated notice may itself have been replaced
 		if r.Text != "" {
 			return r.Text, nil
 		}
@@ -55,7 +55,7 @@ func saysIn(q store.Querier, r Notice) (text string, err error) {
 	return "", nil
 }
 
-// Line describes in one sentence what happened to a notice and by which rule.
+// Line describes in one sentence what happened to a notice and which rule decided it.
 func (r Notice) Line(at func(time.Time) string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  notice %s: %s (%s)", at(r.CreatedAt), r.ID, r.Urgency, r.Rule)

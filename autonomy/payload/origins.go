@@ -12,8 +12,8 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// Origins returns the origins of untrusted text in a message: its sender, or the client that
-// attached more than the owner's words.
+// Origins returns the origins of the untrusted text in a message: its sender, or the client that
+// attached text beyond the owner's words.
 func (m Message) Origins(ev bus.Event) []provenance.Origin {
 	if ev.Provenance.Tainted() {
 		who := cmp.Or(m.Name, ev.Sender, "an unknown sender")
@@ -28,11 +28,11 @@ func (m Message) Origins(ev bus.Event) []provenance.Origin {
 	return provenance.Join(m.OutsideOrigins(ev))
 }
 
-// OutsideOrigins returns the origin of each untrusted text that came with a message of the owner,
+// OutsideOrigins returns the origin of each untrusted text that came with a message from the owner,
 // in the order of these texts.
 func (m Message) OutsideOrigins(ev bus.Event) []provenance.Origin {
 	if ev.Provenance.Tainted() {
-		return nil // all of it is the sender's
+		return nil // the whole message is the sender's
 	}
 	out := make([]provenance.Origin, len(m.Outside))
 	for i, text := range m.Outside {
@@ -49,8 +49,8 @@ func (m Message) OutsideOrigins(ev bus.Event) []provenance.Origin {
 	return out
 }
 
-// Attachments describes the untrusted texts that a client sent along with a message: "pasted text,
-// 1,234 characters". The name of a file may be chosen by an attacker.
+// Attachments describes the untrusted texts that a client sent with a message, for example "pasted
+// text, 1,234 characters". The name of a file may have been chosen by an attacker.
 func Attachments(ev bus.Event) (out []string) {
 	m, err := ParseMessage(ev)
 	if err != nil || ev.Kind != bus.Message || ev.Provenance.Tainted() {
@@ -65,9 +65,9 @@ func Attachments(ev bus.Event) (out []string) {
 	return out
 }
 
-// Origins returns the origins of untrusted text in the event of a signal: what it observed, and
-// what influenced the creation of its watcher. If the latter cannot be read, Origins returns the
-// former and an error.
+// Origins returns the origins of the untrusted text in the event of a signal: the origins of what
+// it observed, and those that influenced the creation of its watcher. If the latter cannot be read,
+// Origins returns the former and an error.
 func (s Signal) Origins(q store.Querier, ev bus.Event) ([]provenance.Origin, error) {
 	out := s.observedOrigins(ev)
 	if !s.Made.Tainted() || s.Watcher == "" {
@@ -77,7 +77,7 @@ func (s Signal) Origins(q store.Querier, ev bus.Event) ([]provenance.Origin, err
 	return provenance.Join(out, made), err
 }
 
-// observedOrigins returns the origins of the observed text.
+// observedOrigins returns the origins of the text that was observed.
 func (s Signal) observedOrigins(ev bus.Event) []provenance.Origin {
 	switch {
 	case ev.Kind == bus.Webhook:

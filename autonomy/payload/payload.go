@@ -1,6 +1,7 @@
 // Package payload defines the payloads of inbox events (bus.Event.Payload) and derives the origins
-// of untrusted text from them. The packages that accept events write them; the packages that
-// answer and explain events read them. The fields are stored as JSON: their names must not change.
+// of untrusted text from them. The packages that accept events write the payloads. The packages
+// that answer and explain events read them. The fields are stored as JSON, so their names must not
+// change.
 package payload
 
 import (
@@ -22,25 +23,25 @@ type Message struct {
 	OutsideFrom []channels.TextSource `json:"outside_from,omitempty"`
 	Images      []channels.Image      `json:"images,omitempty"`
 	Via         string                `json:"via,omitempty"`
-	Unknown     bool                  `json:"unknown,omitempty"` // the program that sent the message could not be identified
+	Unknown     bool                  `json:"unknown,omitempty"` // whether the program that sent the message could not be identified
 	Name        string                `json:"name,omitempty"`
 	Title       string                `json:"title,omitempty"`  // the chat's name
 	Server      string                `json:"server,omitempty"` // id of the server or workspace
 	Extra       json.RawMessage       `json:"extra,omitempty"`
-	// Until is set if the sender exceeded the limit: Hob ignores their messages until then, and
-	// replies with that time.
+	// Until is set if the sender exceeded the limit. Hob ignores the sender's messages until then,
+	// and mentions that time in its reply.
 	Until time.Time `json:"until,omitzero"`
-	// Client is the API program that sent the message; see channels.Inbound for the fields.
+	// Client is the API program that sent the message. See channels.Inbound for the fields.
 	Client      string   `json:"client,omitempty"`
 	ReplyTo     []string `json:"reply_to,omitempty"`
 	Threaded    bool     `json:"threaded,omitempty"`
 	OnlyReplies bool     `json:"only_replies,omitempty"`
-	// Shared marks a message that is not from a private chat with the owner, or that is answered
-	// on another channel; see bus.OwnerChat.
+	// Shared reports whether a message is not from a private chat with the owner, or is answered on
+	// another channel. See bus.OwnerChat.
 	Shared bool `json:"shared,omitempty"`
 }
 
-// ParseMessage reads the payload of a message event. A missing payload is an empty one.
+// ParseMessage parses the payload of a message event. A missing payload is treated as an empty one.
 func ParseMessage(ev bus.Event) (m Message, err error) {
 	if len(ev.Payload) == 0 {
 		return m, nil
@@ -51,7 +52,7 @@ func ParseMessage(ev bus.Event) (m Message, err error) {
 	return m, nil
 }
 
-// Signal is the payload of an event of a watcher, a schedule, a trigger or Hob itself.
+// Signal is the payload of an event from a watcher, a schedule, a trigger or Hob itself.
 type Signal struct {
 	Watcher string            `json:"watcher"`
 	Title   string            `json:"title"`
@@ -60,14 +61,14 @@ type Signal struct {
 	Report  string            `json:"report"`
 	Signal  string            `json:"signal"`
 	Late    time.Duration     `json:"late,omitempty"`
-	Note    string            `json:"note,omitempty"`   // describes a delay, for users
-	Made    provenance.Source `json:"made"`             // the watcher's own provenance
-	Agent   string            `json:"agent,omitempty"`  // the agent that created it; "" = the default agent
-	Urgency notify.Urgency    `json:"urgency,omitzero"` // for Hob's own notices; 0 means the default
+	Note    string            `json:"note,omitempty"`   // describes a delay to users
+	Made    provenance.Source `json:"made"`             // provenance of the watcher itself
+	Agent   string            `json:"agent,omitempty"`  // agent that created the watcher; "" means the default agent
+	Urgency notify.Urgency    `json:"urgency,omitzero"` // used for Hob's own notices; 0 means the default
 	Data    json.RawMessage   `json:"data,omitempty"`
 }
 
-// ParseSignal reads the payload of an event that is not a message, a goal or a tool call.
+// ParseSignal parses the payload of an event that is not a message, a goal or a tool call.
 func ParseSignal(ev bus.Event) (s Signal, err error) {
 	if err := json.Unmarshal(ev.Payload, &s); err != nil {
 		return s, fmt.Errorf("event %s: %w", ev.ID, err)
@@ -75,7 +76,8 @@ func ParseSignal(ev bus.Event) (s Signal, err error) {
 	return s, nil
 }
 
-// LatenessNote describes the delay of an event, between open and end; "" if it was on time.
+// LatenessNote describes the delay of an event, enclosed in open and end. It returns "" if the
+// event was on time.
 func (s Signal) LatenessNote(open, end string) string {
 	switch {
 	case s.Note != "":
@@ -86,8 +88,8 @@ func (s Signal) LatenessNote(open, end string) string {
 	return ""
 }
 
-// ReportSession returns the session to which an event of a watcher, a schedule or a trigger
-// reports, or the event's own session.
+// ReportSession returns the session to which an event from a watcher, a schedule or a trigger
+// reports. For other events it returns the event's own session.
 func ReportSession(ev bus.Event) string {
 	if s, err := ParseSignal(ev); err == nil && s.Report != "" {
 		return s.Report

@@ -10,7 +10,7 @@ import (
 	"hob/autonomy/session"
 )
 
-// differences collects the differences between the recording and the replay.
+// differences collects the differences between a recording and its replay.
 type differences struct{ list *[]Difference }
 
 func (d *differences) addIfDifferent(what, where, was, now string) {
@@ -19,7 +19,7 @@ func (d *differences) addIfDifferent(what, where, was, now string) {
 	}
 }
 
-// compareStamps compares the parts of requests other than messages. A turn without a stamp has
+// compareStamps compares those parts of requests that are not messages. A turn without a stamp has
 // nothing to compare.
 func (d *differences) compareStamps(was, now session.RequestFingerprint) {
 	if was == (session.RequestFingerprint{}) {
@@ -63,7 +63,7 @@ func unionNames(a, b map[string]string) (out []string) {
 }
 
 // compareMessages compares the stored messages of the turn. It ignores messages that only one side
-// has, because the turn's end is compared separately.
+// has, because the end of the turn is compared separately.
 func (d *differences) compareMessages(was, now []llm.Message) {
 	for i := range min(len(was), len(now)) {
 		a, b := was[i], now[i]
@@ -98,7 +98,7 @@ func resultOf(m llm.Message, i int) llm.ToolResult {
 	return *m.Parts[i].Result
 }
 
-// formatAnswer formats an answer and its calls.
+// formatAnswer formats an answer and its tool calls.
 func formatAnswer(m llm.Message) string {
 	var parts []string
 	for _, p := range m.Parts {
@@ -121,7 +121,7 @@ func taintLabel(m llm.Message) string {
 	return "clean"
 }
 
-// compareVerdicts compares the guard's decisions about calls that both turns made.
+// compareVerdicts compares the guard's decisions on calls that both turns made.
 func (d *differences) compareVerdicts(was, now []bus.Entry) {
 	for _, a := range was {
 		i := slices.IndexFunc(now, func(b bus.Entry) bool { return a.Call == b.Call })

@@ -1,7 +1,7 @@
-// Package replay runs a recorded turn through the current agent and compares the outcome with the
-// recording: the system prompt, the tools, the verdicts of the guard, the results, the answer.
-// The model gives its recorded answers, tools answer from the ledger without running, and all
-// writes go to a temporary store. `hob session replay` shows the comparison.
+// Package replay runs a recorded turn with the current agent and compares the outcome with the
+// recording: the system prompt, the tools, the guard's verdicts, the results and the answer. The
+// model returns its recorded answers. Tool calls are answered from the ledger without running the
+// tools. All writes go to a temporary store. `hob session replay` shows the comparison.
 package replay
 
 import (
@@ -20,24 +20,25 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// ErrNotReplayed means that the event has no turn to replay.
+// ErrNotReplayed means that the event has no turn that could be replayed.
 var ErrNotReplayed = errors.New("the event has no model call; only turns can be replayed")
 
-// Options are the options of New; those without a default are required.
+// Options holds the options of New. Options without a documented default are required.
 type Options struct {
 	Store    *store.Store
 	Bus      *bus.Bus
 	Sessions *session.Sessions
 	// Runner runs the turns of the default agent.
 	Runner *turn.Runner
-	// Agents finds the agent that answers in a conversation; nil means only the default agent.
+	// Agents finds the agent that answers in a conversation. Nil means that only the default agent
+	// exists.
 	Agents *agents.Registry
 }
 
 // Replayer replays recorded turns. Its methods may be called concurrently.
 type Replayer struct{ o Options }
 
-// New checks the options.
+// New returns a Replayer after checking the options.
 func New(o Options) (*Replayer, error) {
 	if o.Store == nil || o.Bus == nil || o.Sessions == nil || o.Runner == nil {
 		return nil, errors.New("replay: an option is missing")
@@ -45,20 +46,20 @@ func New(o Options) (*Replayer, error) {
 	return &Replayer{o: o}, nil
 }
 
-// Comparison is the result that a recorded turn would have today, compared with the recording.
+// Comparison is the result that a recorded turn would have now, compared with the recording.
 type Comparison struct {
 	Session     string       `json:"session"`
 	Turn        string       `json:"turn"`
 	Same        bool         `json:"same"`
-	ModelCalls  int          `json:"model_calls"` // answers that were played
-	Calls       int          `json:"calls"`       // tool calls that were answered from the ledger
+	ModelCalls  int          `json:"model_calls"` // number of recorded answers that were replayed
+	Calls       int          `json:"calls"`       // number of tool calls answered from the ledger
 	Differences []Difference `json:"differences"`
 }
 
-// Difference is one changed value between the recording and the replay.
+// Difference is one value that differs between the recording and the replay.
 type Difference struct {
-	What  string `json:"what"`            // system, tools, model, verdict, result, provenance, answer, end
-	Where string `json:"where,omitempty"` // a call, a tool
+	What  string `json:"what"`            // system, tools, model, verdict, result, provenance, answer or end
+	Where string `json:"where,omitempty"` // the call or tool that differs
 	Was   string `json:"was"`
 	Now   string `json:"now"`
 }
@@ -76,7 +77,8 @@ func (r Comparison) Text() string {
 	return b.String()
 }
 
-// excerptDifference shows a text from shortly before the place where it differs.
+// excerptDifference returns an excerpt of s that begins shortly before the point where s and other
+// differ.
 func excerptDifference(s, other string) string {
 	at := 0
 	for at < min(len(s), len(other)) && s[at] == other[at] {
@@ -91,9 +93,9 @@ func excerptDifference(s, other string) string {
 	return textnorm.Ellipsize(s, 200)
 }
 
-// Replay runs a recorded turn ("" means the last one of the conversation) through the current
-// agent. The model gives its recorded answers, tools answer from the ledger without running,
-// and all writes go to a temporary store.
+// Replay runs a recorded turn with the current agent. If turnID is "", it is the last turn of the
+// conversation. The model returns its recorded answers. Tool calls are answered from the ledger
+// without running the tools. All writes go to a temporary store.
 func (p *Replayer) Replay(ctx context.Context, sessionID, turnID string) (Comparison, error) {
 	rec, err := p.o.Sessions.Recorded(ctx, sessionID, turnID)
 	if err != nil {

@@ -69,12 +69,12 @@ func newSandbox(ctx context.Context, rec session.Recording, ev bus.Event) (_ *re
 
 func (s *replaySandbox) close() {
 	if s.store != nil {
-		_ = s.store.Close() // the store is deleted next
+		_ = s.store.Close() // the store is about to be deleted
 	}
 	_ = os.RemoveAll(s.dir)
 }
 
-// replayTurn runs the turn and compares.
+// replayTurn runs the turn and compares the results.
 func (s *replaySandbox) replayTurn(ctx context.Context, as *turn.Runner, ledger []bus.Entry, then *trace.Turn) (Comparison, error) {
 	out := Comparison{Session: s.rec.Session, Turn: s.rec.Turn, Differences: []Difference{}}
 	d := &differences{list: &out.Differences}
@@ -110,7 +110,7 @@ func (s *replaySandbox) replayTurn(ctx context.Context, as *turn.Runner, ledger 
 	switch {
 	case res.Suspended:
 		d.addIfDifferent("end", "", "it went on", "the owner is asked")
-	case errors.Is(err, errRecording) && len(s.player.comparableMessages(s.rec.Own)) < len(s.rec.Own)-1: // the owner sent messages to the turn; the replay ends at the first one
+	case errors.Is(err, errRecording) && len(s.player.comparableMessages(s.rec.Own)) < len(s.rec.Own)-1: // the owner sent messages to the running turn, and the replay ends at the first of them
 	case errors.Is(err, errRecording):
 		d.addIfDifferent("end", "", "it ended with an answer", "the model is asked again")
 	case err != nil:
@@ -120,12 +120,12 @@ func (s *replaySandbox) replayTurn(ctx context.Context, as *turn.Runner, ledger 
 	return out, nil
 }
 
-// noResults stores no results: the turn stored them when it ran.
+// noResults does not store results, because the turn stored them when it first ran.
 type noResults struct{}
 
 func (noResults) Put(string, string) error { return nil }
 
-// turnMessages returns the turn's messages after the question.
+// turnMessages returns the turn's messages that follow the question.
 func (s *replaySandbox) turnMessages(ctx context.Context, res turn.Outcome) ([]llm.Message, error) {
 	if res.Record != nil {
 		if err := s.store.Write(ctx, res.Record); err != nil {
@@ -146,12 +146,12 @@ func modelOf(t *trace.Turn) string {
 	return t.Model
 }
 
-// replayChooser selects the recorded answers as the model. It reports a difference if today
-// another model would answer the turn.
+// replayChooser selects the recorded answers as the model. It reports a difference if a different
+// model would now answer the turn.
 type replayChooser struct {
 	current turn.ModelChooser
 	player  *recordedModel
-	then    string // the model that answered then
+	then    string // the model that answered in the recording
 	d       *differences
 }
 
@@ -169,7 +169,7 @@ func (c *replayChooser) Choose(ctx context.Context, ask modelrouter.TurnInfo) (m
 	return modelrouter.Choice{Model: c.player, Reason: choice.Reason}, nil
 }
 
-// ledgerAnswers are the recorded calls of a turn.
+// ledgerAnswers holds the recorded calls of a turn.
 type ledgerAnswers []bus.Entry
 
 // AnswerCall implements turn.CallAnswerer with the recorded result.
@@ -186,7 +186,7 @@ func (ledger ledgerAnswers) AnswerCall(call string) (tools.Result, error) {
 	return tools.Result{}, tools.Errorf(tools.OutcomeUnknown, "this call was not made then, and a replay makes none")
 }
 
-// errRecording means that the replay needs more answers than were recorded.
+// errRecording means that the replay needs more answers than the recording contains.
 var errRecording = errors.New("the recording has no further answer")
 
 // recordedModel is a model that returns the recorded answers in order.
@@ -194,11 +194,11 @@ type recordedModel struct {
 	info   llm.Info
 	rec    []llm.Message
 	next   int
-	system string // of the last request
+	system string // system prompt of the last request
 }
 
-// recordedAnswers returns the answers in a turn up to the owner's first message into it: a replay cannot
-// reproduce what followed.
+// recordedAnswers returns the answers in a turn up to the first message that the owner sent to the
+// running turn. A replay cannot reproduce what followed.
 func recordedAnswers(own []session.Row) (out []llm.Message) {
 	for i, r := range own {
 		if i > 0 && r.Message.Role == llm.User {
@@ -211,7 +211,7 @@ func recordedAnswers(own []session.Row) (out []llm.Message) {
 	return out
 }
 
-// comparableMessages returns the recorded messages after the question that are compared.
+// comparableMessages returns those recorded messages after the question that are compared.
 func (p *recordedModel) comparableMessages(own []session.Row) (out []llm.Message) {
 	for _, r := range own[1:] {
 		if r.Message.Role == llm.User {

@@ -25,8 +25,8 @@ func (sv *Service) Approvals(ctx context.Context, q api.Query) ([]api.Approval, 
 	return ConvertEach(list, apiApproval), Classify(err)
 }
 
-// oneOf rejects an unknown state, because a list of such a state would be empty and hide the
-// mistake.
+// oneOf returns an error for an unknown state, because an empty list for such a state would hide
+// the mistake.
 func oneOf[S ~string](state string, known ...S) error {
 	if state == "" || slices.Contains(known, S(state)) {
 		return nil

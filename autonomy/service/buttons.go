@@ -16,44 +16,46 @@ import (
 	"hob/platform/net/safehttp"
 )
 
-// ErrForeignPress reports a press that a program started by Hob could have made.
+// ErrForeignPress means that a program started by Hob could have pressed the button.
 var ErrForeignPress = errors.New("a program that I started is running, and its clicks look the same as yours: answer in the chat, on my page (hob open) or with hob approve")
 
-// readingTime is the time that a request must be visible before a user can have read it.
+// readingTime is how long a request must be visible before a user can have read it.
 const readingTime = 1500 * time.Millisecond
 
 // ButtonOptions configure Buttons.
 type ButtonOptions struct {
-	// Started reports whether a program started by Hob is running; nil checks the processes.
+	// Started reports whether a program started by Hob is running. If Started is nil, the processes
+	// are checked.
 	Started func() (bool, error)
-	// Agents returns the processes of external agents, which may have left Hob's process tree.
+	// Agents returns the process ids of external agents, which may have left Hob's process tree.
 	Agents func() []int
-	// Browser returns the process of a sandboxed browser, 0 if there is none.
+	// Browser returns the process id of a sandboxed browser, or 0 if there is none.
 	Browser func() int
-	// Quick is how long an approval request must be visible before a press approves it
+	// Quick is how long an approval request must be visible before pressing its button approves it
 	// (default 1.5 s).
 	Quick time.Duration
-	// Page returns the URL of Hob's page, "" if there is none.
+	// Page returns the URL of Hob's page, or "" if there is none.
 	Page func() string
 }
 
-// Buttons handles presses on buttons of approval requests. It implements channels.ButtonHandler.
+// Buttons handles presses of the buttons of approval requests. It implements
+// channels.ButtonHandler.
 type Buttons struct {
 	service func() *Service
 	o       ButtonOptions
 }
 
-// NewButtons returns a handler. service returns the service, which may be created later than the
+// NewButtons returns a Buttons. service returns the service, which may be created after the
 // channels, but before they run.
 func NewButtons(service func() *Service, o ButtonOptions) *Buttons { return &Buttons{service, o} }
 
-// HasNoSubprocess reports whether no program started by Hob is running: such a program has the user's
-// account and could click in the user's place.
+// HasNoSubprocess reports whether no program started by Hob is running. Such a program has the
+// user's account and could click in place of the user.
 //
-// A sandboxed browser does not count: its pages have no access to the screen or the desktop bus,
-// and it starts no programs. Models control only its pages: platform/host/browser has no command
-// for the browser's own window, and tools/desktop does not act in it. Programs started by the
-// browser count, as does a browser without a sandbox.
+// A sandboxed browser does not count. Its pages cannot access the screen or the desktop bus, and it
+// starts no programs. Models control only its pages: platform/host/browser has no command for the
+// browser's own window, and tools/desktop does not act in it. Programs started by the browser
+// count, and so does a browser without a sandbox.
 func (b *Buttons) HasNoSubprocess() (bool, error) {
 	if b.o.Started != nil {
 		some, err := b.o.Started()
@@ -61,7 +63,7 @@ func (b *Buttons) HasNoSubprocess() (bool, error) {
 	}
 	boxed := b.o.Browser()
 	some, err := system.Running(system.Tree{PID: os.Getpid(), Roots: b.o.Agents(), Spare: boxed})
-	if boxed != 0 && b.o.Browser() != boxed { // the browser has ended, and another process may have its id
+	if boxed != 0 && b.o.Browser() != boxed { // the browser has ended, and another process may have the same id now
 		return false, err
 	}
 	return !some && err == nil, err
@@ -95,8 +97,8 @@ func (b *Buttons) Answer(ctx context.Context, channel, question string, shown ti
 	return b.decideQuestion(ctx, channel, question, shown, yes)
 }
 
-// Press implements channels.ButtonHandler. It does not check for running programs, because a
-// program started by Hob cannot press a button on a platform that authenticates the user.
+// Press implements channels.ButtonHandler. It does not check for running programs, because they
+// cannot press a button on a platform that authenticates the user.
 func (b *Buttons) Press(ctx context.Context, p channels.ButtonPress) (string, error) {
 	sender := channels.SenderID(p.Sender)
 	if sender == "" {
@@ -119,8 +121,8 @@ func (b *Buttons) Spoken(ctx context.Context, client string, d channels.Delivery
 	return b.service().o.Approvals.Spoken(ctx, client, d)
 }
 
-// decideSpoken decides the last spoken question by a spoken yes or no, which counts like a bare
-// yes or no in a chat.
+// decideSpoken decides the last request that was read aloud, given a spoken yes or no. The answer
+// counts like a bare yes or no in a chat.
 func (b *Buttons) decideSpoken(ctx context.Context, p channels.ButtonPress) (string, error) {
 	decided, err := b.service().o.Approvals.AnswerSpoken(ctx, p, guard.Answer{Approved: p.Yes, By: p.Channel})
 	if err != nil {
@@ -136,8 +138,9 @@ func decisionText(a guard.Approval, yes bool) string {
 	return "Denied. I will not do this: " + a.Summary
 }
 
-// isTooQuick reports whether no one can have read a request. A page can lure its visitor into fast
-// clicks where a notification will appear, and a menu can grow under the pointer.
+// isTooQuick reports whether a request was visible too briefly to have been read. A page can lure
+// its visitor into clicking quickly where a notification will appear, and a menu can grow under the
+// pointer.
 func (b *Buttons) isTooQuick(shown time.Time) bool {
 	return time.Since(shown) < cmp.Or(b.o.Quick, readingTime)
 }
@@ -159,7 +162,7 @@ func (b *Buttons) Ended(ctx context.Context, question string) error {
 	return err
 }
 
-// Later implements channels.ButtonHandler. A wrong click loses nothing.
+// Later implements channels.ButtonHandler. An accidental click loses nothing.
 func (b *Buttons) Later(ctx context.Context, delivery string) (string, error) {
 	until := time.Now().Add(time.Hour)
 	if _, err := b.service().o.Notices.Snooze(ctx, delivery, "", until); err != nil {
@@ -180,7 +183,7 @@ func (*Buttons) Trusted(pid int) error {
 func (b *Buttons) Page(session string) string {
 	address := b.o.Page()
 	u, err := url.Parse(address)
-	if err != nil || address == "" || !safehttp.Loopback(u) { // bound to another address: a browser there has its own page
+	if err != nil || address == "" || !safehttp.Loopback(u) { // the server is bound to another address, and a browser there has its own page
 		return ""
 	}
 	u.Path = "/"

@@ -18,16 +18,17 @@ import (
 	"hob/platform/store"
 )
 
-// ChannelSetup shows and tests the channels as they are configured, whether they run or not.
+// ChannelSetup shows and tests the configured channels, whether or not they are running.
 type ChannelSetup interface {
-	// Rows lists the channels without their pairings. running reports whether those in health run.
+	// Rows returns the channels without their pairings. running reports whether the channels in
+	// health are running.
 	Rows(health []channels.Health, running bool) []api.Channel
-	// Test signs in to a channel, and then calls send unless that is nil. It returns
-	// api.ErrNotFound for an unknown channel; other problems are part of the result.
+	// Test signs in to a channel, and then calls send unless send is nil. It returns
+	// api.ErrNotFound if the channel is unknown. Other problems are part of the result.
 	Test(ctx context.Context, name string, send func(ctx context.Context) (string, error), redact func(string) string) (api.ChannelTest, error)
-	// HasFixedRecipient reports whether a channel needs no pairing to reach the user.
+	// HasFixedRecipient reports whether a channel can reach the user without a pairing.
 	HasFixedRecipient(name string) bool
-	// UnpairableReason explains why no account can be paired on a channel, and what to do.
+	// UnpairableReason explains why accounts cannot be paired on a channel, and what to do.
 	UnpairableReason(name string, health []channels.Health, pairable []string) string
 }
 
@@ -61,11 +62,11 @@ func (sv *Service) TestChannel(ctx context.Context, name string, send bool) (api
 	return out, Classify(err)
 }
 
-// testWithin is the time limit for the delivery of a test message.
+// testWithin is the time limit for delivering a test message.
 const testWithin = 30 * time.Second
 
-// sendTestMessage sends the user one text on a channel, by way of the outbox, and waits for its
-// delivery.
+// sendTestMessage sends the user a text on a channel through the outbox, and waits until it is
+// delivered.
 func (sv *Service) sendTestMessage(ctx context.Context, name string) (string, error) {
 	chat, err := sv.testRecipient(ctx, name)
 	if err != nil {
@@ -100,7 +101,7 @@ func (sv *Service) sendTestMessage(ctx context.Context, name string) (string, er
 	}
 }
 
-// testRecipient returns the chat in which a running channel reaches the user.
+// testRecipient returns the chat in which a running channel can reach the user.
 func (sv *Service) testRecipient(ctx context.Context, name string) (string, error) {
 	list := sv.o.Channels.Status()
 	i := slices.IndexFunc(list, func(h channels.Health) bool { return h.Name == name })
@@ -137,7 +138,7 @@ func (sv *Service) Pair(ctx context.Context, channel, by string) (api.PairingCod
 	return api.PairingCode(c), Classify(err)
 }
 
-// newPairingCode creates a code for a channel that receives messages.
+// newPairingCode creates a pairing code for a channel that receives messages.
 func (sv *Service) newPairingCode(ctx context.Context, name, by string) (pairing.Code, error) {
 	health := sv.o.Channels.Status()
 	var pairable []string
@@ -153,7 +154,7 @@ func (sv *Service) newPairingCode(ctx context.Context, name, by string) (pairing
 	return pairing.Code{}, fmt.Errorf("%w: %s", api.ErrInvalid, sv.o.ChannelSetup.UnpairableReason(name, health, pairable))
 }
 
-// PairingText creates a pairing code and returns the instruction for the user, for chat.
+// PairingText creates a pairing code and returns instructions for the user, for use in a chat.
 func (sv *Service) PairingText(ctx context.Context, channel, by string) (string, error) {
 	c, err := sv.newPairingCode(ctx, channel, by)
 	if err != nil {
@@ -269,10 +270,10 @@ func (sv *Service) SetPause(ctx context.Context, what string) (api.Pause, error)
 	return out, Classify(err)
 }
 
-// stopNoticeTimeout limits the time to store the notification of a stopped channel.
+// stopNoticeTimeout is the time limit for storing the notification about a stopped channel.
 const stopNoticeTimeout = 5 * time.Second
 
-// ReportStoppedChannel notifies the user, on another channel, of a channel that needs attention.
+// ReportStoppedChannel notifies the user, on another channel, that a channel needs attention.
 func (sv *Service) ReportStoppedChannel(name string, cause error) {
 	ctx, cancel := context.WithTimeout(context.Background(), stopNoticeTimeout)
 	defer cancel()

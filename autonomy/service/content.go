@@ -13,14 +13,14 @@ import (
 	"hob/platform/store"
 )
 
-// Files are the user's files.
+// Files gives access to the user's files.
 type Files interface {
-	// Vouch records that the user trusts the content of a file, or of the files below a folder.
-	// record runs in the same transaction.
+	// Vouch records that the user trusts the content of a file, or of all files in a folder. record
+	// runs in the same transaction.
 	Vouch(ctx context.Context, path string, now time.Time, record func(*store.Tx) error) (api.TrustedFiles, error)
 }
 
-// DocumentLister lists the ingested documents, as api.Documents does.
+// DocumentLister lists the ingested documents, like api.Documents.
 type DocumentLister interface {
 	Documents(ctx context.Context, q api.Query) ([]api.Document, error)
 }
@@ -79,7 +79,7 @@ func forgetError(err error) error {
 	return Classify(err)
 }
 
-// erasedWithin is the maximum time that a caller waits for a deletion to complete.
+// erasedWithin is the maximum time that a caller waits until a deletion is complete.
 const erasedWithin = 60 * time.Second
 
 // Erasures implements api.Forgetting.

@@ -16,7 +16,7 @@ import (
 	"hob/watchers"
 )
 
-// ConvertEach converts the elements of a slice; a nil slice stays nil.
+// ConvertEach converts the elements of a slice. A nil slice stays nil.
 func ConvertEach[S, T any](in []S, convert func(S) T) []T {
 	if in == nil {
 		return nil
@@ -28,7 +28,7 @@ func ConvertEach[S, T any](in []S, convert func(S) T) []T {
 	return out
 }
 
-// ConvertPtr converts the value behind a pointer; nil stays nil.
+// ConvertPtr converts the value that a pointer points to. Nil stays nil.
 func ConvertPtr[S, T any](in *S, convert func(S) T) *T {
 	if in == nil {
 		return nil

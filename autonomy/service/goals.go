@@ -49,11 +49,11 @@ func (sv *Service) Goals(ctx context.Context, q api.Query) ([]api.GoalDetails, e
 	return out[:min(len(out), q.Limit)], nil
 }
 
-// freshFor is the time for which a plan is cached: pages reload often, and each reload would query
+// freshFor is how long a plan is cached. Pages reload often, and each reload would otherwise query
 // servers.
 const freshFor = time.Minute
 
-// cachedPlan is the last answer of Plan.
+// cachedPlan is the last result of Plan.
 type cachedPlan struct {
 	mu  sync.Mutex
 	at  time.Time
@@ -72,7 +72,7 @@ func (sv *Service) Plan(ctx context.Context) (api.Plan, error) {
 	}
 	from := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
 	all, _ := tools.Brief(ctx, sv.o.Plan(), from, from.AddDate(0, 0, 1))
-	if err := ctx.Err(); err != nil { // the request was canceled, so the answers of the servers are incomplete
+	if err := ctx.Err(); err != nil { // the request was canceled, so the servers' answers are incomplete
 		return api.Plan{}, err
 	}
 	for _, s := range all {
@@ -108,7 +108,7 @@ func (sv *Service) UserEntries(ctx context.Context) ([]api.UserEntry, error) {
 	return ConvertEach(list, apiUserEntry), Classify(err)
 }
 
-// ChangeUserEntry implements api.Learned. Nothing refers to a retired entry, so it is deleted.
+// ChangeUserEntry implements api.Learned. It deletes a retired entry, because nothing refers to it.
 func (sv *Service) ChangeUserEntry(ctx context.Context, id string, c api.LearnedChange) (api.UserEntry, error) {
 	e, err := sv.o.Learner.ChangeUser(ctx, id, learn.Change{Text: c.Text, Delete: c.Delete || c.Retire})
 	return api.UserEntry(e), Classify(err)

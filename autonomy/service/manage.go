@@ -25,13 +25,13 @@ import (
 type Process interface {
 	// RotateToken replaces the token of the API.
 	RotateToken(ctx context.Context) error
-	// Shutdown begins to stop the process.
+	// Shutdown starts to stop the process.
 	Shutdown()
-	// CheckReady returns nil while messages are accepted, else the reason.
+	// CheckReady returns nil if messages are accepted, and otherwise the reason why they are not.
 	CheckReady() error
 }
 
-// Examiner runs the checks of the doctor, as api.Doctor does.
+// Examiner runs the checks of the doctor, like api.Doctor.
 type Examiner interface {
 	Examine(ctx context.Context, names []string, fix bool, step func(api.Finding)) error
 }
@@ -64,8 +64,8 @@ func (sv *Service) Examine(ctx context.Context, names []string, fix bool, step f
 	return sv.o.Examiner.Examine(ctx, names, fix, step)
 }
 
-// Permissions implements api.Doctor: the system permissions of this process. Only the daemon can
-// check them, because macOS grants permissions per process.
+// Permissions implements api.Doctor. It returns the system permissions of this process. Only the
+// daemon can check them, because macOS grants permissions per process.
 func (*Service) Permissions(context.Context) ([]permission.Permission, error) {
 	return permission.List(), nil
 }
@@ -79,7 +79,7 @@ func (sv *Service) ConfigChanged(ctx context.Context, ch api.ConfigChange) error
 	return Classify(sv.o.Undo.Journal(ctx, config.ChangeTool, "Changed the configuration: "+ch.What, u))
 }
 
-// Status returns what Hob is doing. A turn that waits in memory for an approval counts as
+// Status describes what Hob is doing. A turn that waits in memory for an approval counts as
 // running.
 func (sv *Service) Status(ctx context.Context) (api.Status, error) {
 	o := sv.o
@@ -117,7 +117,7 @@ func (sv *Service) Status(ctx context.Context) (api.Status, error) {
 	return r, nil
 }
 
-// addQueue adds the waiting events and approval requests, and the pause.
+// addQueue adds the waiting events, the approval requests and the pause.
 func (sv *Service) addQueue(ctx context.Context, r *api.Status) error {
 	counts, err := sv.o.Bus.Inbox.CountByState(ctx)
 	if err != nil {
@@ -136,7 +136,7 @@ func (sv *Service) addQueue(ctx context.Context, r *api.Status) error {
 	return err
 }
 
-// addWatchers counts the active watchers, schedules and reminders.
+// addWatchers adds the numbers of active watchers, schedules and reminders.
 func (sv *Service) addWatchers(ctx context.Context, r *api.Status) error {
 	list, err := sv.o.Watchers.List(ctx, watchers.Filter{})
 	if err != nil {
@@ -157,21 +157,21 @@ func (sv *Service) addWatchers(ctx context.Context, r *api.Status) error {
 	return nil
 }
 
-// addGoals counts the goals that are active or wait for the user.
+// addGoals adds the numbers of goals that are active or wait for the user.
 func (sv *Service) addGoals(ctx context.Context, r *api.Status) error {
 	g, err := sv.o.Goals.Count(ctx)
 	r.Goals, r.GoalsWaiting, r.NextReview = g.Open, g.Waiting, g.NextReview
 	return err
 }
 
-// heapBytes reads how many bytes the process's objects occupy, without stopping it.
+// heapBytes returns how many bytes the objects of the process occupy. It does not stop the process.
 func heapBytes() uint64 {
 	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(s)
 	return s[0].Value.Uint64()
 }
 
-// Metrics implements api.Management: Prometheus text, exposition format 0.0.4.
+// Metrics implements api.Management. It returns text in the Prometheus exposition format 0.0.4.
 func (sv *Service) Metrics() []byte {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()

@@ -19,30 +19,31 @@ import (
 
 // Graph is the graph of people and things.
 type Graph interface {
-	// CatchUp follows the changes of the memory, for a limited time.
+	// CatchUp processes new changes to the memory, for a limited time.
 	CatchUp(ctx context.Context, b knowledge.ChangeSource) error
-	// Overview returns at most limit entities with their relations: the newest ones, or those
-	// around an entity by its id or name. It returns api.ErrNotFound if there is none.
+	// Overview returns at most limit entities with their relations. They are the newest entities
+	// or, if name is set, those around the entity with that id or name. It returns api.ErrNotFound
+	// if there is no such entity.
 	Overview(q store.Querier, name string, limit int) (api.MemoryGraph, error)
-	// EntityItem returns an entity by its id or name, with its relations and the numbers of the
-	// rows that mention it. It returns api.ErrNotFound if there is none.
+	// EntityItem returns the entity with the given id or name, its relations, and the numbers of
+	// the rows that mention it. It returns api.ErrNotFound if there is no such entity.
 	EntityItem(q store.Querier, name string) (it api.MemoryItem, rows []int64, err error)
-	// Named returns the entities that a text names.
+	// Named returns the entities that are named in a text.
 	Named(q store.Querier, realms []string, text string) ([]knowledge.Entity, error)
 	Count(q store.Querier) (entities, relations int, err error)
 }
 
 // Index is the search index of the memory.
 type Index interface {
-	// Name is its name as a consumer of changes.
+	// Name is the name of the index as a consumer of changes.
 	Name() string
 	DerivedStats(ctx context.Context) (api.DerivedStats, error)
 	Reindex(ctx context.Context, progress func(done, total int)) error
 }
 
-// Vectors are the embeddings of the memory.
+// Vectors holds the embeddings of the memory.
 type Vectors interface {
-	// Enabled is false if the configuration switches them off.
+	// Enabled reports whether vectors are enabled in the configuration.
 	Enabled() bool
 	DerivedStats(ctx context.Context) (api.DerivedStats, error)
 	Reindex(ctx context.Context) error
@@ -121,7 +122,7 @@ func (sv *Service) MemoryItem(ctx context.Context, id string) (api.MemoryItem, e
 	return it, Classify(err)
 }
 
-// factItem returns a fact with its history.
+// factItem returns a fact and its history.
 func (sv *Service) factItem(q store.Querier, id string) (it api.MemoryItem, ok bool, err error) {
 	f, err := sv.o.Memory.Fact(q, id)
 	if errors.Is(err, knowledge.ErrNotFound) {
@@ -147,7 +148,7 @@ func (sv *Service) factItem(q store.Querier, id string) (it api.MemoryItem, ok b
 		switch by, err := sv.o.Memory.Fact(q, f.RetiredBy); {
 		case err == nil:
 			it.ReplacedBy = ConvertPtr(&by, apiFact)
-		case !errors.Is(err, knowledge.ErrNotFound): // not found means that the replacing fact was erased
+		case !errors.Is(err, knowledge.ErrNotFound): // if not found, the replacing fact was erased
 			return it, true, err
 		}
 	}
@@ -156,7 +157,7 @@ func (sv *Service) factItem(q store.Querier, id string) (it api.MemoryItem, ok b
 	return it, true, err
 }
 
-// rowItem returns a row that is not a fact, with its neighbors.
+// rowItem returns a row that is not a fact, and its neighbors.
 func (sv *Service) rowItem(q store.Querier, id string) (it api.MemoryItem, ok bool, err error) {
 	docs, err := sv.o.Memory.DocsByRef(q, id)
 	if err != nil || len(docs) == 0 {
@@ -174,7 +175,7 @@ func (sv *Service) rowItem(q store.Querier, id string) (it api.MemoryItem, ok bo
 	return it, true, err
 }
 
-// entityItem returns a person or thing with the rows about it.
+// entityItem returns a person or thing, and the rows about it.
 func (sv *Service) entityItem(q store.Querier, name string) (it api.MemoryItem, ok bool, err error) {
 	it, rows, err := sv.o.Graph.EntityItem(q, name)
 	if errors.Is(err, api.ErrNotFound) {
@@ -231,7 +232,7 @@ func (sv *Service) MemoryStats(ctx context.Context) (api.MemoryStats, error) {
 	return out, nil
 }
 
-// DerivedStats returns the states of the derived data: the index and the vectors.
+// DerivedStats returns the states of the derived data, which are the index and the vectors.
 func (sv *Service) DerivedStats(ctx context.Context) ([]api.DerivedStats, error) {
 	index, err := sv.o.Index.DerivedStats(ctx)
 	if err != nil {
@@ -241,7 +242,7 @@ func (sv *Service) DerivedStats(ctx context.Context) ([]api.DerivedStats, error)
 	return []api.DerivedStats{index, vectors}, err
 }
 
-// sizeOfDatabase returns the size of the database files in bytes.
+// sizeOfDatabase returns the total size of the database files in bytes.
 func sizeOfDatabase(path string) (n int64) {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if fi, err := os.Stat(path + suffix); err == nil {
@@ -251,8 +252,8 @@ func sizeOfDatabase(path string) (n int64) {
 	return n
 }
 
-// sizesBelow returns the size in bytes of each file or folder directly in root. It does not count
-// unreadable files.
+// sizesBelow returns the size in bytes of each file or folder directly in root. Unreadable files
+// are not counted.
 func sizesBelow(root string) map[string]int64 {
 	out := map[string]int64{}
 	_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {

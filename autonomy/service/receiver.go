@@ -6,11 +6,11 @@ import (
 	"hob/channels"
 )
 
-// Receiver receives messages of channels. It is created before the service, which needs the
-// channels; the channels run later.
+// Receiver receives messages from channels. It is created before the service, because the service
+// needs the channels. The channels run later.
 type Receiver struct{ service func() *Service }
 
-// NewReceiver returns a receiver. service returns the service, which may be created later than the
+// NewReceiver returns a Receiver. service returns the service, which may be created after the
 // channels, but before they run.
 func NewReceiver(service func() *Service) Receiver { return Receiver{service} }
 

@@ -16,31 +16,32 @@ import (
 	"hob/tools"
 )
 
-// SenderOptions are the parts that a Sender uses. All are required.
+// SenderOptions holds the options of NewSender. All are required.
 type SenderOptions struct {
 	Store    *store.Store
 	Bus      *bus.Bus
 	Channels *channels.Manager
 	Pairings *pairing.Pairings
 	Spool    *channels.Spool
-	// OpenFile opens a file that the user allows Hob to read, of at most channels.MaxOutgoingFile
-	// bytes. It returns the file's resolved path and whether it is hidden.
+	// OpenFile opens a file that the user allows Hob to read, and that has at most
+	// channels.MaxOutgoingFile bytes. It returns the file's resolved path and whether the file is
+	// hidden.
 	OpenFile func(path string) (resolved string, hidden bool, r io.ReadCloser, err error)
-	// Delay returns how long a message to another person can be canceled on a channel.
+	// Delay returns how long a message to another person on a channel can be canceled.
 	Delay func(channel string) time.Duration
-	// Sends: this process sends messages; otherwise they wait until Hob starts.
+	// Sends reports whether this process sends messages. Otherwise they wait until Hob starts.
 	Sends bool
 	Zone  func() *time.Location
 }
 
-// Sender sends the messages and files of tools through the outbox. It may be used concurrently.
-// Its errors are those of tools.
+// Sender sends messages and files from tools through the outbox. It may be used concurrently. Its
+// errors are tool errors.
 type Sender struct{ o SenderOptions }
 
-// NewSender returns a sender.
+// NewSender returns a Sender.
 func NewSender(o SenderOptions) *Sender { return &Sender{o} }
 
-// Channels returns the names of the channels that can send, in order.
+// Channels returns the names of the channels that can send, in sorted order.
 func (s *Sender) Channels() []string {
 	var out []string
 	for _, h := range s.o.Channels.Status() {
@@ -51,8 +52,8 @@ func (s *Sender) Channels() []string {
 	return out
 }
 
-// Owners reports whether only the user and Hob are in a chat. A past user of the channel counts only
-// while still paired.
+// Owners reports whether only the user and Hob are in a chat. Someone who used the channel in the
+// past counts as the user only while still paired.
 func (s *Sender) Owners(ctx context.Context, channel, chat string) (bool, error) {
 	sender, ok, err := s.o.Bus.Owner.PrivateChatSender(ctx, channel, chat)
 	if err != nil || !ok {
@@ -61,13 +62,13 @@ func (s *Sender) Owners(ctx context.Context, channel, chat string) (bool, error)
 	return s.o.Pairings.IsOwner(ctx, channel, sender)
 }
 
-// File inspects a file to send, which the user must allow Hob to read.
+// File inspects a file that is to be sent. The user must allow Hob to read it.
 func (s *Sender) File(_ context.Context, path string) (channels.OutgoingFile, error) {
 	resolved, hidden, r, err := s.o.OpenFile(path)
 	if err != nil {
 		return channels.OutgoingFile{}, err
 	}
-	defer func() { _ = r.Close() }() // it is only read
+	defer func() { _ = r.Close() }() // only read from, so Close cannot lose data
 	f, err := channels.InspectOutgoing(resolved, hidden, r)
 	switch {
 	case errors.Is(err, channels.ErrFileTooLarge):
@@ -78,8 +79,8 @@ func (s *Sender) File(_ context.Context, path string) (channels.OutgoingFile, er
 	return f, nil
 }
 
-// Keep saves durable copies of the files of a message, if the channel accepts such files. It fails
-// with Conflict if a file's content has changed.
+// Keep stores durable copies of a message's files, if the channel accepts such files. It fails with
+// Conflict if the content of a file has changed.
 func (s *Sender) Keep(ctx context.Context, m channels.OutgoingMessage) error {
 	most, ok := s.o.Channels.Attaches(m.Channel)
 	for _, f := range m.Files {
@@ -98,7 +99,7 @@ func (s *Sender) Keep(ctx context.Context, m channels.OutgoingMessage) error {
 	return nil
 }
 
-// spoolToolError converts an error of Spool.Put to one of tools.
+// spoolToolError converts an error from Spool.Put to a tool error.
 func spoolToolError(f channels.OutgoingFile, err error) error {
 	if e, ok := errors.AsType[*tools.Error](err); ok { // of OpenFile
 		return e
@@ -115,8 +116,8 @@ func spoolToolError(f channels.OutgoingFile, err error) error {
 	return tools.Errorf(tools.Failed, "%s was not sent: %w", f.Name, err)
 }
 
-// Here returns the user's chat on a channel; without a channel, the chat of the event, or "" and ""
-// for a conversation on this machine.
+// Here returns the user's chat on the given channel. If channel is "", it returns the channel and
+// chat of the event, or "" and "" for a conversation on this machine.
 func (s *Sender) Here(ctx context.Context, event, channel string) (in, chat string, err error) {
 	if channel != "" {
 		chat, err = bus.OwnerChat(s.o.Store.Reader(ctx), channel)
@@ -135,7 +136,7 @@ func (s *Sender) Here(ctx context.Context, event, channel string) (in, chat stri
 	return "", "", nil
 }
 
-// SendTx queues a message in the transaction that records the call.
+// SendTx queues a message, in the transaction that records the call.
 func (s *Sender) SendTx(_ context.Context, tx *store.Tx, c tools.Call, m channels.OutgoingMessage) (channels.QueuedMessage, error) {
 	o := bus.OutboxItem{
 		Delivery:   channels.Delivery{Session: c.Report, Channel: m.Channel, Chat: m.To, Text: m.Text},
@@ -157,8 +158,8 @@ func (s *Sender) SendTx(_ context.Context, tx *store.Tx, c tools.Call, m channel
 	return channels.QueuedMessage{ID: d.ID, At: at, Waits: !s.o.Sends, Attached: attached}, err
 }
 
-// attachFiles attaches the files of a message if the channel supports them. Otherwise a text to the
-// user names their location.
+// attachFiles attaches the files of a message if the channel supports them. Otherwise, a text to
+// the user says where the files are.
 func (s *Sender) attachFiles(o *bus.OutboxItem, m channels.OutgoingMessage) (bool, error) {
 	if len(m.Files) == 0 {
 		return false, nil
@@ -180,8 +181,8 @@ func (s *Sender) attachFiles(o *bus.OutboxItem, m channels.OutgoingMessage) (boo
 	return true, nil
 }
 
-// CallBackTx cancels a message and describes the outcome. It fails with Conflict if the message was
-// sent.
+// CallBackTx cancels a message and describes the outcome. It fails with Conflict if the message has
+// been sent.
 func (s *Sender) CallBackTx(_ context.Context, tx *store.Tx, id string) (string, error) {
 	d, err := s.o.Bus.Outbox.CancelSendTx(tx, id, "canceled by the user")
 	to := d.Channel
@@ -199,7 +200,7 @@ func (s *Sender) CallBackTx(_ context.Context, tx *store.Tx, id string) (string,
 	return fmt.Sprintf("Canceled: the message to %s was not sent.", to), nil
 }
 
-// tooLateReason returns why a message cannot be canceled.
+// tooLateReason returns why a message can no longer be canceled.
 func (s *Sender) tooLateReason(d bus.Delivery) string {
 	switch d.State {
 	case channels.Sent:

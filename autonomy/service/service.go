@@ -1,6 +1,7 @@
-// Package service implements the use cases of autonomy/api with the engine. It converts the engine's
-// types to those of the API and classifies the engine's errors. It knows neither HTTP nor the
-// drivers: what it needs of a driver is a small interface here, which the driver implements.
+// Package service implements the use cases of autonomy/api with the engine. It converts the
+// engine's types to the API's types and classifies the engine's errors. It knows neither HTTP nor
+// the drivers. What it needs from a driver is a small interface in this package, which the driver
+// implements.
 package service
 
 import (
@@ -35,7 +36,7 @@ import (
 	"hob/watchers"
 )
 
-// Options are the parts of the engine that the service uses. All are required.
+// Options holds the parts of the engine that the service uses. All are required.
 type Options struct {
 	Loop      *autonomy.Loop
 	Replayer  *replay.Replayer
@@ -70,7 +71,7 @@ type Options struct {
 	Notes        api.Notes
 	Process      Process
 	Examiner     Examiner
-	Redact       *redact.Set // removes secrets from what channels report
+	Redact       *redact.Set // removes secrets from texts that channels report
 	Config       *config.Config
 	Revisions    config.Revisions // of the configuration
 	Undo         *undo.Reverter
@@ -79,9 +80,10 @@ type Options struct {
 	Version      string
 	Log          *slog.Logger
 	Started      time.Time
-	// Daemon is false if a command uses the engine without a daemon.
+	// Daemon reports whether a daemon runs the engine. It is false for a command that runs the
+	// engine itself.
 	Daemon bool
-	// Model returns the name of the model and why it was chosen.
+	// Model returns the name of the model and the reason why it was chosen.
 	Model func() (name, reason string)
 	// Zone returns the user's time zone.
 	Zone func() *time.Location
@@ -100,7 +102,7 @@ type Service struct {
 // New returns a service that uses the given parts of the engine.
 func New(o Options) *Service { return &Service{o: o} }
 
-// Classify maps the engine's errors to the API's classes.
+// Classify converts the engine's errors to the error classes of the API.
 func Classify(err error) error {
 	switch {
 	case err == nil:

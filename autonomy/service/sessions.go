@@ -28,7 +28,7 @@ func (sv *Service) Sessions(ctx context.Context, q api.Query) ([]api.Session, er
 	return ConvertEach(list, apiSession), Classify(err)
 }
 
-// Messages implements api.Sessions: it merges the received and the sent messages.
+// Messages implements api.Sessions. It merges received and sent messages.
 func (sv *Service) Messages(ctx context.Context, q api.Query) ([]api.ChatLine, error) {
 	heard, err := sv.o.Bus.Inbox.List(ctx, q.Of, "", q.Limit)
 	if err != nil {
@@ -45,7 +45,7 @@ func (sv *Service) Messages(ctx context.Context, q api.Query) ([]api.ChatLine, e
 	out = append([]api.ChatLine{}, out...)
 	for _, e := range heard {
 		from := "owner"
-		if e.Provenance.Tainted() || agents.IsTaskEvent(e) { // another agent delegated the task
+		if e.Provenance.Tainted() || agents.IsTaskEvent(e) { // the task was delegated by another agent
 			from = e.Sender
 		}
 		out = append(out, api.ChatLine{ID: e.ID, Event: e.ID, From: from, Kind: "message", Text: e.Text, State: string(e.State), At: e.ReceivedAt, Attached: payload.Attachments(e)})
@@ -62,7 +62,7 @@ func (sv *Service) Messages(ctx context.Context, q api.Query) ([]api.ChatLine, e
 	return out[:min(len(out), q.Limit)], nil
 }
 
-// forkedLines returns the lines that a fork copied from its original.
+// forkedLines returns the lines that a fork copied from its original conversation.
 func (sv *Service) forkedLines(ctx context.Context, id string) ([]api.ChatLine, error) {
 	var out []api.ChatLine
 	err := sv.o.Sessions.ForEachCopied(ctx, id, func(r session.Row) {
@@ -163,7 +163,7 @@ func (sv *Service) Wait(ctx context.Context, id string) (api.EventStatus, error)
 			cancel()
 			return sv.eventStatus(ctx, e)
 		}
-		if first && isDoneWithin(settled, soon) { // most turns are over soon
+		if first && isDoneWithin(settled, soon) { // most turns end soon
 			cancel()
 			continue
 		}
@@ -171,8 +171,8 @@ func (sv *Service) Wait(ctx context.Context, id string) (api.EventStatus, error)
 			cancel()
 			return s, err
 		}
-		// An event that waits for an earlier event gets no signal when that one asks for
-		// approval, so poll now and then.
+		// An event that waits for an earlier event gets no signal when the earlier one requests
+		// approval. Therefore poll from time to time.
 		var again <-chan time.Time
 		if e.State == bus.Pending {
 			again = time.After(time.Second)
@@ -188,7 +188,7 @@ func (sv *Service) Wait(ctx context.Context, id string) (api.EventStatus, error)
 	}
 }
 
-// soon is the time that Wait waits for the end before it checks for an approval request.
+// soon is how long Wait waits for the end before it checks for an approval request.
 const soon = 50 * time.Millisecond
 
 func isDoneWithin(done <-chan struct{}, d time.Duration) bool {
@@ -239,10 +239,10 @@ func (sv *Service) eventStatus(ctx context.Context, e bus.Event) (api.EventStatu
 	return s, err
 }
 
-// awaitsOwner reports whether the event cannot continue before the user answers a request: its
-// own, or one of an earlier event in its session.
+// awaitsOwner reports whether the event cannot continue before the user answers a request, either
+// for this event or for an earlier event in its session.
 func (sv *Service) awaitsOwner(ctx context.Context, e bus.Event) (api.EventStatus, bool, error) {
-	s, err := sv.eventStatus(ctx, e) // also for a claimed event: the turn of an external agent waits in memory for an approval
+	s, err := sv.eventStatus(ctx, e) // also done for a claimed event, because the turn of an external agent waits for an approval in memory
 	if err != nil || len(s.Approvals) > 0 || s.Position == 0 {
 		return s, err == nil && len(s.Approvals) > 0, err
 	}
@@ -256,8 +256,8 @@ func (sv *Service) awaitsOwner(ctx context.Context, e bus.Event) (api.EventStatu
 	return s, len(s.Approvals) > 0, err
 }
 
-// questionsBelow returns the approval requests of tasks that a turn delegated. They are shown
-// in its conversation, and the turn waits for the answers.
+// questionsBelow returns the approval requests for tasks that a turn delegated. They are shown in
+// the conversation of the turn, and the turn waits for the answers.
 func (sv *Service) questionsBelow(ctx context.Context, e bus.Event) ([]api.Approval, error) {
 	if e.State != bus.Pending || e.NotBefore.IsZero() {
 		return nil, nil
@@ -265,8 +265,8 @@ func (sv *Service) questionsBelow(ctx context.Context, e bus.Event) ([]api.Appro
 	return sv.questionsUnder(ctx, e.Session, func(t agents.Task) bool { return !t.Background && (t.Parent == e.ID || t.Session != e.Session) })
 }
 
-// questionsUnder returns the approval requests of running tasks that a conversation, or one
-// below it, delegated.
+// questionsUnder returns the approval requests for running tasks that were delegated by a
+// conversation, or by a conversation below it.
 func (sv *Service) questionsUnder(ctx context.Context, session string, meant func(agents.Task) bool) ([]api.Approval, error) {
 	list, err := sv.o.Agents.Tasks(ctx, false, 1000)
 	if err != nil {
@@ -305,7 +305,7 @@ func (sv *Service) Subscribe(after uint64) api.Subscription {
 	return s
 }
 
-// subscription turns the bus's live events into the API's.
+// subscription converts the bus's live events to the API's.
 type subscription struct {
 	sub  *bus.Subscription
 	c    chan api.FeedEvent

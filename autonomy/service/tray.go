@@ -19,17 +19,17 @@ import (
 	"hob/templates"
 )
 
-// TrayOrigin is the channel name of actions in the tray menu.
+// TrayOrigin is the channel name for actions in the tray menu.
 const TrayOrigin = "tray"
 
-// trayNotices is the number of notifications in the tray menu.
+// trayNotices is the number of notifications shown in the tray menu.
 const trayNotices = 5
 
-// TrayAssistant implements tray.Assistant. Programs on the user's desktop can click, too; therefore
-// approvals wait until no program started by Hob is running, as for buttons of notifications.
+// TrayAssistant implements tray.Assistant. Programs on the user's desktop can also click. Therefore
+// approvals wait until no program started by Hob is running, as for the buttons of notifications.
 type TrayAssistant struct {
 	*Buttons
-	// Link returns a login link of Hob's page that works once, "" if there is none.
+	// Link returns a login link to Hob's page that can be used once, or "" if there is none.
 	Link func() string
 	// Shutdown ends Hob.
 	Shutdown func()
@@ -71,7 +71,7 @@ func (a TrayAssistant) Status(ctx context.Context) (s tray.Status, err error) {
 	return s, err
 }
 
-// lastNotices returns the newest sent notifications.
+// lastNotices returns the most recently sent notifications.
 func (a TrayAssistant) lastNotices(ctx context.Context) (out []tray.Notice, err error) {
 	list, err := a.service().o.Bus.Outbox.Deliveries(ctx, "", "", "", 60)
 	for _, x := range list {
@@ -82,14 +82,14 @@ func (a TrayAssistant) lastNotices(ctx context.Context) (out []tray.Notice, err 
 	return out, err
 }
 
-// listTemplates lists the templates; an unreadable folder has none.
+// listTemplates returns the templates. If the folder cannot be read, it returns none.
 func (a TrayAssistant) listTemplates() (out []tray.Template) {
 	p := a.service().o.Paths
 	list, err := templates.Registry{Dir: p.TemplatesDir()}.List()
 	if err != nil {
 		return nil
 	}
-	used, _ := templates.InUse(p.TemplateState()) // an unreadable state marks nothing
+	used, _ := templates.InUse(p.TemplateState()) // if the state cannot be read, no template is marked
 	for _, t := range list {
 		out = append(out, tray.Template{Name: t.Name, Used: t.Name == used.Name})
 	}
@@ -121,7 +121,7 @@ func (a TrayAssistant) Follow(ctx context.Context, on func(tray.Change)) func() 
 
 // WaitAnswered implements tray.Assistant.
 func (a TrayAssistant) WaitAnswered(ctx context.Context, question string) {
-	_, _ = a.service().o.Guard.Wait(ctx, question) // the result does not matter
+	_, _ = a.service().o.Guard.Wait(ctx, question) // only the end of the wait matters
 }
 
 // Answer implements tray.Assistant.
@@ -140,8 +140,8 @@ func (a TrayAssistant) Pause(ctx context.Context, text string) (string, error) {
 	return "Paused " + loop.PauseText(until) + ".", nil
 }
 
-// Resume implements tray.Assistant. It ends a pause that the user started. No program of Hob may do
-// that.
+// Resume implements tray.Assistant. It ends a pause that the user started. Programs started by Hob
+// must not do that.
 func (a TrayAssistant) Resume(ctx context.Context) error {
 	if ok, err := a.HasNoSubprocess(); !ok {
 		return errors.Join(ErrForeignPress, err)
@@ -194,7 +194,7 @@ func (a TrayAssistant) Quit(ctx context.Context) {
 	a.Shutdown()
 }
 
-// recordAudit records the user's command in the audit log, as for commands in a chat.
+// recordAudit records the user's command in the audit log, like commands in a chat.
 func (a TrayAssistant) recordAudit(ctx context.Context, what, args string) {
 	o := a.service().o
 	err := o.Store.Write(ctx, func(tx *store.Tx) error {

@@ -17,48 +17,49 @@ import (
 
 // Limits and timeouts of compaction.
 const (
-	pause    = 10 * time.Minute // wait after a failure, per conversation
-	patience = 2 * time.Minute  // for the model's summary
-	fullness = 0.8              // share of the model's window above which a request is compacted
-	target   = 0.6              // share of the model's window after compaction
-	wholeEnd = 4                // newest messages whose results never become stubs
-	maxAsked = 120_000          // bytes of messages per summary request
+	pause    = 10 * time.Minute // delay after a failure, per conversation
+	patience = 2 * time.Minute  // time limit for the model's summary
+	fullness = 0.8              // share of the model's context window above which a request is compacted
+	target   = 0.6              // share of the model's context window that compaction aims for
+	wholeEnd = 4                // number of newest messages whose results never become stubs
+	maxAsked = 120_000          // maximum bytes of messages per summary request
 )
 
-// ErrNothing is returned if the window cannot be shortened.
+// ErrNothing means that the window cannot be shortened.
 var ErrNothing = errors.New("the conversation cannot be shortened further")
 
-// errMoved: the window was moved concurrently, and the compaction is discarded.
+// errMoved means that the window was moved concurrently and the compaction is discarded.
 var errMoved = errors.New("the window was moved in the meantime")
 
 // Report describes a compaction.
 type Report struct {
 	Session string
-	Turn    string // the event that caused it
-	How     string // "summary", "digest" (without a model call), "stubs", "trim"
+	Turn    string // event that caused the compaction
+	How     string // "summary", "digest" (without a model call), "stubs" or "trim"
 	Model   string
-	Before  int // bytes of the window
+	Before  int // size of the window in bytes
 	After   int
-	Tainted bool // untrusted text influenced it
+	Tainted bool // whether untrusted text influenced the compaction
 }
 
-// CompactorOptions holds the settings of a Compactor; Model is required.
+// CompactorOptions holds the settings of a Compactor. Model is required.
 type CompactorOptions struct {
-	// Model returns the conversation's model for summaries, wrapped with the budget.
+	// Model returns the model that summarizes a conversation, wrapped with the budget.
 	Model func(ctx context.Context, session string) (llm.Model, error)
-	// Chars is the limit of a window in bytes (default 60,000), Keep the number of newest
+	// Chars is the maximum size of a window in bytes (default 60,000). Keep is the number of newest
 	// messages that stay (default 10).
 	Chars, Keep int
-	// Hurried: the process may end at any time, so CompactIfNeeded requests no summary.
+	// Hurried reports whether the process may end at any time. CompactIfNeeded then requests no
+	// summary.
 	Hurried bool
-	// Record is called for each compaction, in its transaction.
+	// Record is called for each compaction, in the transaction of the compaction.
 	Record func(tx *store.Tx, r Report) error
 	Log    *slog.Logger
 }
 
-// Compactor keeps windows within a model's limits. It runs one compaction per conversation at a
-// time; its methods may be called concurrently. If a summary fails or is unusable, the window
-// stays unchanged and the next attempt waits ten minutes.
+// Compactor keeps windows within the limits of a model. It runs one compaction per conversation at
+// a time. Its methods may be called concurrently. If a summary fails or is unusable, the window
+// stays unchanged and the next attempt is made after ten minutes.
 type Compactor struct {
 	s *Sessions
 	o CompactorOptions
@@ -68,7 +69,7 @@ type Compactor struct {
 	failed map[string]time.Time
 }
 
-// NewCompactor checks the options.
+// NewCompactor returns a Compactor after checking the options.
 func NewCompactor(s *Sessions, o CompactorOptions) (*Compactor, error) {
 	if s == nil || o.Model == nil {
 		return nil, errors.New("session: compactor needs sessions and a model")
@@ -83,9 +84,9 @@ func NewCompactor(s *Sessions, o CompactorOptions) (*Compactor, error) {
 	return &Compactor{s: s, o: o, busy: map[string]chan struct{}{}, failed: map[string]time.Time{}}, nil
 }
 
-// CompactIfNeeded shortens the window of a conversation that exceeds its limits. It is called after the
-// answer to turn was delivered; later messages stay. Models that cannot summarize get a window
-// without the oldest turns. unattended marks a turn that the user did not request.
+// CompactIfNeeded shortens the window of a conversation if it exceeds the limits. It is called
+// after the answer to turn was delivered. Later messages stay. For models that cannot summarize,
+// the window loses its oldest turns. unattended reports whether the user did not request the turn.
 func (c *Compactor) CompactIfNeeded(ctx context.Context, session, turn string, unattended bool) error {
 	e, err := c.s.windowOf(ctx, session)
 	if err != nil {
@@ -95,7 +96,7 @@ func (c *Compactor) CompactIfNeeded(ctx context.Context, session, turn string, u
 	w := e.Value.(*window)
 	chars, count := w.chars, len(w.msgs)
 	c.s.mu.Unlock()
-	if chars <= 4000 && count <= MaxMessages { // the smallest possible limit
+	if chars <= 4000 && count <= MaxMessages { // this is the smallest possible limit
 		return nil
 	}
 	model, err := c.o.Model(ctx, session)
@@ -125,11 +126,11 @@ func (c *Compactor) CompactIfNeeded(ctx context.Context, session, turn string, u
 	return c.recordFailure(ctx, p, c.writeSummary(ctx, model, p))
 }
 
-// canSummarize reports whether a model can write summaries. External agents cannot, since they
+// canSummarize reports whether a model can write summaries. External agents cannot, because they
 // could not request permissions here.
 func canSummarize(i llm.Info) bool { return i.Provider != "offline" && !i.Acts }
 
-// windowLimit returns the maximum window size for a model, in bytes.
+// windowLimit returns the maximum size of a window in bytes for a model.
 func (c *Compactor) windowLimit(session string, m llm.Model) int {
 	limit := c.o.Chars
 	if n := m.Info().Context; n > 0 {
@@ -139,17 +140,17 @@ func (c *Compactor) windowLimit(session string, m llm.Model) int {
 	return max(limit, 4000)
 }
 
-// ByteLimits returns the maximum request size for a model and the size compaction aims for, in bytes.
-// Both are 0 if the context window is unknown.
+// ByteLimits returns the maximum size of a request for a model (room) and the size that compaction
+// aims for (enough), in bytes. Both are 0 if the size of the context window is unknown.
 func (c *Compactor) ByteLimits(session string, m llm.Model) (room, enough int) {
 	n := float64(m.Info().Context) * c.s.BytesPerToken(session)
 	return int(fullness * n), int(target * n)
 }
 
-// CompactForOverflow shortens the window during a turn because the model rejected its size. Results of
-// tools become stubs; older turns become a summary, or without a model a digest of their first
-// lines. room is the available size of the messages in bytes. It returns ErrNothing if the
-// window cannot be shortened further.
+// CompactForOverflow shortens the window during a turn because the model rejected the request as
+// too large. Results from tools become stubs. Older turns become a summary or, without a model, a
+// digest of their first lines. room is the available size for messages in bytes. CompactForOverflow
+// returns ErrNothing if the window cannot be shortened further.
 func (c *Compactor) CompactForOverflow(ctx context.Context, model llm.Model, session, turn string, room int) error {
 	release, err := c.lockSession(ctx, session)
 	if err != nil {
@@ -195,8 +196,8 @@ func (c *Compactor) CompactForOverflow(ctx context.Context, model llm.Model, ses
 	return err
 }
 
-// storeDigest stores the first lines of messages if no summary is possible. It does not repeat
-// untrusted texts: they can be looked up.
+// storeDigest stores the first lines of messages if no summary is possible. It omits untrusted
+// texts, which can be looked up.
 func (c *Compactor) storeDigest(ctx context.Context, p *plan) error {
 	p.next.Clean = extractLines(p.prev.Clean, p.old)
 	p.next.Outside, p.next.Pins, p.next.Aged = p.prev.Outside, p.prev.Pins, true
@@ -216,7 +217,7 @@ func (c *Compactor) windowSize(ctx context.Context, session string) (int, error)
 	return e.Value.(*window).chars, nil
 }
 
-// stubResults shortens results of the running turn if that turn exceeds the limit.
+// stubResults shortens results in the running turn if the turn exceeds the limit.
 func (c *Compactor) stubResults(ctx context.Context, session, turn string, room int) (bool, error) {
 	e, err := c.s.windowOf(ctx, session)
 	if err != nil {
@@ -244,7 +245,7 @@ func (c *Compactor) stubResults(ctx context.Context, session, turn string, room 
 	})
 }
 
-// recordFailure records a failure, after which the conversation is not compacted for some time.
+// recordFailure records a failure. The conversation is then not compacted for some time.
 func (c *Compactor) recordFailure(ctx context.Context, p *plan, err error) error {
 	switch {
 	case err == nil, errors.Is(err, errMoved):
@@ -269,7 +270,7 @@ func (c *Compactor) isPausing(session string) bool {
 	return failed
 }
 
-// lockSession waits for other compactions of the conversation and locks it.
+// lockSession waits for other compactions of the conversation and then locks the conversation.
 func (c *Compactor) lockSession(ctx context.Context, session string) (release func(), err error) {
 	for {
 		c.mu.Lock()

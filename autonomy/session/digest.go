@@ -21,7 +21,7 @@ var digestText string
 //go:embed digest.json
 var digestSchema string
 
-// Limits of a summary, in characters.
+// Limits for a summary, in characters.
 const (
 	maxLine   = 400
 	maxState  = 2_400
@@ -31,13 +31,13 @@ const (
 	minQuote  = 4
 )
 
-// summarizedMessage is a message to summarize.
+// summarizedMessage is a message that is to be summarized.
 type summarizedMessage struct {
 	id  int64
 	msg llm.Message
 }
 
-// summaryAnswer is the JSON form of a model's summary (digest.md).
+// summaryAnswer is a model's summary in JSON form (digest.md).
 type summaryAnswer struct {
 	Goal  string   `json:"goal"`
 	State string   `json:"state"`
@@ -50,8 +50,8 @@ type summaryAnswer struct {
 	Done []int `json:"done"`
 }
 
-// summaryRequest builds the request for one half of a summary: of the trusted messages, or of those
-// that contain untrusted text.
+// summaryRequest returns the request for one half of a summary. One half covers the trusted
+// messages, and the other half those that contain untrusted text.
 func summaryRequest(p *plan, prev Digest, pins []Pin, outside bool, room int) llm.Request {
 	var b strings.Builder
 	if !prev.Empty() {
@@ -82,10 +82,10 @@ func summaryRequest(p *plan, prev Digest, pins []Pin, outside bool, room int) ll
 	}
 }
 
-// errAnswer reports a model's answer of the wrong form.
+// errAnswer means that the model's answer has the wrong form.
 var errAnswer = errors.New("the answer of the model is not a summary")
 
-// parseAnswer parses a model's answer, also in a code fence or surrounded by text.
+// parseAnswer parses a model's answer, which may be in a code fence or surrounded by text.
 func parseAnswer(text string) (a summaryAnswer, err error) {
 	from, to := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
 	if from < 0 || to < from {
@@ -100,8 +100,8 @@ func parseAnswer(text string) (a summaryAnswer, err error) {
 	return a, nil
 }
 
-// toDigest limits the lengths of the answer. Each item becomes a single line, so that a summary
-// of untrusted text cannot imitate another section.
+// toDigest limits the lengths of the texts in the answer. It puts each item on a single line, so
+// that a summary of untrusted text cannot imitate another section.
 func (a summaryAnswer) toDigest() Digest {
 	d := Digest{Goal: textnorm.Ellipsize(a.Goal, maxLine), State: textnorm.Ellipsize(a.State, maxState)}
 	room := maxDigest - len(d.Goal) - len(d.State)
@@ -119,8 +119,8 @@ func (a summaryAnswer) toDigest() Digest {
 	return d
 }
 
-// verifiedPins returns the pins whose quotes occur in the summarized messages of the owner or Hob.
-// It drops all other pins.
+// verifiedPins returns the pins whose quotes occur in summarized messages from the owner or Hob. It
+// drops all other pins.
 func (a summaryAnswer) verifiedPins(old []summarizedMessage, outside bool) (out []Pin) {
 	for _, p := range a.Pins {
 		quote := squeezeSpace(p.Quote)
@@ -134,7 +134,7 @@ func (a summaryAnswer) verifiedPins(old []summarizedMessage, outside bool) (out 
 	return out
 }
 
-// findQuote searches the messages for a quote, newest first.
+// findQuote searches the messages for a quote, starting with the newest.
 func findQuote(old []summarizedMessage, quote string, outside bool) (id int64, src provenance.Source, ok bool) {
 	for _, m := range slices.Backward(old) {
 		for _, p := range m.msg.Parts {
@@ -148,12 +148,12 @@ func findQuote(old []summarizedMessage, quote string, outside bool) (id int64, s
 
 func worstSource(s provenance.Source) provenance.Source { return provenance.Worst(s) }
 
-// squeezeSpace replaces white space by single spaces.
+// squeezeSpace replaces runs of white space with single spaces.
 func squeezeSpace(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// mergePins adds new pins to the old ones and removes completed ones. Above the limit it drops
-// tasks before decisions, both before the owner's constraints, and among equals the oldest
-// first.
+// mergePins adds new pins to the old pins and removes completed ones. If there are too many, it
+// drops tasks first, then decisions, and then the owner's constraints. Among pins of the same kind
+// it drops the oldest first.
 func mergePins(old, fresh []Pin) []Pin {
 	out := slices.Clone(old)
 	for _, p := range fresh {
@@ -186,7 +186,7 @@ func pinRank(worth map[string]int, p Pin) int {
 	return 2
 }
 
-// withoutDone removes the tasks that the answer marks as done.
+// withoutDone returns the pins without the tasks that the answer marks as done.
 func withoutDone(pins []Pin, done []int) (out []Pin) {
 	for i, p := range pins {
 		if p.Kind != "task" || !slices.Contains(done, i+1) {
@@ -196,7 +196,8 @@ func withoutDone(pins []Pin, done []int) (out []Pin) {
 	return out
 }
 
-// extractLines returns the first lines of messages for use without a model: the newest that fit.
+// extractLines returns the first lines of messages, for use without a model. It returns the newest
+// lines that fit.
 func extractLines(prev Digest, old []summarizedMessage) Digest {
 	var fresh []string
 	for _, m := range old {
@@ -229,8 +230,9 @@ func speakerName(role llm.Role, p llm.Part) string {
 	return "outside"
 }
 
-// formatTranscript formats messages for the summarizing model: the parts with untrusted text, or the
-// others. If there is too little room, it shortens results first, then the middle.
+// formatTranscript formats messages for the model that summarizes them: either the parts with
+// untrusted text or the other parts. If room is too small, it first shortens results and then
+// removes text from the middle.
 func formatTranscript(old []summarizedMessage, outside bool, room int) string {
 	text := ""
 	for _, limit := range []struct{ said, result int }{{8000, 1500}, {4000, 500}, {2000, 150}, {600, 60}} {
@@ -264,7 +266,7 @@ func transcriptLines(old []summarizedMessage, outside bool, said, result int) st
 	return b.String()
 }
 
-// shortenMiddle keeps the beginning and the end of a text.
+// shortenMiddle keeps the beginning and the end of s.
 func shortenMiddle(s string, n int) string {
 	s = strings.TrimSpace(s)
 	if len(s) <= n {
@@ -273,19 +275,19 @@ func shortenMiddle(s string, n int) string {
 	return strings.ToValidUTF8(s[:n*2/3]+" [...] "+s[len(s)-n/3:], "")
 }
 
-// hasTainted reports whether a part of the messages is untrusted.
+// hasTainted reports whether any part of the messages is untrusted.
 func hasTainted(old []summarizedMessage) bool {
 	return slices.ContainsFunc(old, func(m summarizedMessage) bool {
 		return slices.ContainsFunc(m.msg.Parts, func(p llm.Part) bool { return p.Source.Tainted() })
 	})
 }
 
-// hasClean reports whether a part of the messages is trusted and not empty.
+// hasClean reports whether any part of the messages is trusted and not empty.
 func hasClean(old []summarizedMessage) bool {
 	return slices.ContainsFunc(old, func(m summarizedMessage) bool {
 		return slices.ContainsFunc(m.msg.Parts, func(p llm.Part) bool { return !p.Source.Tainted() && !p.Context })
 	})
 }
 
-// modelName returns the name of a model for records.
+// modelName returns the name of the model for records.
 func modelName(r llm.Response, m llm.Model) string { return cmp.Or(r.Model, m.Info().Name()) }

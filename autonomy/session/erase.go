@@ -12,8 +12,8 @@ import (
 	"hob/platform/store/erase"
 )
 
-// Eraser returns the eraser of messages, summaries and cached windows. base is the index of the
-// messages; nil: not indexed.
+// Eraser returns the eraser for messages, summaries and cached windows. base is the index of the
+// messages. Nil means that they are not indexed.
 func (s *Sessions) Eraser(base *knowledge.Base) erase.Eraser {
 	return erase.Owned{
 		Before: func(tx *store.Tx, e *erase.Erasure, sc *erase.Scrubber) (erase.Erased, error) {
@@ -25,7 +25,7 @@ func (s *Sessions) Eraser(base *knowledge.Base) erase.Eraser {
 	}
 }
 
-// storedRow is a row of the table messages or summaries.
+// storedRow is a row in the table messages or summaries.
 type storedRow struct {
 	id            int64
 	session, turn string
@@ -119,8 +119,8 @@ func readStored(tx *store.Tx, query string) (out []storedRow, err error) {
 	return out, rows.Err()
 }
 
-// cleanMessage returns the message without the erased text, nil if it is unchanged; gone
-// reports that it is empty now.
+// cleanMessage returns the message without the erased text, or nil if it is unchanged. gone reports
+// whether the message is empty now.
 func cleanMessage(m storedRow, e *erase.Erasure, s *erase.Scrubber) (raw []byte, gone bool, err error) {
 	gone = e.Whole(m.turn, m.session, "")
 	if !gone && len(e.Calls) == 0 && !s.Has(string(m.raw)) {
@@ -149,8 +149,8 @@ func cleanMessage(m storedRow, e *erase.Erasure, s *erase.Scrubber) (raw []byte,
 	return b, gone, nil
 }
 
-// cleanPart removes the erased text; it returns false if the part is empty now. A thought must
-// be sent back to the model unchanged, so it is removed completely.
+// cleanPart removes the erased text from a part. It returns false if the part is empty now. A
+// thought must be returned to the model unchanged, so it is removed completely.
 func cleanPart(p *llm.Part, all bool, s *erase.Scrubber) bool {
 	was := *p
 	text := func(t string) string {
@@ -219,14 +219,15 @@ func cleanSummary(sum storedRow, gone bool, s *erase.Scrubber) ([]byte, error) {
 	return raw, nil
 }
 
-// countErasure invalidates compactions in progress: their summaries may contain the erased text.
+// countErasure invalidates compactions in progress, because their summaries may contain the erased
+// text.
 func (s *Sessions) countErasure() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.erased++
 }
 
-// erasedSince reports whether an erasure happened since the count was read.
+// erasedSince reports whether data was erased since the count was n.
 func (s *Sessions) erasedSince(n int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -20,8 +20,8 @@ const (
 	JSONLines = "jsonl"
 )
 
-// Export writes all messages of a conversation, oldest first, also those outside its window: as
-// Markdown with pictures as data URLs, or as one Row per line.
+// Export writes all messages of a conversation, oldest first, including those outside its window.
+// It writes Markdown with pictures as data URLs, or one Row per line.
 func (s *Sessions) Export(ctx context.Context, session, format string, zone *time.Location, w io.Writer) error {
 	info, ok, err := s.Get(ctx, session)
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *Sessions) Export(ctx context.Context, session, format string, zone *tim
 	return out.Flush()
 }
 
-// walkMessages calls fn for each message of a conversation, oldest first.
+// walkMessages calls fn for each message in a conversation, oldest first.
 func (s *Sessions) walkMessages(ctx context.Context, session string, fn func(Row) error) error {
 	rows, err := s.db.Read().QueryContext(ctx, `SELECT id, turn, message, created_at FROM messages WHERE session = ? ORDER BY id`, session)
 	if err != nil {
@@ -80,7 +80,8 @@ func scanRow(rows interface{ Scan(...any) error }) (r Row, err error) {
 	return r, err
 }
 
-// writeMarkdown writes one message. It fences text, so that it cannot be mistaken for headings.
+// writeMarkdown writes one message. It puts text in a code fence, so that the text cannot be
+// mistaken for headings.
 func writeMarkdown(w io.Writer, r Row, zone *time.Location) error {
 	var b strings.Builder
 	for _, p := range r.Message.Parts {
@@ -106,7 +107,7 @@ func writeMarkdown(w io.Writer, r Row, zone *time.Location) error {
 	return err
 }
 
-// fenceText encloses a text in more backquotes than its longest run.
+// fenceText encloses s in more backquotes than the longest run of backquotes in s.
 func fenceText(lang, s string) string {
 	n, run := 3, 0
 	for _, c := range s {
@@ -119,5 +120,5 @@ func fenceText(lang, s string) string {
 	return f + lang + "\n" + strings.TrimRight(s, "\n") + "\n" + f + "\n"
 }
 
-// singleLine returns a name as one line.
+// singleLine returns a name on a single line.
 func singleLine(s string) string { return squeezeSpace(strings.ReplaceAll(s, "#", "")) }

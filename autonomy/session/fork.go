@@ -18,9 +18,9 @@ var (
 	ErrNoTurn    = errors.New("message or turn not found in this conversation")
 )
 
-// ForkTx creates a conversation that begins with the messages of another conversation, up to a
-// message or turn (by id) or to the end (""). It copies the last turn completely. Copies keep their
-// provenance and refer to their originals; summaries stay summaries.
+// ForkTx creates a conversation that begins with the messages of another conversation. at is the id
+// of the last message or turn to copy; "" means that all are copied. The last turn is copied
+// completely. Copies keep their provenance and refer to their originals. Summaries stay summaries.
 func (s *Sessions) ForkTx(tx *store.Tx, from, to, at string) (Info, error) {
 	var i Info
 	if err := checkExists(tx, from); err != nil {
@@ -40,7 +40,7 @@ func (s *Sessions) ForkTx(tx *store.Tx, from, to, at string) (Info, error) {
 	if err != nil {
 		return i, fmt.Errorf("session: fork: %w", err)
 	}
-	if last < old.first { // before the summary, or before a reset
+	if last < old.first { // before the summary or before a reset
 		old = windowStart{}
 		err := tx.QueryRow(`SELECT coalesce(max(first), 0) FROM resets WHERE session = ? AND first <= ?`, from, last).Scan(&old.first)
 		if err != nil {
@@ -59,7 +59,8 @@ func (s *Sessions) ForkTx(tx *store.Tx, from, to, at string) (Info, error) {
 	return scanInfo(tx.QueryRow(`SELECT id, channel, chat, turns, created_at, updated_at FROM sessions WHERE id = ?`, to))
 }
 
-// copyTx copies the rows from the start of the window up to last, and the summary before them.
+// copyTx copies the rows from the start of the window up to last, and the summary that precedes
+// them.
 func (s *Sessions) copyTx(tx *store.Tx, from, to string, old windowStart, last int64) error {
 	var stubs int64
 	if err := tx.QueryRow(`SELECT count(*) FROM messages WHERE session = ? AND id >= ? AND id <= ? AND id < ?`, from, old.first, last, old.stubs).Scan(&stubs); err != nil {
@@ -100,7 +101,7 @@ func checkExists(tx *store.Tx, session string) error {
 	return err
 }
 
-// lastMessageOf returns the last message of the turn identified by at.
+// lastMessageOf returns the last message in the turn that at identifies.
 func lastMessageOf(tx *store.Tx, session, at string) (last int64, err error) {
 	turn := at
 	switch id, nerr := strconv.ParseInt(at, 10, 64); {
@@ -123,7 +124,7 @@ func lastMessageOf(tx *store.Tx, session, at string) (last int64, err error) {
 	return last, nil
 }
 
-// FreeTx returns an unused name derived from the given one.
+// FreeTx returns an unused name that is derived from the given name.
 func (s *Sessions) FreeTx(tx *store.Tx, name string) (string, error) {
 	for n := 1; ; n++ {
 		free := name
@@ -139,7 +140,8 @@ func (s *Sessions) FreeTx(tx *store.Tx, name string) (string, error) {
 	}
 }
 
-// ForEachCopied calls fn for each message that a fork copied from its original, oldest first.
+// ForEachCopied calls fn for each message that a fork copied from its original conversation, oldest
+// first.
 func (s *Sessions) ForEachCopied(ctx context.Context, session string, fn func(Row)) error {
 	rows, err := s.db.Read().QueryContext(ctx, `SELECT id, turn, message, created_at FROM messages WHERE session = ? AND origin <> 0 ORDER BY id`, session)
 	if err != nil {

@@ -19,33 +19,35 @@ import (
 // batch is the number of messages indexed per transaction.
 const batch = 200
 
-// LibraryOptions holds information that the conversations lack. The zero value is useful.
+// LibraryOptions holds functions that return information that conversations do not contain. Both
+// are optional.
 type LibraryOptions struct {
-	// Realm returns the memory namespace of a conversation; nil: the main agent's.
+	// Realm returns the memory namespace of a conversation. Nil means that of the main agent.
 	Realm func(ctx context.Context, session string) (string, error)
-	// About returns the origin of a turn; nil: unknown.
+	// About returns the origin of a turn. Nil means that origins are unknown.
 	About func(ctx context.Context, turn string) (About, error)
 }
 
 // About describes the origin of a turn.
 type About struct {
-	Sender string // sender of the message, unless it was the owner
-	// Call: the owner ran a tool without a conversation; the results are found elsewhere.
+	Sender string // sender of the message, unless the sender is the owner
+	// Call reports whether the owner ran a tool without a conversation. The results are then found
+	// elsewhere.
 	Call bool
 }
 
-// MessageIndex indexes messages for search: each searchable message becomes a row of the knowledge
-// base, in the background. It finds unindexed messages by their rows, so a crash loses none. Its
-// methods may be called concurrently.
+// MessageIndex indexes messages for search. Each searchable message becomes a row in the knowledge
+// base, in the background. MessageIndex recognizes unindexed messages by their missing rows, so a
+// crash loses none. Its methods may be called concurrently.
 type MessageIndex struct {
 	s    *Sessions
 	base *knowledge.Base
 	opt  LibraryOptions
 
-	one sync.Mutex // one at a time: concurrent runs would create the same rows
+	one sync.Mutex // one run at a time, because concurrent runs would create the same rows
 }
 
-// NewLibrary creates the message index.
+// NewLibrary returns a MessageIndex.
 func NewLibrary(s *Sessions, base *knowledge.Base, opt LibraryOptions) (*MessageIndex, error) {
 	if s == nil || base == nil {
 		return nil, errors.New("session: message index needs conversations and a knowledge base")
@@ -59,18 +61,19 @@ func NewLibrary(s *Sessions, base *knowledge.Base, opt LibraryOptions) (*Message
 	return &MessageIndex{s: s, base: base, opt: opt}, nil
 }
 
-// MessageRef returns the reference of a message in the knowledge base.
+// MessageRef returns a message's reference in the knowledge base.
 func MessageRef(message int64) string { return "m" + strconv.FormatInt(message, 10) }
 
-// MessageOf returns the message that a reference names; false for references to other rows.
+// MessageOf returns the message that a reference names. It returns false for references to other
+// rows.
 func MessageOf(ref string) (int64, bool) {
 	digits, ok := strings.CutPrefix(ref, "m")
 	id, err := strconv.ParseInt(digits, 10, 64)
 	return id, ok && err == nil && id > 0
 }
 
-// Index adds rows for the messages without one. It is called when the system is idle, and
-// before each search.
+// Index adds rows for the messages that have none. It is called when Hob is idle and before each
+// search.
 func (l *MessageIndex) Index(ctx context.Context) error {
 	l.one.Lock()
 	defer l.one.Unlock()
@@ -85,7 +88,7 @@ func (l *MessageIndex) Index(ctx context.Context) error {
 	}
 }
 
-// Behind returns the number of messages without a row.
+// Behind returns the number of messages that are not indexed.
 func (l *MessageIndex) Behind(ctx context.Context) (n int, err error) {
 	err = l.s.db.Read().QueryRowContext(ctx, `SELECT count(*) FROM messages WHERE id > (SELECT last FROM indexed)`).Scan(&n)
 	if err != nil {
@@ -94,15 +97,15 @@ func (l *MessageIndex) Behind(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// unindexedMessage is a message without a row.
+// unindexedMessage is a message that has no row.
 type unindexedMessage struct {
 	id  int64
 	raw []byte
 	doc knowledge.Doc // Kind is "" if the message has no searchable text
 }
 
-// indexBatch indexes a batch. It prepares the rows outside the transaction; the transaction checks
-// that no message was changed or erased in between.
+// indexBatch indexes one batch of messages. It prepares the rows outside the transaction. The
+// transaction checks that no message was changed or erased meanwhile.
 func (l *MessageIndex) indexBatch(ctx context.Context) (more bool, err error) {
 	var last int64
 	if err := l.s.db.Read().QueryRowContext(ctx, `SELECT last FROM indexed`).Scan(&last); err != nil {
@@ -135,7 +138,7 @@ func (l *MessageIndex) messagesAfter(ctx context.Context, last int64) (out []uni
 			return nil, err
 		}
 		f := unindexedMessage{id: r.ID, raw: raw}
-		if origin == 0 { // copies in a fork are found only at the original
+		if origin == 0 { // messages copied by a fork are found only in the original conversation
 			r.CreatedAt = store.Time(at)
 			if f.doc, err = w.newDoc(ctx, id, r, raw); err != nil {
 				return nil, err
@@ -146,7 +149,7 @@ func (l *MessageIndex) messagesAfter(ctx context.Context, last int64) (out []uni
 	return out, rows.Err()
 }
 
-// originCache caches information that several messages share.
+// originCache caches information that is the same for several messages.
 type originCache struct {
 	l      *MessageIndex
 	realms map[string]string // by conversation
@@ -183,7 +186,7 @@ func (w originCache) newDoc(ctx context.Context, session string, r Row, raw []by
 	return d, nil
 }
 
-// turnDoc returns the row of a message; false if it has no searchable text.
+// turnDoc returns the row for a message. It returns false if the message has no searchable text.
 func turnDoc(session string, r Row) (knowledge.Doc, bool) {
 	text, src := searchableText(r.Message)
 	if strings.TrimSpace(text) == "" {
@@ -195,8 +198,8 @@ func turnDoc(session string, r Row) (knowledge.Doc, bool) {
 	}, true
 }
 
-// senderName returns the name of a sender other than the owner. The result never equals a
-// reserved name, because senders choose their names.
+// senderName returns the name of a sender who is not the owner. The result is never a reserved
+// name, because senders choose their own names.
 func senderName(name string) string {
 	name = textnorm.Ellipsize(strings.TrimSpace(name), 60)
 	folded := textnorm.Fold(name)
@@ -206,10 +209,10 @@ func senderName(name string) string {
 	return name
 }
 
-// errAltered reports a message that changed between two reads.
+// errAltered means that a message changed between two reads.
 var errAltered = errors.New("the message changed in the meantime")
 
-// keepTx stores the rows, unless another process already has.
+// keepTx stores the rows, unless another process has already stored them.
 func (l *MessageIndex) keepTx(tx *store.Tx, last int64, list []unindexedMessage) error {
 	var now int64
 	if err := tx.QueryRow(`SELECT last FROM indexed`).Scan(&now); err != nil || now != last {
@@ -224,7 +227,7 @@ func (l *MessageIndex) keepTx(tx *store.Tx, last int64, list []unindexedMessage)
 		if err := tx.QueryRow(`SELECT count(*) FROM messages WHERE id = ? AND message = ?`, f.id, f.raw).Scan(&same); err != nil {
 			return err
 		}
-		if !same { // erased completely or in part
+		if !same { // the message was erased, completely or in part
 			return errAltered
 		}
 		var err error
@@ -239,8 +242,8 @@ func (l *MessageIndex) keepTx(tx *store.Tx, last int64, list []unindexedMessage)
 	return err
 }
 
-// placeTx numbers the rows of a conversation consecutively, so that neighbors in it have
-// adjacent numbers. An existing row keeps its number.
+// placeTx numbers the rows of a conversation consecutively, so that neighboring messages have
+// consecutive numbers. An existing row keeps its number.
 func (l *MessageIndex) placeTx(tx *store.Tx, places map[string]int, d knowledge.Doc) (int, error) {
 	var pos int
 	err := tx.QueryRow(`SELECT pos FROM docs WHERE kind = ? AND ref = ?`, d.Kind, d.Ref).Scan(&pos)

@@ -18,14 +18,14 @@ type plan struct {
 	old           []summarizedMessage
 	prev          Summary
 	next          Summary
-	first         int64 // first message of the new window
-	whole, gone   int   // bytes of the window, and of the part that leaves it
+	first         int64 // first message in the new window
+	whole, gone   int   // bytes of the whole window, and of the part that leaves it
 }
 
-// planCompaction selects what leaves the window: whole turns up to the given one, oldest first, so that
-// the rest fits into room. The newest keep messages stay if they fit; the turn itself leaves
-// only if it is larger than limit. A negative limit means that the turn is running: it stays
-// and counts against room.
+// planCompaction selects the messages that leave the window: complete turns up to the given turn,
+// oldest first, so that the rest fits into room. The newest keep messages stay if they fit. The
+// given turn leaves only if it is larger than limit. A negative limit means that the turn is
+// running. It then stays and counts toward room.
 func (c *Compactor) planCompaction(ctx context.Context, session, turn string, limit, room, keep int) (*plan, error) {
 	e, err := c.s.windowOf(ctx, session)
 	if err != nil {
@@ -46,7 +46,7 @@ func (c *Compactor) planCompaction(ctx context.Context, session, turn string, li
 			n--
 			room -= MessageBytes(w.msgs[n])
 		}
-		room /= 2 // the summary needs some room as well
+		room /= 2 // the summary also needs some room
 	}
 	cut := w.leavingIndex(n, limit, room, keep)
 	if cut == w.firstIndex() {
@@ -72,9 +72,9 @@ func (c *Compactor) planCompaction(ctx context.Context, session, turn string, li
 	return p, nil
 }
 
-// leavingIndex returns the index up to which messages leave the window, which ends at n. The newest
-// turn stays if it has at most limit or room bytes, older ones while fewer than keep messages
-// stay and all fit.
+// leavingIndex returns the index before which messages leave the window, which ends at n. The
+// newest turn stays if it has at most limit bytes and fits into room. Older turns stay while fewer
+// than keep messages stay and all of them fit.
 func (w *window) leavingIndex(n, limit, room, keep int) int {
 	i, chars := n, 0
 	for i > w.firstIndex() {
@@ -106,8 +106,8 @@ func Origins(m llm.Message) []provenance.Origin {
 	return provenance.Join(lists...)
 }
 
-// OriginsIn returns the origins of a message that is shown elsewhere: text repeated from its
-// own conversation has the conversation as origin.
+// OriginsIn returns the origins of a message that is shown outside its conversation. Text that the
+// message repeats from its conversation has that conversation as its origin.
 func OriginsIn(m llm.Message, session, turn string) []provenance.Origin {
 	if _, src := Text(m); !src.Tainted() {
 		return nil

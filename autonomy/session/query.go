@@ -9,7 +9,7 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// Limits of a query.
+// Limits for a query.
 const (
 	maxTerms = 16
 	maxTerm  = 64 // characters
@@ -17,10 +17,10 @@ const (
 	around = 24
 )
 
-// queryTerm is a folded word or phrase of a query.
+// queryTerm is a word or a phrase in a query, folded.
 type queryTerm struct {
 	words  []string
-	begins bool // the last word is a prefix
+	begins bool // whether the last word is a prefix
 }
 
 // parsedQuery is a parsed query.
@@ -55,7 +55,7 @@ func (t *parsedQuery) addTerm(to *[]queryTerm, text string, begins bool) {
 	}
 }
 
-// plainWords returns the required words without operators.
+// plainWords returns the required words of the query, without operators.
 func (t parsedQuery) plainWords() string {
 	var out []string
 	for _, w := range t.want {
@@ -64,7 +64,7 @@ func (t parsedQuery) plainWords() string {
 	return strings.Join(out, " ")
 }
 
-// foldedTokens returns the folded words of a text.
+// foldedTokens returns the folded words in s.
 func foldedTokens(s string) (out []string) {
 	for w := range strings.FieldsFuncSeq(s, isSeparator) {
 		if w = foldWord(w); w != "" {
@@ -78,7 +78,7 @@ func isSeparator(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
 }
 
-// foldWord is the fast path for ASCII: most words are ASCII and lower case.
+// foldWord folds a word. It has a fast path for ASCII, because most words are lower-case ASCII.
 func foldWord(w string) string {
 	for i := range len(w) {
 		if w[i] >= 0x80 || w[i] < '0' || 'A' <= w[i] && w[i] <= 'Z' {
@@ -88,10 +88,11 @@ func foldWord(w string) string {
 	return w
 }
 
-// matchesWords reports whether the words of a text contain a term.
+// matchesWords reports whether words contains the term.
 func (t queryTerm) matchesWords(words []string) bool { return t.indexIn(words, 0) >= 0 }
 
-// indexIn returns the first index >= from at which words contains the term, or -1.
+// indexIn returns the first index, starting with from, at which words contains the term. It returns
+// -1 if there is none.
 func (t queryTerm) indexIn(words []string, from int) int {
 	last := len(t.words) - 1
 	for i := from; i+last < len(words); i++ {
@@ -102,14 +103,14 @@ func (t queryTerm) indexIn(words []string, from int) int {
 		if w == t.words[last] || t.begins && strings.HasPrefix(w, t.words[last]) {
 			return i
 		}
-		if isUnspaced(t.words[last]) && strings.Contains(w, t.words[last]) { // words of this script are not separated
+		if isUnspaced(t.words[last]) && strings.Contains(w, t.words[last]) { // in this script, words are not separated
 			return i
 		}
 	}
 	return -1
 }
 
-// isUnspaced reports whether a word is in a script without spaces.
+// isUnspaced reports whether a word is in a script that does not separate words by spaces.
 func isUnspaced(w string) bool {
 	for _, r := range w {
 		if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) {
@@ -125,10 +126,10 @@ type search struct {
 	t    parsedQuery
 	seen map[string]bool
 	all  []searchRow // matching every term
-	any  []searchRow // matching at least one term
+	any  []searchRow // rows that match at least one term
 }
 
-// isComplete reports whether the search can stop.
+// isComplete reports whether there are enough matches.
 func (s *search) isComplete() bool { return len(s.all) >= s.q.Limit }
 
 func (s *search) bestRows() []searchRow {
@@ -166,7 +167,7 @@ func (s *search) addRow(r searchRow) {
 	}
 }
 
-// matchSnippet returns the part of a text around the first match, with the matches in brackets.
+// matchSnippet returns the part of a text around the first match, with matches in brackets.
 func (t parsedQuery) matchSnippet(text string) string {
 	pieces := strings.Fields(text)
 	marked := make([]bool, len(pieces))
@@ -208,14 +209,14 @@ func (t parsedQuery) matchSnippet(text string) string {
 	return b.String()
 }
 
-// bracketWord puts a word in brackets, without the punctuation around it.
+// bracketWord encloses a word in brackets, but not the punctuation around it.
 func bracketWord(s string) string {
 	word := strings.TrimFunc(s, isSeparator)
 	before, after, _ := strings.Cut(s, word)
 	return before + "[" + word + "]" + after
 }
 
-// whoOf returns the value of Query.Who for the speaker of a row.
+// whoOf returns the value of Query.Who that selects the speaker of a row.
 func whoOf(speaker string) string {
 	switch speaker {
 	case WhoOwner, WhoHob, WhoTool:

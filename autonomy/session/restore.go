@@ -13,7 +13,7 @@ import (
 )
 
 // ForEach calls session for every conversation, and then message for each of its messages, oldest
-// first, for export. It skips copies in forks.
+// first. It is meant for exports. It skips messages copied by forks.
 func (s *Sessions) ForEach(ctx context.Context, session func(api.Session) error, message func(session, turn string, at time.Time, raw []byte) error) error {
 	list, err := s.List(ctx, 1<<30)
 	if err != nil {
@@ -50,8 +50,8 @@ func (s *Sessions) eachMessage(ctx context.Context, id string, fn func(session, 
 	return rows.Err()
 }
 
-// RestoreTx creates an exported conversation, unless it exists, and returns its name. If the name
-// is taken by another conversation, it chooses a new one.
+// RestoreTx creates an exported conversation, unless it exists, and returns its name. If a
+// different conversation has that name, RestoreTx chooses a new name.
 func (s *Sessions) RestoreTx(tx *store.Tx, x api.Session) (id string, added bool, err error) {
 	var there int64
 	if err := tx.QueryRow(`SELECT coalesce(max(created_at), 0) FROM sessions WHERE id = ?`, x.ID).Scan(&there); err != nil {
@@ -69,8 +69,8 @@ func (s *Sessions) RestoreTx(tx *store.Tx, x api.Session) (id string, added bool
 	return x.ID, n > 0, err
 }
 
-// RestoreMessageTx adds an exported message to a conversation, unless it exists. The message
-// stays outside the window, so requests to models do not change.
+// RestoreMessageTx adds an exported message to a conversation, unless the message exists. The
+// message is not added to the window, so requests to models do not change.
 func (s *Sessions) RestoreMessageTx(tx *store.Tx, session, turn string, at time.Time, raw []byte) (bool, error) {
 	m, err := decodeStored(raw)
 	if err != nil {
@@ -101,7 +101,7 @@ func (s *Sessions) MessageText(raw []byte) (string, error) {
 	return text, nil
 }
 
-// OwnsRow reports whether a row of the memory has the reference of a stored message.
+// OwnsRow reports whether a row in the memory has the reference of a stored message.
 func (s *Sessions) OwnsRow(ref string) bool {
 	_, ours := MessageOf(ref)
 	return ours

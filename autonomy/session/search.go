@@ -17,54 +17,55 @@ import (
 
 // Query describes a search in all conversations.
 type Query struct {
-	// Text: all words must occur, as prefixes of words; "in quotes" a phrase; -word must not
-	// occur. If no message has all words, any word matches.
+	// Text is the query. All of its words must occur, as prefixes of words in the message.
+	// Quotation marks enclose a phrase, and a word after "-" must not occur. If no message contains
+	// all words, messages that contain any of them match.
 	Text    string
 	Session string // "" = all
-	Who     string // "" = any; see WhoOwner
+	Who     string // "" matches any speaker; see WhoOwner
 	Since   time.Time
 	Until   time.Time
 	Limit   int
-	// Without excludes a turn, for example the one that runs the search.
+	// Without is a turn to exclude, for example the one that runs the search.
 	Without string
-	// Viewer describes the reader of the results. The zero value may not see credentials.
+	// Viewer describes who reads the results. The zero value must not see credentials.
 	Viewer credential.Viewer
 }
 
-// Found is one match, best first.
+// Found is one search result.
 type Found struct {
-	Message int64             `json:"message"` // 0 if it is not a message of this store
+	Message int64             `json:"message"` // 0 if the result is not a message in this store
 	Ref     string            `json:"ref"`
 	Session string            `json:"session"`
 	Turn    string            `json:"turn"`
 	Who     string            `json:"who"`
-	Speaker string            `json:"speaker,omitempty"` // name of the speaker, unless it was the owner
+	Speaker string            `json:"speaker,omitempty"` // name of the speaker, unless the owner is the speaker
 	At      time.Time         `json:"at"`
-	Snippet string            `json:"snippet"` // matches are in [brackets]
+	Snippet string            `json:"snippet"` // text in which matches are in [brackets]
 	Source  provenance.Source `json:"source"`
-	// Withheld: the message looks like a credential, and the query did not name it. Snippet says
-	// so.
+	// Withheld reports whether the message looks like a credential that the query did not name.
+	// Snippet then says so.
 	Withheld bool `json:"withheld,omitempty"`
-	// Origins are the origins of its untrusted text.
+	// Origins lists the origins of the untrusted text in the message.
 	Origins []provenance.Origin `json:"origins,omitempty"`
 }
 
-// ErrNoWords reports a query without a word.
+// ErrNoWords means that the query contains no word.
 var ErrNoWords = errors.New("the query has no word; give at least one")
 
-// ErrNoMessage reports an unknown message id.
+// ErrNoMessage means that no message has the given id.
 var ErrNoMessage = errors.New("message not found")
 
 const (
 	// ranked is the number of index matches that are checked.
 	ranked = 1000
-	// newest is the number of rows that are scanned, newest first, if the index matches were too
-	// few: any row may contain a phrase or a prefix.
+	// newest is the number of rows that are scanned, newest first, if there are too few index
+	// matches. Any row may contain a phrase or a prefix.
 	newest = 20_000
 )
 
-// Search finds messages by words: the knowledge index returns candidates, and each is then
-// checked against the query.
+// Search finds messages by words. The knowledge index returns candidates, and Search then checks
+// each of them against the query.
 func (l *MessageIndex) Search(ctx context.Context, q Query) ([]Found, error) {
 	t := parseQuery(q.Text)
 	if len(t.want) == 0 {
@@ -93,7 +94,7 @@ func (l *MessageIndex) Search(ctx context.Context, q Query) ([]Found, error) {
 	return out, nil
 }
 
-// collectRows adds matches from the best source first.
+// collectRows adds matching rows, starting with the best source.
 func (l *MessageIndex) collectRows(ctx context.Context, r store.Querier, s *search) error {
 	if s.q.Session != "" { // a single conversation can be scanned completely
 		return scanRows(r, s, `SELECT `+docColumns+`, m.id, m.session FROM messages m
@@ -122,10 +123,10 @@ func (l *MessageIndex) collectRows(ctx context.Context, r store.Querier, s *sear
 type searchRow struct {
 	knowledge.Doc
 	message int64
-	session string // differs from Group for the copy in a fork
+	session string // differs from Group for a message copied by a fork
 }
 
-// messageID is 0 for rows without a message of this store.
+// messageID selects the id of the message, or 0 for rows that belong to no message in this store.
 const messageID = `CASE WHEN d.ref GLOB 'm[1-9]*' THEN CAST(substr(d.ref, 2) AS INTEGER) ELSE 0 END`
 
 const docColumns = `d.ref, d.text, d.at, d.provenance, d.grp, d.speaker, d.source`

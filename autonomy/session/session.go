@@ -1,11 +1,11 @@
-// Package session stores conversations: their list, the channel and chat of each, and every
-// message of every turn as it was sent to a model. So a turn can continue after a crash, and each
-// request is a byte prefix of the next one.
+// Package session stores conversations: their list, the channel and chat of each conversation, and
+// every message of every turn as it was sent to a model. Therefore a turn can continue after a
+// crash, and each request is a byte prefix of the next one.
 //
-// A request contains a window: the newest turns, unshortened. When it exceeds its limits, a
-// Compactor replaces the older ones by a Summary; the messages themselves stay, and can be
-// listed, searched (MessageIndex), exported and forked. Only the Compactor calls a model: the
-// loop starts a compaction after a turn, package turn if a request is too long.
+// A request contains a window, which is the newest turns in full. If the window exceeds its limits,
+// a Compactor replaces the older turns with a Summary. The messages themselves stay and can be
+// listed, searched (MessageIndex), exported and forked. Only the Compactor calls a model. The loop
+// starts a compaction after a turn; package turn starts one if a request is too long.
 package session
 
 import (
@@ -36,27 +36,27 @@ type Info struct {
 // Row is one stored message.
 type Row struct {
 	ID        int64       `json:"id"`
-	Turn      string      `json:"turn"` // the event that it answers
+	Turn      string      `json:"turn"` // event that the message belongs to
 	Message   llm.Message `json:"message"`
 	CreatedAt time.Time   `json:"created_at"`
 }
 
-// Sessions is the set of conversations. Methods may be called concurrently for different
-// conversations; the loop never runs two turns of one conversation.
+// Sessions manages conversations. Its methods may be called concurrently for different
+// conversations. The loop never runs two turns of one conversation at the same time.
 type Sessions struct {
 	db *store.Store
 
 	mu     sync.Mutex
 	cache  map[string]*list.Element
-	order  *list.List // of *window, most recent first
-	moved  int        // number of window moves
+	order  *list.List // elements are *window, most recently used first
+	moved  int        // number of times that a window was moved
 	erased int        // number of erasures
 
 	gauges  map[string]tokenRatio // by conversation
-	toolset string                // the toolset stored last
+	toolset string                // toolset that was stored last
 }
 
-// New creates the set over a store opened with Migrations.
+// New returns Sessions that uses a store opened with Migrations.
 func New(db *store.Store) *Sessions {
 	return &Sessions{db: db, cache: map[string]*list.Element{}, order: list.New(), gauges: map[string]tokenRatio{}}
 }
@@ -99,7 +99,7 @@ UPDATE indexed SET last = 0; -- messages are rows of the knowledge now, see Libr
 `}}
 }
 
-// TouchTx creates the conversation if needed and records its channel and chat.
+// TouchTx creates the conversation if it does not exist, and records its channel and chat.
 func (s *Sessions) TouchTx(tx *store.Tx, id, channel, chat string, newTurn bool) error {
 	now := time.Now().UnixMilli()
 	n := 0
@@ -114,7 +114,7 @@ func (s *Sessions) TouchTx(tx *store.Tx, id, channel, chat string, newTurn bool)
 	return nil
 }
 
-// Get returns one conversation; ok is false if the id is unknown.
+// Get returns one conversation. ok is false if the id is unknown.
 func (s *Sessions) Get(ctx context.Context, id string) (info Info, ok bool, err error) {
 	info, err = scanInfo(s.db.Read().QueryRowContext(ctx, `SELECT id, channel, chat, turns, created_at, updated_at FROM sessions WHERE id = ?`, id))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -126,7 +126,7 @@ func (s *Sessions) Get(ctx context.Context, id string) (info Info, ok bool, err 
 	return info, true, nil
 }
 
-// List returns conversations, the most recent first.
+// List returns conversations, most recent first.
 func (s *Sessions) List(ctx context.Context, limit int) ([]Info, error) {
 	rows, err := s.db.Read().QueryContext(ctx, `SELECT id, channel, chat, turns, created_at, updated_at FROM sessions ORDER BY updated_at DESC LIMIT ?`, limit)
 	if err != nil {
@@ -151,7 +151,7 @@ func scanInfo(r interface{ Scan(...any) error }) (i Info, err error) {
 	return i, err
 }
 
-// AppendTx stores messages of a turn in order.
+// AppendTx stores messages of a turn, in order.
 func (s *Sessions) AppendTx(tx *store.Tx, session, turn string, msgs []llm.Message) error {
 	stored, ids := make([]llm.Message, len(msgs)), make([]int64, len(msgs))
 	for i, m := range msgs {
@@ -159,7 +159,8 @@ func (s *Sessions) AppendTx(tx *store.Tx, session, turn string, msgs []llm.Messa
 		if err != nil {
 			return fmt.Errorf("session: encode: %w", err)
 		}
-		// The next request must be the same from the cache and from the file.
+		// The next request must be the same whether it is built from the cache or from the
+		// database.
 		if err := json.Unmarshal(b, &stored[i]); err != nil {
 			return fmt.Errorf("session: encode: %w", err)
 		}
@@ -175,7 +176,7 @@ func (s *Sessions) AppendTx(tx *store.Tx, session, turn string, msgs []llm.Messa
 	return nil
 }
 
-// encodeMessage encodes without HTML escapes, which would change a call's arguments.
+// encodeMessage encodes a message without HTML escapes, which would change the arguments of calls.
 func encodeMessage(m llm.Message) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -13,14 +13,14 @@ import (
 	"hob/platform/store"
 )
 
-// RequestFingerprint identifies the system prompt and tools of a turn's requests. It contains only digests,
-// so that a text which the owner removed from a file is not stored here.
+// RequestFingerprint identifies the system prompt and the tools in the requests of a turn. It
+// contains only digests, so that text which the owner removed from a file is not stored here.
 type RequestFingerprint struct {
-	System string `json:"system"` // of the system block
-	Tools  string `json:"tools"`  // a line "name digest" for each tool offered
+	System string `json:"system"` // digest of the system block
+	Tools  string `json:"tools"`  // one line "name digest" for each offered tool
 }
 
-// StampOf returns the stamp of requests.
+// StampOf returns the fingerprint of requests with the given system prompt and tools.
 func StampOf(system string, tools []llm.Tool) RequestFingerprint {
 	var b strings.Builder
 	for _, t := range tools {
@@ -34,7 +34,7 @@ func digestOf(s string) string {
 	return hex.EncodeToString(h[:8])
 }
 
-// StampTx stores the stamp of a turn and the start of its window.
+// StampTx stores the fingerprint of a turn and the start of its window.
 func (s *Sessions) StampTx(tx *store.Tx, session, turn string, st RequestFingerprint) error {
 	s.mu.Lock()
 	known := s.toolset == st.Tools
@@ -60,17 +60,18 @@ func (s *Sessions) StampTx(tx *store.Tx, session, turn string, st RequestFingerp
 	return nil
 }
 
-// Recording is the stored form of a turn.
+// Recording is a turn as it was stored.
 type Recording struct {
 	Session, Turn string
-	// Before is the window at its start, Own the messages it stored.
+	// Before is the window at the start of the turn. Own is the messages that the turn stored.
 	Before []Row
 	Own    []Row
 	// Stamp is empty for a turn that failed or was copied.
 	Stamp RequestFingerprint
 }
 
-// Recorded returns a turn, "" for the last one, with the stamp of its requests.
+// Recorded returns a turn with the fingerprint of its requests. If turn is "", it returns the last
+// turn.
 func (s *Sessions) Recorded(ctx context.Context, session, turn string) (Recording, error) {
 	r := Recording{Session: session, Turn: turn}
 	if turn == "" {

@@ -9,14 +9,14 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// Outside the window, a tool's result is replaced by its first characters and a reference to
-// the full text; short results stay.
+// Outside the window, a tool's result is replaced with its first characters and a reference to the
+// full text. Short results are kept.
 const (
 	stubChars = 160
 	stubFrom  = 400
 )
 
-// stubMessage returns a message with its long results shortened. It keeps the call ids and the
+// stubMessage returns a message in which long results are shortened. It keeps the call ids and the
 // provenance.
 func stubMessage(id int64, m llm.Message) llm.Message {
 	if m.Role != llm.ToolRole || !slices.ContainsFunc(m.Parts, isLong) {
@@ -37,7 +37,8 @@ func stubMessage(id int64, m llm.Message) llm.Message {
 
 func isLong(p llm.Part) bool { return p.Result != nil && len(p.Result.Text) > stubFrom }
 
-// stubbedSize returns the window size in bytes if results before a message are stubs.
+// stubbedSize returns the size of the window in bytes if the results in messages before at are
+// stubs.
 func (w *window) stubbedSize(at int64) (chars int) {
 	for i, m := range w.msgs {
 		if w.ids[i] < at {
@@ -48,8 +49,8 @@ func (w *window) stubbedSize(at int64) (chars int) {
 	return chars
 }
 
-// stubsFor returns the id of the first message whose results stay complete. It turns as few
-// results into stubs as needed for the messages from index begin on to fit into room, if that is
+// stubsFor returns the id of the first message whose results stay complete. It turns only as many
+// results into stubs as needed so that the messages from index begin on fit into room, if that is
 // possible. Results in the last keep messages stay complete.
 func (w *window) stubsFor(begin, room, keep int) int64 {
 	chars := 0

@@ -12,8 +12,8 @@ import (
 	"hob/platform/store"
 )
 
-// writeSummary requests a summary of the trusted messages, and a separate one of the untrusted
-// messages without access to the others, and stores the result.
+// writeSummary requests a summary of the trusted messages. It requests a separate summary of the
+// untrusted messages, without access to the trusted ones. It stores the result.
 func (c *Compactor) writeSummary(ctx context.Context, model llm.Model, p *plan) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -21,7 +21,7 @@ func (c *Compactor) writeSummary(ctx context.Context, model llm.Model, p *plan) 
 	if n := model.Info().Context; n > 0 {
 		room = min(room, int(target*float64(n)*c.s.BytesPerToken(p.session)))
 	} else {
-		room = min(room, max(p.whole/2, 8000)) // the whole was too long for the model
+		room = min(room, max(p.whole/2, 8000)) // the full text was too long for the model
 	}
 	rep := Report{How: "summary", Tainted: hasTainted(p.old)}
 	var kept, fresh []Pin
@@ -66,7 +66,7 @@ func (c *Compactor) writeSummary(ctx context.Context, model llm.Model, p *plan) 
 	return c.commitSummary(ctx, p, rep)
 }
 
-// commitSummary moves the window forward, if it has not moved in the meantime.
+// commitSummary moves the window forward, unless the window has moved meanwhile.
 func (c *Compactor) commitSummary(ctx context.Context, p *plan, rep Report) error {
 	size := MessageBytes(p.next.Message())
 	if size >= p.gone {

@@ -16,19 +16,19 @@ import (
 	"hob/platform/text/minitmpl"
 )
 
-// Summary replaces the older part of one conversation.
+// Summary replaces the older part of a conversation.
 type Summary struct {
 	First int64 `json:"first"` // range of the summarized messages
 	Last  int64 `json:"last"`
 	Turns int   `json:"turns"`
-	// Clean summarizes the messages of the owner and Hob that contain no untrusted text; the model
-	// saw no other messages. Outside summarizes the rest.
+	// Clean is the summary of messages from the owner and Hob that contain no untrusted text. It
+	// was written without access to other messages. Outside is the summary of the other messages.
 	Clean   Digest `json:"clean"`
 	Outside Digest `json:"outside"`
-	// Aged: the last summarized messages were trusted, so that Outside is no longer shown, only
-	// its location.
+	// Aged reports whether the last summarized messages were trusted. Outside is then no longer
+	// shown; only its location is.
 	Aged bool `json:"aged,omitempty"`
-	// Origins are the origins of the untrusted texts.
+	// Origins lists the origins of the untrusted texts.
 	Origins []provenance.Origin `json:"origins,omitempty"`
 	// Fence is the delimiter around Outside (see llm.FenceUntrusted).
 	Fence string `json:"fence,omitempty"`
@@ -41,28 +41,28 @@ type Digest struct {
 	State string   `json:"state,omitempty"`
 	Facts []string `json:"facts,omitempty"`
 	Refs  []string `json:"refs,omitempty"`
-	// Lines are first lines of messages, used without a model.
+	// Lines holds the first lines of messages. It is used without a model.
 	Lines []string `json:"lines,omitempty"`
 }
 
-// Empty reports whether the digest has no content.
+// Empty reports whether the digest is empty.
 func (d Digest) Empty() bool {
 	return d.Goal == "" && d.State == "" && len(d.Facts)+len(d.Refs)+len(d.Lines) == 0
 }
 
-// Pin is a quote that still applies, verbatim.
+// Pin is a verbatim quote that still applies.
 type Pin struct {
-	Kind    string            `json:"kind"` // constraint, decision, task, correction
+	Kind    string            `json:"kind"` // constraint, decision, task or correction
 	Quote   string            `json:"quote"`
-	Message int64             `json:"message"` // the message of the quote
+	Message int64             `json:"message"` // message that contains the quote
 	Source  provenance.Source `json:"source"`
 }
 
 //go:embed summary.tmpl
 var summaryText string
 
-// Message returns the summary as a message with one part per provenance, so that the owner's
-// text does not taint the conversation and untrusted text does.
+// Message returns the summary as a message. The message has one part per provenance, so that
+// untrusted text taints the conversation but the owner's text does not.
 func (s *Summary) Message() llm.Message {
 	m := llm.Message{Role: llm.User}
 	add := func(name string, src provenance.Source, data any) {
@@ -84,7 +84,7 @@ func (s *Summary) Message() llm.Message {
 	return m
 }
 
-// HiddenPins lists the messages with pins that are not shown.
+// HiddenPins returns the ids of the messages whose pins are not shown.
 func (s *Summary) HiddenPins() (ids []int64) {
 	if !s.Aged {
 		return nil
@@ -97,7 +97,7 @@ func (s *Summary) HiddenPins() (ids []int64) {
 	return ids
 }
 
-// HidesUntrusted reports whether a summary of untrusted texts exists and is not shown.
+// HidesUntrusted reports whether there is a summary of untrusted texts that is not shown.
 func (s *Summary) HidesUntrusted() bool { return s.Aged && !s.Outside.Empty() }
 
 func (s *Summary) pinsOf(src provenance.Source) (out []Pin) {
@@ -112,13 +112,13 @@ func (s *Summary) pinsOf(src provenance.Source) (out []Pin) {
 func renderTemplate(name string, data any) string {
 	t := minitmpl.Must(minitmpl.Parse(summaryText, minitmpl.Funcs{"empty": Digest.Empty, "hidden": (*Summary).HidesUntrusted, "elsewhere": (*Summary).HiddenPins}))
 	var b strings.Builder
-	if err := t.ExecuteTemplate(&b, name, data); err != nil { // an error in the embedded text; the tests render all of it
+	if err := t.ExecuteTemplate(&b, name, data); err != nil { // the embedded text has an error; the tests render all of it
 		panic(err)
 	}
 	return strings.TrimSpace(b.String())
 }
 
-// readSummary reads the current summary of a conversation.
+// readSummary returns the current summary of a conversation.
 func (s *Sessions) readSummary(ctx context.Context, session string, id int64) (*Summary, error) {
 	var raw []byte
 	err := s.db.Read().QueryRowContext(ctx, `SELECT content FROM summaries WHERE id = ? AND session = ?`, id, session).Scan(&raw)
@@ -132,7 +132,7 @@ func (s *Sessions) readSummary(ctx context.Context, session string, id int64) (*
 	return &out, json.Unmarshal(raw, &out)
 }
 
-// encodeSummary encodes without HTML escapes, as encodeMessage does.
+// encodeSummary encodes a summary without HTML escapes, like encodeMessage.
 func encodeSummary(s *Summary) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

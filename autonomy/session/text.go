@@ -9,13 +9,14 @@ import (
 	"hob/platform/provenance"
 )
 
-// resultText is the searchable length of a tool's result, in bytes.
+// resultText is the maximum length of the searchable part of a tool's result, in bytes.
 const resultText = 4_000
 
-// searchableText returns the searchable text of a message and its worst provenance.
+// searchableText returns the searchable text of a message and the worst provenance in it.
 func searchableText(m llm.Message) (string, provenance.Source) { return textOf(m, resultText) }
 
-// Text returns the text of a message, without Hob's additions, and its worst provenance.
+// Text returns the text of a message, without the text that Hob added, and the worst provenance in
+// it.
 func Text(m llm.Message) (string, provenance.Source) { return textOf(m, math.MaxInt) }
 
 func textOf(m llm.Message, most int) (string, provenance.Source) {
@@ -41,7 +42,7 @@ func textOf(m llm.Message, most int) (string, provenance.Source) {
 	return b.String(), provenance.Worst(sources...)
 }
 
-// Speakers of a transcript.
+// Speakers in a transcript.
 const (
 	WhoOwner   = knowledge.ByOwner
 	WhoHob     = knowledge.ByHob

@@ -10,7 +10,7 @@ import (
 	"hob/tools"
 )
 
-// SearchConversations implements memory.Conversations of the tools.
+// SearchConversations implements memory.Conversations for the tools.
 func (l *MessageIndex) SearchConversations(ctx context.Context, q knowledge.ConversationQuery) ([]knowledge.Said, error) {
 	if q.Who != "" && !slices.Contains(Speakers(), q.Who) {
 		return nil, tools.Errorf(tools.InvalidArguments, "unknown speaker %q; who must be one of %s", tools.Clean(q.Who), tools.Clean(strings.Join(Speakers(), ", ")))
@@ -28,7 +28,7 @@ func (l *MessageIndex) SearchConversations(ctx context.Context, q knowledge.Conv
 	return out, err
 }
 
-// SaidIn implements memory.Conversations of the tools.
+// SaidIn implements memory.Conversations for the tools.
 func (l *MessageIndex) SaidIn(ctx context.Context, message int64) (knowledge.Said, error) {
 	id, r, err := l.s.Message(ctx, message)
 	if errors.Is(err, ErrNoMessage) {

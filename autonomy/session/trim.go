@@ -7,15 +7,15 @@ import (
 	"hob/platform/store"
 )
 
-// Limits of the window for models that cannot summarize. Above either limit the oldest turns
-// leave the window until it is at most half full; the rows stay.
+// Limits of the window for models that cannot summarize. If either limit is exceeded, the oldest
+// turns leave the window until it is at most half full. Their rows stay.
 const (
 	MaxChars    = 60_000
 	MaxMessages = 200
 )
 
-// Trim removes the oldest turns from a window above its limits, down to half of them, but never
-// the newest turn. The rows stay readable.
+// Trim removes the oldest turns from a window that exceeds its limits, until it is at most half
+// full. It never removes the newest turn. The rows can still be read.
 func (s *Sessions) Trim(ctx context.Context, session string) error {
 	e, err := s.windowOf(ctx, session)
 	if err != nil {
@@ -32,7 +32,7 @@ func (s *Sessions) Trim(ctx context.Context, session string) error {
 	return s.db.Write(ctx, func(tx *store.Tx) error { return s.moveTx(tx, session, at) })
 }
 
-// trimStart returns the first message of the smaller window, 0 if the window stays.
+// trimStart returns the first message of the smaller window, or 0 if the window does not change.
 func (w *window) trimStart() int64 {
 	if w.chars <= MaxChars && len(w.msgs) <= MaxMessages {
 		return 0
@@ -50,7 +50,8 @@ func (w *window) trimStart() int64 {
 	return w.ids[cut]
 }
 
-// ResetTx starts a new window: earlier messages stay readable but enter no further request.
+// ResetTx starts a new window. Earlier messages can still be read, but later requests do not
+// contain them.
 func (s *Sessions) ResetTx(tx *store.Tx, session string) error {
 	var at windowStart
 	if err := tx.QueryRow(`SELECT coalesce(max(id), 0) + 1 FROM messages WHERE session = ?`, session).Scan(&at.first); err != nil {
@@ -62,7 +63,7 @@ func (s *Sessions) ResetTx(tx *store.Tx, session string) error {
 	return s.moveTx(tx, session, at)
 }
 
-// moveTx sets the start of the window.
+// moveTx stores a new start of the window.
 func (s *Sessions) moveTx(tx *store.Tx, session string, at windowStart) error {
 	_, err := tx.Exec(`INSERT INTO windows (session, first, summary, stubs) VALUES (?,?,?,?)
 		ON CONFLICT (session) DO UPDATE SET first = excluded.first, summary = excluded.summary, stubs = excluded.stubs`,

@@ -15,26 +15,26 @@ import (
 // cached is the number of conversations with a cached window.
 const cached = 16
 
-// window is the part of a conversation that requests contain: whole turns, after an optional
-// summary of older ones.
+// window is the part of a conversation that requests contain. It consists of complete turns, which
+// may follow a summary of older turns.
 type window struct {
 	id string
 	windowStart
 	summary *Summary // nil: no summary
 	msgs    []llm.Message
-	turns   []string // the turn of each message, "" for the summary
-	ids     []int64  // the row of each message, 0 for the summary
+	turns   []string // turn of each message; "" for the summary
+	ids     []int64  // row of each message; 0 for the summary
 	chars   int
-	// before is the last turn that started before the window. If the conversation was reset
-	// while it ran, its remaining messages are skipped.
+	// before is the last turn that started before the window. If the conversation was reset while
+	// that turn ran, the remaining messages of the turn are skipped.
 	before string
 }
 
-// windowStart is the stored start of a window.
+// windowStart is the start of a window, as it is stored.
 type windowStart struct {
 	first   int64 // its oldest message
-	summary int64 // the row of its summary, 0 for none
-	stubs   int64 // results in messages older than this one are stubs
+	summary int64 // row of the summary; 0 means none
+	stubs   int64 // results in messages older than this message are stubs
 }
 
 // addMessage appends a message without changing slices that were returned earlier.
@@ -59,9 +59,9 @@ func (w *window) firstIndex() int {
 	return 0
 }
 
-// History returns the window before the given turn, and all messages that the turn has already
-// recorded, even if the conversation was reset in the meantime. A summary of older messages comes
-// first, as a separate message (see MergeSummary).
+// History returns the window before the given turn, and all messages that the turn has recorded so
+// far, even if the conversation was reset meanwhile. A summary of older messages comes first, as a
+// separate message (see MergeSummary).
 func (s *Sessions) History(ctx context.Context, session, turn string) (before, recorded []llm.Message, err error) {
 	e, err := s.windowOf(ctx, session)
 	if err != nil {
@@ -76,8 +76,8 @@ func (s *Sessions) History(ctx context.Context, session, turn string) (before, r
 	return before, recorded, nil
 }
 
-// MergeSummary merges a summary at the beginning of a request into the next message: some servers
-// reject two consecutive messages of one role.
+// MergeSummary merges a summary at the beginning of a request into the next message, because some
+// servers reject two consecutive messages with the same role.
 func MergeSummary(msgs []llm.Message) []llm.Message {
 	if len(msgs) < 2 || msgs[0].Role != llm.User || msgs[1].Role != llm.User || !onlyContext(msgs[0]) {
 		return msgs
@@ -97,7 +97,7 @@ func onlyContext(m llm.Message) bool {
 	return true
 }
 
-// splitAt splits the window at a turn. apart is true if the turn is not in the window.
+// splitAt splits the window at a turn. apart reports whether the turn is not in the window.
 func (s *Sessions) splitAt(e *list.Element, turn string) (before, recorded []llm.Message, apart bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,8 +110,8 @@ func (s *Sessions) splitAt(e *list.Element, turn string) (before, recorded []llm
 	return w.msgs[:n:n], w.msgs[n:len(w.msgs):len(w.msgs)], turn == w.before
 }
 
-// windowOf returns the window from the cache or loads it. If a window was moved during the load,
-// it is loaded again.
+// windowOf returns the window from the cache, or loads it. If a window was moved meanwhile,
+// windowOf loads it again.
 func (s *Sessions) windowOf(ctx context.Context, session string) (*list.Element, error) {
 	for {
 		s.mu.Lock()
@@ -150,7 +150,7 @@ func (s *Sessions) loadWindow(ctx context.Context, session string) (*window, err
 	return w, s.scanMessages(ctx, w.addMessage, `SELECT id, turn, message FROM messages WHERE session = ? AND id >= ? ORDER BY id`, session, w.first)
 }
 
-// placeOf reads the start of a conversation's window.
+// placeOf returns the start of a conversation's window.
 func placeOf(q store.Querier, session string) (p windowStart, err error) {
 	err = q.QueryRow(`SELECT first, summary, stubs FROM windows WHERE session = ?`, session).Scan(&p.first, &p.summary, &p.stubs)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -186,7 +186,7 @@ func (s *Sessions) scanMessages(ctx context.Context, add func(id int64, turn str
 	return rows.Err()
 }
 
-// cacheWindow caches a window, unless one was moved since.
+// cacheWindow caches a window, unless a window was moved meanwhile.
 func (s *Sessions) cacheWindow(w *window, moved int) *list.Element {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -236,7 +236,7 @@ func MessageBytes(m llm.Message) int {
 			n += len(p.Reasoning.Text) + len(p.Reasoning.Signature) + len(p.Reasoning.Redacted) + len(p.Reasoning.Details)
 		}
 		if p.Image != nil {
-			n += 4000 // providers bill a picture as about 1,500 tokens
+			n += 4000 // providers charge about 1,500 tokens for a picture
 		}
 	}
 	return n

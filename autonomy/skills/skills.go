@@ -1,5 +1,5 @@
-// Package skills finds the skills of the active template that match a request. Package prompt calls
-// it for each turn.
+// Package skills finds those skills of the active template that match a request. Package prompt
+// uses it in each turn.
 package skills
 
 import (
@@ -17,30 +17,30 @@ import (
 	"hob/templates"
 )
 
-// Active contains the skills of the active template. They follow changes of the template while Hob
-// runs. Methods may be called concurrently.
+// Active holds the skills of the active template. It follows changes to the template while Hob
+// runs. Its methods may be called concurrently.
 type Active struct {
-	dir string // where the templates keep their state
+	dir string // folder in which the templates keep their state
 
 	mu     sync.Mutex
-	at     time.Time // of the state that was read
+	at     time.Time // modification time of the state that was read
 	size   int64
 	list   []templates.Skill
 	source provenance.Source
 }
 
-// New returns the skills of the template whose state is in a folder. It does no I/O.
+// New returns the skills of the template whose state is in the folder dir. It does no I/O.
 func New(dir string) *Active { return &Active{dir: dir} }
 
-// Index implements prompt.Skills. Text of templates must not appear above the conversation,
-// where nothing counts as untrusted.
+// Index implements prompt.Skills. Text from templates must not appear above the conversation,
+// because nothing counts as untrusted there.
 func (*Active) Index() string { return "" }
 
 // maxMatching is the maximum number of skills per turn.
 const maxMatching = 2
 
-// Matching implements prompt.Skills. Skills of a template that is not built in are untrusted
-// text, like all its actions.
+// Matching implements prompt.Skills. Skills of a template that is not built in are untrusted text,
+// like all actions of the template.
 func (s *Active) Matching(_ context.Context, text string) ([]prompt.Note, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,11 +65,11 @@ func (s *Active) Matching(_ context.Context, text string) ([]prompt.Note, error)
 	return out, nil
 }
 
-// refreshState reads the state when it has changed. The caller holds mu.
+// refreshState reads the state if it has changed. The caller must hold mu.
 func (s *Active) refreshState() error {
 	fi, err := os.Stat(templates.StatePath(s.dir))
 	if errors.Is(err, fs.ErrNotExist) {
-		s.list, s.at, s.size = nil, time.Time{}, 0 // the state file may come back unchanged
+		s.list, s.at, s.size = nil, time.Time{}, 0 // the state file may be restored unchanged
 		return nil
 	}
 	if err != nil {

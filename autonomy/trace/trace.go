@@ -1,7 +1,7 @@
-// Package trace owns the traces that the loop leaves: one row for each event that is done (how it
-// was handled, the model and its tokens) and one for each event in each tick (what woke the
+// Package trace manages the traces that the loop stores. There is one row for each finished event
+// (how it was handled, the model and its tokens) and one for each event in each tick (what woke the
 // loop and which rule decided). The rows contain no untrusted text. The loop writes them in the
-// transaction that ends the event; package explain reads them.
+// transaction that ends the event. Package explain reads them.
 package trace
 
 import (
@@ -18,7 +18,7 @@ import (
 
 // Turn records how an event was handled.
 type Turn struct {
-	How       string    `json:"how"` // turn, notice, command, call, error
+	How       string    `json:"how"` // turn, notice, command, call or error
 	Model     string    `json:"model,omitempty"`
 	Rounds    int       `json:"rounds"`
 	Usage     llm.Usage `json:"usage"`
@@ -29,7 +29,7 @@ type Turn struct {
 
 // Tick records how one tick handled one event.
 type Tick struct {
-	Tick  string `json:"tick"` // UUIDv7: the id contains the time
+	Tick  string `json:"tick"` // a UUIDv7, which contains the time
 	Event string `json:"event"`
 	Woke  string `json:"woke"` // one of the Woke constants
 	// Rule names the rule that decided how the event was handled. It contains no untrusted
@@ -40,7 +40,7 @@ type Tick struct {
 	EndedAt time.Time `json:"ended_at"`
 }
 
-// What woke the loop.
+// Reasons why the loop woke.
 const (
 	WokeStart   = "start"
 	WokeArrival = "something arrived"
@@ -51,12 +51,13 @@ const (
 // States of an event in a tick.
 const (
 	TickDone  = "done"
-	TickWaits = "waits"    // for an answer, a delegated task, or an allowed model call
+	TickWaits = "waits"    // waits for an answer, a delegated task, or an allowed model call
 	TickRetry = "failed"   // a retry follows
 	TickDead  = "given up" // permanent
 )
 
-// Migrations returns the tables turns and ticks. Their owner is autonomy, which had them first.
+// Migrations returns the tables turns and ticks. Their registered owner is package autonomy, which
+// created them.
 func Migrations() store.MigrationSet {
 	return store.MigrationSet{Owner: "autonomy", Steps: []string{`
 CREATE TABLE turns (
@@ -70,10 +71,10 @@ CREATE INDEX turns_time ON turns(ended_at);
 CREATE INDEX ticks_event ON ticks(event);`}}
 }
 
-// Eraser covers the tables of turns and ticks, which contain no text.
+// Eraser covers the tables turns and ticks, which contain no text.
 func Eraser() erase.Eraser { return erase.Owned{Besides: []string{"turns", "ticks"}} }
 
-// WriteTurnTx stores the trace of an event. The first trace of an event counts.
+// WriteTurnTx stores the trace of an event. If the event already has a trace, it is kept.
 func WriteTurnTx(tx *store.Tx, event, session string, t Turn) error {
 	u := t.Usage
 	_, err := tx.Exec(`INSERT INTO turns (event, session, how, model, rounds, input, output, cache_read, cache_write, known, tainted, started_at, ended_at)
@@ -85,7 +86,7 @@ func WriteTurnTx(tx *store.Tx, event, session string, t Turn) error {
 	return nil
 }
 
-// ReadTurn reads how an event was handled; nil if it is not finished.
+// ReadTurn returns how an event was handled, or nil if the event is not finished.
 func ReadTurn(q store.Querier, event string) (*Turn, error) {
 	var t Turn
 	var started, ended int64
@@ -102,7 +103,7 @@ func ReadTurn(q store.Querier, event string) (*Turn, error) {
 }
 
 // WriteTickTx stores how a tick handled an event. A later state of the same event in the same tick
-// replaces the earlier one.
+// replaces an earlier one.
 func WriteTickTx(tx *store.Tx, t Tick) error {
 	_, err := tx.Exec(`INSERT INTO ticks (tick, event, woke, rule, state, at, ended_at) VALUES (?,?,?,?,?,?,?)
 		ON CONFLICT (tick, event) DO UPDATE SET rule = excluded.rule, state = excluded.state, ended_at = excluded.ended_at`,
@@ -113,8 +114,8 @@ func WriteTickTx(tx *store.Tx, t Tick) error {
 	return nil
 }
 
-// FindTick returns the newest tick with an id, or with an event of that id; id "" matches every
-// tick. The result is "" if no tick matches.
+// FindTick returns the newest tick that has the given id or that contains an event with that id. If
+// id is "", it returns the newest of all ticks. The result is "" if no tick matches.
 func FindTick(q store.Querier, id string) (tick string, err error) {
 	err = q.QueryRow(`SELECT tick FROM ticks WHERE ?1 = '' OR tick = ?1 OR event = ?1 ORDER BY tick DESC LIMIT 1`, id).Scan(&tick)
 	switch {
@@ -136,7 +137,7 @@ func EventTicks(q store.Querier, event string) ([]Tick, error) {
 	return queryTicks(q, "WHERE event = ? ORDER BY tick LIMIT 50", event)
 }
 
-// LastTick returns the last tick that claimed an event; nil if none did.
+// LastTick returns the last tick that claimed an event, or nil if none did.
 func LastTick(q store.Querier, event string) (*Tick, error) {
 	rows, err := queryTicks(q, "WHERE event = ? ORDER BY tick DESC LIMIT 1", event)
 	if err != nil || len(rows) == 0 {
@@ -163,8 +164,8 @@ func queryTicks(q store.Querier, tail string, args ...any) (out []Tick, err erro
 	return out, rows.Err()
 }
 
-// PruneTicks deletes traces of ticks older than keep, at most 5,000 rows. With keep 0 it deletes
-// none.
+// PruneTicks deletes traces of ticks that are older than keep, but at most 5,000 rows. If keep is
+// 0, it deletes none.
 func PruneTicks(ctx context.Context, s *store.Store, keep time.Duration) error {
 	if keep <= 0 {
 		return nil
@@ -180,8 +181,8 @@ func PruneTicks(ctx context.Context, s *store.Store, keep time.Duration) error {
 	})
 }
 
-// smallestID returns the smallest id of a tick at a time (RFC 9562, UUIDv7: the first 48 bits are
-// Unix milliseconds).
+// smallestID returns the smallest id that a tick at the given time can have (RFC 9562, UUIDv7: the
+// first 48 bits are Unix milliseconds).
 func smallestID(t time.Time) string {
 	hex := fmt.Sprintf("%012x", max(0, t.UnixMilli()))
 	return hex[:8] + "-" + hex[8:]

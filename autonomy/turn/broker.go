@@ -15,39 +15,39 @@ import (
 	"hob/tools"
 )
 
-// permissionBroker is the llm.PermissionBroker of one model call. Each action is a step with a pseudo tool that
-// declares its possible effects, so that the guard, the ledger, the audit log and the live feed
-// treat it like any call.
+// permissionBroker is the llm.PermissionBroker for one model call. Each action is a step with a
+// pseudo tool that declares the possible effects of the action. Therefore the guard, the ledger,
+// the audit log and the live feed treat it like any other call.
 type permissionBroker struct {
 	*externalAgent
-	// ctx ends with the model call; waiting questions then return.
+	// ctx ends with the model call. Questions that are still open then return.
 	ctx  context.Context
 	stop context.CancelFunc
 	open sync.WaitGroup
 
-	mu     sync.Mutex // locked while a step changes, but never while Hob waits for the owner
+	mu     sync.Mutex // locked while a step changes, but not while Hob waits for the owner
 	closed bool
-	steps  map[string]*pendingAction // by the id of the agent
+	steps  map[string]*pendingAction // key: the agent's id for the action
 	order  []*pendingAction
 }
 
 // pendingAction is an action in progress.
 type pendingAction struct {
 	*callStep
-	stored bool   // the ledger has a row of the action, as started
-	rule   string // rule in that row
-	shown  bool   // the live feed has shown the action
-	still  func() // stops its heartbeat in the live feed
+	stored bool   // whether the ledger has a row for the action that marks it as started
+	rule   string // rule stored in that row
+	shown  bool   // whether the live feed has shown the action
+	still  func() // stops the heartbeat in the live feed
 }
 
-// notAsked is the rule of actions that an agent took without or before asking. The ledger must
-// not suggest that the guard allowed them.
+// notAsked is the rule recorded for actions that an agent took without asking or before asking. The
+// ledger must not suggest that the guard allowed them.
 const notAsked = "not asked: the agent does it by itself"
 
 var errBrokerClosed = errors.New("the turn is over")
 
-// CheckAllowed implements llm.PermissionBroker. An external agent reads without asking, so a guest could learn what
-// it reads.
+// CheckAllowed implements llm.PermissionBroker. An external agent reads without asking, so a guest
+// could learn what the agent reads.
 func (d *permissionBroker) CheckAllowed() error {
 	if d.t.Guest {
 		return errors.New("this agent reads your files without asking, so it answers only you")
@@ -97,8 +97,8 @@ func (d *permissionBroker) RequestPermission(ctx context.Context, a llm.Action) 
 	return d.resolvePermission(ctx, s)
 }
 
-// enterCall registers a running method call, so that closeActions waits for it. It returns a
-// context that ends with the model call.
+// enterCall registers a method call that is running, so that closeActions waits for it. It returns
+// a context that ends with the model call.
 func (d *permissionBroker) enterCall(ctx context.Context) (context.Context, func(), error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -116,8 +116,8 @@ func (d *permissionBroker) enterCall(ctx context.Context) (context.Context, func
 	}, nil
 }
 
-// findOrCreateAction finds or creates the step of an action. It updates the step unless a decision
-// on its earlier state exists. The caller holds d.mu.
+// findOrCreateAction returns the step for an action, and creates it if necessary. It updates the
+// step, unless its earlier state has been decided. The caller must hold d.mu.
 func (d *permissionBroker) findOrCreateAction(a llm.Action) *pendingAction {
 	s := d.steps[a.ID]
 	if s == nil {
@@ -138,7 +138,8 @@ func (d *permissionBroker) findOrCreateAction(a llm.Action) *pendingAction {
 	return s
 }
 
-// decideAction passes the action along the chain, up to the policy check. The caller holds d.mu.
+// decideAction passes the action through the chain up to the policy check. The caller must hold
+// d.mu.
 func (d *permissionBroker) decideAction(ctx context.Context, s *pendingAction, a llm.Action) error {
 	s.dec = guard.Decision{}
 	if err := d.chain.beforeTool(ctx, s.callStep, false); err != nil || s.err != nil {
@@ -154,7 +155,7 @@ func (d *permissionBroker) decideAction(ctx context.Context, s *pendingAction, a
 }
 
 // awaitAnswer waits for the owner's answer and applies it to the step. If the turn ends first, the
-// question expires; the owner is notified at a shutdown, but not after /stop.
+// question expires. The owner is notified after a shutdown, but not after /stop.
 func (d *permissionBroker) awaitAnswer(ctx context.Context, s *pendingAction, q guard.Approval) error {
 	if d.t.Hold != nil {
 		defer d.t.Hold()()
@@ -170,8 +171,8 @@ func (d *permissionBroker) awaitAnswer(ctx context.Context, s *pendingAction, q 
 	return d.policy.applyAnswer(ctx, s.callStep, q)
 }
 
-// resolvePermission returns the result of a decided step. It records a permission in the ledger before the
-// agent learns of it.
+// resolvePermission returns the result for a step that has been decided. It records a permission in
+// the ledger before the agent receives it.
 func (d *permissionBroker) resolvePermission(ctx context.Context, s *pendingAction) (llm.PermissionResult, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -193,7 +194,7 @@ func (d *permissionBroker) resolvePermission(ctx context.Context, s *pendingActi
 	return llm.PermissionResult{Allowed: true, Reason: s.dec.Reason}, nil
 }
 
-// recordStart records that an action with effects begins. The caller holds d.mu.
+// recordStart records that an action with effects has started. The caller must hold d.mu.
 func (d *permissionBroker) recordStart(ctx context.Context, s *pendingAction) error {
 	if s.hasOutcome() || s.stored && s.rule == s.dec.Rule {
 		return nil
@@ -202,12 +203,12 @@ func (d *permissionBroker) recordStart(ctx context.Context, s *pendingAction) er
 		_, s.still = newPulse(d.ctx, s.call.ID, s.tool.Spec().Name, d.feed.publishEvent)
 	}
 	if s.tool.Spec().Effects.ReadOnly() {
-		return nil // recordEnd writes its row
+		return nil // recordEnd writes the row
 	}
 	if err := d.rec.recordStarts(context.WithoutCancel(ctx), []*callStep{s.callStep}); err != nil {
 		return err
 	}
-	if !s.hasOutcome() { // its grant is still valid
+	if !s.hasOutcome() { // the permission is still valid
 		s.stored, s.rule = true, s.dec.Rule
 	}
 	return nil
@@ -253,20 +254,20 @@ func (d *permissionBroker) RecordAction(ctx context.Context, a llm.Action) {
 	}
 }
 
-// recordEnd records the result of an action. The caller holds d.mu.
+// recordEnd records the result of an action. The caller must hold d.mu.
 func (d *permissionBroker) recordEnd(ctx context.Context, s *pendingAction) error {
 	if s.still != nil {
 		s.still()
 	}
 	d.feed.publishResult(s.callStep)
-	if !s.stored { // recordStart did not record it
+	if !s.stored { // recordStart did not record the action
 		d.rec.queueEnd(s.callStep)
 		return nil
 	}
 	return d.rec.recordEnd(ctx, s.callStep)
 }
 
-// closeActions rejects all later calls. Actions without a recorded end have an unknown outcome.
+// closeActions makes all later calls fail. Actions without a recorded end have an unknown outcome.
 func (d *permissionBroker) closeActions(ctx context.Context) {
 	d.mu.Lock()
 	d.closed = true

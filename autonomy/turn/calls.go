@@ -12,8 +12,8 @@ import (
 	"hob/tools"
 )
 
-// toolCalls works on the calls of one answer: in order or in parallel, up to their results or to a
-// question for the owner.
+// toolCalls processes the calls in one answer, in order or in parallel, until there are results or
+// a question to the owner.
 type toolCalls struct {
 	o      *Options
 	t      *Turn
@@ -26,7 +26,7 @@ type toolCalls struct {
 	in     *contextBuilder
 }
 
-// runCalls runs the calls of the last answer and appends their results. suspended means that a
+// runCalls runs the calls in the last answer and appends their results. suspended reports whether a
 // question waits for the owner and the turn is stored until the answer.
 func (tc *toolCalls) runCalls(ctx context.Context, calls []llm.ToolCall) (suspended bool, err error) {
 	tc.hist.steps = tc.resolveAll(ctx, calls, true)
@@ -45,8 +45,8 @@ func (tc *toolCalls) runCalls(ctx context.Context, calls []llm.ToolCall) (suspen
 	return false, nil
 }
 
-// resolveAll finds the tools of the calls. With replay, it also restores the outcome of calls
-// that ran before a crash.
+// resolveAll finds the tools for the calls. If replay is true, it also restores the outcomes of
+// calls that ran before a crash.
 func (tc *toolCalls) resolveAll(ctx context.Context, calls []llm.ToolCall, replay bool) []*callStep {
 	steps := make([]*callStep, len(calls))
 	for i, c := range calls {
@@ -56,7 +56,7 @@ func (tc *toolCalls) resolveAll(ctx context.Context, calls []llm.ToolCall, repla
 			s.refuseCall("route", tools.Errorf(tools.TooManyCalls, "an answer may have %d calls; this one was refused, make it in the next answer", maxCalls))
 		}
 		if err := tc.chain.beforeTool(ctx, s, true); err != nil {
-			s.refuseCall("route", denialError("route", err)) // an early link refuses the call and never ends the turn
+			s.refuseCall("route", denialError("route", err)) // a failure in an early link refuses the call and never ends the turn
 		}
 		if replay {
 			tc.replayCall(ctx, s)
@@ -65,8 +65,8 @@ func (tc *toolCalls) resolveAll(ctx context.Context, calls []llm.ToolCall, repla
 	return steps
 }
 
-// replayCall restores the outcome of a call that ran before a crash from the ledger, even if the
-// tool no longer exists.
+// replayCall restores the outcome of a call that ran before a crash. It reads the outcome from the
+// ledger, even if the tool no longer exists.
 func (tc *toolCalls) replayCall(ctx context.Context, s *callStep) {
 	e, ok := tc.rec.ledger[s.call.ID]
 	if !ok {
@@ -79,7 +79,7 @@ func (tc *toolCalls) replayCall(ctx context.Context, s *callStep) {
 		s.err = &tools.Error{Code: tools.Code(e.Code), Message: e.Result, Source: e.Source}
 	case bus.CallStarted:
 		if _, waits := s.tool.(tools.Waiter); waits {
-			return // its work continues elsewhere; awaitCall gets the outcome
+			return // the work continues elsewhere, and awaitCall gets the outcome
 		}
 		s.err = tools.Errorf(tools.OutcomeUnknown, "Hob was interrupted while %s ran, so the outcome of the call is unknown; Hob did not repeat the call. Check before trying again", tools.Clean(e.Tool))
 		e = unknownEntry(e, s.err)
@@ -87,8 +87,7 @@ func (tc *toolCalls) replayCall(ctx context.Context, s *callStep) {
 	}
 }
 
-// decideCall passes a call through the chain up to the policy check. The error ends the
-// turn.
+// decideCall passes a call through the chain up to the policy check. An error ends the turn.
 func (tc *toolCalls) decideCall(ctx context.Context, s *callStep) error {
 	wrong := !s.ran && (s.dec.Rule == "route" || s.dec.Rule == "schema")
 	if s.hasOutcome() && !wrong { // the call ran before a crash
@@ -97,8 +96,8 @@ func (tc *toolCalls) decideCall(ctx context.Context, s *callStep) error {
 	return tc.chain.beforeTool(ctx, s, false)
 }
 
-// runInOrder runs calls one after another. At the first call that needs approval it asks for
-// this and all later ones together.
+// runInOrder runs the calls one after another. At the first call that needs approval, it requests
+// approval for this call and all later ones together.
 func (tc *toolCalls) runInOrder(ctx context.Context) (suspended bool, err error) {
 	for i, s := range tc.hist.steps {
 		if !s.decided {
@@ -125,11 +124,12 @@ func (tc *toolCalls) runInOrder(ctx context.Context) (suspended bool, err error)
 			return false, ctx.Err()
 		}
 	}
-	return false, tc.rec.saveSteps(ctx) // if no call ran, the steps are not stored yet
+	return false, tc.rec.saveSteps(ctx) // if no call has run, the steps are not stored yet
 }
 
 // suspendCalls asks the owner about call i and every later call that needs approval, and suspends
-// the turn, all in one transaction. A call on the owner's screen gets a separate question.
+// the turn, all in one transaction. A call that acts on the owner's screen gets a separate
+// question.
 func (tc *toolCalls) suspendCalls(ctx context.Context, i int) (bool, error) {
 	asks := []*callStep{tc.hist.steps[i]}
 	for _, s := range tc.hist.steps[i+1:] {
@@ -152,8 +152,8 @@ func (tc *toolCalls) suspendCalls(ctx context.Context, i int) (bool, error) {
 	return err == nil, err
 }
 
-// goesOn reports whether one of the questions already covers a call: the question whether its
-// tool may continue to change items.
+// goesOn reports whether one of the questions already covers a call. Such a question asks whether
+// the tool may continue to change items.
 func goesOn(asks []*callStep, s *callStep) bool {
 	return s.dec.Rule == guard.BatchRule && s.dec.Judgement.Items <= 1 && slices.ContainsFunc(asks, func(a *callStep) bool {
 		return a.dec.Rule == guard.BatchRule && a.tool.Spec().Name == s.tool.Spec().Name
@@ -161,15 +161,15 @@ func goesOn(asks []*callStep, s *callStep) bool {
 }
 
 // isScreenCall reports whether a call acts on the owner's screen. Such a call runs only while no
-// question is open, because the call could answer the question on the screen. The guard assesses
-// later calls by the screen after this call.
+// question is open, because it could answer a question on the screen. The guard assesses later
+// calls by what the screen shows after this call.
 func isScreenCall(s *callStep) bool {
 	j := s.dec.Judgement
 	return j.Private && j.Effects&tools.Exec != 0
 }
 
-// settleOpenCalls answers the open calls of the last answer: with their results if they ran, otherwise
-// with the given error.
+// settleOpenCalls answers the open calls in the last answer: with their results if they ran, and
+// otherwise with the given error.
 func (tc *toolCalls) settleOpenCalls(ctx context.Context, why error) {
 	last := tc.conv.lastMessage()
 	if last.Role != llm.Assistant {

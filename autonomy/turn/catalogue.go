@@ -11,14 +11,14 @@ import (
 	"hob/tools"
 )
 
-// The two tools that give access to all tools. They are in every request; the guard treats a call
-// with use_tool like a direct call.
+// The two tools that give access to all other tools. Every request contains them. The guard treats
+// a call through use_tool like a direct call.
 const (
 	findTools = "find_tools"
 	useTool   = "use_tool"
 )
 
-// A search shows some tools with their arguments and names a few more.
+// A search shows some tools with their arguments and names a few more without them.
 const (
 	shown = 5
 	named = 4
@@ -29,8 +29,8 @@ type useArgs struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// offeredTools returns the constant tool list of every request: the core tools in order of name,
-// then the two catalogue tools.
+// offeredTools returns the list of tools in every request, which is constant: the core tools sorted
+// by name, and then the two catalog tools.
 func offeredTools(c *tools.Catalogue) []llm.Tool {
 	var out []llm.Tool
 	for _, t := range c.Core() {
@@ -89,7 +89,7 @@ func (f toolFinder) Call(_ context.Context, c tools.Call) (tools.Result, error) 
 	return r, nil
 }
 
-// specSource returns the provenance of a spec's texts.
+// specSource returns the provenance of the texts in a spec.
 func specSource(s *tools.Spec) provenance.Source {
 	if s.Foreign {
 		return provenance.Outside
@@ -97,7 +97,7 @@ func specSource(s *tools.Spec) provenance.Source {
 	return provenance.Tool
 }
 
-// categoryListing shows the tools of one category, or the names of all of them.
+// categoryListing returns the tools in one category, or the names of all categories.
 func categoryListing(list []tools.Category) tools.Result {
 	r := tools.Result{Source: provenance.Tool}
 	var b strings.Builder
@@ -125,7 +125,7 @@ func toolNames(list []tools.Tool) string {
 	return strings.Join(out, ", ")
 }
 
-// noMatchText returns the result of a search without a match, with the categories.
+// noMatchText returns the result of a search that found nothing. It lists the categories.
 func noMatchText(list []tools.Category) string {
 	var b strings.Builder
 	b.WriteString("No tool matches; try other words, or one of the categories")
@@ -136,7 +136,7 @@ func noMatchText(list []tools.Category) string {
 	return b.String()
 }
 
-// missingTool represents a nonexistent tool in the ledger.
+// missingTool represents in the ledger a tool that does not exist.
 type missingTool struct{ name string }
 
 func (m missingTool) Spec() *tools.Spec {
@@ -147,7 +147,7 @@ func (missingTool) Call(context.Context, tools.Call) (tools.Result, error) {
 	return tools.Result{}, tools.Errorf(tools.NotFound, "no such tool")
 }
 
-// routingMiddleware resolves the actual tool of a call, including one inside use_tool.
+// routingMiddleware finds the tool that a call actually uses, even inside use_tool.
 func (tc *toolCalls) routingMiddleware() middleware {
 	return middleware{name: "route", early: true, beforeTool: func(_ context.Context, s *callStep) error {
 		name := s.call.Name
@@ -181,7 +181,7 @@ func (tc *toolCalls) routingMiddleware() middleware {
 	}}
 }
 
-// findOtherAgentTool finds a tool that exists but is not available to this agent.
+// findOtherAgentTool finds a tool that exists but that this agent may not use.
 func (tc *toolCalls) findOtherAgentTool(name string) (tools.Tool, bool) {
 	if tc.o.Whole == nil {
 		return nil, false
@@ -189,7 +189,7 @@ func (tc *toolCalls) findOtherAgentTool(name string) (tools.Tool, bool) {
 	return tc.o.Whole.Get(name)
 }
 
-// schemaMiddleware compares the arguments with the tool's schema.
+// schemaMiddleware checks the arguments against the schema of the tool.
 func (tc *toolCalls) schemaMiddleware() middleware {
 	return middleware{name: "schema", early: true, beforeTool: func(_ context.Context, s *callStep) error {
 		return tools.Check(s.tool, s.args)

@@ -13,41 +13,41 @@ import (
 	"hob/tools"
 )
 
-// Hook is one place of the chain through which every model call and every tool call of a turn
-// passes. The order is fixed:
+// Hook is called at several points in the chain through which every model call and every tool call
+// in a turn passes. The order is fixed:
 //
 //	route -> schema -> limits -> Options.Hooks -> policy -> approval ->
 //	execute -> audit -> truncate -> Options.Hooks -> limits -> log
 //
-// Route and schema resolve the tool and validate its arguments; limits refuse loops; policy is
-// the guard. The steps after a call run in the opposite order, so that the ledger has the whole
-// result and Hooks see the text that the model will read.
+// route and schema find the tool and validate its arguments, limits refuses loops, and policy is
+// the guard. The steps after a call run in reverse order, so that the ledger contains the complete
+// result, and hooks see the text that the model will read.
 //
-// A Hook can only restrict: it gets copies, it may refuse, and it cannot change earlier
-// messages, the call or its result. Any method may be nil. All of them are called one after
-// another within a turn, and concurrently by turns of different sessions.
+// A Hook can only restrict. It gets copies and may refuse, but it cannot change earlier messages,
+// the call or its result. Any function may be nil. Within a turn they are called one after another,
+// and turns in different sessions call them concurrently.
 type Hook struct {
 	Name string
-	// BeforeModel refuses a model call with an error, which ends the turn. An *llm.Error
-	// determines whether the loop retries.
+	// BeforeModel refuses a model call by returning an error, which ends the turn. If the error is
+	// an *llm.Error, it determines whether the loop retries.
 	BeforeModel func(ctx context.Context, m ModelCall) error
-	// AfterModel gets the result of a model call. A panic is logged.
+	// AfterModel receives the result of a model call. A panic is logged.
 	AfterModel func(ctx context.Context, m ModelCall)
-	// BeforeTool refuses a tool call with an error. The model gets a *tools.Error unchanged;
-	// any other error and a panic deny the call like a policy. Calls refused earlier do not
-	// reach it.
+	// BeforeTool refuses a tool call by returning an error. A *tools.Error is passed to the model
+	// unchanged. Any other error or a panic denies the call, as a policy would. Calls that were
+	// already refused are not passed to BeforeTool.
 	BeforeTool func(ctx context.Context, c ToolCall) error
-	// AfterTool gets the result of a call, also of a refused one. A panic is logged.
+	// AfterTool receives the result of a call, including a refused one. A panic is logged.
 	AfterTool func(ctx context.Context, c ToolCall)
 }
 
-// ModelCall is a copy of a request to a model, for a Hook.
+// ModelCall is a copy of a request to a model, for hooks.
 type ModelCall struct {
 	Event, Session string
 	Model          llm.Info
-	Round          int  // 1 for the first of the turn
-	Final          bool // no more tool calls are allowed
-	MaxTokens      int  // output limit, 0 for the driver's default
+	Round          int  // 1 for the first call in the turn
+	Final          bool // whether no more tool calls are allowed
+	MaxTokens      int  // output limit; 0 means the driver's default
 	// Usage, Answered and Took are set after the call. Answered is the name of the model that
 	// answered.
 	Usage    llm.Usage
@@ -55,27 +55,26 @@ type ModelCall struct {
 	Took     time.Duration
 }
 
-// ToolCall is a copy of a tool call, for a Hook.
+// ToolCall is a copy of a tool call, for hooks.
 type ToolCall struct {
 	Event, Session, Call string
-	Tool                 string // the tool that is executed, resolved through use_tool
+	Tool                 string // tool that is executed, even inside use_tool
 	Effects              tools.Effects
 	Args                 json.RawMessage
 	Attended, Tainted    bool
-	// Text, Err and Took are set after the call. Text is the text that the model reads.
+	// Text, Err and Took are set after the call. Text is what the model reads.
 	Text string
 	Err  error
 	Took time.Duration
 }
 
-// middleware is an internal middleware of the chain. It works on the call itself, while a Hook gets a
-// copy.
+// middleware is one link of the chain. It works on the call itself, while a Hook gets a copy.
 type middleware struct {
 	name string
-	// early marks a link that sees every call of an answer before the first one runs, because it
-	// determines which calls may run in parallel.
+	// early reports whether the link processes every call in an answer before the first one runs,
+	// because it determines which calls may run in parallel.
 	early bool
-	// always: the link also gets calls that an earlier link refused.
+	// always reports whether the link also processes calls that an earlier link refused.
 	always      bool
 	beforeModel func(ctx context.Context, q *modelCall) error
 	afterModel  func(ctx context.Context, q *modelCall)
@@ -83,21 +82,21 @@ type middleware struct {
 	afterTool   func(ctx context.Context, s *callStep)
 }
 
-// modelCall is one request to the model in progress.
+// modelCall is a request to the model that is in progress.
 type modelCall struct {
 	model llm.Model
-	round int // 1 for the first of the turn
+	round int // 1 for the first call in the turn
 	req   llm.Request
 	resp  llm.Response
 	took  time.Duration
 }
 
-// turnAbort is an error of a link that ends the turn instead of the call.
+// turnAbort is an error from a link that ends the turn instead of only the call.
 type turnAbort struct{ error }
 
 func (e turnAbort) Unwrap() error { return e.error }
 
-// hookChain passes model calls and tool calls along the chain (see Hook).
+// hookChain passes model calls and tool calls through the chain (see Hook).
 type hookChain struct {
 	o     *Options
 	t     *Turn
@@ -105,7 +104,7 @@ type hookChain struct {
 	links []middleware
 }
 
-// buildChain returns the chain of a turn, in its fixed order (see Hook).
+// buildChain returns the chain for a turn, in the fixed order (see Hook).
 func (r *turnRun) buildChain(ctx context.Context) []middleware {
 	chain := make([]middleware, 0, 8+len(r.o.Hooks))
 	chain = append(chain, r.chain.loggingMiddleware(ctx), r.calls.routingMiddleware(), r.calls.schemaMiddleware(), r.budget.limitMiddleware())
@@ -115,7 +114,7 @@ func (r *turnRun) buildChain(ctx context.Context) []middleware {
 	return append(chain, r.policy.policyMiddleware(), r.feed.feedMiddleware(), r.calls.truncationMiddleware(), r.calls.auditMiddleware(), r.model.answerTextMiddleware())
 }
 
-// beforeModel passes a request along the chain.
+// beforeModel passes a request through the chain.
 func (hc *hookChain) beforeModel(ctx context.Context, q *modelCall) error {
 	for _, l := range hc.links {
 		if l.beforeModel == nil {
@@ -132,7 +131,7 @@ func (hc *hookChain) beforeModel(ctx context.Context, q *modelCall) error {
 	return nil
 }
 
-// afterModel passes an answer back along the chain.
+// afterModel passes an answer back through the chain.
 func (hc *hookChain) afterModel(ctx context.Context, q *modelCall) {
 	for i := len(hc.links) - 1; i >= 0; i-- {
 		if l := hc.links[i]; l.afterModel != nil {
@@ -141,8 +140,8 @@ func (hc *hookChain) afterModel(ctx context.Context, q *modelCall) {
 	}
 }
 
-// beforeTool passes a call along the early or the late part of the chain. A link that fails or
-// panics denies the call. The returned error ends the turn.
+// beforeTool passes a call through the early or the late part of the chain. A link that fails or
+// panics denies the call. An error that beforeTool returns ends the turn.
 func (hc *hookChain) beforeTool(ctx context.Context, s *callStep, early bool) error {
 	for _, l := range hc.links {
 		if l.beforeTool == nil || l.early != early || s.hasOutcome() && !l.always {
@@ -159,7 +158,7 @@ func (hc *hookChain) beforeTool(ctx context.Context, s *callStep, early bool) er
 	return nil
 }
 
-// afterTool passes the result of a call back along the chain.
+// afterTool passes the result of a call back through the chain.
 func (hc *hookChain) afterTool(ctx context.Context, s *callStep) {
 	for i := len(hc.links) - 1; i >= 0; i-- {
 		if l := hc.links[i]; l.afterTool != nil {
@@ -168,7 +167,7 @@ func (hc *hookChain) afterTool(ctx context.Context, s *callStep) {
 	}
 }
 
-// denialError returns the error that the model gets for a failed link.
+// denialError returns the error that the model receives if a link failed.
 func denialError(name string, err error) error {
 	if _, ok := errors.AsType[*tools.Error](err); ok {
 		return err
@@ -176,7 +175,7 @@ func denialError(name string, err error) error {
 	return tools.Errorf(tools.PolicyDenied, "%s: the check %q broke down, so the call is refused: %w", tools.PolicyDenied, tools.Clean(name), err)
 }
 
-// checkWithRecover runs a link's check; a panic is an error.
+// checkWithRecover runs the check of a link and converts a panic into an error.
 func checkWithRecover(check func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -186,7 +185,7 @@ func checkWithRecover(check func() error) (err error) {
 	return check()
 }
 
-// runAfterHook runs the second half of a link; a panic is logged.
+// runAfterHook runs the second half of a link. A panic is logged.
 func (hc *hookChain) runAfterHook(name string, do func()) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -196,7 +195,7 @@ func (hc *hookChain) runAfterHook(name string, do func()) {
 	do()
 }
 
-// hookMiddleware returns the middleware of a hook. The hook gets copies.
+// hookMiddleware returns the middleware for a hook. The hook gets copies.
 func (hc *hookChain) hookMiddleware(h Hook) middleware {
 	l := middleware{name: h.Name}
 	if h.BeforeModel != nil {
@@ -232,8 +231,8 @@ func (hc *hookChain) toolCallCopy(s *callStep) ToolCall {
 	return c
 }
 
-// loggingMiddleware returns the outermost middleware. The database has the contents; the log records
-// durations.
+// loggingMiddleware returns the outermost middleware. The log records only durations, because the
+// database has the contents.
 func (hc *hookChain) loggingMiddleware(ctx context.Context) middleware {
 	l := middleware{name: "log"}
 	if !hc.o.Log.Enabled(ctx, slog.LevelDebug) {
@@ -249,7 +248,7 @@ func (hc *hookChain) loggingMiddleware(ctx context.Context) middleware {
 			"took", time.Since(asked), "input", q.resp.Usage.Input, "output", q.resp.Usage.Output, "calls", len(q.resp.Calls()))
 	}
 	l.afterTool = func(ctx context.Context, s *callStep) {
-		tool := "(none)" // a name invented by the model is a text, and the log contains no texts
+		tool := "(none)" // the model may invent a name, which is then text, and the log contains no text
 		if s.tool != nil {
 			tool = s.tool.Spec().Name
 		}

@@ -19,12 +19,12 @@ type claimChecker struct {
 	budget  *turnBudget
 	model   *modelExchange
 	feed    *liveFeed
-	checked bool // the model got the hint about a claim without a call
+	checked bool // whether the model has received the hint about a claim without a call
 }
 
-// concludeAnswer returns the answer that ends the turn, unless the answer claims an action that no call
-// performed. It sends the model one hint; if the next answer repeats the claim, it corrects the
-// answer.
+// concludeAnswer returns the answer that ends the turn, unless the answer claims an action that no
+// call performed. In that case it sends the model one hint. If the next answer repeats the claim,
+// concludeAnswer corrects the answer.
 func (k *claimChecker) concludeAnswer(ctx context.Context, text string) (answer string, done bool) {
 	claims, err := k.findUnbackedClaims(ctx, text)
 	if err != nil {
@@ -54,9 +54,9 @@ func (k *claimChecker) concludeAnswer(ctx context.Context, text string) (answer 
 	return k.conv.defuseLinks(text) + added, true
 }
 
-// findUnbackedClaims lists the claims of an answer that no call supports. It skips the built-in brain,
-// which builds its answers from results, and external agents, because the ledger does not
-// contain all their actions.
+// findUnbackedClaims returns the claims in an answer that no call supports. It skips the built-in
+// brain, which builds its answers from results, and external agents, because the ledger does not
+// contain all of their actions.
 func (k *claimChecker) findUnbackedClaims(ctx context.Context, text string) ([]actionclaims.Claim, error) {
 	if k.model.chosen == nil || k.model.by == offlineBrain || k.model.chosen.Info().Provider == offlineBrain || k.model.chosen.Info().Acts {
 		return nil, nil
@@ -85,9 +85,9 @@ func (k *claimChecker) findUnbackedClaims(ctx context.Context, text string) ([]a
 	return slices.DeleteFunc(claims, func(c actionclaims.Claim) bool { return (asked || c.Earlier) && c.IsBackedBy(before) }), nil
 }
 
-// isBorneOut reports whether something other than a call with effects supports a claim: text read
-// in this turn, words of another person that the answer repeats, or any call if the answer only
-// says that all is done. For a question, text of an earlier turn counts too.
+// isBorneOut reports whether something other than a call with effects supports a claim. This can be
+// text read in this turn, words from another person that the answer repeats, or any call if the
+// answer only says that all is done. For a question, text from an earlier turn also counts.
 func (k *claimChecker) isBorneOut(c actionclaims.Claim, deeds []actionclaims.Action) bool {
 	results := k.resultTexts(c.Impersonal && k.isUserQuestion())
 	switch {
@@ -106,8 +106,8 @@ func (k *claimChecker) isBorneOut(c actionclaims.Claim, deeds []actionclaims.Act
 	return c.IsSupportedBy(results)
 }
 
-// resultTexts returns the texts of tools and of other people in this turn, or, if whole, in the
-// entire context.
+// resultTexts returns the texts from tools and from other people in this turn. If whole is true, it
+// returns those in the entire context.
 func (k *claimChecker) resultTexts(whole bool) []string {
 	from := k.conv.own
 	if whole {
@@ -132,11 +132,12 @@ func (k *claimChecker) isUserQuestion() bool {
 	return slices.ContainsFunc(k.userMessages(), actionclaims.IsQuestion)
 }
 
-// userMessages returns the message of the turn and the messages that arrived while it ran.
+// userMessages returns the message that started the turn and the messages that arrived while it
+// ran.
 func (k *claimChecker) userMessages() []string { return append([]string{k.t.Text}, k.conv.words...) }
 
-// checkMark is the prefix of the hint about a claim. After a crash it shows that the one extra
-// model call was made.
+// checkMark is the prefix of the hint about a claim. After a crash, it shows that the one
+// additional model call was made.
 const checkMark = "[check] "
 
 // isClaimHint reports whether a recorded message is the hint about a claim.
@@ -146,7 +147,7 @@ func isClaimHint(m llm.Message) bool {
 	})
 }
 
-// earlierCalls is the maximum number of calls checked for claims about earlier turns.
+// earlierCalls is the maximum number of calls that are checked for claims about earlier turns.
 const earlierCalls = 500
 
 // offlineBrain is the provider name of the built-in brain.

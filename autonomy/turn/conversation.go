@@ -15,23 +15,24 @@ import (
 	"hob/platform/provenance"
 )
 
-// conversation is the context of the turn: the messages of the next request. Its methods report
-// whether these contain untrusted text, and its origins.
+// conversation is the context of the turn: the messages in the next request. Its methods report
+// whether these messages contain untrusted text, and from which origins.
 type conversation struct {
 	o      *Options
 	t      *Turn
 	system string
 	msgs   []llm.Message // the complete request
-	own    int           // index in msgs where this turn begins
-	stored int           // how many of this turn's messages are stored
-	words  []string      // the owner's messages while the turn ran
-	// external: an external agent is running, and has read text that Hob has not seen. actor is
-	// that agent, or the model of the turn.
+	own    int           // index in msgs at which this turn begins
+	stored int           // number of messages in this turn that are stored
+	words  []string      // messages from the owner that arrived while the turn ran
+	// external reports whether an external agent is running and has read text that Hob has not
+	// seen. actor is that agent, or the model of the turn.
 	external atomic.Bool
 	actor    llm.Model
 }
 
-// loadMessages replaces the messages by the ones of earlier turns (before) and of this turn (recorded).
+// loadMessages replaces the messages with those from earlier turns (before) and from this turn
+// (recorded).
 func (c *conversation) loadMessages(before, recorded []llm.Message) {
 	c.own, c.stored = len(before), len(recorded)
 	c.msgs = append(append(make([]llm.Message, 0, len(before)+len(recorded)+8), before...), recorded...)
@@ -61,7 +62,7 @@ func (c *conversation) appendAnswer(parts []llm.Part) {
 			continue
 		}
 		p.Call.Truncated = true
-		p.Call.Args, _ = json.Marshal(string(p.Call.Args)) // a string always encodes
+		p.Call.Args, _ = json.Marshal(string(p.Call.Args)) // a string can always be encoded
 	}
 	c.appendMessage(llm.Message{Role: llm.Assistant, Parts: parts})
 }

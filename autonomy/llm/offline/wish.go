@@ -152,7 +152,8 @@ func bareName(s string) string {
 	}
 }
 
-// thingName returns a bare name without its category noun: "the report task" becomes "report".
+// thingName returns a name without its category noun. For example, "the report task" becomes
+// "report".
 func thingName(s string, nouns ...string) string {
 	s = strings.Trim(bareName(s), `"'“”‘’`)
 	for _, noun := range nouns {
@@ -163,8 +164,8 @@ func thingName(s string, nouns ...string) string {
 	return s
 }
 
-// namedThing returns the item that a slot names, without the time after it: "I finished the report
-// today" is about the report.
+// namedThing returns the item that a slot names, without the time that follows it. For example, "I
+// finished the report today" is about the report.
 func (w *intentDraft) namedThing(slot string, nouns ...string) string {
 	c, ok := w.captureOf(slot)
 	if !ok {
@@ -177,7 +178,7 @@ func (w *intentDraft) namedThing(slot string, nouns ...string) string {
 	return thingName(w.slotString(slot), nouns...)
 }
 
-// argsOf returns a map without the empty values.
+// argsOf returns the pairs as a map, without empty values.
 func argsOf(pairs ...any) map[string]any {
 	out := map[string]any{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -198,7 +199,7 @@ func argsOf(pairs ...any) map[string]any {
 	return out
 }
 
-// isUnspecific reports whether the words name no specific item.
+// isUnspecific reports whether s does not name a specific item.
 func isUnspecific(s string) bool {
 	switch strings.ToLower(strings.TrimSpace(s)) {
 	case "", "my", "all my", "my own", "task", "todo", "reminder", "note", "habit", "schedules", "watchers", "reminders", "tasks", "all of them", "again", "it", "this", "that", "them", "something", "anything", "everything", "one", "all", "these", "those", "stuff", "me", "a", "the":
@@ -207,7 +208,8 @@ func isUnspecific(s string) bool {
 	return false
 }
 
-// fillBetween returns a question's completion that puts the answer between two pieces.
+// fillBetween returns a function that completes a question by inserting the answer between two
+// pieces of text.
 func fillBetween(before, after string) func(string) (string, bool) {
 	return func(answer string) (string, bool) {
 		answer = strings.TrimSpace(answer)

@@ -9,23 +9,23 @@ import (
 	"hob/autonomy/llm"
 )
 
-// call is a tool call under construction.
+// call is a tool call that is being assembled.
 type call struct {
 	llm.PendingCall
-	index int  // the server's number, -1 without one
-	whole bool // the arguments came as one object: no further piece can follow
+	index int  // the server's number for the call, or -1 if there is none
+	whole bool // whether the arguments came as one object, so that no further piece can follow
 }
 
 // calls assembles tool calls from their deltas. In the specification, the index identifies a call,
-// and the first delta contains its id and name. Real servers differ: the index is missing or always
-// 0; ids are missing, repeated in each delta, new in each delta, or equal for all calls; one chunk
-// contains several complete calls.
+// and the first delta contains its id and name. Real servers differ. The index may be missing or
+// always 0. Ids may be missing, repeated in each delta, new in each delta, or equal for all calls.
+// One chunk may contain several complete calls.
 type calls struct {
 	list []*call
 }
 
-// addDelta processes one delta and returns its call, the piece of arguments in it, and whether the
-// call is new. It returns nil for an empty delta.
+// addDelta processes one delta. It returns the call, the piece of arguments in the delta, and
+// whether the call is new. It returns nil for an empty delta.
 func (c *calls) addDelta(d callDelta) (x *call, piece string, fresh bool) {
 	id, name := llm.JSONText(d.ID), d.Function.Name.text
 	piece, whole := d.Function.argumentText()
@@ -49,7 +49,7 @@ func (c *calls) addDelta(d callDelta) (x *call, piece string, fresh bool) {
 	return x, piece, fresh
 }
 
-// findCall returns the call that a delta continues, nil if it starts a new one.
+// findCall returns the call that a delta continues, or nil if the delta starts a new call.
 func (c *calls) findCall(index *int, id, name, piece string, whole bool) *call {
 	var x *call
 	switch {
@@ -57,7 +57,7 @@ func (c *calls) findCall(index *int, id, name, piece string, whole bool) *call {
 		x = c.lastWhere(func(x *call) bool { return x.index == *index })
 	case id != "" && name == "":
 		x = c.lastWhere(func(x *call) bool { return x.ID == id })
-		if x == nil { // a new id in each delta
+		if x == nil { // the server sends a new id in each delta
 			x = c.lastWhere(func(*call) bool { return true })
 		}
 	default:
@@ -66,7 +66,7 @@ func (c *calls) findCall(index *int, id, name, piece string, whole bool) *call {
 	if x == nil || name == "" {
 		return x
 	}
-	// A name starts a call, unless it is only repeated.
+	// A name starts a call, unless the name is only repeated.
 	again := name == x.Name && (id == "" || id == x.ID) && !whole && !x.whole
 	if again && strings.HasPrefix(piece, "{") && bytes.HasSuffix(x.Args, []byte("}")) && json.Valid(x.Args) {
 		again = false
@@ -86,7 +86,7 @@ func (c *calls) lastWhere(is func(*call) bool) *call {
 	return nil
 }
 
-// uniqueID keeps the server's id unless it is missing or already used.
+// uniqueID returns the server's id, or a new one if that id is missing or already used.
 func (c *calls) uniqueID(id string) string {
 	if id == "" || c.lastWhere(func(x *call) bool { return x.ID == id }) != nil {
 		return newID()

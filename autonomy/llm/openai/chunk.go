@@ -9,7 +9,7 @@ import (
 	"hob/autonomy/llm"
 )
 
-// chunk is one event of a stream, or a complete answer without streaming.
+// chunk is one stream event, or a complete answer that is not streamed.
 type chunk struct {
 	Choices []choice        `json:"choices"`
 	Usage   json.RawMessage `json:"usage"`
@@ -20,7 +20,7 @@ type chunk struct {
 type choice struct {
 	Index        int             `json:"index"`
 	Delta        *delta          `json:"delta"`
-	Message      *delta          `json:"message"` // of an answer without streaming
+	Message      *delta          `json:"message"` // set in an answer that is not streamed
 	FinishReason json.RawMessage `json:"finish_reason"`
 	Error        json.RawMessage `json:"error"` // OpenRouter
 }
@@ -29,11 +29,11 @@ type delta struct {
 	Content          texts           `json:"content"`
 	Refusal          texts           `json:"refusal"`
 	ReasoningContent texts           `json:"reasoning_content"` // DeepSeek, llama.cpp, vLLM
-	Reasoning        texts           `json:"reasoning"`         // OpenRouter, Ollama, newer vLLM
+	Reasoning        texts           `json:"reasoning"`         // sent by OpenRouter, Ollama and newer versions of vLLM
 	Details          details         `json:"reasoning_details"` // OpenRouter
 	Images           []picture       `json:"images"`            // OpenRouter
 	ToolCalls        []callDelta     `json:"tool_calls"`
-	FunctionCall     *functionOfCall `json:"function_call"` // functions, the predecessor of tools
+	FunctionCall     *functionOfCall `json:"function_call"` // the predecessor of tool calls
 }
 
 type callDelta struct {
@@ -47,8 +47,8 @@ type functionOfCall struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// argumentText returns the text of the piece: the value of a JSON string, or other JSON (an
-// object, sent complete) unchanged.
+// argumentText returns the text of the piece: the value of a JSON string, or other JSON unchanged
+// (an object, which is complete). whole reports whether the arguments are complete.
 func (f functionOfCall) argumentText() (text string, whole bool) {
 	raw := bytes.TrimSpace(f.Arguments)
 	if len(raw) > 0 && raw[0] == '{' {
@@ -57,7 +57,7 @@ func (f functionOfCall) argumentText() (text string, whole bool) {
 	return llm.JSONText(raw), false
 }
 
-// texts is a string, null, or a list of contents (Mistral). It ignores other values.
+// texts is a string, null, or a list of contents (Mistral). Other values are ignored.
 type texts struct {
 	text     string
 	thinking string
@@ -92,12 +92,12 @@ func (t *texts) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// picture is a picture of an answer, as a data URL.
+// picture is a picture in an answer, as a data URL.
 type picture struct {
 	ImageURL imageURL `json:"image_url"`
 }
 
-// decodeImage decodes the picture. It does not fetch remote addresses.
+// decodeImage decodes the picture. It does not fetch pictures from remote addresses.
 func (p picture) decodeImage() (llm.Image, bool) {
 	head, data, ok := strings.Cut(strings.TrimPrefix(p.ImageURL.URL, "data:"), ";base64,")
 	if !ok || !strings.HasPrefix(head, "image/") {
@@ -107,7 +107,7 @@ func (p picture) decodeImage() (llm.Image, bool) {
 	return llm.Image{MIME: head, Data: b}, err == nil && len(b) > 0
 }
 
-// parseUsage parses token counts; nil means that the server sent none.
+// parseUsage parses token counts. It returns nil if the server sent none.
 func parseUsage(raw json.RawMessage) *llm.Usage {
 	var u struct {
 		Prompt     *float64 `json:"prompt_tokens"`
@@ -127,8 +127,8 @@ func parseUsage(raw json.RawMessage) *llm.Usage {
 	}
 }
 
-// parseStop converts a finish reason. Unknown ones are not errors: servers invent them ("eos",
-// "stop_sequence", "abort").
+// parseStop converts a finish reason. Unknown reasons are not errors, because servers invent them
+// ("eos", "stop_sequence", "abort").
 func parseStop(reason string) llm.StopReason {
 	switch strings.ToLower(reason) {
 	case "length", "max_tokens", "max_length", "model_length", "model_context_window_exceeded":

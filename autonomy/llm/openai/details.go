@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// details are OpenRouter's reasoning_details: pieces of thoughts, some encrypted, that must be
-// sent back unchanged with the calls they led to
-// (https://openrouter.ai/docs/use-cases/reasoning-tokens). Values other than a list of objects
-// are ignored.
+// details holds OpenRouter's reasoning_details: pieces of thoughts, some of them encrypted, that
+// must be returned unchanged with the calls they led to
+// (https://openrouter.ai/docs/use-cases/reasoning-tokens). Values other than a list of objects are
+// ignored.
 type details []map[string]any
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -20,11 +20,11 @@ func (d *details) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// maxDetails limits the pieces of one answer.
+// maxDetails is the maximum number of pieces in one answer.
 const maxDetails = 256
 
-// addPieces adds the pieces of a delta: a piece with the index and type of an earlier one continues
-// it.
+// addPieces adds the pieces in a delta. A piece with the index and type of an earlier one continues
+// that piece.
 func (d *details) addPieces(more details) {
 	for _, piece := range more {
 		if piece == nil {
@@ -65,7 +65,7 @@ func joinPiece(to, piece map[string]any) {
 	}
 }
 
-// toJSON returns the pieces as JSON to send back, nil without any.
+// toJSON returns the pieces as JSON to return to the server, or nil if there are none.
 func (d *details) toJSON() json.RawMessage {
 	if len(*d) == 0 {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"hob/autonomy/llm"
 )
 
-// discoveredModel is a model on a server whose models are queried at the first call, so that
-// start-up needs no connection and the server may start later.
+// discoveredModel is a model on a server that is asked for its models on the first call. Startup
+// therefore needs no connection, and the server may start later.
 type discoveredModel struct {
 	o     Options
 	asker *Model
@@ -20,7 +20,7 @@ type discoveredModel struct {
 	found *Model
 }
 
-// anyModel is the name until a model is found.
+// anyModel is the model's name until a model has been found.
 const anyModel = "auto"
 
 func newDiscovered(o Options) (llm.Model, error) {
@@ -58,7 +58,7 @@ func (d *discoveredModel) Stream(ctx context.Context, r llm.Request) iter.Seq2[l
 	}
 }
 
-// findModel queries the server once. Concurrent calls may query it more than once, which is
+// findModel asks the server for its models once. Concurrent calls may ask more than once, which is
 // harmless.
 func (d *discoveredModel) findModel(ctx context.Context) (*Model, error) {
 	d.mu.Lock()
@@ -93,8 +93,9 @@ func (d *discoveredModel) findModel(ctx context.Context) (*Model, error) {
 // ProbeTimeout bounds Probe.
 const ProbeTimeout = 300 * time.Millisecond
 
-// Probe queries a server for its models, without a key and for at most ProbeTimeout. It fails
-// immediately if no server listens, or if it is not a model server. The list may be empty.
+// Probe asks a server for its models, without a key and for at most ProbeTimeout. It fails
+// immediately if no server listens at the address or if it is not a model server. The list may be
+// empty.
 func Probe(ctx context.Context, baseURL string) ([]string, error) {
 	m, err := New(Options{Provider: "local", BaseURL: baseURL, Model: "-"})
 	if err != nil {
@@ -106,8 +107,8 @@ func Probe(ctx context.Context, baseURL string) ([]string, error) {
 	return m.listModels(ctx)
 }
 
-// ChatModel returns the first chat model of a list, "" if it has none: servers also list models
-// for embeddings, reranking and speech.
+// ChatModel returns the first chat model in a list, or "" if there is none. Servers also list
+// models for embeddings, reranking and speech.
 func ChatModel(models []string) string {
 	for _, name := range models {
 		if !isSpecial(strings.ToLower(name)) {

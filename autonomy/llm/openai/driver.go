@@ -8,13 +8,13 @@ import (
 	"hob/autonomy/llm"
 )
 
-// Kind is the value of kind in [providers.NAME].
+// Kind is the value of kind in a [providers.NAME] section.
 const Kind = "openai"
 
-// openRouter is the address of OpenRouter.
+// openRouter is the base URL of OpenRouter.
 const openRouter = "https://openrouter.ai/api/v1"
 
-// Driver creates models of the kind "openai": any server with Chat Completions.
+// Driver creates models of kind "openai", for any server that supports Chat Completions.
 type Driver struct{}
 
 // Describe implements llm.Driver.
@@ -41,8 +41,9 @@ func (Driver) Describe() llm.Description {
 	}
 }
 
-// New implements llm.Driver. Without a configured model, a well-known server has a default; other
-// servers are queried for their models at the first call, and the first chat model is used.
+// New implements llm.Driver. If no model is configured, it uses the default model for a well-known
+// server. Other servers are asked for their models on the first call, and the first chat model is
+// used.
 func (Driver) New(o llm.ModelOptions) (llm.Model, error) {
 	if o.Model == "" {
 		o.Model = defaultModel(o.BaseURL)
@@ -51,13 +52,13 @@ func (Driver) New(o llm.ModelOptions) (llm.Model, error) {
 		return newDiscovered(o)
 	}
 	m, err := New(o)
-	if err != nil { // a nil *Model is not a nil llm.Model
+	if err != nil { // a nil *Model would not be a nil llm.Model
 		return nil, err
 	}
 	return m, nil
 }
 
-// defaultModel returns the default model of a well-known server, "" for others.
+// defaultModel returns the default model for a well-known server, or "" for other servers.
 func defaultModel(baseURL string) string {
 	u, err := url.Parse(cmp.Or(baseURL, DefaultBaseURL))
 	if err != nil {

@@ -35,7 +35,7 @@ func (m *Model) embedBatch(ctx context.Context, texts []string) ([][]float32, ll
 	var out struct {
 		Data  []vector        `json:"data"`
 		Usage json.RawMessage `json:"usage"`
-		// The form of Ollama's own API.
+		// The format of Ollama's own API.
 		Embeddings [][]float32 `json:"embeddings"`
 		Counted    *int        `json:"prompt_eval_count"`
 	}
@@ -58,8 +58,8 @@ func (m *Model) embedBatch(ctx context.Context, texts []string) ([][]float32, ll
 	return vectors, usage, nil
 }
 
-// sendTexts requests vectors at OpenAI's path, and if the server does not know it, at the path
-// of Ollama's own API, the only one in older versions
+// sendTexts requests vectors at OpenAI's path. If the server does not know that path, it uses the
+// path of Ollama's own API, the only one in older versions
 // (https://github.com/ollama/ollama/blob/main/docs/api.md#generate-embeddings).
 func (m *Model) sendTexts(ctx context.Context, body []byte) (*http.Response, error) {
 	if m.knownQuirks()&ollamaVectors != 0 {
@@ -74,7 +74,7 @@ func (m *Model) sendTexts(ctx context.Context, body []byte) (*http.Response, err
 		if err == nil {
 			_ = second.Body.Close()
 		}
-		return resp, nil // the answer of OpenAI's path counts: usually a missing model
+		return resp, nil // the error from OpenAI's path is the relevant one: usually a missing model
 	}
 	m.addQuirk(ollamaVectors)
 	_ = resp.Body.Close()
@@ -94,8 +94,8 @@ type vector struct {
 	Embedding []float32 `json:"embedding"`
 }
 
-// orderVectors sorts vectors by the index of their texts. Vectors of servers that send no index are
-// already in order.
+// orderVectors sorts vectors by the index of their texts. Vectors without an index are already in
+// order.
 func orderVectors(data []vector) [][]float32 {
 	numbered := slices.ContainsFunc(data, func(v vector) bool { return v.Index != 0 })
 	out := make([][]float32, len(data))

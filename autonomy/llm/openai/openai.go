@@ -1,12 +1,11 @@
 // Package openai is the driver for servers with OpenAI's Chat Completions API: OpenAI itself,
-// OpenRouter, Ollama, LM Studio, llama.cpp, vLLM and many more. It is a thin client over
-// net/http, because these servers deviate from the specification in ways that break a client
-// made for OpenAI: the driver accepts deviations with a clear meaning, and learns from the
-// first refusal what a server does not support (tools, stream_options, images, one of the two
-// names of the token limit).
+// OpenRouter, Ollama, LM Studio, llama.cpp, vLLM and many more. It is a thin client over net/http,
+// because these servers deviate from the specification in ways that break a client made for OpenAI.
+// The driver accepts deviations with a clear meaning. It learns from the first refusal what a
+// server does not support (tools, stream_options, images, or one of the two names of the token
+// limit).
 //
-// It does not retry (llm.Retry does), track usage or choose models. autonomy/llm/all creates
-// it.
+// It does not retry (llm.Retry does), track usage or choose models. autonomy/llm/all creates it.
 //
 // The protocol: https://platform.openai.com/docs/api-reference/chat
 package openai
@@ -26,27 +25,27 @@ import (
 	"hob/autonomy/llm"
 )
 
-// DefaultBaseURL is OpenAI's own server.
+// DefaultBaseURL is the base URL of OpenAI's own server.
 const DefaultBaseURL = "https://api.openai.com/v1"
 
-// DefaultModel is used by Driver at OpenAI if no model is configured.
+// DefaultModel is the model that Driver uses at OpenAI if none is configured.
 const DefaultModel = "gpt-5-mini"
 
-// Options are the settings of a Model. Only Model is required.
+// Options holds the settings of a Model. Only Model is required.
 type Options = llm.ModelOptions
 
-// Model is an llm.Model on a Chat Completions server.
+// Model is an llm.Model that uses a Chat Completions server.
 type Model struct {
 	o    Options
 	wire llm.Endpoint
 	base *url.URL
-	// bare is base without the /v1 that New added, nil if it added none.
+	// bare is base without the /v1 that New added, or nil if New added none.
 	bare   *url.URL
 	client *http.Client
 	quirks atomic.Uint32
 }
 
-// New checks the options; it opens no connection.
+// New returns a Model after checking the options. It opens no connection.
 func New(o Options) (*Model, error) {
 	if o.Provider == "" {
 		o.Provider = Kind
@@ -68,8 +67,8 @@ func New(o Options) (*Model, error) {
 
 var versionSegment = regexp.MustCompile(`(^|/)v[0-9]+(beta|alpha)?[0-9]*(/|$)`)
 
-// baseURLs returns the base URL of /chat/completions. A path without a version gets /v1; bare
-// is then the address without it.
+// baseURLs returns the base URL of /chat/completions. It adds /v1 to a path without a version; bare
+// is then the URL without /v1.
 func baseURLs(u *url.URL) (base, bare *url.URL) {
 	u.Path = strings.TrimSuffix(u.Path, "/chat/completions")
 	if versionSegment.MatchString(u.Path) {
@@ -89,7 +88,7 @@ func (m *Model) Info() llm.Info {
 	}
 }
 
-// Models lists the models that the server offers, in its order.
+// Models lists the models that the server offers, in the server's order.
 func (m *Model) Models(ctx context.Context) ([]string, error) {
 	ctx, watch := llm.NewWatch(ctx, 30*time.Second)
 	defer watch.Stop()
@@ -119,8 +118,8 @@ func (m *Model) listModels(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// sendRequest makes one HTTP request. If /v1 was added to the configured address and the server does
-// not know that path, it retries without /v1.
+// sendRequest sends one HTTP request. If /v1 was added to the configured address and the server
+// does not know that path, it retries without /v1.
 func (m *Model) sendRequest(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
 	base := m.base
 	if m.knownQuirks()&bareBase != 0 {
@@ -153,7 +152,7 @@ func (m *Model) sendTo(ctx context.Context, method string, u *url.URL, body []by
 	return m.client.Do(req)
 }
 
-// isAPIAnswer distinguishes an answer of an API from a web page.
+// isAPIAnswer reports whether a response comes from an API and is not a web page.
 func isAPIAnswer(resp *http.Response) bool {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	return kind == "application/json" || kind == "text/event-stream"

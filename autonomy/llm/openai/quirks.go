@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// quirk is a feature that a server does not support, or supports in another form. A Model
-// learns quirks from refusals and keeps them.
+// quirk is a feature that a server does not support, or supports in a different form. A Model
+// learns quirks from refusals and remembers them.
 type quirk uint32
 
 const (
@@ -14,21 +14,21 @@ const (
 	noToolChoice                       // rejects tool_choice
 	noStreamOptions                    // rejects stream_options
 	noImages                           // rejects pictures
-	completionTokens                   // wants max_completion_tokens, not max_tokens
+	completionTokens                   // requires max_completion_tokens instead of max_tokens
 	noMaxTokens                        // rejects both
 	noReasoning                        // rejects reasoning_content in messages
 	bareBase                           // has no /v1
 	noFormat                           // rejects response_format
 	noModalities                       // rejects modalities
-	ownServer                          // is OpenAI's own, which rejects unknown fields
-	ollamaVectors                      // embeds only at the path of Ollama's own API
+	ownServer                          // is OpenAI's own server, which rejects unknown fields
+	ollamaVectors                      // computes embeddings only at the path of Ollama's own API
 )
 
 func (m *Model) knownQuirks() quirk { return quirk(m.quirks.Load()) }
 func (m *Model) addQuirk(q quirk)   { m.quirks.Or(uint32(q)) }
 
-// findRefused returns which part of a request an error response rejects. It returns 0 if no
-// part can be omitted or written differently. Messages vary:
+// findRefused returns which part of a request an error response rejects. It returns 0 if no part
+// can be omitted or written differently. The messages vary:
 //
 //	Ollama      registry.ollama.ai/library/gemma:2b does not support tools
 //	vLLM        "auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set

@@ -10,9 +10,9 @@ import (
 	"hob/autonomy/llm"
 )
 
-// request is the body of a call. Tools and messages come first and in this order, and they
-// depend only on their input: the JSON of an earlier request's tools and messages is a byte
-// prefix of the next one's, which servers cache.
+// request is the body of a call. It depends only on its input, and tools and messages come first
+// and in this order. The JSON of an earlier request's tools and messages is therefore a prefix of
+// the next one's, which servers cache.
 type request struct {
 	Model               string         `json:"model"`
 	Tools               []tool         `json:"tools,omitempty"`
@@ -25,7 +25,7 @@ type request struct {
 	Format              *format        `json:"response_format,omitempty"`
 	Modalities          []string       `json:"modalities,omitempty"`
 
-	images bool // the request contains a picture
+	images bool // whether the request contains a picture
 }
 
 type streamOptions struct {
@@ -56,7 +56,7 @@ type toolFunction struct {
 
 type message struct {
 	Role       string          `json:"role"`
-	Content    any             `json:"content"` // string, []content or nil
+	Content    any             `json:"content"` // a string, []content or nil
 	Reasoning  string          `json:"reasoning_content,omitempty"`
 	Details    json.RawMessage `json:"reasoning_details,omitempty"`
 	ToolCalls  []sentCall      `json:"tool_calls,omitempty"`
@@ -84,7 +84,7 @@ type sentFunction struct {
 	Arguments string `json:"arguments"`
 }
 
-// buildRequest creates a request for a server with the given quirks.
+// buildRequest returns a request for a server with the given quirks.
 func (m *Model) buildRequest(r llm.Request, q quirk) request {
 	out := request{Model: m.o.Model, Stream: !m.o.Whole}
 	if q&noTools == 0 {
@@ -139,8 +139,8 @@ type encoder struct {
 	images bool
 }
 
-// convertMessage converts one message of the history: results become separate messages, in order and
-// before other parts.
+// convertMessage converts one message. Results become separate messages, in order and before the
+// other parts.
 func (e *encoder) convertMessage(m llm.Message) []message {
 	var out []message
 	for _, p := range m.Parts {
@@ -193,13 +193,13 @@ func (e *encoder) assistantMessage(m llm.Message) (message, bool) {
 			out.Reasoning += p.Reasoning.Text
 		}
 	}
-	// Models that think between tool calls need their thoughts back with those calls (DeepSeek,
-	// Kimi; all behind OpenRouter); elsewhere they only cost tokens.
+	// Models that think between tool calls need their thoughts returned with those calls (DeepSeek,
+	// Kimi, and all models behind OpenRouter). Elsewhere thoughts only cost tokens.
 	if len(out.ToolCalls) == 0 || e.quirks&(ownServer|noReasoning) != 0 {
 		out.Reasoning, out.Details = "", nil
 	}
 	if out.Details != nil {
-		out.Reasoning = "" // Details have the same content
+		out.Reasoning = "" // the details have the same content
 	}
 	if len(texts) > 0 {
 		out.Content = strings.Join(texts, "\n\n")
@@ -207,8 +207,8 @@ func (e *encoder) assistantMessage(m llm.Message) (message, bool) {
 	return out, len(texts) > 0 || len(out.ToolCalls) > 0
 }
 
-// userContent returns a string if there is only text, which every server accepts, otherwise a list of
-// contents; nil if it is empty.
+// userContent returns a string, which every server accepts, if there is only text. Otherwise it
+// returns a list of contents, or nil if there are none.
 func (e *encoder) userContent(parts []llm.Part) any {
 	var texts []string
 	var list []content

@@ -10,7 +10,7 @@ import (
 	"hob/autonomy/llm"
 )
 
-// maxAdaptions is the maximum number of retries of a call without refused features.
+// maxAdaptions is how often a call is repeated without refused features.
 const maxAdaptions = 4
 
 // Stream implements llm.Model.

@@ -2,12 +2,12 @@ package openai
 
 import "strings"
 
-// thinkSplitter separates the reasoning from the answer. Servers without the template of a model
-// send the reasoning as <think>...</think> at the beginning of the text. Anywhere else the tag is
-// part of the answer.
+// thinkSplitter separates the reasoning from the answer. Servers that lack a model's template send
+// the reasoning as <think>...</think> at the beginning of the text. Anywhere else the tag is part
+// of the answer.
 type thinkSplitter struct {
 	state thinkState
-	held  string // a possible beginning of a tag
+	held  string // text that may be the beginning of a tag
 }
 
 type thinkState uint8
@@ -15,7 +15,7 @@ type thinkState uint8
 const (
 	atStart thinkState = iota
 	inThought
-	afterThought // white space between the thought and the answer is removed
+	afterThought // white space between the reasoning and the answer is removed
 	inText
 )
 
@@ -24,7 +24,7 @@ const (
 	thinkClose = "</think>"
 )
 
-// addPiece processes the next piece and returns its thought and its text.
+// addPiece processes the next piece and returns the reasoning and the text in it.
 func (t *thinkSplitter) addPiece(piece string) (thought, text string) {
 	s := t.held + piece
 	t.held = ""
@@ -60,7 +60,7 @@ func (t *thinkSplitter) addPiece(piece string) (thought, text string) {
 	return thought, s
 }
 
-// flushRest returns the buffered rest at the end of the stream.
+// flushRest returns the remaining buffered text at the end of the stream.
 func (t *thinkSplitter) flushRest() (thought, text string) {
 	s := t.held
 	t.held = ""
@@ -70,7 +70,7 @@ func (t *thinkSplitter) flushRest() (thought, text string) {
 	return "", s
 }
 
-// partialSuffix returns the length of the longest end of s that begins tag.
+// partialSuffix returns the length of the longest suffix of s that is a prefix of tag.
 func partialSuffix(s, tag string) int {
 	for n := min(len(s), len(tag)-1); n > 0; n-- {
 		if strings.HasSuffix(s, tag[:n]) {

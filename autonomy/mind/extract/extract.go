@@ -1,11 +1,12 @@
-// Package extract stores facts that the owner mentions: who people are, where they live and
-// work, what the owner likes. It reads only the owner's literal words, never untrusted text,
-// after a turn has ended and in the background: first by rules, then, if a model is available,
-// by one call for several turns. Of the model's answer it keeps only what quotes the owner.
+// Package extract stores facts that the owner mentions: who people are, where they live and work,
+// and what the owner likes. It reads only the owner's literal words, never untrusted text. It works
+// in the background after a turn has ended: first by rules, and then, if a model is available, by
+// one model call for several turns. It accepts only those parts of the model's answer that quote
+// the owner.
 //
-// A row in the transaction that ends a turn marks the turn as pending; the transaction that
-// stores the facts deletes the row, so that nothing is lost or stored twice. Lessons and
-// preferences belong to package learn. Package knowledge decides which facts correct others.
+// The transaction that ends a turn stores a row that marks the turn as pending. The transaction
+// that stores the facts deletes the row. Therefore nothing is lost or stored twice. Package learn
+// handles lessons and preferences. Package knowledge decides which facts correct other facts.
 package extract
 
 import (
@@ -26,42 +27,43 @@ import (
 	say "hob/platform/text/triples"
 )
 
-// Values of [knowledge] extraction.
+// Values of extraction in the [knowledge] section.
 const (
-	Auto  = "auto"  // by rules, and by a model if there is one
+	Auto  = "auto"  // by rules, and by a model if one is available
 	Rules = "rules" // only by rules
 	Model = "model" // only by a model
 	Off   = "off"
 )
 
-// Options holds the settings of an Extractor; Store, Bus and Base are required.
+// Options holds the settings of an Extractor. Store, Bus and Base are required.
 type Options struct {
 	Store *store.Store
 	Bus   *bus.Bus
 	Base  *knowledge.Base
-	// Linker stores relations that the model finds; nil: they are dropped.
+	// Linker stores relations that the model finds. Nil means that they are dropped.
 	Linker knowledge.Linker
-	// Model returns the model to use; nil, or a nil or built-in model, means none.
+	// Model returns the model to use. If Model is nil, or returns nil or the built-in model,
+	// extraction uses no model.
 	Model func(ctx context.Context) (llm.Model, error)
 	Mode  string // default Auto
-	// Turns is the number of turns per model call (default 8). Wait is how long fewer turns
-	// wait (default 2 minutes).
+	// Turns is the number of turns per model call (default 8). Wait is how long a smaller number of
+	// turns waits (default 2 minutes).
 	Turns int
 	Wait  time.Duration
-	// RulesOnly: Run uses no model; turns for a model wait for the next start. For commands, which
-	// would have to wait for the model.
+	// RulesOnly reports whether Run uses no model. Turns that need a model then wait for the next
+	// start. It is meant for commands, which would otherwise wait for the model.
 	RulesOnly bool
-	Zone      func() *time.Location // the owner's zone; default UTC
+	Zone      func() *time.Location // owner's time zone (default UTC)
 	Log       *slog.Logger
 }
 
-// Extractor reads ended turns. Its methods may be called concurrently.
+// Extractor extracts facts from ended turns. Its methods may be called concurrently.
 type Extractor struct {
 	o    Options
 	wake chan struct{}
 }
 
-// New checks the options.
+// New returns an Extractor after checking the options.
 func New(o Options) (*Extractor, error) {
 	if o.Store == nil || o.Bus == nil || o.Base == nil {
 		return nil, errors.New("extract: a required option is missing")
@@ -78,7 +80,8 @@ func New(o Options) (*Extractor, error) {
 	return &Extractor{o: o, wake: make(chan struct{}, 1)}, nil
 }
 
-// Migrations returns the package's table. It contains no text: the inbox does.
+// Migrations returns the package's table. The table contains no text, because the inbox contains
+// it.
 func Migrations() store.MigrationSet {
 	return store.MigrationSet{Owner: "extract", Steps: []string{`
 CREATE TABLE extractions (
@@ -87,12 +90,12 @@ CREATE TABLE extractions (
 CREATE INDEX extractions_due ON extractions (ruled, at);`}}
 }
 
-// Eraser returns the eraser that removes erased turns from the pending ones.
+// Eraser returns the eraser that removes erased turns from the pending turns.
 func (x *Extractor) Eraser() erase.Eraser {
 	return erase.Owned{List: []erase.Table{{Name: "extractions", Key: []string{"event"}, Event: "event"}}}
 }
 
-// Study marks a turn as pending. The returned function runs in the transaction that ends the
+// Study marks a turn as pending. The returned function must run in the transaction that ends the
 // turn.
 func (x *Extractor) Study(t learn.Turn) func(tx *store.Tx) {
 	if x.o.Mode == Off || !t.Owner || !say.Tells(ownWords(t.Text)) {
@@ -115,7 +118,7 @@ func (x *Extractor) wakeRun() {
 	}
 }
 
-// pendingTurn is a pending turn.
+// pendingTurn is a turn from which facts have not been extracted yet.
 type pendingTurn struct {
 	event, realm string
 	tainted      bool
@@ -124,7 +127,7 @@ type pendingTurn struct {
 	words        string // the owner's own words
 }
 
-// Run reads turns until ctx ends.
+// Run processes pending turns until ctx ends.
 func (x *Extractor) Run(ctx context.Context) error {
 	if x.o.RulesOnly {
 		return x.runRules(ctx)
@@ -141,7 +144,7 @@ func (x *Extractor) Run(ctx context.Context) error {
 	}
 }
 
-// runRules is Run without a model.
+// runRules is like Run, but uses no model.
 func (x *Extractor) runRules(ctx context.Context) error {
 	for {
 		if err := x.Rule(ctx); err != nil && ctx.Err() == nil {
@@ -155,11 +158,11 @@ func (x *Extractor) runRules(ctx context.Context) error {
 	}
 }
 
-// idle is the wait without pending turns.
+// idle is the time to wait if there are no pending turns.
 const idle = 24 * time.Hour
 
-// processPending processes pending turns by rules, and by the model if enough have gathered or waited
-// long enough. It returns the time until the next call.
+// processPending processes pending turns by rules. It also uses the model if there are enough turns
+// or if they have waited long enough. It returns the time until the next call.
 func (x *Extractor) processPending(ctx context.Context) (time.Duration, error) {
 	if err := x.Rule(ctx); err != nil {
 		return 0, err
@@ -181,7 +184,7 @@ func (x *Extractor) processPending(ctx context.Context) (time.Duration, error) {
 	return time.Until(due), nil
 }
 
-// nextPostponed returns the wait until the next postponed turn.
+// nextPostponed returns the time until the next postponed turn is due.
 func (x *Extractor) nextPostponed(ctx context.Context) (time.Duration, error) {
 	var next int64
 	if err := x.o.Store.Reader(ctx).QueryRow(`SELECT coalesce(min(not_before), 0) FROM extractions WHERE ruled = 1`).Scan(&next); err != nil {
@@ -193,7 +196,8 @@ func (x *Extractor) nextPostponed(ctx context.Context) (time.Duration, error) {
 	return min(idle, time.Until(store.Time(next))), nil
 }
 
-// selectPending lists waiting turns: for the rules (0) or for the model (1).
+// selectPending returns the turns that wait for the rules (ruled is 0) or for the model (ruled is
+// 1).
 func (x *Extractor) selectPending(ctx context.Context, ruled, limit int) ([]pendingTurn, error) {
 	rows, err := x.o.Store.Reader(ctx).Query(`SELECT event, realm, tainted, at, tries FROM extractions WHERE ruled = ? AND not_before <= ? ORDER BY at, event LIMIT ?`,
 		ruled, time.Now().UnixMilli(), limit)
@@ -214,8 +218,8 @@ func (x *Extractor) selectPending(ctx context.Context, ruled, limit int) ([]pend
 	return out, rows.Err()
 }
 
-// fillWords reads the owner's words of a turn. It returns none if the event was erased, or if the
-// owner undid the storing of its facts.
+// fillWords reads the owner's words in a turn. It leaves them empty if the event was erased, or if
+// the owner undid the storing of its facts.
 func (x *Extractor) fillWords(ctx context.Context, t *pendingTurn) error {
 	ev, err := x.o.Bus.Inbox.Event(ctx, t.event)
 	if errors.Is(err, bus.ErrNotFound) {
@@ -259,7 +263,8 @@ func (x *Extractor) Rule(ctx context.Context) error {
 	}
 }
 
-// ruleTx processes one turn, unless data was erased since mark: then the turn is read again.
+// ruleTx processes one turn, unless data was erased since mark was set. In that case the turn is
+// read again.
 func (x *Extractor) ruleTx(tx *store.Tx, mark string, t pendingTurn) error {
 	if now, err := knowledge.ErasureMark(tx); err != nil || now != mark {
 		return err

@@ -24,7 +24,7 @@ var systemText string
 //go:embed extract.json
 var schema []byte
 
-// Limits of the request to a model and of its answer.
+// Limits for the request to a model and for its answer.
 const (
 	patience  = 60 * time.Second
 	maxAnswer = 1500 // tokens
@@ -34,7 +34,7 @@ const (
 	again     = 10 * time.Minute
 )
 
-// errAnswer reports an answer of the wrong form.
+// errAnswer means that the answer has the wrong form.
 var errAnswer = errors.New("the answer is not the requested JSON object")
 
 // foundItem is one fact or relation that a model found.
@@ -48,8 +48,8 @@ type foundItem struct {
 	To       string `json:"to"`
 }
 
-// askModel passes turns to the model and stores its results. A failed call is retried later, a
-// limited number of times.
+// askModel passes turns to the model and stores its results. A failed call is retried later, but
+// only a limited number of times.
 func (x *Extractor) askModel(ctx context.Context, list []pendingTurn) error {
 	m, err := x.o.Model(ctx)
 	if err != nil {
@@ -82,7 +82,7 @@ func (x *Extractor) askModel(ctx context.Context, list []pendingTurn) error {
 	return x.o.Store.Write(ctx, func(tx *store.Tx) error { return x.keepTx(tx, mark, list, read, items) })
 }
 
-// callModel calls the model once. It sends only the owner's words.
+// callModel calls the model once. The request contains only the owner's words.
 func (x *Extractor) callModel(ctx context.Context, m llm.Model, list []pendingTurn) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -110,7 +110,7 @@ func (x *Extractor) callModel(ctx context.Context, m llm.Model, list []pendingTu
 	return resp.Text(), nil
 }
 
-// Parse parses a model's answer: one JSON object, optionally with text around it.
+// Parse parses a model's answer, which is one JSON object that may be surrounded by text.
 func Parse(answer string) ([]foundItem, error) {
 	from, to := strings.IndexByte(answer, '{'), strings.LastIndexByte(answer, '}')
 	if from < 0 || to < from {
@@ -128,8 +128,8 @@ func Parse(answer string) ([]foundItem, error) {
 	return (*out.Items)[:min(len(*out.Items), maxItems)], nil
 }
 
-// keepTx stores the results, unless data was erased since mark: the model's input may have
-// contained it. Then the turns are read again.
+// keepTx stores the results, unless data was erased since mark was set, because the model's input
+// may have contained it. In that case the turns are read again.
 func (x *Extractor) keepTx(tx *store.Tx, mark string, list, read []pendingTurn, items []foundItem) error {
 	if now, err := knowledge.ErasureMark(tx); err != nil || now != mark {
 		return err
@@ -140,7 +140,7 @@ func (x *Extractor) keepTx(tx *store.Tx, mark string, list, read []pendingTurn, 
 		if err := tx.QueryRow(`SELECT count(*) FROM extractions WHERE event = ?`, t.event).Scan(&there); err != nil {
 			return fmt.Errorf("extract: %w", err)
 		}
-		gone[i] = there == 0 // erased in the meantime
+		gone[i] = there == 0 // erased meanwhile
 	}
 	for _, it := range items {
 		if it.Turn < 1 || it.Turn > len(read) || gone[it.Turn-1] {
@@ -176,8 +176,8 @@ func (x *Extractor) itemTx(tx *store.Tx, t pendingTurn, it foundItem) error {
 }
 
 // checkItem converts an item to a fact if its quote occurs in the owner's words. The text of the
-// fact may contain only the owner's words, so that additions of the model are not attributed to
-// the owner.
+// fact may contain only words that the owner used, so that the model's additions are not attributed
+// to the owner.
 func checkItem(t pendingTurn, it foundItem) (knowledge.Fact, bool) {
 	quote := textnorm.FoldedWords(it.Quote)
 	if len(quote) < 2 || len(it.Quote) > 400 || !containsSequence(textnorm.FoldedWords(t.words), quote) || isForeign(t.words, it.Quote) {
@@ -205,13 +205,13 @@ func checkItem(t pendingTurn, it foundItem) (knowledge.Fact, bool) {
 	return f, true
 }
 
-// containsSequence reports whether words occur consecutively in text.
+// containsSequence reports whether text contains words consecutively.
 func containsSequence(text, words []string) bool {
 	return strings.Contains(" "+strings.Join(text, " ")+" ", " "+strings.Join(words, " ")+" ")
 }
 
-// isForeign reports whether the sentence with a quote is another person's statement, or a
-// question.
+// isForeign reports whether the sentence that contains the quote is another person's statement, or
+// a question.
 func isForeign(words, quote string) bool {
 	for _, s := range sentence.FindAllString(words, -1) {
 		if containsSequence(textnorm.FoldedWords(s), textnorm.FoldedWords(quote)) {
@@ -221,8 +221,8 @@ func isForeign(words, quote string) bool {
 	return say.Reported(quote)
 }
 
-// ownShare returns the share of a text's words that the owner used, and whether all others are
-// only function words.
+// ownShare returns the share of words in text that the owner used. all reports whether the
+// remaining words are only function words.
 func ownShare(words, text string) (share float64, all bool) {
 	said := textnorm.FoldedWords(words)
 	n, his := 0, 0
@@ -243,13 +243,13 @@ func ownShare(words, text string) (share float64, all bool) {
 	return float64(his) / float64(n), his == n
 }
 
-// isMentioned reports whether a name occurs in the owner's words, or means the owner.
+// isMentioned reports whether name occurs in the owner's words or refers to the owner.
 func isMentioned(words, name string) bool {
 	w := textnorm.FoldedWords(name)
 	return len(w) > 0 && (len(w) == 1 && (w[0] == "me" || w[0] == "owner") || containsSequence(textnorm.FoldedWords(words), w))
 }
 
-// isAllowedRelation reports whether a model may add a relation of this name.
+// isAllowedRelation reports whether a model may add a relation with this name.
 func isAllowedRelation(name string) bool {
 	return slices.Contains([]string{
 		"works_at", "lives_in", "sibling_of", "married_to", "engaged_to", "partner_of", "parent_of", "child_of", "friend_of", "works_with", "manager_of", "reports_to",
@@ -257,7 +257,7 @@ func isAllowedRelation(name string) bool {
 	}, name)
 }
 
-// dropTurns marks turns as not needing a model.
+// dropTurns records that turns need no model.
 func (x *Extractor) dropTurns(ctx context.Context, list []pendingTurn) error {
 	return x.o.Store.Write(ctx, func(tx *store.Tx) error { return dropTx(tx, list) })
 }
@@ -271,9 +271,9 @@ func dropTx(tx *store.Tx, list []pendingTurn) error {
 	return nil
 }
 
-// postponeTurns postpones turns, and drops those that failed too often.
+// postponeTurns postpones turns and drops those that have failed too often.
 func (x *Extractor) postponeTurns(ctx context.Context, list []pendingTurn, cause error) error {
-	if ctx.Err() != nil { // the next start retries them
+	if ctx.Err() != nil { // they are retried after the next start
 		return ctx.Err()
 	}
 	x.o.Log.Info("model call for fact extraction failed; retrying later", "err", cause)

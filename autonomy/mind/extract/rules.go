@@ -13,13 +13,13 @@ import (
 	say "hob/platform/text/triples"
 )
 
-// maxOwn limits the analyzed part of a message, in bytes.
+// maxOwn is the maximum length of the analyzed part of a message in bytes.
 const maxOwn = 1500
 
 var quoted = regexp.MustCompile("(?s)```.*?(```|$)|`[^`\n]*`|\"[^\"]*(\"|$)|“[^”]*(”|$)|«[^»]*(»|$)|„[^“”]*([“”]|$)")
 
-// ownWords returns the owner's own words of a message: the first paragraph without quotations, up to
-// a line that announces another text.
+// ownWords returns the owner's own words in a message: the first paragraph without quotations, up
+// to a line that introduces another text.
 func ownWords(text string) string {
 	text = strings.TrimSpace(strings.ToValidUTF8(text, " "))
 	text, _, _ = strings.Cut(text, "\n\n")
@@ -51,27 +51,28 @@ func ownWords(text string) string {
 	return text
 }
 
-// introducesQuote reports whether the words before a colon introduce another person's text or text to
-// process: "translate: ...", "he wrote: ...".
+// introducesQuote reports whether the words before a colon introduce another person's text or a
+// text to process, as in "translate: ..." or "he wrote: ...".
 func introducesQuote(head string) bool {
 	return slices.ContainsFunc(textnorm.FoldedWords(head), func(w string) bool {
 		return slices.Contains([]string{"wrote", "writes", "said", "says", "mail", "email", "text", "message", "translate", "summarise", "summarize", "rewrite", "proofread", "correct", "letter", "draft", "article", "quote", "reply", "answer", "schrieb", "ecrit"}, w)
 	})
 }
 
-// storedAttributes lists the attributes that are stored without a request. Passwords are not among
-// them.
+// storedAttributes lists the attributes that are stored without a request. It does not include
+// passwords.
 var storedAttributes = []string{
 	"lives_in", "lives_at", "works_at", "works_as", "works_with", "studies_at", "married_to", "engaged_to", "dating", "reports_to", "member_of", "allergic_to",
 	"likes", "prefers", "speaks", "plays", "owns", "drives", "born", "bank", "birthday", "anniversary", "address", "phone", "number", "email", "height", "size", "employer",
 	"hometown", "job", "occupation", "profession", "nationality", "nickname", "age", say.Called, "switched", "replaced", "",
 }
 
-// hedgeWords lists words of uncertain or short-lived statements, which are not stored.
+// hedgeWords lists words that mark uncertain or short-lived statements. Such statements are not
+// stored.
 var hedgeWords = []string{"maybe", "perhaps", "probably", "think", "guess", "might", "vielleicht", "peutetre", "quizas", "forse", "if", "would", "tomorrow", "today", "yesterday", "tonight"}
 
-// FindStatements returns the statements of a text that are worth storing: about the owner, or about a
-// person with a name or a role.
+// FindStatements returns the statements in a text that are worth storing. They are about the owner,
+// or about a person with a name or a role.
 func FindStatements(words string, at time.Time) (out []say.Triple) {
 	for _, s := range say.Read(words, at) {
 		about := s.Subject.Owner || s.Subject.Role != "" || s.Subject.Name != "" || s.Attr == ""
@@ -92,13 +93,14 @@ func FindStatements(words string, at time.Time) (out []say.Triple) {
 	return out[:min(len(out), 6)]
 }
 
-// lastingPossessions lists words of possessions worth storing, unlike "I have a headache".
+// lastingPossessions lists words for possessions that are worth storing, unlike the one in "I have
+// a headache".
 var lastingPossessions = sync.OnceValue(func() []string {
 	return strings.Fields(`own owns bought house flat apartment car bike bicycle motorbike boat dog cat horse garden cabin van camper piano guitar daughter son sister brother
 	child children kids company shop farm pet parrot rabbit hamster twins`)
 })
 
-// alsoWords lists words that add a value instead of replacing one ("also").
+// alsoWords lists words that add a value instead of replacing one, such as "also".
 var alsoWords = sync.OnceValue(func() []string {
 	return strings.Fields("also too another second both auch aussi tambien anche tez taip")
 })
@@ -116,8 +118,8 @@ func (x *Extractor) newFact(t pendingTurn, s say.Triple) knowledge.Fact {
 
 var sentence = regexp.MustCompile(`[^.!?\n]+[.!?]*`)
 
-// functionWords lists words that ownShare ignores: function words, and words that are usual in a
-// model's answer.
+// functionWords lists the words that ownShare ignores: function words, and words that are common in
+// a model's answer.
 var functionWords = sync.OnceValue(func() []string {
 	return strings.Fields(`the a an of in on at to for and or is are was were be been has have had do does with by from as that this i my me we our he she they his her their it its s not no
 	owner lives live works work likes like prefers prefer called named since until`)

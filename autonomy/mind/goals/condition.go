@@ -13,10 +13,10 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// errNotThis means that a text does not have the tried form.
+// errNotThis means that the text does not have the form that was tried.
 var errNotThis = errors.New("not of this form")
 
-// selectTasks selects tasks and returns their titles.
+// selectTasks returns the titles of the tasks for which keep returns true.
 func selectTasks(list []Task, keep func(Task) bool) (titles []string, seen string, from provenance.Source) {
 	var ids []string
 	from = provenance.Hob
@@ -45,7 +45,8 @@ func anyOverdue(ctx context.Context, _ []string, l *ruleContext) (conditionResul
 	return conditionResult{yes: true, seen: seen, what: "overdue: " + strings.Join(titles, ", "), from: from}, nil
 }
 
-// evalTaskCount evaluates "more than 3 tasks are open", "no tasks are left", "all tasks are done".
+// evalTaskCount evaluates conditions such as "more than 3 tasks are open", "no tasks are left" and
+// "all tasks are done".
 func evalTaskCount(ctx context.Context, m []string, l *ruleContext) (conditionResult, error) {
 	list, err := l.facts.Tasks(ctx)
 	if err != nil {
@@ -94,7 +95,7 @@ func evalTaskCount(ctx context.Context, m []string, l *ruleContext) (conditionRe
 	return conditionResult{yes: yes, seen: "n " + seen, what: what, from: from}, nil
 }
 
-// evalTaskState evaluates "the task pay the rent is done".
+// evalTaskState evaluates conditions such as "the task pay the rent is done".
 func evalTaskState(ctx context.Context, m []string, l *ruleContext) (conditionResult, error) {
 	list, err := l.facts.Tasks(ctx)
 	if err != nil {
@@ -119,7 +120,7 @@ func evalTaskState(ctx context.Context, m []string, l *ruleContext) (conditionRe
 	return conditionResult{}, nil
 }
 
-// containsAll reports whether a text contains all of the words.
+// containsAll reports whether text contains all of the words.
 func containsAll(text, words string) bool {
 	in := map[string]bool{}
 	for _, w := range textnorm.FoldedWords(text) {
@@ -134,8 +135,8 @@ func containsAll(text, words string) bool {
 	return len(want) > 0
 }
 
-// evalFired evaluates "the watcher on ~/Downloads fires". Firings count from the creation of the
-// goal.
+// evalFired evaluates conditions such as "the watcher on ~/Downloads fires". It considers only
+// firings after the creation of the goal.
 func evalFired(ctx context.Context, m []string, l *ruleContext) (conditionResult, error) {
 	f, ok, err := l.facts.Fired(ctx, m[1])
 	if err != nil {
@@ -150,7 +151,7 @@ func evalFired(ctx context.Context, m []string, l *ruleContext) (conditionResult
 	return conditionResult{yes: true, seen: f.ID + " " + f.At.UTC().Format("20060102T150405.000"), what: fmt.Sprintf("%s: fired at %s", f.Title, f.At.In(l.now.Location()).Format("15:04")), from: f.Source}, nil
 }
 
-// evalKnown evaluates "you know that the invoice is paid".
+// evalKnown evaluates conditions such as "you know that the invoice is paid".
 func evalKnown(ctx context.Context, m []string, l *ruleContext) (conditionResult, error) {
 	f, ok, err := l.facts.Known(ctx, m[1])
 	if err != nil || !ok {
@@ -159,7 +160,7 @@ func evalKnown(ctx context.Context, m []string, l *ruleContext) (conditionResult
 	return conditionResult{yes: true, seen: f.ID, what: "I know: " + textnorm.Ellipsize(f.Text, 200), from: f.Source}, nil
 }
 
-// evalTime evaluates a moment, relative to the creation of the goal.
+// evalTime evaluates conditions about a point in time, relative to the creation of the goal.
 func evalTime(_ context.Context, m []string, l *ruleContext) (conditionResult, error) {
 	at, err := dateparse.Parse(m[1], l.goal.CreatedAt.In(l.now.Location()))
 	if err != nil {

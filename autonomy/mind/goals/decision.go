@@ -36,7 +36,7 @@ const (
 	RiskDestroy Risk = "destroy"
 )
 
-// RiskOf returns the risk of a call with these effects. Unknown effects have the highest risk.
+// RiskOf returns the risk of a call with the given effects. Unknown effects have the highest risk.
 func RiskOf(e tools.Effects) Risk {
 	const known = tools.Read | tools.Write | tools.Send | tools.Egress
 	switch {
@@ -50,10 +50,10 @@ func RiskOf(e tools.Effects) Risk {
 	return RiskRead
 }
 
-// Thresholds are the confidence thresholds for acting without approval, per risk.
+// Thresholds holds, for each risk, the confidence that is required to act without approval.
 type Thresholds struct{ Read, Write, Send, Destroy float64 }
 
-// withDefaults returns the thresholds with defaults for zero values.
+// withDefaults returns the thresholds with zero values replaced by the defaults.
 func (b Thresholds) withDefaults() Thresholds {
 	if b == (Thresholds{}) {
 		return Thresholds{Read: 0.3, Write: 0.5, Send: 0.7, Destroy: 0.9}
@@ -61,7 +61,7 @@ func (b Thresholds) withDefaults() Thresholds {
 	return b
 }
 
-// Of returns the threshold of a risk; an unknown risk has the highest.
+// Of returns the threshold for a risk. An unknown risk has the highest threshold.
 func (b Thresholds) Of(r Risk) float64 {
 	switch r {
 	case RiskRead:
@@ -74,27 +74,27 @@ func (b Thresholds) Of(r Risk) float64 {
 	return max(b.Read, b.Write, b.Send, b.Destroy)
 }
 
-// Decision is the outcome of a review.
+// Decision is the result of a review: what Hob does about the goal.
 type Decision struct {
 	Verdict    Verdict `json:"decision"`
 	Confidence float64 `json:"confidence"` // 0 to 1
 	Reason     string  `json:"reason"`
-	// Action describes what to do or to investigate, in plain words.
+	// Action describes in plain words what to do or to investigate.
 	Action string `json:"action,omitempty"`
-	// Risk is the decider's claim; each call is rated by its real effects.
+	// Risk is what the decider claims. Each call is rated by its actual effects.
 	Risk Risk `json:"risk,omitempty"`
-	// Next is the time of the next review; zero uses the goal's interval.
+	// Next is the time of the next review. If it is zero, the goal's interval applies.
 	Next time.Time `json:"next_review,omitzero"`
 
-	// Told is a text that is sent to the user immediately, without any other action.
+	// Told is text that is sent to the user immediately, without any other action.
 	Told string `json:"told,omitempty"`
-	// Seen is the state that a rule evaluated; see Goal. Source is the provenance of the texts
-	// it quotes.
+	// Seen is the state that the rule evaluated; see Goal. Source is the provenance of the texts
+	// that Seen quotes.
 	Seen   string            `json:"seen,omitempty"`
 	Source provenance.Source `json:"-"`
 }
 
-// modelAnswer is the JSON form of a model's decision.
+// modelAnswer is a model's decision in JSON form.
 type modelAnswer struct {
 	Decision   *Verdict `json:"decision"`
 	Confidence *float64 `json:"confidence"`
@@ -104,15 +104,15 @@ type modelAnswer struct {
 	Next       string   `json:"next_review"`
 }
 
-// Limits of a decision's texts, in characters, and of the time to the next review.
+// Limits for the texts in a decision, in characters, and for the time until the next review.
 const (
 	maxReason = 500
 	maxAction = 4000
 	furthest  = 92 * 24 * time.Hour
 )
 
-// Parse parses a model's decision: one JSON object of the requested form, alone or in a fence.
-// After an error, which describes the mistake, callers defer the goal.
+// Parse parses a model's decision, which is one JSON object of the requested form, alone or in a
+// code fence. If Parse fails, callers defer the goal; the error describes the mistake.
 func Parse(text string, now time.Time) (Decision, error) {
 	var a modelAnswer
 	dec := json.NewDecoder(strings.NewReader(stripFence(text)))
@@ -155,7 +155,7 @@ func Parse(text string, now time.Time) (Decision, error) {
 	return d, err
 }
 
-// stripFence removes a ``` fence.
+// stripFence removes a ``` code fence.
 func stripFence(text string) string {
 	s := strings.TrimSpace(text)
 	inner, ok := strings.CutPrefix(s, "```")
@@ -169,7 +169,7 @@ func stripFence(text string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(inner, "json"), "JSON")
 }
 
-// parseNext parses the time of the next review: a time or a duration.
+// parseNext parses the time of the next review, given as a time or a duration.
 func parseNext(s string, now time.Time) (time.Time, error) {
 	s = strings.TrimSpace(s)
 	if s == "" {

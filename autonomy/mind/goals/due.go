@@ -27,7 +27,7 @@ func (g *Goals) enqueueDue(ctx context.Context, now time.Time) (next time.Time, 
 			return next, fmt.Errorf("goals: review: %w", err)
 		}
 	}
-	g.due.MarkCurrent() // the query below already reads putTx's change
+	g.due.MarkCurrent() // the query below already includes the changes of putTx
 	var at sql.NullInt64
 	if err := g.o.Store.Read().QueryRowContext(ctx, `SELECT min(next_at) FROM goals WHERE status = 'active'`).Scan(&at); err != nil {
 		return next, fmt.Errorf("goals: next review: %w", err)
@@ -35,9 +35,9 @@ func (g *Goals) enqueueDue(ctx context.Context, now time.Time) (next time.Time, 
 	return store.Time(at.Int64), nil
 }
 
-// putTx puts one review into the inbox. It also advances the goal's next review in the same
-// transaction, so that the review runs once even after a crash; its decision sets the final
-// time.
+// putTx puts one review into the inbox. In the same transaction it also advances the goal's next
+// review, so that the review runs only once even after a crash. The decision of the review sets the
+// final time.
 func (g *Goals) putTx(tx *store.Tx, id string, now time.Time) error {
 	goal, err := Get(tx, id)
 	if err != nil {
@@ -52,7 +52,7 @@ func (g *Goals) putTx(tx *store.Tx, id string, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	if open { // the last one is still in progress
+	if open { // the previous event is still in progress
 		return g.updateGoal(tx, goal)
 	}
 	ev, err := newEvent(goal, EventPayload{Phase: Review, Goal: goal.ID, Due: due}, `Review of the goal "`+goal.Name()+`"`)
@@ -68,12 +68,12 @@ func (g *Goals) putTx(tx *store.Tx, id string, now time.Time) error {
 	return g.updateGoal(tx, goal)
 }
 
-// hasOpenEvent reports whether an event of the goal is still in progress.
+// hasOpenEvent reports whether an event for the goal is still in progress.
 func (g *Goals) hasOpenEvent(tx *store.Tx, goal Goal) (bool, error) {
 	return g.o.Bus.Inbox.OpenTx(tx, eventSource(goal.ID))
 }
 
-// Phase is the task of a goal's event.
+// Phase is what an event for a goal must do.
 type Phase string
 
 // Values of Phase.
@@ -84,27 +84,28 @@ const (
 	Ask    Phase = "ask"    // request the user's approval
 )
 
-// EventPayload is the payload of a goal's event.
+// EventPayload is the payload of an event for a goal.
 type EventPayload struct {
 	Phase Phase     `json:"phase"`
 	Goal  string    `json:"goal"`
 	Due   time.Time `json:"due,omitzero"`
-	// Review is the event of the review that decided this, and Decision its decision.
+	// Review is the event of the review that led to this event. Decision is the decision of that
+	// review.
 	Review   string   `json:"review,omitempty"`
 	Decision Decision `json:"decision,omitzero"`
-	// Rule: decided without a model; the action is used verbatim.
+	// Rule reports whether the decision was made without a model. The action is then used verbatim.
 	Rule bool `json:"rule,omitempty"`
-	// Agreed: the user approved it.
+	// Agreed reports whether the user approved the action.
 	Agreed bool `json:"agreed,omitempty"`
 }
 
-// eventSource returns the name of a goal as a source of events; its session has the same name.
+// eventSource returns the name of a goal as an event source. Its session has the same name.
 func eventSource(id string) string { return "goal:" + id }
 
-// Session returns the conversation in which Hob works on a goal.
+// Session returns the id of the conversation in which Hob works on a goal.
 func Session(id string) string { return eventSource(id) }
 
-// OrderOf parses the payload of a goal's event.
+// OrderOf parses the payload of an event for a goal.
 func OrderOf(ev bus.Event) (o EventPayload, err error) {
 	if err := json.Unmarshal(ev.Payload, &o); err != nil {
 		return o, fmt.Errorf("goal of event %s: %w", ev.ID, err)

@@ -10,13 +10,13 @@ import (
 	"hob/watchers"
 )
 
-// Sources provide the facts for the rules of goals. All fields are required. It implements Facts.
+// Sources provides the facts for the rules of goals. It implements Facts. All fields are required.
 type Sources struct {
 	Store    *store.Store
 	Watchers *watchers.Manager
 	Base     *knowledge.Base
 	Zone     func() *time.Location
-	// ListTasks lists all tasks of the user; now is in the user's zone.
+	// ListTasks returns all tasks of the user. now is in the user's time zone.
 	ListTasks func(ctx context.Context, now time.Time) ([]Task, error)
 	// Executes reports whether the built-in brain would execute a text.
 	Executes func(text string, now time.Time) bool
@@ -49,7 +49,7 @@ func (s Sources) Known(ctx context.Context, words string) (Fact, bool, error) {
 		return Fact{}, false, err
 	}
 	for _, h := range hits {
-		if (credential.Viewer{}).Hides("", h.Text) { // the credential was not requested by name
+		if (credential.Viewer{}).Hides("", h.Text) { // the text looks like a credential that was not requested by name
 			continue
 		}
 		if containsAll(h.Text, words) {
@@ -64,10 +64,10 @@ func (s Sources) Understands(words string) bool {
 	return s.Executes(words, time.Now().In(s.Zone()))
 }
 
-// Counts summarises the open goals.
+// Counts holds the numbers of open goals.
 type Counts struct {
 	Open, Waiting int
-	NextReview    time.Time // of the active goals; zero: none
+	NextReview    time.Time // of the active goals; zero if there is none
 }
 
 // Count counts the open goals that are not paused.

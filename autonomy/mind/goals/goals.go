@@ -1,14 +1,13 @@
-// Package goals stores the user's goals, with a priority, success criteria and a review
-// interval.
+// Package goals stores the user's goals, with a priority, success criteria and a review interval.
 //
-// A due goal becomes an event of kind goal in the inbox, once per due time (its dedupe key is
-// the goal and the time), so that it passes the same loop, guard and budget as other events.
-// The model answers the review with a decision (act, defer, investigate, complete, abandon);
-// without a model the goal's rule decides ("when a task is overdue then tell me, until
-// Friday"). The required confidence depends on the risk of the action. `hob why` shows the
+// A due goal becomes an event of kind goal in the inbox, once per due time (its dedupe key consists
+// of the goal and the time). It therefore passes through the same loop, guard and budget as other
+// events. The model answers the review with a decision (act, defer, investigate, complete or
+// abandon). Without a model the goal's rule decides, for example "when a task is overdue then tell
+// me, until Friday". The required confidence depends on the risk of the action. `hob why` shows the
 // stored reviews.
 //
-// The package runs no turn, calls no model and sends nothing: the loop does.
+// The package runs no turns, calls no model and sends nothing. The loop does this.
 package goals
 
 import (
@@ -31,7 +30,7 @@ type Status string
 const (
 	Active    Status = "active"
 	Paused    Status = "paused"
-	Waiting   Status = "waiting" // for the user's answer to a question
+	Waiting   Status = "waiting" // waiting for the user's answer to a question
 	Done      Status = "done"
 	Abandoned Status = "abandoned"
 )
@@ -39,33 +38,34 @@ const (
 // IsPursued reports whether Hob still pursues the goal.
 func (s Status) IsPursued() bool { return s == Active || s == Paused || s == Waiting }
 
-// Limits and defaults of a goal.
+// Limits and defaults for goals.
 const (
 	DefaultEvery = time.Hour
 	MinEvery     = time.Minute
 	MaxEvery     = 366 * 24 * time.Hour
-	maxText      = 4000 // bytes per description or criteria
+	maxText      = 4000 // maximum bytes of a description or of success criteria
 	normal       = 3    // priority
 )
 
-// Goal is a result that the user wants.
+// Goal is an outcome that the user wants to achieve.
 type Goal struct {
 	ID          string            `json:"id"`
 	Description string            `json:"description"`
-	Priority    int               `json:"priority"` // 1 (least) to 5
-	Success     string            `json:"success"`  // when it is reached, as text
+	Priority    int               `json:"priority"` // 1 (lowest) to 5
+	Success     string            `json:"success"`  // success criteria, as text
 	Every       int64             `json:"check_every_seconds"`
 	NextAt      time.Time         `json:"next_review,omitzero"`
 	Status      string            `json:"status"`
 	Source      string            `json:"source"` // chat, tool, cli, api or template:NAME
 	Provenance  provenance.Source `json:"provenance"`
-	Report      string            `json:"report"` // session that receives its notices
+	Report      string            `json:"report"` // session that receives the goal's notices
 	Agent       string            `json:"agent,omitempty"`
-	// Quiet counts consecutive reviews without a change; it delays the next review. Looked
-	// counts consecutive investigations.
+	// Quiet is the number of consecutive reviews without a change, which delays the next review.
+	// Looked is the number of consecutive investigations.
 	Quiet  int `json:"quiet"`
 	Looked int `json:"looked"`
-	// Seen is the state that its rule saw last, so that it acts on each state once.
+	// Seen is the state that the goal's rule last evaluated, so that the rule acts only once on
+	// each state.
 	Seen     string    `json:"seen,omitempty"`
 	Reviewed int       `json:"reviewed"`
 	LastAt   time.Time `json:"last_review,omitzero"`
@@ -73,38 +73,38 @@ type Goal struct {
 	Reason   string    `json:"last_reason,omitempty"`
 	// ReasonFrom is the provenance of Reason, which may be untrusted.
 	ReasonFrom provenance.Source `json:"last_reason_source,omitempty"`
-	Event      string            `json:"event,omitempty"` // the review in progress, or the last one
+	Event      string            `json:"event,omitempty"` // the review in progress, or else the last one
 	CreatedAt  time.Time         `json:"created_at"`
 	UpdatedAt  time.Time         `json:"updated_at"`
 }
 
-// ErrInvalid is wrapped if the user has to change the request, ErrNotFound if a goal does not
+// ErrInvalid means that the user has to change the request. ErrNotFound means that a goal does not
 // exist.
 var (
 	ErrInvalid  = errors.New("invalid goal")
 	ErrNotFound = errors.New("goal not found")
 )
 
-// Options holds the settings of Goals; Store and Bus are required.
+// Options holds the settings of Goals. Store and Bus are required.
 type Options struct {
 	Store *store.Store
 	Bus   *bus.Bus
 	// Max is the maximum number of goals (default 50).
 	Max int
-	// Backoff is the largest factor by which the review interval grows without changes (default
+	// Backoff is the maximum factor by which the review interval grows if nothing changes (default
 	// 8).
 	Backoff int
-	// Bars are the confidence thresholds.
+	// Bars holds the confidence thresholds.
 	Bars Thresholds
 }
 
-// Goals stores the goals. Its methods may be called concurrently.
+// Goals manages the stored goals. Its methods may be called concurrently.
 type Goals struct {
 	o   Options
 	due bus.DueSource // of the reviews
 }
 
-// New creates Goals over a store opened with Migrations. It does no I/O.
+// New returns Goals that uses a store opened with Migrations. It does no I/O.
 func New(o Options) (*Goals, error) {
 	if o.Store == nil || o.Bus == nil {
 		return nil, errors.New("goals: a required option is missing")
@@ -119,8 +119,8 @@ func New(o Options) (*Goals, error) {
 	return &Goals{o: o}, nil
 }
 
-// CreateTx checks a goal, fills in defaults and stores it. Its first review is immediate,
-// unless NextAt is set. Errors wrap ErrInvalid if the user has to change the request.
+// CreateTx checks a goal, fills in defaults and stores it. The first review is immediate, unless
+// NextAt is set. An error wraps ErrInvalid if the user has to change the request.
 func (g *Goals) CreateTx(tx *store.Tx, goal Goal) (Goal, error) {
 	if goal.CreatedAt.IsZero() {
 		goal.CreatedAt = time.Now()
@@ -154,7 +154,7 @@ func (g *Goals) CreateTx(tx *store.Tx, goal Goal) (Goal, error) {
 	return goal, g.insertGoal(tx, goal)
 }
 
-// checkGoal rejects invalid goals.
+// checkGoal returns an error if a goal is invalid.
 func checkGoal(g *Goal) error {
 	g.Description, g.Success = cleanText(g.Description), cleanText(g.Success)
 	every := time.Duration(g.Every) * time.Second
@@ -175,7 +175,7 @@ func cleanText(s string) string {
 	return strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "\uFFFD"))
 }
 
-// checkCapacity enforces the maximum number of goals.
+// checkCapacity returns an error if there are too many goals.
 func (g *Goals) checkCapacity(q store.Querier) error {
 	var n int
 	if err := q.QueryRow(`SELECT count(*) FROM goals WHERE status IN ('active', 'paused', 'waiting')`).Scan(&n); err != nil {
@@ -187,8 +187,8 @@ func (g *Goals) checkCapacity(q store.Querier) error {
 	return nil
 }
 
-// ChangeTx replaces a stored goal and returns it. The change ends the backoff, and a goal that
-// became active again is reviewed immediately.
+// ChangeTx replaces a stored goal and returns the new one. The change resets the backoff. A goal
+// that became active again is reviewed immediately.
 func (g *Goals) ChangeTx(tx *store.Tx, goal Goal, now time.Time) (Goal, error) {
 	old, err := Get(tx, goal.ID)
 	if err != nil {
@@ -214,18 +214,18 @@ func (g *Goals) ChangeTx(tx *store.Tx, goal Goal, now time.Time) (Goal, error) {
 		goal.Seen = ""
 	}
 	if !isWorkedOn(goal.Status) && isWorkedOn(old.Status) {
-		if err := g.o.Bus.Inbox.ResumeTx(tx, goal.Event); err != nil { // end an open question, because its answer is no longer needed
+		if err := g.o.Bus.Inbox.ResumeTx(tx, goal.Event); err != nil { // close an open question, because its answer is no longer needed
 			return Goal{}, err
 		}
 	}
 	return goal, g.updateGoal(tx, goal)
 }
 
-// isWorkedOn reports whether Hob works on a goal of this status.
+// isWorkedOn reports whether Hob works on goals with this status.
 func isWorkedOn(status string) bool { return status == string(Active) || status == string(Waiting) }
 
-// PutTx stores a goal as given, to undo a change. A goal that waits for an answer becomes
-// active again if its question no longer exists.
+// PutTx stores a goal unchanged, in order to undo a change. If the goal waits for an answer but its
+// question no longer exists, the goal becomes active.
 func (g *Goals) PutTx(tx *store.Tx, goal Goal) error {
 	if goal.Status == string(Waiting) && !g.hasOpenQuestion(tx, goal) {
 		goal.Status = string(Active)
@@ -255,7 +255,8 @@ func (g *Goals) hasOpenQuestion(tx *store.Tx, goal Goal) bool {
 	return err == nil && o.Phase == Ask
 }
 
-// DropTx deletes a goal and returns it for PutTx. An open review of it has no effect.
+// DropTx deletes a goal and returns it for PutTx. A review of the goal that is in progress then has
+// no effect.
 func (g *Goals) DropTx(tx *store.Tx, id string) (Goal, error) {
 	goal, err := Get(tx, id)
 	if err != nil {
@@ -271,7 +272,7 @@ func (g *Goals) DropTx(tx *store.Tx, id string) (Goal, error) {
 	return goal, nil
 }
 
-// Name returns the description in one line.
+// Name returns the description on one line.
 func (g Goal) Name() string {
 	return textnorm.Ellipsize(strings.Join(strings.Fields(g.Description), " "), 80)
 }

@@ -21,10 +21,10 @@ import (
 	"hob/tools"
 )
 
-// PlanSource is the source of the events of the plan of the day.
+// PlanSource is the source of the events for the plan of the day.
 const PlanSource = "plan"
 
-// TimeOfDay is a time of day.
+// TimeOfDay is a clock time.
 type TimeOfDay struct{ Hour, Minute int }
 
 // ParseClock parses "07:00".
@@ -36,32 +36,33 @@ func ParseClock(s string) (TimeOfDay, error) {
 	return TimeOfDay{t.Hour(), t.Minute()}, nil
 }
 
-// PlanOptions holds the settings of a Plan; Store, Bus and Zone are required.
+// PlanOptions holds the settings of a Plan. Store, Bus and Zone are required.
 type PlanOptions struct {
 	Store *store.Store
 	Bus   *bus.Bus
 	At    TimeOfDay
-	// Late is the maximum delay with which a plan is still sent (default 6 hours).
+	// Late is how late a plan is still sent (default 6 hours).
 	Late time.Duration
-	// Zone is the user's zone; it may change while Hob runs.
+	// Zone returns the user's time zone, which may change while Hob runs.
 	Zone func() *time.Location
-	// Sections are the parts of the plan, in order; empty ones are skipped.
+	// Sections lists the parts of the plan in order. Empty parts are skipped.
 	Sections []tools.BriefSource
 	Log      *slog.Logger
 }
 
-// Plan is the plan of the day, sent once a day at a set time. The day is the user's calendar
-// day, regardless of zone changes, clock changes and restarts. Its methods may be called
-// concurrently.
+// Plan is the plan of the day, which is sent once a day at a set time. A day is one day in the
+// user's calendar, regardless of changes of the time zone, clock changes and restarts. Plan's
+// methods may be called concurrently.
 type Plan struct {
 	o PlanOptions
 
 	mu    sync.Mutex
-	begun bool   // the table has a row
+	begun bool   // whether the table has a row
 	last  string // the last completed day
 }
 
-// OpenPlan returns the plan of the configuration, nil if it is disabled. It sets At and Late.
+// OpenPlan returns the plan set in the configuration, or nil if the plan is disabled. It sets At
+// and Late.
 func OpenPlan(c *config.Config, o PlanOptions) (*Plan, error) {
 	if c.Plan.At == "" {
 		return nil, nil
@@ -74,7 +75,7 @@ func OpenPlan(c *config.Config, o PlanOptions) (*Plan, error) {
 	return NewPlan(o)
 }
 
-// NewPlan checks the options.
+// NewPlan returns a Plan after checking the options.
 func NewPlan(o PlanOptions) (*Plan, error) {
 	if o.Store == nil || o.Bus == nil || o.Zone == nil {
 		return nil, errors.New("goals: a required option of the plan is missing")
@@ -88,8 +89,9 @@ func NewPlan(o PlanOptions) (*Plan, error) {
 	return &Plan{o: o}, nil
 }
 
-// planTime returns the time of the plan, days days after the day of local. If the time occurs twice
-// it is the first instant, and if a clock change skips it, the next one.
+// planTime returns the time of the plan, days days after the day of local. If the clock time occurs
+// twice, it returns the first instant. If a clock change skips it, planTime returns the next
+// instant.
 func (p *Plan) planTime(local time.Time, days int) time.Time {
 	y, m, d := local.Date()
 	wall := time.Date(y, m, d+days, p.o.At.Hour, p.o.At.Minute, 0, 0, time.UTC)
@@ -109,8 +111,8 @@ func (p *Plan) planTime(local time.Time, days int) time.Time {
 	return early
 }
 
-// Due puts the plan of the day into the inbox at its time, and returns the time of the next
-// one.
+// Due puts the plan of the day into the inbox when it is due, and returns the time of the next
+// plan.
 func (p *Plan) Due(ctx context.Context, now time.Time) (time.Time, error) {
 	local := now.In(p.o.Zone())
 	day, at := local.Format(time.DateOnly), p.planTime(local, 0)
@@ -141,8 +143,8 @@ func (p *Plan) Due(ctx context.Context, now time.Time) (time.Time, error) {
 	return next, nil
 }
 
-// settleTx completes a day: it puts the plan into the inbox, or records why there is none.
-// Plans of past days are not sent later.
+// settleTx completes a day: it puts the plan into the inbox, or records why there is none. Plans
+// for past days are not sent.
 func (p *Plan) settleTx(tx *store.Tx, local, at time.Time) error {
 	var newest string
 	if err := tx.QueryRow(`SELECT coalesce(max(day), '') FROM plans`).Scan(&newest); err != nil {
@@ -154,11 +156,11 @@ func (p *Plan) settleTx(tx *store.Tx, local, at time.Time) error {
 		return err
 	}
 	switch {
-	case newest == "" && local.Before(at): // the first day, before its plan
+	case newest == "" && local.Before(at): // the first day, before the time of its plan
 		return note(local.AddDate(0, 0, -1).Format(time.DateOnly), "before the first day", "")
 	case newest == "":
 		return note(day, "Hob was installed during the day", "")
-	case local.Before(at), newest >= day: // also if the user has traveled back over midnight
+	case local.Before(at), newest >= day: // also true if the user has traveled back across midnight
 		return nil
 	case local.Sub(at) > p.o.Late:
 		return note(day, "Hob was off at its time", "")
@@ -176,12 +178,12 @@ func (p *Plan) settleTx(tx *store.Tx, local, at time.Time) error {
 	return note(day, "told", acc.Event)
 }
 
-// planOf is the payload of a plan's event.
+// planOf is the payload of an event for the plan of the day.
 type planOf struct {
 	Day string `json:"day"`
 }
 
-// IsOver reports whether the day of a plan has passed; the next day has its own plan.
+// IsOver reports whether the day of a plan has passed. The next day has its own plan.
 func (p *Plan) IsOver(ev bus.Event, now time.Time) bool {
 	var of planOf
 	return json.Unmarshal(ev.Payload, &of) == nil && of.Day != "" && of.Day < now.In(p.o.Zone()).Format(time.DateOnly)
@@ -190,13 +192,13 @@ func (p *Plan) IsOver(ev bus.Event, now time.Time) bool {
 //go:embed text/plan.tmpl
 var planText string
 
-// planSection is a part of the plan in its template.
+// planSection is one part of the plan, as the template sees it.
 type planSection struct {
 	Title string
 	Lines []string
 }
 
-// Today returns the non-empty sections of today.
+// Today returns the nonempty sections for today.
 func (p *Plan) Today(ctx context.Context, now time.Time) ([]tools.BriefSection, provenance.Source) {
 	local := now.In(p.o.Zone())
 	from := time.Date(local.Year(), local.Month(), local.Day(), 0, 0, 0, 0, local.Location())
@@ -204,7 +206,7 @@ func (p *Plan) Today(ctx context.Context, now time.Time) ([]tools.BriefSection, 
 	return slices.DeleteFunc(all, func(s tools.BriefSection) bool { return len(s.Items) == 0 && s.Error == "" }), src
 }
 
-// Text returns the plan of today, or "" if it is empty.
+// Text returns the plan for today, or "" if it is empty.
 func (p *Plan) Text(ctx context.Context, now time.Time) (string, provenance.Source, error) {
 	local := now.In(p.o.Zone())
 	view := struct {
@@ -215,7 +217,7 @@ func (p *Plan) Text(ctx context.Context, now time.Time) (string, provenance.Sour
 	worth := false
 	for _, s := range sections {
 		sec := planSection{Title: s.Title}
-		if s.Error != "" { // show an error, which must not look like an empty section
+		if s.Error != "" { // show the error, which must not look like an empty section
 			p.o.Log.WarnContext(ctx, "section of the plan not read", "part", s.Title, "err", s.Error)
 			sec.Lines = append(sec.Lines, "could not be read: "+s.Error)
 			worth = true
@@ -247,7 +249,7 @@ func (p *Plan) Text(ctx context.Context, now time.Time) (string, provenance.Sour
 	return strings.TrimSpace(b.String()), src, nil
 }
 
-// Brief adds the goals to a briefing: those that wait for the user, and those with a review on
+// Brief adds goals to a briefing: those that wait for the user, and those that have a review on
 // that day.
 type Brief struct{ Store *store.Store }
 

@@ -11,8 +11,8 @@ import (
 	"hob/tools"
 )
 
-// QuestionTool is the tool that requests approval for a decision below the threshold: the call
-// runs after approval. It is not offered to models.
+// QuestionTool is the name of the tool that requests approval for a decision below the threshold.
+// The call runs after approval. The tool is not offered to models.
 const QuestionTool = "go_on_with_goal"
 
 type questionIn struct {
@@ -23,10 +23,10 @@ type questionIn struct {
 	Confidence float64 `json:"confidence"`
 }
 
-// Agreed is the result of the call after approval.
+// Agreed is the result of the call after the user approved it.
 const Agreed = "Going on with it."
 
-// Question creates the tool.
+// Question returns the tool.
 func Question() tools.Tool {
 	return tools.New(tools.Def[questionIn]{
 		Spec: tools.Spec{Name: QuestionTool, Category: "watch", Effects: tools.Write, Description: "Go on with a goal as its review says."},
@@ -54,7 +54,7 @@ func Question() tools.Tool {
 	})
 }
 
-// shownAction shortens an action to the text that the approval request shows.
+// shownAction returns the text of an action, shortened for the approval request.
 func shownAction(action string) string { return textnorm.Ellipsize(action, 300) }
 
 // QuestionArgs returns the arguments of the call for a decision.

@@ -15,39 +15,39 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// maxLooks is the maximum number of consecutive investigations; after that the goal waits for
-// its normal review.
+// maxLooks is the maximum number of consecutive investigations. After that the goal waits for its
+// regular review.
 const maxLooks = 3
 
-// Stopped is the reason recorded for an action that the user stopped.
+// Stopped is the recorded reason for an action that the user stopped.
 const Stopped = "stopped by the owner"
 
-// EventOutcome describes how an event of a goal ended.
+// EventOutcome describes how an event for a goal ended.
 type EventOutcome struct {
 	Order EventPayload
-	// As is the goal at the start of the event.
+	// As is the goal as it was at the start of the event.
 	As Goal
-	// Decision and Err are the result of a review: an unreadable answer is a deferral with an
+	// Decision and Err are the result of a review. An unreadable answer is a deferral with an
 	// error.
 	Decision Decision
 	Err      error
-	By       string            // the model, or "rule"
-	Source   provenance.Source // untrusted if untrusted text influenced it
-	// Failed: the reason if the action was not done.
+	By       string            // name of the model, or "rule"
+	Source   provenance.Source // untrusted if untrusted text influenced the outcome
+	// Failed is the reason why the action was not done, or "".
 	Failed string
-	// Agreed: the user approved the shown text.
+	// Agreed reports whether the user approved the shown text.
 	Agreed bool
 	Now    time.Time
 }
 
-// Outcome is the result for the user.
+// Outcome is the result shown to the user.
 type Outcome struct {
 	Told string // "" for nothing
 }
 
 // WeighedDecision is a decision after the thresholds were applied.
 type WeighedDecision struct {
-	Follow Phase   // phase of the next event, "" for none
+	Follow Phase   // phase of the next event, or "" if there is none
 	Bar    float64 // the threshold that applied
 	Below  bool
 }
@@ -58,7 +58,7 @@ func (g *Goals) ApplyThresholds(goal Goal, d Decision) WeighedDecision {
 	switch d.Verdict {
 	case DoIt:
 		risk := d.Risk
-		if risk == "" { // without a claim the threshold of sending applies
+		if risk == "" { // without a claimed risk, the threshold for sending applies
 			risk = RiskSend
 		}
 		p.Bar, p.Follow = g.o.Bars.Of(risk), Act
@@ -81,7 +81,8 @@ func (g *Goals) ApplyThresholds(goal Goal, d Decision) WeighedDecision {
 	return p
 }
 
-// ConfirmationReason returns why a call of this risk needs approval, or "" if the confidence suffices.
+// ConfirmationReason returns why a call with this risk needs approval, or "" if the confidence
+// suffices.
 func (g *Goals) ConfirmationReason(d Decision, risk Risk) string {
 	if bar := g.o.Bars.Of(risk); d.Confidence < bar {
 		return fmt.Sprintf("Hob is only %.0f %% sure that this helps the goal, and a call of this kind (%s) requires %.0f %% ([autonomy.confidence])", 100*d.Confidence, risk, 100*bar)
@@ -89,11 +90,11 @@ func (g *Goals) ConfirmationReason(d Decision, risk Risk) string {
 	return ""
 }
 
-// EndTx records the end of a goal's event in the transaction that finishes it: the decision,
-// the time of the next review, and the following event.
+// EndTx records the end of an event for a goal: the decision, the time of the next review, and the
+// following event. It runs in the transaction that finishes the event.
 func (g *Goals) EndTx(tx *store.Tx, ev bus.Event, e EventOutcome) (Outcome, error) {
 	goal, err := Get(tx, e.Order.Goal)
-	if errors.Is(err, ErrNotFound) { // deleted in the meantime
+	if errors.Is(err, ErrNotFound) { // deleted meanwhile
 		return Outcome{}, nil
 	}
 	if err != nil {
@@ -107,10 +108,10 @@ func (g *Goals) EndTx(tx *store.Tx, ev bus.Event, e EventOutcome) (Outcome, erro
 
 // applyReview processes a decision.
 func (g *Goals) applyReview(tx *store.Tx, ev bus.Event, goal Goal, e EventOutcome) (Outcome, error) {
-	if goal.Status != string(Active) { // paused or completed in the meantime
+	if goal.Status != string(Active) { // paused or completed meanwhile
 		return Outcome{}, g.noteTx(tx, ev, goal, e, WeighedDecision{}, "", "the goal is "+goal.Status)
 	}
-	if as := e.As; as.ID != "" && !as.UpdatedAt.Equal(goal.UpdatedAt) { // the decision was about the former text
+	if as := e.As; as.ID != "" && !as.UpdatedAt.Equal(goal.UpdatedAt) { // the decision was about the previous text
 		if as.Description != goal.Description || as.Success != goal.Success {
 			goal.NextAt = e.Now
 		}
@@ -220,9 +221,9 @@ func (g *Goals) applyFollowUp(tx *store.Tx, ev bus.Event, goal Goal, e EventOutc
 			then, goal.Event = acc.Event, acc.Event
 		}
 	case e.Order.Phase == Look && living && e.Failed == "":
-		goal.NextAt = e.Now // decide with the findings
+		goal.NextAt = e.Now // the next review decides on the basis of the findings
 	case e.Failed != "":
-		if e.Order.Rule && e.Order.Phase == Act && e.Failed != Stopped { // the rule's state still needs the action
+		if e.Order.Rule && e.Order.Phase == Act && e.Failed != Stopped { // the state that the rule evaluated still requires the action
 			goal.Seen = ""
 		}
 		goal.Quiet++
@@ -238,7 +239,7 @@ func (g *Goals) applyFollowUp(tx *store.Tx, ev bus.Event, goal Goal, e EventOutc
 	return out, g.noteTx(tx, ev, goal, e, WeighedDecision{}, then, e.Failed)
 }
 
-// eventTitle returns the title of an event in a phase.
+// eventTitle returns the title of an event in phase p.
 func eventTitle(p Phase, goal Goal) string {
 	switch p {
 	case Act:
@@ -251,8 +252,8 @@ func eventTitle(p Phase, goal Goal) string {
 	return `Review of the goal "` + goal.Name() + `"`
 }
 
-// nextReview returns the time of the next review: the time that the decision names, but after
-// several reviews without a change not before the interval of intervalNext has passed.
+// nextReview returns the time of the next review. It is the time in the decision. After several
+// reviews without a change, it is not before the time that intervalNext returns.
 func (g *Goals) nextReview(goal Goal, d Decision, e EventOutcome) time.Time {
 	own := g.intervalNext(goal, e.Now)
 	switch {
@@ -264,9 +265,9 @@ func (g *Goals) nextReview(goal Goal, d Decision, e EventOutcome) time.Time {
 	return d.Next
 }
 
-// intervalNext returns now plus the review interval. Each consecutive review without a change
-// after the first doubles the interval, up to the factor Options.Backoff. The result is at most
-// furthest after now, unless the goal's own interval is longer.
+// intervalNext returns now plus the review interval. After the first review without a change, each
+// further consecutive one doubles the interval, up to the factor Options.Backoff. The result is at
+// most furthest after now, unless the goal's own interval is longer.
 func (g *Goals) intervalNext(goal Goal, now time.Time) time.Time {
 	every, factor := goal.EveryDuration(), 1
 	for range max(0, goal.Quiet-1) {
@@ -278,10 +279,10 @@ func (g *Goals) intervalNext(goal Goal, now time.Time) time.Time {
 	return now.Add(min(every*time.Duration(factor), max(every, furthest)))
 }
 
-// Rule names the decider if no model is used.
+// Rule is the name of the decider if no model is used.
 const Rule = "rule"
 
-// ReviewRecord is the stored record of one event of a goal.
+// ReviewRecord is the stored record of one event for a goal.
 type ReviewRecord struct {
 	Event      string    `json:"event"`
 	Goal       string    `json:"goal"`
@@ -325,7 +326,7 @@ func scanReview(row interface{ Scan(...any) error }) (r ReviewRecord, err error)
 	return r, err
 }
 
-// Trace returns the record of an event of a goal; nil if it has not ended.
+// Trace returns the record of an event for a goal, or nil if the event has not ended.
 func (g *Goals) Trace(ctx context.Context, event string) (*ReviewRecord, error) {
 	r, err := scanReview(g.o.Store.Read().QueryRowContext(ctx, `SELECT `+reviewColumns+` FROM goal_reviews WHERE event = ?`, event))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -337,7 +338,7 @@ func (g *Goals) Trace(ctx context.Context, event string) (*ReviewRecord, error) 
 	return &r, nil
 }
 
-// Reviews lists the records of a goal, newest first.
+// Reviews returns the records of a goal, newest first.
 func (g *Goals) Reviews(ctx context.Context, goal string, limit int) (out []ReviewRecord, err error) {
 	rows, err := g.o.Store.Read().QueryContext(ctx, `SELECT `+reviewColumns+` FROM goal_reviews WHERE goal = ? ORDER BY at DESC, event DESC LIMIT ?`, goal, limit)
 	if err != nil {
@@ -355,7 +356,7 @@ func (g *Goals) Reviews(ctx context.Context, goal string, limit int) (out []Revi
 	return out, rows.Err()
 }
 
-// Text describes the outcome of an event of a goal.
+// Text describes the outcome of an event for a goal.
 func (r ReviewRecord) Text(at func(time.Time) string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  goal %s, %s", at(r.At), r.Goal, r.Phase)

@@ -10,7 +10,7 @@ import (
 	"hob/platform/store/erase"
 )
 
-// Migrations returns the package's tables: the goals and the records of reviews.
+// Migrations returns the package's tables: goals and review records.
 func Migrations() store.MigrationSet {
 	return store.MigrationSet{Owner: "goals", Steps: []string{`
 CREATE TABLE goals (
@@ -31,7 +31,7 @@ ALTER TABLE goals ADD COLUMN reason_source TEXT NOT NULL DEFAULT 'outside'; -- o
 `}}
 }
 
-// Eraser returns the eraser of the goals and their review records.
+// Eraser returns the eraser for goals and their review records.
 func Eraser() erase.Eraser {
 	return erase.Owned{List: []erase.Table{
 		{Name: "goals", Text: []string{"description", "success", "reason", "seen", "report"}},
@@ -78,7 +78,7 @@ func (g *Goals) updateGoal(tx *store.Tx, goal Goal) error {
 	return nil
 }
 
-// Get reads one goal.
+// Get returns one goal.
 func Get(q store.Querier, id string) (Goal, error) {
 	goal, err := scanGoal(q.QueryRow(`SELECT `+columns+` FROM goals WHERE id = ?`, id))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -90,7 +90,8 @@ func Get(q store.Querier, id string) (Goal, error) {
 	return goal, nil
 }
 
-// ListIn lists the living goals, or all ever created, by priority and then newest first.
+// ListIn returns the open goals or, if all is true, every goal ever created. Open goals come first.
+// Goals are ordered by priority, and newest first within a priority.
 func ListIn(q store.Querier, all bool) ([]Goal, error) {
 	return listGoals(q, `WHERE ? OR status IN ('active', 'paused', 'waiting') ORDER BY status NOT IN ('active', 'paused', 'waiting'), priority DESC, n DESC`, all)
 }
@@ -112,7 +113,7 @@ func listGoals(q store.Querier, tail string, args ...any) (out []Goal, err error
 	return out, rows.Err()
 }
 
-// List is ListIn over committed rows.
+// List is like ListIn, but reads committed rows.
 func (g *Goals) List(ctx context.Context, all bool) ([]Goal, error) {
 	return ListIn(g.o.Store.Reader(ctx), all)
 }

@@ -14,11 +14,11 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// Facts gives rules read access to stored data and to the firings of watchers and schedules.
+// Facts gives rules read access to stored data and to firings of watchers and schedules.
 type Facts interface {
 	Tasks(ctx context.Context) ([]Task, error)
-	// Fired finds a watcher, schedule or reminder by words and returns its last firing; ok is
-	// false if none matches.
+	// Fired finds a watcher, schedule or reminder by words and returns its last firing. ok is false
+	// if none matches.
 	Fired(ctx context.Context, words string) (f Firing, ok bool, err error)
 	// Known finds a fact that contains all the words.
 	Known(ctx context.Context, words string) (f Fact, ok bool, err error)
@@ -49,7 +49,7 @@ type Fact struct {
 // rule is the rule of a goal that needs no model: while a condition is true, run an action, until
 // another condition is true.
 type rule struct {
-	when  string // "" is always true
+	when  string // "" means that the condition is always true
 	do    string
 	until string
 }
@@ -73,7 +73,7 @@ func ruleOf(description string) rule {
 	return rule{do: m[1], until: m[2]}
 }
 
-// isNotifyOnly reports whether the action is only to notify the user.
+// isNotifyOnly reports whether the action only notifies the user.
 func isNotifyOnly(do string) bool {
 	do = strings.TrimSuffix(strings.TrimPrefix(strings.ToLower(do), "please "), ".")
 	for _, head := range []string{"tell me", "let me know", "notify me", "alert me", "warn me", "inform me", "say so", "remind me"} {
@@ -84,12 +84,12 @@ func isNotifyOnly(do string) bool {
 	return false
 }
 
-// conditionResult is the result of a condition.
+// conditionResult is the result of evaluating a condition.
 type conditionResult struct {
 	yes  bool
-	seen string            // identifies the state, so that the rule acts on it once
+	seen string            // identifies the state, so that the rule acts on it only once
 	what string            // as text
-	from provenance.Source // provenance of the quoted texts
+	from provenance.Source // provenance of the texts quoted in the result
 	next time.Time
 }
 
@@ -143,10 +143,11 @@ func DecideByRule(ctx context.Context, goal Goal, facts Facts, now time.Time) (D
 	return sure, nil
 }
 
-// unable is the value of Seen after the user was notified that the goal needs a model.
+// unable is the value of Seen after the user was told that the goal needs a model.
 const unable = "told"
 
-// unsupportedDecision returns the decision for a goal that needs a model: the user is notified once.
+// unsupportedDecision returns the decision for a goal that needs a model. The user is told only
+// once.
 func unsupportedDecision(goal Goal, r rule, whenOK bool, d Decision) Decision {
 	part := "I do not understand " + strconv.Quote(textnorm.Ellipsize(r.do, 120)) + " as an action that I can do"
 	if !whenOK {
@@ -160,7 +161,7 @@ func unsupportedDecision(goal Goal, r rule, whenOK bool, d Decision) Decision {
 	return d
 }
 
-// condition is one form of text that can be evaluated.
+// condition is one form of text that rules can evaluate.
 type condition struct {
 	form *regexp.Regexp
 	look func(ctx context.Context, m []string, l *ruleContext) (conditionResult, error)
@@ -189,7 +190,7 @@ var conditions = sync.OnceValue(func() []condition {
 	}
 })
 
-// evalCondition evaluates a condition; ok is false if its text is not understood.
+// evalCondition evaluates a condition. ok is false if the text is not understood.
 func evalCondition(ctx context.Context, words string, goal Goal, facts Facts, now time.Time) (h conditionResult, ok bool, err error) {
 	words = strings.Trim(strings.TrimSpace(words), `."`)
 	if words == "" {

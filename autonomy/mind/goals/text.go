@@ -18,7 +18,7 @@ var templates = sync.OnceValue(func() *minitmpl.Template {
 	return minitmpl.Must(minitmpl.ParseFS(texts, "text/*.md.tmpl"))
 })
 
-// Text returns the model's prompt in a phase.
+// Text returns the prompt for the model in a phase.
 func Text(goal Goal, o EventPayload, now time.Time) (string, error) {
 	if o.Rule && o.Phase == Act {
 		return o.Decision.Action, nil
@@ -38,7 +38,7 @@ func Text(goal Goal, o EventPayload, now time.Time) (string, error) {
 	return strings.TrimSpace(b.String()), nil
 }
 
-// FormatInterval formats a number of seconds: "2h", "1d", "90s".
+// FormatInterval formats a number of seconds, for example as "2h", "1d" or "90s".
 func FormatInterval(seconds int64) string {
 	switch {
 	case seconds%86400 == 0 && seconds > 0:

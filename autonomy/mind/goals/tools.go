@@ -13,19 +13,19 @@ import (
 	"hob/tools"
 )
 
-// ToolGoals manages goals for the goal tools: it returns goals in the form of the API, and errors
-// that wrap api.ErrInvalid if the arguments must change.
+// ToolGoals manages goals for the goal tools. It returns goals in the form of the API. Errors wrap
+// api.ErrInvalid if the arguments must change.
 type ToolGoals struct {
 	Goals *Goals
 	Bus   *bus.Bus
 	Facts Facts
 	Zone  func() *time.Location
-	// Offline reports whether only the built-in brain reviews goals. It returns false if that is
+	// Offline reports whether only the built-in brain reviews goals. It returns false if this is
 	// unknown.
 	Offline func() bool
 }
 
-// argumentError means that the tool needs other arguments.
+// argumentError means that the tool needs different arguments.
 type argumentError struct{ error }
 
 func (f argumentError) Is(target error) bool { return target == api.ErrInvalid }
@@ -38,7 +38,8 @@ func classifyForTools(err error) error {
 	return err
 }
 
-// CreateTx creates a goal for a call. note tells the user how Hob will work on it, "" for nothing.
+// CreateTx creates a goal for a call. note tells the user how Hob will work on the goal. It is ""
+// if there is nothing to tell.
 func (t ToolGoals) CreateTx(ctx context.Context, tx *store.Tx, c tools.Call, g api.Goal) (made api.Goal, note string, err error) {
 	g.Source = t.findSource(ctx, c.Event)
 	created, err := t.Goals.CreateTx(tx, Goal(g))
@@ -51,7 +52,7 @@ func (t ToolGoals) CreateTx(ctx context.Context, tx *store.Tx, c tools.Call, g a
 	return api.Goal(created), note, nil
 }
 
-// findSource returns the source of a goal created in the event of a call.
+// findSource returns the source for a goal that was created in the event of a call.
 func (t ToolGoals) findSource(ctx context.Context, event string) string {
 	ev, err := t.Bus.Inbox.Event(ctx, event)
 	switch {
@@ -59,7 +60,7 @@ func (t ToolGoals) findSource(ctx context.Context, event string) string {
 		return "tool"
 	case ev.Kind == bus.Message && ev.Provenance == provenance.Owner:
 		return "chat"
-	case ev.Kind == bus.Task && ev.Source == "tool": // a direct tool call of the user
+	case ev.Kind == bus.Task && ev.Source == "tool": // the user called the tool directly
 		var c struct{ Report string }
 		if json.Unmarshal(ev.Payload, &c) == nil && c.Report == "api" {
 			return "api"
@@ -69,7 +70,8 @@ func (t ToolGoals) findSource(ctx context.Context, event string) string {
 	return "tool"
 }
 
-// ListIn lists the open goals, the most important first, or all.
+// ListIn returns the open goals or, if all is true, every goal. The most important goals come
+// first.
 func (ToolGoals) ListIn(q store.Querier, all bool) ([]api.Goal, error) {
 	list, err := ListIn(q, all)
 	out := make([]api.Goal, len(list))

@@ -12,17 +12,17 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// alike is the minimum similarity of two corrections that count as the same. related is the minimum
-// similarity at which a new correction casts doubt on an older lesson.
+// alike is the minimum similarity at which two corrections count as the same. related is the
+// minimum similarity at which a new correction casts doubt on an older lesson.
 const (
 	alike   = 0.6
 	related = 0.3
 )
 
-// maxCorrections limits the corrections per message.
+// maxCorrections is the maximum number of corrections per message.
 const maxCorrections = 2
 
-// correctTx stores the owner's corrections. They are literal words of the owner even if the turn is
+// correctTx stores the owner's corrections. They are the owner's literal words even if the turn is
 // tainted.
 func (l *Learner) correctTx(tx *store.Tx, t analyzedTurn) error {
 	for _, c := range t.corrections {
@@ -49,7 +49,7 @@ func (l *Learner) correctTx(tx *store.Tx, t analyzedTurn) error {
 	return nil
 }
 
-// isNegative reports whether a rule forbids something ("from now on don't ...").
+// isNegative reports whether a rule forbids something, as in "from now on don't ...".
 func isNegative(s string) bool {
 	for _, w := range textnorm.FoldedWords(s) {
 		switch w {
@@ -86,7 +86,7 @@ func (l *Learner) takeTx(tx *store.Tx, t Turn, kind Kind, text string, cue []str
 		switch {
 		case areOpposite(old.Kind, kind) && how >= alike, old.Kind == kind && isReplacement(old.Text, text):
 			old.RetiredAt, old.RetiredBy = now, x.ID
-		case how >= related && old.usedIn == t.Session: // a request of this conversation contained the lesson, and the owner corrected the result
+		case how >= related && old.usedIn == t.Session: // a request in this conversation contained the lesson, and the owner corrected the result
 			old.Confidence -= perCorrection
 		default:
 			continue
@@ -100,8 +100,8 @@ func (l *Learner) takeTx(tx *store.Tx, t Turn, kind Kind, text string, cue []str
 
 func areOpposite(a, b Kind) bool { return a == Always && b == Never || a == Never && b == Always }
 
-// isReplacement reports whether two rules differ only in their end, after a word that allows a
-// single value: "always answer in German" and "... in English".
+// isReplacement reports whether two rules differ only at the end, after a word that allows only one
+// value, as in "always answer in German" and "... in English".
 func isReplacement(old, text string) bool {
 	a, b := textnorm.FoldedWords(old), textnorm.FoldedWords(text)
 	n := 0
@@ -114,7 +114,7 @@ func isReplacement(old, text string) bool {
 	return slices.Contains(strings.Fields("in auf en as at um before after by nach vor als a"), a[n-1])
 }
 
-// compareLessons compares lessons, highest confidence first.
+// compareLessons orders lessons by confidence, highest first.
 func compareLessons(x, y Lesson) int {
 	return cmp.Or(y.Confidence-x.Confidence, y.SeenAt.Compare(x.SeenAt), strings.Compare(x.ID, y.ID))
 }

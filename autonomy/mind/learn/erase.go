@@ -2,7 +2,7 @@ package learn
 
 import "hob/platform/store/erase"
 
-// Eraser returns the eraser of the lessons and the profile of the owner.
+// Eraser returns the eraser for lessons and the owner's profile.
 func (l *Learner) Eraser() erase.Eraser {
 	return erase.Owned{
 		List: []erase.Table{

@@ -12,8 +12,8 @@ import (
 	"hob/platform/store"
 )
 
-// RelevantLessons returns the lessons, and preferences of the user, that apply to text, best match
-// first; rules without keywords come last.
+// RelevantLessons returns the lessons and the user's preferences that apply to text, best match
+// first. Rules without keywords come last.
 func (l *Learner) RelevantLessons(ctx context.Context, realm, text string, limit int) ([]prompt.Note, error) {
 	lessons, wishes, err := l.activeRows(ctx)
 	if err != nil {
@@ -52,7 +52,7 @@ func (l *Learner) RelevantLessons(ctx context.Context, realm, text string, limit
 	return out[:min(len(out), limit)], nil
 }
 
-// subjectWords returns the words of a tool's name that describe its subject.
+// subjectWords returns those words in a tool's name that describe its subject.
 func subjectWords(key string) []string {
 	name := key[:strings.IndexAny(key+"|", "|!")]
 	return slices.DeleteFunc(strings.Split(name, "_"), func(w string) bool {
@@ -60,7 +60,7 @@ func subjectWords(key string) []string {
 	})
 }
 
-// UsedTx records which lessons a request of a conversation contained.
+// UsedTx records which lessons a request in a conversation contained.
 func (l *Learner) UsedTx(tx *store.Tx, session string, ids []string) error {
 	for _, id := range ids {
 		if _, err := tx.Exec(`UPDATE lessons SET uses = uses + 1, used_in = ?, seen_at = ? WHERE id = ?`, session, time.Now().UnixMilli(), id); err != nil {

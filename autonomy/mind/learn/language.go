@@ -26,8 +26,8 @@ func readLanguages() map[string]map[string]bool {
 	return out
 }
 
-// scripts identify some languages directly. Kana precedes the characters that Japanese shares
-// with Chinese.
+// scripts maps scripts to the languages that they identify. Kana comes before the characters that
+// Japanese shares with Chinese.
 var scripts = []struct {
 	lang  string
 	table *unicode.RangeTable
@@ -44,7 +44,8 @@ var scripts = []struct {
 	{"th", unicode.Thai},
 }
 
-// guessLanguage guesses the ISO 639-1 code of a text, "" if unknown.
+// guessLanguage guesses the language of text. It returns an ISO 639-1 code, or "" if the language
+// is unknown.
 func (l *Learner) guessLanguage(text string) string {
 	if len(text) > 1000 {
 		text = strings.ToValidUTF8(text[:1000], "")

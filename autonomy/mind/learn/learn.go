@@ -1,11 +1,11 @@
-// Package learn stores what Hob learned about working for its owner: lessons from failed tool
+// Package learn stores what Hob has learned about working for its owner: lessons from failed tool
 // calls and from the owner's corrections, and a profile of the owner (active hours, channels,
-// language, preferences).
+// language and preferences).
 //
-// It stores what it learned in the transaction that ends the turn: this needs no further
-// transaction, and the next turn can use it. Its errors are logged and never block a message. It
-// stores no untrusted text: in a tainted turn only the owner's literal words count. It never
-// calls a model, and does not choose the lessons of a request: package prompt queries it.
+// It stores lessons in the transaction that ends the turn. This needs no further transaction, and
+// the next turn can use them. Errors are logged and never block a message. The package stores no
+// untrusted text: in a tainted turn it considers only the owner's literal words. It never calls a
+// model. It does not choose the lessons for a request; package prompt does this.
 package learn
 
 import (
@@ -19,14 +19,14 @@ import (
 	"hob/platform/store"
 )
 
-// ErrNotFound is returned if a lesson or entry does not exist.
+// ErrNotFound means that a lesson or an entry does not exist.
 var ErrNotFound = errors.New("entry not found")
 
-// Options holds the settings of a Learner; Store and Bus are required.
+// Options holds the settings of a Learner. Store and Bus are required.
 type Options struct {
 	Store *store.Store
 	Bus   *bus.Bus
-	Zone  func() *time.Location // the owner's zone; default UTC
+	Zone  func() *time.Location // owner's time zone (default UTC)
 	Log   *slog.Logger
 }
 
@@ -39,12 +39,12 @@ type Learner struct {
 
 	mu      sync.Mutex
 	version int      // version of the tables
-	lessons []Lesson // all lessons that are not retired, nil if they must be read again
+	lessons []Lesson // all lessons that are not retired; nil means that they must be read again
 	wishes  []Preference
 	loaded  bool
 }
 
-// New checks the options.
+// New returns a Learner after checking the options.
 func New(o Options) (*Learner, error) {
 	if o.Store == nil || o.Bus == nil {
 		return nil, errors.New("learn: a required option is missing")
@@ -80,17 +80,18 @@ CREATE TABLE user_preferences (
 type Turn struct {
 	Event, Session, Channel string
 	Realm                   string
-	// Text is the message; Owner reports that these are the owner's literal words.
+	// Text is the message. Owner reports whether Text contains the owner's literal words.
 	Text  string
 	Owner bool
-	// Tainted: its context contained untrusted text.
+	// Tainted reports whether the context contained untrusted text.
 	Tainted bool
 	At      time.Time // time of the message
-	Calls   bool      // the turn used tools
+	Calls   bool      // whether the turn used tools
 }
 
-// Study analyzes a message. The returned function stores the lessons in the transaction that ends
-// the turn; all other work is done before, because other writers wait during that transaction.
+// Study analyzes a message. The returned function stores the lessons and must run in the
+// transaction that ends the turn. All other work is done before, because other writers wait during
+// that transaction.
 func (l *Learner) Study(t Turn) func(tx *store.Tx) {
 	r := analyzedTurn{Turn: t}
 	if t.Owner {
@@ -124,7 +125,7 @@ type analyzedTurn struct {
 // classifiedSentence is a sentence and its meaning.
 type classifiedSentence struct{ means, text string }
 
-// changedTx clears the cache once the transaction has ended.
+// changedTx clears the cache after the transaction has ended.
 func (l *Learner) changedTx(tx *store.Tx) {
 	tx.AfterCommit(func() {
 		l.mu.Lock()

@@ -13,22 +13,22 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// Kind is the origin of a lesson.
+// Kind describes where a lesson comes from.
 type Kind string
 
 // Values of Kind.
 const (
-	Always Kind = "always" // a rule of the owner
+	Always Kind = "always" // a rule set by the owner
 	Never  Kind = "never"
-	Meant  Kind = "meant" // the intention of the owner
+	Meant  Kind = "meant" // what the owner meant
 	Tool   Kind = "tool"  // how to call a tool
 )
 
-// State reports whether a lesson is used.
+// State describes whether a lesson is used.
 type State string
 
-// Values of State. A weak lesson is not used yet, a stale one only if its keywords match, an
-// archived or retired one not at all.
+// Values of State. A weak lesson is not used yet. A stale lesson is used only if its keywords
+// match. Archived and retired lessons are never used.
 const (
 	Weak     State = "weak"
 	Active   State = "active"
@@ -37,13 +37,13 @@ const (
 	Retired  State = "retired"
 )
 
-// Thresholds and limits of lessons.
+// Thresholds and limits for lessons.
 const (
 	maxConfidence = 10
 	minConfidence = 3 // required for use
 	perError      = 1
 	perCorrection = 2
-	born          = 1 // initial value before the first evidence
+	born          = 1 // initial confidence before the first evidence
 	perSuccess    = -2
 	maxLessons    = 200
 	staleAfter    = 30 * 24 * time.Hour
@@ -56,25 +56,25 @@ type Lesson struct {
 	Kind       Kind              `json:"kind"`
 	Text       string            `json:"text"`
 	State      State             `json:"state"`
-	Confidence int               `json:"confidence"` // 1 to 10; used from 3
+	Confidence int               `json:"confidence"` // 1 to 10; lessons are used from 3 on
 	Evidence   int               `json:"evidence"`   // number of observations
-	Uses       int               `json:"uses"`       // number of requests that contained it
+	Uses       int               `json:"uses"`       // number of requests that contained the lesson
 	Realm      string            `json:"realm,omitempty"`
 	Provenance provenance.Source `json:"provenance"`
-	Event      string            `json:"event"` // event in which it was last observed
+	Event      string            `json:"event"` // event in which the lesson was last observed
 	Session    string            `json:"session"`
 	CreatedAt  time.Time         `json:"created_at"`
-	SeenAt     time.Time         `json:"seen_at"` // when it was last observed or used
+	SeenAt     time.Time         `json:"seen_at"` // when the lesson was last observed or used
 	RetiredAt  time.Time         `json:"retired_at,omitzero"`
 	RetiredBy  string            `json:"retired_by,omitempty"`
 
-	key    string   // identifies the mistake of a tool lesson
-	cue    []string // keywords that select it
+	key    string   // identifies the mistake that a tool lesson is about
+	cue    []string // keywords that select the lesson
 	failed string   // the arguments that failed
-	usedIn string   // conversation that used it last
+	usedIn string   // conversation that last used the lesson
 }
 
-// stateAt returns the state of a lesson at a time.
+// stateAt returns the state of a lesson at a given time.
 func (l Lesson) stateAt(now time.Time) State {
 	age := now.Sub(l.SeenAt)
 	switch {
@@ -116,7 +116,7 @@ func lessonsOf(q store.Querier, where string, args ...any) ([]Lesson, error) {
 	return out, rows.Err()
 }
 
-// saveTx stores a lesson and limits their number.
+// saveTx stores a lesson and enforces the maximum number of lessons.
 func (l *Learner) saveTx(tx *store.Tx, x Lesson) error {
 	x.Confidence = max(0, min(x.Confidence, maxConfidence))
 	if x.Confidence == 0 && x.RetiredAt.IsZero() {
@@ -132,7 +132,7 @@ func (l *Learner) saveTx(tx *store.Tx, x Lesson) error {
 		return fmt.Errorf("learn: lesson: %w", err)
 	}
 	l.changedTx(tx)
-	// Delete the weakest first. The limit also applies to retired lessons.
+	// Delete the weakest lessons first. The limit also applies to retired lessons.
 	for _, live := range []string{"retired_at = 0", "retired_at <> 0"} {
 		if _, err := tx.Exec(`DELETE FROM lessons WHERE id IN (SELECT id FROM lessons WHERE `+live+` ORDER BY confidence DESC, seen_at DESC, id LIMIT -1 OFFSET ?)`, maxLessons); err != nil {
 			return fmt.Errorf("learn: lessons: %w", err)
@@ -141,7 +141,8 @@ func (l *Learner) saveTx(tx *store.Tx, x Lesson) error {
 	return nil
 }
 
-// Lessons lists lessons, last observed first; archived and retired ones only if all is true.
+// Lessons returns lessons, last observed first. It includes archived and retired lessons only if
+// all is true.
 func (l *Learner) Lessons(ctx context.Context, all bool) ([]Lesson, error) {
 	list, err := lessonsOf(l.o.Store.Reader(ctx), "")
 	if err != nil || all {
@@ -150,15 +151,15 @@ func (l *Learner) Lessons(ctx context.Context, all bool) ([]Lesson, error) {
 	return slices.DeleteFunc(list, func(x Lesson) bool { return x.State == Retired || x.State == Archived }), nil
 }
 
-// Change is a user's change of a lesson or a preference.
+// Change is a user's change to a lesson or a preference.
 type Change struct {
 	Text    string // new text
 	Retired bool   // no longer used
 	Delete  bool   // deleted permanently
 }
 
-// ChangeLesson applies one change and returns the new lesson. A lesson reworded by the user
-// gets the highest confidence.
+// ChangeLesson applies one change and returns the new lesson. A lesson that the user reworded gets
+// the highest confidence.
 func (l *Learner) ChangeLesson(ctx context.Context, id string, c Change) (Lesson, error) {
 	var x Lesson
 	err := l.o.Store.Write(ctx, func(tx *store.Tx) error {
@@ -191,7 +192,7 @@ func (l *Learner) ChangeLesson(ctx context.Context, id string, c Change) (Lesson
 	return x, err
 }
 
-// subjectCues returns the words of a text that describe its subject.
+// subjectCues returns those words in a text that describe its subject.
 func subjectCues(text string) []string {
 	var out []string
 	for _, w := range knowledge.TopicWords(text) {
@@ -202,7 +203,7 @@ func subjectCues(text string) []string {
 	return out
 }
 
-// manner lists words that express a rule or a correction and do not describe its subject.
+// manner contains words that express a rule or a correction but do not describe its subject.
 var manner = map[string]bool{
 	"always": true, "never": true, "future": true, "forward": true, "meant": true, "mean": true, "immer": true, "nie": true, "niemals": true,
 	"toujours": true, "jamais": true, "siempre": true, "nunca": true, "sempre": true, "mai": true, "altijd": true, "nooit": true, "anymore": true,
@@ -210,7 +211,7 @@ var manner = map[string]bool{
 	"prefer": true, "like": true, "love": true, "hate": true, "dislike": true, "mag": true, "really": true, "stand": true,
 }
 
-// isNear reports whether two folded words differ only in their ending.
+// isNear reports whether two folded words differ only in their endings.
 func isNear(a, b string) bool {
 	if a == b {
 		return true
@@ -222,7 +223,7 @@ func isNear(a, b string) bool {
 	return n >= 4 && max(len(a), len(b))-n <= 3
 }
 
-// countCommon counts the words of a that are near a word of b.
+// countCommon returns the number of words in a that are near a word in b.
 func countCommon(a, b []string) (n int) {
 	for _, x := range a {
 		if slices.ContainsFunc(b, func(y string) bool { return isNear(x, y) }) {
@@ -232,7 +233,7 @@ func countCommon(a, b []string) (n int) {
 	return n
 }
 
-// wordSimilarity returns the share of words that two texts have in common, 0 to 1.
+// wordSimilarity returns the share of words that two texts have in common, from 0 to 1.
 func wordSimilarity(a, b []string) float64 {
 	n := countCommon(a, b)
 	all := len(a) + len(b) - n

@@ -18,9 +18,9 @@ import (
 	"hob/tools"
 )
 
-// mistakesTx learns from the calls of a turn: a call that failed and then worked with other
-// arguments, and a call that fails repeatedly in the same way. Texts of models and tools count
-// only if no untrusted text could have influenced them.
+// mistakesTx learns from the calls in a turn. It considers a call that failed and then succeeded
+// with other arguments, and a call that fails repeatedly in the same way. Texts from models and
+// tools are used only if no untrusted text could have influenced them.
 func (l *Learner) mistakesTx(tx *store.Tx, r analyzedTurn) error {
 	t := r.Turn
 	if !t.Calls || t.Tainted {
@@ -44,12 +44,12 @@ type mistake struct {
 	tool   string
 	key    string
 	text   string
-	failed string // the arguments that failed, as JSON
+	failed string // arguments that failed, as JSON
 	errors int
 }
 
-// isAvoidable reports whether other arguments could have avoided the failure; a refusal or a
-// timeout can occur at any time.
+// isAvoidable reports whether other arguments could have avoided the failure. For example, a
+// refusal or a timeout can occur at any time.
 func isAvoidable(e bus.Entry) bool {
 	switch tools.Code(e.Code) {
 	case tools.InvalidArguments, tools.NotFound, tools.Failed, tools.Unsupported:
@@ -58,7 +58,7 @@ func isAvoidable(e bus.Entry) bool {
 	return false
 }
 
-// findMistakes extracts the mistakes from the calls, in order.
+// findMistakes returns the mistakes in the calls, in order.
 func findMistakes(calls []bus.Entry) []mistake {
 	var out []mistake
 	failing := map[string][]bus.Entry{}
@@ -83,7 +83,7 @@ func findMistakes(calls []bus.Entry) []mistake {
 	return out
 }
 
-// fixedCall returns a call that failed and then worked with other arguments.
+// fixedCall returns the mistake in a call that failed and then succeeded with other arguments.
 func fixedCall(bad []bus.Entry, good bus.Entry) (mistake, bool) {
 	last := bad[len(bad)-1]
 	was, is := decodeArguments(last.Args), decodeArguments(good.Args)
@@ -98,13 +98,13 @@ func fixedCall(bad []bus.Entry, good bus.Entry) (mistake, bool) {
 		wrong, right = append(wrong, formatArgument(k, was[k])), append(right, formatArgument(k, is[k]))
 	}
 	if len(names) == 0 || len(names) > 3 {
-		return mistake{}, false // the same call, or a very different one
+		return mistake{}, false // the same call, or a very different call
 	}
 	text := fmt.Sprintf("%s: with %s it failed (%s); with %s it worked", last.Tool, strings.Join(wrong, ", "), textnorm.Ellipsize(last.Result, 70), strings.Join(right, ", "))
 	return mistake{tool: last.Tool, key: last.Tool + "|" + strings.Join(names, ","), text: text, failed: encodeArguments(failed), errors: len(bad)}, true
 }
 
-// repeatedFailure returns a call that fails repeatedly in the same way.
+// repeatedFailure returns the mistake in a call that fails repeatedly in the same way.
 func repeatedFailure(bad []bus.Entry) (mistake, bool) {
 	last := bad[len(bad)-1]
 	n := 0
@@ -137,7 +137,7 @@ func mergeArguments(a, b map[string]json.RawMessage) map[string]json.RawMessage 
 	return out
 }
 
-// encodeArguments returns the arguments as JSON without possible secrets.
+// encodeArguments returns the arguments as JSON, without possible secrets.
 func encodeArguments(v map[string]json.RawMessage) string {
 	v = maps.Clone(v)
 	maps.DeleteFunc(v, func(name string, _ json.RawMessage) bool { return isPrivate(name) })
@@ -148,13 +148,13 @@ func encodeArguments(v map[string]json.RawMessage) string {
 	return string(b)
 }
 
-// isPrivate reports whether an argument may hold a secret, by its name.
+// isPrivate reports whether an argument may contain a secret, judging by its name.
 func isPrivate(name string) bool {
 	low := strings.ToLower(name)
 	return slices.ContainsFunc([]string{"password", "secret", "token", "key", "pin", "code"}, func(s string) bool { return strings.Contains(low, s) })
 }
 
-// formatArgument formats an argument for a lesson without possible secrets.
+// formatArgument formats an argument for a lesson, without possible secrets.
 func formatArgument(name string, v json.RawMessage) string {
 	if isPrivate(name) {
 		return name
@@ -189,14 +189,15 @@ func (l *Learner) noteTx(tx *store.Tx, t Turn, m mistake) error {
 	return l.saveTx(tx, x)
 }
 
-// succeededTx lowers the confidence of lessons that predict a failure of calls that worked.
+// succeededTx lowers the confidence of lessons that predict that a call fails if the call
+// succeeded.
 func (l *Learner) succeededTx(tx *store.Tx, t Turn, calls []bus.Entry) error {
 	for _, e := range calls {
 		if e.State != bus.CallDone {
 			continue
 		}
-		// Not LIKE: it would treat the "_" of a name as a wildcard, and SQLite would compile a
-		// statement for each pattern.
+		// LIKE would treat the "_" in a name as a wildcard, and SQLite would compile a statement
+		// for each pattern.
 		list, err := lessonsOf(tx, `WHERE retired_at = 0 AND realm = ? AND kind = ? AND substr(key, 1, ?) IN (?, ?)`,
 			t.Realm, string(Tool), utf8.RuneCountInString(e.Tool)+1, e.Tool+"|", e.Tool+"!")
 		if err != nil {
@@ -215,7 +216,7 @@ func (l *Learner) succeededTx(tx *store.Tx, t Turn, calls []bus.Entry) error {
 	return nil
 }
 
-// hasArguments reports whether a call has the arguments of a failed one.
+// hasArguments reports whether a call has the arguments of a failed call.
 func hasArguments(args json.RawMessage, failed string) bool {
 	is, was := decodeArguments(args), decodeArguments(json.RawMessage(failed))
 	if len(was) == 0 {

@@ -12,12 +12,12 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// Preference is a statement of the owner about how Hob should work.
+// Preference is a statement by the owner about how Hob should work.
 type Preference struct {
 	ID      string
 	Key     string // name, language, like, dislike, or note
 	Text    string // in the owner's words
-	SaidBy  string // "owner" for a message, "edit" if edited by hand
+	SaidBy  string // "owner" for a message, "edit" for an entry edited by hand
 	Event   string
 	Session string
 	Channel string
@@ -25,13 +25,13 @@ type Preference struct {
 	cue     string
 }
 
-// isSingle reports whether its key allows only one preference.
+// isSingle reports whether the key allows only one preference.
 func (p Preference) isSingle() bool { return p.Key == "name" || p.Key == "language" }
 
-// maxPreferences limits the stored preferences.
+// maxPreferences is the maximum number of stored preferences.
 const maxPreferences = 200
 
-// countTx counts the times, channels and languages in which the owner writes.
+// countTx updates the counts of the hours, channels and languages in which the owner writes.
 func (l *Learner) countTx(tx *store.Tx, t analyzedTurn) error {
 	if !t.Owner {
 		return nil
@@ -55,7 +55,7 @@ func (l *Learner) countTx(tx *store.Tx, t analyzedTurn) error {
 	return nil
 }
 
-// preferTx stores the owner's preferences with the time and conversation.
+// preferTx stores the owner's preferences with the time and the conversation.
 func (l *Learner) preferTx(tx *store.Tx, t analyzedTurn) error {
 	for _, s := range t.preferences {
 		p := Preference{
@@ -69,7 +69,7 @@ func (l *Learner) preferTx(tx *store.Tx, t analyzedTurn) error {
 	return nil
 }
 
-// wishTx stores a preference and replaces those that it corrects.
+// wishTx stores a preference and replaces the preferences that it corrects.
 func (l *Learner) wishTx(tx *store.Tx, p Preference) error {
 	list, err := preferencesOf(tx, "")
 	if err != nil {
@@ -115,8 +115,8 @@ func preferencesOf(q store.Querier, id string) ([]Preference, error) {
 	return out, rows.Err()
 }
 
-// ProfileLine returns one line about the owner for each request: the preferred name and language and,
-// in unattended turns, the language of most messages.
+// ProfileLine returns one line about the owner for each request. It contains the preferred name and
+// language and, in unattended turns, the language of most messages.
 func (l *Learner) ProfileLine(ctx context.Context, unattended bool) (string, error) {
 	_, wishes, err := l.activeRows(ctx)
 	if err != nil {
@@ -149,10 +149,11 @@ func joinTail(more []string) string {
 	return "; " + strings.Join(more, "; ")
 }
 
-// minMessages is the number of messages required to infer habits.
+// minMessages is the number of messages needed to infer habits.
 const minMessages = 5
 
-// mostFrequent returns the most frequent value and its share; "" without enough data.
+// mostFrequent returns the most frequent value and its share. It returns "" if there is not enough
+// data.
 func (l *Learner) mostFrequent(ctx context.Context, what string) (name string, share float64) {
 	var n, all int
 	err := l.o.Store.Reader(ctx).QueryRow(`SELECT name, n, (SELECT sum(n) FROM user_counts WHERE what = ?1) FROM user_counts WHERE what = ?1

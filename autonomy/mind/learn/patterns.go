@@ -16,13 +16,13 @@ var correctionsText string
 //go:embed texts/preferences.txt
 var preferencesText string
 
-// pattern matches one form of a statement.
+// pattern matches one form of statement.
 type pattern struct {
 	means string
-	re    func() *regexp.Regexp // compiled on first use: most are never needed
+	re    func() *regexp.Regexp // compiled on first use, because most patterns are never needed
 }
 
-// patterns are tried in order if a sentence contains one of the words.
+// patterns holds patterns that are tried in order if a sentence contains one of the words.
 type patterns struct {
 	words map[string]bool
 	list  []pattern
@@ -47,7 +47,7 @@ func readPatterns(text string) patterns {
 	return out
 }
 
-// matchSentence returns the meaning of a sentence, "" if no pattern matches.
+// matchSentence returns the meaning of a sentence, or "" if no pattern matches.
 func (p patterns) matchSentence(sentence string) string {
 	if !slices.ContainsFunc(textnorm.FoldedWords(sentence), func(w string) bool { return p.words[w] }) {
 		return ""
@@ -64,7 +64,7 @@ func (p patterns) matchSentence(sentence string) string {
 	return ""
 }
 
-// Limits of the analyzed part of a message and of a stored sentence.
+// Limits for the analyzed part of a message and for a stored sentence.
 const (
 	maxRead   = 400
 	maxLesson = 220
@@ -75,8 +75,8 @@ var (
 	sentence = regexp.MustCompile(`[^.!?\n]+[.!?]*`)
 )
 
-// ownSentences returns the owner's own sentences: from the first paragraph, without quoted or
-// pasted text and without questions.
+// ownSentences returns the owner's own sentences in the first paragraph, without quoted or pasted
+// text and without questions.
 func ownSentences(text string) []string {
 	text = strings.TrimSpace(text)
 	text, _, _ = strings.Cut(text, "\n\n")
@@ -88,7 +88,7 @@ func ownSentences(text string) []string {
 			continue
 		}
 		own = append(own, line)
-		if strings.HasSuffix(line, ":") { // the following text is quoted
+		if strings.HasSuffix(line, ":") { // the text that follows is quoted
 			break
 		}
 	}

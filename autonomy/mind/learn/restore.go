@@ -12,7 +12,7 @@ import (
 	"hob/platform/store"
 )
 
-// lessonExport is the export form of a lesson with its hidden fields.
+// lessonExport is a lesson in export form, including the fields that are otherwise hidden.
 type lessonExport struct {
 	Lesson
 
@@ -21,7 +21,7 @@ type lessonExport struct {
 	Failed string   `json:"failed,omitempty"`
 }
 
-// preferenceExport is the export form of a preference.
+// preferenceExport is a preference in export form.
 type preferenceExport struct {
 	ID   string    `json:"id"`
 	What string    `json:"what"`
@@ -30,10 +30,10 @@ type preferenceExport struct {
 	At   time.Time `json:"at"`
 }
 
-// ErrNotLearned reports data that is neither a lesson nor a preference.
+// ErrNotLearned means that the data is neither a lesson nor a preference.
 var ErrNotLearned = errors.New("not a lesson or preference")
 
-// Each calls the functions for every lesson and preference, for export.
+// Each calls lesson for every lesson and preference for every preference, for export.
 func (l *Learner) Each(ctx context.Context, lesson, preference func(json.RawMessage) error) error {
 	q := l.o.Store.Reader(ctx)
 	lessons, err := lessonsOf(q, "")
@@ -41,7 +41,7 @@ func (l *Learner) Each(ctx context.Context, lesson, preference func(json.RawMess
 		return err
 	}
 	for _, x := range lessons {
-		x.State = "" // the state changes with time
+		x.State = "" // the state changes over time
 		if err := passJSON(lesson, lessonExport{x, x.key, x.cue, x.failed}); err != nil {
 			return err
 		}
@@ -66,8 +66,8 @@ func passJSON(to func(json.RawMessage) error, v any) error {
 	return to(b)
 }
 
-// RestoreLessonTx stores a lesson exported by Each and reports whether it was added. It keeps
-// an existing lesson and rejects untrusted text.
+// RestoreLessonTx stores a lesson that Each exported, and reports whether it was added. It does not
+// replace an existing lesson, and it rejects untrusted text.
 func (l *Learner) RestoreLessonTx(tx *store.Tx, raw json.RawMessage) (bool, error) {
 	var k lessonExport
 	if err := json.Unmarshal(raw, &k); err != nil {
@@ -85,7 +85,7 @@ func (l *Learner) RestoreLessonTx(tx *store.Tx, raw json.RawMessage) (bool, erro
 	return true, l.saveTx(tx, x)
 }
 
-// RestorePreferenceTx is RestoreLessonTx for a preference.
+// RestorePreferenceTx is like RestoreLessonTx, but for a preference.
 func (l *Learner) RestorePreferenceTx(tx *store.Tx, raw json.RawMessage) (bool, error) {
 	var w preferenceExport
 	if err := json.Unmarshal(raw, &w); err != nil {

@@ -14,23 +14,23 @@ import (
 // Entry is one fact about the owner.
 type Entry struct {
 	ID   string `json:"id"`
-	What string `json:"what"` // name, language, like, dislike, channel, hours
+	What string `json:"what"` // name, language, like, dislike, channel or hours
 	Text string `json:"text"`
-	// SaidBy is "owner" for a message, "edit" for an entry edited by hand, and "hob" for a
-	// count.
+	// SaidBy is "owner" for a message, "edit" for an entry edited by hand, and "hob" for a count by
+	// Hob.
 	SaidBy   string    `json:"said_by"`
-	At       time.Time `json:"at,omitzero"` // time of the statement or of the last count
+	At       time.Time `json:"at,omitzero"` // time of the statement, or of the last count
 	Event    string    `json:"event,omitempty"`
 	Session  string    `json:"session,omitempty"`
 	Channel  string    `json:"channel,omitempty"`
-	Messages int       `json:"messages,omitempty"` // number of messages counted
-	// Hours counts messages by weekday (from Sunday) and hour.
+	Messages int       `json:"messages,omitempty"` // number of messages that were counted
+	// Hours holds the number of messages by weekday (starting with Sunday) and hour.
 	Hours *[7][24]int `json:"hours,omitempty"`
 	Zone  string      `json:"zone,omitempty"`
 }
 
-// User lists the facts about the owner: first the statements, newest first, then the counted
-// languages and channels, most frequent first, then the active hours.
+// User returns the facts about the owner: first the statements, newest first, then the counted
+// languages and channels, most frequent first, and then the active hours.
 func (l *Learner) User(ctx context.Context) ([]Entry, error) {
 	q := l.o.Store.Reader(ctx)
 	wishes, err := preferencesOf(q, "")
@@ -133,8 +133,8 @@ func topIndexes(n []int, limit int) []int {
 	return at
 }
 
-// ChangeUser deletes an entry or edits a preference, and returns the new entry. Counts can only
-// be deleted: they then restart at zero.
+// ChangeUser deletes an entry or edits a preference, and returns the new entry. Counts can only be
+// deleted. They then restart at zero.
 func (l *Learner) ChangeUser(ctx context.Context, id string, c Change) (Entry, error) {
 	var e Entry
 	err := l.o.Store.Write(ctx, func(tx *store.Tx) (err error) {

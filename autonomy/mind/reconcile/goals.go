@@ -13,11 +13,11 @@ import (
 	"hob/templates"
 )
 
-// ownGoal is the source of a goal that came from a template and was then changed by the owner.
+// ownGoal is the source of a goal that came from a template and that the owner then changed.
 const ownGoal = "cli"
 
-// reconcileGoals reconciles the goals of templates with the desired ones. As for watchers, the id is
-// derived from the content, which reveals edits of the user.
+// reconcileGoals makes the goals from templates match the desired goals. As for watchers, the id is
+// derived from the content and therefore reveals changes by the user.
 func (r *run) reconcileGoals(tx *store.Tx) error {
 	wanted := map[string]goals.Goal{}
 	var order []string
@@ -67,7 +67,7 @@ func (r *run) reconcileGoals(tx *store.Tx) error {
 	return nil
 }
 
-// reconcileGoal reconciles one existing goal and removes it from wanted if it stays.
+// reconcileGoal reconciles one existing goal. If the goal stays, it is removed from wanted.
 func (r *run) reconcileGoal(tx *store.Tx, g goals.Goal, wanted map[string]goals.Goal) error {
 	_, wants := wanted[g.ID]
 	t := goalResource(g)
@@ -80,7 +80,7 @@ func (r *run) reconcileGoal(tx *store.Tx, g goals.Goal, wanted map[string]goals.
 		}
 		return nil
 	case wants && g.Source == r.w.Source && g.ID == goalID(g):
-		delete(wanted, g.ID) // unchanged, paused or not
+		delete(wanted, g.ID) // unchanged, whether paused or not
 		return nil
 	case g.ID != goalID(g):
 		t.Why = "you changed it"
@@ -101,7 +101,7 @@ func goalResource(g goals.Goal) templates.Resource {
 	return templates.Resource{What: "goal", ID: g.ID, Text: g.Name()}
 }
 
-// goalID returns the id of an unedited template goal. Notes of reviews do not count as edits.
+// goalID returns the id of an unchanged template goal. Notes from reviews do not count as changes.
 func goalID(g goals.Goal) string {
 	const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 	b, err := json.Marshal([]any{g.Source, g.Description, g.Priority, g.Success, g.Every, g.Report, g.Agent})

@@ -1,7 +1,8 @@
-// Package reconcile brings the watchers, schedules, reminders and goals of templates into the desired
-// state. Their ids are derived from their contents, so that applying a state twice changes nothing
-// and edits of the user are detected. What the user has changed or paused stays, and no longer
-// belongs to the template. The API calls the package; packages templates and watchers do the rest.
+// Package reconcile brings the watchers, schedules, reminders and goals from templates into the
+// desired state. Their ids are derived from their contents, so that applying a state twice changes
+// nothing and changes by the user are detected. Items that the user has changed or paused stay and
+// no longer belong to the template. The API calls this package. The packages templates and watchers
+// do the remaining work.
 package reconcile
 
 import (
@@ -18,19 +19,19 @@ import (
 	"hob/watchers"
 )
 
-// Parts are the stores that a reconciliation changes; all are required.
+// Parts holds the stores that a reconciliation changes. All are required.
 type Parts struct {
 	Store    *store.Store
 	Watchers *watchers.Manager
 	Goals    *goals.Goals
 }
 
-// errDry rolls back a dry run.
+// errDry is the error that rolls back a dry run.
 var errDry = errors.New("dry run")
 
-// Apply replaces the resources of all templates with the desired ones, in one transaction. A dry run
-// only reports what it would do. now is in the user's zone, in which the times of schedules are
-// read. Apply returns an api.ErrInvalid for an invalid source.
+// Apply replaces the items from all templates with the desired items, in one transaction. A dry run
+// only reports what would change. now is in the user's time zone, which applies to the times of
+// schedules. Apply returns an error that wraps api.ErrInvalid if a source is invalid.
 func Apply(ctx context.Context, parts Parts, w templates.DesiredState, now time.Time) (templates.ApplyResult, error) {
 	if w.Source != "" && templates.CheckName(strings.TrimPrefix(w.Source, templates.SourceOf(""))) != nil {
 		return templates.ApplyResult{}, fmt.Errorf("%w: %q is not a template source", api.ErrInvalid, w.Source)
@@ -50,7 +51,7 @@ func Apply(ctx context.Context, parts Parts, w templates.DesiredState, now time.
 	return a.done, err
 }
 
-// run is one call of Apply.
+// run holds the state of one call to Apply.
 type run struct {
 	o    Parts
 	w    templates.DesiredState

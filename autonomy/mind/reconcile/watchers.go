@@ -31,7 +31,7 @@ func (r *run) reconcileTx(tx *store.Tx) error {
 			continue
 		}
 		if s.Source == r.w.Source && hasSpec(specs, s.ID) && s.ID == WatcherID(s) {
-			existing[s.ID] = true // unchanged, paused or not
+			existing[s.ID] = true // unchanged, whether paused or not
 			continue
 		}
 		if err := r.dropSpec(tx, s); err != nil {
@@ -59,7 +59,7 @@ func hasSpec(specs []watchers.Spec, id string) bool {
 	return false
 }
 
-// dropSpec removes a template item, unless the user changed it.
+// dropSpec removes an item from a template, unless the user changed it.
 func (r *run) dropSpec(tx *store.Tx, s watchers.Spec) error {
 	t := r.specThing(s)
 	switch {
@@ -90,7 +90,7 @@ func (r *run) addSpec(tx *store.Tx, s watchers.Spec) error {
 	return err
 }
 
-// invalidReason returns the specific part of a watcher error.
+// invalidReason returns the specific part of a watcher's error.
 func invalidReason(err error) string {
 	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), watchers.ErrInvalid.Error()+": "), watchers.ErrPermanent.Error()+": ")
 }
@@ -106,7 +106,7 @@ func (r *run) specThing(s watchers.Spec) templates.Resource {
 	return templates.Resource{What: what, ID: s.ID, Text: r.o.Watchers.Describe(s)}
 }
 
-// wantedSpecs returns the desired watchers of the template. Invalid ones are reported.
+// wantedSpecs returns the watchers that the template should have. It reports invalid watchers.
 func (r *run) wantedSpecs() []watchers.Spec {
 	var out []watchers.Spec
 	base := watchers.Spec{Source: r.w.Source, Provenance: provenance.Outside, CreatedAt: r.now}
@@ -147,7 +147,7 @@ func (r *run) wantedSpecs() []watchers.Spec {
 	return out
 }
 
-// withStableID sets the id of a spec, derived from its content.
+// withStableID returns the spec with an id that is derived from its content.
 func (r *run) withStableID(s watchers.Spec) watchers.Spec {
 	if s.Missed == "" {
 		s.Missed = watchers.RunOnce
@@ -157,8 +157,8 @@ func (r *run) withStableID(s watchers.Spec) watchers.Spec {
 	return s
 }
 
-// stableConfig returns the configuration of a watcher without values that depend on the day it was
-// parsed: the first time of an interval is reduced to weekday and clock time.
+// stableConfig returns a watcher's configuration without values that depend on the day on which it
+// was parsed. The first time of an interval is reduced to weekday and clock time.
 func stableConfig(s watchers.Spec) any {
 	var c map[string]any
 	if s.Kind != watchers.KindCron || json.Unmarshal(s.Config, &c) != nil {
@@ -181,13 +181,13 @@ func stableConfig(s watchers.Spec) any {
 	return c
 }
 
-// WatcherID returns the id of a template watcher that the user has not changed, "" if its
-// configuration cannot be encoded.
+// WatcherID returns the id of a template watcher that the user has not changed. It returns "" if
+// the configuration cannot be encoded.
 func WatcherID(s watchers.Spec) string {
 	const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 	b, err := json.Marshal([]any{s.Source, s.Kind, stableConfig(s), s.Mode, s.Action, s.Missed, s.Report, s.Agent, s.PollPolicy})
 	if err != nil {
-		return "" // no id at all, so that it counts as changed
+		return "" // without an id, the watcher counts as changed
 	}
 	sum := sha256.Sum256(b)
 	out := []byte("w")

@@ -9,9 +9,9 @@ import (
 // Kind is the kind of a claimed action.
 type Kind uint8
 
-// The kinds of claims.
+// Kinds of claims.
 const (
-	Sent    Kind = iota + 1 // something reached a person or a service
+	Sent    Kind = iota + 1 // something was sent to a person or a service
 	Changed                 // something was saved, created or changed
 	Deleted                 // something was deleted
 )
@@ -19,39 +19,40 @@ const (
 // Claim is one statement that something was done.
 type Claim struct {
 	Kind Kind
-	// Phrase is the claiming clause, verbatim from the answer.
+	// Phrase is the clause that makes the claim, verbatim from the answer.
 	Phrase string
-	// Language is the language of the claim: "en", "de", "fr", "es", "it", "nl", "pt".
+	// Language is the language of the claim: "en", "de", "fr", "es", "it", "nl" or "pt".
 	Language string
-	// Earlier: the claim refers to a time before this answer.
+	// Earlier reports whether the claim refers to a time before this answer.
 	Earlier bool
-	// State marks a statement about a state or the future ("your reminder is set", "the alarm
-	// will ring at 7"). Text that was read may support it.
+	// State reports whether the claim is a statement about a state or the future ("your reminder is
+	// set", "the alarm will ring at 7"). Text that was read may support it.
 	State bool
-	// Owned: the subject is the user's ("your reminder") or Hob's own promise.
+	// Owned reports whether the subject belongs to the user ("your reminder"), or the claim is
+	// Hob's own promise.
 	Owned bool
-	// Complete means that the whole answer only reports completion ("All set!").
+	// Complete reports whether the whole answer only says that something is complete ("All set!").
 	Complete bool
 	// Family is the family of the claimed item.
 	Family Family
-	// Impersonal means that the claim names no actor ("the mail has been sent"). In an answer
-	// about texts read or questions, the actor may be another person.
+	// Impersonal reports whether the claim names no actor ("the mail has been sent"). In an answer
+	// to a question or about texts that were read, the actor may be another person.
 	Impersonal bool
 }
 
 // Family is a kind of items.
 type Family uint8
 
-// The families. A call of another family does not support a claim.
+// Families of items. A call for another family does not support a claim.
 const (
 	AnyFamily Family = iota
-	Plan             // reminders, alarms, events, tasks
+	Plan             // reminders, alarms, events and tasks
 	Text             // files, notes
 )
 
-// Find returns the claims of an answer, in order. request is the user's message: an unquoted
-// text in the answer ("Here is the letter:") is exempt if the user asked for one. Claims before
-// and after it count.
+// Find returns the claims in an answer, in order. request is the user's message. If the user asked
+// for a text, an unquoted text in the answer ("Here is the letter:") is exempt. Claims before and
+// after it count.
 func Find(answer, request string) []Claim {
 	own := ownWords(answer, asksForText(request))
 	if !mayContainClaim(own) {
@@ -79,8 +80,8 @@ func Find(answer, request string) []Claim {
 	return out
 }
 
-// mayContainClaim reports whether any language's verbs occur at all: most answers contain none,
-// and need no further analysis.
+// mayContainClaim reports whether text contains any verb that claims use, in any language. Most
+// answers contain none and need no further analysis.
 func mayContainClaim(text string) bool {
 	apart := func(r rune) bool { return !unicode.IsLetter(r) && r != '-' }
 	for w := range strings.FieldsFuncSeq(strings.ToLower(text), apart) {

@@ -13,41 +13,41 @@ import (
 //go:embed words
 var wordFiles embed.FS
 
-// language holds the words with which one language expresses claims.
+// language holds the words that express claims in one language.
 type language struct {
 	name    string
-	openers [][]string      // beginning of a claim: "i have"
-	leads   map[string]bool // words that may precede a claim: "done", "and"
+	openers [][]string      // words that begin a claim, such as "i have"
+	leads   map[string]bool // words that may precede a claim, such as "done" and "and"
 	fillers map[string]bool // words that may be between the opener and the verb
-	free    bool            // any words may be between them, because the verb comes last
-	strong  map[string]Kind // verbs that claim without a known object
-	weak    map[string]Kind // verbs that claim an action only together with an item of things
-	things  map[string]bool // items that outlast the answer: file, reminder
-	said    map[string]bool // verbs that include the first person: "envié"
-	being   map[string]bool // words between an item and the verb: "has been"
-	joins   map[string]bool // words that join two verbs or clauses: "and"
-	but     map[string]bool // words that begin another clause: "but"
-	unless  map[string]bool // a clause with one of them contains no claim
-	example map[string]bool // a sentence with one of them contains no claim
-	earlier map[string]bool // words for another time
-	reports map[string]bool // text after one of these and a colon is a quotation
+	free    bool            // whether any words may be between them, because the verb comes last
+	strong  map[string]Kind // verbs that make a claim without a known object
+	weak    map[string]Kind // verbs that make a claim only together with one of things
+	things  map[string]bool // items that outlast the answer, such as a file or a reminder
+	said    map[string]bool // verbs that include the first person, such as "envié"
+	being   map[string]bool // words between an item and the verb, such as "has been"
+	joins   map[string]bool // words that join two verbs or clauses, such as "and"
+	but     map[string]bool // words that begin another clause, such as "but"
+	unless  map[string]bool // a clause that contains one of these words contains no claim
+	example map[string]bool // a sentence that contains one of these words contains no claim
+	earlier map[string]bool // words that refer to an earlier time
+	reports map[string]bool // text after one of these words and a colon is a quotation
 	after   map[string]bool // words that may follow a verb at the start of a sentence
 
-	// Statements about a state; see state.go.
+	// Words for statements about a state; see state.go.
 	is        map[string]bool // forms of "to be"
-	pronouns  map[string]bool // subjects that refer to an item: "it"
+	pronouns  map[string]bool // subjects that refer to an item, such as "it"
 	own       map[string]bool // "your"
-	adverbs   map[string]bool // words that may be anywhere in a statement; if empty, the fillers
-	subjects  map[string]bool // further subjects of a statement, in addition to items
-	condition map[string]bool // a sentence with one of them contains no statement: "if"
-	habit     map[string]bool // words of a sentence that explains how something works
-	plan      map[string]bool // items of a calendar or a clock
+	adverbs   map[string]bool // words that may be anywhere in a statement; if it is empty, fillers is used
+	subjects  map[string]bool // subjects of a statement other than items
+	condition map[string]bool // a sentence that contains one of these words contains no statement, for example "if"
+	habit     map[string]bool // words in a sentence that explains how something works
+	plan      map[string]bool // items in a calendar or a clock
 	text      map[string]bool // files and notes
-	states    []claimPattern  // phrases that may follow a subject: "is on its way"
-	promises  []claimPattern  // beginnings of clauses: "i will remind you"
-	complete  [][]string      // complete answers: "all set"
-	managed   [][]string      // words before a verb in its base form: "i managed to"
-	progress  [][]string      // words before a verb in its progressive form: "i am"
+	states    []claimPattern  // phrases that may follow a subject, such as "is on its way"
+	promises  []claimPattern  // beginnings of clauses, such as "i will remind you"
+	complete  [][]string      // complete answers, such as "all set"
+	managed   [][]string      // words before a verb in its base form, such as "i managed to"
+	progress  [][]string      // words before a verb in its progressive form, such as "i am"
 	base      verbSet         // "send"
 	doing     verbSet         // "sending"
 	telling   map[string]bool // words that occur in states, promises, base forms or "-ing" forms; see statementWords
@@ -59,26 +59,26 @@ type claimPattern struct {
 	kind  Kind
 }
 
-// verbSet are the verbs of one form: strong ones claim without a known object, weak ones only
-// with one.
+// verbSet holds the verbs in one form. Strong verbs make a claim without a known object, and weak
+// verbs only with one.
 type verbSet struct{ strong, weak map[string]Kind }
 
 var languages = sync.OnceValue(func() (out []*language) {
 	files, err := fs.Glob(wordFiles, "words/*.txt")
 	if err != nil {
-		panic(err) // the pattern is constant
+		panic(err) // cannot happen: the pattern is constant
 	}
 	for _, f := range files {
 		b, err := wordFiles.ReadFile(f)
 		if err != nil {
-			panic(err) // the files are embedded
+			panic(err) // cannot happen: the files are embedded
 		}
 		out = append(out, parseLanguage(f, string(b)))
 	}
 	return out
 })
 
-// parseLanguage reads lines of the form "section: word word", where "#" begins a comment and "|"
+// parseLanguage parses lines of the form "section: word word". "#" begins a comment, and "|"
 // separates openers.
 func parseLanguage(name, text string) *language {
 	l := &language{name: strings.TrimSuffix(path.Base(name), ".txt"), strong: map[string]Kind{}, weak: map[string]Kind{}, said: map[string]bool{}}
@@ -129,7 +129,7 @@ func parseLanguage(name, text string) *language {
 				(*sets[key])[w] = true
 			}
 		default:
-			panic(fmt.Sprintf("claim: %s: no section is called %q", name, key)) // the first test finds it
+			panic(fmt.Sprintf("claim: %s: no section is called %q", name, key)) // any test finds this mistake
 		}
 	}
 	l.telling = l.statementWords()
@@ -139,7 +139,7 @@ func parseLanguage(name, text string) *language {
 
 func newVerbs() verbSet { return verbSet{map[string]Kind{}, map[string]Kind{}} }
 
-// parsePhrases reads word sequences separated by "|".
+// parsePhrases parses word sequences separated by "|".
 func parsePhrases(text string) (out [][]string) {
 	for p := range strings.SplitSeq(text, "|") {
 		out = append(out, strings.Fields(p))

@@ -5,10 +5,11 @@ import (
 	"strings"
 )
 
-// short is the maximum number of words of a sentence without a subject: "Sent the mail to Ada."
+// short is the maximum number of words in a sentence without a subject, such as "Sent the mail to
+// Ada."
 const short = 14
 
-// findSentenceClaims finds the claims of one sentence. all are the words of the sentence.
+// findSentenceClaims returns the claims in one sentence. all holds the words of the sentence.
 func (l *language) findSentenceClaims(s string, all []string) (out []Claim) {
 	if slices.ContainsFunc(all, func(w string) bool { return l.example[w] }) {
 		return nil
@@ -70,7 +71,7 @@ func (l *language) parseClause(c clause, thing bool) (Claim, bool) {
 	return Claim{Kind: kind, Phrase: c.text, Impersonal: true}, ok
 }
 
-// cutOpener removes the opener of a claim.
+// cutOpener removes the opening words of a claim.
 func (l *language) cutOpener(w []string) (rest []string, ok bool) {
 	for _, o := range l.openers {
 		if len(w) > len(o) && slices.Equal(w[:len(o)], o) {
@@ -80,14 +81,15 @@ func (l *language) cutOpener(w []string) (rest []string, ok bool) {
 	return nil, false
 }
 
-// findVerbKind finds the verb that follows, and verbs that are joined to it.
+// findVerbKind returns the kind of the verb that follows, also considering verbs that are joined to
+// it.
 func (l *language) findVerbKind(w []string, thing bool) (Kind, bool) {
 	for _, x := range w {
 		if l.isVerb(x) {
 			if k, ok := l.claimKind(x, thing); ok {
 				return k, true
 			}
-			continue // a weak verb; a stronger one may be joined to it
+			continue // a weak verb, to which a stronger one may be joined
 		}
 		if !l.free && !l.fillers[x] && !l.joins[x] {
 			break
@@ -96,7 +98,7 @@ func (l *language) findVerbKind(w []string, thing bool) (Kind, bool) {
 	return l.findJoinedVerb(w, thing)
 }
 
-// findJoinedVerb finds a strong verb behind a word that joins: "... and saved it".
+// findJoinedVerb finds a strong verb after a joining word, as in "... and saved it".
 func (l *language) findJoinedVerb(w []string, thing bool) (Kind, bool) {
 	for i := 2; i < len(w); i++ {
 		if l.joins[w[i-1]] && l.strong[w[i]] != 0 && l.isVerb(w[0]) {
@@ -115,8 +117,8 @@ func (l *language) claimKind(verb string, thing bool) (Kind, bool) {
 	return l.weak[verb], l.weak[verb] != 0 && thing
 }
 
-// parseImpersonal parses a sentence without a subject ("Sent it to Ada"), or with the item as its
-// subject ("The mail has been sent").
+// parseImpersonal parses a sentence that has no subject ("Sent it to Ada") or whose subject is the
+// item ("The mail has been sent").
 func (l *language) parseImpersonal(w []string) (Kind, bool) {
 	if len(w) > short {
 		return 0, false
@@ -144,7 +146,7 @@ func (l *language) parseImpersonal(w []string) (Kind, bool) {
 	return 0, false
 }
 
-// singularForm drops the plural's ending, roughly and for all languages alike.
+// singularForm removes the plural ending. It is approximate, and the same for all languages.
 func singularForm(w string) string {
 	if len(w) > 4 {
 		return strings.TrimSuffix(w, "s")

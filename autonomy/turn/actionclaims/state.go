@@ -5,15 +5,16 @@ import (
 	"strings"
 )
 
-// maxSubject is the maximum number of words in the subject of a statement: "the reminder about
-// the dentist on Friday".
+// maxSubject is the maximum number of words in the subject of a statement, such as "the reminder
+// about the dentist on Friday".
 const maxSubject = 7
 
-// maxComplete is the maximum number of words of an answer that only reports completion.
+// maxComplete is the maximum number of words in an answer that only says that something is
+// complete.
 const maxComplete = 25
 
-// statementWords returns the words of statements about a state: a text without any of them
-// contains no such statement.
+// statementWords returns the words that statements about a state contain. A text without any of
+// them contains no such statement.
 func (l *language) statementWords() map[string]bool {
 	out := map[string]bool{}
 	for _, s := range slices.Concat(l.states, l.promises) {
@@ -36,9 +37,8 @@ func (l *language) mayState(words []string) bool {
 	return slices.ContainsFunc(expandContractions(words), func(w string) bool { return l.telling[w] })
 }
 
-// parseStateClause parses a clause about a state, the future, or an action in progress.
-//
-// all are the words of the whole sentence.
+// parseStateClause parses a clause about a state, the future, or an action in progress. all holds
+// the words of the whole sentence.
 func (l *language) parseStateClause(c clause, all []string) (Claim, bool) {
 	w := expandContractions(c.words)
 	if slices.ContainsFunc(w, l.isNonFactual) || slices.ContainsFunc(all, func(x string) bool { return l.condition[x] }) {
@@ -85,13 +85,13 @@ func (l *language) parseStatement(w, all []string) (Claim, bool) {
 	return Claim{}, false
 }
 
-// isNonFactual reports whether a word shows that a clause does not state a fact. Some words of
-// unless, such as "will", do not count here.
+// isNonFactual reports whether w shows that a clause does not state a fact. Some words in unless,
+// such as "will", do not count here.
 func (l *language) isNonFactual(w string) bool {
 	return l.unless[w] && w != "will" && w != "werde" && w != "zal" && w != "ne" && w != "time"
 }
 
-// plainForm returns the kind of claims such as "i managed to send it" and "i am sending it".
+// plainForm returns the kind of a claim such as "i managed to send it" or "i am sending it".
 func (l *language) plainForm(w []string, thing bool) (Kind, bool) {
 	for _, form := range []struct {
 		openers [][]string
@@ -116,8 +116,8 @@ func (l *language) plainForm(w []string, thing bool) (Kind, bool) {
 	return 0, false
 }
 
-// isClaimSubject reports whether words may be the subject of a statement: a definite item, or a
-// pronoun for it.
+// isClaimSubject reports whether the words may be the subject of a statement, which is a definite
+// item or a pronoun for it.
 func (l *language) isClaimSubject(w []string) bool {
 	last := w[len(w)-1]
 	if l.pronouns[last] {
@@ -130,8 +130,8 @@ func (l *language) isClaimSubject(w []string) bool {
 	return certain && slices.ContainsFunc(w, func(x string) bool { return l.things[singularForm(x)] || l.things[x] || l.subjects[x] })
 }
 
-// isDefiniteArticle reports whether a word is a definite article, or a word such as "this", in
-// one of the languages.
+// isDefiniteArticle reports whether w is a definite article or a word such as "this" in one of the
+// languages.
 func isDefiniteArticle(w string) bool {
 	switch w {
 	case "the", "this", "that", "der", "die", "das", "le", "la", "les", "el", "los", "las", "il", "lo", "i", "gli", "de", "het", "o", "a", "os", "as":
@@ -140,8 +140,8 @@ func isDefiniteArticle(w string) bool {
 	return strings.HasPrefix(w, "l'")
 }
 
-// parseParticiple parses "is set for ...". If the subject is a pronoun, it accepts only verbs
-// that can hardly mean something else.
+// parseParticiple parses clauses such as "is set for ...". If the subject is a pronoun, it accepts
+// only verbs that are unlikely to mean something else.
 func (l *language) parseParticiple(tail []string, subject string) (Kind, bool) {
 	if len(tail) < 2 || !l.is[tail[0]] {
 		return 0, false
@@ -157,8 +157,8 @@ func (l *language) parseParticiple(tail []string, subject string) (Kind, bool) {
 	return k, k != 0
 }
 
-// weakState reports whether a weak English verb claims an action here: "it is set for 5" and "it
-// is added" do, "it is written in Go" does not.
+// weakState reports whether a weak English verb makes a claim here. It does in "it is set for 5"
+// and "it is added", but not in "it is written in Go".
 func (l *language) weakState(verb string, rest []string) bool {
 	if l.name != "en" || verb != "added" && verb != "set" {
 		return false
@@ -166,7 +166,7 @@ func (l *language) weakState(verb string, rest []string) bool {
 	return len(rest) == 0 || slices.Contains([]string{"for", "to", "at", "up"}, rest[0])
 }
 
-// findFamily returns the family of the item that a sentence names.
+// findFamily returns the family of the item named in a sentence.
 func (l *language) findFamily(words []string) Family {
 	for _, w := range words {
 		switch {
@@ -179,7 +179,7 @@ func (l *language) findFamily(words []string) Family {
 	return AnyFamily
 }
 
-// parseCompletion parses an answer that only reports completion.
+// parseCompletion parses an answer that only says that something is complete.
 func parseCompletion(answer, own string) []Claim {
 	if strings.ContainsAny(answer, "`>|") || strings.Contains(answer, ":\n") || len(splitWords(answer)) > maxComplete {
 		return nil
@@ -208,7 +208,7 @@ func hasPrefixWords(w, with []string) bool {
 	return len(w) >= len(with) && slices.Equal(w[:len(with)], with)
 }
 
-// expandContractions writes the contractions of English out: "it's" is "it", "is".
+// expandContractions expands English contractions. For example, "it's" becomes "it" and "is".
 func expandContractions(words []string) []string {
 	out := make([]string, 0, len(words)+2)
 	for _, w := range words {

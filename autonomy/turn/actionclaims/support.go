@@ -9,11 +9,12 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// Action is a completed tool call that changed something. Effects are those of tools.Effects.String.
+// Action is a completed tool call that changed something. Effects has the format of
+// tools.Effects.String.
 type Action struct{ Tool, Effects string }
 
-// IsBackedBy reports whether one of the actions may be the claimed one. The effects of a command and
-// of other agents are unknown, so they back every claim.
+// IsBackedBy reports whether one of the actions may be the claimed action. The effects of commands
+// and of other agents are unknown, so they support every claim.
 func (c Claim) IsBackedBy(actions []Action) bool {
 	return slices.ContainsFunc(actions, func(d Action) bool {
 		if f := familyOf(d.Tool); c.Kind != Sent && f != AnyFamily && c.Family != AnyFamily && f != c.Family {
@@ -23,7 +24,7 @@ func (c Claim) IsBackedBy(actions []Action) bool {
 		switch {
 		case strings.HasPrefix(d.Tool, "delegate"), has("exec"):
 			return true
-		case d.Effects == "read", strings.HasPrefix(d.Tool, "spawn"): // the call has only started a task
+		case d.Effects == "read", strings.HasPrefix(d.Tool, "spawn"): // the call only started a task
 			return false
 		case c.Kind == Sent:
 			return has("send") || has("egress")
@@ -34,13 +35,13 @@ func (c Claim) IsBackedBy(actions []Action) bool {
 	})
 }
 
-// isAdditiveTool reports whether a tool, by its name, only adds something.
+// isAdditiveTool reports whether a tool only adds something, judging by its name.
 func isAdditiveTool(tool string) bool {
 	verb, _, _ := strings.Cut(tool, "_")
 	return slices.Contains([]string{"create", "add", "append", "log", "remember"}, verb)
 }
 
-// familyOf derives the family of the items that a tool handles from its name.
+// familyOf returns the family of items that a tool handles, judging by its name.
 func familyOf(tool string) Family {
 	for _, f := range []struct {
 		family Family
@@ -62,18 +63,18 @@ func (c Claim) IsQuotedFrom(texts []string) bool {
 	return len(want) >= minQuote && slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(textnorm.Fold(s), want) })
 }
 
-// minQuote is the minimum length in bytes of a clause whose words in a result are not a
-// coincidence.
+// minQuote is the minimum length in bytes of a clause. If a result contains the words of such a
+// clause, that is not a coincidence.
 const minQuote = 12
 
-// IsSupportedBy reports whether tool results support the claim. The first line of a result names its
-// tool.
+// IsSupportedBy reports whether tool results support the claim. The first line of each result names
+// the tool.
 func (c Claim) IsSupportedBy(results []string) bool {
 	return slices.ContainsFunc(results, c.isRelatedTo) && sameTimes(c.Phrase, results)
 }
 
-// isRelatedTo reports whether a tool of the claim's family produced the result, or the result
-// contains one of the claim's words.
+// isRelatedTo reports whether the result came from a tool in the claim's family, or contains one of
+// the claim's words.
 func (c Claim) isRelatedTo(result string) bool {
 	tool, _, _ := strings.Cut(result, "\n")
 	if c.Family != AnyFamily && familyOf(tool) == c.Family {
@@ -85,8 +86,8 @@ func (c Claim) isRelatedTo(result string) bool {
 	})
 }
 
-// sameTimes reports whether a result contains a number of the clause, also as an hour of the
-// afternoon. A clause without numbers passes.
+// sameTimes reports whether a result contains a number from the clause, possibly as an afternoon
+// hour. It returns true for a clause without numbers.
 func sameTimes(clause string, results []string) bool {
 	named := number.FindAllString(clause, -1)
 	if len(named) == 0 {
@@ -106,8 +107,8 @@ func sameTimes(clause string, results []string) bool {
 	})
 }
 
-// IsQuestion reports whether a message of the user asks a question, so that the answer may report on
-// earlier turns. "Can you set a reminder?" does not count.
+// IsQuestion reports whether the user's message asks a question, so that the answer may report on
+// earlier turns. "Can you set a reminder?" does not count as a question.
 func IsQuestion(message string) bool {
 	for part := range strings.SplitAfterSeq(message, "?") {
 		if strings.HasSuffix(part, "?") && (!modal.MatchString(part) || inquiry.MatchString(part)) {
@@ -117,16 +118,18 @@ func IsQuestion(message string) bool {
 	return false
 }
 
-// AsksForExplanation reports whether a message of the user asks how something is or works.
+// AsksForExplanation reports whether the user's message asks how something is or works.
 func AsksForExplanation(message string) bool { return explaining.MatchString(message) }
 
 var number = regexp.MustCompile(`\d+`)
 
 var (
-	// modal begins a request in the form of a question: "can you set a reminder?"
+	// modal matches the beginning of a request in the form of a question, such as "can you set a
+	// reminder?"
 	modal = regexp.MustCompile(`(?i)(^|[.!,;]\s*)(please |bitte |hey |hi |so |and )*(can|could|would|will|may|kannst|könntest|können|könnten|würdest|peux|pouvez|pourrais|pourriez|puedes|podrías|puede|puoi|potresti|può|kun|kunt|zou|pode|poderia|podes)[ -](you|i|we|du|sie|ihr|tu|vous|me|mi|je|u|você)?\b`)
 	// inquiry matches questions about past actions.
 	inquiry = regexp.MustCompile(`(?i)\b(tell|say|check|confirm|see|show|know|remember|whether|sag|sagen|prüf\w*|weißt|ob|dire|vérifi\w*|decir|confirm\w*|dirmi|zeggen|dizer)\b`)
-	// explaining matches questions about a state or an explanation, which request no action.
+	// explaining matches questions that ask about a state or for an explanation. Such questions
+	// request no action.
 	explaining = regexp.MustCompile(`(?i)\b(what|how|why|where|when|which|who|explain|describe|was|wie|warum|wo|wann|welche\w*|wer|erklär\w*|comment|pourquoi|où|quand|quel\w*|qui|explique\w*|qué|cómo|por qué|dónde|cuándo|cuál|quién|explica\w*|cosa|come|perché|dove|quando|quale|chi|spiega\w*|wat|hoe|waarom|waar|wanneer|welke|wie|o que|como|por que|onde|qual|quem|explique)\b`)
 )

@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// maxName is the maximum number of words in a line with the name below a letter.
+// maxName is the maximum number of words in a line that contains the name at the end of a letter.
 const maxName = 4
 
 var (
@@ -30,14 +30,14 @@ var (
 	words   = regexp.MustCompile(`[\pL\pN]+(?:['’\-][\pL\pN]+)*`)
 )
 
-// asksForText reports whether a request asks for a written text. Then an unquoted text in the
-// answer is that text.
+// asksForText reports whether a request asks for a written text. In that case, an unquoted text in
+// the answer is the requested text.
 func asksForText(request string) bool { return wants.MatchString(request) }
 
-// ownWords removes quoted parts of an answer: code, quotations and quoted lines. If the user
+// ownWords returns an answer without quoted parts: code, quotations and quoted lines. If the user
 // asked for a text, it also removes letters and drafts up to their end; see draftEnd. In every
-// other answer these count: a model may greet the user as in a letter, and "Here is the text:"
-// does not introduce a requested text.
+// other answer, letters and drafts count: a model may greet the user as in a letter, and "Here is
+// the text:" does not introduce a requested text.
 func ownWords(s string, asked bool) string {
 	s = fenced.ReplaceAllString(s, "\n")
 	s = inline.ReplaceAllString(s, "it")
@@ -66,8 +66,8 @@ func ownWords(s string, asked bool) string {
 	return strings.Join(out, "\n")
 }
 
-// letterEnd returns the last line of the letter that begins at line from: the last line of its
-// closing and the names below, otherwise the last line of the text.
+// letterEnd returns the last line of the letter that begins at line from. It is the last line of
+// the closing and the names below it, or else the last line of the text.
 func letterEnd(lines []string, from int) int {
 	for i := from + 1; i < len(lines); i++ {
 		t := strings.TrimSpace(lines[i])
@@ -85,8 +85,9 @@ func letterEnd(lines []string, from int) int {
 	return len(lines) - 1
 }
 
-// draftEnd returns the line after the draft that begins at line from. It ends at a rule or with
-// its letter. A last paragraph that addresses the user again is not part of it.
+// draftEnd returns the line after the draft that begins at line from. The draft ends at a rule or
+// at the end of its letter. A last paragraph that addresses the user again is not part of the
+// draft.
 func draftEnd(lines []string, from int) int {
 	last := len(lines)
 	for i := from; i < len(lines); i++ {
@@ -108,13 +109,13 @@ func draftEnd(lines []string, from int) int {
 	return len(lines)
 }
 
-// isSalutation reports whether a line is the salutation of a letter: a line without other text.
+// isSalutation reports whether a line consists only of the salutation of a letter.
 func isSalutation(line string) bool {
 	m := salute.FindString(line)
 	return m != "" && strings.TrimSpace(line[len(m):]) == ""
 }
 
-// splitSentences splits a text; each keeps the mark it ends with.
+// splitSentences splits a text into sentences. Each sentence includes its final punctuation mark.
 func splitSentences(s string) (out []string) {
 	for s != "" {
 		m := ending.FindStringSubmatchIndex(s)
@@ -138,15 +139,15 @@ func appendSentence(out []string, s string) []string {
 	return out
 }
 
-// clause is a part of a sentence with a single statement.
+// clause is a part of a sentence that contains a single statement.
 type clause struct {
 	text  string
 	words []string // in lower case
-	colon bool     // a colon follows it
+	colon bool     // whether a colon follows the clause
 }
 
-// splitClauses splits a sentence at punctuation. Splitting at conjunctions depends on the
-// language; see splitClause.
+// splitClauses splits a sentence at punctuation marks. splitClause splits at conjunctions, which
+// depend on the language.
 func splitClauses(s string) (out []clause) {
 	for s != "" {
 		piece, mark := s, ""
