@@ -25,6 +25,8 @@ type Description struct {
 	// empty Argument means that the source is not named.
 	Source   SourceForm
 	Argument string
+	// Example has the arguments of `hob watch add` in an example; "" if there is none.
+	Example string
 	// Plural names the sources in the help of Flags: "files".
 	Plural string
 	// Flags lists the optional keys that the command line has as flags.

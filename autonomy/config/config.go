@@ -78,7 +78,7 @@ type Provider struct {
 	Stream    bool   `toml:"stream"`  // default true
 	// Stall is the maximum time without output from the server.
 	Stall Duration `toml:"stall"`
-	// The remaining fields are for external agents (kind = "acp").
+	// The remaining fields are for external agents; llm/all checks them.
 	Preset  string   `toml:"preset"`
 	Command string   `toml:"command"`
 	Args    []string `toml:"args"`
@@ -87,9 +87,6 @@ type Provider struct {
 	Mode    string   `toml:"mode"`
 	Auth    string   `toml:"auth"`
 }
-
-// Acts reports whether the provider is an external agent.
-func (p Provider) Acts() bool { return p.Kind == "acp" }
 
 // Autonomy is [autonomy].
 type Autonomy struct {

@@ -27,7 +27,7 @@ func (k *checker) checkLevels() {
 			bad("", "the level has no condition; set channel or person, or set autonomy.level for all conversations")
 		}
 		if b.Person != "" && b.Person != "owner" && !validPerson.MatchString(b.Person) {
-			bad("person", `must be "owner" or a channel and a sender there, such as "telegram:42"`)
+			bad("person", `must be "owner" or a channel and a sender there: "CHANNEL:SENDER"`)
 		}
 		if _, there := k.c.Channel(b.Channel); b.Channel != "" && b.Channel != "web" && b.Channel != "terminal" && !there {
 			bad("channel", `there is no [channels.%s]; write "web", "terminal" or the name of a channel that is configured`, b.Channel)
@@ -64,6 +64,6 @@ func (k *checker) checkNetwork() {
 		}
 		k.c.Autonomy.Recipients[i] = r
 		k.requireValid("autonomy.recipients", len(r) > 2 && !strings.ContainsAny(r, "* \t\n") && strings.ContainsAny(r, ":@+"),
-			`%q must be one whole address, number or chat: "ada@example.org", "+37060000000", "telegram:42"`, r)
+			`%q must be one whole address, number or chat: "ada@example.org", "+37060000000", "CHANNEL:CHAT"`, r)
 	}
 }

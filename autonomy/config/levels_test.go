@@ -52,7 +52,7 @@ func TestIncidentI11BoundsOnlyNarrow(t *testing.T) {
 		"[[levels]]\nchannel = \"web\"\n":                                                      "levels.level: must be one of watch, supervised, trusted",
 		"[[levels]]\nchannel = \"web\"\nlevel = \"open\"\n":                                    "must be one of",
 		"[[levels]]\nlevel = \"watch\"\n":                                                      "config.toml:1: levels: the level has no condition",
-		"[[levels]]\nperson = \"42\"\nlevel = \"watch\"\n":                                     "such as \"telegram:42\"",
+		"[[levels]]\nperson = \"42\"\nlevel = \"watch\"\n":                                     "\"CHANNEL:SENDER\"",
 		"[[levels]]\nchannel = \"telegram\"\nlevel = \"watch\"\n":                              "there is no [channels.telegram]",
 		"[autonomy]\nlevel = \"watch\"\n[[levels]]\nchannel = \"web\"\nlevel = \"supervised\"": "narrower",
 		"[network]\nallow_hosts = [\"*\"]\n":                                                   "must be the name of a host",

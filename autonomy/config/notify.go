@@ -97,13 +97,11 @@ func (n *Notify) parseQuietHours() {
 	}
 }
 
-// checkNotify checks that the configured target exists, because the user would not notice that
-// notices cannot be delivered.
+// checkNotify checks [notify] except the names of channels, because some exist without a section:
+// cmd/hob/internal/channel checks them.
 func (k *checker) checkNotify() {
 	n := k.c.Notify
-	k.checkTarget("notify.channel", n.Channel)
 	for _, name := range n.Fallback {
-		k.checkTarget("notify.fallback", name)
 		k.requireValid("notify.fallback", name != "origin" && name != "auto", `%q is not a channel; name the fallback channels`, name)
 	}
 	k.requireValid("notify.unreachable", n.Unreachable.Duration >= time.Minute && n.Unreachable.Duration <= 24*time.Hour, `must be between "1m" and "24h"`)
@@ -121,16 +119,6 @@ func (k *checker) checkNotify() {
 	}
 	for i, r := range k.c.Notify.Rules {
 		k.notifyRule(i, r)
-	}
-}
-
-// checkTarget checks that name is a channel that can receive notices.
-func (k *checker) checkTarget(key, name string) {
-	switch name {
-	case "origin", "auto", "terminal", "web", "desktop": // if there is no desktop, the page shows the notices
-	default:
-		_, there := k.c.Channel(name)
-		k.requireValid(key, there, `there is no [channels.%s]; write "origin" or the name of a channel that is configured`, name)
 	}
 }
 

@@ -20,11 +20,11 @@ type Change struct {
 	Warning string // set if the value is valid but risky
 }
 
-// Set writes one value and leaves the rest of the file unchanged, including comments and order. The
-// value has the form used on a command line: strings need no quotes, and a list is [..] or
-// separated by commas. Set writes nothing if the result would have a new mistake.
-func Set(path, key, value string) (Change, error) {
-	ch, err := SetAll(path, []Value{{key, value}})
+// Set writes one value and leaves the rest of the file unchanged, comments and order included. The
+// value has the form for a command line: text needs no quotes, a list is [..] or separated by
+// commas. It writes nothing if the result would have a new mistake, including the Errors that a check returns.
+func Set(path, key, value string, checks ...func(*Config) error) (Change, error) {
+	ch, err := SetAll(path, []Value{{key, value}}, checks...)
 	if err != nil {
 		return Change{}, err
 	}
@@ -34,9 +34,9 @@ func Set(path, key, value string) (Change, error) {
 // Value is a key and its new value.
 type Value struct{ Key, Value string }
 
-// SetAll is like Set, but sets several keys together: either all of them or none.
-func SetAll(path string, values []Value) ([]Change, error) {
-	before, after, changes, err := prepareChanges(path, values)
+// SetAll is Set for several keys together: all of them or none.
+func SetAll(path string, values []Value, checks ...func(*Config) error) ([]Change, error) {
+	before, after, changes, err := prepareChanges(path, values, checks...)
 	if err != nil || before != nil && bytes.Equal(before, after) {
 		return changes, err
 	}
@@ -49,15 +49,15 @@ func CanSet(path string, values []Value) error {
 	return err
 }
 
-// prepareChanges is like SetAll, but writes nothing. before is nil if there is no file.
-func prepareChanges(path string, values []Value) (before, after []byte, changes []Change, err error) {
+// prepareChanges is SetAll without the write. before is nil if there is no file.
+func prepareChanges(path string, values []Value, checks ...func(*Config) error) (before, after []byte, changes []Change, err error) {
 	if before, _, err = readConfigFile(path); err != nil {
 		return nil, nil, nil, err
 	}
 	if after = before; after == nil {
 		after = Template()
 	}
-	_, had := Parse(path, after)
+	was, had := Parse(path, after)
 	for _, v := range values {
 		out, ch, err := editText(path, after, v.Key, v.Value)
 		if err != nil {
@@ -65,8 +65,17 @@ func prepareChanges(path string, values []Value) (before, after []byte, changes 
 		}
 		after, changes = out, append(changes, ch)
 	}
-	if _, has := Parse(path, after); has != nil {
+	c, has := Parse(path, after)
+	if has != nil {
 		if err := newMistakes(had, has); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	for _, check := range checks {
+		if had != nil || has != nil {
+			break // checks need a valid configuration
+		}
+		if err := newMistakes(check(was), check(c)); err != nil {
 			return nil, nil, nil, err
 		}
 	}

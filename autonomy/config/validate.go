@@ -223,42 +223,6 @@ func (k *checker) checkProviders() {
 			k.requireValid(key+".base_url", err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "",
 				`must be an address such as "http://127.0.0.1:11434/v1"`)
 		}
-		k.checkExternalAgent(key, p)
-	}
-}
-
-// checkExternalAgent checks the keys for external agents. These keys have no effect with another
-// kind, and keys for other kinds have no effect with this one.
-func (k *checker) checkExternalAgent(key string, p Provider) {
-	for _, x := range []struct {
-		name     string
-		set, own bool
-	}{
-		{"preset", p.Preset != "", true},
-		{"command", p.Command != "", true},
-		{"args", len(p.Args) > 0, true},
-		{"env", len(p.Env) > 0, true},
-		{"cwd", p.Cwd != "", true},
-		{"mode", p.Mode != "", true},
-		{"auth", p.Auth != "", true},
-		{"api_key", p.APIKey != "", false},
-		{"base_url", p.BaseURL != "", false},
-		{"max_tokens", p.MaxTokens != 0, false},
-		{"context", p.Context != 0, false},
-	} {
-		if x.own {
-			k.requireValid(key+"."+x.name, p.Acts() || !x.set, `only an external agent (kind = "acp") has it`)
-			continue
-		}
-		k.requireValid(key+"."+x.name, !p.Acts() || !x.set, `an external agent (kind = "acp") does not have it; list variables that it needs in env`)
-	}
-	if !p.Acts() {
-		return
-	}
-	k.requireValid(key, p.Command != "" || p.Preset != "", `an external agent needs a command, or a preset such as "claude"`)
-	if p.Cwd != "" {
-		abs, err := system.Expand(p.Cwd)
-		k.requireValid(key+".cwd", err == nil && filepath.IsAbs(abs), `must be a whole path such as "~/Documents"`)
 	}
 }
 

@@ -281,7 +281,7 @@ func (s *Server) channelRoutes() []route {
 		{
 			method: "POST", path: "/hooks/{channel}", id: "hook", tag: "api", summary: "Receive a post of a platform or program for a channel, which authenticates it",
 			params: []param{
-				pathParam("channel", "webhook or alexa, if it is configured"),
+				pathParam("channel", "a configured channel that receives webhooks"),
 				headerParam("X-Hob-Signature", "webhook: v1=hex(HMAC-SHA256(timestamp.key.body)) with the secret of the channel; without X-Hob-Timestamp sha256=hex(HMAC-SHA256(body))"),
 				headerParam("X-Hob-Timestamp", "webhook: seconds since 1970 when the post was sent; the server rejects a difference of more than 5 minutes"),
 				keyParam("webhook: detects repeated posts, with X-Hob-Timestamp (no dots); the id in the body takes precedence"),

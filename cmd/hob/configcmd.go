@@ -10,6 +10,8 @@ import (
 
 	"hob/autonomy/api"
 	"hob/autonomy/config"
+	llmall "hob/autonomy/llm/all"
+	"hob/cmd/hob/internal/channel"
 	"hob/platform/host/system"
 )
 
@@ -109,7 +111,7 @@ func (a *cli) configSet(ctx context.Context, key, value string) error {
 	}
 	var ch config.Change
 	err = a.editConfig(ctx, p, key, func() (err error) {
-		ch, err = config.Set(p.ConfigFile(), key, value)
+		ch, err = config.Set(p.ConfigFile(), key, value, llmall.CheckKinds, channel.CheckTargets)
 		return err
 	})
 	if err != nil && !strings.Contains(err.Error(), "; ") {

@@ -14,6 +14,17 @@ import (
 	watchersall "hob/watchers/all"
 )
 
+// watchExamples returns the examples of the kinds.
+func watchExamples() string {
+	var lines []string
+	for _, k := range watchersall.Kinds() {
+		if k.Example != "" {
+			lines = append(lines, "  hob watch add "+k.Example)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
 func (a *cli) watchAdd() *cobra.Command {
 	add := &cobra.Command{
 		Use: "add [WHAT]", Short: "Watch a file, a folder, a feed or another source", Args: cobra.MaximumNArgs(1),
@@ -21,10 +32,7 @@ func (a *cli) watchAdd() *cobra.Command {
 
 A path is watched as a file or a folder. An address needs --kind, because it can be
 a feed or a page. Set further options of a kind with --set; see docs/watchers.md.`,
-		Example: `  hob watch add ~/Downloads --pattern '*.pdf'
-  hob watch add --kind feed https://example.org/feed.xml --set words='["release"]' --every 1h
-  hob watch add --kind page https://example.org/shop --set select=#price
-  hob watch add --kind github owner/name --set what='["releases","failures"]'`,
+		Example: watchExamples(),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			in, err := watcherOf(c, args)
 			if err != nil {

@@ -86,7 +86,7 @@ func (d Deps) searchContacts() tools.Tool {
 			books := d.Books()
 			switch {
 			case len(books) == 0:
-				return tools.Result{}, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "no account has an address book", Remedy: "set carddav of an account"}
+				return tools.Result{}, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "no account has an address book", Remedy: "set " + pim.CardDAV + " of an account"}
 			case len(textnorm.FoldedWords(in.Query)) == 0:
 				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "query is empty; name the person")
 			case in.Limit < 0:

@@ -59,7 +59,7 @@ func (d Deps) draftEmail() tools.Tool {
 			l.setMessageID(c)
 			r, err := l.from.DraftMail(ctx, l.OutgoingMail)
 			if errors.Is(err, pim.ErrNoServer) {
-				return tools.Result{}, tools.Errorf(tools.Unsupported, "account %s has no mailbox for drafts; set imap", tools.Clean(l.from.Name()))
+				return tools.Result{}, tools.Errorf(tools.Unsupported, "account %s has no mailbox for drafts; set %s", tools.Clean(l.from.Name()), pim.IMAP)
 			}
 			if err != nil {
 				return tools.Result{}, classifyError(err)

@@ -18,7 +18,7 @@ import (
 const maxText = 10_000
 
 type sendIn struct {
-	Channel string `json:"channel" jsonschema:"such as telegram or webhook"`
+	Channel string `json:"channel" jsonschema:"name of a configured channel"`
 	To      string `json:"to,omitempty" jsonschema:"who or where there: the chat's id or address"`
 	Text    string `json:"text"`
 }
@@ -36,7 +36,7 @@ func sendMessage(p Sender) tools.Tool {
 		Spec: tools.Spec{
 			Name: "send_message", Category: "social", Effects: tools.Send,
 			Description: "Send a message to somebody over a channel. It can be called back until it goes out.",
-			Keywords:    "write text message tell notify person friend chat dm post reply whatsapp telegram slack discord webhook",
+			Keywords:    "write text message tell notify person friend chat dm post reply whatsapp " + strings.Join(p.Channels(), " "),
 		},
 		Summary: func(in sendIn) string {
 			return fmt.Sprintf("Send to %s: %q", in.recipientText(), in.Text)
@@ -86,7 +86,7 @@ func assessMessage(ctx context.Context, p Sender, in sendIn) tools.CallAssessmen
 	case strings.ContainsFunc(in.To, func(r rune) bool { return r < ' ' || r == 0x7f }):
 		return tools.CallAssessment{Refused: tools.Errorf(tools.InvalidArguments, "the address contains a character that cannot be shown")}
 	case len(known) == 0:
-		return tools.CallAssessment{Refused: tools.Errorf(tools.Unsupported, "no channel that can send is configured; add one, such as [channels.webhook], to the configuration")}
+		return tools.CallAssessment{Refused: tools.Errorf(tools.Unsupported, "no channel that can send is configured; add one: hob channel add")}
 	case !slices.Contains(known, in.Channel):
 		return tools.CallAssessment{Refused: tools.Errorf(tools.InvalidArguments, "%q is not a channel that can send; available: %s", tools.Clean(in.Channel), tools.Clean(strings.Join(known, ", ")))}
 	}

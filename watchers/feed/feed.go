@@ -42,7 +42,7 @@ func New() *Driver { return &Driver{} }
 // Describe implements watchers.Driver.
 func (*Driver) Describe() watchers.Description {
 	return watchers.Description{
-		Kind: Kind, Subject: watchers.Feed, Polled: true, Source: watchers.URLSource, Argument: "url",
+		Kind: Kind, Subject: watchers.Feed, Polled: true, Source: watchers.URLSource, Argument: "url", Example: `--kind feed https://example.org/feed.xml --set words='["release"]' --every 1h`,
 		Options: "url, words?", Keywords: "feed rss news site",
 	}
 }

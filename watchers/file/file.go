@@ -72,7 +72,7 @@ func (*Driver) WithoutSystem(mapPath func(path string) string) (watchers.Driver,
 // Describe implements watchers.Driver.
 func (*Driver) Describe() watchers.Description {
 	return watchers.Description{
-		Kind: Kind, Subject: watchers.Folder, Source: watchers.PathSource, Argument: "path", Plural: "files",
+		Kind: Kind, Subject: watchers.Folder, Source: watchers.PathSource, Argument: "path", Example: "~/Downloads --pattern '*.pdf'", Plural: "files",
 		Options: "path, pattern?, events? (created, modified, removed), recursive?", Keywords: "folder file",
 		Flags: []setting.Setting{
 			{Key: "pattern", Kind: setting.Text, Optional: true, Title: `pattern of the names: "*.pdf"`},

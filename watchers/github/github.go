@@ -64,7 +64,7 @@ func New() *Driver { return &Driver{} }
 // Describe implements watchers.Driver.
 func (*Driver) Describe() watchers.Description {
 	return watchers.Description{
-		Kind: Kind, Subject: watchers.Repository, Site: Kind, Polled: true, Argument: "repo",
+		Kind: Kind, Subject: watchers.Repository, Site: Kind, Polled: true, Argument: "repo", Example: `--kind github owner/name --set what='["releases","failures"]'`,
 		Options: "repo, what? (issues, pulls, releases, runs, failures, events), words?", Keywords: "github issue pull request release",
 	}
 }

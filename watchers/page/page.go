@@ -54,7 +54,7 @@ func New() *Driver { return &Driver{} }
 // Describe implements watchers.Driver.
 func (*Driver) Describe() watchers.Description {
 	return watchers.Description{
-		Kind: Kind, Subject: watchers.Page, Polled: true, Source: watchers.URLSource, Argument: "url",
+		Kind: Kind, Subject: watchers.Page, Polled: true, Source: watchers.URLSource, Argument: "url", Example: "--kind page https://example.org/shop --set select=#price",
 		Options: "url, select? (CSS) or from? to?, words?", Keywords: "page change",
 	}
 }

@@ -5,7 +5,10 @@ import (
 	"strings"
 )
 
-// Preset describes a well-known agent.
+// Kind is the value of kind in [providers.NAME] for external agents.
+const Kind = "acp"
+
+// Preset is a well-known agent.
 type Preset struct {
 	Name    string // as used in preset = "..."
 	Title   string

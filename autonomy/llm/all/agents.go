@@ -11,8 +11,8 @@ import (
 	"hob/autonomy/llm/acp"
 )
 
-// Acting is the provider kind of external agents.
-const Acting = "acp"
+// Acting is the kind of external agents.
+const Acting = acp.Kind
 
 // Agents creates each configured external agent once and ends their processes. Its methods may be
 // called concurrently.

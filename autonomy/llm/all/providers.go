@@ -1,14 +1,18 @@
 package all
 
 import (
+	"cmp"
 	"context"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"hob/autonomy/config"
 	"hob/autonomy/llm"
+	"hob/autonomy/llm/acp"
 	"hob/autonomy/llm/openai"
+	"hob/platform/host/system"
 )
 
 // FromEnvironment lists the providers whose keys are in the environment.
@@ -80,14 +84,40 @@ func ConfiguredProviders(c *config.Config, secret func(ref string) (string, erro
 	return out
 }
 
-// CheckKinds checks the kinds in the [providers] sections of the configuration.
+// CheckKinds returns the mistakes of the [providers] sections that depend on their kinds, as
+// config.Errors.
 func CheckKinds(c *config.Config) error {
+	var errs config.Errors
 	for _, p := range c.Providers {
-		if !slices.Contains(Kinds(), p.Kind) {
-			return c.Errorf("providers."+p.Name+".kind", "must be one of %s", strings.Join(Kinds(), ", "))
+		require := func(key string, ok bool, format string, args ...any) {
+			if !ok {
+				errs = append(errs, c.Errorf("providers."+p.Name+key, format, args...))
+			}
+		}
+		require(".kind", slices.Contains(Kinds(), p.Kind), "must be one of %s", strings.Join(Kinds(), ", "))
+		// These keys with another kind, or keys of other kinds with this one, would have no effect.
+		acts := p.Kind == Acting
+		for key, set := range map[string]bool{
+			"preset": p.Preset != "", "command": p.Command != "", "args": len(p.Args) > 0, "env": len(p.Env) > 0, "cwd": p.Cwd != "", "mode": p.Mode != "", "auth": p.Auth != "",
+		} {
+			require("."+key, acts || !set, "only an external agent (kind = %q) has it", Acting)
+		}
+		for key, set := range map[string]bool{"api_key": p.APIKey != "", "base_url": p.BaseURL != "", "max_tokens": p.MaxTokens != 0, "context": p.Context != 0} {
+			require("."+key, !acts || !set, "an external agent (kind = %q) does not have it; list variables that it needs in env", Acting)
+		}
+		if acts {
+			require("", p.Command != "" || p.Preset != "", "an external agent needs a command, or a preset such as %q", acp.Presets()[0].Name)
+			abs, err := system.Expand(p.Cwd)
+			require(".cwd", p.Cwd == "" || err == nil && filepath.IsAbs(abs), `must be a whole path such as "~/Documents"`)
 		}
 	}
-	return nil
+	if len(errs) == 0 {
+		return nil
+	}
+	slices.SortFunc(errs, func(a, b *config.Error) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), strings.Compare(a.Key, b.Key))
+	})
+	return errs
 }
 
 // Resolve is ResolveModel.

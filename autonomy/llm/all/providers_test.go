@@ -2,7 +2,10 @@ package all
 
 import (
 	"slices"
+	"strings"
 	"testing"
+
+	"hob/autonomy/config"
 )
 
 func TestPlace(t *testing.T) {
@@ -34,5 +37,28 @@ func TestFromEnvironment(t *testing.T) {
 	})
 	if !slices.Equal(got, []string{"openai", "gemini"}) {
 		t.Error(got)
+	}
+}
+
+// TestCheckKinds: a key that would have no effect is a mistake with its line, not ignored.
+func TestCheckKinds(t *testing.T) {
+	for _, tt := range []struct{ name, section, want string }{
+		{"a server", "kind = \"openai\"\napi_key = \"env:KEY\"\n", ""},
+		{"an external agent", "kind = \"acp\"\npreset = \"claude\"\ncwd = \"~/Documents\"\n", ""},
+		{"an unknown kind", "kind = \"carrier\"\n", `c.toml:2: providers.x.kind: "carrier": must be one of anthropic, openai, gemini, acp`},
+		{"a server with a command", "kind = \"openai\"\ncommand = \"llama\"\n", `c.toml:3: providers.x.command: "llama": only an external agent (kind = "acp") has it`},
+		{"an agent with a key", "kind = \"acp\"\npreset = \"claude\"\napi_key = \"env:KEY\"\n", "c.toml:4: providers.x.api_key"},
+		{"an agent without a command", "kind = \"acp\"\n", "an external agent needs a command, or a preset"},
+		{"an agent in a relative folder", "kind = \"acp\"\npreset = \"claude\"\ncwd = \"src\"\n", `c.toml:4: providers.x.cwd: "src": must be a whole path`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, err := config.Parse("c.toml", []byte("[providers.x]\n"+tt.section))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := CheckKinds(c); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("CheckKinds = %v, want %q", err, tt.want)
+			}
+		})
 	}
 }

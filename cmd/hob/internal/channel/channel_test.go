@@ -3,6 +3,8 @@ package channel
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -163,4 +165,47 @@ func TestTested(t *testing.T) {
 // TestAPITypes checks that a value has the same JSON in the API as before its conversion.
 func TestAPITypes(t *testing.T) {
 	apitest.SameJSON(t, func(x Tested) api.ChannelTest { return api.ChannelTest(x) })
+}
+
+// TestCheckTargets: a notification must have a channel that exists, with or without a section.
+func TestCheckTargets(t *testing.T) {
+	const hook = "[channels.webhook]\nurl = \"https://example.org\"\nsecret = \"env:X\"\n"
+	for _, tt := range []struct{ name, conf, want string }{
+		{"the default", "", ""},
+		{"channels without a section", "[notify]\nchannel = \"desktop\"\nfallback = [\"web\", \"terminal\"]\n", ""},
+		{"a configured channel", hook + "[notify]\nchannel = \"webhook\"\n", ""},
+		{"a channel that needs a section", "[notify]\nchannel = \"telegram\"\n", `config.toml:2: notify.channel: "telegram": there is no [channels.telegram]; write "origin"`},
+		{"an unknown fallback", "[notify]\nfallback = [\"pigeon\"]\n", `config.toml:2: notify.fallback: ["pigeon"]: there is no [channels.pigeon]`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			err := CheckTargets(parsed(t, tt.conf))
+			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("CheckTargets = %v, want %q", err, tt.want)
+			}
+			if err := CheckNames(parsed(t, tt.conf), map[string]channels.Channel{}, map[string]error{"webhook": errors.New("x")}); (err == nil) != (tt.want == "") {
+				t.Errorf("CheckNames = %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// TestSet_RejectsMistakesThatDependOnDrivers: hob config set writes nothing that Hob would reject at
+// its next start.
+func TestSet_RejectsMistakesThatDependOnDrivers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "config.toml")
+	if _, err := config.Set(path, "notify.channel", "pigeon", CheckTargets); err == nil || !strings.Contains(err.Error(), "there is no [channels.pigeon]") {
+		t.Errorf("Set = %v, want an error about the channel", err)
+	}
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("the file exists: %v", err)
+	}
+	if err := os.WriteFile(path, []byte("[notify]\nchannel = \"pigeon\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := config.Set(path, "agent.name", "Ada", CheckTargets); err != nil {
+		t.Errorf("Set of another key: %v", err)
+	}
+	if _, err := config.Set(path, "notify.channel", "web", CheckTargets); err != nil {
+		t.Errorf("Set that corrects the mistake: %v", err)
+	}
 }

@@ -101,9 +101,32 @@ func Sections(c *config.Config, desktop bool) channels.Section {
 	}
 }
 
-// CheckNames returns an error if an enabled section does not name a channel, neither an opened
-// channel nor one that failed to open.
+// CheckTargets returns the mistakes of the channels that [notify] names, as config.Errors. Channels
+// without a section exist in every configuration; without a desktop, the page shows what they would.
+func CheckTargets(c *config.Config) error {
+	var errs config.Errors
+	check := func(key, name string) {
+		_, configured := c.Channel(name)
+		if k, _ := Find(name); !configured && !k.Always && !k.OnDesktop && name != "origin" && name != "auto" {
+			errs = append(errs, c.Errorf(key, `there is no [channels.%s]; write "origin" or the name of a channel that is configured`, name))
+		}
+	}
+	check("notify.channel", c.Notify.Channel)
+	for _, name := range c.Notify.Fallback {
+		check("notify.fallback", name)
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	return errs
+}
+
+// CheckNames returns an error if [notify] names no channel, or if an enabled section does not name a
+// channel, neither an opened channel nor one that failed to open.
 func CheckNames(c *config.Config, opened map[string]channels.Channel, failed map[string]error) error {
+	if err := CheckTargets(c); err != nil {
+		return err
+	}
 	for _, s := range c.Channels {
 		if opened[s.Name] == nil && failed[s.Name] == nil && s.Enabled {
 			return s.Errorf("", "unknown channel; known channels: %s", strings.Join(channels.Names(channelsall.Drivers()), ", "))

@@ -60,7 +60,7 @@ func checkUnreachable(info llm.Info, err error) []Check {
 		cause, remedy = e.Message, e.Remedy
 	}
 	if remedy == "" || llm.KindOf(err) == llm.Interrupted {
-		remedy = "start its server, or pull the model (ollama pull " + info.Model + ")"
+		remedy = "start its server, or load the model " + info.Model + " there"
 		if !info.Local {
 			remedy = "check the internet connection and [providers." + info.Provider + "]"
 		}

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"hob/autonomy/usage"
 	"hob/channels"
 	channelsall "hob/channels/all"
+	"hob/cmd/hob/internal/channel"
 	"hob/platform/host/system"
 )
 
@@ -21,9 +23,9 @@ import (
 // sections and the model names.
 func Drivers(ctx context.Context, c *config.Config, s system.Secrets) config.Errors {
 	var errs config.Errors
-	for _, p := range c.Providers {
-		if !slices.Contains(llmall.Kinds(), p.Kind) {
-			errs = append(errs, c.Errorf("providers."+p.Name+".kind", "must be one of %s", strings.Join(llmall.Kinds(), ", ")))
+	for _, err := range []error{llmall.CheckKinds(c), channel.CheckTargets(c)} {
+		if more, ok := errors.AsType[config.Errors](err); ok {
+			errs = append(errs, more...)
 		}
 	}
 	drivers := map[string]channels.Driver{}
