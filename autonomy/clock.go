@@ -16,7 +16,7 @@ func newClock() *clock { return &clock{last: time.Now()} }
 // jump.
 func (c *clock) wallClockJump() time.Duration {
 	now := time.Now()
-	real := now.Sub(c.last)                   // monotonic
+	real := now.Sub(c.last)                   // measured by the monotonic clock
 	wall := now.Round(0).Sub(c.last.Round(0)) // without the monotonic reading
 	c.last = now
 	if d := wall - real; d > jump || d < -jump {

@@ -120,7 +120,7 @@ type Loop struct {
 	committer  *commit.Committer
 	running    *runningTurns
 	upkeep     *maintenance
-	ticks      atomic.Int64 // since the start
+	ticks      atomic.Int64 // number of ticks since the start
 	inputs     atomic.Int64 // number of ticks with an input since the start
 	open       sync.WaitGroup
 }

@@ -19,7 +19,7 @@ import (
 
 // Inbound is one message received by a channel.
 type Inbound struct {
-	Channel string // the driver's name
+	Channel string // name of the driver
 	Chat    string // where to send the answer: a chat id, an address
 	// Group reports whether several people write and read in this chat. Sender is then required.
 	Group bool
@@ -163,7 +163,7 @@ const (
 	Queued  State = "queued"
 	Sending State = "sending"
 	Sent    State = "sent"
-	Failed  State = "failed" // will be retried
+	Failed  State = "failed" // failed, and will be retried
 	Dead    State = "dead"   // delivery failed permanently; the owner was notified
 	// Cancelled means that the delivery was withdrawn before it was sent.
 	Cancelled State = "cancelled"
@@ -314,7 +314,7 @@ type StatusDescriber interface{ DescribeStatus() string }
 // holds a few values of at most 64 KiB each under short keys. Do not store message text. A value is
 // durable when Set returns; a nil value deletes the key.
 type StateStore interface {
-	Get(ctx context.Context, key string) ([]byte, error) // nil: no value
+	Get(ctx context.Context, key string) ([]byte, error) // returns nil if there is no value
 	Set(ctx context.Context, key string, value []byte) error
 }
 

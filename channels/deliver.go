@@ -53,7 +53,7 @@ type deliverer struct {
 type retryState struct {
 	parts    []string
 	of       int // number of text parts; an additional part reports files
-	sent     int // parts that arrived
+	sent     int // number of parts that arrived
 	first    Receipt
 	ids      []string // platform ids of those parts
 	unsure   bool     // whether the next part may have arrived

@@ -11,7 +11,7 @@ import (
 type Description struct {
 	// Name is the name of the channel and of its section [channels.NAME].
 	Name string
-	// Title is a short description: "a bot of your own".
+	// Title is a short description such as "a bot of your own".
 	Title string
 	// Systems lists the supported values of runtime.GOOS. Empty means all.
 	Systems []string
@@ -76,7 +76,7 @@ func NotesFolders(drivers []Driver, section Section) (out []string) {
 	return out
 }
 
-// Descriptions describes the drivers in their order.
+// Descriptions returns the descriptions of the drivers, in the order of the drivers.
 func Descriptions(drivers []Driver) (out []Description) {
 	for _, d := range drivers {
 		out = append(out, d.Describe())

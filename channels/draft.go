@@ -214,7 +214,7 @@ func (d *draft) runUpdates(ctx context.Context) {
 				return
 			}
 			if time.Until(next) <= 0 && len(broken) == 0 {
-				next = time.Now().Add(draftEvery / 10) // group several pieces
+				next = time.Now().Add(draftEvery / 10) // wait so that several pieces are sent together
 			}
 			continue
 		}

@@ -173,7 +173,7 @@ func (b *guestUploads) addBytes(sender string, bytes int64, now time.Time) {
 	if b.by == nil {
 		b.by = map[string][]timedBytes{}
 	}
-	for who, all := range b.by { // drop old entries
+	for who, all := range b.by { // remove old entries
 		if all = slices.DeleteFunc(all, func(l timedBytes) bool { return now.Sub(l.at) >= time.Hour }); len(all) == 0 {
 			delete(b.by, who)
 		} else {

@@ -48,7 +48,7 @@ type Options struct {
 type ChannelOverride struct {
 	Unmentioned bool           // in groups, accept messages that are not addressed to Hob
 	Whole       bool           // do not show drafts of answers
-	Settle      *time.Duration // replaces Limits.Settle
+	Settle      *time.Duration // replaces Limits.Settle if set
 }
 
 // Manager runs channels concurrently. It restarts a failed channel with exponential backoff. A

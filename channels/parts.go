@@ -8,8 +8,8 @@ type TextOrigin string
 // The origins. Every other value counts as untrusted.
 const (
 	Typed    TextOrigin = "typed"  // the user typed or spoke the text, or confirmed that they wrote it
-	Pasted   TextOrigin = "pasted" // from the clipboard
-	Piped    TextOrigin = "piped"  // from standard input
+	Pasted   TextOrigin = "pasted" // text from the clipboard
+	Piped    TextOrigin = "piped"  // text from standard input
 	FromFile TextOrigin = "file"   // content of a file
 )
 

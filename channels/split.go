@@ -27,7 +27,7 @@ func SplitFor(text string, l Limits) []string {
 			parts = append(parts, part)
 		}
 	}
-	if len(parts) == 0 { // only white space
+	if len(parts) == 0 { // the text is only white space
 		parts = []string{text[:c.byteOffset(text, c.limit)]}
 	}
 	return parts
@@ -53,7 +53,7 @@ func (c textCutter) textLength(text string) (n int) {
 }
 
 func (c textCutter) runeLength(r rune) int {
-	if c.utf16 && r > 0xFFFF { // a surrogate pair
+	if c.utf16 && r > 0xFFFF { // the rune needs a surrogate pair
 		return 2
 	}
 	return 1

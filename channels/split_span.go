@@ -55,7 +55,7 @@ func (c textCutter) headAt(text string, at int) string {
 		return ""
 	}
 	from := 0
-	if i := strings.LastIndex(text[:at], "\n\n"); i >= 0 { // its paragraph
+	if i := strings.LastIndex(text[:at], "\n\n"); i >= 0 { // start of the paragraph
 		from = i + 2
 	}
 	for from < at {

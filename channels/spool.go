@@ -122,7 +122,7 @@ func (o *Spool) reserveSpace(ctx context.Context, f OutgoingFile) error {
 	if err != nil {
 		return fmt.Errorf("read the folder of file copies: %w", err)
 	}
-	list = slices.DeleteFunc(list, isPartialCopy) // counted in coming
+	list = slices.DeleteFunc(list, isPartialCopy) // partial copies are counted in coming
 	used := o.coming
 	for _, c := range list {
 		used += c.Size()

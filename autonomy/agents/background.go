@@ -107,7 +107,8 @@ func (c *Registry) StopTx(_ context.Context, tx *store.Tx, call tools.Call, id s
 	return tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("Ended the task %s.", t.ID), Data: map[string]string{"id": t.ID, "state": string(Cancelled)}}, nil
 }
 
-// Due ends background tasks that exceed the time limit, and returns when the next one would.
+// Due ends background tasks that exceed the time limit. It returns when the next task would exceed
+// it.
 func (c *Registry) Due(ctx context.Context, now time.Time) (time.Time, error) {
 	return c.due.Due(ctx, now, false, c.giveUp)
 }

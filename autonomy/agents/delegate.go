@@ -18,10 +18,10 @@ import (
 	"hob/tools"
 )
 
-// Limits of delegation.
+// Limits for delegation.
 const (
-	maxTasks = 16      // per call
-	maxOpen  = 64      // in total
+	maxTasks = 16      // maximum tasks per call
+	maxOpen  = 64      // maximum open tasks in total
 	maxTask  = 100_000 // maximum bytes of one task including its input
 )
 

@@ -1,7 +1,7 @@
 package agents
 
 import (
-	_ "embed" // the texts
+	_ "embed" // embeds the texts
 	"strings"
 
 	"hob/platform/text/minitmpl"

@@ -147,11 +147,11 @@ type AuditQuery struct {
 type AuditRecord struct {
 	Seq     int64     `json:"seq"`
 	At      time.Time `json:"at"`
-	Actor   string    `json:"actor"`  // "hob", "owner"
+	Actor   string    `json:"actor"`  // "hob" or "owner"
 	Action  string    `json:"action"` // "call", "answer", "undo" or "stop"
 	Event   string    `json:"event"`
 	Session string    `json:"session"`
-	Origin  string    `json:"origin"` // the entry point
+	Origin  string    `json:"origin"` // entry point of the action
 	Tool    string    `json:"tool"`
 	Call    string    `json:"call"`
 	Effects string    `json:"effects"`

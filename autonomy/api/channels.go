@@ -148,14 +148,14 @@ type Notice struct {
 	Kind       string            `json:"kind"`
 	Cause      string            `json:"cause"`
 	Subject    string            `json:"subject,omitempty"` // title of the watcher, schedule or goal
-	Watcher    string            `json:"watcher,omitempty"` // its id
+	Watcher    string            `json:"watcher,omitempty"` // id of that watcher, schedule or goal
 	Session    string            `json:"session"`
-	Channel    string            `json:"channel"` // intended channel
+	Channel    string            `json:"channel"` // channel that was intended
 	Chat       string            `json:"chat,omitempty"`
 	Text       string            `json:"text,omitempty"`
 	Provenance provenance.Source `json:"provenance"`
 	Urgency    string            `json:"urgency"`
-	Rule       string            `json:"rule"`              // source of the urgency
+	Rule       string            `json:"rule"`              // what determined the urgency
 	Weighed    bool              `json:"weighed,omitempty"` // whether a model determined the urgency
 	State      string            `json:"state"`
 	Why        string            `json:"why"` // reason why the notice was deferred or not

@@ -118,9 +118,9 @@ type ErasurePlan struct {
 type Erasure struct {
 	ID       string `json:"id"`
 	State    string `json:"state"`
-	Rows     int    `json:"rows"`     // removed
+	Rows     int    `json:"rows"`     // number of rows removed
 	Scrubbed int    `json:"scrubbed"` // rows and files that were redacted
-	Files    int    `json:"files"`    // removed
+	Files    int    `json:"files"`    // number of files removed
 	Backups  int    `json:"backups"`  // number of older backups that were replaced by a new one
 	// Trouble is the error of the last attempt.
 	Trouble string    `json:"trouble,omitempty"`

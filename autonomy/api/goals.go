@@ -64,7 +64,7 @@ type Review struct {
 	Action     string    `json:"action,omitempty"`
 	NextAt     time.Time `json:"next_review,omitzero"`
 	Error      string    `json:"error,omitempty"`
-	Then       string    `json:"then,omitempty"` // the following event
+	Then       string    `json:"then,omitempty"` // kind of the event that follows
 }
 
 // GoalDetails describes a goal in a list.
@@ -111,7 +111,7 @@ type Learned interface {
 
 // LearnedChange is one change to an entry. Exactly one field is set.
 type LearnedChange struct {
-	Text   string `json:"text,omitempty"` // the new wording
+	Text   string `json:"text,omitempty"` // new wording of the entry
 	Retire bool   `json:"retire,omitempty"`
 	Delete bool   `json:"delete,omitempty"`
 }
@@ -208,9 +208,9 @@ type WatcherSpec struct {
 	// kinds.
 	PerDay    int       `json:"per_day,omitempty"`
 	CreatedAt time.Time `json:"created_at"`
-	FiredAt   time.Time `json:"fired_at,omitzero"` // last time
+	FiredAt   time.Time `json:"fired_at,omitzero"` // time of the last firing
 	Fired     int       `json:"fired"`
-	NextAt    time.Time `json:"next_at,omitzero"` // timed kinds only
+	NextAt    time.Time `json:"next_at,omitzero"` // set only for time-based kinds
 	// Zone is the user's time zone in which NextAt was computed; "" means the current zone.
 	Zone      string `json:"zone,omitempty"`
 	LastError string `json:"last_error,omitempty"`

@@ -15,7 +15,7 @@ type Management interface {
 	Backup(ctx context.Context) (Backup, error)
 	// RotateToken replaces the API token. The old token becomes invalid immediately.
 	RotateToken(ctx context.Context) (RotatedToken, error)
-	// Shutdown begins to stop the daemon.
+	// Shutdown asks the daemon to stop.
 	Shutdown() Shutdown
 	// ConfigChanged journals a configuration change, so that the change can be undone.
 	ConfigChanged(ctx context.Context, ch ConfigChange) error
@@ -66,7 +66,7 @@ type Status struct {
 	Schedules    int            `json:"schedules"`
 	Reminders    int            `json:"reminders"`
 	Paused       bool           `json:"paused,omitempty"`
-	PausedText   string         `json:"-"`             // until when
+	PausedText   string         `json:"-"`             // when the pause ends, as text
 	Next         time.Time      `json:"next,omitzero"` // time of the next scheduled work
 	Goals        int            `json:"goals"`         // number of active goals, including goals that wait for the owner
 	GoalsWaiting int            `json:"goals_waiting"` // number of goals that wait for the owner's answer
@@ -74,13 +74,13 @@ type Status struct {
 	Channels     []ChannelState `json:"channels"`
 	Home         string         `json:"home"`
 	Ticks        int64          `json:"ticks"`            // iterations of the loop since the start
-	TicksInput   int64          `json:"ticks_with_input"` // ticks with work
+	TicksInput   int64          `json:"ticks_with_input"` // number of ticks with an input
 	DatabaseSize int64          `json:"database_bytes"`
 	DiskFree     uint64         `json:"disk_free_bytes"`
 	Memory       uint64         `json:"memory_bytes"` // heap in use by this process
-	Machine      string         `json:"machine"`      // "linux/amd64, 2 cores"
+	Machine      string         `json:"machine"`      // for example "linux/amd64, 2 cores"
 	Facts        int            `json:"facts"`
-	Rows         int            `json:"memory_rows"`             // all searchable rows
+	Rows         int            `json:"memory_rows"`             // number of searchable rows
 	Behind       int            `json:"memory_behind,omitempty"` // number of rows that are not indexed yet
 	AuditLines   int64          `json:"audit_lines"`
 	AuditHead    string         `json:"audit_head"` // hash of the audit log's last line
@@ -106,7 +106,7 @@ type Doctor interface {
 type Finding struct {
 	Name   string `json:"name"`
 	State  string `json:"state" schema:"enum=ok|warn|fail|skipped"`
-	Cause  string `json:"cause"`  // the finding
+	Cause  string `json:"cause"`  // what the check found
 	Remedy string `json:"remedy"` // "" if no action is needed
 	// Link opens the system settings page for the fix, or is "" if there is none.
 	Link string `json:"link,omitempty"`
@@ -144,12 +144,12 @@ type UsageRow struct {
 
 // BudgetRow is the cost in one period, with the limits.
 type BudgetRow struct {
-	Period     string    `json:"period"` // day, month
-	Which      string    `json:"which"`  // 2026-03-29, 2026-03
+	Period     string    `json:"period"` // "day" or "month"
+	Which      string    `json:"which"`  // for example 2026-03-29 or 2026-03
 	From       time.Time `json:"from"`
 	CostUSD    float64   `json:"cost_usd"`    // cost of the calls with a known price
-	CountedUSD float64   `json:"counted_usd"` // toward the cap
-	CapUSD     *float64  `json:"cap_usd"`     // null: no cap
+	CountedUSD float64   `json:"counted_usd"` // costs that count toward the cap
+	CapUSD     *float64  `json:"cap_usd"`     // null means that there is no cap
 	Tokens     int       `json:"tokens"`
 	CapTokens  *int      `json:"cap_tokens"`
 	Calls      int       `json:"model_calls"`

@@ -41,7 +41,7 @@ type MemoryQuery struct {
 	Speaker      string
 	Since, Until time.Time
 	Limit        int
-	History      bool // include former values
+	History      bool // whether to include former values
 	Meaning      bool // whether the embedder and the model may be used
 }
 
@@ -73,7 +73,7 @@ type ImportResult struct {
 	Format  string         `json:"format"`
 	Sealed  bool           `json:"sealed"`
 	DryRun  bool           `json:"dry_run,omitempty"`
-	Counts  map[string]int `json:"added"` // by kind
+	Counts  map[string]int `json:"added"` // number of rows added, by kind
 	Added   int            `json:"total"`
 	Known   int            `json:"known"`
 	Skipped []string       `json:"skipped,omitempty"`
@@ -137,7 +137,7 @@ type MemoryItem struct {
 	ReplacedBy *Fact     `json:"replaced_by,omitempty"`
 	// About lists the entities named in the fact.
 	About []Entity `json:"about,omitempty"`
-	// Of an entity.
+	// Set for an entity.
 	Entity    *Entity     `json:"entity,omitempty"`
 	Relations []GraphEdge `json:"relations,omitempty"`
 	// Near lists the rows about an entity, or the rows next to a row in its conversation or
@@ -221,14 +221,14 @@ type Entity struct {
 // "Initech").
 type Relation struct {
 	ID         string            `json:"id"`
-	From       string            `json:"from"` // ids
+	From       string            `json:"from"` // From and To are ids of entities
 	Name       string            `json:"name"`
 	To         string            `json:"to"`
 	Fact       string            `json:"fact,omitempty"` // the fact that states the relation
 	Realm      string            `json:"realm,omitempty"`
 	Provenance provenance.Source `json:"provenance"`
 	Source     string            `json:"source,omitempty"`
-	ByHand     bool              `json:"by_hand,omitempty"` // as in Entity
+	ByHand     bool              `json:"by_hand,omitempty"` // has the same meaning as in Entity
 	// ValidFrom and ValidUntil are the validity period, or zero if unknown.
 	ValidFrom  time.Time `json:"valid_from,omitzero"`
 	ValidUntil time.Time `json:"valid_until,omitzero"`

@@ -154,7 +154,7 @@ type Stopped struct {
 
 // Event is one event of the inbox.
 type Event struct {
-	ID         string            `json:"id"` // UUIDv7
+	ID         string            `json:"id"` // a UUIDv7
 	Kind       string            `json:"kind"`
 	Source     string            `json:"source"` // channel name, watcher id, "goal" and so on
 	Session    string            `json:"session"`

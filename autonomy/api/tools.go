@@ -25,7 +25,7 @@ type Tool struct {
 	Platforms   []string        `json:"platforms"`
 	Own         bool            `json:"own"`
 	Core        bool            `json:"core"`
-	Schema      json.RawMessage `json:"schema"` // of the arguments
+	Schema      json.RawMessage `json:"schema"` // JSON Schema of the arguments
 }
 
 // ToolOutcome is the result of one tool call.
@@ -85,7 +85,7 @@ type Agents interface {
 type Agent struct {
 	Name      string   `json:"name"`
 	About     string   `json:"about"`
-	Model     string   `json:"model"` // as configured
+	Model     string   `json:"model"` // model as configured
 	Tools     int      `json:"tools"`
 	Realm     string   `json:"realm"`
 	Level     string   `json:"level"`

@@ -26,7 +26,7 @@ var errOnlyReplies = errors.New("on this channel an approval must be a reply to 
 // in one API client.
 type answerPlace struct {
 	session, channel, chat, client string
-	event                          string // of the answer
+	event                          string // event of the answer
 	until, taken                   time.Time
 	replyTo                        []string
 	threaded, onlyReplies          bool

@@ -10,9 +10,9 @@ import (
 	"hob/platform/store/erase"
 )
 
-// Eraser returns the eraser of the inbox, the outbox, the ledger and the live feed. It erases an
-// event's text with its answer, its calls and its replies. The rows stay, so that no event is
-// answered or sent a second time.
+// Eraser returns the eraser for the inbox, the outbox, the ledger and the live feed. It erases the
+// text of an event together with its answer, its calls and its replies. The rows stay, so that no
+// event is answered or sent a second time.
 func (b *Bus) Eraser() erase.Eraser {
 	return erase.Owned{
 		Before: eraseKeysTx,
@@ -39,9 +39,9 @@ func (b *Bus) Eraser() erase.Eraser {
 	}
 }
 
-// eraseKeysTx renames events whose key contains a phrase; a repeat under the old key counts as
-// new. An action whose undo data contains the erased text can no longer be undone: the undo would
-// restore the text.
+// eraseKeysTx renames events whose key contains a phrase. An event that repeats the old key is then
+// treated as new. An action whose undo data contains the erased text can no longer be undone,
+// because the undo would restore the text.
 func eraseKeysTx(tx *store.Tx, _ *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
 	for query, change := range map[string]string{
 		`SELECT id, key FROM inbox WHERE key IS NOT NULL`:         `UPDATE inbox SET key = 'forgotten:' || id WHERE id = ?`,
@@ -55,7 +55,7 @@ func eraseKeysTx(tx *store.Tx, _ *erase.Erasure, s *erase.Scrubber) (n erase.Era
 	return n, nil
 }
 
-// scrubRows changes the rows with a phrase in a column.
+// scrubRows changes the rows in which a column contains an erased phrase.
 func scrubRows(tx *store.Tx, query string, s *erase.Scrubber, change string) error {
 	ids, err := matchingIDs(tx, query, s)
 	for _, id := range ids {

@@ -40,7 +40,7 @@ const (
 
 // Event is one event of the inbox.
 type Event struct {
-	ID         string            `json:"id"` // UUIDv7
+	ID         string            `json:"id"` // a UUIDv7
 	Kind       Kind              `json:"kind"`
 	Source     string            `json:"source"` // channel name, watcher id, "goal" and so on
 	Session    string            `json:"session"`

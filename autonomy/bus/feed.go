@@ -46,7 +46,7 @@ func newFeed(now func() time.Time) *Feed {
 type Subscription struct {
 	feed    *Feed
 	c       chan LiveEvent
-	coarse  bool // without deltas
+	coarse  bool // whether the reader gets no deltas
 	dropped uint64
 }
 

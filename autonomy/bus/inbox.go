@@ -19,7 +19,7 @@ type Inbox struct {
 	wake chan struct{}
 
 	mu      sync.Mutex
-	waiters map[string][]chan struct{} // by event id
+	waiters map[string][]chan struct{} // keyed by event id
 	served  map[string]uint64          // queue -> sequence number of its last claim
 	serial  uint64
 	idle    idleMark

@@ -41,7 +41,7 @@ const (
 type Question struct {
 	Delivery, Event, Session, Channel, Chat string
 	State                                   channels.State
-	Asks                                    []string // ids of approvals
+	Asks                                    []string // ids of the approvals
 	// SentAt is when the platform had accepted the complete text, or when pull clients could read
 	// it.
 	SentAt time.Time

@@ -107,7 +107,7 @@ type Options struct {
 	Maintenance Maintenance
 	Tasks       Tasks     // nil if there are no delegated tasks
 	Goals       Goals     // nil if there are no goals
-	Learners    []Learner // in order
+	Learners    []Learner // called in this order
 	Usage       UsageBook // nil if usage is not stored
 	Zone        func() *time.Location
 	Log         *slog.Logger

@@ -10,7 +10,7 @@ import (
 // sign-in.
 type AccountSet struct {
 	Config *Config
-	// Secret resolves references.
+	// Secret resolves references to secrets.
 	Secret func(ctx context.Context, ref string) (string, error)
 	// Change modifies how an account's servers are reached. Nil changes nothing.
 	Change func(pim.Account) pim.Account

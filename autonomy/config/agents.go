@@ -20,7 +20,7 @@ type Member struct {
 	Soul             string          `toml:"soul"` // path; "" means agents/NAME/SOUL.md in Hob's home
 	Model            string          `toml:"model"`
 	Fallback         []string        `toml:"fallback"`
-	Tools            []string        `toml:"tools"` // empty = all
+	Tools            []string        `toml:"tools"` // empty means all tools
 	Deny             []string        `toml:"deny"`
 	Realm            string          `toml:"realm"` // "" means the agent's name
 	Delegates        []string        `toml:"delegates"`
@@ -33,12 +33,12 @@ type Member struct {
 	Container        ContainerConfig `toml:"container"`
 }
 
-// ContainerConfig is [agents.NAME.container].
+// ContainerConfig is the [agents.NAME.container] section.
 type ContainerConfig struct {
 	Engine    string   `toml:"engine"` // "auto" or a program
 	Image     string   `toml:"image"`
 	Program   string   `toml:"program"`   // absolute path; "" means the running program
-	Workspace string   `toml:"workspace"` // absolute
+	Workspace string   `toml:"workspace"` // absolute path
 	Memory    string   `toml:"memory"`
 	CPUs      float64  `toml:"cpus"`
 	PIDs      int      `toml:"pids"`
@@ -53,10 +53,10 @@ type Route struct {
 	Chat    string `toml:"chat"`    // "telegram:42" (a channel and a chat id on it), or a session
 	Name    string `toml:"name"`    // a pattern for the chat's name
 	Server  string `toml:"server"`  // id of a server or workspace
-	Channel string `toml:"channel"` // a channel's name
+	Channel string `toml:"channel"` // name of a channel
 }
 
-// Crew is [crew].
+// Crew is the [crew] section.
 type Crew struct {
 	Default  string   `toml:"default"` // name of an agent, or "" for none
 	Parallel int      `toml:"parallel"`

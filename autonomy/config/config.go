@@ -53,7 +53,7 @@ type Config struct {
 	file configFile
 }
 
-// Agent is [agent].
+// Agent is the [agent] section.
 type Agent struct {
 	Name             string   `toml:"name"`
 	Model            string   `toml:"model"` // "auto", "offline" or "provider/model"
@@ -69,12 +69,12 @@ type Agent struct {
 // Provider is one [providers.NAME] section.
 type Provider struct {
 	Name      string `toml:"-"`
-	Kind      string `toml:"kind"`    // the driver
+	Kind      string `toml:"kind"`    // name of the driver
 	APIKey    string `toml:"api_key"` // a reference to the key, or the key itself; see system.Secrets
 	BaseURL   string `toml:"base_url"`
 	Model     string `toml:"model"`
 	MaxTokens int    `toml:"max_tokens"`
-	Context   int    `toml:"context"` // in tokens
+	Context   int    `toml:"context"` // context window in tokens
 	Stream    bool   `toml:"stream"`  // default true
 	// Stall is the maximum time without output from the server.
 	Stall Duration `toml:"stall"`
@@ -82,13 +82,13 @@ type Provider struct {
 	Preset  string   `toml:"preset"`
 	Command string   `toml:"command"`
 	Args    []string `toml:"args"`
-	Env     []string `toml:"env"` // "NAME" or "NAME=value"
+	Env     []string `toml:"env"` // entries have the form "NAME" or "NAME=value"
 	Cwd     string   `toml:"cwd"` // absolute path; "" means a folder of Hob
 	Mode    string   `toml:"mode"`
 	Auth    string   `toml:"auth"`
 }
 
-// Autonomy is [autonomy].
+// Autonomy is the [autonomy] section.
 type Autonomy struct {
 	Enabled        bool       `toml:"enabled"`
 	Tick           Duration   `toml:"tick"`
@@ -142,7 +142,7 @@ type Budget struct {
 
 // Price is one [prices."provider/model"] section, in US dollars per million tokens.
 type Price struct {
-	Name       string  `toml:"-"` // * matches anything
+	Name       string  `toml:"-"` // "*" matches any text
 	Input      float64 `toml:"input"`
 	Output     float64 `toml:"output"`
 	CacheRead  float64 `toml:"cache_read"` // 0 means the same as Input
@@ -152,7 +152,7 @@ type Price struct {
 // Level is how much Hob may do without asking.
 type Level string
 
-// The levels.
+// Autonomy levels.
 const (
 	Watch      Level = "watch"
 	Supervised Level = "supervised"
@@ -208,21 +208,21 @@ type LevelRule struct {
 	Level   Level  `toml:"level"`
 }
 
-// Knowledge is [knowledge].
+// Knowledge is the [knowledge] section.
 type Knowledge struct {
 	SummaryChars int `toml:"summary_chars"` // conversations longer than this are summarized
 	SummaryKeep  int `toml:"summary_keep"`  // number of newest messages, which are never summarized
 
 	Embeddings      string   `toml:"embeddings"`        // "off" or "provider/model"
 	QueryPrefix     string   `toml:"query_prefix"`      // "auto" means chosen for the model
-	DocumentPrefix  string   `toml:"document_prefix"`   // likewise
+	DocumentPrefix  string   `toml:"document_prefix"`   // "auto" means chosen for the model
 	EmbeddingChars  int      `toml:"embedding_chars"`   // maximum length of a text for the embedder, in characters
 	EmbeddingBatch  int      `toml:"embedding_batch"`   // number of texts per call
 	QueryTimeout    Duration `toml:"query_timeout"`     // maximum time that a search waits for the vector of its query
 	VectorFirstPass string   `toml:"vector_first_pass"` // "auto", "on" or "off"
 	VectorRescored  int      `toml:"vector_rescored"`   // number of candidates in the first pass
 	Corrective      string   `toml:"corrective"`        // "off", "auto" or "provider/model"
-	Reranker        string   `toml:"reranker"`          // likewise
+	Reranker        string   `toml:"reranker"`          // "off", "auto" or "provider/model"
 	RerankHits      int      `toml:"rerank_hits"`
 	RefineTimeout   Duration `toml:"refine_timeout"` // time limit for the corrective model, and separately for the reranker
 
@@ -252,7 +252,7 @@ type Search struct {
 	BaseURL  string `toml:"base_url"` // address of a SearXNG instance
 }
 
-// Web is [web].
+// Web is the [web] section.
 type Web struct {
 	Listen string `toml:"listen"` // host:port; port 0 picks a free port
 	// TLSCert and TLSKey are paths of PEM files. Password is a reference to the password, or the
@@ -263,7 +263,7 @@ type Web struct {
 	Hosts    []string `toml:"hosts"` // additional host names that clients may use
 }
 
-// Tray is [tray].
+// Tray is the [tray] section.
 type Tray struct {
 	Enabled string `toml:"enabled"` // "auto" or "off"
 	Icons   string `toml:"icons"`   // "colour", "light" or "dark"
@@ -279,7 +279,7 @@ type Trigger struct {
 	Session   string `toml:"session"` // "" means the session in which the owner last wrote
 }
 
-// Log is [log].
+// Log is the [log] section.
 type Log struct {
 	Level string `toml:"level"` // debug, info, warn or error
 }

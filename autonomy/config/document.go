@@ -32,7 +32,7 @@ type entry struct {
 	path  []string
 	kind  unstable.Kind // kind of the value; Table or ArrayTable for headers
 	elems []unstable.Kind
-	data  []byte // a scalar's value
+	data  []byte // value of a scalar
 	line  int
 	// start and end are the byte offsets of the entry in the text. value is the offset of its
 	// value.

@@ -19,7 +19,7 @@ var ErrEdited = errors.New("the configuration was edited since")
 // Revisions stores earlier versions of the file for undo, named by their SHA-256. They may contain
 // secrets from the file, so they are private (0600).
 type Revisions struct {
-	Path string // of config.toml
+	Path string // path of config.toml
 	Dir  string
 }
 

@@ -10,7 +10,7 @@ import (
 	"hob/platform/host/system"
 )
 
-// Notify is [notify].
+// Notify is the [notify] section.
 type Notify struct {
 	Channel     string   `toml:"channel"`     // "origin" or the name of a channel
 	Fallback    []string `toml:"fallback"`    // channels to use if the first one cannot deliver
@@ -45,7 +45,7 @@ type quietList []QuietWindow
 
 // QuietWindow is one weekly window of quiet hours.
 type QuietWindow struct {
-	Start string   `toml:"start"` // "22:30"
+	Start string   `toml:"start"` // for example "22:30"
 	End   string   `toml:"end"`   // "07:30"; on the next day if not after the start; at most "24:00"
 	Days  []string `toml:"days"`  // weekdays on which the window begins, "mon" to "sun"; empty means every day
 	Zone  string   `toml:"zone"`  // an IANA time zone; "" means the owner's

@@ -11,7 +11,7 @@ import (
 
 // PlainSecret is a key whose value is a secret instead of a reference.
 type PlainSecret struct {
-	Key   string // dotted
+	Key   string // in dotted form, for example "providers.anthropic.api_key"
 	Line  int
 	Value system.Secret
 }

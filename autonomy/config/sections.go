@@ -88,7 +88,7 @@ func (k *checker) checkSemanticSearch() {
 type Pim struct {
 	Apps        bool   `toml:"apps"`
 	Reminders   string `toml:"reminders"`    // "hob", or the name of an account or app
-	Notes       string `toml:"notes"`        // likewise
+	Notes       string `toml:"notes"`        // "hob", or the name of an account or app
 	NotesFolder string `toml:"notes_folder"` // absolute path; "" means none
 }
 

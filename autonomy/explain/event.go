@@ -50,7 +50,7 @@ type Spent struct {
 	Reason  string   `json:"reason"`
 	Calls   int      `json:"model_calls"`
 	CostUSD *float64 `json:"cost_usd"` // null means that no price is known
-	Cost    string   `json:"-"`        // for people
+	Cost    string   `json:"-"`        // cost in a form for people
 }
 
 const nothingYet = "Nothing has happened here yet, so there is nothing to explain. Say something first (`hob ask hello`), or ask about missing notices: `hob why silence`."

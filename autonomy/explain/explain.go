@@ -40,7 +40,7 @@ type Options struct {
 	Costs  EventCosts
 	// Zone returns the user's current time zone.
 	Zone func() *time.Location
-	Log  *slog.Logger // nil discards
+	Log  *slog.Logger // nil discards all messages
 }
 
 // Watchers explains why watchers are silent. *watchers.Manager implements it.

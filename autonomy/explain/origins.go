@@ -118,7 +118,7 @@ func (x *Explainer) digestOrigins(ctx context.Context, ev bus.Event) []provenanc
 		x.o.Log.WarnContext(ctx, "origins cannot be read", "digest", ev.ID, "err", err)
 	}
 	var all [][]provenance.Origin
-	seen := map[string]bool{ev.ID: true} // its own notice
+	seen := map[string]bool{ev.ID: true} // skips the notice of the event itself
 	for _, n := range rows {
 		if seen[n.Event] || !n.Provenance.Tainted() {
 			continue

@@ -30,7 +30,7 @@ const (
 	Cancelled ApprovalState = "cancelled" // the turn was stopped
 )
 
-// Errors of Answer.
+// Errors returned by Answer.
 var (
 	ErrNoApproval = errors.New("question not found")
 	ErrDecided    = errors.New("this question was already answered; the first answer counts")

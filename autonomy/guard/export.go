@@ -22,7 +22,7 @@ type Seal struct {
 	From  int64     `json:"from"` // the first line, and the last line
 	To    int64     `json:"to"`
 	Lines int64     `json:"lines"`
-	Head  string    `json:"head"` // hash of the last line
+	Head  string    `json:"head"` // hash of the audit log's last line
 	At    time.Time `json:"exported_at"`
 	MAC   string    `json:"mac,omitempty"` // computed with the audit key
 }

@@ -16,12 +16,12 @@ import (
 
 // Limits for the duration of grants.
 const (
-	grantTime   = time.Hour           // default duration
-	maxGrant    = 24 * time.Hour      // in a conversation
-	maxStanding = 30 * 24 * time.Hour // for unattended calls
+	grantTime   = time.Hour           // default duration of a grant
+	maxGrant    = 24 * time.Hour      // maximum for a grant in a conversation
+	maxStanding = 30 * 24 * time.Hour // maximum for a grant for unattended calls
 )
 
-// Errors of grants.
+// Errors about grants.
 var (
 	ErrNoGrant    = errors.New("grant not found")
 	ErrGrantEnded = errors.New("the grant for this call has ended: it was revoked, has expired or is used up")

@@ -30,9 +30,9 @@ import (
 // Level is the autonomy level: how much Hob may do without asking.
 type Level string
 
-// The levels.
+// Autonomy levels.
 const (
-	Watch      Level = "watch"      // reads only
+	Watch      Level = "watch"      // allows only reading
 	Supervised Level = "supervised" // the decision table in docs/guard.md
 	Trusted    Level = "trusted"    // if there is no untrusted text, also allows unattended changes, and messages to Recipients
 )
@@ -109,7 +109,7 @@ func (r *Request) callEffects() tools.Effects { return cmp.Or(r.judged.Effects, 
 type Decision struct {
 	Verdict Verdict    `json:"-"`
 	Rule    string     `json:"rule"`   // the row in the table, or the approval
-	Reason  string     `json:"reason"` // for the owner
+	Reason  string     `json:"reason"` // reason to show to the owner
 	Code    tools.Code `json:"code,omitempty"`
 	// Approval is set if an answer decided or is awaited.
 	Approval string `json:"approval,omitempty"`

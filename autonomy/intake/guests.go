@@ -21,7 +21,7 @@ const guestWindow = time.Hour
 // guestLimiter counts the messages from people other than the owner, because each message starts an
 // agent's turn at the owner's expense.
 type guestLimiter struct {
-	perHour int // 0: any number
+	perHour int // 0 means no limit
 
 	mu   sync.Mutex
 	seen map[string]*guestUsage // keyed by channel and sender

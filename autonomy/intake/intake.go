@@ -52,7 +52,7 @@ type Answers interface {
 // Trigger is a webhook that starts a turn.
 type Trigger struct {
 	Action  string         // the instruction, in plain words
-	Session string         // where to report
+	Session string         // session to which the turn reports
 	Secret  hooksig.Secret // an empty value means that the API token is required
 }
 
@@ -74,7 +74,7 @@ type Options struct {
 	SharedGroups bool
 	// GuestMessages is the maximum number of messages per hour from each guest; 0 means no limit.
 	GuestMessages int
-	Log           *slog.Logger // default: discards
+	Log           *slog.Logger // nil discards all messages
 }
 
 // Intake writes to the inbox. Its methods may be called concurrently.

@@ -15,7 +15,7 @@ import (
 // Limits of a merged message.
 const (
 	maxJoined  = 20       // pieces of untrusted text
-	joinedText = 64 << 10 // bytes
+	joinedText = 64 << 10 // in bytes
 	joinedData = 24 << 20 // bytes of the payload
 )
 

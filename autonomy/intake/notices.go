@@ -16,7 +16,7 @@ import (
 
 // Notice is text from Hob to the owner that is not written by a model.
 type Notice struct {
-	Key     string // deduplicates
+	Key     string // notices with the same key are sent once
 	Text    string
 	Report  string            // conversation that receives the notice; "" means the default target
 	Source  provenance.Source // provenance of the text; "" means provenance.Hob

@@ -22,7 +22,7 @@ func watcherMessage(ev bus.Event) (watchers.Message, bool) {
 		return watchers.Message{}, false
 	}
 	var more payload.Message
-	_ = json.Unmarshal(ev.Payload, &more) // without names then
+	_ = json.Unmarshal(ev.Payload, &more) // if this fails, the names stay empty
 	return watchers.Message{
 		ID: ev.ID, Channel: ev.Channel, Chat: ev.Chat, ChatName: more.Title, Session: ev.Session,
 		Sender: ev.Sender, SenderName: more.Name, Text: ev.Text, Owner: owner, At: ev.ReceivedAt,

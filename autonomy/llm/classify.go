@@ -108,7 +108,7 @@ func RetryAfter(h http.Header, now time.Time) time.Duration {
 
 func clampWait(seconds float64) time.Duration {
 	const day = 24 * 60 * 60
-	if !(seconds > 0) { // also NaN
+	if !(seconds > 0) { // also true for NaN
 		return 0
 	}
 	return time.Duration(min(seconds, day) * float64(time.Second))

@@ -73,7 +73,7 @@ type ActionState string
 
 // Values of ActionState.
 const (
-	Planned ActionState = "" // announced, not started
+	Planned ActionState = "" // announced but not started
 	Begun   ActionState = "begun"
 	Ended   ActionState = "ended"
 	Failed  ActionState = "failed"

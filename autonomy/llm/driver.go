@@ -36,8 +36,8 @@ type Description struct {
 	BaseURL string
 	// Services lists the well-known services of this kind. The first one is the kind's own service.
 	Services []Service
-	// Compatible is the title of any other server with the kind's protocol, for setup. "" if setup
-	// offers only Services and Local.
+	// Compatible is the title in setup for any other server that uses the protocol of this kind, or
+	// "" if setup offers only Services and Local.
 	Compatible string
 	// Local lists the model servers of this kind that may run on this machine, in order of
 	// preference.
@@ -51,14 +51,14 @@ type Description struct {
 // LocalServer is a program that serves models on this machine at a default address.
 type LocalServer struct {
 	Name    string // name of its section in [providers]
-	Title   string // "LM Studio"
+	Title   string // for example "LM Studio"
 	BaseURL string
 }
 
 // Service is a well-known model service.
 type Service struct {
 	Name    string // name of its section in [providers]
-	Title   string // "OpenRouter, with a key"
+	Title   string // for example "OpenRouter, with a key"
 	BaseURL string // "" means the kind's own server
 	// Env lists the environment variables that may contain the service's key.
 	Env []string

@@ -6,10 +6,11 @@ import (
 	"time"
 )
 
-// MaxVectors limits the response to one call of EmbedBatches, in bytes.
+// MaxVectors is the maximum size in bytes of the response to one call by EmbedBatches.
 const MaxVectors = 32 << 20
 
-// EmbedBatches embeds texts in sequential calls of at most 100 texts, within the limit each.
+// EmbedBatches embeds texts in sequential calls of at most 100 texts. limit is the time limit for
+// each call.
 func EmbedBatches(ctx context.Context, texts []string, limit time.Duration, embed func(context.Context, []string) ([][]float32, Usage, error)) ([][]float32, Usage, error) {
 	const size = 100
 	var out [][]float32

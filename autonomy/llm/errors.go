@@ -11,18 +11,18 @@ type ErrorKind string
 
 // Kinds of errors. Only RateLimited, Unavailable and Network are retryable.
 const (
-	RateLimited  ErrorKind = "rate_limited"     // 429; see RetryAfter
-	Unavailable  ErrorKind = "unavailable"      // 5xx, 529, overloaded
+	RateLimited  ErrorKind = "rate_limited"     // HTTP 429; see RetryAfter
+	Unavailable  ErrorKind = "unavailable"      // HTTP 5xx or 529, or overloaded
 	Network      ErrorKind = "network"          // no connection, connection reset or broken stream
 	Stalled      ErrorKind = "stalled"          // the stream sent nothing for too long
 	Unauthorized ErrorKind = "unauthorized"     // 401 or 403: the key was rejected
 	Payment      ErrorKind = "payment"          // 402, or the quota is used up
 	NotFound     ErrorKind = "not_found"        // 404: the model or path does not exist
-	BadRequest   ErrorKind = "bad_request"      // 400, 422
+	BadRequest   ErrorKind = "bad_request"      // HTTP 400 or 422
 	Overflow     ErrorKind = "context_overflow" // the prompt is too long
 	Garbled      ErrorKind = "garbled"          // the answer does not follow the protocol
 	Budget       ErrorKind = "budget"           // Hob's own cap refused the call
-	Interrupted  ErrorKind = "cancelled"        // ctx ended
+	Interrupted  ErrorKind = "cancelled"        // the context ended
 )
 
 // Error describes a failed model call. Message describes the failure, and Remedy the user's next

@@ -20,12 +20,12 @@ type Model interface {
 	Stream(ctx context.Context, r Request) iter.Seq2[Event, error]
 }
 
-// Offline is the provider of the built-in brain, and the value of agent.model that selects it.
+// Offline is the provider name of the built-in brain, and the value of agent.model that selects it.
 const Offline = "offline"
 
 // Info names a model and describes its capabilities.
 type Info struct {
-	Provider string // section name in [providers], or Offline
+	Provider string // name of the section in [providers], or Offline
 	Model    string // the provider's own model name
 	Context  int    // context window in tokens; 0 if unknown
 	Tools    bool
@@ -74,7 +74,7 @@ type Request struct {
 
 // Account identifies the purpose and the caller of a model call for usage tracking.
 type Account struct {
-	Purpose Purpose // "" = ForTurn
+	Purpose Purpose // "" means ForTurn
 	Agent   string  // "" means the main agent
 	Session string
 	Event   string
@@ -203,13 +203,13 @@ type EventKind uint8
 // Values of Kind. The comments list the fields that are set.
 const (
 	TextDelta      EventKind = iota + 1 // Text; Signature ends a text part, possibly without Text
-	ReasoningDelta                      // Text
-	CallStart                           // Call.ID, Call.Name
+	ReasoningDelta                      // sets Text
+	CallStart                           // sets Call.ID and Call.Name
 	CallDelta                           // Call.ID, and Text with a piece of the arguments
 	CallDone                            // Call, which is complete or Truncated; Signature
-	ReasoningDone                       // Reasoning, complete
+	ReasoningDone                       // sets the complete Reasoning
 	ImageDone                           // Image, which is complete; Signature
-	Done                                // Stop, Usage, Model
+	Done                                // sets Stop, Usage and Model
 )
 
 // Event is one event in a stream.

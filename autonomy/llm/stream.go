@@ -15,64 +15,65 @@ import (
 
 // Limits for a server's responses.
 const (
-	MaxAnswer    = 64 << 20 // bytes of one answer
-	MaxModelList = 8 << 20  // bytes of a list of models
-	maxErrorBody = 64 << 10 // bytes read of an error response
-	maxCalls     = 128      // tool calls in one answer
-	maxArgs      = 4 << 20  // bytes of one call's arguments
+	MaxAnswer    = 64 << 20 // maximum bytes of one answer
+	MaxModelList = 8 << 20  // maximum bytes of a list of models
+	maxErrorBody = 64 << 10 // maximum bytes read from an error response
+	maxCalls     = 128      // maximum tool calls in one answer
+	maxArgs      = 4 << 20  // maximum bytes of one call's arguments
 )
 
 const (
-	// finishGrace is the maximum silence of the stream after the finish reason. Token counts may
-	// follow that reason.
+	// finishGrace is the maximum time without stream output after the finish reason. Token counts
+	// may follow the finish reason.
 	finishGrace = 5 * time.Second
-	// drainGrace is the maximum wait for the end of the response after its last event. The
-	// connection can only be reused after that end.
+	// drainGrace is how long to wait for the end of the response after its last event. The
+	// connection can be reused only after the response has ended.
 	drainGrace = 50 * time.Millisecond
 )
 
-// AnswerStream is the state of one streamed answer, for drivers over HTTP: it reads the response,
-// limits its silence, and passes events to the consumer. It must be used by one goroutine only.
+// AnswerStream is the state of one streamed answer, for drivers that use HTTP. It reads the
+// response, limits the time without output, and passes events to the consumer. It must be used by a
+// single goroutine.
 type AnswerStream struct {
 	Endpoint
-	Left    bool // the consumer stopped
-	Started bool // the server sent a part of an answer
-	Ended   bool // the server sent a finish reason
+	Left    bool // whether the consumer stopped
+	Started bool // whether the server sent a part of an answer
+	Ended   bool // whether the server sent a finish reason
 	Stop    StopReason
 	Usage   Usage
 	Watch   *StallTimer
 
-	ctx     context.Context // of the one call that the value lives for
+	ctx     context.Context // context of the one call that this AnswerStream exists for
 	stall   time.Duration
 	yield   func(Event, error) bool
-	visible bool // text or a picture was yielded
-	spoke   bool // the model sent content
+	visible bool // whether text or a picture was yielded
+	spoke   bool // whether the model sent content
 	thought strings.Builder
 }
 
-// AnswerFormat is the part of a driver that knows the format of the server's answers. Errors are
-// an *Error, or an error of encoding/json if the data is not in the format.
+// AnswerFormat is the part of a driver that knows the format of the server's answers. Its errors
+// are *Error, or errors of encoding/json if the data does not have that format.
 type AnswerFormat interface {
-	// TakeEvent passes the content of one event of the stream to the consumer. io.EOF means that
-	// it was the last one.
+	// TakeEvent passes the content of one stream event to the consumer. It returns io.EOF after the
+	// last event.
 	TakeEvent(name string, data []byte) error
-	// TakeWhole does the same with an answer in one piece.
+	// TakeWhole passes an answer that is not streamed to the consumer.
 	TakeWhole(data []byte) error
-	// Flush passes content that the format still holds at the end of a complete answer.
+	// Flush passes the content that is still buffered at the end of a complete answer.
 	Flush() error
-	// Calls returns the answer's tool calls so far.
+	// Calls returns the tool calls received so far.
 	Calls() []PendingCall
 }
 
-// PendingCall is a tool call under construction.
+// PendingCall is a tool call that is being assembled.
 type PendingCall struct {
 	ID, Name  string
-	Args      []byte // as the model wrote them
+	Args      []byte // exactly as the model wrote them
 	Signature string
 }
 
-// StreamAnswer implements Model.Stream for a driver: read makes the call and reads the answer. Its
-// error, if any, is an *Error, and the last thing that the consumer gets.
+// StreamAnswer implements Model.Stream for a driver. read makes the call and reads the answer. If
+// read returns an error, it must be an *Error, and it is the last value that the consumer gets.
 func (w Endpoint) StreamAnswer(ctx context.Context, o ModelOptions, read func(context.Context, *AnswerStream) error) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		ctx, watch := NewWatch(ctx, w.FirstLimit(o.Stall, o.Whole))
@@ -86,9 +87,9 @@ func (w Endpoint) StreamAnswer(ctx context.Context, o ModelOptions, read func(co
 	}
 }
 
-// Open makes the call. build returns the request and a function that learns from an error response
-// what the server does not support; it reports whether a request without that is worth a retry.
-// Open retries at most `retries` times.
+// Open makes the call. build returns the request and the function learn, which learns from an error
+// response what the server does not support. learn reports whether a retry without that feature is
+// worthwhile. Open retries at most `retries` times.
 func (s *AnswerStream) Open(retries int, build func() (request any, learn func(status int, message string) bool), send func(body []byte) (*http.Response, error)) (*http.Response, error) {
 	for try := 0; ; try++ {
 		request, learn := build()
@@ -115,11 +116,11 @@ func (s *AnswerStream) Open(retries int, build func() (request any, learn func(s
 	}
 }
 
-// Read passes the answer in a response to the consumer, and closes the response. An answer that
-// begins with one of the bytes in whole comes in one piece. server names the expected sender for
-// error messages.
+// Read passes the answer in a response to the consumer and closes the response. An answer that
+// begins with one of the bytes in whole is not streamed. server names the expected sender in error
+// messages.
 func (s *AnswerStream) Read(resp *http.Response, f AnswerFormat, whole, server string) error {
-	defer func() { _ = resp.Body.Close() }() // only read, so Close cannot lose data
+	defer func() { _ = resp.Body.Close() }() // only read from, so Close cannot lose data
 	s.Watch.Arm()
 	in, first, err := s.OpenBody(LimitBody(resp.Body, MaxAnswer))
 	if err != nil {
@@ -134,7 +135,7 @@ func (s *AnswerStream) Read(resp *http.Response, f AnswerFormat, whole, server s
 	return err
 }
 
-// OpenBody returns a reader for the events of a body, and the body's first byte.
+// OpenBody returns a reader for the events in a body, and the first byte of the body.
 func (s *AnswerStream) OpenBody(body io.Reader) (*EventReader, byte, error) {
 	in := NewEventReader(body)
 	first, err := in.First()
@@ -149,14 +150,14 @@ func (s *AnswerStream) OpenBody(body io.Reader) (*EventReader, byte, error) {
 	return in, first, nil
 }
 
-// Drain reads a small rest of the response, so that the connection can be reused.
+// Drain reads the rest of the response if it is short, so that the connection can be reused.
 func (s *AnswerStream) Drain(in *EventReader) {
 	s.Watch.Limit(drainGrace)
 	s.Watch.Arm()
-	_, _ = io.CopyN(io.Discard, in.Rest(), 4<<10) // an error only prevents the reuse
+	_, _ = io.CopyN(io.Discard, in.Rest(), 4<<10) // after an error, the connection is only not reused
 }
 
-// readEvents reads the stream to its end and finishes the answer.
+// readEvents reads the stream to its end and completes the answer.
 func (s *AnswerStream) readEvents(in *EventReader, f AnswerFormat, server string) error {
 	for {
 		switch {
@@ -169,7 +170,7 @@ func (s *AnswerStream) readEvents(in *EventReader, f AnswerFormat, server string
 		e, err := in.Next()
 		if err != nil {
 			if s.Ended && s.EndsWell() {
-				return s.finish(f) // many servers send no end marker; at most the token counts are missing
+				return s.finish(f) // many servers send no end marker, and at most the token counts are missing
 			}
 			if !s.CutOff(f) {
 				return nil
@@ -200,7 +201,7 @@ func (s *AnswerStream) readEvents(in *EventReader, f AnswerFormat, server string
 	}
 }
 
-// readWhole reads an answer in one piece.
+// readWhole reads an answer that is not streamed.
 func (s *AnswerStream) readWhole(body io.Reader, f AnswerFormat, server string) error {
 	data, err := io.ReadAll(body)
 	if err != nil {
@@ -221,12 +222,12 @@ func (s *AnswerStream) readWhole(body io.Reader, f AnswerFormat, server string) 
 	return s.Errorf(Garbled, "the answer is not from %s: %w", server, err)
 }
 
-// EndsWell reports whether the response ended by itself or by the server's silence.
+// EndsWell reports whether the response ended normally or because the server stopped sending.
 func (s *AnswerStream) EndsWell() bool {
 	return s.ctx.Err() == nil || errors.Is(context.Cause(s.ctx), ErrStalled)
 }
 
-// BrokenOff converts the read error of a stream that ended before the answer did.
+// BrokenOff converts the read error of a stream that ended before its answer was complete.
 func (s *AnswerStream) BrokenOff(err error) error {
 	if errors.Is(err, io.EOF) {
 		return s.Errorf(Network, "the stream ended before the answer did: %w", io.ErrUnexpectedEOF)
@@ -234,7 +235,7 @@ func (s *AnswerStream) BrokenOff(err error) error {
 	return s.ReadError(s.ctx, err)
 }
 
-// GarbledEvent converts the error of an event that is not in the format of server.
+// GarbledEvent converts the error for an event that does not have the format of server.
 func (s *AnswerStream) GarbledEvent(err error, server string) error {
 	if IsTruncatedJSON(err) {
 		return s.Errorf(Network, "the stream ended in the middle of an event: %w", io.ErrUnexpectedEOF)
@@ -242,7 +243,8 @@ func (s *AnswerStream) GarbledEvent(err error, server string) error {
 	return s.Errorf(Garbled, "the stream is not from %s: %w", server, err)
 }
 
-// finish ends a complete answer. Servers differ in the finish reason of an answer with tool calls.
+// finish completes an answer. It sets the finish reason itself, because servers differ in the
+// reason for an answer with tool calls.
 func (s *AnswerStream) finish(f AnswerFormat) error {
 	if !s.Started {
 		return s.Errorf(Unavailable, "the server sent an empty stream")
@@ -266,12 +268,13 @@ func (s *AnswerStream) finish(f AnswerFormat) error {
 	return nil
 }
 
-// CutOff marks all calls of a broken stream as truncated: no call of a failed answer may run.
+// CutOff marks all calls in a broken stream as truncated, because no call from a failed answer may
+// run.
 func (s *AnswerStream) CutOff(f AnswerFormat) bool {
 	return s.finishCalls(f.Calls(), func(int) bool { return true })
 }
 
-// finishCalls passes the calls to the consumer; cut reports whether call i may be incomplete.
+// finishCalls passes the calls to the consumer. cut reports whether call i may be incomplete.
 func (s *AnswerStream) finishCalls(calls []PendingCall, cut func(i int) bool) bool {
 	for i, c := range calls {
 		if !s.EmitEvent(Event{Kind: CallDone, Call: NewCall(c.ID, c.Name, string(c.Args), cut(i)), Signature: c.Signature}) {
@@ -281,7 +284,8 @@ func (s *AnswerStream) finishCalls(calls []PendingCall, cut func(i int) bool) bo
 	return true
 }
 
-// CheckCalls limits the number of calls and the length of the arguments of one of them.
+// CheckCalls returns an error if there are too many calls or if the arguments of a call are too
+// long.
 func (s *AnswerStream) CheckCalls(count, args int) error {
 	switch {
 	case count > maxCalls:
@@ -292,8 +296,8 @@ func (s *AnswerStream) CheckCalls(count, args int) error {
 	return nil
 }
 
-// EmitEvent passes an event to the consumer. The stall timer is stopped in the meantime, because
-// the consumer may be slow. It returns false if the consumer stopped, as the other Emit methods.
+// EmitEvent passes an event to the consumer. The stall timer is stopped meanwhile, because the
+// consumer may be slow. Like the other Emit methods, it returns false if the consumer stopped.
 func (s *AnswerStream) EmitEvent(e Event) bool {
 	s.spoke = true
 	s.Watch.Disarm()
@@ -301,7 +305,8 @@ func (s *AnswerStream) EmitEvent(e Event) bool {
 	return !s.Left
 }
 
-// EmitText passes a piece of text, with the signature that it must be sent back with, if any.
+// EmitText passes a piece of text to the consumer. signature must be returned to the API with the
+// text, unless it is "".
 func (s *AnswerStream) EmitText(text, signature string) bool {
 	if text == "" && signature == "" {
 		return true
@@ -313,7 +318,7 @@ func (s *AnswerStream) EmitText(text, signature string) bool {
 	return s.EmitEvent(Event{Kind: TextDelta, Text: text, Signature: signature})
 }
 
-// EmitImage passes a picture.
+// EmitImage passes a picture to the consumer.
 func (s *AnswerStream) EmitImage(i Image, signature string) bool {
 	if !s.EndThought() {
 		return false
@@ -322,7 +327,7 @@ func (s *AnswerStream) EmitImage(i Image, signature string) bool {
 	return s.EmitEvent(Event{Kind: ImageDone, Image: i, Signature: signature})
 }
 
-// EmitReasoning passes a piece of the reasoning.
+// EmitReasoning passes a piece of the reasoning to the consumer.
 func (s *AnswerStream) EmitReasoning(text string) bool {
 	if text == "" {
 		return true
@@ -331,7 +336,7 @@ func (s *AnswerStream) EmitReasoning(text string) bool {
 	return s.EmitEvent(Event{Kind: ReasoningDelta, Text: text})
 }
 
-// EndThought ends the reasoning so far, if there is any.
+// EndThought completes the current reasoning, if there is any.
 func (s *AnswerStream) EndThought() bool {
 	if s.thought.Len() == 0 {
 		return true
@@ -341,7 +346,7 @@ func (s *AnswerStream) EndThought() bool {
 	return s.EmitEvent(Event{Kind: ReasoningDone, Reasoning: Reasoning{Text: t}})
 }
 
-// EmitCall announces a call and passes a piece of its arguments.
+// EmitCall announces a call if it is new, and passes a piece of its arguments to the consumer.
 func (s *AnswerStream) EmitCall(c PendingCall, fresh bool, piece string) bool {
 	if fresh && !s.EmitEvent(Event{Kind: CallStart, Call: ToolCall{ID: c.ID, Name: c.Name}}) {
 		return false
@@ -349,7 +354,8 @@ func (s *AnswerStream) EmitCall(c PendingCall, fresh bool, piece string) bool {
 	return piece == "" || s.EmitEvent(Event{Kind: CallDelta, Call: ToolCall{ID: c.ID}, Text: piece})
 }
 
-// EncodeRequest encodes the body of a request. It does not escape HTML, which models would see.
+// EncodeRequest encodes the body of a request as JSON. It does not escape HTML, because models
+// would see the escapes.
 func EncodeRequest(request any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -360,7 +366,8 @@ func EncodeRequest(request any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// NewRequest returns a request with the headers of all drivers; without a body it asks for JSON.
+// NewRequest returns a request with the headers that all drivers use. A request without a body
+// accepts only JSON, not a stream.
 func NewRequest(ctx context.Context, method, url string, body []byte) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
@@ -375,13 +382,13 @@ func NewRequest(ctx context.Context, method, url string, body []byte) (*http.Req
 	return req, nil
 }
 
-// ReadBody reads the body of a successful response of at most limit bytes, and closes it. err is
-// the error of the request.
+// ReadBody reads the body of a successful response, up to limit bytes, and closes it. err is the
+// error of the request.
 func (w Endpoint) ReadBody(ctx context.Context, resp *http.Response, err error, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, w.TransportError(ctx, err)
 	}
-	defer func() { _ = resp.Body.Close() }() // only read, so Close cannot lose data
+	defer func() { _ = resp.Body.Close() }() // only read from, so Close cannot lose data
 	if resp.StatusCode != http.StatusOK {
 		return nil, w.BodyError(resp.StatusCode, resp.Header, readErrorBody(resp))
 	}
@@ -393,9 +400,9 @@ func (w Endpoint) ReadBody(ctx context.Context, resp *http.Response, err error, 
 }
 
 func readErrorBody(resp *http.Response) ErrorBody {
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // a partial body is sufficient
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // an incomplete body is sufficient
 	return ParseErrorBody(body)
 }
 
-// TokenCount limits a number of tokens to a plausible range.
+// TokenCount limits f, a number of tokens, to a plausible range.
 func TokenCount(f float64) int { return int(min(max(f, 0), 1e9)) }

@@ -25,7 +25,7 @@ const (
 	Webhook  Cause = "webhook"
 	Goal     Cause = "goal"
 	Task     Cause = "task"
-	Guest    Cause = "guest" // another person's message
+	Guest    Cause = "guest" // a message from another person
 	Plan     Cause = "plan"
 	Trouble  Cause = "trouble" // an error in Hob
 	Own      Cause = "hob"
@@ -173,7 +173,7 @@ func (a *noticeContext) addPayload(data json.RawMessage) {
 	} else {
 		a.collectPeople(s.Author, 0)
 	}
-	if from, ok := s.From.(string); ok && s.Channel != "" { // a message
+	if from, ok := s.From.(string); ok && s.Channel != "" { // the payload is a message
 		a.People = append(a.People, s.Channel+":"+from)
 		if name, ok := s.Name.(string); ok {
 			a.Names = append(a.Names, name)

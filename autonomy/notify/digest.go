@@ -62,7 +62,7 @@ func (n *Notifier) composeDigest(rows []Notice, more int) (string, error) {
 		Cut   bool
 		More  int
 	}{Count: len(rows), More: more}
-	like := map[string]int{} // index in Lines
+	like := map[string]int{} // maps a shape to its index in Lines
 	for _, r := range rows {
 		if !slices.Contains(view.Why, r.Why) && len(view.Why) < 5 {
 			view.Why = append(view.Why, r.Why)

@@ -32,7 +32,7 @@ func factKey(a noticeContext, text string) string {
 	if ok {
 		delete(m, "received") // the value differs in each poll
 	}
-	plain, err := json.Marshal(v) // with sorted keys
+	plain, err := json.Marshal(v) // the keys are sorted
 	if err != nil {
 		plain = nil
 	}

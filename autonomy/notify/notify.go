@@ -70,7 +70,7 @@ type Options struct {
 // Notifier decides about notices. Its methods may be called concurrently.
 type Notifier struct {
 	o   Options
-	due bus.DueSource // of deferred notices
+	due bus.DueSource // when deferred notices are due
 
 	mu   sync.Mutex
 	zone string    // time zone at the last check of deferred notices

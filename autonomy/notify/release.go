@@ -11,8 +11,8 @@ import (
 	"hob/platform/store"
 )
 
-// Due puts the event that delivers deferred notices into the inbox at its time, and returns the
-// time of the next one (zero: none).
+// Due puts the event that delivers deferred notices into the inbox when it is due. It returns the
+// time of the next event, or the zero time if there is none.
 func (n *Notifier) Due(ctx context.Context, now time.Time) (time.Time, error) {
 	zone := n.o.Zone().String()
 	n.mu.Lock()

@@ -28,9 +28,9 @@ const (
 // Reasons why a notice is deferred.
 const (
 	ByQuiet  = "quiet"  // quiet hours or muting
-	ByDigest = "digest" // low urgency
+	ByDigest = "digest" // the urgency is low
 	ByLike   = "like"   // many similar notices were sent
-	ByCap    = "cap"    // many were sent
+	ByCap    = "cap"    // many notices were sent
 	BySnooze = "snooze" // the user snoozed the notice
 	ByAsked  = "asked"  // the user requested the notice now
 )
@@ -42,9 +42,9 @@ type Notice struct {
 	Kind       channels.DeliveryKind `json:"kind"`
 	Cause      Cause                 `json:"cause"`
 	Subject    string                `json:"subject,omitempty"` // title of the watcher, schedule or goal
-	Watcher    string                `json:"watcher,omitempty"` // its id
+	Watcher    string                `json:"watcher,omitempty"` // id of that watcher, schedule or goal
 	Session    string                `json:"session"`
-	Channel    string                `json:"channel"` // intended channel
+	Channel    string                `json:"channel"` // channel that was intended
 	Chat       string                `json:"chat,omitempty"`
 	Text       string                `json:"text,omitempty"`
 	Provenance provenance.Source     `json:"provenance"`
@@ -134,7 +134,7 @@ func scanNotice(s interface{ Scan(...any) error }) (r Notice, err error) {
 	if err != nil {
 		return r, err
 	}
-	_ = r.Urgency.UnmarshalText([]byte(urgency)) // written by insertTx
+	_ = r.Urgency.UnmarshalText([]byte(urgency)) // always valid, because insertTx wrote it
 	r.Until, r.CreatedAt, r.ToldAt = store.Time(until), store.Time(created), store.Time(told)
 	return r, nil
 }

@@ -31,7 +31,7 @@ func (n *Notifier) Snooze(ctx context.Context, id, session string, until time.Ti
 // snoozeUndo is the previous state of a snoozed notice.
 type snoozeUndo struct {
 	ID  string    `json:"id"`
-	New bool      `json:"new,omitempty"` // no row existed
+	New bool      `json:"new,omitempty"` // whether no row existed before
 	Set time.Time `json:"set"`
 
 	Until time.Time `json:"until,omitzero"`

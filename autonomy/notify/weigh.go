@@ -2,7 +2,7 @@ package notify
 
 import (
 	"context"
-	_ "embed" // the text
+	_ "embed" // embeds the prompt
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,8 +24,8 @@ var urgencyText string
 // Limits for the request to a model and for its answer.
 const (
 	weighBytes  = 4000 // maximum bytes from the beginning of the notice
-	weighAnswer = 200  // tokens
-	weighReason = 120  // characters
+	weighAnswer = 200  // maximum tokens
+	weighReason = 120  // maximum characters
 	weighRest   = 5 * time.Minute
 )
 

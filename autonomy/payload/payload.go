@@ -19,13 +19,13 @@ import (
 // Message is the payload of a message event.
 type Message struct {
 	Outside []string `json:"outside,omitempty"`
-	// OutsideFrom: see channels.Inbound.
+	// OutsideFrom has the same meaning as in channels.Inbound.
 	OutsideFrom []channels.TextSource `json:"outside_from,omitempty"`
 	Images      []channels.Image      `json:"images,omitempty"`
 	Via         string                `json:"via,omitempty"`
 	Unknown     bool                  `json:"unknown,omitempty"` // whether the program that sent the message could not be identified
 	Name        string                `json:"name,omitempty"`
-	Title       string                `json:"title,omitempty"`  // the chat's name
+	Title       string                `json:"title,omitempty"`  // name of the chat
 	Server      string                `json:"server,omitempty"` // id of the server or workspace
 	Extra       json.RawMessage       `json:"extra,omitempty"`
 	// Until is set if the sender exceeded the limit. Hob ignores the sender's messages until then,

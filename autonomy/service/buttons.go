@@ -22,7 +22,7 @@ var ErrForeignPress = errors.New("a program that I started is running, and its c
 // readingTime is how long a request must be visible before a user can have read it.
 const readingTime = 1500 * time.Millisecond
 
-// ButtonOptions configure Buttons.
+// ButtonOptions holds the options of NewButtons.
 type ButtonOptions struct {
 	// Started reports whether a program started by Hob is running. If Started is nil, the processes
 	// are checked.

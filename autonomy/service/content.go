@@ -94,7 +94,7 @@ func (sv *Service) Erasures(ctx context.Context, q api.Query) ([]api.Erasure, er
 	switch {
 	case errors.Is(err, knowledge.ErrNoErasure):
 		return nil, fmt.Errorf("%w: %w", api.ErrNotFound, err)
-	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil: // the deletion continues
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil: // the deletion continues in the background
 		err = nil
 	}
 	return []api.Erasure{api.Erasure(s)}, Classify(err)

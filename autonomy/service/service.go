@@ -73,7 +73,7 @@ type Options struct {
 	Examiner     Examiner
 	Redact       *redact.Set // removes secrets from texts that channels report
 	Config       *config.Config
-	Revisions    config.Revisions // of the configuration
+	Revisions    config.Revisions // revisions of the configuration
 	Undo         *undo.Reverter
 	Triggers     map[string]intake.Trigger
 	Paths        system.Paths

@@ -230,7 +230,7 @@ func (sv *Service) eventStatus(ctx context.Context, e bus.Event) (api.EventStatu
 		return s, err
 	}
 	if done.How == "command" || done.How == "notice" {
-		return s, nil // neither uses tools
+		return s, nil // commands and notices use no tools
 	}
 	calls, err := sv.o.Bus.Ledger.Calls(ctx, e.ID)
 	for _, c := range calls {

@@ -31,7 +31,7 @@ type TrayAssistant struct {
 	*Buttons
 	// Link returns a login link to Hob's page that can be used once, or "" if there is none.
 	Link func() string
-	// Shutdown ends Hob.
+	// Shutdown stops Hob.
 	Shutdown func()
 }
 

@@ -250,7 +250,7 @@ func (c *Compactor) recordFailure(ctx context.Context, p *plan, err error) error
 	switch {
 	case err == nil, errors.Is(err, errMoved):
 		return nil
-	case ctx.Err() != nil: // canceled, not failed
+	case ctx.Err() != nil: // the compaction was canceled and did not fail
 		return ctx.Err()
 	}
 	c.mu.Lock()

@@ -2,7 +2,7 @@ package session
 
 import (
 	"cmp"
-	_ "embed" // the text
+	_ "embed" // embeds the prompt
 	"encoding/json"
 	"errors"
 	"fmt"

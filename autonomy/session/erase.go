@@ -30,10 +30,10 @@ type storedRow struct {
 	id            int64
 	session, turn string
 	raw           []byte
-	first, last   int64 // of a summary
+	first, last   int64 // range of a summary
 }
 
-// eraseMessagesTx erases messages and summaries. Messages keep their position, calls and results,
+// eraseMessagesTx erases messages and summaries. Messages keep their positions, calls and results,
 // so that the conversation can continue.
 func (s *Sessions) eraseMessagesTx(tx *store.Tx, base *knowledge.Base, e *erase.Erasure, sc *erase.Scrubber) (n erase.Erased, err error) {
 	if e.ID != "" {
@@ -77,7 +77,7 @@ func changeMessageTx(tx *store.Tx, base *knowledge.Base, id int64, raw []byte, g
 	return nil
 }
 
-// eraseSummariesTx empties summaries whose messages were erased completely.
+// eraseSummariesTx empties summaries whose messages were all erased completely.
 func eraseSummariesTx(tx *store.Tx, whole []int64, e *erase.Erasure, s *erase.Scrubber) (n int, err error) {
 	sums, err := readStored(tx, `SELECT id, session, '', content, first, last FROM summaries`)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"hob/platform/store"
 )
 
-// Formats of Export.
+// Formats for Export.
 const (
 	Markdown  = "markdown"
 	JSONLines = "jsonl"

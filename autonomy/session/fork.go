@@ -11,7 +11,7 @@ import (
 	"hob/platform/store"
 )
 
-// Errors of ForkTx.
+// Errors returned by ForkTx.
 var (
 	ErrNoSession = errors.New("conversation not found")
 	ErrExists    = errors.New("a conversation of this name already exists")
@@ -115,7 +115,7 @@ func lastMessageOf(tx *store.Tx, session, at string) (last int64, err error) {
 	}
 	switch {
 	case errors.Is(err, sql.ErrNoRows) && at == "":
-		return 0, nil // no messages yet
+		return 0, nil // there are no messages yet
 	case errors.Is(err, sql.ErrNoRows):
 		return 0, fmt.Errorf("%s: %w", at, ErrNoTurn)
 	case err != nil:

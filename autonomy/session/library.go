@@ -152,7 +152,7 @@ func (l *MessageIndex) messagesAfter(ctx context.Context, last int64) (out []uni
 // originCache caches information that is the same for several messages.
 type originCache struct {
 	l      *MessageIndex
-	realms map[string]string // by conversation
+	realms map[string]string // keyed by conversation
 	turns  map[string]About
 }
 

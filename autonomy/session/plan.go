@@ -35,7 +35,7 @@ func (c *Compactor) planCompaction(ctx context.Context, session, turn string, li
 	defer c.s.mu.Unlock()
 	w := e.Value.(*window)
 	n := len(w.msgs)
-	for n > w.firstIndex() && w.turns[n-1] != turn { // later messages stay
+	for n > w.firstIndex() && w.turns[n-1] != turn { // messages after the turn stay
 		n--
 	}
 	if n == w.firstIndex() && limit < 0 { // the turn has no messages yet

@@ -12,7 +12,7 @@ import (
 // Limits for a query.
 const (
 	maxTerms = 16
-	maxTerm  = 64 // characters
+	maxTerm  = 64 // maximum characters
 	// around is the number of words in a snippet.
 	around = 24
 )
@@ -125,7 +125,7 @@ type search struct {
 	q    Query
 	t    parsedQuery
 	seen map[string]bool
-	all  []searchRow // matching every term
+	all  []searchRow // rows that match every term
 	any  []searchRow // rows that match at least one term
 }
 

@@ -21,7 +21,7 @@ type Query struct {
 	// Quotation marks enclose a phrase, and a word after "-" must not occur. If no message contains
 	// all words, messages that contain any of them match.
 	Text    string
-	Session string // "" = all
+	Session string // "" means all conversations
 	Who     string // "" matches any speaker; see WhoOwner
 	Since   time.Time
 	Until   time.Time

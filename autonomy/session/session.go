@@ -52,7 +52,7 @@ type Sessions struct {
 	moved  int        // number of times that a window was moved
 	erased int        // number of erasures
 
-	gauges  map[string]tokenRatio // by conversation
+	gauges  map[string]tokenRatio // keyed by conversation
 	toolset string                // toolset that was stored last
 }
 

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
-	_ "embed" // the text
+	_ "embed" // embeds the texts
 	"encoding/json"
 	"errors"
 	"fmt"

@@ -20,7 +20,7 @@ const cached = 16
 type window struct {
 	id string
 	windowStart
-	summary *Summary // nil: no summary
+	summary *Summary // nil if there is no summary
 	msgs    []llm.Message
 	turns   []string // turn of each message; "" for the summary
 	ids     []int64  // row of each message; 0 for the summary
@@ -32,7 +32,7 @@ type window struct {
 
 // windowStart is the start of a window, as it is stored.
 type windowStart struct {
-	first   int64 // its oldest message
+	first   int64 // oldest message in the window
 	summary int64 // row of the summary; 0 means none
 	stubs   int64 // results in messages older than this message are stubs
 }

@@ -52,8 +52,8 @@ const (
 const (
 	TickDone  = "done"
 	TickWaits = "waits"    // waits for an answer, a delegated task, or an allowed model call
-	TickRetry = "failed"   // a retry follows
-	TickDead  = "given up" // permanent
+	TickRetry = "failed"   // the event will be retried
+	TickDead  = "given up" // the failure is permanent
 )
 
 // Migrations returns the tables turns and ticks. Their registered owner is package autonomy, which

@@ -73,7 +73,7 @@ func (d *permissionBroker) RequestPermission(ctx context.Context, a llm.Action) 
 	defer done()
 	d.mu.Lock()
 	s := d.findOrCreateAction(a)
-	if s.hasOutcome() || s.dec.Rule != "" && s.dec.Rule != notAsked { // never ask twice
+	if s.hasOutcome() || s.dec.Rule != "" && s.dec.Rule != notAsked { // the owner is never asked twice
 		d.mu.Unlock()
 		return llm.PermissionResult{Reason: "this action was asked for before, or has ended"}, nil
 	}

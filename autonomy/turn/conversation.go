@@ -21,7 +21,7 @@ type conversation struct {
 	o      *Options
 	t      *Turn
 	system string
-	msgs   []llm.Message // the complete request
+	msgs   []llm.Message // messages of the complete request
 	own    int           // index in msgs at which this turn begins
 	stored int           // number of messages in this turn that are stored
 	words  []string      // messages from the owner that arrived while the turn ran

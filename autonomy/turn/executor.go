@@ -246,7 +246,7 @@ func (x *toolExecutor) awaitedTx(tx *store.Tx, s *callStep, out tools.Outcome) e
 // Caller describes the turn that makes a call, for tools that start turns. The permissions of the
 // started turns derive from Caller.
 type Caller struct {
-	Agent   string // its name
+	Agent   string // name of the calling agent
 	Turn    Turn
 	Tainted bool
 	Origins []provenance.Origin

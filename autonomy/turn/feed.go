@@ -26,7 +26,7 @@ func (f *liveFeed) publishModelEvent(e llm.Event) {
 	feed, id, sess := f.o.Bus.Feed, f.t.Event.ID, f.t.Event.Session
 	switch e.Kind {
 	case llm.TextDelta:
-		if e.Text == "" { // a signature alone
+		if e.Text == "" { // the event contains only a signature
 			return
 		}
 		feed.Publish("content_delta", id, sess, map[string]string{"text": e.Text})
@@ -69,14 +69,14 @@ const (
 // at every heartbeat. It publishes nothing after the tool ends.
 type progressReporter struct {
 	publish func(typ string, data map[string]any)
-	call    map[string]any // id and name
+	call    map[string]any // id and name of the call
 	began   time.Time
 
 	mu       sync.Mutex
 	ended    bool
 	beats    *time.Timer
 	told     time.Time // when the last report of the tool was published
-	fraction float64   // negative: unknown
+	fraction float64   // negative if unknown
 	note     string
 }
 

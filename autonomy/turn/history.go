@@ -57,7 +57,7 @@ func (h *callHistory) effectfulCalls() []actionclaims.Action {
 // priorCall is an earlier call in this turn, with the data that the guard's limits need.
 type priorCall struct {
 	tool, decision string
-	ran            bool // or may have
+	ran            bool // whether the call ran, or may have run
 	items          int  // number of items it changes; 0: not stored, ask the tool with args
 	args           json.RawMessage
 	links          []string

@@ -155,7 +155,7 @@ func withMarks(list []provenance.Origin, marks []string) []provenance.Origin {
 	for i, o := range out {
 		if o.Kind != "more" {
 			out[i].Marks = marks
-			break // the nearest one
+			break // only the nearest message gets the marks
 		}
 	}
 	return provenance.Join(out)

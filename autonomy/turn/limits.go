@@ -76,10 +76,10 @@ func (l *turnBudget) recountLent(s *callStep) {
 const (
 	warnRepeats   = 3
 	refuseRepeats = 4
-	warnTurns     = 4 // A-B-A-B
-	refuseTurns   = 6 // A-B-A-B-A-B
+	warnTurns     = 4 // pattern A-B-A-B
+	refuseTurns   = 6 // pattern A-B-A-B-A-B
 	maxRefusals   = 2
-	maxCalls      = 64  // of one answer
+	maxCalls      = 64  // per answer
 	lastWords     = 256 // minimum tokens for an answer, even if the budget is used up
 	window        = 8
 )

@@ -2,7 +2,7 @@ package undo
 
 import (
 	"context"
-	_ "embed" // the phrases
+	_ "embed" // embeds the phrases
 	"fmt"
 	"slices"
 	"strings"
@@ -85,7 +85,7 @@ func (rv *Reverter) UndoByMessage(ctx context.Context, ev bus.Event, m payload.M
 			out.Text, out.Source = "Sorry: "+err.Error(), provenance.Worst(provenance.Tool, tools.SourceOf(err))
 		}
 	}
-	for _, e := range done { // before a crash
+	for _, e := range done { // undone before a crash
 		out.Text = strings.TrimSpace(out.Text + fmt.Sprintf("\nAlso undone: %s.", e.UndoLabel))
 		out.Source = provenance.Worst(out.Source, e.Source)
 	}

@@ -21,7 +21,7 @@ import (
 	"hob/tools"
 )
 
-// Options are the options of New; those without a default are required.
+// Options holds the options of New. Options without a documented default are required.
 type Options struct {
 	Store *store.Store
 	Bus   *bus.Bus
@@ -31,7 +31,7 @@ type Options struct {
 	// Acts holds the actions that models cannot call but that can be reverted, such as a change to
 	// the configuration.
 	Acts []tools.Tool
-	Log  *slog.Logger // nil discards
+	Log  *slog.Logger // nil discards all messages
 }
 
 // Reverter reverts actions. Its methods may be called concurrently.

@@ -21,8 +21,8 @@ type callEstimate struct {
 	account llm.Account
 	price   Price
 	priced  bool
-	input   int // tokens, estimated
-	output  int // requested tokens
+	input   int // estimated number of tokens
+	output  int // requested number of tokens
 }
 
 // reservation holds the amounts reserved for a call.
@@ -34,7 +34,7 @@ type reservation struct {
 
 // limit is the current state of one cap.
 type limit struct {
-	key   string // budget.daily_usd
+	key   string // key in the configuration, such as budget.daily_usd
 	agent string
 	per   string // "a day", "a month"
 	until string // when it resets: "tomorrow", "next month"

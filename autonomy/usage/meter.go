@@ -145,7 +145,7 @@ func (t *streamMeter) fillCall(c *Call) {
 	case t.done || t.begun || mayCharge(t.err): // unknown usage: record the estimate
 		c.Usage = llm.Usage{Input: t.input, Output: estimateSize(t.bytes, 0)}
 	default:
-		c.Usage = llm.Usage{Known: true} // zero usage
+		c.Usage = llm.Usage{Known: true} // the call used nothing
 	}
 }
 
@@ -213,7 +213,7 @@ func (b *Tracker) estimateTokens(model string, m requestMeasure) int {
 // learnRatio stores the ratio of bytes to tokens for this model's requests.
 func (b *Tracker) learnRatio(model string, bytes, tokens int) {
 	if tokens < 50 || bytes == 0 {
-		return // too little data
+		return // there is too little data
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -85,7 +85,7 @@ func Open(s *store.Store, file string, c *config.Config, o Options) (*Tracker, *
 	}
 	o.Prices, o.Caps, o.CallsPerMinute = prices.Prices, prices.Caps, c.Autonomy.CallsPerMinute
 	if o.CallsPerMinute == 0 {
-		o.CallsPerMinute = -1 // none allowed
+		o.CallsPerMinute = -1 // means that no calls are allowed
 	}
 	t, err := New(s, o)
 	return t, prices, err

@@ -59,8 +59,8 @@ type Prices struct {
 	unknown  Price
 	own      map[string]Price
 	vendors  map[string]map[string]Price // vendor -> model -> price
-	hosts    map[string]string           // host -> vendor
-	names    map[string]vendorNames      // by vendor
+	hosts    map[string]string           // maps a host to its vendor
+	names    map[string]vendorNames      // keyed by vendor
 	patterns []string                    // keys of own, most specific first
 }
 

@@ -14,7 +14,7 @@ import (
 // Day is the usage of one model on one day.
 type Day struct {
 	Day   string // YYYY-MM-DD in the user's zone
-	Model string // provider/model
+	Model string // in the form provider/model
 	Turns int    // number of turns that called the model
 	Calls int
 	Usage llm.Usage
@@ -96,12 +96,12 @@ func (b *Tracker) flushPending(ctx context.Context) error {
 
 // Period is the usage of the current day or month.
 type Period struct {
-	Name     string // "day", "month"
-	Which    string // 2026-03-29, 2026-03
+	Name     string // "day" or "month"
+	Which    string // for example 2026-03-29 or 2026-03
 	From     time.Time
 	Cost     Micros // cost of the calls with a price
 	Counted  Micros // amount that counts toward the cap
-	Unpriced int    // calls
+	Unpriced int    // number of calls without a price
 	Calls    int
 	Tokens   int // tokens used by models that do not run on this machine
 	Cap      Micros

@@ -72,5 +72,5 @@ func (c *Call) countedTokens() int {
 	return c.Usage.Input + c.Usage.Output
 }
 
-// modelName returns "provider/model".
+// modelName returns the model's name in the form "provider/model".
 func (c *Call) modelName() string { return llm.Info{Provider: c.Provider, Model: c.Model}.Name() }

@@ -85,7 +85,7 @@ type Channel struct {
 	ids   map[string]time.Time // times of the requests that can still be replayed
 }
 
-// New validates the configuration; it does not connect.
+// New validates the configuration. It does not connect.
 func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	if !strings.HasPrefix(c.Skill, "amzn1.ask.skill.") {
 		return nil, errors.New(`skill is missing; set skill = "amzn1.ask.skill..." in [channels.alexa]: the id of your skill from developer.amazon.com/alexa/console/ask`)
@@ -195,7 +195,7 @@ func (c *Channel) Hook(ctx context.Context, p channels.WebhookRequest) channels.
 	switch {
 	case to == nil:
 		return channels.WebhookResponse{Status: http.StatusServiceUnavailable}
-	case c.isRepeatedRequest(q.Request.ID, now) && what != speaks: // messages are deduplicated
+	case c.isRepeatedRequest(q.Request.ID, now) && what != speaks: // repeated messages are detected elsewhere
 		c.log.Warn("repeated request from Amazon rejected")
 		return channels.WebhookResponse{Status: http.StatusUnauthorized}
 	}
@@ -215,7 +215,7 @@ func (c *Channel) isRepeatedRequest(id string, now time.Time) bool {
 	return was
 }
 
-// The fixed replies.
+// Fixed replies.
 const (
 	hello    = "This is Hob. What can I do for you?"
 	more     = "What else?"
@@ -288,7 +288,7 @@ func (c *Channel) speakQueued(ctx context.Context, q *request, event string) (re
 			return speakAndListen(said, more), true
 		case question == "":
 			c.dropQueuedText(asks.ID)
-			if asks.Spoken && said == asks.Text { // already answered
+			if asks.Spoken && said == asks.Text { // this question has already been answered
 				continue
 			}
 			return speakAndListen(said, more), true

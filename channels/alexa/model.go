@@ -57,7 +57,7 @@ type typedSlot struct {
 func manifest(called string) string {
 	b, err := Model("my " + strings.ToLower(called))
 	if err != nil {
-		return "" // strings always encode
+		return "" // strings can always be encoded
 	}
 	return string(b) + "\n"
 }

@@ -43,7 +43,7 @@ func (c *Channel) sendProgress(ctx context.Context, q *request) {
 		"directive": map[string]string{"type": "VoicePlayer.Speak", "speech": plainSpeech(moment).SSML},
 	})
 	if err != nil {
-		return // texts always encode
+		return // strings can always be encoded
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.wait/tells)
 	defer cancel()

@@ -97,8 +97,8 @@ const (
 	nothingMeant requestMeaning = iota
 	opens                       // the skill was started
 	speaks                      // a message to Hob
-	agrees                      // yes
-	refuses                     // no
+	agrees                      // the user says yes
+	refuses                     // the user says no
 	collects                    // asks for a pending answer
 	helps
 	ends

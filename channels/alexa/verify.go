@@ -29,7 +29,7 @@ const (
 	signer    = "echo-api.amazon.com" // DNS name that the certificate must contain
 	tolerance = 150 * time.Second     // maximum difference between the time of a request and this machine's clock
 
-	maxChain     = 64 << 10 // bytes
+	maxChain     = 64 << 10 // maximum bytes
 	maxCerts     = 8
 	chainTime    = 24 * time.Hour // how long a chain is cached
 	maxChains    = 4

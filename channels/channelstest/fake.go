@@ -48,10 +48,10 @@ type Fake struct {
 	seen    map[string]bool
 	dedupe  bool
 	fails   []error
-	heard   channels.Receiver // while it runs
+	heard   channels.Receiver // set while the channel runs
 	down    bool
 	says    int
-	said    channels.Inbound // last
+	said    channels.Inbound // last message received
 	// after, if set, is called when a text has arrived, before Send returns.
 	after func(channels.Delivery)
 }

@@ -60,7 +60,7 @@ type Options struct {
 type Channel struct {
 	note    *desktop.NotificationClient
 	log     *slog.Logger
-	buttons channels.ButtonHandler // nil: none
+	buttons channels.ButtonHandler // nil if there are no buttons
 
 	mu    sync.Mutex
 	shown map[string]shownNote  // keyed by the notification id
@@ -69,7 +69,7 @@ type Channel struct {
 
 	asked chan shownQuestion
 
-	voice voice // nil: not read
+	voice voice // nil if texts are not read aloud
 	speak chan string
 }
 
@@ -87,7 +87,7 @@ type shownNote struct {
 // report when a notification is closed.
 const maxShown = 200
 
-// New validates the configuration; it does not connect.
+// New validates the configuration. It does not connect.
 func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	if c.Burst < 0 || c.Burst > maxBurst {
 		return nil, fmt.Errorf("burst = %d is out of range; set 1 to %d notifications per minute", c.Burst, maxBurst)

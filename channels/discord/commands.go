@@ -40,7 +40,7 @@ func slashCommands() []slashCommand {
 // the bot and for direct messages.
 func commandsBody() []byte {
 	type option struct {
-		Type     int    `json:"type"` // 3: a text
+		Type     int    `json:"type"` // 3 means text
 		Name     string `json:"name"`
 		About    string `json:"description"`
 		Required bool   `json:"required"`

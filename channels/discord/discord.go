@@ -51,7 +51,7 @@ type Config struct {
 type Options struct {
 	API     string   // base address of the HTTP API
 	Gateway []string // allowed domains of the gateway
-	Files   []string // hosts of attachments
+	Files   []string // hosts that serve attachments
 	// Pause returns how long to wait before the next sign-in. Its argument is the wait that Discord
 	// requested.
 	Pause func(time.Duration) time.Duration
@@ -84,15 +84,15 @@ type Channel struct {
 
 	mu       sync.Mutex
 	me       user              // set after the first sign-in
-	session  session           // to resume
-	guilds   map[string]*guild // by id
+	session  session           // session to resume
+	guilds   map[string]*guild // keyed by id
 	since    time.Time         // when the connection became ready; zero if not connected
-	identify time.Time         // last
+	identify time.Time         // time of the last sign-in
 	answered map[string]bool   // interactions that have a first response
 	order    []string          // keys of answered, oldest first
 }
 
-// New validates the configuration; it does not connect.
+// New validates the configuration. It does not connect.
 func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	token, err := deps.Reveal("token", c.Token)
 	if err != nil {

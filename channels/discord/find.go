@@ -61,7 +61,7 @@ func (c *Channel) findInPage(page []message, me user, d channels.Delivery) (id s
 		switch {
 		case had == deliveryNonce(d.ID):
 			id = m.ID
-		case m.Content != text, text == "": // another message
+		case m.Content != text, text == "": // this is a different message
 		case d.Draft != "" && m.ID == d.Draft, (had == "" || had == "null") && !m.sentAt().Before(d.CreatedAt.Add(-time.Second)):
 			id = m.ID
 			clear(missing) // if this message lost its nonce, the messages with its files did too

@@ -33,7 +33,7 @@ const intents = 1<<0 | 1<<9 | 1<<12 | 1<<15
 
 const (
 	helloWait = 20 * time.Second // timeout for the connection, and again for the hello message
-	readyWait = time.Minute      // for the sign-in
+	readyWait = time.Minute      // time limit for signing in
 	writeWait = 10 * time.Second
 	// identifyEvery is the minimum time between sign-ins ("Identifying": max_concurrency).
 	identifyEvery = 5 * time.Second

@@ -47,7 +47,7 @@ type interaction struct {
 	Token  string `json:"token"`
 	Chat   string `json:"channel_id"`
 	Guild  string `json:"guild_id"`
-	User   *user  `json:"user"` // in direct messages
+	User   *user  `json:"user"` // set in direct messages
 	Member *struct {
 		Nick string `json:"nick"`
 		User user   `json:"user"`
@@ -150,7 +150,7 @@ func (c *Channel) acknowledgeInteraction(ctx context.Context, i *interaction, ki
 			mime: "application/json", body: raw, public: true,
 		}, nil)
 	}
-	if f, ok := errors.AsType[*failure](err); ok && f.Code == 40060 { // already acknowledged
+	if f, ok := errors.AsType[*failure](err); ok && f.Code == 40060 { // the interaction has already been acknowledged
 		return true
 	}
 	if err != nil {

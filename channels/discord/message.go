@@ -32,7 +32,7 @@ type (
 		URL  string `json:"url"`
 	}
 	reference struct {
-		Type    int    `json:"type"` // 1: forwarded
+		Type    int    `json:"type"` // 1 means forwarded
 		Message string `json:"message_id"`
 	}
 	snapshot struct {
@@ -79,7 +79,7 @@ const (
 // guild holds the known data of a server.
 type guild struct {
 	name     string
-	channels map[string]string // names, threads included
+	channels map[string]string // names of channels, including threads
 	roles    []string          // roles created for the bot
 }
 

@@ -54,11 +54,11 @@ type messageReference struct {
 
 type (
 	row struct {
-		Type  int   `json:"type"` // 1
+		Type  int   `json:"type"` // 1 means a row of buttons
 		Parts []key `json:"components"`
 	}
 	key struct {
-		Type  int    `json:"type"`  // 2: a button
+		Type  int    `json:"type"`  // 2 means a button
 		Style int    `json:"style"` // 3: green, 4: red
 		Label string `json:"label"`
 		ID    string `json:"custom_id"`

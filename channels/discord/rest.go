@@ -75,7 +75,7 @@ func (l *rateLimits) blockRouteUntil(route string, at time.Time) {
 
 // apiCall is one HTTP API request.
 type apiCall struct {
-	what   string // for errors
+	what   string // description used in errors
 	method string
 	path   string
 	mime   string

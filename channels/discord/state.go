@@ -47,7 +47,7 @@ func (c *Channel) untilIdentify() time.Duration {
 	return wait
 }
 
-// signedIn handles READY.
+// signedIn handles the event READY.
 func (c *Channel) signedIn(data json.RawMessage) error {
 	var r struct {
 		User    user   `json:"user"`
@@ -122,7 +122,7 @@ func (c *Channel) addGuild(data json.RawMessage) string {
 	return g.ID
 }
 
-// removeGuild handles GUILD_DELETE.
+// removeGuild handles the event GUILD_DELETE.
 func (c *Channel) removeGuild(data json.RawMessage) {
 	var g namedChannel
 	if json.Unmarshal(data, &g) != nil {

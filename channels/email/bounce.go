@@ -17,9 +17,9 @@ import (
 // write a bounce, so it counts only if it names a stored sent email, whose Message-ID only the
 // recipient knows.
 
-// Limits of bounces.
+// Limits for bounces.
 const (
-	maxReports = 20 // checked per hour
+	maxReports = 20 // maximum reports checked per hour
 	reportFor  = 7 * 24 * time.Hour
 )
 
@@ -35,7 +35,7 @@ type bouncedMail struct {
 type report struct {
 	id     string // Message-ID of the bounced email
 	to     string // the recipient; "" if unknown
-	status string // "5.1.1"
+	status string // for example "5.1.1"
 }
 
 // statusCode matches the codes of RFC 3463, 2. Codes that begin with 4 are temporary failures.

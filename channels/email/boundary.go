@@ -16,7 +16,7 @@ type lineForm struct {
 	blank    bool
 	marked   bool // whether the line begins with a quote mark
 	indented bool // by at least 4 columns
-	label    bool // "Word: value"
+	label    bool // whether the line has the form "Word: value"
 	head     int  // index in headWords of the label, or -1
 	closing  bool // whether the line ends with a colon
 	framed   bool // words within a separator: "----- Original message -----"
@@ -278,7 +278,7 @@ func (s lineScan) announcementStart(i int, certain bool) int {
 	case s.answer || certain:
 		return s.sentenceStart(last)
 	}
-	return i // "Please translate this:"
+	return i // for example "Please translate this:"
 }
 
 // sentenceStart returns the first line of the sentence that ends at line i if a mail program

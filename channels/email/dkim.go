@@ -22,11 +22,11 @@ import (
 // Microsoft's does not cover To, and its mailboxes deliver modified emails
 // (https://github.com/lieser/dkim_verifier/issues/300).
 
-// Limits of signatures.
+// Limits for signatures.
 const (
-	maxProofs = 5 // signatures checked
+	maxProofs = 5 // maximum signatures checked
 	maxProof  = 8 << 10
-	maxSigned = 100     // fields in one
+	maxSigned = 100     // maximum fields in one signature
 	maxKey    = 2 << 10 // maximum bytes in a key record; an 8,192-bit RSA key needs 1,400
 	// ahead is the maximum time by which the sender's clock may be fast.
 	ahead = time.Hour

@@ -35,7 +35,7 @@ const Name = "email"
 
 // Config is the section [channels.email]. The manager reads the common keys.
 type Config struct {
-	Address string `toml:"address"` // Hob's own
+	Address string `toml:"address"` // Hob's own address
 	IMAP    string `toml:"imap"`    // see pim.ParseServer
 	SMTP    string `toml:"smtp"`
 	// Password is the password for both servers, or a reference to it: "env:X", "keychain:x" or
@@ -79,25 +79,25 @@ type Channel struct {
 	log     *slog.Logger
 	keep    channels.StateStore
 	lines   smtpPool
-	most    int64 // maxMail
+	most    int64 // maximum size of an email; see maxMail
 	network lookup
-	pause   time.Duration // firstPause
+	pause   time.Duration // first wait before keys are looked up again; see firstPause
 
 	mu      sync.Mutex
 	since   time.Time    // when the connection was opened
 	trouble error        // why there is no connection
-	left    int          // ignored mails
+	left    int          // number of ignored messages
 	why     string       // reason for the last ignored message
 	unknown int          // number of messages with an unverified sender
 	doubt   string       // reason for the last message that claimed to be from an allowed sender
 	waiting int          // number of messages waiting for verification
 	broken  int          // number of messages that could not be read
-	back    *bouncedMail // bounced mails
+	back    *bouncedMail // message that bounced
 	// refusals counts the failed fetches per message.
 	refusals map[uint32]int
 }
 
-// New validates the configuration; it does not connect.
+// New validates the configuration. It does not connect.
 func New(c Config, deps channels.Deps) (*Channel, error) {
 	a, err := mailAccount(c, deps)
 	if err != nil {

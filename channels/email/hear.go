@@ -14,7 +14,7 @@ import (
 	"hob/platform/text/mime"
 )
 
-// Limits of fetches.
+// Limits for fetching.
 const (
 	chunk = 1 << 20 // bytes per fetch
 	// glance is how many bytes of an email are read before its sender is known.
@@ -239,7 +239,7 @@ func (h *receiver) receiveMail(ctx context.Context, uid uint32, n keyAttempt) (e
 		return h.giveUpUnfetchable(ctx, uid, err)
 	}
 	if !ok {
-		return nil // already deleted
+		return nil // the message has already been deleted
 	}
 	var l *parsedMail
 	if err := recoverPanic(func() { l = parseMail(x, raw) }); err != nil {

@@ -16,7 +16,7 @@ import (
 // neither.
 func splitHTML(s string, answer bool) (p splitMail, unseen string) {
 	doc, err := html.Parse(strings.NewReader(s))
-	if err != nil { // nested too deeply
+	if err != nil { // the elements are nested too deeply
 		return splitMail{quoted: cleanText(readability.Words(s)), bounded: true}, ""
 	}
 	t := trimmer{answer: answer}

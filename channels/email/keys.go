@@ -25,7 +25,7 @@ type keyID string
 
 // keySeen records since when a key is known.
 type keySeen struct {
-	Since int64 `json:"since"` // milliseconds
+	Since int64 `json:"since"` // in Unix milliseconds
 	Sure  bool  `json:"sure,omitempty"`
 }
 

@@ -106,7 +106,7 @@ const unmarked = "[This mail replies to or forwards another one, and no quotatio
 
 // senderText returns the sender's own text, with the subject if it is part of the message.
 func senderText(subject string, l *parsedMail, quotes bool) string {
-	short := len(l.own) <= 60 && !strings.ContainsFunc(l.own, isInvalidIDRune) // a code
+	short := len(l.own) <= 60 && !strings.ContainsFunc(l.own, isInvalidIDRune) // probably a code
 	switch {
 	case l.own == "":
 		return subject

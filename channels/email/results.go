@@ -43,7 +43,7 @@ func parseResults(value string) (id string, out []result, ok bool) {
 		return "", nil, false
 	}
 	id = strings.ToLower(id)
-	if p.skipSpace(); p.peekByte() != ';' && p.peekByte() != 0 { // the format version
+	if p.skipSpace(); p.peekByte() != ';' && p.peekByte() != 0 { // the version of the format follows
 		if version := p.takeWhile(isDigit); version != "1" {
 			return id, nil, false
 		}
@@ -210,7 +210,7 @@ func (p *resultParser) parseProperty() (out prop, ok bool) {
 		if value, ok = p.parseQuoted(); !ok {
 			return out, false
 		}
-		if p.peekByte() == '@' { // "local part"@domain
+		if p.peekByte() == '@' { // the form "local part"@domain
 			value += p.takeWhile(isPropertyByte)
 		}
 	} else if value = p.takeWhile(isPropertyByte); value == "" {

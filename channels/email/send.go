@@ -28,10 +28,10 @@ import (
 
 // Limits of outgoing emails.
 const (
-	maxText    = 40_000   // characters
+	maxText    = 40_000   // maximum characters
 	maxFile    = 20 << 20 // maximum bytes of one file
 	maxAll     = 24 << 20 // maximum bytes of all files in an email: large hosts accept 25 MB or more, including the Base64 overhead
-	maxSubject = 120      // characters
+	maxSubject = 120      // maximum characters
 )
 
 // outgoingMail is one outgoing email.
@@ -42,7 +42,7 @@ type outgoingMail struct {
 	answers string // Message-ID of the answered email
 	refers  []string
 	hops    int
-	text    string // Markdown
+	text    string // text in Markdown
 	files   []channels.Attachment
 	date    time.Time
 }
@@ -202,7 +202,7 @@ func (c *Channel) encodeMail(n outgoingMail) ([]byte, error) {
 	}
 	h.SetSubject(textnorm.Ellipsize(n.subject, maxSubject))
 	for _, f := range [][2]string{
-		{"Auto-Submitted", kind},             // RFC 3834, 5
+		{"Auto-Submitted", kind},             // see RFC 3834, section 5
 		{"X-Auto-Response-Suppress", "All"},  // Exchange then sends no out-of-office reply
 		{"X-Hob", "1"},                       // another Hob does not answer the email
 		{"X-Hob-Hops", strconv.Itoa(n.hops)}, // number of Hob's earlier emails in the thread

@@ -12,8 +12,8 @@ import (
 // textPart is one text part of an email.
 type textPart struct {
 	words  string
-	marked bool // it is HTML
-	flowed bool // RFC 3676
+	marked bool // whether the text is HTML
+	flowed bool // whether the text has the format of RFC 3676
 	forms  int  // see mime.Part
 }
 
@@ -25,7 +25,7 @@ func splitOwnText(all []textPart, answer bool) splitMail {
 	for _, t := range all {
 		plain[t.forms] = plain[t.forms] || t.forms > 0 && !t.marked
 	}
-	var twin strings.Builder // the HTML version
+	var twin strings.Builder // HTML version of the text
 	all = slices.DeleteFunc(all, func(t textPart) bool {
 		twice := t.marked && plain[t.forms]
 		if twice {

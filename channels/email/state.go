@@ -42,7 +42,7 @@ type state struct {
 	Box      string                `json:"box"`      // the folder to which the other fields apply
 	Since    int64                 `json:"since"`    // Unix seconds; earlier messages are not received
 	Looked   int64                 `json:"looked"`   // Unix seconds; when the folder last contained no unchecked messages
-	Validity uint32                `json:"validity"` // UIDVALIDITY
+	Validity uint32                `json:"validity"` // UIDVALIDITY of the mailbox
 	Next     uint32                `json:"next"`     // the first UID that was not checked
 	Known    []string              `json:"known"`    // digests of the most recent messages
 	Rates    map[string]hourlyRate `json:"rates"`
@@ -57,13 +57,13 @@ type state struct {
 // deferredMail is a message whose verification is deferred.
 type deferredMail struct {
 	UID   uint32 `json:"uid"`
-	Since int64  `json:"since"` // milliseconds; first check
-	Next  int64  `json:"next"`  // next check
+	Since int64  `json:"since"` // time of the first check in Unix milliseconds
+	Next  int64  `json:"next"`  // time of the next check
 }
 
 // hourlyRate counts the messages accepted from an address in one hour.
 type hourlyRate struct {
-	Hour int64 `json:"h"` // since 1970
+	Hour int64 `json:"h"` // hours since 1970
 	N    int   `json:"n"`
 }
 

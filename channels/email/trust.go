@@ -16,7 +16,7 @@ import (
 // How many of the newest messages Test checks, and how much of each.
 const (
 	testMails = 20
-	testHead  = 48 << 10 // bytes
+	testHead  = 48 << 10 // in bytes
 )
 
 // hostOf returns the name that a large mail host uses in its results, if that name is documented,

@@ -142,7 +142,7 @@ func (c *Channel) removeStaleFiles() {
 	for _, place := range c.readableFolders() {
 		list, err := os.ReadDir(place)
 		if err != nil {
-			continue // does not exist
+			continue // the file does not exist
 		}
 		for _, e := range list {
 			if _, err := uuid.Parse(e.Name()); err != nil {

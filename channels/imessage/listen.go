@@ -258,7 +258,7 @@ func (l *listener) retryUnfinished(ctx context.Context) error {
 			return l.c.explainDBError(err)
 		}
 		if len(list) == 0 || list[0].RowID != one.RowID {
-			continue // deleted
+			continue // the message was deleted
 		}
 		if l.isUnfinished(list[0]) {
 			if left := one.Until.Sub(l.c.opt.Now()); left > 0 && left <= lateFor {

@@ -11,7 +11,7 @@ import (
 // the database would open and close the database on macOS, which releases SQLite's locks on it.
 type logWatcher struct {
 	log     string
-	fs      *fsnotify.Watcher // nil: polling only
+	fs      *fsnotify.Watcher // nil if the log is only polled
 	watched atomic.Bool
 	told    chan struct{} // holds at most one signal
 	reading sync.WaitGroup
@@ -41,7 +41,7 @@ func (n *logWatcher) readEvents() {
 			if e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename) { // a new log is a different file
 				n.watched.Store(false)
 			}
-		case _, more = <-errs: // events were lost
+		case _, more = <-errs: // some events were lost
 			if !more {
 				errs = nil
 			}
@@ -73,9 +73,9 @@ func (n *logWatcher) watchLog() {
 	}
 }
 
-// unwatchLog stops watching.
+// unwatchLog stops watching the log.
 func (n *logWatcher) unwatchLog() {
 	if n.watched.Swap(false) {
-		_ = n.fs.Remove(n.log) // usually already deleted
+		_ = n.fs.Remove(n.log) // usually already removed
 	}
 }

@@ -23,14 +23,14 @@ func loadScript(file string) osrun.Script {
 	for _, name := range []string{"messages.applescript", file} {
 		b, err := sources.ReadFile("scripts/" + name)
 		if err != nil {
-			panic(err) // always embedded
+			panic(err) // cannot happen: the script is embedded
 		}
 		parts = append(parts, string(b))
 	}
 	return osrun.NewScript("imessage/"+file, parts...)
 }
 
-// The scripts.
+// File names of the scripts.
 const (
 	toChat     = "chat.applescript"
 	toPerson   = "person.applescript"

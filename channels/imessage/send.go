@@ -239,7 +239,7 @@ type sentRow struct {
 // searchSent searches the rows added since sending began.
 func (c *Channel) searchSent(ctx context.Context, db *chatdb.DB, t target, it item, e entry) (sentRow, error) {
 	var out sentRow
-	if db.Stale() { // an outdated copy
+	if db.Stale() { // the open database is an outdated copy
 		fresh, err := c.openDatabase(ctx)
 		if err != nil {
 			return out, err
@@ -348,7 +348,7 @@ func (c *Channel) findSent(ctx context.Context, db *chatdb.DB, t target, it item
 			err = c.ledger.putEntry(ctx, e)
 		}
 		return got.row.GUID, true, err
-	case got.row.Error != 0 && known: // not delivered
+	case got.row.Error != 0 && known: // the message was not delivered
 		return "", false, c.ledger.removeEntry(ctx, e)
 	case known && e.State == pending:
 		return "", true, nil

@@ -43,7 +43,7 @@ type Config struct {
 
 const (
 	prefix = "#hob"
-	most   = 1000 // maximum notes read
+	most   = 1000 // maximum number of notes that are read
 )
 
 // Driver creates the channel from its configuration.

@@ -138,7 +138,7 @@ func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 			Chat: p.Name(), ChatName: c.conf.List, Sender: listfeed.SenderOf("list", p, x, c.conf.List), SenderName: "the list " + c.conf.List,
 			Text: listfeed.Short(x.Text), Key: x.Key, At: x.At, Unknown: !c.conf.Private,
 		})
-		if errors.Is(err, channels.ErrStranger) { // not paired
+		if errors.Is(err, channels.ErrStranger) { // the sender is not paired
 			return listfeed.Never, nil
 		}
 		return listfeed.Heard, err

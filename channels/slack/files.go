@@ -119,7 +119,7 @@ func (c *Channel) uploadFile(ctx context.Context, a channels.Attachment) (string
 	if err != nil {
 		err := c.classifyNoResponse(ctx, "a file", err)
 		if e, ok := errors.AsType[*channels.Error](err); ok {
-			e.MaybeSent = false // not published yet
+			e.MaybeSent = false // the file has not been published yet
 		}
 		return "", err
 	}

@@ -5,21 +5,21 @@ import "encoding/json"
 // botScopes returns the bot's OAuth scopes. The comments state why each is needed.
 func botScopes() []string {
 	return []string{
-		"app_mentions:read", // mentions in channels
+		"app_mentions:read", // receives mentions in channels
 		"channels:history",  // for threads and sent messages
-		"channels:read",     // channel names
-		"chat:write",        // answers and status
-		"commands",          // /hob
-		"files:read",        // incoming files
-		"files:write",       // outgoing files
+		"channels:read",     // reads channel names
+		"chat:write",        // sends answers and status messages
+		"commands",          // receives /hob
+		"files:read",        // reads incoming files
+		"files:write",       // sends outgoing files
 		"groups:history",    // the same in private channels
 		"groups:read",
-		"im:history", // direct messages
+		"im:history", // receives direct messages
 		"im:read",    // list direct messages after Hob was not running
-		"im:write",   // answers to /hob
+		"im:write",   // answers /hob
 		"mpim:history",
 		"mpim:read",
-		"users:read", // names of people
+		"users:read", // reads names of people
 	}
 }
 
@@ -29,7 +29,7 @@ func Manifest(name string) string {
 	if name == "" {
 		name = "Hob"
 	}
-	if r := []rune(name); len(r) > 35 { // Slack's limit
+	if r := []rune(name); len(r) > 35 { // Slack's limit for names
 		name = string(r[:35])
 	}
 	type object = map[string]any

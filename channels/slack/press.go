@@ -24,7 +24,7 @@ type postedQuestion struct {
 	Thread   string `json:"thread,omitempty"`
 
 	mu   sync.Mutex // held while the question is decided
-	done bool       // buttons removed
+	done bool       // whether the buttons were removed
 }
 
 const (
@@ -50,7 +50,7 @@ func askBlocks(text, question string) string {
 func encodeBlocks(v any) string {
 	raw, err := json.Marshal(v)
 	if err != nil {
-		return "[]" // strings always encode
+		return "[]" // strings can always be encoded
 	}
 	return string(raw)
 }
@@ -97,7 +97,7 @@ func (c *Channel) trackQuestion(ctx context.Context, question string, a *postedQ
 	c.keepAsked(ctx)
 	select {
 	case c.asks <- a:
-	default: // Run finds it
+	default: // Run finds the question by itself
 	}
 }
 
@@ -165,7 +165,7 @@ func (c *Channel) withdrawAnswered(ctx context.Context, wg *sync.WaitGroup) {
 		watched[a] = true
 		wg.Go(func() {
 			if c.buttons.Ended(ctx, a.Question) != nil {
-				return // Hob stops
+				return // Hob is shutting down
 			}
 			c.takeAway(ctx, a)
 		})

@@ -121,7 +121,7 @@ func (s *session) runSession(ctx context.Context) error {
 		}
 		switch {
 		case f.err != nil && f.from != now:
-			_ = f.from.conn.Close() // already replaced
+			_ = f.from.conn.Close() // the connection has already been replaced
 			open = slices.DeleteFunc(open, func(o *socket) bool { return o == f.from })
 		case f.err != nil:
 			return f.err

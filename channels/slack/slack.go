@@ -58,7 +58,7 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 type Options struct {
 	API     string        // address of the Web API, with a trailing slash
 	Domain  string        // domain that contains all hosts
-	Plain   bool          // allow unencrypted connections
+	Plain   bool          // whether unencrypted connections are allowed
 	Silence time.Duration // time after which a socket without a ping is dead
 	Pause   time.Duration // wait before the second attempt to connect
 }
@@ -80,9 +80,9 @@ func (o Options) orReal() Options {
 
 // Channel is the Slack channel. Its methods may be called concurrently.
 type Channel struct {
-	bot, app string // tokens
+	bot, app string // bot token and app token
 	allow    []string
-	mails    []string // in allow
+	mails    []string // email addresses in allow
 	net      *safehttp.Client
 	log      *slog.Logger
 	keep     channels.StateStore
@@ -90,7 +90,7 @@ type Channel struct {
 	at       Options
 	asks     chan *postedQuestion // questions to watch
 	seen     readState            // only Run uses seen and behind
-	behind   bool                 // fetching missed messages
+	behind   bool                 // whether missed messages are being fetched
 
 	writing sync.Mutex // held while asked is loaded or stored
 	loaded  bool
@@ -98,11 +98,11 @@ type Channel struct {
 	mu       sync.Mutex
 	me       identity
 	admitted []string // the members whose email addresses are in allow
-	state    string   // for DescribeStatus
-	trouble  error    // for Link
+	state    string   // state shown by DescribeStatus
+	trouble  error    // error shown by Link
 	names    map[string]string
 	shared   map[string]bool            // deliveries whose files were already sent
-	asked    map[string]*postedQuestion // by question
+	asked    map[string]*postedQuestion // keyed by question
 	noStatus bool                       // Slack does not support a status here
 	noDraft  time.Time                  // end of the rate limit for drafts
 	drafts   []time.Time                // times of the drafts in the last minute
@@ -277,7 +277,7 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 // the header X-OAuth-Scopes (docs.slack.dev/authentication/installing-with-oauth).
 func (c *Channel) missingScopes(granted string) (out []string) {
 	if granted == "" {
-		return nil // unknown
+		return nil // the granted scopes are unknown
 	}
 	has := map[string]bool{}
 	for s := range strings.SplitSeq(granted, ",") {

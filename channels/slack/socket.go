@@ -43,7 +43,7 @@ type socket struct {
 	silence time.Duration
 	open    int         // number of the app's connections when this one was opened
 	leaving atomic.Bool // whether the socket is read only until its deadline
-	mu      sync.Mutex  // serializes writes
+	mu      sync.Mutex  // serializes writes to the connection
 }
 
 const (

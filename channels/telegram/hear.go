@@ -191,7 +191,7 @@ func (u user) cutMention(text string, entities []entity) (string, bool) {
 		named = true
 		end := e.Offset + e.Length
 		if left == "" && end < len(units) && units[end] == ' ' && (e.Offset == 0 || units[e.Offset-1] == ' ') {
-			end++ // one blank less
+			end++ // remove one of the two blanks
 		}
 		units = slices.Replace(units, e.Offset, end, utf16.Encode([]rune(left))...)
 	}

@@ -79,8 +79,8 @@ type Channel struct {
 
 	mu     sync.Mutex
 	me     user
-	since  time.Time // connected since
-	broken error     // the connection error
+	since  time.Time // time when the connection was opened
+	broken error     // error of the connection
 	half   map[string]*sendProgress
 	moved  map[string]string // new ids of groups that became supergroups
 }

@@ -88,7 +88,7 @@ func (s *Server) cookieName(r *http.Request) string {
 // from the token. It survives restarts, and a new token invalidates it.
 func (s *Server) newCookie(r *http.Request, now time.Time) *http.Cookie {
 	b := make([]byte, 24, 24+sha256.Size)
-	_, _ = rand.Read(b[:16]) // never fails (crypto/rand)
+	_, _ = rand.Read(b[:16]) // crypto/rand never fails
 	binary.BigEndian.PutUint64(b[16:], uint64(now.Add(cookieTime).Unix()))
 	return &http.Cookie{
 		Name: s.cookieName(r), Value: base64.RawURLEncoding.EncodeToString(append(b, s.cred.Load().cookieMAC(b)...)), Path: "/",
@@ -115,7 +115,7 @@ func (c *credential) isCookie(value string, now time.Time) bool {
 type loginGuard struct {
 	mu    sync.Mutex
 	codes map[[sha256.Size]byte]loginCode // keyed by the hash of a code
-	fails map[string]*failures            // by address
+	fails map[string]*failures            // keyed by address
 }
 
 type failures struct {

@@ -28,7 +28,7 @@ type guardedConn struct {
 	from   string
 	owner  *guardedListener
 	once   sync.Once
-	proven bool // under owner.mu
+	proven bool // guarded by owner.mu
 }
 
 // Accept implements net.Listener.

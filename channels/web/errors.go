@@ -19,7 +19,7 @@ type failure struct {
 	Status                int
 	Code, Message, Remedy string
 	Event                 string        // id of a message that was accepted despite the error
-	After                 time.Duration // Retry-After
+	After                 time.Duration // value of the Retry-After header
 }
 
 func (f *failure) Error() string { return f.Message }

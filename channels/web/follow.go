@@ -46,7 +46,7 @@ type follower struct {
 	all, part strings.Builder // text sent to the client: all of it, and the part since the last tool call
 	calls     []openCall
 	asked     map[string]bool
-	last      json.RawMessage // data of message_end
+	last      json.RawMessage // data of the event message_end
 	failed    bool
 	paused    <-chan time.Time // ticks while the turn waits for the owner
 	stopTick  func()
@@ -156,7 +156,7 @@ func (f *follower) handleStatus(ctx context.Context, st api.EventStatus, err err
 		}
 	}
 	switch {
-	case len(st.Approvals) == 0: // the turn continues
+	case len(st.Approvals) == 0: // the turn has continued
 		f.stopTick()
 		f.paused, f.stopTick = nil, func() {}
 		f.awaitTurn(ctx)

@@ -17,9 +17,9 @@ import (
 // have the tunnel's address.
 const (
 	maxPost     = 1 << 20          // maximum bytes of a body
-	postTime    = 10 * time.Second // to send it
-	hookTime    = 30 * time.Second // to respond
-	maxPosts    = 64               // concurrent
+	postTime    = 10 * time.Second // time limit for sending the request
+	hookTime    = 30 * time.Second // time limit for the response
+	maxPosts    = 64               // maximum concurrent requests
 	postsMinute = 120              // per channel, with a valid proof
 )
 

@@ -47,7 +47,7 @@ func decodeMessage(b []byte) (Message, error) {
 // Limits of the parts of one message.
 const (
 	maxParts    = 20
-	maxPartName = 200 // bytes
+	maxPartName = 200 // maximum bytes
 )
 
 // checkParts checks the parts of a message. It rejects a part whose origin is missing or unknown,

@@ -24,7 +24,7 @@ type Message struct {
 	DedupeKey string `json:"dedupe_key,omitempty"`
 	// Async makes the server respond as soon as the message is durable.
 	Async       bool         `json:"async,omitempty"`
-	Attachments []Attachment `json:"attachments,omitempty"` // at most 20
+	Attachments []Attachment `json:"attachments,omitempty"` // at most 20 attachments
 }
 
 // Attachment is an image in a message.
@@ -123,8 +123,8 @@ type FileRequest struct {
 
 // ExamineRequest selects the checks of the doctor.
 type ExamineRequest struct {
-	Names []string `json:"names,omitempty"` // empty: all checks
-	Fix   bool     `json:"fix,omitempty"`   // also repair problems
+	Names []string `json:"names,omitempty"` // empty means all checks
+	Fix   bool     `json:"fix,omitempty"`   // whether to repair problems
 }
 
 // Journalled is the result of journaling a configuration change.

@@ -15,7 +15,7 @@ import (
 // route describes how one route is served and documented in openapi.json.
 type route struct {
 	method, path    string
-	id, tag         string // operationId and group
+	id, tag         string // operationId and group of the operation
 	summary, detail string
 	params          []param
 	security        []string // proofs of an open route in openapi.json; empty means that it needs no proof
@@ -36,7 +36,7 @@ type param struct {
 type paramSchema struct {
 	kind             string // integer or boolean; "" means string
 	values           []string
-	standard         string // the default
+	standard         string // default value
 	minimum, maximum int
 }
 
@@ -45,7 +45,7 @@ type paramSchema struct {
 type endpoint struct {
 	open    func(w http.ResponseWriter, r *http.Request) error
 	owner   func(w http.ResponseWriter, r *http.Request, c call) error
-	request *requestBody // nil: none
+	request *requestBody // nil if there is no body
 	replies []reply
 }
 
@@ -222,8 +222,8 @@ func (s *Server) serveMetrics(w http.ResponseWriter, _ *http.Request, _ call) er
 	return nil
 }
 
-// document describes the API (OpenAPI 3.1). It is generated from the route table and the types of
-// the bodies; a test fails when it is stale.
+// document describes the API in OpenAPI 3.1. It is generated from the route table and the types of
+// the bodies. A test fails if it is out of date.
 //
 //go:generate go test -count=1 -run ^TestOpenAPI_IsCurrent$ . -update
 //go:embed openapi.json

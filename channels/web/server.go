@@ -33,11 +33,11 @@ const (
 	bodyTime   = time.Minute      // time limit for sending the request body
 	writeTime  = time.Minute      // time limit for reading a response, or one event in a stream
 	idleTime   = 2 * time.Minute
-	drainTime  = 3 * time.Second // for open requests
+	drainTime  = 3 * time.Second // time limit for open requests after shutdown
 
-	minToken = 32 // characters
+	minToken = 32 // minimum characters
 
-	wsaeaddrinuse = syscall.Errno(10048) // EADDRINUSE on Windows
+	wsaeaddrinuse = syscall.Errno(10048) // equivalent of EADDRINUSE on Windows
 )
 
 var errShortToken = errors.New("web: the token is missing or shorter than 32 characters; delete the file token in HOB_HOME to get a new one")
@@ -50,7 +50,7 @@ type Options struct {
 	Token   string // at least 32 characters; the content of HOB_HOME/token
 	Backend Backend
 	Log     *slog.Logger
-	Version string // default: the Backend's
+	Version string // default: the version of the Backend
 	// Hosts lists additional host names of this server without a port, such as the name of a tunnel
 	// or of the machine.
 	Hosts    []string
@@ -85,12 +85,12 @@ type Server struct {
 	active  activeRequests
 
 	pin       string                  // see Pin
-	tokenFile string                  // of ReplaceToken
-	redact    func(secrets ...string) // of ReplaceToken
+	tokenFile string                  // set by ReplaceToken
+	redact    func(secrets ...string) // set by ReplaceToken
 
 	mu   sync.Mutex
 	ln   net.Listener
-	addr string // bound host:port
+	addr string // host:port to which the server is bound
 }
 
 // New validates the options. It does not bind an address.

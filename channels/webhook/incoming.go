@@ -20,7 +20,7 @@ import (
 
 // The limits of posts.
 const (
-	waits    = 25 * time.Second // for an answer
+	waits    = 25 * time.Second // maximum time to wait for an answer
 	maxName  = 200              // maximum bytes of an id, a sender, a chat or a session
 	keeps    = 15 * time.Minute // how long an answer is stored for a later post that asks for it
 	maxKept  = 100
@@ -32,7 +32,7 @@ const (
 // allowed or paired. Apart from common fields, the fields differ from those of outgoing bodies, so
 // that a body signed by Hob cannot be replayed to Hob as the owner's message.
 type message struct {
-	ID         string    `json:"id"`   // deduplicates
+	ID         string    `json:"id"`   // messages with the same id are processed once
 	Text       string    `json:"text"` //
 	Sender     string    `json:"sender"`
 	SenderName string    `json:"sender_name"`
@@ -160,7 +160,7 @@ func (m message) toInbound(key string, now time.Time) channels.Inbound {
 type messageReply struct {
 	answered         bool
 	answer, question string
-	last             string // the delivery stored
+	last             string // id of the last delivery that was stored
 	at               time.Time
 }
 
@@ -170,7 +170,7 @@ type postQueue struct {
 	to      channels.Receiver       // nil while the channel does not run
 	coming  int                     // number of posts whose event is not known yet
 	wanted  map[string]int          // number of waiting posts by event
-	kept    map[string]messageReply // by event
+	kept    map[string]messageReply // keyed by event
 	changed chan struct{}           // closed and replaced when one of these fields changes
 }
 
@@ -285,7 +285,7 @@ func (i *postQueue) offerAnswer(ctx context.Context, d channels.Delivery, alone 
 func (i *postQueue) keepText(d channels.Delivery, now time.Time) {
 	s := i.kept[d.Event]
 	switch {
-	case s.last == d.ID: // a retry
+	case s.last == d.ID: // the delivery is a retry
 		return
 	case d.Kind == channels.Question:
 		s.question = d.Text

@@ -60,7 +60,7 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 // Channel posts each delivery and receives posts. It is a channels.Deduper, because the receiver
 // gets an idempotency key.
 type Channel struct {
-	url    string // "": none
+	url    string // "" if deliveries are not posted
 	basic  string // the credentials from the URL, as a header value
 	secret hooksig.Secret
 	client *safehttp.Client

@@ -41,7 +41,7 @@ type chat struct {
 	mu    sync.Mutex
 	mine  map[string]bool // the events that this chat created; their answers are streamed here
 	told  map[string]bool // deliveries that were shown
-	busy  int             // turns that run
+	busy  int             // number of running turns
 }
 
 func (a *cli) runChat(ctx context.Context, session string, noStart, mine bool) error {

@@ -56,10 +56,10 @@ type cli struct {
 	err     io.Writer
 	version string
 	open    func(ctx context.Context, o engineOptions) (engine, error)
-	release release.Source // built-in release data
+	release release.Source // release data built into the program
 
 	started bool // whether the command's own code ran; later errors are not usage errors
-	asJSON  bool // --json
+	asJSON  bool // whether --json is set
 }
 
 // failure is an error that ends the command with a code and a remedy.

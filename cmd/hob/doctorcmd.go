@@ -24,7 +24,7 @@ import (
 type doctorOptions struct {
 	names []string
 	fix   bool
-	only  func(doctor.Probe) bool // nil: all checks
+	only  func(doctor.Probe) bool // nil means all checks
 }
 
 func (a *cli) doctorCmd() *cobra.Command {

@@ -25,8 +25,9 @@ import (
 // version is set by the linker: -X main.version=v1.2.3.
 var version string
 
-// releaseURL and releaseKey are set by the linker, too: the address that names the newest
-// version, and the public key (minisign) that verifies its signature. See docs/packaging.md.
+// releaseURL and releaseKey are also set by the linker. releaseURL is the address where the newest
+// version is announced, and releaseKey is the minisign public key that verifies its signature. See
+// docs/packaging.md.
 //
 //nolint:gochecknoglobals // only the linker writes them
 var releaseURL, releaseKey string

@@ -64,7 +64,7 @@ func (a *cli) exportTo(to, format string, force bool, export func(io.Writer) err
 			return &failure{code: exitFailed, cause: to + " exists already", remedy: "choose another name, or use --force"}
 		}
 	}
-	f, err := os.CreateTemp(filepath.Dir(to), ".hob-export-*") // 0600
+	f, err := os.CreateTemp(filepath.Dir(to), ".hob-export-*") // CreateTemp uses mode 0600
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ const mostPiped = 1 << 30
 // spoolInput saves standard input to a file, because the import reads it more than once. The file
 // name is a digest of the content, so that a repeated import is recognized.
 func (a *cli) spoolInput(ending string) (path, name string, clean func(), err error) {
-	f, err := os.CreateTemp("", "hob-import-*") // 0600
+	f, err := os.CreateTemp("", "hob-import-*") // CreateTemp uses mode 0600
 	if err != nil {
 		return "", "", nil, err
 	}

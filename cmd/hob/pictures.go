@@ -18,7 +18,7 @@ type pictureExtractor struct {
 	to     io.Writer
 	dir    string // folder for the picture files
 	beside string // folder of the Markdown file; picture names are relative to it
-	line   []byte // not complete yet
+	line   []byte // start of a line that is not complete yet
 	n      int
 	fenced []byte // end mark of the open code fence; content inside a fence is plain text
 }

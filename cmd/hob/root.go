@@ -12,8 +12,8 @@ import (
 	"hob/tools/files/containertool"
 )
 
-// helpTexts holds help/COMMAND.md: a command's long text, and below a line
-// "---" its examples.
+// helpTexts holds the files help/COMMAND.md. Each contains the long text of a command and, below a
+// line "---", its examples.
 //
 //go:embed help/*.md
 var helpTexts embed.FS

@@ -227,7 +227,7 @@ func (e *terminalScreen) interruptSignals() <-chan struct{} { return e.typed }
 type wrappedText struct {
 	term  io.Writer
 	width int
-	bold  func(string) string // nil: unchanged
+	bold  func(string) string // nil leaves the text unchanged
 	rest  string
 }
 

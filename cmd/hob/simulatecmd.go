@@ -77,7 +77,7 @@ func simulateUntilInterrupt(ctx context.Context, o simulate.Options) (*simulate.
 	select {
 	case e := <-done:
 		return e.out, e.err
-	case <-ctx.Done(): // the process ends
+	case <-ctx.Done(): // the process is ending
 		return nil, ctx.Err()
 	}
 }
@@ -149,7 +149,7 @@ func dayOf(s string, zone *time.Location) (time.Time, error) {
 }
 
 func startOf(s string, zone *time.Location) (time.Time, error) {
-	if s == "" { // now
+	if s == "" { // "" means now
 		return time.Time{}, nil
 	}
 	for _, form := range []string{time.RFC3339, "2006-01-02 15:04", "2006-01-02T15:04", time.DateOnly} {

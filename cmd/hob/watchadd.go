@@ -181,7 +181,7 @@ func watcherOf(c *cobra.Command, args []string) (map[string]any, error) {
 	case len(args) == 0:
 	case kind.Argument == "":
 		return nil, usageErrorf("the kind %s takes no argument; set its options with --set KEY=VALUE", kind.Kind)
-	case kind.Source == watchers.PathSource && !strings.HasPrefix(args[0], "~"): // the daemon has another working folder
+	case kind.Source == watchers.PathSource && !strings.HasPrefix(args[0], "~"): // the daemon has a different working folder
 		abs, err := filepath.Abs(args[0])
 		if err != nil {
 			return nil, err

@@ -123,7 +123,7 @@ func (p *Pairings) NewCode(ctx context.Context, channel, by string) (Code, error
 
 func newCode() string {
 	b := make([]byte, codeChars)
-	_, _ = rand.Read(b) // never fails (crypto/rand)
+	_, _ = rand.Read(b) // crypto/rand never fails
 	for i := range b {
 		b[i] = alphabet[b[i]%byte(len(alphabet))] // 256 is a multiple of 32, so the distribution is uniform
 	}
@@ -243,7 +243,7 @@ func (p *Pairings) spoilTx(tx *store.Tx, rec guard.Record) error {
 
 func newID() string {
 	b := make([]byte, 4)
-	_, _ = rand.Read(b) // never fails (crypto/rand)
+	_, _ = rand.Read(b) // crypto/rand never fails
 	return hex.EncodeToString(b)
 }
 

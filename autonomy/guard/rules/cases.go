@@ -41,7 +41,7 @@ type Case struct {
 	Paths      []string       `toml:"paths" json:"-"`
 	Items      int            `toml:"items" json:"-"`
 	Would      string         `toml:"would" json:"-"`
-	Time       string         `toml:"time" json:"-"` // "2026-03-06T23:10"
+	Time       string         `toml:"time" json:"-"` // for example "2026-03-06T23:10"
 }
 
 // Outcome is the rules' verdict on a case.

@@ -84,7 +84,7 @@ func rulesIn(name string, m *ast.Module) (out []Rule) {
 			kind = r.Head.Reference[0].String()
 		}
 		if kind != "deny" && kind != "ask" {
-			continue // helpers
+			continue // helper rules are skipped
 		}
 		line := r.Location.Row
 		out = append(out, Rule{Name: fmt.Sprintf("%s:%d", filepath.Base(name), line), Kind: kind, File: name, Line: line, Reason: "said when it applies"})

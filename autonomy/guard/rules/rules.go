@@ -26,7 +26,7 @@ import (
 
 // Limits of a policy folder.
 const (
-	maxFile  = 1 << 20 // bytes
+	maxFile  = 1 << 20 // in bytes
 	maxFiles = 200
 )
 

@@ -74,7 +74,7 @@ func ParseCommand(text string) (name, args string) {
 		return "", ""
 	}
 	word, rest, _ := strings.Cut(text[1:], " ")
-	word, _, _ = strings.Cut(strings.ToLower(word), "@") // "/stop@hobbot" in groups
+	word, _, _ = strings.Cut(strings.ToLower(word), "@") // groups use the form "/stop@hobbot"
 	for _, c := range Commands() {
 		for _, n := range c.Names {
 			if n == word {

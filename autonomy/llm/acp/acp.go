@@ -66,7 +66,7 @@ type Model struct {
 	die  context.CancelFunc
 
 	mu     sync.Mutex
-	seats  map[string]*conversation // by conversation
+	seats  map[string]*conversation // keyed by conversation
 	closed bool
 	open   sync.WaitGroup // calls and idle timers that use a conversation
 }

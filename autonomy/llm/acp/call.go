@@ -203,13 +203,13 @@ func (c *call) displayArgs(agent string) json.RawMessage {
 	}
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)              // people read it
+	enc.SetEscapeHTML(false)              // people read the text
 	if err := enc.Encode(v); err != nil { // RawInput was decoded, so it can be encoded
 		return json.RawMessage(`{}`)
 	}
 	b := bytes.TrimSpace(out.Bytes())
 	if len(b) > maxInput {
-		b, _ = json.Marshal(map[string]string{"agent": agent, "title": singleLine(v.Title, 200), "input": fmt.Sprintf("(%d bytes, too long to be shown)", len(b))}) // strings always encode
+		b, _ = json.Marshal(map[string]string{"agent": agent, "title": singleLine(v.Title, 200), "input": fmt.Sprintf("(%d bytes, too long to be shown)", len(b))}) // strings can always be encoded
 	}
 	return b
 }

@@ -133,7 +133,7 @@ func (c *child) readOutput(stdout, stderr *os.File) {
 		timer := time.AfterFunc(linger, func() { _ = errors.Join(stdout.Close(), stderr.Close()) })
 		c.wg.Wait()
 		timer.Stop()
-		_ = errors.Join(stdout.Close(), stderr.Close(), c.stdin.Close(), lines.Close()) // possibly closed before
+		_ = errors.Join(stdout.Close(), stderr.Close(), c.stdin.Close(), lines.Close()) // may already be closed
 		c.o.alive.removePid(c.tree.Pid())
 		close(c.gone)
 	}()

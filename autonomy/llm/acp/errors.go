@@ -12,7 +12,7 @@ import (
 	"hob/platform/host/osrun"
 )
 
-// Codes of https://agentclientprotocol.com/protocol/schema#errorcode.
+// Error codes; see https://agentclientprotocol.com/protocol/schema#errorcode.
 const (
 	codeAuthRequired = -32000
 	codeNotFound     = -32002

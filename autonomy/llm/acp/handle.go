@@ -96,7 +96,7 @@ func (c *child) handleUpdate(params json.RawMessage) {
 	case "current_mode_update":
 		t.in.putItem(item{note: "mode: " + singleLine(u.Update.ModeID, 60)})
 	default:
-		t.in.wakeReader() // signals activity
+		t.in.wakeReader() // any update is a sign of activity
 	}
 }
 

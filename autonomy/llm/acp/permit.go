@@ -12,8 +12,8 @@ import (
 
 // Limits for an agent's permission requests, to protect the user from floods.
 const (
-	maxAsking = 8   // concurrently
-	maxAsked  = 100 // per turn
+	maxAsking = 8   // maximum concurrent requests
+	maxAsked  = 100 // maximum requests per turn
 	// details is how long a permission request waits for its tool call, because the request may
 	// arrive before the notification about the call.
 	details = time.Second

@@ -1,7 +1,7 @@
 package acp
 
 import (
-	_ "embed" // the preface
+	_ "embed" // embeds the preface
 	"encoding/base64"
 	"encoding/json"
 	"fmt"

@@ -27,7 +27,7 @@ type queue struct {
 	mu    sync.Mutex
 	items []item
 	bytes int
-	full  bool // items were dropped
+	full  bool // whether items were dropped
 }
 
 func (q *queue) putItem(i item) {

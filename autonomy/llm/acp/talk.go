@@ -25,13 +25,13 @@ type promptTurn struct {
 	child *child
 	req   llm.Request
 	yield func(llm.Event, error) bool
-	id    sdk.SessionId // the agent's session
+	id    sdk.SessionId // the agent's session id
 	taken bool          // whether the session was resumed for this prompt
 
 	visible bool // whether visible output was sent
 	words   int  // size of the answer so far, in bytes
 	apart   bool // whether an action happened since the last text
-	gone    bool // the consumer stopped
+	gone    bool // whether the consumer stopped
 
 	in queue
 
@@ -42,9 +42,9 @@ type promptTurn struct {
 	grew  chan struct{} // closed and replaced when a call is added to calls
 	acted bool          // whether an action with effects may have happened
 	lapse string        // the last permission request that timed out, if any
-	asks  int           // open requests
-	asked int           // requests so far
-	over  bool          // no more requests
+	asks  int           // number of open requests
+	asked int           // number of requests so far
+	over  bool          // whether further requests are refused
 	wait  sync.WaitGroup
 }
 
@@ -89,7 +89,7 @@ func (t *promptTurn) sendPrompt(ctx context.Context, blocks []sdk.ContentBlock) 
 	})
 	err := t.followPrompt(ctx, replies)
 	t.stopAsking(ctx)
-	cancel() // open requests return
+	cancel() // makes open requests return
 	if t.gone || err != nil && llm.KindOf(err) != llm.Unavailable && llm.KindOf(err) != llm.Unauthorized {
 		t.child.killProcess()
 		<-t.child.gone

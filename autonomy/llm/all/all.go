@@ -64,8 +64,8 @@ func Services() (out []KnownService) {
 	return out
 }
 
-// Compatible returns the kind of servers that speak the protocol of another provider, with a title
-// for setup.
+// Compatible returns the kind of provider for servers that speak another provider's protocol, and
+// its title for setup.
 func Compatible() (kind, title string) {
 	for _, d := range Drivers() {
 		if about := d.Describe(); about.Compatible != "" {
@@ -75,13 +75,13 @@ func Compatible() (kind, title string) {
 	return "", ""
 }
 
-// ProbeServer lists the models of a server of the kind Compatible, without a key. It fails
-// immediately if no such server listens at the address.
+// ProbeServer lists the models of a server of the kind that Compatible returns, without a key. It
+// fails immediately if no such server listens at the address.
 func ProbeServer(ctx context.Context, baseURL string) ([]string, error) {
 	return openai.Probe(ctx, baseURL)
 }
 
-// ChatModel returns the first chat model of a list, "" if it has none.
+// ChatModel returns the first chat model in a list, or "" if there is none.
 func ChatModel(models []string) string { return openai.ChatModel(models) }
 
 // describeKind returns the description of a kind. It is empty if the kind is unknown.

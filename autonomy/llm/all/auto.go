@@ -47,7 +47,7 @@ type AutoOptions struct {
 	Servers []Server
 	// Name is the assistant's name, for the built-in brain.
 	Name string
-	// Channels and Watchers are the kinds that the built-in brain recognizes.
+	// Channels and Watchers list the kinds that the built-in brain recognizes.
 	Channels []channels.Driver
 	Watchers []watchers.Description
 	HTTP     *http.Client // client for the models; nil means new clients

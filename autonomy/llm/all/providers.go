@@ -120,7 +120,7 @@ func CheckKinds(c *config.Config) error {
 	return errs
 }
 
-// Resolve is ResolveModel.
+// Resolve calls ResolveModel with these options.
 func (o AutoOptions) Resolve(name string) (llm.Model, error) { return ResolveModel(name, o) }
 
 // Detect calls DetectModel with Probe.

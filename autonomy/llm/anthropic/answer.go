@@ -12,7 +12,7 @@ import (
 // answer assembles an answer and passes its events to the consumer.
 type answer struct {
 	*llm.AnswerStream
-	stopped bool // message_stop was received
+	stopped bool // whether message_stop was received
 	stop    sdk.StopReason
 
 	open   []*block // blocks that are not complete yet; usually only one

@@ -103,8 +103,8 @@ func markLast(blocks []sdk.ContentBlockParamUnion) {
 }
 
 type encoder struct {
-	thinking bool // send thinking blocks
-	sent     bool // some were sent
+	thinking bool // whether to send thinking blocks
+	sent     bool // whether any thinking block was sent
 }
 
 // convertMessage converts one message. Tool results come first, because the API requires them

@@ -9,7 +9,7 @@ import (
 	"hob/autonomy/llm"
 )
 
-const embedLimit = time.Minute // per call
+const embedLimit = time.Minute // time limit per call
 
 type embedRequest struct {
 	Requests []embedOne `json:"requests"`

@@ -45,7 +45,7 @@ type Model struct {
 	o      Options
 	wire   llm.Endpoint
 	base   *url.URL
-	path   string // "models/NAME"
+	path   string // for example "models/NAME"
 	client *http.Client
 	quirks atomic.Uint32
 }
@@ -85,7 +85,7 @@ func New(o Options) (*Model, error) {
 		o.Context = contextOf(o.Model)
 	}
 	path := "models/" + o.Model
-	if strings.Contains(o.Model, "/") { // tunedModels/NAME
+	if strings.Contains(o.Model, "/") { // for example "tunedModels/NAME"
 		path = o.Model
 	}
 	return &Model{o: o, wire: wire, base: u, path: path, client: llm.Client(o.HTTP)}, nil
@@ -157,7 +157,7 @@ func (m *Model) listModels(ctx context.Context, page string) (names []string, ne
 	return names, list.Next, nil
 }
 
-// decodeResponse reads a complete response; err is the error of its request.
+// decodeResponse reads and decodes a complete response. err is the error of the request.
 func (m *Model) decodeResponse(ctx context.Context, resp *http.Response, err error, limit int64, out any) error {
 	body, err := m.wire.ReadBody(ctx, resp, err, limit)
 	if err != nil {

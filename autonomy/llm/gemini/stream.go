@@ -43,14 +43,14 @@ func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, 
 // stream is the state of one streamed answer.
 type stream struct {
 	*llm.AnswerStream
-	broken string            // the finish reason of an unusable answer
+	broken string            // finish reason of an unusable answer
 	calls  []llm.PendingCall // withheld until the answer is complete
 }
 
 // Calls implements llm.AnswerFormat.
 func (s *stream) Calls() []llm.PendingCall { return s.calls }
 
-// TakeEvent implements llm.AnswerFormat. There is no end marker.
+// TakeEvent implements llm.AnswerFormat. The stream has no end marker.
 func (s *stream) TakeEvent(name string, data []byte) error {
 	if string(data) == "[DONE]" { // some proxies send this end marker
 		return nil
@@ -150,7 +150,7 @@ func (s *stream) addCall(p *answerPart) error {
 	return nil
 }
 
-// uniqueID keeps the server's id unless it is missing or already used.
+// uniqueID returns the server's id, or a new one if that id is missing or already used.
 func (s *stream) uniqueID(id string) string {
 	for _, c := range s.calls {
 		if c.ID == id {

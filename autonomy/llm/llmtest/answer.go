@@ -29,7 +29,7 @@ type Answer struct {
 	After int // number of deltas (pieces of reasoning, text or arguments) sent before Fault applies
 
 	Status int               // if not 0, an error response is sent, with Body as its body
-	Header map[string]string // further response headers
+	Header map[string]string // additional response headers
 	Body   string            // body of an error response, a stream error or garbage; generated if empty
 }
 

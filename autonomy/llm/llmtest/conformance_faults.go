@@ -154,7 +154,7 @@ func behaviourChecks() []check {
 					r.t.Fatal(err)
 				}
 				got += e.Text
-				time.Sleep(5 * time.Minute) // the bubble's clock
+				time.Sleep(5 * time.Minute) // uses the simulated clock of the test bubble
 			}
 			r.requireEqual("text", got, "one two three")
 		}},

@@ -24,7 +24,7 @@ func formChecks() []check {
 			r.requireOK(res)
 			r.requireEqual("text", res.Text(), "A cat:")
 			if r.srv.Last().API == Anthropic {
-				return // it generates none
+				return // Anthropic's models generate no pictures
 			}
 			r.requireEqual("pictures", res.Images(), []llm.Image{cat})
 		}},

@@ -20,7 +20,7 @@ const (
 	OpenAI    API = "openai"
 	Anthropic API = "anthropic"
 	Gemini    API = "gemini"
-	InProcess API = "" // Scripted
+	InProcess API = "" // used by Scripted
 )
 
 // Request is one recorded model call.
@@ -35,7 +35,7 @@ type Request struct {
 	System    string
 	Messages  []llm.Message // without the system message
 	Tools     []llm.Tool
-	NoTools   bool // tool_choice was "none"
+	NoTools   bool // whether tool_choice was "none"
 	Stream    bool
 	MaxTokens int
 	Format    json.RawMessage // the schema of a structured answer

@@ -51,7 +51,7 @@ type Options struct {
 // */models. Like the real servers, it rejects requests with unpaired tool calls and results. All
 // methods may be called concurrently.
 type Server struct {
-	URL string // "http://127.0.0.1:port", without /v1
+	URL string // for example "http://127.0.0.1:port", without /v1
 
 	o      Options
 	script *script
@@ -101,7 +101,7 @@ func Start(o Options, answers ...Answer) (*Server, error) {
 	}
 	go func() {
 		defer close(s.served)
-		_ = s.http.Serve(ln) // always ErrServerClosed
+		_ = s.http.Serve(ln) // always returns ErrServerClosed
 	}()
 	return s, nil
 }

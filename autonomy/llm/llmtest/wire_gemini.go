@@ -174,7 +174,7 @@ func geminiStop(a *Answer) string {
 	case a.Stop != "":
 		return a.Stop
 	}
-	return "STOP" // also with calls
+	return "STOP" // used even if there are calls
 }
 
 func geminiUsage(r *Request, a *Answer) string {

@@ -43,8 +43,8 @@ func (t token) siteOf() (string, bool) {
 	return s, slices.Contains(strings.Fields(endings), strings.ToLower(s[strings.LastIndexByte(s, '.')+1:]))
 }
 
-// repositoryOf returns the text of a token that names a repository: "owner/name", or the address
-// of its page on the site.
+// repositoryOf returns the repository that a token names, in the form "owner/name" or as the
+// address of its page on the site.
 func (t token) repositoryOf(site string) (string, bool) {
 	s := t.sourceText()
 	if t.kind == link {

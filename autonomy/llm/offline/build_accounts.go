@@ -249,7 +249,7 @@ func moveEvent(w *intentDraft) (plan, bool) {
 		return planQuestion("At what time?", w.clockAnswer(t, func(when string) string { return "move " + what + " to " + when }))
 	}
 	if words := strings.Fields(t.phrase); len(words) == 1 || len(words) == 2 && (words[0] == "at" || words[1] == "pm" || words[1] == "am") {
-		start = t.at.Format("15:04") // on its day
+		start = t.at.Format("15:04") // the event keeps its day
 	}
 	return planCall("update_calendar_event", argsOf("event", what, "start", start))
 }

@@ -25,7 +25,7 @@ func briefToday(w *intentDraft) (plan, bool) {
 	t, err := w.joinTimes(w.allSpans())
 	switch {
 	case err != nil, t.every != "":
-		return noPlan() // a schedule
+		return noPlan() // this is a request for a schedule
 	case t.none:
 		return planCall("daily_briefing", nil)
 	case t.vague:

@@ -9,7 +9,7 @@ import (
 
 // cadence is the interval and the active hours of a watcher, as given in a sentence.
 type cadence struct {
-	days, span string // "mon-fri", "08:00-18:00"
+	days, span string // for example "mon-fri" and "08:00-18:00"
 	every      string
 	perDay     int
 }

@@ -172,11 +172,11 @@ func watchMail(w *intentDraft) (plan, bool) {
 const (
 	anyChat  = `(?i)\s+(?:in|on) (?:any|all|every|the|my|all my|any of my|whatever) ?(?:chat|chats|channel|channels|group|groups|conversation|conversations|messages)$|\s+anywhere$`
 	thisChat = `(?i)\s+in (?:the|my|our) (.{1,40}?) (?:chat|channel|group|group chat|conversation)$`
-	// onOthers has the platforms that a request may name although Hob has no channel for them.
+	// onOthers lists the platforms that a request may name although Hob has no channel for them.
 	onOthers = "whatsapp|signal|sms|matrix|irc|teams|messenger|wechat"
 )
 
-// formatChannelForm returns the form of the suffix that names a channel: "on NAME".
+// formatChannelForm returns a pattern for the suffix that names a channel, "on NAME".
 func formatChannelForm(known []channels.Description) *regexp.Regexp {
 	names := onOthers
 	for _, c := range known {

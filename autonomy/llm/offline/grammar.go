@@ -48,7 +48,7 @@ type grammar struct {
 	asking   []node          // polite phrases allowed at the end of a request that began politely
 	edges    []*intent       // parts that may be at the ends of a free text
 
-	kinds       map[watchers.Subject]string // kinds of watchers
+	kinds       map[watchers.Subject]string // name of each kind of watcher
 	site        string                      // see watchers.Description.Site
 	channelForm *regexp.Regexp              // see formatChannelForm
 }

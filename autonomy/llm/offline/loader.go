@@ -15,7 +15,7 @@ import (
 //go:embed grammar/*.txt
 var grammarFiles embed.FS
 
-// loadGrammar compiles the embedded files.
+// loadGrammar compiles the embedded grammar files.
 func loadGrammar(o Options) (*grammar, error) {
 	lex, err := newLexicon(wordsText)
 	if err != nil {

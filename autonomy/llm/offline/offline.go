@@ -32,8 +32,8 @@ import (
 type Options struct {
 	// Name is the name with which the assistant may be addressed; "" means "Hob".
 	Name string
-	// Channels and Watchers are the kinds that requests may name. A request for a watcher without a
-	// kind is not understood.
+	// Channels and Watchers list the kinds that requests may name. A request for a watcher without
+	// a kind is not understood.
 	Channels []channels.Description
 	Watchers []watchers.Description
 }

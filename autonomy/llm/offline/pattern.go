@@ -116,7 +116,7 @@ func (c *compiler) compilePattern(src string) (node, error) {
 	return n, nil
 }
 
-// compileMacro compiles "@name".
+// compileMacro compiles a reference of the form "@name".
 func (c *compiler) compileMacro() (node, error) {
 	rest := c.src[c.pos+1:]
 	end := strings.IndexFunc(rest, func(r rune) bool { return r < 'a' || r > 'z' })

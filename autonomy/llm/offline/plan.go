@@ -9,9 +9,9 @@ import (
 type requestOutcome uint8
 
 const (
-	act     requestOutcome = iota + 1 // calls
+	act     requestOutcome = iota + 1 // calls tools
 	ask                               // information is missing or ambiguous
-	chat                              // answered without tools
+	chat                              // is answered without tools
 	unknown                           // not understood, or not possible
 )
 

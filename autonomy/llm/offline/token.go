@@ -215,7 +215,7 @@ func looksLikePath(s string, lex *lexicon, inQuotes bool) bool {
 	inFolder := len(base) < len(s)
 	dot := strings.LastIndexByte(base, '.')
 	if dot < 0 || strings.ContainsAny(s, "@€$£") {
-		return inFolder && base == "" && s[0] != '/' // "Documents/"
+		return inFolder && base == "" && s[0] != '/' // for example "Documents/"
 	}
 	ext := strings.ToLower(base[dot+1:])
 	return dot > 0 && lex.containsWord("extensions", ext) && (inFolder || !inQuotes || !strings.Contains(s, " "))

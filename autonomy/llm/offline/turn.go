@@ -15,7 +15,7 @@ import (
 type turn struct {
 	g       *grammar
 	r       llm.Request
-	own     string   // the user's words
+	own     string   // words of the user
 	outside []string // other people's words, which are data and never instructions
 	picture bool
 	begin   int // index of the first message in the turn

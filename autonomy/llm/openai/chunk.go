@@ -22,16 +22,16 @@ type choice struct {
 	Delta        *delta          `json:"delta"`
 	Message      *delta          `json:"message"` // set in an answer that is not streamed
 	FinishReason json.RawMessage `json:"finish_reason"`
-	Error        json.RawMessage `json:"error"` // OpenRouter
+	Error        json.RawMessage `json:"error"` // sent by OpenRouter
 }
 
 type delta struct {
 	Content          texts           `json:"content"`
 	Refusal          texts           `json:"refusal"`
-	ReasoningContent texts           `json:"reasoning_content"` // DeepSeek, llama.cpp, vLLM
+	ReasoningContent texts           `json:"reasoning_content"` // sent by DeepSeek, llama.cpp and vLLM
 	Reasoning        texts           `json:"reasoning"`         // sent by OpenRouter, Ollama and newer versions of vLLM
-	Details          details         `json:"reasoning_details"` // OpenRouter
-	Images           []picture       `json:"images"`            // OpenRouter
+	Details          details         `json:"reasoning_details"` // sent by OpenRouter
+	Images           []picture       `json:"images"`            // sent by OpenRouter
 	ToolCalls        []callDelta     `json:"tool_calls"`
 	FunctionCall     *functionOfCall `json:"function_call"` // the predecessor of tool calls
 }
@@ -114,9 +114,9 @@ func parseUsage(raw json.RawMessage) *llm.Usage {
 		Completion float64  `json:"completion_tokens"`
 		Details    struct {
 			Cached     float64 `json:"cached_tokens"`
-			CacheWrite float64 `json:"cache_write_tokens"` // OpenRouter
+			CacheWrite float64 `json:"cache_write_tokens"` // sent by OpenRouter
 		} `json:"prompt_tokens_details"`
-		CacheHit float64 `json:"prompt_cache_hit_tokens"` // DeepSeek
+		CacheHit float64 `json:"prompt_cache_hit_tokens"` // sent by DeepSeek
 	}
 	if len(raw) == 0 || json.Unmarshal(raw, &u) != nil || u.Prompt == nil {
 		return nil

@@ -90,7 +90,7 @@ func (d *discoveredModel) findModel(ctx context.Context) (*Model, error) {
 	return d.found, nil
 }
 
-// ProbeTimeout bounds Probe.
+// ProbeTimeout is the time limit for Probe.
 const ProbeTimeout = 300 * time.Millisecond
 
 // Probe asks a server for its models, without a key and for at most ProbeTimeout. It fails

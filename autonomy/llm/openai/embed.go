@@ -12,7 +12,7 @@ import (
 	"hob/autonomy/llm"
 )
 
-const embedLimit = time.Minute // per call
+const embedLimit = time.Minute // time limit per call
 
 var _ llm.Embedder = (*Model)(nil)
 

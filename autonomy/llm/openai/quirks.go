@@ -15,9 +15,9 @@ const (
 	noStreamOptions                    // rejects stream_options
 	noImages                           // rejects pictures
 	completionTokens                   // requires max_completion_tokens instead of max_tokens
-	noMaxTokens                        // rejects both
+	noMaxTokens                        // rejects both names of the token limit
 	noReasoning                        // rejects reasoning_content in messages
-	bareBase                           // has no /v1
+	bareBase                           // has no /v1 in its base URL
 	noFormat                           // rejects response_format
 	noModalities                       // rejects modalities
 	ownServer                          // is OpenAI's own server, which rejects unknown fields

@@ -85,7 +85,7 @@ func (s *stream) detectFailure(name string, c *chunk, data []byte) error {
 		switch reason := llm.JSONText(x.FinishReason); {
 		case llm.JSONText(x.Error) != "":
 			raw = x.Error
-		case llm.JSONText(raw) == "" && (reason == "error" || reason == "insufficient_system_resource"): // OpenRouter, DeepSeek
+		case llm.JSONText(raw) == "" && (reason == "error" || reason == "insufficient_system_resource"): // sent by OpenRouter or DeepSeek
 			raw, _ = json.Marshal("the provider failed during the answer (" + reason + ")")
 		}
 	}
@@ -135,7 +135,8 @@ func (s *stream) takeChunk(name string, c *chunk, data []byte) error {
 	return nil
 }
 
-// takeDelta returns false if the consumer stopped.
+// takeDelta passes the content of a delta to the consumer. It returns false if the consumer
+// stopped.
 func (s *stream) takeDelta(d *delta) bool {
 	thought := d.ReasoningContent.text
 	if thought == "" {

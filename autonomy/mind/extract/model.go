@@ -2,7 +2,7 @@ package extract
 
 import (
 	"context"
-	_ "embed" // the texts
+	_ "embed" // embeds the texts
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,9 +27,9 @@ var schema []byte
 // Limits for the request to a model and for its answer.
 const (
 	patience  = 60 * time.Second
-	maxAnswer = 1500 // tokens
+	maxAnswer = 1500 // maximum tokens
 	maxItems  = 24
-	maxItem   = 200 // bytes per text
+	maxItem   = 200 // maximum bytes per text
 	maxTries  = 4
 	again     = 10 * time.Minute
 )
@@ -160,7 +160,7 @@ func (x *Extractor) itemTx(tx *store.Tx, t pendingTurn, it foundItem) error {
 	}
 	f.CreatedAt, f.Realm, f.Event, f.Source = t.at.In(x.o.Zone()), t.realm, t.event, "event:"+t.event
 	r, err := x.o.Base.RememberInferredTx(tx, f)
-	if err != nil || r.Fact.ID == "" { // not stored
+	if err != nil || r.Fact.ID == "" { // the fact was not stored
 		return err
 	}
 	if x.o.Linker == nil || f.Kind == knowledge.KindObservation || it.From == "" || it.To == "" || !isAllowedRelation(it.Relation) || !isMentioned(t.words, it.From) || !isMentioned(t.words, it.To) {
@@ -228,7 +228,7 @@ func ownShare(words, text string) (share float64, all bool) {
 	n, his := 0, 0
 	list := textnorm.FoldedWords(text)
 	slices.Sort(list)
-	for _, w := range slices.Compact(list) { // each once
+	for _, w := range slices.Compact(list) { // count each word once
 		if slices.Contains(functionWords(), w) {
 			continue
 		}

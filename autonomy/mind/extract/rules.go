@@ -24,7 +24,7 @@ func ownWords(text string) string {
 	text = strings.TrimSpace(strings.ToValidUTF8(text, " "))
 	text, _, _ = strings.Cut(text, "\n\n")
 	text = quoted.ReplaceAllStringFunc(text, func(q string) string {
-		if len(strings.Fields(q)) <= 2 && len(q) < 40 { // a name
+		if len(strings.Fields(q)) <= 2 && len(q) < 40 { // probably a name
 			return strings.Trim(q, "\"“”«»„`")
 		}
 		return " … "

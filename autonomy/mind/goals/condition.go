@@ -143,7 +143,7 @@ func evalFired(ctx context.Context, m []string, l *ruleContext) (conditionResult
 		return conditionResult{}, err
 	}
 	if !ok {
-		return conditionResult{}, errNotThis // no such watcher
+		return conditionResult{}, errNotThis // there is no such watcher
 	}
 	if !f.At.After(l.goal.CreatedAt) {
 		return conditionResult{}, nil

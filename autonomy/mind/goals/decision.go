@@ -77,7 +77,7 @@ func (b Thresholds) Of(r Risk) float64 {
 // Decision is the result of a review: what Hob does about the goal.
 type Decision struct {
 	Verdict    Verdict `json:"decision"`
-	Confidence float64 `json:"confidence"` // 0 to 1
+	Confidence float64 `json:"confidence"` // from 0 to 1
 	Reason     string  `json:"reason"`
 	// Action describes in plain words what to do or to investigate.
 	Action string `json:"action,omitempty"`

@@ -11,7 +11,8 @@ import (
 	"hob/platform/store"
 )
 
-// Due puts the due reviews into the inbox and returns the time of the next one (zero: none).
+// Due puts the due reviews into the inbox. It returns the time of the next review, or the zero time
+// if there is none.
 func (g *Goals) Due(ctx context.Context, now time.Time) (time.Time, error) {
 	return g.due.Due(ctx, now, false, g.enqueueDue)
 }
@@ -79,7 +80,7 @@ type Phase string
 // Values of Phase.
 const (
 	Review Phase = "review" // decide what to do
-	Act    Phase = "act"    // do it
+	Act    Phase = "act"    // carry out the action
 	Look   Phase = "look"   // investigate with read-only tools
 	Ask    Phase = "ask"    // request the user's approval
 )

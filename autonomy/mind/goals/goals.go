@@ -44,7 +44,7 @@ const (
 	MinEvery     = time.Minute
 	MaxEvery     = 366 * 24 * time.Hour
 	maxText      = 4000 // maximum bytes of a description or of success criteria
-	normal       = 3    // priority
+	normal       = 3    // default priority
 )
 
 // Goal is an outcome that the user wants to achieve.
@@ -101,7 +101,7 @@ type Options struct {
 // Goals manages the stored goals. Its methods may be called concurrently.
 type Goals struct {
 	o   Options
-	due bus.DueSource // of the reviews
+	due bus.DueSource // when reviews are due
 }
 
 // New returns Goals that uses a store opened with Migrations. It does no I/O.

@@ -27,7 +27,7 @@ const PlanSource = "plan"
 // TimeOfDay is a clock time.
 type TimeOfDay struct{ Hour, Minute int }
 
-// ParseClock parses "07:00".
+// ParseClock parses a clock time such as "07:00".
 func ParseClock(s string) (TimeOfDay, error) {
 	t, err := time.Parse("15:04", strings.TrimSpace(s))
 	if err != nil {

@@ -42,7 +42,7 @@ type EventOutcome struct {
 
 // Outcome is the result shown to the user.
 type Outcome struct {
-	Told string // "" for nothing
+	Told string // "" if there is nothing to tell
 }
 
 // WeighedDecision is a decision after the thresholds were applied.
@@ -298,7 +298,7 @@ type ReviewRecord struct {
 	Action     string    `json:"action,omitempty"`
 	NextAt     time.Time `json:"next_review,omitzero"`
 	Error      string    `json:"error,omitempty"`
-	Then       string    `json:"then,omitempty"` // the following event
+	Then       string    `json:"then,omitempty"` // kind of the event that follows
 }
 
 func (g *Goals) noteTx(tx *store.Tx, ev bus.Event, goal Goal, e EventOutcome, p WeighedDecision, then, problem string) error {

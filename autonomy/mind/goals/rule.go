@@ -88,7 +88,7 @@ func isNotifyOnly(do string) bool {
 type conditionResult struct {
 	yes  bool
 	seen string            // identifies the state, so that the rule acts on it only once
-	what string            // as text
+	what string            // the state as text
 	from provenance.Source // provenance of the texts quoted in the result
 	next time.Time
 }

@@ -81,18 +81,18 @@ func (ToolGoals) ListIn(q store.Querier, all bool) ([]api.Goal, error) {
 	return out, err
 }
 
-// ChangeTx is Goals.ChangeTx.
+// ChangeTx is like Goals.ChangeTx, but with goals in the form of the API.
 func (t ToolGoals) ChangeTx(tx *store.Tx, g api.Goal, now time.Time) (api.Goal, error) {
 	out, err := t.Goals.ChangeTx(tx, Goal(g), now)
 	return api.Goal(out), classifyForTools(err)
 }
 
-// PutTx is Goals.PutTx.
+// PutTx is like Goals.PutTx, but with a goal in the form of the API.
 func (t ToolGoals) PutTx(tx *store.Tx, g api.Goal) error {
 	return classifyForTools(t.Goals.PutTx(tx, Goal(g)))
 }
 
-// DropTx is Goals.DropTx.
+// DropTx is like Goals.DropTx, but with tool errors.
 func (t ToolGoals) DropTx(tx *store.Tx, id string) error {
 	_, err := t.Goals.DropTx(tx, id)
 	return classifyForTools(err)

@@ -1,7 +1,7 @@
 package learn
 
 import (
-	_ "embed" // the words
+	_ "embed" // embeds the words
 	"slices"
 	"strings"
 	"unicode"
@@ -56,7 +56,7 @@ func (l *Learner) guessLanguage(text string) string {
 			continue
 		}
 		letters++
-		if r < 0x250 { // Latin
+		if r < 0x250 { // the letter is Latin
 			continue
 		}
 		for _, s := range scripts {
@@ -72,7 +72,7 @@ func (l *Learner) guessLanguage(text string) string {
 		}
 	}
 	best, second, lang := 0, 0, ""
-	words := slices.Compact(slices.Sorted(slices.Values(textnorm.FoldedWords(text)))) // each once
+	words := slices.Compact(slices.Sorted(slices.Values(textnorm.FoldedWords(text)))) // count each word once
 	for code, known := range l.languages {
 		n := 0
 		for _, w := range words {

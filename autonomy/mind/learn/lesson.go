@@ -40,7 +40,7 @@ const (
 // Thresholds and limits for lessons.
 const (
 	maxConfidence = 10
-	minConfidence = 3 // required for use
+	minConfidence = 3 // minimum confidence for use
 	perError      = 1
 	perCorrection = 2
 	born          = 1 // initial confidence before the first evidence
@@ -153,9 +153,9 @@ func (l *Learner) Lessons(ctx context.Context, all bool) ([]Lesson, error) {
 
 // Change is a user's change to a lesson or a preference.
 type Change struct {
-	Text    string // new text
-	Retired bool   // no longer used
-	Delete  bool   // deleted permanently
+	Text    string // new text of the lesson
+	Retired bool   // whether the lesson is no longer used
+	Delete  bool   // whether to delete the entry permanently
 }
 
 // ChangeLesson applies one change and returns the new lesson. A lesson that the user reworded gets

@@ -1,7 +1,7 @@
 package learn
 
 import (
-	_ "embed" // the patterns
+	_ "embed" // embeds the patterns
 	"regexp"
 	"slices"
 	"strings"

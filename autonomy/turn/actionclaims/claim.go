@@ -47,7 +47,7 @@ type Family uint8
 const (
 	AnyFamily Family = iota
 	Plan             // reminders, alarms, events and tasks
-	Text             // files, notes
+	Text             // files and notes
 )
 
 // Find returns the claims in an answer, in order. request is the user's message. If the user asked

@@ -36,7 +36,7 @@ type language struct {
 	// Words for statements about a state; see state.go.
 	is        map[string]bool // forms of "to be"
 	pronouns  map[string]bool // subjects that refer to an item, such as "it"
-	own       map[string]bool // "your"
+	own       map[string]bool // words such as "your"
 	adverbs   map[string]bool // words that may be anywhere in a statement; if it is empty, fillers is used
 	subjects  map[string]bool // subjects of a statement other than items
 	condition map[string]bool // a sentence that contains one of these words contains no statement, for example "if"
@@ -48,8 +48,8 @@ type language struct {
 	complete  [][]string      // complete answers, such as "all set"
 	managed   [][]string      // words before a verb in its base form, such as "i managed to"
 	progress  [][]string      // words before a verb in its progressive form, such as "i am"
-	base      verbSet         // "send"
-	doing     verbSet         // "sending"
+	base      verbSet         // verbs such as "send"
+	doing     verbSet         // verbs such as "sending"
 	telling   map[string]bool // words that occur in states, promises, base forms or "-ing" forms; see statementWords
 }
 
@@ -133,7 +133,7 @@ func parseLanguage(name, text string) *language {
 		}
 	}
 	l.telling = l.statementWords()
-	slices.SortFunc(l.openers, func(a, b []string) int { return len(b) - len(a) }) // the longest first
+	slices.SortFunc(l.openers, func(a, b []string) int { return len(b) - len(a) }) // longest first
 	return l
 }
 

@@ -4,7 +4,7 @@ package guardian
 
 import (
 	"context"
-	_ "embed" // the text
+	_ "embed" // embeds the texts
 	"fmt"
 	"strings"
 	"time"
@@ -29,7 +29,7 @@ type Checker struct {
 	model func(ctx context.Context) (llm.Model, error)
 }
 
-// TextChecker is turn.TextChecker.
+// TextChecker has the same methods as turn.TextChecker.
 type TextChecker interface {
 	IsHostile(ctx context.Context, who llm.Account, text string) (bool, error)
 }

@@ -12,7 +12,7 @@ import (
 
 // TurnInfo describes a turn that needs a model.
 type TurnInfo struct {
-	Agent   string // "" = the main agent
+	Agent   string // "" means the main agent
 	Session string
 	Event   string
 	// Text is the user's message.

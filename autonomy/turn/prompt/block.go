@@ -2,7 +2,7 @@ package prompt
 
 import (
 	"crypto/sha256"
-	_ "embed" // the texts
+	_ "embed" // embeds the texts
 	"encoding/hex"
 	"fmt"
 	"slices"
@@ -32,7 +32,7 @@ type block struct {
 	// guidance is the digest of the part before the identity, and identity the digest of the rest.
 	// A conversation may keep a block that differs only in its identity.
 	guidance, identity string
-	who                string // the identity itself
+	who                string // text of the identity
 }
 
 // contentID returns an id derived from the block's content.

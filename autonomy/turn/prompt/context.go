@@ -2,7 +2,7 @@ package prompt
 
 import (
 	"context"
-	_ "embed" // the texts
+	_ "embed" // embeds the texts
 	"errors"
 	"strings"
 	"time"

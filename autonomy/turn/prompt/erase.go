@@ -7,8 +7,8 @@ import (
 	"hob/platform/store/erase"
 )
 
-// Eraser returns the eraser for the blocks of conversations. It deletes whole blocks: a block is
-// identified by its content, so a redacted one would be a different block.
+// Eraser returns the eraser for the blocks of conversations. It deletes complete blocks. A block is
+// identified by its content, so a redacted block would be a different block.
 func Eraser() erase.Eraser {
 	return erase.Owned{
 		List: []erase.Table{
@@ -19,8 +19,8 @@ func Eraser() erase.Eraser {
 	}
 }
 
-// clearDigests deletes the digest of the message with which each window began, so that the next
-// turn of each conversation gets the current block.
+// clearDigests deletes the digest of the message at which each window began, so that the next turn
+// in each conversation gets the current block.
 func clearDigests(tx *store.Tx, _ *erase.Erasure, _ *erase.Scrubber) (n erase.Erased, err error) {
 	if _, err := tx.Exec(`UPDATE prompt_sessions SET first = '' WHERE first <> ''`); err != nil {
 		return n, fmt.Errorf("prompt: erase: %w", err)

@@ -1,7 +1,7 @@
 package prompt
 
 import (
-	_ "embed" // the text
+	_ "embed" // embeds the text
 	"fmt"
 	"slices"
 	"strings"

@@ -15,7 +15,7 @@ import (
 // file becomes unreadable, its previous content stays in effect. The methods may be called
 // concurrently.
 type OwnTexts struct {
-	paths [3]string // SOUL.md, USER.md, MEMORY.md
+	paths [3]string // paths of SOUL.md, USER.md and MEMORY.md
 	log   *slog.Logger
 
 	mu    sync.Mutex

@@ -77,8 +77,8 @@ type Lessons interface {
 // Texts holds the contents of the owner's files that are part of every request. Each may be empty.
 type Texts struct {
 	Soul   string // content of SOUL.md; if empty, the built-in persona is used
-	User   string // USER.md
-	Memory string // MEMORY.md
+	User   string // content of USER.md
+	Memory string // content of MEMORY.md
 }
 
 // Options are the options of New. Everything is optional.
@@ -106,7 +106,7 @@ type Options struct {
 type Builder struct {
 	o            Options
 	system, soul *minitmpl.Template
-	texts        *minitmpl.Template // of the context
+	texts        *minitmpl.Template // templates of the context
 
 	mu   sync.Mutex
 	made [2]struct { // the newest block for the owner and for guests
@@ -164,7 +164,7 @@ type TurnContext struct {
 	OwnerWords []string
 	// Realm is the memory namespace of the turn; see tools.Call.
 	Realm string
-	Now   time.Time // in the owner's zone
+	Now   time.Time // in the owner's time zone
 	// Told lists the notices that Hob has sent since the last turn.
 	Told []string
 	// Turns is the number of real turns in the conversation before this one, including those that

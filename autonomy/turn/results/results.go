@@ -19,7 +19,7 @@ import (
 	"hob/platform/host/system"
 )
 
-// Options are the options of New.
+// Options holds the options of New.
 type Options struct {
 	Dir string // created with mode 0700 when the first result is stored
 	// MaxFile is the maximum stored size of one result in bytes (default 16 MB). MaxTotal is the
@@ -91,7 +91,7 @@ func writeFile(dir, path, text string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, ".new-*") // created with 0600
+	f, err := os.CreateTemp(dir, ".new-*") // CreateTemp uses mode 0600
 	if err != nil {
 		return err
 	}

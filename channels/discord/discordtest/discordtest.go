@@ -27,7 +27,7 @@ import (
 // The ids and secrets in the simulated Discord.
 const (
 	BotID   = "4200000000000000001"
-	RoleID  = "4200000000000000002" // the bot's
+	RoleID  = "4200000000000000002" // role of the bot
 	GuildID = "4200000000000000003" // a server with the channel "g1" and the thread "thread1"
 	AppID   = "4200000000000000004"
 	Token   = "MTk4NjIyNDgz.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs"
@@ -81,10 +81,10 @@ type Server struct {
 	Ever       bool                 // whether a sign-in was ever accepted
 	Session    string
 	Gateway    string // address of the gateway
-	Every      int    // heartbeat_interval, ms
+	Every      int    // heartbeat_interval in milliseconds
 	Deaf       bool   // heartbeats are not acknowledged
 	Silent     bool   // the gateway sends no hello
-	CloseWith  int    // instead of READY
+	CloseWith  int    // close code sent instead of READY
 	Invalid    []bool // responses for the next clients that sign in or resume
 	Identifies int
 	Resumes    int
@@ -139,7 +139,7 @@ func (w *Server) Driver() channels.Driver {
 // ID returns a new id. The caller has locked w.
 func (w *Server) ID() string {
 	w.nextID++
-	return strconv.FormatInt((time.Now().UnixMilli()-1420070400000)<<22+int64(w.nextID), 10) // "Snowflakes"
+	return strconv.FormatInt((time.Now().UnixMilli()-1420070400000)<<22+int64(w.nextID), 10) // Discord calls such ids snowflakes
 }
 
 // ServeHTTP serves the API, the gateway and the files.
@@ -324,7 +324,7 @@ func (w *Server) handleMessages(req Request, r *http.Request, parts []string) (i
 		} else {
 			out = out[max(0, len(out)-limit):]
 		}
-		slices.Reverse(out) // the newest first
+		slices.Reverse(out) // newest first
 		return 200, append([]Object{}, out...)
 	}
 	if n, _ := req.Body["nonce"].(string); n != "" && req.Body["enforce_nonce"] == true && !w.Forgets {

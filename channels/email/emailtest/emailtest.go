@@ -20,7 +20,7 @@ var files embed.FS
 // Layout describes how one mail program in one language formats an email.
 type Layout struct {
 	Client   string // the mail program and the operation: "thunderbird-reply"
-	Language string // ISO 639-1: "hu"
+	Language string // ISO 639-1 code, for example "hu"
 	Subject  string // with the prefix of the program and language
 	Thread   bool   // whether the email has In-Reply-To and References
 	Flowed   bool   // whether the plain text is format=flowed

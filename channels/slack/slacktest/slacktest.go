@@ -44,10 +44,10 @@ type Server struct {
 	sockets channelstest.Sockets
 
 	sync.Mutex
-	Acks    map[string]any    // by envelope id
+	Acks    map[string]any    // keyed by envelope id
 	Reason  string            // why socket connections are rejected; "" means that they are accepted
 	Granted string            // the scopes granted to the bot; "" means all scopes in the manifest
-	Members map[string]Object // by their addresses
+	Members map[string]Object // keyed by email address
 	Files   map[string][]byte // uploaded files, by name
 	Shown   []string          // files that were published
 
@@ -55,7 +55,7 @@ type Server struct {
 	said  map[string][]Object // messages by channel, oldest first
 	ids   int
 	calls []recordedCall
-	fails map[string][]Failure // by method
+	fails map[string][]Failure // keyed by method
 	last1 Object               // the last message, for Again
 }
 
@@ -67,9 +67,9 @@ type recordedCall struct {
 // Failure is a response that replaces the real one.
 type Failure struct {
 	Status int
-	After  string // Retry-After
+	After  string // value of the Retry-After header
 	Code   string
-	Needed string // scope
+	Needed string // scope that is missing
 	Late   bool   // the call has its effect despite the failure
 }
 

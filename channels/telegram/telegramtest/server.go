@@ -59,14 +59,14 @@ type Server struct {
 	Texts     map[int]string // message texts, as people see them
 	Calls     map[string]int
 	Commands  []any
-	Answers   []Object                      // to presses
+	Answers   []Object                      // answers to presses of buttons
 	Fails     []func(w http.ResponseWriter) // failures for the next posts
 	PollFails []func(w http.ResponseWriter) // failures for the next polls
 	NoHTML    bool                          // whether the server rejects HTML formatting
-	Files     map[string][]byte             // by path
+	Files     map[string][]byte             // keyed by path
 	FilePath  string                        // path that getFile returns
 	Migrated  map[string]int64              // groups that became supergroups, with their new ids
-	allowed   []any                         // kinds of updates
+	allowed   []any                         // kinds of updates that the client requested
 	boards    map[int]any                   // the buttons of each message
 	changed   chan struct{}                 // closed when there are new updates
 	nextID    int
@@ -74,7 +74,7 @@ type Server struct {
 	posts     []Post
 	previews  int
 	signs     int
-	last      Object // the last message
+	last      Object // last message
 }
 
 // New starts a server that ends with the test.
@@ -210,7 +210,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// getUpdates implements https://core.telegram.org/bots/api#getupdates.
+// getUpdates implements getUpdates (https://core.telegram.org/bots/api#getupdates).
 func (s *Server) getUpdates(w http.ResponseWriter, r *http.Request, p Object) {
 	s.mu.Lock()
 	if s.polling != nil {

@@ -127,7 +127,7 @@ func (c *Client) openResponse(ctx context.Context, r request, accept ...int) (*h
 	if ctx.Err() != nil { // errors of a canceled request are expected
 		return nil, ctx.Err()
 	}
-	b, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // a partial body is sufficient
+	b, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // an incomplete body is sufficient
 	return nil, decodeError(resp, b)
 }
 

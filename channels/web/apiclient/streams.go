@@ -39,13 +39,13 @@ type TurnEvent struct {
 	Remedy      string `json:"remedy"`
 	Progress
 
-	Approval api.Approval `json:"-"` // set for approval_required
+	Approval api.Approval `json:"-"` // set for events of type approval_required
 }
 
 // LiveEvent is one event in the live feed. Delivery is set for the type delivery, Tool and Progress
 // for tool_progress.
 type LiveEvent struct {
-	ID            string // for Follow
+	ID            string // id for Follow
 	Type, Session string
 	Delivery      api.Delivery
 	Tool          string

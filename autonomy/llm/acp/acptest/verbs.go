@@ -112,7 +112,7 @@ func verbTable() map[string]func(t *turn, rest string) error {
 			t.sayText("I have read it.")
 			return nil
 		},
-		"sneak": func(t *turn, rest string) error { // acts without permission
+		"sneak": func(t *turn, rest string) error { // acts without asking for permission
 			t.reportCall(sdk.ToolKindExecute, rest, map[string]any{"command": rest})
 			t.sayText("I did it.")
 			return nil

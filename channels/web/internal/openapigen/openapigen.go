@@ -33,7 +33,7 @@ type Document struct {
 type Operation struct {
 	Method, Path, ID, Tag, Summary, Description string
 	Parameters                                  []Parameter
-	Request                                     *Request // nil: no body
+	Request                                     *Request // nil if there is no body
 	Responses                                   []Response
 	Fails                                       []int // HTTP statuses of documented errors
 	Access                                      List  // security requirements; nil means the requirements in Head
@@ -43,7 +43,7 @@ type Operation struct {
 type Parameter struct {
 	Name, In, Description string
 	Required              bool
-	Schema                Object // nil: a string
+	Schema                Object // nil means a string
 }
 
 // Request is the body of a request.

@@ -84,7 +84,7 @@ type App struct {
 	channels  *channels.Manager
 	hooks     map[string]channels.WebhookReceiver
 	pairings  *pairing.Pairings
-	browser   *browser.Browser // nil: off
+	browser   *browser.Browser // nil if it is disabled
 	network   *safehttp.Client
 	results   *results.Store
 	tools     []tools.Tool // all tools, including those unavailable here
@@ -96,7 +96,7 @@ type App struct {
 	boxes     *containertool.Boxes
 	files     *files.Files
 	base      *knowledge.Base
-	vectors   *embed.Vectors // nil: off
+	vectors   *embed.Vectors // nil if they are disabled
 	index     *index.Index
 	erasing   *knowledge.ErasureService
 	scripts   osrun.Runner // nil if app scripts are disabled
@@ -118,7 +118,7 @@ type App struct {
 	replayer  *replay.Replayer
 	service   *service.Service
 	web       *web.Server
-	tray      *tray.Menu // nil: none
+	tray      *tray.Menu // nil if there is no tray menu
 	buttons   *service.Buttons
 	spool     *channels.Spool
 	triggers  map[string]intake.Trigger

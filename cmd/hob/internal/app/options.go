@@ -26,7 +26,7 @@ import (
 	watchersall "hob/watchers/all"
 )
 
-// Options of Open.
+// Options holds the options of Open.
 type Options struct {
 	Paths   system.Paths
 	Config  *config.Config

@@ -16,13 +16,13 @@ import (
 	"time"
 )
 
-// Options of Run.
+// Options holds the options of Run.
 type Options struct {
 	Binary   string    // the program to measure
 	Quick    bool      // fewer rounds: takes some 10 s in total, and the figures are noisier
 	Only     []string  // the parts to measure; empty means all of them
 	Runs     int       // number of runs; the best value of each figure is reported (default 1)
-	Progress io.Writer // progress messages
+	Progress io.Writer // receives progress messages
 
 	more string // text to append to the configuration
 }

@@ -72,7 +72,7 @@ type replyReceiver struct {
 	*localServer
 
 	mu    sync.Mutex
-	comes map[string]chan time.Time // by event
+	comes map[string]chan time.Time // keyed by event
 }
 
 func newHearer() (h *replyReceiver, err error) {
@@ -91,7 +91,7 @@ func (h *replyReceiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if said.Kind == "reply" {
 		select {
 		case h.answerTime(said.Event) <- time.Now():
-		default: // a repeated delivery
+		default: // the delivery is repeated
 		}
 	}
 }

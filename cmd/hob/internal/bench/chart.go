@@ -17,7 +17,7 @@ type line struct {
 type panel struct {
 	title, unit string
 	lines       []line
-	target      [][2]float64 // rows and value
+	target      [][2]float64 // pairs of number of rows and value
 }
 
 const (

@@ -196,7 +196,7 @@ func (n hashEmbedder) addWord(v []float32, word string) {
 	weight := float32(min(len(word), 8)*min(len(word), 8)) / 64
 	var bits uint64
 	for i := range v {
-		if i%64 == 0 { // splitmix64 (https://prng.di.unimi.it/splitmix64.c)
+		if i%64 == 0 { // splitmix64; see https://prng.di.unimi.it/splitmix64.c
 			s += 0x9e3779b97f4a7c15
 			bits = s
 			bits = (bits ^ bits>>30) * 0xbf58476d1ce4e5b9

@@ -50,7 +50,7 @@ func fileEvents(ctx context.Context, o Options, r benchRounds) ([]Figure, error)
 		if err := h.setUpWatchers(ctx); err != nil {
 			return nil, err
 		}
-		if err := retry.Sleep(ctx, time.Second); err != nil { // the watchers begin
+		if err := retry.Sleep(ctx, time.Second); err != nil { // wait until the watchers have started
 			return nil, err
 		}
 		var took []time.Duration

@@ -41,7 +41,7 @@ func serveLocally(h http.Handler) (*localServer, error) {
 	s := &localServer{addr: l.Addr().String(), server: &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}, served: make(chan struct{})}
 	go func() {
 		defer close(s.served)
-		_ = s.server.Serve(l) // always ErrServerClosed
+		_ = s.server.Serve(l) // always returns ErrServerClosed
 	}()
 	return s, nil
 }

@@ -133,7 +133,7 @@ func writeSmallFile(dir, name string) error {
 
 // usage holds the resources used by a process.
 type usage struct {
-	rss      int64 // resident bytes now
+	rss      int64 // number of resident bytes now
 	anon     int64 // resident bytes not mapped from a file; 0 if unknown
 	cpu      time.Duration
 	switches int64 // voluntary context switches of all threads; -1 if unknown

@@ -20,7 +20,7 @@ import (
 	"hob/platform/text/credential"
 )
 
-// MemoryOptions of Memory.
+// MemoryOptions holds the options of Memory.
 type MemoryOptions struct {
 	Binary   string               // the program whose idle memory is measured with the filled database
 	Tables   []store.MigrationSet // tables in the program's database
@@ -262,7 +262,7 @@ func rowsPerSecond(rows int, begun time.Time) float64 {
 	return float64(rows) / time.Since(begun).Seconds()
 }
 
-// measureSearches measures searches.
+// measureSearches measures the time of searches.
 func (r *memoryRun) measureSearches(ctx context.Context, g *Growth) error {
 	fmt.Fprintf(r.o.Progress, "searching %d rows ...\n", g.Rows)
 	q := r.st.Reader(ctx)

@@ -22,7 +22,7 @@ type model struct {
 	mu      sync.Mutex
 	when    time.Time // time of the first request since forgetFirst
 	body    []byte    // body of that request
-	keep    bool      // record all bodies
+	keep    bool      // whether to record all bodies
 	entries [][]byte
 }
 

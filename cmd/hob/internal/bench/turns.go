@@ -75,7 +75,7 @@ func modelTurns(ctx context.Context, o Options, r benchRounds) ([]Figure, error)
 // measureLoad runs turns in all conversations in parallel.
 func measureLoad(ctx context.Context, o Options, r benchRounds) ([]Figure, error) {
 	return withModel(ctx, o, func(h *home) ([]Figure, error) {
-		if _, err := h.measureThroughput(ctx, r.load/5); err != nil { // warms caches
+		if _, err := h.measureThroughput(ctx, r.load/5); err != nil { // this fills the caches
 			return nil, err
 		}
 		before, known := usageOf(h.processID())

@@ -30,7 +30,7 @@ func usageOf(pid int) (usage, error) {
 		return usage{}, fmt.Errorf("ps: %w", err)
 	}
 	u := usage{rss: kb << 10, switches: -1}
-	for part := range strings.SplitSeq(f[1], ":") { // [[hours:]minutes:]seconds.hundredths
+	for part := range strings.SplitSeq(f[1], ":") { // format: [[hours:]minutes:]seconds.hundredths
 		v, err := strconv.ParseFloat(part, 64)
 		if err != nil {
 			return usage{}, fmt.Errorf("ps: %w", err)

@@ -60,7 +60,7 @@ func (s Setup) Test(ctx context.Context, name string, send func(ctx context.Cont
 	return api.ChannelTest(out), nil
 }
 
-// HasFixedRecipient reports whether a channel needs no pairing to reach the user.
+// HasFixedRecipient reports whether a channel can reach the user without a pairing.
 func (s Setup) HasFixedRecipient(name string) bool {
 	k, _ := Find(name)
 	return k.FixedRecipient

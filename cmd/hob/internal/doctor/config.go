@@ -53,7 +53,7 @@ func checkConfig(ctx context.Context, e Env) []Check {
 func (e Env) isConfigUnreadable() bool {
 	f, err := os.Open(e.Paths.ConfigFile())
 	if err == nil {
-		_ = f.Close() // nothing was written
+		_ = f.Close() // nothing was written, so Close cannot lose data
 	}
 	return errors.Is(err, fs.ErrPermission)
 }

@@ -29,11 +29,11 @@ import (
 // State is the result of a check.
 type State string
 
-// The states.
+// States of a finding.
 const (
 	OK   State = "ok"
 	Warn State = "warn"    // works, but not optimally
-	Fail State = "fail"    // does not work
+	Fail State = "fail"    // something does not work
 	Skip State = "skipped" // could not be checked, which never counts as "ok"
 )
 
@@ -41,7 +41,7 @@ const (
 type Check struct {
 	Name   string `json:"name"`
 	State  State  `json:"state"`
-	Cause  string `json:"cause"`  // the finding
+	Cause  string `json:"cause"`  // what the check found
 	Remedy string `json:"remedy"` // "" if no action is needed
 	// Link opens the system settings page for the fix, or is "" if there is none.
 	Link string `json:"link,omitempty"`
@@ -95,7 +95,7 @@ type Env struct {
 	// Template returns the active template and whether a template change is incomplete. If it is
 	// nil, the check is skipped.
 	Template func() (name string, pending bool, err error)
-	// Agents with prerequisites.
+	// Agents lists the agents with prerequisites.
 	Agents []Agent
 	// Confined looks for the sandbox for commands. If it is nil, the check is skipped.
 	Confined Confined

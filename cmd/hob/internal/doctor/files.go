@@ -42,7 +42,7 @@ func checkFiles(_ context.Context, e Env) []Check {
 	var shown []string
 	for _, path := range e.privateFiles() {
 		if path == e.Paths.ConfigFile() && e.isConfigUnreadable() {
-			continue // reported by checkConfig
+			continue // checkConfig reports this error
 		}
 		c, loose := checkFileMode(path, privateFile)
 		out = append(out, c...)

@@ -22,7 +22,7 @@ import (
 const (
 	fewBytes  = 500 << 20
 	noBytes   = 50 << 20
-	fewWatch  = 8192 // inotify watches
+	fewWatch  = 8192 // number of inotify watches
 	logWindow = 256 << 10
 )
 
@@ -295,7 +295,7 @@ func isRecentLine(line string, now time.Time) bool {
 func checkWatches(context.Context, Env) []Check {
 	b, err := os.ReadFile("/proc/sys/fs/inotify/max_user_watches")
 	if err != nil {
-		return nil // not Linux
+		return nil // the system is not Linux
 	}
 	n, err := strconv.Atoi(strings.TrimSpace(string(b)))
 	if err != nil {

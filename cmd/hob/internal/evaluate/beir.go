@@ -175,7 +175,7 @@ func readTime(s string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("invalid time %q; write it like 2026-03-09T12:00:00Z", s)
 }
 
-// readGrades reads qrels/*.tsv.
+// readGrades reads the files qrels/*.tsv.
 func readGrades(dir string) (map[string]map[string]int, error) {
 	files, err := filepath.Glob(filepath.Join(system.EscapeGlob(dir), "qrels", "*.tsv"))
 	if err != nil || len(files) == 0 {

@@ -17,7 +17,7 @@ const (
 	Secret  Kind = "secret" // never shown, and stored only in a secret store
 	Choice  Kind = "choice"
 	Several Kind = "several" // several values, separated by commas
-	YesNo   Kind = "yesno"   // "true" or "false"
+	YesNo   Kind = "yesno"   // the answer is "true" or "false"
 )
 
 // Option is one of the possible answers to a question.

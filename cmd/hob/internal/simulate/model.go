@@ -119,7 +119,7 @@ func (s *scriptedModel) RoundTrip(r *http.Request) (*http.Response, error) {
 	if calls != nil {
 		msg["tool_calls"] = calls
 	}
-	const perToken = 4 // bytes, about
+	const perToken = 4 // approximate number of bytes per token
 	return jsonResponse(r, http.StatusOK, map[string]any{
 		"id": fmt.Sprint("script-", n), "object": "chat.completion", "model": "model",
 		"choices": []map[string]any{{"index": 0, "message": msg, "finish_reason": reason}},

@@ -26,7 +26,7 @@ type outside struct {
 	limit func(host string) time.Duration // maximum time without output from a server
 	way   *http.Transport
 	slots chan *outsideRequest
-	over  chan struct{} // closed by close
+	over  chan struct{} // closed by the method close
 	ended chan struct{}
 }
 

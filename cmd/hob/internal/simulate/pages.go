@@ -18,7 +18,7 @@ type playedPages struct {
 	plain map[uint16]bool // ports of unencrypted addresses
 
 	mu   sync.Mutex
-	list map[string]page // by address
+	list map[string]page // keyed by address
 }
 
 type page struct {

@@ -25,7 +25,7 @@ const replayed = "replayed:"
 type journalDay struct {
 	mu     sync.Mutex
 	days   []journal
-	ledger map[string][]bus.Entry // by tool
+	ledger map[string][]bus.Entry // keyed by tool
 }
 
 func (p *journalDay) loadJournals(list []journal) {
@@ -170,7 +170,7 @@ func (p *play) replayDay(ctx context.Context) error {
 		for _, a := range j.Approvals {
 			yes := a.State == guard.Approved
 			if a.DecidedBy == "" || !yes && a.State != guard.Denied {
-				continue // no answer recorded
+				continue // no answer was recorded
 			}
 			in := Input{Kind: Reply, To: map[bool]string{true: "yes", false: "no"}[yes], More: a.Tool, Body: a.Note}
 			moves = append(moves, move{a.DecidedAt, func() error { return p.answerQuestion(ctx, in) }})

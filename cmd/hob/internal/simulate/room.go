@@ -15,7 +15,7 @@ import (
 type playedChannel struct {
 	w     *world
 	name  string
-	allow []string // the accepted senders
+	allow []string // senders that are accepted
 	limit channels.Limits
 	heard chan channels.Inbound
 }

@@ -25,7 +25,7 @@ type InputKind string
 const (
 	Says      InputKind = "message" // the owner sends a message
 	Writes    InputKind = "chat"    // another person writes on a channel
-	Mail      InputKind = "mail"    // a mail comes
+	Mail      InputKind = "mail"    // an email arrives
 	Event     InputKind = "event"   // an event is added to the calendar or replaced
 	File      InputKind = "file"    // a file appears or changes
 	Remove    InputKind = "remove"  // a file is deleted
@@ -33,9 +33,9 @@ const (
 	Call      InputKind = "call"    // the owner calls a tool
 	Reply     InputKind = "answer"  // the owner answers an approval request
 	Away      InputKind = "away"    // Hob does not run for some time
-	configure InputKind = "config"  // further configuration
+	configure InputKind = "config"  // additional configuration
 	model     InputKind = "model"   // the model's next answer
-	earliest            = "start"   // before Hob starts
+	earliest            = "start"   // used for inputs before Hob starts
 )
 
 // Input is one input in a script.
@@ -48,14 +48,14 @@ type Input struct {
 	Body     string
 
 	when scriptTime
-	span time.Duration // duration of Away
+	span time.Duration // duration for Away
 }
 
 // Script lists the inputs during the simulated time.
 type Script struct {
 	Inputs  []Input
 	Answers []string // the model's answers, in order
-	Config  string   // further configuration
+	Config  string   // additional configuration
 }
 
 // scriptTime is a time in a script, relative to the first day or with a date.

@@ -28,19 +28,19 @@ import (
 
 // The models that a simulation can use.
 const (
-	Offline    = llm.Offline  // the built-in brain
+	Offline    = llm.Offline  // selects the built-in brain
 	Configured = "configured" // the configured models, with real calls
 )
 
 // MaxDays is the maximum length of a simulation in days.
 const MaxDays = 366
 
-// Options of Run.
+// Options holds the options of Run.
 type Options struct {
 	Paths  system.Paths // paths of the user's home, which is only read
 	Home   string       // the owner's home folder, "~"
 	Dir    string       // an empty folder, which the caller removes later
-	Start  time.Time    // zero: now
+	Start  time.Time    // zero means now
 	Days   int
 	Zone   string // time zone; "" means the configured one
 	Model  string // Offline (default) or Configured
@@ -103,7 +103,7 @@ type play struct {
 	// outside is set if real models are used. halt is called if a request to them fails.
 	outside *outside
 	halt    *stopError
-	notify  []func(path string) // notifies watchers of a changed path
+	notify  []func(path string) // functions that notify watchers of a changed path
 	past    *journalDay         // nil if no day is replayed
 	known   map[string]bool     // ids of events that existed before the simulation
 	d       *app.App

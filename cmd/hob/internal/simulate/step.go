@@ -120,7 +120,7 @@ func (p *play) answerQuestion(ctx context.Context, in Input) error {
 	return errors.New("no matching approval request is open")
 }
 
-// callTool calls a tool as the command line does.
+// callTool calls a tool in the same way as the command line.
 func (p *play) callTool(ctx context.Context, tool, args string) error {
 	client, err := p.apiClient()
 	if err != nil {
@@ -133,10 +133,10 @@ func (p *play) callTool(ctx context.Context, tool, args string) error {
 	return err
 }
 
-// homeSession is the user's usual conversation.
+// homeSession is the conversation that the user usually uses.
 const homeSession = "home"
 
-// apiClient returns a client of Hob, which the command line uses as well.
+// apiClient returns an API client for Hob, like the one that the command line uses.
 func (p *play) apiClient() (*apiclient.Client, error) {
 	token, err := system.ReadToken(p.paths.TokenFile())
 	if err != nil {

@@ -26,16 +26,16 @@ const (
 	End     Kind = "end"
 	Gone    Kind = "away"    // Hob is not running
 	Quiet   Kind = "quiet"   // a day without due work
-	Heard   Kind = "hear"    // a received message
+	Heard   Kind = "hear"    // a message was received
 	Notice  Kind = "notice"  // a watcher or schedule fired, or a goal was due
 	Decide  Kind = "decide"  // the result of a goal review
 	Do      Kind = "do"      // a tool was used
 	Would   Kind = "would"   // a tool would have had an effect outside Hob
 	Denied  Kind = "denied"  // a tool was not allowed
-	Ask     Kind = "ask"     // an approval request
+	Ask     Kind = "ask"     // an approval was requested
 	Answers Kind = "answer"  // the user's answer to an approval request, or that it was not answered
 	Say     Kind = "say"     // a message from Hob
-	Hold    Kind = "hold"    // a deferred message
+	Hold    Kind = "hold"    // a message was deferred
 	Failed  Kind = "failed"  // an operation failed
 	Differs Kind = "differs" // the reply differs from the one on the replayed day
 	Problem Kind = "problem" // the script does not match the simulation
@@ -81,7 +81,7 @@ type Result struct {
 	Timeline    []Entry `json:"timeline"`
 }
 
-// timeline gathers entries.
+// timeline collects the entries of the timeline.
 type timeline struct {
 	zone   *time.Location
 	ticks  int64
@@ -104,7 +104,7 @@ func (t *timeline) addEntry(e Entry) {
 func (p *play) openingText(ctx context.Context) string {
 	var watchers []api.Watcher
 	var goals []api.GoalDetails
-	if client, err := p.apiClient(); err == nil { // without an answer the line says 0
+	if client, err := p.apiClient(); err == nil { // without an answer the line shows 0
 		watchers, _ = client.Watchers(ctx, api.Query{})
 		goals, _ = client.Goals(ctx, api.Query{})
 	}

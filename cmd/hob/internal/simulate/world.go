@@ -34,12 +34,12 @@ type world struct {
 	trust  testAuthority
 	web    *playedPages
 	script *scriptedModel
-	lines  []*pipeListener // to be closed
+	lines  []*pipeListener // listeners to close at the end
 
 	mu    sync.Mutex
-	boxes map[string]*postbox       // by account
-	cals  map[string]*calendar      // by account
-	rooms map[string]*playedChannel // channels
+	boxes map[string]*postbox       // keyed by account
+	cals  map[string]*calendar      // keyed by account
+	rooms map[string]*playedChannel // channels that are simulated
 	unfit map[string]error          // channels whose section is invalid
 }
 
@@ -206,7 +206,7 @@ type testAuthority struct {
 	cert *x509.Certificate
 	pem  []byte
 	pool *x509.CertPool
-	made *sync.Map // certificates by name
+	made *sync.Map // certificates, keyed by name
 }
 
 func newTrust() (t testAuthority, err error) {
@@ -293,7 +293,7 @@ func (w *world) notifyWatchers(path string) {
 		}
 		first, _, _ := strings.Cut(rel, string(filepath.Separator))
 		dir = filepath.Join(dir, first)
-		for _, notify := range w.p.notify { // empty before Hob starts
+		for _, notify := range w.p.notify { // notify is empty before Hob starts
 			notify(dir)
 		}
 	}
