@@ -90,14 +90,13 @@ type Options struct {
 	Wakes WakeHandler
 	// Zone returns the owner's current time zone.
 	Zone func() *time.Location
-	// Pair creates a pairing code for a channel and returns instructions. Nil disables pairing.
-	Pair func(ctx context.Context, channel, by string) (string, error)
-	// Status returns the answer to /status.
-	Status func(ctx context.Context) (string, error)
-	// Notify is the channel for notices; see delivery.Options.Channel. Where returns the channel
-	// that currently reaches the owner.
-	Notify string
-	Where  func(ctx context.Context) string
+	// Pairing answers /pair. Nil disables pairing. Status answers /status.
+	Pairing commands.Pairing
+	Status  commands.Status
+	// Notify is the channel for notices; see delivery.Options.Channel. Presence knows where the
+	// owner is; it is optional.
+	Notify   string
+	Presence delivery.Presence
 	// KeepTraces is how long Hob keeps the traces of ticks and the outcomes of notices. 0 means
 	// forever.
 	KeepTraces time.Duration
@@ -144,7 +143,7 @@ func New(o Options) (*Loop, error) {
 	}
 	l := &Loop{o: o, running: newRunningTurns(o.Slots)}
 	var err error
-	l.delivery, err = delivery.New(delivery.Options{Bus: o.Bus, Sessions: o.Sessions, Chats: o.Chats, Notices: o.Notices, Channel: o.Notify, Where: o.Where, Zone: o.Zone})
+	l.delivery, err = delivery.New(delivery.Options{Bus: o.Bus, Sessions: o.Sessions, Chats: o.Chats, Notices: o.Notices, Channel: o.Notify, Presence: o.Presence, Zone: o.Zone})
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +180,7 @@ func newCommitter(o Options, l *Loop) (*commit.Committer, error) {
 func newDispatcher(o Options, l *Loop) (*dispatch.Dispatcher, error) {
 	c := commands.Options{
 		Store: o.Store, Guard: o.Guard, Sessions: o.Sessions, Approvals: o.Approvals, Explain: o.Explain, Undo: o.Undo, Scheduler: l, Agents: o.Agents, Notices: o.Notices,
-		Status: o.Status, Pair: o.Pair, Zone: o.Zone,
+		Status: o.Status, Pairing: o.Pairing, Zone: o.Zone,
 	}
 	d := dispatch.Options{
 		Store: o.Store, Bus: o.Bus, Guard: o.Guard, Sessions: o.Sessions, Runner: o.Runner, Undo: o.Undo, Delivery: l.delivery, Turns: l.running, Agents: o.Agents,

@@ -53,14 +53,14 @@ func (c *Commands) cmdPair(ctx context.Context, ev bus.Event, channel string) (s
 	if err := approvals.RequireKnownOrigin(ev); err != nil {
 		return "", err
 	}
-	if c.o.Pair == nil {
+	if c.o.Pairing == nil {
 		return "", errors.New("no channel can be paired")
 	}
 	// Anyone who reads a code could be the first to send it.
 	if m, err := payload.ParseMessage(ev); err != nil || m.Shared {
 		return "", errors.Join(err, errors.New("others could read and use the code here; send this in a private chat, or use hob channel pair in a terminal"))
 	}
-	return c.o.Pair(ctx, channel, "chat")
+	return c.o.Pairing.PairingText(ctx, channel, "chat")
 }
 
 // cmdPaired answers a message with a pairing code that has paired the sender's account.

@@ -47,6 +47,18 @@ type Models interface {
 	Command(ctx context.Context, session, agent, name string) (string, error)
 }
 
+// Status answers /status.
+type Status interface {
+	StatusText(ctx context.Context) (string, error)
+}
+
+// Pairing answers /pair.
+type Pairing interface {
+	// PairingText creates a pairing code for a channel and returns instructions. by is the origin
+	// of the request.
+	PairingText(ctx context.Context, channel, by string) (string, error)
+}
+
 // Options holds the options of New. Options without a documented default are required.
 type Options struct {
 	Store     *store.Store
@@ -59,10 +71,8 @@ type Options struct {
 	Agents    *agents.Registry // nil if there is only one agent
 	Models    Models           // nil if models cannot be selected
 	Notices   *notify.Notifier // nil if notices are not deferred
-	// Status returns the answer to /status. Nil means that there is no status.
-	Status func(ctx context.Context) (string, error)
-	// Pair creates a pairing code for a channel and returns instructions. Nil disables pairing.
-	Pair func(ctx context.Context, channel, by string) (string, error)
+	Status    Status           // nil if there is no status
+	Pairing   Pairing          // nil if channels cannot be paired
 	// Zone returns the owner's current time zone.
 	Zone func() *time.Location
 }
@@ -150,7 +160,7 @@ func (c *Commands) cmdStatus(ctx context.Context, _ bus.Event, _ string) (string
 	if c.o.Status == nil {
 		return "Running.", nil
 	}
-	return c.o.Status(ctx)
+	return c.o.Status.StatusText(ctx)
 }
 
 func (c *Commands) cmdUndo(ctx context.Context, ev bus.Event, args string) (string, error) {

@@ -12,7 +12,7 @@ import (
 
 // Anyone who reads a code may be the first to send it.
 func TestNoCodeIsShownToAGroup(t *testing.T) {
-	l := &Commands{o: Options{Pair: func(context.Context, string, string) (string, error) { return "2345A-BCDEF", nil }}}
+	l := &Commands{o: Options{Pairing: pairingCode("2345A-BCDEF")}}
 	for shared, shown := range map[bool]bool{false: true, true: false} {
 		got, err := l.cmdPair(t.Context(), bus.Event{Payload: fmt.Appendf(nil, `{"shared": %v}`, shared)}, "pigeon")
 		if (err == nil) != shown || (got != "") != shown {
@@ -31,4 +31,12 @@ func TestCommands_AllHaveAnImplementation(t *testing.T) {
 	if len(runs) != len(chattext.Commands()) {
 		t.Errorf("%d implementations of %d commands", len(runs), len(chattext.Commands()))
 	}
+}
+
+// pairingCode is a Pairing with one code.
+type pairingCode string
+
+// PairingText implements Pairing.
+func (c pairingCode) PairingText(context.Context, string, string) (string, error) {
+	return string(c), nil
 }

@@ -1,6 +1,6 @@
 // Package delivery decides where and when to send a text: the target of a notice, the digest of
-// deferred notices, the urgency of a notice, the notices that a conversation has received, and the
-// live reply. The bus stores deliveries, and channels send them.
+// deferred notices, the urgency of a notice, the notices that a conversation has received, the
+// position of a waiting message, and the live reply. The bus stores deliveries, and channels send them.
 package delivery
 
 import (
@@ -30,6 +30,13 @@ type Chats interface {
 	Show(ctx context.Context, event, channel, chat string) channels.LiveDraft
 }
 
+// Presence knows where the owner currently is. notify.Presence implements it.
+type Presence interface {
+	// Channel returns the channel on which the owner can currently be reached, or "" for the
+	// conversation of a notice's cause.
+	Channel(ctx context.Context) string
+}
+
 // Options holds the options of New. Options without a documented default are required.
 type Options struct {
 	Bus      *bus.Bus
@@ -39,11 +46,10 @@ type Options struct {
 	// Notices holds the deferred notices. If it is nil, every notice is sent immediately.
 	Notices *notify.Notifier
 	// Channel is the channel for notices. "" or "origin" selects the conversation of the notice's
-	// cause. Auto selects the channel that Where returns.
+	// cause. Auto selects the channel of Presence.
 	Channel string
-	// Where returns the channel on which the owner can currently be reached, or "" for the
-	// conversation of the cause. A nil Where always means "".
-	Where func(ctx context.Context) string
+	// Presence is nil if Hob does not know where the owner is.
+	Presence Presence
 	// Zone returns the owner's current time zone.
 	Zone func() *time.Location
 }
@@ -56,13 +62,10 @@ func New(o Options) (*Delivery, error) {
 	if o.Bus == nil || o.Sessions == nil || o.Zone == nil {
 		return nil, errors.New("delivery: an option is missing")
 	}
-	if o.Where == nil {
-		o.Where = func(context.Context) string { return "" }
-	}
 	return &Delivery{o: o}, nil
 }
 
-// Auto selects the owner's active channel for notices (Options.Where).
+// Auto selects the owner's active channel for notices (Options.Presence).
 const Auto = "auto"
 
 // ResolveTarget returns where to notify the owner: the configured channel, the conversation of the
@@ -70,7 +73,9 @@ const Auto = "auto"
 func (d *Delivery) ResolveTarget(ctx context.Context, report string) (notify.Target, error) {
 	name := d.o.Channel
 	if name == Auto {
-		name = d.o.Where(ctx)
+		if name = ""; d.o.Presence != nil {
+			name = d.o.Presence.Channel(ctx)
+		}
 	}
 	if name != "" && name != "origin" {
 		return notify.Target{Session: report, Channel: name}, nil

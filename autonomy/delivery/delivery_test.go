@@ -13,6 +13,11 @@ import (
 	"hob/platform/store"
 )
 
+// here is the channel on which the owner is.
+type here string
+
+func (h here) Channel(context.Context) string { return string(h) }
+
 func TestResolveTarget(t *testing.T) {
 	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{bus.Migrations(), session.Migrations()}, store.Options{})
 	if err != nil {
@@ -31,7 +36,7 @@ func TestResolveTarget(t *testing.T) {
 	}
 	resolve := func(channel, report string) notify.Target {
 		t.Helper()
-		d, err := New(Options{Bus: b, Sessions: sessions, Channel: channel, Where: func(context.Context) string { return "desktop" }, Zone: func() *time.Location { return time.UTC }})
+		d, err := New(Options{Bus: b, Sessions: sessions, Channel: channel, Presence: here("desktop"), Zone: func() *time.Location { return time.UTC }})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,6 +3,7 @@ package delivery
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -45,6 +46,20 @@ func (d *Delivery) RateUrgency(ctx context.Context, event string, item bus.Outbo
 		return bus.Hint{}
 	}
 	return d.o.Notices.RateUrgency(ctx, event, item)
+}
+
+// NotifyPositionTx notifies the sender of a waiting message of the number of messages before it: with
+// a message, or through the live feed.
+func NotifyPositionTx(tx *store.Tx, b *bus.Bus, ev bus.Event, before int, withMessage bool) error {
+	if withMessage {
+		return b.Outbox.EnqueueTx(tx, ev.ID, bus.OutboxItem{Provenance: provenance.Hob, Delivery: channels.Delivery{
+			Kind: channels.Status, Session: ev.Session, Channel: ev.Channel, Chat: ev.Chat, Text: fmt.Sprintf("One moment, your message is number %d in the queue.", before+1),
+		}})
+	}
+	tx.AfterCommit(func() {
+		b.Feed.Publish("status", ev.ID, ev.Session, map[string]int{"position": before + 1})
+	})
+	return nil
 }
 
 // HasNotice reports whether an event has a notice, deferred or sent. The bus knows only notices

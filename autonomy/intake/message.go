@@ -12,6 +12,7 @@ import (
 
 	"hob/autonomy/agents"
 	"hob/autonomy/bus"
+	"hob/autonomy/delivery"
 	"hob/autonomy/intake/chattext"
 	"hob/autonomy/payload"
 	"hob/channels"
@@ -96,7 +97,7 @@ func (k *Intake) Receive(ctx context.Context, in channels.Inbound) (channels.Acc
 		if acc.Repeated || acc.Position == 0 {
 			return nil
 		}
-		return k.notifyQueuePosition(tx, ev, acc.Position)
+		return delivery.NotifyPositionTx(tx, k.o.Bus, ev, acc.Position, k.o.QueueNotices && k.o.Channels.Pushes(ev.Channel))
 	})
 	if err != nil {
 		err = fmt.Errorf("take message: %w", err)
@@ -193,20 +194,6 @@ func (k *Intake) newMessageEvent(ctx context.Context, in channels.Inbound) (bus.
 		}
 	}
 	return ev, nil
-}
-
-// notifyQueuePosition notifies the sender of the position in the queue: with a message on push
-// channels, otherwise through the live feed.
-func (k *Intake) notifyQueuePosition(tx *store.Tx, ev bus.Event, position int) error {
-	if k.o.QueueNotices && k.o.Channels.Pushes(ev.Channel) {
-		return k.o.Bus.Outbox.EnqueueTx(tx, ev.ID, bus.OutboxItem{Provenance: provenance.Hob, Delivery: channels.Delivery{
-			Kind: channels.Status, Session: ev.Session, Channel: ev.Channel, Chat: ev.Chat, Text: fmt.Sprintf("One moment, your message is number %d in the queue.", position+1),
-		}})
-	}
-	tx.AfterCommit(func() {
-		k.o.Bus.Feed.Publish("status", ev.ID, ev.Session, map[string]int{"position": position + 1})
-	})
-	return nil
 }
 
 const steerMark = "\x1fsteer\x1f"

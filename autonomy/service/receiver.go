@@ -6,7 +6,7 @@ import (
 	"hob/channels"
 )
 
-// Receiver receives messages from channels. It is created before the service, because the service
+// Receiver receives messages from channels, and answers /pair. It is created before the service, because the service
 // needs the channels. The channels run later.
 type Receiver struct{ service func() *Service }
 
@@ -27,4 +27,9 @@ func (r Receiver) Known(ctx context.Context, in channels.Inbound) (channels.Acce
 // Overhear implements channels.RejectionObserver.
 func (r Receiver) Overhear(ctx context.Context, in channels.Inbound) error {
 	return r.service().Overhear(ctx, in)
+}
+
+// PairingText implements commands.Pairing.
+func (r Receiver) PairingText(ctx context.Context, channel, by string) (string, error) {
+	return r.service().PairingText(ctx, channel, by)
 }

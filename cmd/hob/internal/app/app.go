@@ -268,10 +268,8 @@ func (d *App) openLoop(ctx context.Context) error {
 		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Runner: d.crew.Main(), Agents: d.crew,
 		Explain: d.explainer, Undo: d.undo, Intake: d.intake, Approvals: d.approvals, Goals: d.goals, Facts: d.goalFacts(), Plan: d.plan, Notices: d.notices,
 		Due: d.dueSources(), Models: d.models, Budget: d.usage, Learners: []commit.Learner{d.learner, d.extractor}, Messages: d.library,
-		Chats: d.channels, Wakes: d.channels, Levels: c, Zone: d.zone, Status: d.statusText, Pair: func(ctx context.Context, channel, by string) (string, error) {
-			return d.service.PairingText(ctx, channel, by)
-		},
-		Notify: c.Notify.Channel, Where: d.presence().Channel, KeepTraces: c.Autonomy.KeepTraces.Duration,
+		Chats: d.channels, Wakes: d.channels, Levels: c, Zone: d.zone, Status: d, Pairing: service.NewReceiver(d.lateService),
+		Notify: c.Notify.Channel, Presence: d.presence(), KeepTraces: c.Autonomy.KeepTraces.Duration,
 		Tick: c.Autonomy.Tick.Duration, Slots: c.Autonomy.Sessions, Log: d.opt.Log,
 	})
 	return err

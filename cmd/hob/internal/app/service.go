@@ -76,7 +76,8 @@ func (d *App) configCopies() config.Revisions {
 	return config.Revisions{Path: d.opt.Paths.ConfigFile(), Dir: d.opt.Paths.ConfigUndoDir()}
 }
 
-func (d *App) statusText(ctx context.Context) (string, error) {
+// StatusText implements commands.Status.
+func (d *App) StatusText(ctx context.Context) (string, error) {
 	r, err := d.Status(ctx)
 	r.Running = max(0, r.Running-1) // the asking turn itself is not counted
 	return toolsystem.FormatStatus(r, time.Now().In(d.zone())), err
