@@ -16,6 +16,7 @@ import (
 	"hob/autonomy/notify"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/tools"
 	"hob/watchers"
 )
 
@@ -96,7 +97,7 @@ func TestEachTickWithAnInputLeavesATrace(t *testing.T) {
 	if with != 2 || all < with {
 		t.Errorf("%d ticks of %d had an input, want 2", with, all)
 	}
-	if _, err := e.explainer.Explain(t.Context(), explain.Question{Kind: "fate"}); err == nil {
+	if _, err := e.explainer.Explain(t.Context(), tools.ExplainRequest{Kind: "fate"}); err == nil {
 		t.Error("a question of an unknown kind is answered")
 	}
 }

@@ -173,6 +173,36 @@ func NewUndo(label string, v any) *Undo {
 	return &Undo{Label: label, Data: b}
 }
 
+// UndoRequest selects the actions to undo; the zero value selects the last one.
+type UndoRequest struct {
+	// ID of a call, of an event (all its actions) or of a sent message.
+	ID string
+	// Last is the number of the latest actions to undo (0 means 1).
+	Last int
+	// Turn selects all actions of the last answer.
+	Turn bool
+	// Redo selects the action that was undone last, or the action called ID, to be repeated.
+	Redo bool
+	// Session is the conversation that sent the request. Actions and notices of this conversation
+	// take precedence over others. "" means no precedence.
+	Session string
+	// By is the event that requested the undo, and Origin its entry point. An empty By means a
+	// model, which may undo only the actions that it could take itself.
+	By, Origin string
+	// Progress, if set, is called to report the progress.
+	Progress func(fraction float64, note string)
+}
+
+// ExplainRequest selects what to explain.
+type ExplainRequest struct {
+	Kind string // "" means an event
+	// About is an id. For a silence it may also contain words and "since TIME". "" or "last" means
+	// the last item.
+	About   string
+	Session string // session to search for the last event; "" means any session
+	Asked   string // the event that contains the question; it is excluded from the search for the last event
+}
+
 // Code classifies a failed call for the model and for scripts.
 type Code string
 

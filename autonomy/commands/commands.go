@@ -25,6 +25,7 @@ import (
 	"hob/channels"
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/tools"
 )
 
 // Scheduler starts and stops turns. *autonomy.Loop implements it.
@@ -164,7 +165,7 @@ func (c *Commands) cmdStatus(ctx context.Context, _ bus.Event, _ string) (string
 }
 
 func (c *Commands) cmdUndo(ctx context.Context, ev bus.Event, args string) (string, error) {
-	u := undo.Request{ID: args, Session: ev.Session, By: ev.ID, Origin: ev.Channel}
+	u := tools.UndoRequest{ID: args, Session: ev.Session, By: ev.ID, Origin: ev.Channel}
 	if n, err := strconv.Atoi(args); err == nil && n > 0 && n < 1000 {
 		u.ID, u.Last = "", n
 	}
@@ -176,7 +177,7 @@ func (c *Commands) cmdUndo(ctx context.Context, ev bus.Event, args string) (stri
 }
 
 func (c *Commands) cmdRedo(ctx context.Context, ev bus.Event, args string) (string, error) {
-	r, err := c.o.Undo.Undo(ctx, undo.Request{ID: args, Redo: true, By: ev.ID, Origin: ev.Channel})
+	r, err := c.o.Undo.Undo(ctx, tools.UndoRequest{ID: args, Redo: true, By: ev.ID, Origin: ev.Channel})
 	return r.Text, err
 }
 

@@ -94,28 +94,18 @@ type Explanation interface {
 	Source() provenance.Source
 }
 
-// Question selects what to explain.
-type Question struct {
-	Kind string // "" means an event
-	// About is an id. For a silence it may also contain words and "since TIME". "" or "last" means
-	// the last item.
-	About   string
-	Session string // session to search for the last event; "" means any session
-	Asked   string // the event that contains the question; it is excluded from the search for the last event
-}
-
 // ParseQuestion parses a question as written on a command line: "tick last", "silence since 14:00",
 // or an id alone.
-func ParseQuestion(args string) Question {
+func ParseQuestion(args string) tools.ExplainRequest {
 	kind, rest, _ := strings.Cut(strings.TrimSpace(args), " ")
 	if slices.Contains([]string{WhyEvent, WhyTick, WhyNotification, WhySilence}, kind) {
-		return Question{Kind: kind, About: strings.TrimSpace(rest)}
+		return tools.ExplainRequest{Kind: kind, About: strings.TrimSpace(rest)}
 	}
-	return Question{About: strings.TrimSpace(args)}
+	return tools.ExplainRequest{About: strings.TrimSpace(args)}
 }
 
 // ExplainForTool is like Explain, but for the tool explain: it returns text and tool errors.
-func (x *Explainer) ExplainForTool(ctx context.Context, q Question) (tools.Result, error) {
+func (x *Explainer) ExplainForTool(ctx context.Context, q tools.ExplainRequest) (tools.Result, error) {
 	out, err := x.Explain(ctx, q)
 	switch {
 	case errors.Is(err, ErrUnclear):
@@ -129,7 +119,7 @@ func (x *Explainer) ExplainForTool(ctx context.Context, q Question) (tools.Resul
 }
 
 // Explain answers why something happened or did not happen.
-func (x *Explainer) Explain(ctx context.Context, q Question) (Explanation, error) {
+func (x *Explainer) Explain(ctx context.Context, q tools.ExplainRequest) (Explanation, error) {
 	about := q.About
 	if about == "last" {
 		about = ""
@@ -158,7 +148,7 @@ func (x *Explainer) Explain(ctx context.Context, q Question) (Explanation, error
 }
 
 // whyBefore explains the events before the question.
-func (x *Explainer) whyBefore(ctx context.Context, q Question) (Why, error) {
+func (x *Explainer) whyBefore(ctx context.Context, q tools.ExplainRequest) (Why, error) {
 	list, err := x.o.Bus.Inbox.List(ctx, q.Session, "", 100)
 	if err != nil {
 		return Why{}, err

@@ -70,7 +70,7 @@ func TestNew_RejectsMissingOptions(t *testing.T) {
 }
 
 func TestParseQuestion(t *testing.T) {
-	for text, want := range map[string]Question{
+	for text, want := range map[string]tools.ExplainRequest{
 		"":                    {},
 		"e-1":                 {About: "e-1"},
 		"tick last":           {Kind: WhyTick, About: "last"},
@@ -127,7 +127,7 @@ func TestExplain_SaysThatNothingHappened(t *testing.T) {
 			t.Errorf("why %s: %v", question, err)
 		}
 	}
-	if _, err := x.Explain(t.Context(), Question{Kind: "fate"}); !errors.Is(err, ErrUnclear) {
+	if _, err := x.Explain(t.Context(), tools.ExplainRequest{Kind: "fate"}); !errors.Is(err, ErrUnclear) {
 		t.Errorf("an unknown kind of question: %v", err)
 	}
 }

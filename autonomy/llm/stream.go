@@ -116,9 +116,9 @@ func (s *AnswerStream) Open(retries int, build func() (request any, learn func(s
 	}
 }
 
-// Read passes the answer in a response to the consumer and closes the response. An answer that
-// begins with one of the bytes in whole is not streamed. server names the expected sender in error
-// messages.
+// Read passes the answer in a response to the consumer, and closes the response. If the
+// answer begins with one of the bytes of whole, it comes in one piece. server names the expected sender for
+// error messages.
 func (s *AnswerStream) Read(resp *http.Response, f AnswerFormat, whole, server string) error {
 	defer func() { _ = resp.Body.Close() }() // only read from, so Close cannot lose data
 	s.Watch.Arm()
@@ -170,7 +170,7 @@ func (s *AnswerStream) readEvents(in *EventReader, f AnswerFormat, server string
 		e, err := in.Next()
 		if err != nil {
 			if s.Ended && s.EndsWell() {
-				return s.finish(f) // many servers send no end marker, and at most the token counts are missing
+				return s.finishAnswer(f) // many servers send no end marker; at most the token counts are missing
 			}
 			if !s.CutOff(f) {
 				return nil
@@ -187,7 +187,7 @@ func (s *AnswerStream) readEvents(in *EventReader, f AnswerFormat, server string
 		case s.Left:
 			return nil
 		case errors.Is(err, io.EOF):
-			return s.finish(f)
+			return s.finishAnswer(f)
 		case err == nil:
 		case final:
 			return err
@@ -213,7 +213,7 @@ func (s *AnswerStream) readWhole(body io.Reader, f AnswerFormat, server string) 
 	case s.Left:
 		return nil
 	case err == nil:
-		return s.finish(f)
+		return s.finishAnswer(f)
 	case final:
 		return err
 	case IsTruncatedJSON(err):
@@ -243,9 +243,8 @@ func (s *AnswerStream) GarbledEvent(err error, server string) error {
 	return s.Errorf(Garbled, "the stream is not from %s: %w", server, err)
 }
 
-// finish completes an answer. It sets the finish reason itself, because servers differ in the
-// reason for an answer with tool calls.
-func (s *AnswerStream) finish(f AnswerFormat) error {
+// finishAnswer ends a complete answer. Servers differ in the finish reason of an answer with tool calls.
+func (s *AnswerStream) finishAnswer(f AnswerFormat) error {
 	if !s.Started {
 		return s.Errorf(Unavailable, "the server sent an empty stream")
 	}

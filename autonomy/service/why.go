@@ -8,11 +8,12 @@ import (
 	"hob/autonomy/api"
 	"hob/autonomy/explain"
 	"hob/autonomy/trace"
+	"hob/tools"
 )
 
 // Why implements api.Explanations.
 func (sv *Service) Why(ctx context.Context, kind, about string) (api.Explanation, error) {
-	x, err := sv.o.Explain.Explain(ctx, explain.Question{Kind: kind, About: about})
+	x, err := sv.o.Explain.Explain(ctx, tools.ExplainRequest{Kind: kind, About: about})
 	if errors.Is(err, explain.ErrUnclear) {
 		return api.Explanation{}, fmt.Errorf("%w: %w", api.ErrInvalid, err)
 	}

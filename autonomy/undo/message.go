@@ -79,7 +79,7 @@ func (rv *Reverter) UndoByMessage(ctx context.Context, ev bus.Event, m payload.M
 	}
 	out := Reply{Source: provenance.Tool}
 	if len(list) > 0 {
-		r, err := rv.undoAll(ctx, Request{Turn: true, By: ev.ID, Origin: ev.Channel}, list)
+		r, err := rv.undoAll(ctx, tools.UndoRequest{Turn: true, By: ev.ID, Origin: ev.Channel}, list)
 		out.Text, out.Source = r.Text, r.Source
 		if err != nil {
 			out.Text, out.Source = "Sorry: "+err.Error(), provenance.Worst(provenance.Tool, tools.SourceOf(err))

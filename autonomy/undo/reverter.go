@@ -52,26 +52,6 @@ func New(o Options) (*Reverter, error) {
 	return &Reverter{o: o}, nil
 }
 
-// Request selects the actions to undo; the zero value selects the last one.
-type Request struct {
-	// ID of a call, of an event (all its actions) or of a sent message.
-	ID string
-	// Last is the number of the latest actions to undo (0 means 1).
-	Last int
-	// Turn selects all actions of the last answer.
-	Turn bool
-	// Redo selects the action that was undone last, or the action called ID, to be repeated.
-	Redo bool
-	// Session is the conversation that sent the request. Actions and notices of this conversation
-	// take precedence over others. "" means no precedence.
-	Session string
-	// By is the event that requested the undo, and Origin its entry point. An empty By means a
-	// model, which may undo only the actions that it could take itself.
-	By, Origin string
-	// Progress, if set, is called to report the progress.
-	Progress func(fraction float64, note string)
-}
-
 // Outcome lists what was undone and what was not, newest first.
 type Outcome struct {
 	Undone []Step `json:"undone"`
@@ -92,7 +72,7 @@ type Step struct {
 // Undo undoes actions, newest first. It stops at the first action that cannot be undone. The
 // result's Data is an Outcome. If the first action fails, Undo returns an error. If untrusted text
 // influenced an action, the text about its undo is untrusted as well.
-func (rv *Reverter) Undo(ctx context.Context, r Request) (tools.Result, error) {
+func (rv *Reverter) Undo(ctx context.Context, r tools.UndoRequest) (tools.Result, error) {
 	rv.mu.Lock()
 	defer rv.mu.Unlock()
 	list, err := rv.Undoable(ctx, r)
@@ -100,7 +80,7 @@ func (rv *Reverter) Undo(ctx context.Context, r Request) (tools.Result, error) {
 		return tools.Result{}, err
 	}
 	if len(list) == 0 {
-		return tools.Result{Source: provenance.Tool, Text: "There is nothing to " + r.actionVerb() + ".", Data: Outcome{}.withEmptyLists()}, nil
+		return tools.Result{Source: provenance.Tool, Text: "There is nothing to " + actionVerb(r) + ".", Data: Outcome{}.withEmptyLists()}, nil
 	}
 	return rv.undoAll(ctx, r, list)
 }
@@ -113,7 +93,7 @@ func stopCause(ctx context.Context) error {
 	return tools.Errorf(tools.Cancelled, "it was stopped before that")
 }
 
-func (r Request) actionVerb() string {
+func actionVerb(r tools.UndoRequest) string {
 	if r.Redo {
 		return "do again"
 	}
@@ -121,7 +101,7 @@ func (r Request) actionVerb() string {
 }
 
 // undoAll undoes the actions in list. The caller holds mu.
-func (rv *Reverter) undoAll(ctx context.Context, r Request, list []bus.Entry) (tools.Result, error) {
+func (rv *Reverter) undoAll(ctx context.Context, r tools.UndoRequest, list []bus.Entry) (tools.Result, error) {
 	var out Outcome
 	src := provenance.Tool
 	for i, e := range list {
@@ -154,7 +134,7 @@ func (rv *Reverter) undoAll(ctx context.Context, r Request, list []bus.Entry) (t
 }
 
 // notUndone returns the error for a request that undid nothing.
-func (rv *Reverter) notUndone(r Request, e bus.Entry, list []bus.Entry, err error, src provenance.Source) error {
+func (rv *Reverter) notUndone(r tools.UndoRequest, e bus.Entry, list []bus.Entry, err error, src provenance.Source) error {
 	text := fmt.Sprintf("I could not %s: %v", e.UndoLabel, err)
 	if r.Redo {
 		text = fmt.Sprintf("I could not do it again: %v", err)
@@ -180,7 +160,7 @@ func (o Outcome) withEmptyLists() Outcome {
 }
 
 // formatText formats the outcome. If the batch stopped, it lists what was undone and what was not.
-func (o Outcome) formatText(r Request) string {
+func (o Outcome) formatText(r tools.UndoRequest) string {
 	var b strings.Builder
 	if len(o.Left) > 0 {
 		word := "Undid"

@@ -99,15 +99,15 @@ func TestUndoable_SelectsActions(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name string
-		r    Request
+		r    tools.UndoRequest
 		want []string
 	}{
-		{"the last action", Request{}, []string{"b1"}},
-		{"the last two", Request{Last: 2}, []string{"b1", "a2"}},
-		{"the last of a conversation", Request{Session: "here"}, []string{"a2"}},
-		{"all of a conversation's last answer", Request{Session: "here", Turn: true}, []string{"a2", "a1"}},
-		{"another conversation: the last anywhere", Request{Session: "elsewhere"}, []string{"b1"}},
-		{"a call", Request{ID: "a1"}, []string{"a1"}},
+		{"the last action", tools.UndoRequest{}, []string{"b1"}},
+		{"the last two", tools.UndoRequest{Last: 2}, []string{"b1", "a2"}},
+		{"the last of a conversation", tools.UndoRequest{Session: "here"}, []string{"a2"}},
+		{"all of a conversation's last answer", tools.UndoRequest{Session: "here", Turn: true}, []string{"a2", "a1"}},
+		{"another conversation: the last anywhere", tools.UndoRequest{Session: "elsewhere"}, []string{"b1"}},
+		{"a call", tools.UndoRequest{ID: "a1"}, []string{"a1"}},
 	} {
 		list, err := f.Undoable(t.Context(), c.r)
 		fatal(t, err)
@@ -119,10 +119,10 @@ func TestUndoable_SelectsActions(t *testing.T) {
 			t.Errorf("%s: %s", c.name, diff)
 		}
 	}
-	if _, err := f.Undoable(t.Context(), Request{ID: "nothing"}); err == nil {
+	if _, err := f.Undoable(t.Context(), tools.UndoRequest{ID: "nothing"}); err == nil {
 		t.Error("an unknown id selects actions")
 	}
-	if _, err := f.Undoable(t.Context(), Request{ID: "a1", Redo: true}); tools.CodeOf(err) != tools.Conflict {
+	if _, err := f.Undoable(t.Context(), tools.UndoRequest{ID: "a1", Redo: true}); tools.CodeOf(err) != tools.Conflict {
 		t.Errorf("redo of what was not undone: %v", err)
 	}
 }
@@ -130,18 +130,18 @@ func TestUndoable_SelectsActions(t *testing.T) {
 func TestUndo_RevertsAndRedoes(t *testing.T) {
 	f := newFixture(t)
 	f.record("a1", "a", "s")
-	r, err := f.Undo(t.Context(), Request{By: "x", Origin: "web"})
+	r, err := f.Undo(t.Context(), tools.UndoRequest{By: "x", Origin: "web"})
 	fatal(t, err)
 	if r.Text != "undid a1" || f.value != "undid a1" || r.Source != provenance.Tool {
 		t.Errorf("%+v, value %q", r, f.value)
 	}
-	if r, err = f.Undo(t.Context(), Request{}); err != nil || r.Text != "There is nothing to undo." {
+	if r, err = f.Undo(t.Context(), tools.UndoRequest{}); err != nil || r.Text != "There is nothing to undo." {
 		t.Errorf("a second undo: %+v, %v", r, err)
 	}
-	if _, err := f.Undo(t.Context(), Request{ID: "a1"}); tools.CodeOf(err) != tools.Conflict {
+	if _, err := f.Undo(t.Context(), tools.UndoRequest{ID: "a1"}); tools.CodeOf(err) != tools.Conflict {
 		t.Errorf("undone twice: %v", err)
 	}
-	if r, err = f.Undo(t.Context(), Request{Redo: true, By: "y"}); err != nil || r.Text != "redid a1" {
+	if r, err = f.Undo(t.Context(), tools.UndoRequest{Redo: true, By: "y"}); err != nil || r.Text != "redid a1" {
 		t.Errorf("redo: %+v, %v", r, err)
 	}
 	var actions []string
@@ -164,7 +164,7 @@ func TestUndo_RecordsFailures(t *testing.T) {
 		_, err := tx.Exec(`UPDATE ledger SET undo = 'nonsense'`)
 		return err
 	}))
-	if _, err := f.Undo(t.Context(), Request{By: "x"}); err == nil || !strings.Contains(err.Error(), "I could not restore a1") {
+	if _, err := f.Undo(t.Context(), tools.UndoRequest{By: "x"}); err == nil || !strings.Contains(err.Error(), "I could not restore a1") {
 		t.Errorf("%v", err)
 	}
 	list, err := f.guard.Audit(t.Context(), "x", 0, 10)
@@ -177,10 +177,10 @@ func TestUndo_RecordsFailures(t *testing.T) {
 func TestJournal_OnlyTheUserUndoesACommand(t *testing.T) {
 	f := newFixture(t)
 	fatal(t, f.Journal(t.Context(), "change_config", "Changed the configuration", tools.NewUndo("restore the configuration", "before")))
-	if _, err := f.Undo(t.Context(), Request{By: "x"}); tools.CodeOf(err) != tools.PolicyDenied || f.value != "" {
+	if _, err := f.Undo(t.Context(), tools.UndoRequest{By: "x"}); tools.CodeOf(err) != tools.PolicyDenied || f.value != "" {
 		t.Errorf("a model undid the command: %v, value %q", err, f.value)
 	}
-	if r, err := f.Undo(t.Context(), Request{By: "x", Origin: "web"}); err != nil || r.Text != "undid before" {
+	if r, err := f.Undo(t.Context(), tools.UndoRequest{By: "x", Origin: "web"}); err != nil || r.Text != "undid before" {
 		t.Errorf("the user's undo: %+v, %v", r, err)
 	}
 }

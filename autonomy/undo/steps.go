@@ -17,7 +17,7 @@ import (
 )
 
 // Undoable lists the actions that a request would undo, in that order.
-func (rv *Reverter) Undoable(ctx context.Context, r Request) ([]bus.Entry, error) {
+func (rv *Reverter) Undoable(ctx context.Context, r tools.UndoRequest) ([]bus.Entry, error) {
 	switch {
 	case r.Redo:
 		return rv.findRedoable(ctx, r.ID)
@@ -110,7 +110,7 @@ func (rv *Reverter) findRedoable(ctx context.Context, id string) ([]bus.Entry, e
 }
 
 // applyUndoStep reverts or repeats one action and records the result in the audit log.
-func (rv *Reverter) applyUndoStep(ctx context.Context, r Request, e bus.Entry) (string, error) {
+func (rv *Reverter) applyUndoStep(ctx context.Context, r tools.UndoRequest, e bus.Entry) (string, error) {
 	text, err := rv.tryUndoStep(ctx, r, e)
 	if err == nil {
 		return text, nil
@@ -122,7 +122,7 @@ func (rv *Reverter) applyUndoStep(ctx context.Context, r Request, e bus.Entry) (
 	return "", err
 }
 
-func (rv *Reverter) undoRecord(r Request, e bus.Entry, outcome string) guard.Record {
+func (rv *Reverter) undoRecord(r tools.UndoRequest, e bus.Entry, outcome string) guard.Record {
 	verb := "undo"
 	if r.Redo {
 		verb = "redo"
@@ -145,14 +145,14 @@ func (rv *Reverter) findActingTool(name string) (tools.Tool, bool) {
 	return rv.o.Acts[i], true
 }
 
-func (rv *Reverter) tryUndoStep(ctx context.Context, r Request, e bus.Entry) (string, error) {
+func (rv *Reverter) tryUndoStep(ctx context.Context, r tools.UndoRequest, e bus.Entry) (string, error) {
 	t, ok := rv.findActingTool(e.Tool)
 	t = tools.Undoing(t, e.Undo)
 	if !ok {
 		return "", tools.Errorf(tools.Unsupported, "the tool %s no longer exists", tools.Clean(e.Tool))
 	}
 	if _, callable := rv.o.Catalogue.Get(e.Tool); !callable && r.Origin == "" {
-		return "", &tools.Error{Source: provenance.Tool, Code: tools.PolicyDenied, Message: "only the user may " + r.actionVerb() + " this", Remedy: "say /undo " + e.Call + ", or run: hob undo " + e.Call}
+		return "", &tools.Error{Source: provenance.Tool, Code: tools.PolicyDenied, Message: "only the user may " + actionVerb(r) + " this", Remedy: "say /undo " + e.Call + ", or run: hob undo " + e.Call}
 	}
 	if r.Redo {
 		return rv.redoAction(ctx, r, t, e)
@@ -160,7 +160,7 @@ func (rv *Reverter) tryUndoStep(ctx context.Context, r Request, e bus.Entry) (st
 	return rv.undoAction(ctx, r, t, e)
 }
 
-func (rv *Reverter) undoAction(ctx context.Context, r Request, t tools.Tool, e bus.Entry) (text string, err error) {
+func (rv *Reverter) undoAction(ctx context.Context, r tools.UndoRequest, t tools.Tool, e bus.Entry) (text string, err error) {
 	u, ok := t.(tools.Undoer)
 	if !ok || !u.CanUndo() {
 		return "", tools.Errorf(tools.Unsupported, "%s cannot be undone", tools.Clean(e.Tool))
@@ -189,7 +189,7 @@ func (rv *Reverter) undoAction(ctx context.Context, r Request, t tools.Tool, e b
 	return text, err
 }
 
-func (rv *Reverter) redoAction(ctx context.Context, r Request, t tools.Tool, e bus.Entry) (string, error) {
+func (rv *Reverter) redoAction(ctx context.Context, r tools.UndoRequest, t tools.Tool, e bus.Entry) (string, error) {
 	u, ok := t.(tools.Redoer)
 	if !ok || !u.CanRedo() {
 		return "", tools.Errorf(tools.Unsupported, "%s cannot be redone; send your request again", tools.Clean(e.Tool))

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hob/autonomy/api"
+	"hob/platform/text/textnorm"
 )
 
 // failure is an error with its HTTP status. errorBody encodes it for responses and streams.
@@ -89,9 +90,7 @@ func failureOf(err error) *failure {
 			break
 		}
 	}
-	if i := strings.LastIndex(f.Message, "; "); i > 0 {
-		f.Message, f.Remedy = f.Message[:i], f.Message[i+2:]
-	}
+	f.Message, f.Remedy = textnorm.SplitRemedy(f.Message)
 	return f
 }
 

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/term"
@@ -17,6 +16,7 @@ import (
 	"hob/autonomy/config"
 	"hob/platform/host/system"
 	"hob/platform/net/release"
+	"hob/platform/text/textnorm"
 )
 
 // The exit codes. Scripts depend on them.
@@ -151,9 +151,7 @@ func (a *cli) printError(err error, code int, command string) {
 	if len(errs) > 1 {
 		remedy = "correct these lines, then run: hob config check"
 	} else if remedy == "" {
-		if i := strings.LastIndex(cause, "; "); i > 0 && !strings.Contains(cause, "\n") {
-			cause, remedy = cause[:i], cause[i+2:]
-		}
+		cause, remedy = textnorm.SplitRemedy(cause)
 	}
 	switch {
 	case remedy != "":

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 
 	"hob/autonomy/api"
 	"hob/platform/retry"
+	"hob/platform/text/textnorm"
 )
 
 // cliSession is the conversation of commands without --session.
@@ -81,13 +83,8 @@ func afterApproval(st api.EventStatus) (api.ToolOutcome, error) {
 }
 
 func toolFailure(code, text string) error {
-	f := &failure{code: exitFailed, cause: text}
-	if text == "" {
-		f.cause = strings.ReplaceAll(code, "_", " ")
-	}
-	if i := strings.LastIndex(f.cause, "; "); i > 0 {
-		f.cause, f.remedy = f.cause[:i], f.cause[i+2:]
-	}
+	f := &failure{code: exitFailed}
+	f.cause, f.remedy = textnorm.SplitRemedy(cmp.Or(text, strings.ReplaceAll(code, "_", " ")))
 	switch code {
 	case "policy_denied", "denied_by_owner", "approval_timeout":
 		f.code = exitDenied

@@ -32,7 +32,6 @@ import (
 	"hob/tools"
 	"hob/tools/browser"
 	"hob/tools/files"
-	"hob/tools/system"
 	"hob/tools/toolstest"
 	"hob/tools/web"
 	"hob/watchers"
@@ -50,18 +49,18 @@ func (engine) Status(context.Context) (api.Status, error) {
 	return api.Status{Name: "Hob", Version: "test", Daemon: true}, nil
 }
 
-func (engine) Undo(_ context.Context, r system.UndoRequest) (tools.Result, error) {
+func (engine) Undo(_ context.Context, r tools.UndoRequest) (tools.Result, error) {
 	if r.ID == "" && r.Last == 0 {
 		return tools.Result{}, &tools.Error{Code: tools.NotFound, Message: "there is nothing to undo"}
 	}
 	return tools.Result{Source: provenance.Tool, Text: "Undone."}, nil
 }
 
-func (engine) Explain(_ context.Context, r system.ExplainRequest) (tools.Result, error) {
+func (engine) Explain(_ context.Context, r tools.ExplainRequest) (tools.Result, error) {
 	return tools.Result{Source: provenance.Tool, Text: "nothing was held back"}, nil
 }
 
-func (engine) Undoable(_ context.Context, r system.UndoRequest) (int, error) { return r.Last, nil }
+func (engine) Undoable(_ context.Context, r tools.UndoRequest) (int, error) { return r.Last, nil }
 
 // empty is a database with every table, made once: applying the migrations for
 // each case would take most of the tests' time.

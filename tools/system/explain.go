@@ -13,11 +13,6 @@ type explainIn struct {
 	About string `json:"about,omitempty" jsonschema:"id; of a silence also words (Ada invoice), a watcher or goal, since TIME; empty: the last, of a silence all"`
 }
 
-// ExplainRequest asks why something happened. Its fields are those of the engine's type.
-type ExplainRequest struct {
-	Kind, About, Session, Asked string
-}
-
 func explainTool(e Engine) tools.Tool {
 	return tools.New(tools.Def[explainIn]{
 		Spec: tools.Spec{
@@ -29,7 +24,7 @@ func explainTool(e Engine) tools.Tool {
 			return strings.TrimSpace("Explain " + textnorm.Ellipsize(strings.TrimSpace(in.What+" "+in.About), 100))
 		},
 		Run: func(ctx context.Context, c tools.Call, in explainIn) (tools.Result, error) {
-			r := ExplainRequest{Kind: strings.ToLower(strings.TrimSpace(in.What)), About: strings.TrimSpace(in.About), Session: c.Session, Asked: c.Event}
+			r := tools.ExplainRequest{Kind: strings.ToLower(strings.TrimSpace(in.What)), About: strings.TrimSpace(in.About), Session: c.Session, Asked: c.Event}
 			if strings.HasPrefix(c.Session, "tool:") { // a call made by the owner belongs to no conversation
 				r.Session, r.Asked = "", ""
 			}

@@ -22,22 +22,11 @@ type Engine interface {
 	Status(ctx context.Context) (api.Status, error)
 	// Undo reverts the requested actions. The result and the error say whether they quote
 	// untrusted text.
-	Undo(ctx context.Context, r UndoRequest) (tools.Result, error)
+	Undo(ctx context.Context, r tools.UndoRequest) (tools.Result, error)
 	// Undoable returns the number of actions that a request would revert.
-	Undoable(ctx context.Context, r UndoRequest) (int, error)
+	Undoable(ctx context.Context, r tools.UndoRequest) (int, error)
 	// Explain explains why something happened or did not happen.
-	Explain(ctx context.Context, r ExplainRequest) (tools.Result, error)
-}
-
-// UndoRequest selects the actions to revert; the zero value is the last action. Its fields
-// are those of the engine's type.
-type UndoRequest struct {
-	ID         string
-	Last       int
-	Turn, Redo bool
-	Session    string
-	By, Origin string
-	Progress   func(fraction float64, note string)
+	Explain(ctx context.Context, r tools.ExplainRequest) (tools.Result, error)
 }
 
 // Tools returns the category's tools.

@@ -18,7 +18,7 @@ func (f *fake) Status(context.Context) (api.Status, error) {
 	return api.Status{Name: "Hob", Version: "v1", Model: "offline", Daemon: true, Uptime: 90 * time.Second, DatabaseSize: 12_300_000, DiskFree: 999}, nil
 }
 
-func (f *fake) Undo(_ context.Context, r UndoRequest) (tools.Result, error) {
+func (f *fake) Undo(_ context.Context, r tools.UndoRequest) (tools.Result, error) {
 	if r.ID == "none" {
 		return tools.Result{}, errors.New("there is no such action")
 	}
@@ -26,14 +26,16 @@ func (f *fake) Undo(_ context.Context, r UndoRequest) (tools.Result, error) {
 	return tools.Result{Source: provenance.Tool, Text: "taken back"}, nil
 }
 
-func (f *fake) Explain(_ context.Context, r ExplainRequest) (tools.Result, error) {
+func (f *fake) Explain(_ context.Context, r tools.ExplainRequest) (tools.Result, error) {
 	if r.Kind == "fate" {
 		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "there are event, tick, notification and silence")
 	}
 	return tools.Result{Source: provenance.Tool, Text: "because of " + r.Kind + " " + r.About}, nil
 }
 
-func (f *fake) Undoable(_ context.Context, r UndoRequest) (int, error) { return max(1, r.Last), nil }
+func (f *fake) Undoable(_ context.Context, r tools.UndoRequest) (int, error) {
+	return max(1, r.Last), nil
+}
 
 // The number of actions that a call would undo is known before the approval.
 func TestABatchIsJudged(t *testing.T) {

@@ -18,8 +18,8 @@ type undoIn struct {
 // most is the maximum number of actions that one call reverts.
 const most = 100
 
-func (in undoIn) undoRequest(c tools.Call) UndoRequest {
-	r := UndoRequest{ID: in.ID, Last: in.Last, Turn: in.Turn, Redo: in.Redo, Session: c.Session, By: c.Event, Progress: c.Progress}
+func (in undoIn) undoRequest(c tools.Call) tools.UndoRequest {
+	r := tools.UndoRequest{ID: in.ID, Last: in.Last, Turn: in.Turn, Redo: in.Redo, Session: c.Session, By: c.Event, Progress: c.Progress}
 	if strings.HasPrefix(c.Session, "tool:") { // a call made by the owner belongs to no conversation
 		r.Session, r.Origin = "", "tool"
 	}

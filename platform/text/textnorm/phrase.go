@@ -111,6 +111,16 @@ func FirstLine(s string) string {
 	return s
 }
 
+// SplitRemedy splits the text of an error into its cause and the remedy after the last "; ". It does
+// not split a text of several lines, which may contain several remedies.
+func SplitRemedy(text string) (cause, remedy string) {
+	i := strings.LastIndex(text, "; ")
+	if i <= 0 || strings.Contains(text, "\n") {
+		return text, ""
+	}
+	return text[:i], text[i+2:]
+}
+
 // FormatLength formats the length of a text: "1,234 characters".
 func FormatLength(text string) string {
 	digits := strconv.Itoa(utf8.RuneCountInString(text))

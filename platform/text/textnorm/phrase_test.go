@@ -51,6 +51,16 @@ func TestFirstLine(t *testing.T) {
 	}
 }
 
+func TestSplitRemedy(t *testing.T) {
+	for text, want := range map[string][2]string{
+		"no key; run hob setup": {"no key", "run hob setup"}, "a; b; c": {"a; b", "c"}, "no key": {"no key", ""}, "; x": {"; x", ""}, "a; b\nc; d": {"a; b\nc; d", ""},
+	} {
+		if cause, remedy := SplitRemedy(text); cause != want[0] || remedy != want[1] {
+			t.Errorf("SplitRemedy(%q) = %q, %q, want %q", text, cause, remedy, want)
+		}
+	}
+}
+
 func TestFormatLength(t *testing.T) {
 	for n, want := range map[int]string{0: "0 characters", 1: "1 character", 999: "999 characters", 1000: "1,000 characters", 1234567: "1,234,567 characters"} {
 		if got := FormatLength(strings.Repeat("é", n)); got != want {

@@ -7,7 +7,6 @@ import (
 
 	"hob/autonomy/api"
 	"hob/autonomy/config"
-	"hob/autonomy/explain"
 	"hob/autonomy/intake/chattext"
 	"hob/autonomy/mind/learn"
 	"hob/autonomy/service"
@@ -52,19 +51,19 @@ func (d *App) openTransfer() *transfer.Transfer {
 func (d *App) Status(ctx context.Context) (api.Status, error) { return d.service.Status(ctx) }
 
 // Undo implements the undo tool's Engine.
-func (d *App) Undo(ctx context.Context, r toolsystem.UndoRequest) (tools.Result, error) {
-	return d.undo.Undo(ctx, undo.Request(r))
+func (d *App) Undo(ctx context.Context, r tools.UndoRequest) (tools.Result, error) {
+	return d.undo.Undo(ctx, r)
 }
 
 // Undoable implements the undo tool's Engine.
-func (d *App) Undoable(ctx context.Context, r toolsystem.UndoRequest) (int, error) {
-	list, err := d.undo.Undoable(ctx, undo.Request(r))
+func (d *App) Undoable(ctx context.Context, r tools.UndoRequest) (int, error) {
+	list, err := d.undo.Undoable(ctx, r)
 	return len(list), err
 }
 
 // Explain implements the explain tool's Engine.
-func (d *App) Explain(ctx context.Context, r toolsystem.ExplainRequest) (tools.Result, error) {
-	return d.explainer.ExplainForTool(ctx, explain.Question(r))
+func (d *App) Explain(ctx context.Context, r tools.ExplainRequest) (tools.Result, error) {
+	return d.explainer.ExplainForTool(ctx, r)
 }
 
 // commandTools returns the tools that the owner's commands use.

@@ -13,6 +13,7 @@ import (
 	"hob/channels"
 	channelsall "hob/channels/all"
 	"hob/channels/terminal"
+	"hob/platform/text/textnorm"
 )
 
 // Kind describes a channel that Hob supports.
@@ -168,8 +169,5 @@ func Split(name, text string) (cause, remedy string) {
 	for _, p := range []string{"channels: ", name + ": ", "hear: ", "deliver: ", name + ": "} {
 		cause = strings.TrimPrefix(cause, p)
 	}
-	if i := strings.LastIndex(cause, "; "); i > 0 && !strings.Contains(cause[i:], "\n") {
-		cause, remedy = cause[:i], cause[i+2:]
-	}
-	return cause, remedy
+	return textnorm.SplitRemedy(cause)
 }

@@ -12,6 +12,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"os"
@@ -24,6 +25,7 @@ import (
 	"hob/platform/host/osrun"
 	"hob/platform/host/system"
 	"hob/platform/store"
+	"hob/platform/text/textnorm"
 )
 
 // State is the result of a check.
@@ -231,11 +233,8 @@ const fixRemedy = "hob doctor --fix"
 // splitRemedy splits an error into its cause and the remedy after its last "; ". If there is no
 // remedy, it returns other instead.
 func splitRemedy(err error, other string) (cause, remedy string) {
-	cause = err.Error()
-	if i := strings.LastIndex(cause, "; "); i > 0 && !strings.Contains(cause, "\n") {
-		return cause[:i], cause[i+2:]
-	}
-	return cause, other
+	cause, remedy = textnorm.SplitRemedy(err.Error())
+	return cause, cmp.Or(remedy, other)
 }
 
 // failWithError returns a failed check for an error that may contain a remedy.
