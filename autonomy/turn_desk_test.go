@@ -28,12 +28,12 @@ func (acting) Info() llm.Info { return llm.Info{Provider: "robot", Acts: true} }
 
 func (a acting) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
-		err := r.Desk.CheckAllowed()
+		err := r.Broker.CheckAllowed()
 		if err != nil {
 			yield(llm.Event{}, &llm.Error{Kind: llm.Unauthorized, Provider: "robot", Message: err.Error(), Whole: true})
 			return
 		}
-		text := a.do(ctx, r.Desk)
+		text := a.do(ctx, r.Broker)
 		if ctx.Err() != nil {
 			yield(llm.Event{}, &llm.Error{Kind: llm.Interrupted, Provider: "robot", Message: "stopped", Acted: true})
 			return

@@ -42,7 +42,7 @@ func TestABatchUndoThatStopsInTheMiddle(t *testing.T) {
 		_, err := tx.Exec(`UPDATE ledger SET undo = 'nonsense' WHERE call = ?`, calls[1].Call)
 		return err
 	}))
-	r, err := e.undo.Undo(t.Context(), undo.Request{ID: id, By: "x"})
+	r, err := e.undo.Undo(t.Context(), tools.UndoRequest{ID: id, By: "x"})
 	fatal(t, err)
 	o := outcomeOf(t, r)
 	if len(o.Undone) != 1 || o.Undone[0].Call != calls[2].Call || len(o.Left) != 2 || o.Left[0].Call != calls[1].Call || o.Left[0].Error == "" || o.Left[1].Error != "" {
@@ -59,11 +59,11 @@ func TestABatchUndoThatStopsInTheMiddle(t *testing.T) {
 	if len(records) != 2 || records[0].Outcome != "failed" || records[1].Outcome != "done" || records[1].Action != "undo" || records[1].Call != calls[2].Call {
 		t.Errorf("the audit log: %+v", records)
 	}
-	if _, err := e.undo.Undo(t.Context(), undo.Request{ID: calls[2].Call}); tools.CodeOf(err) != tools.Conflict {
+	if _, err := e.undo.Undo(t.Context(), tools.UndoRequest{ID: calls[2].Call}); tools.CodeOf(err) != tools.Conflict {
 		t.Errorf("twice: %v", err)
 	}
 	for _, id := range []string{"nothing", ""} {
-		if _, err := e.undo.Undo(t.Context(), undo.Request{ID: id, Redo: true}); err == nil {
+		if _, err := e.undo.Undo(t.Context(), tools.UndoRequest{ID: id, Redo: true}); err == nil {
 			t.Errorf("redo of %q: what cannot be done again was", id)
 		}
 	}
@@ -155,7 +155,7 @@ func TestIncidentI16AStoppedUndoGoesNoFurther(t *testing.T) {
 	id := e.put("s", "add three", "")
 	e.settle(id)
 	ctx, stop := context.WithCancel(t.Context())
-	r, err := e.undo.Undo(ctx, undo.Request{ID: id, Progress: func(fraction float64, _ string) {
+	r, err := e.undo.Undo(ctx, tools.UndoRequest{ID: id, Progress: func(fraction float64, _ string) {
 		if fraction > 0 {
 			stop()
 		}

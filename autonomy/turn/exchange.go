@@ -96,7 +96,7 @@ func (m *modelExchange) callModel(ctx context.Context) (llm.Response, error) {
 func (m *modelExchange) readStream(ctx context.Context, q *modelCall) error {
 	desk, leave := m.agent.newBroker(ctx)
 	defer leave()
-	q.req.Desk = desk
+	q.req.Broker = desk
 	m.partial = ""
 	m.feed.begun = map[string]string{}
 	starts := 0

@@ -91,7 +91,7 @@ func (*Channel) Limits() channels.Limits { return channels.Limits{MaxText: 50_00
 
 // DescribeStatus implements channels.StatusDescriber.
 func (c *Channel) DescribeStatus() string {
-	return cmp.Or(c.spot.Ear.Last(), fmt.Sprintf("waits for notes that begin with %s in the folder %q", prefix, c.conf.Folder))
+	return cmp.Or(c.spot.Poller.Last(), fmt.Sprintf("waits for notes that begin with %s in the folder %q", prefix, c.conf.Folder))
 }
 
 // Test implements channels.Tester.
@@ -156,7 +156,7 @@ func cutPrefix(line string) (string, bool) {
 
 // Run implements channels.Channel. It polls the folder.
 func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
-	return c.spot.Ear.Run(ctx, func(ctx context.Context, p listfeed.Source, x listfeed.Entry) (listfeed.Taken, error) {
+	return c.spot.Poller.Run(ctx, func(ctx context.Context, p listfeed.Source, x listfeed.Entry) (listfeed.Taken, error) {
 		in := p.(noteSource) // Listen creates only this type
 		whole, err := in.ReadNote(ctx, x.Ref)
 		if err != nil { // the next poll may succeed
@@ -171,7 +171,7 @@ func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 		case now.Shared:
 			return listfeed.Never, nil
 		}
-		if own, err := c.spot.Ear.Own(ctx, now); own || err != nil {
+		if own, err := c.spot.Poller.Own(ctx, now); own || err != nil {
 			return listfeed.Never, err
 		}
 		_, err = r.Receive(ctx, channels.Inbound{

@@ -83,7 +83,7 @@ func (*Channel) Limits() channels.Limits { return channels.Limits{MaxText: 3000,
 
 // DescribeStatus implements channels.StatusDescriber.
 func (c *Channel) DescribeStatus() string {
-	return cmp.Or(c.spot.Ear.Last(), fmt.Sprintf("waits for reminders in the list %q", c.conf.List))
+	return cmp.Or(c.spot.Poller.Last(), fmt.Sprintf("waits for reminders in the list %q", c.conf.List))
 }
 
 // Test implements channels.Tester.
@@ -133,7 +133,7 @@ func hexOf(parts ...string) string {
 
 // Run implements channels.Channel. It polls the list.
 func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
-	return c.spot.Ear.Run(ctx, func(ctx context.Context, p listfeed.Source, x listfeed.Entry) (listfeed.Taken, error) {
+	return c.spot.Poller.Run(ctx, func(ctx context.Context, p listfeed.Source, x listfeed.Entry) (listfeed.Taken, error) {
 		_, err := r.Receive(ctx, channels.Inbound{
 			Chat: p.Name(), ChatName: c.conf.List, Sender: listfeed.SenderOf("list", p, x, c.conf.List), SenderName: "the list " + c.conf.List,
 			Text: listfeed.Short(x.Text), Key: x.Key, At: x.At, Unknown: !c.conf.Private,

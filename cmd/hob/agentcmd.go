@@ -24,8 +24,8 @@ func (a *cli) agentCmd() *cobra.Command {
 		Use: "list", Short: "List the agents", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
 			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Agents(c.Context(), api.Query{}) }, "No agents.",
-				textColumn("NAME", "name"), textColumn("MODEL", "model"), textColumn("TOOLS", "tools"), textColumn("LEVEL", "level"), textColumn("REALM", "realm"), textColumn("ISOLATION", "isolation"),
-				textColumn("ROUTES", "routes"), textColumn("ABOUT", "about"), textColumn("TROUBLE", "trouble"))
+				textColumn("NAME", "name"), textColumn("MODEL", "model"), textColumn("TOOLS", "tools"), textColumn("LEVEL", "level"), textColumn("NAMESPACE", "realm"), textColumn("ISOLATION", "isolation"),
+				textColumn("ROUTES", "routes"), textColumn("ABOUT", "about"), textColumn("ERROR", "trouble"))
 		}),
 	})
 	show := a.addJSONFlag(&cobra.Command{

@@ -284,7 +284,7 @@ func (a *cli) grantCmd() *cobra.Command {
 		Use: "list", Short: "List grants", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
 			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Grants(c.Context(), api.Query{All: all}) }, "No grants.",
-				textColumn("ID", "id"), textColumn("STATE", "state"), textColumn("TOOL", "tool"), textColumn("COVERS", "pattern", "summary"), textColumn("WHERE", "session"),
+				textColumn("ID", "id"), textColumn("STATE", "state"), textColumn("TOOL", "tool"), textColumn("ALLOWS", "pattern", "summary"), textColumn("WHERE", "session"),
 				timeColumn(a.userZone(), "UNTIL", "expires_at"), textColumn("USED", "used"), textColumn("NAME", "name"))
 		}),
 	})

@@ -26,7 +26,7 @@ func (a *cli) memoryListCmd() *cobra.Command {
 				return err
 			}
 			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Facts(c.Context(), limit, all) }, "The memory is empty. Add a fact with: hob memory add TEXT",
-				textColumn("ID", "id"), timeColumn(a.userZone(), "SINCE", "created_at"), originColumn("FROM"), textColumn("REALM", "realm"), factColumn("FACT"))
+				textColumn("ID", "id"), timeColumn(a.userZone(), "SINCE", "created_at"), originColumn("FROM"), textColumn("NAMESPACE", "realm"), factColumn("FACT"))
 		}),
 	})
 	list.Flags().BoolP("all", "a", false, "include facts that were corrected")
@@ -187,7 +187,7 @@ func excerptColumn(title string) column {
 }
 
 func (a *cli) memoryDocumentsCmd() *cobra.Command {
-	columns := []column{textColumn("ID", "id"), textColumn("TITLE", "title"), textColumn("KIND", "kind"), textColumn("PARTS", "chunks"), textColumn("FROM", "source"), textColumn("TROUBLE", "error")}
+	columns := []column{textColumn("ID", "id"), textColumn("TITLE", "title"), textColumn("KIND", "kind"), textColumn("PARTS", "chunks"), textColumn("FROM", "source"), textColumn("ERROR", "error")}
 	return a.addJSONFlag(&cobra.Command{
 		Use: "documents", Short: "List imported documents and failed imports", Args: cobra.NoArgs, SuggestFor: []string{"docs", "files"},
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {

@@ -85,7 +85,7 @@ func (a *cli) sessionSearchCmd() *cobra.Command {
 				return err
 			}
 			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Search(c.Context(), q) }, "Nothing matches.",
-				textColumn("MESSAGE", "message"), textColumn("SESSION", "session"), timeColumn(a.userZone(), "AT", "at"), textColumn("WHO", "who"), textColumn("SAID", "snippet"))
+				textColumn("MESSAGE", "message"), textColumn("SESSION", "session"), timeColumn(a.userZone(), "AT", "at"), textColumn("WHO", "who"), textColumn("TEXT", "snippet"))
 		}),
 	})
 	c.Flags().StringVarP(&q.Session, "session", "s", "", "only this conversation")

@@ -53,7 +53,7 @@ func desktopDeps(t *testing.T, dir string) desktop.Deps {
 		t.Fatal(err)
 	}
 	return desktop.Deps{
-		Clipboard: d, Apps: d, Windows: shownWindows{}, Hands: idleHands{}, Tree: shownTree{}, Camera: d, Key: []byte("key"),
+		Clipboard: d, Apps: d, Windows: shownWindows{}, Hands: idleHands{}, Tree: shownTree{}, Capturer: d, Key: []byte("key"),
 		Keep:   func(name string, _ []byte) (string, error) { return "/pictures/" + name, nil },
 		Asking: func(context.Context) (bool, error) { return false, nil },
 	}

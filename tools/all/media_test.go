@@ -139,7 +139,7 @@ func machineDeps(t *testing.T, dir string, screen *desktop.Deps) mediatools.Deps
 	}
 	screen.Display = m
 	screen.Focus = func(ctx context.Context) (notes.Focus, string, error) { return notes.FocusOn, "dunst", ctx.Err() }
-	screen.Notes, screen.Filer, screen.Shortcuts = m, m, macShortcuts{}
+	screen.Notes, screen.FileManager, screen.Shortcuts = m, m, macShortcuts{}
 	screen.Reach = func(path string) (string, error) {
 		if path != "a.txt" {
 			return "", tools.Errorf(tools.NotFound, "there is no %s", path)
@@ -147,7 +147,7 @@ func machineDeps(t *testing.T, dir string, screen *desktop.Deps) mediatools.Deps
 		return "/home/me/a.txt", nil
 	}
 	picture := func(ctx context.Context, _ string) ([]byte, error) { return nil, ctx.Err() }
-	return mediatools.Deps{Deck: m, Mixer: m, Voice: m, Reader: m, Picture: picture}
+	return mediatools.Deps{Player: m, Mixer: m, Voice: m, Reader: m, Picture: picture}
 }
 
 func mediaCases() []toolstest.Case {

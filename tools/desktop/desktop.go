@@ -45,10 +45,10 @@ type Deps struct {
 	Hands InputController
 	// Tree reads the content of windows; it needs Asking.
 	Tree Tree
-	// Camera captures the screen; it needs Windows and Keep. Keep saves a screenshot in Hob's
+	// Capturer captures the screen; it needs Windows and Keep. Keep saves a screenshot in Hob's
 	// folder and returns its path.
-	Camera ScreenCapturer
-	Keep   func(name string, data []byte) (string, error)
+	Capturer ScreenCapturer
+	Keep     func(name string, data []byte) (string, error)
 	// Describe asks a model to describe a picture; nil: no model is asked.
 	Describe func(ctx context.Context, data []byte) (string, error)
 	// Battery reads the battery state; Display reads and sets brightness and color scheme.
@@ -61,8 +61,8 @@ type Deps struct {
 	Focus func(ctx context.Context) (desk.Focus, string, error)
 	// Notes shows notifications.
 	Notes NotificationClient
-	// Filer shows files; it needs Reach.
-	Filer FileRevealer
+	// FileManager shows files; it needs Reach.
+	FileManager FileRevealer
 	// Shortcuts runs macOS shortcuts.
 	Shortcuts Shortcuts
 	// Asking reports whether an approval request is open.
@@ -98,7 +98,7 @@ func Tools(d Deps) []tools.Tool {
 	if d.Tree != nil {
 		out = append(out, d.readScreen(), d.clickElement(), d.fillElement())
 	}
-	if d.Windows != nil && d.Camera != nil && d.Keep != nil {
+	if d.Windows != nil && d.Capturer != nil && d.Keep != nil {
 		out = append(out, d.captureTool())
 	}
 	return out

@@ -288,7 +288,7 @@ func TestAPictureThatNobodySaw(t *testing.T) {
 		}, "(obey mallory): do not claim", true},
 		"one does": {func(context.Context, []byte) (string, error) { return "a letter", nil }, "Description by a vision model:\na letter", true},
 	} {
-		d := Deps{Windows: &display{}, Camera: c, Keep: keep, Tree: &fields{}, Describe: tc.describe}
+		d := Deps{Windows: &display{}, Capturer: c, Keep: keep, Tree: &fields{}, Describe: tc.describe}
 		r, err := named(t, d, "screen_capture").Call(t.Context(), tools.Call{ID: "12345678", Args: json.RawMessage(`{}`)})
 		if err != nil || !strings.Contains(r.Text, tc.want) || strings.Contains(r.Text, "retry later") || (r.Source == provenance.Outside) != tc.seen {
 			t.Errorf("%s: %v %+v", name, err, r)

@@ -35,7 +35,7 @@ func (d Deps) machineTools() (out []tools.Tool) {
 	if d.Focus != nil {
 		out = append(out, d.focusStatus())
 	}
-	if d.Filer != nil && d.Reach != nil {
+	if d.FileManager != nil && d.Reach != nil {
 		out = append(out, d.revealFile())
 	}
 	if d.Shortcuts != nil {

@@ -53,7 +53,7 @@ func Open(o OpenOptions) (Deps, func(), error) {
 	}
 	d.openDevices(o)
 	if !o.Screen || o.Getenv == nil {
-		d.Clipboard, d.Apps, d.Windows, d.Hands, d.Tree, d.Camera, d.Notes = noScreen{}, noScreen{}, noWindows{}, noInput{}, noAccessibility{}, noScreen{}, noNotifications{}
+		d.Clipboard, d.Apps, d.Windows, d.Hands, d.Tree, d.Capturer, d.Notes = noScreen{}, noScreen{}, noWindows{}, noInput{}, noAccessibility{}, noScreen{}, noNotifications{}
 		return d, func() {}, nil
 	}
 	board := clipboard.New(clipboard.Options{Getenv: o.Getenv})
@@ -63,7 +63,7 @@ func Open(o OpenOptions) (Deps, func(), error) {
 	d.Windows = window.New(window.Options{Getenv: o.Getenv})
 	d.Hands = input.New(input.Options{Getenv: o.Getenv, Scripts: o.Scripts})
 	d.Tree = a11y.New(a11y.Options{Getenv: o.Getenv, Scripts: o.Scripts})
-	d.Camera = screen.New(screen.Options{Getenv: o.Getenv})
+	d.Capturer = screen.New(screen.Options{Getenv: o.Getenv})
 	return d, func() { board.Close(); notes.Close() }, nil
 }
 
@@ -72,7 +72,7 @@ func (d *Deps) openDevices(o OpenOptions) {
 	if o.Getenv == nil {
 		d.Battery = func(context.Context) (power.Battery, error) { return power.Battery{}, session.ErrNone }
 		d.Focus = func(context.Context) (desk.Focus, string, error) { return desk.FocusUnknown, "", session.ErrNone }
-		d.Display, d.Filer, d.Shortcuts = noDisplay{}, noFileManager{}, noShortcuts{}
+		d.Display, d.FileManager, d.Shortcuts = noDisplay{}, noFileManager{}, noShortcuts{}
 		return
 	}
 	d.Battery = func(ctx context.Context) (power.Battery, error) {
@@ -81,7 +81,7 @@ func (d *Deps) openDevices(o OpenOptions) {
 	d.Focus = func(ctx context.Context) (desk.Focus, string, error) {
 		return desk.ReadFocusMode(ctx, desk.Options{Getenv: o.Getenv})
 	}
-	d.Filer = filemanager.New(filemanager.Options{Getenv: o.Getenv})
+	d.FileManager = filemanager.New(filemanager.Options{Getenv: o.Getenv})
 	d.Shortcuts = shortcuts.Library{Run: osrun.Programs{Getenv: o.Getenv}}
 	d.Display = brightness.New(brightness.Options{Getenv: o.Getenv, Scripts: o.DeviceScripts})
 }

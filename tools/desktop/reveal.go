@@ -48,7 +48,7 @@ func (d Deps) revealFile() tools.Tool {
 			if path != c.Exact {
 				return tools.Result{}, tools.Errorf(tools.Conflict, "%s now means a different file than the approved one; nothing was shown", tools.Clean(textnorm.Ellipsize(in.Path, 100)))
 			}
-			if err := d.Filer.Reveal(ctx, path); err != nil {
+			if err := d.FileManager.Reveal(ctx, path); err != nil {
 				if errors.Is(err, filemanager.ErrNone) {
 					return tools.Result{}, tools.Quoting(tools.Errorf(tools.Unsupported, "%w", err), provenance.Outside)
 				}

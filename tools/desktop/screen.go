@@ -59,7 +59,7 @@ func (d Deps) runCapture(ctx context.Context, c tools.Call, in captureIn) (tools
 		}
 		part = image.Rect(w.X, w.Y, w.X+w.W, w.Y+w.H)
 	}
-	img, err := d.Camera.Capture(ctx, part)
+	img, err := d.Capturer.Capture(ctx, part)
 	if err != nil {
 		return tools.Result{}, classifyError(err)
 	}

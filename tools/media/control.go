@@ -91,7 +91,7 @@ func (d Deps) runControl(ctx context.Context, _ tools.Call, in controlIn) (tools
 	if err != nil {
 		return tools.Result{}, err
 	}
-	list, err := d.Deck.Players(ctx)
+	list, err := d.Player.Players(ctx)
 	if len(list) == 0 {
 		if err != nil {
 			return tools.Result{}, classifyPlayerError(err)
@@ -109,7 +109,7 @@ func (d Deps) runControl(ctx context.Context, _ tools.Call, in controlIn) (tools
 	case media.Volume:
 		press.Level = in.Amount
 	}
-	if err := d.Deck.Do(ctx, press); err != nil {
+	if err := d.Player.Do(ctx, press); err != nil {
 		return tools.Result{}, outsideError(classifyError(err))
 	}
 	now := d.awaitPlayerState(ctx, p, a)
@@ -153,7 +153,7 @@ func choosePlayer(list []media.Player, name string) (media.Player, error) {
 func (d Deps) awaitPlayerState(ctx context.Context, was media.Player, a media.Action) media.Player {
 	now := was
 	for range looks {
-		list, _ := d.Deck.Players(ctx) // the outcome is certain; this only adds the state
+		list, _ := d.Player.Players(ctx) // the outcome is certain; this only adds the state
 		i := slices.IndexFunc(list, func(p media.Player) bool { return p.ID == was.ID })
 		if i >= 0 {
 			now = list[i]
@@ -228,7 +228,7 @@ func (d Deps) undoControl(ctx context.Context, data json.RawMessage) (string, er
 	if err := json.Unmarshal(data, &u); err != nil {
 		return "", tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
 	}
-	list, err := d.Deck.Players(ctx)
+	list, err := d.Player.Players(ctx)
 	i := slices.IndexFunc(list, func(p media.Player) bool { return p.ID == u.Player })
 	switch {
 	case i < 0 && err != nil:
@@ -238,7 +238,7 @@ func (d Deps) undoControl(ctx context.Context, data json.RawMessage) (string, er
 	case u.Action == media.Volume && list[i].Volume != u.Was, u.Action != media.Volume && list[i].State != u.After:
 		return "", tools.Errorf(tools.Conflict, "the player was used in the meantime")
 	}
-	if err := d.Deck.Do(ctx, media.Request{Player: u.Player, Action: u.Action, Level: u.Level}); err != nil {
+	if err := d.Player.Do(ctx, media.Request{Player: u.Player, Action: u.Action, Level: u.Level}); err != nil {
 		return "", outsideError(classifyError(err))
 	}
 	return "Restored the state of the player.", nil

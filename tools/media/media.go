@@ -22,9 +22,9 @@ type PlayerControl interface {
 
 // Deps are the dependencies of the tools. Nil fields leave out their tools.
 type Deps struct {
-	Deck  PlayerControl
-	Mixer Mixer
-	Voice Voice
+	Player PlayerControl
+	Mixer  Mixer
+	Voice  Voice
 	// Reader needs Picture, which reads an accessible file.
 	Reader  Reader
 	Picture func(ctx context.Context, path string) ([]byte, error)
@@ -33,7 +33,7 @@ type Deps struct {
 // Tools returns the category's tools.
 func Tools(d Deps) []tools.Tool {
 	var out []tools.Tool
-	if d.Deck != nil {
+	if d.Player != nil {
 		out = append(out, d.currentTrack(), d.controlTool())
 	}
 	if d.Mixer != nil {

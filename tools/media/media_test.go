@@ -69,9 +69,9 @@ func TestNothingPlaysOrNobodyKnows(t *testing.T) {
 		"not allowed (Mac)": {deck{err: &osrun.Error{Kind: osrun.Denied, Cause: "macOS has not let Hob use it"}}, "", tools.Failed, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, err := call(t, Deps{Deck: &tc.deck}.currentTrack(), `{}`)
+			r, err := call(t, Deps{Player: &tc.deck}.currentTrack(), `{}`)
 			if tc.code != "" {
-				_, pressing := call(t, Deps{Deck: &tc.deck}.controlTool(), `{"action":"pause"}`)
+				_, pressing := call(t, Deps{Player: &tc.deck}.controlTool(), `{"action":"pause"}`)
 				for _, err := range []error{err, pressing} {
 					if tools.CodeOf(err) != tc.code || tools.SourceOf(err).Tainted() != tc.theirs {
 						t.Errorf("%v, of %s", err, tools.SourceOf(err))
@@ -105,7 +105,7 @@ func TestControl(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := two()
-			r, err := call(t, Deps{Deck: d}.controlTool(), tc.args)
+			r, err := call(t, Deps{Player: d}.controlTool(), tc.args)
 			if tc.code != "" {
 				if tools.CodeOf(err) != tc.code || len(d.done) > 0 {
 					t.Errorf("%v, pressed %v", err, d.done)
@@ -125,14 +125,14 @@ func TestControl(t *testing.T) {
 // A command that a player may have received is sent once and reported as unknown.
 func TestUnsure(t *testing.T) {
 	d := &deck{list: []media.Player{{ID: "vlc", Name: "VLC", State: media.Playing}}, fail: media.ErrUnsure}
-	if _, err := call(t, Deps{Deck: d}.controlTool(), `{"action":"next"}`); tools.CodeOf(err) != tools.OutcomeUnknown || len(d.done) != 1 {
+	if _, err := call(t, Deps{Player: d}.controlTool(), `{"action":"next"}`); tools.CodeOf(err) != tools.OutcomeUnknown || len(d.done) != 1 {
 		t.Errorf("%v, pressed %d times", err, len(d.done))
 	}
 }
 
 func TestUndo(t *testing.T) {
 	d := &deck{list: []media.Player{{ID: "vlc", Name: "VLC", State: media.Playing, Volume: 50}}}
-	x := Deps{Deck: d}.controlTool()
+	x := Deps{Player: d}.controlTool()
 	r, err := call(t, x, `{"action":"pause"}`)
 	if err != nil || r.Undo == nil {
 		t.Fatal(r, err)

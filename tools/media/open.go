@@ -26,10 +26,10 @@ type OpenOptions struct {
 func Open(o OpenOptions) Deps {
 	d := Deps{Picture: func(ctx context.Context, path string) ([]byte, error) { return o.Picture(ctx, path, ocr.MaxBytes) }}
 	if o.Getenv == nil {
-		d.Deck, d.Mixer, d.Voice, d.Reader = noPlayer{}, noMixer{}, noVoice{}, noReader{}
+		d.Player, d.Mixer, d.Voice, d.Reader = noPlayer{}, noMixer{}, noVoice{}, noReader{}
 		return d
 	}
-	d.Deck = media.New(media.Options{Getenv: o.Getenv, Scripts: o.Scripts})
+	d.Player = media.New(media.Options{Getenv: o.Getenv, Scripts: o.Scripts})
 	d.Mixer = sound.New(sound.Options{Getenv: o.Getenv, Scripts: o.Scripts})
 	d.Voice = speech.New(speech.Options{Getenv: o.Getenv, Scripts: o.Scripts})
 	d.Reader = ocr.New(ocr.Options{Getenv: o.Getenv, Scripts: o.Scripts})

@@ -29,7 +29,7 @@ func (d Deps) currentTrack() tools.Tool {
 		},
 		Summary: func(trackIn) string { return "Show what is playing" },
 		Run: func(ctx context.Context, _ tools.Call, _ trackIn) (tools.Result, error) {
-			list, err := d.Deck.Players(ctx)
+			list, err := d.Player.Players(ctx)
 			if len(list) == 0 && err != nil {
 				return tools.Result{}, classifyPlayerError(err)
 			}

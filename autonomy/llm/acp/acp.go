@@ -143,8 +143,8 @@ func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, 
 
 // streamTurn returns the error to yield, or nil if Done was yielded or the consumer stopped.
 func (m *Model) streamTurn(ctx context.Context, r llm.Request, yield func(llm.Event, error) bool) error {
-	if r.Desk != nil {
-		if err := r.Desk.CheckAllowed(); err != nil { // on this kind of error, llm.Fallback tries the next model
+	if r.Broker != nil {
+		if err := r.Broker.CheckAllowed(); err != nil { // with this kind of error, llm.Fallback tries the next model
 			return &llm.Error{Kind: llm.Unauthorized, Provider: m.o.Provider, Message: err.Error(), Err: err}
 		}
 	}

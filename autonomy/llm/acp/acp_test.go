@@ -71,7 +71,7 @@ func (h *house) stream(ctx context.Context, session string) *outcome {
 	o := &outcome{}
 	r := llm.Request{System: "Rules.\n<identity>\nYou are Hob.\n</identity>", Messages: h.msgs, Session: session}
 	if h.desk != nil {
-		r.Desk = h.desk
+		r.Broker = h.desk
 	}
 	for e, err := range h.Stream(ctx, r) {
 		if err != nil {
@@ -438,7 +438,7 @@ func TestStop(t *testing.T) {
 			defer cancel()
 			h.msgs = []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: c.prompt, Source: provenance.Owner}}}}
 			var err error
-			for _, err = range h.Stream(ctx, llm.Request{Messages: h.msgs, Session: "home", Desk: stopping{h.desk, cancel}}) {
+			for _, err = range h.Stream(ctx, llm.Request{Messages: h.msgs, Session: "home", Broker: stopping{h.desk, cancel}}) {
 				if err == nil {
 					cancel() // at its first text
 				}
@@ -466,7 +466,7 @@ func (s stopping) RequestPermission(ctx context.Context, a llm.Action) (llm.Perm
 func TestWhoLeavesEndsTheTurn(t *testing.T) {
 	h := open(t, acp.Options{})
 	h.msgs = []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: "endless", Source: provenance.Owner}}}}
-	for range h.Stream(t.Context(), llm.Request{Messages: h.msgs, Session: "home", Desk: h.desk}) {
+	for range h.Stream(t.Context(), llm.Request{Messages: h.msgs, Session: "home", Broker: h.desk}) {
 		break
 	}
 	h.msgs = nil
@@ -522,7 +522,7 @@ func TestConversationsSideBySide(t *testing.T) {
 			var msgs []llm.Message
 			for i := range 3 {
 				msgs = append(msgs, llm.Message{Role: llm.User, Parts: []llm.Part{{Text: "say " + name, Source: provenance.Owner}}})
-				r, err := llm.Collect(h.Stream(t.Context(), llm.Request{Messages: msgs, Session: name, Desk: &desk{}}))
+				r, err := llm.Collect(h.Stream(t.Context(), llm.Request{Messages: msgs, Session: name, Broker: &desk{}}))
 				if err != nil || r.Text() != name {
 					t.Errorf("%s %d: %q, %v", name, i, r.Text(), err)
 				}

@@ -40,7 +40,7 @@ func (c *child) handlePermission(ctx context.Context, params json.RawMessage) (a
 // requestPermission passes a request to the permission broker. Any error results in a refusal.
 func (t *promptTurn) requestPermission(ctx context.Context, u toolCall, options []sdk.PermissionOption) sdk.RequestPermissionResponse {
 	t.mu.Lock()
-	if t.over || t.asks >= maxAsking || t.asked >= maxAsked || t.req.Desk == nil {
+	if t.over || t.asks >= maxAsking || t.asked >= maxAsked || t.req.Broker == nil {
 		t.mu.Unlock()
 		return refuseOnce(options)
 	}
@@ -63,7 +63,7 @@ func (t *promptTurn) requestPermission(ctx context.Context, u toolCall, options 
 	if !ok {
 		return refuseOnce(options)
 	}
-	ruling, err := t.req.Desk.RequestPermission(ctx, a)
+	ruling, err := t.req.Broker.RequestPermission(ctx, a)
 	if err != nil {
 		return cancelledResponse()
 	}

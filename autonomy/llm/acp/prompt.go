@@ -82,8 +82,8 @@ func (t *promptTurn) promptBlocks(known int, first bool) ([]sdk.ContentBlock, er
 	case first:
 		p.Identity = identitySection(t.req.System)
 	}
-	if t.req.Desk != nil {
-		p.Before = t.req.Desk.PriorActions()
+	if t.req.Broker != nil {
+		p.Before = t.req.Broker.PriorActions()
 	}
 	tmpl, err := minitmpl.Parse(prefaceText)
 	if err != nil {

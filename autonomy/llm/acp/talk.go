@@ -242,12 +242,12 @@ func (t *promptTurn) drainQueue(ctx context.Context) error {
 		switch {
 		case i.action != nil:
 			t.apart = true
-			if t.req.Desk != nil {
-				t.req.Desk.RecordAction(ctx, *i.action)
+			if t.req.Broker != nil {
+				t.req.Broker.RecordAction(ctx, *i.action)
 			}
 		case i.note != "":
-			if t.req.Desk != nil {
-				t.req.Desk.PublishStatus(i.note)
+			if t.req.Broker != nil {
+				t.req.Broker.PublishStatus(i.note)
 			}
 		default:
 			if !t.emitItem(i) {
@@ -293,7 +293,7 @@ func (t *promptTurn) isAsking() bool {
 
 // closeActions reports the end of actions for which the agent reported a start but no end.
 func (t *promptTurn) closeActions(ctx context.Context, err error) {
-	if t.req.Desk == nil {
+	if t.req.Broker == nil {
 		return
 	}
 	t.mu.Lock()
@@ -313,7 +313,7 @@ func (t *promptTurn) closeActions(ctx context.Context, err error) {
 	}
 	t.mu.Unlock()
 	for _, a := range open {
-		t.req.Desk.RecordAction(context.WithoutCancel(ctx), a)
+		t.req.Broker.RecordAction(context.WithoutCancel(ctx), a)
 	}
 }
 

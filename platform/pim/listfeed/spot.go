@@ -21,7 +21,7 @@ type Location[P pim.Driver] struct {
 	Account string // the only source that counts; "": all of them
 	Remedy  string // if there is no source
 	All     func() []P
-	Ear     *Poller
+	Poller  *Poller
 }
 
 // Listen creates the Poller. as converts a driver to a Source; Listen sets the name and the sources
@@ -35,7 +35,7 @@ func (s *Location[P]) Listen(o Options, as func(P) Source) {
 		}
 		return out, err
 	}
-	s.Ear = NewEar(o)
+	s.Poller = NewPoller(o)
 }
 
 // Only returns the drivers of list that implement P; list may be nil.
@@ -107,11 +107,11 @@ func (s *Location[P]) Tell(look func(P) (said string, shared bool, err error)) (
 // answers.
 func (s *Location[P]) Say(ctx context.Context, at string, asks bool, put func(P, Key) (pim.Receipt, error)) (ref string, err error) {
 	if asks {
-		if err := s.Ear.RecordSnapshot(ctx, at); err != nil {
+		if err := s.Poller.RecordSnapshot(ctx, at); err != nil {
 			return "", err
 		}
 	}
-	key, err := s.Ear.Key(ctx)
+	key, err := s.Poller.Key(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -133,14 +133,14 @@ func (s *Location[P]) Say(ctx context.Context, at string, asks bool, put func(P,
 	case got.Outcome == pim.Uncertain:
 		return "", fmt.Errorf("%s: %w: %s", s.Channel, ErrUncertain, got.Why)
 	}
-	s.Ear.Made(ctx, got.ID)
+	s.Poller.Made(ctx, got.ID)
 	return got.ID, nil
 }
 
 // Find searches for an entry where Say would create it. look returns "" for a
 // missing entry.
 func (s *Location[P]) Find(ctx context.Context, at string, look func(P, Key) (ref string, err error)) (string, error) {
-	key, err := s.Ear.Key(ctx)
+	key, err := s.Poller.Key(ctx)
 	if err != nil {
 		return "", err
 	}

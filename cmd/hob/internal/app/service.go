@@ -10,7 +10,6 @@ import (
 	"hob/autonomy/intake/chattext"
 	"hob/autonomy/mind/learn"
 	"hob/autonomy/service"
-	"hob/autonomy/undo"
 	"hob/channels/web"
 	"hob/cmd/hob/internal/channel"
 	"hob/cmd/hob/internal/doctor"

@@ -14,7 +14,7 @@ import (
 // ErrNone means that no file manager responds.
 var ErrNone = errors.New("no file manager found that can show files")
 
-// Options of a Filer; the zero value is useful.
+// Options of a Manager; the zero value is useful.
 type Options struct {
 	// Getenv is os.Getenv unless a test replaces it.
 	Getenv func(string) string
@@ -22,22 +22,22 @@ type Options struct {
 	Wait time.Duration
 }
 
-// Filer is the user's file manager.
-type Filer struct{ opt Options }
+// Manager is the user's file manager.
+type Manager struct{ opt Options }
 
-// New returns a Filer. It starts no program.
-func New(o Options) *Filer {
+// New returns a Manager. It starts no program.
+func New(o Options) *Manager {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
 	}
 	if o.Wait <= 0 {
 		o.Wait = 10 * time.Second
 	}
-	return &Filer{o}
+	return &Manager{o}
 }
 
 // Reveal shows the folder of an absolute path and selects the file or folder in it.
-func (f *Filer) Reveal(ctx context.Context, path string) error {
+func (f *Manager) Reveal(ctx context.Context, path string) error {
 	if strings.ContainsAny(path, "\x00\"") && os.PathSeparator == '\\' || strings.ContainsRune(path, 0) {
 		return errors.New("invalid file name")
 	}

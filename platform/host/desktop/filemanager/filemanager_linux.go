@@ -17,7 +17,7 @@ const (
 
 // revealPath calls ShowItems (freedesktop.org, "file-manager-interface"). The bus starts the file manager if
 // necessary.
-func (f *Filer) revealPath(ctx context.Context, path string) error {
+func (f *Manager) revealPath(ctx context.Context, path string) error {
 	bus, err := session.Bus(f.opt.Getenv)
 	if err != nil {
 		return err

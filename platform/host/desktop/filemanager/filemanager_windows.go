@@ -10,7 +10,7 @@ import (
 
 // revealPath starts Explorer, which parses its own command line and exits with 1 on success. File names
 // cannot contain the quote that would end the argument.
-func (f *Filer) revealPath(_ context.Context, path string) error {
+func (f *Manager) revealPath(_ context.Context, path string) error {
 	explorer := filepath.Join(f.opt.Getenv("SystemRoot"), "explorer.exe")
 	cmd := exec.Command(explorer) //nolint:noctx // this Explorer passes the request to the running one and exits
 	cmd.SysProcAttr = &syscall.SysProcAttr{CmdLine: `explorer.exe /select,"` + path + `"`}

@@ -7,7 +7,7 @@ import (
 )
 
 // revealPath uses open(1), which needs no permission, unlike Apple events to Finder.
-func (f *Filer) revealPath(ctx context.Context, path string) error {
+func (f *Manager) revealPath(ctx context.Context, path string) error {
 	_, err := osrun.Programs{Getenv: f.opt.Getenv}.Run(ctx, nil, "/usr/bin/open", "-R", path)
 	return err
 }

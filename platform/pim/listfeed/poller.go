@@ -90,8 +90,8 @@ type entryState struct {
 	since time.Time
 }
 
-// NewEar returns a Poller; it reads nothing yet.
-func NewEar(o Options) *Poller {
+// NewPoller returns a Poller; it reads nothing yet.
+func NewPoller(o Options) *Poller {
 	return &Poller{o: o, seen: NewSet(o.Keep, "seen", 7000), own: NewSet(o.Keep, Own, MostOwn), taken: map[string]int{}, sighted: map[string]entryState{}}
 }
 

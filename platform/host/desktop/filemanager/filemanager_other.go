@@ -8,6 +8,6 @@ import (
 	"fmt"
 )
 
-func (f *Filer) revealPath(context.Context, string) error {
+func (f *Manager) revealPath(context.Context, string) error {
 	return fmt.Errorf("%w: %w", ErrNone, errors.ErrUnsupported)
 }
