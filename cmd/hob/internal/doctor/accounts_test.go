@@ -25,7 +25,7 @@ func TestAccounts(t *testing.T) {
 	t.Run("half of one", func(t *testing.T) {
 		for text, want := range map[string]string{
 			"address = \"a@example.org\"\npassword = \"x\"": "no server",
-			"imap = \"imap.example.org\"\npassword = \"x\"": "who signs in",
+			"imap = \"imap.example.org\"\npassword = \"x\"": "no user name",
 			"imap = \"imap.example.org\"\nuser = \"a\"":     "no password",
 		} {
 			if c := one(t, text); c.State != Fail || !strings.Contains(c.Cause, want) || c.Remedy == "" {
