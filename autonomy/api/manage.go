@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"hob/platform/host/permission"
-	"hob/platform/net/hooksig"
 	"hob/templates"
 )
 
@@ -171,9 +170,9 @@ type Triggers interface {
 	Triggers(ctx context.Context) ([]Trigger, error)
 	// Fire accepts a trigger's payload as untrusted text. key is used to drop repeated calls.
 	Fire(ctx context.Context, trigger, key string, payload []byte) (Fired, error)
-	// TriggerSecret returns the HMAC secret and the signature scheme of a trigger, or ErrNotFound
-	// if the trigger does not exist.
-	TriggerSecret(trigger string) (hooksig.Secret, error)
+	// TriggerSecret returns the HMAC secret of a trigger, or ErrNotFound if the trigger does not
+	// exist.
+	TriggerSecret(trigger string) ([]byte, error)
 }
 
 // Trigger is a configured trigger.

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"hob/platform/host/system"
-	"hob/platform/net/hooksig"
 	"hob/platform/net/safehttp"
 )
 
@@ -273,7 +272,7 @@ type Tray struct {
 type Trigger struct {
 	Name   string `toml:"-"`
 	Secret string `toml:"secret"` // a reference to the secret, or the secret itself; "" means that only Hob's token is accepted
-	// Signature is the signature scheme of calls: any, v1 or body.
+	// Signature is obsolete: each call is signed with its time and key.
 	Signature string `toml:"signature"`
 	Action    string `toml:"action"`
 	Session   string `toml:"session"` // "" means the session in which the owner last wrote
@@ -344,7 +343,7 @@ func (c *Config) indexSections() {
 	}
 	for _, n := range c.doc.subsectionNames("triggers") {
 		t := f.Triggers[n]
-		t.Signature = cmp.Or(t.Signature, string(hooksig.AnyScheme))
+		t.Signature = cmp.Or(t.Signature, "v1")
 		t.Name = n
 		c.Triggers = append(c.Triggers, t)
 	}

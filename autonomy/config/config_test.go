@@ -214,7 +214,7 @@ func TestMistakes(t *testing.T) {
 		{"mention", "[channels.webhook]\nmention = \"no\"\n", `channels.webhook.mention: "no": must be true or false`},
 		{"settle", "[channels.webhook]\nsettle = \"5m\"\n", `must be a time from "0s" (off) to "30s"`},
 		{"stream", "[channels.webhook]\nstream = 1\n", `channels.webhook.stream: 1: must be true or false`},
-		{"trigger with an unknown scheme", "[triggers.t]\naction = \"x\"\nsignature = \"md5\"\n", `c.toml:3: triggers.t.signature: "md5": must be one of any, v1, body`},
+		{"trigger with an unknown scheme", "[triggers.t]\naction = \"x\"\nsignature = \"md5\"\n", `c.toml:3: triggers.t.signature: "md5": must be one of v1`},
 		{"trigger without action", "[triggers.t]\n", `c.toml:1: triggers.t.action: a trigger needs an action`},
 		{"secret is not shown", "[providers.x]\nkind = \"openai\"\napi_key = 12345\n", `c.toml:3: providers.x.api_key: must be text in quotes`},
 		{"embedder without a model", "[knowledge]\nembeddings = \"nomic\"\n", `knowledge.embeddings: "nomic": must be "off", "provider/model"`},

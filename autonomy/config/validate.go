@@ -17,7 +17,6 @@ import (
 
 	"hob/platform/host/command"
 	"hob/platform/host/system"
-	"hob/platform/net/hooksig"
 	"hob/platform/net/safehttp"
 )
 
@@ -269,7 +268,9 @@ func (k *checker) checkChannels() {
 	for _, t := range k.c.Triggers {
 		key := "triggers." + t.Name
 		k.checkName(key, t.Name)
-		k.oneOf(key+".signature", t.Signature, string(hooksig.AnyScheme), string(hooksig.Timed), string(hooksig.BodyOnly))
+		if t.Signature != "any" && t.Signature != "body" { // of older versions; the doctor reports them
+			k.oneOf(key+".signature", t.Signature, "v1")
+		}
 		k.requireValid(key+".action", strings.TrimSpace(t.Action) != "", "a trigger needs an action: what to do when it fires, in plain words")
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/config"
 	"hob/autonomy/session"
-	"hob/platform/net/hooksig"
 	"hob/platform/store"
 	"hob/watchers"
 )
@@ -51,9 +50,9 @@ type Answers interface {
 
 // Trigger is a webhook that starts a turn.
 type Trigger struct {
-	Action  string         // the instruction, in plain words
-	Session string         // session to which the turn reports
-	Secret  hooksig.Secret // an empty value means that the API token is required
+	Action  string // the instruction, in plain words
+	Session string // session to which the turn reports
+	Secret  []byte // an empty value means that the API token is required
 }
 
 // Options holds the options of New. Options without a documented default are required.
@@ -102,7 +101,7 @@ func OpenTriggers(ctx context.Context, list []config.Trigger, secret func(ctx co
 		if err != nil {
 			return nil, fmt.Errorf("[triggers.%s] secret: %w", t.Name, err)
 		}
-		out[t.Name] = Trigger{Action: t.Action, Session: t.Session, Secret: hooksig.Secret{Value: []byte(value), Scheme: hooksig.Scheme(t.Signature)}}
+		out[t.Name] = Trigger{Action: t.Action, Session: t.Session, Secret: []byte(value)}
 	}
 	return out, nil
 }

@@ -3,6 +3,7 @@ package intake
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"unicode/utf8"
 
@@ -79,7 +80,11 @@ func (k *Intake) ReportError(ctx context.Context, id string, cause error) {
 	}
 }
 
-// Trigger accepts a webhook's payload as untrusted text.
+// ErrKeyReused refuses a call of a trigger whose key named another call.
+var ErrKeyReused = errors.New("this Idempotency-Key was used for another body; use a new key for each request")
+
+// Trigger accepts a webhook's payload as untrusted text. A repeated key with the same body is the
+// same event.
 func (k *Intake) Trigger(ctx context.Context, name, key string, body []byte) (channels.Accepted, error) {
 	t, ok := k.o.Triggers[name]
 	if !ok {
@@ -93,10 +98,18 @@ func (k *Intake) Trigger(ctx context.Context, name, key string, body []byte) (ch
 		report = "main"
 	}
 	data := encodePayload(payload.Signal{Watcher: name, Title: name, Mode: watchers.Do, Action: t.Action, Report: report, Signal: string(body), Made: provenance.Owner})
-	return k.o.Bus.Inbox.Put(ctx, bus.Event{
+	acc, err := k.o.Bus.Inbox.Put(ctx, bus.Event{
 		Kind: bus.Webhook, Source: "trigger:" + name, Session: "trigger:" + name, Text: string(body), Payload: data,
 		Provenance: provenance.Outside, Key: key,
 	})
+	if err != nil || !acc.Repeated {
+		return acc, err
+	}
+	first, err := k.o.Bus.Inbox.Event(ctx, acc.Event)
+	if err == nil && first.Text != string(body) {
+		err = ErrKeyReused
+	}
+	return acc, err
 }
 
 // Moved implements watchers.ZoneChangeSink. It notifies the owner once of a new time zone and of

@@ -16,7 +16,6 @@ import (
 	"hob/autonomy/usage"
 	"hob/platform/host/permission"
 	"hob/platform/host/system"
-	"hob/platform/net/hooksig"
 	"hob/tools"
 	"hob/watchers"
 )
@@ -223,10 +222,10 @@ func (sv *Service) Triggers(context.Context) ([]api.Trigger, error) {
 }
 
 // TriggerSecret implements api.Triggers.
-func (sv *Service) TriggerSecret(trigger string) (hooksig.Secret, error) {
+func (sv *Service) TriggerSecret(trigger string) ([]byte, error) {
 	t, ok := sv.o.Triggers[trigger]
 	if !ok {
-		return hooksig.Secret{}, fmt.Errorf("trigger %q: %w; add [triggers.%s] to the configuration", trigger, api.ErrNotFound, trigger)
+		return nil, fmt.Errorf("trigger %q: %w; add [triggers.%s] to the configuration", trigger, api.ErrNotFound, trigger)
 	}
 	return t.Secret, nil
 }

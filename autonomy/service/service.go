@@ -137,7 +137,7 @@ func Classify(err error) error {
 		return fmt.Errorf("%w: %w", api.ErrConflict, err)
 	case errors.Is(err, guard.ErrBeforehand):
 		return fmt.Errorf("%w: %w; answer the original request", api.ErrDenied, err)
-	case errors.Is(err, guard.ErrDecided):
+	case errors.Is(err, guard.ErrDecided), errors.Is(err, intake.ErrKeyReused):
 		return fmt.Errorf("%w: %w", api.ErrConflict, err)
 	case errors.Is(err, intake.ErrTooLong), errors.Is(err, intake.ErrNotText), errors.Is(err, intake.ErrEmpty), errors.Is(err, intake.ErrMixed):
 		return fmt.Errorf("%w: %w", api.ErrInvalid, err)

@@ -18,7 +18,6 @@ import (
 	"hob/autonomy/api"
 	"hob/channels"
 	"hob/channels/web"
-	hooksig "hob/platform/net/hooksig"
 	"hob/templates"
 )
 
@@ -222,16 +221,14 @@ func (e *engine) Fire(_ context.Context, trigger, key string, payload []byte) (a
 	return api.Fired{Event: id, Repeated: repeated}, nil
 }
 
-func (e *engine) TriggerSecret(trigger string) (hooksig.Secret, error) {
+func (e *engine) TriggerSecret(trigger string) ([]byte, error) {
 	switch trigger {
 	case "build":
-		return hooksig.Secret{Value: []byte("s3cret")}, nil
-	case "timed":
-		return hooksig.Secret{Value: []byte("s3cret"), Scheme: hooksig.Timed}, nil
+		return []byte("s3cret"), nil
 	case "open":
-		return hooksig.Secret{}, nil
+		return nil, nil
 	}
-	return hooksig.Secret{}, api.ErrNotFound
+	return nil, api.ErrNotFound
 }
 
 func (e *engine) Sessions(_ context.Context, q api.Query) ([]api.Session, error) {

@@ -44,20 +44,18 @@ func (s *Server) checkSignature(r *http.Request, id string, body []byte) (string
 	if err != nil && !errors.Is(err, api.ErrNotFound) {
 		return "", err
 	}
-	known := err == nil && len(secret.Value) > 0
+	known := err == nil && len(secret) > 0
 	if !known {
-		secret = hooksig.Secret{Value: s.cred.Load().hash[:]} // use a dummy, so that the check takes equally long
+		secret = s.cred.Load().hash[:] // a dummy, so that it takes as long
 	}
 	p, err := hooksig.Read(r.Header, secret, body, time.Now())
 	switch {
 	case errors.Is(err, hooksig.ErrTime):
 		return "", s.doors.countFailure(r, newFailure(http.StatusUnauthorized, "bad_timestamp", "send the whole seconds since 1970 in UTC", "%v", err))
-	case errors.Is(err, hooksig.ErrScheme), errors.Is(err, hooksig.ErrAmbiguous):
-		// Respond as for an unknown trigger: a caller without the secret must not learn how a
-		// trigger is configured.
-		return "", s.doors.countFailure(r, badSignature())
+	case errors.Is(err, hooksig.ErrOldFormat):
+		return "", s.doors.countFailure(r, newFailure(http.StatusUnauthorized, "old_signature", hooksig.Remedy, "%v", err))
 	case err != nil:
-		return "", s.doors.countFailure(r, newFailure(http.StatusUnauthorized, "bad_key", "use at most 200 characters without a dot, such as a UUID", "%v", err))
+		return "", s.doors.countFailure(r, newFailure(http.StatusUnauthorized, "bad_key", "send an Idempotency-Key of at most 200 characters without a dot, such as a UUID, and sign it", "%v", err))
 	case !p.Fits || !known:
 		return "", s.doors.countFailure(r, badSignature())
 	case p.Stale:
@@ -68,7 +66,7 @@ func (s *Server) checkSignature(r *http.Request, id string, body []byte) (string
 
 func badSignature() *failure {
 	return newFailure(http.StatusUnauthorized, "bad_signature",
-		"sign timestamp.key.body with the trigger's secret: X-Hob-Signature: v1=hex(HMAC-SHA256), X-Hob-Timestamp: seconds since 1970; see docs/triggers.md", "the signature is not valid")
+		"use the trigger's secret; "+hooksig.Remedy, "the signature is not valid")
 }
 
 // ownKey returns the deduplication key of a call by the owner, which is the id of the request.

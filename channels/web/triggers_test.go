@@ -40,7 +40,7 @@ func TestStampedTrigger(t *testing.T) {
 		code       string
 	}{
 		{"now", body, stamped("s3cret", now, "k1", body), 202, ""},
-		{"without a key", body, stamped("s3cret", now, "", body), 202, ""},
+		{"without a key", body, stamped("s3cret", now, "", body), 401, "bad_key"},
 		{"a clock that is behind", body, stamped("s3cret", now.Add(-4*time.Minute), "k1", body), 202, ""},
 		{"a clock that is ahead", body, stamped("s3cret", now.Add(4*time.Minute), "k1", body), 202, ""},
 		{"an old recording", body, stamped("s3cret", now.Add(-6*time.Minute), "k1", body), 401, "stale_timestamp"},
@@ -49,7 +49,7 @@ func TestStampedTrigger(t *testing.T) {
 		{"another key", body, stamped("s3cret", now, "k1", body, "Idempotency-Key", "k2"), 401, "bad_signature"},
 		{"another time", body, stamped("s3cret", now, "k1", body, "X-Hob-Timestamp", strconv.FormatInt(now.Unix()+1, 10)), 401, "bad_signature"},
 		{"another body", body + " ", stamped("s3cret", now, "k1", body), 401, "bad_signature"},
-		{"the time taken away", body, stamped("s3cret", now, "k1", body, "X-Hob-Timestamp", ""), 401, "bad_signature"},
+		{"the time taken away", body, stamped("s3cret", now, "k1", body, "X-Hob-Timestamp", ""), 401, "bad_timestamp"},
 		{"the form of the body alone", body, stamped("s3cret", now, "k1", body, "X-Hob-Signature", signature("s3cret", body)), 401, "bad_signature"},
 		{"a key that moves into the body", "b" + body, stamped("s3cret", now, "", "a.b"+body, "Idempotency-Key", ".a"), 401, "bad_key"},
 		{"a key with a dot", body, stamped("s3cret", now, "k.1", body), 401, "bad_key"},
@@ -77,8 +77,8 @@ func TestTrigger(t *testing.T) {
 		header              []string
 		want                int
 	}{
-		{"a good signature", "build", body, []string{"Authorization", "", "X-Hob-Signature", good}, 202},
-		{"in capitals", "build", body, []string{"Authorization", "", "X-Hob-Signature", strings.ToUpper(good)}, 202},
+		{"a good signature", "build", body, stamped("s3cret", time.Now(), "k", body), 202},
+		{"the format of older versions", "build", body, []string{"Authorization", "", "X-Hob-Signature", good}, 401},
 		{"the token", "build", body, nil, 202},
 		{"no JSON", "build", "plain words", []string{"Content-Type", "text/plain"}, 202},
 		{"no body", "build", "", nil, 202},
@@ -112,7 +112,7 @@ func TestReview10_TriggerRefusesReplayInWeakerScheme(t *testing.T) {
 	const body = `{"ref":"main"}`
 	now := time.Now()
 	stamp := strconv.FormatInt(now.Unix(), 10)
-	for _, key := range []string{"", "k1"} {
+	for _, key := range []string{"k0", "k1"} {
 		h := newHouse(t, nil)
 		if r := h.send(t, "POST", "/api/v1/triggers/build/fire", body, stamped("s3cret", now, key, body)...); r.code != 202 {
 			t.Fatalf("the original request got %d %s", r.code, r.body)
@@ -125,8 +125,8 @@ func TestReview10_TriggerRefusesReplayInWeakerScheme(t *testing.T) {
 			{"X-Hob-Signature", "v1=" + signature("s3cret", replay)[len("sha256="):]},
 		} {
 			r := h.send(t, "POST", "/api/v1/triggers/build/fire", replay, append([]string{"Authorization", ""}, header...)...)
-			if r.code != 401 || !strings.Contains(r.body, "bad_signature") {
-				t.Errorf("key %q, %v: the replay got %d %s, want 401 bad_signature", key, header, r.code, r.body)
+			if r.code != 401 || !strings.Contains(r.body, "_signature") && !strings.Contains(r.body, "bad_timestamp") {
+				t.Errorf("key %q, %v: the replay got %d %s, want 401", key, header, r.code, r.body)
 			}
 		}
 		if len(h.e.fired) != 1 {
@@ -138,10 +138,11 @@ func TestReview10_TriggerRefusesReplayInWeakerScheme(t *testing.T) {
 func TestReview10_TriggerKeepsToItsScheme(t *testing.T) {
 	const body = `{"ref":"main"}`
 	h := newHouse(t, nil)
-	if r := h.send(t, "POST", "/api/v1/triggers/timed/fire", body, "Authorization", "", "X-Hob-Signature", signature("s3cret", body)); r.code != 401 {
-		t.Errorf("a body-only request to a trigger that takes v1 got %d %s, want 401", r.code, r.body)
+	r := h.send(t, "POST", "/api/v1/triggers/build/fire", body, "Authorization", "", "X-Hob-Signature", signature("s3cret", body))
+	if r.code != 401 || !strings.Contains(r.body, "old_signature") || !strings.Contains(r.body, "timestamp.key.body") {
+		t.Errorf("a body-only request got %d %s, want 401 and how to sign", r.code, r.body)
 	}
-	if r := h.send(t, "POST", "/api/v1/triggers/timed/fire", body, stamped("s3cret", time.Now(), "k1", body)...); r.code != 202 {
+	if r := h.send(t, "POST", "/api/v1/triggers/build/fire", body, stamped("s3cret", time.Now(), "k1", body)...); r.code != 202 {
 		t.Errorf("a timed request got %d %s, want 202", r.code, r.body)
 	}
 }
@@ -151,9 +152,6 @@ func TestTriggerFiresOnce(t *testing.T) {
 		body   string
 		header []string
 	}
-	signed := func(body string, header ...string) call {
-		return call{body, append([]string{"Authorization", "", "X-Hob-Signature", signature("s3cret", body)}, header...)}
-	}
 	now := time.Now()
 	at := func(at time.Time, key, body string) call { return call{body, stamped("s3cret", at, key, body)} }
 	for _, c := range []struct {
@@ -161,15 +159,9 @@ func TestTriggerFiresOnce(t *testing.T) {
 		calls []call
 		want  int
 	}{
-		{"a replayed body", []call{signed("a"), signed("a")}, 1},
-		{"two bodies", []call{signed("a"), signed("b")}, 2},
-		{"a replayed body under other keys", []call{signed("a", "Idempotency-Key", "1"), signed("a", "Idempotency-Key", "2"), signed("a", "X-Request-Id", "3")}, 1},
-		{"two bodies under a key that nobody signed", []call{signed("a", "Idempotency-Key", "1"), signed("b", "Idempotency-Key", "1")}, 2},
 		{"replayed", []call{at(now, "1", "a"), at(now, "1", "a")}, 1},
-		{"replayed without a key", []call{at(now, "", "a"), at(now, "", "a")}, 1},
 		{"sent again", []call{at(now, "1", "a"), at(now.Add(time.Minute), "1", "a")}, 1},
 		{"two keys", []call{at(now, "1", "a"), at(now, "2", "a")}, 2},
-		{"two times", []call{at(now, "", "a"), at(now.Add(time.Minute), "", "a")}, 2},
 		{"the owner twice", []call{{"a", nil}, {"a", nil}}, 2},
 		{"the owner repeating", []call{{"a", []string{"Idempotency-Key", "1"}}, {"a", []string{"Idempotency-Key", "1"}}}, 1},
 	} {
@@ -198,9 +190,8 @@ func FuzzSignature(f *testing.F) {
 			t.Skip()
 		}
 		r := h.send(t, "POST", "/api/v1/triggers/build/fire", body, "Authorization", "", "X-Hob-Signature", sig)
-		right := strings.EqualFold(strings.TrimSpace(sig), signature("s3cret", body))
-		if (r.code == 202) != right && r.code != 400 && r.code != 429 {
-			t.Errorf("signature %q: %d %s", sig, r.code, r.body)
+		if r.code == 202 {
+			t.Errorf("signature %q without a time: %d %s", sig, r.code, r.body)
 		}
 	})
 }

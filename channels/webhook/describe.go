@@ -22,7 +22,7 @@ func (Driver) Describe() channels.Description {
 				return nil
 			}},
 			{Key: "secret", Kind: settings.Secret, Title: "Secret for signing posts", Help: "Your input is not shown. Use a long random value."},
-			{Key: "signature", Kind: settings.Text, Optional: true, Unasked: true, Default: "any", Title: "Required signature scheme of incoming posts: v1, body or any"},
+			{Key: "signature", Kind: settings.Text, Optional: true, Unasked: true, Default: "v1", Title: "Obsolete: the time, the key and the body of each post are signed"},
 			channels.AllowSetting("names of senders, as your server gives them"),
 		},
 		FixedRecipient: true,

@@ -53,7 +53,10 @@ type acceptedPost struct {
 // Hook implements channels.WebhookReceiver.
 func (c *Channel) Hook(ctx context.Context, p channels.WebhookRequest) channels.WebhookResponse {
 	proof, err := hooksig.Read(p.Header, c.secret, p.Body, time.Now())
-	if err != nil || !proof.Fits || proof.Stale {
+	switch {
+	case errors.Is(err, hooksig.ErrOldFormat):
+		return channels.WebhookResponse{Status: http.StatusUnauthorized, Error: err.Error() + "; " + hooksig.Remedy}
+	case err != nil || !proof.Fits || proof.Stale:
 		return channels.WebhookResponse{Status: http.StatusUnauthorized}
 	}
 	m, wrong := parseMessage(p.Body)

@@ -3,9 +3,9 @@
 // (incoming.go). Each direction can be used alone.
 //
 // The outgoing body is JSON {id, event, kind, session, chat, text, created_at}. The header
-// X-Hob-Signature is "sha256=" and the hex HMAC-SHA256 of the body with the configured secret. The
-// header Idempotency-Key is the id, which stays the same when a delivery is repeated, so that the
-// receiver can drop duplicates. The channels manager handles retries and durability.
+// X-Hob-Signature covers X-Hob-Timestamp, Idempotency-Key and the body with the configured secret
+// (platform/net/hooksig); Idempotency-Key is the id, which stays the same when a delivery is
+// repeated, so that the receiver can drop duplicates. The channels manager handles retries and durability.
 package webhook
 
 import (
@@ -35,9 +35,9 @@ type Config struct {
 	// Secret signs the bodies in both directions. It may be a reference: "env:X", "keychain:x" or
 	// "file:/x".
 	Secret string `toml:"secret"`
-	// Signature is the signature scheme of incoming posts: any, v1 or body; "" means any.
-	Signature hooksig.Scheme `toml:"signature"`
-	// Allow lists the senders other than the owner whose text a program may post.
+	// Signature is obsolete: each post is signed with its time and key.
+	Signature string `toml:"signature"`
+	// Allow lists the senders, besides the owner, whose texts a program may post.
 	Allow []string `toml:"allow"`
 }
 
@@ -62,7 +62,7 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 type Channel struct {
 	url    string // "" if deliveries are not posted
 	basic  string // the credentials from the URL, as a header value
-	secret hooksig.Secret
+	secret []byte
 	client *safehttp.Client
 	allow  []string
 	in     postQueue
@@ -74,12 +74,7 @@ func New(c Config, network *safehttp.Client) (*Channel, error) {
 	if c.Secret == "" {
 		return nil, errors.New(`secret is missing: requests cannot be authenticated; set secret = "env:NAME" in [channels.webhook]`)
 	}
-	switch c.Signature {
-	case "", hooksig.AnyScheme, hooksig.Timed, hooksig.BodyOnly:
-	default:
-		return nil, fmt.Errorf(`signature = %q is unknown; write "v1", "body" or "any"`, c.Signature)
-	}
-	ch := &Channel{secret: hooksig.Secret{Value: []byte(c.Secret), Scheme: c.Signature}, allow: c.Allow}
+	ch := &Channel{secret: []byte(c.Secret), allow: c.Allow}
 	ch.in.init()
 	if c.URL == "" {
 		return ch, nil
@@ -157,7 +152,8 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	if err != nil {
 		return channels.Receipt{}, channels.Errorf(channels.Permanent, "webhook: encode: %w", err)
 	}
-	header := http.Header{"Content-Type": {"application/json"}, hooksig.Key: {d.ID}, hooksig.Header: {hooksig.OfBody(c.secret.Value, raw)}}
+	header := http.Header{"Content-Type": {"application/json"}}
+	hooksig.Sign(header, c.secret, d.ID, raw, time.Now())
 	if c.basic != "" {
 		header.Set("Authorization", c.basic)
 	}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -54,10 +55,16 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if err != nil {
 		return
 	}
-	m := hmac.New(sha256.New, []byte(secret))
-	m.Write(b)
-	if got, want := req.Header.Get("X-Hob-Signature"), "sha256="+hex.EncodeToString(m.Sum(nil)); got != want {
+	m, old := hmac.New(sha256.New, []byte(secret)), hmac.New(sha256.New, []byte(secret))
+	stamp := req.Header.Get("X-Hob-Timestamp")
+	m.Write([]byte(stamp + "." + req.Header.Get("Idempotency-Key") + "." + string(b)))
+	old.Write(b)
+	want := "v1=" + hex.EncodeToString(m.Sum(nil)) + ", sha256=" + hex.EncodeToString(old.Sum(nil))
+	if got := req.Header.Get("X-Hob-Signature"); got != want {
 		r.t.Errorf("signature %q, want %q", got, want)
+	}
+	if n, err := strconv.ParseInt(stamp, 10, 64); err != nil || time.Since(time.Unix(n, 0)).Abs() > time.Minute {
+		r.t.Errorf("timestamp %q", stamp)
 	}
 	var d struct{ ID, Text string }
 	if err := json.Unmarshal(b, &d); err != nil || d.ID != req.Header.Get("Idempotency-Key") || req.Method != http.MethodPost {

@@ -3,9 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"net/http"
@@ -26,6 +24,7 @@ import (
 	"hob/channels/web"
 	"hob/platform/host/command"
 	"hob/platform/host/system"
+	"hob/platform/net/hooksig"
 	"hob/platform/retry"
 	"hob/platform/text/document"
 )
@@ -65,9 +64,7 @@ func poster() {
 		r.Header.Set("X-Hob-Channel", "terminal")
 		r.Header.Set(web.ClientHeader, "poster")
 		if path == "/hooks/webhook" {
-			m := hmac.New(sha256.New, []byte("not-a-real-secret"))
-			m.Write(body)
-			r.Header.Set("X-Hob-Signature", "sha256="+hex.EncodeToString(m.Sum(nil)))
+			hooksig.Sign(r.Header, []byte("not-a-real-secret"), rand.Text(), body, time.Now())
 		}
 		resp, err := d.transport.Do(r)
 		if err != nil {

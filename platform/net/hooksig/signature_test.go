@@ -23,29 +23,31 @@ func mac(text string) string {
 func TestRead(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	at := func(d time.Duration) string { return strconv.FormatInt(now.Add(d).Unix(), 10) }
+	good := "v1=" + mac(at(0)+".k.b")
 	for _, c := range []struct {
 		name, sig, stamp, key string
 		fits, stale           bool
-		id                    string
 		err                   error
 	}{
-		{"the body", "sha256=" + mac("b"), "", "", true, false, "body:", nil},
-		{"the body only, with any key", "SHA256=" + mac("b"), "", "k", true, false, "body:", nil},
-		{"another body", "sha256=" + mac("c"), "", "", false, false, "body:", nil},
-		{"nothing", "", "", "", false, false, "body:", nil},
-		{"no hex", "sha256=xyz", "", "", false, false, "body:", nil},
-		{"a time", "v1=" + mac(at(0)+"..b"), at(0), "", true, false, "sent:", nil},
-		{"a time and a key", "v1=" + mac(at(0)+".k.b"), at(0), "k", true, false, "id:", nil},
-		{"another key", "v1=" + mac(at(0)+".k.b"), at(0), "l", false, false, "id:", nil},
-		{"another time", "v1=" + mac(at(0)+"..b"), at(time.Second), "", false, false, "sent:", nil},
-		{"too old", "v1=" + mac(at(-301*time.Second)+"..b"), at(-301 * time.Second), "", true, true, "sent:", nil},
-		{"to come", "v1=" + mac(at(301*time.Second)+"..b"), at(301 * time.Second), "", true, true, "sent:", nil},
-		{"without its time", "v1=" + mac(at(0)+"..b"), "", "", false, false, "body:", nil},
-		{"the body alone beside a time", "sha256=" + mac("b"), at(0), "", false, false, "sent:", nil},
-		{"no time", "v1=" + mac("x..b"), "x", "", false, false, "", hooksig.ErrTime},
-		{"a time in another form", "v1=" + mac("+18..b"), "+18", "", false, false, "", hooksig.ErrTime},
-		{"a key with a dot", "v1=" + mac(at(0)+".a.b.b"), at(0), "a.b", false, false, "", hooksig.ErrKey},
-		{"a long key", "v1=" + mac(at(0)+"..b"), at(0), strings.Repeat("k", 201), false, false, "", hooksig.ErrKey},
+		{"a time and a key", good, at(0), "k", true, false, nil},
+		{"in capitals", strings.ToUpper(good), at(0), "k", true, false, nil},
+		{"one of several signatures", "v2=00, " + good, at(0), "k", true, false, nil},
+		{"another key", good, at(0), "l", false, false, nil},
+		{"another time", good, at(time.Second), "k", false, false, nil},
+		{"too old", "v1=" + mac(at(-301*time.Second)+".k.b"), at(-301 * time.Second), "k", true, true, nil},
+		{"to come", "v1=" + mac(at(301*time.Second)+".k.b"), at(301 * time.Second), "k", true, true, nil},
+		{"nothing", "", "", "", false, false, hooksig.ErrTime},
+		{"no signature", "", at(0), "k", false, false, nil},
+		{"no hex", "v1=xyz", at(0), "k", false, false, nil},
+		{"without its key", "v1=" + mac(at(0)+"..b"), at(0), "", false, false, hooksig.ErrKey},
+		{"without its time", good, "", "k", false, false, hooksig.ErrTime},
+		{"the body alone", "sha256=" + mac("b"), "", "", false, false, hooksig.ErrOldFormat},
+		{"the body alone, with a key", "SHA256=" + mac("b"), "", "k", false, false, hooksig.ErrOldFormat},
+		{"the body alone beside a time and a key", "sha256=" + mac("b"), at(0), "k", false, false, nil},
+		{"no time", "v1=" + mac("x.k.b"), "x", "k", false, false, hooksig.ErrTime},
+		{"a time in another form", "v1=" + mac("+18.k.b"), "+18", "k", false, false, hooksig.ErrTime},
+		{"a key with a dot", "v1=" + mac(at(0)+".a.b.b"), at(0), "a.b", false, false, hooksig.ErrKey},
+		{"a long key", good, at(0), strings.Repeat("k", 201), false, false, hooksig.ErrKey},
 	} {
 		h := http.Header{}
 		for k, v := range map[string]string{hooksig.Header: c.sig, hooksig.Time: c.stamp, hooksig.Key: c.key} {
@@ -53,75 +55,64 @@ func TestRead(t *testing.T) {
 				h.Set(k, v)
 			}
 		}
-		p, err := hooksig.Read(h, hooksig.Secret{Value: []byte("secret")}, []byte("b"), now)
-		if p.Fits != c.fits || p.Stale != c.stale || !strings.HasPrefix(p.ID, c.id) || !errors.Is(err, c.err) {
+		p, err := hooksig.Read(h, []byte("secret"), []byte("b"), now)
+		if p.Fits != c.fits || p.Stale != c.stale || (p.ID == "") != (err != nil) || !errors.Is(err, c.err) {
 			t.Errorf("%s: %+v, %v", c.name, p, err)
 		}
 	}
-	if got := hooksig.OfBody([]byte("secret"), []byte("b")); got != "sha256="+mac("b") {
-		t.Error(got)
-	}
 }
 
-// The two schemes must not sign the same text, or a recorded request of one passes as
-// a request of the other.
+// No text of a timed request passes with a body-only signature, which a receiver of Hob's own posts
+// may know.
 func TestReview10_SchemesSignDifferentTexts(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
-	stamp := strconv.FormatInt(now.Unix(), 10)
-	bodyOnly := func(body string) (hooksig.Proof, error) {
+	for _, body := range []string{"", "b", "1800000000.k.b", "0..", "3.14"} {
 		h := http.Header{hooksig.Header: {"sha256=" + mac(body)}}
-		return hooksig.Read(h, hooksig.Secret{Value: []byte("secret")}, []byte(body), now)
-	}
-	for _, body := range []string{
-		stamp + "..b", stamp + ".k.b", stamp + ".k.", "0..", "1099511627776.k.b", stamp + "." + strings.Repeat("k", 200) + ".b",
-		stamp + ".a b\n{}.b", stamp + ".1 2026-11-23 10.00",
-	} {
-		if p, err := bodyOnly(body); !errors.Is(err, hooksig.ErrAmbiguous) || p.Fits {
-			t.Errorf("body-only %q: %+v, %v, want ErrAmbiguous", body, p, err)
+		if p, err := hooksig.Read(h, []byte("secret"), []byte(body), now); !errors.Is(err, hooksig.ErrOldFormat) || p.Fits {
+			t.Errorf("body-only %q: %+v, %v, want ErrOldFormat", body, p, err)
 		}
-	}
-	for _, body := range []string{
-		"", "b", "..b", "3.14", "12", "1.", "1.5 degrees", "-1.k.b", " 1.k.b", "1 .k.b", `{"a":"1.k.b"}`, "99999999999999.k.b",
-		stamp + "." + strings.Repeat("k", 201) + ".b",
-	} {
-		if p, err := bodyOnly(body); err != nil || !p.Fits {
-			t.Errorf("body-only %q: %+v, %v, want a valid signature", body, p, err)
+		h.Set(hooksig.Time, "1800000000")
+		h.Set(hooksig.Key, "k")
+		if p, err := hooksig.Read(h, []byte("secret"), []byte(body), now); err != nil || p.Fits {
+			t.Errorf("body-only %q with a time and a key: %+v, %v", body, p, err)
 		}
 	}
 }
 
-func TestReview10_AcceptsOnlyTheSchemeOfTheSecret(t *testing.T) {
+func TestSign_IsReadAgain(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
-	stamp := strconv.FormatInt(now.Unix(), 10)
-	timed := http.Header{hooksig.Header: {"v1=" + mac(stamp+".k.b")}, hooksig.Time: {stamp}, hooksig.Key: {"k"}}
-	body := http.Header{hooksig.Header: {"sha256=" + mac("b")}}
-	for _, c := range []struct {
-		scheme      hooksig.Scheme
-		timed, body bool
-	}{{"", true, true}, {hooksig.AnyScheme, true, true}, {hooksig.Timed, true, false}, {hooksig.BodyOnly, false, true}} {
-		for form, h := range map[bool]http.Header{true: timed, false: body} {
-			want := form && c.timed || !form && c.body
-			p, err := hooksig.Read(h, hooksig.Secret{Value: []byte("secret"), Scheme: c.scheme}, []byte("b"), now)
-			if p.Fits != want || errors.Is(err, hooksig.ErrScheme) == want {
-				t.Errorf("scheme %q, timed %v: %+v, %v", c.scheme, form, p, err)
-			}
-		}
+	h := http.Header{}
+	hooksig.Sign(h, []byte("secret"), "id-1", []byte("b"), now)
+	if want := "v1=" + mac("1800000000.id-1.b") + ", sha256=" + mac("b"); h.Get(hooksig.Header) != want {
+		t.Errorf("signature %q, want %q", h.Get(hooksig.Header), want)
+	}
+	p, err := hooksig.Read(h, []byte("secret"), []byte("b"), now.Add(time.Minute))
+	if err != nil || !p.Fits || p.Stale {
+		t.Errorf("%+v, %v", p, err)
 	}
 }
 
-// FuzzRead checks that no request is valid in both schemes under one MAC.
+// FuzzRead checks that a signature fits exactly one time, key and body.
 func FuzzRead(f *testing.F) {
-	f.Add("1800000000", "k", "b")
-	f.Add("1", "", "1.k.b")
-	f.Fuzz(func(t *testing.T, stamp, key, body string) {
+	f.Add("1800000000", "k", "b", "1")
+	f.Add("1", "", "1.k.b", ".")
+	f.Fuzz(func(t *testing.T, stamp, key, body, more string) {
 		now := time.Unix(1_800_000_000, 0)
-		text := stamp + "." + key + "." + body
-		secret := hooksig.Secret{Value: []byte("secret")}
-		timed := http.Header{hooksig.Header: {"v1=" + mac(text)}, hooksig.Time: {stamp}, hooksig.Key: {key}}
-		p, err := hooksig.Read(timed, secret, []byte(body), now)
-		q, bodyErr := hooksig.Read(http.Header{hooksig.Header: {"sha256=" + mac(text)}}, secret, []byte(text), now)
-		if stamp != "" && err == nil && p.Fits && bodyErr == nil && q.Fits {
-			t.Errorf("%q is valid in both schemes", text)
+		h := http.Header{hooksig.Header: {"v1=" + mac(stamp+"."+key+"."+body)}, hooksig.Time: {stamp}, hooksig.Key: {key}}
+		p, err := hooksig.Read(h, []byte("secret"), []byte(body), now)
+		if err == nil && !p.Fits {
+			t.Errorf("%q %q %q: own signature is refused", stamp, key, body)
+		}
+		if more == "" || err != nil {
+			return
+		}
+		h.Set(hooksig.Key, key+more)
+		if q, err := hooksig.Read(h, []byte("secret"), []byte(body), now); err == nil && q.Fits {
+			t.Errorf("%q is also valid for the key %q", body, key+more)
+		}
+		h.Set(hooksig.Key, key)
+		if q, err := hooksig.Read(h, []byte("secret"), []byte(body+more), now); err == nil && q.Fits {
+			t.Errorf("the signature of %q is also valid for %q", body, body+more)
 		}
 	})
 }

@@ -3,14 +3,12 @@ package app
 import (
 	"bytes"
 	"crypto"
-	"crypto/hmac"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/sha256"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
@@ -53,9 +51,7 @@ func (h *house) hook(path string, body []byte, header map[string]string) (int, s
 func TestWebhookIn(t *testing.T) {
 	h := open(t, "[channels.webhook]\nsecret = \"whsec\"\nallow = [\"ada@example.org\"]\n")
 	signed := func(body string) (int, string) {
-		m := hmac.New(sha256.New, []byte("whsec"))
-		m.Write([]byte(body))
-		return h.hook("/hooks/webhook", []byte(body), map[string]string{"X-Hob-Signature": "sha256=" + hex.EncodeToString(m.Sum(nil))})
+		return h.hook("/hooks/webhook", []byte(body), signedHook("whsec", body))
 	}
 	code, body := signed(`{"id":"1","text":"remember that the gate is green","wait":true}`)
 	if code != http.StatusOK || !strings.Contains(body, "gate is green") {

@@ -131,7 +131,7 @@ func TestReview11_CredentialNeedsTheOwnersCleanChat(t *testing.T) {
 			h.drained()
 		}},
 		{"a guest", func(h *house) {
-			code, said := h.hook("/hooks/webhook", []byte(`{"text":"`+ask+`","sender":"ada@example.org"}`), map[string]string{"X-Hob-Signature": "sha256=" + hexMAC("whsec", `{"text":"`+ask+`","sender":"ada@example.org"}`)})
+			code, said := h.hook("/hooks/webhook", []byte(`{"text":"`+ask+`","sender":"ada@example.org"}`), signedHook("whsec", `{"text":"`+ask+`","sender":"ada@example.org"}`))
 			if code != http.StatusAccepted {
 				h.t.Fatalf("the guest's message: %d %s", code, said)
 			}

@@ -1,9 +1,7 @@
 package approvaltest
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,6 +10,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"hob/platform/net/hooksig"
 )
 
 // openPage opens the page and the API: the holder of the token is the owner.
@@ -118,7 +119,7 @@ func openWebhook(t *testing.T) *place {
 
 // signedBy are the headers of a post that is signed with a secret.
 func signedBy(key, body string) http.Header {
-	mac := hmac.New(sha256.New, []byte(key))
-	mac.Write([]byte(body))
-	return http.Header{"X-Hob-Signature": {"sha256=" + hex.EncodeToString(mac.Sum(nil))}}
+	h := http.Header{}
+	hooksig.Sign(h, []byte(key), rand.Text(), []byte(body), time.Now())
+	return h
 }

@@ -194,6 +194,9 @@ func checkTriggers(ctx context.Context, e Env) []Check {
 	var out []Check
 	users := map[system.Secret]string{}
 	for _, t := range e.Config.Triggers {
+		if t.Signature != "v1" {
+			out = append(out, warnCheck("trigger "+t.Name, fmt.Sprintf("signature = %q is obsolete: calls without a signed time and key are refused", t.Signature), "remove the key and sign calls as docs/triggers.md shows")...)
+		}
 		secret, err := e.Secrets.Resolve(ctx, t.Secret)
 		switch {
 		case err != nil:
