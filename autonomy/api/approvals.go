@@ -66,8 +66,11 @@ type Approval struct {
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments"`
 	Summary   string          `json:"summary"`
-	Reason    string          `json:"reason"`
-	// Rule names the row in the decision table that requires the approval.
+	// Source names what asked: a watcher, a schedule, a trigger or a conversation; "" for requests
+	// of older versions.
+	Source string `json:"source,omitempty"`
+	Reason string `json:"reason"`
+	// Rule names the row of the decision table that requires the question.
 	Rule string `json:"rule,omitempty"`
 	// Why describes the actual effect of the call. Exact describes what would run, as far as the
 	// arguments do not show it. Both contain only visible characters.

@@ -60,7 +60,8 @@ type Status struct {
 	Daemon       bool           `json:"daemon"` // false if this is the status of a single command that runs without a daemon
 	Running      int            `json:"running"`
 	Pending      int            `json:"pending"`
-	Questions    int            `json:"questions"` // number of approval requests that wait for the owner
+	Questions    int            `json:"questions"`              // waiting for the owner
+	HeldSources  []HeldSource   `json:"held_sources,omitempty"` // sources whose later events wait
 	Watchers     int            `json:"watchers"`
 	Schedules    int            `json:"schedules"`
 	Reminders    int            `json:"reminders"`
@@ -83,6 +84,13 @@ type Status struct {
 	Behind       int            `json:"memory_behind,omitempty"` // number of rows that are not indexed yet
 	AuditLines   int64          `json:"audit_lines"`
 	AuditHead    string         `json:"audit_head"` // hash of the audit log's last line
+}
+
+// HeldSource is a session whose events wait for answers of the user.
+type HeldSource struct {
+	Session  string `json:"session"`  // watcher:ID, schedule:ID, trigger:NAME, or a conversation
+	Requests int    `json:"requests"` // turns that wait for an answer
+	Waiting  int    `json:"waiting"`  // later events
 }
 
 // ChannelState is the health of one channel.

@@ -13,9 +13,10 @@ import (
 )
 
 // Claim claims the events that are due: the first open event of each queue that has no running
-// event. It claims at most n events and, in addition, all due commands. Among events with the same
-// priority it prefers the queue that was served longest ago, so that one busy session cannot use
-// all slots. next is when the earliest waiting event becomes due (zero: none).
+// event, and the parked events of sessions that run none (see ParkTx). It claims at most n events
+// and, in addition, all due commands. Among events with the same priority it prefers the queue
+// that was served longest ago, so that one busy session cannot use all slots. next is when the
+// earliest waiting event becomes due (zero: none).
 func (in *Inbox) Claim(ctx context.Context, n int) (events []Event, next time.Time, err error) {
 	now := in.now()
 	in.mu.Lock()
@@ -35,7 +36,7 @@ func (in *Inbox) claimDue(ctx context.Context, n int, now time.Time) (events []E
 	err = in.db.Write(ctx, func(tx *store.Tx) error {
 		events = events[:0]
 		for _, h := range some {
-			e, err := scanEvent(tx.QueryRow(`UPDATE inbox SET state = 'claimed', attempts = attempts + 1, settle_until = 0
+			e, err := scanEvent(tx.QueryRow(`UPDATE inbox SET state = 'claimed', attempts = attempts + 1, settle_until = 0, lane = CASE WHEN command THEN lane ELSE session END
 				WHERE seq = ? AND state = 'pending' AND not_before <= ? RETURNING `+eventColumns, h.seq, now.UnixMilli()))
 			if errors.Is(err, sql.ErrNoRows) {
 				continue
@@ -66,27 +67,22 @@ func (in *Inbox) peekDue(ctx context.Context, n int, now time.Time) (due []queue
 		return nil, next, fmt.Errorf("bus: claim: %w", err)
 	}
 	defer rows.Close()
-	var earliest int64
-	in.mu.Lock()
-	defer in.mu.Unlock()
+	var first []queuedEvent // of each queue
 	for rows.Next() {
 		var h queuedEvent
-		if err := rows.Scan(&h.seq, &h.lane, &h.kind, &h.command, &h.state, &h.notBefore); err != nil {
+		if err := rows.Scan(&h.seq, &h.lane, &h.session, &h.kind, &h.from, &h.command, &h.state, &h.notBefore); err != nil {
 			return nil, next, fmt.Errorf("bus: claim: %w", err)
 		}
-		switch {
-		case h.state != Pending:
-		case h.notBefore > now.UnixMilli():
-			if earliest == 0 || h.notBefore < earliest {
-				earliest = h.notBefore
-			}
-		default:
-			h.served = in.served[h.lane]
-			due = append(due, h)
-		}
+		first = append(first, h)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, next, fmt.Errorf("bus: claim: %w", err)
+	}
+	due, earliest := selectDue(first, now.UnixMilli())
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for i := range due {
+		due[i].served = in.served[sessionLane(due[i].lane)]
 	}
 	in.idle = idleMark{}
 	if len(due) == 0 {

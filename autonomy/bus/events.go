@@ -80,7 +80,7 @@ func scanEvent(s scanner) (e Event, err error) {
 	var payload []byte
 	err = s.Scan(&e.ID, &e.Kind, &e.Source, &e.Session, &e.Lane, &e.Channel, &e.Chat, &e.Sender, &e.Text, &payload, &e.Provenance,
 		&received, &e.Key, &e.State, &e.Attempts, &e.Crashes, &notBefore, &e.Error, &e.Answer, &done)
-	e.Payload = payload
+	e.Payload, e.Lane = payload, sessionLane(e.Lane)
 	if notBefore == resumed {
 		notBefore = 0
 	}
@@ -122,11 +122,16 @@ func (in *Inbox) EventTx(tx *store.Tx, id string) (Event, error) {
 	return e, nil
 }
 
-// QueuePosition returns the number of open events ahead of this one in its queue.
+// QueuePosition counts the open events before this one in its queue, and the parked events that
+// block it.
 func (in *Inbox) QueuePosition(ctx context.Context, e Event) (n int, err error) {
 	err = in.db.Read().QueryRowContext(ctx, `SELECT count(*) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane = ?
 		AND seq < (SELECT seq FROM inbox WHERE id = ?)`, e.Lane, e.ID).Scan(&n)
-	return n, err
+	if err != nil || e.State != Pending || !e.NotBefore.IsZero() { // it runs, or waits for its own reason
+		return n, err
+	}
+	parked, err := parkedCount(in.db.Reader(ctx), e)
+	return n + parked, err
 }
 
 // CountByState returns the number of events in each state.

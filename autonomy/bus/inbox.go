@@ -123,6 +123,11 @@ func (in *Inbox) PutTx(tx *store.Tx, e Event) (channels.Accepted, error) {
 			e.Lane).Scan(&acc.Position); err != nil {
 			return acc, err
 		}
+		parked, err := parkedCount(tx, e)
+		if err != nil {
+			return acc, err
+		}
+		acc.Position += parked
 	}
 	tx.AfterCommit(in.SignalWork)
 	return acc, nil
@@ -255,14 +260,16 @@ WITH RECURSIVE lanes(lane) AS (
 	UNION ALL
 	SELECT (SELECT min(lane) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane > lanes.lane)
 	FROM lanes WHERE lanes.lane IS NOT NULL)
-SELECT h.seq, h.lane, h.kind, h.command, h.state, max(h.not_before, ` + held + `) FROM lanes JOIN inbox h ON h.seq = (
+SELECT h.seq, h.lane, h.session, h.kind, h.provenance, h.command, h.state, max(h.not_before, ` + held + `) FROM lanes JOIN inbox h ON h.seq = (
 	SELECT seq FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane = lanes.lane ORDER BY seq LIMIT 1)
 WHERE lanes.lane IS NOT NULL`
 
 type queuedEvent struct {
 	seq       int64
 	lane      string
+	session   string
 	kind      Kind
+	from      provenance.Source
 	command   bool
 	state     State
 	notBefore int64

@@ -48,8 +48,11 @@ type Approval struct {
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments"`
 	Summary   string          `json:"summary"`
-	Reason    string          `json:"reason"`
-	// Rule names the row in the decision table that requires the approval.
+	// Source names what the turn came from: `watcher "Downloads"`, "trigger deploy", "conversation
+	// main"; "" for requests of older versions.
+	Source string `json:"source,omitempty"`
+	Reason string `json:"reason"`
+	// Rule is the row of the table that requires the question.
 	Rule string `json:"rule,omitempty"`
 	// Why describes the actual effect of the call. Exact describes what would run, as far as the
 	// arguments do not show it (see tools.CallAssessment). Both contain only visible characters.
@@ -78,13 +81,16 @@ type Approval struct {
 }
 
 const approvalColumns = `id, event, session, call, tool, args, args_hash, summary, reason, rule, why, exact, pattern, batch,
-	provenance, attended, state, scope, note, decided_by, created_at, expires_at, decided_at, effects`
+	provenance, attended, state, scope, note, decided_by, created_at, expires_at, decided_at, effects, source`
+
+// sourceStep adds the name of the source of a request.
+const sourceStep = `ALTER TABLE approvals ADD COLUMN source TEXT NOT NULL DEFAULT '';`
 
 func scanApproval(r interface{ Scan(...any) error }) (a Approval, err error) {
 	var args []byte
 	var created, expires, decided int64
 	err = r.Scan(&a.ID, &a.Event, &a.Session, &a.Call, &a.Tool, &args, &a.hash, &a.Summary, &a.Reason, &a.Rule, &a.Why, &a.Exact, &a.Pattern,
-		&a.Batch, &a.Provenance, &a.Attended, &a.State, &a.Scope, &a.Note, &a.DecidedBy, &created, &expires, &decided, &a.Effects)
+		&a.Batch, &a.Provenance, &a.Attended, &a.State, &a.Scope, &a.Note, &a.DecidedBy, &created, &expires, &decided, &a.Effects, &a.Source)
 	a.Arguments = args
 	a.CreatedAt, a.ExpiresAt, a.DecidedAt = store.Time(created), store.Time(expires), store.Time(decided)
 	return a, err
@@ -94,7 +100,20 @@ func (g *Guard) byCall(ctx context.Context, call string) (Approval, error) {
 	return scanApproval(g.db.Read().QueryRowContext(ctx, `SELECT `+approvalColumns+` FROM approvals WHERE call = ?`, call))
 }
 
-// Approval returns one approval request, or ErrNoApproval if it does not exist.
+// IsAnyPending reports whether one of the calls waits for the owner's answer.
+func (g *Guard) IsAnyPending(ctx context.Context, calls ...string) (bool, error) {
+	for _, call := range calls {
+		switch a, err := g.byCall(ctx, call); {
+		case err == nil && a.State == Pending:
+			return true, nil
+		case err != nil && !errors.Is(err, sql.ErrNoRows):
+			return false, fmt.Errorf("guard: approvals: %w", err)
+		}
+	}
+	return false, nil
+}
+
+// Approval reads one question. ErrNoApproval: it does not exist.
 func (g *Guard) Approval(ctx context.Context, id string) (Approval, error) {
 	a, err := scanApproval(g.db.Read().QueryRowContext(ctx, `SELECT `+approvalColumns+` FROM approvals WHERE id = ?`, id))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -173,7 +192,7 @@ func (g *Guard) newApproval(q Question) Approval {
 		ID: shortID(), Event: q.Event, Session: q.Session, Call: q.Call, Tool: name, Arguments: q.Args, Summary: callSummary(q.Tool, q.Args),
 		Reason: q.Reason, Rule: q.Rule, Why: escapeInvisible(j.Why), Exact: escapeInvisible(j.Exact), Pattern: patternOf(q.Request),
 		Provenance: provenance.Owner, Attended: q.Attended, State: Pending, CreatedAt: now, ExpiresAt: now.Add(wait),
-		hash: hashCall(name, q.Args, j.Exact), Effects: effectsText(q.callEffects()),
+		hash: hashCall(name, q.Args, j.Exact), Effects: effectsText(q.callEffects()), Source: escapeInvisible(q.Source),
 	}
 	if q.Tainted {
 		a.Provenance, a.Origins = provenance.Outside, provenance.Join(q.Origins)
@@ -183,9 +202,9 @@ func (g *Guard) newApproval(q Question) Approval {
 
 func insertApproval(tx *store.Tx, a Approval) error {
 	_, err := tx.Exec(`INSERT INTO approvals (id, event, session, call, tool, args, args_hash, summary, reason, rule, why, exact, pattern, batch,
-		provenance, attended, state, created_at, expires_at, effects) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+		provenance, attended, state, created_at, expires_at, effects, source) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
 		a.ID, a.Event, a.Session, a.Call, a.Tool, []byte(a.Arguments), a.hash, a.Summary, a.Reason, a.Rule, a.Why, a.Exact,
-		a.Pattern, a.Batch, a.Provenance, a.Attended, a.State, store.Millis(a.CreatedAt), store.Millis(a.ExpiresAt), a.Effects)
+		a.Pattern, a.Batch, a.Provenance, a.Attended, a.State, store.Millis(a.CreatedAt), store.Millis(a.ExpiresAt), a.Effects, a.Source)
 	if err != nil {
 		return fmt.Errorf("guard: ask: %w", err)
 	}

@@ -19,8 +19,8 @@ func (g *Guard) Eraser(resume func(tx *store.Tx, event string) error) erase.Eras
 		},
 		List: []erase.Table{
 			{
-				Name: "approvals", Key: []string{"id"}, Text: []string{"args", "summary", "reason", "rule", "why", "note"}, Event: "event", Session: "session", Call: "call",
-				Whole: map[string]any{"args": []byte(`{}`), "summary": erase.Mark, "reason": "", "why": "", "note": ""},
+				Name: "approvals", Key: []string{"id"}, Text: []string{"args", "summary", "reason", "rule", "why", "note", "source"}, Event: "event", Session: "session", Call: "call",
+				Whole: map[string]any{"args": []byte(`{}`), "summary": erase.Mark, "reason": "", "why": "", "note": "", "source": ""},
 			},
 			{Name: "grants", Key: []string{"id"}, Names: []string{"pattern", "summary", "name"}},
 		},

@@ -95,6 +95,8 @@ type Request struct {
 	// Doubt returns why effects that would be allowed need approval, or "" if they do not. It may
 	// be nil.
 	Doubt func(e tools.Effects) string
+	// Source names what the turn came from, for display: a watcher, a trigger, a conversation.
+	Source string
 	// Origin names the entry point for the audit log, for example "chat", "api", "openai",
 	// "watcher", "schedule" or "tool".
 	Origin string
@@ -208,7 +210,7 @@ CREATE TABLE audit (
 	effects TEXT NOT NULL, verdict TEXT NOT NULL, rule TEXT NOT NULL, tainted INTEGER NOT NULL,
 	outcome TEXT NOT NULL, args_digest TEXT NOT NULL, prev TEXT NOT NULL, hash TEXT NOT NULL);
 CREATE TABLE guard_key (id INTEGER PRIMARY KEY CHECK (id = 1), key BLOB NOT NULL);
-`, grantSteps, auditSteps, beforehandStep}}
+`, grantSteps, auditSteps, beforehandStep, sourceStep}}
 }
 
 // HashArguments returns a hash that binds an approval to the exact arguments. Key order and white

@@ -179,7 +179,11 @@ type ToolCall struct {
 	Truncated bool `json:"truncated,omitempty"`
 }
 
-// ToolResult is the result of the call with the same ID.
+// WaitingResult begins the result of a call whose turn waits for the owner while another turn of the
+// conversation runs.
+const WaitingResult = "waiting: "
+
+// ToolResult answers the call with the same ID.
 type ToolResult struct {
 	ID    string `json:"id"`
 	Name  string `json:"name"`

@@ -7,6 +7,7 @@ package payload
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"hob/autonomy/bus"
@@ -95,6 +96,27 @@ func ReportSession(ev bus.Event) string {
 		return s.Report
 	}
 	return ev.Session
+}
+
+// SourceName names what an event came from, for approval requests: `watcher "Downloads"`,
+// "trigger deploy", "conversation main".
+func SourceName(ev bus.Event) string {
+	kind := string(ev.Kind)
+	switch ev.Kind {
+	case bus.Message:
+		return "conversation " + ev.Session
+	case bus.Webhook:
+		kind = "trigger"
+	case bus.Watcher, bus.Schedule:
+	case bus.Goal, bus.Task, bus.Approval, bus.System:
+		return kind
+	}
+	s, err := ParseSignal(ev)
+	if err != nil || s.Title == "" || ev.Kind == bus.Webhook {
+		_, id, _ := strings.Cut(ev.Session, ":")
+		return kind + " " + id
+	}
+	return fmt.Sprintf("%s %q", kind, s.Title)
 }
 
 // ToolCall is the payload of a tool call that the owner made directly.

@@ -131,6 +131,7 @@ func apiApproval(x guard.Approval) api.Approval {
 		Tool:       x.Tool,
 		Arguments:  x.Arguments,
 		Summary:    x.Summary,
+		Source:     x.Source,
 		Reason:     x.Reason,
 		Rule:       x.Rule,
 		Why:        x.Why,

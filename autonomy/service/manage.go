@@ -132,6 +132,15 @@ func (sv *Service) addQueue(ctx context.Context, r *api.Status) error {
 	}
 	waiting, err := sv.o.Guard.Approvals(ctx, guard.Pending, "", "", 1000)
 	r.Questions = len(waiting)
+	if err != nil {
+		return err
+	}
+	parked, err := sv.o.Bus.Inbox.ParkedSessions(ctx)
+	for _, p := range parked {
+		if p.Blocked > 0 {
+			r.HeldSources = append(r.HeldSources, api.HeldSource{Session: p.Session, Requests: p.Parked, Waiting: p.Blocked})
+		}
+	}
 	return err
 }
 

@@ -48,6 +48,9 @@ func (c *Compactor) planCompaction(ctx context.Context, session, turn string, li
 		}
 		room /= 2 // the summary also needs some room
 	}
+	if n < len(w.msgs) {
+		n = w.blockStart(n + 1)
+	}
 	cut := w.leavingIndex(n, limit, room, keep)
 	if cut == w.firstIndex() {
 		return nil, nil
@@ -78,10 +81,9 @@ func (c *Compactor) planCompaction(ctx context.Context, session, turn string, li
 func (w *window) leavingIndex(n, limit, room, keep int) int {
 	i, chars := n, 0
 	for i > w.firstIndex() {
-		j, size := i, 0
-		for j > w.firstIndex() && w.turns[j-1] == w.turns[i-1] {
-			j--
-			size += MessageBytes(w.msgs[j])
+		j, size := w.blockStart(i), 0
+		for _, m := range w.msgs[j:i] {
+			size += MessageBytes(m)
 		}
 		fits := n-i < keep && chars+size <= room
 		if i == n {

@@ -44,10 +44,10 @@ func (w *window) trimStart() int64 {
 			chars -= MessageBytes(w.msgs[cut])
 		}
 	}
-	if cut == w.firstIndex() {
+	if cut = w.blockStart(cut + 1); cut == w.firstIndex() {
 		return 0
 	}
-	return w.ids[cut]
+	return w.ids[cut-1] + 1
 }
 
 // ResetTx starts a new window. Earlier messages can still be read, but later requests do not

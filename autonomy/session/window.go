@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 
 	"hob/autonomy/llm"
 	"hob/platform/store"
@@ -25,9 +27,9 @@ type window struct {
 	turns   []string // turn of each message; "" for the summary
 	ids     []int64  // row of each message; 0 for the summary
 	chars   int
-	// before is the last turn that started before the window. If the conversation was reset while
-	// that turn ran, the remaining messages of the turn are skipped.
-	before string
+	// outside holds turns that started before the window: the last one, and turns that continued in
+	// the window after the owner's answer. Their remaining messages are skipped.
+	outside map[string]bool
 }
 
 // windowStart is the start of a window, as it is stored.
@@ -37,9 +39,18 @@ type windowStart struct {
 	stubs   int64 // results in messages older than this message are stubs
 }
 
-// addMessage appends a message without changing slices that were returned earlier.
+// addMessage appends a message without changing slices that were returned earlier. If other turns
+// ran while its turn waited for the owner, the earlier messages of its turn move behind theirs, so
+// that a turn stays in one piece and each call is followed by its result.
 func (w *window) addMessage(id int64, turn string, m llm.Message) {
-	if turn == w.before && turn != "" {
+	if n := len(w.turns); turn != "" && (n == 0 || w.turns[n-1] != turn) {
+		if at := slices.Index(w.turns, turn); at >= 0 {
+			w.moveToEnd(turn)
+		} else if m.Role != llm.User { // a turn begins with a message of the user
+			w.outside[turn] = true
+		}
+	}
+	if turn != "" && w.outside[turn] {
 		return
 	}
 	if id < w.stubs {
@@ -49,6 +60,40 @@ func (w *window) addMessage(id int64, turn string, m llm.Message) {
 	w.turns = append(w.turns, turn)
 	w.ids = append(w.ids, id)
 	w.chars += MessageBytes(m)
+}
+
+// moveToEnd moves the messages of a turn to the end of the window, in new slices.
+func (w *window) moveToEnd(turn string) {
+	order := make([]int, 0, len(w.turns))
+	for i, t := range w.turns {
+		if t != turn {
+			order = append(order, i)
+		}
+	}
+	for i, t := range w.turns {
+		if t == turn {
+			order = append(order, i)
+		}
+	}
+	msgs, turns, ids := make([]llm.Message, len(order)), make([]string, len(order)), make([]int64, len(order))
+	for to, from := range order {
+		msgs[to], turns[to], ids[to] = w.msgs[from], w.turns[from], w.ids[from]
+	}
+	w.msgs, w.turns, w.ids = msgs, turns, ids
+}
+
+// blockStart returns the start of the last turn before index end, together with the turns that ran
+// while it waited: a window can only begin where no later message has a smaller id.
+func (w *window) blockStart(end int) int {
+	start, least := end, int64(math.MaxInt64)
+	for _, id := range w.ids[end:] {
+		least = min(least, id)
+	}
+	for start > w.firstIndex() && (start == end || w.turns[start-1] == w.turns[start] || w.ids[start-1] > least) {
+		start--
+		least = min(least, w.ids[start])
+	}
+	return start
 }
 
 // firstIndex returns the index of the first message after the summary.
@@ -67,11 +112,12 @@ func (s *Sessions) History(ctx context.Context, session, turn string) (before, r
 	if err != nil {
 		return nil, nil, err
 	}
-	before, recorded, apart := s.splitAt(e, turn)
-	if apart {
-		if recorded, err = s.recordedMessages(ctx, session, turn); err != nil {
-			return nil, nil, fmt.Errorf("session: history: %w", err)
-		}
+	before, recorded, whole := s.splitAt(e, turn)
+	if len(recorded) > 0 || whole {
+		return before, recorded, nil
+	}
+	if recorded, err = s.recordedMessages(ctx, session, turn); err != nil {
+		return nil, nil, fmt.Errorf("session: history: %w", err)
 	}
 	return before, recorded, nil
 }
@@ -97,8 +143,9 @@ func onlyContext(m llm.Message) bool {
 	return true
 }
 
-// splitAt splits the window at a turn. apart reports whether the turn is not in the window.
-func (s *Sessions) splitAt(e *list.Element, turn string) (before, recorded []llm.Message, apart bool) {
+// splitAt splits the window at a turn. whole is true if no message of the conversation is outside
+// the window.
+func (s *Sessions) splitAt(e *list.Element, turn string) (before, recorded []llm.Message, whole bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.order.MoveToFront(e)
@@ -107,7 +154,32 @@ func (s *Sessions) splitAt(e *list.Element, turn string) (before, recorded []llm
 	for n > 0 && w.turns[n-1] == turn {
 		n--
 	}
-	return w.msgs[:n:n], w.msgs[n:len(w.msgs):len(w.msgs)], turn == w.before
+	before, recorded, whole = w.msgs[:n:n], w.msgs[n:len(w.msgs):len(w.msgs)], w.first == 0
+	if n < len(w.msgs) || !slices.Contains(w.turns, turn) {
+		return before, recorded, whole
+	}
+	before, recorded = nil, nil
+	for i, m := range w.msgs {
+		if w.turns[i] == turn {
+			recorded = append(recorded, m)
+		} else {
+			before = append(before, m)
+		}
+	}
+	return before, recorded, whole
+}
+
+// HasContinued reports whether other turns of the conversation ran since a turn recorded its last
+// message.
+func (s *Sessions) HasContinued(ctx context.Context, session, turn string) (bool, error) {
+	e, err := s.windowOf(ctx, session)
+	if err != nil {
+		return false, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := e.Value.(*window)
+	return slices.Contains(w.turns, turn) && w.turns[len(w.turns)-1] != turn, nil
 }
 
 // windowOf returns the window from the cache, or loads it. If a window was moved meanwhile,
@@ -131,15 +203,17 @@ func (s *Sessions) windowOf(ctx context.Context, session string) (*list.Element,
 }
 
 func (s *Sessions) loadWindow(ctx context.Context, session string) (*window, error) {
-	w := &window{id: session}
+	w := &window{id: session, outside: map[string]bool{}}
 	var err error
 	if w.windowStart, err = placeOf(s.db.Reader(ctx), session); err != nil {
 		return nil, err
 	}
-	err = s.db.Read().QueryRowContext(ctx, `SELECT turn FROM messages WHERE session = ? AND id < ? ORDER BY id DESC LIMIT 1`, session, w.first).Scan(&w.before)
+	var last string
+	err = s.db.Read().QueryRowContext(ctx, `SELECT turn FROM messages WHERE session = ? AND id < ? ORDER BY id DESC LIMIT 1`, session, w.first).Scan(&last)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, err
 	}
+	w.outside[last] = last != ""
 	if w.windowStart.summary != 0 {
 		if w.summary, err = s.readSummary(ctx, session, w.windowStart.summary); err != nil {
 			return nil, err

@@ -127,9 +127,9 @@ func (tc *toolCalls) runInOrder(ctx context.Context) (suspended bool, err error)
 	return false, tc.rec.saveSteps(ctx) // if no call has run, the steps are not stored yet
 }
 
-// suspendCalls asks the owner about call i and every later call that needs approval, and suspends
-// the turn, all in one transaction. A call that acts on the owner's screen gets a separate
-// question.
+// suspendCalls asks the owner about call i and every later call that needs approval, and parks
+// the turn, all in one transaction. The next events of its session do not wait for the answer. A
+// call on the owner's screen gets a separate question.
 func (tc *toolCalls) suspendCalls(ctx context.Context, i int) (bool, error) {
 	asks := []*callStep{tc.hist.steps[i]}
 	for _, s := range tc.hist.steps[i+1:] {
@@ -147,7 +147,7 @@ func (tc *toolCalls) suspendCalls(ctx context.Context, i int) (bool, error) {
 		}
 	}
 	_, err := tc.policy.askOwner(ctx, asks, func(tx *store.Tx, until time.Time) error {
-		return tc.o.Bus.Inbox.SuspendTx(tx, tc.t.Event.ID, until)
+		return tc.o.Bus.Inbox.ParkTx(tx, tc.t.Event, until)
 	})
 	return err == nil, err
 }

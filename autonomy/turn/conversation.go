@@ -25,6 +25,9 @@ type conversation struct {
 	own    int           // index in msgs at which this turn begins
 	stored int           // number of messages in this turn that are stored
 	words  []string      // messages from the owner that arrived while the turn ran
+	// continued reports whether other turns ran while this one waited for the owner, and the model
+	// does not know it yet.
+	continued bool
 	// external reports whether an external agent is running and has read text that Hob has not
 	// seen. actor is that agent, or the model of the turn.
 	external atomic.Bool

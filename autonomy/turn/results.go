@@ -13,12 +13,19 @@ import (
 	"hob/tools"
 )
 
-// appendResults passes the results of the calls back through the middleware chain and appends them
-// to the conversation.
+// continuedHint follows the first results of a turn that was overtaken while it waited.
+const continuedHint = "\n[hint] The user answered this request later. The messages before it are newer."
+
+// appendResults passes the results of the calls back along the chain and adds them to the
+// conversation.
 func (tc *toolCalls) appendResults(ctx context.Context) {
 	m := llm.Message{Role: llm.ToolRole}
-	for _, s := range tc.hist.steps {
+	for i, s := range tc.hist.steps {
 		tc.chain.afterTool(ctx, s)
+		if tc.conv.continued && i == len(tc.hist.steps)-1 {
+			s.text += continuedHint
+			tc.conv.continued = false
+		}
 		res := llm.ToolResult{ID: s.call.ID, Name: s.call.Name, Text: s.text, Error: s.err != nil}
 		p := llm.Part{Result: &res, Source: tc.rec.resultSource(s), Origins: tc.rec.resultOrigins(tc.o.Store.Reader(ctx), s)}
 		if len(p.Origins) > 0 {
@@ -32,8 +39,8 @@ func (tc *toolCalls) appendResults(ctx context.Context) {
 	tc.hist.steps = nil
 }
 
-// answerAbandonedCalls adds results for the open calls of abandoned turns, because models reject a
-// history that contains a call without a result.
+// answerAbandonedCalls answers the open calls of turns that were given up or wait for the owner:
+// models reject a history with a call that has no result.
 func (w *stepRecorder) answerAbandonedCalls(ctx context.Context, msgs []llm.Message) ([]llm.Message, error) {
 	var out []llm.Message
 	for i, m := range msgs {
@@ -48,8 +55,16 @@ func (w *stepRecorder) answerAbandonedCalls(ctx context.Context, msgs []llm.Mess
 			out = append(out, msgs[:i+1]...)
 		}
 		answer := llm.Message{Role: llm.ToolRole}
+		ids := make([]string, len(calls))
+		for i, c := range calls {
+			ids[i] = c.ID
+		}
+		open, err := w.o.Guard.IsAnyPending(ctx, ids...)
+		if err != nil {
+			return nil, err
+		}
 		for _, c := range calls {
-			p, err := w.findResult(ctx, c)
+			p, err := w.findResult(ctx, c, open)
 			if err != nil {
 				return nil, err
 			}
@@ -63,9 +78,13 @@ func (w *stepRecorder) answerAbandonedCalls(ctx context.Context, msgs []llm.Mess
 	return out, nil
 }
 
-// findResult returns the result of a call from the ledger.
-func (w *stepRecorder) findResult(ctx context.Context, c llm.ToolCall) (llm.Part, error) {
+// findResult returns the result of a call from the ledger. waits reports that its turn waits for
+// the owner and will continue.
+func (w *stepRecorder) findResult(ctx context.Context, c llm.ToolCall, waits bool) (llm.Part, error) {
 	res := llm.ToolResult{ID: c.ID, Name: c.Name, Text: "cancelled: this turn was given up before the call ran", Error: true}
+	if waits {
+		res.Text = llm.WaitingResult + "this call has not run; it runs after the user approves the open request. Do not repeat it"
+	}
 	e, err := w.o.Bus.Ledger.Call(ctx, c.ID)
 	if errors.Is(err, bus.ErrNotFound) {
 		return llm.Part{Result: &res, Source: provenance.Hob}, nil

@@ -22,12 +22,21 @@ var wordsText string
 
 var words = sync.OnceValue(func() *minitmpl.Template {
 	return minitmpl.Must(minitmpl.Parse(wordsText, minitmpl.Funcs{
-		"shown": guard.Approval.CallText, "from": guard.Approval.OriginText,
+		"shown": guard.Approval.CallText, "source": backgroundSource, "from": guard.Approval.OriginText,
 		"length": guard.Approval.DetailsLength, "long": func(a guard.Approval) bool { return guard.TooLong([]guard.Approval{a}) },
 	}))
 })
 
-// renderText renders one of the engine's message templates.
+// backgroundSource names the source of a request that does not come from the conversation in which
+// it is shown.
+func backgroundSource(a guard.Approval) string {
+	if a.Attended {
+		return ""
+	}
+	return a.Source
+}
+
+// renderText fills in one of the engine's own texts.
 func renderText(name string, data any) string {
 	var b strings.Builder
 	if err := words().ExecuteTemplate(&b, name, data); err != nil {
@@ -96,6 +105,9 @@ func (r *turnRun) loadHistory(ctx context.Context) error {
 	}
 	if r.t.Event.Attempts <= 1 && r.t.Event.Crashes == 0 && len(recorded) == 0 {
 		return nil // the first attempt: no call has run yet
+	}
+	if r.conv.continued, err = r.o.Sessions.HasContinued(ctx, r.t.Event.Session, r.t.Event.ID); err != nil {
+		return err
 	}
 	entries, err := r.o.Bus.Ledger.Calls(ctx, r.t.Event.ID)
 	if err != nil {

@@ -79,7 +79,7 @@ func (a *cli) printApprovals(rows []api.Approval) {
 			fmt.Fprintln(a.out)
 		}
 		fmt.Fprintf(a.out, "%s  %s  %s\n", a.colorize(a.out, bold, q.ID), q.State, sanitizePrintable(q.Summary))
-		for _, l := range append(append([][2]string{{"reason", q.Reason}}, approvalDetails(q)...), [][2]string{
+		for _, l := range append(append([][2]string{{"from", cmp.Or(q.Source, q.Session)}, {"reason", q.Reason}}, approvalDetails(q)...), [][2]string{
 			{"session", q.Session},
 			{"until", formatTime(zone, q.ExpiresAt)},
 			{"batch", q.Batch},

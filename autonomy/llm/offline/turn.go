@@ -25,7 +25,7 @@ type turn struct {
 func (g *grammar) newTurn(r llm.Request) *turn {
 	t := &turn{g: g, r: r, said: -1}
 	for i, m := range r.Messages {
-		if m.Role == llm.Assistant && !hasCall(m) {
+		if m.Role == llm.Assistant && !hasCall(m) || slices.ContainsFunc(m.Parts, isWaiting) {
 			t.begin = i + 1
 		}
 	}
@@ -38,6 +38,11 @@ func (g *grammar) newTurn(r llm.Request) *turn {
 		t.own, t.outside, t.picture = splitWords(r.Messages[t.said])
 	}
 	return t
+}
+
+// isWaiting reports whether a call belongs to an earlier turn, which waits for the owner.
+func isWaiting(p llm.Part) bool {
+	return p.Result != nil && p.Result.Error && strings.HasPrefix(p.Result.Text, llm.WaitingResult)
 }
 
 func hasCall(m llm.Message) bool {

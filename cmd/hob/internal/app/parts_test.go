@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -103,7 +104,7 @@ func TestReview2_PartsOfOthersDecideNothing(t *testing.T) {
 	var open []map[string]any
 	_, body := h.api(http.MethodGet, "/api/v1/approvals?state=pending", nil)
 	fatal(t, json.Unmarshal(body, &open))
-	if len(open) != 1 || open[0]["id"] != asked[0]["id"] {
+	if !slices.ContainsFunc(open, func(a map[string]any) bool { return a["id"] == asked[0]["id"] }) {
 		t.Errorf("the question was decided: %s", body)
 	}
 }

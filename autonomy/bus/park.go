@@ -1,0 +1,155 @@
+package bus
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/platform/provenance"
+	"hob/platform/store"
+)
+
+// parkedMark separates the session and the event in the name of a parked event's queue. Such an
+// event waits for the owner's answer and does not block later events of its session.
+const parkedMark = "\x1fparked\x1f"
+
+// Limits of the questions of one session that may be open while later events of it run. Above
+// them its events wait.
+const (
+	maxParkedMessages = 20 // messages of the owner
+	maxParkedSignals  = 5  // a watcher, a schedule or a trigger
+	maxParkedGuest    = 1  // messages of others: a guest must not flood the owner with questions
+)
+
+// parkedLimit returns the limit that applies before an event.
+func parkedLimit(k Kind, from provenance.Source) int {
+	switch {
+	case k != Message:
+		return maxParkedSignals
+	case from != provenance.Owner:
+		return maxParkedGuest
+	}
+	return maxParkedMessages
+}
+
+// canPark reports whether later events of the session may run while an event waits for the owner.
+// Goals and tasks are excluded: their next event depends on the end of this one.
+func canPark(e Event) bool {
+	return e.Lane == e.Session && slices.Contains([]Kind{Message, Watcher, Schedule, Webhook}, e.Kind)
+}
+
+// ParkTx suspends a turn that waits for an answer of the owner, as SuspendTx does. It lets later
+// events of the session run, one at a time and in order. When the answer arrives, or until has
+// passed, the event continues before later ones that are still pending. It never runs together
+// with another event of its session.
+func (in *Inbox) ParkTx(tx *store.Tx, e Event, until time.Time) error {
+	if until.IsZero() || !canPark(e) {
+		return in.SuspendTx(tx, e.ID, until)
+	}
+	_, err := tx.Exec(`UPDATE inbox SET state = 'pending', attempts = attempts - 1, not_before = ?, lane = ? WHERE id = ? AND state = 'claimed'`,
+		store.Millis(until), e.Session+parkedMark+e.ID, e.ID)
+	if err != nil {
+		return fmt.Errorf("bus: park event %s: %w", e.ID, err)
+	}
+	tx.AfterCommit(func() {
+		in.notifyWaiters(e.ID)
+		in.SignalWork()
+	})
+	return nil
+}
+
+// isParked reports whether the event waits apart from its session.
+func (h queuedEvent) isParked() bool { return !h.command && h.lane != h.session }
+
+// selectDue returns the heads that may be claimed now, and the earliest time at which another one
+// becomes due (0: none). Of the events of a session it returns at most one, and none while one is
+// running; commands do not count.
+func selectDue(heads []queuedEvent, now int64) (due []queuedEvent, earliest int64) {
+	running, parked := map[string]bool{}, map[string]int{}
+	for _, h := range heads {
+		switch {
+		case h.isParked():
+			parked[h.session]++
+		case !h.command && h.state == Claimed:
+			running[h.session] = true
+		}
+	}
+	first := map[string]int64{} // the lowest seq of each session
+	for _, h := range heads {
+		switch {
+		case h.state != Pending:
+		case h.notBefore > now:
+			if earliest == 0 || h.notBefore < earliest {
+				earliest = h.notBefore
+			}
+		case h.command:
+			due = append(due, h)
+		case running[h.session], !h.isParked() && parked[h.session] >= parkedLimit(h.kind, h.from):
+		default:
+			if seq, known := first[h.session]; !known || h.seq < seq {
+				first[h.session] = h.seq
+			}
+			due = append(due, h)
+		}
+	}
+	return slices.DeleteFunc(due, func(h queuedEvent) bool { return !h.command && first[h.session] != h.seq }), earliest
+}
+
+// OpenQuestions are the questions and the waiting events of one session.
+type OpenQuestions struct {
+	Session string
+	Parked  int // events that wait for the owner's answer
+	// Blocked is the number of later events that wait because too many are parked; 0 if they run.
+	Blocked int
+}
+
+// ParkedSessions lists the sessions with parked events.
+func (in *Inbox) ParkedSessions(ctx context.Context) (out []OpenQuestions, err error) {
+	rows, err := in.db.Read().QueryContext(ctx, `SELECT session, sum(lane <> session), sum(lane = session), max(kind = 'message' AND provenance = 'owner'), max(kind = 'message')
+		FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND command = 0 GROUP BY session HAVING sum(lane <> session) > 0 ORDER BY session`)
+	if err != nil {
+		return nil, fmt.Errorf("bus: parked events: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var q OpenQuestions
+		var owner, message bool
+		if err := rows.Scan(&q.Session, &q.Parked, &q.Blocked, &owner, &message); err != nil {
+			return nil, fmt.Errorf("bus: parked events: %w", err)
+		}
+		limit := maxParkedSignals
+		if owner {
+			limit = maxParkedMessages
+		} else if message {
+			limit = maxParkedGuest
+		}
+		if q.Parked < limit {
+			q.Blocked = 0
+		}
+		out = append(out, q)
+	}
+	return out, rows.Err()
+}
+
+// parkedCount returns how many events of a queue's session are parked, 0 if the queue is not
+// blocked by them.
+func parkedCount(q store.Querier, e Event) (n int, err error) {
+	if !canPark(e) {
+		return 0, nil
+	}
+	// The index holds the lane, so a range of it counts the parked events of one session.
+	err = q.QueryRow(`SELECT count(*) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane > ? AND lane < ?`,
+		e.Session+parkedMark, e.Session+parkedMark+"\x7f").Scan(&n)
+	if n < parkedLimit(e.Kind, e.Provenance) {
+		n = 0
+	}
+	return n, err
+}
+
+// sessionLane returns the queue that a queue's events return to when they are claimed.
+func sessionLane(lane string) string {
+	session, _, _ := strings.Cut(lane, parkedMark)
+	return session
+}

@@ -1,0 +1,115 @@
+package bus_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/platform/provenance"
+	"hob/platform/store"
+)
+
+func (f *fixture) park(id string, wait time.Duration) {
+	f.t.Helper()
+	f.write(func(tx *store.Tx) error { return f.Inbox.ParkTx(tx, f.get(id), f.now.Add(wait)) })
+}
+
+func (f *fixture) resume(id string) {
+	f.t.Helper()
+	f.write(func(tx *store.Tx) error { return f.Inbox.ResumeTx(tx, id) })
+}
+
+func TestParkedEvents_LetLaterOnesRunOneAtATime(t *testing.T) {
+	f := newBus(t)
+	var ids []string
+	for range 4 {
+		ids = append(ids, f.put(bus.Event{Source: "s", Session: "a", Provenance: provenance.Owner}))
+	}
+	other := f.put(bus.Event{Source: "s", Session: "a2"})
+	f.claim(9)
+	f.park(ids[0], time.Hour)
+	if e := f.get(ids[0]); e.Lane != "a" || e.State != bus.Pending || e.Attempts != 0 {
+		t.Errorf("parked: %+v", e)
+	}
+	got, _ := f.claim(9)
+	f.want("the next", got, ids[1])
+	f.resume(ids[0])
+	got, _ = f.claim(9)
+	f.want("an answer while another turn runs", got)
+	f.park(ids[1], time.Minute)
+	got, _ = f.claim(9)
+	f.want("the answered one first", got, ids[0])
+	f.restart()
+	if _, err := f.Inbox.Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got, _ = f.claim(9)
+	f.want("after a crash", got, ids[0], other)
+	f.finish(ids[0], other)
+	got, next := f.claim(9)
+	f.want("the next in order", got, ids[2])
+	f.finish(ids[2])
+	if got, next = f.claim(0); len(got) > 0 || !next.Equal(f.now.Add(time.Minute)) {
+		t.Errorf("claimed %v, next %s", got, next)
+	}
+	f.now = f.now.Add(2 * time.Minute)
+	got, _ = f.claim(9)
+	f.want("an expired question first", got, ids[1])
+	f.finish(ids[1])
+	got, _ = f.claim(9)
+	f.want("the last", got, ids[3])
+}
+
+func TestParkedEvents_AreLimited(t *testing.T) {
+	for _, c := range []struct {
+		kind  bus.Kind
+		from  provenance.Source
+		limit int
+	}{{bus.Webhook, provenance.Outside, 5}, {bus.Message, provenance.Owner, 20}, {bus.Message, provenance.Outside, 1}} {
+		f, kind, limit := newBus(t), c.kind, c.limit
+		for i := range limit + 2 {
+			f.put(bus.Event{Kind: kind, Source: "s", Session: "a", Text: fmt.Sprint(i), Provenance: c.from})
+		}
+		var parked []string
+		for range limit {
+			got, _ := f.claim(9)
+			if len(got) != 1 {
+				t.Fatalf("%s: claimed %v after %d", kind, got, len(parked))
+			}
+			f.park(got[0], time.Hour)
+			parked = append(parked, got...)
+		}
+		got, _ := f.claim(9)
+		f.want("above the limit", got)
+		acc, err := f.Inbox.Put(t.Context(), bus.Event{Kind: kind, Source: "s", Session: "a", Provenance: c.from})
+		fatal(t, err)
+		if acc.Position != limit+2 {
+			t.Errorf("%s: position %d behind %d", kind, acc.Position, limit+2)
+		}
+		list, err := f.Inbox.ParkedSessions(t.Context())
+		fatal(t, err)
+		if len(list) != 1 || list[0] != (bus.OpenQuestions{Session: "a", Parked: limit, Blocked: 3}) {
+			t.Errorf("%s: %+v", kind, list)
+		}
+		f.resume(parked[limit-1])
+		got, _ = f.claim(9)
+		f.want("the answer", got, parked[limit-1])
+		f.finish(parked[limit-1])
+		if got, _ = f.claim(9); len(got) != 1 {
+			t.Errorf("%s: after an answer: %v", kind, got)
+		}
+	}
+}
+
+func TestParkTx_HoldsTheQueueOfGoalsAndTasks(t *testing.T) {
+	for _, kind := range []bus.Kind{bus.Goal, bus.Task} {
+		f := newBus(t)
+		first := f.put(bus.Event{Kind: kind, Source: "s", Session: "a"})
+		f.put(bus.Event{Kind: kind, Source: "s", Session: "a"})
+		f.claim(9)
+		f.park(first, time.Hour)
+		got, _ := f.claim(9)
+		f.want(string(kind), got)
+	}
+}

@@ -1,0 +1,74 @@
+package session_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"hob/autonomy/llm"
+	"hob/autonomy/session"
+)
+
+// Turns that wait for the owner and continue later stay in one piece, in the cache and in the
+// file, over restarts, resets and trims.
+func TestHistory_KeepsParkedTurnsInOnePiece(t *testing.T) {
+	for seed := range uint64(20) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			f := newSessions(t)
+			r := rand.New(rand.NewPCG(seed, 7))
+			parked := map[string][]llm.Message{} // what each recorded
+			names := []string{}
+			for n := range 60 {
+				id := fmt.Sprint("t", n)
+				call, result := calls(id)
+				if len(names) > 0 && r.IntN(3) == 0 { // an answer arrives
+					id = names[r.IntN(len(names))]
+					names = slices.DeleteFunc(names, func(s string) bool { return s == id })
+					_, result = calls(id)
+					before, recorded := f.same("s", id)
+					if !equal(recorded, parked[id]) {
+						t.Fatalf("%s recorded %v", id, texts(recorded))
+					}
+					checkPieces(t, before, id)
+					f.add("s", id, result)
+					f.add("s", id, says("done "+id))
+				} else {
+					msgs := []llm.Message{user("begin " + id + " " + strings.Repeat("q", r.IntN(6000))), call}
+					f.add("s", id, msgs...)
+					if r.IntN(2) == 0 {
+						f.add("s", id, result, says("done "+id))
+					} else {
+						parked[id], names = msgs, append(names, id)
+					}
+				}
+				switch r.IntN(15) {
+				case 0:
+					f.reset("s")
+				case 1:
+					f.Sessions = session.New(f.store)
+				}
+				fatal(t, f.Trim(t.Context(), "s"))
+				window, _ := f.same("s", "next")
+				checkPieces(t, window, "")
+			}
+		})
+	}
+}
+
+// checkPieces checks that each call with a result is followed by it, and that no turn is split.
+func checkPieces(t *testing.T, msgs []llm.Message, without string) {
+	t.Helper()
+	for i, m := range msgs {
+		p := m.Parts[0]
+		switch {
+		case p.Result != nil && (i == 0 || msgs[i-1].Parts[0].Call == nil || msgs[i-1].Parts[0].Call.ID != p.Result.ID):
+			t.Fatalf("message %d: the result %s does not follow its call: %v", i, p.Result.ID, texts(msgs))
+		case p.Call != nil && (i == 0 || msgs[i-1].Role != llm.User):
+			t.Fatalf("message %d: the call %s does not follow its message: %v", i, p.Call.ID, texts(msgs))
+		case without != "" && strings.HasPrefix(p.Text, "begin "+without+" "):
+			t.Fatalf("the turn %s is in the history before itself", without)
+		}
+	}
+}
