@@ -25,7 +25,7 @@
 // message. When ctx ends, the loop stops claiming events, gives running turns a moment to finish
 // and requeues the rest, which continue from their last step at the next start.
 //
-// The loop owns no connection and knows no channel, watcher or tool by name; the composition root
-// passes them in. It contains no policy: the guard decides which calls may run, and the runner of
-// turns decides what a turn does.
+// The loop owns no connection and has no code for a specific channel, watcher or tool; the
+// composition root passes them in. It contains no policy: the guard decides which calls may run,
+// and the runner of turns decides what a turn does.
 package autonomy

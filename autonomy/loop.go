@@ -104,7 +104,7 @@ type Options struct {
 	Tick time.Duration
 	// Slots is the maximum number of sessions processed in parallel (default 5).
 	Slots int
-	// Drain is how long running turns may continue after shutdown has begun (default 5 s).
+	// Drain is how long running turns may continue after shutdown has started (default 5 s).
 	Drain time.Duration
 	Log   *slog.Logger
 }

@@ -51,7 +51,7 @@ func (r *runningTurns) register(turns []*activeTurn) {
 // remove ends a turn and frees its slot.
 func (r *runningTurns) remove(t *activeTurn) {
 	r.mu.Lock()
-	if r.byEvent[t.Event.ID] == t { // the event may have been suspended, answered and claimed again meanwhile
+	if r.byEvent[t.Event.ID] == t { // the event may have been suspended, answered and claimed again in the meantime
 		delete(r.byEvent, t.Event.ID)
 	}
 	r.mu.Unlock()
@@ -140,7 +140,7 @@ func (r *runningTurns) WasCancelled(event string) bool {
 }
 
 // Hold returns a function that marks the turn of an event as waiting for the owner in memory.
-// release removes the mark. Meanwhile, another turn may use the slot.
+// release removes the mark. Until then, another turn may use the slot.
 func (r *runningTurns) Hold(event string) func() (release func()) {
 	return func() func() {
 		r.mu.Lock()

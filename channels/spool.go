@@ -77,7 +77,7 @@ type SpoolOptions struct {
 type Spool struct {
 	o SpoolOptions
 
-	mu     sync.Mutex // guards the fields below, and keeps a copy found by hasCopy from being removed meanwhile
+	mu     sync.Mutex // guards the fields below, and keeps a copy found by hasCopy from being removed in the meantime
 	coming int64      // total bytes of the copies in progress
 }
 

@@ -68,9 +68,9 @@ func (c *Registry) OutcomeTx(ctx context.Context, tx *store.Tx, call tools.Call)
 	return out, nil
 }
 
-// taskDeadline returns the time by which a task must end. The limit counts from the creation of the
-// task or from the last answer to an approval request. The time during which a request is open does
-// not count.
+// taskDeadline returns the deadline of a task. The limit counts from the creation of the task or
+// from the last answer to an approval request. The time during which a request is open does not
+// count.
 func (c *Registry) taskDeadline(ctx context.Context, t Task, length time.Duration) (time.Time, error) {
 	from := t.CreatedAt
 	events := []string{t.Event}

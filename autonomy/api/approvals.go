@@ -72,8 +72,8 @@ type Approval struct {
 	Reason string `json:"reason"`
 	// Rule names the row of the decision table that requires the question.
 	Rule string `json:"rule,omitempty"`
-	// Why describes the actual effect of the call. Exact describes what would run, as far as the
-	// arguments do not show it. Both contain only visible characters.
+	// Why describes the actual effect of the call. Exact describes what would run, unless the
+	// arguments already show it. Both contain only visible characters.
 	Why   string `json:"why,omitempty"`
 	Exact string `json:"exact,omitempty"`
 	// Effects lists the effects of the call, joined with "+": read, write, send, egress, exec,

@@ -71,7 +71,7 @@ func (in *Inbox) CoalesceTx(tx *store.Tx, e Event, settle time.Duration, merge M
 // queue, provided that it was never claimed.
 func (in *Inbox) waitingTx(tx *store.Tx, e Event, now time.Time) (Event, error) {
 	if known, err := in.takenTx(tx, e); err != nil || known {
-		return Event{}, err // the message is a repeat, perhaps of the waiting one
+		return Event{}, err // the message is a repeat, possibly of the waiting one
 	}
 	w, err := scanEvent(tx.QueryRow(`SELECT `+eventColumns+` FROM inbox WHERE seq = (
 		SELECT seq FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane = ?1 ORDER BY seq DESC LIMIT 1)

@@ -99,7 +99,7 @@ type Autonomy struct {
 	Recipients     []string   `toml:"recipients"`     // normalized addresses of the allowed recipients at the level trusted
 	GuestMessages  int        `toml:"guest_messages"` // messages per hour for each sender other than the owner
 	MaxGoals       int        `toml:"max_goals"`
-	GoalBackoff    int        `toml:"goal_backoff"` // maximum factor by which the interval grows
+	GoalBackoff    int        `toml:"goal_backoff"` // maximum factor for growing the interval
 	KeepTraces     Duration   `toml:"keep_traces"`
 	DaysOff        []string   `toml:"days_off"` // absolute paths of calendar files
 	Confidence     Confidence `toml:"confidence"`

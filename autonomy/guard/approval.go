@@ -54,8 +54,8 @@ type Approval struct {
 	Reason string `json:"reason"`
 	// Rule is the row of the table that requires the question.
 	Rule string `json:"rule,omitempty"`
-	// Why describes the actual effect of the call. Exact describes what would run, as far as the
-	// arguments do not show it (see tools.CallAssessment). Both contain only visible characters.
+	// Why describes the actual effect of the call. Exact describes what would run, unless the
+	// arguments already show it (see tools.CallAssessment). Both contain only visible characters.
 	Why   string `json:"why,omitempty"`
 	Exact string `json:"exact,omitempty"`
 	// Effects lists the effects of the call, joined with "+".

@@ -111,8 +111,7 @@ func (c *checker) checkNext(r Record, first int64) error {
 	return nil
 }
 
-// checkEnd verifies the end of a log as far as possible: if there is a key, the last line must be
-// keyed.
+// checkEnd verifies the end of a log if there is a key: the last line must then be keyed.
 func (c *checker) checkEnd() error {
 	if c.begun && c.key != nil && !c.keyed {
 		return &TamperError{Line: c.last.Seq, Why: "it has no key, though there is one"}

@@ -116,9 +116,9 @@ func (s *AnswerStream) Open(retries int, build func() (request any, learn func(s
 	}
 }
 
-// Read passes the answer in a response to the consumer, and closes the response. If the
-// answer begins with one of the bytes of whole, it comes in one piece. server names the expected sender for
-// error messages.
+// Read passes the answer in a response to the consumer and closes the response. If the answer
+// begins with one of the bytes listed in `whole`, it is not streamed. server names the expected
+// sender in error messages.
 func (s *AnswerStream) Read(resp *http.Response, f AnswerFormat, whole, server string) error {
 	defer func() { _ = resp.Body.Close() }() // only read from, so Close cannot lose data
 	s.Watch.Arm()
@@ -295,8 +295,8 @@ func (s *AnswerStream) CheckCalls(count, args int) error {
 	return nil
 }
 
-// EmitEvent passes an event to the consumer. The stall timer is stopped meanwhile, because the
-// consumer may be slow. Like the other Emit methods, it returns false if the consumer stopped.
+// EmitEvent passes an event to the consumer. The stall timer is stopped in the meantime, because
+// the consumer may be slow. Like the other Emit methods, it returns false if the consumer stopped.
 func (s *AnswerStream) EmitEvent(e Event) bool {
 	s.spoke = true
 	s.Watch.Disarm()

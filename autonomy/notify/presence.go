@@ -29,9 +29,9 @@ type Presence struct {
 	Log       *slog.Logger
 }
 
-// Channel returns the channel for notifications that should reach the user wherever they are. It is
-// the channel of this machine while the user is there, and "" for the conversation that a
-// notification comes from.
+// Channel returns the channel for notifications that should reach the user at their current
+// location. It is the channel of this machine while the user is there, and "" for the conversation
+// that a notification comes from.
 func (p Presence) Channel(ctx context.Context) string {
 	if !p.Has(p.Machine) {
 		return ""

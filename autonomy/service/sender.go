@@ -62,7 +62,7 @@ func (s *Sender) Owners(ctx context.Context, channel, chat string) (bool, error)
 	return s.o.Pairings.IsOwner(ctx, channel, sender)
 }
 
-// File inspects a file that is to be sent. The user must allow Hob to read it.
+// File inspects a file before it is sent. The user must allow Hob to read it.
 func (s *Sender) File(_ context.Context, path string) (channels.OutgoingFile, error) {
 	resolved, hidden, r, err := s.o.OpenFile(path)
 	if err != nil {

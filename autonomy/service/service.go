@@ -1,7 +1,7 @@
 // Package service implements the use cases of autonomy/api with the engine. It converts the
-// engine's types to the API's types and classifies the engine's errors. It knows neither HTTP nor
-// the drivers. What it needs from a driver is a small interface in this package, which the driver
-// implements.
+// engine's types to the API's types and classifies the engine's errors. It does not depend on HTTP
+// or the drivers. What it needs from a driver is a small interface in this package, which the
+// driver implements.
 package service
 
 import (

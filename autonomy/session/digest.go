@@ -31,7 +31,7 @@ const (
 	minQuote  = 4
 )
 
-// summarizedMessage is a message that is to be summarized.
+// summarizedMessage is a message in the part that a summary replaces.
 type summarizedMessage struct {
 	id  int64
 	msg llm.Message

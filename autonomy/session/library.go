@@ -105,7 +105,7 @@ type unindexedMessage struct {
 }
 
 // indexBatch indexes one batch of messages. It prepares the rows outside the transaction. The
-// transaction checks that no message was changed or erased meanwhile.
+// transaction checks that no message was changed or erased in the meantime.
 func (l *MessageIndex) indexBatch(ctx context.Context) (more bool, err error) {
 	var last int64
 	if err := l.s.db.Read().QueryRowContext(ctx, `SELECT last FROM indexed`).Scan(&last); err != nil {

@@ -66,7 +66,7 @@ func (c *Compactor) writeSummary(ctx context.Context, model llm.Model, p *plan) 
 	return c.commitSummary(ctx, p, rep)
 }
 
-// commitSummary moves the window forward, unless the window has moved meanwhile.
+// commitSummary moves the window forward, unless the window has moved in the meantime.
 func (c *Compactor) commitSummary(ctx context.Context, p *plan, rep Report) error {
 	size := MessageBytes(p.next.Message())
 	if size >= p.gone {

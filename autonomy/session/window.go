@@ -105,8 +105,8 @@ func (w *window) firstIndex() int {
 }
 
 // History returns the window before the given turn, and all messages that the turn has recorded so
-// far, even if the conversation was reset meanwhile. A summary of older messages comes first, as a
-// separate message (see MergeSummary).
+// far, even if the conversation was reset in the meantime. A summary of older messages comes first,
+// as a separate message (see MergeSummary).
 func (s *Sessions) History(ctx context.Context, session, turn string) (before, recorded []llm.Message, err error) {
 	e, err := s.windowOf(ctx, session)
 	if err != nil {
@@ -182,7 +182,7 @@ func (s *Sessions) HasContinued(ctx context.Context, session, turn string) (bool
 	return slices.Contains(w.turns, turn) && w.turns[len(w.turns)-1] != turn, nil
 }
 
-// windowOf returns the window from the cache, or loads it. If a window was moved meanwhile,
+// windowOf returns the window from the cache, or loads it. If a window was moved in the meantime,
 // windowOf loads it again.
 func (s *Sessions) windowOf(ctx context.Context, session string) (*list.Element, error) {
 	for {
@@ -260,7 +260,7 @@ func (s *Sessions) scanMessages(ctx context.Context, add func(id int64, turn str
 	return rows.Err()
 }
 
-// cacheWindow caches a window, unless a window was moved meanwhile.
+// cacheWindow caches a window, unless a window was moved in the meantime.
 func (s *Sessions) cacheWindow(w *window, moved int) *list.Element {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -162,7 +162,7 @@ func goesOn(asks []*callStep, s *callStep) bool {
 
 // isScreenCall reports whether a call acts on the owner's screen. Such a call runs only while no
 // question is open, because it could answer a question on the screen. The guard assesses later
-// calls by what the screen shows after this call.
+// calls based on the screen content after this call.
 func isScreenCall(s *callStep) bool {
 	j := s.dec.Judgement
 	return j.Private && j.Effects&tools.Exec != 0

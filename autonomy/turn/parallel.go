@@ -62,7 +62,7 @@ func (tc *toolCalls) runAll(ctx context.Context, steps []*callStep) error {
 	return errors.Join(errs...)
 }
 
-// effectfulSteps returns the steps that have effects and do not run in a transaction of their own.
+// effectfulSteps returns the steps that have effects and do not run in a separate transaction.
 func effectfulSteps(steps []*callStep) (out []*callStep) {
 	for _, s := range steps {
 		if _, own := s.tool.(tools.TxTool); !own && !s.tool.Spec().Effects.ReadOnly() {

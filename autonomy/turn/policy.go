@@ -73,7 +73,7 @@ func (p *policyCheck) policyMiddleware() middleware {
 		if err := p.askGuard(ctx, s); err != nil {
 			return turnAbort{err}
 		}
-		if s.dec.Verdict == guard.Deny && s.dec.Code == tools.Cancelled { // the owner stopped the turn, perhaps before a restart
+		if s.dec.Verdict == guard.Deny && s.dec.Code == tools.Cancelled { // the owner stopped the turn, possibly before a restart
 			return turnAbort{ErrStopped}
 		}
 		s.applyDenial()
@@ -83,7 +83,7 @@ func (p *policyCheck) policyMiddleware() middleware {
 
 // refusePlaceholder refuses a call whose arguments contain the placeholder of a redacted secret.
 // Either the model read a file without the secret and would destroy the secret by writing the file
-// back, or the model named one of Hob's own secrets.
+// back, or the model named a secret that belongs to Hob.
 func refusePlaceholder(s *callStep) error {
 	if s.tool == nil || s.tool.Spec().Effects.ReadOnly() || !strings.Contains(string(s.args), redact.Mark) {
 		return nil

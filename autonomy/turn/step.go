@@ -67,7 +67,7 @@ func (s *callStep) refuseUngranted(err error) bool {
 	return true
 }
 
-// toolAndArgs returns the tool and the arguments by which the loop detector identifies the call.
+// toolAndArgs returns the tool and the arguments that identify the call for the loop detector.
 func (s *callStep) toolAndArgs() (tool string, args []byte) {
 	if s.tool == nil {
 		return s.call.Name, s.call.Args

@@ -4,7 +4,7 @@
 // ended, the Tracker commits the actual cost. Concurrent conversations therefore cannot exceed a
 // cap together.
 //
-// A row needs no commit of its own. It waits in memory for the next transaction of a turn, which
+// A row needs no separate commit. It waits in memory for the next transaction of a turn, which
 // stores it with the step that the call paid for; Run stores rows that have waited for 1 s. A crash
 // therefore loses the rows of calls whose answers are lost as well, and at most 1 s of other rows.
 //

@@ -5,7 +5,7 @@
 // Each request must carry Amazon's signature and the id of the owner's skill (verify.go). The
 // sender is the Amazon account that enabled the skill. The account is treated as the owner's after
 // pairing. Everyone in the room speaks as that account, so spoken words approve nothing, with one
-// exception: a yes or no directly after a spoken question, by a voice that the owner configured and
+// exception: an answer directly after a spoken question, by a voice that the owner configured and
 // Alexa recognized (asked.go).
 //
 // A request waits 6.5 of its 8 seconds for the answer; after 2 of them Alexa says that the answer

@@ -72,7 +72,7 @@ func (c *Channel) decideSpokenQuestion(ctx context.Context, q *request, a spoken
 	switch {
 	case errors.Is(err, channels.ErrQuick):
 		return speakAndListen(again, again)
-	case errors.Is(err, channels.ErrNotShown): // the question stays open and can be spoken once more
+	case errors.Is(err, channels.ErrNotShown): // the question stays open and can be spoken again
 		c.spoke.setQuestion(q.Session.ID, spokenQuestion{})
 		return speakAndListen(askAgain, help)
 	case errors.Is(err, channels.ErrNotOwner):

@@ -15,7 +15,7 @@ import (
 	"hob/channels"
 )
 
-// slashCommand is a slash command registered with Discord: one of Hob's own, or "ask".
+// slashCommand is a slash command registered with Discord: a command of Hob, or "ask".
 type slashCommand struct{ name, about, arg string }
 
 func slashCommands() []slashCommand {

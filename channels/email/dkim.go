@@ -28,7 +28,7 @@ const (
 	maxProof  = 8 << 10
 	maxSigned = 100     // maximum fields in one signature
 	maxKey    = 2 << 10 // maximum bytes in a key record; an 8,192-bit RSA key needs 1,400
-	// ahead is the maximum time by which the sender's clock may be fast.
+	// ahead is how far the sender's clock may be ahead.
 	ahead = time.Hour
 	// onTheWay is the maximum transit time of an email: servers retry for 4 to 5 days (RFC 5321,
 	// 4.5.4.1). An older email is treated as replayed.

@@ -1,7 +1,7 @@
 // Package email implements the email channel: it receives messages over IMAP (push or polling), and
 // sends Hob's texts by SMTP in the matching thread.
 //
-// The author of an email is determined by the results of the owner's own mail host
+// The author of an email is determined by the results from the owner's mail host
 // (Authentication-Results, RFC 8601). Without a result, the DKIM signature of the sender's domain
 // decides (RFC 6376). Messages from programs, mailing lists and mail servers are neither received
 // nor answered (RFC 3834), and two persistent counters stop any remaining loop.
@@ -81,7 +81,7 @@ type Channel struct {
 	lines   smtpPool
 	most    int64 // maximum size of an email; see maxMail
 	network lookup
-	pause   time.Duration // first wait before keys are looked up again; see firstPause
+	pause   time.Duration // first wait before the next lookup of keys; see firstPause
 
 	mu      sync.Mutex
 	since   time.Time    // when the connection was opened

@@ -224,7 +224,7 @@ func (h *receiver) receiveNew(ctx context.Context) error {
 			return err
 		}
 	}
-	if began-h.st.Looked > 3600 { // the state need not be written each time
+	if began-h.st.Looked > 3600 { // the state does not have to be written each time
 		h.st.Looked = began
 		return h.c.saveState(ctx, h.st)
 	}

@@ -30,8 +30,8 @@ const (
 	clock = 24 * time.Hour
 	// behind is how long before the last check a renumbered folder is searched.
 	behind = 48 * time.Hour
-	// firstPause and lastPause limit the wait before a sender's keys are looked up again, waitFor
-	// is the maximum total wait, and maxLater the maximum number of deferred messages.
+	// firstPause and lastPause limit the wait before the next lookup of a sender's keys, waitFor is
+	// the maximum total wait, and maxLater the maximum number of deferred messages.
 	firstPause, lastPause, waitFor = 30 * time.Second, 30 * time.Minute, 24 * time.Hour
 	maxLater                       = 50
 )

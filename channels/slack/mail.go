@@ -48,8 +48,8 @@ func (c *Channel) admitMembers(ctx context.Context, me identity) (nobody string,
 	return nobody, err
 }
 
-// memberByMail returns the id of the member of Hob's own workspace with this email address, or ""
-// if there is none. Members of other workspaces must be listed by id, because other people control
+// memberByMail returns the id of the member of Hob's workspace with this email address, or "" if
+// there is none. Members of other workspaces must be listed by id, because other people control
 // their addresses (docs.slack.dev/reference/methods/users.lookupByEmail,
 // docs.slack.dev/reference/objects/user-object).
 func (c *Channel) memberByMail(ctx context.Context, me identity, mail string) (string, error) {

@@ -102,7 +102,7 @@ func (c *Channel) pressableQuestion(ctx context.Context, d channels.Delivery) st
 	return q
 }
 
-// deliveryMetadata returns the metadata by which Find recognizes a delivery.
+// deliveryMetadata returns the metadata that Find uses to recognize a delivery.
 func deliveryMetadata(id string) string {
 	m := metadata{Type: "hob"}
 	m.Payload.ID = id

@@ -1,7 +1,7 @@
 // Package slack implements the Slack channel: direct messages, mentions in channels, threads, the
 // command /hob, files in both directions, answers shown while they are written, and buttons below
 // questions. It uses Socket Mode (https://docs.slack.dev/apis/events-api/using-socket-mode), so
-// that Hob need not be reachable from the internet.
+// that Hob does not have to be reachable from the internet.
 //
 // A chat is the id of a conversation ("D1", "C1"), and "C1/1699.001" is a thread in it. Messages in
 // a channel are answered in a thread. A sender is "T1/U1": the workspace and the member. Members of

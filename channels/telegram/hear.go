@@ -89,7 +89,7 @@ func (m *message) textAndEntities() (string, []entity) {
 	return m.Caption, m.CaptionEntities
 }
 
-// forwardOrigin returns the author of a forwarded message, as far as known, or "" if the message is
+// forwardOrigin returns the author of a forwarded message, if it is known, or "" if the message is
 // not forwarded.
 func (m *message) forwardOrigin() string {
 	var o origin

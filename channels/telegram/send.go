@@ -96,7 +96,7 @@ func (c *Channel) resolveTarget(ctx context.Context, chat string) (target, error
 	return target{id, thread}, err
 }
 
-// retryMigrated runs f. If the group became a supergroup, it runs f once more with the new id
+// retryMigrated runs f. If the group became a supergroup, it runs f again with the new id
 // (ResponseParameters.migrate_to_chat_id).
 func (c *Channel) retryMigrated(ctx context.Context, to *target, f func() error) error {
 	err := f()

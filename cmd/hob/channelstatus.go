@@ -88,7 +88,7 @@ func (a *cli) oneStatus(r row, zone *time.Location) {
 	}
 }
 
-// trafficText describes the messages received and sent on a channel, as far as known.
+// trafficText describes the messages received and sent on a channel, if they are known.
 func trafficText(r row, zone *time.Location) string {
 	n := func(names ...string) int {
 		for _, x := range names {

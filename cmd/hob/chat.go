@@ -113,8 +113,8 @@ func (ch *chat) runLoop(ctx context.Context) error {
 	}
 }
 
-// handleLine sends one line. On a terminal, the user can type the next line meanwhile; with a pipe,
-// handleLine waits for the answer or an approval request.
+// handleLine sends one line. On a terminal, the user can type the next line in the meantime; with a
+// pipe, handleLine waits for the answer or an approval request.
 func (ch *chat) handleLine(ctx context.Context, l line) {
 	body, err := l.messageBody(ch.piped)
 	if err != nil {

@@ -95,7 +95,7 @@ func (o *output) firstError() error {
 // clearLine moves the cursor to the beginning of the line and clears the line (EL, ECMA-48 8.3.41).
 const clearLine = "\r\x1b[K"
 
-// controlSequence returns one of Hob's own control sequences for w.
+// controlSequence returns a control sequence of Hob for w.
 func controlSequence(w io.Writer, sequence string) string {
 	if o, ok := w.(*output); ok && o.filtered {
 		return o.frame + sequence + o.frame

@@ -206,7 +206,7 @@ type priorApproval int
 
 const (
 	noPriorApproval priorApproval = iota
-	// turnApproval is --yes: it covers the requests of the command's own turn, as far as the
+	// turnApproval is the value of --yes. It approves the requests of the command's turn, if the
 	// server accepts prior approval (guard.Answer.Beforehand).
 	turnApproval
 	// commandApproval covers the one call that the command makes itself, with arguments of

@@ -11,7 +11,7 @@ import (
 )
 
 // request is the body of a call. It depends only on its input, and constant parts come first. The
-// JSON of an earlier request is therefore a prefix of the next one's, which Google caches
+// JSON of an earlier request is therefore a prefix of the next request's JSON, which Google caches
 // (https://ai.google.dev/gemini-api/docs/caching).
 type request struct {
 	System   *content    `json:"systemInstruction,omitempty"`

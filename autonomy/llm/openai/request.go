@@ -12,7 +12,7 @@ import (
 
 // request is the body of a call. It depends only on its input, and tools and messages come first
 // and in this order. The JSON of an earlier request's tools and messages is therefore a prefix of
-// the next one's, which servers cache.
+// the corresponding JSON in the next request, which servers cache.
 type request struct {
 	Model               string         `json:"model"`
 	Tools               []tool         `json:"tools,omitempty"`

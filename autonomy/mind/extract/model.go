@@ -140,7 +140,7 @@ func (x *Extractor) keepTx(tx *store.Tx, mark string, list, read []pendingTurn, 
 		if err := tx.QueryRow(`SELECT count(*) FROM extractions WHERE event = ?`, t.event).Scan(&there); err != nil {
 			return fmt.Errorf("extract: %w", err)
 		}
-		gone[i] = there == 0 // erased meanwhile
+		gone[i] = there == 0 // erased in the meantime
 	}
 	for _, it := range items {
 		if it.Turn < 1 || it.Turn > len(read) || gone[it.Turn-1] {

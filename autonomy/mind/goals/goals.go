@@ -91,8 +91,8 @@ type Options struct {
 	Bus   *bus.Bus
 	// Max is the maximum number of goals (default 50).
 	Max int
-	// Backoff is the maximum factor by which the review interval grows if nothing changes (default
-	// 8).
+	// Backoff is the maximum factor for the review interval, which grows if nothing changes
+	// (default 8).
 	Backoff int
 	// Bars holds the confidence thresholds.
 	Bars Thresholds

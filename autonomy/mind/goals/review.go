@@ -94,7 +94,7 @@ func (g *Goals) ConfirmationReason(d Decision, risk Risk) string {
 // following event. It runs in the transaction that finishes the event.
 func (g *Goals) EndTx(tx *store.Tx, ev bus.Event, e EventOutcome) (Outcome, error) {
 	goal, err := Get(tx, e.Order.Goal)
-	if errors.Is(err, ErrNotFound) { // deleted meanwhile
+	if errors.Is(err, ErrNotFound) { // deleted in the meantime
 		return Outcome{}, nil
 	}
 	if err != nil {
@@ -108,7 +108,7 @@ func (g *Goals) EndTx(tx *store.Tx, ev bus.Event, e EventOutcome) (Outcome, erro
 
 // applyReview processes a decision.
 func (g *Goals) applyReview(tx *store.Tx, ev bus.Event, goal Goal, e EventOutcome) (Outcome, error) {
-	if goal.Status != string(Active) { // paused or completed meanwhile
+	if goal.Status != string(Active) { // paused or completed in the meantime
 		return Outcome{}, g.noteTx(tx, ev, goal, e, WeighedDecision{}, "", "the goal is "+goal.Status)
 	}
 	if as := e.As; as.ID != "" && !as.UpdatedAt.Equal(goal.UpdatedAt) { // the decision was about the previous text

@@ -48,7 +48,7 @@ func Open(name string, model func(name string) func(context.Context) (llm.Model,
 func New(model func(ctx context.Context) (llm.Model, error)) *Checker { return &Checker{model} }
 
 // IsHostile reports whether the model calls text an attack. The model sees only the fenced text and
-// has no tools. An ambiguous or late answer is an error. The model call is charged to the budget of
+// has no tools. An ambiguous or late answer is an error. The model call is charged to the account
 // who.
 func (c *Checker) IsHostile(ctx context.Context, who llm.Account, text string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, guardianWait)

@@ -138,8 +138,7 @@ func (a *AgentModels) Describe() (name, reason string) {
 	return a.m.Info().Name(), a.reason
 }
 
-// LooksOffline reports whether the default model is the built-in brain, as far as is known without
-// detection.
+// LooksOffline reports whether the default model is the built-in brain, judging without detection.
 func (a *AgentModels) LooksOffline() bool {
 	name, _ := a.Describe()
 	return strings.HasPrefix(name, builtIn)

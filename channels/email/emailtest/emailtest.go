@@ -1,6 +1,6 @@
 // Package emailtest is a corpus of replies and forwards for tests. It shows how mail programs in
 // many languages lay out an email that quotes another one, as plain text and as HTML. A test fills
-// in the sender's text and the quoted text, and checks to whom Hob attributes each part.
+// in the sender's text and the quoted text, and checks which sender Hob attributes each part to.
 package emailtest
 
 import (

@@ -1,8 +1,7 @@
 // Package app is the composition root. It opens the store, creates every part with its
 // configuration and connects the parts in order. It then runs them and closes them in reverse
 // order. The commands (with or without a listening server) and the end-to-end tests use it. The
-// package has no behavior of its own: it only lists the parts and which other parts each one
-// receives.
+// package adds no behavior: it only lists the parts and which other parts each one receives.
 package app
 
 import (

@@ -21,8 +21,8 @@ type Derived struct {
 	Behind int    `json:"behind"`
 }
 
-// muchBehind is the number of changes by which an index may lag before the doctor reports it. An
-// index catches up with fewer changes within seconds.
+// muchBehind is the maximum number of changes an index may lag behind before the doctor reports the
+// index. An index catches up with fewer changes within seconds.
 const muchBehind = 10_000
 
 // checkMemory checks that all items are indexed. The data itself is in the database, which has

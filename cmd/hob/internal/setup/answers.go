@@ -107,8 +107,8 @@ func (o Options) fromAnswers(ctx context.Context, all map[string]any) (out []Ste
 	return append(out, rest), nil
 }
 
-// referToSecrets replaces the secrets among the values with references. The secrets are to be
-// stored in the keychain or the encrypted file.
+// referToSecrets replaces the secrets among the values with references. The secrets are then stored
+// in the keychain or the encrypted file.
 func (d *StepResult) referToSecrets() {
 	for i, v := range d.Values {
 		if !config.IsSecret(v.Key) || v.Value == "" || system.IsReference(v.Value) {

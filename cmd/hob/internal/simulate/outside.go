@@ -21,7 +21,7 @@ import (
 
 // outside sends requests to real models. Goroutines outside the bubble send the requests, so that
 // certificates are checked against the real time and timeouts work. The bubble waits for the
-// responses, and its time does not advance meanwhile.
+// responses, and its time does not advance in the meantime.
 type outside struct {
 	limit func(host string) time.Duration // maximum time without output from a server
 	way   *http.Transport
