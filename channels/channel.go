@@ -150,7 +150,7 @@ const (
 	Notice   DeliveryKind = "notice"
 	Question DeliveryKind = "question"
 	Status   DeliveryKind = "status"
-	// Send is a text to another person on behalf of the owner. It can be canceled before it is
+	// Send is a message to another person on behalf of the owner. It can be canceled before it is
 	// sent.
 	Send DeliveryKind = "send"
 )
@@ -187,8 +187,8 @@ type Delivery struct {
 	Draft string
 	// Files are sent with the text, on channels that support files (Attacher).
 	Files []Attachment
-	// Guest reports whether the recipient is a guest, whose message the text answers. The owner's
-	// texts are sent first.
+	// Guest reports whether the recipient is a guest, whose message this one answers. Messages to
+	// the owner are sent first.
 	Guest bool
 	// MaybeRepeated reports whether a crash interrupted an earlier attempt, so that the text may
 	// have arrived already.
@@ -200,8 +200,8 @@ type Delivery struct {
 	Previews bool
 }
 
-// Attachment is a file sent with a text. It is a private copy: later changes to the original file
-// do not affect it.
+// Attachment is a file sent with a message. It is a private copy: later changes to the original
+// file do not affect it.
 type Attachment struct {
 	Name string `json:"name"`
 	MIME string `json:"mime"`
@@ -251,11 +251,11 @@ type Allower interface{ Allow() []string }
 
 // Limits holds the limits of a platform; the zero value means no limits.
 type Limits struct {
-	// MaxText is the maximum length of a text in characters. Longer texts are split.
+	// MaxText is the maximum length of a message in characters. Longer messages are split.
 	MaxText int
 	// UTF16 reports whether the platform counts UTF-16 code units. Most emoji have two.
 	UTF16 bool
-	// PerMinute is the maximum number of texts per minute.
+	// PerMinute is the maximum number of messages per minute.
 	PerMinute int
 	// MaxFile is the maximum file size in bytes; 0 means no files. See Attacher.
 	MaxFile int64

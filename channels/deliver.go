@@ -15,16 +15,16 @@ import (
 
 const (
 	maxFailures = 12             // how often a reachable platform may reject one text
-	maxAge      = 24 * time.Hour // maximum age of a text for an unreachable platform
+	maxAge      = 24 * time.Hour // maximum age of a message for an unreachable platform
 	// maxOutage is the maximum duration of an outage that the platform reports.
 	maxOutage  = 90 * time.Minute
 	longPause  = time.Hour // maximum wait that a platform may request
 	recordWait = 5 * time.Second
-	// repeatedMark is the prefix for a text that may have arrived already.
+	// repeatedMark is the prefix for a message that may have arrived already.
 	repeatedMark = "(possibly repeated) "
 )
 
-// deliverer sends the texts of one channel in sequence. It is used by a single goroutine.
+// deliverer sends the messages of one channel in sequence. It is used by a single goroutine.
 type deliverer struct {
 	name    string
 	ch      Channel
@@ -264,7 +264,7 @@ func unsentFilesNote(files []Attachment) string {
 	return strings.Join(out, "\n")
 }
 
-// splitText splits a text into parts that leave room for the prefix of repeated texts.
+// splitText splits a message into parts that leave room for the prefix of repeated messages.
 func (d *deliverer) splitText(row Delivery) []string {
 	limit := d.limit
 	text := strings.ToValidUTF8(row.Text, "\uFFFD")
@@ -278,7 +278,7 @@ func (d *deliverer) splitText(row Delivery) []string {
 	return SplitFor(text, Limits{MaxText: limit, UTF16: d.utf16})
 }
 
-// sendPart sends the next part of a text, or detects that it has already arrived.
+// sendPart sends the next part of a message, or detects that it has already arrived.
 func (d *deliverer) sendPart(ctx context.Context, row Delivery, t *retryState) (Receipt, error) {
 	p := row
 	p.Text, p.MaybeRepeated = t.parts[t.sent], t.unsure

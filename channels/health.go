@@ -26,14 +26,14 @@ type Health struct {
 	SentAt      time.Time `json:"sent_at,omitzero"`
 	Refused     int       `json:"refused,omitempty"`
 	Unmentioned int       `json:"unmentioned,omitempty"`
-	// Queued is the number of texts waiting for the channel. Next is when the first of them is
-	// sent; zero means immediately, or that no text is waiting.
+	// Queued is the number of messages waiting for the channel. Next is when the first of them is
+	// sent; zero means immediately, or that no message is waiting.
 	Queued int       `json:"queued"`
 	Next   time.Time `json:"next,omitzero"`
 }
 
-// Counter is an Outbox that counts the texts waiting for a channel and returns when the first one
-// is due (zero: unknown). It returns quickly.
+// Counter is an Outbox that counts the messages waiting for a channel and returns when the first
+// one is due (zero: unknown). It returns quickly.
 type Counter interface {
 	Queue(channel string) (n int, next time.Time, err error)
 }

@@ -37,8 +37,8 @@ type Options struct {
 	// Drafts stores which messages show unfinished answers. If it is nil, only complete answers are
 	// sent.
 	Drafts Drafts
-	// Redact removes credentials from unfinished answers, as is done for all texts that are sent.
-	// If it is nil, they are not removed.
+	// Redact removes credentials from unfinished answers, as is done for all messages that are
+	// sent. If it is nil, they are not removed.
 	Redact func(string) string
 	// Grace is how long a Send may continue after Run was canceled (default 3 s).
 	Grace time.Duration

@@ -10,7 +10,7 @@ import (
 	"hob/platform/retry"
 )
 
-// maybeSent reports whether a text may have arrived although Send failed.
+// maybeSent reports whether a message may have arrived although Send failed.
 func maybeSent(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.MaybeSent || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
@@ -26,7 +26,7 @@ func isUnreachable(err error) bool {
 	return ok && op.Op == "dial"
 }
 
-// handleFailure handles a text that could not be sent: it schedules a retry or gives up.
+// handleFailure handles a message that could not be sent: it schedules a retry or gives up.
 func (d *deliverer) handleFailure(ctx context.Context, row Delivery, t *retryState, err error) error {
 	d.log.Warn("delivery failed", "delivery", row.ID, "attempts", row.Attempts, "error", err)
 	d.trouble(err)
@@ -62,8 +62,8 @@ func (d *deliverer) handleFailure(ctx context.Context, row Delivery, t *retrySta
 	return d.putBack(ctx, row, t, now.Add(limitDelay(backoff().Delay(max(t.failures, row.Attempts)), err)), briefError(err))
 }
 
-// isGivenUp reports whether a text has used up both its attempts and its time. A text that waited
-// while the machine was off still gets its attempts.
+// isGivenUp reports whether a message has used up both its attempts and its time. A message that
+// waited while the machine was off still gets its attempts.
 func (d *deliverer) isGivenUp(row Delivery, now time.Time) bool {
 	return row.Attempts >= maxFailures && now.Sub(row.CreatedAt) >= maxAge
 }
@@ -80,7 +80,7 @@ func (d *deliverer) giveUp(ctx context.Context, row Delivery, why string) error 
 	return d.recordOutcome(ctx, "given up", func(ctx context.Context) error { return d.out.DeadLetter(ctx, row.ID, why) })
 }
 
-// recordOutcome stores an outcome. It retries until ctx ends, because a text that the platform
+// recordOutcome stores an outcome. It retries until ctx ends, because a message that the platform
 // accepted must not be resent after a temporary disk error. The next start requeues the remaining
 // rows.
 func (d *deliverer) recordOutcome(ctx context.Context, what string, f func(context.Context) error) error {

@@ -2,8 +2,8 @@ package channels
 
 import "strings"
 
-// item is the list item at a position in a text (CommonMark 0.31, section 5.2, without the rules
-// for interrupting a paragraph).
+// item is the list item at a position in text (CommonMark 0.31, section 5.2, without the rules for
+// interrupting a paragraph).
 type item struct {
 	start, indent int
 	open          bool
@@ -50,7 +50,7 @@ func itemAt(text string, end int) int {
 	return it.start
 }
 
-// itemFits reports whether the list item at the start of a text fits into one part.
+// itemFits reports whether the list item at the start of text fits into one part.
 func (c textCutter) itemFits(text string) bool {
 	var it item
 	for at := 0; at < len(text); {

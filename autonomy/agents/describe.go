@@ -1,7 +1,7 @@
 package agents
 
 import (
-	_ "embed" // embeds the texts
+	_ "embed" // embeds the prompt texts
 	"strings"
 
 	"hob/platform/text/minitmpl"

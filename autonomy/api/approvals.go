@@ -173,7 +173,7 @@ type AuditRecord struct {
 }
 
 // AuditLine is one line of the audit log with its context: the actor, the authority, the untrusted
-// texts and the call.
+// text and the call.
 type AuditLine struct {
 	AuditRecord
 

@@ -15,8 +15,8 @@ type Channels interface {
 	// pairing. by is the auth method.
 	Pair(ctx context.Context, channel, by string) (PairingCode, error)
 	Unpair(ctx context.Context, pairing, by string) (Pairing, error)
-	// TestChannel signs in to a channel with the current configuration and optionally sends a text
-	// to the user. Problems are part of the result, not an error.
+	// TestChannel signs in to a channel with the current configuration and optionally sends a
+	// message to the user. Problems are part of the result, not an error.
 	TestChannel(ctx context.Context, channel string, send bool) (ChannelTest, error)
 }
 
@@ -40,8 +40,8 @@ type Channel struct {
 	SentAt      time.Time `json:"sent_at,omitzero"`
 	Refused     int       `json:"refused,omitempty"`
 	Unmentioned int       `json:"unmentioned,omitempty"`
-	// Queued is the number of texts waiting for the channel. Next is when the first of them is
-	// sent. It is zero if no text is waiting or the channel sends the next one immediately.
+	// Queued is the number of messages waiting for the channel. Next is when the first of them is
+	// sent. It is zero if no message is waiting or the channel sends the next one immediately.
 	Queued     int       `json:"queued"`
 	Next       time.Time `json:"next,omitzero"`
 	About      string    `json:"about"`
@@ -75,14 +75,14 @@ type PairingCode struct {
 type ChannelTest struct {
 	Channel string `json:"channel"`
 	OK      bool   `json:"ok"`
-	// Tried is true if the test signed in to an account or sent a text.
+	// Tried is true if the test signed in to an account or sent a message.
 	Tried  bool   `json:"tried"`
 	Said   string `json:"said,omitempty"`
 	Cause  string `json:"cause,omitempty"`
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// Deliveries gives access to the texts that Hob sends.
+// Deliveries gives access to the messages that Hob sends.
 type Deliveries interface {
 	// Deliveries lists the outbox. Query.Of is a session, Query.State a state.
 	Deliveries(ctx context.Context, q Query) ([]Delivery, error)
@@ -91,10 +91,10 @@ type Deliveries interface {
 	Shown(ctx context.Context, client string, d Display) error
 }
 
-// Display describes what a client has shown to its user: the texts that match one of the fields.
+// Display describes what a client has shown to its user: the messages that match one of the fields.
 type Display struct {
 	Delivery  string   // id of a shown delivery
-	Event     string   // id of an event whose texts were shown
+	Event     string   // id of an event whose messages were shown
 	Approvals []string // ids of shown approval requests
 	// Withdrawn reports that the display did not reach the client, so that its record is removed.
 	Withdrawn bool
@@ -118,7 +118,7 @@ type Delivery struct {
 	SentAt        time.Time `json:"sent_at,omitzero"`
 }
 
-// Notices manages the texts that Hob sends unprompted, and when they are sent.
+// Notices manages the messages that Hob sends unprompted, and when they are sent.
 type Notices interface {
 	// Notices lists the notices with the state Query.State. Query.Of selects a notice, an event or
 	// a delivery.
@@ -141,7 +141,7 @@ type Released struct {
 	Released int `json:"released"`
 }
 
-// Notice is the record of a text that Hob generated unprompted, whether it was sent or not.
+// Notice is the record of a message that Hob generated unprompted, whether it was sent or not.
 type Notice struct {
 	ID         string            `json:"id"`
 	Event      string            `json:"event"`

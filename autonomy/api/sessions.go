@@ -60,7 +60,7 @@ type ChatLine struct {
 	Text  string    `json:"text"`
 	State string    `json:"state"`
 	At    time.Time `json:"at"`
-	// Attached names the untrusted texts attached to a message from the user.
+	// Attached describes the untrusted text attached to a message from the user.
 	Attached []string `json:"attached,omitempty"`
 }
 

@@ -156,8 +156,8 @@ func (d *Decider) lastShown(ctx context.Context, p answerPlace, q bus.Question) 
 	}), nil
 }
 
-// seenHere reports whether a text or message appeared in the place of the answer. Pull clients also
-// show notices and questions from other conversations.
+// seenHere reports whether a message from Hob or the owner appeared in the place of the answer.
+// Pull clients also show notices and questions from other conversations.
 func (d *Decider) seenHere(p answerPlace, x bus.Passed) bool {
 	if p.client == "" {
 		return x.Channel == p.channel && x.Chat == p.chat

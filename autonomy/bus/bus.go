@@ -5,7 +5,7 @@
 // It guarantees that nothing is lost and nothing is done twice: an event is stored before its
 // source is acknowledged; a reply enters the outbox in the transaction that completes its event; a
 // call with effects has a ledger row before it runs. It makes no decisions: Claim selects the next
-// event, and callers provide the texts.
+// event, and callers provide the content.
 package bus
 
 import (
@@ -33,14 +33,14 @@ type Options struct {
 	// whether its clients pull (see channels.PullChannel). Nil means that all channels are pull
 	// channels.
 	Route func(channel, chat string) (string, string, bool)
-	// Redact removes credentials from outgoing texts and stored calls. Nil disables this.
+	// Redact removes credentials from outgoing messages and stored calls. Nil disables this.
 	Redact func(string) string
-	// NoticeFilter filters each text passed to EnqueueTx before it is queued, in the same
+	// NoticeFilter filters each message passed to EnqueueTx before it is queued, in the same
 	// transaction. OutboxItem.ID is the id of the delivery. The filter may change the target; if it
-	// returns false, the text is dropped. If it is nil, all texts are queued.
+	// returns false, the message is dropped. If it is nil, all messages are queued.
 	NoticeFilter func(tx *store.Tx, event string, o OutboxItem) (OutboxItem, bool, error)
-	// Lost handles a text to the owner that cannot be delivered. It returns true if the text was
-	// sent another way. Nil disables this.
+	// Lost handles a message to the owner that cannot be delivered. It returns true if the message
+	// was sent another way. Nil disables this.
 	Lost func(tx *store.Tx, d Delivery) (bool, error)
 	// Now returns the time for rows. Nil means time.Now.
 	Now func() time.Time

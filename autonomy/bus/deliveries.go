@@ -71,7 +71,7 @@ func (box *Outbox) DeliveryEvent(ctx context.Context, id string) (string, error)
 	return e, err
 }
 
-// EventDeliveries lists the texts sent for an event, in order.
+// EventDeliveries lists the messages sent for an event, in order.
 func (box *Outbox) EventDeliveries(ctx context.Context, event string) ([]Delivery, error) {
 	rows, err := box.db.Read().QueryContext(ctx, `SELECT `+deliveryColumns+` FROM outbox WHERE event = ? ORDER BY n`, event)
 	if err != nil {
@@ -108,7 +108,7 @@ func (box *Outbox) WaitingTx(tx *store.Tx) (out []Delivery, err error) {
 	return out, rows.Err()
 }
 
-// Notice is a text that Hob sent unprompted.
+// Notice is a message that Hob sent unprompted.
 type Notice struct {
 	ID, Text   string
 	Provenance provenance.Source
@@ -139,7 +139,7 @@ func (box *Outbox) Notices(ctx context.Context, session, event string, n int) ([
 	return out, rows.Err()
 }
 
-// AttachedPaths lists the copies of files to which waiting texts refer.
+// AttachedPaths lists the copies of files to which waiting messages refer.
 func (box *Outbox) AttachedPaths(ctx context.Context) (paths []string, err error) {
 	rows, err := box.db.Read().QueryContext(ctx, `SELECT files FROM outbox INDEXED BY outbox_files WHERE files <> '' AND state IN ('queued', 'sending', 'failed')`)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"hob/platform/store"
 )
 
-// Outbox holds the texts to send until a channel has delivered them. It implements channels.Outbox,
-// channels.Counter and channels.Drafts.
+// Outbox holds the messages to send until a channel has delivered them. It implements
+// channels.Outbox, channels.Counter and channels.Drafts.
 type Outbox struct {
 	db     *store.Store
 	now    func() time.Time
@@ -45,7 +45,7 @@ type OutboxItem struct {
 	Asks []string
 }
 
-// Hint is a model's rating of the urgency of a text.
+// Hint is a model's rating of the urgency of a message.
 type Hint struct {
 	By      string // name of the model; "" if none was called
 	Urgency string // "" if the model gave no rating
@@ -61,8 +61,8 @@ var (
 	ErrTooLate = errors.New("too late to cancel: it was already sent or cancelled")
 )
 
-// EnqueueTx adds texts to the outbox as the next texts of an event. Texts for pull channels are
-// delivered when the transaction commits.
+// EnqueueTx adds messages to the outbox as the next messages of an event. Messages for pull
+// channels are delivered when the transaction commits.
 func (box *Outbox) EnqueueTx(tx *store.Tx, event string, outs ...OutboxItem) error {
 	if len(outs) == 0 {
 		return nil
@@ -147,7 +147,7 @@ func filesColumn(files []channels.Attachment) (string, error) {
 	return string(raw), err
 }
 
-// SendTx queues a text to another person as the next text of an event. The text is sent at
+// SendTx queues a message to another person as the next message of an event. The message is sent at
 // o.NotBefore. Before that, CancelSendTx can cancel it.
 func (box *Outbox) SendTx(tx *store.Tx, event string, o OutboxItem) (Delivery, error) {
 	channel, chat, pull := box.route(o.Channel, o.Chat)

@@ -22,7 +22,7 @@ const outColumns = `id, event, kind, session, channel, chat, text, attempts, cre
 	CASE kind WHEN 'reply' THEN (SELECT message FROM drafts f WHERE f.event = outbox.event AND f.channel = outbox.channel AND f.chat = outbox.chat) END,
 	` + toGuest + ` AS guest`
 
-// toGuest selects texts that answer a guest's message in its own chat.
+// toGuest selects messages that answer a guest's message in its own chat.
 const toGuest = `EXISTS (SELECT 1 FROM inbox i WHERE i.id = outbox.event AND i.kind = 'message' AND i.provenance <> 'owner'
 		AND i.channel = outbox.channel AND i.chat = outbox.chat AND outbox.kind <> 'question')`
 
@@ -59,7 +59,8 @@ func scanOuts(rows *sql.Rows, err error) ([]channels.Delivery, error) {
 
 // chatHeads finds the oldest open row in each chat of a channel by jumping from chat to chat in the
 // partial index, so its cost does not depend on the number of rows behind them. A send that can
-// still be canceled (?2 is the current time) does not block its chat: later texts are sent first.
+// still be canceled (?2 is the current time) does not block its chat: later messages are sent
+// first.
 const chatHeads = `
 WITH RECURSIVE chats(chat) AS (
 	SELECT min(chat) FROM outbox INDEXED BY outbox_open WHERE state IN ('queued', 'sending', 'failed') AND channel = ?1

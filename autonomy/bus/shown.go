@@ -14,9 +14,9 @@ import (
 	"hob/platform/store"
 )
 
-// schemaShown stores which approvals a text requests, the last inbox row at the time it was queued,
-// and which clients have displayed it. These positions in inbox and outbox determine what was sent
-// later.
+// schemaShown stores which approvals a message requests, the last inbox row at the time it was
+// queued, and which clients have displayed it. These positions in inbox and outbox determine what
+// was sent later.
 const schemaShown = `
 ALTER TABLE outbox ADD COLUMN asks TEXT NOT NULL DEFAULT '';
 ALTER TABLE outbox ADD COLUMN inbox_seq INTEGER NOT NULL DEFAULT 0;
@@ -30,14 +30,14 @@ CREATE TABLE outbox_shown (
 const (
 	// keepShown is how long a display is stored. Decisions depend only on the last minutes.
 	keepShown = 24 * time.Hour
-	// maxQuestions is the maximum number of texts with questions to search, newest first.
+	// maxQuestions is the maximum number of messages with questions to search, newest first.
 	maxQuestions = 200
 	// maxPassed is the maximum number of rows to read after a question. If there are more, the
 	// question is not the last item.
 	maxPassed = 500
 )
 
-// Question is a text that contains approval requests.
+// Question is a message that contains approval requests.
 type Question struct {
 	Delivery, Event, Session, Channel, Chat string
 	State                                   channels.State
@@ -75,7 +75,7 @@ func scanQuestions(rows *sql.Rows, err error) ([]Question, error) {
 	return out, rows.Err()
 }
 
-// partsOf returns the platform's ids of a text's messages from its receipt.
+// partsOf returns the platform's ids for the parts of a delivery from its receipt.
 func partsOf(receipt string) []string {
 	var r channels.Receipt
 	if json.Unmarshal([]byte(receipt), &r) != nil {
@@ -87,12 +87,12 @@ func partsOf(receipt string) []string {
 	return r.Parts
 }
 
-// Questions lists the newest texts that contain approval requests, newest first.
+// Questions lists the newest messages that contain approval requests, newest first.
 func (box *Outbox) Questions(ctx context.Context) ([]Question, error) {
 	return scanQuestions(box.db.Read().QueryContext(ctx, `SELECT `+questionColumns+` FROM outbox INDEXED BY outbox_asks WHERE asks <> '' ORDER BY seq DESC LIMIT ?`, maxQuestions))
 }
 
-// ShownTo returns when a client displayed a text, and the position in inbox and outbox at that
+// ShownTo returns when a client displayed a message, and the position in inbox and outbox at that
 // time.
 func (box *Outbox) ShownTo(ctx context.Context, delivery, client string) (at time.Time, p Position, shown bool, err error) {
 	var ms int64
@@ -106,18 +106,18 @@ func (box *Outbox) ShownTo(ctx context.Context, delivery, client string) (at tim
 	return store.Time(ms), p, true, nil
 }
 
-// Display describes what a client has shown: the texts of a delivery, the texts of an event, or
-// those that contain the given approval requests.
+// Display describes what a client has shown: the messages of a delivery, the messages of an event,
+// or those that contain the given approval requests.
 type Display struct {
 	Delivery, Event string
 	Approvals       []string
-	// Again reports that the client has displayed the texts again, so that the current time
+	// Again reports that the client has displayed the messages again, so that the current time
 	// replaces the time of the first display.
 	Again bool
 }
 
-// MarkShown records that a client has displayed texts with questions. It ignores other texts. It
-// returns ErrNotFound if the delivery does not exist.
+// MarkShown records that a client has displayed messages with questions. It ignores other messages.
+// It returns ErrNotFound if the delivery does not exist.
 func (box *Outbox) MarkShown(ctx context.Context, client string, d Display) error {
 	if client == "" {
 		return nil
@@ -204,7 +204,7 @@ func (box *Outbox) RemoveDisplay(ctx context.Context, client string, d Display) 
 	})
 }
 
-// Passed is an item that follows a question: a text from Hob, or a message from the owner.
+// Passed is an item that follows a question: a message from Hob or from the owner.
 type Passed struct {
 	ID, Session, Channel, Chat string
 	Kind                       channels.DeliveryKind // "" for a message from the owner
@@ -235,8 +235,8 @@ func (box *Outbox) PassedSince(ctx context.Context, p Position, before string) (
 	return out, len(out) < maxPassed, rows.Err()
 }
 
-// LastSaid returns the id of the newest text, sent before a time, for which mine returns true. It
-// returns "" if none of the newest texts qualifies.
+// LastSaid returns the id of the newest message, sent before a time, for which mine returns true.
+// It returns "" if none of the newest messages qualifies.
 func (box *Outbox) LastSaid(ctx context.Context, mine func(Passed) bool, until time.Time) (string, error) {
 	rows, err := box.db.Read().QueryContext(ctx, `SELECT id, session, channel, chat, kind, created_at FROM outbox
 		WHERE state NOT IN ('queued', 'cancelled') AND created_at <= ? ORDER BY seq DESC LIMIT ?`, store.Millis(until), maxPassed)

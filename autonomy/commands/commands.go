@@ -247,7 +247,7 @@ func (c *Commands) cmdSteer(context.Context, bus.Event, string) (string, error) 
 	return "Add a message for the running turn after the command, for example: /steer use the blue one", nil
 }
 
-// cmdForget answers a forget command without a text.
+// cmdForget answers a forget command without arguments.
 func (c *Commands) cmdForget(context.Context, bus.Event, string) (string, error) {
 	return "Say what to forget: /" + chattext.Forget + " TEXT", nil
 }

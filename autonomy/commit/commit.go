@@ -30,7 +30,7 @@ type Outcome struct {
 	turn.Outcome
 	How  string // how the event was handled: command, notice, turn, call, undo, goal, rule, plan, digest, task, limit or error
 	Kind channels.DeliveryKind
-	// Send reports whether there is a text to send.
+	// Send reports whether there is a message to send.
 	Send          bool
 	notify.Target                     // where the answer goes
 	Goal          *goals.EventOutcome // outcome of a goal's event

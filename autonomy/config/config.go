@@ -95,7 +95,7 @@ type Autonomy struct {
 	Level          Level      `toml:"level"`
 	CallsPerMinute int        `toml:"calls_per_minute"`
 	Groups         Groups     `toml:"groups"`
-	SendDelay      Duration   `toml:"send_delay"`     // wait before a text to another person is sent; see Section
+	SendDelay      Duration   `toml:"send_delay"`     // wait before a message to another person is sent; see Section
 	Recipients     []string   `toml:"recipients"`     // normalized addresses of the allowed recipients at the level trusted
 	GuestMessages  int        `toml:"guest_messages"` // messages per hour for each sender other than the owner
 	MaxGoals       int        `toml:"max_goals"`
@@ -215,8 +215,8 @@ type Knowledge struct {
 	Embeddings      string   `toml:"embeddings"`        // "off" or "provider/model"
 	QueryPrefix     string   `toml:"query_prefix"`      // "auto" means chosen for the model
 	DocumentPrefix  string   `toml:"document_prefix"`   // "auto" means chosen for the model
-	EmbeddingChars  int      `toml:"embedding_chars"`   // maximum length of a text for the embedder, in characters
-	EmbeddingBatch  int      `toml:"embedding_batch"`   // number of texts per call
+	EmbeddingChars  int      `toml:"embedding_chars"`   // maximum characters per input of the embedder
+	EmbeddingBatch  int      `toml:"embedding_batch"`   // number of inputs per call
 	QueryTimeout    Duration `toml:"query_timeout"`     // maximum time that a search waits for the vector of its query
 	VectorFirstPass string   `toml:"vector_first_pass"` // "auto", "on" or "off"
 	VectorRescored  int      `toml:"vector_rescored"`   // number of candidates in the first pass

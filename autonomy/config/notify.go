@@ -14,7 +14,7 @@ import (
 type Notify struct {
 	Channel     string   `toml:"channel"`     // "origin" or the name of a channel
 	Fallback    []string `toml:"fallback"`    // channels to use if the first one cannot deliver
-	Unreachable Duration `toml:"unreachable"` // how long a text waits before the next channel is tried
+	Unreachable Duration `toml:"unreachable"` // how long a message waits before the next channel is tried
 	Presence    Duration `toml:"presence"`    // how long the owner counts as present on the channel of the last message; 0 means off
 	// Talking is how long the owner counts as present in the chat of the last message, even
 	// while using the computer. AtMachine is the idle time after which the owner no longer

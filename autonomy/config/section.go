@@ -13,7 +13,7 @@ import (
 type Section struct {
 	Name    string
 	Enabled bool // default true
-	// SendDelay is how long a text to another person waits and can be canceled.
+	// SendDelay is how long a message to another person waits and can be canceled.
 	SendDelay Duration
 	// Mention reports whether group messages are processed only if they address Hob. True by
 	// default.

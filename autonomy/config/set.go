@@ -34,7 +34,7 @@ func Set(path, key, value string, checks ...func(*Config) error) (Change, error)
 // Value is a key and its new value.
 type Value struct{ Key, Value string }
 
-// SetAll is Set for several keys together: all of them or none.
+// SetAll is like Set, but sets several keys together: all of them or none.
 func SetAll(path string, values []Value, checks ...func(*Config) error) ([]Change, error) {
 	before, after, changes, err := prepareChanges(path, values, checks...)
 	if err != nil || before != nil && bytes.Equal(before, after) {
@@ -49,7 +49,7 @@ func CanSet(path string, values []Value) error {
 	return err
 }
 
-// prepareChanges is SetAll without the write. before is nil if there is no file.
+// prepareChanges is like SetAll, but does not write. before is nil if there is no file.
 func prepareChanges(path string, values []Value, checks ...func(*Config) error) (before, after []byte, changes []Change, err error) {
 	if before, _, err = readConfigFile(path); err != nil {
 		return nil, nil, nil, err

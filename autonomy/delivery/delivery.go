@@ -1,6 +1,7 @@
-// Package delivery decides where and when to send a text: the target of a notice, the digest of
+// Package delivery decides where and when to send a message: the target of a notice, the digest of
 // deferred notices, the urgency of a notice, the notices that a conversation has received, the
-// position of a waiting message, and the live reply. The bus stores deliveries, and channels send them.
+// position of a waiting message, and the live reply. The bus stores deliveries, and channels send
+// them.
 package delivery
 
 import (
@@ -54,7 +55,7 @@ type Options struct {
 	Zone func() *time.Location
 }
 
-// Delivery chooses the target and the time for texts. Its methods may be called concurrently.
+// Delivery chooses the target and the time for messages. Its methods may be called concurrently.
 type Delivery struct{ o Options }
 
 // New returns a Delivery after checking the options.

@@ -15,7 +15,7 @@ import (
 )
 
 // AuditLine is one line of the audit log with its context: the actor, the authority, the untrusted
-// texts and the call.
+// text and the call.
 type AuditLine struct {
 	guard.Record
 	// Approval is the approval request that decided the call, if any.

@@ -91,7 +91,7 @@ func (x *Explainer) unsaidRule(ctx context.Context, ev bus.Event) (string, error
 	return "[nothing_to_say] its turn ended without a text", nil
 }
 
-// collectUndelivered collects the texts that did not reach the owner, and those that did.
+// collectUndelivered collects the messages that did not reach the owner, and those that did.
 func (x *Explainer) collectUndelivered(ctx context.Context, words []string, s *SilenceReport) error {
 	list, err := x.o.Bus.Outbox.Deliveries(ctx, "", "", "", looksBack)
 	if err != nil {

@@ -104,7 +104,7 @@ func (g *Guard) readAnchor() (*anchor, error) {
 }
 
 // OpenAuditKey reads the audit log key, or creates it. quarantined means that the database was
-// damaged and moved away; the anchor of its log is then moved away, too.
+// damaged and moved away; the anchor of its log is then also moved away.
 func OpenAuditKey(paths system.Paths, quarantined bool) ([]byte, error) {
 	if quarantined {
 		err := system.Rename(paths.AuditAnchorFile(), paths.AuditAnchorFile()+".of-damaged")

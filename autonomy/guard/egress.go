@@ -172,8 +172,8 @@ func describeSites(list []string) string {
 	return abbreviateVisible(strings.Join(hosts, ", "), maxSummary)
 }
 
-// hasPhrase reports whether query is a sequence of complete words in one of the texts. It ignores
-// case and the kind of white space.
+// hasPhrase reports whether query is a sequence of complete words in one of the strings in texts.
+// It ignores case and the kind of white space.
 func hasPhrase(query string, texts []string) bool {
 	q := foldText(query)
 	if q == "" {

@@ -30,8 +30,8 @@ func debounceDelay(ev bus.Event, in channels.Inbound) time.Duration {
 	return in.Debounce
 }
 
-// mergeMessages merges two messages: their texts on separate lines, and the attachments of both.
-// The channel data comes from the newer message, because the answer refers to that message.
+// mergeMessages merges two messages: their text on separate lines, and the attachments of both. The
+// channel data comes from the newer message, because the answer refers to that message.
 func mergeMessages(waiting, next bus.Event) (text string, merged json.RawMessage, ok bool) {
 	var a, b payload.Message
 	if json.Unmarshal(waiting.Payload, &a) != nil || json.Unmarshal(next.Payload, &b) != nil {
@@ -41,7 +41,7 @@ func mergeMessages(waiting, next bus.Event) (text string, merged json.RawMessage
 		len(waiting.Payload)+len(next.Payload) > joinedData || len(waiting.Text)+len(next.Text) > joinedText {
 		return "", nil, false
 	}
-	if len(b.OutsideFrom) > 0 { // keep the sources of b next to the texts of b
+	if len(b.OutsideFrom) > 0 { // keep the sources of b next to the text of b
 		a.OutsideFrom = append(a.OutsideFrom, make([]channels.TextSource, len(a.Outside)-len(a.OutsideFrom))...)
 		a.OutsideFrom = append(a.OutsideFrom, b.OutsideFrom...)
 	}

@@ -9,8 +9,8 @@ import (
 // MaxVectors is the maximum size in bytes of the response to one call by EmbedBatches.
 const MaxVectors = 32 << 20
 
-// EmbedBatches embeds texts in sequential calls of at most 100 texts. limit is the time limit for
-// each call.
+// EmbedBatches embeds texts in sequential calls with at most 100 of them. limit is the time limit
+// for each call.
 func EmbedBatches(ctx context.Context, texts []string, limit time.Duration, embed func(context.Context, []string) ([][]float32, Usage, error)) ([][]float32, Usage, error) {
 	const size = 100
 	var out [][]float32

@@ -65,8 +65,8 @@ type Request struct {
 	// Broker authorizes and records actions of external agents; nil if no user can be asked.
 	// Other models ignore it.
 	Broker PermissionBroker
-	// Now is the time in the user's zone, for models that compute with it; wire models read the
-	// time in the current message.
+	// Now is the current time in the user's time zone, for models that compute with it. HTTP models
+	// read the time in the current message.
 	Now time.Time
 	// Account identifies the purpose and the caller of the call. It is never sent.
 	Account Account
@@ -113,10 +113,10 @@ type Format struct {
 	Schema json.RawMessage
 }
 
-// Embedder computes vectors for texts. Embed may be called concurrently. It returns one vector per
-// text, in order and all with the same length, or an *Error and no vectors. It never silently omits
-// a text. An empty list makes no call. Drivers split lists that exceed the server's limit. Vectors
-// from different models must not be compared. Canceling ctx closes the connection.
+// Embedder computes vectors for strings. Embed may be called concurrently. It returns one vector
+// per string, in order and all with the same length, or an *Error and no vectors. It never silently
+// omits a string. An empty list makes no call. Drivers split lists that exceed the server's limit.
+// Vectors from different models must not be compared. Canceling ctx closes the connection.
 type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, Usage, error)
 }

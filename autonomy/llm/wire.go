@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Endpoint is the HTTP endpoint of a driver. Its methods convert failures to an *Error. The error
-// texts never contain Key.
+// Endpoint is the HTTP endpoint of a driver. Its methods convert failures to an *Error. The errors
+// never contain Key.
 type Endpoint struct {
 	Provider string // section name in [providers]
 	BaseURL  string

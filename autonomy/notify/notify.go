@@ -42,8 +42,9 @@ type Options struct {
 	// are sent immediately.
 	Digests []TimeOfDay
 	// Channel is the user's preferred channel; "" and "origin" mean none. Fallback lists the
-	// channels that are used in order if a text cannot be delivered or has waited for Unreachable.
-	// Usable reports whether a channel may be used. Nil means that all channels may be used.
+	// channels that are used in order if a message cannot be delivered or has waited for
+	// Unreachable. Usable reports whether a channel may be used. Nil means that all channels may be
+	// used.
 	Channel     string
 	Fallback    []string
 	Unreachable time.Duration
@@ -59,7 +60,7 @@ type Options struct {
 	Waiting func(q store.Querier, event, text string) (asks []string, err error)
 	// Model returns the model that RateUrgency calls to rate a notice. Nil means that no model is
 	// called. Wait is the timeout (default 5 seconds). Room reports whether the budget allows a
-	// background call. Redact removes credentials from the texts that are sent and stored.
+	// background call. Redact removes credentials from the text that is sent and stored.
 	Model  func(ctx context.Context) (llm.Model, error)
 	Wait   time.Duration
 	Room   func(now time.Time) (ok bool, at time.Time)
@@ -109,8 +110,8 @@ func New(o Options) (*Notifier, error) {
 	return &Notifier{o: o}, nil
 }
 
-// FilterNotice implements bus.Options.NoticeFilter. It returns false if a text must not go into the
-// outbox. The row of the notice then records the decision.
+// FilterNotice implements bus.Options.NoticeFilter. It returns false if a message must not go into
+// the outbox. The row of the notice then records the decision.
 func (n *Notifier) FilterNotice(tx *store.Tx, event string, o bus.OutboxItem) (bus.OutboxItem, bool, error) {
 	if o.Kind != channels.Notice && o.Kind != channels.Question {
 		return o, true, nil

@@ -105,7 +105,7 @@ func (n *Notifier) dueTx(tx *store.Tx, now time.Time) error {
 	return wrapError(err)
 }
 
-// Target says where a text is sent.
+// Target says where a message is sent.
 type Target struct{ Session, Channel, Chat string }
 
 // CommonTarget returns the target that all notices in a digest have in common, if there is one.

@@ -35,7 +35,7 @@ const (
 	ByAsked  = "asked"  // the user requested the notice now
 )
 
-// Notice is the record of a text that Hob generated unprompted, whether it was sent or not.
+// Notice is the record of a message that Hob generated unprompted, whether it was sent or not.
 type Notice struct {
 	ID         string                `json:"id"`
 	Event      string                `json:"event"`
@@ -104,14 +104,15 @@ CREATE INDEX notices_created ON notices(created_at);
 }
 
 // Eraser returns the eraser for the table. It deletes the rows for events that are erased
-// completely. Their deferred texts are not sent.
+// completely. Their deferred messages are not sent.
 func Eraser() erase.Eraser {
 	return erase.Owned{Besides: []string{"quiet_mode"}, Before: clearContentKeys, List: []erase.Table{{
 		Name: "notices", Text: []string{"text", "subject", "rule", "why", "place"}, Event: "event", Session: "session",
 	}}}
 }
 
-// clearContentKeys clears all content keys, because they could be used to verify guesses of a text.
+// clearContentKeys clears all content keys, because they could be used to verify guesses of a
+// notice's text.
 func clearContentKeys(tx *store.Tx, _ *erase.Erasure, _ *erase.Scrubber) (n erase.Erased, err error) {
 	_, err = tx.Exec(`UPDATE notices SET fact = '', shape = '' WHERE fact <> ''`)
 	return n, wrapError(err)

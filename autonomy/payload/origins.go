@@ -28,8 +28,8 @@ func (m Message) Origins(ev bus.Event) []provenance.Origin {
 	return provenance.Join(m.OutsideOrigins(ev))
 }
 
-// OutsideOrigins returns the origin of each untrusted text that came with a message from the owner,
-// in the order of these texts.
+// OutsideOrigins returns the origin of each piece of untrusted text that came with a message from
+// the owner, in the order of these pieces.
 func (m Message) OutsideOrigins(ev bus.Event) []provenance.Origin {
 	if ev.Provenance.Tainted() {
 		return nil // the whole message is the sender's
@@ -49,7 +49,7 @@ func (m Message) OutsideOrigins(ev bus.Event) []provenance.Origin {
 	return out
 }
 
-// Attachments describes the untrusted texts that a client sent with a message, for example "pasted
+// Attachments describes the untrusted text that a client sent with a message, for example "pasted
 // text, 1,234 characters". The name of a file may have been chosen by an attacker.
 func Attachments(ev bus.Event) (out []string) {
 	m, err := ParseMessage(ev)

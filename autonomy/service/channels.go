@@ -65,7 +65,7 @@ func (sv *Service) TestChannel(ctx context.Context, name string, send bool) (api
 // testWithin is the time limit for delivering a test message.
 const testWithin = 30 * time.Second
 
-// sendTestMessage sends the user a text on a channel through the outbox, and waits until it is
+// sendTestMessage sends the user a message on a channel through the outbox, and waits until it is
 // delivered.
 func (sv *Service) sendTestMessage(ctx context.Context, name string) (string, error) {
 	chat, err := sv.testRecipient(ctx, name)

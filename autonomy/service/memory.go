@@ -28,7 +28,7 @@ type Graph interface {
 	// EntityItem returns the entity with the given id or name, its relations, and the numbers of
 	// the rows that mention it. It returns api.ErrNotFound if there is no such entity.
 	EntityItem(q store.Querier, name string) (it api.MemoryItem, rows []int64, err error)
-	// Named returns the entities that are named in a text.
+	// Named returns the entities that text names.
 	Named(q store.Querier, realms []string, text string) ([]knowledge.Entity, error)
 	Count(q store.Querier) (entities, relations int, err error)
 }

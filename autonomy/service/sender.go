@@ -158,7 +158,7 @@ func (s *Sender) SendTx(_ context.Context, tx *store.Tx, c tools.Call, m channel
 	return channels.QueuedMessage{ID: d.ID, At: at, Waits: !s.o.Sends, Attached: attached}, err
 }
 
-// attachFiles attaches the files of a message if the channel supports them. Otherwise, a text to
+// attachFiles attaches the files of a message if the channel supports them. Otherwise, a message to
 // the user says where the files are.
 func (s *Sender) attachFiles(o *bus.OutboxItem, m channels.OutgoingMessage) (bool, error) {
 	if len(m.Files) == 0 {

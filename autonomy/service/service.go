@@ -71,7 +71,7 @@ type Options struct {
 	Notes        api.Notes
 	Process      Process
 	Examiner     Examiner
-	Redact       *redact.Set // removes secrets from texts that channels report
+	Redact       *redact.Set // removes secrets from what channels report
 	Config       *config.Config
 	Revisions    config.Revisions // revisions of the configuration
 	Undo         *undo.Reverter

@@ -197,7 +197,7 @@ func (c *Compactor) CompactForOverflow(ctx context.Context, model llm.Model, ses
 }
 
 // storeDigest stores the first lines of messages if no summary is possible. It omits untrusted
-// texts, which can be read in the stored messages.
+// text, which can be read in the stored messages.
 func (c *Compactor) storeDigest(ctx context.Context, p *plan) error {
 	p.next.Clean = extractLines(p.prev.Clean, p.old)
 	p.next.Outside, p.next.Pins, p.next.Aged = p.prev.Outside, p.prev.Pins, true

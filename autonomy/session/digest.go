@@ -100,7 +100,7 @@ func parseAnswer(text string) (a summaryAnswer, err error) {
 	return a, nil
 }
 
-// toDigest limits the lengths of the texts in the answer. It puts each item on a single line, so
+// toDigest limits the lengths of the strings in the answer. It puts each item on a single line, so
 // that a summary of untrusted text cannot imitate another section.
 func (a summaryAnswer) toDigest() Digest {
 	d := Digest{Goal: textnorm.Ellipsize(a.Goal, maxLine), State: textnorm.Ellipsize(a.State, maxState)}

@@ -167,7 +167,7 @@ func (s *search) addRow(r searchRow) {
 	}
 }
 
-// matchSnippet returns the part of a text around the first match, with matches in brackets.
+// matchSnippet returns the part of text around the first match, with matches in brackets.
 func (t parsedQuery) matchSnippet(text string) string {
 	pieces := strings.Fields(text)
 	marked := make([]bool, len(pieces))

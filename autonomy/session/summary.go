@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
-	_ "embed" // embeds the texts
+	_ "embed" // embeds the templates
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,7 +28,7 @@ type Summary struct {
 	// Aged reports whether the last summarized messages were trusted. Outside is then no longer
 	// shown; only its location is.
 	Aged bool `json:"aged,omitempty"`
-	// Origins lists the origins of the untrusted texts.
+	// Origins lists the origins of the untrusted text.
 	Origins []provenance.Origin `json:"origins,omitempty"`
 	// Fence is the delimiter around Outside (see llm.FenceUntrusted).
 	Fence string `json:"fence,omitempty"`
@@ -97,7 +97,7 @@ func (s *Summary) HiddenPins() (ids []int64) {
 	return ids
 }
 
-// HidesUntrusted reports whether there is a summary of untrusted texts that is not shown.
+// HidesUntrusted reports whether there is a summary of untrusted text that is not shown.
 func (s *Summary) HidesUntrusted() bool { return s.Aged && !s.Outside.Empty() }
 
 func (s *Summary) pinsOf(src provenance.Source) (out []Pin) {

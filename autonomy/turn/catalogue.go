@@ -89,7 +89,7 @@ func (f toolFinder) Call(_ context.Context, c tools.Call) (tools.Result, error) 
 	return r, nil
 }
 
-// specSource returns the provenance of the texts in a spec.
+// specSource returns the provenance of the text in a spec.
 func specSource(s *tools.Spec) provenance.Source {
 	if s.Foreign {
 		return provenance.Outside

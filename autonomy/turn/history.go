@@ -61,7 +61,7 @@ type priorCall struct {
 	items          int  // number of items it changes; 0: not stored, ask the tool with args
 	args           json.RawMessage
 	links          []string
-	urls           []string // addresses it contacted; nil: not stored, ask the tool with args
+	urls           []string // addresses that the call contacted; nil means that they are not stored, so ask the tool with args
 }
 
 // pastOf converts a ledger entry of this turn. The entry may come from an earlier attempt.

@@ -36,7 +36,7 @@ func backgroundSource(a guard.Approval) string {
 	return a.Source
 }
 
-// renderText fills in one of the engine's own texts.
+// renderText fills in one of the engine's text templates.
 func renderText(name string, data any) string {
 	var b strings.Builder
 	if err := words().ExecuteTemplate(&b, name, data); err != nil {

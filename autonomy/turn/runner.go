@@ -78,7 +78,7 @@ type TextChecker interface {
 	IsHostile(ctx context.Context, who llm.Account, text string) (bool, error)
 }
 
-// Options are the options of New; all but Realm, Limits and Log are required.
+// Options holds the options of New. All but Realm, Limits and Log are required.
 type Options struct {
 	Store    *store.Store
 	Bus      *bus.Bus

@@ -71,7 +71,7 @@ type Step struct {
 
 // Undo undoes actions, newest first. It stops at the first action that cannot be undone. The
 // result's Data is an Outcome. If the first action fails, Undo returns an error. If untrusted text
-// influenced an action, the text about its undo is untrusted as well.
+// influenced an action, the text about its undo is also untrusted.
 func (rv *Reverter) Undo(ctx context.Context, r tools.UndoRequest) (tools.Result, error) {
 	rv.mu.Lock()
 	defer rv.mu.Unlock()

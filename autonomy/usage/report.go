@@ -13,7 +13,7 @@ import (
 
 // Day is the usage of one model on one day.
 type Day struct {
-	Day   string // YYYY-MM-DD in the user's zone
+	Day   string // YYYY-MM-DD in the user's time zone
 	Model string // in the form provider/model
 	Turns int    // number of turns that called the model
 	Calls int

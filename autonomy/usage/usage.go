@@ -6,7 +6,7 @@
 //
 // A row needs no separate commit. It waits in memory for the next transaction of a turn, which
 // stores it with the step that the call paid for; Run stores rows that have waited for 1 s. A crash
-// therefore loses the rows of calls whose answers are lost as well, and at most 1 s of other rows.
+// therefore loses the rows of calls whose answers are also lost, and at most 1 s of other rows.
 //
 // The package does not select or call models. The daemon wraps its models with Meter; the loop and
 // the agent pass their transactions.

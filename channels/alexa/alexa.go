@@ -267,8 +267,8 @@ func (c *Channel) answerRequest(ctx context.Context, to channels.Receiver, q *re
 	return response{Version: "1.0"} // the session has ended, so Alexa speaks no response
 }
 
-// speakQueued returns the queued texts for a user: those of one event, or all if event is "". Only
-// accepted senders have queued texts.
+// speakQueued returns the queued messages for a user: those of one event, or all if event is "".
+// Only accepted senders have queued messages.
 func (c *Channel) speakQueued(ctx context.Context, q *request, event string) (response, bool) {
 	for {
 		said, asks, err := c.box.takeSpeech(q.userID(), event, c.now())

@@ -39,10 +39,10 @@ type queuedText struct {
 // queueFile is the file format of the queue.
 type queueFile struct {
 	Items []queuedText `json:"items"`
-	IDs   []string     `json:"ids"` // ids of recently queued texts
+	IDs   []string     `json:"ids"` // ids of recently queued messages
 }
 
-// speechQueue stores texts until they are spoken. They are stored in a file in the channel's
+// speechQueue stores messages until they are spoken. They are stored in a file in the channel's
 // folder.
 type speechQueue struct {
 	dir string // folder of the file; "" means in memory only
@@ -87,7 +87,7 @@ func (b *speechQueue) loadFile(now time.Time) error {
 	return nil
 }
 
-// dropExpired removes expired texts. The caller holds b.mu.
+// dropExpired removes expired messages. The caller holds b.mu.
 func (b *speechQueue) dropExpired(now time.Time) {
 	b.kept.Items = slices.DeleteFunc(b.kept.Items, func(i queuedText) bool { return now.Sub(i.At) > keeps })
 	b.kept.Items = b.kept.Items[max(0, len(b.kept.Items)-maxItems):]
@@ -120,7 +120,7 @@ func (b *speechQueue) saveFile() error {
 	return nil
 }
 
-// enqueueText queues a text; a repeated delivery is ignored.
+// enqueueText queues a message. It ignores a repeated delivery.
 func (b *speechQueue) enqueueText(d channels.Delivery, text string, now time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -179,9 +179,9 @@ func (b *speechQueue) waitState(chat string) (bool, <-chan struct{}) {
 // mostAtOnce is the maximum length of queued text per response. It leaves room for additions.
 const mostAtOnce = maxSpeech - 500
 
-// takeSpeech removes and returns the queued texts of a chat, up to the maximum per response: those
-// of one event, or all if event is "". A question ends the response and moves to the end of the
-// queue. If the removal cannot be stored, takeSpeech returns the texts anyway.
+// takeSpeech removes and returns the queued messages of a chat, up to the maximum per response:
+// those of one event, or all if event is "". A question ends the response and moves to the end of
+// the queue. If the removal cannot be stored, takeSpeech returns the messages anyway.
 func (b *speechQueue) takeSpeech(chat, event string, now time.Time) (text string, asks *queuedText, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -222,7 +222,7 @@ func (b *speechQueue) takeSpeech(chat, event string, now time.Time) (text string
 	return strings.Join(said, "\n\n"), asks, b.saveFile()
 }
 
-// dropText removes a text from the queue.
+// dropText removes a message from the queue.
 func (b *speechQueue) dropText(id string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

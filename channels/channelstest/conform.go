@@ -61,7 +61,7 @@ func testTextArrives(t *testing.T, ch channels.Channel, p Platform) {
 	}
 }
 
-// testNoLinkPreview checks that the platform does not fetch a link in a text: the request alone
+// testNoLinkPreview checks that the platform does not fetch a link in a message: the request alone
 // would send data to an address that hostile text chose.
 func testNoLinkPreview(t *testing.T, ch channels.Channel, p Platform) {
 	v, ok := p.(Previewer)
@@ -111,7 +111,7 @@ func sendEnds(t *testing.T, ch channels.Channel, p Platform) {
 	}
 }
 
-// testTypingSign checks that a typing indicator is not sent as a text and does not block the
+// testTypingSign checks that a typing indicator is not sent as a message and does not block the
 // channel. The manager decides how often typing indicators are shown and when they end.
 func testTypingSign(t *testing.T, ch channels.Channel, p Platform) {
 	ty, ok := ch.(channels.Typer)

@@ -13,8 +13,8 @@ import (
 
 // Platform is the messaging platform behind a channel under test, as needed by the suite.
 type Platform interface {
-	// Arrived lists the texts that the platform accepted, in order, without the duplicates that it
-	// detected.
+	// Arrived lists the messages that the platform accepted, in order, without the duplicates that
+	// it detected.
 	Arrived() []string
 	// Fail makes the next n sends fail with the given class. It returns false if the platform has
 	// no failure of that class.
@@ -33,7 +33,7 @@ type Speaker interface {
 // Sign is a platform that counts the typing indicators it has shown.
 type Sign interface{ Typed() int }
 
-// Previewer is a platform that fetches the links in a text unless the request disables previews.
+// Previewer is a platform that fetches the links in a message unless the request disables previews.
 // Previewed returns the number of fetches.
 type Previewer interface{ Previewed() int }
 
@@ -52,7 +52,7 @@ type Fake struct {
 	down    bool
 	says    int
 	said    channels.Inbound // last message received
-	// after, if set, is called when a text has arrived, before Send returns.
+	// after, if set, is called when a message has arrived, before Send returns.
 	after func(channels.Delivery)
 }
 
@@ -93,7 +93,7 @@ func (f *Typing) Typed() int {
 	return f.n
 }
 
-// NewDeduping returns a Deduping without texts.
+// NewDeduping returns a Deduping without messages.
 func NewDeduping() Deduping { return Deduping{&Fake{dedupe: true}} }
 
 // Finding is a Fake whose platform can look up a sent text.
@@ -106,7 +106,7 @@ func (f Finding) Find(_ context.Context, d channels.Delivery) (channels.Receipt,
 	return channels.Receipt{ID: "fake-" + d.ID}, f.seen[d.ID], nil
 }
 
-// After makes the Fake call fn each time a text has arrived, before Send returns.
+// After makes the Fake call fn each time a message has arrived, before Send returns.
 func (f *Fake) After(fn func(channels.Delivery)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

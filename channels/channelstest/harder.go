@@ -13,7 +13,7 @@ import (
 )
 
 // failureParts returns the parts of Conform that test failures and attacks: order, floods, outages,
-// restarts, hostile texts and secrets.
+// restarts, hostile messages and secrets.
 func failureParts() []part {
 	return []part{
 		{"texts of a chat arrive in their order", inOrder},
@@ -46,7 +46,7 @@ func (u unhurried) Limits() channels.Limits {
 	return lim
 }
 
-// These types keep the capabilities of a channel that decide how a text is resent.
+// These types keep the capabilities of a channel that decide how a message is resent.
 type (
 	unhurriedFinder struct {
 		unhurried
@@ -86,7 +86,7 @@ func inOrder(t *testing.T, ch channels.Channel, p Platform) {
 	checkArrivedInOrder(t, p, texts)
 }
 
-// checkArrivedInOrder checks that exactly these texts arrived, in this order.
+// checkArrivedInOrder checks that exactly these messages arrived, in this order.
 func checkArrivedInOrder(t *testing.T, p Platform, texts []string) {
 	t.Helper()
 	got := p.Arrived()
@@ -172,7 +172,7 @@ func hostileMarkup(t *testing.T, ch channels.Channel, p Platform) {
 	}
 }
 
-// HostileTexts returns texts whose markup tries to cause an effect on some platform.
+// HostileTexts returns messages whose markup tries to cause an effect on some platform.
 func HostileTexts() []string {
 	return []string{
 		"@everyone @here @channel @all look",

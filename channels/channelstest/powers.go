@@ -29,16 +29,16 @@ type Reopener interface {
 	Reopen(t *testing.T) channels.Channel
 }
 
-// Renderer is a platform that renders the markup of texts as its apps do. Rendered lists all
-// content in the received texts other than formatted words: a mention that would notify a person
+// Renderer is a platform that renders the markup of messages as its apps do. Rendered lists all
+// content in the received messages other than formatted words: a mention that would notify a person
 // ("mention @everyone"), an HTML element that the platform does not offer ("element script"), a
-// link that does not just open a page ("link javascript:"). It is empty for harmless texts.
+// link that does not just open a page ("link javascript:"). It is empty for harmless messages.
 type Renderer interface{ Rendered() []string }
 
 // Secrets is a platform whose channel has secrets. No error or status text of the channel may
 // contain a secret.
 type Secrets interface{ Secrets() []string }
 
-// Folder is a platform that combines the latest texts into one, such as notifications on a desktop.
-// Each text arrives, but possibly as part of another one.
+// Folder is a platform that combines the latest messages into one, such as notifications on a
+// desktop. Each message arrives, but possibly as part of another one.
 type Folder interface{ Folds() }

@@ -69,7 +69,7 @@ type Channel struct {
 
 	asked chan shownQuestion
 
-	voice voice // nil if texts are not read aloud
+	voice voice // nil if messages are not read aloud
 	speak chan string
 }
 

@@ -15,15 +15,15 @@ type burstFolder struct {
 	burst     int
 	questions bool
 	past      []time.Time // times of the notifications of the last minute
-	lines     []string    // folded texts, newest last
+	lines     []string    // folded messages, newest last
 	count     int
 	last      time.Time // time of the last folded text
 }
 
-// foldLines is the number of combined texts that are listed.
+// foldLines is the number of combined messages that are listed.
 const foldLines = 5
 
-// foldID returns the id of the notification that combines the folded texts.
+// foldID returns the id of the notification that combines the folded messages.
 func (f *burstFolder) foldID() string {
 	if f.questions {
 		return "fold-questions"

@@ -7,7 +7,7 @@ import (
 	"hob/platform/host/speech"
 )
 
-// voice reads texts aloud; *speech.Voice implements it.
+// voice reads messages aloud. *speech.Voice implements it.
 type voice interface {
 	Say(ctx context.Context, text, language string) error
 }

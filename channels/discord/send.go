@@ -68,7 +68,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 // filesID returns the id of the nth follow-up message with files of a delivery.
 func filesID(id string, n int) string { return id + "/files/" + strconv.Itoa(n) }
 
-// placeText sends a text by replacing its draft, as the response to an interaction, or as a new
+// placeText sends a message by replacing its draft, as the response to an interaction, or as a new
 // message.
 func (c *Channel) placeText(ctx context.Context, k apiCall, d channels.Delivery, what replyContext, p post, files []channels.Attachment) (message, error) {
 	if what.Interaction != "" && what.Token != "" && d.Kind != channels.Send {
@@ -121,8 +121,8 @@ func (c *Channel) directChat(ctx context.Context, who string) (string, error) {
 	return chatPath(ch.ID)
 }
 
-// answerInteraction responds to an interaction. The first text replaces the typing indicator;
-// further texts follow as separate messages.
+// answerInteraction responds to an interaction. The first message replaces the typing indicator;
+// further ones are sent separately.
 func (c *Channel) answerInteraction(ctx context.Context, what replyContext, p post, files []channels.Attachment) (message, error) {
 	p.Nonce, p.Enforce = "", false
 	if what.Private {

@@ -199,7 +199,7 @@ func separatorKind(r rune) (is, strong bool) {
 	return strong, strong
 }
 
-// lineScan holds the lines of a mail with their forms.
+// lineScan holds the lines of an email with their forms.
 type lineScan struct {
 	lines []string
 	forms []lineForm

@@ -1,5 +1,5 @@
 // Package email implements the email channel: it receives messages over IMAP (push or polling), and
-// sends Hob's texts by SMTP in the matching thread.
+// sends Hob's messages by SMTP in the matching thread.
 //
 // The author of an email is determined by the results from the owner's mail host
 // (Authentication-Results, RFC 8601). Without a result, the DKIM signature of the sender's domain

@@ -16,7 +16,7 @@ import (
 const idle = 10 * time.Second
 
 // smtpPool holds the connections for sending. While the channel runs, they stay open for 10 s after
-// their last use, so that consecutive texts are sent quickly.
+// their last use, so that consecutive messages are sent quickly.
 type smtpPool struct {
 	mu          sync.Mutex // held while a connection is in use
 	keep        atomic.Bool

@@ -156,7 +156,7 @@ func (c *Channel) newOutgoingMail(d channels.Delivery) (outgoingMail, error) {
 	return n, nil
 }
 
-// memberOf returns the person to whose conversation a text belongs, for an email with several
+// memberOf returns the person to whose conversation a message belongs, for an email with several
 // recipients.
 func memberOf(d channels.Delivery) string {
 	if who, ok := strings.CutPrefix(d.Session, Name+":"+d.Chat+":"); ok && strings.Contains(who, "@") && !strings.HasPrefix(who, unverified) {
@@ -172,7 +172,7 @@ func (c *Channel) prefixSubject(subject string) string {
 	return strings.TrimSpace(c.conf.SubjectPrefix + " " + subject)
 }
 
-// threadSubject returns the subject for a text that starts a thread.
+// threadSubject returns the subject for a message that starts a thread.
 func threadSubject(text string) string {
 	for line := range strings.Lines(markup.Plain(text)) {
 		if line = pim.SanitizeLine(strings.Trim(line, "#*_ \t\r\n"), 10_000); line != "" {

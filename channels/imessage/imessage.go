@@ -1,6 +1,6 @@
 // Package imessage implements a channel for Messages on a Mac. It receives by reading the Messages
 // database. It sends with a constant AppleScript and checks the result in the database. It ignores
-// messages from this Mac's own account and echoes of Hob's texts. It also ignores reactions and
+// messages from this Mac's own account and echoes of Hob's messages. It also ignores reactions and
 // edits; a like on a question does not answer it.
 package imessage
 
@@ -76,7 +76,7 @@ type Channel struct {
 	mu      sync.Mutex
 	since   time.Time // when the channel started to listen
 	heard   time.Time
-	pending int // consecutive texts that did not appear in the database
+	pending int // consecutive messages that did not appear in the database
 }
 
 // New validates the configuration. It reads nothing yet.
@@ -121,8 +121,8 @@ func New(cfg Config, deps channels.Deps, o Options) (*Channel, error) {
 // Allow implements channels.Allower.
 func (c *Channel) Allow() []string { return c.allow }
 
-// Limits of the channel. Messages accepts longer texts, but they are hard to read on a phone. Apple
-// may block accounts that send without pauses.
+// Limits of the channel. Messages accepts longer messages, but they are hard to read on a phone.
+// Apple may block accounts that send without pauses.
 const (
 	maxText   = 4000
 	perMinute = 30

@@ -17,7 +17,7 @@ import (
 	"hob/platform/pim/messages/chatdb"
 )
 
-// States of sent texts and files.
+// States of sent messages and files.
 type state string
 
 const (
@@ -172,13 +172,13 @@ func (l *ledger) deliveryOf(ctx context.Context, guid string) (string, error) {
 	return "", nil
 }
 
-// The time after which an incoming message can no longer be an echo of a text from Hob. In the
-// owner's chat with the same account every text is echoed; in other chats this is rare.
+// The time after which an incoming message can no longer be an echo of a message from Hob. In the
+// owner's chat with the same account every message is echoed; in other chats this is rare.
 const (
 	selfEcho  = 15 * time.Minute
 	otherEcho = 2 * time.Minute
 	skew      = 5 * time.Second // maximum difference between this Mac's clock and Apple's
-	long      = 20              // characters; equal texts that are longer are not a coincidence
+	long      = 20              // minimum characters: equal messages of more than this length are not a coincidence
 )
 
 // isEcho reports whether an incoming message repeats Hob's recent text in that chat. Each short
@@ -202,8 +202,8 @@ func (l *ledger) isEcho(ctx context.Context, chats []string, text string, m chat
 	for i := range l.list {
 		e := &l.list[i]
 		since := m.At.Sub(e.At)
-		// Rows before the sent message cannot be echoes. Row order is checked as well as time,
-		// because this Mac's clock and Apple's may differ.
+		// Rows before the sent message cannot be echoes. The row order is checked in addition to
+		// the time, because this Mac's clock and Apple's may differ.
 		early := since < -skew && (m.RowID <= e.Before || since < -window)
 		if !there[e.Chat] || e.Text != text || early || since > window || e.Echo != "" && e.Echo != m.GUID && !e.Long {
 			continue

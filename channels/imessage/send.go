@@ -16,7 +16,7 @@ import (
 	"hob/platform/text/markup"
 )
 
-// target is the destination of a text.
+// target is the destination of a message.
 type target struct {
 	key     string // the person's address, or the group's identifier
 	guid    string // GUID of the chat, "" if none exists yet

@@ -1,5 +1,5 @@
 // Package notes implements a channel on a folder of notes ("Hob"). A note whose title or first line
-// begins with "#hob " is a message, and Hob's texts become new notes in the folder. The folder
+// begins with "#hob " is a message, and Hob's messages become new notes in the folder. The folder
 // belongs to the Notes app or contains Markdown files (platform/pim); platform/pim/listfeed polls
 // it.
 //

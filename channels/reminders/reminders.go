@@ -1,5 +1,5 @@
 // Package reminders implements a channel on a list of reminders ("Hob"). A new reminder is a
-// message, which is completed when it is accepted; Hob's texts become new reminders in the list.
+// message, which is completed when it is accepted; Hob's messages become new reminders in the list.
 // The list belongs to the Reminders app or to a CalDAV account (platform/pim);
 // platform/pim/listfeed polls it.
 //
@@ -77,7 +77,7 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	return ch, nil
 }
 
-// Limits implements channels.Limiter. Some programs silently truncate longer texts together with
+// Limits implements channels.Limiter. Some programs silently truncate longer messages together with
 // the mark.
 func (*Channel) Limits() channels.Limits { return channels.Limits{MaxText: 3000, UTF16: true} }
 

@@ -129,8 +129,8 @@ func (c *Channel) uploadFile(ctx context.Context, a channels.Attachment) (string
 	return to.ID, nil
 }
 
-// needsFiles converts a missing scope into a permanent error for this delivery only, because texts
-// work without the scopes for files.
+// needsFiles converts a missing scope into a permanent error for this delivery only, because
+// messages work without the scopes for files.
 func needsFiles(err error) error {
 	if errorCode(err) == "missing_scope" {
 		return channels.Errorf(channels.Permanent, "%w", errors.Unwrap(err))

@@ -22,8 +22,8 @@ const (
 	maxSection = 3000
 )
 
-// messageArgs returns the arguments for a text message, which disable link previews and
-// notifications for names.
+// messageArgs returns the arguments for a message, which disable link previews and notifications
+// for names.
 func messageArgs(chat, text string) url.Values {
 	channel, thread, _ := strings.Cut(chat, "/")
 	args := url.Values{"channel": {channel}, "text": {text}, "unfurl_links": {"false"}, "unfurl_media": {"false"}, "link_names": {"false"}, "parse": {"none"}}
@@ -113,8 +113,8 @@ func deliveryMetadata(id string) string {
 	return string(raw)
 }
 
-// putText posts a text, or replaces the draft with it. A question is always a new message, so that
-// its timestamp is that of its text.
+// putText posts a message, or replaces the draft with it. A question is always a new message, so
+// that its timestamp is that of its text.
 func (c *Channel) putText(ctx context.Context, d channels.Delivery, args url.Values, fresh bool) (postResult, error) {
 	var out postResult
 	if d.Draft != "" {
@@ -186,12 +186,12 @@ func (c *Channel) Draft(ctx context.Context, d channels.Delivery) (string, error
 }
 
 // draftsAMinute is the number of edits per minute that drafts may use. The rest of the 50 edits per
-// minute, which all chats share, is reserved for complete texts
+// minute, which all chats share, is reserved for complete messages
 // (docs.slack.dev/reference/methods/chat.update: Tier 3).
 const draftsAMinute = 40
 
 // mayDraft returns an error while the rate limit is reached or nearly reached, because complete
-// texts need the remaining calls. Otherwise it counts the draft.
+// messages need the remaining calls. Otherwise it counts the draft.
 func (c *Channel) mayDraft() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -199,9 +199,9 @@ func (*Channel) Attaches() {}
 // held in memory.
 const maxFile = 32 << 20
 
-// Limits implements channels.Limiter. Slack accepts up to 4,000 characters in a text
+// Limits implements channels.Limiter. Slack accepts up to 4,000 characters in a message
 // (docs.slack.dev/reference/methods/chat.postMessage, "Truncating content"), some of which are
-// needed for escapes, and one text per second and channel
+// needed for escapes, and one message per second and channel
 // (docs.slack.dev/apis/web-api/rate-limits).
 func (*Channel) Limits() channels.Limits {
 	return channels.Limits{MaxText: 3500, PerMinute: 60, MaxFile: maxFile, Debounce: 1500 * time.Millisecond}

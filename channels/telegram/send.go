@@ -118,7 +118,7 @@ type sentMessage struct {
 
 func (p sentMessage) messageID() string { return strconv.FormatInt(p.ID, 10) }
 
-// sendText sends a text and replaces the draft if there is one.
+// sendText sends a message and replaces the draft if there is one.
 func (c *Channel) sendText(ctx context.Context, to *target, d channels.Delivery) (string, error) {
 	question := ""
 	if c.buttons != nil && d.Kind == channels.Question {
@@ -180,7 +180,7 @@ func (c *Channel) editText(ctx context.Context, to *target, id, text string, mor
 	return id, err
 }
 
-// sendFormatted sends a text as HTML. It sends plain text if the server cannot parse the HTML or
+// sendFormatted sends text as HTML. It sends plain text if the server cannot parse the HTML or
 // considers it too long: tables grow when their columns are aligned.
 func (c *Channel) sendFormatted(ctx context.Context, method string, to *target, text string, more params, out any) error {
 	p := to.targetParams()

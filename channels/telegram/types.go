@@ -78,7 +78,7 @@ type message struct {
 	changed bool       // whether the sender edited the text
 }
 
-// entity marks a part of a text. Offsets count UTF-16 code units.
+// entity marks a part of a message's text. Offsets count UTF-16 code units.
 type entity struct {
 	Type   string `json:"type"`
 	Offset int    `json:"offset"`

@@ -31,8 +31,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// Handler returns the API as a handler for use inside this process. Its requests need the token,
-// too.
+// Handler returns the API as a handler for use inside this process. Its requests also need the
+// token.
 func (s *Server) Handler() http.Handler { return s }
 
 func (s *Server) recoverHandler(w http.ResponseWriter, r *http.Request) {

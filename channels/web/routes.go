@@ -56,7 +56,7 @@ type call struct {
 }
 
 // requestBody is the body of a request: JSON of the given type, or any bytes if the type is nil. If
-// the type has a required field, the body is required as well.
+// the type has a required field, the body is also required.
 type requestBody struct {
 	json     reflect.Type
 	required bool

@@ -245,8 +245,8 @@ func (i *postQueue) awaitAnswer(ctx context.Context, event string) messageReply 
 	}
 }
 
-// offerAnswer passes a text to the waiting posts. alone reports that there is no other destination.
-// The result reports whether the delivery is complete.
+// offerAnswer passes a message to the waiting posts. alone reports that there is no other
+// destination. The result reports whether the delivery is complete.
 func (i *postQueue) offerAnswer(ctx context.Context, d channels.Delivery, alone bool) (bool, error) {
 	if d.Event == "" || d.Kind != channels.Reply && d.Kind != channels.Question && d.Kind != channels.Status {
 		return false, nil
@@ -267,7 +267,7 @@ func (i *postQueue) offerAnswer(ctx context.Context, d channels.Delivery, alone 
 		}
 		coming, changed := i.coming, i.changed
 		if _, waited := i.kept[d.Event]; waited && coming == 0 && d.Kind != channels.Status {
-			i.keepText(d, time.Now()) // a later post may ask for the text again; the URL receives it as well
+			i.keepText(d, time.Now()) // a later post may ask for the message again; the URL also receives it
 		}
 		i.mu.Unlock()
 		if coming == 0 {
@@ -284,7 +284,7 @@ func (i *postQueue) offerAnswer(ctx context.Context, d channels.Delivery, alone 
 	}
 }
 
-// keepText stores a text for the posts that wait for its event. The caller holds i.mu.
+// keepText stores a message for the posts that wait for its event. The caller holds i.mu.
 func (i *postQueue) keepText(d channels.Delivery, now time.Time) {
 	s := i.kept[d.Event]
 	switch {

@@ -30,14 +30,14 @@ const Name = "webhook"
 
 // Config is the section [channels.webhook]. The manager reads the key "enabled".
 type Config struct {
-	// URL receives the texts. If it is empty, only waiting posts receive answers.
+	// URL receives the messages. If it is empty, only waiting posts receive answers.
 	URL string `toml:"url"`
 	// Secret signs the bodies in both directions. It may be a reference: "env:X", "keychain:x" or
 	// "file:/x".
 	Secret string `toml:"secret"`
 	// Signature is obsolete: each post is signed with its time and key.
 	Signature string `toml:"signature"`
-	// Allow lists the senders, besides the owner, whose texts a program may post.
+	// Allow lists the senders, besides the owner, whose messages a program may post.
 	Allow []string `toml:"allow"`
 }
 

@@ -59,7 +59,7 @@ func (ch *chat) showLiveEvent(ctx context.Context, e apiclient.LiveEvent) {
 	}
 }
 
-// showDelivery shows a text that is not the answer to a message of this chat.
+// showDelivery shows a message that is not the answer to a message of this chat.
 func (ch *chat) showDelivery(ctx context.Context, d api.Delivery) {
 	ch.mu.Lock()
 	known := ch.told[d.ID] || (ch.mine[d.Event] && d.Kind != "status")
@@ -94,8 +94,8 @@ func (ch *chat) reportShown(ctx context.Context, delivery string) {
 // shownTimeout is the timeout for reporting that a question is displayed.
 const shownTimeout = 5 * time.Second
 
-// isForThisChat reports whether a text is shown in this chat: notifications and approval requests
-// that name no other channel, and the status of this conversation.
+// isForThisChat reports whether a message is shown in this chat: notifications and approval
+// requests that name no other channel, and the status of this conversation.
 func (ch *chat) isForThisChat(d api.Delivery) bool {
 	if d.Channel != "terminal" && d.Channel != "web" {
 		return false

@@ -12,7 +12,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// describeOrigin describes the origin of a text.
+// describeOrigin describes the origin of text.
 func describeOrigin(o provenance.Origin) string {
 	s := o.Kind
 	if o.Label != "" {

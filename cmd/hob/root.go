@@ -138,7 +138,7 @@ func (a *cli) runCommand(fn func(c *cobra.Command, args []string) error) func(*c
 
 // byOwner rejects processes that Hob started: tools, commands, external agents and their children.
 // They run under the user's account but must not act as the user: they cannot approve requests,
-// change the configuration or send messages. The daemon checks this, too; the check here applies to
+// change the configuration or send messages. The daemon also checks this; the check here applies to
 // commands that need no daemon.
 func (a *cli) byOwner(c *cobra.Command) error {
 	switch c.Name() {
@@ -163,7 +163,7 @@ func (a *cli) addJSONFlag(c *cobra.Command) *cobra.Command {
 	return c
 }
 
-// addHelpTexts sets the long texts and examples of a command and its subcommands.
+// addHelpTexts sets the long descriptions and examples of a command and its subcommands.
 func addHelpTexts(c *cobra.Command, name string) {
 	if b, err := helpTexts.ReadFile("help/" + strings.ReplaceAll(name, " ", "_") + ".md"); err == nil {
 		long, examples, _ := strings.Cut(string(b), "\n---\n")

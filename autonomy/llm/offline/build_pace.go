@@ -194,7 +194,7 @@ func parseCount(s string) int {
 	return n
 }
 
-// cutPace removes a cadence from the end of a text. The remaining text ends at token to.
+// cutPace removes a cadence from the end of a captured text. The remaining text ends at token to.
 func (w *intentDraft) cutPace(c capture) (to int, p cadence) {
 	for from := c.from; from < c.to; from++ {
 		if got, ok := parsePace(w.s.normalizedText(from, c.to)); ok && (from == c.from || w.s.canBegin(from)) {

@@ -63,8 +63,8 @@ func (w *intentDraft) cutQualifiers(c *capture, d *textDetails) {
 	}
 }
 
-// cutInner removes the only time from the middle of a text if words follow it, as in "call Tom
-// tomorrow at 9 about the boat".
+// cutInner removes the only time from the middle of a captured text if words follow it, as in "call
+// Tom tomorrow at 9 about the boat".
 func (w *intentDraft) cutInner(c capture, d *textDetails) {
 	sp := d.inner[0]
 	from := sp.from

@@ -25,7 +25,7 @@ type intent struct {
 	// again is prepended to the text after "and" if that text is not a complete request, as in
 	// "spent 5 on tea and 3 on cake".
 	again string
-	// againWith lists the allowed first words of such a text. Empty allows any word.
+	// againWith lists the allowed first words in such text. Empty allows any word.
 	againWith []string
 }
 

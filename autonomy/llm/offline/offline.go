@@ -137,7 +137,8 @@ var helpText string
 //go:embed texts/replies.md
 var repliesText string
 
-// replyText returns the text called title from texts/. It replaces {name} and the given pairs.
+// replyText returns the reply called title in the folder texts. It replaces {name} and the given
+// pairs.
 func (g *grammar) replyText(title string, pairs ...string) string {
 	body := helpText
 	if title != "help" {

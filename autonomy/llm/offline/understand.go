@@ -68,10 +68,10 @@ type splitter struct {
 	g     *grammar
 	now   time.Time
 	depth int
-	memo  map[string]plan // plans for the texts after a cut
+	memo  map[string]plan // plans for the text after a cut
 }
 
-// maxCuts is the maximum number of boundaries that are tried in a text.
+// maxCuts is the maximum number of boundaries that are tried in a request.
 const maxCuts = 16
 
 // splitRequests tries each joint from the left. The text before the joint must be a request, and
@@ -171,7 +171,7 @@ func (sp *splitter) belongsToWhole(whole, right plan, s *sentence, next int) boo
 }
 
 // isStatement reports whether the intent is a statement instead of a request. A statement may be
-// part of a text to remember.
+// part of what the user wants to remember.
 func (in *intent) isStatement() bool {
 	return strings.HasPrefix(in.name, "money.add") || strings.HasPrefix(in.name, "habit.log") || in.name == "task.done" ||
 		in.name == "memory.add" && in.verbatim

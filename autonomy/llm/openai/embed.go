@@ -94,7 +94,7 @@ type vector struct {
 	Embedding []float32 `json:"embedding"`
 }
 
-// orderVectors sorts vectors by the index of their texts. Vectors without an index are already in
+// orderVectors sorts vectors by the index of their inputs. Vectors without an index are already in
 // order.
 func orderVectors(data []vector) [][]float32 {
 	numbered := slices.ContainsFunc(data, func(v vector) bool { return v.Index != 0 })

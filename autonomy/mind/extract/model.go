@@ -2,7 +2,7 @@ package extract
 
 import (
 	"context"
-	_ "embed" // embeds the texts
+	_ "embed" // embeds the prompt texts
 	"encoding/json"
 	"errors"
 	"fmt"

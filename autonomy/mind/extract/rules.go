@@ -51,8 +51,8 @@ func ownWords(text string) string {
 	return text
 }
 
-// introducesQuote reports whether the words before a colon introduce another person's text or a
-// text to process, as in "translate: ..." or "he wrote: ...".
+// introducesQuote reports whether the words before a colon introduce another person's text or text
+// to process, as in "translate: ..." or "he wrote: ...".
 func introducesQuote(head string) bool {
 	return slices.ContainsFunc(textnorm.FoldedWords(head), func(w string) bool {
 		return slices.Contains([]string{"wrote", "writes", "said", "says", "mail", "email", "text", "message", "translate", "summarise", "summarize", "rewrite", "proofread", "correct", "letter", "draft", "article", "quote", "reply", "answer", "schrieb", "ecrit"}, w)
@@ -71,7 +71,7 @@ var storedAttributes = []string{
 // stored.
 var hedgeWords = []string{"maybe", "perhaps", "probably", "think", "guess", "might", "vielleicht", "peutetre", "quizas", "forse", "if", "would", "tomorrow", "today", "yesterday", "tonight"}
 
-// FindStatements returns the statements in a text that are worth storing. They are about the owner,
+// FindStatements returns the statements in words that are worth storing. They are about the owner,
 // or about a person with a name or a role.
 func FindStatements(words string, at time.Time) (out []say.Triple) {
 	for _, s := range say.Read(words, at) {

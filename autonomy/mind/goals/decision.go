@@ -88,7 +88,7 @@ type Decision struct {
 
 	// Told is text that is sent to the user immediately, without any other action.
 	Told string `json:"told,omitempty"`
-	// Seen is the state that the rule evaluated; see Goal. Source is the provenance of the texts
+	// Seen is the state that the rule evaluated; see Goal. Source is the provenance of the text
 	// that Seen quotes.
 	Seen   string            `json:"seen,omitempty"`
 	Source provenance.Source `json:"-"`
@@ -104,7 +104,7 @@ type modelAnswer struct {
 	Next       string   `json:"next_review"`
 }
 
-// Limits for the texts in a decision, in characters, and for the time until the next review.
+// Limits for the strings in a decision, in characters, and for the time until the next review.
 const (
 	maxReason = 500
 	maxAction = 4000

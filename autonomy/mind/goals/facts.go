@@ -18,7 +18,7 @@ type Sources struct {
 	Zone     func() *time.Location
 	// ListTasks returns all tasks of the user. now is in the user's time zone.
 	ListTasks func(ctx context.Context, now time.Time) ([]Task, error)
-	// Executes reports whether the built-in brain would execute a text.
+	// Executes reports whether the built-in brain would execute text.
 	Executes func(text string, now time.Time) bool
 }
 

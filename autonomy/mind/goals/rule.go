@@ -89,7 +89,7 @@ type conditionResult struct {
 	yes  bool
 	seen string            // identifies the state, so that the rule acts on it only once
 	what string            // the state as text
-	from provenance.Source // provenance of the texts quoted in the result
+	from provenance.Source // provenance of the text quoted in the result
 	next time.Time
 }
 

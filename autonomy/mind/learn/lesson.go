@@ -192,7 +192,7 @@ func (l *Learner) ChangeLesson(ctx context.Context, id string, c Change) (Lesson
 	return x, err
 }
 
-// subjectCues returns those words in a text that describe its subject.
+// subjectCues returns those words in text that describe its subject.
 func subjectCues(text string) []string {
 	var out []string
 	for _, w := range knowledge.TopicWords(text) {
@@ -233,7 +233,7 @@ func countCommon(a, b []string) (n int) {
 	return n
 }
 
-// wordSimilarity returns the share of words that two texts have in common, from 0 to 1.
+// wordSimilarity returns the share of words that a and b have in common, from 0 to 1.
 func wordSimilarity(a, b []string) float64 {
 	n := countCommon(a, b)
 	all := len(a) + len(b) - n

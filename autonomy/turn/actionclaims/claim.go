@@ -36,7 +36,7 @@ type Claim struct {
 	// Family is the family of the claimed item.
 	Family Family
 	// Impersonal reports whether the claim names no actor ("the mail has been sent"). In an answer
-	// to a question or about texts that were read, the actor may be another person.
+	// to a question or about text that was read, the actor may be another person.
 	Impersonal bool
 }
 
@@ -51,8 +51,8 @@ const (
 )
 
 // Find returns the claims in an answer, in order. request is the user's message. If the user asked
-// for a text, an unquoted text in the answer ("Here is the letter:") is exempt. Claims before and
-// after it count.
+// for a written text, unquoted text in the answer ("Here is the letter:") is exempt. Claims before
+// and after it count.
 func Find(answer, request string) []Claim {
 	own := ownWords(answer, asksForText(request))
 	if !mayContainClaim(own) {

@@ -57,7 +57,7 @@ func familyOf(tool string) Family {
 	return AnyFamily
 }
 
-// IsQuotedFrom reports whether one of the texts contains the claiming clause verbatim.
+// IsQuotedFrom reports whether one of the strings in texts contains the claiming clause verbatim.
 func (c Claim) IsQuotedFrom(texts []string) bool {
 	want := textnorm.Fold(strings.TrimRight(c.Phrase, ".!"))
 	return len(want) >= minQuote && slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(textnorm.Fold(s), want) })

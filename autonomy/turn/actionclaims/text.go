@@ -115,7 +115,7 @@ func isSalutation(line string) bool {
 	return m != "" && strings.TrimSpace(line[len(m):]) == ""
 }
 
-// splitSentences splits a text into sentences. Each sentence includes its final punctuation mark.
+// splitSentences splits s into sentences. Each sentence includes its final punctuation mark.
 func splitSentences(s string) (out []string) {
 	for s != "" {
 		m := ending.FindStringSubmatchIndex(s)

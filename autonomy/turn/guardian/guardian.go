@@ -4,7 +4,7 @@ package guardian
 
 import (
 	"context"
-	_ "embed" // embeds the texts
+	_ "embed" // embeds the prompt texts
 	"fmt"
 	"strings"
 	"time"

@@ -22,7 +22,7 @@ type AgentModels struct {
 	pool     *modelPool
 	model    string   // "auto", "offline" or "provider/model"
 	fallback []string // models to try when it fails
-	small    string   // for plain messages, "" = none
+	small    string   // model for plain messages; "" means none
 
 	mu       sync.Mutex
 	m        llm.Model

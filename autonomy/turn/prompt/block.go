@@ -2,7 +2,7 @@ package prompt
 
 import (
 	"crypto/sha256"
-	_ "embed" // embeds the texts
+	_ "embed" // embeds the templates
 	"encoding/hex"
 	"fmt"
 	"slices"

@@ -2,7 +2,7 @@ package prompt
 
 import (
 	"context"
-	_ "embed" // embeds the texts
+	_ "embed" // embeds the templates
 	"errors"
 	"strings"
 	"time"

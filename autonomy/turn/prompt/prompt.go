@@ -25,7 +25,7 @@ import (
 	"hob/tools"
 )
 
-// Memory finds remembered facts; *knowledge.Base implements it.
+// Memory finds remembered facts. *knowledge.Base implements it.
 type Memory interface {
 	// Relevant returns the facts in a realm that match text, best first, or none if no fact
 	// matches.
@@ -81,7 +81,7 @@ type Texts struct {
 	Memory string // content of MEMORY.md
 }
 
-// Options are the options of New. Everything is optional.
+// Options holds the options of New. All are optional.
 type Options struct {
 	Name string // the name of the assistant
 	// Texts returns the current contents of the owner's files.

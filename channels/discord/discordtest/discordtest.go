@@ -77,7 +77,7 @@ type Server struct {
 	Acks         []Object
 
 	// The state and behavior of the gateway.
-	Live       *channelstest.Socket // the accepted connection; nil: none
+	Live       *channelstest.Socket // the accepted connection; nil if there is none
 	Ever       bool                 // whether a sign-in was ever accepted
 	Session    string
 	Gateway    string // address of the gateway

@@ -27,14 +27,14 @@ type Layout struct {
 	// Unseen marks languages whose layouts were not used to write the rules. Their results show how
 	// well the rules generalize.
 	Unseen bool
-	// Own and Order are example texts in the language: several lines written by the sender, and one
-	// line of the quoted email.
+	// Own and Order are examples in the language: several lines written by the sender, and one line
+	// of the quoted email.
 	Own, Order string
 
 	plain, html string
 }
 
-// Words holds the texts that are filled into a layout.
+// Words holds the strings that are filled into a layout.
 type Words struct {
 	Own     string // the sender's text; lines end with " "
 	Order   string // one line of the quoted email
@@ -64,8 +64,8 @@ func Layouts() ([]Layout, error) {
 	return out, nil
 }
 
-// parseLanguage parses one file: the example texts in the language, then a .txt section for each
-// layout, and a .html section for each layout that also has an HTML form.
+// parseLanguage parses one file: the examples in the language, then a .txt section for each layout,
+// and a .html section for each layout that also has an HTML form.
 func parseLanguage(code string, data []byte) ([]Layout, error) {
 	a := txtar.Parse(data)
 	example := readSettings(string(a.Comment))
@@ -109,7 +109,7 @@ func (l Layout) Name() string { return l.Language + "/" + l.Client }
 // mark, so only the first paragraph of the reply counts as the sender's.
 func (l Layout) Marked() bool { return !strings.Contains(l.plain, "{own1}") }
 
-// Words returns the example texts in the layout's language.
+// Words returns the examples in the layout's language.
 func (l Layout) Words() Words { return Words{Own: l.Own, Order: l.Order} }
 
 // Plain returns the body as plain text.

@@ -265,7 +265,7 @@ func (s *Server) getUpdates(w http.ResponseWriter, r *http.Request, p Object) {
 
 var tag = regexp.MustCompile(`<[^>]*>`)
 
-// visibleText returns the visible part of a text, or why the server rejects the text.
+// visibleText returns the visible part of the text in a field, or why the server rejects it.
 func visibleText(p Object, field string) (text string, why string) {
 	text, _ = p[field].(string)
 	if p["parse_mode"] == "HTML" {

@@ -171,9 +171,9 @@ func (c *corpus) addQuestion(d knowledge.Doc, about []string) {
 	c.seen[c.rnd.IntN(len(c.seen))] = q
 }
 
-// hashEmbedder is a very cheap embedder. The vector for a text is the sum of one hashed direction
-// per word. Longer words, which are rarer, have more weight. It ignores meaning, but texts that
-// share words get similar vectors, as with a real embedder.
+// hashEmbedder is a very cheap embedder. The vector for a string is the sum of one hashed direction
+// per word. Longer words, which are rarer, have more weight. It ignores meaning, but strings with
+// common words get similar vectors, as with a real embedder.
 type hashEmbedder int
 
 // Embed implements llm.Embedder.

@@ -111,9 +111,9 @@ func scheduleEvents(ctx context.Context, o Options, r benchRounds) ([]Figure, er
 	})
 }
 
-// waitDeliveries waits until n texts of the given kind were sent in a session, or in any session if
-// session is empty. It returns their sorted times. The times are recorded by Hob, so polling here
-// does not affect them.
+// waitDeliveries waits until n messages of the given kind were sent in a session, or in any session
+// if session is empty. It returns their sorted times. The times are recorded by Hob, so polling
+// here does not affect them.
 func (h *home) waitDeliveries(ctx context.Context, session, kind string, n int) ([]time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, eventWait)
 	defer cancel()

@@ -40,7 +40,7 @@ func (s Setup) Rows(health []channels.Health, running bool) []api.Channel {
 }
 
 // Test creates a second instance of a channel and signs in; the running instance is not affected.
-// Then it calls send, if not nil, to send a text to the user. It returns api.ErrNotFound for an
+// Then it calls send, if not nil, to send a message to the user. It returns api.ErrNotFound for an
 // unknown channel.
 func (s Setup) Test(ctx context.Context, name string, send func(ctx context.Context) (string, error), redact func(string) string) (api.ChannelTest, error) {
 	c := s.Config()

@@ -75,7 +75,7 @@ func runTester(ctx context.Context, t channels.Tester) (said string, err error) 
 type Tested struct {
 	Channel string `json:"channel"`
 	OK      bool   `json:"ok"`
-	// Tried is true if a sign-in was tested or a text was sent.
+	// Tried is true if a sign-in was tested or a message was sent.
 	Tried  bool   `json:"tried"`
 	Said   string `json:"said,omitempty"`
 	Cause  string `json:"cause,omitempty"`

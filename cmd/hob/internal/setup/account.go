@@ -164,7 +164,7 @@ func applyAccount(ctx context.Context, o Options, a Answers) (d StepResult, err 
 		o.showBusy("Signing in ...")
 		said, err := n.Try(ctx, secret)
 		if err != nil {
-			// Ask for the servers again, too. Otherwise the user would have to start over to
+			// Also ask for the servers again. Otherwise the user would have to start over to
 			// correct them.
 			return d, newProblem(err, true, append(serverQuestionKeys(), "mail_user", "mail_password")...)
 		}

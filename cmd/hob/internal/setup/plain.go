@@ -147,7 +147,7 @@ func (d *Plain) readLine(ctx context.Context, question, def string) (string, err
 }
 
 // readHidden reads a line without echo. It disables the echo before it prints the prompt, so that
-// fast typing is hidden, too.
+// fast typing is also hidden.
 func (d *Plain) readHidden(prompt string) (text string, err error) {
 	if d.FD < 0 {
 		fmt.Fprint(d.Out, prompt)
