@@ -30,6 +30,10 @@ type Def[In any] struct {
 	UndoTx func(ctx context.Context, tx *store.Tx, data json.RawMessage) (string, error)
 	// Redo repeats an undone action (see Redoer); optional.
 	Redo func(ctx context.Context, data json.RawMessage) (string, json.RawMessage, error)
+	// Waiting, Freeze and WasSent delay calls that reach other people (see Delayer); optional.
+	Waiting func(in In) string
+	Freeze  func(ctx context.Context, c Call, in In) (any, error)
+	WasSent func(ctx context.Context, c Call, in In) (bool, error)
 	// Paths names the files that a call would touch; optional.
 	Paths func(in In) []string
 	// Summary describes in one line the effect of a call; optional.
@@ -58,6 +62,15 @@ func New[In any](d Def[In]) Tool {
 	if d.Prepare != nil {
 		t.prepare = func(ctx context.Context, c Call, in any) (any, error) { return d.Prepare(ctx, c, *in.(*In)) }
 	}
+	if d.Waiting != nil {
+		t.waiting = func(in any) string { return d.Waiting(*in.(*In)) }
+	}
+	if d.Freeze != nil {
+		t.freeze = func(ctx context.Context, c Call, in any) (any, error) { return d.Freeze(ctx, c, *in.(*In)) }
+	}
+	if d.WasSent != nil {
+		t.wasSent = func(ctx context.Context, c Call, in any) (bool, error) { return d.WasSent(ctx, c, *in.(*In)) }
+	}
 	if d.Paths != nil {
 		t.paths = func(in any) []string { return d.Paths(*in.(*In)) }
 	}
@@ -83,6 +96,9 @@ type typed struct {
 	undo     func(ctx context.Context, data json.RawMessage) (string, error)
 	undoTx   func(ctx context.Context, tx *store.Tx, data json.RawMessage) (string, error)
 	redo     func(ctx context.Context, data json.RawMessage) (string, json.RawMessage, error)
+	waiting  func(in any) string
+	freeze   func(ctx context.Context, c Call, in any) (any, error)
+	wasSent  func(ctx context.Context, c Call, in any) (bool, error)
 	paths    func(in any) []string
 	summary  func(in any) string
 	judge    func(ctx context.Context, in any) CallAssessment
@@ -149,6 +165,8 @@ func (t *typed) validateSpec() error {
 		return errors.New("Undo belongs to Run, UndoTx to RunTx")
 	case t.prepare != nil && t.runTx == nil:
 		return errors.New("Prepare belongs to RunTx")
+	case t.waiting != nil && t.run == nil, t.waiting == nil && (t.freeze != nil || t.wasSent != nil):
+		return errors.New("Waiting belongs to Run; Freeze and WasSent belong to Waiting")
 	case t.redo != nil && t.undo == nil:
 		return errors.New("Redo belongs to Undo")
 	case t.spec.Effects.ReadOnly() && (t.undo != nil || t.undoTx != nil):
@@ -268,6 +286,9 @@ func (t *ownTyped) CallTx(ctx context.Context, tx *store.Tx, c Call) (Result, er
 func (c Call) withDefaults() Call {
 	if c.Progress == nil {
 		c.Progress = func(float64, string) {}
+	}
+	if c.Commit == nil {
+		c.Commit = func() error { return nil }
 	}
 	if c.Report == "" {
 		c.Report = c.Session

@@ -126,6 +126,11 @@ type Call struct {
 	Exact string
 	// Prepared is the return value of Prepare (see Preparer).
 	Prepared any
+	// Frozen is the return value of Freeze if the call was delayed (see Delayer); else nil.
+	Frozen json.RawMessage
+	// Commit, never nil, is called right before the first request that may reach another person.
+	// After an error the call ends with that error and sends nothing: the user has canceled it.
+	Commit func() error
 	// Progress, never nil, reports the progress of a long call: fraction 0..1 (negative if
 	// unknown) and a short note.
 	Progress func(fraction float64, note string)
@@ -153,6 +158,9 @@ type Result struct {
 	// Links are the addresses in a fetched page or a list of search results. In this turn they may
 	// be fetched unchanged without approval, because a model cannot add data to them.
 	Links []string
+	// Incomplete means that a part of the action failed, as Text says: the user is notified if the
+	// call was delayed.
+	Incomplete bool
 	// Undo, if not nil, is journaled with the call and passed to the tool's Undo when the
 	// owner undoes the action.
 	Undo *Undo

@@ -148,6 +148,18 @@ type OutgoingMail struct {
 	Date       time.Time
 	// Invite is iCalendar data with a METHOD to attach (RFC 6047); "" for none.
 	Invite string
+	// Commit, if not nil, is called by a LateCommitter right before the server may accept the mail.
+	// After an error nothing is sent.
+	Commit func() error `json:"-"`
+}
+
+// LateCommitter is implemented by mailers that call OutgoingMail.Commit, and that can find out
+// whether they sent a mail.
+type LateCommitter interface {
+	Mailer
+	// WasSent reports whether the mail with this Message-ID is in the folder of sent mails. False
+	// does not prove that the mail was not sent.
+	WasSent(ctx context.Context, id string) (bool, error)
 }
 
 // Attachment is a file attached to a mail.

@@ -92,6 +92,9 @@ func (d Deps) answerInvitation() tools.Tool {
 			}
 			return tools.CallAssessment{Exact: exact, To: []string{f.Organizer.Address}, Why: "it notifies " + tools.WholePerson(f.Organizer) + ", the organizer"}
 		},
+		Waiting: func(in answerIn) string {
+			return fmt.Sprintf("the answer to %q", textnorm.Ellipsize(in.Event, 60))
+		},
 		Run:  d.runAnswer,
 		Undo: d.undoChange("Restored the invitation in your calendar. The organizer was not notified, unless the server did it."),
 	})
@@ -110,30 +113,37 @@ func (d Deps) runAnswer(ctx context.Context, c tools.Call, in answerIn) (tools.R
 		return tools.Result{}, err
 	}
 	is, unknown := s.Schedules(ctx)
+	if err := c.Commit(); err != nil {
+		return tools.Result{}, err
+	}
 	r, reply, err := s.AnswerEvent(ctx, f.Event, a, in.Comment, in.Series)
 	if err := checkReceipt(r, err); err != nil {
 		return tools.Result{}, err
 	}
 	text := fmt.Sprintf("%s: %q, %s.", word, textnorm.Ellipsize(f.Title, 120), dateparse.Format(f.Start.In(c.Now.Location()), c.Now))
-	box := d.mailerOf(d.ownAddress(f.in.Name()))
+	box, incomplete := d.mailerOf(d.ownAddress(f.in.Name())), false
 	switch {
 	case is:
 		text += " The server notifies " + f.Organizer.Address + "."
 	case unknown != nil:
+		incomplete = true
 		text += " It is unknown whether the server notifies " + f.Organizer.Address + "; no mail was sent."
 	case box == nil:
+		incomplete = true
 		text += " " + f.Organizer.Address + " was not notified: no account can send mail as " + d.ownAddress(f.in.Name()) + "."
 	default:
 		body := word + ": " + f.Title
 		if in.Comment != "" {
 			body += "\n\n" + in.Comment
 		}
-		said, err := d.mailGuests(ctx, c, box, []pim.Person{{Address: f.Organizer.Address}}, word+": "+f.Title, body, reply)
+		said, sent, err := d.mailGuests(ctx, c, box, []pim.Person{{Address: f.Organizer.Address}}, word+": "+f.Title, body, reply)
 		if text += " " + said; err != nil {
 			text += ": " + pim.SanitizeLine(err.Error(), 300)
 		}
+		incomplete = !sent
 	}
 	res := changeResult("answer_invitation", f.in, text, r, f.Event)
+	res.Incomplete = incomplete
 	res.Undo = undoOf("remove the answer from the calendar", f.in, r, false)
 	return res, nil
 }

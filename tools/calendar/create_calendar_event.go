@@ -67,6 +67,9 @@ func (d Deps) createEvent() tools.Tool {
 			j.Why = "it invites " + strings.Join(names, ", ")
 			return j
 		},
+		Waiting: func(in createIn) string {
+			return fmt.Sprintf("the invitation to %q", textnorm.Ellipsize(in.Title, 60))
+		},
 		Run:  d.writeNewEvent,
 		Undo: d.undoChange("Removed the event from the calendar."),
 	})
@@ -179,6 +182,9 @@ func (d Deps) writeNewEvent(ctx context.Context, c tools.Call, in createIn) (too
 	if err != nil {
 		return tools.Result{}, err
 	}
+	if err := c.Commit(); err != nil {
+		return tools.Result{}, err
+	}
 	r, err := all[0].CreateEvent(ctx, strings.TrimSpace(in.Calendar), e)
 	if err := checkReceipt(r, err); err != nil {
 		return tools.Result{}, err
@@ -199,8 +205,9 @@ func (d Deps) writeNewEvent(ctx context.Context, c tools.Call, in createIn) (too
 		Undo: undoOf("remove the event from the calendar", all[0], r, len(e.Guests) > 0 && !d.serverTells(ctx, all[0])),
 	}
 	if len(e.Guests) > 0 {
-		said, err := d.sendInvitations(ctx, c, all[0], e)
+		said, sent, err := d.sendInvitations(ctx, c, all[0], e)
 		res.Text += " " + said
+		res.Incomplete = !sent
 		if err != nil { // the error may quote a server
 			res.Text += ": " + pim.SanitizeLine(err.Error(), 300)
 			res.Source, res.Origins = provenance.Outside, []provenance.Origin{{Kind: "calendar", Label: all[0].Name(), Via: "create_calendar_event"}}
@@ -216,17 +223,18 @@ func isPlainName(name string) bool {
 	return name != "" && len(name) <= 24 && len(strings.Fields(name)) <= 2 && !strings.ContainsFunc(name, odd)
 }
 
-// sendInvitations sends the invitations if the server does not, and describes the outcome.
-func (d Deps) sendInvitations(ctx context.Context, c tools.Call, in pim.Calendars, e pim.NewEvent) (string, error) {
+// sendInvitations sends the invitations if the server does not, and describes the outcome. sent
+// means that nothing failed.
+func (d Deps) sendInvitations(ctx context.Context, c tools.Call, in pim.Calendars, e pim.NewEvent) (text string, sent bool, err error) {
 	s, ok := in.(pim.Scheduling)
 	if !ok {
-		return "The guests were not invited by mail; the calendar service may invite them.", nil
+		return "The guests were not invited by mail; the calendar service may invite them.", true, nil
 	}
 	switch is, err := s.Schedules(ctx); {
 	case err != nil:
-		return "It is unknown whether the server invites the guests; no invitation was mailed", err
+		return "It is unknown whether the server invites the guests; no invitation was mailed", false, err
 	case is:
-		return "The server invites the guests.", nil
+		return "The server invites the guests.", true, nil
 	}
 	box, as := d.mailerOf(d.ownAddress(in.Name())), ""
 	switch own := d.ownAddress(in.Name()); {
@@ -240,23 +248,23 @@ func (d Deps) sendInvitations(ctx context.Context, c tools.Call, in pim.Calendar
 		}
 	}
 	if box == nil || box.From().Address == "" {
-		return "The guests were not notified: no account can send mail" + as + ".", nil
+		return "The guests were not notified: no account can send mail" + as + ".", false, nil
 	}
 	invite, err := ics.Invitation("REQUEST", e, box.From(), c.Now)
 	if err != nil {
-		return "The guests were not notified", err
+		return "The guests were not notified", false, err
 	}
 	sum := sha256.Sum256([]byte("invitation " + c.ID))
 	_, host, _ := strings.Cut(box.From().Address, "@")
-	text := fmt.Sprintf("%s\n%s\n%s\n\n%s", e.Title, e.Start.Format("Monday, 2 January 2006, 15:04 MST"), e.Place, e.Notes)
+	text = fmt.Sprintf("%s\n%s\n%s\n\n%s", e.Title, e.Start.Format("Monday, 2 January 2006, 15:04 MST"), e.Place, e.Notes)
 	r, err := box.SendMail(ctx, pim.OutgoingMail{
 		ID: hex.EncodeToString(sum[:16]) + "@" + host, To: e.Guests, Subject: "Invitation: " + textnorm.Ellipsize(e.Title, 200), Text: strings.TrimSpace(text), Date: c.Now, Invite: invite,
 	})
 	switch {
 	case err != nil:
-		return "The guests were not notified", err
+		return "The guests were not notified", false, err
 	case r.Outcome == pim.Uncertain:
-		return "It is unknown whether the invitations were sent; Hob did not send them again.", nil
+		return "It is unknown whether the invitations were sent; Hob did not send them again.", false, nil
 	}
-	return "The invitations were sent by mail.", nil
+	return "The invitations were sent by mail.", true, nil
 }

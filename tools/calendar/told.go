@@ -78,9 +78,9 @@ func (d Deps) mailerOf(address string) pim.Mailer {
 	return nil
 }
 
-// mailGuests mails the change to the guests and describes the outcome. Lists longer than
-// pim.MaxRecipients need several calls.
-func (d Deps) mailGuests(ctx context.Context, c tools.Call, box pim.Mailer, to []pim.Person, what, text, invite string) (string, error) {
+// mailGuests mails the change to the guests and describes the outcome. sent means that nothing
+// failed. Lists longer than pim.MaxRecipients need several calls.
+func (d Deps) mailGuests(ctx context.Context, c tools.Call, box pim.Mailer, to []pim.Person, what, text, invite string) (said string, sent bool, err error) {
 	sum := sha256.Sum256([]byte(what + " " + c.ID + " " + to[0].Address))
 	_, host, _ := strings.Cut(box.From().Address, "@")
 	r, err := box.SendMail(ctx, pim.OutgoingMail{
@@ -88,11 +88,11 @@ func (d Deps) mailGuests(ctx context.Context, c tools.Call, box pim.Mailer, to [
 	})
 	switch {
 	case err != nil:
-		return "The guests were not notified", err
+		return "The guests were not notified", false, err
 	case r.Outcome == pim.Uncertain:
-		return "It is unknown whether the mail to the guests was sent; Hob did not send it again.", nil
+		return "It is unknown whether the mail to the guests was sent; Hob did not send it again.", false, nil
 	}
-	return "Mail was sent to " + joinAddresses(to) + ".", nil
+	return "Mail was sent to " + joinAddresses(to) + ".", true, nil
 }
 
 func joinAddresses(list []pim.Person) string {
@@ -113,13 +113,15 @@ func (f foundEvent) otherGuests(own string) (out []pim.Person) {
 	return out
 }
 
-// notifyGuests mails the guests that an event was changed or canceled.
-func (d Deps) notifyGuests(ctx context.Context, c tools.Call, f foundEvent, box pim.Mailer, subject, message string) string {
+// notifyGuests mails the guests that an event was changed or canceled. sent means that nothing
+// failed.
+func (d Deps) notifyGuests(ctx context.Context, c tools.Call, f foundEvent, box pim.Mailer, subject, message string) (out string, sent bool) {
 	to := f.otherGuests(box.From().Address)
 	text := fmt.Sprintf("%s\n%s\n%s", f.Title, f.Start.Format("Monday, 2 January 2006, 15:04 MST"), f.Place)
-	var out string
+	sent = true
 	for part := range slices.Chunk(to, pim.MaxRecipients) {
-		said, err := d.mailGuests(ctx, c, box, part, subject+": "+f.Title, strings.TrimSpace(text), message)
+		said, ok, err := d.mailGuests(ctx, c, box, part, subject+": "+f.Title, strings.TrimSpace(text), message)
+		sent = sent && ok
 		if err != nil && len(to) > len(part) {
 			said = "Not notified: " + joinAddresses(part)
 		}
@@ -130,7 +132,7 @@ func (d Deps) notifyGuests(ctx context.Context, c tools.Call, f foundEvent, box 
 	if len(f.Guests) >= ics.MaxGuests {
 		out += " Guests beyond the first " + strconv.Itoa(ics.MaxGuests) + ", if there are any, were not notified."
 	}
-	return out
+	return out, sent
 }
 
 // withChange returns the event with the change applied, for messages.
@@ -160,14 +162,14 @@ func guestMailText(ctx context.Context, how guestRoute, f foundEvent, method str
 	return text, classifyError(err)
 }
 
-// changedFor notifies the guests of a completed change.
-func (d Deps) changedFor(ctx context.Context, c tools.Call, f foundEvent, change pim.EventChange, how guestRoute, box pim.Mailer, whole bool) string {
+// changedFor notifies the guests of a completed change. sent means that nothing failed.
+func (d Deps) changedFor(ctx context.Context, c tools.Call, f foundEvent, change pim.EventChange, how guestRoute, box pim.Mailer, whole bool) (out string, sent bool) {
 	if how != byMail {
-		return ""
+		return "", true
 	}
 	text, err := guestMailText(ctx, how, f, ics.Request, whole)
 	if err != nil {
-		return " The guests were not notified: " + pim.SanitizeLine(err.Error(), 300)
+		return " The guests were not notified: " + pim.SanitizeLine(err.Error(), 300), false
 	}
 	return d.notifyGuests(ctx, c, f.withChange(change), box, "Changed", text)
 }

@@ -44,6 +44,9 @@ func (d Deps) updateEvent() tools.Tool {
 		Judge: func(ctx context.Context, in updateIn) tools.CallAssessment {
 			return defaultToWrite(d.assessChange(ctx, in.Event, in.On, in.Account, in.timesBinding))
 		},
+		Waiting: func(in updateIn) string {
+			return fmt.Sprintf("the change of %q", textnorm.Ellipsize(in.Event, 60))
+		},
 		Run: func(ctx context.Context, c tools.Call, in updateIn) (tools.Result, error) {
 			f, err := d.findApprovedEvent(ctx, c, in.Event, in.On, in.Account, in.timesBinding)
 			if err != nil {
@@ -54,6 +57,9 @@ func (d Deps) updateEvent() tools.Tool {
 				return tools.Result{}, err
 			}
 			how, box := d.guestNotificationRoute(ctx, f)
+			if err := c.Commit(); err != nil {
+				return tools.Result{}, err
+			}
 			r, err := f.in.ChangeEvent(ctx, f.Event, change, in.Series)
 			if err := checkReceipt(r, err); err != nil {
 				return tools.Result{}, err
@@ -65,8 +71,9 @@ func (d Deps) updateEvent() tools.Tool {
 			if how == nobody {
 				text += untold
 			}
-			text += d.changedFor(ctx, c, f, change, how, box, in.Series)
-			res := changeResult("update_calendar_event", f.in, text, r, f.Event)
+			said, sent := d.changedFor(ctx, c, f, change, how, box, in.Series)
+			res := changeResult("update_calendar_event", f.in, text+said, r, f.Event)
+			res.Incomplete = !sent
 			res.Undo = undoOf("restore the event", f.in, r, how == nobody || how == byMail)
 			return res, nil
 		},
@@ -144,6 +151,9 @@ func (d Deps) deleteEvent() tools.Tool {
 		Judge: func(ctx context.Context, in deleteIn) tools.CallAssessment {
 			return defaultToWrite(d.assessChange(ctx, in.Event, in.On, in.Account, nil))
 		},
+		Waiting: func(in deleteIn) string {
+			return fmt.Sprintf("the cancellation of %q", textnorm.Ellipsize(in.Event, 60))
+		},
 		Run: func(ctx context.Context, c tools.Call, in deleteIn) (tools.Result, error) {
 			f, err := d.findApprovedEvent(ctx, c, in.Event, in.On, in.Account, nil)
 			if err != nil {
@@ -152,6 +162,9 @@ func (d Deps) deleteEvent() tools.Tool {
 			how, box := d.guestNotificationRoute(ctx, f)
 			called, err := guestMailText(ctx, how, f, ics.Cancel, in.Series || f.Occurrence == "")
 			if err != nil {
+				return tools.Result{}, err
+			}
+			if err := c.Commit(); err != nil {
 				return tools.Result{}, err
 			}
 			r, err := f.in.DeleteEvent(ctx, f.Event, in.Series)
@@ -163,13 +176,15 @@ func (d Deps) deleteEvent() tools.Tool {
 				what = "the whole series"
 			}
 			text := fmt.Sprintf("Removed %q (%s) from the calendar.", textnorm.Ellipsize(f.Title, 120), what)
+			said, sent := "", true
 			switch how {
 			case nobody:
-				text += untold
+				said = untold
 			case byMail:
-				text += d.notifyGuests(ctx, c, f, box, "Cancelled", called)
+				said, sent = d.notifyGuests(ctx, c, f, box, "Cancelled", called)
 			}
-			res := changeResult("delete_calendar_event", f.in, text, r, f.Event)
+			res := changeResult("delete_calendar_event", f.in, text+said, r, f.Event)
+			res.Incomplete = !sent
 			res.Undo = undoOf("put the event back into the calendar", f.in, r, how == nobody || how == byMail)
 			return res, nil
 		},

@@ -2,6 +2,7 @@ package mail
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -25,21 +26,17 @@ func (d Deps) sendEmail() tools.Tool {
 	return tools.New(tools.Def[letterIn]{
 		Spec: tools.Spec{
 			Name: "send_email", Category: "mail", Effects: tools.Send, Timeout: 4 * time.Minute,
-			Description: "Send a mail from the user's account, or answer one; files may go with it. It cannot be called back.",
+			Description: "Send a mail from the user's account, or answer one; files may go with it. It can be called back until it goes out.",
 			Keywords:    "write email mail letter message reply answer respond forward attach attachment to",
 		},
 		Summary: func(in letterIn) string { return "Send a mail" + in.summaryText() },
 		Judge:   d.judgeSend,
 		Run: func(ctx context.Context, c tools.Call, in letterIn) (tools.Result, error) {
-			l, err := d.composeLetter(ctx, in)
+			l, err := d.approvedLetter(ctx, c, in)
 			if err != nil {
-				return tools.Result{}, classifyError(err)
+				return tools.Result{}, err
 			}
-			if l.approvalBinding() != c.Exact {
-				return tools.Result{}, tools.Errorf(tools.Conflict, "the recipients or an attached file have changed since the approval; nothing was sent")
-			}
-			l.setMessageID(c)
-			r, err := l.from.SendMail(ctx, l.OutgoingMail)
+			r, err := d.handOver(ctx, c, l)
 			if err != nil {
 				return tools.Result{}, classifyError(err)
 			}
@@ -52,7 +49,78 @@ func (d Deps) sendEmail() tools.Tool {
 			}
 			return l.sendResult(text, r), nil
 		},
+		Waiting: func(in letterIn) string {
+			if subject := strings.TrimSpace(in.Subject); subject != "" {
+				return fmt.Sprintf("the mail %q", textnorm.Ellipsize(subject, 60))
+			}
+			return "the mail"
+		},
+		Freeze: func(ctx context.Context, c tools.Call, in letterIn) (any, error) {
+			l, err := d.approvedLetter(ctx, c, in)
+			if err != nil {
+				return nil, err
+			}
+			return frozenMail{l.OutgoingMail, l.from.Name(), l.reply}, nil
+		},
+		WasSent: func(ctx context.Context, c tools.Call, in letterIn) (bool, error) {
+			l, err := d.approvedLetter(ctx, c, in)
+			if late, ok := l.from.(pim.LateCommitter); ok && err == nil {
+				return late.WasSent(ctx, l.ID)
+			}
+			return false, err
+		},
 	})
+}
+
+// frozenMail is a composed mail that waits for its time.
+type frozenMail struct {
+	pim.OutgoingMail
+	Account string
+	Reply   bool
+}
+
+// approvedLetter returns the mail of a call: the frozen mail, or what the arguments mean
+// now. It refuses everything but the approved mail.
+func (d Deps) approvedLetter(ctx context.Context, c tools.Call, in letterIn) (l composedMail, err error) {
+	if c.Frozen != nil {
+		l, err = d.thawMail(c)
+	} else {
+		l, err = d.composeLetter(ctx, in)
+	}
+	if err != nil {
+		return composedMail{}, classifyError(err)
+	}
+	if l.approvalBinding() != c.Exact {
+		return composedMail{}, tools.Errorf(tools.Conflict, "the recipients or an attached file have changed since the approval; nothing was sent")
+	}
+	l.setMessageID(c)
+	return l, nil
+}
+
+// thawMail returns the mail that a call has frozen. Its date is the time of sending.
+func (d Deps) thawMail(c tools.Call) (composedMail, error) {
+	var f frozenMail
+	if err := json.Unmarshal(c.Frozen, &f); err != nil {
+		return composedMail{}, tools.Errorf(tools.Failed, "the stored mail cannot be read: %w", tools.CleanErr(err))
+	}
+	from, err := d.mailersNamed(f.Account)
+	if err != nil {
+		return composedMail{}, err
+	}
+	return composedMail{OutgoingMail: f.OutgoingMail, from: from[0], reply: f.Reply}, nil
+}
+
+// handOver sends a mail. It commits the call as late as the mailer allows.
+func (d Deps) handOver(ctx context.Context, c tools.Call, l composedMail) (pim.Receipt, error) {
+	if c.Frozen != nil {
+		l.Date = time.Now().In(c.Now.Location())
+	}
+	if _, late := l.from.(pim.LateCommitter); late {
+		l.Commit = c.Commit
+	} else if err := c.Commit(); err != nil {
+		return pim.Receipt{}, err
+	}
+	return l.from.SendMail(ctx, l.OutgoingMail)
 }
 
 // summaryText describes recipients and content for a summary, as far as the arguments tell.
@@ -109,7 +177,7 @@ func (l composedMail) sendResult(text string, r pim.Receipt) tools.Result {
 	if r.Why != "" {
 		text += " But " + r.Why + "."
 	}
-	res := tools.Result{Source: provenance.Tool, Text: text, Data: out}
+	res := tools.Result{Source: provenance.Tool, Text: text, Data: out, Incomplete: r.Why != "" && r.Outcome == pim.Sent}
 	if l.reply || r.Why != "" {
 		res.Source, res.Origins = provenance.Outside, []provenance.Origin{{Kind: "mail", Label: l.from.Name(), Via: "send_email"}}
 	}

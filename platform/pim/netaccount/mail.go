@@ -140,7 +140,7 @@ func (m *Mail) SendMail(ctx context.Context, l pim.OutgoingMail) (pim.Receipt, e
 	if err != nil {
 		return pim.Receipt{}, err
 	}
-	err = smtpmail.Send(ctx, m.account, m.From().Address, to, mail)
+	err = smtpmail.Send(ctx, m.account, m.From().Address, to, mail, l.Commit)
 	if err != nil && !errors.Is(err, smtpmail.ErrUnsure) {
 		return pim.Receipt{}, err
 	}
@@ -155,6 +155,26 @@ func (m *Mail) SendMail(ctx context.Context, l pim.OutgoingMail) (pim.Receipt, e
 		}
 	}
 	return out, nil
+}
+
+// WasSent implements pim.LateCommitter.
+func (m *Mail) WasSent(ctx context.Context, id string) (sent bool, err error) {
+	if m.account.Server(pim.IMAP) == "" {
+		return false, nil
+	}
+	err = m.withConn(ctx, func(c *imapmail.Conn) error {
+		folder, err := c.For(ctx, "sent")
+		if err != nil {
+			return err
+		}
+		if _, err := c.Select(ctx, folder); err != nil {
+			return err
+		}
+		there, err := c.Named(ctx, id)
+		sent = len(there) > 0
+		return err
+	})
+	return sent, err
 }
 
 // keepsItself reports whether the provider saves sent mails itself.

@@ -100,3 +100,17 @@ func TestSignIn(t *testing.T) {
 		})
 	}
 }
+
+// After an error of commit the server gets no complete mail.
+func TestSend_NothingIsSentWhenCommitFails(t *testing.T) {
+	s := pimtest.StartSMTP(t)
+	a, mail := s.Account("ada@example.org"), []byte("Subject: x\r\n\r\nHello.\r\n")
+	canceled := errors.New("canceled")
+	if err := smtpmail.Send(t.Context(), a, a.Address, []string{"bob@example.org"}, mail, func() error { return canceled }); !errors.Is(err, canceled) || errors.Is(err, smtpmail.ErrUnsure) {
+		t.Errorf("Send = %v, want %v", err, canceled)
+	}
+	before := -1
+	if err := smtpmail.Send(t.Context(), a, a.Address, []string{"bob@example.org"}, mail, func() error { before = len(s.Mails()); return nil }); err != nil || before != 0 || len(s.Mails()) != 1 {
+		t.Errorf("Send = %v; %d mails at the commit, %d at the end", err, before, len(s.Mails()))
+	}
+}

@@ -23,8 +23,9 @@ var ErrUnsure = errors.New("unknown whether the mail was sent")
 var ErrLater = fmt.Errorf("%w temporarily", pim.ErrRefused)
 
 // Send sends a mail to all recipients or to none. An error that does not wrap
-// ErrUnsure means that nothing was sent.
-func Send(ctx context.Context, a pim.Account, from string, to []string, mail []byte) error {
+// ErrUnsure means that nothing was sent. commit, which may be nil, is called right before the
+// server may accept the mail; after an error of it nothing is sent.
+func Send(ctx context.Context, a pim.Account, from string, to []string, mail []byte, commit func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, sendWait)
 	defer cancel()
 	s, err := Open(ctx, a)
@@ -32,7 +33,7 @@ func Send(ctx context.Context, a pim.Account, from string, to []string, mail []b
 		return err
 	}
 	defer s.Close()
-	return s.Send(ctx, from, to, mail)
+	return s.sendMail(ctx, from, to, mail, commit)
 }
 
 // Session is a signed-in connection that sends one mail after another. Only one goroutine may use
@@ -64,6 +65,10 @@ func (s *Session) Close() {
 // Send is like the function Send, but uses this connection. After an error only Close may be
 // called.
 func (s *Session) Send(ctx context.Context, from string, to []string, mail []byte) error {
+	return s.sendMail(ctx, from, to, mail, nil)
+}
+
+func (s *Session) sendMail(ctx context.Context, from string, to []string, mail []byte, commit func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, sendWait)
 	defer cancel()
 	s.conn.Allow(askBytes)
@@ -102,6 +107,11 @@ func (s *Session) Send(ctx context.Context, from string, to []string, mail []byt
 		// The end of the mail was not written, so the server discards the mail (RFC 5321, 4.1.1.4).
 		// An orderly close would send the incomplete mail.
 		return no("send the mail", err)
+	}
+	if commit != nil {
+		if err := commit(); err != nil { // Close would end the mail, so the caller closes the connection
+			return no("send the mail", errors.Join(err, c.Close()))
+		}
 	}
 	if err := w.Close(); err != nil {
 		if _, said := errors.AsType[*smtp.SMTPError](err); said {
