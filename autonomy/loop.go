@@ -13,6 +13,7 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/commands"
 	"hob/autonomy/commit"
+	"hob/autonomy/delayed"
 	"hob/autonomy/delivery"
 	"hob/autonomy/dispatch"
 	"hob/autonomy/explain"
@@ -25,6 +26,7 @@ import (
 	"hob/autonomy/turn"
 	"hob/autonomy/undo"
 	"hob/platform/store"
+	"hob/tools"
 )
 
 // Budget tells what unattended model calls may cost. *usage.Tracker implements it.
@@ -76,6 +78,9 @@ type Options struct {
 	Agents *agents.Registry
 	// Models tells which models the agents have. Nil means that every agent has one.
 	Models Models
+	// Tool finds the tools of delayed calls. Sends: this process carries such calls out.
+	Tool  func(name string) (tools.Tool, bool)
+	Sends bool
 	// Budget limits unattended turns and records the usage of model calls. Nil disables both.
 	Budget Budget
 	// Learners read each turn after it has ended.
@@ -119,8 +124,9 @@ type Loop struct {
 	committer  *commit.Committer
 	running    *runningTurns
 	upkeep     *maintenance
-	ticks      atomic.Int64 // number of ticks since the start
-	inputs     atomic.Int64 // number of ticks with an input since the start
+	delayed    *delayed.Sender // nil: another process carries out delayed calls
+	ticks      atomic.Int64    // number of ticks since the start
+	inputs     atomic.Int64    // number of ticks with an input since the start
 	open       sync.WaitGroup
 }
 
@@ -150,6 +156,12 @@ func New(o Options) (*Loop, error) {
 	l.upkeep = &maintenance{
 		store: o.Store, compactor: o.Compactor, messages: o.Messages, delivery: l.delivery, turns: l.running, keepTraces: o.KeepTraces, log: o.Log,
 		jobs: make(chan maintenanceJob, 64),
+	}
+	if o.Sends {
+		l.delayed, err = delayed.New(delayed.Options{Store: o.Store, Bus: o.Bus, Guard: o.Guard, Tool: o.Tool, Notify: o.Intake.NotifyTx, Zone: o.Zone, Log: o.Log})
+		if err != nil {
+			return nil, err
+		}
 	}
 	if l.committer, err = newCommitter(o, l); err != nil {
 		return nil, err
@@ -211,6 +223,13 @@ func (l *Loop) Run(ctx context.Context) error {
 	var tidying sync.WaitGroup
 	defer tidying.Wait()
 	tidying.Go(func() { l.upkeep.runJobs(ctx) })
+	if l.delayed != nil {
+		tidying.Go(func() {
+			if err := l.delayed.Run(ctx); err != nil {
+				l.o.Log.Error("delayed sends stopped", "err", err)
+			}
+		})
+	}
 	clock := newClock()
 	timer := time.NewTimer(0)
 	defer timer.Stop()

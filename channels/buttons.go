@@ -52,6 +52,12 @@ type ButtonHandler interface {
 	Ended(ctx context.Context, question string) error
 	// Later sends a delivery again in one hour. It returns the reply to the owner.
 	Later(ctx context.Context, delivery string) (string, error)
+	// CanCancel reports whether the event of a delivery has a send to other people that can still be
+	// canceled.
+	CanCancel(ctx context.Context, d Delivery) (bool, error)
+	// Cancel cancels the sends of an event, as CanCancel found them. It returns the reply for the
+	// owner.
+	Cancel(ctx context.Context, channel, event string) (string, error)
 	// Trusted returns an error if Hob started the process pid: such a process may neither show
 	// questions nor press buttons for the owner.
 	Trusted(pid int) error

@@ -52,7 +52,9 @@ type Bus struct {
 	Inbox  *Inbox
 	Outbox *Outbox
 	Ledger *Ledger
-	Feed   *Feed
+	// Scheduled holds the delayed calls.
+	Scheduled *ScheduledSends
+	Feed      *Feed
 	// Owner returns where and when the owner wrote. Pause stops background work.
 	Owner *OwnerMessages
 	Pause *Pause
@@ -82,16 +84,17 @@ func New(db *store.Store, opt Options) *Bus {
 		Outbox: &Outbox{
 			db: db, now: opt.Now, feed: feed, filter: opt.NoticeFilter, lost: opt.Lost, clean: opt.Redact, route: opt.Route, signals: map[string]chan struct{}{},
 		},
-		Ledger: &Ledger{db: db, now: opt.Now, clean: opt.Redact},
-		Feed:   feed,
-		Owner:  &OwnerMessages{db: db},
-		Pause:  &Pause{db: db, now: opt.Now, inbox: inbox, feed: feed},
+		Ledger:    &Ledger{db: db, now: opt.Now, clean: opt.Redact},
+		Scheduled: &ScheduledSends{db: db, now: opt.Now, clean: opt.Redact, wake: make(chan struct{}, 1)},
+		Feed:      feed,
+		Owner:     &OwnerMessages{db: db},
+		Pause:     &Pause{db: db, now: opt.Now, inbox: inbox, feed: feed},
 	}
 }
 
 // Migrations returns the package's tables.
 func Migrations() store.MigrationSet {
-	return store.MigrationSet{Owner: "bus", Steps: []string{schema1, schema2, schemaLinks, schemaUndone, schemaPause, schemaKept, schemaChannels, schemaShown}}
+	return store.MigrationSet{Owner: "bus", Steps: []string{schema1, schema2, schemaLinks, schemaUndone, schemaPause, schemaKept, schemaChannels, schemaShown, schemaScheduled}}
 }
 
 const schema1 = `

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"hob/platform/store"
 	"hob/platform/store/erase"
@@ -29,6 +30,10 @@ func (b *Bus) Eraser() erase.Eraser {
 				Name: "ledger", Text: []string{"args", "result", "data", "undo_label", "undo", "links"}, Event: "event", Session: "session", Call: "call",
 				Whole: map[string]any{"args": []byte(`{}`), "result": erase.Mark, "data": nil, "undo_label": "", "undo": nil, "links": ""},
 			},
+			{
+				Name: "scheduled_sends", Text: []string{"args", "frozen", "exact", "what", "error"}, Event: "event", Session: "session", Call: "call",
+				Whole: map[string]any{"args": []byte(`{}`), "frozen": nil, "exact": "", "what": erase.Mark, "error": ""},
+			},
 		},
 		Custom: []string{"inbox_joined"},
 		// The live feed buffers some events for readers that reconnect.
@@ -42,7 +47,7 @@ func (b *Bus) Eraser() erase.Eraser {
 // eraseKeysTx renames events whose key contains a phrase. An event that repeats the old key is then
 // treated as new. An action whose undo data contains the erased text can no longer be undone,
 // because the undo would restore the text.
-func eraseKeysTx(tx *store.Tx, _ *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
+func eraseKeysTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
 	for query, change := range map[string]string{
 		`SELECT id, key FROM inbox WHERE key IS NOT NULL`:         `UPDATE inbox SET key = 'forgotten:' || id WHERE id = ?`,
 		`SELECT source || char(31) || key, key FROM inbox_joined`: `UPDATE inbox_joined SET key = 'forgotten:' || lower(hex(randomblob(8))) WHERE source || char(31) || key = ?`,
@@ -52,7 +57,26 @@ func eraseKeysTx(tx *store.Tx, _ *erase.Erasure, s *erase.Scrubber) (n erase.Era
 			return n, err
 		}
 	}
-	return n, nil
+	return n, cancelErasedTx(tx, e, s)
+}
+
+// cancelErasedTx cancels the delayed calls that would send an erased text, because the rest of the
+// text is not what the user approved.
+func cancelErasedTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) error {
+	const cancel = `UPDATE scheduled_sends SET state = 'cancelled', frozen = NULL, error = 'its text was forgotten' WHERE state IN ('waiting', 'sending') AND call = ?`
+	for _, column := range []string{"args", "frozen", "exact", "what"} {
+		if err := scrubRows(tx, `SELECT call, `+column+` FROM scheduled_sends WHERE state IN ('waiting', 'sending') AND `+column+` IS NOT NULL`, s, cancel); err != nil {
+			return err
+		}
+	}
+	for column, ids := range map[string][]string{"event": e.Events, "session": e.Sessions, "call": e.Calls} {
+		for _, id := range ids {
+			if _, err := tx.Exec(strings.Replace(cancel, "AND call", "AND "+column, 1), id); err != nil {
+				return fmt.Errorf("bus: erase: %w", err)
+			}
+		}
+	}
+	return nil
 }
 
 // scrubRows changes the rows in which a column contains an erased phrase.

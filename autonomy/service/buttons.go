@@ -14,6 +14,7 @@ import (
 	"hob/channels"
 	"hob/platform/host/system"
 	"hob/platform/net/safehttp"
+	"hob/tools"
 )
 
 // ErrForeignPress means that a program started by Hob could have pressed the button.
@@ -169,6 +170,49 @@ func (b *Buttons) Later(ctx context.Context, delivery string) (string, error) {
 		return "", err
 	}
 	return "I will notify you again at " + until.In(b.service().o.Zone()).Format("15:04") + ".", nil
+}
+
+// openSends returns the ids of the sends of an event that can still be canceled: delayed calls and
+// messages.
+func (b *Buttons) openSends(ctx context.Context, event string) ([]string, error) {
+	sv := b.service()
+	ids, err := sv.o.Bus.Scheduled.OpenCalls(sv.o.Store.Reader(ctx), event)
+	if err != nil {
+		return nil, err
+	}
+	said, err := sv.o.Bus.Outbox.EventDeliveries(ctx, event)
+	for _, d := range said {
+		if d.Kind == channels.Send && d.State == channels.Queued {
+			ids = append(ids, d.ID)
+		}
+	}
+	return ids, err
+}
+
+// CanCancel implements channels.ButtonHandler.
+func (b *Buttons) CanCancel(ctx context.Context, d channels.Delivery) (bool, error) {
+	ids, err := b.openSends(ctx, d.Event)
+	return len(ids) > 0, err
+}
+
+// Cancel implements channels.ButtonHandler. A wrong click sends nothing.
+func (b *Buttons) Cancel(ctx context.Context, channel, event string) (string, error) {
+	ids, err := b.openSends(ctx, event)
+	if err != nil {
+		return "", err
+	}
+	if len(ids) == 0 {
+		return "", errors.New("too late: it was already sent or canceled")
+	}
+	var said []string
+	for _, id := range ids {
+		r, err := b.service().o.Undo.Undo(ctx, tools.UndoRequest{ID: id, Origin: channel})
+		if err != nil {
+			return "", err
+		}
+		said = append(said, r.Text)
+	}
+	return strings.Join(said, "\n"), nil
 }
 
 // Trusted implements channels.ButtonHandler.

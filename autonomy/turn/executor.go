@@ -34,6 +34,9 @@ func (x *toolExecutor) performCall(ctx context.Context, s *callStep) error {
 	if s.dec.Verdict != guard.Allow { // nothing runs without the guard
 		return fmt.Errorf("turn: %s: the guard says %s", s.tool.Spec().Name, s.dec.Verdict)
 	}
+	if late := x.delayOf(s); late != nil && !s.hasOutcome() {
+		return x.performOwn(ctx, s, late)
+	}
 	if _, own := s.tool.(tools.TxTool); !own { // a TxTool begins and ends in one transaction
 		if err := x.rec.recordStarts(ctx, effectfulSteps([]*callStep{s})); err != nil {
 			return err

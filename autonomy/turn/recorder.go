@@ -149,7 +149,7 @@ func (w *stepRecorder) recordLate(s *callStep) {
 		return
 	}
 	if s.ran && s.tool != nil {
-		own := s.tool.Spec().Own
+		own := s.tool.Spec().Own || s.delayed
 		if own && s.err == nil || !own && !s.tool.Spec().Effects.ReadOnly() {
 			return // performCall has already recorded it
 		}

@@ -117,6 +117,11 @@ type Options struct {
 	Redact *redact.Set
 	// Guardian checks untrusted text and marks hostile text. Nil disables the check.
 	Guardian TextChecker
+	// SendDelay is how long a call that reaches other people waits, so that the user can cancel it;
+	// 0 = such calls run at once. Sends: this process carries them out; otherwise they wait until
+	// Hob starts.
+	SendDelay time.Duration
+	Sends     bool
 	// Block withholds marked untrusted text.
 	Block bool
 	Log   *slog.Logger

@@ -25,6 +25,8 @@ type callStep struct {
 	// decided reports whether the call has passed the middleware chain. The call may not have run
 	// yet.
 	decided bool
+	// delayed: the call waits in the database so that the user can cancel it; see delayedCall.
+	delayed bool
 	took    time.Duration
 	text    string // the part that the model reads
 	body    int    // number of leading bytes of text that are the result; hints follow

@@ -31,6 +31,8 @@ type Options struct {
 	// Acts holds the actions that models cannot call but that can be reverted, such as a change to
 	// the configuration.
 	Acts []tools.Tool
+	// Zone returns the user's time zone. Nil means UTC.
+	Zone func() *time.Location
 	Log  *slog.Logger // nil discards all messages
 }
 
@@ -48,6 +50,9 @@ func New(o Options) (*Reverter, error) {
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Zone == nil {
+		o.Zone = func() *time.Location { return time.UTC }
 	}
 	return &Reverter{o: o}, nil
 }

@@ -146,6 +146,9 @@ func (rv *Reverter) findActingTool(name string) (tools.Tool, bool) {
 }
 
 func (rv *Reverter) tryUndoStep(ctx context.Context, r tools.UndoRequest, e bus.Entry) (string, error) {
+	if !r.Redo && bus.IsScheduledUndo(e.Call, e.Undo) {
+		return rv.cancelSend(ctx, r, e)
+	}
 	t, ok := rv.findActingTool(e.Tool)
 	t = tools.Undoing(t, e.Undo)
 	if !ok {
@@ -184,6 +187,29 @@ func (rv *Reverter) undoAction(ctx context.Context, r tools.UndoRequest, t tools
 				return err
 			}
 		}
+		return rv.o.Guard.AuditTx(tx, rv.undoRecord(r, e, "done"))
+	})
+	return text, err
+}
+
+// cancelSend cancels a delayed call that has not reached anyone.
+func (rv *Reverter) cancelSend(ctx context.Context, r tools.UndoRequest, e bus.Entry) (text string, err error) {
+	err = rv.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		s, err := rv.o.Bus.Scheduled.CancelTx(tx, e.Call, "canceled by the user")
+		switch {
+		case errors.Is(err, bus.ErrTooLate) && s.State == bus.SendSent:
+			return tools.Errorf(tools.Conflict, "too late: it was sent at %s", s.EndedAt.In(rv.o.Zone()).Format("15:04:05"))
+		case errors.Is(err, bus.ErrTooLate) && s.State == bus.SendCommitted:
+			return tools.Errorf(tools.Conflict, "too late: it is being sent now")
+		case errors.Is(err, bus.ErrTooLate):
+			return tools.Errorf(tools.Conflict, "too late: it is %s", tools.Clean(s.State))
+		case err != nil:
+			return err
+		}
+		if first, err := rv.o.Bus.Ledger.UndoneTx(tx, e.Call, r.By); err != nil || !first {
+			return cmp.Or(err, error(tools.Errorf(tools.Conflict, "another request has just undone it")))
+		}
+		text = "Canceled: " + s.What + " was not sent."
 		return rv.o.Guard.AuditTx(tx, rv.undoRecord(r, e, "done"))
 	})
 	return text, err

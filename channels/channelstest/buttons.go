@@ -2,6 +2,7 @@ package channelstest
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -92,6 +93,14 @@ func (b *Buttons) Ended(ctx context.Context, _ string) error {
 // Later implements channels.ButtonHandler.
 func (*Buttons) Later(context.Context, string) (string, error) {
 	return "I will tell you again in an hour.", nil
+}
+
+// CanCancel implements channels.ButtonHandler.
+func (*Buttons) CanCancel(context.Context, channels.Delivery) (bool, error) { return false, nil }
+
+// Cancel implements channels.ButtonHandler.
+func (*Buttons) Cancel(context.Context, string, string) (string, error) {
+	return "", errors.New("nothing waits")
 }
 
 // Trusted implements channels.ButtonHandler.

@@ -81,6 +81,7 @@ type shownNote struct {
 	at       time.Time
 	note     desktop.Notification // the notification of the question, for showing it again
 	delivery string               // the delivery to snooze; "" if there is no snooze button
+	sends    string               // the event whose sends a press cancels; "" if there is no such button
 }
 
 // maxShown is the maximum number of remembered notifications. It applies to servers that never

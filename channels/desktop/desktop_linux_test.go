@@ -71,6 +71,14 @@ func (e *engine) Later(_ context.Context, delivery string) (string, error) {
 	return "again in an hour: " + delivery, nil
 }
 
+func (e *engine) CanCancel(_ context.Context, d channels.Delivery) (bool, error) {
+	return d.Event == "sends", nil
+}
+
+func (e *engine) Cancel(_ context.Context, channel, event string) (string, error) {
+	return channel + " cancels " + event, nil
+}
+
 func (e *engine) Trusted(int) error { return nil }
 
 func (e *engine) Page(session string) string { return "http://127.0.0.1:7777/#" + session }
@@ -426,4 +434,24 @@ func TestAtRest(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// A text about a send that still waits has a button that cancels it.
+func TestCancelSending(t *testing.T) {
+	s := open(t, desktop.Config{}, &engine{}, "actions")
+	s.send(t, "d1", channels.Reply, "an answer")
+	if n := s.Last(t, 1); slices.Contains(n.Actions, "Cancel sending") {
+		t.Errorf("actions %q", n.Actions)
+	}
+	if _, err := s.ch.Send(t.Context(), channels.Delivery{ID: "d2", Event: "sends", Kind: channels.Reply, Text: "The mail is sent at 10:00:00"}); err != nil {
+		t.Fatal(err)
+	}
+	n := s.Last(t, 2)
+	if !slices.Contains(n.Actions, "Cancel sending") {
+		t.Errorf("actions %q", n.Actions)
+	}
+	s.Press(n.ID, "undo")
+	if told := s.Last(t, 3); told.Body != "desktop cancels sends" {
+		t.Errorf("told %+v", told)
+	}
 }

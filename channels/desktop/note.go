@@ -22,6 +22,7 @@ const (
 const (
 	keyOpen  = "open"
 	keyLater = "later"
+	keyUndo  = "undo"
 	keyYes   = "yes "
 	keyNo    = "no "
 )
@@ -54,6 +55,16 @@ func (c *Channel) noteOf(ctx context.Context, d channels.Delivery) (desktop.Noti
 	if d.Kind == channels.Notice {
 		what.delivery = d.ID
 		n.Actions = append(n.Actions, desktop.Action{Key: keyLater, Label: "In an hour"})
+	}
+	if d.Kind == channels.Reply || d.Kind == channels.Notice {
+		waits, err := c.buttons.CanCancel(ctx, d)
+		if err != nil {
+			return n, what, err
+		}
+		if waits {
+			what.sends = d.Event
+			n.Actions = append(n.Actions, desktop.Action{Key: keyUndo, Label: "Cancel sending"})
+		}
 	}
 	if what.question != "" {
 		n.Actions = append(n.Actions, desktop.Action{Key: keyYes + what.question, Label: "Approve"}, desktop.Action{Key: keyNo + what.question, Label: "Deny"})

@@ -33,6 +33,9 @@ func (c *Channel) handleEvent(ctx context.Context, e desktop.Event) {
 	case e.Pressed == keyLater && what.delivery != "":
 		said, err := c.buttons.Later(ctx, what.delivery)
 		c.reportPressResult(ctx, e.Note, what, said, err)
+	case e.Pressed == keyUndo && what.sends != "":
+		said, err := c.buttons.Cancel(ctx, Name, what.sends)
+		c.reportPressResult(ctx, e.Note, what, said, err)
 	case what.question == "":
 		return // no other button was shown
 	case e.Pressed == keyYes+what.question:

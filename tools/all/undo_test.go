@@ -12,7 +12,7 @@ import (
 // docs/undo.md explains them to users.
 var notUndone = map[string]string{
 	"undo":              "what was undone is done again with redo, or by asking for it",
-	"send_email":        "a mail that was handed over cannot be called back; it is shown before it is sent",
+	"send_email":        "the engine cancels it while it waits; a mail that was handed over cannot be called back",
 	"forget":            "forgetting leaves no trace of a text, so nothing to bring back; it always asks",
 	"browser_click":     "what a page does with a click is the page's; it asks first, showing what is clicked",
 	"browser_fill_form": "what was typed is the page's from then on; it asks first, showing what is typed where",

@@ -60,7 +60,7 @@ func TestAnInvitationIsAnswered(t *testing.T) {
 	lines := "SEQUENCE:3\nDTSTART:" + at + "\nDURATION:PT1H\nORGANIZER;CN=Ada:mailto:ada@example.org\nATTENDEE;CN=Me;PARTSTAT=NEEDS-ACTION;RSVP=TRUE:mailto:tester@test.local\nATTENDEE:mailto:bob@example.org"
 	r.Put("Home", "i1", "SUMMARY:Budget review\n"+lines)
 	r.Put("Home", "i2", "SUMMARY:Garden party\nDTSTART:"+at+"\nORGANIZER:mailto:ada@example.org\nATTENDEE:mailto:bob@example.org")
-	h := open(t, fmt.Sprintf("[accounts.home]\ncaldav = %q\nsmtp = %q\nca = %q\naddress = \"tester@test.local\"\nuser = \"tester\"\npassword = %q\n", r.URL, s.URL, s.CA, pimtest.Secret))
+	h := open(t, fmt.Sprintf("[autonomy]\nsend_delay = \"0s\"\n[accounts.home]\ncaldav = %q\nsmtp = %q\nca = %q\naddress = \"tester@test.local\"\nuser = \"tester\"\npassword = %q\n", r.URL, s.URL, s.CA, pimtest.Secret))
 	if got := h.shown("answer_invitation", `{"event":"budget","answer":"decline"}`); !strings.Contains(got, "DECLINED, to ada@example.org") || len(s.Mails()) != 0 {
 		t.Errorf("%s %+v", got, s.Mails())
 	}
@@ -98,7 +98,7 @@ func TestGuestsByName(t *testing.T) {
 	r.PutCard("people", "anna", "FN:Anna Ozola\nEMAIL:anna@example.org")
 	r.PutCard("people", "bob1", "FN:Bob One\nEMAIL:bob@one.example")
 	r.PutCard("people", "bob2", "FN:Bob Two\nEMAIL:bob@two.example")
-	h := open(t, fmt.Sprintf("[accounts.home]\ncaldav = %q\ncarddav = %[1]q\nsmtp = %q\nca = %q\naddress = \"tester@test.local\"\nuser = \"tester\"\npassword = %q\n", r.URL, s.URL, s.CA, pimtest.Secret))
+	h := open(t, fmt.Sprintf("[autonomy]\nsend_delay = \"0s\"\n[accounts.home]\ncaldav = %q\ncarddav = %[1]q\nsmtp = %q\nca = %q\naddress = \"tester@test.local\"\nuser = \"tester\"\npassword = %q\n", r.URL, s.URL, s.CA, pimtest.Secret))
 	if got := h.shown("create_calendar_event", `{"title":"Lunch","start":"tomorrow at 12:00","guests":["Anna"]}`); !strings.Contains(got, "with Anna Ozola <anna@example.org>") || len(s.Mails()) != 0 {
 		t.Errorf("%s %+v", got, s.Mails())
 	}

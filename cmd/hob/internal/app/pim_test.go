@@ -22,7 +22,7 @@ func TestMailIsWritten(t *testing.T) {
 	a = a.With(pim.SMTP, s.URL)
 	a.CA = pimtest.Both(t, d.CA, s.CA)
 	d.Deliver("tester", "INBOX", "From: Bob <bob@x.org>\nReply-To: eve@evil.example\nTo: tester@test.local\nSubject: Lunch\nMessage-ID: <1@x>\n\nAt noon?\n", time.Time{})
-	h := open(t, fmt.Sprintf("[accounts.work]\nimap = %q\nsmtp = %q\nca = %q\naddress = \"tester@test.local\"\nuser = \"tester\"\npassword = %q\n", a.Server(pim.IMAP), a.Server(pim.SMTP), a.CA, pimtest.Secret))
+	h := open(t, fmt.Sprintf("[autonomy]\nsend_delay = \"0s\"\n[accounts.work]\nimap = %q\nsmtp = %q\nca = %q\naddress = \"tester@test.local\"\nuser = \"tester\"\npassword = %q\n", a.Server(pim.IMAP), a.Server(pim.SMTP), a.CA, pimtest.Secret))
 	box := netaccount.NewMail(a)
 	in := func(folder string) []pim.Message {
 		t.Helper()
@@ -69,7 +69,7 @@ func TestMailIsWritten(t *testing.T) {
 func TestCalendarIsWritten(t *testing.T) {
 	r, s := pimtest.StartRadicale(t), pimtest.StartSMTP(t)
 	r.Make("Home")
-	h := open(t, fmt.Sprintf("[accounts.home]\ncaldav = %q\nsmtp = %q\nca = %q\naddress = \"tester@test.local\"\nuser = \"tester\"\npassword = %q\n", r.URL, s.URL, s.CA, pimtest.Secret))
+	h := open(t, fmt.Sprintf("[autonomy]\nsend_delay = \"0s\"\n[accounts.home]\ncaldav = %q\nsmtp = %q\nca = %q\naddress = \"tester@test.local\"\nuser = \"tester\"\npassword = %q\n", r.URL, s.URL, s.CA, pimtest.Secret))
 	c := netaccount.NewCalendars(r.Account("tester"))
 	in := func() (out []string) {
 		t.Helper()

@@ -124,6 +124,7 @@ drop = "%s"
 [autonomy]
 sessions = 8
 calls_per_minute = 1000
+send_delay = "0s"
 `, w.model.URL, key, w.docs, filepath.Join(w.docs, "Hob")) + more
 	fatal(t, os.WriteFile(filepath.Join(w.hob, "config.toml"), []byte(conf), 0o600))
 	c, err := config.Parse("config.toml", []byte(conf))

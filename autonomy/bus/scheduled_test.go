@@ -1,0 +1,151 @@
+package bus_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/platform/store/erase"
+)
+
+// delay stores a call that waits for 10 s.
+func (f *fixture) delay(call string) {
+	f.t.Helper()
+	f.write(func(tx *store.Tx) error {
+		return f.Scheduled.AddTx(tx, bus.ScheduledSend{
+			Call: call, Event: "e", Session: "s", Report: "s", Tool: "send_email", Effects: "send", Args: []byte(`{"text":"to a friend"}`), Frozen: []byte(`{"Text":"to a friend"}`),
+			Exact: "exact", What: "the mail", Provenance: provenance.Tool, Zone: "UTC", At: f.now.Add(10 * time.Second), CreatedAt: f.now,
+		})
+	})
+}
+
+func (f *fixture) claimSends() (calls []string) {
+	f.t.Helper()
+	list, err := f.Scheduled.Claim(f.t.Context(), 9)
+	fatal(f.t, err)
+	for _, s := range list {
+		calls = append(calls, s.Call)
+	}
+	return calls
+}
+
+func (f *fixture) scheduled(call string) bus.ScheduledSend {
+	f.t.Helper()
+	s, err := f.Scheduled.Get(f.store.Reader(f.t.Context()), call)
+	fatal(f.t, err)
+	return s
+}
+
+func TestScheduledSends_WaitForTheirTime(t *testing.T) {
+	f := newBus(t)
+	f.delay("c1")
+	f.now = f.now.Add(9 * time.Second)
+	f.want("too early", f.claimSends())
+	at, ok, err := f.Scheduled.Next(t.Context())
+	if err != nil || !ok || !at.Equal(f.now.Add(time.Second)) {
+		t.Errorf("next at %v %v %v", at, ok, err)
+	}
+	f.restart()
+	f.now = f.now.Add(8 * time.Hour) // the computer slept
+	f.want("at its time", f.claimSends(), "c1")
+	f.want("claimed once", f.claimSends())
+	if s := f.scheduled("c1"); s.State != bus.SendSending || s.Attempts != 1 || string(s.Frozen) != `{"Text":"to a friend"}` || s.Exact != "exact" {
+		t.Errorf("%+v", s)
+	}
+	f.neverReads("scheduled_sends", `SELECT min(at) FROM scheduled_sends INDEXED BY scheduled_open WHERE state IN ('waiting', 'sending', 'committed') AND state = 'waiting' AND at <= 1`)
+}
+
+func TestScheduledSends_Cancel(t *testing.T) {
+	due := func(f *fixture) { f.now = f.now.Add(time.Minute); f.claimSends() }
+	for name, tc := range map[string]struct {
+		before func(f *fixture)
+		want   error
+		state  bus.SendState
+	}{
+		"while it waits":         {func(*fixture) {}, nil, bus.SendCancelled},
+		"before it is committed": {due, nil, bus.SendCancelled},
+		"before the next attempt": {func(f *fixture) {
+			due(f)
+			fatal(f.t, f.Scheduled.Retry(f.t.Context(), "c1", f.now.Add(time.Minute), "down"))
+		}, nil, bus.SendCancelled},
+		"after it was committed": {func(f *fixture) { due(f); fatal(f.t, f.Scheduled.Commit(f.t.Context(), "c1")) }, bus.ErrTooLate, bus.SendCommitted},
+		"after it was sent": {func(f *fixture) {
+			due(f)
+			f.write(func(tx *store.Tx) error { return f.Scheduled.EndTx(tx, "c1", bus.SendSent, "") })
+		}, bus.ErrTooLate, bus.SendSent},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newBus(t)
+			f.delay("c1")
+			tc.before(f)
+			f.write(func(tx *store.Tx) error {
+				if _, err := f.Scheduled.CancelTx(tx, "c1", "the user says so"); !errors.Is(err, tc.want) {
+					t.Errorf("CancelTx = %v, want %v", err, tc.want)
+				}
+				return nil
+			})
+			if s := f.scheduled("c1"); s.State != tc.state {
+				t.Errorf("state %s, want %s", s.State, tc.state)
+			}
+			if tc.want != nil {
+				return
+			}
+			f.now = f.now.Add(time.Hour)
+			f.want("it is never sent", f.claimSends())
+			for what, change := range map[string]func(context.Context, string) error{
+				"Commit": f.Scheduled.Commit,
+				"Retry":  func(ctx context.Context, c string) error { return f.Scheduled.Retry(ctx, c, f.now, "") },
+			} {
+				if err := change(t.Context(), "c1"); !errors.Is(err, bus.ErrCancelled) {
+					t.Errorf("%s of a canceled call = %v", what, err)
+				}
+			}
+		})
+	}
+}
+
+// Only a call that has reached no one runs again after a crash.
+func TestScheduledSends_Recover(t *testing.T) {
+	f := newBus(t)
+	for _, c := range []string{"c1", "c2", "c3"} {
+		f.delay(c)
+	}
+	f.now = f.now.Add(time.Minute)
+	f.claimSends()
+	fatal(t, f.Scheduled.Commit(t.Context(), "c2"))
+	f.write(func(tx *store.Tx) error { return f.Scheduled.EndTx(tx, "c3", bus.SendSent, "") })
+	f.restart()
+	lost, err := f.Scheduled.Recover(t.Context())
+	if err != nil || len(lost) != 1 || lost[0].Call != "c2" {
+		t.Fatalf("Recover = %+v, %v", lost, err)
+	}
+	f.want("again", f.claimSends(), "c1")
+	if s := f.scheduled("c3"); s.Frozen != nil || string(s.Args) != "{}" {
+		t.Errorf("the text stays after the end: %+v", s)
+	}
+}
+
+// A call whose text is forgotten is not sent with a part of the text missing.
+func TestScheduledSends_ForgottenTextIsNotSent(t *testing.T) {
+	for name, e := range map[string]*erase.Erasure{"a phrase": {ID: "x", Phrases: []string{"to a friend"}}, "an event": {ID: "x", Events: []string{"e"}}, "another phrase": {ID: "x", Phrases: []string{"no such words"}}} {
+		t.Run(name, func(t *testing.T) {
+			f := newBus(t)
+			f.delay("c1")
+			f.write(func(tx *store.Tx) error {
+				_, err := f.Eraser().EraseTx(tx, e, erase.NewScrubber(e.Phrases...))
+				return err
+			})
+			want := bus.SendCancelled
+			if name == "another phrase" {
+				want = bus.SendWaiting
+			}
+			if s := f.scheduled("c1"); s.State != want {
+				t.Errorf("%+v", s)
+			}
+		})
+	}
+}

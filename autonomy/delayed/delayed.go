@@ -1,0 +1,357 @@
+// Package delayed carries out the calls that wait so that the user can cancel them: mails,
+// invitations and answers to invitations. A call is a durable row (bus.ScheduledSends). A crash
+// before the call can reach someone repeats it; a crash after that moment leaves the outcome
+// unknown, and the user is notified instead. The ledger and the audit log record each outcome.
+package delayed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/autonomy/intake"
+	"hob/platform/failpoint"
+	"hob/platform/pim"
+	"hob/platform/pim/smtpmail"
+	"hob/platform/provenance"
+	"hob/platform/retry"
+	"hob/platform/store"
+	"hob/tools"
+)
+
+// Options are the options of New; those without a default are required.
+type Options struct {
+	Store *store.Store
+	Bus   *bus.Bus
+	Guard *guard.Guard
+	// Tool finds a tool by its name.
+	Tool func(name string) (tools.Tool, bool)
+	// Notify puts a notice for the user into the inbox.
+	Notify func(tx *store.Tx, n intake.Notice) error
+	// Zone returns the user's current time zone.
+	Zone func() *time.Location
+	Log  *slog.Logger // nil discards
+}
+
+// Sender carries out delayed calls.
+type Sender struct{ o Options }
+
+const (
+	width = 4 // calls that run at the same time
+	// usualTimeout is the time limit of a call whose tool has none.
+	usualTimeout = 2 * time.Minute
+	// giveUp is how long after its due time a call is tried again.
+	giveUp = 24 * time.Hour
+	// warnAfter is the number of failed attempts after which the user is notified.
+	warnAfter = 3
+	// longestWait bounds a sleep: a timer does not advance while the computer sleeps.
+	longestWait = 20 * time.Second
+)
+
+// New checks the options.
+func New(o Options) (*Sender, error) {
+	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Tool == nil || o.Notify == nil || o.Zone == nil {
+		return nil, errors.New("delayed: an option is missing")
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Sender{o}, nil
+}
+
+func retryBackoff() retry.Backoff {
+	return retry.Backoff{First: 5 * time.Second, Max: 10 * time.Minute, Jitter: 0.2}
+}
+
+// Run carries out due calls until ctx ends. It returns when the calls in progress have ended; a call
+// that has not reached anyone is stopped and runs after the next start.
+func (x *Sender) Run(ctx context.Context) error {
+	s := retry.Supervisor{Backoff: retry.Backoff{First: time.Second, Max: time.Minute, Jitter: 0.2}, Healthy: time.Minute, Failed: func(err error, d time.Duration) (time.Duration, bool) {
+		x.o.Log.Error("delayed sends stopped; trying again", "err", err, "in", d)
+		return d, true
+	}}
+	return s.Run(ctx, x.runDue)
+}
+
+func (x *Sender) runDue(ctx context.Context) error {
+	lost, err := x.o.Bus.Scheduled.Recover(ctx)
+	if err != nil {
+		return err
+	}
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for _, s := range lost {
+		wg.Go(func() { x.settleInterrupted(ctx, s) })
+	}
+	slots := make(chan struct{}, width)
+	ended := make(chan struct{}, 1)
+	for ctx.Err() == nil {
+		list, err := x.o.Bus.Scheduled.Claim(ctx, width-len(slots))
+		if err != nil {
+			return err
+		}
+		for _, s := range list {
+			slots <- struct{}{}
+			wg.Go(func() {
+				x.carryOut(ctx, s)
+				<-slots
+				select {
+				case ended <- struct{}{}:
+				default:
+				}
+			})
+		}
+		if err := x.waitForWork(ctx, len(slots) == width, ended); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// waitForWork waits until the next call is due, or a call was added or has ended.
+func (x *Sender) waitForWork(ctx context.Context, full bool, ended <-chan struct{}) error {
+	at, ok, err := x.o.Bus.Scheduled.Next(ctx)
+	if err != nil {
+		return err
+	}
+	var timer <-chan time.Time
+	if ok && !full {
+		t := time.NewTimer(max(0, min(time.Until(at), longestWait)))
+		defer t.Stop()
+		timer = t.C
+	}
+	select {
+	case <-ctx.Done():
+	case <-timer:
+	case <-ended:
+	case <-x.o.Bus.Scheduled.Wake():
+	}
+	return nil
+}
+
+// attempt is one run of a delayed call.
+type attempt struct {
+	ctx       context.Context
+	sends     *bus.ScheduledSends
+	call      string
+	mu        sync.Mutex
+	committed bool
+}
+
+// commitSend records that the call is about to reach someone, unless Hob stops or the user canceled it.
+func (a *attempt) commitSend() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.committed {
+		return nil
+	}
+	if err := a.ctx.Err(); err != nil {
+		return err
+	}
+	failpoint.Hit("delayed.commit.before")
+	err := a.sends.Commit(context.WithoutCancel(a.ctx), a.call)
+	a.committed = err == nil
+	failpoint.Hit("delayed.commit.after")
+	return err
+}
+
+func (a *attempt) hasCommitted() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.committed
+}
+
+// newCall returns the call as it was made.
+func (x *Sender) newCall(s bus.ScheduledSend) tools.Call {
+	zone, err := time.LoadLocation(s.Zone)
+	if err != nil || s.Zone == "Local" {
+		zone = x.o.Zone()
+	}
+	return tools.Call{
+		ID: s.Call, Session: s.Session, Event: s.Event, Args: s.Args, Now: s.CreatedAt.In(zone), Report: s.Report, Agent: s.Agent, Realm: s.Realm,
+		Provenance: s.Provenance, Exact: s.Exact, Frozen: s.Frozen,
+	}
+}
+
+// carryOut runs a claimed call and records its outcome.
+func (x *Sender) carryOut(ctx context.Context, s bus.ScheduledSend) {
+	a := &attempt{ctx: ctx, sends: x.o.Bus.Scheduled, call: s.Call}
+	failpoint.Hit("delayed.send.before")
+	res, err := x.runCall(ctx, s, a)
+	failpoint.Hit("delayed.send.after")
+	committed := a.hasCommitted()
+	if _, panicked := errors.AsType[*retry.PanicError](err); panicked && committed {
+		err = tools.Errorf(tools.OutcomeUnknown, "%s broke down while it ran", tools.Clean(s.Tool))
+	}
+	switch {
+	case err == nil:
+		err = x.recordOutcome(s, bus.SendSent, res, nil)
+	case tools.CodeOf(err) == tools.OutcomeUnknown:
+		err = x.recordOutcome(s, bus.SendUnknown, res, err)
+	case errors.Is(err, bus.ErrCancelled):
+		return
+	case ctx.Err() != nil && !committed: // continues after the next start
+		return
+	case isTemporary(err) && time.Since(s.At) < giveUp:
+		err = x.retryLater(ctx, s, err)
+	default:
+		err = x.recordOutcome(s, bus.SendFailed, res, err)
+	}
+	if err != nil && !errors.Is(err, bus.ErrCancelled) {
+		x.o.Log.Error("outcome of a delayed send not recorded", "call", s.Call, "err", err)
+	}
+}
+
+// runCall runs the tool. Until the call is committed, it ends with ctx.
+func (x *Sender) runCall(ctx context.Context, s bus.ScheduledSend, a *attempt) (res tools.Result, err error) {
+	t, ok := x.o.Tool(s.Tool)
+	if !ok {
+		return res, tools.Errorf(tools.Unsupported, "the tool %s no longer exists", tools.Clean(s.Tool))
+	}
+	limit := t.Spec().Timeout
+	if limit <= 0 {
+		limit = usualTimeout
+	}
+	inner, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() {
+		if !a.hasCommitted() {
+			cancel()
+		}
+	})
+	defer stop()
+	c := x.newCall(s)
+	c.Commit = a.commitSend
+	err = retry.Recover(func() error {
+		res, err = t.Call(inner, c)
+		return err
+	})
+	return res, err
+}
+
+// isTemporary reports whether a later attempt may succeed.
+func isTemporary(err error) bool {
+	if errors.Is(err, smtpmail.ErrLater) {
+		return true
+	}
+	for _, permanent := range []error{pim.ErrSignIn, pim.ErrRefused, pim.ErrNoServer, pim.ErrInvalid, pim.ErrTooLarge} {
+		if errors.Is(err, permanent) {
+			return false
+		}
+	}
+	switch tools.CodeOf(err) {
+	case tools.TimedOut, tools.Cancelled:
+		return true
+	case tools.Failed:
+		_, busy := errors.AsType[*pim.BusyError](err)
+		_, network := errors.AsType[net.Error](err)
+		return busy || network || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+	}
+	return false
+}
+
+// retryLater lets a call wait for its next attempt. The user is notified once.
+func (x *Sender) retryLater(ctx context.Context, s bus.ScheduledSend, cause error) error {
+	at := time.Now().Add(retryBackoff().Delay(s.Attempts))
+	x.o.Log.Warn("delayed send failed; trying again", "call", s.Call, "err", cause, "at", at)
+	if err := x.o.Bus.Scheduled.Retry(context.WithoutCancel(ctx), s.Call, at, cause.Error()); err != nil || s.Attempts != warnAfter {
+		return err
+	}
+	text := fmt.Sprintf("%s has not been sent yet: %v. Hob tries again until %s; to cancel it: hob undo %s", upperFirst(s.What), cause, s.At.Add(giveUp).In(x.o.Zone()).Format("2 Jan 15:04"), s.Call)
+	return x.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		return x.o.Notify(tx, intake.Notice{Key: "delayed-retry:" + s.Call, Text: text, Report: s.Report, Source: provenance.Worst(s.Provenance, tools.SourceOf(cause))})
+	})
+}
+
+// recordOutcome records the outcome in the row, the ledger and the audit log, and notifies the user of
+// everything but a complete success, in one transaction.
+func (x *Sender) recordOutcome(s bus.ScheduledSend, state bus.SendState, res tools.Result, cause error) error {
+	e := bus.Entry{Call: s.Call, State: bus.CallDone, Result: res.Text, Source: res.Source}
+	outcome, text, why := "done", "", ""
+	if u := res.Undo; u != nil {
+		e.UndoLabel, e.Undo = u.Label, u.Data
+	}
+	if cause != nil {
+		why, outcome = cause.Error(), string(tools.CodeOf(cause))
+		e.State, e.Code, e.Source = bus.CallFailed, outcome, provenance.Worst(s.Provenance, tools.SourceOf(cause))
+		text = fmt.Sprintf("%s was not sent: %s. See: hob why %s", upperFirst(s.What), why, s.Call)
+		if state == bus.SendUnknown {
+			e.State = bus.CallUnknown
+			text = fmt.Sprintf("Outcome unknown: %s may have been sent. %s. See: hob why %s", s.What, upperFirst(why), s.Call)
+		}
+		e.Result = text
+	} else if res.Incomplete {
+		text = res.Text
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	return x.o.Store.Write(ctx, func(tx *store.Tx) error {
+		if err := x.o.Bus.Scheduled.EndTx(tx, s.Call, state, why); err != nil {
+			return err
+		}
+		if err := x.o.Bus.Ledger.EndScheduledTx(tx, e); err != nil {
+			return err
+		}
+		if text != "" {
+			n := intake.Notice{Key: "delayed:" + s.Call, Text: text, Report: s.Report, Source: provenance.Worst(s.Provenance, e.Source)}
+			if err := x.o.Notify(tx, n); err != nil {
+				return err
+			}
+		}
+		return x.o.Guard.AuditTx(tx, guard.Record{
+			Actor: "hob", Action: "send", Event: s.Event, Session: s.Session, Origin: "delay", Tool: s.Tool, Call: s.Call, Effects: s.Effects,
+			Verdict: "allow", Rule: "delayed send", Tainted: s.Provenance.Tainted(), Outcome: outcome, Args: s.Args,
+		})
+	})
+}
+
+// settleInterrupted finds out whether a call that a crash interrupted took effect, and otherwise
+// reports that this is unknown. It is never repeated.
+func (x *Sender) settleInterrupted(ctx context.Context, s bus.ScheduledSend) {
+	sent, err := false, error(nil)
+	for n := 1; n <= warnAfter; n++ {
+		if sent, err = x.wasSent(ctx, s); err == nil {
+			break
+		}
+		if retry.Sleep(ctx, retryBackoff().Delay(n)) != nil {
+			return // the next start looks again
+		}
+	}
+	if sent {
+		err = x.recordOutcome(s, bus.SendSent, tools.Result{Text: upperFirst(s.What) + " was sent; Hob was interrupted then.", Source: s.Provenance}, nil)
+	} else {
+		err = x.recordOutcome(s, bus.SendUnknown, tools.Result{}, tools.Errorf(tools.OutcomeUnknown, "Hob was interrupted while it sent it and did not send it again. Check what arrived before you retry"))
+	}
+	if err != nil && !errors.Is(err, bus.ErrCancelled) {
+		x.o.Log.Error("outcome of an interrupted send not recorded", "call", s.Call, "err", err)
+	}
+}
+
+func (x *Sender) wasSent(ctx context.Context, s bus.ScheduledSend) (sent bool, err error) {
+	t, ok := x.o.Tool(s.Tool)
+	d, delays := t.(tools.Delayer)
+	if !ok || !delays {
+		return false, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, usualTimeout)
+	defer cancel()
+	err = retry.Recover(func() error {
+		sent, err = d.WasSent(ctx, x.newCall(s))
+		return err
+	})
+	return sent, err
+}
+
+func upperFirst(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}

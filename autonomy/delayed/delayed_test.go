@@ -1,0 +1,269 @@
+package delayed
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/autonomy/intake"
+	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/tools"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func fatal(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fixture is a sender over a real store, whose tool does what the test says.
+type fixture struct {
+	*Sender
+	t *testing.T
+
+	mu      sync.Mutex
+	send    func(ctx context.Context, c tools.Call) (tools.Result, error)
+	sent    []string // the frozen texts of the calls
+	was     bool     // what WasSent returns
+	notices []string
+}
+
+type letter struct {
+	Text string `json:"text"`
+}
+
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+	f := &fixture{t: t}
+	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.MigrationSet{bus.Migrations(), guard.Migrations()}, store.Options{})
+	fatal(t, err)
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	g, err := guard.New(db, guard.Options{})
+	fatal(t, err)
+	fatal(t, g.InitKeys(t.Context()))
+	send := tools.New(tools.Def[letter]{
+		Spec:    tools.Spec{Name: "send_letter", Category: "test", Description: "Send a letter.", Effects: tools.Send},
+		Waiting: func(letter) string { return "the letter" },
+		WasSent: func(context.Context, tools.Call, letter) (bool, error) { return f.was, nil },
+		Run: func(ctx context.Context, c tools.Call, _ letter) (tools.Result, error) {
+			f.mu.Lock()
+			f.sent = append(f.sent, string(c.Frozen))
+			do := f.send
+			f.mu.Unlock()
+			return do(ctx, c)
+		},
+	})
+	f.Sender, err = New(Options{
+		Store: db, Bus: bus.New(db, bus.Options{}), Guard: g, Zone: func() *time.Location { return time.UTC },
+		Tool: func(name string) (tools.Tool, bool) { return send, name == "send_letter" },
+		Notify: func(_ *store.Tx, n intake.Notice) error {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.notices = append(f.notices, n.Text)
+			return nil
+		},
+	})
+	fatal(t, err)
+	f.send = func(_ context.Context, c tools.Call) (tools.Result, error) {
+		return tools.Result{Source: provenance.Tool, Text: "Sent."}, c.Commit()
+	}
+	return f
+}
+
+// delay stores a call that is due, as the engine does.
+func (f *fixture) delay(call, tool string) {
+	f.t.Helper()
+	now := time.Now()
+	fatal(f.t, f.o.Store.Write(f.t.Context(), func(tx *store.Tx) error {
+		err := f.o.Bus.Ledger.RecordTx(tx, bus.Entry{Call: call, Event: "e", Session: "s", Tool: tool, Args: json.RawMessage(`{}`), Effects: "send", State: bus.CallDone, Result: "waits", Source: provenance.Tool, StartedAt: now})
+		if err != nil {
+			return err
+		}
+		return f.o.Bus.Scheduled.AddTx(tx, bus.ScheduledSend{Call: call, Event: "e", Session: "s", Report: "s", Tool: tool, Effects: "send", Args: json.RawMessage(`{"text":"x"}`), Frozen: json.RawMessage(`"frozen"`), What: "the letter", Provenance: provenance.Tool, Zone: "UTC", At: now, CreatedAt: now})
+	}))
+}
+
+// runUntil runs the sender until is is true for the row of a call.
+func (f *fixture) runUntil(call string, is func(s bus.ScheduledSend) bool) (bus.ScheduledSend, bus.Entry) {
+	f.t.Helper()
+	ctx, stop := context.WithCancel(f.t.Context())
+	done := make(chan error, 1)
+	go func() { done <- f.Run(ctx) }()
+	var s bus.ScheduledSend
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		var err error
+		s, err = f.o.Bus.Scheduled.Get(f.o.Store.Reader(f.t.Context()), call)
+		fatal(f.t, err)
+		if is(s) {
+			break
+		}
+		if time.Now().After(deadline) {
+			f.t.Errorf("the state stays %s", s.State)
+			break
+		}
+	}
+	stop()
+	fatal(f.t, <-done)
+	e, err := f.o.Bus.Ledger.Call(f.t.Context(), call)
+	fatal(f.t, err)
+	return s, e
+}
+
+func hasEnded(s bus.ScheduledSend) bool { return !s.EndedAt.IsZero() }
+
+func TestSender_RecordsOutcomes(t *testing.T) {
+	for name, tc := range map[string]struct {
+		tool    string
+		send    func(ctx context.Context, c tools.Call) (tools.Result, error)
+		state   bus.SendState
+		ledger  bus.CallState
+		notice  string
+		outcome string // in the audit log
+	}{
+		"sent": {"send_letter", nil, bus.SendSent, bus.CallDone, "", "done"},
+		"sent in part": {"send_letter", func(_ context.Context, c tools.Call) (tools.Result, error) {
+			return tools.Result{Source: provenance.Tool, Text: "Sent. But one did not get it.", Incomplete: true}, c.Commit()
+		}, bus.SendSent, bus.CallDone, "Sent. But one did not get it.", "done"},
+		"refused": {"send_letter", func(context.Context, tools.Call) (tools.Result, error) {
+			return tools.Result{}, tools.Errorf(tools.Conflict, "the recipients have changed")
+		}, bus.SendFailed, bus.CallFailed, "The letter was not sent: the recipients have changed. See: hob why c1", "conflict"},
+		"unknown": {"send_letter", func(_ context.Context, c tools.Call) (tools.Result, error) {
+			return tools.Result{}, errorOr(c.Commit(), tools.Errorf(tools.OutcomeUnknown, "the server hung up"))
+		}, bus.SendUnknown, bus.CallUnknown, "Outcome unknown: the letter may have been sent. The server hung up. See: hob why c1", "outcome_unknown"},
+		"a panic before the commit": {"send_letter", func(context.Context, tools.Call) (tools.Result, error) { panic("boom") }, bus.SendFailed, bus.CallFailed, "The letter was not sent: panic: boom. See: hob why c1", "failed"},
+		"a panic after the commit": {"send_letter", func(_ context.Context, c tools.Call) (tools.Result, error) {
+			_ = c.Commit()
+			panic("boom")
+		}, bus.SendUnknown, bus.CallUnknown, "Outcome unknown: the letter may have been sent. Send_letter broke down while it ran. See: hob why c1", "outcome_unknown"},
+		"no tool": {"gone", nil, bus.SendFailed, bus.CallFailed, "The letter was not sent: the tool gone no longer exists. See: hob why c1", "unsupported"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			if tc.send != nil {
+				f.send = tc.send
+			}
+			f.delay("c1", tc.tool)
+			s, e := f.runUntil("c1", hasEnded)
+			if s.State != tc.state || e.State != tc.ledger || strings.Join(f.notices, "|") != tc.notice {
+				t.Errorf("%s, ledger %s, notices %q", s.State, e.State, f.notices)
+			}
+			list, err := f.o.Guard.Audit(t.Context(), "e", 0, 10)
+			if err != nil || len(list) != 1 || list[0].Action != "send" || list[0].Outcome != tc.outcome {
+				t.Errorf("the audit log: %+v, %v", list, err)
+			}
+			if tc.tool == "send_letter" && (len(f.sent) != 1 || f.sent[0] != `"frozen"`) {
+				t.Errorf("sent %q", f.sent)
+			}
+		})
+	}
+}
+
+func errorOr(err, other error) error {
+	if err != nil {
+		return err
+	}
+	return other
+}
+
+func TestSender_TriesAgainWhileOffline(t *testing.T) {
+	f := newFixture(t)
+	online := f.send
+	f.send = func(context.Context, tools.Call) (tools.Result, error) {
+		return tools.Result{}, tools.Errorf(tools.Failed, "account work: %w", &net.DNSError{Err: "no such host", Name: "smtp.example.org", IsNotFound: true})
+	}
+	f.delay("c1", "send_letter")
+	for n := 1; n <= warnAfter; n++ {
+		s, _ := f.runUntil("c1", func(s bus.ScheduledSend) bool { return s.State == bus.SendWaiting && s.Attempts == n })
+		if !s.At.After(time.Now()) || s.Error == "" {
+			t.Errorf("%+v", s)
+		}
+		f.dueNow()
+	}
+	if len(f.notices) != 1 || !strings.HasPrefix(f.notices[0], "The letter has not been sent yet: account work: lookup smtp.example.org") || !strings.Contains(f.notices[0], "to cancel it: hob undo c1") {
+		t.Errorf("%q", f.notices)
+	}
+	f.send = online
+	if s, e := f.runUntil("c1", hasEnded); s.State != bus.SendSent || e.State != bus.CallDone || len(f.notices) != 1 {
+		t.Errorf("%+v %q", s, f.notices)
+	}
+}
+
+// dueNow ends the wait for the next attempt.
+func (f *fixture) dueNow() {
+	f.t.Helper()
+	fatal(f.t, f.o.Store.Write(f.t.Context(), func(tx *store.Tx) error {
+		_, err := tx.Exec(`UPDATE scheduled_sends SET at = ?`, time.Now().UnixMilli())
+		return err
+	}))
+}
+
+func TestSender_ACancelStopsASendBeforeItsCommit(t *testing.T) {
+	f := newFixture(t)
+	f.send = func(_ context.Context, c tools.Call) (tools.Result, error) {
+		err := f.o.Store.Write(t.Context(), func(tx *store.Tx) error {
+			_, err := f.o.Bus.Scheduled.CancelTx(tx, "c1", "the user says so")
+			return err
+		})
+		return tools.Result{Source: provenance.Tool, Text: "Sent."}, errorOr(err, c.Commit())
+	}
+	f.delay("c1", "send_letter")
+	if s, e := f.runUntil("c1", hasEnded); s.State != bus.SendCancelled || e.Result != "waits" || len(f.notices) != 0 {
+		t.Errorf("%+v %+v %q", s, e, f.notices)
+	}
+}
+
+// A stop of Hob interrupts a call that has reached no one, and waits for the end of a committed one.
+func TestSender_Shutdown(t *testing.T) {
+	f := newFixture(t)
+	f.send = func(ctx context.Context, _ tools.Call) (tools.Result, error) {
+		<-ctx.Done()
+		return tools.Result{}, tools.Errorf(tools.Cancelled, "stopped")
+	}
+	f.delay("c1", "send_letter")
+	f.runUntil("c1", func(bus.ScheduledSend) bool { f.mu.Lock(); defer f.mu.Unlock(); return len(f.sent) == 1 })
+	f.send = func(ctx context.Context, c tools.Call) (tools.Result, error) {
+		err := c.Commit()
+		select {
+		case <-ctx.Done():
+			t.Error("a committed call was stopped")
+		case <-time.After(50 * time.Millisecond):
+		}
+		return tools.Result{Source: provenance.Tool, Text: "Sent."}, err
+	}
+	f.runUntil("c1", func(s bus.ScheduledSend) bool { return s.State == bus.SendCommitted })
+	if s, _ := f.runUntil("c1", hasEnded); s.State != bus.SendSent || len(f.sent) != 2 {
+		t.Errorf("%+v, %d runs", s, len(f.sent))
+	}
+}
+
+func TestSender_InterruptedAfterTheCommit(t *testing.T) {
+	for was, want := range map[bool]bus.SendState{true: bus.SendSent, false: bus.SendUnknown} {
+		f := newFixture(t)
+		f.was = was
+		f.delay("c1", "send_letter")
+		_, err := f.o.Bus.Scheduled.Claim(t.Context(), 1)
+		fatal(t, err)
+		fatal(t, f.o.Bus.Scheduled.Commit(t.Context(), "c1")) // and then the process was killed
+		s, _ := f.runUntil("c1", hasEnded)
+		if s.State != want || len(f.sent) != 0 || len(f.notices) == 0 != was {
+			t.Errorf("%+v, sent %d times, notices %q", s, len(f.sent), f.notices)
+		}
+	}
+}

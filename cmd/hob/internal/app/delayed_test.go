@@ -1,0 +1,196 @@
+package app
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/channels"
+	"hob/platform/pim"
+	"hob/platform/pim/netaccount"
+	"hob/platform/pim/pimtest"
+)
+
+// delayedConfig is the configuration of an account that sends mail, with a delay.
+func delayedConfig(s *pimtest.SMTP, delay string) string {
+	return fmt.Sprintf("[autonomy]\nsend_delay = %q\n[files]\nallowed = [\"~\"]\n[accounts.work]\nsmtp = %q\nca = %q\naddress = \"tester@test.local\"\nuser = \"tester\"\npassword = %q\n", delay, s.URL, s.CA, pimtest.Secret)
+}
+
+// sendOf waits until the delayed call has ended and returns it with its row in the ledger.
+func (h *house) sendOf(call string) (s bus.ScheduledSend, e bus.Entry) {
+	h.t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		var err error
+		s, err = h.d.bus.Scheduled.Get(h.d.store.Reader(h.t.Context()), call)
+		fatal(h.t, err)
+		if !s.EndedAt.IsZero() || time.Now().After(deadline) {
+			e, err = h.d.bus.Ledger.Call(h.t.Context(), call)
+			fatal(h.t, err)
+			return s, e
+		}
+	}
+}
+
+// TestDelay_MailIsCancelledAfterARestart checks that a mail waits, that the result says how to cancel
+// it, and that a cancelled mail is never sent.
+func TestDelay_MailIsCancelledAfterARestart(t *testing.T) {
+	s := pimtest.StartSMTP(t)
+	h := open(t, delayedConfig(s, "1h"))
+	c := h.tool("send_email", `{"to":["ada@example.org"],"subject":"Late","text":"I am late."}`)
+	if !strings.Contains(c.Text, "The mail \"Late\" to ada@example.org is sent at ") || !strings.Contains(c.Text, "to cancel it: hob undo "+c.Call) {
+		t.Fatalf("%+v", c)
+	}
+	h.stop()
+	h = openAt(t, h.home, delayedConfig(s, "1h"))
+	if u := h.tool("undo", `{"id":"`+c.Call+`"}`); !strings.Contains(u.Text, "Canceled: the mail \"Late\" to ada@example.org was not sent.") {
+		t.Errorf("%+v", u)
+	}
+	if u := h.tool("undo", `{"id":"`+c.Call+`"}`); !strings.Contains(u.Error, "already undone") {
+		t.Errorf("a second undo: %+v", u)
+	}
+	if row, e := h.sendOf(c.Call); row.State != bus.SendCancelled || row.Frozen != nil || e.UndoneAt.IsZero() || len(s.Mails()) != 0 {
+		t.Errorf("%+v %+v %v", row, e, s.Mails())
+	}
+	_, log := h.api(http.MethodGet, "/api/v1/audit?limit=50", nil)
+	if !strings.Contains(string(log), `"action":"undo"`) {
+		t.Errorf("the audit log: %s", log)
+	}
+}
+
+// TestDelay_SendsWhatWasApproved checks that the mail of the approval is sent although its file has
+// changed since, and that an undo is too late then.
+func TestDelay_SendsWhatWasApproved(t *testing.T) {
+	s := pimtest.StartSMTP(t)
+	h := open(t, delayedConfig(s, "700ms"))
+	file := filepath.Join(h.home, "note.txt")
+	fatal(t, os.WriteFile(file, []byte("as approved"), 0o600))
+	c := h.tool("send_email", `{"to":["ada@example.org"],"subject":"Note","text":"See below.","attach":["`+file+`"]}`)
+	fatal(t, os.WriteFile(file, []byte("changed afterwards"), 0o600))
+	if len(s.Mails()) != 0 {
+		t.Error("the mail did not wait")
+	}
+	row, e := h.sendOf(c.Call)
+	if row.State != bus.SendSent || e.State != bus.CallDone || !strings.Contains(e.Result, "Sent to ada@example.org: Note.") {
+		t.Fatalf("%+v %+v", row, e)
+	}
+	if m := s.Mails(); len(m) != 1 || !strings.Contains(m[0].Mail, "YXMgYXBwcm92ZWQ=") {
+		t.Errorf("%+v", m)
+	}
+	if u := h.tool("undo", `{"id":"`+c.Call+`"}`); !strings.Contains(u.Error, "too late: it was sent at") {
+		t.Errorf("%+v", u)
+	}
+	_, log := h.api(http.MethodGet, "/api/v1/audit?limit=50", nil)
+	if !strings.Contains(string(log), `"action":"send"`) {
+		t.Errorf("the audit log: %s", log)
+	}
+}
+
+// TestDelay_ReportsFailures checks that a send that fails later, and one with an unknown outcome,
+// are reported and not repeated.
+func TestDelay_ReportsFailures(t *testing.T) {
+	s := pimtest.StartSMTP(t)
+	h := open(t, delayedConfig(s, "10ms"))
+	c := h.tool("send_email", `{"to":["refuse@example.org"],"text":"x"}`)
+	if row, e := h.sendOf(c.Call); row.State != bus.SendFailed || e.State != bus.CallFailed || e.Code != "failed" {
+		t.Errorf("%+v %+v", row, e)
+	}
+	h.wait("notice", `^The mail to refuse@example.org was not sent: .*550 no such user`)
+	c = h.tool("send_email", `{"to":["mute@example.org"],"text":"x"}`)
+	if row, e := h.sendOf(c.Call); row.State != bus.SendUnknown || e.State != bus.CallUnknown {
+		t.Errorf("%+v %+v", row, e)
+	}
+	h.wait("notice", `^Outcome unknown: the mail to mute@example.org may have been sent`)
+	if len(s.Mails()) != 1 {
+		t.Errorf("%+v", s.Mails())
+	}
+}
+
+// TestDelay_OwnAddressIsNotDelayed: only the user reads such a mail.
+func TestDelay_OwnAddressIsNotDelayed(t *testing.T) {
+	s := pimtest.StartSMTP(t)
+	h := open(t, delayedConfig(s, "1h"))
+	if c := h.tool("send_email", `{"to":["tester@test.local"],"text":"Note to self."}`); !strings.Contains(c.Text, "Sent to tester@test.local") || len(s.Mails()) != 1 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// TestDelay_Calendar checks with a real calendar server that an event waits if it has guests, and
+// only then.
+func TestDelay_Calendar(t *testing.T) {
+	r, s := pimtest.StartRadicale(t), pimtest.StartSMTP(t)
+	r.Make("Home")
+	conf := func(delay string) string {
+		return fmt.Sprintf("[autonomy]\nsend_delay = %q\n[accounts.home]\ncaldav = %q\nsmtp = %q\nca = %q\naddress = \"tester@test.local\"\nuser = \"tester\"\npassword = %q\n", delay, r.URL, s.URL, s.CA, pimtest.Secret)
+	}
+	h := open(t, conf("1h"))
+	cal := netaccount.NewCalendars(r.Account("tester"))
+	titles := func() (out string) {
+		t.Helper()
+		list, err := cal.FindEvents(t.Context(), pim.TimeRange{From: time.Now().AddDate(0, 0, -1), To: time.Now().AddDate(0, 0, 30), Zone: time.UTC})
+		fatal(t, err)
+		for _, e := range list {
+			out += e.Title + " " + e.Start.UTC().Format("15:04") + ";"
+		}
+		return out
+	}
+	if c := h.tool("create_calendar_event", `{"title":"Alone","start":"tomorrow at 9:00"}`); !strings.Contains(c.Text, `Put "Alone" into the calendar`) || titles() != "Alone 09:00;" {
+		t.Fatalf("%+v %s", c, titles())
+	}
+	const review = `{"title":"Review","start":"tomorrow at 15:00","guests":["ada@example.org"]}`
+	c := h.tool("create_calendar_event", review)
+	if !strings.Contains(c.Text, `The invitation to "Review" to ada@example.org is sent at `) || titles() != "Alone 09:00;" {
+		t.Fatalf("%+v %s", c, titles())
+	}
+	if got := h.say("undo that"); !strings.Contains(got, `Canceled: the invitation to "Review" to ada@example.org was not sent.`) {
+		t.Error(got)
+	}
+	h.stop()
+	h = openAt(t, h.home, conf("10ms"))
+	c = h.tool("create_calendar_event", review)
+	if row, e := h.sendOf(c.Call); row.State != bus.SendSent || !strings.Contains(e.Result, "The invitations were sent by mail.") || titles() != "Alone 09:00;Review 15:00;" || len(s.Mails()) != 1 {
+		t.Fatalf("%+v %+v %s", row, e, titles())
+	}
+	c = h.tool("update_calendar_event", `{"event":"review","start":"16:00"}`)
+	if row, e := h.sendOf(c.Call); row.State != bus.SendSent || titles() != "Alone 09:00;Review 16:00;" || len(s.Mails()) != 2 {
+		t.Fatalf("%+v %+v %s", row, e, titles())
+	}
+	if u := h.tool("undo", `{"id":"`+c.Call+`"}`); !strings.Contains(u.Text, "Restored the event. Its guests were not notified.") || titles() != "Alone 09:00;Review 15:00;" {
+		t.Errorf("%+v %s", u, titles())
+	}
+	at := time.Now().Add(48 * time.Hour).UTC().Format("20060102T150405Z")
+	r.Put("Home", "i1", "SUMMARY:Budget\nDTSTART:"+at+"\nDURATION:PT1H\nORGANIZER:mailto:eve@example.org\nATTENDEE;PARTSTAT=NEEDS-ACTION;RSVP=TRUE:mailto:tester@test.local")
+	c = h.tool("answer_invitation", `{"event":"budget","answer":"accept"}`)
+	if row, e := h.sendOf(c.Call); row.What != `the answer to "budget" to eve@example.org` || row.State != bus.SendSent || len(s.Mails()) != 3 || !strings.Contains(e.Result, "Mail was sent to eve@example.org.") {
+		t.Fatalf("%+v %+v", row, e)
+	}
+	c = h.tool("delete_calendar_event", `{"event":"review"}`)
+	if row, _ := h.sendOf(c.Call); row.State != bus.SendSent || strings.Contains(titles(), "Review") || len(s.Mails()) != 4 {
+		t.Fatalf("%+v %s", row, titles())
+	}
+}
+
+// TestDelay_ButtonCancels checks that the button of a notification cancels the sends of an answer.
+func TestDelay_ButtonCancels(t *testing.T) {
+	s := pimtest.StartSMTP(t)
+	url, _ := receiver(t)
+	h := open(t, delayedConfig(s, "1h")+"[channels.webhook]\nurl = \""+url+"\"\nsecret = \"whsec\"\n")
+	for tool, args := range map[string]string{"send_email": `{"to":["ada@example.org"],"text":"x"}`, "send_message": `{"channel":"webhook","text":"hello"}`} {
+		c := h.tool(tool, args)
+		e, err := h.d.bus.Ledger.Call(t.Context(), c.Call)
+		fatal(t, err)
+		if is, err := h.d.buttons.CanCancel(t.Context(), channels.Delivery{Event: e.Event}); !is || err != nil {
+			t.Errorf("%s: CanCancel = %v, %v", tool, is, err)
+		}
+		if said, err := h.d.buttons.Cancel(t.Context(), "desktop", e.Event); err != nil || !strings.Contains(said, "was not sent") {
+			t.Errorf("%s: Cancel = %q, %v", tool, said, err)
+		}
+		if _, err := h.d.buttons.Cancel(t.Context(), "desktop", e.Event); err == nil {
+			t.Errorf("%s: canceled twice", tool)
+		}
+	}
+}
