@@ -92,6 +92,7 @@ func (a *cli) runDoctor(ctx context.Context, x doctorOptions) error {
 	if err != nil {
 		return err
 	}
+	e.Release = a.release
 	c, running, err := a.dialDaemon(ctx, p)
 	switch {
 	case running && err != nil:

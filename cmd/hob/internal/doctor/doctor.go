@@ -24,6 +24,7 @@ import (
 	"hob/autonomy/config"
 	"hob/platform/host/osrun"
 	"hob/platform/host/system"
+	"hob/platform/net/release"
 	"hob/platform/store"
 	"hob/platform/text/textnorm"
 )
@@ -94,6 +95,8 @@ type Env struct {
 	Browses func() bool
 	// Tray is true in a daemon that shows the tray icon.
 	Tray bool
+	// Release is the address of releases and their public key that this program contains.
+	Release release.Source
 	// Template returns the active template and whether a template change is incomplete. If it is
 	// nil, the check is skipped.
 	Template func() (name string, pending bool, err error)
@@ -143,6 +146,10 @@ func Probes() []Probe {
 		{Name: "token", Means: "the token of the command line and the web page", Run: checkToken},
 		{Name: "database", Means: "the database with all items and plans", Run: checkDatabase},
 		{Name: "backup", Means: "backups of the database", Run: checkBackup},
+		{Name: "restore", Means: "proof that a backup can be made, verified and restored", Run: checkRestore},
+		{Name: "every file", Means: "owner and reach of each file of the home", Run: checkEveryFile},
+		{Name: "key storage", Means: "proof that secrets are stored encrypted", Run: checkKeyStorage},
+		{Name: "time source", Means: "jumps of the clock, and its synchronization", Run: checkTime},
 		{Name: "daemon", Means: "the background process for watchers, schedules and reminders", Here: true, Run: checkDaemon},
 		{Name: "autostart", Means: "start of Hob at login", Run: checkAutostart},
 		{Name: "memory", Means: "the search index of the memory", Run: checkMemory},
@@ -172,6 +179,8 @@ func Probes() []Probe {
 		{Name: "triggers", Also: []string{"trigger "}, Means: "calls from other programs", Run: checkTriggers},
 		{Name: "watches", Means: "detection of file changes", Run: checkWatches},
 		{Name: "template", Means: "consistency of settings, personality and schedules", Run: checkTemplates},
+		{Name: "updates", Means: "the public key that verifies releases", Here: true, Run: checkUpdates},
+		{Name: "unproven", Means: "what the doctor does not prove", Here: true, Run: checkUnproven},
 		{Name: "log", Means: "errors of the last day", Run: checkLog},
 	}
 }

@@ -1,0 +1,234 @@
+package doctor
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"hob/platform/host/system"
+	"hob/platform/host/vault"
+	"hob/platform/net/release"
+	"hob/platform/retry"
+	"hob/platform/store"
+	"hob/platform/store/snapshot"
+	"hob/platform/text/textnorm"
+)
+
+const (
+	// proofTime limits one proof, maxProofDatabase the size of the database that fits into it.
+	proofTime        = 8 * time.Second
+	maxProofDatabase = 256 << 20 // bytes
+	maxWalkedFiles   = 50_000
+	// driftWindow is the time over which the wall clock is compared with the monotonic clock, and
+	// maxDrift the tolerated difference.
+	driftWindow = 250 * time.Millisecond
+	maxDrift    = 50 * time.Millisecond
+)
+
+// checkRestore makes a backup, verifies it, and restores it into a temporary home. The copies lie in
+// the folder of the backups, under a name that the next backup deletes if Hob is killed.
+func checkRestore(ctx context.Context, e Env) []Check {
+	const name = "restore"
+	fi, err := os.Stat(e.Paths.Database())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return okCheck(name, "no data to back up yet")
+	case err != nil:
+		return failWithError(name, err, "make the database readable")
+	case fi.Size() > maxProofDatabase:
+		return skipCheck(name, fmt.Sprintf("the database has %d MB, too many for a quick proof", fi.Size()>>20), "make a backup, which is verified: hob backup")
+	}
+	if free, err := system.DiskFree(e.Paths.Data); err == nil && free < 4*uint64(fi.Size()) {
+		return skipCheck(name, fmt.Sprintf("only %d MB are free, and a proof needs %d MB", free>>20, 4*fi.Size()>>20), "free some space")
+	}
+	ctx, cancel := context.WithTimeout(ctx, proofTime)
+	defer cancel()
+	rows, err := proveRestore(ctx, e)
+	switch {
+	case ctx.Err() != nil:
+		return skipCheck(name, "not finished within "+proofTime.String(), "make a backup, which is verified: hob backup")
+	case err != nil:
+		return failWithError(name, err, "see the log: "+e.Paths.LogFile())
+	}
+	return okCheck(name, fmt.Sprintf("a backup was made, verified and restored into a temporary home: %d rows, and the database opens", rows))
+}
+
+func proveRestore(ctx context.Context, e Env) (rows int64, err error) {
+	if err := os.MkdirAll(e.Paths.Backups(), privateDir); err != nil {
+		return 0, err
+	}
+	dir, err := os.MkdirTemp(e.Paths.Backups(), store.SnapshotPrefix+"doctor-*"+store.PartialSuffix)
+	if err != nil {
+		return 0, fmt.Errorf("create a temporary home: %w", err)
+	}
+	defer func() { err = errors.Join(err, system.RemoveAll(dir)) }()
+	p := e.Paths
+	p.Data = filepath.Join(dir, "copied") // the snapshot of this copy lies in its own folder of backups
+	restored := filepath.Join(dir, "restored", "hob.db")
+	if err := errors.Join(os.Mkdir(p.Data, privateDir), os.Mkdir(filepath.Dir(restored), privateDir)); err != nil {
+		return 0, err
+	}
+	if err := store.CopyDatabase(ctx, e.Paths.Database(), p.Database()); err != nil {
+		return 0, err
+	}
+	made, err := snapshot.Create(ctx, snapshot.Options{Paths: p, Version: e.Version, Reason: snapshot.Manual})
+	if err != nil {
+		return 0, err
+	}
+	if err := store.CopyDatabase(ctx, made.Database(), restored); err != nil {
+		return 0, err
+	}
+	db, err := store.Open(ctx, restored, e.Tables, store.Options{})
+	if err != nil {
+		return 0, fmt.Errorf("open the restored database: %w", err)
+	}
+	if aside := db.QuarantinedPath(); aside != "" {
+		return 0, errors.Join(errors.New("the restored database is damaged"), db.Close())
+	}
+	if err := db.Close(); err != nil {
+		return 0, err
+	}
+	have, err := store.Inspect(ctx, restored)
+	if err != nil {
+		return 0, fmt.Errorf("check the restored database: %w", err)
+	}
+	for table, n := range made.Manifest.Rows {
+		if rows += n; have.Rows[table] != n && maps.Equal(have.Schema, made.Manifest.Schema) {
+			return 0, fmt.Errorf("the restored table %s has %d rows instead of %d", table, have.Rows[table], n)
+		}
+	}
+	return rows, nil
+}
+
+// checkEveryFile checks each file of the home: its owner, and whether others can change it or reach
+// it. Inside a private folder the mode of a file for others has no effect.
+func checkEveryFile(ctx context.Context, e Env) []Check {
+	const name = "every file"
+	var bad []string
+	seen := map[string]bool{}
+	count := 0
+	for _, root := range []string{e.Paths.Home, e.Paths.Data, e.Paths.Logs, e.Paths.Runtime} {
+		if root == "" || seen[root] {
+			continue
+		}
+		top, err := os.Stat(root)
+		if err != nil {
+			continue // checkHome reports it
+		}
+		closed := !system.OthersMayRead(top)
+		err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if ctx.Err() != nil || count >= maxWalkedFiles {
+				return fs.SkipAll
+			}
+			if err != nil || seen[path] || d.Type()&fs.ModeSymlink != 0 {
+				if errors.Is(err, fs.ErrNotExist) {
+					return nil // it was removed in the meantime
+				}
+				return err
+			}
+			seen[path] = true
+			fi, err := d.Info()
+			if err != nil {
+				return nil //nolint:nilerr // it was removed in the meantime
+			}
+			count++
+			if !system.IsOwnedByUser(fi) || !closed && system.OthersMayRead(fi) {
+				bad = append(bad, path)
+			}
+			return nil
+		})
+		if err != nil {
+			return warnCheck(name, "not all files can be checked: "+withoutPath(err).Error(), "take ownership of the folder and make it readable")
+		}
+	}
+	switch {
+	case len(bad) > 0:
+		return warnCheck(name, fmt.Sprintf("%s of %d belong to other users or can be read by them: %s", textnorm.CountNoun(len(bad), "file", "files"), count, bad[0]), fixRemedy+", or: chmod -R go-rwx "+e.Paths.Home)
+	case ctx.Err() != nil || count >= maxWalkedFiles:
+		return okCheck(name, fmt.Sprintf("the first %d files are yours, and others cannot reach them", count))
+	}
+	return okCheck(name, fmt.Sprintf("all %d files and folders are yours, and others cannot reach them", count))
+}
+
+// checkKeyStorage stores a random secret in an encrypted file of its own, reads it and deletes it. It
+// does not touch the keychain, because that may show a dialog; `hob selftest` does.
+func checkKeyStorage(ctx context.Context, e Env) []Check {
+	const name = "key storage"
+	dir, err := os.MkdirTemp("", "hob-doctor-")
+	if err != nil {
+		return skipCheck(name, err.Error(), "make the temporary folder writable")
+	}
+	defer func() { _ = system.RemoveAll(dir) }()
+	file, secret := filepath.Join(dir, "secrets.age"), rand.Text()
+	v := vault.New(vault.Options{Path: file, Identity: filepath.Join(dir, "identity"), Getenv: func(string) string { return "" }})
+	if err := v.Set(ctx, "proof", secret); err != nil {
+		return failWithError(name, err, "")
+	}
+	got, err := v.Get(ctx, "proof")
+	if err != nil || got != secret {
+		return failWithError(name, errors.Join(errors.New("a stored secret cannot be read again"), err), "")
+	}
+	raw, err := os.ReadFile(file)
+	fi, statErr := os.Stat(file)
+	if err = errors.Join(err, statErr); err != nil || system.OthersMayRead(fi) || bytes.Contains(raw, []byte(secret)) {
+		return failWithError(name, errors.Join(errors.New("the file of secrets is not encrypted and private"), err), "")
+	}
+	return okCheck(name, "a secret was encrypted, read and deleted in a temporary file")
+}
+
+// checkTime compares the wall clock with the monotonic clock, and with the kernel's own opinion
+// where there is one.
+func checkTime(ctx context.Context, _ Env) []Check {
+	const name, remedy = "time source", "set the clock of this machine and enable network time"
+	before := time.Now()
+	if err := retry.Sleep(ctx, driftWindow); err != nil {
+		return skipCheck(name, err.Error(), "")
+	}
+	after := time.Now()
+	drift := after.Round(0).Sub(before.Round(0)) - after.Sub(before)
+	if drift.Abs() > maxDrift {
+		return warnCheck(name, fmt.Sprintf("the wall clock moved by %s against the monotonic clock within %s", drift.Round(time.Millisecond), driftWindow), "another program sets the clock; "+remedy)
+	}
+	synced, by, err := kernelSynced()
+	switch {
+	case err != nil:
+		return okCheck(name, fmt.Sprintf("the wall clock and the monotonic clock agree; not compared with a second source: %v", err))
+	case !synced:
+		return okCheck(name, "the wall clock and the monotonic clock agree; "+by+" knows no time service, so it is unproven that the time is right")
+	}
+	return okCheck(name, "the wall clock and the monotonic clock agree; "+by+" says that the clock is synchronized")
+}
+
+// checkUpdates checks that an update could be verified. It contacts no server.
+func checkUpdates(_ context.Context, e Env) []Check {
+	const name = "updates"
+	url, key := cmp.Or(e.Config.Update.URL, e.Release.URL), cmp.Or(e.Config.Update.Key, e.Release.Key)
+	switch {
+	case url == "" || key == "":
+		return skipCheck(name, "this build has no address of releases or no public key, so hob update cannot verify a release", "use a release, or set update.url and update.key (docs/packaging.md)")
+	case release.CheckKeys(key) != nil:
+		return failWithError(name, fmt.Errorf("the public key of releases is invalid: %w", release.CheckKeys(key)), "hob config set update.key RW…")
+	}
+	return okCheck(name, "the public key of releases is present; whether the server answers is unproven (hob update --check)")
+}
+
+// checkUnproven names what no check of this machine proves.
+func checkUnproven(_ context.Context, e Env) []Check {
+	out := "delivery on channels (hob channel test NAME), the abilities of the desktop (hob selftest), the server of updates (hob update --check), and a copy of the backup on another disk"
+	if runtime.GOOS != "linux" {
+		out += "; the clock has no second local source here"
+	}
+	if e.Daemon == 0 {
+		out += "; the rights of the background process, which does not run"
+	}
+	return okCheck("unproven", "not proven by the doctor: "+out)
+}
