@@ -44,7 +44,8 @@ const (
 	MinEvery     = time.Minute
 	MaxEvery     = 366 * 24 * time.Hour
 	maxText      = 4000 // maximum bytes of a description or of success criteria
-	normal       = 3    // default priority
+	// NormalPriority is the priority of a goal without one.
+	NormalPriority = 3
 )
 
 // Goal is an outcome that the user wants to achieve.
@@ -134,7 +135,7 @@ func (g *Goals) CreateTx(tx *store.Tx, goal Goal) (Goal, error) {
 		goal.NextAt = goal.CreatedAt
 	}
 	if goal.Priority == 0 {
-		goal.Priority = normal
+		goal.Priority = NormalPriority
 	}
 	if goal.Every == 0 {
 		goal.Every = int64(DefaultEvery / time.Second)

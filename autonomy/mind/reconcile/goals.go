@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -23,7 +24,7 @@ func (r *run) reconcileGoals(tx *store.Tx) error {
 	var order []string
 	for _, x := range r.w.Goals {
 		g := goals.Goal{
-			Description: strings.TrimSpace(x.Description), Priority: x.Priority, Success: strings.TrimSpace(x.Success), Source: r.w.Source,
+			Description: strings.TrimSpace(x.Description), Priority: cmp.Or(x.Priority, goals.NormalPriority), Success: strings.TrimSpace(x.Success), Source: r.w.Source,
 			Provenance: provenance.Outside, CreatedAt: r.now, Every: int64(goals.DefaultEvery / time.Second),
 		}
 		if r.w.Trusted {

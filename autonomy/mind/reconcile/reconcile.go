@@ -33,7 +33,7 @@ var errDry = errors.New("dry run")
 // only reports what would change. now is in the user's time zone, which applies to the times of
 // schedules. Apply returns an error that wraps api.ErrInvalid if a source is invalid.
 func Apply(ctx context.Context, parts Parts, w templates.DesiredState, now time.Time) (templates.ApplyResult, error) {
-	if w.Source != "" && templates.CheckName(strings.TrimPrefix(w.Source, templates.SourceOf(""))) != nil {
+	if name, ok := strings.CutPrefix(w.Source, templates.SourceOf("")); w.Source != "" && (!ok || templates.CheckName(name) != nil) {
 		return templates.ApplyResult{}, fmt.Errorf("%w: %q is not a template source", api.ErrInvalid, w.Source)
 	}
 	a := run{o: parts, w: w, now: now, done: templates.ApplyResult{
