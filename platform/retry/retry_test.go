@@ -249,3 +249,47 @@ func TestRecover_KeepsTheStackApart(t *testing.T) {
 		t.Errorf("Recover = %v, want nil", err)
 	}
 }
+
+// TestRunTogether_StopsAllWhenOneEnds: a part that fails must not leave Hob running half.
+func TestRunTogether_StopsAllWhenOneEnds(t *testing.T) {
+	broken := errors.New("broken")
+	until := func(ctx context.Context) error {
+		<-ctx.Done()
+		return ctx.Err() // as code that was still starting returns it
+	}
+	for _, tt := range []struct {
+		name string
+		part func(context.Context) error
+		stop bool // the caller ends ctx
+		want error
+	}{
+		{"a failure", func(context.Context) error { return broken }, false, broken},
+		{"an end without an error", func(context.Context) error { return nil }, false, nil},
+		{"the end of the context", until, true, nil},
+		{"a failure while stopping", func(ctx context.Context) error { <-ctx.Done(); return broken }, true, broken},
+		{"a cancellation that Hob did not request", func(context.Context) error { return context.Canceled }, false, context.Canceled},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				ended := false
+				slow := func(ctx context.Context) error {
+					<-ctx.Done()
+					time.Sleep(time.Second) // closes its files
+					ended = true
+					return nil
+				}
+				if tt.stop {
+					time.AfterFunc(time.Minute, cancel)
+				}
+				if err := retry.RunTogether(ctx, cancel, []func(context.Context) error{until, tt.part, slow}); !errors.Is(err, tt.want) {
+					t.Errorf("RunTogether = %v, want %v", err, tt.want)
+				}
+				if !ended {
+					t.Error("RunTogether returned before the slowest part had ended")
+				}
+			})
+		})
+	}
+}

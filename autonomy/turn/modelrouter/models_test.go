@@ -1,0 +1,180 @@
+package modelrouter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hob/autonomy/config"
+	"hob/autonomy/llm"
+	"hob/autonomy/llm/llmtest"
+	"hob/platform/store"
+)
+
+// source has scripted models by name.
+type source struct {
+	models   map[string]llm.Model
+	detected string // name of the model for "auto"
+}
+
+func (s *source) Resolve(name string) (llm.Model, error) {
+	if m := s.models[name]; m != nil {
+		return m, nil
+	}
+	return nil, fmt.Errorf("model %q: [providers.%s] does not exist", name, name)
+}
+
+func (s *source) Detect(context.Context) (llm.Model, string, error) {
+	return s.models[s.detected], s.detected + " was found", nil
+}
+
+func (*source) Found() []string { return nil }
+
+// script returns a model that answers each call with text; "" fails each call.
+func script(provider, text string) *llmtest.Scripted {
+	a := llmtest.Answer{Text: text, Times: -1}
+	if text == "" {
+		a = llmtest.Answer{Status: 401, Times: -1}
+	}
+	return llmtest.NewScripted(llmtest.Options{Info: llm.Info{Provider: provider, Model: "m", Tools: true, Local: provider == builtIn}}, a)
+}
+
+func openModels(t *testing.T, db *store.Store, s *source, agent string) (*Models, error) {
+	t.Helper()
+	c, err := config.Parse("c.toml", []byte("[agent]\n"+agent))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return OpenModels(ModelsOptions{Store: db, Config: c, Source: s, Meter: func(m llm.Model) llm.Model { return m }})
+}
+
+// ask makes one call and returns the answer, or the error.
+func ask(t *testing.T, m llm.Model) string {
+	t.Helper()
+	got, err := llm.Collect(m.Stream(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: "hello"}}}}}))
+	if err != nil {
+		return "error: " + string(llm.KindOf(err))
+	}
+	return got.Text()
+}
+
+// TestOpenModels_ReportsUnknownNames: a mistyped model is an error with its line at the start, not at
+// the first message.
+func TestOpenModels_ReportsUnknownNames(t *testing.T) {
+	db := openStore(t)
+	s := &source{models: map[string]llm.Model{"work/m": script("work", "hi"), builtIn: script(builtIn, "plain")}}
+	for _, tt := range []struct{ name, agent, want string }{
+		{"known names", "model = \"work/m\"\nfallback = [\"offline\"]\n", ""},
+		{"the model", "model = \"wrk/m\"\n", "c.toml:2: agent.model: "},
+		{"a fallback", "model = \"work/m\"\nfallback = [\"hom/m\"]\n", "c.toml:3: agent.fallback: "},
+		{"the small model", "model = \"work/m\"\nsmall_model = \"tiny/m\"\n", "c.toml:3: agent.small_model: "},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := openModels(t, db, s, tt.agent)
+			if (err == nil) != (tt.want == "") || err != nil && !strings.HasPrefix(err.Error(), tt.want) {
+				t.Errorf("OpenModels = %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// TestModels_AnswerWithFallback: a provider that fails is replaced by the configured fallback, in the
+// same turn.
+func TestModels_AnswerWithFallback(t *testing.T) {
+	s := &source{models: map[string]llm.Model{"work/m": script("work", ""), "home/m": script("home", "from home"), builtIn: script(builtIn, "plain")}}
+	m, err := openModels(t, openStore(t), s, "model = \"work/m\"\nfallback = [\"home/m\"]\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _, err := m.Default(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := ask(t, got); text != "from home" {
+		t.Errorf("the answer is %q, want that of the fallback", text)
+	}
+}
+
+// TestModels_AgentsShareProviders: an agent has its own model and fallbacks, or those of the default
+// agent, and a provider that one agent has found broken is not called by the others.
+func TestModels_AgentsShareProviders(t *testing.T) {
+	broken := script("work", "")
+	s := &source{models: map[string]llm.Model{"work/m": broken, "home/m": script("home", "from home"), builtIn: script(builtIn, "plain")}}
+	m, err := openModels(t, openStore(t), s, "model = \"home/m\"\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if own, err := m.AddAgent(config.Member{Name: "clerk"}); own != nil || err != nil {
+		t.Errorf("an agent without a model has %v, %v, want the models of the default agent", own, err)
+	}
+	if _, err := m.AddAgent(config.Member{Name: "typo", Model: "wrk/m"}); err == nil || !strings.Contains(err.Error(), "agents.typo.model") {
+		t.Errorf("AddAgent = %v, want an error that names agents.typo.model", err)
+	}
+	for _, name := range []string{"ada", "bob"} {
+		if _, err := m.AddAgent(config.Member{Name: name, Model: "work/m"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	call := func(agent string) string {
+		got, _, err := m.Of(agent).Default(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ask(t, got)
+	}
+	for _, agent := range []string{"", "clerk", "unknown"} {
+		if got := call(agent); got != "from home" {
+			t.Errorf("agent %q answers %q, want the default model", agent, got)
+		}
+	}
+	for range 5 { // opens the circuit breaker
+		if got := call("ada"); got != "error: unauthorized" {
+			t.Fatalf("ada answers %q", got)
+		}
+	}
+	before := len(broken.Asked())
+	got, _, err := m.Of("bob").Default(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = llm.Collect(got.Stream(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: "hello"}}}}}))
+	if !errors.Is(err, llm.ErrOpen) || len(broken.Asked()) != before {
+		t.Errorf("bob's call = %v after %d more requests, want the open breaker of ada's", err, len(broken.Asked())-before)
+	}
+}
+
+// TestModels_AutoFindsServerThatStartsLater: Hob without a model looks once a minute for one, and keeps
+// the one that it has found.
+func TestModels_AutoFindsServerThatStartsLater(t *testing.T) {
+	db := openStore(t) // its goroutines must not be in the bubble
+	synctest.Test(t, func(t *testing.T) {
+		s := &source{models: map[string]llm.Model{"ollama": script("ollama", "from ollama"), builtIn: script(builtIn, "plain")}, detected: builtIn}
+		m, err := openModels(t, db, s, "model = \"auto\"\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !m.IsOffline(t.Context(), "") {
+			t.Fatal("without a server, Hob is not offline")
+		}
+		s.detected = "ollama"
+		if !m.IsOffline(t.Context(), "") {
+			t.Error("Hob looked for a server again within a minute")
+		}
+		time.Sleep(detectInterval)
+		if m.IsOffline(t.Context(), "") {
+			t.Error("Hob did not find the server after a minute")
+		}
+		if name, reason := m.Describe(); name != "ollama/m" || reason != "ollama was found" {
+			t.Errorf("Describe = %q, %q", name, reason)
+		}
+		s.detected = builtIn // the server is being restarted
+		time.Sleep(2 * detectInterval)
+		if m.IsOffline(t.Context(), "") {
+			t.Error("Hob left a model for the built-in brain")
+		}
+	})
+}
