@@ -124,8 +124,7 @@ const (
 	SnapshotDatabase = "hob.db"
 )
 
-// listBackups lists the databases of all backups in the folder, oldest first: dated ones and those of
-// snapshots.
+// listBackups lists the databases of all dated backups and snapshots in the folder, oldest first.
 func listBackups(dir string) []string {
 	names := listDated(dir)
 	for _, folder := range listSnapshots(dir) {

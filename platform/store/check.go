@@ -49,7 +49,7 @@ func (s *Store) verifyDatabase(ctx context.Context, unclean, skip bool) error {
 	if unclean {
 		limit = checkUnclean
 	}
-	if suspect := fileExists(s.suspectPath()); fi.Size() > limit && !suspect {
+	if suspect := fileExists(s.suspectPath()); fi.Size()+fileSize(s.path+"-wal") > limit && !suspect {
 		return nil
 	}
 	if err := quickCheck(ctx, s.conn, s.path); err != nil {
@@ -73,6 +73,12 @@ func (s *Store) markIfDamaged(err error) error {
 // Check runs SQLite's quick integrity check over the whole file.
 func (s *Store) Check(ctx context.Context) error {
 	return s.markIfDamaged(quickCheck(ctx, s.r, s.path))
+}
+
+// CheckIntegrity runs SQLite's full integrity check, which also compares the indexes with their tables.
+// It takes several times as long as Check.
+func (s *Store) CheckIntegrity(ctx context.Context) error {
+	return s.markIfDamaged(runCheck(ctx, s.r, s.path, "PRAGMA integrity_check(5)"))
 }
 
 // Checkpoint writes the write-ahead log into the database and empties it, unless readers use it
@@ -118,7 +124,11 @@ type querier interface {
 }
 
 func quickCheck(ctx context.Context, q querier, path string) error {
-	rows, err := q.QueryContext(ctx, "PRAGMA quick_check(5)")
+	return runCheck(ctx, q, path, "PRAGMA quick_check(5)")
+}
+
+func runCheck(ctx context.Context, q querier, path, pragma string) error {
+	rows, err := q.QueryContext(ctx, pragma)
 	if err != nil {
 		return fmt.Errorf("store: check %s: %w", path, classifyError(err))
 	}

@@ -8,9 +8,11 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"hob/platform/failpoint"
 )
 
-func (s *Store) migrateSchema(ctx context.Context, sets []MigrationSet) error {
+func (s *Store) migrateSchema(ctx context.Context, sets []MigrationSet, before func(context.Context, Migration) error) error {
 	const table = `CREATE TABLE IF NOT EXISTS migrations (
 		owner TEXT NOT NULL, version INTEGER NOT NULL, applied_at INTEGER NOT NULL,
 		PRIMARY KEY (owner, version)) WITHOUT ROWID`
@@ -24,20 +26,32 @@ func (s *Store) migrateSchema(ctx context.Context, sets []MigrationSet) error {
 	if !slices.ContainsFunc(sets, func(set MigrationSet) bool { return have[set.Owner] < len(set.Steps) }) {
 		return nil
 	}
-	if len(have) > 0 {
+	switch {
+	case len(have) == 0: // a new database
+	case before == nil:
 		if err := s.backupTo(ctx, "pre-migration"); err != nil {
 			return fmt.Errorf("store: backup before migration: %w", err)
+		}
+	default:
+		if err := before(ctx, Migration{Path: s.path, From: have, To: Versions(sets)}); err != nil {
+			return err
 		}
 	}
 	return s.applySets(ctx, table, sets, have)
 }
 
+// Versions returns the schema versions that the migrations lead to.
+func Versions(sets []MigrationSet) map[string]int {
+	to := map[string]int{}
+	for _, set := range sets {
+		to[set.Owner] = len(set.Steps)
+	}
+	return to
+}
+
 // checkNewerSchema returns ErrNewerSchema if the file has a newer schema than the sets.
 func checkNewerSchema(path string, have map[string]int, sets []MigrationSet) error {
-	known := map[string]int{}
-	for _, set := range sets {
-		known[set.Owner] = len(set.Steps)
-	}
+	known := Versions(sets)
 	for owner, v := range have {
 		if v > known[owner] {
 			return fmt.Errorf("store: %s: tables of %q have version %d, this Hob supports %d: %w", path, owner, v, known[owner], ErrNewerSchema)
@@ -70,6 +84,13 @@ func (s *Store) applySets(ctx context.Context, table string, sets []MigrationSet
 		return fmt.Errorf("store: migrate: %w", err)
 	}
 	fail := func(err error) error { return errors.Join(err, exec("ROLLBACK")) }
+	rows := map[string]int64{}
+	if len(have) > 0 {
+		var err error
+		if rows, err = countRows(ctx, s.conn); err != nil {
+			return fail(fmt.Errorf("store: migrate: %w", err))
+		}
+	}
 	if err := exec(table); err != nil {
 		return fail(fmt.Errorf("store: migrate: %w", err))
 	}
@@ -78,13 +99,48 @@ func (s *Store) applySets(ctx context.Context, table string, sets []MigrationSet
 			if err := exec(set.Steps[v]); err != nil {
 				return fail(fmt.Errorf("store: migrate %s to %d: %w", set.Owner, v+1, err))
 			}
+			for _, name := range set.RowChanges[v+1] {
+				delete(rows, name)
+			}
+			failpoint.Hit("migrate.step")
 			if err := exec("INSERT INTO migrations VALUES (?, ?, ?)", set.Owner, v+1, time.Now().UnixMilli()); err != nil {
 				return fail(fmt.Errorf("store: migrate %s to %d: %w", set.Owner, v+1, err))
 			}
 		}
 	}
+	if len(have) > 0 {
+		if err := s.verifyMigration(ctx, rows); err != nil {
+			return fail(fmt.Errorf("store: migrate: %w", err))
+		}
+	}
+	failpoint.Hit("migrate.commit.before")
 	if err := exec("COMMIT"); err != nil {
 		return fail(fmt.Errorf("store: migrate: %w", err))
+	}
+	failpoint.Hit("migrate.commit.after")
+	return nil
+}
+
+// ErrMigration means that a migration damaged the database or changed rows that it must not change.
+var ErrMigration = errors.New("the migrated database failed its check and was rolled back")
+
+// verifyMigration checks the migrated database before the commit: its integrity, and the number of rows
+// of each table that existed before.
+func (s *Store) verifyMigration(ctx context.Context, before map[string]int64) error {
+	after, err := countRows(ctx, s.conn)
+	if err != nil {
+		return err
+	}
+	delete(before, "migrations")
+	for name, n := range before {
+		if m, ok := after[name]; !ok {
+			return fmt.Errorf("%w: table %s is gone", ErrMigration, name)
+		} else if m != n {
+			return fmt.Errorf("%w: table %s has %d rows, had %d", ErrMigration, name, m, n)
+		}
+	}
+	if err := quickCheck(ctx, s.conn, s.path); err != nil {
+		return fmt.Errorf("%w: %w", ErrMigration, err)
 	}
 	return nil
 }

@@ -40,6 +40,15 @@ var (
 type MigrationSet struct {
 	Owner string
 	Steps []string
+	// RowChanges lists, by version, the existing tables whose number of rows that step changes, or
+	// which it drops. Any other difference rolls the migration back.
+	RowChanges map[int][]string
+}
+
+// Migration describes the migrations that a database needs.
+type Migration struct {
+	Path     string
+	From, To map[string]int // schema versions
 }
 
 // Options configures Open. The zero value is useful.
@@ -51,6 +60,9 @@ type Options struct {
 	// SkipCheck disables the PRAGMA quick_check at open. The check runs for small files, for files
 	// up to 64 MB after an unclean exit, and for files of any size after damage was found.
 	SkipCheck bool
+	// BeforeMigration runs before the first migration of an existing database, which is open but
+	// unchanged. An error stops Open. The default creates a dated backup.
+	BeforeMigration func(context.Context, Migration) error
 	// Volatile is for temporary copies: commits do not wait for the disk, and idle connections stay
 	// open.
 	Volatile bool
@@ -70,6 +82,7 @@ type Store struct {
 	setAside  string
 	copying   sync.Mutex // serializes backups
 	commits   atomic.Int64
+	merging   *walMerge // nil: the write-ahead log was small at open
 }
 
 // Open opens or creates the file and applies all migrations. A damaged file, or one that is not a
@@ -131,10 +144,16 @@ func openStore(ctx context.Context, path string, sets []MigrationSet, opt Option
 	if s.conn, err = s.w.Conn(ctx); err != nil {
 		return nil, fmt.Errorf("store: open %s: %w", path, classifyError(err))
 	}
+	largeWAL := fileSize(path+"-wal") > walLarge
+	if largeWAL {
+		if _, err = s.conn.ExecContext(ctx, "PRAGMA wal_autocheckpoint = 0"); err != nil {
+			return nil, fmt.Errorf("store: %w", classifyError(err))
+		}
+	}
 	if err = s.verifyDatabase(ctx, unclean, opt.SkipCheck); err != nil {
 		return nil, err
 	}
-	if err = s.migrateSchema(ctx, sets); err != nil {
+	if err = s.migrateSchema(ctx, sets, opt.BeforeMigration); err != nil {
 		return nil, err
 	}
 	if s.r, err = openDB(dataSourceName(path, true)); err != nil {
@@ -148,6 +167,9 @@ func openStore(ctx context.Context, path string, sets []MigrationSet, opt Option
 		return nil, errors.Join(fmt.Errorf("store: %w", classifyError(err)), s.r.Close())
 	}
 	go s.runWriter() //nolint:contextcheck // the writer outlives the context of Open
+	if largeWAL {
+		s.merging = s.mergeWAL() //nolint:contextcheck // it outlives the context of Open
+	}
 	return s, nil
 }
 
@@ -179,6 +201,7 @@ func (s *Store) CommitCount() int64 { return s.commits.Load() }
 func (s *Store) Close() error { return s.closing() }
 
 func (s *Store) closeConnections() error {
+	s.merging.stopMerge()
 	close(s.stop)
 	<-s.done
 	rerr := s.r.Close() // first, because readers would prevent the truncation

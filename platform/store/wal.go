@@ -1,0 +1,74 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"hob/platform/retry"
+)
+
+// walLarge is the size in bytes of the write-ahead log above which Open merges it in the background.
+// Otherwise the first commit would copy the whole log, which takes seconds per GB.
+const walLarge = 64 << 20
+
+// walMerge is the background merge of a large write-ahead log.
+type walMerge struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+// stopMerge ends the merge; the next Open continues it.
+func (m *walMerge) stopMerge() {
+	if m != nil {
+		m.cancel()
+		<-m.done
+	}
+}
+
+// mergeWAL copies the log into the database while the store is used, and then returns to automatic
+// checkpoints. A passive checkpoint blocks neither readers nor the writer
+// (https://www.sqlite.org/c3ref/wal_checkpoint_v2.html).
+func (s *Store) mergeWAL() *walMerge {
+	ctx, cancel := context.WithCancel(context.Background())
+	m := &walMerge{cancel: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(m.done)
+		for {
+			if done, err := s.checkpointPassive(ctx); done || err != nil {
+				break // after an error the automatic checkpoints report it
+			}
+			if retry.Sleep(ctx, time.Second) != nil { // a reader uses the log
+				break
+			}
+		}
+		j := &writeJob{ctx: context.Background(), done: make(chan struct{}), alone: func(context.Context) error {
+			return s.resumeCheckpoints(ctx)
+		}}
+		_ = s.awaitJob(ctx, j) // closing: the connection ends anyway
+	}()
+	return m
+}
+
+func (s *Store) checkpointPassive(ctx context.Context) (done bool, err error) {
+	db, err := sql.Open("sqlite", dataSourceName(s.path, false))
+	if err != nil {
+		return false, err
+	}
+	defer db.Close()
+	var busy, log, moved int
+	err = db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &log, &moved)
+	return busy == 0 && moved >= log, err
+}
+
+// resumeCheckpoints truncates the merged log, if no reader uses it, and enables automatic checkpoints.
+func (s *Store) resumeCheckpoints(ctx context.Context) error {
+	if ctx.Err() == nil {
+		if _, err := s.conn.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+			return fmt.Errorf("store: %w", classifyError(err))
+		}
+	}
+	_, err := s.conn.ExecContext(context.WithoutCancel(ctx), "PRAGMA wal_autocheckpoint = 1000")
+	return err
+}
