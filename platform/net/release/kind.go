@@ -52,7 +52,7 @@ func Exists(path string) bool {
 	return err == nil
 }
 
-// updateSteps returns the update instructions for the user; Hob never replaces itself.
+// updateSteps returns the instructions for an update without `hob update`.
 func updateSteps(k Kind, system string, f File) []string {
 	switch k {
 	case Brew:

@@ -1,7 +1,8 @@
 // Package release checks for a newer version of Hob. It downloads a manifest from
 // the project's address and accepts it only if it is signed with the project's
 // key (minisign format: Ed25519 over BLAKE2b), currently valid, has a build for
-// this machine and is not older than the running version. It installs nothing.
+// this machine and is not older than the running version. Program downloads the
+// named file, verifies its checksum and replaces the running program.
 package release
 
 import (

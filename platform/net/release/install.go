@@ -1,0 +1,289 @@
+package release
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"hob/platform/failpoint"
+	"hob/platform/host/system"
+	"hob/platform/net/safehttp"
+)
+
+// The limits of a download in bytes and time.
+const (
+	maxArchive   = 200 << 20
+	maxProgram   = 400 << 20
+	downloadTime = 30 * time.Minute
+	versionTime  = 30 * time.Second
+)
+
+// Reasons for which Hob does not replace its program.
+var (
+	// ErrManaged: a package manager or the system replaces the program.
+	ErrManaged = errors.New("this program is managed by a package manager")
+	// ErrDownload: the downloaded file is not the one in the signed manifest.
+	ErrDownload = errors.New("the download is not the file in the signed manifest")
+	// ErrNoPrevious: there is no program to go back to.
+	ErrNoPrevious = errors.New("there is no previous version")
+)
+
+// Program is the installed program file.
+type Program struct {
+	Path string // without symbolic links
+	Kind Kind
+}
+
+// Installed returns the running program.
+func Installed() (Program, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return Program{}, fmt.Errorf("find this program: %w", err)
+	}
+	if real, err := filepath.EvalSymlinks(exe); err == nil {
+		exe = real
+	}
+	return Program{exe, KindOf(runtime.GOOS, exe, Exists)}, nil
+}
+
+// Previous returns the path where Swap keeps the replaced program.
+func (p Program) Previous() string { return p.siblingPath(".previous") }
+
+// siblingPath returns a path in the program's folder; on Windows programs end in ".exe".
+func (p Program) siblingPath(mark string) string {
+	base, ext := p.Path, ""
+	if strings.EqualFold(filepath.Ext(base), ".exe") {
+		base, ext = base[:len(base)-len(".exe")], ".exe"
+	}
+	return base + mark + ext
+}
+
+// CheckReplaceable reports why the program cannot be replaced here. The error wraps ErrManaged for the
+// kinds that the system installs.
+func (p Program) CheckReplaceable() error {
+	if p.Kind != Archive {
+		return fmt.Errorf("%w (%s)", ErrManaged, p.Kind)
+	}
+	dir := filepath.Dir(p.Path)
+	f, err := os.CreateTemp(dir, ".hob-write-test-*")
+	if err != nil {
+		return fmt.Errorf("the folder %s is not writable: %w; run the command as the user who installed Hob, or install it in a folder of yours, such as ~/.local/bin", dir, errors.Unwrap(err))
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// Download fetches a file of the manifest, unpacks the program from it and stores it beside the current
+// one. It verifies the size and the checksum before it unpacks, and then that the program runs and
+// reports the version.
+func (p Program) Download(ctx context.Context, n Fetcher, f File, version string) (staged string, err error) {
+	if f.Size > maxArchive {
+		return "", fmt.Errorf("download %s: %d MB are more than %d MB", f.URL, f.Size>>20, maxArchive>>20)
+	}
+	if free, err := system.DiskFree(filepath.Dir(p.Path)); err == nil && free < uint64(4*f.Size+(64<<20)) { //nolint:gosec // a positive size
+		return "", fmt.Errorf("download %s: not enough disk space in %s, %d MB are free; free some space", f.URL, filepath.Dir(p.Path), free>>20)
+	}
+	res, err := n.Fetch(ctx, safehttp.Request{URL: f.URL, MaxBody: f.Size + 1, Timeout: downloadTime})
+	if err != nil {
+		return "", fmt.Errorf("download %s: %w", f.URL, err)
+	}
+	if res.Status != 200 {
+		return "", fmt.Errorf("download %s: the server returned status %d", f.URL, res.Status)
+	}
+	if sum := sha256.Sum256(res.Body); int64(len(res.Body)) != f.Size || !strings.EqualFold(hex.EncodeToString(sum[:]), f.SHA256) {
+		return "", fmt.Errorf("%w: %s has the wrong size or checksum", ErrDownload, f.URL)
+	}
+	b, err := unpackProgram(f.URL, res.Body)
+	if err != nil {
+		return "", fmt.Errorf("unpack %s: %w", f.URL, err)
+	}
+	staged = p.siblingPath(".new")
+	if err := writeProgram(staged, bytes.NewReader(b)); err != nil {
+		return "", err
+	}
+	failpoint.Hit("update.staged")
+	got, err := Describe(ctx, staged)
+	if err == nil && got.Version != version {
+		err = fmt.Errorf("the downloaded program is version %q, the manifest names %s", terminalSafe(got.Version, 50), version)
+	}
+	if err != nil {
+		return "", errors.Join(err, os.Remove(staged))
+	}
+	return staged, nil
+}
+
+// unpackProgram returns the program from a .tar.gz or .zip file.
+func unpackProgram(name string, archive []byte) ([]byte, error) {
+	want := func(entry string) bool { b := path.Base(entry); return b == "hob" || b == "hob.exe" }
+	if strings.HasSuffix(name, ".zip") {
+		z, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range z.File {
+			if want(f.Name) && f.Mode().IsRegular() {
+				r, err := f.Open()
+				if err != nil {
+					return nil, err
+				}
+				defer r.Close()
+				return readLimited(r)
+			}
+		}
+		return nil, errors.New("the archive contains no hob")
+	}
+	z, err := gzip.NewReader(bytes.NewReader(archive))
+	if err != nil {
+		return nil, err
+	}
+	for t := tar.NewReader(z); ; {
+		h, err := t.Next()
+		if errors.Is(err, io.EOF) {
+			return nil, errors.New("the archive contains no hob")
+		}
+		if err != nil {
+			return nil, err
+		}
+		if want(h.Name) && h.Typeflag == tar.TypeReg {
+			return readLimited(t)
+		}
+	}
+}
+
+func readLimited(r io.Reader) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxProgram+1))
+	if err == nil && len(b) > maxProgram {
+		err = fmt.Errorf("the program is larger than %d MB", maxProgram>>20)
+	}
+	return b, err
+}
+
+// writeProgram durably writes an executable file.
+func writeProgram(to string, r io.Reader) error {
+	if err := system.WriteFrom(to, r); err != nil {
+		return err
+	}
+	return os.Chmod(to, 0o755) //nolint:gosec // a program that others may run, as the one it replaces
+}
+
+// Description is what a program reports about itself with "version --json".
+type Description struct {
+	Version string         `json:"version"`
+	Schema  map[string]int `json:"schema"` // the database schema that it supports; nil for old versions
+}
+
+// Describe runs a program of Hob to learn its version.
+func Describe(ctx context.Context, program string) (d Description, err error) {
+	ctx, cancel := context.WithTimeout(ctx, versionTime)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, program, "version", "--json").Output() //nolint:gosec // the verified download, or the previous program
+	if err != nil {
+		return d, fmt.Errorf("%s does not run: %w", filepath.Base(program), err)
+	}
+	if err := json.Unmarshal(out, &d); err != nil {
+		return d, fmt.Errorf("%s does not report its version: %w", filepath.Base(program), err)
+	}
+	return d, nil
+}
+
+// Swap replaces the program by the file at from, in the same folder, and keeps the replaced one at
+// Previous. from may be Previous itself: then both change places. Except on Windows the program exists
+// at every instant; Windows cannot replace a running program, so both files are renamed, and an error
+// in between is undone.
+func (p Program) Swap(from string) error {
+	if err := p.finishSwap(); err != nil {
+		return err
+	}
+	keep := p.siblingPath(".old")
+	if runtime.GOOS == "windows" {
+		if err := swapByRename(p.Path, from, keep); err != nil {
+			return fmt.Errorf("replace %s: %w; Hob is unchanged", p.Path, err)
+		}
+	} else {
+		if err := linkOrCopy(p.Path, keep); err != nil {
+			return fmt.Errorf("replace %s: keep the current program: %w", p.Path, err)
+		}
+		failpoint.Hit("update.kept")
+		if err := system.RenameDurable(from, p.Path); err != nil {
+			return fmt.Errorf("replace %s: %w; Hob is unchanged", p.Path, err)
+		}
+	}
+	failpoint.Hit("update.replaced")
+	if err := system.RenameDurable(keep, p.Previous()); err != nil {
+		return fmt.Errorf("replaced %s, but the previous program is at %s: %w", p.Path, keep, err)
+	}
+	failpoint.Hit("update.done")
+	return nil
+}
+
+// swapByRename renames the running program away and the new one into its place.
+func swapByRename(program, from, keep string) error {
+	if err := system.Rename(program, keep); err != nil {
+		return err
+	}
+	if err := system.Rename(from, program); err != nil {
+		return errors.Join(err, system.Rename(keep, program))
+	}
+	return nil
+}
+
+// linkOrCopy gives a file a second name, or copies it where the file system has no links.
+func linkOrCopy(from, to string) error {
+	if os.Link(from, to) == nil {
+		return nil
+	}
+	f, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return writeProgram(to, f)
+}
+
+// CheckPrevious returns what the previous program reports. The error is ErrNoPrevious if there is none.
+func (p Program) CheckPrevious(ctx context.Context) (Description, error) {
+	if err := p.finishSwap(); err != nil {
+		return Description{}, err
+	}
+	if !Exists(p.Previous()) {
+		return Description{}, fmt.Errorf("%w beside %s", ErrNoPrevious, p.Path)
+	}
+	return Describe(ctx, p.Previous())
+}
+
+// finishSwap finishes a Swap that a crash interrupted: the replaced program gets its name, and a second
+// name of the current one is removed.
+func (p Program) finishSwap() error {
+	old := p.siblingPath(".old")
+	kept, err := os.Stat(old)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	current, cerr := os.Stat(p.Path)
+	switch {
+	case err != nil || cerr != nil:
+		err = errors.Join(err, cerr)
+	case os.SameFile(kept, current):
+		err = os.Remove(old)
+	default:
+		err = system.RenameDurable(old, p.Previous())
+	}
+	if err != nil {
+		return fmt.Errorf("finish an interrupted update: %w; stop the programs that use %s", err, old)
+	}
+	return nil
+}
