@@ -189,6 +189,18 @@ func (in *Inbox) DropTx(tx *store.Tx, id, why string) (bool, error) {
 	return n == 1, err
 }
 
+// DropAll ends all open events, without a reply. Only copies of a database are treated so.
+func (in *Inbox) DropAll(ctx context.Context, why string) error {
+	err := in.db.Write(ctx, func(tx *store.Tx) error {
+		_, err := tx.Exec(`UPDATE inbox SET state = 'dead', error = ?, done_at = ? WHERE state IN ('pending', 'claimed')`, why, in.now().UnixMilli())
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("bus: drop: %w", err)
+	}
+	return nil
+}
+
 // SuspendTx requeues a claimed event without counting the attempt. The event and its session wait
 // until the given time or ResumeTx. If the time is zero, the event continues immediately, even
 // during a pause, because it has already started.

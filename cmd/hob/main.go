@@ -15,9 +15,7 @@ import (
 	"runtime/debug"
 	"syscall"
 
-	"hob/cmd/hob/internal/app"
 	"hob/platform/host/command"
-	"hob/platform/host/desktop"
 	"hob/platform/net/release"
 	"hob/platform/text/document"
 )
@@ -67,14 +65,4 @@ func versionOf(v string) string {
 		return bi.Main.Version
 	}
 	return "dev"
-}
-
-// openDaemon opens the real engine.
-func openDaemon(ctx context.Context, o engineOptions) (engine, error) {
-	opt := app.Options{Paths: o.Paths, Config: o.Config, Log: o.Log, Version: o.Version, InProcess: o.InProcess, Desktop: desktop.Available(os.Getenv), Tray: true, Screen: true, Release: o.Release}
-	if exe, err := os.Executable(); err == nil { // without the path, running a command or reading a PDF reports an error
-		opt.Helper = []string{exe, command.Helper}
-		opt.Reader = []string{exe, document.Helper}
-	}
-	return app.Open(ctx, opt)
 }

@@ -14,8 +14,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"hob/autonomy/config"
+	"hob/cmd/hob/internal/app"
 	"hob/platform/host/system"
+	"hob/platform/net/release"
 	"hob/platform/retry"
+	"hob/platform/store"
+	"hob/platform/store/upgrade"
 )
 
 func (a *cli) startCmd() *cobra.Command {
@@ -146,7 +150,7 @@ func (a *cli) startInBackground(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("find this program: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, startWait)
+	ctx, cancel := a.startDeadline(ctx, p)
 	defer cancel()
 	d := system.Detached{Path: exe, Args: []string{"start", "--foreground"}, Log: p.LogFile(), Dir: p.Home}
 	_, err = system.Detach(ctx, d, func(ctx context.Context) error {
@@ -164,6 +168,30 @@ func (a *cli) startInBackground(ctx context.Context) (bool, error) {
 		return c.checkReady(ctx)
 	})
 	return err == nil, err
+}
+
+// startDeadline ends when a daemon had startWait to become ready, not counting an upgrade of the home,
+// whose time depends on its size.
+func (a *cli) startDeadline(ctx context.Context, p system.Paths) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		reported := false
+		for end := time.Now().Add(startWait); time.Now().Before(end); {
+			if retry.Sleep(ctx, 200*time.Millisecond) != nil {
+				return
+			}
+			if !upgrade.InProgress(p) {
+				continue
+			}
+			end = time.Now().Add(startWait)
+			if !reported {
+				reported = true
+				fmt.Fprintln(a.err, "Upgrading the data of this home; this can take minutes.")
+			}
+		}
+		cancel(context.DeadlineExceeded)
+	}()
+	return ctx, func() { cancel(context.Canceled) }
 }
 
 // printWelcome prints Hob's address.
@@ -262,7 +290,7 @@ func (a *cli) versionCmd() *cobra.Command {
 		Use: "version", Short: "Print the version of this program", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(*cobra.Command, []string) error {
 			if a.asJSON {
-				return a.printJSON(map[string]string{"version": a.version})
+				return a.printJSON(release.Description{Version: a.version, Schema: store.Versions(app.Migrations())})
 			}
 			fmt.Fprintln(a.out, "hob "+a.version)
 			return nil

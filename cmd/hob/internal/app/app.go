@@ -155,7 +155,7 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 	if _, err := system.LocalZone(); err != nil && opt.Config.Agent.Timezone == "Local" {
 		opt.Log.Warn("unknown name of the local time zone; times may be wrong", "err", err)
 	}
-	d.store, err = store.Open(ctx, opt.Paths.Database(), Migrations(), store.Options{BackupDir: opt.Paths.Backups(), Volatile: opt.Play != nil})
+	d.store, err = store.Open(ctx, opt.Paths.Database(), Migrations(), store.Options{BackupDir: opt.Paths.Backups(), BeforeMigration: opt.BeforeMigration, Volatile: opt.Play != nil})
 	if err != nil {
 		return nil, err
 	}

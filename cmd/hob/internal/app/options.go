@@ -21,6 +21,7 @@ import (
 	"hob/platform/net/release"
 	"hob/platform/net/safehttp"
 	"hob/platform/pim"
+	"hob/platform/store"
 	"hob/tools"
 	"hob/watchers"
 	watchersall "hob/watchers/all"
@@ -34,7 +35,8 @@ type Options struct {
 	Version string
 	// InProcess is true if a command uses the engine without a daemon. Nothing listens, no watcher
 	// or schedule runs, and Hob sends no unprompted messages.
-	InProcess bool
+	InProcess       bool
+	BeforeMigration func(context.Context, store.Migration) error // see store.Options
 	// Helper is the command line that starts this program as the helper for commands
 	// (command.Serve). If it is empty, commands cannot run.
 	Helper []string
@@ -51,11 +53,9 @@ type Options struct {
 	// Peer identifies the process behind an API connection. If it is nil, the process is identified
 	// as described in docs/approvals.md. Tests whose browser is a child process set it.
 	Peer func(client, server string, thorough bool) web.Peer
-	// Desktop enables the desktop channel by default. The caller must know whether there is a
-	// desktop.
+	// Desktop enables the desktop channel by default; the caller knows whether there is a desktop.
 	Desktop bool
-	// Tray shows an icon with a menu if the desktop supports it, unless the configuration or
-	// InProcess disables it.
+	// Tray shows an icon with a menu, unless the configuration or InProcess disables it.
 	Tray bool
 	// Screen lets the desktop tools use the real desktop. Otherwise they report that there is none,
 	// because tests must not type into the developer's windows.
@@ -66,8 +66,7 @@ type Options struct {
 	// Started reports whether a program started by Hob is running. If it is nil, Hob checks the
 	// processes. Tests whose desktop is a child process set it.
 	Started func() (bool, error)
-	// Quick is how long an approval request must be visible before a click can approve it (default
-	// 1.5 s).
+	// Quick is how long a request must be visible before a click can approve it (default 1.5 s).
 	Quick time.Duration
 	// Scripts runs scripts for the apps on this machine. Nil means osascript or PowerShell. Tests
 	// set a fake Mac.
@@ -76,8 +75,7 @@ type Options struct {
 	// from the start to the first update check; 0 means the default.
 	Release      release.Source
 	ReleaseDelay time.Duration
-	// Drivers replace the drivers with the same names in channels/all. Tests use this for fake
-	// platforms.
+	// Drivers replace the drivers of the same names in channels/all, for fake platforms in tests.
 	Drivers []channels.Driver
 	// Channels are added to the configured channels.
 	Channels map[string]channels.Channel

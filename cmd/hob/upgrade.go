@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/cmd/hob/internal/app"
+	"hob/platform/host/command"
+	"hob/platform/host/desktop"
+	"hob/platform/host/system"
+	"hob/platform/store"
+	"hob/platform/store/upgrade"
+	"hob/platform/text/document"
+)
+
+// openDaemon opens the real engine. It upgrades an older home first, and puts it back if that fails.
+func openDaemon(ctx context.Context, o engineOptions) (engine, error) {
+	up := upgrade.New(upgrade.Options{
+		Paths: o.Paths, Sets: app.Migrations(), Version: o.Version, Log: o.Log,
+		Trial: func(ctx context.Context, p system.Paths) error { return tryHome(ctx, p, o.Version) },
+	})
+	if err := up.Recover(ctx); err != nil {
+		return nil, err
+	}
+	opt := app.Options{
+		Paths: o.Paths, Config: o.Config, Log: o.Log, Version: o.Version, InProcess: o.InProcess, Desktop: desktop.Available(os.Getenv), Tray: true, Screen: true,
+		Release: o.Release, BeforeMigration: up.Prepare,
+	}
+	if exe, err := os.Executable(); err == nil { // without the path, running a command or reading a PDF reports an error
+		opt.Helper = []string{exe, command.Helper}
+		opt.Reader = []string{exe, document.Helper}
+	}
+	d, err := app.Open(ctx, opt)
+	if ferr := up.Finish(ctx, err); ferr != nil {
+		if err == nil {
+			ferr = errors.Join(ferr, d.Close())
+		}
+		return nil, ferr
+	}
+	return d, nil
+}
+
+// trialConfig is the configuration of a trial: it leads to no model, account or channel.
+const trialConfig = `[agent]
+model = "offline"
+[autonomy]
+enabled = false
+[files]
+allowed = []
+`
+
+// trialTime limits a trial.
+const trialTime = 5 * time.Minute
+
+// tryHome runs one turn with the built-in brain in a migrated copy of a home. Nothing that waits in the
+// copy is processed or sent.
+func tryHome(ctx context.Context, p system.Paths, version string) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, trialTime)
+	defer cancel()
+	if err := system.WriteFile(p.ConfigFile(), []byte(trialConfig)); err != nil {
+		return err
+	}
+	st, err := store.Open(ctx, p.Database(), app.Migrations(), store.Options{SkipCheck: true, Volatile: true})
+	if err != nil {
+		return err
+	}
+	err = bus.New(st, bus.Options{}).Inbox.DropAll(ctx, "copy of the home")
+	if err := errors.Join(err, st.Close()); err != nil {
+		return err
+	}
+	a := &cli{in: strings.NewReader(""), out: io.Discard, err: io.Discard, version: version, open: openTrial}
+	c, err := a.openHere(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.closeEngine()) }()
+	out, err := c.Send(ctx, "upgrade", userInput{typed: "What are my tasks?"}.messageBody())
+	if err != nil {
+		return fmt.Errorf("a turn in the copy: %w", err)
+	}
+	if strings.TrimSpace(out.Answer) == "" {
+		return errors.New("a turn in the copy: no answer")
+	}
+	return nil
+}
+
+// openTrial opens an engine that reaches nothing outside its home.
+func openTrial(ctx context.Context, o engineOptions) (engine, error) {
+	return app.Open(ctx, app.Options{Paths: o.Paths, Config: o.Config, Log: slog.New(slog.DiscardHandler), Version: o.Version, InProcess: true, UserHome: o.Paths.Home})
+}

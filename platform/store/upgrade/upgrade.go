@@ -1,0 +1,358 @@
+// Package upgrade guards the first start of a new version on an existing home. Before the first
+// migration it checks the free disk space, creates a verified snapshot and tries the migration and one
+// turn in a copy of the home. Only then does the store migrate the database, in one transaction that
+// also checks the result. If the program then cannot open the home, the snapshot is put back.
+//
+// A journal file records the step, so that the next start continues or rolls back after a crash at any
+// instant. The caller holds the lock of the home from Recover to Finish.
+package upgrade
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/platform/failpoint"
+	"hob/platform/host/system"
+	"hob/platform/store"
+	"hob/platform/store/snapshot"
+)
+
+// keepSnapshots is the number of snapshots of each reason to keep.
+const keepSnapshots = 3
+
+// Options are the parameters of New. All but Free are required.
+type Options struct {
+	Paths   system.Paths
+	Sets    []store.MigrationSet // of this program
+	Version string
+	// Trial opens the home at p, a migrated copy, and runs one turn in it. It must not reach outside.
+	Trial func(ctx context.Context, p system.Paths) error
+	Log   *slog.Logger
+	// Free returns the free bytes of a folder's disk (default system.DiskFree).
+	Free func(dir string) (uint64, error)
+}
+
+// Upgrade is the upgrade of one home.
+type Upgrade struct{ o Options }
+
+// New returns the upgrade of a home. It does no I/O.
+func New(o Options) *Upgrade {
+	if o.Free == nil {
+		o.Free = system.DiskFree
+	}
+	return &Upgrade{o}
+}
+
+// The states of the journal.
+const (
+	preparing = "preparing" // the database is unchanged
+	migrating = "migrating" // the database is old or migrated, and not yet confirmed
+	restoring = "restoring" // the snapshot replaces the database
+)
+
+// journal records the current step.
+type journal struct {
+	State    string         `json:"state"`
+	Snapshot string         `json:"snapshot,omitempty"`
+	From     map[string]int `json:"from"`
+	Version  string         `json:"version"` // of the program that migrates
+	Started  time.Time      `json:"started"`
+}
+
+func journalFile(p system.Paths) string { return filepath.Join(p.Data, "upgrade.json") }
+
+// trialDir returns the folder of the copy of the home.
+func trialDir(p system.Paths) string { return filepath.Join(p.Data, "upgrade-trial") }
+
+// InProgress reports whether an upgrade of the home has started and not ended.
+func InProgress(p system.Paths) bool {
+	_, err := os.Stat(journalFile(p))
+	return err == nil
+}
+
+func (u *Upgrade) readJournal() (j journal, found bool, err error) {
+	b, err := os.ReadFile(journalFile(u.o.Paths))
+	if errors.Is(err, fs.ErrNotExist) {
+		return j, false, nil
+	}
+	if err != nil {
+		return j, false, fmt.Errorf("upgrade: %w", err)
+	}
+	if err := json.Unmarshal(b, &j); err != nil {
+		return j, false, fmt.Errorf("upgrade: read %s: %w; restore the newest snapshot, or delete the file if the database is intact", journalFile(u.o.Paths), err)
+	}
+	return j, true, nil
+}
+
+func (u *Upgrade) writeJournal(j journal) error {
+	b, err := json.Marshal(j)
+	if err != nil {
+		return err
+	}
+	return system.WriteFile(journalFile(u.o.Paths), b)
+}
+
+func (u *Upgrade) removeJournal() error {
+	if err := os.Remove(journalFile(u.o.Paths)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("upgrade: %w", err)
+	}
+	failpoint.Hit("upgrade.journal.removed")
+	return nil
+}
+
+// Recover continues or rolls back an upgrade that a crash interrupted. Call it before the database is
+// opened.
+func (u *Upgrade) Recover(ctx context.Context) error {
+	j, found, err := u.readJournal()
+	if err != nil || !found {
+		return err
+	}
+	if err := system.RemoveAll(trialDir(u.o.Paths)); err != nil {
+		return fmt.Errorf("upgrade: %w", err)
+	}
+	switch j.State {
+	case preparing:
+		return u.dropUpgrade(j)
+	case restoring:
+		return u.restoreSnapshot(ctx, j)
+	}
+	have, err := store.SchemaOf(ctx, u.o.Paths.Database())
+	switch {
+	case err != nil:
+		return fmt.Errorf("upgrade: %w", err)
+	case maps.Equal(have, j.From):
+		return u.dropUpgrade(j)
+	case !store.Supports(store.Versions(u.o.Sets), have): // this is the previous version
+		u.o.Log.Warn("the upgrade to a newer version was interrupted; restoring the data of before", "version", j.Version, "snapshot", j.Snapshot)
+		return u.restoreSnapshot(ctx, j)
+	}
+	return nil // migrated: Finish confirms it
+}
+
+// dropUpgrade ends an upgrade that has changed nothing, and deletes its snapshot.
+func (u *Upgrade) dropUpgrade(j journal) error {
+	if j.Snapshot != "" {
+		if s, err := snapshot.Find(u.o.Paths.Backups(), j.Snapshot); err == nil {
+			if err := s.Delete(); err != nil {
+				return fmt.Errorf("upgrade: %w", err)
+			}
+		}
+	}
+	err := errors.Join(system.RemoveAll(trialDir(u.o.Paths)), snapshot.Prune(u.o.Paths.Backups(), keepSnapshots))
+	if err != nil {
+		return fmt.Errorf("upgrade: %w", err)
+	}
+	return u.removeJournal()
+}
+
+// Prepare implements store.Options.BeforeMigration.
+func (u *Upgrade) Prepare(ctx context.Context, m store.Migration) error {
+	if err := u.checkSpace(); err != nil {
+		return err
+	}
+	j := journal{State: preparing, From: m.From, Version: u.o.Version, Started: time.Now().UTC()}
+	if err := u.writeJournal(j); err != nil {
+		return err
+	}
+	u.o.Log.Info("upgrade started", "version", u.o.Version, "migrations", describeSteps(m))
+	failpoint.Hit("upgrade.started")
+	s, err := snapshot.Create(ctx, snapshot.Options{Paths: u.o.Paths, Version: u.o.Version, Reason: snapshot.Upgrade})
+	if err != nil {
+		return err
+	}
+	j.Snapshot = s.Name
+	if err := u.writeJournal(j); err != nil {
+		return err
+	}
+	failpoint.Hit("upgrade.snapshot")
+	if err := u.tryMigration(ctx, s); err != nil {
+		return fmt.Errorf("self-check in a copy of the home: %w", err)
+	}
+	failpoint.Hit("upgrade.tried")
+	j.State = migrating
+	if err := u.writeJournal(j); err != nil {
+		return err
+	}
+	failpoint.Hit("upgrade.migrating")
+	return nil
+}
+
+func describeSteps(m store.Migration) string {
+	var out []string
+	for owner, to := range m.To {
+		if from := m.From[owner]; from < to {
+			out = append(out, fmt.Sprintf("%s %d to %d", owner, from, to))
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(out, ", ")
+}
+
+// spare is the number of bytes that an upgrade leaves free.
+const spare = 64 << 20
+
+// checkSpace checks that the snapshot, the copy and the log of the migration fit on the disk.
+func (u *Upgrade) checkSpace() error {
+	size := uint64(spare)
+	for _, ext := range []string{"", "-wal"} {
+		if fi, err := os.Stat(u.o.Paths.Database() + ext); err == nil {
+			size += 3 * uint64(fi.Size()) //nolint:gosec // a size is not negative
+		}
+	}
+	free, err := u.o.Free(u.o.Paths.Data)
+	if err != nil {
+		return fmt.Errorf("read the free space of %s: %w", u.o.Paths.Data, err)
+	}
+	if free < size {
+		return fmt.Errorf("upgrade: not enough disk space: %d MB are needed in %s for a snapshot and a trial, %d MB are free; free some space and start Hob again", size>>20, u.o.Paths.Data, free>>20)
+	}
+	return nil
+}
+
+// tryMigration migrates a copy of the snapshot and uses it.
+func (u *Upgrade) tryMigration(ctx context.Context, s snapshot.Snapshot) (err error) {
+	dir := trialDir(u.o.Paths)
+	if err := system.RemoveAll(dir); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, system.RemoveAll(dir)) }()
+	p := system.Paths{Home: dir, Data: dir, Logs: filepath.Join(dir, "logs"), Runtime: filepath.Join(dir, "run")}
+	if err := p.Ensure(); err != nil {
+		return err
+	}
+	for _, f := range s.Manifest.Files {
+		to := filepath.Join(dir, filepath.FromSlash(f.Name))
+		if to == p.ConfigFile() { // it leads outside: to accounts, channels and models
+			continue
+		}
+		if err := copyFile(s.File(f.Name), to); err != nil {
+			return err
+		}
+	}
+	for _, f := range []string{u.o.Paths.AuditKeyFile(), u.o.Paths.AuditAnchorFile()} {
+		if err := copyFile(f, filepath.Join(dir, filepath.Base(f))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	unchecked := func(context.Context, store.Migration) error { return nil }
+	st, err := store.Open(ctx, p.Database(), u.o.Sets, store.Options{BackupDir: p.Backups(), BeforeMigration: unchecked, Volatile: true})
+	if err != nil {
+		return err
+	}
+	err = st.CheckIntegrity(ctx)
+	if err := errors.Join(err, st.Close()); err != nil {
+		return err
+	}
+	failpoint.Hit("upgrade.trial.migrated")
+	return u.o.Trial(ctx, p)
+}
+
+func copyFile(from, to string) error {
+	f, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return system.WriteFrom(to, f)
+}
+
+// Finish ends the upgrade after the program has opened the home, or failed to (opened is its error):
+// it confirms the new state or restores the old one. It also explains a database that is too new.
+func (u *Upgrade) Finish(ctx context.Context, opened error) error {
+	if errors.Is(opened, store.ErrNewerSchema) {
+		return u.explainNewer(ctx, opened)
+	}
+	j, found, err := u.readJournal()
+	if err != nil || !found {
+		return errors.Join(opened, err)
+	}
+	ctx = context.WithoutCancel(ctx)
+	if opened == nil {
+		failpoint.Hit("upgrade.opened")
+		u.o.Log.Info("upgrade finished", "version", u.o.Version, "snapshot", j.Snapshot)
+		if err := snapshot.Prune(u.o.Paths.Backups(), keepSnapshots); err != nil {
+			u.o.Log.Warn("old snapshots not deleted", "err", err)
+		}
+		return u.removeJournal()
+	}
+	u.o.Log.Error("upgrade failed", "version", u.o.Version, "err", opened)
+	have, err := store.SchemaOf(ctx, u.o.Paths.Database())
+	if err == nil && j.State == migrating && !maps.Equal(have, j.From) {
+		err = u.restoreSnapshot(ctx, j)
+	} else if err == nil {
+		err = u.dropUpgrade(j)
+	}
+	if err != nil {
+		return fmt.Errorf("upgrade to %s failed: %w; the old state could not be restored: %w", u.o.Version, opened, err)
+	}
+	return fmt.Errorf("upgrade to %s failed: %w; your data is as before the upgrade: start again, or go back with: hob update --rollback", u.o.Version, opened)
+}
+
+// restoreSnapshot puts the database of the snapshot back. It can be repeated after a crash.
+func (u *Upgrade) restoreSnapshot(ctx context.Context, j journal) error {
+	s, err := snapshot.Find(u.o.Paths.Backups(), j.Snapshot)
+	if err != nil {
+		return err
+	}
+	if err := s.Verify(ctx); err != nil {
+		return err
+	}
+	j.State = restoring
+	if err := u.writeJournal(j); err != nil {
+		return err
+	}
+	failpoint.Hit("upgrade.restoring")
+	db := u.o.Paths.Database()
+	if err := copyFile(s.Database(), db+".restoring"); err != nil {
+		return err
+	}
+	failpoint.Hit("upgrade.restore.copied")
+	if _, err := store.Replace(ctx, db, db+".restoring"); err != nil {
+		return err
+	}
+	return u.removeJournal()
+}
+
+// newerError adds to ErrNewerSchema the snapshot that this version can use.
+type newerError struct {
+	err  error
+	text string
+}
+
+func (e *newerError) Error() string { return e.text }
+func (e *newerError) Unwrap() error { return e.err }
+
+// explainNewer names the newest snapshot that this version can open.
+func (u *Upgrade) explainNewer(ctx context.Context, err error) error {
+	s, found, lerr := FittingSnapshot(ctx, u.o.Paths, store.Versions(u.o.Sets))
+	if lerr != nil {
+		return errors.Join(err, lerr)
+	}
+	cause, _, _ := strings.Cut(err.Error(), "; ")
+	if !found {
+		return &newerError{err, cause + "; update Hob, or point HOB_HOME at another folder (no snapshot fits this version)"}
+	}
+	return &newerError{err, fmt.Sprintf("%s; update Hob, or return to the snapshot of %s, which loses later changes: hob restore %s",
+		cause, s.Manifest.Created.Format("2006-01-02 15:04 UTC"), s.Name)}
+}
+
+// FittingSnapshot returns the newest snapshot that a program can open that knows these schema versions.
+func FittingSnapshot(ctx context.Context, p system.Paths, known map[string]int) (snapshot.Snapshot, bool, error) {
+	list, err := snapshot.List(p.Backups())
+	for _, s := range list {
+		if have, err := s.Schema(ctx); err == nil && len(have) > 0 && store.Supports(known, have) {
+			return s, true, nil
+		}
+	}
+	return snapshot.Snapshot{}, false, err
+}

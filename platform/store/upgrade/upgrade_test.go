@@ -1,0 +1,200 @@
+package upgrade_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hob/platform/host/system"
+	"hob/platform/store"
+	"hob/platform/store/snapshot"
+	"hob/platform/store/upgrade"
+)
+
+// setsOf returns the migrations of a program that knows the first n steps.
+func setsOf(n int, changes map[int][]string) []store.MigrationSet {
+	steps := []string{
+		`CREATE TABLE t (k INTEGER PRIMARY KEY, v TEXT); CREATE TABLE u (k INTEGER)`,
+		`ALTER TABLE t ADD COLUMN w TEXT; DELETE FROM u WHERE k > 1`,
+	}
+	return []store.MigrationSet{{Owner: "t", Steps: steps[:n], RowChanges: changes}}
+}
+
+func declared() []store.MigrationSet { return setsOf(2, map[int][]string{2: {"u"}}) }
+
+func fatal(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// oldHome returns a home of the old version.
+func oldHome(t *testing.T) system.Paths {
+	t.Helper()
+	dir := t.TempDir()
+	p := system.Paths{Home: dir, Data: dir, Logs: filepath.Join(dir, "logs"), Runtime: filepath.Join(dir, "run")}
+	st, err := store.Open(t.Context(), p.Database(), setsOf(1, nil), store.Options{})
+	fatal(t, err)
+	fatal(t, st.Write(t.Context(), func(tx *store.Tx) error {
+		_, err := tx.Exec(`INSERT INTO t VALUES (1, 'a'); INSERT INTO u VALUES (1), (2)`)
+		return err
+	}))
+	fatal(t, st.Close())
+	fatal(t, os.WriteFile(p.SoulFile(), []byte("soul"), 0o600))
+	fatal(t, os.WriteFile(p.ConfigFile(), []byte("x = 1"), 0o600))
+	return p
+}
+
+// startOptions describes one start of a program.
+type startOptions struct {
+	sets   []store.MigrationSet
+	trial  error // result of the trial
+	opened error // what fails after the migration
+	free   uint64
+}
+
+// startProgram does what the composition root does, and returns the result of Finish.
+func startProgram(t *testing.T, p system.Paths, o startOptions) error {
+	t.Helper()
+	up := upgrade.New(upgrade.Options{
+		Paths: p, Sets: o.sets, Version: "v2", Log: slog.New(slog.DiscardHandler),
+		Trial: func(_ context.Context, c system.Paths) error {
+			if b, err := os.ReadFile(c.SoulFile()); err != nil || string(b) != "soul" {
+				t.Errorf("SOUL.md of the copy = %q, %v", b, err)
+			}
+			if _, err := os.Stat(c.ConfigFile()); !errors.Is(err, fs.ErrNotExist) {
+				t.Error("the copy has the configuration, which leads outside")
+			}
+			if v := schemaOf(t, c); v != 2 {
+				t.Errorf("schema of the copy = %d", v)
+			}
+			if v := schemaOf(t, p); v != 1 {
+				t.Errorf("schema during the trial = %d", v)
+			}
+			return o.trial
+		},
+		Free: func(string) (uint64, error) {
+			if o.free > 0 {
+				return o.free, nil
+			}
+			return 1 << 40, nil
+		},
+	})
+	fatal(t, up.Recover(t.Context()))
+	st, err := store.Open(t.Context(), p.Database(), o.sets, store.Options{BeforeMigration: up.Prepare})
+	if err == nil {
+		err = o.opened
+		fatal(t, st.Close())
+	}
+	return up.Finish(t.Context(), err)
+}
+
+func schemaOf(t *testing.T, p system.Paths) int {
+	t.Helper()
+	have, err := store.SchemaOf(t.Context(), p.Database())
+	fatal(t, err)
+	return have["t"]
+}
+
+// checkHome checks the schema and that no unfinished upgrade and exactly the wanted snapshots are left.
+func checkHome(t *testing.T, p system.Paths, schema, snapshots int) {
+	t.Helper()
+	if v := schemaOf(t, p); v != schema {
+		t.Errorf("schema = %d, want %d", v, schema)
+	}
+	c, err := store.Inspect(t.Context(), p.Database())
+	fatal(t, err)
+	if want := int64(3 - schema); c.Rows["t"] != 1 || c.Rows["u"] != want {
+		t.Errorf("rows = %v", c.Rows)
+	}
+	if _, err := os.Stat(filepath.Join(p.Data, "upgrade-trial")); upgrade.InProgress(p) || !errors.Is(err, fs.ErrNotExist) {
+		t.Error("an upgrade is in progress")
+	}
+	list, err := snapshot.List(p.Backups())
+	fatal(t, err)
+	if len(list) != snapshots {
+		t.Errorf("%d snapshots, want %d", len(list), snapshots)
+	}
+}
+
+func TestUpgrade_KeepsSnapshotOfOldState(t *testing.T) {
+	p := oldHome(t)
+	fatal(t, startProgram(t, p, startOptions{sets: declared()}))
+	checkHome(t, p, 2, 1)
+	fatal(t, startProgram(t, p, startOptions{sets: declared()})) // nothing to do
+	checkHome(t, p, 2, 1)
+	err := startProgram(t, p, startOptions{sets: setsOf(1, nil)})
+	list, lerr := snapshot.List(p.Backups())
+	fatal(t, lerr)
+	if !errors.Is(err, store.ErrNewerSchema) || !strings.Contains(err.Error(), "hob restore "+list[0].Name) {
+		t.Errorf("the old version reports %v; want the name of the snapshot", err)
+	}
+	fatal(t, list[0].Delete())
+	if err := startProgram(t, p, startOptions{sets: setsOf(1, nil)}); !errors.Is(err, store.ErrNewerSchema) || !strings.Contains(err.Error(), "no snapshot fits") {
+		t.Errorf("without a snapshot the old version reports %v", err)
+	}
+}
+
+func TestUpgrade_RollsBack(t *testing.T) {
+	boom := errors.New("boom")
+	for name, tt := range map[string]struct {
+		o    startOptions
+		want string
+	}{
+		"when the trial fails":                  {startOptions{sets: declared(), trial: boom}, "self-check in a copy of the home: boom"},
+		"when a migration loses rows":           {startOptions{sets: setsOf(2, nil)}, "table u has 1 rows, had 2"},
+		"when the home does not open afterward": {startOptions{sets: declared(), opened: boom}, "boom"},
+		"when the disk is nearly full":          {startOptions{sets: declared(), free: 1 << 20}, "1 MB are free; free some space"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := oldHome(t)
+			err := startProgram(t, p, tt.o)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error = %v, want %q", err, tt.want)
+			}
+			snapshots := 0
+			if tt.o.opened != nil { // the restored snapshot stays
+				snapshots = 1
+			}
+			checkHome(t, p, 1, snapshots)
+			fatal(t, startProgram(t, p, startOptions{sets: setsOf(1, nil)})) // the old version works
+			fatal(t, startProgram(t, p, startOptions{sets: declared()}))     // and a repaired new one
+			checkHome(t, p, 2, snapshots+1)
+		})
+	}
+}
+
+// A crash between the commit and the confirmation: the new version confirms, the old one goes back.
+func TestRecover_AfterCrashBeforeConfirmation(t *testing.T) {
+	crash := func(t *testing.T) system.Paths {
+		p := oldHome(t)
+		up := upgrade.New(upgrade.Options{Paths: p, Sets: declared(), Version: "v2", Log: slog.New(slog.DiscardHandler), Trial: func(context.Context, system.Paths) error { return nil }})
+		st, err := store.Open(t.Context(), p.Database(), declared(), store.Options{BeforeMigration: up.Prepare})
+		fatal(t, err)
+		fatal(t, st.Close())
+		return p
+	}
+	t.Run("new version", func(t *testing.T) {
+		p := crash(t)
+		fatal(t, startProgram(t, p, startOptions{sets: declared()}))
+		checkHome(t, p, 2, 1)
+	})
+	t.Run("old version", func(t *testing.T) {
+		p := crash(t)
+		fatal(t, startProgram(t, p, startOptions{sets: setsOf(1, nil)}))
+		checkHome(t, p, 1, 1)
+	})
+	t.Run("new version that cannot open the home", func(t *testing.T) {
+		p := crash(t)
+		if err := startProgram(t, p, startOptions{sets: declared(), opened: errors.New("boom")}); err == nil || !strings.Contains(err.Error(), "as before the upgrade") {
+			t.Errorf("error = %v", err)
+		}
+		checkHome(t, p, 1, 1)
+	})
+}
