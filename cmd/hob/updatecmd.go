@@ -4,49 +4,67 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os/exec"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"hob/platform/host/system"
 	"hob/platform/host/vault"
 	"hob/platform/net/release"
+	"hob/platform/store"
+	"hob/platform/store/upgrade"
 )
 
 func (a *cli) updateCmd() *cobra.Command {
-	var check bool
+	var check, rollback bool
 	c := a.addJSONFlag(&cobra.Command{
-		Use: "update", Short: "Check for a newer version", Args: cobra.NoArgs,
+		Use: "update", Short: "Install a newer version", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
-			if !check {
-				return &failure{code: exitUsage, cause: "Hob cannot update itself", remedy: "check for a newer version and how to get it: hob update --check"}
+			switch {
+			case rollback:
+				return a.rollbackUpdate(c.Context())
+			case check:
+				return a.checkUpdate(c.Context())
 			}
-			return a.runUpdate(c.Context())
+			return a.installUpdate(c.Context())
 		}),
 	})
-	c.Flags().BoolVar(&check, "check", false, "only check (the command does nothing else)")
+	c.Flags().BoolVar(&check, "check", false, "only report whether there is a newer version")
+	c.Flags().BoolVar(&rollback, "rollback", false, "go back to the version before the last update")
+	c.MarkFlagsMutuallyExclusive("check", "rollback")
 	return c
 }
 
-func (a *cli) runUpdate(ctx context.Context) error {
+// findUpdate asks for the newest version. The client can also download it.
+func (a *cli) findUpdate(ctx context.Context) (r release.Result, n release.Fetcher, err error) {
 	p, cfg, err := a.loadHome()
 	if err != nil {
-		return err
+		return r, nil, err
 	}
-	n, err := cfg.Network.Client(ctx, vault.SecretsFor(p))
-	if err != nil {
-		return err
+	if n, err = cfg.Network.Client(ctx, vault.SecretsFor(p)); err != nil {
+		return r, nil, err
 	}
-	r, err := release.Checker{
+	r, err = release.Checker{
 		Built: a.release, Configured: release.Source{URL: cfg.Update.URL, Key: cfg.Update.Key}, Network: n, File: p.UpdateFile(), Version: a.version,
 	}.Check(ctx, time.Now())
 	switch {
 	case errors.Is(err, release.ErrNoSource):
-		return &failure{code: exitFailed, cause: err.Error(), remedy: "see docs/packaging.md; or set them: hob config set update.url https://… and hob config set update.key RW…"}
+		err = &failure{code: exitFailed, cause: err.Error(), remedy: "see docs/packaging.md; or set them: hob config set update.url https://… and hob config set update.key RW…"}
 	case release.Refused(err):
-		return &failure{code: exitFailed, cause: err.Error(), remedy: "do not install that version; if this lasts for days, report it to the project"}
+		err = &failure{code: exitFailed, cause: err.Error(), remedy: "do not install that version; if this lasts for days, report it to the project"}
 	case err != nil:
-		return &failure{code: exitFailed, cause: err.Error(), remedy: "try again later"}
+		err = &failure{code: exitFailed, cause: err.Error(), remedy: "try again later"}
+	}
+	return r, n, err
+}
+
+func (a *cli) checkUpdate(ctx context.Context) error {
+	r, _, err := a.findUpdate(ctx)
+	if err != nil {
+		return err
 	}
 	if a.asJSON {
 		err = a.printJSON(r)
@@ -57,6 +75,183 @@ func (a *cli) runUpdate(ctx context.Context) error {
 		return errNewer
 	}
 	return err
+}
+
+// updateResult is the result of an update or a rollback.
+type updateResult struct {
+	Version   string `json:"version"`            // installed now
+	Previous  string `json:"previous"`           // goes back with --rollback
+	Restarted bool   `json:"restarted"`          // the daemon ran before and runs again
+	Snapshot  string `json:"snapshot,omitempty"` // to restore, because the installed version cannot open the database
+}
+
+// installUpdate replaces this program by the newest version and restarts the daemon.
+func (a *cli) installUpdate(ctx context.Context) error {
+	r, n, err := a.findUpdate(ctx)
+	switch {
+	case err != nil:
+		return err
+	case !r.Known:
+		return &failure{code: exitFailed, cause: fmt.Sprintf("this program, %s, is not a release and cannot be compared with %s", sanitizePrintable(r.Current), r.Latest), remedy: "see how to get that version with: hob update --check"}
+	case !r.Newer:
+		if a.asJSON {
+			return a.printJSON(updateResult{Version: r.Current})
+		}
+		a.showUpdate(r)
+		return nil
+	}
+	program, err := a.replaceableProgram(r.Steps)
+	if err != nil {
+		return err
+	}
+	a.reportStep("Downloading Hob %s (%d MB)", r.Latest, max(1, r.File.Size>>20))
+	staged, err := program.Download(ctx, n, *r.File, r.Latest)
+	if errors.Is(err, release.ErrDownload) {
+		return &failure{code: exitFailed, cause: err.Error(), remedy: "nothing was changed; try again later, and report it to the project if this lasts", err: err}
+	}
+	if err != nil {
+		return err
+	}
+	done := updateResult{Version: r.Latest, Previous: r.Current}
+	if done.Restarted, err = a.swapProgram(ctx, program, staged); err != nil {
+		return err
+	}
+	return a.printUpdate(done, fmt.Sprintf("Updated Hob from %s to %s. Go back with: hob update --rollback", sanitizePrintable(r.Current), r.Latest))
+}
+
+// replaceableProgram returns the installed program, or why it cannot be replaced. Steps are the commands
+// of the package manager.
+func (a *cli) replaceableProgram(steps []string) (release.Program, error) {
+	program, err := release.Installed()
+	if err != nil {
+		return program, err
+	}
+	err = program.CheckReplaceable()
+	if errors.Is(err, release.ErrManaged) {
+		remedy := "use it to install the version that you want"
+		if len(steps) > 0 {
+			remedy = "update it with: " + strings.Join(steps, "; ")
+		}
+		err = &failure{code: exitFailed, cause: err.Error(), remedy: remedy, err: err}
+	}
+	return program, err
+}
+
+// swapProgram stops a running daemon, replaces the program and starts the daemon again. If the new
+// version does not start, it puts the current one back. It reports whether the daemon was restarted.
+func (a *cli) swapProgram(ctx context.Context, program release.Program, from string) (restarted bool, err error) {
+	p, err := system.DefaultPaths()
+	if err != nil {
+		return false, err
+	}
+	h, held, err := system.Probe(p.LockFile())
+	if err != nil {
+		return false, err
+	}
+	running := held && h.Role == system.RoleDaemon
+	if running {
+		a.reportStep("Stopping Hob")
+		if err := a.stopDaemon(ctx); err != nil {
+			return false, err
+		}
+	}
+	if err := program.Swap(from); err != nil {
+		return false, errors.Join(err, startProgram(ctx, program, running))
+	}
+	if err := startProgram(ctx, program, running); err != nil {
+		ctx = context.WithoutCancel(ctx)
+		back := errors.Join(program.Swap(program.Previous()), startProgram(ctx, program, running))
+		return false, &failure{code: exitFailed, err: errors.Join(err, back), cause: fmt.Sprintf("the other version did not start, so this one was put back: %v", err), remedy: "see " + p.LogFile()}
+	}
+	return running, nil
+}
+
+// startProgram starts the daemon of the installed program.
+func startProgram(ctx context.Context, program release.Program, wanted bool) error {
+	if !wanted {
+		return nil
+	}
+	out, err := exec.CommandContext(ctx, program.Path, "start").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("start Hob: %w: %s", err, sanitizePrintable(strings.TrimSpace(string(out))))
+	}
+	return nil
+}
+
+// rollbackUpdate goes back to the program that the last update replaced. A database that is too new for
+// it stays as it is, and the result names the snapshot to restore.
+func (a *cli) rollbackUpdate(ctx context.Context) error {
+	p, err := system.DefaultPaths()
+	if err != nil {
+		return err
+	}
+	program, err := a.replaceableProgram(nil)
+	if err != nil {
+		return err
+	}
+	previous, err := program.CheckPrevious(ctx)
+	if errors.Is(err, release.ErrNoPrevious) {
+		return &failure{code: exitFailed, cause: err.Error(), remedy: "install the version that you want by hand", err: err}
+	}
+	if err != nil {
+		return err
+	}
+	have, err := store.SchemaOf(ctx, p.Database())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	done := updateResult{Version: previous.Version, Previous: a.version}
+	text := fmt.Sprintf("Went back from Hob %s to %s.", sanitizePrintable(a.version), sanitizePrintable(previous.Version))
+	if previous.Schema == nil || store.Supports(previous.Schema, have) {
+		done.Restarted, err = a.swapProgram(ctx, program, program.Previous())
+	} else {
+		if err := a.stopIfRunning(ctx, p); err != nil {
+			return err
+		}
+		err = program.Swap(program.Previous())
+		s, found, serr := upgrade.FittingSnapshot(ctx, p, previous.Schema)
+		text += " It cannot open the database, which the newer version has migrated, so Hob was not started."
+		switch {
+		case serr != nil:
+			err = errors.Join(err, serr)
+		case found:
+			done.Snapshot = s.Name
+			text += fmt.Sprintf("\nReturn to the snapshot of %s, which loses later changes: hob restore %s\nOr undo this rollback: hob update --rollback", s.Manifest.Created.Format("2006-01-02 15:04 UTC"), s.Name)
+		default:
+			text += "\nNo snapshot fits this version. Undo this rollback with: hob update --rollback"
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return a.printUpdate(done, text)
+}
+
+// stopIfRunning stops the daemon, if there is one.
+func (a *cli) stopIfRunning(ctx context.Context, p system.Paths) error {
+	h, held, err := system.Probe(p.LockFile())
+	if err != nil || !held || h.Role != system.RoleDaemon {
+		return err
+	}
+	a.reportStep("Stopping Hob")
+	return a.stopDaemon(ctx)
+}
+
+func (a *cli) reportStep(format string, args ...any) {
+	if !a.asJSON {
+		fmt.Fprintf(a.out, format+" ...\n", args...)
+	}
+}
+
+func (a *cli) printUpdate(r updateResult, text string) error {
+	if a.asJSON {
+		return a.printJSON(r)
+	}
+	if r.Restarted {
+		text += "\nHob runs again."
+	}
+	fmt.Fprintln(a.out, text)
+	return nil
 }
 
 // errNewer ends the command with exitNewer; the command has already printed the result.
@@ -78,7 +273,11 @@ func (a *cli) showUpdate(r release.Result) {
 	if r.Page != "" {
 		fmt.Fprintf(a.out, "\nMore: %s\n", r.Page)
 	}
-	fmt.Fprintf(a.out, "\nTo get it (installed by: %s):\n", r.Kind)
+	if r.Kind == release.Archive && r.Newer {
+		fmt.Fprintln(a.out, "\nInstall it with: hob update\nOr by hand:")
+	} else {
+		fmt.Fprintf(a.out, "\nTo get it (installed by: %s):\n", r.Kind)
+	}
 	for _, s := range r.Steps {
 		fmt.Fprintf(a.out, "  %s\n", s)
 	}
