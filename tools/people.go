@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -68,4 +69,26 @@ func classifyPathError(err error) error {
 		return Errorf(InvalidArguments, "%w", CleanErr(err))
 	}
 	return nil
+}
+
+// ClassifyPIM maps an error of a driver of platform/pim to an Error. It is untrusted, because it
+// may quote a server or an app.
+func ClassifyPIM(err error) error {
+	if _, is := errors.AsType[*Error](err); is || err == nil {
+		return err
+	}
+	code := Failed
+	switch {
+	case errors.Is(err, pim.ErrInvalid):
+		code = InvalidArguments
+	case errors.Is(err, pim.ErrNotFound), errors.Is(err, pim.ErrNoFolder):
+		code = NotFound
+	case errors.Is(err, pim.ErrChanged):
+		code = Conflict
+	case errors.Is(err, errors.ErrUnsupported), errors.Is(err, pim.ErrNoServer):
+		code = Unsupported
+	case errors.Is(err, context.DeadlineExceeded):
+		code = TimedOut
+	}
+	return Quoting(Errorf(code, "%w", err), provenance.Outside)
 }

@@ -61,7 +61,7 @@ func (d Deps) findInvitation(ctx context.Context, in answerIn, now time.Time) (f
 		return f, nil, "", tools.Errorf(tools.InvalidArguments, "the user is not invited to that event (as %s)", tools.Clean(own))
 	}
 	if err := pim.CheckPerson(pim.Person{Address: f.Organizer.Address}); err != nil {
-		return f, nil, "", classifyError(fmt.Errorf("the organizer cannot be notified: %w", err))
+		return f, nil, "", tools.ClassifyPIM(fmt.Errorf("the organizer cannot be notified: %w", err))
 	}
 	exact = fmt.Sprintf("%s: %s, to %s", f.approvalBinding(), a, f.Organizer.Address)
 	if in.Series {

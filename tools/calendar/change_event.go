@@ -57,7 +57,7 @@ func (d Deps) undoChange(done string) func(context.Context, json.RawMessage) (st
 		}
 		all, err := d.writableCalendars(u.Account)
 		if err == nil {
-			err = classifyError(all[0].TakeBack(ctx, u.Undo))
+			err = tools.ClassifyPIM(all[0].TakeBack(ctx, u.Undo))
 		}
 		if u.Untold {
 			return done + untold, err
@@ -82,31 +82,10 @@ func (d Deps) writableCalendars(name string) ([]pim.Calendars, error) {
 	return all[i : i+1], nil
 }
 
-// classifyError maps errors of the drivers to tool errors.
-func classifyError(err error) error {
-	if _, is := errors.AsType[*tools.Error](err); is || err == nil {
-		return err
-	}
-	code := tools.Failed
-	switch {
-	case errors.Is(err, pim.ErrInvalid):
-		code = tools.InvalidArguments
-	case errors.Is(err, pim.ErrNotFound), errors.Is(err, pim.ErrNoFolder):
-		code = tools.NotFound
-	case errors.Is(err, pim.ErrChanged):
-		code = tools.Conflict
-	case errors.Is(err, errors.ErrUnsupported), errors.Is(err, pim.ErrNoServer):
-		code = tools.Unsupported
-	case errors.Is(err, context.DeadlineExceeded):
-		code = tools.TimedOut
-	}
-	return tools.Quoting(tools.Errorf(code, "%w", err), provenance.Outside)
-}
-
 // checkReceipt turns an uncertain outcome of a change into an error.
 func checkReceipt(r pim.Receipt, err error) error {
 	if err != nil {
-		return classifyError(err)
+		return tools.ClassifyPIM(err)
 	}
 	if r.Outcome == pim.Uncertain {
 		return tools.Quoting(tools.Errorf(tools.OutcomeUnknown, "change of the calendar: outcome unknown (%s); Hob did not repeat it. Check the calendar before you retry", r.Why), provenance.Outside)
@@ -163,7 +142,7 @@ func (d Deps) findEvent(ctx context.Context, words, on, account string, now time
 	case len(fit) == 1:
 		return fit[0], nil
 	case len(fit) == 0 && err != nil:
-		return foundEvent{}, classifyError(err)
+		return foundEvent{}, tools.ClassifyPIM(err)
 	case len(fit) == 0:
 		return foundEvent{}, tools.Errorf(tools.NotFound, "no event that matches %q is in the calendars %s", tools.Clean(textnorm.Ellipsize(words, 80)), tools.Clean(map[bool]string{true: "for that day", false: fmt.Sprintf("for the next %d days", lookAhead)}[on != ""]))
 	}

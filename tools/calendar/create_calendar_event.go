@@ -99,7 +99,7 @@ func (d Deps) planEvent(ctx context.Context, in createIn, c tools.Call) (pim.New
 		return e, err
 	}
 	if e.Guests, err = d.guestsOf(ctx, in.Guests); err == nil {
-		err = classifyError(ics.CheckEvent(e))
+		err = tools.ClassifyPIM(ics.CheckEvent(e))
 	}
 	return e, err
 }

@@ -159,7 +159,7 @@ func guestMailText(ctx context.Context, how guestRoute, f foundEvent, method str
 		return "", nil
 	}
 	text, err := s.Message(ctx, method, f.Event, whole)
-	return text, classifyError(err)
+	return text, tools.ClassifyPIM(err)
 }
 
 // changedFor notifies the guests of a completed change. sent means that nothing failed.

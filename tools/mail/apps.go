@@ -44,7 +44,7 @@ func (d Deps) answerApps(ctx context.Context, c tools.Call, w mailQuery, tool st
 		return tools.Result{}, err
 	case err != nil && len(list) == 0:
 		if _, some := errors.AsType[*pim.PartialError](err); !some {
-			return tools.Result{}, classifyError(err)
+			return tools.Result{}, tools.ClassifyPIM(err)
 		}
 	}
 	slices.SortStableFunc(list, func(a, b letterOut) int { return b.At.Compare(a.At) })

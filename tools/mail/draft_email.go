@@ -35,7 +35,7 @@ func (d Deps) takeBack(ctx context.Context, data json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	return classifyError(all[0].TakeBack(ctx, u.Undo))
+	return tools.ClassifyPIM(all[0].TakeBack(ctx, u.Undo))
 }
 
 // outcomeUnknownError returns the error of a change with an unknown outcome.
@@ -54,7 +54,7 @@ func (d Deps) draftEmail() tools.Tool {
 		Run: func(ctx context.Context, c tools.Call, in letterIn) (tools.Result, error) {
 			l, err := d.composeLetter(ctx, in)
 			if err != nil {
-				return tools.Result{}, classifyError(err)
+				return tools.Result{}, tools.ClassifyPIM(err)
 			}
 			l.setMessageID(c)
 			r, err := l.from.DraftMail(ctx, l.OutgoingMail)
@@ -62,7 +62,7 @@ func (d Deps) draftEmail() tools.Tool {
 				return tools.Result{}, tools.Errorf(tools.Unsupported, "account %s has no mailbox for drafts; set %s", tools.Clean(l.from.Name()), pim.IMAP)
 			}
 			if err != nil {
-				return tools.Result{}, classifyError(err)
+				return tools.Result{}, tools.ClassifyPIM(err)
 			}
 			if r.Outcome == pim.Uncertain {
 				return tools.Result{}, outcomeUnknownError("the draft was saved", r)

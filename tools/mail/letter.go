@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -191,26 +190,5 @@ func (l *composedMail) setMessageID(c tools.Call) {
 
 // refusedJudgement returns the judgment of a mail that cannot be written.
 func refusedJudgement(err error) tools.CallAssessment {
-	return tools.CallAssessment{Refused: classifyError(err)}
-}
-
-// classifyError maps errors of the drivers to tool errors.
-func classifyError(err error) error {
-	if _, is := errors.AsType[*tools.Error](err); is || err == nil {
-		return err
-	}
-	code := tools.Failed
-	switch {
-	case errors.Is(err, pim.ErrInvalid):
-		code = tools.InvalidArguments
-	case errors.Is(err, pim.ErrNotFound), errors.Is(err, pim.ErrNoFolder):
-		code = tools.NotFound
-	case errors.Is(err, pim.ErrChanged):
-		code = tools.Conflict
-	case errors.Is(err, errors.ErrUnsupported), errors.Is(err, pim.ErrNoServer):
-		code = tools.Unsupported
-	case errors.Is(err, context.DeadlineExceeded):
-		code = tools.TimedOut
-	}
-	return outsideError(tools.Errorf(code, "%w", err)) // the error may quote a server
+	return tools.CallAssessment{Refused: tools.ClassifyPIM(err)}
 }

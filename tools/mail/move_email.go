@@ -48,7 +48,7 @@ func (d Deps) moveEmail() tools.Tool {
 		Run: func(ctx context.Context, c tools.Call, in moveIn) (tools.Result, error) {
 			x, box, err := d.findMailToMove(ctx, in)
 			if err != nil {
-				return tools.Result{}, classifyError(err)
+				return tools.Result{}, tools.ClassifyPIM(err)
 			}
 			if x.Ref != c.Exact {
 				return tools.Result{}, tools.Errorf(tools.Conflict, "the request now matches a different mail than the approved one; nothing was moved")
@@ -56,7 +56,7 @@ func (d Deps) moveEmail() tools.Tool {
 			to := cmp.Or(strings.TrimSpace(in.To), "archive")
 			r, err := box.MoveMail(ctx, x.Ref, to)
 			if err != nil {
-				return tools.Result{}, classifyError(err)
+				return tools.Result{}, tools.ClassifyPIM(err)
 			}
 			if r.Outcome == pim.Uncertain {
 				return tools.Result{}, outcomeUnknownError("the mail was moved", r)

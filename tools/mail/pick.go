@@ -56,7 +56,7 @@ func (d Deps) findMail(ctx context.Context, words, folder string, all []pim.Mail
 		for _, m := range all {
 			if m.Name() == account {
 				x, err := m.ReadMail(ctx, words)
-				return x, m, classifyError(err)
+				return x, m, tools.ClassifyPIM(err)
 			}
 		}
 	}
@@ -64,9 +64,9 @@ func (d Deps) findMail(ctx context.Context, words, folder string, all []pim.Mail
 	switch {
 	case len(list) == 1:
 		x, err := list[0].box.ReadMail(ctx, list[0].Ref)
-		return x, list[0].box, classifyError(err)
+		return x, list[0].box, tools.ClassifyPIM(err)
 	case len(list) == 0 && err != nil:
-		return pim.Message{}, nil, classifyError(err)
+		return pim.Message{}, nil, tools.ClassifyPIM(err)
 	case len(list) == 0:
 		return pim.Message{}, nil, tools.Errorf(tools.NotFound, "no mail has %q in its sender or subject", tools.Clean(textnorm.Ellipsize(words, 80)))
 	}

@@ -34,11 +34,11 @@ func (d Deps) sendEmail() tools.Tool {
 		Run: func(ctx context.Context, c tools.Call, in letterIn) (tools.Result, error) {
 			l, err := d.approvedLetter(ctx, c, in)
 			if err != nil {
-				return tools.Result{}, err
+				return tools.Result{}, tools.ClassifyPIM(err)
 			}
 			r, err := d.handOver(ctx, c, l)
 			if err != nil {
-				return tools.Result{}, classifyError(err)
+				return tools.Result{}, tools.ClassifyPIM(err)
 			}
 			if r.Outcome == pim.Uncertain {
 				return tools.Result{}, outsideError(tools.Errorf(tools.OutcomeUnknown, "mail to %s: outcome unknown (%s); Hob did not send it again. Check the sent mails, or ask, before you retry", l.recipientText(), r.Why))
@@ -88,7 +88,7 @@ func (d Deps) approvedLetter(ctx context.Context, c tools.Call, in letterIn) (l 
 		l, err = d.composeLetter(ctx, in)
 	}
 	if err != nil {
-		return composedMail{}, classifyError(err)
+		return composedMail{}, tools.ClassifyPIM(err)
 	}
 	if l.approvalBinding() != c.Exact {
 		return composedMail{}, tools.Errorf(tools.Conflict, "the recipients or an attached file have changed since the approval; nothing was sent")

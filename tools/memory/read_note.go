@@ -80,7 +80,7 @@ func (d Deps) readLeaf(ctx context.Context, c tools.Call, in readNoteIn, missed 
 		}
 		n, err := s.ReadNote(ctx, one.Ref)
 		if err != nil {
-			return tools.Result{}, outsideError(err)
+			return tools.Result{}, tools.ClassifyPIM(err)
 		}
 		shown, ok := noteViewer(c, n.Title).Show(n.Title, n.Text)
 		if !ok {

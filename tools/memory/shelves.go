@@ -106,27 +106,6 @@ func ofShelf(data json.RawMessage) bool {
 	return json.Unmarshal(data, &u) == nil && u.In != ""
 }
 
-// outsideError classifies errors of the drivers. They may quote an app and count as untrusted.
-func outsideError(err error) error {
-	if _, is := errors.AsType[*tools.Error](err); is || err == nil {
-		return err
-	}
-	code := tools.Failed
-	switch {
-	case errors.Is(err, pim.ErrInvalid):
-		code = tools.InvalidArguments
-	case errors.Is(err, pim.ErrNotFound), errors.Is(err, pim.ErrNoFolder):
-		code = tools.NotFound
-	case errors.Is(err, pim.ErrChanged):
-		code = tools.Conflict
-	case errors.Is(err, errors.ErrUnsupported):
-		code = tools.Unsupported
-	case errors.Is(err, context.DeadlineExceeded):
-		code = tools.TimedOut
-	}
-	return tools.Quoting(tools.Errorf(code, "%w", err), provenance.Outside)
-}
-
 func shelfOrigins(via string, names ...string) (out []provenance.Origin) {
 	for _, n := range names {
 		out = append(out, provenance.Origin{Kind: "notes", Label: n, Via: via})
@@ -179,7 +158,7 @@ func (d Deps) createLeaf(spec tools.Spec) tools.Tool {
 				return tools.Result{}, tools.Quoting(err, provenance.Outside)
 			}
 			if err != nil {
-				return tools.Result{}, outsideError(err)
+				return tools.Result{}, tools.ClassifyPIM(err)
 			}
 			n.Ref = r.ID
 			res := tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("Wrote the note %s into %s.", quoteLine(n.Title), strings.Trim(s.Name()+"/"+folder, "/")), Data: AppNote{n, s.Name()}}
@@ -197,7 +176,7 @@ func (d Deps) createLeaf(spec tools.Spec) tools.Tool {
 			if err != nil {
 				return "", err
 			}
-			return "Removed the note.", outsideError(s.TakeBack(ctx, u.Undo))
+			return "Removed the note.", tools.ClassifyPIM(s.TakeBack(ctx, u.Undo))
 		},
 	})
 }

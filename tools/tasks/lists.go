@@ -134,29 +134,7 @@ func (d Deps) takeBack(ctx context.Context, data json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	return outsideError(l.TakeBack(ctx, u.Undo))
-}
-
-// outsideError classifies errors of the drivers. They may quote a server or an app and count as
-// untrusted.
-func outsideError(err error) error {
-	if _, is := errors.AsType[*tools.Error](err); is || err == nil {
-		return err
-	}
-	code := tools.Failed
-	switch {
-	case errors.Is(err, pim.ErrInvalid):
-		code = tools.InvalidArguments
-	case errors.Is(err, pim.ErrNotFound), errors.Is(err, pim.ErrNoFolder):
-		code = tools.NotFound
-	case errors.Is(err, pim.ErrChanged):
-		code = tools.Conflict
-	case errors.Is(err, errors.ErrUnsupported), errors.Is(err, pim.ErrNoServer):
-		code = tools.Unsupported
-	case errors.Is(err, context.DeadlineExceeded):
-		code = tools.TimedOut
-	}
-	return tools.Quoting(tools.Errorf(code, "%w", err), provenance.Outside)
+	return tools.ClassifyPIM(l.TakeBack(ctx, u.Undo))
 }
 
 // checkReceipt turns an uncertain outcome of a change into an error.
@@ -164,7 +142,7 @@ func checkReceipt(r pim.Receipt, err error) error {
 	if err == nil && r.Outcome == pim.Uncertain {
 		return tools.Quoting(tools.Errorf(tools.OutcomeUnknown, "change of the list: outcome unknown (%s); Hob did not repeat it. Check the list before you retry", r.Why), provenance.Outside)
 	}
-	return outsideError(err)
+	return tools.ClassifyPIM(err)
 }
 
 // dueWords describes when an item is due, "" for no time.
