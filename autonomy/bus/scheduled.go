@@ -124,6 +124,11 @@ func (x *ScheduledSends) OpenCalls(q store.Querier, event string) ([]string, err
 	return queryIDs(q, `SELECT call FROM scheduled_sends INDEXED BY scheduled_open WHERE state IN ('waiting', 'sending', 'committed') AND state <> 'committed' AND event = ? ORDER BY at`, event)
 }
 
+// EventCalls returns the delayed calls of an event.
+func (x *ScheduledSends) EventCalls(ctx context.Context, event string) ([]ScheduledSend, error) {
+	return scanSends(x.db.Read().QueryContext(ctx, `SELECT `+sendColumns+` FROM scheduled_sends WHERE call IN (SELECT call FROM ledger WHERE event = ?) ORDER BY at`, event))
+}
+
 // CancelTx cancels a delayed call that has not reached anyone, with a reason. Otherwise it returns
 // the unchanged row and ErrTooLate.
 func (x *ScheduledSends) CancelTx(tx *store.Tx, call, why string) (ScheduledSend, error) {

@@ -41,14 +41,20 @@ type Options struct {
 }
 
 // Sender carries out delayed calls.
-type Sender struct{ o Options }
+type Sender struct {
+	o Options
+	// handover holds a value while a call is committed and its outcome is not recorded yet. One call
+	// at a time is in that state, so that a crash leaves at most one outcome unknown.
+	handover chan struct{}
+}
 
 const (
 	width = 4 // calls that run at the same time
 	// usualTimeout is the time limit of a call whose tool has none.
 	usualTimeout = 2 * time.Minute
-	// giveUp is how long after its due time a call is tried again.
-	giveUp = 24 * time.Hour
+	// maxAttempts is the number of attempts at a call: with the delays of retryBackoff, they take
+	// 24 hours.
+	maxAttempts = 150
 	// warnAfter is the number of failed attempts after which the user is notified.
 	warnAfter = 3
 	// longestWait bounds a sleep: a timer does not advance while the computer sleeps.
@@ -63,7 +69,7 @@ func New(o Options) (*Sender, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Sender{o}, nil
+	return &Sender{o, make(chan struct{}, 1)}, nil
 }
 
 func retryBackoff() retry.Backoff {
@@ -139,6 +145,7 @@ func (x *Sender) waitForWork(ctx context.Context, full bool, ended <-chan struct
 // attempt is one run of a delayed call.
 type attempt struct {
 	ctx       context.Context
+	handover  chan struct{} // see Sender
 	sends     *bus.ScheduledSends
 	call      string
 	mu        sync.Mutex
@@ -147,17 +154,25 @@ type attempt struct {
 
 // commitSend records that the call is about to reach someone, unless Hob stops or the user canceled it.
 func (a *attempt) commitSend() error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.committed {
+	if a.hasCommitted() {
 		return nil
 	}
+	select {
+	case a.handover <- struct{}{}:
+	case <-a.ctx.Done():
+		return a.ctx.Err()
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	if err := a.ctx.Err(); err != nil {
+		<-a.handover
 		return err
 	}
 	failpoint.Hit("delayed.commit.before")
 	err := a.sends.Commit(context.WithoutCancel(a.ctx), a.call)
-	a.committed = err == nil
+	if a.committed = err == nil; err != nil {
+		<-a.handover
+	}
 	failpoint.Hit("delayed.commit.after")
 	return err
 }
@@ -182,7 +197,12 @@ func (x *Sender) newCall(s bus.ScheduledSend) tools.Call {
 
 // carryOut runs a claimed call and records its outcome.
 func (x *Sender) carryOut(ctx context.Context, s bus.ScheduledSend) {
-	a := &attempt{ctx: ctx, sends: x.o.Bus.Scheduled, call: s.Call}
+	a := &attempt{ctx: ctx, handover: x.handover, sends: x.o.Bus.Scheduled, call: s.Call}
+	defer func() {
+		if a.hasCommitted() {
+			<-x.handover
+		}
+	}()
 	failpoint.Hit("delayed.send.before")
 	res, err := x.runCall(ctx, s, a)
 	failpoint.Hit("delayed.send.after")
@@ -192,20 +212,30 @@ func (x *Sender) carryOut(ctx context.Context, s bus.ScheduledSend) {
 	}
 	switch {
 	case err == nil:
-		err = x.recordOutcome(s, bus.SendSent, res, nil)
+		x.persistOutcome(ctx, s, func() error { return x.recordOutcome(s, bus.SendSent, res, nil) })
 	case tools.CodeOf(err) == tools.OutcomeUnknown:
-		err = x.recordOutcome(s, bus.SendUnknown, res, err)
+		x.persistOutcome(ctx, s, func() error { return x.recordOutcome(s, bus.SendUnknown, res, err) })
 	case errors.Is(err, bus.ErrCancelled):
-		return
 	case ctx.Err() != nil && !committed: // continues after the next start
-		return
-	case isTemporary(err) && time.Since(s.At) < giveUp:
-		err = x.retryLater(ctx, s, err)
+	case isTemporary(err) && s.Attempts < maxAttempts:
+		x.persistOutcome(ctx, s, func() error { return x.retryLater(ctx, s, err) })
 	default:
-		err = x.recordOutcome(s, bus.SendFailed, res, err)
+		x.persistOutcome(ctx, s, func() error { return x.recordOutcome(s, bus.SendFailed, res, err) })
 	}
-	if err != nil && !errors.Is(err, bus.ErrCancelled) {
-		x.o.Log.Error("outcome of a delayed send not recorded", "call", s.Call, "err", err)
+}
+
+// persistOutcome records an outcome, again and again while the store does not accept it, for example
+// because the disk is full. After a stop the next start settles the call.
+func (x *Sender) persistOutcome(ctx context.Context, s bus.ScheduledSend, record func() error) {
+	for n := 1; ; n++ {
+		err := record()
+		if err == nil || errors.Is(err, bus.ErrCancelled) {
+			return
+		}
+		x.o.Log.Error("outcome of a delayed send not recorded; trying again", "call", s.Call, "err", err)
+		if retry.Sleep(ctx, retryBackoff().Delay(n)) != nil {
+			return
+		}
 	}
 }
 
@@ -264,7 +294,7 @@ func (x *Sender) retryLater(ctx context.Context, s bus.ScheduledSend, cause erro
 	if err := x.o.Bus.Scheduled.Retry(context.WithoutCancel(ctx), s.Call, at, cause.Error()); err != nil || s.Attempts != warnAfter {
 		return err
 	}
-	text := fmt.Sprintf("%s has not been sent yet: %v. Hob tries again until %s; to cancel it: hob undo %s", upperFirst(s.What), cause, s.At.Add(giveUp).In(x.o.Zone()).Format("2 Jan 15:04"), s.Call)
+	text := fmt.Sprintf("%s has not been sent yet: %v. Hob tries again for 24 hours; to cancel it: hob undo %s", upperFirst(s.What), cause, s.Call)
 	return x.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
 		return x.o.Notify(tx, intake.Notice{Key: "delayed-retry:" + s.Call, Text: text, Report: s.Report, Source: provenance.Worst(s.Provenance, tools.SourceOf(cause))})
 	})
@@ -324,14 +354,12 @@ func (x *Sender) settleInterrupted(ctx context.Context, s bus.ScheduledSend) {
 			return // the next start looks again
 		}
 	}
-	if sent {
-		err = x.recordOutcome(s, bus.SendSent, tools.Result{Text: upperFirst(s.What) + " was sent; Hob was interrupted then.", Source: s.Provenance}, nil)
-	} else {
-		err = x.recordOutcome(s, bus.SendUnknown, tools.Result{}, tools.Errorf(tools.OutcomeUnknown, "Hob was interrupted while it sent it and did not send it again. Check what arrived before you retry"))
-	}
-	if err != nil && !errors.Is(err, bus.ErrCancelled) {
-		x.o.Log.Error("outcome of an interrupted send not recorded", "call", s.Call, "err", err)
-	}
+	x.persistOutcome(ctx, s, func() error {
+		if sent {
+			return x.recordOutcome(s, bus.SendSent, tools.Result{Text: upperFirst(s.What) + " was sent; Hob was interrupted then.", Source: s.Provenance}, nil)
+		}
+		return x.recordOutcome(s, bus.SendUnknown, tools.Result{}, tools.Errorf(tools.OutcomeUnknown, "Hob was interrupted while it sent it and did not send it again. Check what arrived before you retry"))
+	})
 }
 
 func (x *Sender) wasSent(ctx context.Context, s bus.ScheduledSend) (sent bool, err error) {

@@ -205,6 +205,21 @@ func TestSender_TriesAgainWhileOffline(t *testing.T) {
 	}
 }
 
+func TestSender_GivesUp(t *testing.T) {
+	f := newFixture(t)
+	f.send = func(context.Context, tools.Call) (tools.Result, error) {
+		return tools.Result{}, tools.Errorf(tools.TimedOut, "no answer")
+	}
+	f.delay("c1", "send_letter")
+	fatal(t, f.o.Store.Write(t.Context(), func(tx *store.Tx) error {
+		_, err := tx.Exec(`UPDATE scheduled_sends SET attempts = ?`, maxAttempts-1)
+		return err
+	}))
+	if s, _ := f.runUntil("c1", hasEnded); s.State != bus.SendFailed || len(f.notices) != 1 {
+		t.Errorf("%+v %q", s, f.notices)
+	}
+}
+
 // dueNow ends the wait for the next attempt.
 func (f *fixture) dueNow() {
 	f.t.Helper()

@@ -35,6 +35,7 @@ type Why struct {
 	Approvals  []guard.Approval    `json:"approvals"`
 	Audit      []guard.Record      `json:"audit"`
 	Deliveries []bus.Delivery      `json:"deliveries"`
+	sends      []bus.ScheduledSend // the delayed calls among Calls
 	Spent      *Spent              `json:"spent,omitempty"`
 	// Ticks lists the ticks that claimed the event, oldest first.
 	Ticks []trace.Tick `json:"ticks,omitempty"`
@@ -100,6 +101,9 @@ func (x *Explainer) ExplainEvent(ctx context.Context, id, session string) (Why, 
 		return w, err
 	}
 	if w.Deliveries, err = x.o.Bus.Outbox.EventDeliveries(ctx, ev.ID); err != nil {
+		return w, err
+	}
+	if w.sends, err = x.o.Bus.Scheduled.EventCalls(ctx, ev.ID); err != nil {
 		return w, err
 	}
 	w.Spent, err = x.readSpent(ctx, ev.ID)
@@ -205,6 +209,21 @@ func describeDelivery(d bus.Delivery, at func(time.Time) string) string {
 	return s
 }
 
+// describeSend describes the state of a delayed call.
+func describeSend(s bus.ScheduledSend, at func(time.Time) string) string {
+	text := fmt.Sprintf("%s: %s", s.What, s.State)
+	switch s.State {
+	case bus.SendWaiting:
+		text += ", is sent at " + at(s.At)
+	case bus.SendSent, bus.SendCancelled:
+		text += " at " + at(s.EndedAt)
+	}
+	if s.Error != "" {
+		text += " (" + textnorm.FirstLine(s.Error) + ")"
+	}
+	return text
+}
+
 // Text formats the explanation for users.
 func (w Why) Text(zone *time.Location) string {
 	if w.Nothing {
@@ -223,6 +242,11 @@ func (w Why) Text(zone *time.Location) string {
 			fmt.Fprintf(&b, " [%s]", c.Code)
 		}
 		b.WriteString("\n")
+		for _, s := range w.sends {
+			if s.Call == c.Call {
+				b.WriteString("    " + describeSend(s, at) + "\n")
+			}
+		}
 		writeOrigins(&b, "in context", c.Origins)
 		writeOrigins(&b, "result", c.Returned)
 	}

@@ -113,6 +113,9 @@ func (s *Session) sendMail(ctx context.Context, from string, to []string, mail [
 			return no("send the mail", errors.Join(err, c.Close()))
 		}
 	}
+	if err := ctx.Err(); err != nil { // the connection is closed, and the end of the mail was not written
+		return no("send the mail", err)
+	}
 	if err := w.Close(); err != nil {
 		if _, said := errors.AsType[*smtp.SMTPError](err); said {
 			return no("send the mail", err)

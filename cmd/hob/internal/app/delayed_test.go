@@ -56,6 +56,10 @@ func TestDelay_MailIsCancelledAfterARestart(t *testing.T) {
 	if row, e := h.sendOf(c.Call); row.State != bus.SendCancelled || row.Frozen != nil || e.UndoneAt.IsZero() || len(s.Mails()) != 0 {
 		t.Errorf("%+v %+v %v", row, e, s.Mails())
 	}
+	_, why := h.api(http.MethodGet, "/api/v1/why?id="+c.Call, nil)
+	if !strings.Contains(string(why), `to ada@example.org: cancelled at `) {
+		t.Errorf("why: %s", why)
+	}
 	_, log := h.api(http.MethodGet, "/api/v1/audit?limit=50", nil)
 	if !strings.Contains(string(log), `"action":"undo"`) {
 		t.Errorf("the audit log: %s", log)
