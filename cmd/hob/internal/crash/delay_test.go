@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"os/exec"
 	"regexp"
 	"strings"
 	"sync"
@@ -60,17 +61,20 @@ func TestDelayOverKills(t *testing.T) {
 	kills := number("HOB_CRASH_DELAY_KILLS", 6)
 	w := &delayWorld{world: newWorld(t, uint64(number("HOB_CRASH_SEED", 1))), smtp: pimtest.StartSMTP(t)}
 	w.replies = sendingModel
+	account := fmt.Sprintf("smtp = %q\nca = %q\n", w.smtp.URL, w.smtp.CA)
+	if _, err := exec.LookPath("dovecot"); err == nil { // Hob finds mails in the sent folder
+		d := pimtest.StartDovecot(t, "")
+		account = fmt.Sprintf("imap = %q\nsmtp = %q\nca = %q\n", d.IMAPS, w.smtp.URL, pimtest.Both(t, d.CA, w.smtp.CA))
+	}
 	w.configure(fmt.Sprintf(`[autonomy]
 level = "trusted"
 recipients = ["ada@example.org", "webhook:"]
 send_delay = "600ms"
 [accounts.work]
-smtp = %q
-ca = %q
-address = "tester@test.local"
+%saddress = "tester@test.local"
 user = "tester"
 password = %q
-`, w.smtp.URL, w.smtp.CA, pimtest.Secret))
+`, account, pimtest.Secret))
 	w.daemonUp()
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Minute)
 	defer cancel()
