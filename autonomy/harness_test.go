@@ -183,7 +183,7 @@ func start(t testing.TB, s setup) *engine {
 	fatal(t, err)
 	fatal(t, e.guard.InitKeys(ctx))
 	e.sessions = session.New(e.store)
-	catalogue, err := tools.NewCatalogue(append(testTools(e.effects), s.tools...)...)
+	catalog, err := tools.NewCatalog(append(testTools(e.effects), s.tools...)...)
 	fatal(t, err)
 	p, err := prompt.New(prompt.Options{})
 	fatal(t, err)
@@ -199,7 +199,7 @@ func start(t testing.TB, s setup) *engine {
 	})
 	fatal(t, err)
 	e.runner, err = turn.New(turn.Options{
-		Store: e.store, Bus: e.bus, Guard: e.guard, Sessions: e.sessions, Compactor: compactor, Catalogue: catalogue, Prompt: p, Zone: zone, Limits: s.limits, Hooks: s.hooks, Results: s.results,
+		Store: e.store, Bus: e.bus, Guard: e.guard, Sessions: e.sessions, Compactor: compactor, Catalog: catalog, Prompt: p, Zone: zone, Limits: s.limits, Hooks: s.hooks, Results: s.results,
 		Models: chooserFunc(func(ctx context.Context, ask modelrouter.TurnInfo) (modelrouter.Choice, error) {
 			if s.choose != nil {
 				return s.choose(e.store).Choose(ctx, ask)
@@ -211,7 +211,7 @@ func start(t testing.TB, s setup) *engine {
 		}),
 	})
 	fatal(t, err)
-	e.undo, err = undo.New(undo.Options{Store: e.store, Bus: e.bus, Guard: e.guard, Catalogue: catalogue})
+	e.undo, err = undo.New(undo.Options{Store: e.store, Bus: e.bus, Guard: e.guard, Catalog: catalog})
 	fatal(t, err)
 	e.approvals, err = approvals.New(approvals.Options{Store: e.store, Bus: e.bus, Guard: e.guard, Channels: pushChannels(s.pushes)})
 	fatal(t, err)

@@ -57,7 +57,7 @@ func overflow() llmtest.Answer {
 	return llmtest.Answer{Status: 400, Body: `{"error":{"message":"This model's maximum context length is 8192 tokens.","code":"context_length_exceeded"}}`}
 }
 
-// An answer is out before its conversation is summarised; the next turn has the
+// An answer is out before its conversation is summarized; the next turn has the
 // summary and the newest messages.
 func TestASummaryComesAfterTheAnswer(t *testing.T) {
 	gate := make(chan struct{})

@@ -414,7 +414,7 @@ const (
 	Temporary    Class = iota // retry with exponential backoff
 	Later                     // retry at RetryAt
 	Permanent                 // permanent failure: do not retry this text
-	Unauthorised              // the owner must act: stop the channel until the next restart
+	Unauthorized              // the owner must act: stop the channel until the next restart
 	Unsupported               // the channel does not support this delivery
 )
 

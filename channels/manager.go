@@ -152,7 +152,7 @@ func (m *Manager) superviseHalf(ctx context.Context, name, part string, run func
 		Wake: func() <-chan struct{} { return m.wakeSignal(name) },
 		Failed: func(err error, delay time.Duration) (time.Duration, bool) {
 			failed = fmt.Errorf("channels: %s: %s: %w", name, part, err)
-			if c := ClassOf(err); c == Unauthorised || c == Permanent || c == Unsupported {
+			if c := ClassOf(err); c == Unauthorized || c == Permanent || c == Unsupported {
 				m.opt.Log.Error("channel stopped until the next start", "channel", name, "part", part, "error", failed)
 				m.noteState(name, "stopped", failed)
 				if m.opt.Trouble != nil {

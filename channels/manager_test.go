@@ -103,7 +103,7 @@ func TestErrorsDecide(t *testing.T) {
 		{"permanent is given up at once", channels.Errorf(channels.Permanent, "no such chat"), 1, time.Minute, channels.Dead, 1},
 		{"unsupported is given up at once", errors.ErrUnsupported, 1, time.Minute, channels.Dead, 1},
 		{"later without a time waits", later, 1, time.Hour, channels.Sent, 2},
-		{"unauthorised stops the channel", channels.Errorf(channels.Unauthorised, "bad token"), 1, time.Hour, channels.Failed, 1},
+		{"unauthorised stops the channel", channels.Errorf(channels.Unauthorized, "bad token"), 1, time.Hour, channels.Failed, 1},
 		{"a machine without network keeps trying", &net.OpError{Op: "dial", Err: errors.New("unreachable")}, 60, 20 * time.Hour, channels.Sent, 61},
 		{"but not for more than a day", &net.DNSError{Err: "no such host"}, 9999, 26 * time.Hour, channels.Dead, 0},
 	} {
@@ -396,7 +396,7 @@ func TestBrokenChannelsHurtNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		good := &channelstest.Fake{}
 		errs, panics := &bad{err: errors.New("lost")}, &bad{panic: true}
-		revoked := &bad{err: channels.Errorf(channels.Unauthorised, "the token was revoked")}
+		revoked := &bad{err: channels.Errorf(channels.Unauthorized, "the token was revoked")}
 		var told []string
 		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{
 			"good": good, "errs": errs, "panics": panics, "revoked": revoked,

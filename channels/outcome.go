@@ -32,7 +32,7 @@ func (d *deliverer) handleFailure(ctx context.Context, row Delivery, t *retrySta
 	d.trouble(err)
 	now := time.Now()
 	switch ClassOf(err) {
-	case Unauthorised:
+	case Unauthorized:
 		return errors.Join(err, d.putBack(ctx, row, t, now, briefError(err)))
 	case Permanent, Unsupported:
 		return d.giveUp(ctx, row, briefError(err))

@@ -100,7 +100,7 @@ func (m *Manager) repeatSign(ctx context.Context, t Typer, channel, chat string)
 			continue
 		}
 		m.opt.Log.Debug("showing the typing sign failed", "channel", channel, "error", err)
-		if c := ClassOf(err); c == Unsupported || c == Unauthorised || c == Permanent {
+		if c := ClassOf(err); c == Unsupported || c == Unauthorized || c == Permanent {
 			return
 		}
 	}

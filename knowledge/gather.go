@@ -194,7 +194,7 @@ func (g *candidateSet) addNeighborRows() error {
 	for group, at := range by {
 		slices.Sort(at)
 		for _, p := range at {
-			from, to := p-g.b.tune.Neighbours, p+g.b.tune.Neighbours
+			from, to := p-g.b.tune.Neighbors, p+g.b.tune.Neighbors
 			if n := len(list); n > 0 && list[n-1].Group == group && list[n-1].To >= from-1 {
 				list[n-1].To = to
 				continue
@@ -202,7 +202,7 @@ func (g *candidateSet) addNeighborRows() error {
 			list = append(list, stretch{group, from, to})
 		}
 	}
-	if len(list) == 0 || g.b.tune.Neighbours == 0 {
+	if len(list) == 0 || g.b.tune.Neighbors == 0 {
 		return nil
 	}
 	slices.SortFunc(list, func(a, b stretch) int { return strings.Compare(a.Group, b.Group) })

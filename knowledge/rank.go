@@ -240,7 +240,7 @@ func (g *ranking) byWords(p groupPosition) {
 			spread += g.k.terms[i].weight
 		}
 		best := 0.0
-		for by := -g.t.Neighbours; by <= g.t.Neighbours; by++ {
+		for by := -g.t.Neighbors; by <= g.t.Neighbors; by++ {
 			if n := p.rowAtDistance(by); n != nil {
 				best = max(best, min(1, n.own[i]))
 			}

@@ -7,7 +7,7 @@ import "reflect"
 // reports the effect of each.
 type Tuning struct {
 	Candidates int // rows found by words to score (60)
-	Neighbours int // neighbors on either side of each to score as well (4)
+	Neighbors  int // neighbors on either side of each to score as well (4)
 
 	K1 float64 // BM25 saturation of repeated words (0.9)
 	B  float64 // BM25 length normalization (0.4)
@@ -44,7 +44,7 @@ type Tuning struct {
 // DefaultTuning returns the values that docs/retrieval.md measures.
 func DefaultTuning() Tuning {
 	return Tuning{
-		Candidates: 60, Neighbours: 4, K1: 0.9, B: 0.4,
+		Candidates: 60, Neighbors: 4, K1: 0.9, B: 0.4,
 		Answer: 1, Before: 0.2, After: 0.3, Reply: 0.2, Near: 0.15, Window: 0.3,
 		Session: 0.35, Spread: 0.3, Form: 0.4, Little: 0.4, Speaker: 0.35, Question: 0.08, Time: 0.3, Number: 0.16,
 		Date: 0.6, Later: 0.5, Recent: 0.02, Fact: 0.1, Entity: 0.2, Graph: 0.3, Hops: 2, Leads: 20, Meaning: 60, Share: 0.5, Weak: 0.3,

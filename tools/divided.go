@@ -90,7 +90,7 @@ func (d *divided) Check(args json.RawMessage) error { return Check(d.For(args), 
 
 // Judge implements Judge.
 func (d *divided) Judge(ctx context.Context, args json.RawMessage) CallAssessment {
-	return JudgementOf(ctx, d.For(args), args)
+	return JudgmentOf(ctx, d.For(args), args)
 }
 
 // Summary implements Summarizer.

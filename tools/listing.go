@@ -13,7 +13,7 @@ type Category struct {
 }
 
 // Categories returns all categories by name.
-func (c *Catalogue) Categories() []Category {
+func (c *Catalog) Categories() []Category {
 	var out []Category
 	for _, t := range c.all {
 		name := t.Spec().Category
@@ -32,7 +32,7 @@ const asking = " all list show every which everything available category categor
 // MatchCategory returns the category that the complete request is about: "what can you do with
 // files?". It returns all categories if the request names none ("what can you do?"), and none if
 // the request says anything else.
-func (c *Catalogue) MatchCategory(query string) []Category {
+func (c *Catalog) MatchCategory(query string) []Category {
 	var left []string
 	for _, w := range splitWords(query) {
 		if !strings.Contains(asking, " "+w+" ") && !defaultSynonyms().isStopWord(w) {
@@ -58,7 +58,7 @@ func (c *Catalogue) MatchCategory(query string) []Category {
 
 // Nearest returns all categories, most similar first: those whose tool names resemble the
 // words of a request without matches.
-func (c *Catalogue) Nearest(query string) []Category {
+func (c *Catalog) Nearest(query string) []Category {
 	out := c.Categories()
 	asked := letterPairs(query)
 	near := map[string]int{}

@@ -14,7 +14,7 @@ import (
 )
 
 // fixture returns a catalog of 164 plausible tools; above that, copies under other names.
-func fixture(tb testing.TB, n int) *tools.Catalogue {
+func fixture(tb testing.TB, n int) *tools.Catalog {
 	list := toolstest.Fixture(tb, "testdata/search/specs.txt")
 	for i := 0; len(list) < n; i++ {
 		s := *list[i].Spec()
@@ -23,7 +23,7 @@ func fixture(tb testing.TB, n int) *tools.Catalogue {
 			list = append(list, simple{s})
 		}
 	}
-	c, err := tools.NewCatalogue(list...)
+	c, err := tools.NewCatalog(list...)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestSignature(t *testing.T) {
 }
 
 func TestForeignToolsAreNoCore(t *testing.T) {
-	if _, err := tools.NewCatalogue(simple{tools.Spec{Name: "x", Effects: tools.Read, Foreign: true, Core: true}}); err == nil {
+	if _, err := tools.NewCatalog(simple{tools.Spec{Name: "x", Effects: tools.Read, Foreign: true, Core: true}}); err == nil {
 		t.Error("a foreign tool is offered in every request")
 	}
 }
@@ -167,7 +167,7 @@ func BenchmarkIndex(b *testing.B) {
 	list := fixture(b, 500).All()
 	b.ReportAllocs()
 	for b.Loop() {
-		c, err := tools.NewCatalogue(list...)
+		c, err := tools.NewCatalog(list...)
 		if err != nil {
 			b.Fatal(err)
 		}

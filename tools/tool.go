@@ -1,5 +1,5 @@
 // Package tools defines what a tool is (Tool, Spec), builds tools from Go structs (New)
-// with their declared effects, and finds them (Catalogue).
+// with their declared effects, and finds them (Catalog).
 //
 // A tool never decides whether it may run: the engine asks the guard, writes the ledger and
 // only then calls it. A tool that touches only Hob's own database is "own": it runs inside

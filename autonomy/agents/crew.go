@@ -29,7 +29,7 @@ type Member struct {
 	// Options are the agent's turn options. Sub-agents get restricted copies.
 	Options turn.Options
 	// Prompt creates the prompt builder for a reduced set of tools.
-	Prompt func(*tools.Catalogue) (*prompt.Builder, error)
+	Prompt func(*tools.Catalog) (*prompt.Builder, error)
 	// Delegates lists the agents to which this agent may delegate tasks, in addition to itself;
 	// "*" means all.
 	Delegates []string

@@ -152,7 +152,7 @@ func (c *Registry) delegableAgents(from Member) []string {
 // commonTools returns the names of the tools that the agent, its parent and the request all allow.
 func (c *Registry) commonTools(who turn.Caller, m Member, patterns []string, depth int) ([]string, error) {
 	var both []tools.Tool
-	for _, t := range m.Options.Catalogue.All() {
+	for _, t := range m.Options.Catalog.All() {
 		name := t.Spec().Name
 		switch {
 		case !slices.Contains(who.Tools, name), (name == delegating || name == spawning) && depth >= c.o.Depth:

@@ -45,11 +45,11 @@ func newFixture(t *testing.T, parallel int) *fixture {
 	g, err := guard.New(db, guard.Options{})
 	fatal(t, err)
 	fatal(t, g.InitKeys(t.Context()))
-	catalogue, err := tools.NewCatalogue(namedTool("read_file", "files"), namedTool("write_file", "files"), namedTool("create_schedule", "watch"))
+	catalog, err := tools.NewCatalog(namedTool("read_file", "files"), namedTool("write_file", "files"), namedTool("create_schedule", "watch"))
 	fatal(t, err)
 	f := &fixture{t: t, store: db, bus: bus.New(db, bus.Options{})}
 	member := func(name string, isolated bool, to ...string) agents.Member {
-		return agents.Member{Name: name, Runner: &turn.Runner{}, Options: turn.Options{Catalogue: catalogue}, Delegates: to, Isolated: isolated}
+		return agents.Member{Name: name, Runner: &turn.Runner{}, Options: turn.Options{Catalog: catalog}, Delegates: to, Isolated: isolated}
 	}
 	f.Registry, err = agents.New(agents.Options{
 		Store: db, Bus: f.bus, Guard: g, Sessions: session.New(db), Parallel: parallel,

@@ -80,20 +80,20 @@ func (c *Registry) followUpJob(ctx context.Context, ev bus.Event, o taskPayload,
 func restrictedRunner(m Member, o taskPayload) (*turn.Runner, error) {
 	opt := m.Options
 	if opt.Whole == nil { // the guard denies the removed tools by name
-		opt.Whole = opt.Catalogue
+		opt.Whole = opt.Catalog
 	}
 	var some []tools.Tool
-	for _, t := range opt.Catalogue.All() {
+	for _, t := range opt.Catalog.All() {
 		if slices.Contains(o.Tools, t.Spec().Name) {
 			some = append(some, t)
 		}
 	}
 	var err error
-	if opt.Catalogue, err = tools.NewCatalogue(some...); err != nil {
+	if opt.Catalog, err = tools.NewCatalog(some...); err != nil {
 		return nil, err
 	}
 	if m.Prompt != nil {
-		if opt.Prompt, err = m.Prompt(opt.Catalogue); err != nil {
+		if opt.Prompt, err = m.Prompt(opt.Catalog); err != nil {
 			return nil, err
 		}
 	}

@@ -32,7 +32,7 @@ type MemberOptions struct {
 	Models *modelrouter.Models
 	// Contain returns an agent's tools in its container and a check of the container, or nil if the
 	// agent's section does not require a container.
-	Contain func(s config.Member, all *tools.Catalogue) (contained *tools.Catalogue, check func(context.Context) error, err error)
+	Contain func(s config.Member, all *tools.Catalog) (contained *tools.Catalog, check func(context.Context) error, err error)
 	Log     *slog.Logger
 }
 
@@ -77,11 +77,11 @@ func (o MemberOptions) newMember(s config.Member) (Member, error) {
 	if err := o.selectTools(t, s); err != nil {
 		return m, err
 	}
-	switch contained, check, err := o.Contain(s, t.Catalogue); {
+	switch contained, check, err := o.Contain(s, t.Catalog); {
 	case err != nil:
 		return m, err
 	case contained != nil: // the agent must never run outside its container
-		t.Catalogue, m.Isolated, m.Refused = contained, true, check
+		t.Catalog, m.Isolated, m.Refused = contained, true, check
 	}
 	if err := o.openPrompt(&m, s); err != nil {
 		return m, err
@@ -105,8 +105,8 @@ func (o MemberOptions) selectTools(t *turn.Options, s config.Member) error {
 	if err != nil {
 		return o.Config.Errorf("agents."+s.Name, "%v", err)
 	}
-	t.Whole = o.Turn.Catalogue
-	t.Catalogue, err = tools.NewCatalogue(some...)
+	t.Whole = o.Turn.Catalog
+	t.Catalog, err = tools.NewCatalog(some...)
 	return err
 }
 
@@ -129,17 +129,17 @@ func (o MemberOptions) openPrompt(m *Member, s config.Member) error {
 		return o.Config.Errorf("agents."+s.Name, "%v", err)
 	}
 	isolated := m.Isolated
-	m.Prompt = func(c *tools.Catalogue) (*prompt.Builder, error) {
+	m.Prompt = func(c *tools.Catalog) (*prompt.Builder, error) {
 		po := o.Prompt
-		po.Texts, po.Name, po.Catalogue = texts.Current, name, c
+		po.Texts, po.Name, po.Catalog = texts.Current, name, c
 		if isolated { // an isolated agent must not read projects outside its container
 			po.Projects = nil
 		}
 		return prompt.New(po)
 	}
-	if s.Name == Default && s.Soul == "" && m.Options.Catalogue == o.Turn.Catalogue {
+	if s.Name == Default && s.Soul == "" && m.Options.Catalog == o.Turn.Catalog {
 		return nil // the default agent keeps the existing prompt builder
 	}
-	m.Options.Prompt, err = m.Prompt(m.Options.Catalogue)
+	m.Options.Prompt, err = m.Prompt(m.Options.Catalog)
 	return err
 }

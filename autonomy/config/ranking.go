@@ -4,7 +4,7 @@ package config
 // weights.
 type Ranking struct {
 	Candidates int      `toml:"candidates"`
-	Neighbours int      `toml:"neighbours"`
+	Neighbors  int      `toml:"neighbours"`
 	K1         float64  `toml:"k1"`
 	B          float64  `toml:"b"`
 	Answer     float64  `toml:"answer"`
@@ -38,7 +38,7 @@ type Ranking struct {
 func (k *checker) checkRanking() {
 	r := k.c.Knowledge.Ranking
 	k.requireBetween("knowledge.ranking.candidates", r.Candidates, 10, 1000)
-	k.requireBetween("knowledge.ranking.neighbours", r.Neighbours, 0, 20)
+	k.requireBetween("knowledge.ranking.neighbours", r.Neighbors, 0, 20)
 	k.requireBetween("knowledge.ranking.hops", r.Hops, 0, 4)
 	k.requireBetween("knowledge.ranking.leads", r.Leads, 0, 200)
 	k.requireBetween("knowledge.ranking.meaning", r.Meaning, 1, 1000)

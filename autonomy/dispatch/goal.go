@@ -29,11 +29,11 @@ type goalHandler struct {
 
 // newQuestionRunner returns a runner whose only tool asks the owner about a goal's decision.
 func newQuestionRunner(r *turn.Runner) (*turn.Runner, error) {
-	c, err := tools.NewCatalogue(goals.Question())
+	c, err := tools.NewCatalog(goals.Question())
 	if err != nil {
 		return nil, err
 	}
-	return r.With(func(o *turn.Options) { o.Catalogue, o.Whole = c, nil })
+	return r.With(func(o *turn.Options) { o.Catalog, o.Whole = c, nil })
 }
 
 // handleGoalEvent processes a goal event: the review, the decided action, or the approval request

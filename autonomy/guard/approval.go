@@ -186,7 +186,7 @@ func (g *Guard) newApproval(q Question) Approval {
 		wait = min(wait, q.Within)
 	}
 	now := time.Now()
-	name, j := q.Tool.Spec().Name, q.Judgement
+	name, j := q.Tool.Spec().Name, q.Judgment
 	q.judged = j
 	a := Approval{
 		ID: shortID(), Event: q.Event, Session: q.Session, Call: q.Call, Tool: name, Arguments: q.Args, Summary: callSummary(q.Tool, q.Args),

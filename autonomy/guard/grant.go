@@ -230,7 +230,7 @@ func (g *Guard) GrantTx(ctx context.Context, tx *store.Tx, n NewGrant) (Grant, e
 		return g.addTx(tx, x, grantDuration(n.For), n.By)
 	}
 	r := Request{Tool: n.Tool, Args: n.Args}
-	r.judged = tools.JudgementOf(ctx, n.Tool, n.Args)
+	r.judged = tools.JudgmentOf(ctx, n.Tool, n.Args)
 	if r.judged.Refused != nil {
 		return Grant{}, fmt.Errorf("%w: %w", ErrGrant, r.judged.Refused)
 	}

@@ -74,11 +74,11 @@ func TestWhatWasAskedAboutIsFoundAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	now = "the page for answers"
-	if d := f.decide(r); d.Verdict != guard.Allow || d.Judgement.Exact != "one" {
+	if d := f.decide(r); d.Verdict != guard.Allow || d.Judgment.Exact != "one" {
 		t.Errorf("%+v", d)
 	}
 	r.Call = "c2"
-	if d := f.decide(r); d.Verdict != guard.Ask || d.Judgement.Exact != now {
+	if d := f.decide(r); d.Verdict != guard.Ask || d.Judgment.Exact != now {
 		t.Errorf("another call: %+v", d)
 	}
 }

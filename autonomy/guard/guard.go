@@ -117,8 +117,8 @@ type Decision struct {
 	Approval string `json:"approval,omitempty"`
 	// Grant is set if a grant decided. UseTx records the use of the grant.
 	Grant string `json:"grant,omitempty"`
-	// Judgement describes the actual effect of the call (see tools.CallAssessor).
-	Judgement tools.CallAssessment `json:"-"`
+	// Judgment describes the actual effect of the call (see tools.CallAssessor).
+	Judgment tools.CallAssessment `json:"-"`
 }
 
 // Options holds the options of New.
@@ -255,9 +255,9 @@ func (g *Guard) Decide(ctx context.Context, r Request) (Decision, error) {
 		}
 		return a.Exact
 	})
-	r.judged = tools.JudgementOf(tools.WithAsking(asked, r.Event), r.Tool, r.Args)
+	r.judged = tools.JudgmentOf(tools.WithAsking(asked, r.Event), r.Tool, r.Args)
 	d, err := g.decideCall(ctx, r)
-	d.Judgement = r.judged
+	d.Judgment = r.judged
 	return d, err
 }
 

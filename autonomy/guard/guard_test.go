@@ -319,7 +319,7 @@ func TestReview6_QuestionShowsItsMiddle(t *testing.T) {
 	var a guard.Approval
 	err = f.store.Write(t.Context(), func(tx *store.Tx) (err error) {
 		x := tool{spec: tools.Spec{Name: "write_file", Category: "files", Effects: tools.Send}}
-		a, err = f.AskTx(tx, guard.Request{Tool: x, Args: args, Call: "c6", Event: "e"}, guard.Decision{Judgement: tools.CallAssessment{Why: "why " + long, Exact: "exact " + long}})
+		a, err = f.AskTx(tx, guard.Request{Tool: x, Args: args, Call: "c6", Event: "e"}, guard.Decision{Judgment: tools.CallAssessment{Why: "why " + long, Exact: "exact " + long}})
 		return err
 	})
 	if err != nil {

@@ -63,7 +63,7 @@ func (sv *Service) Grants(ctx context.Context, q api.Query) ([]api.Grant, error)
 
 // Grant implements api.Approvals.
 func (sv *Service) Grant(ctx context.Context, n api.NewGrant) (api.Grant, error) {
-	t, ok := sv.o.Catalogue.Get(n.Tool)
+	t, ok := sv.o.Catalog.Get(n.Tool)
 	if !ok {
 		return api.Grant{}, fmt.Errorf("tool %q: %w; list them with: hob tool list", n.Tool, api.ErrNotFound)
 	}

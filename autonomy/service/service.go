@@ -54,7 +54,7 @@ type Options struct {
 	Goals     *goals.Goals
 	Watchers  *watchers.Manager
 	Usage     *usage.Tracker
-	Catalogue *tools.Catalogue
+	Catalog   *tools.Catalog
 	Channels  *channels.Manager
 	// ChannelSetup shows and tests the configured channels.
 	ChannelSetup ChannelSetup

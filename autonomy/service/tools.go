@@ -13,7 +13,7 @@ import (
 
 // Call implements api.Tools.
 func (sv *Service) Call(ctx context.Context, session, tool string, args json.RawMessage) (api.ToolOutcome, error) {
-	if _, ok := sv.o.Catalogue.Get(tool); !ok {
+	if _, ok := sv.o.Catalog.Get(tool); !ok {
 		return api.ToolOutcome{}, fmt.Errorf("tool %q: %w; list them with: hob tool list", tool, api.ErrNotFound)
 	}
 	id, err := sv.o.Intake.Call(ctx, session, tool, args)
@@ -52,9 +52,9 @@ func (sv *Service) Call(ctx context.Context, session, tool string, args json.Raw
 // Tools implements api.Tools.
 func (sv *Service) Tools(_ context.Context, q api.Query) ([]api.Tool, error) {
 	out := []api.Tool{}
-	all := sv.o.Catalogue.All()
+	all := sv.o.Catalog.All()
 	if q.Text != "" {
-		all = sv.o.Catalogue.Search(q.Text, q.Limit)
+		all = sv.o.Catalog.Search(q.Text, q.Limit)
 	}
 	for _, t := range all[:min(len(all), q.Limit)] {
 		s := t.Spec()
@@ -90,7 +90,7 @@ func (sv *Service) agentRow(ctx context.Context, m agents.Member) api.Agent {
 	c := sv.o.Config
 	s, _ := c.Member(m.Name)
 	r := api.Agent{
-		Name: m.Name, About: m.About, Model: c.Agent.Model, Tools: len(m.Options.Catalogue.All()), Realm: m.Options.Realm,
+		Name: m.Name, About: m.About, Model: c.Agent.Model, Tools: len(m.Options.Catalog.All()), Realm: m.Options.Realm,
 		Level: string(sv.o.Guard.Level().Narrower(m.Options.Level)), Delegates: append([]string{}, m.Delegates...), Isolation: "none",
 		Budget: s.BudgetShare, Default: c.Crew.Default == m.Name, Routes: []string{}, Folder: sv.agentFolder(m.Name),
 	}

@@ -81,11 +81,11 @@ func all(ms []llm.Message) string {
 	return b.String()
 }
 
-func summarised(ms []llm.Message) bool {
+func summarized(ms []llm.Message) bool {
 	return len(ms) > 0 && ms[0].Role == llm.User && ms[0].Parts[0].Context && strings.Contains(ms[0].Parts[0].Text, "stands for")
 }
 
-func TestAnOutgrownWindowIsSummarised(t *testing.T) {
+func TestAnOutgrownWindowIsSummarized(t *testing.T) {
 	f := newSessions(t)
 	m := newBrain(0, always(summaryOf("much was said", pin{"constraint", "question 2 q"}, pin{"decision", "never said"})))
 	var rep session.Report
@@ -99,7 +99,7 @@ func TestAnOutgrownWindowIsSummarised(t *testing.T) {
 	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t49", false))
 	w, _ := f.same("s", "next")
 	wellFormed(t, w)
-	if !summarised(w) || len(w) != 11 {
+	if !summarized(w) || len(w) != 11 {
 		t.Fatalf("%d messages: %s", len(w), all(w))
 	}
 	text := all(w)
@@ -200,7 +200,7 @@ func TestAFailedSummaryLeavesTheHistoryWhole(t *testing.T) {
 				}
 				time.Sleep(2 * time.Minute)
 				fatal(t, c.CompactIfNeeded(t.Context(), "s", "t19", false))
-				if w, _ := f.same("s", "next"); !summarised(w) {
+				if w, _ := f.same("s", "next"); !summarized(w) {
 					t.Error("never tried again")
 				}
 			})
@@ -236,12 +236,12 @@ func TestTheLimitFollowsTheModel(t *testing.T) {
 	c := f.compactor(m, session.CompactorOptions{})
 	f.talk("s", 0, 10, 1200) // 12,500 bytes are 5,000 tokens at the initial estimate
 	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t9", false))
-	if w, _ := f.same("s", "next"); summarised(w) {
+	if w, _ := f.same("s", "next"); summarized(w) {
 		t.Fatal("summarised although there is room")
 	}
 	f.RecordTokenCount("s", 14_000, 1_500, 7_000) // two bytes per token: 80 % are exceeded
 	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t9", false))
-	if w, _ := f.same("s", "next"); !summarised(w) {
+	if w, _ := f.same("s", "next"); !summarized(w) {
 		t.Error("not summarised although the model's window is full")
 	}
 }
@@ -328,7 +328,7 @@ func TestSummariesStayApart(t *testing.T) {
 	}
 	for id, other := range map[string]string{"a": "secret-b", "b": "secret-a"} {
 		w, _ := f.same(id, "next")
-		if !summarised(w) || strings.Contains(all(w), other) {
+		if !summarized(w) || strings.Contains(all(w), other) {
 			t.Errorf("%s: %s", id, all(w))
 		}
 	}
@@ -360,7 +360,7 @@ func TestATurnDuringASummary(t *testing.T) {
 	f.talk("s", 0, 20, 900)
 	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t19", false))
 	w, recorded := f.same("s", "running")
-	if !summarised(w) || !slices.Equal(texts(recorded), []string{"user: wait, one more thing"}) {
+	if !summarized(w) || !slices.Equal(texts(recorded), []string{"user: wait, one more thing"}) {
 		t.Errorf("%v, then %v", len(w), texts(recorded))
 	}
 }
@@ -372,7 +372,7 @@ func TestTheBuiltInBrainTrims(t *testing.T) {
 	f.talk("s", 0, 80, 900)
 	fatal(t, c.CompactIfNeeded(t.Context(), "s", "t79", false))
 	w, _ := f.same("s", "next")
-	if len(w) == 0 || len(w) >= 160 || summarised(w) {
+	if len(w) == 0 || len(w) >= 160 || summarized(w) {
 		t.Errorf("%d messages", len(w))
 	}
 }

@@ -51,7 +51,7 @@ func TestForgettingWhileASummaryIsMade(t *testing.T) {
 		f.talk("s", 0, 50, 1500)
 		_ = c.CompactIfNeeded(t.Context(), "s", "t49", false)
 		w, _ := f.same("s", "next")
-		if kept := summarised(w) && strings.Contains(all(w), "much was said"); kept != dry || asked != 1 {
+		if kept := summarized(w) && strings.Contains(all(w), "much was said"); kept != dry || asked != 1 {
 			t.Errorf("dry run %v: the summary is kept: %v, asked %d times", dry, kept, asked)
 		}
 	}

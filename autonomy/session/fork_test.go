@@ -92,7 +92,7 @@ func TestForkOfASummary(t *testing.T) {
 	if _, err := f.fork("s", "end", "t19"); err != nil {
 		t.Fatal(err)
 	}
-	if w, _ := f.same("end", "next"); !summarised(w) || !strings.Contains(all(w), "long ago") {
+	if w, _ := f.same("end", "next"); !summarized(w) || !strings.Contains(all(w), "long ago") {
 		t.Errorf("%v", texts(w))
 	}
 	if _, err := f.fork("s", "old", "t5"); err != nil {

@@ -39,7 +39,7 @@ func TestShrinkInATurn(t *testing.T) {
 			fatal(t, c.CompactForOverflow(t.Context(), m, "s", "now", 15_000))
 			before, recorded := f.same("s", "now")
 			wellFormed(t, before)
-			if !summarised(before) || !strings.Contains(all(before), tc.want) || len(recorded) != 1 {
+			if !summarized(before) || !strings.Contains(all(before), tc.want) || len(recorded) != 1 {
 				t.Errorf("%d and %d messages: %s", len(before), len(recorded), all(before))
 			}
 			if n := chars(before) + chars(recorded); n > 15_000 {
@@ -101,7 +101,7 @@ func TestShrinkWhatCannotBe(t *testing.T) {
 	// When the turn has ended it can be summarized, and the conversation continues.
 	f.add("s", "now", says("that is too much"))
 	fatal(t, c.CompactIfNeeded(t.Context(), "s", "now", false))
-	if w, _ := f.same("s", "next"); !summarised(w) || chars(w) > 10_000 {
+	if w, _ := f.same("s", "next"); !summarized(w) || chars(w) > 10_000 {
 		t.Errorf("%d bytes", chars(w))
 	}
 }

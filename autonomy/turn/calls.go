@@ -155,7 +155,7 @@ func (tc *toolCalls) suspendCalls(ctx context.Context, i int) (bool, error) {
 // goesOn reports whether one of the questions already covers a call. Such a question asks whether
 // the tool may continue to change items.
 func goesOn(asks []*callStep, s *callStep) bool {
-	return s.dec.Rule == guard.BatchRule && s.dec.Judgement.Items <= 1 && slices.ContainsFunc(asks, func(a *callStep) bool {
+	return s.dec.Rule == guard.BatchRule && s.dec.Judgment.Items <= 1 && slices.ContainsFunc(asks, func(a *callStep) bool {
 		return a.dec.Rule == guard.BatchRule && a.tool.Spec().Name == s.tool.Spec().Name
 	})
 }
@@ -164,7 +164,7 @@ func goesOn(asks []*callStep, s *callStep) bool {
 // question is open, because it could answer a question on the screen. The guard assesses later
 // calls based on the screen content after this call.
 func isScreenCall(s *callStep) bool {
-	j := s.dec.Judgement
+	j := s.dec.Judgment
 	return j.Private && j.Effects&tools.Exec != 0
 }
 

@@ -31,7 +31,7 @@ type useArgs struct {
 
 // offeredTools returns the list of tools in every request, which is constant: the core tools sorted
 // by name, and then the two catalog tools.
-func offeredTools(c *tools.Catalogue) []llm.Tool {
+func offeredTools(c *tools.Catalog) []llm.Tool {
 	var out []llm.Tool
 	for _, t := range c.Core() {
 		s := t.Spec()
@@ -50,8 +50,8 @@ func offeredTools(c *tools.Catalogue) []llm.Tool {
 	)
 }
 
-// toolFinder searches the catalogue.
-type toolFinder struct{ c *tools.Catalogue }
+// toolFinder searches the catalog.
+type toolFinder struct{ c *tools.Catalog }
 
 func (toolFinder) Spec() *tools.Spec {
 	return &tools.Spec{Name: findTools, Category: "engine", Description: "Find tools.", Effects: tools.Read}
@@ -165,10 +165,10 @@ func (tc *toolCalls) routingMiddleware() middleware {
 			}
 		}
 		if name == findTools {
-			s.tool = toolFinder{tc.o.Catalogue}
+			s.tool = toolFinder{tc.o.Catalog}
 			return nil
 		}
-		t, ok := tc.o.Catalogue.Get(name)
+		t, ok := tc.o.Catalog.Get(name)
 		if other, there := tc.findOtherAgentTool(name); !ok && there {
 			s.tool = other
 			return tools.Errorf(tools.PolicyDenied, "%s: %s is not one of your tools; do without it, or say what is missing", tools.PolicyDenied, tools.Clean(name))

@@ -27,7 +27,7 @@ type delayedCall struct {
 // reach only the user are never delayed.
 func (x *toolExecutor) delayOf(s *callStep) tools.TxTool {
 	d, ok := s.tool.(tools.Delayer)
-	if !ok || x.o.SendDelay <= 0 || d.Waiting(s.args) == "" || !tools.ReachesOthers(s.tool.Spec(), s.dec.Judgement) {
+	if !ok || x.o.SendDelay <= 0 || d.Waiting(s.args) == "" || !tools.ReachesOthers(s.tool.Spec(), s.dec.Judgment) {
 		return nil
 	}
 	s.delayed = true
@@ -43,7 +43,7 @@ func (d delayedCall) CallTx(_ context.Context, tx *store.Tx, c tools.Call) (tool
 	what, source := d.describeSend()
 	at := c.Now.Add(d.x.o.SendDelay)
 	err := d.x.o.Bus.Scheduled.AddTx(tx, bus.ScheduledSend{
-		Call: c.ID, Event: c.Event, Session: c.Session, Report: c.Report, Agent: c.Agent, Realm: c.Realm, Tool: d.Spec().Name, Effects: cmp.Or(d.s.dec.Judgement.Effects, d.Spec().Effects).String(),
+		Call: c.ID, Event: c.Event, Session: c.Session, Report: c.Report, Agent: c.Agent, Realm: c.Realm, Tool: d.Spec().Name, Effects: cmp.Or(d.s.dec.Judgment.Effects, d.Spec().Effects).String(),
 		Args: c.Args, Frozen: frozen, Exact: c.Exact, What: what, Provenance: provenance.Worst(source, c.Provenance), Zone: c.Now.Location().String(), At: at, CreatedAt: c.Now,
 	})
 	if err != nil {
@@ -69,7 +69,7 @@ const maxRecipientsNamed = 5
 // describeSend describes the send and its recipients. A recipient that is not among the
 // arguments comes from a mail, an event or an address book, so it is untrusted text.
 func (d delayedCall) describeSend() (string, provenance.Source) {
-	to := slices.DeleteFunc(slices.Clone(d.s.dec.Judgement.To), func(a string) bool { return a == tools.Owner })
+	to := slices.DeleteFunc(slices.Clone(d.s.dec.Judgment.To), func(a string) bool { return a == tools.Owner })
 	source, args := provenance.Tool, strings.ToLower(string(d.s.args))
 	if slices.ContainsFunc(to, func(a string) bool { return !strings.Contains(args, strings.ToLower(a)) }) {
 		source = provenance.Outside

@@ -163,7 +163,7 @@ func (x *toolExecutor) toolCall(s *callStep, progress func(float64, string)) too
 	c := tools.Call{
 		ID: s.call.ID, Session: x.t.Event.Session, Event: x.t.Event.ID, Args: s.args, Now: time.Now().In(x.o.Zone()),
 		Report: x.t.Report, Agent: x.o.Name, Realm: x.o.Realm, Provenance: provenance.Owner,
-		Progress: progress, Exact: s.dec.Judgement.Exact, OwnerWords: x.conv.ownerWords(),
+		Progress: progress, Exact: s.dec.Judgment.Exact, OwnerWords: x.conv.ownerWords(),
 	}
 	if x.conv.isTainted() {
 		c.Provenance, c.Origins = provenance.Outside, x.conv.contextOrigins()
@@ -280,7 +280,7 @@ func (x *toolExecutor) callerInfo(ctx context.Context) Caller {
 		Rounds: max(0, x.o.Limits.Rounds-x.budget.round-x.budget.lent), Tokens: max(0, x.o.Limits.Tokens-x.budget.spent),
 	}
 	c.Words = x.hist.egressEvidence(ctx, nil).Now
-	for _, t := range x.o.Catalogue.All() {
+	for _, t := range x.o.Catalog.All() {
 		c.Tools = append(c.Tools, t.Spec().Name)
 	}
 	return c

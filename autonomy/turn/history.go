@@ -71,8 +71,8 @@ func pastOf(e bus.Entry) priorCall {
 
 func pastStep(s *callStep, ran bool) priorCall {
 	return priorCall{
-		tool: s.tool.Spec().Name, decision: decisionOf(s), items: max(1, s.dec.Judgement.Items), args: s.args, links: openableAddresses(s), ran: ran,
-		urls: s.dec.Judgement.URLs,
+		tool: s.tool.Spec().Name, decision: decisionOf(s), items: max(1, s.dec.Judgment.Items), args: s.args, links: openableAddresses(s), ran: ran,
+		urls: s.dec.Judgment.URLs,
 	}
 }
 
@@ -116,7 +116,7 @@ func (h *callHistory) countChanges(ctx context.Context, s *callStep) (n int, agr
 			refused = refused || strings.HasPrefix(p.decision, guard.Deny.String())
 		}
 		if p.items == 0 {
-			p.items = max(1, tools.JudgementOf(ctx, s.tool, p.args).Items)
+			p.items = max(1, tools.JudgmentOf(ctx, s.tool, p.args).Items)
 		}
 		if p.ran {
 			n += p.items
@@ -165,8 +165,8 @@ func (h *callHistory) egressEvidence(ctx context.Context, s *callStep) guard.Egr
 // urlsOf returns the addresses that a call contacted before the turn was suspended. If they are
 // unknown, they count as 1 address.
 func (h *callHistory) urlsOf(ctx context.Context, p priorCall) []string {
-	if t, ok := h.o.Catalogue.Get(p.tool); ok {
-		if u := tools.JudgementOf(ctx, t, p.args).URLs; len(u) > 0 {
+	if t, ok := h.o.Catalog.Get(p.tool); ok {
+		if u := tools.JudgmentOf(ctx, t, p.args).URLs; len(u) > 0 {
 			return u
 		}
 	}
@@ -211,11 +211,11 @@ const (
 // that piece.
 func openableAddresses(s *callStep) []string {
 	list := linksOf(s.tool, s.result)
-	if s.dec.Rule == guard.Verbatim || len(s.dec.Judgement.URLs) == 0 {
+	if s.dec.Rule == guard.Verbatim || len(s.dec.Judgment.URLs) == 0 {
 		return list
 	}
 	var pieces, hosts []string
-	for _, raw := range s.dec.Judgement.URLs {
+	for _, raw := range s.dec.Judgment.URLs {
 		if u, err := url.Parse(raw); err == nil {
 			hosts = append(hosts, u.Hostname())
 			pieces = append(pieces, piecesOf(decodePlain(u.EscapedPath()+" "+u.RawQuery))...)

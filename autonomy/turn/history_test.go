@@ -28,7 +28,7 @@ func TestAnEchoIsNotOffered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := &callStep{result: tools.Result{Links: slices.Clone(page)}, dec: guard.Decision{Rule: tc.rule}}
 			if tc.asked != "" {
-				s.dec.Judgement.URLs = []string{tc.asked}
+				s.dec.Judgment.URLs = []string{tc.asked}
 			}
 			if got := openableAddresses(s); len(got) != tc.want {
 				t.Errorf("offered: %q", got)

@@ -221,7 +221,7 @@ func (w *stepRecorder) auditTx(tx *store.Tx, s *callStep, outcome string) error 
 		Tool: "(none)", Verdict: s.dec.Verdict.String(), Rule: s.dec.Rule, Tainted: w.conv.isTainted(), Outcome: outcome, Args: s.args,
 	}
 	if s.tool != nil { // a tool name invented by the model is model text, which must not enter the log
-		rec.Tool, rec.Effects = s.tool.Spec().Name, cmp.Or(s.dec.Judgement.Effects, s.tool.Spec().Effects).String() // the effects of this call, not of the tool in general
+		rec.Tool, rec.Effects = s.tool.Spec().Name, cmp.Or(s.dec.Judgment.Effects, s.tool.Spec().Effects).String() // the effects of this call, not of the tool in general
 	}
 	if rec.Tainted {
 		rec.Origins = w.conv.contextOrigins()

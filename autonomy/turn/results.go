@@ -132,7 +132,7 @@ func (tc *toolCalls) shortenResult(ctx context.Context, s *callStep, text string
 	if len(text) <= results.MaxBytes || tc.o.Results == nil {
 		return results.Shorten(text, "")
 	}
-	if _, ok := tc.o.Catalogue.Get("read_result"); !ok { // the agent has no tool to read the rest
+	if _, ok := tc.o.Catalog.Get("read_result"); !ok { // the agent has no tool to read the rest
 		return results.Shorten(text, "")
 	}
 	if err := tc.o.Results.Put(s.call.ID, text); err != nil {

@@ -86,7 +86,7 @@ type Options struct {
 	Sessions *session.Sessions
 	// Compactor shortens a conversation that does not fit into a request. Nil disables compaction.
 	Compactor *session.Compactor
-	Catalogue *tools.Catalogue
+	Catalog   *tools.Catalog
 	Prompt    *prompt.Builder
 	Models    ModelChooser
 	// Realm is the memory namespace of the tools; see tools.Call.
@@ -99,7 +99,7 @@ type Options struct {
 	Level guard.Level
 	// Whole lists all existing tools. A call to a tool that the agent does not have is then denied
 	// by name instead of reported as unknown. Nil means that the agent has all tools.
-	Whole *tools.Catalogue
+	Whole *tools.Catalog
 	// DryRun, if set, answers calls instead of running their tools.
 	DryRun CallAnswerer
 	// Zone returns the owner's current time zone.
@@ -141,7 +141,7 @@ func New(o Options) (*Runner, error) {
 			return nil, fmt.Errorf("turn: hook %d has no name", i)
 		}
 	}
-	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Sessions == nil || o.Catalogue == nil || o.Prompt == nil || o.Models == nil || o.Zone == nil {
+	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Sessions == nil || o.Catalog == nil || o.Prompt == nil || o.Models == nil || o.Zone == nil {
 		return nil, errors.New("turn: an option is missing")
 	}
 	if o.Limits.Rounds <= 0 {
@@ -156,7 +156,7 @@ func New(o Options) (*Runner, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	r := &Runner{o: o, offered: offeredTools(o.Catalogue)}
+	r := &Runner{o: o, offered: offeredTools(o.Catalog)}
 	r.toolset = session.StampOf("", r.offered).Tools
 	return r, nil
 }

@@ -52,8 +52,8 @@ func (s *callStep) applyDenial() {
 		return
 	}
 	src := provenance.Tool
-	if s.dec.Judgement.Refused != nil {
-		src = tools.SourceOf(s.dec.Judgement.Refused)
+	if s.dec.Judgment.Refused != nil {
+		src = tools.SourceOf(s.dec.Judgment.Refused)
 	}
 	code := cmp.Or(s.dec.Code, tools.PolicyDenied)
 	s.err = &tools.Error{Code: code, Message: string(code) + ": " + s.dec.Reason, Source: src}

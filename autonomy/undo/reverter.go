@@ -26,8 +26,8 @@ type Options struct {
 	Store *store.Store
 	Bus   *bus.Bus
 	Guard *guard.Guard
-	// Catalogue holds the tools whose actions can be reverted.
-	Catalogue *tools.Catalogue
+	// Catalog holds the tools whose actions can be reverted.
+	Catalog *tools.Catalog
 	// Acts holds the actions that models cannot call but that can be reverted, such as a change to
 	// the configuration.
 	Acts []tools.Tool
@@ -45,7 +45,7 @@ type Reverter struct {
 
 // New returns a Reverter after checking the options.
 func New(o Options) (*Reverter, error) {
-	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Catalogue == nil {
+	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Catalog == nil {
 		return nil, errors.New("undo: an option is missing")
 	}
 	if o.Log == nil {

@@ -65,9 +65,9 @@ func newFixture(t *testing.T) *fixture {
 	f.guard, err = guard.New(f.store, guard.Options{})
 	fatal(t, err)
 	fatal(t, f.guard.InitKeys(t.Context()))
-	catalogue, err := tools.NewCatalogue(f.valueTool("set_value"))
+	catalog, err := tools.NewCatalog(f.valueTool("set_value"))
 	fatal(t, err)
-	f.Reverter, err = New(Options{Store: f.store, Bus: f.bus, Guard: f.guard, Catalogue: catalogue, Acts: []tools.Tool{f.valueTool("change_config")}})
+	f.Reverter, err = New(Options{Store: f.store, Bus: f.bus, Guard: f.guard, Catalog: catalog, Acts: []tools.Tool{f.valueTool("change_config")}})
 	fatal(t, err)
 	return f
 }

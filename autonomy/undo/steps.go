@@ -135,7 +135,7 @@ func (rv *Reverter) undoRecord(r tools.UndoRequest, e bus.Entry, outcome string)
 
 // findActingTool finds the tool that performed an action.
 func (rv *Reverter) findActingTool(name string) (tools.Tool, bool) {
-	if t, ok := rv.o.Catalogue.Get(name); ok {
+	if t, ok := rv.o.Catalog.Get(name); ok {
 		return t, true
 	}
 	i := slices.IndexFunc(rv.o.Acts, func(t tools.Tool) bool { return t.Spec().Name == name })
@@ -154,7 +154,7 @@ func (rv *Reverter) tryUndoStep(ctx context.Context, r tools.UndoRequest, e bus.
 	if !ok {
 		return "", tools.Errorf(tools.Unsupported, "the tool %s no longer exists", tools.Clean(e.Tool))
 	}
-	if _, callable := rv.o.Catalogue.Get(e.Tool); !callable && r.Origin == "" {
+	if _, callable := rv.o.Catalog.Get(e.Tool); !callable && r.Origin == "" {
 		return "", &tools.Error{Source: provenance.Tool, Code: tools.PolicyDenied, Message: "only the user may " + actionVerb(r) + " this", Remedy: "say /undo " + e.Call + ", or run: hob undo " + e.Call}
 	}
 	if r.Redo {

@@ -77,7 +77,7 @@ func testNoLinkPreview(t *testing.T, ch channels.Channel, p Platform) {
 }
 
 func testErrorClasses(t *testing.T, ch channels.Channel, p Platform) {
-	for _, c := range []channels.Class{channels.Temporary, channels.Later, channels.Permanent, channels.Unauthorised} {
+	for _, c := range []channels.Class{channels.Temporary, channels.Later, channels.Permanent, channels.Unauthorized} {
 		if !p.Fail(c, 1) {
 			continue
 		}

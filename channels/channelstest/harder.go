@@ -215,7 +215,7 @@ func secretsInErrors(t *testing.T, ch channels.Channel, p Platform) {
 			look("the description "+what, de.DescribeStatus())
 		}
 	}
-	for _, c := range []channels.Class{channels.Temporary, channels.Later, channels.Permanent, channels.Unauthorised} {
+	for _, c := range []channels.Class{channels.Temporary, channels.Later, channels.Permanent, channels.Unauthorized} {
 		if p.Fail(c, 1) {
 			failing(fmt.Sprintf("of class %d", c))
 		}

@@ -193,7 +193,7 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 	// The flags are GATEWAY_MESSAGE_CONTENT and GATEWAY_MESSAGE_CONTENT_LIMITED ("Application
 	// Flags"). Either one means that the intent is enabled.
 	if app.Flags&(1<<18|1<<19) == 0 {
-		return "", channels.Errorf(channels.Unauthorised, "discord: @%s has no permission to read messages; %s", app.Bot.Username, intentRemedy)
+		return "", channels.Errorf(channels.Unauthorized, "discord: @%s has no permission to read messages; %s", app.Bot.Username, intentRemedy)
 	}
 	return fmt.Sprintf("signed in as @%s, %d connections left today", cmp.Or(app.Bot.Username, app.Name), at.Limit.Remaining), nil
 }

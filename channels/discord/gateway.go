@@ -212,10 +212,10 @@ func (c *Channel) classifyClose(err error, ready bool) error {
 	switch code {
 	case 4004:
 		c.forgetSession()
-		return channels.Errorf(channels.Unauthorised, "discord: Discord rejected the token; %s", tokenRemedy)
+		return channels.Errorf(channels.Unauthorized, "discord: Discord rejected the token; %s", tokenRemedy)
 	case 4013, 4014:
 		c.forgetSession()
-		return channels.Errorf(channels.Unauthorised, "discord: the bot has no permission to read messages (%d); %s", code, intentRemedy)
+		return channels.Errorf(channels.Unauthorized, "discord: the bot has no permission to read messages (%d); %s", code, intentRemedy)
 	case 4010, 4011, 4012:
 		c.forgetSession()
 		return channels.Errorf(channels.Permanent, "discord: the gateway rejected this kind of connection (%d); use the bot in fewer servers or update Hob", code)

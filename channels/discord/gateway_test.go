@@ -157,9 +157,9 @@ func TestClosed(t *testing.T) {
 		class channels.Class
 		says  string
 	}{
-		{4004, channels.Unauthorised, "hob channel add discord"},
-		{4013, channels.Unauthorised, "Message Content Intent"},
-		{4014, channels.Unauthorised, "Message Content Intent"},
+		{4004, channels.Unauthorized, "hob channel add discord"},
+		{4013, channels.Unauthorized, "Message Content Intent"},
+		{4014, channels.Unauthorized, "Message Content Intent"},
 		{4011, channels.Permanent, "fewer servers"},
 		{4008, channels.Temporary, "reconnects"},
 		{1006, channels.Temporary, "reconnects"},
@@ -181,15 +181,15 @@ func TestClosed(t *testing.T) {
 func TestTokenRevoked(t *testing.T) {
 	w := discordtest.New(t)
 	w.FailsAll = true
-	w.Fail(channels.Unauthorised, 2)
+	w.Fail(channels.Unauthorized, 2)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	ch := w.Open()
 	err := ch.Run(ctx, &channelstest.Inbox{})
-	if channels.ClassOf(err) != channels.Unauthorised || !strings.Contains(err.Error(), "hob channel add discord") || strings.Contains(err.Error(), discordtest.Token) {
+	if channels.ClassOf(err) != channels.Unauthorized || !strings.Contains(err.Error(), "hob channel add discord") || strings.Contains(err.Error(), discordtest.Token) {
 		t.Error(err)
 	}
-	if _, err := ch.Test(ctx); channels.ClassOf(err) != channels.Unauthorised {
+	if _, err := ch.Test(ctx); channels.ClassOf(err) != channels.Unauthorized {
 		t.Error(err)
 	}
 	if said, err := ch.Test(ctx); err != nil || said != "signed in as @hob, 999 connections left today" {

@@ -224,7 +224,7 @@ func (c *Channel) classifyRefusal(k apiCall, resp *safehttp.Response) error {
 			c.limits.blockRouteUntil(route, out.RetryAt)
 		}
 	case code == http.StatusUnauthorized && !k.public:
-		out.Class = channels.Unauthorised
+		out.Class = channels.Unauthorized
 		out.Err = fmt.Errorf("discord: %s: Discord no longer accepts the token; %s", k.what, tokenRemedy)
 	case code == http.StatusForbidden:
 		out.Err = fmt.Errorf("%w; %s", out.Err, forbiddenRemedy(f.Code))

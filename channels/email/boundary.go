@@ -40,8 +40,8 @@ var (
 	// wholeDate matches a year, including years of the Buddhist era, or a numeric date.
 	wholeDate = regexp.MustCompile(`(^|[^0-9])((19|20|2[45])[0-9]{2}([^0-9]|$)|[0-9]{1,4}\s?[./\-年년]\s?[0-9]{1,2}\s?[./\-月월]\s?[0-9]{1,4})`)
 	dayTime   = regexp.MustCompile(`(^|[^0-9])([0-9]{1,2}[:.h][0-9]{2}([^0-9]|$)|[0-9]{1,2}\s?[時时点點시])`)
-	// labelled matches a header field, with the marks that mail programs put around bold text.
-	labelled = regexp.MustCompile(`^[*_]{0,2}\p{L}[\p{L}\p{M}\p{N}'’./()\- ]{0,39}[*_]{0,2}\s?:[*_]{0,2}(\s|$|[^/\s])`)
+	// labeled matches a header field, with the marks that mail programs put around bold text.
+	labeled = regexp.MustCompile(`^[*_]{0,2}\p{L}[\p{L}\p{M}\p{N}'’./()\- ]{0,39}[*_]{0,2}\s?:[*_]{0,2}(\s|$|[^/\s])`)
 	// initials matches the letters that some programs write before the quote mark: "AL> Yes".
 	initials = regexp.MustCompile(`^\p{L}{1,4}>+( |$)`)
 )
@@ -102,7 +102,7 @@ func formOf(line string) (f lineForm) {
 	f.closing = strings.HasSuffix(strings.TrimRight(bare, "*_ "), ":")
 	f.framed, f.bare = separatorForm(bare)
 	f.head = -1
-	if f.label = !f.framed && labelled.MatchString(bare); f.label {
+	if f.label = !f.framed && labeled.MatchString(bare); f.label {
 		f.head = headWord(bare)
 	}
 	f.address = mailAddress.MatchString(bare)

@@ -91,7 +91,7 @@ func (p *platform) via(ctx context.Context, addr string) (net.Conn, error) {
 	}
 	if class != nil {
 		switch *class {
-		case channels.Unauthorised:
+		case channels.Unauthorized:
 			return nil, fmt.Errorf("%w: as the test wants it", pim.ErrSignIn)
 		case channels.Permanent:
 			return nil, fmt.Errorf("%w: as the test wants it", pim.ErrRefused)

@@ -261,10 +261,10 @@ func classifyError(err error) error {
 	out := &channels.Error{Class: channels.Temporary, Err: fmt.Errorf("email: %w", err)}
 	switch {
 	case errors.Is(err, pim.ErrSignIn):
-		out.Class = channels.Unauthorised
+		out.Class = channels.Unauthorized
 		out.Err = fmt.Errorf("email: %w; set a new password: hob channel add email", err)
 	case errors.Is(err, pim.ErrNoFolder), errors.Is(err, pim.ErrNoServer):
-		out.Class = channels.Unauthorised
+		out.Class = channels.Unauthorized
 		out.Err = fmt.Errorf("email: %w; correct [channels.email]", err)
 	case errors.Is(err, smtpmail.ErrLater):
 	case errors.Is(err, pim.ErrRefused), errors.Is(err, pim.ErrInvalid), errors.Is(err, errors.ErrUnsupported):

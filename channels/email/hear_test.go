@@ -392,7 +392,7 @@ func testWrongPassword(t *testing.T, sv servers) {
 	w.acc.Secret = func(context.Context) (string, error) { return "not-the-password", nil }
 	ch := w.channel(w.config())
 	err := ch.Run(t.Context(), w.in)
-	if channels.ClassOf(err) != channels.Unauthorised || !strings.Contains(err.Error(), "hob channel add email") || strings.Contains(err.Error(), "not-the-password") {
+	if channels.ClassOf(err) != channels.Unauthorized || !strings.Contains(err.Error(), "hob channel add email") || strings.Contains(err.Error(), "not-the-password") {
 		t.Errorf("%v", err)
 	}
 }

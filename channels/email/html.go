@@ -173,8 +173,8 @@ var invisible = regexp.MustCompile(`display:none|visibility:hidden|mso-hide:all|
 var paleStyle = regexp.MustCompile(`(^|;)color:(white|transparent|#fff|#ffffff|#fefefe|rgba?\(255,255,255(,[\d.]+)?\)|rgba\(\d+,\d+,\d+,0(\.0\d*)?\)|hsla?\([\d.]+,[\d.]+%,100%\))(!important)?(;|$)`)
 
 func isPale(n *html.Node, style string) bool {
-	if colour := readability.Attr(n, "color"); colour != "" {
-		style += ";color:" + strings.ToLower(strings.TrimSpace(colour))
+	if color := readability.Attr(n, "color"); color != "" {
+		style += ";color:" + strings.ToLower(strings.TrimSpace(color))
 	}
 	return strings.Contains(style, "color:") && paleStyle.MatchString(style)
 }

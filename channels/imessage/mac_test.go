@@ -242,7 +242,7 @@ func (m *mac) Calls() []call {
 
 // Fail implements channelstest.Platform.
 func (m *mac) Fail(c channels.Class, n int) bool {
-	how, ok := map[channels.Class]string{channels.Temporary: "no answer", channels.Permanent: "not delivered", channels.Unauthorised: "refused"}[c]
+	how, ok := map[channels.Class]string{channels.Temporary: "no answer", channels.Permanent: "not delivered", channels.Unauthorized: "refused"}[c]
 	for range n {
 		if ok {
 			m.next(how)

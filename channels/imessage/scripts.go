@@ -102,7 +102,7 @@ func (c *Channel) classifyScriptError(t target, err error) error {
 	e := &channels.Error{Class: channels.Temporary, MaybeSent: osrun.IsUncertain(err), Err: err}
 	switch osrun.KindOf(err) {
 	case osrun.Denied, osrun.PolicyBlocked:
-		e.Class = channels.Unauthorised
+		e.Class = channels.Unauthorized
 	case osrun.Unsupported, osrun.NotInstalled:
 		e.Class = channels.Unsupported
 	case osrun.NotFound:

@@ -92,7 +92,7 @@ func TestOutcomes(t *testing.T) {
 	}{
 		"it goes out":                       {"", ada, 0, false, true, true, "", 1, 1},
 		"it shows up later":                 {"shows nothing", ada, 0, false, true, false, "", 0, 0},
-		"it is refused":                     {"refused", ada, channels.Unauthorised, false, false, false, "Automation", 0, 1},
+		"it is refused":                     {"refused", ada, channels.Unauthorized, false, false, false, "Automation", 0, 1},
 		"it does not answer before it":      {"no answer", ada, channels.Temporary, false, false, false, "check the screen for a macOS dialog", 0, 1},
 		"it does not answer, and has it":    {"no answer, and sent", ada, 0, false, true, true, "", 1, 1},
 		"it does not answer, and nothing":   {"no answer, and then nothing", ada, channels.Temporary, true, false, false, "outcome unknown", 0, 0},
@@ -329,7 +329,7 @@ func TestTest(t *testing.T) {
 	}
 	m.next("refused") // for outgoing files
 	m.always = "refused"
-	if _, err := ch.Test(t.Context()); channels.ClassOf(err) != channels.Unauthorised || !strings.Contains(err.Error(), "Privacy & Security, Automation") {
+	if _, err := ch.Test(t.Context()); channels.ClassOf(err) != channels.Unauthorized || !strings.Contains(err.Error(), "Privacy & Security, Automation") {
 		t.Errorf("%v", err)
 	}
 	m.always, m.open = "", false
@@ -358,7 +358,7 @@ func TestWhatTheOwnerHasToDo(t *testing.T) {
 	if err := m.channel(imessage.Config{DB: "~/text.db"}, imessage.Options{}).Run(ctx, nil); err == nil || channels.ClassOf(err) != channels.Temporary || !strings.Contains(err.Error(), "channels.imessage.db") {
 		t.Errorf("%v", err)
 	}
-	if err := imessage.Explain(none, os.ErrPermission); channels.ClassOf(err) != channels.Unauthorised || !strings.Contains(err.Error(), "Full Disk Access") || !strings.Contains(err.Error(), "Terminal") {
+	if err := imessage.Explain(none, os.ErrPermission); channels.ClassOf(err) != channels.Unauthorized || !strings.Contains(err.Error(), "Full Disk Access") || !strings.Contains(err.Error(), "Terminal") {
 		t.Errorf("%v", err)
 	}
 	for _, goos := range []string{"linux", "windows"} {

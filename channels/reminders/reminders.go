@@ -193,7 +193,7 @@ func classifyError(err error) error {
 	case listfeed.Lasting(err):
 		out.Class = channels.Permanent
 	case errors.Is(err, pim.ErrSignIn):
-		out = channels.Errorf(channels.Unauthorised, "%w; set a new password for the account", err)
+		out = channels.Errorf(channels.Unauthorized, "%w; set a new password for the account", err)
 	case waits:
 		out.Class, out.RetryAt = channels.Later, busy.Until
 	}

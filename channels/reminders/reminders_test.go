@@ -139,7 +139,7 @@ func (m *memory) Arrived() (out []string) {
 // Fail implements channelstest.Platform.
 func (m *memory) Fail(c channels.Class, n int) bool {
 	err := map[channels.Class]error{
-		channels.Temporary: errors.New("the line is dead"), channels.Permanent: pim.ErrNoFolder, channels.Unauthorised: pim.ErrSignIn,
+		channels.Temporary: errors.New("the line is dead"), channels.Permanent: pim.ErrNoFolder, channels.Unauthorized: pim.ErrSignIn,
 		channels.Later: &pim.BusyError{Until: time.Now().Add(time.Minute), Err: errors.New("busy")},
 	}[c]
 	m.mu.Lock()

@@ -129,11 +129,11 @@ func classifyCode(r *refusal, retry time.Time) error {
 	class, remedy := channels.Temporary, ""
 	switch r.code {
 	case "invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive", "user_removed_from_team", "team_access_not_granted", "org_login_required", "ekm_access_denied":
-		class, remedy = channels.Unauthorised, newToken
+		class, remedy = channels.Unauthorized, newToken
 	case "not_allowed_token_type":
-		class, remedy = channels.Unauthorised, "bot_token must start with xoxb- and app_token with xapp-; "+newToken
+		class, remedy = channels.Unauthorized, "bot_token must start with xoxb- and app_token with xapp-; "+newToken
 	case "missing_scope", "no_permission":
-		class, remedy = channels.Unauthorised, "add the scope to the app under OAuth & Permissions, install the app again, and "+newToken
+		class, remedy = channels.Unauthorized, "add the scope to the app under OAuth & Permissions, install the app again, and "+newToken
 	case "ratelimited", "rate_limited", "message_limit_exceeded":
 		return &channels.Error{Class: channels.Later, RetryAt: retry, Err: r}
 	case "channel_not_found":

@@ -63,7 +63,7 @@ func (c *Channel) fetchFile(ctx context.Context, f file) (io.ReadCloser, error) 
 		return nil, fmt.Errorf("slack: a file: Slack answered %d", resp.Status)
 	case strings.HasPrefix(kind, "text/html") && !strings.HasPrefix(f.MIME, "text/html"):
 		// Without read access, Slack returns the sign-in page.
-		return nil, channels.Errorf(channels.Unauthorised, "slack: Slack did not return the file; check that the app has the scope files:read")
+		return nil, channels.Errorf(channels.Unauthorized, "slack: Slack did not return the file; check that the app has the scope files:read")
 	}
 	return io.NopCloser(bytes.NewReader(resp.Body)), nil
 }

@@ -67,7 +67,7 @@ func TestAddresses(t *testing.T) {
 	_ = stop()
 	d.Granted = ""
 	for what, err := range map[string]error{"Run": c.Run(t.Context(), in), "Test": func() error { _, err := c.Test(t.Context()); return err }()} {
-		if channels.ClassOf(err) != channels.Unauthorised || !strings.Contains(err.Error(), slack.MailScope) || !strings.Contains(err.Error(), "hob channel add slack") {
+		if channels.ClassOf(err) != channels.Unauthorized || !strings.Contains(err.Error(), slack.MailScope) || !strings.Contains(err.Error(), "hob channel add slack") {
 			t.Errorf("%s without the scope: %v", what, err)
 		}
 	}

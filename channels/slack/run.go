@@ -38,7 +38,7 @@ func (c *Channel) Run(ctx context.Context, to channels.Receiver) error {
 		Backoff: retry.Backoff{First: c.at.Pause, Max: 2 * time.Minute, Jitter: 1, Offset: c.at.Pause / 2},
 		Healthy: time.Minute,
 		Failed: func(err error, delay time.Duration) (time.Duration, bool) {
-			if channels.ClassOf(err) == channels.Unauthorised {
+			if channels.ClassOf(err) == channels.Unauthorized {
 				return 0, false
 			}
 			c.noteStatus(err, "not connected")

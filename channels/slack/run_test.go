@@ -111,7 +111,7 @@ func TestEnded(t *testing.T) {
 			tt.do(d)
 			c := d.Open()
 			err := c.Run(t.Context(), &channelstest.Inbox{})
-			if err == nil || channels.ClassOf(err) != channels.Unauthorised || !strings.Contains(err.Error(), tt.want) {
+			if err == nil || channels.ClassOf(err) != channels.Unauthorized || !strings.Contains(err.Error(), tt.want) {
 				t.Fatalf("Run: %v", err)
 			}
 			for _, s := range d.Secrets() {
@@ -157,7 +157,7 @@ func TestNotAlone(t *testing.T) {
 	}
 }
 
-// TestSlowedDown: Retry-After is honoured when connecting.
+// TestSlowedDown: Retry-After is honored when connecting.
 func TestSlowedDown(t *testing.T) {
 	d := slacktest.New(t)
 	d.Failing("apps.connections.open", slacktest.Failure{Status: 429, After: "1"}, slacktest.Failure{Status: 500}, slacktest.Failure{Code: "internal_error"})

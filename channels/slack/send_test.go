@@ -217,9 +217,9 @@ func TestErrors(t *testing.T) {
 		class channels.Class
 		want  string
 	}{
-		{slacktest.Failure{Code: "invalid_auth"}, channels.Unauthorised, "hob channel add slack"},
-		{slacktest.Failure{Code: "account_inactive"}, channels.Unauthorised, "hob channel add slack"},
-		{slacktest.Failure{Code: "missing_scope", Needed: "chat:write"}, channels.Unauthorised, "missing scope chat:write"},
+		{slacktest.Failure{Code: "invalid_auth"}, channels.Unauthorized, "hob channel add slack"},
+		{slacktest.Failure{Code: "account_inactive"}, channels.Unauthorized, "hob channel add slack"},
+		{slacktest.Failure{Code: "missing_scope", Needed: "chat:write"}, channels.Unauthorized, "missing scope chat:write"},
 		{slacktest.Failure{Code: "channel_not_found"}, channels.Permanent, "write to Hob"},
 		{slacktest.Failure{Code: "is_archived"}, channels.Permanent, "archived"},
 		{slacktest.Failure{Code: "not_in_channel"}, channels.Permanent, "/invite @hob"},
@@ -389,11 +389,11 @@ func TestTest(t *testing.T) {
 		t.Errorf("%q, %v", said, err)
 	}
 	d.Granted = "chat:write,im:history"
-	if _, err := c.Test(t.Context()); channels.ClassOf(err) != channels.Unauthorised || !strings.Contains(err.Error(), "files:read") || strings.Contains(err.Error(), "chat:write") {
+	if _, err := c.Test(t.Context()); channels.ClassOf(err) != channels.Unauthorized || !strings.Contains(err.Error(), "files:read") || strings.Contains(err.Error(), "chat:write") {
 		t.Errorf("without scopes: %v", err)
 	}
 	d.Failing("auth.test", slacktest.Failure{Code: "account_inactive"})
-	if _, err := c.Test(t.Context()); channels.ClassOf(err) != channels.Unauthorised {
+	if _, err := c.Test(t.Context()); channels.ClassOf(err) != channels.Unauthorized {
 		t.Errorf("%v", err)
 	}
 }

@@ -263,7 +263,7 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if missing := c.missingScopes(h.Get("X-OAuth-Scopes")); len(missing) > 0 {
-		return "", channels.Errorf(channels.Unauthorised, "slack: signed in as @%s on %s, but the app lacks the scopes %s; add them under OAuth & Permissions, install the app again, and set the new token: hob channel add slack",
+		return "", channels.Errorf(channels.Unauthorized, "slack: signed in as @%s on %s, but the app lacks the scopes %s; add them under OAuth & Permissions, install the app again, and set the new token: hob channel add slack",
 			me.Name, me.Called, strings.Join(missing, ", "))
 	}
 	_, nobody, err := c.resolveMembers(ctx, me)

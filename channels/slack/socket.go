@@ -79,7 +79,7 @@ func (c *Channel) socketURL(ctx context.Context) (string, error) {
 	}
 	if _, err := c.callAPI(ctx, c.app, "apps.connections.open", nil, &out); err != nil {
 		if errorCode(err) == "missing_scope" {
-			return "", channels.Errorf(channels.Unauthorised, "slack: the app token lacks the scope connections:write; create one with it under Basic Information, App-Level Tokens, and set it: hob channel add slack")
+			return "", channels.Errorf(channels.Unauthorized, "slack: the app token lacks the scope connections:write; create one with it under Basic Information, App-Level Tokens, and set it: hob channel add slack")
 		}
 		return "", err
 	}
@@ -218,7 +218,7 @@ func (s *socket) readFrames(ctx context.Context, to chan<- frame) {
 func disconnectError(reason string) error {
 	switch reason {
 	case "link_disabled":
-		return channels.Errorf(channels.Unauthorised, "slack: Socket Mode was switched off for the app; switch it on under Socket Mode on its page and restart Hob")
+		return channels.Errorf(channels.Unauthorized, "slack: Socket Mode was switched off for the app; switch it on under Socket Mode on its page and restart Hob")
 	case "too_many_websockets":
 		e := channels.Errorf(channels.Later, "slack: the app has too many connections; check whether another Hob uses the same tokens")
 		e.RetryAt = time.Now().Add(time.Minute)

@@ -128,7 +128,7 @@ func (c *Channel) classifyRefusal(method string, status int, a answer) error {
 	out := &channels.Error{Class: channels.Permanent, Err: r}
 	switch {
 	case a.Code == http.StatusUnauthorized, a.Code == http.StatusNotFound:
-		out.Class, r.remedy = channels.Unauthorised, "set a new token: hob channel add telegram"
+		out.Class, r.remedy = channels.Unauthorized, "set a new token: hob channel add telegram"
 	case a.Code == http.StatusForbidden:
 		r.remedy = "unblock the bot in the direct chat or invite it to the group again"
 	case a.Code == http.StatusConflict:

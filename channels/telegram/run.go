@@ -73,7 +73,7 @@ func (c *Channel) pollUntilDone(ctx context.Context, r channels.Receiver) error 
 		failures++
 		switch e, _ := errors.AsType[*channels.Error](err); {
 		case e == nil:
-		case e.Class == channels.Unauthorised || hasRefusalText(err, "webhook"):
+		case e.Class == channels.Unauthorized || hasRefusalText(err, "webhook"):
 			return err
 		case hasRefusalText(err, "conflict"):
 			if inTheWay++; inTheWay >= conflicts {
@@ -122,7 +122,7 @@ func (c *Channel) signIn(ctx context.Context) error {
 		}
 	}
 	if err := c.callMethod(ctx, "setMyCommands", params{"commands": list}, nil); err != nil {
-		if channels.ClassOf(err) == channels.Unauthorised {
+		if channels.ClassOf(err) == channels.Unauthorized {
 			return err
 		}
 		c.log.Warn("registering the commands failed", "error", err)

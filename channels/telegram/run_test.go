@@ -288,7 +288,7 @@ func TestNeedsItsOwner(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := ch.Run(t.Context(), &channelstest.Inbox{}); channels.ClassOf(err) != channels.Unauthorised || !strings.Contains(err.Error(), "hob channel add telegram") {
+	if err := ch.Run(t.Context(), &channelstest.Inbox{}); channels.ClassOf(err) != channels.Unauthorized || !strings.Contains(err.Error(), "hob channel add telegram") {
 		t.Errorf("Run: %v", err)
 	}
 }

@@ -188,7 +188,7 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 	}
 	if c.keep != nil {
 		if kept, err := c.keep.Get(ctx, keyOffset); err != nil || kept != nil {
-			return "", errors.Join(err, channels.Errorf(channels.Unauthorised, "signed in as @%s, but its messages go to a webhook at %s, so Hob receives none; %s", me.Username, at, takeHookAway))
+			return "", errors.Join(err, channels.Errorf(channels.Unauthorized, "signed in as @%s, but its messages go to a webhook at %s, so Hob receives none; %s", me.Username, at, takeHookAway))
 		}
 	}
 	return said + "; its messages still go to a webhook at " + at + ", which Hob removes when the channel starts", nil

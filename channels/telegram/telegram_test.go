@@ -113,9 +113,9 @@ func TestErrors(t *testing.T) {
 		maybe bool
 	}{
 		{400, "Bad Request: chat not found", channels.Permanent, false},
-		{401, "Unauthorized", channels.Unauthorised, false},
+		{401, "Unauthorized", channels.Unauthorized, false},
 		{403, "Forbidden: bot was kicked from the group chat", channels.Permanent, false},
-		{404, "Not Found", channels.Unauthorised, false},
+		{404, "Not Found", channels.Unauthorized, false},
 		{500, "Internal Server Error", channels.Temporary, true},
 		{502, "Bad Gateway", channels.Temporary, true},
 	} {

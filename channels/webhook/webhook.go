@@ -178,7 +178,7 @@ func classifyResponse(resp *safehttp.Response, now time.Time) error {
 	case code == http.StatusTooManyRequests, code == http.StatusServiceUnavailable && named:
 		return &channels.Error{Class: channels.Later, RetryAt: after, Err: err}
 	case code == http.StatusUnauthorized, code == http.StatusForbidden:
-		class = channels.Unauthorised
+		class = channels.Unauthorized
 		err = fmt.Errorf("%w; check the secret on both sides", err)
 	case code >= 500, code == http.StatusRequestTimeout, code == http.StatusTooEarly:
 		class = channels.Temporary

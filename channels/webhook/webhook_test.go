@@ -101,7 +101,7 @@ func (r *receiver) Arrived() []string {
 
 func (r *receiver) Fail(c channels.Class, n int) bool {
 	code := map[channels.Class]int{
-		channels.Temporary: 500, channels.Later: 429, channels.Permanent: 404, channels.Unauthorised: 401,
+		channels.Temporary: 500, channels.Later: 429, channels.Permanent: 404, channels.Unauthorized: 401,
 	}[c]
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -159,8 +159,8 @@ func TestAnswers(t *testing.T) {
 		{"bad request", 400, "", channels.Permanent, time.Time{}, "400"},
 		{"gone", 410, "", channels.Permanent, time.Time{}, "410"},
 		{"redirect", 302, "", channels.Permanent, time.Time{}, "redirects are not followed"},
-		{"unauthorised", 401, "", channels.Unauthorised, time.Time{}, "check the secret"},
-		{"forbidden", 403, "", channels.Unauthorised, time.Time{}, "check the secret"},
+		{"unauthorised", 401, "", channels.Unauthorized, time.Time{}, "check the secret"},
+		{"forbidden", 403, "", channels.Unauthorized, time.Time{}, "check the secret"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newReceiver(t)

@@ -49,15 +49,15 @@ func (a *cli) channelStatus(ctx context.Context, args []string) error {
 // oneStatus prints the status of one channel in a few lines.
 func (a *cli) oneStatus(r row, zone *time.Location) {
 	name, state := r.textField("name"), stateOf(r)
-	colour := map[string]string{"running": green, "waiting": amber, "starting": amber, "stopped": red, "failed": red}[r.textField("state")]
-	if colour == "" {
-		colour = dim
+	color := map[string]string{"running": green, "waiting": amber, "starting": amber, "stopped": red, "failed": red}[r.textField("state")]
+	if color == "" {
+		color = dim
 	}
 	how := r.textField("describe")
 	if how == "" {
 		how = r.textField("about")
 	}
-	fmt.Fprintf(a.out, "%-10s %s  %s\n", name, a.colorize(a.out, colour, fmt.Sprintf("%-11s", state)), oneLine(how))
+	fmt.Fprintf(a.out, "%-10s %s  %s\n", name, a.colorize(a.out, color, fmt.Sprintf("%-11s", state)), oneLine(how))
 	line := func(text string) {
 		if text != "" {
 			fmt.Fprintln(a.out, strings.Repeat(" ", 11)+oneLine(text))

@@ -205,9 +205,9 @@ const (
 )
 
 // colorize colors text if w is a terminal, unless NO_COLOR is set (no-color.org).
-func (a *cli) colorize(w io.Writer, colour, text string) string {
+func (a *cli) colorize(w io.Writer, color, text string) string {
 	if _, tty := terminalFD(w); !tty || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
 		return text
 	}
-	return controlSequence(w, "\x1b["+colour+"m") + text + controlSequence(w, "\x1b[0m")
+	return controlSequence(w, "\x1b["+color+"m") + text + controlSequence(w, "\x1b[0m")
 }

@@ -207,8 +207,8 @@ func (a *cli) liveReporter() func(doctor.Check) {
 }
 
 func (a *cli) stateLabel(s doctor.State) string {
-	colour := map[doctor.State]string{doctor.OK: green, doctor.Warn: amber, doctor.Fail: red, doctor.Skip: dim}
-	return a.colorize(a.out, colour[s], fmt.Sprintf("%-7s", s))
+	color := map[doctor.State]string{doctor.OK: green, doctor.Warn: amber, doctor.Fail: red, doctor.Skip: dim}
+	return a.colorize(a.out, color[s], fmt.Sprintf("%-7s", s))
 }
 
 // printChecks prints the findings as a table, and which process ran the checks. A terminal already

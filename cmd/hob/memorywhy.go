@@ -75,11 +75,11 @@ func (a *cli) whyHit(zone *time.Location, rank int, h api.MemoryRow, most float6
 	fmt.Fprintf(a.out, "\n%s  %s\n", a.colorize(a.out, bold, sanitizePrintable(head)), a.colorize(a.out, dim, fmt.Sprintf("score %.4g, %s", h.Score, formatTime(zone, h.At))))
 	fmt.Fprintf(a.out, "   %s\n", clipLine(oneLine(h.Text), 160))
 	for _, p := range h.Parts {
-		colour := green
+		color := green
 		if p.Value < 0 {
-			colour = red
+			color = red
 		}
-		fmt.Fprintf(a.out, "   %-22s %9.4f  %s\n", clipLine(oneLine(p.Name), 22), p.Value, a.colorize(a.out, colour, relativeBar(math.Abs(p.Value), most, 24)))
+		fmt.Fprintf(a.out, "   %-22s %9.4f  %s\n", clipLine(oneLine(p.Name), 22), p.Value, a.colorize(a.out, color, relativeBar(math.Abs(p.Value), most, 24)))
 	}
 }
 

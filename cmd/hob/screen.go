@@ -17,7 +17,7 @@ import (
 // screen shows a chat and reads its input. It is a terminal with a line editor, or a pair of pipes.
 type screen interface {
 	// printNote prints a separate text on its own lines.
-	printNote(colour, text string)
+	printNote(color, text string)
 	// newParagraph begins an answer that arrives in pieces.
 	newParagraph() paragraph
 	// readInput yields the lines that the user types. The last one carries an error, which is
@@ -172,7 +172,7 @@ func (e *terminalScreen) measureWidth() int {
 	return e.width
 }
 
-func (e *terminalScreen) printNote(colour, text string) {
+func (e *terminalScreen) printNote(color, text string) {
 	var b strings.Builder
 	width := e.measureWidth() - 1
 	for l := range strings.SplitSeq(strings.TrimRight(sanitizePrintable(text), "\n"), "\n") {
@@ -181,10 +181,10 @@ func (e *terminalScreen) printNote(colour, text string) {
 			if !more {
 				break
 			}
-			b.WriteString(e.app.colorize(e.app.out, colour, head) + "\n")
+			b.WriteString(e.app.colorize(e.app.out, color, head) + "\n")
 			l = tail
 		}
-		b.WriteString(e.app.colorize(e.app.out, colour, l) + "\n")
+		b.WriteString(e.app.colorize(e.app.out, color, l) + "\n")
 	}
 	_, _ = io.WriteString(e, b.String()) // a closed terminal also ends the input
 }

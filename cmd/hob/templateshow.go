@@ -80,8 +80,8 @@ func (a *cli) readAnswer(ctx context.Context, question string) (answer string, a
 	}
 }
 
-// colourDiff prints a diff, with colors on a terminal.
-func (a *cli) colourDiff(diff string) {
+// colorDiff prints a diff, with colors on a terminal.
+func (a *cli) colorDiff(diff string) {
 	for line := range strings.Lines(diff) {
 		line = sanitizePrintable(strings.TrimSuffix(line, "\n"))
 		switch {
@@ -113,8 +113,8 @@ func (a *cli) printPreview(plan *templates.Plan, t *templates.Template) {
 		a.printRequirements(t)
 		fmt.Fprintln(a.out)
 	}
-	a.colourDiff(plan.Soul.Diff)
-	a.colourDiff(plan.Config.Diff)
+	a.colorDiff(plan.Soul.Diff)
+	a.colorDiff(plan.Config.Diff)
 	if plan.Soul.Diff == "" && plan.Config.Diff == "" {
 		fmt.Fprintln(a.out, "SOUL.md and config.toml do not change.")
 	}

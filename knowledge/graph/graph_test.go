@@ -86,7 +86,7 @@ func (h *house) around(text string) []string {
 	}
 	var out []string
 	for _, e := range list {
-		near, err := h.g.Neighbours(q, e.ID)
+		near, err := h.g.Neighbors(q, e.ID)
 		if err != nil {
 			h.t.Fatal(err)
 		}

@@ -20,8 +20,8 @@ type Filter struct {
 	Limit      int // default 100, at most 10,000
 }
 
-// Neighbour is an entity related to another one.
-type Neighbour struct {
+// Neighbor is an entity related to another one.
+type Neighbor struct {
 	Relation knowledge.Relation `json:"relation"`
 	// Name is the relation as seen from the queried entity: "employs" if the relation says that the
 	// other entity works there.
@@ -100,8 +100,8 @@ func (g *Graph) loadEntities(q store.Querier, ids []string) ([]knowledge.Entity,
 	return out, nil
 }
 
-// Neighbours returns the related entities, valid relations first.
-func (g *Graph) Neighbours(q store.Querier, id string) ([]Neighbour, error) {
+// Neighbors returns the related entities, valid relations first.
+func (g *Graph) Neighbors(q store.Querier, id string) ([]Neighbor, error) {
 	all, err := mergedMembers(q, []string{id})
 	if err != nil || len(all) == 0 {
 		return nil, err
@@ -111,9 +111,9 @@ func (g *Graph) Neighbours(q store.Querier, id string) ([]Neighbour, error) {
 	if err != nil {
 		return nil, fmt.Errorf("graph: read relations: %w", err)
 	}
-	var out []Neighbour
+	var out []Neighbor
 	for _, r := range list {
-		n := Neighbour{Relation: r.Relation, Name: r.Name, Over: r.over}
+		n := Neighbor{Relation: r.Relation, Name: r.Name, Over: r.over}
 		other := r.To
 		if containsString(all, r.To) {
 			other, n.Name = r.From, InverseRelation(r.Name)

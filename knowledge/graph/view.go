@@ -59,7 +59,7 @@ func (v *view) addNeighbors(g *Graph, q store.Querier, limit int) error {
 	for range viewHops {
 		var next []api.Entity
 		for _, e := range from {
-			list, err := g.Neighbours(q, e.ID)
+			list, err := g.Neighbors(q, e.ID)
 			if err != nil {
 				return err
 			}
@@ -87,7 +87,7 @@ func (v *view) addRelations(g *Graph, q store.Querier) error {
 		known[e.ID] = true
 	}
 	for _, e := range v.Entities {
-		list, err := g.Neighbours(q, e.ID)
+		list, err := g.Neighbors(q, e.ID)
 		if err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func (v *view) addRelations(g *Graph, q store.Querier) error {
 }
 
 // addEdge adds a relation only once, although both entities list it.
-func (v *view) addEdge(e api.Entity, n Neighbour) {
+func (v *view) addEdge(e api.Entity, n Neighbor) {
 	if !v.edges[n.Relation.ID] {
 		v.edges[n.Relation.ID] = true
 		v.Relations = append(v.Relations, edgeOf(e, n))
@@ -110,7 +110,7 @@ func (v *view) addEdge(e api.Entity, n Neighbour) {
 
 // edgeOf returns the relation between an entity and its neighbor with their displayed ids; the
 // entity they were merged into replaces merged ones.
-func edgeOf(e api.Entity, n Neighbour) api.GraphEdge {
+func edgeOf(e api.Entity, n Neighbor) api.GraphEdge {
 	x := api.GraphEdge{Relation: api.Relation(n.Relation), Over: n.Over}
 	if n.Name == n.Relation.Name {
 		x.From, x.FromName, x.To, x.ToName = e.ID, e.Name, n.Entity.ID, n.Entity.Name
@@ -151,7 +151,7 @@ func (g *Graph) EntityItem(q store.Querier, name string) (it api.MemoryItem, row
 	}
 	it.MemoryRow = api.MemoryRow{ID: e.ID, Kind: "entity", Text: e.Name, At: e.CreatedAt, Provenance: e.Provenance, Realm: e.Realm, Source: e.Source}
 	it.Entity = new(api.Entity(e))
-	list, err := g.Neighbours(q, e.ID)
+	list, err := g.Neighbors(q, e.ID)
 	if err != nil {
 		return it, nil, err
 	}

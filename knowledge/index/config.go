@@ -15,7 +15,7 @@ func TuningOf(c config.Knowledge) knowledge.Tuning {
 	r := c.Ranking
 	return knowledge.Tuning{
 		Candidates: nonZeroWeight(r.Candidates),
-		Neighbours: nonZeroWeight(r.Neighbours),
+		Neighbors:  nonZeroWeight(r.Neighbors),
 		K1:         nonZeroWeight(r.K1),
 		B:          nonZeroWeight(r.B),
 		Answer:     nonZeroWeight(r.Answer),

@@ -306,7 +306,7 @@ func TestVault(t *testing.T) {
 	}
 }
 
-func TestRecognise(t *testing.T) {
+func TestRecognize(t *testing.T) {
 	for text, want := range map[string]Format{
 		"": Document, "# Boiler": Document, "[1]": Document, `[{"x":"mapping"}]`: Document, chatGPTFile: ChatGPT, claudeFile: Claude, cards: VCard,
 		"\xef\xbb\xbfbegin:vcard\r\n": VCard, export(t): HobJSONL, "PK\x03\x04 nothing": Document,

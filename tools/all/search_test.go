@@ -27,12 +27,12 @@ const enough = 0.95
 // docs/tools-search.md has the figures; `go test ./tools/all -run TestRecall -update`
 // writes it.
 func TestRecall(t *testing.T) {
-	fixture := catalogue(t, toolstest.Fixture(t, "../testdata/search/specs.txt"))
-	real := catalogue(t, open(t).Tools)
+	fixture := catalog(t, toolstest.Fixture(t, "../testdata/search/specs.txt"))
+	real := catalog(t, open(t).Tools)
 	page := map[string]any{"Fixture": len(fixture.All()), "Real": len(real.All())}
 	for _, set := range []struct {
 		name, file string
-		c          *tools.Catalogue
+		c          *tools.Catalog
 		least      float64
 	}{
 		{"Development", "../testdata/search/development.txt", fixture, enough},
@@ -68,9 +68,9 @@ func TestRecall(t *testing.T) {
 	}
 }
 
-func catalogue(t *testing.T, list []tools.Tool) *tools.Catalogue {
+func catalog(t *testing.T, list []tools.Tool) *tools.Catalog {
 	t.Helper()
-	c, err := tools.NewCatalogue(list...)
+	c, err := tools.NewCatalog(list...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -103,11 +103,11 @@ func TestTryingIsJudgedAsMaking(t *testing.T) {
 		if x.Spec().Name != "try_watcher" {
 			continue
 		}
-		j := tools.JudgementOf(t.Context(), x, json.RawMessage(`{"kind":"feed","config":{"url":"https://boiler.example.com/feed.xml"}}`))
+		j := tools.JudgmentOf(t.Context(), x, json.RawMessage(`{"kind":"feed","config":{"url":"https://boiler.example.com/feed.xml"}}`))
 		if j.Effects != tools.Read|tools.Egress || len(j.URLs) != 1 || j.Why != "contacts boiler.example.com" || j.Refused != nil {
 			t.Errorf("%+v", j)
 		}
-		if j := tools.JudgementOf(t.Context(), x, json.RawMessage(`{"kind":"feed","config":{"url":"http://10.0.0.1/"}}`)); j.Refused == nil {
+		if j := tools.JudgmentOf(t.Context(), x, json.RawMessage(`{"kind":"feed","config":{"url":"http://10.0.0.1/"}}`)); j.Refused == nil {
 			t.Errorf("%+v", j)
 		}
 		return

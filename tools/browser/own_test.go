@@ -86,7 +86,7 @@ func TestOwn(t *testing.T) {
 			m := &mine{at: "https://one.example/"}
 			d := Deps{Browser: tabsOnly{}, Network: net, Own: m}
 			x, args := tool(t, d, name), json.RawMessage(tc.args)
-			j := tools.JudgementOf(t.Context(), x, args)
+			j := tools.JudgmentOf(t.Context(), x, args)
 			if j.Refused != nil || j.Effects != tc.effects || (j.Exact != "") != tc.bound || j.Pattern != "" || name != "browser_open_tab" && !j.Private {
 				t.Fatalf("%+v", j)
 			}
@@ -108,7 +108,7 @@ func TestOwn(t *testing.T) {
 			if _, err := x.Call(t.Context(), tools.Call{Args: args, Exact: j.Exact}); tools.CodeOf(err) != tools.OutcomeUnknown {
 				t.Errorf("an outcome that nobody knows: %v", err)
 			}
-			if j := tools.JudgementOf(t.Context(), tool(t, Deps{Browser: tabsOnly{}, Network: net}, name), args); tools.CodeOf(j.Refused) != tools.Unsupported || !strings.Contains(j.Refused.Error(), "macOS only") {
+			if j := tools.JudgmentOf(t.Context(), tool(t, Deps{Browser: tabsOnly{}, Network: net}, name), args); tools.CodeOf(j.Refused) != tools.Unsupported || !strings.Contains(j.Refused.Error(), "macOS only") {
 				t.Errorf("on another system: %v", j.Refused)
 			}
 			var odd map[string]any
@@ -117,7 +117,7 @@ func TestOwn(t *testing.T) {
 			}
 			odd["browser"] = "netscape\n"
 			args, _ = json.Marshal(odd)
-			if j := tools.JudgementOf(t.Context(), x, args); tools.CodeOf(j.Refused) != tools.InvalidArguments {
+			if j := tools.JudgmentOf(t.Context(), x, args); tools.CodeOf(j.Refused) != tools.InvalidArguments {
 				t.Errorf("an unknown browser: %v", j.Refused)
 			}
 		})
@@ -130,9 +130,9 @@ func TestAskedOnHobsPage(t *testing.T) {
 	for name, args := range map[string]string{"browser_get_page_content": `{"browser":"chrome"}`, "browser_execute_js": `{"browser":"chrome","script":"x"}`, "browser_close_tab": `{"browser":"chrome"}`} {
 		m := &mine{at: "https://one.example/"}
 		x := tool(t, Deps{Browser: tabsOnly{}, Own: m}, name)
-		asked := tools.JudgementOf(t.Context(), x, json.RawMessage(args))
+		asked := tools.JudgmentOf(t.Context(), x, json.RawMessage(args))
 		m.front = "http://127.0.0.1:7717/"
-		again := tools.JudgementOf(tools.WithAsked(t.Context(), func() string { return asked.Exact }), x, json.RawMessage(args))
+		again := tools.JudgmentOf(tools.WithAsked(t.Context(), func() string { return asked.Exact }), x, json.RawMessage(args))
 		if again.Refused != nil || again.Exact != asked.Exact {
 			t.Fatalf("%s: after %+v: %+v", name, asked, again)
 		}
@@ -140,7 +140,7 @@ func TestAskedOnHobsPage(t *testing.T) {
 			t.Errorf("%s: %v, did %d", name, err, m.did)
 		}
 		other := tools.WithAsked(t.Context(), func() string { return strings.Replace(asked.Exact, "chrome", "safari", 1) })
-		if j := tools.JudgementOf(other, x, json.RawMessage(args)); j.Exact == asked.Exact {
+		if j := tools.JudgmentOf(other, x, json.RawMessage(args)); j.Exact == asked.Exact {
 			t.Errorf("%s: the tab of another browser: %+v", name, j)
 		}
 	}
@@ -156,12 +156,12 @@ func TestHobsOwnPage(t *testing.T) {
 	} {
 		d := Deps{Browser: tabsOnly{}, Own: &mine{at: at}, Hosts: []string{"Hob.home.example", "192.168.1.7", ""}}
 		for name, args := range map[string]string{"browser_get_page_content": `{"browser":"safari"}`, "browser_execute_js": `{"browser":"chrome","tab":"1.1","script":"x"}`} {
-			j := tools.JudgementOf(t.Context(), tool(t, d, name), json.RawMessage(args))
+			j := tools.JudgmentOf(t.Context(), tool(t, d, name), json.RawMessage(args))
 			if (tools.CodeOf(j.Refused) == tools.PolicyDenied) != refused || (j.Refused != nil) != refused {
 				t.Errorf("%s: %s: %v", at, name, j.Refused)
 			}
 		}
-		if j := tools.JudgementOf(t.Context(), tool(t, d, "browser_close_tab"), json.RawMessage(`{"browser":"safari"}`)); j.Refused != nil {
+		if j := tools.JudgmentOf(t.Context(), tool(t, d, "browser_close_tab"), json.RawMessage(`{"browser":"safari"}`)); j.Refused != nil {
 			t.Errorf("%s: it cannot be closed: %v", at, j.Refused)
 		}
 	}

@@ -56,7 +56,7 @@ func (w *world) events() string {
 // call judges a call, advances the time as if waiting for approval, and runs it.
 func (w *world) call(tool, args string, wait time.Duration) (tools.CallAssessment, tools.Result, error) {
 	w.t.Helper()
-	j := tools.JudgementOf(w.t.Context(), w.tools[tool], json.RawMessage(args))
+	j := tools.JudgmentOf(w.t.Context(), w.tools[tool], json.RawMessage(args))
 	if j.Refused != nil {
 		return j, tools.Result{}, j.Refused
 	}
@@ -89,7 +89,7 @@ func TestChangeIsBound(t *testing.T) {
 	w := writing(t)
 	const review = "SUMMARY:Review\nDTSTART:20261110T120000Z\nDTEND:20261110T130000Z\nATTENDEE:mailto:ada@example.org"
 	w.r.Put("Work", "review", review)
-	j := tools.JudgementOf(t.Context(), w.tools["delete_calendar_event"], json.RawMessage(`{"event":"review"}`))
+	j := tools.JudgmentOf(t.Context(), w.tools["delete_calendar_event"], json.RawMessage(`{"event":"review"}`))
 	w.r.Put("Work", "review", review+"\nATTENDEE:mailto:eve@example.org")
 	_, err := w.tools["delete_calendar_event"].Call(t.Context(), tools.Call{Args: json.RawMessage(`{"event":"review"}`), Now: w.clock, Exact: j.Exact})
 	if tools.CodeOf(err) != tools.Conflict || !strings.Contains(w.events(), "Review") {

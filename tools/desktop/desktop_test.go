@@ -87,7 +87,7 @@ func TestSecretsOnTheClipboard(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := named(t, Deps{Clipboard: &board{held: tc.held}, Key: []byte("k")}, "get_clipboard")
-			j := tools.JudgementOf(t.Context(), x, json.RawMessage(`{}`))
+			j := tools.JudgmentOf(t.Context(), x, json.RawMessage(`{}`))
 			if secret := j.Effects&tools.Secret != 0; secret != tc.secret || !j.Private {
 				t.Errorf("%+v", j)
 			}
@@ -101,7 +101,7 @@ func TestSecretsOnTheClipboard(t *testing.T) {
 	}
 	b := &board{held: clipboard.Content{Text: "see you at 8"}}
 	x := named(t, Deps{Clipboard: b, Key: []byte("k")}, "get_clipboard")
-	j := tools.JudgementOf(t.Context(), x, json.RawMessage(`{}`))
+	j := tools.JudgmentOf(t.Context(), x, json.RawMessage(`{}`))
 	b.held = clipboard.Content{Text: "pw", Hidden: true}
 	if r, err := call(t, x, `{}`, j.Exact); tools.CodeOf(err) != tools.Conflict || r.Text != "" {
 		t.Errorf("what was copied since is read: %+v, %v", r, err)
@@ -140,14 +140,14 @@ func TestWhatIsOpenedWithoutAsking(t *testing.T) {
 	}}
 	x := named(t, Deps{Apps: m}, "open_app")
 	for name, listed := range map[string]bool{"Firefox": true, "Own": false, "Root": false, "Log Out": false} {
-		if j := tools.JudgementOf(t.Context(), x, json.RawMessage(`{"name":"`+name+`"}`)); j.Listed != listed || j.Effects != tools.Exec || j.Refused != nil {
+		if j := tools.JudgmentOf(t.Context(), x, json.RawMessage(`{"name":"`+name+`"}`)); j.Listed != listed || j.Effects != tools.Exec || j.Refused != nil {
 			t.Errorf("%s: %+v", name, j)
 		}
 	}
-	if j := tools.JudgementOf(t.Context(), x, json.RawMessage(`{"name":"None"}`)); tools.CodeOf(j.Refused) != tools.NotFound {
+	if j := tools.JudgmentOf(t.Context(), x, json.RawMessage(`{"name":"None"}`)); tools.CodeOf(j.Refused) != tools.NotFound {
 		t.Errorf("%+v", j)
 	}
-	j := tools.JudgementOf(t.Context(), x, json.RawMessage(`{"name":"Firefox"}`))
+	j := tools.JudgmentOf(t.Context(), x, json.RawMessage(`{"name":"Firefox"}`))
 	m.apps[0].Command = []string{"/tmp/evil"}
 	if _, err := call(t, x, `{"name":"Firefox"}`, j.Exact); tools.CodeOf(err) != tools.Conflict || m.started != nil {
 		t.Errorf("%v, started %q", err, m.started)
@@ -195,7 +195,7 @@ func TestWhatIsOpenedWith(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m.started = nil
-			j := tools.JudgementOf(t.Context(), x, json.RawMessage(args(tc.app, tc.item)))
+			j := tools.JudgmentOf(t.Context(), x, json.RawMessage(args(tc.app, tc.item)))
 			if (j.Refused == nil) != (tc.opened != "") || j.Listed || (len(j.URLs) == 1) != tc.url {
 				t.Fatalf("%+v", j)
 			}
@@ -208,7 +208,7 @@ func TestWhatIsOpenedWith(t *testing.T) {
 			if _, err := call(t, x, args(tc.app, tc.item), j.Exact); err != nil || len(m.started) != 1 || !strings.HasSuffix(m.started[0], " "+tc.opened) {
 				t.Errorf("%v, opened %q", err, m.started)
 			}
-			plain := tools.JudgementOf(t.Context(), x, json.RawMessage(args(tc.app, "")))
+			plain := tools.JudgmentOf(t.Context(), x, json.RawMessage(args(tc.app, "")))
 			if _, err := call(t, x, args(tc.app, tc.item), plain.Exact); tools.CodeOf(err) != tools.Conflict {
 				t.Errorf("an approval for %s alone opens it: %v", tc.app, err)
 			}

@@ -82,7 +82,7 @@ func TestWhereNothingIsTyped(t *testing.T) {
 			d := Deps{Windows: s, Hands: s, Driven: func() int { return 77 }, Asking: func(context.Context) (bool, error) { return asking, nil }}
 			x := named(t, d, "type_text")
 			args := json.RawMessage(`{"window":"9","text":"y"}`)
-			j := tools.JudgementOf(t.Context(), x, args)
+			j := tools.JudgmentOf(t.Context(), x, args)
 			if (j.Refused != nil) != tc.before || !j.Private || !tc.before && j.Effects != acting {
 				t.Fatalf("%+v", j)
 			}
@@ -106,7 +106,7 @@ func TestAPageThatChangesMeanwhile(t *testing.T) {
 		d := Deps{Windows: s, Hands: turning{s}, Asking: func(context.Context) (bool, error) { return false, nil }}
 		x := named(t, d, "type_text")
 		args := json.RawMessage(`{"window":"1","text":"y"}`)
-		j := tools.JudgementOf(t.Context(), x, args)
+		j := tools.JudgmentOf(t.Context(), x, args)
 		if _, err := x.Call(t.Context(), tools.Call{Args: args, Exact: j.Exact}); (tools.CodeOf(err) == tools.Conflict) != stops || (err != nil) != stops || (s.did == 0) != stops {
 			t.Errorf("%s: %v, did %d", app, err, s.did)
 		}
@@ -126,18 +126,18 @@ func TestAWindowThatChanged(t *testing.T) {
 	d := Deps{Windows: s, Hands: s, Asking: func(context.Context) (bool, error) { return false, nil }}
 	x := named(t, d, "click")
 	args := json.RawMessage(`{"window":"mail","x":1,"y":1}`)
-	j := tools.JudgementOf(t.Context(), x, args)
+	j := tools.JudgmentOf(t.Context(), x, args)
 	s.list[0].Title = "Mail: pay now - Firefox"
 	if _, err := x.Call(t.Context(), tools.Call{Args: args, Exact: j.Exact}); tools.CodeOf(err) != tools.Conflict || s.did != 0 {
 		t.Errorf("%v, did %d", err, s.did)
 	}
 	for args, code := range map[string]tools.Code{`{"window":"firefox","x":1,"y":1}`: tools.InvalidArguments, `{"window":"none","x":1,"y":1}`: tools.NotFound, `{"window":" ","x":1,"y":1}`: tools.InvalidArguments} {
-		if j := tools.JudgementOf(t.Context(), x, json.RawMessage(args)); tools.CodeOf(j.Refused) != code {
+		if j := tools.JudgmentOf(t.Context(), x, json.RawMessage(args)); tools.CodeOf(j.Refused) != code {
 			t.Errorf("%s: %+v", args, j)
 		}
 	}
 	d.Asking = func(context.Context) (bool, error) { return false, errors.New("unreadable") }
-	if j := tools.JudgementOf(t.Context(), named(t, d, "click"), json.RawMessage(`{"window":"2","x":1,"y":1}`)); j.Refused == nil {
+	if j := tools.JudgmentOf(t.Context(), named(t, d, "click"), json.RawMessage(`{"window":"2","x":1,"y":1}`)); j.Refused == nil {
 		t.Error("it is allowed where nobody knows whether a question is open")
 	}
 }
@@ -180,7 +180,7 @@ func TestFields(t *testing.T) {
 		}
 	}
 	reset()
-	j := tools.JudgementOf(t.Context(), x, args)
+	j := tools.JudgmentOf(t.Context(), x, args)
 	if j.Refused != nil || j.Effects != acting || !j.Private {
 		t.Fatalf("%+v", j)
 	}
@@ -214,7 +214,7 @@ func TestFields(t *testing.T) {
 	}
 	reset()
 	f.list[0].Window = "Hob"
-	if j := tools.JudgementOf(t.Context(), x, json.RawMessage(`{"window":"hob","name":"street","text":"yes"}`)); tools.CodeOf(j.Refused) != tools.PolicyDenied {
+	if j := tools.JudgmentOf(t.Context(), x, json.RawMessage(`{"window":"hob","name":"street","text":"yes"}`)); tools.CodeOf(j.Refused) != tools.PolicyDenied {
 		t.Errorf("a field of Hob's: %+v", j)
 	}
 }
@@ -238,7 +238,7 @@ func TestWhatAProgramSaysInAnError(t *testing.T) {
 		f := &fields{list: []a11y.Node{{Ref: "0.3", App: "Shop", PID: 1, Window: "shop", Role: "button", Name: "Buy", Does: "press"}}}
 		d := Deps{Tree: f, Asking: func(context.Context) (bool, error) { return false, nil }}
 		x, args := named(t, d, "click_element"), json.RawMessage(`{"window":"shop","name":"buy"}`)
-		exact := tools.JudgementOf(t.Context(), x, args).Exact
+		exact := tools.JudgmentOf(t.Context(), x, args).Exact
 		f.read, f.act = tc.read, tc.act
 		_, err := x.Call(t.Context(), tools.Call{Args: args, Exact: exact})
 		if tools.CodeOf(err) != tc.code || tools.SourceOf(err).Tainted() != tc.theirs {
@@ -254,7 +254,7 @@ func TestFocus(t *testing.T) {
 	d := Deps{Windows: s, Hands: s, Asking: func(context.Context) (bool, error) { return false, nil }}
 	x := named(t, d, "focus_window")
 	args := json.RawMessage(`{"window":"letter"}`)
-	j := tools.JudgementOf(t.Context(), x, args)
+	j := tools.JudgmentOf(t.Context(), x, args)
 	if j.Refused != nil || j.Effects != tools.Exec || !j.Listed || !j.Private {
 		t.Errorf("%+v", j)
 	}
@@ -265,7 +265,7 @@ func TestFocus(t *testing.T) {
 	if _, err := x.Call(t.Context(), tools.Call{Args: args, Exact: j.Exact}); tools.CodeOf(err) != tools.Conflict || s.did != 1 {
 		t.Errorf("%v, did %d", err, s.did)
 	}
-	if j := tools.JudgementOf(t.Context(), x, json.RawMessage(`{"window":"2"}`)); tools.CodeOf(j.Refused) != tools.PolicyDenied {
+	if j := tools.JudgmentOf(t.Context(), x, json.RawMessage(`{"window":"2"}`)); tools.CodeOf(j.Refused) != tools.PolicyDenied {
 		t.Errorf("%+v", j)
 	}
 }

@@ -67,14 +67,14 @@ func TestInertWrites(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			j := tools.JudgementOf(t.Context(), b.by["write_file"], args)
+			j := tools.JudgmentOf(t.Context(), b.by["write_file"], args)
 			if j.Inert != tt.want || strings.HasPrefix(j.Exact, newFileMark) != tt.want {
 				t.Errorf("%+v", j)
 			}
 		})
 	}
 	args := json.RawMessage(`{"path":"Hob/a.md","content":"x","append":true}`)
-	if tools.JudgementOf(t.Context(), b.by["write_file"], args).Inert {
+	if tools.JudgmentOf(t.Context(), b.by["write_file"], args).Inert {
 		t.Error("appending")
 	}
 }
@@ -84,7 +84,7 @@ func TestAnInertWriteIsHeldToItsWord(t *testing.T) {
 	b := newBench(t, func(o *Options) { o.Drop = "~/Documents/Hob" })
 	b.put("Documents/Hob/keep.txt", "x")
 	args := json.RawMessage(`{"path":"Hob/a.md","content":"new"}`)
-	call := tools.Call{Args: args, Now: now, Exact: tools.JudgementOf(t.Context(), b.by["write_file"], args).Exact}
+	call := tools.Call{Args: args, Now: now, Exact: tools.JudgmentOf(t.Context(), b.by["write_file"], args).Exact}
 	b.put("Documents/Hob/a.md", "older")
 	if _, err := b.by["write_file"].Call(t.Context(), call); tools.CodeOf(err) != tools.Conflict || b.get("Documents/Hob/a.md") != "older" {
 		t.Errorf("written over: %v", err)

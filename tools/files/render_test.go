@@ -192,7 +192,7 @@ func TestReview7_NamesInTheDropFolderAreGenerated(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		j := tools.JudgementOf(t.Context(), b.by["write_file"], args)
+		j := tools.JudgmentOf(t.Context(), b.by["write_file"], args)
 		if !j.Inert {
 			continue // it needs approval
 		}

@@ -188,7 +188,7 @@ func (l *composedMail) setMessageID(c tools.Call) {
 	l.ID, l.Date = hex.EncodeToString(sum[:16])+"@"+cmp.Or(host, "localhost"), c.Now
 }
 
-// refusedJudgement returns the judgment of a mail that cannot be written.
-func refusedJudgement(err error) tools.CallAssessment {
+// refusedJudgment returns the judgment of a mail that cannot be written.
+func refusedJudgment(err error) tools.CallAssessment {
 	return tools.CallAssessment{Refused: tools.ClassifyPIM(err)}
 }

@@ -41,7 +41,7 @@ func (d Deps) moveEmail() tools.Tool {
 		Judge: func(ctx context.Context, in moveIn) tools.CallAssessment {
 			x, _, err := d.findMailToMove(ctx, in)
 			if err != nil {
-				return refusedJudgement(err)
+				return refusedJudgment(err)
 			}
 			return tools.CallAssessment{Why: fmt.Sprintf("it is the mail %q from %s", subjectLine(x, 100), senderLabel(x)), Exact: x.Ref}
 		},

@@ -144,10 +144,10 @@ func (in letterIn) summaryText() string {
 func (d Deps) judgeSend(ctx context.Context, in letterIn) tools.CallAssessment {
 	l, err := d.composeLetter(ctx, in)
 	if err != nil {
-		return refusedJudgement(err)
+		return refusedJudgment(err)
 	}
 	if len(l.Recipients()) == 0 {
-		return refusedJudgement(tools.Errorf(tools.InvalidArguments, "give a recipient"))
+		return refusedJudgment(tools.Errorf(tools.InvalidArguments, "give a recipient"))
 	}
 	j := tools.CallAssessment{Why: "it reaches " + l.recipientText(), Exact: l.approvalBinding()}
 	if len(l.notes) > 0 {

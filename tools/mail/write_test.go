@@ -58,7 +58,7 @@ func writing(t *testing.T) (map[string]tools.Tool, *pimtest.SMTP, func(folder st
 // judged calls a tool as the guard does: judged first, and bound to that.
 func judged(t *testing.T, x tools.Tool, args string) (tools.CallAssessment, tools.Result, error) {
 	t.Helper()
-	j := tools.JudgementOf(t.Context(), x, json.RawMessage(args))
+	j := tools.JudgmentOf(t.Context(), x, json.RawMessage(args))
 	if j.Refused != nil {
 		return j, tools.Result{}, j.Refused
 	}

@@ -173,7 +173,7 @@ func TestVolume(t *testing.T) {
 	l := &loud{sound.Level{Percent: 40}}
 	x := Deps{Mixer: mixer{l}}.setVolume()
 	for _, bad := range []string{`{}`, `{"level":256}`, `{"level":-1}`, `{"level":5,"by":5}`, `{"by":300}`} {
-		if j := tools.JudgementOf(t.Context(), x, json.RawMessage(bad)); j.Refused == nil {
+		if j := tools.JudgmentOf(t.Context(), x, json.RawMessage(bad)); j.Refused == nil {
 			t.Errorf("%s is not refused", bad)
 		}
 		if _, err := call(t, x, bad); tools.CodeOf(err) != tools.InvalidArguments || l.Percent != 40 {

@@ -94,7 +94,7 @@ func (b *bench) allowed(in runIn, exact string) (tools.Result, error) {
 
 func (b *bench) run(in runIn) (tools.Result, error) { return b.allowed(in, b.judge(in).Exact) }
 
-func TestJudgement(t *testing.T) {
+func TestJudgment(t *testing.T) {
 	b := newBench(t, command.Off)
 	for name, c := range map[string]struct {
 		in      runIn

@@ -40,11 +40,11 @@ func (f *fake) Undoable(_ context.Context, r tools.UndoRequest) (int, error) {
 // The number of actions that a call would undo is known before the approval.
 func TestABatchIsJudged(t *testing.T) {
 	for args, want := range map[string]int{`{}`: 1, `{"last":21}`: 21, `{"id":"x"}`: 1} {
-		if got := tools.JudgementOf(t.Context(), undoTool(&fake{}), []byte(args)).Items; got != want {
+		if got := tools.JudgmentOf(t.Context(), undoTool(&fake{}), []byte(args)).Items; got != want {
 			t.Errorf("%s: %d actions, want %d", args, got, want)
 		}
 	}
-	if j := tools.JudgementOf(t.Context(), undoTool(&fake{}), []byte(`{"last":2,"turn":true}`)); j.Refused == nil {
+	if j := tools.JudgmentOf(t.Context(), undoTool(&fake{}), []byte(`{"last":2,"turn":true}`)); j.Refused == nil {
 		t.Error("two answers to one question are not refused")
 	}
 }

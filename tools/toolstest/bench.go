@@ -60,7 +60,7 @@ func (b *Bench) callOnce(ctx context.Context, s Step, fail error) (tools.Result,
 	args := strings.ReplaceAll(s.Args, "$DIR", strings.Trim(string(dir), `"`))
 	c := tools.Call{
 		ID: "call", Session: "test", Event: "event", Args: json.RawMessage(args), Now: b.env.Now, Provenance: b.Provenance,
-		Exact: tools.JudgementOf(ctx, x, json.RawMessage(args)).Exact,
+		Exact: tools.JudgmentOf(ctx, x, json.RawMessage(args)).Exact,
 	}
 	x = tools.For(x, json.RawMessage(args))
 	own, ok := x.(tools.TxTool)

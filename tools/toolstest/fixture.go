@@ -128,7 +128,7 @@ func (r Recall) At5() float64 { return float64(r.Top) / float64(max(1, r.N)) }
 
 // Measure searches for every request. It returns a row for each kind, in order of first occurrence,
 // then one for all of them, and the requests without a match.
-func Measure(c *tools.Catalogue, list []Request) (rows []Recall, missed []string) {
+func Measure(c *tools.Catalog, list []Request) (rows []Recall, missed []string) {
 	all := Recall{Kind: "all"}
 	for _, q := range list {
 		i := slices.IndexFunc(rows, func(r Recall) bool { return r.Kind == q.Kind })

@@ -55,7 +55,7 @@ func TestWeather(t *testing.T) {
 		t.Error(err)
 	}
 	judge := func(args string) tools.CallAssessment {
-		return tools.JudgementOf(t.Context(), Tools(d)[0], json.RawMessage(args))
+		return tools.JudgmentOf(t.Context(), Tools(d)[0], json.RawMessage(args))
 	}
 	if j := judge(`{"location":"my secret"}`); j.Effects != tools.Egress || len(j.URLs) != 1 || !strings.Contains(j.URLs[0], "my+secret") {
 		t.Errorf("%+v", j)

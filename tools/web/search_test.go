@@ -81,7 +81,7 @@ func TestSearchRefused(t *testing.T) {
 	}
 }
 
-func TestSearchJudgement(t *testing.T) {
+func TestSearchJudgment(t *testing.T) {
 	for _, c := range []struct {
 		s    Search
 		want string
@@ -91,7 +91,7 @@ func TestSearchJudgement(t *testing.T) {
 		{Search{BaseURL: "http://127.0.0.1:8888"}, "asks your SearXNG at http://127.0.0.1:8888"},
 	} {
 		args, _ := json.Marshal(searchIn{Query: " a \n b "})
-		j := tools.JudgementOf(t.Context(), Tools(Deps{Search: c.s})[1], args)
+		j := tools.JudgmentOf(t.Context(), Tools(Deps{Search: c.s})[1], args)
 		if j.Query != "a b" || j.Why != c.want || j.Effects != tools.Egress || j.Refused != nil || len(j.URLs) != 0 {
 			t.Errorf("%+v", j)
 		}

@@ -31,7 +31,7 @@ func call(t *testing.T, d Deps, name string, in any) (tools.Result, error) {
 		if x.Spec().Name != name {
 			continue
 		}
-		if j := tools.JudgementOf(t.Context(), x, args); j.Refused != nil {
+		if j := tools.JudgmentOf(t.Context(), x, args); j.Refused != nil {
 			return tools.Result{}, j.Refused
 		}
 		return x.Call(t.Context(), tools.Call{Args: args})
@@ -172,7 +172,7 @@ func TestBrowseFails(t *testing.T) {
 	}
 }
 
-func TestBrowseJudgement(t *testing.T) {
+func TestBrowseJudgment(t *testing.T) {
 	n := safehttptest.New(t, answer("text/plain", "x"))
 	browse := Tools(Deps{Network: n.Client(t)})[0]
 	for _, c := range []struct{ in, url, why, pattern, summary string }{
@@ -183,7 +183,7 @@ func TestBrowseJudgement(t *testing.T) {
 		{"https://аррӏе.example/", "https://xn--80ak6aa92e.example/", `contacts xn--80ak6aa92e.example, which is written "аррӏе.example"`, "host:xn--80ak6aa92e.example", "Open xn--80ak6aa92e.example/"},
 	} {
 		args, _ := json.Marshal(browseIn{URL: c.in})
-		j := tools.JudgementOf(t.Context(), browse, args)
+		j := tools.JudgmentOf(t.Context(), browse, args)
 		if (j.Refused != nil) != (c.url == "") || j.Refused == nil && (len(j.URLs) != 1 || j.URLs[0] != c.url || !j.Get || j.Effects != tools.Egress) || j.Why != c.why || j.Pattern != c.pattern {
 			t.Errorf("%s: %+v", c.in, j)
 		}

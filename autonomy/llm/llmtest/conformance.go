@@ -87,7 +87,7 @@ func checkGroups() []checkGroup {
 		{nil, callChecks()},
 		{nil, faultChecks()},
 		{nil, statusChecks()},
-		{nil, behaviourChecks()},
+		{nil, behaviorChecks()},
 	}
 }
 

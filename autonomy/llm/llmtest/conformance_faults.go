@@ -117,8 +117,8 @@ func statusChecks() []check {
 	)
 }
 
-// behaviourChecks returns the cases about a driver's behavior towards its caller.
-func behaviourChecks() []check {
+// behaviorChecks returns the cases about a driver's behavior towards its caller.
+func behaviorChecks() []check {
 	return []check{
 		{"cancelled while waiting", []Answer{{Text: "late", Delay: time.Hour}}, func(r *run) {
 			ctx, cancel := context.WithTimeout(context.Background(), shortly)

@@ -8,7 +8,7 @@ import (
 )
 
 //go:embed testdata/sentences.txt
-var labelled string
+var labeled string
 
 //go:embed testdata/heldout.txt
 var heldout string
@@ -50,8 +50,8 @@ func names(k Kind) string { return [...]string{"none", "sent", "changed", "delet
 
 // A false positive costs a model call, a missed claim does not: no sentence of the set is
 // misread, and few are missed.
-func TestFindLabelled(t *testing.T) {
-	m := measure(t, labelled)
+func TestFindLabeled(t *testing.T) {
+	m := measure(t, labeled)
 	t.Logf("%s", m)
 	if m.alarms > 0 || m.wrong > 0 || m.recall() < 0.95 || m.claims+m.innocent < 200 || m.innocent < m.claims {
 		t.Errorf("%s", m)
@@ -136,7 +136,7 @@ func measure(t *testing.T, set string) (m measured) {
 }
 
 func FuzzFind(f *testing.F) {
-	for _, s := range samples(f, labelled) {
+	for _, s := range samples(f, labeled) {
 		f.Add(s.text)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

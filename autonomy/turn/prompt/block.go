@@ -108,11 +108,11 @@ const engine = "engine"
 
 // toolCategories lists the searchable categories of tools, in order.
 func (b *Builder) toolCategories() string {
-	if b.o.Catalogue == nil {
+	if b.o.Catalog == nil {
 		return ""
 	}
 	var out []string
-	for _, t := range b.o.Catalogue.All() {
+	for _, t := range b.o.Catalog.All() {
 		if c := t.Spec().Category; c != engine {
 			out = append(out, c)
 		}

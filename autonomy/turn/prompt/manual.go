@@ -35,11 +35,11 @@ type group struct {
 // the owner. The model reads only the stable block.
 func (b *Builder) RenderManual() (string, error) {
 	m := manual{Name: b.o.Name, Watchers: b.o.Watchers, Channels: b.o.Channels, Lessons: b.o.Lessons != nil}
-	if b.o.Catalogue != nil {
-		for _, t := range b.o.Catalogue.All() {
+	if b.o.Catalog != nil {
+		for _, t := range b.o.Catalog.All() {
 			m.Tools = append(m.Tools, t.Spec())
 		}
-		for _, t := range b.o.Catalogue.Core() {
+		for _, t := range b.o.Catalog.Core() {
 			m.Core = append(m.Core, t.Spec().Name)
 		}
 	}

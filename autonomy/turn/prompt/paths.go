@@ -38,7 +38,7 @@ func namedPaths(text string) []string {
 
 // usedPaths lists the paths in the newest call of a conversation that has paths.
 func (b *Builder) usedPaths(msgs []llm.Message) []string {
-	if b.o.Catalogue == nil {
+	if b.o.Catalog == nil {
 		return nil
 	}
 	for i := len(msgs) - 1; i >= max(0, len(msgs)-40); i-- {
@@ -58,7 +58,7 @@ func (b *Builder) usedPaths(msgs []llm.Message) []string {
 // inside use_tool.
 func (b *Builder) pathsOf(c *llm.ToolCall) []string {
 	name, args := c.Name, c.Args
-	if _, ok := b.o.Catalogue.Get(name); !ok {
+	if _, ok := b.o.Catalog.Get(name); !ok {
 		var in struct {
 			Name      string          `json:"name"`
 			Arguments json.RawMessage `json:"arguments"`
@@ -68,7 +68,7 @@ func (b *Builder) pathsOf(c *llm.ToolCall) []string {
 		}
 		name, args = in.Name, in.Arguments
 	}
-	t, ok := b.o.Catalogue.Get(name)
+	t, ok := b.o.Catalog.Get(name)
 	if !ok {
 		return nil
 	}

@@ -86,9 +86,9 @@ type Options struct {
 	Name string // the name of the assistant
 	// Texts returns the current contents of the owner's files.
 	Texts func() Texts
-	// Catalogue holds the tools. Channels and Watchers list the channels to the owner and the kinds
+	// Catalog holds the tools. Channels and Watchers list the channels to the owner and the kinds
 	// of watchers.
-	Catalogue          *tools.Catalogue
+	Catalog            *tools.Catalog
 	Channels, Watchers []string
 	// Store stores the blocks of conversations. If it is nil, each request gets the present block.
 	Store *store.Store

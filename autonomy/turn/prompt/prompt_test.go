@@ -341,11 +341,11 @@ func TestManualNamesWhatThereIs(t *testing.T) {
 				list = append(list, mk(n))
 			}
 		}
-		c, err := tools.NewCatalogue(list...)
+		c, err := tools.NewCatalog(list...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := builder(t, Options{Catalogue: c, Watchers: []string{"file"}, Channels: []string{"webhook"}}).RenderManual()
+		text, err := builder(t, Options{Catalog: c, Watchers: []string{"file"}, Channels: []string{"webhook"}}).RenderManual()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -121,7 +121,7 @@ func (w *Server) Fail(class channels.Class, n int) bool {
 		channels.Temporary:    AnswerWith(502, "<html>bad gateway "+Token),
 		channels.Later:        AnswerWith(429, `{"message":"You are being rate limited. `+Token+`","retry_after":0.05,"global":false}`),
 		channels.Permanent:    AnswerWith(400, `{"message":"Cannot send an empty message `+Token+`","code":50006}`),
-		channels.Unauthorised: AnswerWith(401, `{"message":"401: Unauthorized `+Token+`","code":0}`),
+		channels.Unauthorized: AnswerWith(401, `{"message":"401: Unauthorized `+Token+`","code":0}`),
 	}[class]
 	w.Lock()
 	defer w.Unlock()

@@ -23,7 +23,7 @@ func (d *Server) Arrived() (out []string) {
 func (d *Server) Fail(c channels.Class, n int) bool {
 	f, ok := map[channels.Class]Failure{
 		channels.Temporary: {Code: "service_unavailable"}, channels.Later: {Status: 429, After: "1"},
-		channels.Permanent: {Code: "is_archived"}, channels.Unauthorised: {Code: "token_revoked"},
+		channels.Permanent: {Code: "is_archived"}, channels.Unauthorized: {Code: "token_revoked"},
 	}[c]
 	if ok {
 		d.Failing("chat.postMessage", slices.Repeat([]Failure{f}, n)...)

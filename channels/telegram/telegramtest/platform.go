@@ -35,7 +35,7 @@ func (s *Server) Fail(c channels.Class, n int) bool {
 			Refuse(w, 429, "Too Many Requests: retry after 60", Object{"retry_after": 60})
 		},
 		channels.Permanent:    func(w http.ResponseWriter) { Refuse(w, 403, "Forbidden: bot was blocked by the user", nil) },
-		channels.Unauthorised: func(w http.ResponseWriter) { Refuse(w, 401, "Unauthorized", nil) },
+		channels.Unauthorized: func(w http.ResponseWriter) { Refuse(w, 401, "Unauthorized", nil) },
 	}[c]
 	if c == channels.Temporary { // a message that was certainly not sent is not marked
 		s.Net.Fail(n)

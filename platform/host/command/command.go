@@ -173,7 +173,7 @@ func (j *Analyzer) Judge(c Command) Verdict {
 
 // unparsedVerdict returns the verdict for a shell that cannot be parsed.
 func (j *Analyzer) unparsedVerdict(c Command) Verdict {
-	v := Verdict{Why: []string{"commands cannot be analysed on this system"}, Writes: true, Egress: c.Network}
+	v := Verdict{Why: []string{"commands cannot be analyzed on this system"}, Writes: true, Egress: c.Network}
 	if err := checkText(c.Text); err != nil {
 		v.Refused = err
 		return v

@@ -178,7 +178,7 @@ func (l *analysis) planPipeline(s *syntax.Stmt, dir string, line *Line, first bo
 		}
 		return l.planSimple(s, c, dir, line)
 	}
-	return false, "it uses shell syntax that cannot be analysed"
+	return false, "it uses shell syntax that cannot be analyzed"
 }
 
 func (l *analysis) planSimple(s *syntax.Stmt, c *syntax.CallExpr, dir string, line *Line) (bool, string) {

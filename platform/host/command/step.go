@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// stepJudgement is the result for one program of a plan.
-type stepJudgement struct {
+// stepJudgment is the result for one program of a plan.
+type stepJudgment struct {
 	why     string // why it is not listed
 	pattern string
 	writes  bool
@@ -17,41 +17,41 @@ type stepJudgement struct {
 }
 
 // judgeStep resolves the program of a step and checks its arguments.
-func (l *analysis) judgeStep(dir string, s *Step) stepJudgement {
+func (l *analysis) judgeStep(dir string, s *Step) stepJudgment {
 	p := l.judge.findProgram(dir, s.Args[0])
 	s.Path = p.path
 	if entry := l.findAllowedEntry(s.Args); entry != nil && p.path != "" && (p.system || filepath.IsAbs(entry[0])) {
-		return stepJudgement{pattern: strings.Join(entry, " ") + " *", writes: true, network: hasNetworkAccess(s.Args)}
+		return stepJudgment{pattern: strings.Join(entry, " ") + " *", writes: true, network: hasNetworkAccess(s.Args)}
 	}
 	switch {
 	case !plainName(s.Args[0]):
-		return stepJudgement{why: fmt.Sprintf("%q only looks like the name of a program", s.Args[0])}
+		return stepJudgment{why: fmt.Sprintf("%q only looks like the name of a program", s.Args[0])}
 	case p.path == "":
-		return stepJudgement{why: "program not found: " + s.Args[0]}
+		return stepJudgment{why: "program not found: " + s.Args[0]}
 	}
 	base := filepath.Base(s.Args[0])
 	t := l.judge.table()
 	if _, ok := t.entries[base]; !ok {
-		return stepJudgement{why: base + " is not one of the read-only programs"}
+		return stepJudgment{why: base + " is not one of the read-only programs"}
 	}
 	if !p.system {
-		return stepJudgement{why: p.path + " is not a program of the system"}
+		return stepJudgment{why: p.path + " is not a program of the system"}
 	}
 	args := append([]string{base}, s.Args[1:]...)
 	run := args
 	if base == "git" {
 		var why string
 		if args, run, s.Env, why = l.checkGit(dir, args); why != "" {
-			return stepJudgement{why: why}
+			return stepJudgment{why: why}
 		}
 	}
 	e, used := t.findEntry(args)
 	if e == nil {
-		return stepJudgement{why: strings.Join(args[:min(2, len(args))], " ") + " is not known to be read-only"}
+		return stepJudgment{why: strings.Join(args[:min(2, len(args))], " ") + " is not known to be read-only"}
 	}
 	a, why := l.judgeArguments(dir, e, args[used:])
 	if why != "" {
-		return stepJudgement{why: why}
+		return stepJudgment{why: why}
 	}
 	if base != "git" {
 		run = append([]string{base}, a.form.args...)
@@ -60,7 +60,7 @@ func (l *analysis) judgeStep(dir string, s *Step) stepJudgement {
 	if base != "env" && base != "printenv" {
 		s.Env = append(s.Env, "HOME=/nonexistent") // ignore .jq, .magic and similar files
 	}
-	j := stepJudgement{pattern: e.name + " *"}
+	j := stepJudgment{pattern: e.name + " *"}
 	j.need, s.Hand = l.accessNeed(dir, a)
 	return j
 }

@@ -4,7 +4,7 @@ package osrun
 const assistive = "com.apple.systemevents"
 
 // Error numbers of Apple events (MacErrors.h, AppleScript Language Guide,
-// "Error Numbers and Error Messages"). Error texts are localised, so only numbers are compared.
+// "Error Numbers and Error Messages"). Error texts are localized, so only numbers are compared.
 const (
 	aeNotPermitted   = -1743
 	aeNotAsked       = -1744

@@ -117,7 +117,7 @@ func TestOSAScriptIsGiven(t *testing.T) {
 	}
 }
 
-// TestErrors checks the meaning of each number. Sources are beside the constants; the localised
+// TestErrors checks the meaning of each number. Sources are beside the constants; the localized
 // texts are those of BlueBubblesApp/bluebubbles-server#777 (Chinese),
 // motschel123/Mac-Contact-Sync-Obsidian#8 (French) and joshuayoes/ios-simulator-mcp#44.
 func TestErrors(t *testing.T) {

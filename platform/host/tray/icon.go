@@ -25,9 +25,9 @@ type Look string
 
 // The looks: color, for light and dark panels, or a single color for one of them.
 const (
-	Colour Look = "colour"
-	Light  Look = "light" // for light panels: dark
-	Dark   Look = "dark"  // for dark panels: light
+	Color Look = "colour"
+	Light Look = "light" // for light panels: dark
+	Dark  Look = "dark"  // for dark panels: light
 )
 
 // layer is a shape in a color.
@@ -82,7 +82,7 @@ func DrawIcon(s State, l Look, size int) *image.NRGBA {
 		list = []layer{{iconOutline(s), opaqueColor(0x1f2328)}}
 	case Dark:
 		list = []layer{{iconOutline(s), opaqueColor(0xf4f4f4)}}
-	case Colour:
+	case Color:
 	}
 	out := image.NewNRGBA(image.Rect(0, 0, size, size))
 	for y := range size {

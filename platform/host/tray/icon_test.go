@@ -35,7 +35,7 @@ func TestShapesDiffer(t *testing.T) {
 }
 
 func TestICO(t *testing.T) {
-	b := encodeICO(DrawIcon(Idle, Colour, 16), DrawIcon(Idle, Colour, 32))
+	b := encodeICO(DrawIcon(Idle, Color, 16), DrawIcon(Idle, Color, 32))
 	if binary.LittleEndian.Uint16(b[4:]) != 2 {
 		t.Fatal("it does not hold two pictures")
 	}
@@ -61,7 +61,7 @@ func TestSheet(t *testing.T) {
 	}
 	const cell = 56
 	sheet := image.NewNRGBA(image.Rect(0, 0, cell*2*len(States()), cell*3))
-	rows := [][2]Look{{Colour, Colour}, {Light, Dark}}
+	rows := [][2]Look{{Color, Color}, {Light, Dark}}
 	draw.Draw(sheet, sheet.Bounds(), image.NewUniform(opaqueColor(0xf2f2f2)), image.Point{}, draw.Src)
 	draw.Draw(sheet, image.Rect(cell*len(States()), 0, sheet.Bounds().Dx(), cell*3), image.NewUniform(opaqueColor(0x2b2b2b)), image.Point{}, draw.Src)
 	for i, s := range States() {

@@ -118,7 +118,7 @@ func barsShape() shape {
 	return unionOf(roundedRect(9.6, 8.5, 14, 23.5, 1.2), roundedRect(18, 8.5, 22.4, 23.5, 1.2))
 }
 
-// questionMarkShape returns a "?" centred at (16, 13.5).
+// questionMarkShape returns a "?" centered at (16, 13.5).
 func questionMarkShape() shape {
 	hook := arcPoints(16, 10.2, 3.9, 185, 395)
 	hook = append(hook, point{16, 14.6}, point{16, 15.8})

@@ -20,7 +20,7 @@ import (
 type Options struct {
 	// On is called for each click on an item with a key, one at a time.
 	On func(ctx context.Context, key string)
-	// Look is the style of the icon, "" is Colour; macOS ignores it.
+	// Look is the style of the icon, "" is Color; macOS ignores it.
 	Look Look
 	// Name is the title of the icon; "" is "Hob".
 	Name string
@@ -52,7 +52,7 @@ func New(o Options) *Tray {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Look == "" {
-		o.Look = Colour
+		o.Look = Color
 	}
 	if o.Name == "" {
 		o.Name = "Hob"

@@ -149,7 +149,7 @@ func (p *parser) oneQualified(j int, dir direction) []candidateParse {
 			if a.s.set == fMonth && !p.meantName(j) {
 				continue
 			}
-			if span, g, ok := p.neighbourOccurrence(a.s, dir); ok && !a.s.namesYear() && a.s.either == nil {
+			if span, g, ok := p.neighborOccurrence(a.s, dir); ok && !a.s.namesYear() && a.s.either == nil {
 				out = append(out, candidateParse{a.end, spanSpec(span, g)})
 			}
 		}
@@ -226,8 +226,8 @@ func (p *parser) nthWeekday(wd time.Weekday, n int) day {
 	return p.today - day(back+7*(-n-1))
 }
 
-// neighbourOccurrence returns the next, current or last occurrence of something that recurs.
-func (p *parser) neighbourOccurrence(s spec, dir direction) (daySpan, Grain, bool) {
+// neighborOccurrence returns the next, current or last occurrence of something that recurs.
+func (p *parser) neighborOccurrence(s spec, dir direction) (daySpan, Grain, bool) {
 	y, _, _ := p.today.civilDate()
 	step := 1
 	if dir.n < 0 {

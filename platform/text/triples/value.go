@@ -224,7 +224,7 @@ const (
 	Place  Class = "place"
 	Time   Class = "time"
 	Number Class = "number"
-	Colour Class = "colour"
+	Color  Class = "colour"
 )
 
 // classOf returns the class of some words.
@@ -242,7 +242,7 @@ func (r *reader) classOf(toks []tok) Class {
 		return Place
 	}
 	if isListed("colours", toks[len(toks)-1].w) && len(toks) <= 2 {
-		return Colour
+		return Color
 	}
 	if hasDigit(toks[0].w) {
 		if r.isTimePhrase(toks) {

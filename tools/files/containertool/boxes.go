@@ -69,7 +69,7 @@ type agentBox struct {
 
 // Contain returns the tools of an agent that has a container, and a check of the container; nil and
 // nil for other agents. Without a working container such an agent must not run at all.
-func (b *Boxes) Contain(s config.Member, all *tools.Catalogue) (*tools.Catalogue, func(context.Context) error, error) {
+func (b *Boxes) Contain(s config.Member, all *tools.Catalog) (*tools.Catalog, func(context.Context) error, error) {
 	box, workspace, err := OpenBox(b.Paths, b.Config, s)
 	if err != nil || box == nil {
 		return nil, nil, err
@@ -93,7 +93,7 @@ func (b *Boxes) Contain(s config.Member, all *tools.Catalogue) (*tools.Catalogue
 		list = append(list, t)
 	}
 	b.list = append(b.list, agentBox{s.Name, box})
-	contained, err := tools.NewCatalogue(list...)
+	contained, err := tools.NewCatalog(list...)
 	return contained, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 		defer cancel()

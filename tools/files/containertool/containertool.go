@@ -99,7 +99,7 @@ func (t *Tool) Summary(args json.RawMessage) string {
 // this machine, because the container has other files. Only the number of changed items is the
 // same.
 func (t *Tool) Judge(ctx context.Context, args json.RawMessage) tools.CallAssessment {
-	return tools.CallAssessment{Items: tools.JudgementOf(ctx, t.inner, args).Items}
+	return tools.CallAssessment{Items: tools.JudgmentOf(ctx, t.inner, args).Items}
 }
 
 // Call implements tools.Tool.

@@ -160,9 +160,9 @@ func TestBoxes_ContainAgent(t *testing.T) {
 			Run:  func(context.Context, tools.Call, none) (tools.Result, error) { return tools.Result{}, nil },
 		})
 	}
-	all, err := tools.NewCatalogue(hostTools(t)["read_file"], tool("run_program", tools.Exec), tool("read_clock", tools.Read))
+	all, err := tools.NewCatalog(hostTools(t)["read_file"], tool("run_program", tools.Exec), tool("read_clock", tools.Read))
 	must(t, err)
-	contain := func(section string) (*tools.Catalogue, error) {
+	contain := func(section string) (*tools.Catalog, error) {
 		c, err := config.Parse("c.toml", []byte("[agents.clerk]\n"+section))
 		must(t, err)
 		b := &containertool.Boxes{Paths: paths, Config: c}

@@ -87,7 +87,7 @@ type App struct {
 	network   *safehttp.Client
 	results   *results.Store
 	tools     []tools.Tool // all tools, including those unavailable here
-	catalogue *tools.Catalogue
+	catalog   *tools.Catalog
 	crew      *agents.Registry
 	goals     *goals.Goals
 	plan      *goals.Plan
@@ -232,7 +232,7 @@ func (d *App) openLoop(ctx context.Context) error {
 		return err
 	}
 	base := turn.Options{
-		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Catalogue: d.catalogue, Prompt: p, Models: d.models, Usage: d.usage, Zone: d.zone,
+		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Catalog: d.catalog, Prompt: p, Models: d.models, Usage: d.usage, Zone: d.zone,
 		Limits: turn.Limits{Rounds: c.Agent.MaxRounds, Failures: c.Agent.MaxToolFailures, Tokens: c.Agent.MaxTokensPerTurn}, Results: d.results, Pictures: turn.PictureFolder(d.opt.Paths.Pictures()), Redact: d.redact, Block: c.Guard.Block, Guardian: guardian.Open(c.Guard.Guardian, d.models.Lazy), SendDelay: c.Autonomy.SendDelay.Duration, Sends: d.isLongRunning(), Log: d.opt.Log,
 	}
 	if err := d.crew.OpenMembers(agents.MemberOptions{
@@ -243,7 +243,7 @@ func (d *App) openLoop(ctx context.Context) error {
 	if d.triggers, err = intake.OpenTriggers(ctx, c.Triggers, d.secrets.ResolveContext); err != nil {
 		return err
 	}
-	if d.undo, err = undo.New(undo.Options{Store: d.store, Bus: d.bus, Guard: d.guard, Catalogue: d.catalogue, Acts: d.commandTools(), Zone: d.zone, Log: d.opt.Log}); err != nil {
+	if d.undo, err = undo.New(undo.Options{Store: d.store, Bus: d.bus, Guard: d.guard, Catalog: d.catalog, Acts: d.commandTools(), Zone: d.zone, Log: d.opt.Log}); err != nil {
 		return err
 	}
 	if d.explainer, err = explain.New(explain.Options{
@@ -266,7 +266,7 @@ func (d *App) openLoop(ctx context.Context) error {
 	d.loop, err = autonomy.New(autonomy.Options{
 		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Runner: d.crew.Main(), Agents: d.crew,
 		Explain: d.explainer, Undo: d.undo, Intake: d.intake, Approvals: d.approvals, Goals: d.goals, Facts: d.goalFacts(), Plan: d.plan, Notices: d.notices,
-		Due: d.dueSources(), Models: d.models, Budget: d.usage, Tool: d.catalogue.Get, Sends: d.isLongRunning(), Learners: []commit.Learner{d.learner, d.extractor}, Messages: d.library,
+		Due: d.dueSources(), Models: d.models, Budget: d.usage, Tool: d.catalog.Get, Sends: d.isLongRunning(), Learners: []commit.Learner{d.learner, d.extractor}, Messages: d.library,
 		Chats: d.channels, Wakes: d.channels, Levels: c, Zone: d.zone, Status: d, Pairing: service.NewReceiver(d.lateService),
 		Notify: c.Notify.Channel, Presence: d.presence(), KeepTraces: c.Autonomy.KeepTraces.Duration,
 		Tick: c.Autonomy.Tick.Duration, Slots: c.Autonomy.Sessions, Log: d.opt.Log,

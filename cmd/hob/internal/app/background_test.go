@@ -11,7 +11,7 @@ import (
 	"hob/platform/store"
 )
 
-// useTool is an answer that calls a tool of the catalogue.
+// useTool is an answer that calls a tool of the catalog.
 func useTool(name string, args map[string]any) llmtest.Answer {
 	b, _ := json.Marshal(map[string]any{"name": name, "arguments": args})
 	return llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: string(b)}}}

@@ -68,7 +68,7 @@ func specimens(t *testing.T) []tools.Tool {
 	defer h.stop()
 	var out []tools.Tool
 	for _, x := range toolstest.Fixture(t, "../../../../tools/testdata/search/specs.txt") {
-		if _, have := h.d.catalogue.Get(x.Spec().Name); !have {
+		if _, have := h.d.catalog.Get(x.Spec().Name); !have {
 			out = append(out, x)
 		}
 	}
@@ -102,9 +102,9 @@ func helloCost(t *testing.T, extra []tools.Tool) (rows string, total int) {
 	for _, k := range []string{"core tools", "find_tools, use_tool", "system block", "user message, time and zone", "rest of the request"} {
 		fmt.Fprintf(&b, "| %s | %d | %.0f %% |\n", k, part[k]/4, 100*float64(part[k])/float64(len(r.Body)))
 	}
-	fmt.Fprintf(&b, "| all, with %d tools in the catalogue, %d of them offered | %d | 100 %% |\n", len(h.d.catalogue.All()), len(body.Tools)-2, len(r.Body)/4)
+	fmt.Fprintf(&b, "| all, with %d tools in the catalogue, %d of them offered | %d | 100 %% |\n", len(h.d.catalog.All()), len(body.Tools)-2, len(r.Body)/4)
 	every := len(r.Body) - part["core tools"]
-	for _, x := range h.d.catalogue.All() {
+	for _, x := range h.d.catalog.All() {
 		s := x.Spec()
 		every += len(s.Name) + len(s.Description) + len(s.Schema.Raw()) + len(`{"type":"function","function":{"name":"","description":"","parameters":}},`)
 	}

@@ -193,7 +193,7 @@ func TestTheManual(t *testing.T) {
 	path := filepath.Join(h.home, "hob", "AGENTS.md")
 	text, err := os.ReadFile(path)
 	fatal(t, err)
-	for _, tool := range h.d.catalogue.All() {
+	for _, tool := range h.d.catalog.All() {
 		if !strings.Contains(string(text), "- "+tool.Spec().Name+" (") {
 			t.Errorf("%s is missing", tool.Spec().Name)
 		}

@@ -15,7 +15,7 @@ import (
 
 // Whatever is said, remembered, learned, edited or looked up, and however often Hob restarts: a
 // request starts with the bytes of the previous one, until the conversation is restarted or
-// summarised.
+// summarized.
 func TestEachRequestIsAPrefixOfTheNext(t *testing.T) {
 	for i, p := range plays() {
 		if p.whole {

@@ -18,7 +18,7 @@ import (
 	toolsweb "hob/tools/web"
 )
 
-// openTools makes messages searchable and creates the catalogue.
+// openTools makes messages searchable and creates the catalog.
 func (d *App) openTools(context.Context) (err error) {
 	if d.library, err = session.NewLibrary(d.sessions, d.base, session.LibraryOptions{Realm: d.crew.RealmOf, About: d.crew.AboutTurn}); err != nil {
 		return err
@@ -69,6 +69,6 @@ func (d *App) openTools(context.Context) (err error) {
 			d.tools[i] = d.opt.Play.Tool(t)
 		}
 	}
-	d.catalogue, err = tools.NewCatalogue(d.tools...)
+	d.catalog, err = tools.NewCatalog(d.tools...)
 	return err
 }

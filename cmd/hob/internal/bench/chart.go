@@ -8,8 +8,8 @@ import (
 
 // line is one curve in a chart.
 type line struct {
-	name, colour string
-	value        func(Growth) float64
+	name, color string
+	value       func(Growth) float64
 }
 
 // panel is one chart: the number of rows on a logarithmic horizontal axis, and values on a
@@ -105,7 +105,7 @@ func (p panel) drawPanel(b *strings.Builder, list []Growth) {
 		}
 		kx, ky := left+float64(at%3)*130, panelHeight+32+float64(at/3)*16
 		fmt.Fprintf(b, `<polyline fill="none" stroke="%s" stroke-width="2" points="%s"/><path d="M%g %gh14" stroke="%s" stroke-width="3"/><text x="%g" y="%g">%s</text>`+"\n",
-			l.colour, strings.Join(points, " "), kx, ky-4, l.colour, kx+18, ky, l.name)
+			l.color, strings.Join(points, " "), kx, ky-4, l.color, kx+18, ky, l.name)
 		at++
 	}
 	for _, t := range p.target {

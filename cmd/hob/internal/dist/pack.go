@@ -176,7 +176,7 @@ func (o *options) writeIcons() error {
 
 func encodeIcon(size int) ([]byte, error) {
 	var b bytes.Buffer
-	err := png.Encode(&b, tray.DrawIcon(tray.Idle, tray.Colour, size))
+	err := png.Encode(&b, tray.DrawIcon(tray.Idle, tray.Color, size))
 	return b.Bytes(), err
 }
 

@@ -310,7 +310,7 @@ func testLooks(t *testing.T, b *browser) {
 	w := b.window(t)
 	w.enter(h)
 	w.say("note: " + strings.Repeat("averylongword", 30))
-	// bright is the mean of a colour's parts, 0 to 255.
+	// bright is the mean of a color's parts, 0 to 255.
 	bright := func(selector, property string) float64 {
 		t.Helper()
 		return get[float64](w, fmt.Sprintf(`(p => (p[0]+p[1]+p[2])/3)(getComputedStyle(document.querySelector(%q)).%s.match(/[\d.]+/g).map(Number))`, selector, property))

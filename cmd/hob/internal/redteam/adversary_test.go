@@ -23,7 +23,7 @@ func TestIncidentI21_AHostileModelDoesNoHarm(t *testing.T) {
 	w := newWorld(t, "[knowledge]\nsummary_chars = 60000\nsummary_keep = 4\n[channels.webhook]\nurl = \"https://hooks.evil.example/x\"\nsecret = \"plain:a-secret-of-the-test\"\n", v.reply)
 	w.countVillain(v)
 	f := newForge(t, w)
-	all := w.catalogue()
+	all := w.catalog()
 	plan := sampleOf(f.plan(all, 2200), 640)
 	t.Logf("%d tools, %d attempts", len(all), len(plan))
 	const talkers, batch, rounds = 8, 40, 2

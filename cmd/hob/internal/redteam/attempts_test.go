@@ -38,8 +38,8 @@ func (s schema) is(kind string) bool {
 
 func (s toolSpec) looks() bool { return len(s.Effects) == 1 && s.Effects[0] == "read" }
 
-// catalogue is every tool there is, from the program itself.
-func (w *world) catalogue() (out []toolSpec) {
+// catalog is every tool there is, from the program itself.
+func (w *world) catalog() (out []toolSpec) {
 	w.t.Helper()
 	_, body := w.api(http.MethodGet, "/api/v1/tools?limit=1000", nil)
 	if err := json.Unmarshal(body, &out); err != nil || len(out) < 30 {

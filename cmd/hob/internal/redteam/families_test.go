@@ -38,7 +38,7 @@ func stage(t *testing.T, conf string, more ...func(*app.Options)) (*world, *vill
 	v := &villain{}
 	w := newWorldIn(t, nil, conf, v.reply, more...)
 	w.countVillain(v)
-	return w, v, newForge(t, w), w.catalogue()
+	return w, v, newForge(t, w), w.catalog()
 }
 
 // job tells the villain its task and makes the owner ask for it in a conversation.

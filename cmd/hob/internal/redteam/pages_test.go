@@ -47,7 +47,7 @@ func TestThroughPages(t *testing.T) {
 	w := newWorldIn(t, n, "[search]\nprovider = \"searxng\"\nbase_url = \"http://search.example/\"\n", v.reply)
 	w.countVillain(v)
 	f := newForge(t, w)
-	if !slices.ContainsFunc(w.catalogue(), func(s toolSpec) bool { return s.Name == "browse_url" }) {
+	if !slices.ContainsFunc(w.catalog(), func(s toolSpec) bool { return s.Name == "browse_url" }) {
 		t.Skip("there is no browse_url")
 	}
 	const page = "http://news.example/today"
@@ -111,7 +111,7 @@ func TestThroughPagesToOtherTools(t *testing.T) {
 	v := &villain{}
 	w := newWorldIn(t, n, "", v.reply)
 	w.countVillain(v)
-	f, all := newForge(t, w), w.catalogue()
+	f, all := newForge(t, w), w.catalog()
 	for _, path := range []string{"page", "moved"} {
 		url := "http://news.example/" + path
 		ev, asked := w.say(path, fmt.Sprintf("look at %s (job %d)", url, v.add(job{in: []llmtest.Call{use("browse_url", map[string]any{"url": url})}, batches: [][]attempt{f.acts(all)}})))

@@ -147,7 +147,7 @@ func (h *honest) reply(r llmtest.Request) llmtest.Answer {
 func (h *honest) set(t *testing.T, all []twin) {
 	t.Helper()
 	known := map[string]bool{"find_tools": true}
-	for _, s := range h.catalogue() {
+	for _, s := range h.catalog() {
 		known[s.Name] = true
 	}
 	var missing []string

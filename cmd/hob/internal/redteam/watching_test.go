@@ -116,7 +116,7 @@ func TestThroughRealWatchers(t *testing.T) {
 	w := newWorldIn(t, n, conf, v.reply)
 	w.countVillain(v)
 	w.inFamily("real watchers")
-	f, all := newForge(t, w), w.catalogue()
+	f, all := newForge(t, w), w.catalog()
 	sources := watchedSources(w, d, dav, news, shop)
 	rounds := attemptCount(4, 1)
 	for _, s := range sources {

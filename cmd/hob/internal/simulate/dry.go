@@ -46,7 +46,7 @@ func (d dryRunTool) Check(args json.RawMessage) error { return tools.Check(d.Too
 
 // Judge implements tools.CallAssessor.
 func (d dryRunTool) Judge(ctx context.Context, args json.RawMessage) tools.CallAssessment {
-	return tools.JudgementOf(ctx, d.Tool, args)
+	return tools.JudgmentOf(ctx, d.Tool, args)
 }
 
 // Paths implements tools.Pather.

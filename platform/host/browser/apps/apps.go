@@ -32,7 +32,7 @@ type App struct {
 	arc    bool
 }
 
-// All returns the supported browsers by bundle id, because names are localised.
+// All returns the supported browsers by bundle id, because names are localized.
 func All() []App {
 	return []App{
 		{Name: "safari", Title: "Safari", bundle: "com.apple.Safari", family: "safari"},

@@ -2,7 +2,7 @@
 
 // Package desktoptest provides test doubles of a desktop: a private session bus (dbus-daemon)
 // and a notification server on it, which implements the Desktop Notifications Specification
-// including misbehaviour of real servers. Only tests use it.
+// including misbehavior of real servers. Only tests use it.
 package desktoptest
 
 import (

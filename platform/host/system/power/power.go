@@ -85,7 +85,7 @@ func ReadBattery(ctx context.Context, o Options) (Battery, error) {
 
 var pmsetLine = regexp.MustCompile(`\t(\d{1,3})%; ([a-zA-Z ]+)(?:;[^\n0-9]*(\d+:\d\d)?)?`)
 
-// readPmset parses the output of "pmset -g batt", which is not localised.
+// readPmset parses the output of "pmset -g batt", which is not localized.
 func readPmset(out string) (Battery, error) {
 	if !strings.Contains(out, "Now drawing from") {
 		return Battery{}, fmt.Errorf("%w: unexpected output of pmset %.80q", ErrUnseen, out)

@@ -30,11 +30,11 @@ func names(list []tools.Tool) (out []string) {
 	return out
 }
 
-func TestTheCatalogue(t *testing.T) {
+func TestTheCatalog(t *testing.T) {
 	other := "plan9"
 	elsewhere := simple{tools.Spec{Name: "elsewhere", Effects: tools.Read, Platforms: []string{other}}}
 	here := simple{tools.Spec{Name: "here", Effects: tools.Read, Platforms: []string{other, runtime.GOOS}}}
-	c, err := tools.NewCatalogue(named("core_b", "", ""), elsewhere, here, named("zebra", "", ""), named("core_a", "", ""))
+	c, err := tools.NewCatalog(named("core_b", "", ""), elsewhere, here, named("zebra", "", ""), named("core_a", "", ""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,20 +52,20 @@ func TestTheCatalogue(t *testing.T) {
 			t.Errorf("%q is there", name)
 		}
 	}
-	if _, err := tools.NewCatalogue(named("a", "", ""), named("a", "", "")); err == nil || !strings.Contains(err.Error(), `"a"`) {
+	if _, err := tools.NewCatalog(named("a", "", ""), named("a", "", "")); err == nil || !strings.Contains(err.Error(), `"a"`) {
 		t.Errorf("two of one name: %v", err)
 	}
-	if _, err := tools.NewCatalogue(simple{tools.Spec{Name: "x"}}); err == nil || !strings.Contains(err.Error(), "no effects") {
+	if _, err := tools.NewCatalog(simple{tools.Spec{Name: "x"}}); err == nil || !strings.Contains(err.Error(), "no effects") {
 		t.Errorf("no effects: %v", err)
 	}
-	empty, err := tools.NewCatalogue()
+	empty, err := tools.NewCatalog()
 	if err != nil || len(empty.Search("anything", 5)) != 0 || len(empty.Core()) != 0 {
 		t.Errorf("an empty catalogue: %v", err)
 	}
 }
 
-func TestCatalogueSearch(t *testing.T) {
-	c, err := tools.NewCatalogue(
+func TestCatalogSearch(t *testing.T) {
+	c, err := tools.NewCatalog(
 		named("create_reminder", "Remind the owner of something at a time.", "alarm timer"),
 		named("create_task", "Add a thing to do to the list.", "todo"),
 		named("log_expense", "Record money that was spent.", "cost bill receipt"),

@@ -8,18 +8,18 @@ import (
 	"sync"
 )
 
-// Catalogue contains the tools of this process that can run on this platform. It is immutable and
+// Catalog contains the tools of this process that can run on this platform. It is immutable and
 // safe for concurrent use.
-type Catalogue struct {
+type Catalog struct {
 	all    []Tool // by name
 	byName map[string]Tool
 	index  func() *index // built on first use
 }
 
-// NewCatalogue checks that tool names are unique and drops tools that cannot run on this
+// NewCatalog checks that tool names are unique and drops tools that cannot run on this
 // platform.
-func NewCatalogue(list ...Tool) (*Catalogue, error) {
-	c := &Catalogue{byName: map[string]Tool{}}
+func NewCatalog(list ...Tool) (*Catalog, error) {
+	c := &Catalog{byName: map[string]Tool{}}
 	for _, t := range list {
 		s := t.Spec()
 		if len(s.Platforms) > 0 && !slices.Contains(s.Platforms, runtime.GOOS) {
@@ -49,16 +49,16 @@ func NewCatalogue(list ...Tool) (*Catalogue, error) {
 }
 
 // Get returns the tool with exactly that name.
-func (c *Catalogue) Get(name string) (Tool, bool) {
+func (c *Catalog) Get(name string) (Tool, bool) {
 	t, ok := c.byName[name]
 	return t, ok
 }
 
 // All returns every tool in order of name; the slice must not be changed.
-func (c *Catalogue) All() []Tool { return c.all }
+func (c *Catalog) All() []Tool { return c.all }
 
 // Core returns the tools offered in every request, in order of name.
-func (c *Catalogue) Core() []Tool {
+func (c *Catalog) Core() []Tool {
 	var out []Tool
 	for _, t := range c.all {
 		if t.Spec().Core {
@@ -70,7 +70,7 @@ func (c *Catalogue) Core() []Tool {
 
 // Search ranks tools for a request, which may be in another language or mistyped, and
 // returns at most n. A tool that the request names exactly comes first.
-func (c *Catalogue) Search(query string, n int) []Tool {
+func (c *Catalog) Search(query string, n int) []Tool {
 	var out []Tool
 	for _, i := range c.index().searchTools(query, n) {
 		out = append(out, c.all[i])

@@ -92,8 +92,8 @@ func ApprovedForm(ctx context.Context) string {
 	return ""
 }
 
-// JudgementOf asks the tool for its judgment, unless the tool is foreign.
-func JudgementOf(ctx context.Context, t Tool, args json.RawMessage) CallAssessment {
+// JudgmentOf asks the tool for its judgment, unless the tool is foreign.
+func JudgmentOf(ctx context.Context, t Tool, args json.RawMessage) CallAssessment {
 	j, ok := t.(CallAssessor)
 	if !ok || t.Spec().Foreign {
 		return CallAssessment{}
