@@ -9,13 +9,16 @@ GOLANGCI   := v2.15.0
 NFPM       := v2.44.2
 SYSTEMS    := linux darwin windows
 
-.PHONY: build run test test-long check fuzz bench bench-compare eval dist wine clean lint-tools
+.PHONY: build run smoke test test-long check fuzz bench bench-compare eval dist wine clean lint-tools
 
 build: ## the program, static and stripped: bin/hob
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o bin/ ./cmd/hob
 
 run: build ## start Hob if it does not run, and talk with it
 	@bin/hob chat
+
+smoke: build ## a short run of the program in a home of its own; the outputs are in smoke-logs
+	@sh .ci/smoke
 
 # -race needs cgo, and cgo a C compiler.
 RACE := $(shell command -v $$($(GO) env CC) >/dev/null 2>&1 && echo -race)

@@ -34,7 +34,7 @@ const (
 	maxDrift    = 50 * time.Millisecond
 )
 
-// checkRestore makes a backup, verifies it, and restores it into a temporary home. The copies lie in
+// checkRestore makes a backup, verifies it, and restores it into a temporary home. The copies are in
 // the folder of the backups, under a name that the next backup deletes if Hob is killed.
 func checkRestore(ctx context.Context, e Env) []Check {
 	const name = "restore"
@@ -159,7 +159,7 @@ func checkEveryFile(ctx context.Context, e Env) []Check {
 	return okCheck(name, fmt.Sprintf("all %d files and folders are yours, and others cannot reach them", count))
 }
 
-// checkKeyStorage stores a random secret in an encrypted file of its own, reads it and deletes it. It
+// checkKeyStorage stores a random secret in a temporary encrypted file, reads it and deletes it. It
 // does not touch the keychain, because that may show a dialog; `hob selftest` does.
 func checkKeyStorage(ctx context.Context, e Env) []Check {
 	const name = "key storage"
@@ -203,7 +203,7 @@ func checkTime(ctx context.Context, _ Env) []Check {
 	case err != nil:
 		return okCheck(name, fmt.Sprintf("the wall clock and the monotonic clock agree; not compared with a second source: %v", err))
 	case !synced:
-		return okCheck(name, "the wall clock and the monotonic clock agree; "+by+" knows no time service, so it is unproven that the time is right")
+		return okCheck(name, "the wall clock and the monotonic clock agree; "+by+" reports no time service, so it is unproven that the time is right")
 	}
 	return okCheck(name, "the wall clock and the monotonic clock agree; "+by+" says that the clock is synchronized")
 }
