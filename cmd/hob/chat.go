@@ -29,19 +29,24 @@ func (a *cli) chatCmd() *cobra.Command {
 // chat is one conversation in a terminal or over pipes.
 type chat struct {
 	app     *cli
-	client  *client
 	paths   system.Paths
+	noStart bool // do not start the daemon
 	session string
 	screen  screen
 	tty     bool
 	piped   bool // whether standard input is not the user's own text
 	warned  bool // whether the warning about pastes was shown; only run uses it
+	// received is closed when the message before the next one was received; only run uses it.
+	received chan struct{}
 
-	turns sync.WaitGroup
-	mu    sync.Mutex
-	mine  map[string]bool // the events that this chat created; their answers are streamed here
-	told  map[string]bool // deliveries that were shown
-	busy  int             // number of running turns
+	connecting sync.Mutex // held while a new client is opened
+
+	turns  sync.WaitGroup
+	mu     sync.Mutex
+	client *client         // of the daemon that runs; see daemonClient
+	mine   map[string]bool // the events that this chat created; their answers are streamed here
+	told   map[string]bool // deliveries that were shown
+	busy   int             // number of running turns
 }
 
 func (a *cli) runChat(ctx context.Context, session string, noStart, mine bool) error {
@@ -58,7 +63,7 @@ func (a *cli) runChat(ctx context.Context, session string, noStart, mine bool) e
 	if err != nil {
 		return err
 	}
-	ch := &chat{app: a, client: c, paths: p, session: session, mine: map[string]bool{}, told: map[string]bool{}}
+	ch := &chat{app: a, client: c, paths: p, noStart: noStart, session: session, mine: map[string]bool{}, told: map[string]bool{}}
 	_, typed := terminalFD(a.in)
 	ch.piped = !typed && !mine
 	var restore func() error
@@ -66,7 +71,7 @@ func (a *cli) runChat(ctx context.Context, session string, noStart, mine bool) e
 		return errors.Join(err, c.closeEngine())
 	}
 	err = ch.runLoop(ctx)
-	return errors.Join(err, restore(), c.closeEngine())
+	return errors.Join(err, restore(), ch.daemonClient().closeEngine())
 }
 
 // runLoop reads lines until the end of input, and shows messages that Hob sends unprompted.
@@ -86,6 +91,8 @@ func (ch *chat) runLoop(ctx context.Context) error {
 		ch.screen.printNote(dim, "This is Hob. Say what you need, or /help. Ctrl-C stops an answer, Ctrl-D leaves.")
 	}
 	lines := ch.screen.readInput(ctx)
+	ch.received = make(chan struct{})
+	close(ch.received)
 	for {
 		select {
 		case <-ctx.Done():
@@ -125,9 +132,17 @@ func (ch *chat) handleLine(ctx context.Context, l line) {
 		ch.warned = true
 		ch.screen.printNote(dim, "A long paste counts as untrusted text: Hob asks before acting on it. If you wrote it, send it with "+mineCommand+" before your message.")
 	}
-	settled := make(chan struct{})
+	settled, before, received := make(chan struct{}), ch.received, make(chan struct{})
+	ch.received = received
 	ch.turns.Go(func() {
-		ch.sendMessage(ctx, body, sync.OnceFunc(func() { close(settled) }))
+		receive := sync.OnceFunc(func() { close(received) })
+		defer receive()
+		select { // messages arrive in the order in which they were typed, even after a crash
+		case <-before:
+		case <-ctx.Done():
+			return
+		}
+		ch.sendMessage(ctx, body, receive, sync.OnceFunc(func() { close(settled) }))
 	})
 	if ch.tty {
 		return
@@ -148,7 +163,7 @@ func (ch *chat) interruptTurn(ctx context.Context) {
 		return
 	}
 	ch.turns.Go(func() {
-		_, err := ch.client.Stop(ctx, ch.session)
+		_, err := ch.daemonClient().Stop(ctx, ch.session)
 		if err != nil && ctx.Err() == nil {
 			ch.screen.printNote(red, "Cannot stop it: "+err.Error())
 		}

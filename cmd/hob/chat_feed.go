@@ -27,13 +27,15 @@ func (ch *chat) followFeed(ctx context.Context, connected func()) {
 	last, fails, away := "", 1, false
 	pauses := retry.Backoff{First: feedPause, Max: feedMax}
 	for {
-		for e, err := range ch.client.Follow(ctx, last) {
+		c := ch.daemonClient()
+		for e, err := range c.Follow(ctx, last) {
 			if err != nil {
 				break
 			}
 			connected()
 			if away {
 				ch.screen.printNote(dim, "Hob is running again.")
+				ch.catchUp(ctx)
 			}
 			fails, away = 1, false
 			if e.ID != "" {
@@ -45,9 +47,17 @@ func (ch *chat) followFeed(ctx context.Context, connected func()) {
 		if retry.Sleep(ctx, pauses.Delay(fails)) != nil {
 			return
 		}
+		crashed := ch.hasCrashed(c)
+		if crashed && !ch.noStart && !away {
+			away = true
+			ch.screen.printNote(amber, "Hob has stopped unexpectedly. Starting it again.")
+		}
 		if fails++; pauses.Delay(fails) > time.Second && !away {
 			away = true
-			ch.screen.printNote(amber, "Hob does not answer; it may have been stopped. Start it with: hob start")
+			ch.screen.printNote(amber, ch.stoppedText())
+		}
+		if err := ch.replaceClient(ctx, c, crashed); err != nil && crashed && !ch.noStart && ctx.Err() == nil {
+			ch.screen.printNote(red, "Hob cannot be started: "+err.Error())
 		}
 	}
 }
@@ -85,7 +95,7 @@ func (ch *chat) reportShown(ctx context.Context, delivery string) {
 	ch.turns.Go(func() {
 		ctx, cancel := context.WithTimeout(ctx, shownTimeout)
 		defer cancel()
-		if err := ch.client.ReportShown(ctx, delivery); err != nil && ctx.Err() == nil {
+		if err := ch.daemonClient().ReportShown(ctx, delivery); err != nil && ctx.Err() == nil {
 			ch.screen.printNote(dim, "\"yes\" does not answer this request here: "+err.Error())
 		}
 	})
@@ -123,7 +133,7 @@ func (ch *chat) catchUp(ctx context.Context) {
 			since = t
 		}
 	}
-	all, err := ch.client.Deliveries(ctx, api.Query{Limit: 100})
+	all, err := ch.daemonClient().Deliveries(ctx, api.Query{Limit: 100})
 	if err != nil {
 		if ctx.Err() == nil {
 			ch.screen.printNote(red, "Cannot load the messages you missed: "+err.Error())
@@ -151,4 +161,53 @@ func (ch *chat) saveLastSeen(t time.Time) {
 	if err := system.WriteFile(ch.seenFile(), []byte(t.UTC().Format(time.RFC3339Nano)+"\n")); err != nil {
 		ch.screen.printNote(red, "Cannot save your read position: "+err.Error())
 	}
+}
+
+// daemonClient returns the client of the newest daemon that this chat has found.
+func (ch *chat) daemonClient() *client {
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	return ch.client
+}
+
+// hasCrashed reports whether the daemon of a client has ended without an orderly stop.
+func (ch *chat) hasCrashed(c *client) bool {
+	h, crashed, err := system.Abandoned(ch.paths.LockFile())
+	return err == nil && crashed && h.Role == system.RoleDaemon && c.finish == nil
+}
+
+// stoppedText tells how Hob runs again after an orderly stop.
+func (ch *chat) stoppedText() string {
+	if ch.noStart {
+		return "Hob does not answer; it may have been stopped. Start it with: hob start"
+	}
+	return "Hob was stopped. Your next message starts it again."
+}
+
+// replaceClient replaces the client of a daemon that does not answer, unless that has happened already.
+// If no daemon runs and start is set, it starts one.
+func (ch *chat) replaceClient(ctx context.Context, lost *client, start bool) error {
+	ch.connecting.Lock()
+	defer ch.connecting.Unlock()
+	if lost.finish != nil || ch.daemonClient() != lost {
+		return nil
+	}
+	c, running, err := ch.app.dialDaemon(ctx, ch.paths)
+	switch {
+	case err != nil:
+		return err
+	case !running && (ch.noStart || !start):
+		return notRunning()
+	case !running:
+		if _, err = ch.app.startInBackground(ctx); err != nil {
+			return err
+		}
+		if c, err = ch.app.connectDaemon(ctx); err != nil {
+			return err
+		}
+	}
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	ch.client = c
+	return nil
 }

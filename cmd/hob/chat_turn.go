@@ -1,30 +1,90 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
+	"errors"
+	"net/http"
 	"strings"
+	"time"
 
 	"hob/channels/web"
 	"hob/channels/web/apiclient"
+	"hob/platform/retry"
 )
 
-// sendMessage sends one message and shows the answer while it is generated. It calls settled when
-// the turn is finished or waits for the user.
-func (ch *chat) sendMessage(ctx context.Context, message web.Message, settled func()) {
+// sendMessage sends one message and shows the answer while it is generated. It calls received when the
+// daemon has stored the message, and settled when the turn is finished or waits for the user. If
+// the daemon ends, it sends the message to the next one, with the same key: a message that was
+// stored already is not stored again, and its answer follows.
+func (ch *chat) sendMessage(ctx context.Context, message web.Message, received, settled func()) {
 	defer settled()
 	ch.addRunning(1)
 	defer ch.addRunning(-1)
-	t := &turn{chat: ch, settled: settled, text: ch.screen.newParagraph()}
+	message.DedupeKey = rand.Text()
+	t := &turn{chat: ch, received: received, settled: settled, text: ch.screen.newParagraph()}
 	defer t.text.endText()
-	for e, err := range ch.client.SendStreaming(ctx, ch.session, message) {
-		if err != nil {
-			if ctx.Err() == nil {
-				t.showFailure(err.Error())
-			}
+	pauses, since := retry.Backoff{First: feedPause, Max: feedMax}, time.Time{}
+	for fails := 1; ; fails++ {
+		c := ch.daemonClient()
+		err := t.streamOnce(ctx, c, message)
+		if t.ended || ctx.Err() != nil {
 			return
 		}
+		if since.IsZero() || t.progressed {
+			since, fails = time.Now(), 1
+		}
+		if err != nil && !isLost(err) || c.finish != nil || !ch.tty && time.Since(since) > startWait {
+			t.showFailure(cmp.Or(err, errCutShort).Error())
+			return
+		}
+		t.prepareRetry()
+		if retry.Sleep(ctx, pauses.Delay(fails)) != nil {
+			return
+		}
+		// After an orderly stop, only a message that Hob has not received starts it again.
+		start := !t.stored || ch.hasCrashed(c)
+		if err := ch.replaceClient(ctx, c, start); err != nil && start && !ch.noStart && ctx.Err() == nil {
+			t.showFailure("Hob cannot be started: " + err.Error())
+			return
+		}
+	}
+}
+
+// errCutShort means that a stream ended before its turn.
+var errCutShort = errors.New("the answer ended early; see it with: hob session show")
+
+// isLost reports whether a request failed because the daemon ended, or is ending or starting.
+func isLost(err error) bool {
+	if _, lost := errors.AsType[*apiclient.ConnectionError](err); lost {
+		return true
+	}
+	e, ok := errors.AsType[*apiclient.ResponseError](err)
+	return ok && e.Status == http.StatusServiceUnavailable
+}
+
+// streamOnce sends the message once and shows the events until the stream ends.
+func (t *turn) streamOnce(ctx context.Context, c *client, message web.Message) error {
+	t.progressed = false
+	for e, err := range c.SendStreaming(ctx, t.chat.session, message) {
+		if err != nil {
+			return err
+		}
+		t.received()
+		t.stored, t.progressed = true, true
 		t.handleEvent(e)
 	}
+	return nil
+}
+
+// prepareRetry prepares for the events of a turn that a new daemon continues.
+func (t *turn) prepareRetry() {
+	t.text.endText()
+	if t.said {
+		t.chat.screen.printNote(dim, "The answer was cut off and starts again.")
+	}
+	t.said = false
 }
 
 func (ch *chat) addRunning(d int) {
@@ -42,10 +102,15 @@ func (ch *chat) claimEvent(event string) {
 
 // turn shows the answer of one turn.
 type turn struct {
-	chat    *chat
-	settled func()
-	text    paragraph
-	said    bool
+	chat *chat
+	// received is called when the daemon has stored the message.
+	received   func()
+	settled    func()
+	text       paragraph
+	said       bool
+	stored     bool // the daemon has the message
+	progressed bool // the last stream had events
+	ended      bool // nothing follows
 }
 
 func (t *turn) handleEvent(d apiclient.TurnEvent) {
@@ -73,6 +138,7 @@ func (t *turn) handleEvent(d apiclient.TurnEvent) {
 		t.chat.screen.printNote(amber, "Hob asks: "+approvalText(q)+"  "+how)
 		t.settled()
 	case "message_end":
+		t.ended = true
 		if !t.said {
 			t.text.addText(d.Answer)
 		}
@@ -81,6 +147,10 @@ func (t *turn) handleEvent(d apiclient.TurnEvent) {
 			t.chat.screen.printNote(dim, "(stopped)")
 		}
 	case "error":
+		if d.Code == "stopping" { // the next daemon answers
+			return
+		}
+		t.ended = true
 		msg := d.Message
 		if d.Remedy != "" {
 			msg += "; " + d.Remedy
