@@ -293,13 +293,14 @@ function listen() {
     $('state').dataset.state = live ? 'live' : 'away';
     $('state').textContent = live ? 'here' : 'away';
   };
-  feed.onopen = () => mark(true);
+  feed.onopen = () => { mark(true); refreshProblems(); };
   feed.onerror = () => {
     mark(false);
     if (feed.readyState === EventSource.CLOSED) setTimeout(listen, 3000); // the response was an error, for example during a restart
   };
   feed.addEventListener('delivery', e => { delivery(JSON.parse(e.data).data); refreshNotices(); });
   feed.addEventListener('approval_required', e => approval(JSON.parse(e.data).data));
+  feed.addEventListener('message_end', refreshProblems);
   for (const kind of ['tool_result', 'message_end']) {
     feed.addEventListener(kind, () => { if (document.querySelector('.approval')) openQuestions().catch(() => {}); });
   }

@@ -32,3 +32,29 @@ async function showHealth() {
 }
 
 health.ontoggle = () => { if (health.open) showHealth().catch(e => $('checks').replaceChildren(element('p', 'failed', e.message))); };
+
+// ---------------------------------------------------------------- problems
+
+// problem describes a fault that Hob works around, such as an unreachable model.
+function problem(p) {
+  const sentence = s => s[0].toUpperCase() + s.slice(1);
+  let text = sentence(p.text);
+  if (p.since) text += ', since ' + clock(p.since);
+  if (p.next) text += new Date(p.next) > new Date() ? '. Hob tries again with the first message after ' + clock(p.next) : '. Hob tries again with the next message';
+  const li = element('li', '', p.remedy ? text + '. ' + sentence(p.remedy) : text);
+  li.dataset.name = p.name;
+  return li;
+}
+
+async function showProblems() {
+  const list = await api('GET', '/api/v1/problems');
+  $('problems').replaceChildren(...list.map(problem));
+  $('problems').hidden = list.length === 0;
+  toEnd();
+}
+
+function refreshProblems() {
+  if (!document.hidden && $('login').hidden) showProblems().catch(() => {}); // the state shows that Hob is away
+}
+document.addEventListener('visibilitychange', refreshProblems);
+setInterval(refreshProblems, 60 * 1000);

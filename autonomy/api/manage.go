@@ -22,6 +22,8 @@ type Management interface {
 	Template(ctx context.Context, w templates.DesiredState) (templates.ApplyResult, error)
 	// Ready returns nil while the daemon accepts messages, and otherwise an error with the reason.
 	Ready() error
+	// Problems lists the faults that Hob works around at the moment.
+	Problems(ctx context.Context) []Problem
 	// Metrics returns metrics as Prometheus text (exposition format 0.0.4).
 	Metrics() []byte
 	Version() string
@@ -55,6 +57,7 @@ type Status struct {
 	Version      string         `json:"version"`
 	Model        string         `json:"model"`
 	ModelReason  string         `json:"model_reason,omitempty"`
+	Problems     []Problem      `json:"problems,omitempty"`
 	Level        string         `json:"level"`
 	Uptime       time.Duration  `json:"uptime_ns"`
 	Daemon       bool           `json:"daemon"` // false if this is the status of a single command that runs without a daemon
@@ -91,6 +94,16 @@ type HeldSource struct {
 	Session  string `json:"session"`  // watcher:ID, schedule:ID, trigger:NAME, or a conversation
 	Requests int    `json:"requests"` // turns that wait for an answer
 	Waiting  int    `json:"waiting"`  // later events
+}
+
+// Problem is a fault that Hob works around. It ends by itself when the cause ends.
+type Problem struct {
+	Name string `json:"name" schema:"enum=model|port|config"`
+	// Text is the cause and how Hob works around it, Remedy what you can do.
+	Text   string    `json:"text"`
+	Remedy string    `json:"remedy"`
+	Since  time.Time `json:"since,omitzero"`
+	Next   time.Time `json:"next,omitzero"` // not before this time, Hob tries again
 }
 
 // ChannelState is the health of one channel.

@@ -132,9 +132,7 @@ func (k *checker) checkMember(m *Member) {
 	key := "agents." + m.Name
 	k.requireValid(key, validAgent.MatchString(m.Name), "an agent's name has lower-case letters, digits, - and _ only, begins with a letter, and is at most 32 long")
 	k.requireValid(key+".model", m.Model == "" || m.Model == "auto" || k.modelName(m.Model), `must be "", "auto", "offline", "provider/model" or the name of a provider`)
-	for _, f := range m.Fallback {
-		k.requireValid(key+".fallback", k.modelName(f), `%q must be "offline", "provider/model" or the name of a provider`, f)
-	}
+	k.checkFallback(key+".fallback", m.Fallback)
 	k.requireValid(key+".realm", m.Realm == "" || validAgent.MatchString(m.Realm), "must follow the rules for an agent's name")
 	for _, d := range m.Delegates {
 		if d != "*" {

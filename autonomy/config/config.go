@@ -47,6 +47,9 @@ type Config struct {
 	Log       Log
 	// Warnings lists problems that do not prevent a start.
 	Warnings []string
+	// Replaces is the error of the file if this is the last valid configuration in its place, see
+	// Revisions.LoadOrLast.
+	Replaces error
 
 	doc  *document
 	file configFile

@@ -202,7 +202,7 @@ func TestMistakes(t *testing.T) {
 		{"no port", "[web]\nlisten = \"127.0.0.1\"\n", `an address and a port`},
 		{"bad port", "[web]\nlisten = \"127.0.0.1:77777\"\n", `the port must be`},
 		{"bad model", "[agent]\nmodel = \"gpt\"\n", `must be "auto", "offline", "provider/model" or the name of a provider`},
-		{"bad fallback", "[agent]\nfallback = [\"auto\"]\n", `"auto" must be "offline", "provider/model" or the name of a provider`},
+		{"bad fallback", "[agent]\nfallback = [\"auto\"]\n", `"auto" must be "offline", "none", "provider/model" or the name of a provider`},
 		{"rounds", "[agent]\nmax_rounds = 0\n", `must be between 1 and 100`},
 		{"name with a line break", "[agent]\nname = \"a\\nb\"\n", `a name on one line`},
 		{"provider without kind", "\n[providers.x]\nmodel = \"m\"\n", `c.toml:2: providers.x.kind: a provider needs a kind`},

@@ -99,9 +99,7 @@ func (k *checker) checkAgent() {
 	a := k.c.Agent
 	k.requireValid("agent.name", oneLine(a.Name) && utf8.RuneCountInString(a.Name) <= 64, "must be a name on one line, at most 64 characters long")
 	k.requireValid("agent.model", a.Model == "auto" || k.modelName(a.Model), `must be "auto", "offline", "provider/model" or the name of a provider`)
-	for _, m := range a.Fallback {
-		k.requireValid("agent.fallback", k.modelName(m), `%q must be "offline", "provider/model" or the name of a provider`, m)
-	}
+	k.checkFallback("agent.fallback", a.Fallback)
 	k.requireValid("agent.small_model", a.SmallModel == "" || k.modelName(a.SmallModel), `must be "provider/model", or empty for off`)
 	if _, err := system.Zone(a.Timezone); err != nil {
 		k.requireValid("agent.timezone", false, "%s", strings.TrimPrefix(err.Error(), strconv.Quote(a.Timezone)+" is "))
@@ -115,6 +113,28 @@ func (k *checker) checkAgent() {
 
 func oneLine(s string) bool {
 	return strings.TrimSpace(s) != "" && !strings.ContainsFunc(s, unicode.IsControl)
+}
+
+// NoFallback as the last of the fallback models means that the built-in brain does not answer for
+// models that cannot be reached.
+const NoFallback = "none"
+
+func (k *checker) checkFallback(key string, models []string) {
+	for i, m := range models {
+		if m == NoFallback {
+			k.requireValid(key, i == len(models)-1, `"none" must be the last entry`)
+			continue
+		}
+		k.requireValid(key, k.modelName(m), `%q must be "offline", "none", "provider/model" or the name of a provider`, m)
+	}
+}
+
+// FallbackModels returns the names of a list of fallbacks that are models.
+func FallbackModels(list []string) []string {
+	if n := len(list); n > 0 && list[n-1] == NoFallback {
+		return list[:n-1]
+	}
+	return list
 }
 
 // modelName reports whether s is a valid model name. It also accepts the name of an existing

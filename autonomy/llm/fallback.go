@@ -38,7 +38,7 @@ func (f *fallback) Stream(ctx context.Context, r Request) iter.Seq2[Event, error
 				return
 			}
 			failed = append(failed, o.err)
-			if o.shown || !canFallBack(o.err) || ctx.Err() != nil {
+			if o.shown || !CanFallBack(o.err) || ctx.Err() != nil {
 				yield(Event{}, o.err)
 				return
 			}
@@ -57,8 +57,8 @@ func withModelName(m Model, yield func(Event, error) bool) func(Event, error) bo
 	}
 }
 
-// canFallBack reports whether another provider may succeed after this error.
-func canFallBack(e *Error) bool {
+// CanFallBack reports whether another provider may succeed after this error.
+func CanFallBack(e *Error) bool {
 	switch e.Kind {
 	case Unauthorized, Payment, NotFound, Budget: // caps do not apply to a free model
 		return true

@@ -37,6 +37,8 @@ type Info struct {
 	// Acts marks an external agent: it acts beyond the offered tools, and requests permission
 	// from Request.Broker before it does.
 	Acts bool
+	// Unfenced: the model gets messages as recorded, without FenceUntrusted.
+	Unfenced bool
 }
 
 // Name returns "provider/model", or "offline".
@@ -68,6 +70,11 @@ type Request struct {
 	// Now is the current time in the user's time zone, for models that compute with it. HTTP models
 	// read the time in the current message.
 	Now time.Time
+	// StandIn allows the built-in brain to answer if no model can be reached.
+	StandIn bool
+	// TakenOver tells the built-in brain that another model began the turn: it reports the
+	// results so far and makes no further call.
+	TakenOver bool
 	// Account identifies the purpose and the caller of the call. It is never sent.
 	Account Account
 }

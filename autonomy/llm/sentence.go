@@ -11,7 +11,7 @@ import (
 // UserMessage describes the failure and the remedy in one sentence for users. It never contains
 // JSON or a web page.
 func (e *Error) UserMessage() string {
-	s := e.causeText()
+	s := e.Cause()
 	if e.Kind == RateLimited && e.RetryAfter >= time.Second {
 		s += fmt.Sprintf(", it asks to wait %s", e.RetryAfter.Round(time.Second))
 	}
@@ -25,9 +25,9 @@ func (e *Error) UserMessage() string {
 	return strings.TrimRight(s, ". ") + "."
 }
 
-// causeText returns the first half of the sentence: the meaning of the error kind and the
-// provider's message.
-func (e *Error) causeText() string {
+// Cause returns the first half of UserMessage, without the remedy: the meaning of the kind, then
+// the provider's message.
+func (e *Error) Cause() string {
 	said := strings.TrimRight(e.Message, ". ")
 	lead := map[ErrorKind]string{
 		RateLimited:  "%s limits the request rate at the moment",

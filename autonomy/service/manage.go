@@ -89,6 +89,7 @@ func (sv *Service) Status(ctx context.Context) (api.Status, error) {
 	}
 	r.Ticks, r.TicksInput = o.Loop.Ticks()
 	r.Model, r.ModelReason = o.Model()
+	r.Problems = sv.Problems(ctx)
 	head, err := o.Guard.Head(ctx)
 	if err != nil {
 		return r, err

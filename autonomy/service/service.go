@@ -5,6 +5,7 @@
 package service
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -74,12 +75,18 @@ type Options struct {
 	Redact       *redact.Set // removes secrets from what channels report
 	Config       *config.Config
 	Revisions    config.Revisions // revisions of the configuration
-	Undo         *undo.Reverter
-	Triggers     map[string]intake.Trigger
-	Paths        system.Paths
-	Version      string
-	Log          *slog.Logger
-	Started      time.Time
+	// Restart begins to start the process again, with the configuration of the file; nil: it cannot.
+	Restart func()
+	// Problems lists the faults that other parts of the process work around.
+	Problems func(ctx context.Context) []api.Problem
+	// CheckConfig finds the mistakes that only drivers know.
+	CheckConfig func(ctx context.Context, c *config.Config) error
+	Undo        *undo.Reverter
+	Triggers    map[string]intake.Trigger
+	Paths       system.Paths
+	Version     string
+	Log         *slog.Logger
+	Started     time.Time
 	// Daemon reports whether a daemon runs the engine. It is false for a command that runs the
 	// engine itself.
 	Daemon bool
@@ -95,8 +102,9 @@ type Options struct {
 
 // Service implements the interfaces of package api.
 type Service struct {
-	o   Options
-	day cachedPlan
+	o    Options
+	day  cachedPlan
+	conf configState
 }
 
 // New returns a service that uses the given parts of the engine.

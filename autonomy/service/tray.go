@@ -65,6 +65,9 @@ func (a TrayAssistant) Status(ctx context.Context) (s tray.Status, err error) {
 	if i := slices.IndexFunc(o.Channels.Status(), func(h channels.Health) bool { return h.State == "stopped" }); i >= 0 {
 		s.Problem = "the channel " + o.Channels.Status()[i].Name + " has stopped"
 	}
+	if p := a.service().Problems(ctx); s.Problem == "" && len(p) > 0 {
+		s.Problem = p[0].Text
+	}
 	s.Working = o.Loop.Running() > 0
 	s.Templates = a.listTemplates()
 	s.Notices, err = a.lastNotices(ctx)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"hob/autonomy/bus"
 	"hob/autonomy/llm"
 	"hob/autonomy/session"
 	"hob/autonomy/turn/modelrouter"
@@ -67,13 +68,21 @@ func (m *modelExchange) billingAccount() llm.Account {
 	return llm.Account{Purpose: purpose, Agent: m.o.Name, Session: m.t.Event.Session, Event: m.t.Event.ID, Unattended: !m.t.Attended && !m.t.Guest}
 }
 
+// mayStandIn reports whether the built-in brain may answer for a model that cannot be reached: it
+// does at once if a person waits, and otherwise after the last retry. Goals and delegated tasks
+// need a model; they wait for it.
+func (m *modelExchange) mayStandIn() bool {
+	e := m.t.Event
+	return m.t.Depth == 0 && e.Kind != bus.Goal && (e.Kind == bus.Message || e.Attempts >= bus.MaxAttempts)
+}
+
 // callModel sends one request to the model and returns its answer.
 func (m *modelExchange) callModel(ctx context.Context) (llm.Response, error) {
 	m.budget.round++
 	if err := m.fitWindow(ctx); err != nil {
 		return llm.Response{}, err
 	}
-	q := modelCall{model: m.chosen, round: m.budget.round, req: llm.Request{System: m.conv.system, Messages: m.shownTo(), Tools: m.runner.offered, Session: m.t.Event.Session, Now: time.Now().In(m.o.Zone()), Account: m.billingAccount()}}
+	q := modelCall{model: m.chosen, round: m.budget.round, req: llm.Request{System: m.conv.system, Messages: m.shownTo(), Tools: m.runner.offered, Session: m.t.Event.Session, Now: time.Now().In(m.o.Zone()), StandIn: m.mayStandIn(), Account: m.billingAccount()}}
 	if err := m.chain.beforeModel(ctx, &q); err != nil {
 		return q.resp, err
 	}
@@ -127,11 +136,11 @@ func (m *modelExchange) readStream(ctx context.Context, q *modelCall) error {
 	return nil
 }
 
-// shownTo returns the messages in the form for the model. The built-in brain parses tool results,
-// so it gets them unchanged.
+// shownTo returns the messages in the form for the model. The built-in brain parses tool results, so
+// it gets them unchanged.
 func (m *modelExchange) shownTo() []llm.Message {
 	msgs := session.MergeSummary(m.conv.msgs)
-	if m.chosen.Info().Provider == offlineBrain {
+	if m.chosen.Info().Unfenced {
 		return msgs
 	}
 	return llm.FenceUntrusted(msgs)

@@ -211,25 +211,3 @@ func TestUnattendedCalls(t *testing.T) {
 		d.closeBooks()
 	})
 }
-
-func TestResort(t *testing.T) {
-	last := &fake{info: llm.Info{Provider: "offline"}, text: "built-in"}
-	budget := &llm.Error{Kind: llm.Budget, Message: "over"}
-	for _, tt := range []struct {
-		name  string
-		first *fake
-		want  string
-		kind  llm.ErrorKind
-		by    string
-	}{
-		{"under the cap", &fake{text: "clever"}, "clever", "", ""},
-		{"over the cap", &fake{err: budget}, "built-in", "", "offline"},
-		{"another error", &fake{err: &llm.Error{Kind: llm.Network}}, "", llm.Network, ""},
-		{"over the cap after a word", &fake{text: "Go", err: &llm.Error{Kind: llm.Budget, Visible: true}}, "Go", llm.Budget, ""},
-	} {
-		r, err := llm.Collect(WithLastResort(tt.first, last).Stream(t.Context(), llm.Request{}))
-		if r.Text() != tt.want || llm.KindOf(err) != tt.kind || r.Model != tt.by {
-			t.Errorf("%s: %q by %q, %v", tt.name, r.Text(), r.Model, err)
-		}
-	}
-}

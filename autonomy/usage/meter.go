@@ -219,33 +219,3 @@ func (b *Tracker) learnRatio(model string, bytes, tokens int) {
 	defer b.mu.Unlock()
 	b.sizes[model] = min(max(float64(bytes)/float64(tokens), 1), 6)
 }
-
-// WithLastResort returns a model that falls back to last if m's caps refuse the call. It does not
-// fall back once visible output has been streamed.
-func WithLastResort(m, last llm.Model) llm.Model { return &resort{Model: m, last: last} }
-
-type resort struct {
-	llm.Model
-	last llm.Model
-}
-
-func (m *resort) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
-	return func(yield func(llm.Event, error) bool) {
-		for e, err := range m.Model.Stream(ctx, r) {
-			if x, ok := errors.AsType[*llm.Error](err); ok && x.Kind == llm.Budget && !x.Visible {
-				break
-			}
-			if !yield(e, err) || err != nil || e.Kind == llm.Done {
-				return
-			}
-		}
-		for e, err := range m.last.Stream(ctx, r) {
-			if err == nil && e.Kind == llm.Done && e.Model == "" {
-				e.Model = m.last.Info().Name()
-			}
-			if !yield(e, err) {
-				return
-			}
-		}
-	}
-}

@@ -429,7 +429,10 @@ func (e *engine) text(st *api.EventStatus, words ...string) {
 	}
 }
 
-func (e *engine) Ready() error    { return e.ready }
+func (e *engine) Ready() error { return e.ready }
+func (e *engine) Problems(context.Context) []api.Problem {
+	return []api.Problem{{Name: "port", Text: "another program uses 127.0.0.1:7717"}}
+}
 func (e *engine) Metrics() []byte { return []byte("hob_up 1\n") }
 func (e *engine) Version() string { return "1.2.3" }
 

@@ -315,6 +315,12 @@ func (s *Server) doctorRoutes() []route {
 			params: []param{queryParam("name", "only this check; may be repeated")}, endpoint: readEndpoint(s, s.findings),
 		},
 		{
+			method: "GET", path: "/api/v1/problems", id: "problems", tag: "api", summary: "List the faults that Hob works around at the moment",
+			endpoint: readEndpoint(s, func(r *http.Request, _ call) ([]api.Problem, error) {
+				return notNil(s.backend.Problems(r.Context())), nil
+			}),
+		},
+		{
 			method: "POST", path: "/api/v1/doctor", id: "doctor_run", tag: "api", grave: true,
 			summary:  "Run the checks, optionally repair problems; each line is a Finding, sent as soon as it is known",
 			endpoint: endpoint{owner: s.streamFindings, request: bodyOf[ExamineRequest](), replies: okMedia("application/jsonl")},

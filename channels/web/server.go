@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"hob/assets"
+	"hob/autonomy/api"
 	"hob/channels"
 )
 
@@ -88,9 +89,10 @@ type Server struct {
 	tokenFile string                  // set by ReplaceToken
 	redact    func(secrets ...string) // set by ReplaceToken
 
-	mu   sync.Mutex
-	ln   net.Listener
-	addr string // host:port to which the server is bound
+	mu    sync.Mutex
+	ln    net.Listener
+	addr  string    // host:port to which the server is bound
+	moved time.Time // when it bound another address than the configured one
 }
 
 // New validates the options. It does not bind an address.
@@ -144,10 +146,12 @@ func (s *Server) Listen(ctx context.Context) error {
 	}
 	var lc net.ListenConfig
 	ln, err := lc.Listen(ctx, "tcp", s.opt.Listen)
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE), errors.Is(err, wsaeaddrinuse):
-		return fmt.Errorf(`web: %s is taken by another program (%w); stop it, or set another port: [web] listen = "127.0.0.1:7718"`, s.opt.Listen, err)
-	case err != nil:
+	if errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, wsaeaddrinuse) {
+		if ln, err = s.listenElsewhere(ctx, &lc, err); err == nil {
+			s.moved = time.Now()
+		}
+	}
+	if err != nil {
 		return fmt.Errorf(`web: listen on %s: %w; set another address: [web] listen = "127.0.0.1:7717"`, s.opt.Listen, err)
 	}
 	ln = &guardedListener{Listener: ln}
@@ -155,7 +159,36 @@ func (s *Server) Listen(ctx context.Context) error {
 		ln = tls.NewListener(ln, s.opt.TLS)
 	}
 	s.ln, s.addr = ln, ln.Addr().String()
+	if !s.moved.IsZero() {
+		s.log.Warn("address in use by another program, listening elsewhere", "wanted", s.opt.Listen, "address", s.addr)
+	}
 	return nil
+}
+
+// listenElsewhere listens on a free port of loopback, because the configured one is taken.
+func (s *Server) listenElsewhere(ctx context.Context, lc *net.ListenConfig, taken error) (net.Listener, error) {
+	host := "127.0.0.1"
+	if at, _, err := net.SplitHostPort(s.opt.Listen); err == nil && isLoopback(at) {
+		host = at
+	}
+	ln, err := lc.Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
+	if err != nil {
+		return nil, fmt.Errorf("%w; a free port: %w", taken, err)
+	}
+	return ln, nil
+}
+
+// Problems reports that the server listens elsewhere than configured.
+func (s *Server) Problems() []api.Problem {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.moved.IsZero() {
+		return nil
+	}
+	return []api.Problem{{
+		Name: "port", Text: "another program uses " + s.opt.Listen + ", so Hob listens on " + s.addr, Since: s.moved,
+		Remedy: "commands and `hob open` find the new address; stop the other program and restart Hob, or set another port: hob config set web.listen 127.0.0.1:7718",
+	}}
 }
 
 // Addr returns the bound host:port. Before Listen, it returns the configured one.

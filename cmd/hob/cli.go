@@ -46,6 +46,7 @@ type engineOptions struct {
 	Version    string
 	InProcess  bool // whether the engine serves one command instead of the daemon
 	Foreground bool
+	Restart    func() // see app.Options
 	Release    release.Source
 }
 
@@ -183,6 +184,30 @@ func (a *cli) loadHome() (system.Paths, *config.Config, error) {
 	}
 	c, err := config.Load(p.ConfigFile())
 	return p, c, err
+}
+
+// loadHomeOrLast returns the folders and the configuration, or the last valid configuration if the
+// file has a mistake.
+func (a *cli) loadHomeOrLast() (system.Paths, *config.Config, error) {
+	p, err := system.DefaultPaths()
+	if err != nil {
+		return p, nil, err
+	}
+	c, err := revisionsOf(p).LoadOrLast()
+	return p, c, err
+}
+
+func revisionsOf(p system.Paths) config.Revisions {
+	return config.Revisions{Path: p.ConfigFile(), Dir: p.ConfigUndoDir()}
+}
+
+// warnBroken warns if c is the last valid configuration in place of the file.
+func (a *cli) warnBroken(c *config.Config) {
+	if c.Replaces == nil {
+		return
+	}
+	fmt.Fprintln(a.err, a.colorize(a.err, amber, "warning: ")+sanitizePrintable(c.Replaces.Error()))
+	fmt.Fprintln(a.err, "         Hob uses the last valid configuration. Correct the file; check it with: hob config check")
 }
 
 // terminalFD returns the file descriptor of stream, and whether stream is a terminal.

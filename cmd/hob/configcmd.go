@@ -157,13 +157,18 @@ func (a *cli) configList() error {
 // editConfig changes config.toml with an undo entry. what describes the change to the user. It
 // never contains a value.
 func (a *cli) editConfig(ctx context.Context, p system.Paths, what string, edit func() error) error {
-	c := config.Revisions{Path: p.ConfigFile(), Dir: p.ConfigUndoDir()}
+	c := revisionsOf(p)
 	before, err := c.Keep()
 	if err != nil {
 		return fmt.Errorf("nothing was changed: %w", err)
 	}
 	if err := edit(); err != nil {
 		return err
+	}
+	if valid, err := config.Load(p.ConfigFile()); err == nil {
+		if err := c.MarkValid(valid); err != nil {
+			fmt.Fprintf(a.err, "%sthe valid configuration is not stored: %v\n", a.colorize(a.err, amber, "warning: "), err)
+		}
 	}
 	after, err := c.Keep()
 	if err == nil && after == before {

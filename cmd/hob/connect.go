@@ -16,7 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"hob/autonomy/config"
 	"hob/channels/web/apiclient"
 	"hob/platform/host/system"
 	"hob/platform/retry"
@@ -163,10 +162,11 @@ func pinnedTLSConfig(pin string) *tls.Config {
 
 // openHere opens an engine in this process for one command.
 func (a *cli) openHere(ctx context.Context, p system.Paths) (*client, error) {
-	cfg, err := config.Load(p.ConfigFile())
+	cfg, err := revisionsOf(p).LoadOrLast()
 	if err != nil {
 		return nil, err
 	}
+	a.warnBroken(cfg)
 	if err := p.Ensure(); err != nil {
 		return nil, err
 	}

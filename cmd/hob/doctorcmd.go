@@ -56,10 +56,7 @@ func checkDrivers(ctx context.Context, c *config.Config) error {
 	if err != nil {
 		return err
 	}
-	if errs := doctor.Drivers(ctx, c, vault.SecretsFor(p)); len(errs) > 0 {
-		return errs
-	}
-	return nil
+	return doctor.ConfigChecker(vault.SecretsFor(p))(ctx, c)
 }
 
 // listProbes prints the list of checks.

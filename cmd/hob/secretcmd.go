@@ -256,8 +256,7 @@ func (a *cli) adoptAlone(ctx context.Context, h *templates.Installation, keys []
 	if _, err := config.SetAll(p.ConfigFile(), values); err != nil {
 		return fmt.Errorf("the configuration was not changed: %w", err)
 	}
-	copies := config.Revisions{Path: p.ConfigFile(), Dir: p.ConfigUndoDir()}
-	if err := copies.Purge(); err != nil {
+	if err := revisionsOf(p).Purge(); err != nil {
 		return fmt.Errorf("earlier versions of the configuration contain the secret and cannot be removed: %w", errors.Join(err))
 	}
 	fmt.Fprintln(a.out, "The configuration now refers to them. Earlier versions that contained them were deleted; this cannot be undone.")

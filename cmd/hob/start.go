@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -45,9 +46,18 @@ func (a *cli) startCmd() *cobra.Command {
 // as by default costs 10 % more processor time, but only under full load, and always saves 2 MB.
 const gcPercent = 50
 
-// runDaemon runs the daemon process.
-func (a *cli) runDaemon(ctx context.Context) (err error) {
-	p, cfg, err := a.loadHome()
+// runDaemon runs the daemon process, and again when it asks for a restart.
+func (a *cli) runDaemon(ctx context.Context) error {
+	var again atomic.Bool
+	err := a.runDaemonOnce(ctx, &again)
+	if err == nil && again.Load() && ctx.Err() == nil {
+		return system.Reexec()
+	}
+	return err
+}
+
+func (a *cli) runDaemonOnce(ctx context.Context, again *atomic.Bool) (err error) {
+	p, cfg, err := a.loadHomeOrLast()
 	if err != nil {
 		return err
 	}
@@ -80,7 +90,13 @@ func (a *cli) runDaemon(ctx context.Context) (err error) {
 		}
 	}()
 	defer func() { unkeep(); <-kept }()
-	e, err := a.open(ctx, engineOptions{Paths: p, Config: cfg, Log: log, Version: a.version, Release: a.release})
+	o := engineOptions{Paths: p, Config: cfg, Log: log, Version: a.version, Release: a.release}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	if system.CanReexec {
+		o.Restart = func() { again.Store(true); stop() }
+	}
+	e, err := a.openOrLast(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -115,6 +131,33 @@ func (a *cli) runDaemon(ctx context.Context) (err error) {
 	return err
 }
 
+// openOrLast opens the engine. If the configuration has a mistake that only the engine finds, it
+// opens the engine with the last valid configuration.
+func (a *cli) openOrLast(ctx context.Context, o engineOptions) (engine, error) {
+	r := revisionsOf(o.Paths)
+	e, err := a.open(ctx, o)
+	switch {
+	case o.Config.Replaces != nil:
+		return e, err
+	case err == nil:
+		if err := r.MarkValid(o.Config); err != nil {
+			o.Log.Warn("valid configuration not stored", "err", err)
+		}
+		return e, nil
+	case !config.IsMistake(err):
+		return nil, err
+	}
+	last, lerr := r.LastInstead(err)
+	if lerr != nil || last.SameText(o.Config) {
+		return nil, err
+	}
+	o.Config = last
+	if e, lerr = a.open(ctx, o); lerr != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
 // dropCancellations removes the cancellations caused by an orderly shutdown from a run's error.
 func dropCancellations(err error) error {
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
@@ -133,7 +176,7 @@ func dropCancellations(err error) error {
 // startInBackground starts the daemon detached and waits until it is ready. It returns false if a
 // daemon was already running.
 func (a *cli) startInBackground(ctx context.Context) (bool, error) {
-	p, _, err := a.loadHome() // report an invalid configuration here instead of in a log
+	p, err := system.DefaultPaths()
 	if err != nil {
 		return false, err
 	}
@@ -143,6 +186,11 @@ func (a *cli) startInBackground(ctx context.Context) (bool, error) {
 		}
 		return false, err
 	}
+	_, cfg, err := a.loadHomeOrLast() // report an invalid configuration here and not only in a log
+	if err != nil {
+		return false, err
+	}
+	a.warnBroken(cfg)
 	if err := p.Ensure(); err != nil {
 		return false, err
 	}

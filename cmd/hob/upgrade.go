@@ -31,7 +31,7 @@ func openDaemon(ctx context.Context, o engineOptions) (engine, error) {
 	}
 	opt := app.Options{
 		Paths: o.Paths, Config: o.Config, Log: o.Log, Version: o.Version, InProcess: o.InProcess, Desktop: desktop.Available(os.Getenv), Tray: true, Screen: true,
-		Release: o.Release, BeforeMigration: up.Prepare,
+		Release: o.Release, BeforeMigration: up.Prepare, Restart: o.Restart,
 	}
 	if exe, err := os.Executable(); err == nil { // without the path, running a command or reading a PDF reports an error
 		opt.Helper = []string{exe, command.Helper}

@@ -76,6 +76,9 @@ func FormatStatus(r api.Status, now time.Time) string {
 		fmt.Fprintf(&b, " (%s)", r.ModelReason)
 	}
 	fmt.Fprintf(&b, "; level %s", r.Level)
+	for _, p := range r.Problems {
+		b.WriteString("\nProblem: " + formatProblem(p, now))
+	}
 	if r.Paused {
 		fmt.Fprintf(&b, "\nPaused %s: no background work starts", r.PausedText)
 	}
@@ -111,6 +114,24 @@ func FormatStatus(r api.Status, now time.Time) string {
 		fmt.Fprintf(&b, "\nAudit log: %d lines, head %.16s", r.AuditLines, r.AuditHead)
 	}
 	return b.String()
+}
+
+// formatProblem formats a problem as one line.
+func formatProblem(p api.Problem, now time.Time) string {
+	s := p.Text
+	if !p.Since.IsZero() {
+		s += ", since " + dateparse.Format(p.Since.In(now.Location()), now)
+	}
+	switch {
+	case p.Next.After(now):
+		s += ". Hob tries again with the first message after " + p.Next.In(now.Location()).Format(time.TimeOnly)
+	case !p.Next.IsZero():
+		s += ". Hob tries again with the next message"
+	}
+	if p.Remedy != "" {
+		s += ". " + strings.ToUpper(p.Remedy[:1]) + p.Remedy[1:]
+	}
+	return s
 }
 
 // formatBytes formats a number of bytes.

@@ -34,6 +34,27 @@ func (t *turn) composeAnswer(p plan) string {
 	return strings.Join(parts, "\n\n")
 }
 
+// reportSteps reports the calls of a turn that another model began.
+func (t *turn) reportSteps(made []done) string {
+	var b strings.Builder
+	for _, d := range made {
+		text := t.g.replyText("no-result", "{tool}", d.name)
+		switch {
+		case d.name == "find_tools":
+			continue
+		case d.result != nil && d.result.Error:
+			text = formatFailure(d.result.Text)
+		case d.result != nil:
+			text = d.result.Text
+		}
+		b.WriteString("\n- " + d.name + ": " + oneLine(text, 200))
+	}
+	if b.Len() == 0 {
+		return t.g.replyText("not-finished")
+	}
+	return t.g.replyText("taken-over", "{steps}", b.String())
+}
+
 func formatFailure(text string) string {
 	code, text := withoutCode(strings.TrimSpace(text))
 	switch {

@@ -65,7 +65,9 @@ func (b *Model) Understands(text string, now time.Time) bool {
 }
 
 // Info returns a description of the model: it is local and supports tool calls.
-func (b *Model) Info() llm.Info { return llm.Info{Provider: llm.Offline, Tools: true, Local: true} }
+func (b *Model) Info() llm.Info {
+	return llm.Info{Provider: llm.Offline, Tools: true, Local: true, Unfenced: true}
+}
 
 // Stream answers a request. Its only error is llm.Interrupted, which it returns if ctx ends.
 func (b *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {

@@ -80,6 +80,9 @@ func (t *turn) nextStep() (string, []llm.ToolCall) {
 	if t.said < 0 && len(made) == 0 {
 		return t.g.replyText("nothing-said"), nil
 	}
+	if t.r.TakenOver && len(made) > 0 {
+		return t.reportSteps(made), nil
+	}
 	p := t.planTurn()
 	if len(made) == 0 {
 		return t.openingStep(p)

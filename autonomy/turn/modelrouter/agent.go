@@ -38,7 +38,7 @@ func (a *AgentModels) checkNames(c *config.Config, key string) error {
 			return c.Errorf(key+".model", "%v", err)
 		}
 	}
-	for _, name := range a.fallback {
+	for _, name := range config.FallbackModels(a.fallback) {
 		if _, err := a.pool.modelNamed(name); err != nil {
 			return c.Errorf(key+".fallback", "%v", err)
 		}

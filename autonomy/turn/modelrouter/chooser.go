@@ -91,7 +91,7 @@ func (c *Router) decideModel(ctx context.Context, ask TurnInfo) (Choice, error) 
 	if err != nil {
 		return Choice{}, err
 	}
-	return Choice{Model: llm.Fallback(small, m), Reason: "the message is short and plain, so the small model answers"}, nil
+	return Choice{Model: withSmall(small, m), Reason: "the message is short and plain, so the small model answers"}, nil
 }
 
 // smallModelObjection returns why the small model is not suitable for this turn, or "" if it is

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"hob/autonomy/config"
 )
 
 // Command answers /model in a conversation with an agent. If name is "", it reports the current
@@ -67,7 +69,7 @@ func (m *Models) knownNames() []string {
 	}
 	c := m.o.Config
 	add(c.Agent.Model)
-	for _, name := range slices.Concat(c.Agent.Fallback, []string{c.Agent.SmallModel}) {
+	for _, name := range slices.Concat(config.FallbackModels(c.Agent.Fallback), []string{c.Agent.SmallModel}) {
 		add(name)
 	}
 	for _, p := range c.Providers {

@@ -59,7 +59,11 @@ func (m *Models) AddAgent(s config.Member) (*AgentModels, error) {
 	if s.Model == "" && len(s.Fallback) == 0 {
 		return nil, nil
 	}
-	a, err := m.newAgentModels("agents."+s.Name, cmp.Or(s.Model, m.o.Config.Agent.Model), s.Fallback, "")
+	fallback := s.Fallback
+	if main := m.o.Config.Agent.Fallback; len(fallback) == 0 && len(config.FallbackModels(main)) < len(main) {
+		fallback = []string{config.NoFallback}
+	}
+	a, err := m.newAgentModels("agents."+s.Name, cmp.Or(s.Model, m.o.Config.Agent.Model), fallback, "")
 	if err != nil {
 		return nil, err
 	}

@@ -2,11 +2,9 @@ package modelrouter
 
 import (
 	"context"
-	"fmt"
 	"sync"
 
 	"hob/autonomy/llm"
-	"hob/autonomy/usage"
 )
 
 // builtIn is the model name of the built-in brain.
@@ -32,6 +30,8 @@ type modelPool struct {
 
 	mu   sync.Mutex
 	made map[string]llm.Model
+
+	standIns standInState
 }
 
 // modelNamed returns the model called name, with retries and a circuit breaker.
@@ -64,26 +64,20 @@ func (p *modelPool) withBreaker(raw llm.Model) llm.Model {
 	if raw.Info().Provider == builtIn {
 		return p.meter(raw)
 	}
-	return llm.Breaker(llm.Retry(p.meter(raw), llm.RetryOptions{}), llm.BreakerOptions{})
+	t := &trackedModel{Model: llm.Breaker(llm.Retry(p.meter(raw), llm.RetryOptions{}), llm.BreakerOptions{})}
+	if l, ok := raw.(interface {
+		Models(ctx context.Context) ([]string, error)
+	}); ok {
+		t.list = l.Models
+	}
+	return t
 }
 
-// fallbackChain returns first with its fallbacks: the configured models after an error, the
-// built-in brain if a limit is exceeded.
+// fallbackChain returns a model with its fallbacks and the built-in brain as the last resort.
 func (p *modelPool) fallbackChain(first llm.Model, more []string) (llm.Model, error) {
-	all := []llm.Model{first}
-	for _, name := range more {
-		next, err := p.modelNamed(name)
-		if err != nil {
-			return nil, fmt.Errorf("fallback: %w", err)
-		}
-		all = append(all, next)
+	brain, err := p.modelNamed(builtIn)
+	if err != nil || first == brain {
+		return first, err
 	}
-	last, err := p.modelNamed(builtIn)
-	if err != nil {
-		return nil, err
-	}
-	if first == last {
-		return llm.Fallback(all...), nil
-	}
-	return usage.WithLastResort(llm.Fallback(all...), last), nil
+	return p.newStandIn(first, brain, more)
 }

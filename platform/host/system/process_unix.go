@@ -25,6 +25,19 @@ func ProcessExists(pid int) bool {
 // Terminate asks a process to exit (SIGTERM).
 func Terminate(pid int) error { return syscall.Kill(pid, syscall.SIGTERM) }
 
+// Reexec replaces this process by a new run of its program with the same arguments. It returns only
+// on an error.
+func Reexec() error {
+	exe, err := os.Executable()
+	if err == nil {
+		err = syscall.Exec(exe, os.Args, os.Environ()) //nolint:gosec // the program itself
+	}
+	return fmt.Errorf("start the program again: %w; start it with: hob start", err)
+}
+
+// CanReexec reports whether this system has Reexec.
+const CanReexec = true
+
 // KillCommand returns the shell command that kills a process immediately.
 func KillCommand(pid int) string { return fmt.Sprintf("kill -9 %d", pid) }
 

@@ -12,6 +12,12 @@ import (
 	"golang.org/x/sys/windows"
 )
 
+// CanReexec reports whether this system has Reexec.
+const CanReexec = false
+
+// Reexec returns an error: Windows cannot replace the program of a process.
+func Reexec() error { return errors.ErrUnsupported }
+
 // stillActive is STILL_ACTIVE of GetExitCodeProcess.
 const stillActive = 259
 

@@ -299,7 +299,7 @@ func (d *App) Run(ctx context.Context) error {
 		if d.vectors != nil {
 			parts = append(parts, d.vectors.Run)
 		}
-		parts = append(parts, d.folders.Run, d.followWakes, d.spool.Run)
+		parts = append(parts, d.folders.Run, d.followWakes, d.spool.Run, d.service.FollowConfig)
 		if d.tray != nil {
 			parts = append(parts, d.tray.Run)
 		}

@@ -44,13 +44,13 @@ func statusFaults() []fault {
 		{name: "422: a field is wrong", answers: oneAnswer(body(422, `{"detail":[{"loc":["body","messages"],"msg":"Field required"}]}`)), does: "fails without a retry", sees: "(?i)sorry.*body.messages: Field required", calls: 1},
 		{name: "429 with Retry-After", answers: oneAnswer(header(statusAnswer(429), "Retry-After", "7")), does: "waits as long as asked, retries", sees: well, calls: 2},
 		{name: "429 without Retry-After", answers: oneAnswer(statusAnswer(429)), does: "waits briefly, retries", sees: well, calls: 2},
-		{name: "429 for an hour", answers: oneAnswer(header(statusAnswer(429), "Retry-After", "3600")), does: "fails without a retry: the wait is too long", sees: "(?i)sorry.*429", calls: 1},
+		{name: "429 for an hour", answers: oneAnswer(header(statusAnswer(429), "Retry-After", "3600")), does: "the built-in brain answers: the wait is too long", sees: standsIn("429"), calls: 1},
 		{name: "429: quota used up", answers: oneAnswer(body(429, `{"error":{"code":"insufficient_quota","message":"You exceeded your current quota"}}`)), does: "fails without a retry", sees: "(?i)sorry.*add credit", calls: 1},
 		{name: "500 once", answers: oneAnswer(statusAnswer(500)), does: "retries", sees: well, calls: 2},
-		{name: "500 with unexpected JSON", answers: everyTry(body(500, `{"trace":{"id":7},"ok":false}`)), does: "tries three times", sees: "(?i)sorry.*500.*; ", calls: 3},
-		{name: "502 with a web page", answers: everyTry(body(502, "<html><title>Bad gateway</title></html>")), does: "tries three times", sees: "(?i)sorry.*502.*; ", calls: 3},
+		{name: "500 with unexpected JSON", answers: everyTry(body(500, `{"trace":{"id":7},"ok":false}`)), does: "tries three times, then the built-in brain answers", sees: standsIn("500"), calls: 3},
+		{name: "502 with a web page", answers: everyTry(body(502, "<html><title>Bad gateway</title></html>")), does: "tries three times, then the built-in brain answers", sees: standsIn("502"), calls: 3},
 		{name: "503 twice", answers: answersOf(statusAnswer(503), statusAnswer(503)), does: "tries three times", sees: well, calls: 3},
-		{name: "529: overloaded, every time", answers: everyTry(statusAnswer(529)), does: "tries three times", sees: "(?i)sorry.*529.*; ", calls: 3},
+		{name: "529: overloaded, every time", answers: everyTry(statusAnswer(529)), does: "tries three times, then the built-in brain answers", sees: standsIn("529"), calls: 3},
 		{name: "a redirect", answers: oneAnswer(header(statusAnswer(307), "Location", "http://elsewhere.example/")), does: "does not follow it, because it would send the key to another host", sees: "(?i)sorry.*redirects.*base_url", calls: 1},
 	}
 }
@@ -59,8 +59,8 @@ func statusFaults() []fault {
 func lineFaults() []fault {
 	page := llmtest.Answer{Fault: llmtest.HTML}
 	return []fault{
-		{name: "unknown host name", down: &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "model.example", Server: "10.0.0.1:53", IsNotFound: true}}, does: "tries three times", sees: "(?i)sorry.*cannot resolve the name .*no such host.*; ", calls: 0},
-		{name: "connection refused", down: &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}, does: "tries three times", sees: "(?i)sorry.*cannot connect.*; ", calls: 0},
+		{name: "unknown host name", down: &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "model.example", Server: "10.0.0.1:53", IsNotFound: true}}, does: "tries three times, then the built-in brain answers", sees: standsIn("cannot resolve the name .*no such host"), calls: 0},
+		{name: "connection refused", down: &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}, does: "tries three times, then the built-in brain answers", sees: standsIn("cannot connect"), calls: 0},
 		{name: "connection reset before any text", answers: oneAnswer(faulty(greeting(), llmtest.Reset, 0)), does: "retries", sees: well, calls: 2},
 		{name: "connection reset in the middle of the text", answers: oneAnswer(faulty(greeting(), llmtest.Reset, 1)), does: "shows the partial text; no retry", sees: "(?is)^Good morn … .cut off.\nsorry.*(connection|ended before).*; ", calls: 1, only: "streamed"},
 		{name: "connection reset in the middle of an unstreamed answer", answers: oneAnswer(faulty(greeting(), llmtest.Reset, 1)), does: "retries", sees: well, calls: 2, only: "whole"},
@@ -73,7 +73,7 @@ func lineFaults() []fault {
 		{name: "no end marker", answers: oneAnswer(faulty(llmtest.Answer{Text: well}, llmtest.NoDone, 0)), does: "accepts the answer", sees: well, calls: 1},
 		{name: "an error in the stream before any text", answers: oneAnswer(faulty(greeting(), llmtest.StreamError, 0)), does: "retries", sees: well, calls: 2, only: "streamed"},
 		{name: "an error in the stream after some text", answers: oneAnswer(faulty(greeting(), llmtest.StreamError, 1)), does: "shows the partial text; no retry", sees: "(?is)^Good morn … .cut off.\nsorry.*overloaded.*; ", calls: 1, only: "streamed"},
-		{name: "ten minutes without data before any text", answers: oneAnswer(faulty(greeting(), llmtest.Stall, 0)), does: "times out after two minutes (ten if not streaming)", sees: "(?i)sorry.*(nothing|silent).*; ", calls: 1},
+		{name: "ten minutes without data before any text", answers: oneAnswer(faulty(greeting(), llmtest.Stall, 0)), does: "times out after two minutes (ten if not streaming), then the built-in brain answers", sees: standsIn("(nothing|silent)"), calls: 1},
 		{name: "no more data in the middle of the text", answers: oneAnswer(faulty(greeting(), llmtest.Stall, 1)), does: "times out after two minutes, shows the partial text", sees: "(?is)^Good morn … .cut off.\nsorry.*(nothing|silent).*; ", calls: 1, only: "streamed"},
 		{name: "endless pings", answers: oneAnswer(faulty(greeting(), llmtest.Pings, 1)), does: "times out after two minutes without text, shows the partial text", sees: "(?is)^Good morn … .cut off.\nsorry.*(nothing|silent).*; ", calls: 1, only: "streamed"},
 		{name: "a line without end", answers: oneAnswer(llmtest.Answer{Status: 200, Body: "data: " + strings.Repeat("x", 9<<20)}), does: "fails without a retry", sees: "(?i)sorry.*size.*; ", calls: 1},
@@ -125,8 +125,14 @@ func callFaults() []fault {
 		{name: "a tool that does not exist", answers: answersOf(named("make_coffee", `{}`), noted), does: "reports the error to the model", sees: "That did not work", calls: 2},
 		{name: "connection reset in the middle of a call", answers: answersOf(faulty(addsTask(), llmtest.Reset, 1), addsTask(), done), does: "does not run the call, tries again, runs it once", sees: "I added it", calls: 3, tasks: 1},
 		{name: "connection reset after a call ran", answers: answersOf(addsTask(), faulty(greeting(), llmtest.Reset, 0), done), does: "tries again, does not run the call again", sees: "I added it", calls: 3, tasks: 1},
-		{name: "500s after a call ran", answers: answersOf(addsTask(), statusAnswer(500), statusAnswer(500), statusAnswer(500)), does: "tries three times, reports the failure; the call is not undone", sees: "(?i)sorry.*500", calls: 4, tasks: 1},
+		{name: "500s after a call ran", answers: answersOf(addsTask(), statusAnswer(500), statusAnswer(500), statusAnswer(500)), does: "tries three times, then reports what ran; the call is neither repeated nor undone", sees: `(?s)^I could not finish this. Only these steps ran:
+- create_task: .*tea.*\(My built-in brain answered, because .*500.*\)$`, calls: 4, tasks: 1},
 	}
+}
+
+// standsIn matches an answer of the built-in brain and the cause in its explanation.
+func standsIn(cause string) string {
+	return `(?is)^Hello! I am Hob.*\n\n\(My built-in brain answered, because .*` + cause + `.*\)$`
 }
 
 func slicesConcat(lists ...[]fault) []fault {

@@ -30,7 +30,7 @@ func (d *App) openService(context.Context) error {
 		Channels: d.channels, Memory: d.base, Erasing: d.erasing, Graph: d.graph, Index: d.index, Vectors: d.vectors, Transfer: d.openTransfer(),
 		Documents: d.documents, Files: d.files, Tasks: tasks.API{Store: d.store}, Notes: memory.API{Store: d.store, Memory: d.base}, Process: d, Examiner: doctor.NewExaminer(d.examine, d.redact.Text),
 		Pairings: d.pairings, Redact: d.redact, ChannelSetup: channel.Setup{Drivers: d.channelDrivers(), Config: d.latestConfig, Deps: d.trialDeps},
-		Config: d.opt.Config, Revisions: d.configCopies(), Triggers: d.triggers, Undo: d.undo, Paths: d.opt.Paths, Version: d.opt.Version, Log: d.opt.Log,
+		Config: d.opt.Config, Revisions: d.configCopies(), CheckConfig: doctor.ConfigChecker(d.secrets.Secrets()), Restart: d.opt.Restart, Problems: func(ctx context.Context) []api.Problem { return append(d.models.Problems(ctx), d.web.Problems()...) }, Triggers: d.triggers, Undo: d.undo, Paths: d.opt.Paths, Version: d.opt.Version, Log: d.opt.Log,
 		Started: d.started, Daemon: !d.opt.InProcess, Model: d.models.Describe, Zone: d.zone, Plan: d.planSections,
 		PricesAsOf: func() string { return d.prices.Prices().AsOf() },
 	})
@@ -86,8 +86,7 @@ func (d *App) examine() (doctor.Env, error) {
 	return doctor.DaemonEnv(doctor.DaemonOptions{
 		Paths: d.opt.Paths, Version: d.opt.Version, Tables: Migrations(), Config: d.opt.Config, Secrets: d.secrets.Secrets(), HTTP: d.opt.HTTP,
 		Scripts: d.scripts, Screen: d.opt.Screen, InProcess: d.opt.InProcess, Tray: d.tray != nil,
-		Browses: func() bool { return d.browser != nil && d.browser.Running() },
-		Engine:  d.service, Documents: d.documents, Erasing: d.erasing, Channels: d.channels, Drivers: d.channelDrivers(), TrialDeps: d.trialDeps,
+		Browses: func() bool { return d.browser != nil && d.browser.Running() }, Engine: d.service, Documents: d.documents, Erasing: d.erasing, Channels: d.channels, Drivers: d.channelDrivers(), TrialDeps: d.trialDeps,
 	})
 }
 

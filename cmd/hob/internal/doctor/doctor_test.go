@@ -177,7 +177,7 @@ func TestChecks(t *testing.T) {
 			}
 			t.Cleanup(func() { l.Close() })
 			return conf(t, e, fmt.Sprintf("[web]\nlisten = %q\n", l.Addr()))
-		}, Fail, "another program listens", false},
+		}, Warn, "another program listens", false},
 		{"daemon elsewhere", "port", func(t *testing.T, e Env) Env {
 			e.Daemon = 42
 			if err := system.WriteEndpoint(e.Paths.EndpointFile(), system.Endpoint{PID: 42, Address: "127.0.0.1:9"}); err != nil {

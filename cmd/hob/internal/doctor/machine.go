@@ -190,14 +190,14 @@ func checkListenPort(ctx context.Context, e Env) []Check {
 		case err != nil || !found:
 			return warnCheck("port", "the running daemon has not published its address", "restart it: hob stop, then hob start")
 		case at.Address != listen && !strings.HasSuffix(listen, ":0"):
-			return warnCheck("port", fmt.Sprintf("the daemon listens on %s, but the configuration says %s", at.Address, listen), "restart it: hob stop, then hob start")
+			return warnCheck("port", fmt.Sprintf("the daemon listens on %s, but the configuration says %s: another program used that address, or the configuration changed", at.Address, listen), "stop the other program or choose another port, then restart: hob stop, then hob start")
 		}
 		return okCheck("port", "the daemon listens on "+at.Address)
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return failCheck("port", "another program listens on "+listen, `stop it, or choose another port: hob config set web.listen "127.0.0.1:7718"`)
+		return warnCheck("port", "another program listens on "+listen+", so Hob would listen on a free port", `stop it, or choose another port: hob config set web.listen "127.0.0.1:7718"`)
 	case err != nil:
 		return failCheck("port", fmt.Sprintf("cannot listen on %s: %v", listen, err), "choose another address: hob config set web.listen 127.0.0.1:7717")
 	}

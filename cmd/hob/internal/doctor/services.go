@@ -19,6 +19,16 @@ import (
 	"hob/platform/host/system"
 )
 
+// ConfigChecker returns a function that finds the mistakes that only drivers know.
+func ConfigChecker(s system.Secrets) func(context.Context, *config.Config) error {
+	return func(ctx context.Context, c *config.Config) error {
+		if errs := Drivers(ctx, c, s); len(errs) > 0 {
+			return errs
+		}
+		return nil
+	}
+}
+
 // Drivers checks the settings that only the drivers can check: the kinds of providers, the channel
 // sections and the model names.
 func Drivers(ctx context.Context, c *config.Config, s system.Secrets) config.Errors {
@@ -65,7 +75,7 @@ func checkModelNames(ctx context.Context, e Env) (errs config.Errors) {
 			errs = append(errs, e.Config.Errorf("agent.model", "%v", err))
 		}
 	}
-	for _, name := range e.Config.Agent.Fallback {
+	for _, name := range config.FallbackModels(e.Config.Agent.Fallback) {
 		if _, err := llmall.ResolveModel(name, o); err != nil {
 			errs = append(errs, e.Config.Errorf("agent.fallback", "%v", err))
 		}
@@ -94,7 +104,7 @@ func checkModel(ctx context.Context, e Env) []Check {
 		m, err := llmall.ResolveModel(e.Config.Agent.Model, o)
 		out = append(out, pingModel(ctx, "model", m, "agent.model names it", err)...)
 	}
-	for _, f := range e.Config.Agent.Fallback {
+	for _, f := range config.FallbackModels(e.Config.Agent.Fallback) {
 		m, err := llmall.ResolveModel(f, o)
 		out = append(out, pingModel(ctx, "fallback", m, "agent.fallback names it", err)...)
 	}
@@ -142,7 +152,7 @@ func checkBudget(ctx context.Context, e Env) []Check {
 func unpricedModel(ctx context.Context, e Env, prices *usage.Prices) string {
 	a := e.Config.Agent
 	o := e.modelOptions(ctx)
-	for _, name := range slices.Concat([]string{a.Model, a.SmallModel}, a.Fallback) {
+	for _, name := range slices.Concat([]string{a.Model, a.SmallModel}, config.FallbackModels(a.Fallback)) {
 		if name == "" || name == "auto" {
 			continue
 		}

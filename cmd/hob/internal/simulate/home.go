@@ -155,12 +155,12 @@ func onlyServers(c *config.Config) error {
 	for _, pr := range c.Providers {
 		acts[pr.Name] = pr.Kind == llmall.Acting
 	}
-	names := append([]string{c.Agent.Model, c.Agent.SmallModel}, c.Agent.Fallback...)
+	names := append([]string{c.Agent.Model, c.Agent.SmallModel}, config.FallbackModels(c.Agent.Fallback)...)
 	if c.Agent.Model == "auto" && len(c.Providers) > 0 {
 		names[0] = c.Providers[0].Name
 	}
 	for _, m := range c.Members {
-		names = append(append(names, m.Model), m.Fallback...)
+		names = append(append(names, m.Model), config.FallbackModels(m.Fallback)...)
 	}
 	for _, name := range names {
 		if of, _, _ := strings.Cut(name, "/"); acts[of] {

@@ -1,0 +1,141 @@
+package service
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"hob/autonomy/api"
+	"hob/autonomy/config"
+	"hob/platform/retry"
+)
+
+// configPoll is the interval of the checks of config.toml. A state counts once two checks have seen
+// it, because editors may write a file in pieces.
+const configPoll = 5 * time.Second
+
+// configState is the state of config.toml as FollowConfig has found it.
+type configState struct {
+	mu     sync.Mutex
+	broken error // nil: valid
+	since  time.Time
+}
+
+// FollowConfig checks config.toml until ctx ends. While the file is invalid, Hob keeps the
+// configuration that it runs with and notifies the user once. When the file is valid again, Hob
+// restarts with it.
+func (sv *Service) FollowConfig(ctx context.Context) error {
+	var seen, judged fs.FileInfo
+	if broken := sv.o.Config.Replaces; broken != nil { // known; only another text can be better
+		judged, _ = os.Stat(sv.o.Revisions.Path)
+		sv.setBroken(broken)
+		sv.reportBroken(ctx, broken)
+	}
+	for {
+		now, err := os.Stat(sv.o.Revisions.Path)
+		stable := err == nil && seen != nil && isSameFile(seen, now)
+		first := err == nil && seen == nil && judged == nil
+		if (stable || first) && (judged == nil || !isSameFile(judged, now)) {
+			judged = now
+			sv.judgeConfig(ctx)
+		}
+		seen = now
+		if err := retry.Sleep(ctx, configPoll); err != nil {
+			return err
+		}
+	}
+}
+
+func isSameFile(a, b fs.FileInfo) bool {
+	return a != nil && b != nil && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && os.SameFile(a, b)
+}
+
+// judgeConfig reads the file and reports or applies what it found.
+func (sv *Service) judgeConfig(ctx context.Context) {
+	o := sv.o
+	c, err := config.Load(o.Revisions.Path)
+	if err == nil {
+		err = o.CheckConfig(ctx, c)
+	}
+	if err != nil && !config.IsMistake(err) {
+		o.Log.Warn("configuration not checked", "err", err)
+		return
+	}
+	was := sv.setBroken(err)
+	if err != nil {
+		sv.reportBroken(ctx, err)
+		return
+	}
+	if err := o.Revisions.MarkValid(c); err != nil {
+		o.Log.Warn("valid configuration not stored", "err", err)
+	}
+	if was == nil || c.SameText(o.Config) {
+		return
+	}
+	if o.Restart == nil {
+		o.Log.Warn("configuration corrected; it applies at the next start")
+		return
+	}
+	o.Log.Info("configuration corrected, restarting with it")
+	o.Restart()
+}
+
+func (sv *Service) setBroken(err error) (was error) {
+	s := &sv.conf
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was, s.broken = s.broken, err
+	if was == nil {
+		s.since = time.Now()
+	}
+	return was
+}
+
+// reportBroken notifies the user once for each text of the file.
+func (sv *Service) reportBroken(ctx context.Context, broken error) {
+	o := sv.o
+	o.Log.Error("configuration not valid, keeping the last valid one", "err", broken)
+	text := upperFirst(brokenText(broken)) + ". " + upperFirst(brokenRemedy)
+	key := fmt.Sprintf("config:%.16x", sha256.Sum256([]byte(broken.Error())))
+	if err := o.Intake.Notify(ctx, key, text); err != nil {
+		o.Log.Error("notification about the configuration not stored", "err", err)
+	}
+}
+
+const brokenRemedy = "correct the file, and Hob applies it by itself; check it with: hob config check"
+
+func upperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// brokenText names the first mistakes of an invalid configuration.
+func brokenText(broken error) string {
+	errs, _ := errors.AsType[config.Errors](broken)
+	lines := []string{broken.Error()}
+	if len(errs) > 0 {
+		lines = nil
+		for _, e := range errs[:min(3, len(errs))] {
+			lines = append(lines, e.Error())
+		}
+	}
+	if more := len(errs) - len(lines); more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
+	}
+	return "the configuration file is not valid, so Hob uses the last valid version: " + strings.Join(lines, "; ")
+}
+
+// Problems implements api.Management.
+func (sv *Service) Problems(ctx context.Context) []api.Problem {
+	out := sv.o.Problems(ctx)
+	s := &sv.conf
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.broken != nil {
+		out = append(out, api.Problem{Name: "config", Text: brokenText(s.broken), Remedy: brokenRemedy, Since: s.since})
+	}
+	return out
+}
