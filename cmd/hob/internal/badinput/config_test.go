@@ -26,7 +26,7 @@ func TestConfigurations(t *testing.T) {
 		{"unknown key", "[agent]\nnam = \"x\"\n", `config.toml:2: agent.nam: unknown key.*did you mean "agent.name"`},
 		{"wrong type", "[agent]\nmax_rounds = \"many\"\n", `config.toml:2: agent.max_rounds: "many": must be a whole number`},
 		{"huge number", "[agent]\nmax_rounds = 99999999999999999999\n", `config.toml:2: `},
-		{"out of range", "[autonomy]\nsessions = 1000000\n", `must lie between 1 and 64`},
+		{"out of range", "[autonomy]\nsessions = 1000000\n", `must be between 1 and 64`},
 		{"bad zone", "[agent]\ntimezone = \"Mars/Phobos\"\n", `config.toml:2: agent.timezone: "Mars/Phobos": not a time zone.*Europe/Vilnius`},
 		{"bad duration", "[autonomy]\ntick = \"soon\"\n", `a duration such as "30s"`},
 		{"open to the world", "[web]\nlisten = \"0.0.0.0:7717\"\n", `other machines could reach it.*only loopback`},

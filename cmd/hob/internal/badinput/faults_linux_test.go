@@ -1,0 +1,487 @@
+package badinput
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+
+	"hob/autonomy/llm/llmtest"
+)
+
+var update = flag.Bool("update", false, "rewrite the transcripts in docs/faults.md")
+
+const faultsFile = "../../../../docs/faults.md"
+
+// faultsHead begins the part of docs/faults.md that TestFaultTranscripts generates.
+const faultsHead = `## When this machine misbehaves
+
+Transcripts of the real program, from TestFaultTranscripts. In each case Hob keeps working and recovers by itself.
+`
+
+// TestFaultTranscripts takes away what Hob needs while it runs, checks how it continues, and
+// compares what the user sees with docs/faults.md.
+func TestFaultTranscripts(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	cases := []struct {
+		title string
+		play  func(*transcript)
+	}{
+		{"The model server is stopped", modelStopped},
+		{"Another program uses the port", portTaken},
+		{"A mistake in config.toml", configBroken},
+		{"The disk is full", diskFull},
+		{"The daemon is killed during hob chat", chatKilled},
+	}
+	shown := make([]string, len(cases))
+	t.Run("all", func(t *testing.T) {
+		for i, c := range cases {
+			t.Run(c.title, func(t *testing.T) {
+				t.Parallel()
+				s := &transcript{t: t}
+				c.play(s)
+				shown[i] = s.String()
+			})
+		}
+	})
+	if t.Failed() {
+		return
+	}
+	want := faultsHead
+	for i, c := range cases {
+		want += fmt.Sprintf("\n### %s\n\n```console\n%s```\n", c.title, shown[i])
+	}
+	b, err := os.ReadFile(faultsFile)
+	fatal(t, err)
+	before, got, _ := strings.Cut(string(b), "\n## ")
+	if *update {
+		fatal(t, os.WriteFile(faultsFile, []byte(before+"\n"+want), 0o644)) //nolint:gosec // a document
+	} else if "## "+got != want {
+		t.Errorf("docs/faults.md is not what happens; run: go test ./cmd/hob/internal/badinput -run TestFaultTranscripts -update\n%s", want)
+	}
+}
+
+// transcript is what a user types and reads.
+type transcript struct {
+	t *testing.T
+	h *house
+	b strings.Builder
+	// names are parts of the output that differ in each run, and their names in the transcript.
+	names []string
+}
+
+func (s *transcript) String() string { return s.b.String() }
+
+var loopback = regexp.MustCompile(`127\.0\.0\.1:\d{4,5}\b`)
+
+// replaced are further parts of the output that differ in each run.
+var replaced = []struct {
+	old *regexp.Regexp
+	new string
+}{
+	{regexp.MustCompile(`\bt[0-9a-z]{9}\b`), "t1a2b3c4d5"},
+	{regexp.MustCompile(`\bpid \d+`), "pid 4711"},
+	{regexp.MustCompile(`today at \d\d:\d\d`), "today at 15:00"},
+	{regexp.MustCompile(`after \d\d:\d\d:\d\d`), "after 15:00:10"},
+	{regexp.MustCompile(`code=\S+`), "code=CODE"},
+}
+
+// show adds text to the transcript.
+func (s *transcript) show(text string) {
+	text = strings.NewReplacer(append(s.names, s.h.home, "~/.hob", s.h.user, "~")...).Replace(text)
+	text = loopback.ReplaceAllStringFunc(text, func(at string) string {
+		if fixed := s.names; slices.Contains(fixed, at) || strings.HasSuffix(at, ":7718") {
+			return at
+		}
+		return "127.0.0.1:PORT"
+	})
+	for _, r := range replaced {
+		text = r.old.ReplaceAllString(text, r.new)
+	}
+	s.b.WriteString(strings.TrimRight(text, "\n") + "\n")
+}
+
+// note adds a comment.
+func (s *transcript) note(text string) { s.show("# " + text) }
+
+// run runs a command whose output must contain a pattern, and shows both. With only, it shows the
+// lines that contain that text.
+func (s *transcript) run(pattern, only string, args ...string) {
+	s.t.Helper()
+	r := s.h.hob(args...)
+	out := r.out + r.errs
+	line := "$ hob"
+	for _, a := range args {
+		if strings.ContainsAny(a, " ?") {
+			a = strconv.Quote(a)
+		}
+		line += " " + a
+	}
+	if only != "" {
+		line += " | grep "
+		if strings.Contains(only, " ") {
+			line += strconv.Quote(only)
+		} else {
+			line += only
+		}
+		var kept []string
+		for l := range strings.Lines(out) {
+			if strings.Contains(l, only) {
+				kept = append(kept, l)
+			}
+		}
+		out = strings.Join(kept, "")
+	}
+	if !regexp.MustCompile(`(?s)` + pattern).MatchString(out) {
+		s.t.Errorf("%s: it says\n%s%s\nwant something like %q", line, r.out, r.errs, pattern)
+	}
+	s.show(line + "\n" + out)
+}
+
+// until runs a command until its output matches a pattern, or no longer does.
+func (s *transcript) until(pattern string, matches bool, args ...string) {
+	s.t.Helper()
+	re := regexp.MustCompile(pattern)
+	s.h.eventually(pattern, func() bool {
+		r := s.h.hob(args...)
+		return re.MatchString(r.out) == matches
+	})
+}
+
+// modelServer is a model server that can be stopped and started again at its address.
+type modelServer struct {
+	t       *testing.T
+	handler http.Handler
+	address string
+	srv     *http.Server
+}
+
+func (m *modelServer) start() {
+	m.t.Helper()
+	ln, err := (&net.ListenConfig{}).Listen(m.t.Context(), "tcp", m.address)
+	fatal(m.t, err)
+	m.address = ln.Addr().String()
+	m.srv = &http.Server{Handler: m.handler, ReadHeaderTimeout: time.Minute}
+	go func(srv *http.Server) { _ = srv.Serve(ln) }(m.srv)
+	m.t.Cleanup(m.stop)
+}
+
+func (m *modelServer) stop() { _ = m.srv.Close() }
+
+func modelStopped(s *transcript) {
+	srv := &modelServer{t: s.t, address: "127.0.0.1:0", handler: llmtest.NewServer(s.t, llmtest.Options{Memory: true, Otherwise: &llmtest.Answer{Text: "The model says hello."}})}
+	srv.start()
+	s.h = newHouse(s.t, strings.Replace(offline, `"offline"`, `"local/m"`, 1)+fmt.Sprintf("[providers.local]\nkind = \"openai\"\nbase_url = \"http://%s/v1\"\n", srv.address))
+	s.names = []string{srv.address, "127.0.0.1:11434"}
+	s.h.start()
+	s.run("The model says hello", "", "ask", "hello")
+	s.note("The model server stops.")
+	srv.stop()
+	s.run("Added task.*My built-in brain answered, because local cannot be reached", "", "ask", "add a task: buy milk")
+	s.run("buy milk", "", "ask", "what are my tasks?")
+	s.run("unreachable.*tries again with the first message after", "Problem", "status")
+	s.note("The model server runs again.")
+	srv.start()
+	s.until("Problem", false, "status")
+	s.run("^$", "Problem", "status")
+	s.run("The model says hello", "", "ask", "hello")
+	s.h.stop()
+}
+
+func portTaken(s *transcript) {
+	other, err := (&net.ListenConfig{}).Listen(s.t.Context(), "tcp", "127.0.0.1:0")
+	fatal(s.t, err)
+	defer other.Close()
+	s.h = newHouse(s.t, strings.Replace(offline, "127.0.0.1:0", other.Addr().String(), 1))
+	s.names = []string{other.Addr().String(), "127.0.0.1:7717"}
+	s.note("Another program listens on 127.0.0.1:7717, the address in [web] listen.")
+	s.run("ready at http://127.0.0.1:", "", "start")
+	s.run("another program uses .*so Hob listens on", "Problem", "status")
+	s.run("Hello", "", "ask", "hello")
+	s.run("login.code=", "", "open", "--print")
+	s.run("warn +port", "daemon listens", "doctor")
+	s.h.hob("stop").works("stopped")
+}
+
+func configBroken(s *transcript) {
+	s.h = newHouse(s.t, offline+"[autonomy]\nlevel = \"watch\"\n")
+	s.h.start()
+	broken := strings.Replace(offline, "model", "modle", 1)
+	s.note("You edit config.toml while Hob runs, and mistype a key.")
+	s.h.write("config.toml", broken)
+	s.until("Problem: the configuration", true, "status")
+	s.run(`config.toml:2: agent.modle: unknown key`, "Problem", "status")
+	notices := s.h.deliveries("notice")
+	if len(notices) != 1 || !strings.Contains(notices[0].Text, "config.toml:2: agent.modle: unknown key") {
+		s.t.Errorf("the notifications: %+v", notices)
+	}
+	s.run("fail +config", "config.toml:", "doctor")
+	s.note("Hob is stopped and started. It uses the last valid configuration, with its level.")
+	s.h.stop()
+	s.run("warning: .*agent.modle.*last valid configuration", "", "start")
+	s.run("level watch", "level", "status")
+	s.note("You correct the file. Hob restarts with it within seconds.")
+	s.h.write("config.toml", offline)
+	s.until("level supervised", true, "status")
+	s.run("level supervised", "level", "status")
+	s.h.hob("stop").works("stopped")
+}
+
+func diskFull(s *transcript) {
+	d := smallDisk(s.t)
+	s.h = d.house(offline)
+	s.h.start()
+	s.run("Added", "", "ask", "add a task: buy milk")
+	s.note("The disk fills up.")
+	d.fill()
+	s.run("the disk is full", "", "ask", "add a task: buy bread")
+	const message = `{"text":"add a task: buy eggs","dedupe_key":"eggs"}`
+	if code, body := s.h.api(http.MethodPost, "/api/v1/sessions/home/messages", message); code != http.StatusInsufficientStorage {
+		s.t.Errorf("a message: %d %s", code, body)
+	}
+	s.note("There is space again. Programs that got no acknowledgement send their messages again.")
+	d.free()
+	for range 2 {
+		if code, body := s.h.api(http.MethodPost, "/api/v1/sessions/home/messages", message); code != http.StatusOK {
+			s.t.Errorf("the message again: %d %s", code, body)
+		}
+	}
+	s.run("Added", "", "ask", "add a task: buy bread")
+	s.run("bread.*eggs.*milk", "", "task", "list")
+	s.run("ok +database", "is sound", "doctor")
+	s.h.stop()
+}
+
+func chatKilled(s *transcript) {
+	s.h = newHouse(s.t, offline)
+	c := openChat(s)
+	c.expect("This is Hob.")
+	c.press("add a task: buy milk\r")
+	c.expect(`Added task "buy milk"`)
+
+	c.press("add a task: buy br") // not sent yet
+	c.expect("> add a task: buy br")
+	c.kill()
+	c.expect("Starting it again.")
+	c.expect("Hob is running again.")
+	c.press("ead\r")
+	c.expect(`Added task "buy bread"`)
+	s.note("The daemon is killed with kill -9 while you type \"add a task: buy bread\".")
+	s.show("$ hob chat\n" + c.screen())
+
+	c.signal(syscall.SIGSTOP) // the message reaches no one
+	c.press("add a task: buy eggs\r")
+	c.expect("> add a task: buy eggs")
+	time.Sleep(300 * time.Millisecond)
+	c.kill()
+	c.expect(`Added task "buy eggs"`)
+	c.press("\x04")
+	c.ends()
+
+	r := s.h.hob("task", "list")
+	for _, what := range []string{"milk", "bread", "eggs"} {
+		if strings.Count(r.out, what) != 1 {
+			s.t.Errorf("%s is not there exactly once:\n%s", what, r.out)
+		}
+	}
+	s.h.hob("stop").works("stopped")
+}
+
+// chatTerminal is a terminal that runs hob chat.
+type chatTerminal struct {
+	s    *transcript
+	tty  *os.File
+	done chan error
+
+	mu    sync.Mutex
+	shown []byte
+	seen  int
+}
+
+func openChat(s *transcript) *chatTerminal {
+	s.t.Helper()
+	cmd := s.h.command(s.t.Context(), "chat")
+	cmd.Env = append(cmd.Env, "TERM=xterm", "NO_COLOR=1")
+	tty, err := pty.StartWithAttrs(cmd, &pty.Winsize{Rows: 24, Cols: 120}, sysProcAttr(cmd.SysProcAttr))
+	fatal(s.t, err)
+	c := &chatTerminal{s: s, tty: tty, done: make(chan error, 1)}
+	s.t.Cleanup(func() { _ = cmd.Process.Kill(); _ = tty.Close() })
+	go func() {
+		b := make([]byte, 4096)
+		for {
+			n, err := tty.Read(b)
+			c.mu.Lock()
+			c.shown = append(c.shown, b[:n]...)
+			c.mu.Unlock()
+			if err != nil { // EIO when the program has ended
+				c.done <- cmd.Wait()
+				return
+			}
+		}
+	}()
+	return c
+}
+
+func sysProcAttr(a *syscall.SysProcAttr) *syscall.SysProcAttr {
+	if a == nil {
+		a = &syscall.SysProcAttr{}
+	}
+	a.Setsid, a.Setctty = true, true
+	return a
+}
+
+func (c *chatTerminal) press(keys string) {
+	c.s.t.Helper()
+	_, err := c.tty.WriteString(keys)
+	fatal(c.s.t, err)
+}
+
+// expect waits until a text was written after the last expected one.
+func (c *chatTerminal) expect(text string) {
+	c.s.t.Helper()
+	c.s.h.eventually(fmt.Sprintf("%q in the chat", text), func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		i := strings.Index(string(c.shown[c.seen:]), text)
+		if i >= 0 {
+			c.seen += i + len(text)
+		}
+		return i >= 0
+	})
+}
+
+func (c *chatTerminal) ends() {
+	c.s.t.Helper()
+	select {
+	case err := <-c.done:
+		fatal(c.s.t, err)
+	case <-time.After(20 * time.Second):
+		c.s.t.Fatal("the chat does not end")
+	}
+}
+
+// signal sends a signal to the daemon of this home.
+func (c *chatTerminal) signal(sig syscall.Signal) {
+	c.s.t.Helper()
+	b, err := os.ReadFile(filepath.Join(c.s.h.home, "endpoint.json"))
+	fatal(c.s.t, err)
+	m := regexp.MustCompile(`"pid":(\d+)`).FindSubmatch(b)
+	if m == nil {
+		c.s.t.Fatalf("no pid: %s", b)
+	}
+	pid, err := strconv.Atoi(string(m[1]))
+	fatal(c.s.t, errors.Join(err, syscall.Kill(pid, sig)))
+}
+
+func (c *chatTerminal) kill() { c.s.t.Helper(); c.signal(syscall.SIGKILL) }
+
+var terminalCode = regexp.MustCompile(`^\x1b\[([0-9;?]*)([A-Za-z])`)
+
+// screen renders the output as lines, with the movements of the line editor.
+func (c *chatTerminal) screen() string {
+	c.mu.Lock()
+	text := string(c.shown)
+	c.mu.Unlock()
+	lines, row, col := [][]rune{{}}, 0, 0
+	for len(text) > 0 {
+		if m := terminalCode.FindStringSubmatch(text); m != nil {
+			n, _ := strconv.Atoi(m[1])
+			n = max(n, 1)
+			switch m[2] {
+			case "A":
+				row = max(row-n, 0)
+			case "C":
+				col += n
+			case "D":
+				col = max(col-n, 0)
+			case "K":
+				lines[row] = lines[row][:min(col, len(lines[row]))]
+			}
+			text = text[len(m[0]):]
+			continue
+		}
+		r := []rune(text)[0]
+		text = text[len(string(r)):]
+		switch r {
+		case '\r':
+			col = 0
+		case '\n':
+			if row++; row == len(lines) {
+				lines = append(lines, nil)
+			}
+		default:
+			for len(lines[row]) <= col {
+				lines[row] = append(lines[row], ' ')
+			}
+			lines[row][col] = r
+			col++
+		}
+	}
+	var out strings.Builder
+	for _, l := range lines {
+		if s := strings.TrimRight(string(l), " "); s != "" && s != ">" {
+			out.WriteString(s + "\n")
+		}
+	}
+	return out.String()
+}
+
+// A message that the daemon had received when it was killed is answered once, by the next daemon.
+func TestChat_ShowsTheAnswerOfTheNextDaemon(t *testing.T) {
+	t.Parallel()
+	asked := make(chan struct{}, 10)
+	model := llmtest.NewServer(t, llmtest.Options{Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
+		if len(r.Results) > 0 {
+			return llmtest.Answer{Text: "It is on the list.", Delay: 2 * time.Second}, true
+		}
+		asked <- struct{}{}
+		return llmtest.Answer{Calls: []llmtest.Call{{Name: "create_task", Args: `{"title":"buy milk"}`}}}, true
+	}})
+	s := &transcript{t: t, h: newHouse(t, withModel(model))}
+	c := openChat(s)
+	c.expect("This is Hob.")
+	c.press("please buy milk\r")
+	<-asked
+	c.expect("create task")
+	c.kill()
+	c.expect("Hob is running again.")
+	c.expect("It is on the list.")
+	c.press("\x04")
+	c.ends()
+	r := s.h.hob("task", "list")
+	if strings.Count(r.out, "milk") != 1 || len(asked) != 0 {
+		t.Errorf("%d more requests; the tasks:\n%s", len(asked), r.out)
+	}
+	if n := len(s.h.replies()); n != 1 {
+		t.Errorf("%d replies", n)
+	}
+	s.h.hob("stop").works("stopped")
+}
+
+// replies lists the replies of a daemon that a command started.
+func (h *house) replies() []delivery {
+	h.t.Helper()
+	b, err := os.ReadFile(filepath.Join(h.home, "endpoint.json"))
+	fatal(h.t, err)
+	m := regexp.MustCompile(`"address":"([^"]+)"`).FindSubmatch(b)
+	if m == nil {
+		h.t.Fatalf("no address: %s", b)
+	}
+	h.base = "http://" + string(m[1])
+	return h.deliveries("reply")
+}
