@@ -15,6 +15,7 @@ import (
 	"hob/platform/retry"
 	"hob/platform/store"
 	"hob/platform/store/erase"
+	"hob/platform/store/tombstone"
 	"hob/platform/text/shortid"
 )
 
@@ -28,7 +29,10 @@ type ErasingOptions struct {
 	// Renew deletes the older backups and creates a new one; nil means there are no backups. It
 	// returns the number of deleted backups.
 	Renew func(ctx context.Context) (int, error)
-	Log   *slog.Logger
+	// Tombstones records erasures outside the database, so that a restored backup does not bring
+	// the text back; nil disables it.
+	Tombstones *tombstone.Log
+	Log        *slog.Logger
 }
 
 // ErasureService runs erasures. A started erasure survives a crash: its row in table erasures holds the
@@ -84,8 +88,43 @@ func (x *ErasureService) BeginTx(tx *store.Tx, b *Base, e Erasure, event string,
 	if err != nil {
 		return "", fmt.Errorf("knowledge: forget: %w", err)
 	}
+	sealed, err := json.Marshal(e.Seal(x.opt.Tombstones.Key()))
+	if err != nil {
+		return "", fmt.Errorf("knowledge: forget: %w", err)
+	}
+	if err := x.opt.Tombstones.AddTx(tx, tombstone.Erasure, e.ID, sealed); err != nil {
+		return "", err
+	}
 	tx.AfterCommit(x.signalWork)
 	return e.ID, nil
+}
+
+// ReopenTx starts an erasure again whose text a restored backup brought back. It keeps the backups, and
+// the next FinishRestored completes it. An erasure that the database knows is not repeated.
+func ReopenTx(tx *store.Tx, e Erasure) error {
+	plan, err := json.Marshal(e)
+	if err != nil {
+		return fmt.Errorf("knowledge: forget: %w", err)
+	}
+	_, err = tx.Exec(`INSERT INTO erasures (id, event, state, plan, keep_backups, begun_at) VALUES (?, ?, ?, ?, 1, ?) ON CONFLICT (id) DO NOTHING`,
+		e.ID, restoreEvent, EraseOpen, plan, time.Now().UnixMilli())
+	if err != nil {
+		return fmt.Errorf("knowledge: forget: %w", err)
+	}
+	return nil
+}
+
+// restoreEvent takes the place of the requesting event in erasures that ReopenTx started.
+const restoreEvent = "restore"
+
+// FinishRestored completes the erasures that ReopenTx started. Call it before any turn can read the
+// text.
+func (x *ErasureService) FinishRestored(ctx context.Context) error {
+	list, err := x.pendingErasures(ctx)
+	if err != nil || !slices.ContainsFunc(list, func(p pendingErasure) bool { return p.event == restoreEvent }) {
+		return err
+	}
+	return x.FinishAll(ctx)
 }
 
 func (x *ErasureService) signalWork() {

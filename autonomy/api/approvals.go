@@ -192,4 +192,15 @@ type AuditHead struct {
 	Hash  string `json:"head"`
 	// Unkeyed is the number of lines written before a key existed.
 	Unkeyed int64 `json:"unkeyed,omitempty"`
+	// Restores lists the restores of a backup, each with the end of the log that it replaced.
+	Restores []AuditRestore `json:"restores,omitempty"`
+}
+
+// AuditRestore is an audit line that records a restore.
+type AuditRestore struct {
+	Line          int64     `json:"line"`
+	At            time.Time `json:"at"`
+	Snapshot      string    `json:"snapshot"`
+	ReplacedLines int64     `json:"replaced_lines"` // of the log before the restore; 0: it could not be read
+	ReplacedHead  string    `json:"replaced_head"`
 }

@@ -124,7 +124,9 @@ func (g *Guard) CheckStart(ctx context.Context, keyFile string) error {
 	if g.ForeignKey() {
 		return fmt.Errorf("written with another key than %s", keyFile)
 	}
-	return nil
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.altered
 }
 
 // anchorEvery is how often the end of the log is written to the anchor while Hob is running.

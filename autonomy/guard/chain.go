@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"strings"
 
+	"hob/autonomy/api"
 	"hob/platform/provenance"
 	"hob/platform/store"
 )
@@ -132,6 +133,8 @@ type ChainHead struct {
 	Hash  string `json:"head"`
 	// Unkeyed is the number of lines written before a key existed.
 	Unkeyed int64 `json:"unkeyed,omitempty"`
+	// Restores lists the restores of a backup, each with the end of the log that it replaced.
+	Restores []api.AuditRestore `json:"restores,omitempty"`
 }
 
 // VerifyAll is like Verify, but returns the end of the log.
@@ -152,6 +155,9 @@ func (g *Guard) VerifyAll(ctx context.Context) (h ChainHead, err error) {
 		}
 		if r.Chain == plainChain {
 			h.Unkeyed++
+		}
+		if cut, ok := restoreOf(r); ok {
+			h.Restores = append(h.Restores, cut)
 		}
 		if anchor != nil && r.Seq == anchor.Lines && r.Hash != anchor.Hash {
 			return &TamperError{Line: r.Seq, Why: "it differs from the line recorded on " + anchor.At.Format("2006-01-02")}
@@ -230,6 +236,7 @@ func (g *Guard) InitKeys(ctx context.Context) error {
 		g.key, g.chain = deriveKey(g.opt.AuditKey, "digests"), deriveKey(g.opt.AuditKey, "chain")
 	}
 	g.mu.Unlock()
+	g.openTombstones()
 	return g.takeUp(ctx, last)
 }
 

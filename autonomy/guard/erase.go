@@ -24,6 +24,7 @@ func (g *Guard) Eraser(resume func(tx *store.Tx, event string) error) erase.Eras
 			},
 			{Name: "grants", Key: []string{"id"}, Names: []string{"pattern", "summary", "name"}},
 		},
+		Besides: []string{"tombstones"},
 	}
 }
 

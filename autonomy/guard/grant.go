@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hob/platform/store"
+	"hob/platform/store/tombstone"
 	"hob/tools"
 )
 
@@ -246,6 +247,9 @@ func (g *Guard) RevokeTx(tx *store.Tx, id, by string) (Grant, error) {
 	}
 	if err != nil {
 		return x, fmt.Errorf("guard: revoke: %w", err)
+	}
+	if err := g.Tombstones().AddTx(tx, tombstone.Grant, id, nil); err != nil {
+		return x, err
 	}
 	return x, g.AuditTx(tx, Record{Actor: "owner", Action: "revoke", Event: x.Task, Session: x.Session, Origin: by, Tool: x.Tool, Verdict: "deny", Rule: "grant " + x.ID})
 }

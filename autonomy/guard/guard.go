@@ -17,12 +17,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
 
 	"hob/platform/provenance"
 	"hob/platform/store"
+	"hob/platform/store/tombstone"
 	"hob/platform/text/redact"
 	"hob/tools"
 )
@@ -152,6 +154,10 @@ type Options struct {
 	// Anchor is the path of a file that stores the last line of the log at intervals, so that a
 	// truncated log is detected. "" disables it.
 	Anchor string
+	// Tombstones is the file of revocations and erasures, which no backup contains; see package
+	// tombstone. "" disables it. It needs AuditKey.
+	Tombstones string
+	Log        *slog.Logger // nil: nothing is logged
 }
 
 // Guard decides on tool calls. Its methods may be called concurrently.
@@ -159,11 +165,13 @@ type Guard struct {
 	db  *store.Store
 	opt Options
 
-	mu      sync.Mutex
-	key     []byte                     // key for the digests in the audit log
-	chain   []byte                     // key of the audit chain; nil means no key
-	foreign bool                       // whether the log was written with a different key
-	waiting map[string][]chan struct{} // by request id; see Wait
+	mu         sync.Mutex
+	key        []byte                     // key for the digests in the audit log
+	chain      []byte                     // key of the audit chain; nil means no key
+	foreign    bool                       // whether the log was written with a different key
+	waiting    map[string][]chan struct{} // by request id; see Wait
+	tombstones *tombstone.Log
+	altered    error // of the file of revocations
 }
 
 // New creates a Guard over a store opened with Migrations.
@@ -210,7 +218,7 @@ CREATE TABLE audit (
 	effects TEXT NOT NULL, verdict TEXT NOT NULL, rule TEXT NOT NULL, tainted INTEGER NOT NULL,
 	outcome TEXT NOT NULL, args_digest TEXT NOT NULL, prev TEXT NOT NULL, hash TEXT NOT NULL);
 CREATE TABLE guard_key (id INTEGER PRIMARY KEY CHECK (id = 1), key BLOB NOT NULL);
-`, grantSteps, auditSteps, beforehandStep, sourceStep}}
+`, grantSteps, auditSteps, beforehandStep, sourceStep, tombstone.Table}}
 }
 
 // HashArguments returns a hash that binds an approval to the exact arguments. Key order and white

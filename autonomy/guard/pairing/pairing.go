@@ -23,6 +23,7 @@ import (
 	"hob/autonomy/guard"
 	"hob/channels"
 	"hob/platform/store"
+	"hob/platform/store/tombstone"
 )
 
 const (
@@ -262,12 +263,28 @@ func (p *Pairings) Remove(ctx context.Context, id, by string) (x Pairing, err er
 				return err
 			}
 		}
+		if err := p.guard.Tombstones().AddTx(tx, tombstone.Pairing, id, nil); err != nil {
+			return err
+		}
 		return p.guard.AuditTx(tx, guard.Record{Actor: "owner", Action: "unpair", Origin: by, Verdict: "deny", Rule: "channel " + x.Channel})
 	})
 	if err != nil {
 		return x, fmt.Errorf("pairing %q: %w", id, err)
 	}
 	return x, nil
+}
+
+// RemoveRestoredTx ends a restored pairing that was ended after the backup. It returns false if
+// the database does not contain the pairing.
+func RemoveRestoredTx(tx *store.Tx, id string) (x Pairing, found bool, err error) {
+	x, err = scanPairing(tx.QueryRow(`DELETE FROM pairings WHERE id = ? RETURNING `+columns, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return x, false, nil
+	}
+	if err != nil {
+		return x, false, fmt.Errorf("pairing %q: %w", id, err)
+	}
+	return x, true, nil
 }
 
 const columns = `id, channel, sender, name, chat, made_by, created_at`

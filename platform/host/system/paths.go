@@ -189,6 +189,9 @@ func (p Paths) AuditKeyFile() string { return filepath.Join(p.Home, "audit.key")
 // AuditAnchorFile returns the path where Hob periodically records the end of the audit log.
 func (p Paths) AuditAnchorFile() string { return filepath.Join(p.Home, "audit.anchor") }
 
+// TombstoneFile returns the path of the revocations and erasures that a restored backup must not undo.
+func (p Paths) TombstoneFile() string { return filepath.Join(p.Home, "tombstones") }
+
 // Database returns the path of the SQLite file.
 func (p Paths) Database() string { return filepath.Join(p.Data, "hob.db") }
 

@@ -30,7 +30,7 @@ func (e Env) outerFolders() []string {
 func (e Env) privateFiles() []string {
 	p := e.Paths
 	db := p.Database()
-	list := []string{p.ConfigFile(), p.SecretsFile(), p.SecretNames(), p.Identity(), p.AuditKeyFile(), p.AuditAnchorFile(), db, db + "-wal", db + "-shm", p.LogFile(), p.EndpointFile()}
+	list := []string{p.ConfigFile(), p.SecretsFile(), p.SecretNames(), p.Identity(), p.AuditKeyFile(), p.AuditAnchorFile(), p.TombstoneFile(), db, db + "-wal", db + "-shm", p.LogFile(), p.EndpointFile()}
 	copies, _ := filepath.Glob(filepath.Join(system.EscapeGlob(p.Backups()), "hob-*.db")) // if there is no folder, there are no backups
 	return append(list, copies...)
 }
