@@ -167,6 +167,8 @@ const (
 	Dead    State = "dead"   // delivery failed permanently; the owner was notified
 	// Cancelled means that the delivery was withdrawn before it was sent.
 	Cancelled State = "cancelled"
+	// Held: it was queued when a backup was restored, and waits for the owner.
+	Held State = "held"
 )
 
 // Delivery is one outbound text.

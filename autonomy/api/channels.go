@@ -109,7 +109,7 @@ type Delivery struct {
 	Channel       string    `json:"channel"`
 	Chat          string    `json:"chat,omitempty"` // target on the channel; for a send, the recipient
 	Text          string    `json:"text"`
-	State         string    `json:"state" schema:"enum=queued|sending|sent|failed|dead|cancelled"`
+	State         string    `json:"state" schema:"enum=queued|sending|sent|failed|dead|cancelled|held"`
 	Attempts      int       `json:"attempts"`
 	Error         string    `json:"error,omitempty"`
 	MaybeRepeated bool      `json:"maybe_repeated,omitempty"`

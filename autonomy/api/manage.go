@@ -12,6 +12,11 @@ import (
 type Management interface {
 	// Backup copies the database immediately.
 	Backup(ctx context.Context) (Backup, error)
+	// Hold returns what waits for the owner since a backup was restored.
+	Hold(ctx context.Context) (RestoreHold, error)
+	// DecideHold releases or drops one held item. The id "all" decides every item and ends the hold.
+	// ErrNotFound: nothing on hold has this id.
+	DecideHold(ctx context.Context, id string, release bool) (HoldDecision, error)
 	// RotateToken replaces the API token. The old token becomes invalid immediately.
 	RotateToken(ctx context.Context) (RotatedToken, error)
 	// Shutdown asks the daemon to stop.
@@ -32,6 +37,31 @@ type Management interface {
 // Backup is the result of a backup.
 type Backup struct {
 	Path string `json:"path"`
+}
+
+// RestoreHold is the work that waits since a backup was restored.
+type RestoreHold struct {
+	Active     bool       `json:"active"` // background work and texts to channels wait, too
+	Snapshot   string     `json:"snapshot,omitempty"`
+	RestoredAt time.Time  `json:"restored_at,omitzero"`
+	Items      []HeldItem `json:"items"`
+}
+
+// HeldItem is a text or an event that waits.
+type HeldItem struct {
+	ID            string    `json:"id"`
+	Type          string    `json:"type" schema:"enum=text|send|event"`
+	Kind          string    `json:"kind"` // of the delivery or event
+	Channel       string    `json:"channel,omitempty"`
+	Target        string    `json:"target,omitempty"` // chat of a text, source of an event
+	Text          string    `json:"text"`
+	At            time.Time `json:"created_at"`
+	MaybeRepeated bool      `json:"maybe_repeated,omitempty"` // the text may have been sent before
+}
+
+// HoldDecision is the result of DecideHold.
+type HoldDecision struct {
+	Decided int `json:"decided"` // number of items
 }
 
 // RotatedToken is the result of RotateToken. The token itself is in the token file.
@@ -69,10 +99,12 @@ type Status struct {
 	Schedules    int            `json:"schedules"`
 	Reminders    int            `json:"reminders"`
 	Paused       bool           `json:"paused,omitempty"`
-	PausedText   string         `json:"-"`             // when the pause ends, as text
-	Next         time.Time      `json:"next,omitzero"` // time of the next scheduled work
-	Goals        int            `json:"goals"`         // number of active goals, including goals that wait for the owner
-	GoalsWaiting int            `json:"goals_waiting"` // number of goals that wait for the owner's answer
+	PausedText   string         `json:"-"`                  // when the pause ends, as text
+	Restored     string         `json:"restored,omitempty"` // the snapshot whose restore put work on hold
+	Held         int            `json:"held,omitempty"`     // items that wait since then
+	Next         time.Time      `json:"next,omitzero"`      // time of the next scheduled work
+	Goals        int            `json:"goals"`              // number of active goals, including goals that wait for the owner
+	GoalsWaiting int            `json:"goals_waiting"`      // number of goals that wait for the owner's answer
 	NextReview   time.Time      `json:"next_review,omitzero"`
 	Channels     []ChannelState `json:"channels"`
 	Home         string         `json:"home"`

@@ -58,6 +58,8 @@ type Bus struct {
 	// Owner returns where and when the owner wrote. Pause stops background work.
 	Owner *OwnerMessages
 	Pause *Pause
+	// Hold keeps restored events and texts until the owner releases them.
+	Hold *Hold
 }
 
 // New returns a Bus over a store opened with Migrations.
@@ -78,23 +80,26 @@ func New(db *store.Store, opt Options) *Bus {
 		opt.Lost = func(*store.Tx, Delivery) (bool, error) { return false, nil }
 	}
 	feed := newFeed(opt.Now)
-	inbox := &Inbox{db: db, now: opt.Now, wake: make(chan struct{}, 1), waiters: map[string][]chan struct{}{}, served: map[string]uint64{}}
+	inbox := &Inbox{db: db, now: opt.Now, wake: make(chan struct{}, 1), waiters: map[string][]chan struct{}{}, served: map[string]uint64{}, route: opt.Route}
+	sends := &ScheduledSends{db: db, now: opt.Now, clean: opt.Redact, wake: make(chan struct{}, 1)}
+	outbox := &Outbox{
+		db: db, now: opt.Now, feed: feed, filter: opt.NoticeFilter, lost: opt.Lost, clean: opt.Redact, route: opt.Route, signals: map[string]chan struct{}{},
+	}
 	return &Bus{
-		Inbox: inbox,
-		Outbox: &Outbox{
-			db: db, now: opt.Now, feed: feed, filter: opt.NoticeFilter, lost: opt.Lost, clean: opt.Redact, route: opt.Route, signals: map[string]chan struct{}{},
-		},
+		Inbox:     inbox,
+		Outbox:    outbox,
 		Ledger:    &Ledger{db: db, now: opt.Now, clean: opt.Redact},
-		Scheduled: &ScheduledSends{db: db, now: opt.Now, clean: opt.Redact, wake: make(chan struct{}, 1)},
+		Scheduled: sends,
 		Feed:      feed,
 		Owner:     &OwnerMessages{db: db},
 		Pause:     &Pause{db: db, now: opt.Now, inbox: inbox, feed: feed},
+		Hold:      &Hold{db: db, now: opt.Now, inbox: inbox, outbox: outbox, sends: sends, feed: feed},
 	}
 }
 
 // Migrations returns the package's tables.
 func Migrations() store.MigrationSet {
-	return store.MigrationSet{Owner: "bus", Steps: []string{schema1, schema2, schemaLinks, schemaUndone, schemaPause, schemaKept, schemaChannels, schemaShown, schemaScheduled}}
+	return store.MigrationSet{Owner: "bus", Steps: []string{schema1, schema2, schemaLinks, schemaUndone, schemaPause, schemaKept, schemaChannels, schemaShown, schemaScheduled, schemaHold}}
 }
 
 const schema1 = `

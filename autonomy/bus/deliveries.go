@@ -141,7 +141,8 @@ func (box *Outbox) Notices(ctx context.Context, session, event string, n int) ([
 
 // AttachedPaths lists the copies of files to which waiting messages refer.
 func (box *Outbox) AttachedPaths(ctx context.Context) (paths []string, err error) {
-	rows, err := box.db.Read().QueryContext(ctx, `SELECT files FROM outbox INDEXED BY outbox_files WHERE files <> '' AND state IN ('queued', 'sending', 'failed')`)
+	rows, err := box.db.Read().QueryContext(ctx, `SELECT files FROM outbox INDEXED BY outbox_files WHERE files <> '' AND state IN ('queued', 'sending', 'failed')
+		UNION ALL SELECT files FROM outbox INDEXED BY outbox_restored WHERE state = 'held' AND files <> ''`)
 	if err != nil {
 		return nil, fmt.Errorf("bus: files: %w", err)
 	}

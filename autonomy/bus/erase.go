@@ -35,7 +35,8 @@ func (b *Bus) Eraser() erase.Eraser {
 				Whole: map[string]any{"args": []byte(`{}`), "frozen": nil, "exact": "", "what": erase.Mark, "error": ""},
 			},
 		},
-		Custom: []string{"inbox_joined"},
+		Custom:  []string{"inbox_joined"},
+		Besides: []string{"restore_hold"},
 		// The live feed buffers some events for readers that reconnect.
 		Files: func(_ context.Context, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
 			b.Feed.eraseEvents(e, s)

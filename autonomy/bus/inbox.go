@@ -17,6 +17,8 @@ type Inbox struct {
 	db   *store.Store
 	now  func() time.Time
 	wake chan struct{}
+	// route tells local channels from push channels; see Options.Route.
+	route func(channel, chat string) (string, string, bool)
 
 	mu      sync.Mutex
 	waiters map[string][]chan struct{} // keyed by event id
@@ -103,10 +105,15 @@ func (in *Inbox) PutTx(tx *store.Tx, e Event) (channels.Accepted, error) {
 	if id, err := joinedTx(tx, e); err != nil || id != "" {
 		return channels.Accepted{Event: id, Repeated: id != ""}, err
 	}
+	_, _, local := in.route(e.Channel, e.Chat)
+	state, err := initialState(tx, e, local)
+	if err != nil {
+		return channels.Accepted{}, err
+	}
 	res, err := tx.Exec(`INSERT INTO inbox (id, kind, source, session, lane, command, channel, chat, sender, text, payload, provenance, received_at, key, state, not_before)
-		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,'pending',?) ON CONFLICT DO NOTHING`,
+		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`,
 		e.ID, e.Kind, e.Source, e.Session, e.Lane, command, e.Channel, e.Chat, e.Sender, e.Text, payload, e.Provenance,
-		store.Millis(e.ReceivedAt), key, store.Millis(e.NotBefore))
+		store.Millis(e.ReceivedAt), key, state, store.Millis(e.NotBefore))
 	if err != nil {
 		return channels.Accepted{}, err
 	}

@@ -113,14 +113,18 @@ func (box *Outbox) enqueueDelivery(tx *store.Tx, event string, n int, o OutboxIt
 	}
 	if pull {
 		d.State, d.SentAt = channels.Sent, now
+	} else if hold, err := holdsDelivery(tx, event, o.Kind); err != nil {
+		return d, err
+	} else if hold {
+		d.State, d.Error = channels.Held, heldWhy
 	}
 	files, err := filesColumn(o.Files)
 	if err != nil {
 		return d, err
 	}
-	_, err = tx.Exec(`INSERT INTO outbox (id, event, n, kind, session, channel, chat, text, provenance, state, not_before, created_at, sent_at, files, asks, inbox_seq)
-		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,(SELECT coalesce(max(seq), 0) FROM inbox))`, d.ID, event, n, d.Kind, d.Session, channel, chat, d.Text, o.Provenance, d.State,
-		store.Millis(o.NotBefore), now.UnixMilli(), store.Millis(d.SentAt), files, strings.Join(o.Asks, " "))
+	_, err = tx.Exec(`INSERT INTO outbox (id, event, n, kind, session, channel, chat, text, provenance, state, not_before, created_at, sent_at, files, asks, error, inbox_seq)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,(SELECT coalesce(max(seq), 0) FROM inbox))`, d.ID, event, n, d.Kind, d.Session, channel, chat, d.Text, o.Provenance, d.State,
+		store.Millis(o.NotBefore), now.UnixMilli(), store.Millis(d.SentAt), files, strings.Join(o.Asks, " "), d.Error)
 	if err != nil {
 		return d, err
 	}
@@ -170,7 +174,7 @@ func (box *Outbox) SendTx(tx *store.Tx, event string, o OutboxItem) (Delivery, e
 // CancelSendTx cancels a send that has not been sent yet, with a reason. If it was already sent or
 // canceled, CancelSendTx returns the unchanged row and ErrTooLate.
 func (box *Outbox) CancelSendTx(tx *store.Tx, id, why string) (Delivery, error) {
-	res, err := tx.Exec(`UPDATE outbox SET state = 'cancelled', error = ? WHERE id = ? AND kind = 'send' AND state IN ('queued', 'failed')`, why, id)
+	res, err := tx.Exec(`UPDATE outbox SET state = 'cancelled', error = ? WHERE id = ? AND kind = 'send' AND state IN ('queued', 'failed', 'held')`, why, id)
 	if err != nil {
 		return Delivery{}, fmt.Errorf("bus: cancel send %s: %w", id, err)
 	}

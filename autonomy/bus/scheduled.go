@@ -101,13 +101,15 @@ func (x *ScheduledSends) AddTx(tx *store.Tx, d ScheduledSend) error {
 	if err != nil {
 		return fmt.Errorf("bus: delay call %s: %w", d.Call, err)
 	}
-	tx.AfterCommit(func() {
-		select {
-		case x.wake <- struct{}{}:
-		default:
-		}
-	})
+	tx.AfterCommit(x.signalWork)
 	return nil
+}
+
+func (x *ScheduledSends) signalWork() {
+	select {
+	case x.wake <- struct{}{}:
+	default:
+	}
 }
 
 // Get returns one delayed call; ErrNotFound if there is none.

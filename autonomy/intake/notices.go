@@ -67,6 +67,16 @@ func encodePayload(v any) json.RawMessage {
 	return b
 }
 
+// reportHold notifies the owner once that a restore put work on hold.
+func (k *Intake) reportHold(ctx context.Context) error {
+	s, err := k.o.Bus.Hold.Status(ctx)
+	if err != nil || !s.Active {
+		return err
+	}
+	text := fmt.Sprintf("I was restored from %s. %d texts and %d events are on hold, and I start no background work. See `hob restore --pending`; then run `hob restore --release all` or `hob restore --drop all`.", s.Snapshot, s.Texts, s.Events)
+	return k.NotifyCritical(ctx, fmt.Sprintf("restored:%d", s.RestoredAt.UnixMilli()), text)
+}
+
 // ReportStart notifies the owner of problems that Hob found at startup. audit is the error from the
 // audit log check, or nil if the log is intact. aside is the path to which a damaged database was
 // moved, or "" if the database was not damaged.
@@ -78,8 +88,8 @@ func (k *Intake) ReportStart(ctx context.Context, audit error, aside string) err
 			return err
 		}
 	}
-	if aside == "" {
-		return nil
+	if err := k.reportHold(ctx); err != nil || aside == "" {
+		return err
 	}
 	k.o.Log.Error("damaged database moved away", "file", aside)
 	return k.NotifyCritical(ctx, "set-aside:"+aside, fmt.Sprintf("My database was damaged. I moved it to %s and restored the newest good backup, or started with an empty database if there was none. I did not overwrite the old file.", aside))

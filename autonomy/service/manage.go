@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -16,6 +17,8 @@ import (
 	"hob/autonomy/usage"
 	"hob/platform/host/permission"
 	"hob/platform/host/system"
+	"hob/platform/store"
+	"hob/platform/store/snapshot"
 	"hob/tools"
 	"hob/watchers"
 )
@@ -37,8 +40,44 @@ type Examiner interface {
 
 // Backup implements api.Management.
 func (sv *Service) Backup(ctx context.Context) (api.Backup, error) {
-	path, err := sv.o.Store.BackupNow(ctx)
-	return api.Backup{Path: path}, Classify(err)
+	var s snapshot.Snapshot
+	err := sv.o.Store.HoldingBackups(func() (err error) {
+		if s, err = snapshot.Create(ctx, snapshot.Options{Paths: sv.o.Paths, Version: sv.o.Version, Reason: snapshot.Manual}); err != nil {
+			return err
+		}
+		return snapshot.Prune(sv.o.Paths.Backups(), snapshot.Keep)
+	})
+	return api.Backup{Path: s.Path}, Classify(err)
+}
+
+// Hold implements api.Management.
+func (sv *Service) Hold(ctx context.Context) (api.RestoreHold, error) {
+	s, err := sv.o.Bus.Hold.Status(ctx)
+	if err != nil {
+		return api.RestoreHold{}, Classify(err)
+	}
+	items, err := sv.o.Bus.Hold.Items(ctx)
+	for i := range items {
+		items[i].Text = sv.o.Redact.Text(items[i].Text)
+	}
+	return api.RestoreHold{
+		Active: s.Active, Snapshot: s.Snapshot, RestoredAt: s.RestoredAt,
+		Items: ConvertEach(items, func(x bus.HeldItem) api.HeldItem { return api.HeldItem(x) }),
+	}, Classify(err)
+}
+
+// DecideHold implements api.Management.
+func (sv *Service) DecideHold(ctx context.Context, id string, release bool) (d api.HoldDecision, err error) {
+	err = sv.o.Store.Write(ctx, func(tx *store.Tx) error {
+		if d.Decided, err = sv.o.Bus.Hold.DecideTx(tx, id, release); err != nil {
+			return err
+		}
+		return sv.o.Guard.AuditHold(tx, id, release, "api")
+	})
+	if errors.Is(err, bus.ErrNotFound) {
+		err = fmt.Errorf("%w: %w; see: hob restore --pending", api.ErrNotFound, err)
+	}
+	return d, Classify(err)
 }
 
 // RotateToken implements api.Management.
@@ -130,6 +169,13 @@ func (sv *Service) addQueue(ctx context.Context, r *api.Status) error {
 	}
 	if r.Paused = paused; paused {
 		r.PausedText = sv.o.Loop.PauseText(until)
+	}
+	hold, err := sv.o.Bus.Hold.Status(ctx)
+	if err != nil {
+		return err
+	}
+	if r.Held = hold.Texts + hold.Events; hold.Active || r.Held > 0 {
+		r.Restored = hold.Snapshot
 	}
 	waiting, err := sv.o.Guard.Approvals(ctx, guard.Pending, "", "", 1000)
 	r.Questions = len(waiting)

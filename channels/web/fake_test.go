@@ -330,6 +330,15 @@ func (e *engine) Backup(context.Context) (api.Backup, error) {
 	return api.Backup{Path: "hob.db"}, nil
 }
 
+func (e *engine) Hold(context.Context) (api.RestoreHold, error) {
+	return api.RestoreHold{Active: true, Items: []api.HeldItem{}}, nil
+}
+
+func (e *engine) DecideHold(_ context.Context, id string, release bool) (api.HoldDecision, error) {
+	e.note("hold %s %v", id, release)
+	return api.HoldDecision{Decided: 1}, nil
+}
+
 func (e *engine) Shutdown() api.Shutdown {
 	e.note("shutdown")
 	return api.Shutdown{Stopping: true}

@@ -116,6 +116,12 @@ type PauseRequest struct {
 	For string `json:"for,omitempty"` // for example: 1h, until tomorrow, on, off; empty only returns the state
 }
 
+// HoldRequest decides about held items.
+type HoldRequest struct {
+	ID      string `json:"id"`      // of the item; all: every item, and the hold ends
+	Release bool   `json:"release"` // false: drop
+}
+
 // FileRequest names a file or folder.
 type FileRequest struct {
 	Path string `json:"path"`

@@ -109,6 +109,16 @@ func (s *Server) noticeRoutes() []route {
 			method: "POST", path: "/api/v1/pause", id: "pause", tag: "api", grave: true, summary: "Stop background work for a time, or resume it (off); without for only return the state",
 			endpoint: actionEndpoint(s, s.setPause),
 		},
+		{
+			method: "GET", path: "/api/v1/hold", id: "hold", tag: "api", summary: "Get the texts and events that wait since a backup was restored",
+			endpoint: readEndpoint(s, func(r *http.Request, _ call) (api.RestoreHold, error) { return s.backend.Hold(r.Context()) }),
+		},
+		{
+			method: "POST", path: "/api/v1/hold", id: "decide_hold", tag: "api", grave: true, summary: "Release or drop one held item, or all of them, which ends the hold", fails: []int{404},
+			endpoint: actionEndpoint(s, func(r *http.Request, _ call, in HoldRequest) (api.HoldDecision, error) {
+				return s.backend.DecideHold(r.Context(), in.ID, in.Release)
+			}),
+		},
 	}
 }
 

@@ -278,6 +278,14 @@ func escapeURIPath(path string) string {
 	return strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(filepath.ToSlash(path))
 }
 
+// HoldingBackups runs fn, which creates a backup in the backup folder, while no erasure replaces the
+// backups: a copy in progress would contain deleted data.
+func (s *Store) HoldingBackups(fn func() error) error {
+	s.copying.Lock()
+	defer s.copying.Unlock()
+	return fn()
+}
+
 // RenewBackups creates a new backup and deletes all older ones, snapshots included, and the files that
 // were moved aside as damaged, because they contain data that was deleted since. It returns the number
 // of deleted files and snapshots. If there was no backup, it creates none.

@@ -35,6 +35,22 @@ func Inspect(ctx context.Context, path string) (Contents, error) {
 	return readContents(ctx, db)
 }
 
+// OpenFile opens a database for reading, without a Store and without changing the file. The error wraps
+// fs.ErrNotExist if the file does not exist.
+func OpenFile(path string) (*sql.DB, error) {
+	if _, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	db, err := sql.Open("sqlite", "file:"+escapeURIPath(path)+"?mode=ro")
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	return db, nil
+}
+
+// IsDamaged reports whether an error means that a database file is damaged, or no database.
+func IsDamaged(err error) bool { return err != nil && isDamaged(classifyError(err)) }
+
 // SchemaOf returns the schema versions of a database without checking it.
 func SchemaOf(ctx context.Context, path string) (map[string]int, error) {
 	if _, err := os.Stat(path); err != nil {

@@ -133,7 +133,7 @@ func (x *Extractor) Run(ctx context.Context) error {
 		return x.runRules(ctx)
 	}
 	for {
-		wait, err := x.processPending(ctx)
+		wait, err := x.processUnlessHeld(ctx)
 		if err != nil && ctx.Err() == nil {
 			x.o.Log.Warn("fact extraction failed; retrying later", "err", err)
 			wait = time.Minute
@@ -142,6 +142,15 @@ func (x *Extractor) Run(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// processUnlessHeld calls no model for the turns of a restored backup until the user ends the hold.
+func (x *Extractor) processUnlessHeld(ctx context.Context) (wait time.Duration, err error) {
+	s, err := x.o.Bus.Hold.Status(ctx)
+	if err != nil || s.Active {
+		return time.Minute, err
+	}
+	return x.processPending(ctx)
 }
 
 // runRules is like Run, but uses no model.

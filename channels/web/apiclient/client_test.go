@@ -140,6 +140,8 @@ func TestClient_UsesDocumentedRoutes(t *testing.T) {
 		"UserEntries":     func() (any, error) { return c.UserEntries(ctx) },
 		"ChangeUserEntry": func() (any, error) { return c.ChangeUserEntry(ctx, "u1", change) },
 		"Backup":          func() (any, error) { return c.Backup(ctx) },
+		"Hold":            func() (any, error) { return c.Hold(ctx) },
+		"DecideHold":      func() (any, error) { return c.DecideHold(ctx, "i1", true) },
 		"RotateToken":     func() (any, error) { return c.RotateToken(ctx) },
 		"Shutdown":        func() (any, error) { return c.Shutdown(ctx) },
 		"ConfigChanged":   func() (any, error) { return nil, c.ConfigChanged(ctx, api.ConfigChange{What: "x"}) },

@@ -242,6 +242,16 @@ func (c *Client) RotateToken(ctx context.Context) (api.RotatedToken, error) {
 	return postValue[api.RotatedToken](ctx, c, managePath+"/token", struct{}{})
 }
 
+// Hold implements api.Management.
+func (c *Client) Hold(ctx context.Context) (api.RestoreHold, error) {
+	return getValue[api.RestoreHold](ctx, c, "/api/v1/hold", nil)
+}
+
+// DecideHold implements api.Management.
+func (c *Client) DecideHold(ctx context.Context, id string, release bool) (api.HoldDecision, error) {
+	return postValue[api.HoldDecision](ctx, c, "/api/v1/hold", web.HoldRequest{ID: id, Release: release})
+}
+
 // Shutdown asks the daemon to stop.
 func (c *Client) Shutdown(ctx context.Context) (api.Shutdown, error) {
 	return postValue[api.Shutdown](ctx, c, managePath+"/shutdown", struct{}{})

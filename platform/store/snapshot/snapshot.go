@@ -402,6 +402,9 @@ func compareFiles(want, have []File) error {
 	return nil
 }
 
+// Keep is the number of snapshots of each reason that callers of Prune keep.
+const Keep = 5
+
 // Prune deletes all but the newest keep snapshots of each reason, and what killed processes left. The
 // caller must hold the lock of the home. It does not delete dated backups.
 func Prune(dir string, keep int) error {

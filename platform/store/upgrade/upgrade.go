@@ -27,9 +27,6 @@ import (
 	"hob/platform/store/snapshot"
 )
 
-// keepSnapshots is the number of snapshots of each reason to keep.
-const keepSnapshots = 3
-
 // Options are the parameters of New. All but Free are required.
 type Options struct {
 	Paths   system.Paths
@@ -94,6 +91,14 @@ func (u *Upgrade) readJournal() (j journal, found bool, err error) {
 	return j, true, nil
 }
 
+// Discard ends an interrupted upgrade whose database a restore has replaced.
+func Discard(p system.Paths) error {
+	if err := os.Remove(journalFile(p)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("upgrade: %w", err)
+	}
+	return system.RemoveAll(trialDir(p))
+}
+
 func (u *Upgrade) writeJournal(j journal) error {
 	b, err := json.Marshal(j)
 	if err != nil {
@@ -148,7 +153,7 @@ func (u *Upgrade) dropUpgrade(j journal) error {
 			}
 		}
 	}
-	err := errors.Join(system.RemoveAll(trialDir(u.o.Paths)), snapshot.Prune(u.o.Paths.Backups(), keepSnapshots))
+	err := errors.Join(system.RemoveAll(trialDir(u.o.Paths)), snapshot.Prune(u.o.Paths.Backups(), snapshot.Keep))
 	if err != nil {
 		return fmt.Errorf("upgrade: %w", err)
 	}
@@ -280,7 +285,7 @@ func (u *Upgrade) Finish(ctx context.Context, opened error) error {
 	if opened == nil {
 		failpoint.Hit("upgrade.opened")
 		u.o.Log.Info("upgrade finished", "version", u.o.Version, "snapshot", j.Snapshot)
-		if err := snapshot.Prune(u.o.Paths.Backups(), keepSnapshots); err != nil {
+		if err := snapshot.Prune(u.o.Paths.Backups(), snapshot.Keep); err != nil {
 			u.o.Log.Warn("old snapshots not deleted", "err", err)
 		}
 		return u.removeJournal()
