@@ -174,6 +174,9 @@ func (a *cli) openHere(ctx context.Context, p system.Paths) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
+	if cfg, err = resumeRestore(ctx, p, cfg); err != nil {
+		return nil, errors.Join(err, lock.Release())
+	}
 	log, closeLog := fileLog(p)
 	e, err := a.open(ctx, engineOptions{Paths: p, Config: cfg, Log: log, Version: a.version, InProcess: true, Release: a.release})
 	if err != nil {

@@ -81,6 +81,9 @@ func (a *cli) runDaemonOnce(ctx context.Context, again *atomic.Bool) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
+	if cfg, err = resumeRestore(ctx, p, cfg); err != nil {
+		return err
+	}
 	kept := make(chan struct{})
 	kctx, unkeep := context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
@@ -372,23 +375,4 @@ func (a *cli) initCmd() *cobra.Command {
 			return nil
 		}),
 	}
-}
-
-func (a *cli) backupCmd() *cobra.Command {
-	return a.addJSONFlag(&cobra.Command{
-		Use: "backup", Short: "Back up the database", Args: cobra.NoArgs,
-		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
-			return a.withClient(c.Context(), func(cl *client) error {
-				out, err := cl.Backup(c.Context())
-				if err != nil {
-					return err
-				}
-				if a.asJSON {
-					return a.printJSON(out)
-				}
-				fmt.Fprintln(a.out, out.Path)
-				return nil
-			})
-		}),
-	})
 }

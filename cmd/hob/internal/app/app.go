@@ -30,6 +30,7 @@ import (
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/mind/learn"
 	"hob/autonomy/notify"
+	"hob/autonomy/recovery"
 	"hob/autonomy/replay"
 	"hob/autonomy/service"
 	"hob/autonomy/session"
@@ -172,7 +173,7 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 			return nil, err
 		}
 	}
-	return d, d.intake.ReportStart(ctx, d.guard.CheckStart(ctx, opt.Paths.AuditKeyFile()), d.store.QuarantinedPath())
+	return d, errors.Join(d.erasing.FinishRestored(ctx), d.intake.ReportStart(ctx, d.guard.CheckStart(ctx, opt.Paths.AuditKeyFile()), d.store.QuarantinedPath()))
 }
 
 // Migrations returns the tables of all packages that own tables.
@@ -198,12 +199,12 @@ func (d *App) openGuard(ctx context.Context) error {
 	if d.guard, err = guard.New(d.store, guard.Options{
 		Level: guard.Level(c.Autonomy.Level), Hosts: c.Network.AllowHosts, Research: c.Network.Research, Recipients: c.Autonomy.Recipients, Secrets: d.redact,
 		Rules: own, Zone: d.zone,
-		AuditKey: key, Anchor: d.opt.Paths.AuditAnchorFile(),
+		AuditKey: key, Anchor: d.opt.Paths.AuditAnchorFile(), Tombstones: d.opt.Paths.TombstoneFile(), Log: d.opt.Log,
 	}); err != nil {
 		return err
 	}
 	d.openPairings() //nolint:contextcheck // the notice belongs to a transaction, which has no context
-	return d.guard.InitKeys(ctx)
+	return recovery.Open(ctx, recovery.SyncOptions{Store: d.store, Guard: d.guard, Log: d.opt.Log})
 }
 
 func (d *App) openWatchers(context.Context) (err error) {
@@ -295,7 +296,7 @@ func (d *App) Run(ctx context.Context) error {
 		if err := d.web.Listen(ctx); err != nil {
 			return err
 		}
-		parts = append(parts, func(ctx context.Context) error { return d.web.Run(ctx, d.service) }, d.channels.Run)
+		parts = append(parts, func(ctx context.Context) error { return d.web.Run(ctx, d.service) })
 		if d.vectors != nil {
 			parts = append(parts, d.vectors.Run)
 		}
@@ -307,11 +308,8 @@ func (d *App) Run(ctx context.Context) error {
 		if d.opt.Config.Update.Check && d.opt.Play == nil {
 			parts = append(parts, d.releaseFollower().Run)
 		}
-		if d.opt.Config.Autonomy.Enabled {
-			parts = append(parts, d.watchers.Run)
-		}
 	}
-	if d.opt.Play != nil {
+	if d.opt.Play != nil || !d.opt.InProcess {
 		parts = append(parts, d.channels.Run)
 		if d.opt.Config.Autonomy.Enabled {
 			parts = append(parts, d.watchers.Run)

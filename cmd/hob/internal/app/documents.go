@@ -75,7 +75,7 @@ func (d *App) openFolders(allowed []string) (*files.Files, error) {
 // openErasing creates the service that executes erasures.
 func (d *App) openErasing() {
 	d.erasing = knowledge.NewErasing(d.store, knowledge.ErasingOptions{
-		Erasers: d.listErasers, Running: d.bus.Inbox.Running, Renew: d.store.RenewBackups, Log: d.opt.Log,
+		Erasers: d.listErasers, Running: d.bus.Inbox.Running, Renew: d.store.RenewBackups, Tombstones: d.guard.Tombstones(), Log: d.opt.Log,
 	})
 }
 

@@ -74,7 +74,7 @@ func TestDamagedDatabase(t *testing.T) {
 			t.Parallel()
 			h := newHouse(t, offline)
 			h.hob("ask", "remember that the code is 9911").works("remember")
-			h.hob("backup").works(`hob-.*\.db`)
+			h.hob("backup").works(`snapshot-.*-manual`)
 			spoil(h)
 			damaged := h.sum()
 			r := h.hob("ask", "what did I ask you to remember?")
@@ -83,6 +83,7 @@ func TestDamagedDatabase(t *testing.T) {
 				t.Errorf("nobody was told: %q", r.errs)
 			}
 			h.aside(damaged)
+			h.hob("restore", "--pending").works("Restored the newest good backup")
 			h.hob("doctor").works("ok +database")
 		})
 	}

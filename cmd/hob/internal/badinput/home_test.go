@@ -62,7 +62,7 @@ func TestHomeBecomesReadOnly(t *testing.T) {
 	if got := h.say("what did I ask you to remember?"); !strings.Contains(got, "9911") {
 		t.Error(got)
 	}
-	h.hob("backup").works(`hob-.*\.db`)
+	h.hob("backup").works(`snapshot-.*-manual`)
 	h.stop()
 }
 

@@ -9,11 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"hob/platform/host/system"
 	"hob/platform/store"
+	"hob/platform/store/snapshot"
 	"hob/platform/text/textnorm"
 )
 
@@ -189,15 +191,17 @@ func checkBackup(ctx context.Context, e Env) []Check {
 	if errors.Is(err, fs.ErrNotExist) {
 		return okCheck("backup", "no data to back up yet")
 	}
-	copies, gerr := filepath.Glob(filepath.Join(system.EscapeGlob(e.Paths.Backups()), "hob-*.db"))
-	if gerr != nil {
-		return skipCheck("backup", gerr.Error(), "")
+	copies, lerr := snapshot.List(e.Paths.Backups())
+	if lerr != nil {
+		return skipCheck("backup", lerr.Error(), "")
 	}
+	copies = slices.DeleteFunc(copies, func(s snapshot.Snapshot) bool {
+		fi, err := os.Stat(s.Database())
+		return err != nil || fi.Size() == 0
+	})
 	var last time.Time
-	for _, path := range copies {
-		if fi, err := os.Stat(path); err == nil && fi.Size() > 0 && fi.ModTime().After(last) {
-			last = fi.ModTime()
-		}
+	if len(copies) > 0 { // the newest first
+		last = copies[0].Manifest.Created
 	}
 	age := e.Now.Sub(last)
 	switch {

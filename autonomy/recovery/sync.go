@@ -1,0 +1,159 @@
+// Package recovery restores a snapshot of a home. After a restore, Hob does not act on old data on its
+// own, and revocations and erasures stay in force.
+//
+// Restore prepares the database in a staging folder: it migrates it, applies the revocations and
+// erasures that happened since (package tombstone), closes open approval requests, puts queued texts
+// and open events on hold (bus.Hold) and records the restore in the audit log. Then one rename of a
+// journal file commits the restore, and Resume copies the staged files into the home. A process that is
+// killed before the commit leaves the old home; after it, the next start completes the restore.
+//
+// Sync does the same for a database that was replaced in another way, such as a damaged one. The
+// commands call Restore and Resume; the composition root calls Open.
+package recovery
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/autonomy/guard/pairing"
+	"hob/knowledge"
+	"hob/platform/store"
+	"hob/platform/store/erase"
+	"hob/platform/store/tombstone"
+)
+
+// Applied counts the revocations and erasures that Sync applied again.
+type Applied struct {
+	Grants   int `json:"grants"`
+	Pairings int `json:"pairings"`
+	Erasures int `json:"erasures"` // completed by the next start
+}
+
+// SyncOptions are the parameters of Sync. Store and Guard are required.
+type SyncOptions struct {
+	Store *store.Store
+	Guard *guard.Guard // after InitKeys
+	// Files are text files that may contain erased phrases, in addition to the database.
+	Files []string
+	Log   *slog.Logger
+}
+
+// Open initializes the keys of the guard and calls Sync.
+func Open(ctx context.Context, o SyncOptions) error {
+	if err := o.Guard.InitKeys(ctx); err != nil {
+		return err
+	}
+	_, err := Sync(ctx, o)
+	return err
+}
+
+// Sync applies the revocations and erasures that the database lacks. If the store replaced a damaged
+// database by a backup, Sync also puts the restored work on hold. guard.CheckStart
+// reports an altered file of revocations; Sync does not fail.
+func Sync(ctx context.Context, o SyncOptions) (a Applied, err error) {
+	_, err = o.Guard.Tombstones().Sync(ctx, func(tx *store.Tx, missing []tombstone.Entry) error {
+		a, err = applyEntries(tx, o, missing)
+		return err
+	})
+	if errors.Is(err, tombstone.ErrAltered) {
+		o.Guard.ReportAltered(err)
+		err = nil
+	}
+	if err != nil {
+		return a, fmt.Errorf("apply revocations and erasures: %w", err)
+	}
+	if a != (Applied{}) && o.Log != nil {
+		o.Log.Warn("the database was restored: revocations and erasures applied again", "grants", a.Grants, "pairings", a.Pairings, "erasures", a.Erasures)
+	}
+	if o.Store.QuarantinedPath() == "" {
+		return a, nil
+	}
+	return a, holdReplaced(ctx, o)
+}
+
+// holdReplaced puts the work in a backup on hold that replaced a damaged database.
+func holdReplaced(ctx context.Context, o SyncOptions) error {
+	var empty bool
+	if err := o.Store.Reader(ctx).QueryRow(`SELECT NOT EXISTS (SELECT 1 FROM audit) AND NOT EXISTS (SELECT 1 FROM inbox)`).Scan(&empty); err != nil || empty {
+		return err
+	}
+	const name = "the newest good backup"
+	return o.Store.Write(ctx, func(tx *store.Tx) error {
+		if _, err := o.Guard.RestoreTx(tx, name, "start", o.Guard.LastCut(nil)); err != nil {
+			return err
+		}
+		return bus.StartHoldTx(tx, name)
+	})
+}
+
+func applyEntries(tx *store.Tx, o SyncOptions, missing []tombstone.Entry) (a Applied, err error) {
+	sealed := map[string]erase.Sealed{}
+	for _, e := range missing {
+		switch e.Kind {
+		case tombstone.Grant:
+			found, err := guard.RevokeRestoredTx(tx, e.Ref)
+			if err != nil {
+				return a, err
+			}
+			if found {
+				a.Grants++
+			}
+		case tombstone.Pairing:
+			p, found, err := pairing.RemoveRestoredTx(tx, e.Ref)
+			if err != nil {
+				return a, err
+			}
+			if found {
+				a.Pairings++
+				if err := new(bus.OwnerMessages).RevokeTx(tx, p.Channel, p.Sender); err != nil {
+					return a, err
+				}
+			}
+		case tombstone.Erasure:
+			var s erase.Sealed
+			if err := json.Unmarshal(e.Data, &s); err != nil {
+				return a, fmt.Errorf("erasure %s: %w", e.Ref, err)
+			}
+			sealed[e.Ref] = s
+		}
+	}
+	a.Erasures = len(sealed)
+	return a, reopenErasures(tx, o, sealed)
+}
+
+// reopenErasures finds the texts of erasures in the restored data and starts the erasures again.
+func reopenErasures(tx *store.Tx, o SyncOptions, sealed map[string]erase.Sealed) error {
+	if len(sealed) == 0 {
+		return nil
+	}
+	var all []erase.Sealed
+	var ids []string
+	for id, s := range sealed {
+		all, ids = append(all, s), append(ids, id)
+	}
+	slices.Sort(ids)
+	opener := erase.NewOpener(o.Guard.Tombstones().Key(), all)
+	if err := erase.ReadTables(tx, opener.Read); err != nil {
+		return err
+	}
+	for _, name := range o.Files {
+		b, err := os.ReadFile(name)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		opener.Read(b)
+	}
+	for _, id := range ids {
+		if err := knowledge.ReopenTx(tx, opener.Open(id, sealed[id])); err != nil {
+			return err
+		}
+	}
+	return nil
+}

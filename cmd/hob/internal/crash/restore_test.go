@@ -1,0 +1,159 @@
+//go:build unix
+
+package crash
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// restorePoints are the instants of a restore at which the command is killed.
+var restorePoints = []string{
+	"snapshot.begun", "snapshot.database", "snapshot.verified", "snapshot.done", "restore.saved", "restore.staged", "store.commit.before:1", "store.commit.after:1",
+	"store.commit.before:2", "store.commit.after:2", "store.commit.after:3", "restore.prepared", "restore.committed", "restore.file", "restore.file:2", "restore.files", "replace.log", "replace.done", "restore.replaced", "restore.done",
+}
+
+// A restore that is killed at any instant leaves the old home or the new one, with the database and the
+// configuration of the same state, a sound audit log, and without what was revoked since the backup.
+// HOB_RESTORE_ROUNDS (default 5) and HOB_RESTORE_SEED choose the kills at random instants.
+func TestRestore_KilledAtAnyInstantLeavesOldOrNew(t *testing.T) {
+	t.Parallel()
+	bin, err := program()
+	check(t, err)
+	dir := t.TempDir()
+	h := &restoredHome{t: t, bin: bin, user: filepath.Join(dir, "user"), home: filepath.Join(dir, "first")}
+	check(t, os.MkdirAll(h.user, 0o700))
+	check(t, os.MkdirAll(h.home, 0o700))
+	h.configure("Oldname")
+	check(t, os.WriteFile(filepath.Join(h.home, "SOUL.md"), []byte("You are calm.\n"), 0o600))
+	h.run(0, "", "task", "add", "oldtask")
+	h.run(0, "", "tool", "call", "remember", `{"text":"the gate code is Kestrel-9981"}`)
+	snapshot := filepath.Base(strings.TrimSpace(h.run(0, "", "backup")))
+	h.run(0, "", "memory", "forget", "--query", "Kestrel-9981", "--keep-backups", "--yes")
+	h.configure("Newname")
+	h.run(0, "", "task", "add", "newtask")
+	seed := number("HOB_RESTORE_SEED", 1)
+	rnd := rand.New(rand.NewPCG(uint64(seed), 2))
+	old, restored := 0, 0
+	for n, point := range restorePoints {
+		w := h.copyTo(filepath.Join(dir, fmt.Sprint("point", n)))
+		if out := w.run(-1, point, "restore", "--yes", snapshot); !w.killed {
+			t.Errorf("%s: the restore was not killed: %s", point, out)
+		}
+		w.verify(point, snapshot, &old, &restored)
+	}
+	for n := range number("HOB_RESTORE_ROUNDS", 5) {
+		w := h.copyTo(filepath.Join(dir, fmt.Sprint("random", n)))
+		after := time.Duration(rnd.IntN(300)) * time.Millisecond
+		w.killAfter(after, "restore", "--yes", snapshot)
+		w.verify(fmt.Sprintf("seed %d, killed after %s", seed, after), snapshot, &old, &restored)
+	}
+	t.Logf("%d old, %d new", old, restored)
+	if old == 0 || restored == 0 {
+		t.Errorf("%d homes are old and %d new, want both", old, restored)
+	}
+}
+
+// restoredHome is a home that is used by commands only.
+type restoredHome struct {
+	t               *testing.T
+	bin, user, home string
+	killed          bool
+}
+
+func (h *restoredHome) configure(name string) {
+	check(h.t, os.WriteFile(filepath.Join(h.home, "config.toml"), []byte("[agent]\nname = \""+name+"\"\nmodel = \"offline\"\n"), 0o600))
+}
+
+func (h *restoredHome) copyTo(dir string) *restoredHome {
+	out, err := exec.Command("cp", "-a", h.home, dir).CombinedOutput()
+	if err != nil {
+		h.t.Fatalf("%v: %s", err, out)
+	}
+	return &restoredHome{t: h.t, bin: h.bin, user: h.user, home: dir}
+}
+
+func (h *restoredHome) command(point string, args ...string) *exec.Cmd {
+	cmd := exec.Command(h.bin, args...)
+	cmd.Env = append(os.Environ(), "HOME="+h.user, "HOB_HOME="+h.home, "TZ=UTC")
+	if point != "" {
+		if !strings.Contains(point, ":") {
+			point += ":1"
+		}
+		cmd.Env = append(cmd.Env, "HOB_FAILPOINT="+point)
+	}
+	return cmd
+}
+
+// run runs a command and checks its exit code, any for -1.
+func (h *restoredHome) run(code int, point string, args ...string) string {
+	h.t.Helper()
+	cmd := h.command(point, args...)
+	out, err := cmd.CombinedOutput()
+	x, failed := errors.AsType[*exec.ExitError](err)
+	if err != nil && !failed {
+		h.t.Fatal(err)
+	}
+	h.killed = failed && !x.Exited()
+	if code >= 0 && cmd.ProcessState.ExitCode() != code {
+		h.t.Fatalf("hob %s: exit code %d, want %d\n%s", strings.Join(args, " "), cmd.ProcessState.ExitCode(), code, out)
+	}
+	return string(out)
+}
+
+func (h *restoredHome) killAfter(d time.Duration, args ...string) {
+	h.t.Helper()
+	cmd := h.command("", args...)
+	check(h.t, cmd.Start())
+	timer := time.AfterFunc(d, func() { _ = cmd.Process.Kill() })
+	_ = cmd.Wait() // killed, or done before
+	timer.Stop()
+}
+
+// verify uses the home after the kill and checks that it is completely old or completely new.
+func (h *restoredHome) verify(how, snapshot string, old, restored *int) {
+	h.t.Helper()
+	tasks := h.run(0, "", "task", "list")
+	name := h.run(0, "", "config", "get", "agent.name")
+	audit := h.run(0, "", "audit", "verify")
+	isNew := !strings.Contains(tasks, "newtask")
+	if !strings.Contains(tasks, "oldtask") || strings.Contains(name, "Oldname") != isNew || strings.Contains(audit, "records that "+snapshot) != isNew {
+		h.t.Errorf("%s: mixed state: tasks %q, name %q, audit %q", how, tasks, name, audit)
+	}
+	if pending := h.run(0, "", "restore", "--pending"); strings.Contains(pending, "Restored") != isNew {
+		h.t.Errorf("%s: restored %v, but: %s", how, isNew, pending)
+	}
+	for _, left := range []string{"restore-staging", "restore.json"} {
+		if _, err := os.Stat(filepath.Join(h.home, left)); err == nil {
+			h.t.Errorf("%s: %s is left", how, left)
+		}
+	}
+	if *old++; isNew {
+		*old--
+		*restored++
+	}
+	err := filepath.WalkDir(h.home, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() || strings.Contains(path, "backups") {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if bytes.Contains(b, []byte("Kestrel-9981")) {
+			h.t.Errorf("%s: the deleted text is in %s", how, path)
+		}
+		return err
+	})
+	check(h.t, err)
+	if found := regexp.MustCompile(`Kestrel`).FindString(h.run(-1, "", "memory", "search", "gate code")); found != "" {
+		h.t.Errorf("%s: the deleted text is found", how)
+	}
+}
