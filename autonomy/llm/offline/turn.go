@@ -211,7 +211,9 @@ func (t *turn) callsSince(from int) []done {
 				out = append(out, done{name: toolOf(*p.Call)})
 			case p.Result != nil:
 				if i, ok := index[p.Result.ID]; ok && out[i].result == nil {
-					out[i].result = p.Result
+					shown := *p.Result
+					shown.Text, _, _ = strings.Cut(shown.Text, "\n[hint] ") // hints are for language models
+					out[i].result = &shown
 				}
 			}
 		}

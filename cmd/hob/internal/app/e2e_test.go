@@ -304,6 +304,9 @@ func TestAMessageBehindAQuestion(t *testing.T) {
 		t.Errorf("a bare no after another message: %q", got)
 	}
 	h.say("/no " + waits.Approvals[0].ID)
+	if got := h.wait("reply", `I changed nothing`); strings.Contains(got.Text, "[hint]") {
+		t.Errorf("the answer shows a hint for models: %q", got.Text)
+	}
 	if got := h.say("what is the code?"); !strings.Contains(got, "9911") {
 		t.Errorf("after no: %q", got)
 	}
