@@ -108,7 +108,7 @@ func (a *cli) runDoctor(ctx context.Context, x doctorOptions) error {
 	var list []doctor.Check
 	by := "Hob is not running: this command ran the checks."
 	if e.Daemon != 0 {
-		by = fmt.Sprintf("The running Hob (pid %d) ran all checks except: daemon.", e.Daemon)
+		by = fmt.Sprintf("The running Hob (pid %d) ran all checks except: %s.", e.Daemon, strings.Join(ownChecks(), ", "))
 		if list, err = a.runInDaemon(ctx, c, x, live); errors.Is(err, errOlder) {
 			by = fmt.Sprintf("The running Hob (pid %d) has another version and cannot run the checks: this command ran them.", e.Daemon)
 			list, err = nil, nil
@@ -163,11 +163,21 @@ func (a *cli) lockHome(p system.Paths, daemon int) func(context.Context) (func()
 // errOlder means that the daemon's version does not support the doctor.
 var errOlder = errors.New("the daemon has another version")
 
+// ownChecks names the checks that run in the process of the command.
+func ownChecks() (names []string) {
+	for _, p := range doctor.Probes() {
+		if p.Here {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
 // runInDaemon runs the checks in the daemon and passes each finding to each as it arrives.
 func (a *cli) runInDaemon(ctx context.Context, c *client, x doctorOptions, each func(doctor.Check)) ([]doctor.Check, error) {
 	var out []doctor.Check
 	err := c.Examine(ctx, x.names, x.fix, func(f api.Finding) {
-		if f.Name == "daemon" { // this command checks the daemon itself
+		if slices.Contains(ownChecks(), f.Name) { // this command runs them itself
 			return
 		}
 		check := doctor.Check{

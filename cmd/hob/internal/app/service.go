@@ -85,7 +85,7 @@ func (d *App) StatusText(ctx context.Context) (string, error) {
 func (d *App) examine() (doctor.Env, error) {
 	return doctor.DaemonEnv(doctor.DaemonOptions{
 		Paths: d.opt.Paths, Version: d.opt.Version, Tables: Migrations(), Config: d.opt.Config, Secrets: d.secrets.Secrets(), HTTP: d.opt.HTTP,
-		Scripts: d.scripts, Screen: d.opt.Screen, InProcess: d.opt.InProcess, Tray: d.tray != nil,
+		Scripts: d.scripts, Release: d.opt.Release, Screen: d.opt.Screen, InProcess: d.opt.InProcess, Tray: d.tray != nil,
 		Browses: func() bool { return d.browser != nil && d.browser.Running() }, Engine: d.service, Documents: d.documents, Erasing: d.erasing, Channels: d.channels, Drivers: d.channelDrivers(), TrialDeps: d.trialDeps,
 	})
 }

@@ -18,6 +18,7 @@ import (
 	"hob/platform/host/osrun"
 	"hob/platform/host/system"
 	"hob/platform/host/vault"
+	"hob/platform/net/release"
 	"hob/platform/store"
 	"hob/templates"
 	"hob/tools/files/containertool"
@@ -87,6 +88,7 @@ type DaemonOptions struct {
 	Secrets system.Secrets
 	HTTP    *http.Client
 	Scripts osrun.Runner
+	Release release.Source
 	// Screen allows the checks to use the desktop and to start programs.
 	Screen bool
 	// InProcess is true if a command uses the engine without a daemon. The fields below are then
@@ -115,7 +117,7 @@ func DaemonEnv(o DaemonOptions) (Env, error) {
 		addSandboxProbes(&e)
 	}
 	e.Stale = !e.Config.SameText(o.Config)
-	e.Secrets, e.HTTP, e.Scripts = o.Secrets, o.HTTP, o.Scripts
+	e.Secrets, e.HTTP, e.Scripts, e.Release = o.Secrets, o.HTTP, o.Scripts, o.Release
 	e.Desktop, e.Starts = o.Screen, o.Screen
 	if o.InProcess {
 		return e, nil
