@@ -25,7 +25,7 @@ func (Driver) Describe() channels.Description {
 				return nil
 			}},
 			channels.AllowSetting("accounts, which begin with amzn1.ask.account."),
-			{Key: "voices", Kind: settings.Text, List: true, Optional: true, Unasked: true, Title: "Whose recognised voice may answer approval requests? Ids that begin with amzn1.ask.person."},
+			{Key: "voices", Kind: settings.Text, List: true, Optional: true, Unasked: true, Title: "Whose recognized voice may answer approval requests? Ids that begin with amzn1.ask.person."},
 		},
 		Pairs:    true,
 		Manifest: manifest,
