@@ -54,8 +54,8 @@ type schema struct {
 	Ref         string          `json:"$ref"`
 }
 
-// argumentList lists the properties of an object in order; false if the schema contains more
-// than a signature can express.
+// argumentList formats the properties of an object, in order. It returns false if the schema
+// contains more than a signature can express.
 func argumentList(raw json.RawMessage) (string, bool) {
 	var s schema
 	if json.Unmarshal(raw, &s) != nil || !s.isSimple() {
@@ -80,13 +80,12 @@ func argumentList(raw json.RawMessage) (string, bool) {
 	return strings.Join(out, ", "), ok
 }
 
-// isSimple reports whether type, properties, items and enum values describe the schema
-// completely.
+// isSimple reports whether the schema consists only of type, properties, items and enum values.
 func (s *schema) isSimple() bool {
 	return s.AnyOf == nil && s.OneOf == nil && s.AllOf == nil && s.Ref == ""
 }
 
-// kindOf returns the type of one value and its description.
+// kindOf returns the type and the description of one value.
 func kindOf(raw json.RawMessage) (kind, note string, ok bool) {
 	var s schema
 	if json.Unmarshal(raw, &s) != nil || !s.isSimple() {
@@ -121,8 +120,8 @@ func kindOf(raw json.RawMessage) (kind, note string, ok bool) {
 	return kind, note, true
 }
 
-// eachProperty calls f for the members of an object in the order of the text until f
-// returns false. It reports whether it succeeded.
+// eachProperty calls f for each member of a JSON object, in the order of the text, until f returns
+// false. It reports whether all members were read.
 func eachProperty(raw json.RawMessage, f func(name string, raw json.RawMessage) bool) bool {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {

@@ -15,23 +15,23 @@ var synonymText string
 
 // synonyms is the parsed table of synonyms.txt. It is immutable.
 type synonyms struct {
-	exact   map[string][]termMeaning // by word; no terms: a stop word
+	exact   map[string][]termMeaning // by word; a word without terms is a stop word
 	stems   map[string][]termMeaning // by stem of an English word
 	begin   map[string][]termMeaning // by prefix
 	phrases map[string][]termMeaning // phrases joined with spaces
 	longest int                      // number of words of the longest phrase
 }
 
-// termMeaning is a term of the tools, as a stem, and its weight.
+// termMeaning is a stemmed term of the tools' descriptions, with its weight.
 type termMeaning struct {
 	stem   string
 	weight float64
 }
 
-// general is the weight of a verb that fits many tools.
+// general is the weight of a verb that matches many tools.
 const general = 0.5
 
-// defaultSynonyms parses the file once, when the first search needs it.
+// defaultSynonyms parses synonyms.txt once, when the first search needs it.
 var defaultSynonyms = sync.OnceValue(func() *synonyms { return parseSynonyms(synonymText) })
 
 func parseSynonyms(text string) *synonyms {
@@ -77,8 +77,8 @@ func (s *synonyms) addSynonyms(said string, terms []termMeaning) {
 	}
 }
 
-// mergeMeanings adds terms to the ones that other lines give for the same word. A word that is a
-// stop word in one language may have a meaning in another.
+// mergeMeanings adds terms to those that other lines define for the same word. A stop word of one
+// language may have a meaning in another.
 func mergeMeanings(m map[string][]termMeaning, word string, terms []termMeaning) {
 	m[word] = joinMeanings(m[word], terms)
 }
@@ -99,8 +99,8 @@ func (s *synonyms) isStopWord(w string) bool {
 	return ok && len(terms) == 0
 }
 
-// matchPrefixes returns the terms of all prefixes of a word, those of the longest first, and the
-// rest of the word after that prefix.
+// matchPrefixes returns the terms of all prefixes of a word, starting with the longest prefix. rest
+// is the part of the word after the longest prefix.
 func (s *synonyms) matchPrefixes(w string) (terms []termMeaning, rest string) {
 	rest = w
 	for i := len(w); i >= 3; i-- {

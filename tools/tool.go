@@ -26,9 +26,9 @@ type Effects uint8
 // The effects that a tool may declare. docs/guard.md lists how the guard treats each of them.
 const (
 	Read    Effects = 1 << iota // looks only
-	Write                       // changes something on this machine, reversibly
-	Send                        // reaches a person or a service
-	Egress                      // a request whose address or body the model chose
+	Write                       // changes something on this machine and can be reverted
+	Send                        // sends something to a person or a service
+	Egress                      // sends a request whose address or body the model chose
 	Exec                        // runs a program
 	Destroy                     // cannot be undone
 	Secret                      // reveals a credential
@@ -50,32 +50,32 @@ func (e Effects) Names() []string {
 // String joins the names with "+".
 func (e Effects) String() string { return strings.Join(e.Names(), "+") }
 
-// AnyEffect is the set of all effects: those of a task that may use any tool.
+// AnyEffect is the set of all effects. A task that may use any tool has it.
 const AnyEffect = Read | Write | Send | Egress | Exec | Destroy | Secret
 
-// All returns the effects of the tool and of the tasks that it starts, for policy decisions
-// and displays.
+// All returns the effects of the tool and of the tasks that it starts. Policy decisions and
+// displays use it.
 func (s *Spec) All() Effects { return s.Effects | s.Starts }
 
 // ReadOnly reports whether the tool only reads.
 func (e Effects) ReadOnly() bool { return e == Read }
 
-// Spec describes a tool to models, owners and the guard.
+// Spec describes a tool for models, the owner and the guard.
 type Spec struct {
 	Name        string  // snake_case, unique, [a-z0-9_]{1,64}
-	Category    string  // name of its folder, such as "files"
+	Category    string  // name of the tool's folder, such as "files"
 	Description string  // one or two sentences for a model, in the imperative
-	Effects     Effects // everything it may cause
-	// Starts are the effects that a task started by the tool may cause later, such as
-	// AnyEffect; 0: it starts none. The guard checks each call of the task separately, as
-	// unattended and with the taint of the conversation that started it.
+	Effects     Effects // all effects that a call may have
+	// Starts are the effects that a task started by the tool may have later, such as AnyEffect; 0
+	// if the tool starts no task. The guard checks each call of the task separately, as an
+	// unattended call with the taint of the conversation that started the task.
 	Starts    Effects
-	Platforms []string // GOOS values; empty means every platform
-	Core      bool     // offered in every request; others are found by search
-	Own       bool     // touches only Hob's own database (set by New)
-	Keywords  string   // extra words for the catalog search
-	// Foreign marks a tool whose spec was written by others: an MCP server, a peer. Its
-	// texts are untrusted wherever a model reads them, and it is found by search only.
+	Platforms []string // GOOS values; empty means all platforms
+	Core      bool     // offered in every request; other tools are found by search
+	Own       bool     // uses only Hob's own database (set by New)
+	Keywords  string   // additional words for the catalog search
+	// Foreign marks a tool whose spec was written by someone else, such as an MCP server or a peer.
+	// Its name and descriptions are untrusted in every prompt, and models find it only by search.
 	Foreign bool
 	Timeout time.Duration
 	Schema  Schema // schema of the arguments (set by New)
@@ -95,34 +95,34 @@ func (s Schema) Raw() json.RawMessage {
 
 // Call is one invocation. Args are validated against the schema.
 type Call struct {
-	ID      string // unique and stable across crashes
-	Session string // the conversation it belongs to
-	Event   string // the inbox event that caused it
+	ID      string // unique, and unchanged after a crash
+	Session string // conversation of the call
+	Event   string // inbox event that caused the call
 	Args    json.RawMessage
 	// Now is the wall-clock time in the owner's zone. Tools use it instead of time.Now so that
 	// words such as "tomorrow" have the same meaning everywhere.
 	Now time.Time
-	// Report is the session that receives reports of resources created by this call (a
-	// watcher, a reminder); usually Session.
+	// Report is the session that receives reports of resources that this call creates, such as a
+	// watcher or a reminder. It usually equals Session.
 	Report string
-	// Agent is the calling agent, "" for the default one; later actions of the call run
-	// with its rights.
+	// Agent is the calling agent, "" for the default one. Later actions that the call causes have
+	// this agent's permissions.
 	Agent string
-	// Realm is the memory namespace of the calling agent, "" for the main one.
+	// Realm is the memory namespace of the calling agent; "" is the main one.
 	Realm string
-	// Provenance is Outside if untrusted text is in the caller's context: rows that the
-	// tool stores must carry it.
+	// Provenance is Outside if the caller's context contains untrusted text. Rows that the tool
+	// stores must have the same provenance.
 	Provenance provenance.Source
-	// Origins are the origins of untrusted text in the caller's context: the tool stores
-	// them with its rows (see platform/provenance/origins).
+	// Origins are the origins of untrusted text in the caller's context. The tool stores them with
+	// its rows (see platform/provenance/origins).
 	Origins []provenance.Origin
-	// OwnerWords are the user's messages in this turn, if the user is alone with Hob in the
-	// conversation, can answer, and no untrusted text is in context. They are nil in every
-	// other turn: of guests, groups, sub-agents, watchers, schedules and tainted ones. See
+	// OwnerWords are the user's messages in this turn if the user is alone with Hob in the
+	// conversation, can answer, and no untrusted text is in context. It is nil in all other turns:
+	// those of guests, groups, sub-agents, watchers and schedules, and tainted ones. See
 	// CredentialViewer.
 	OwnerWords []string
-	// Exact is the approved binding beyond the arguments (see CallAssessment): a tool that
-	// judges its calls refuses everything else.
+	// Exact is the approved binding in addition to the arguments (see CallAssessment). A tool that
+	// assesses its calls rejects a call with any other binding.
 	Exact string
 	// Prepared is the return value of Prepare (see Preparer).
 	Prepared any
@@ -131,38 +131,39 @@ type Call struct {
 	// Commit, never nil, is called right before the first request that may reach another person.
 	// After an error the call ends with that error and sends nothing: the user has canceled it.
 	Commit func() error
-	// Progress, never nil, reports the progress of a long call: fraction 0..1 (negative if
-	// unknown) and a short note.
+	// Progress reports the progress of a long call: a fraction from 0 to 1 (negative if unknown)
+	// and a short note. It is never nil.
 	Progress func(fraction float64, note string)
 }
 
-// CredentialViewer returns who reads the credentials in the result: the user who asked for
-// one by name, or no one.
+// CredentialViewer returns the reader of credentials in the result: the user, if they asked for a
+// credential by name, otherwise no one.
 func (c Call) CredentialViewer() credential.Viewer { return credential.AskedBy(c.OwnerWords...) }
 
 // Result is the result of a call for the model and the owner.
 type Result struct {
-	// Text is complete, readable prose or a list: the model reads it, and the built-in
-	// brain shows it to the owner unchanged.
+	// Text is complete, readable prose or a list. Models read it, and the built-in brain shows it
+	// to the owner unchanged.
 	Text string
-	// Data holds the same as values, for --json and programs. Optional. Stored rows include
-	// their "id" and "provenance": the origins of a row's text are stored with its id.
+	// Data contains the same information as values, for --json and programs. It is optional. Stored
+	// rows include their "id" and "provenance", because the origins of a row's text are stored with
+	// its id.
 	Data any
-	// Source is the provenance of Text and Data. It is mandatory: Tool for Hob's own words and
-	// data, Outside for file contents, pages, mail. The zero value is invalid, and the engine
-	// treats a result without a source as untrusted text.
+	// Source is the provenance of Text and Data. It is mandatory: Tool for Hob's own text and data;
+	// Outside for file contents, web pages and email. The zero value is invalid: the engine treats
+	// a result without a source as untrusted.
 	Source provenance.Source
-	// Origins name the origins of untrusted text in the result: a page, a file, a sender.
-	// Without any, the tool itself is named as the origin.
+	// Origins name the origins of untrusted text in the result, such as a page, a file or a sender.
+	// If it is empty, the engine names the tool as the origin.
 	Origins []provenance.Origin
-	// Links are the addresses in a fetched page or a list of search results. In this turn they may
-	// be fetched unchanged without approval, because a model cannot add data to them.
+	// Links are the addresses in a fetched page or in search results. During this turn they may be
+	// fetched unchanged without approval, because a model cannot add data to them.
 	Links []string
 	// Incomplete means that a part of the action failed, as Text says: the user is notified if the
 	// call was delayed.
 	Incomplete bool
-	// Undo, if not nil, is journaled with the call and passed to the tool's Undo when the
-	// owner undoes the action.
+	// Undo is stored with the call and passed to the tool's Undo method when the owner undoes the
+	// action. It is nil if the call cannot be undone.
 	Undo *Undo
 }
 
@@ -175,7 +176,7 @@ type Undo struct {
 // NewUndo encodes v as the undo data.
 func NewUndo(label string, v any) *Undo {
 	b, err := json.Marshal(v)
-	if err != nil { // a programming error: v is one of the tool's own types
+	if err != nil { // a programming error: v has a type of the tool
 		panic(fmt.Sprintf("tools: undo data: %v", err))
 	}
 	return &Undo{Label: label, Data: b}
@@ -216,9 +217,9 @@ type Code string
 
 // The codes of tool errors.
 const (
-	InvalidArguments Code = "invalid_arguments" // invalid for the schema or inconsistent
+	InvalidArguments Code = "invalid_arguments" // arguments that violate the schema or contradict each other
 	NotFound         Code = "not_found"
-	Conflict         Code = "conflict" // the state has changed; nothing was done
+	Conflict         Code = "conflict" // the state has changed; the call did nothing
 	Unsupported      Code = "unsupported"
 	Failed           Code = "failed"
 	TimedOut         Code = "timeout"
@@ -229,7 +230,7 @@ const (
 	OutcomeUnknown   Code = "outcome_unknown" // Hob stopped while the call ran
 	TruncatedCall    Code = "truncated_arguments"
 	Repeated         Code = "repeated_call"
-	TooManyCalls     Code = "too_many_calls" // in one answer of a model
+	TooManyCalls     Code = "too_many_calls" // too many calls in one answer of a model
 )
 
 // CodeOf returns the code of an error, or Failed if it has none.
@@ -249,32 +250,32 @@ func CodeOf(err error) Code {
 }
 
 // Tool is one action that Hob can perform. Call may run concurrently with other calls of the same
-// tool. It returns soon after ctx ends, and with an *Error if the caller can handle the failure. A
-// non-nil error means that nothing is half done. Own tools also implement TxTool; their Call is
-// never used.
+// tool. It returns soon after ctx ends. It returns an *Error if the caller can handle the failure.
+// If the error is not nil, nothing is half done. Own tools also implement TxTool; the engine never
+// uses their Call method.
 type Tool interface {
 	Spec() *Spec
 	Call(ctx context.Context, c Call) (Result, error)
 }
 
-// TxTool is a tool that only changes Hob's database. CallTx runs inside the transaction that
-// records the call as done. It must have no effect that a rollback does not revert, and it must
-// wait only for the database.
+// TxTool is a tool that changes only Hob's database. CallTx runs inside the transaction that
+// records the call as done. All its effects must be reverted by a rollback, and it must wait for
+// nothing except the database.
 type TxTool interface {
 	Tool
 	CallTx(ctx context.Context, tx *store.Tx, c Call) (Result, error)
 }
 
-// Preparer is an own tool with work to do before its transaction, which blocks all other writers:
-// reading and copying a file, for example. CallTx gets the return value as Call.Prepared. Its
-// remains must be harmless if CallTx never runs or fails.
+// Preparer is an own tool that must do work before its transaction, for example read and copy a
+// file, because a transaction blocks all other writers. CallTx gets the return value as
+// Call.Prepared. If CallTx never runs or fails, the leftovers of Prepare must be harmless.
 type Preparer interface {
 	Prepare(ctx context.Context, c Call) (any, error)
 }
 
-// Undoer reverts an action of the tool. It describes what was restored, or returns a
-// Conflict error if it would overwrite newer changes; nothing has changed then. Exactly one
-// of the two methods is used: UndoTx for own tools, Undo for the others.
+// Undoer reverts an action of the tool. It describes what it restored. If it would overwrite newer
+// changes, it changes nothing and returns a Conflict error. The engine uses exactly one of the two
+// methods: UndoTx for own tools, Undo for the others.
 type Undoer interface {
 	CanUndo() bool
 	Undo(ctx context.Context, data json.RawMessage) (string, error)
@@ -282,20 +283,20 @@ type Undoer interface {
 }
 
 // Redoer repeats an action that was undone. It gets the data of the undo and returns a description
-// and the new undo data. Like Undoer, it fails with Conflict if it would overwrite newer changes.
+// and new undo data. Like Undoer, it fails with Conflict if it would overwrite newer changes.
 type Redoer interface {
 	CanRedo() bool
 	Redo(ctx context.Context, data json.RawMessage) (string, json.RawMessage, error)
 }
 
-// Pather names the files that a call would touch, so that calls on disjoint paths may run
-// in parallel. A call with unknown paths runs alone.
+// Pather returns the files that a call would use, so that calls on disjoint paths may run in
+// parallel. A call with unknown paths runs alone.
 type Pather interface {
 	Paths(args json.RawMessage) []string
 }
 
-// Summarizer describes in one line what a call would do, for an approval request: "Move
-// invoice.pdf to Documents/2026". It must not depend on the model's prose.
+// Summarizer describes in one line what a call would do, for an approval request: "Move invoice.pdf
+// to Documents/2026". The summary must not contain the model's prose.
 type Summarizer interface {
 	Summary(args json.RawMessage) string
 }

@@ -2,10 +2,10 @@ package tools
 
 import "unicode/utf8"
 
-// lexicon holds the words that a mistyped word may mean.
+// lexicon holds the correct words that a mistyped word may stand for.
 type lexicon struct {
 	words []string
-	masks []uint32 // the letters of each word, to skip most words quickly
+	masks []uint32 // bit set of the letters of each word, to skip most words quickly
 }
 
 func (l *lexicon) addWord(w string) {
@@ -20,7 +20,7 @@ func letterMask(w string) (m uint32) {
 	return m
 }
 
-// allowedTypos returns how many typing errors a word of n letters may have.
+// allowedTypos returns the number of typing errors that a word of n letters may have.
 func allowedTypos(n int) int {
 	switch {
 	case n < 4:
@@ -31,8 +31,8 @@ func allowedTypos(n int) int {
 	return 2
 }
 
-// nearestWords returns the words with the fewest typing errors relative to w, and that number;
-// no words if all have too many.
+// nearestWords returns the words that differ from w by the fewest typing errors, and the number of
+// errors. It returns no words if all of them have too many errors.
 func (l *lexicon) nearestWords(w string) (found []string, errors int) {
 	n := utf8.RuneCountInString(w)
 	limit := allowedTypos(n)
@@ -65,7 +65,7 @@ func countBits(m uint32) (n int) {
 	return n
 }
 
-// maxWord bounds the compared letters of a word.
+// maxWord limits the letters of a word that are compared.
 const maxWord = 32
 
 func boundedRunes(w string, out []rune) []rune {
@@ -77,8 +77,8 @@ func boundedRunes(w string, out []rune) []rune {
 	return out
 }
 
-// editDistance counts typing errors: missing, extra, wrong or swapped letters (optimal string
-// alignment). It stops counting above limit.
+// editDistance returns the number of typing errors between a and b: missing, extra, wrong or
+// swapped letters (optimal string alignment). It stops counting above limit.
 func editDistance(a, b []rune, limit int) int {
 	var rows [3][maxWord + 1]int
 	before, last, row := &rows[0], &rows[1], &rows[2]

@@ -29,7 +29,7 @@ func splitWords(s string) []string {
 	}
 	for _, r := range norm.NFD.String(contractions.Replace(s)) {
 		switch {
-		case unicode.Is(unicode.Mn, r): // an accent, which NFD has separated
+		case unicode.Is(unicode.Mn, r): // an accent that NFD has separated from its letter
 			continue
 		case r == 'ß':
 			b.WriteString("ss")
@@ -48,11 +48,11 @@ func splitWords(s string) []string {
 	return out
 }
 
-// contractions joins the two halves: "can't" is not "can".
+// contractions joins the halves of a contraction, because "can't" must not match "can".
 var contractions = strings.NewReplacer("n't", "nt", "n\u2019t", "nt", "N'T", "NT")
 
-// normalizeName keeps a name's letters and digits: "readFile", "read-file" and "read_file" become
-// equal.
+// normalizeName returns only the letters and digits of a name, so that "readFile", "read-file" and
+// "read_file" are equal.
 func normalizeName(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -63,8 +63,8 @@ func normalizeName(s string) string {
 }
 
 // stemEnglish reduces an English word to the stem that its forms share (Porter2, "the English
-// Snowball stemmer"): "reminders" matches "remind". The table of synonyms handles words of
-// other languages.
+// Snowball stemmer"), so that "reminders" matches "remind". The table of synonyms contains the
+// words of other languages.
 func stemEnglish(w string) string {
 	if len(w) < 3 {
 		return w

@@ -14,16 +14,16 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// Limits of a watcher's texts, in characters and bytes.
+// Limits of a watcher's text fields, in characters and bytes.
 const (
 	maxAction = 10_000
 	maxTitle  = 200
 	maxConfig = 64 << 10
 )
 
-// CreateTx checks a watcher and stores it; the watcher starts once tx is committed. It fills in
-// ID, Title, Mode, Missed, State and CreatedAt if they are empty. Errors wrap ErrInvalid if the
-// user has to change the request.
+// CreateTx checks a watcher and stores it. The watcher starts once tx is committed. CreateTx fills
+// in ID, Title, Mode, Missed, State and CreatedAt if they are empty. Errors wrap ErrInvalid if the
+// user must change the request.
 func (m *Manager) CreateTx(tx *store.Tx, spec Spec) (Spec, error) {
 	if err := spec.ExtractPace(); err != nil {
 		return Spec{}, err
@@ -55,8 +55,8 @@ func (m *Manager) CreateTx(tx *store.Tx, spec Spec) (Spec, error) {
 	return spec, m.insertWatcher(tx, made, spec, false)
 }
 
-// RestoreTx stores a watcher that CancelTx returned. Timed occurrences since then count as
-// missed; event-driven watchers ignore events since then.
+// RestoreTx stores a watcher that CancelTx returned. For timed watchers, occurrences since then
+// count as missed. Event-driven watchers ignore events since then.
 func (m *Manager) RestoreTx(tx *store.Tx, spec Spec) error {
 	if err := checkSpec(spec); err != nil {
 		return err
@@ -98,8 +98,8 @@ func (m *Manager) checkCapacity(q store.Querier) error {
 	return nil
 }
 
-// CancelTx deletes a watcher with its progress and returns the former Spec for RestoreTx.
-// Nothing of it fires after tx is committed.
+// CancelTx deletes a watcher and its progress and returns the former Spec for RestoreTx. The
+// watcher does not fire after tx is committed.
 func (m *Manager) CancelTx(tx *store.Tx, id string) (Spec, error) {
 	r, err := m.selectRow(tx, id)
 	if err != nil {
@@ -149,9 +149,9 @@ func (m *Manager) SetStateTx(tx *store.Tx, id string, state State) (Spec, error)
 	return r.Spec, nil
 }
 
-// ResetEvents restarts all active watchers that are not timed, as if they had been paused: they
-// forget their positions and ignore earlier events. It is called in a copy of Hob's home, where the
-// watchers observe other sources.
+// ResetEvents restarts all active watchers except timed ones, as if they had been paused: they
+// forget their positions and ignore earlier events. It is called in a copy of Hob's home folder,
+// whose watchers observe other sources.
 func (m *Manager) ResetEvents(ctx context.Context) error {
 	list, err := m.List(ctx, Filter{States: []State{Active}})
 	if err != nil {
@@ -172,8 +172,8 @@ func (m *Manager) ResetEvents(ctx context.Context) error {
 	})
 }
 
-// SetPaceTx changes when and how often a watcher works. Empty fields of change keep their
-// value. The watcher keeps its position: it loses no event and fires none twice.
+// SetPaceTx changes when and how often a watcher works. Empty fields of change keep their values.
+// The watcher keeps its position, so it neither loses an event nor fires one twice.
 func (m *Manager) SetPaceTx(tx *store.Tx, id string, change PollPolicy) (before, after Spec, err error) {
 	if change.PerDay < AnyPerDay {
 		return Spec{}, Spec{}, fmt.Errorf("%w: \"per_day\" must be a number from 1 on, or %d for any number", ErrInvalid, AnyPerDay)
@@ -195,13 +195,13 @@ func (m *Manager) SetPaceTx(tx *store.Tx, id string, change PollPolicy) (before,
 		}
 	}
 	if change.PerDay != 0 {
-		spec.PerDay = max(change.PerDay, 0) // AnyPerDay removes the limit
+		spec.PerDay = max(change.PerDay, 0) // AnyPerDay (negative) removes the limit
 	}
 	return r.Spec, spec, m.putPace(tx, spec)
 }
 
-// Values that clear a field of a PollPolicy in SetPaceTx: Always clears the interval or the hours,
-// AnyPerDay the daily limit.
+// Values that clear a field of a PollPolicy in SetPaceTx. Always clears the interval or the hours;
+// AnyPerDay clears the daily limit.
 const (
 	Always    = "always"
 	AnyPerDay = -1
@@ -235,7 +235,7 @@ func (m *Manager) putPace(tx *store.Tx, spec Spec) error {
 	return nil
 }
 
-// SetSourceTx changes the origin of a watcher; "" makes it the user's own. The watcher keeps
+// SetSourceTx changes the origin of a watcher; "" means that the user owns it. The watcher keeps
 // running.
 func (m *Manager) SetSourceTx(tx *store.Tx, id, source string) error {
 	if _, err := tx.Exec("UPDATE watchers SET source = ? WHERE id = ?", source, id); err != nil {
@@ -259,7 +259,7 @@ func (m *Manager) resumeWatcher(tx *store.Tx, r *row) error {
 			return fmt.Errorf("%w: the time of %s has passed; create a new one", ErrInvalid, m.noticeLabel(r.Spec))
 		}
 	}
-	if r.State == Broken { // events from before the failure still fire
+	if r.State == Broken { // events that occurred before the failure still fire
 		m.checkDeferredAfterCommit(tx, r.ID)
 	} else if _, err := tx.Exec("DELETE FROM watcher_held WHERE watcher = ?", r.ID); err != nil {
 		return fmt.Errorf("watchers: resume: %w", err)

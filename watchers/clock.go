@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// Limits of the clock.
+// Limits of the clock loop.
 const (
-	// longestSleep limits one wait. Timers stop while the machine is suspended and do not
-	// notice a changed wall clock, so the clock is compared at least this often.
+	// longestSleep limits one wait. Timers stop while the machine is suspended and ignore changes
+	// of the wall clock, so the wall clock is checked at least this often.
 	longestSleep = 30 * time.Second
-	// grace is the maximum delay at which an occurrence still counts as on time.
+	// grace is the maximum delay of an occurrence that counts as on time.
 	grace = time.Minute
-	// smallJump is the largest difference between wall and monotonic clock that is not logged
-	// (time daemons adjust slowly).
+	// smallJump is the largest difference between wall and monotonic clock that is not logged,
+	// because time daemons adjust the clock slowly.
 	smallJump = 2 * time.Second
-	// wrongClock detects a clock that was wrong: the last handled occurrence is further than
-	// this ahead of now. The schedule then restarts from now instead of waiting for years.
-	// Occurrences that fired keep their keys and do not fire again. The value exceeds the 26
-	// hours between the outermost time zones.
+	// wrongClock is used to detect that the clock was wrong: the last handled occurrence is more
+	// than this ahead of now. The schedule then restarts from now instead of waiting for years.
+	// Occurrences that already fired keep their keys and do not fire again. The value exceeds 26 h,
+	// the difference between the outermost time zones.
 	wrongClock = 27 * time.Hour
 )
 
@@ -26,8 +26,8 @@ const (
 type timer struct {
 	spec  Spec
 	timed Timed
-	next  time.Time      // nominal time of the next occurrence; it runs at this time or later
-	last  time.Time      // newest nominal time already handled
+	next  time.Time      // nominal time of the next occurrence, which runs at this time or later
+	last  time.Time      // nominal time of the newest handled occurrence
 	zone  *time.Location // zone in which next and last were computed
 	retry time.Time      // earliest time of the next attempt after a failure
 	fails int
@@ -41,8 +41,8 @@ func (t *timer) dueTime() time.Time {
 	return t.next
 }
 
-// clock orders the timed watchers by their next due time. Only one goroutine uses it. It has no
-// database and gets the wall-clock time as an argument.
+// clock orders the timed watchers by their next due time. Only one goroutine uses it. It does not
+// use the database, and its callers pass the wall-clock time.
 type clock struct {
 	heap timers
 	byID map[string]*timer
@@ -66,7 +66,7 @@ func (c *clock) removeTimer(id string) {
 // fixTimer restores the heap order after a timer's times changed.
 func (c *clock) fixTimer(t *timer) { heap.Fix(&c.heap, t.index) }
 
-// firstDue returns the timer that is due at now and has waited longest, or nil.
+// firstDue returns the timer that has been due for the longest time at now, or nil.
 func (c *clock) firstDue(now time.Time) *timer {
 	if len(c.heap) == 0 || c.heap[0].dueTime().After(now) {
 		return nil
@@ -74,7 +74,7 @@ func (c *clock) firstDue(now time.Time) *timer {
 	return c.heap[0]
 }
 
-// sleepTime returns how long to sleep from now on. It is negative if nothing is scheduled.
+// sleepTime returns how long to sleep, counted from now. It is negative if nothing is scheduled.
 func (c *clock) sleepTime(now time.Time) time.Duration {
 	if len(c.heap) == 0 {
 		return -1
@@ -82,9 +82,10 @@ func (c *clock) sleepTime(now time.Time) time.Duration {
 	return min(max(c.heap[0].dueTime().Sub(now), 0), longestSleep)
 }
 
-// rebaseTimers recomputes future occurrences after a start or after the clock was set back, and
-// returns the timers whose next time changed. Occurrences already due stay, and handled ones do not
-// repeat, unless they were handled while the clock was ahead by more than wrongClock.
+// rebaseTimers recomputes future occurrences after a start or after the clock was set back. It
+// returns the timers whose next time changed. Occurrences that are already due stay due. Handled
+// occurrences do not repeat, unless they were handled while the clock was ahead by more than
+// wrongClock.
 func (c *clock) rebaseTimers(now time.Time) []*timer {
 	var changed []*timer
 	for _, t := range c.byID {
@@ -115,8 +116,8 @@ func nextOccurrence(timed Timed, t time.Time) (time.Time, bool) {
 	return n, n.After(t)
 }
 
-// clockJump returns how far the wall clock moved against the monotonic clock between two checks.
-// It is positive after a suspend or if the clock was set forward.
+// clockJump returns how far the wall clock moved relative to the monotonic clock between two
+// checks. The result is positive after a suspend or if the clock was set forward.
 func clockJump(before, now time.Time) time.Duration {
 	return now.Round(0).Sub(before.Round(0)) - now.Sub(before)
 }

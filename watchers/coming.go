@@ -7,7 +7,7 @@ import (
 	"hob/platform/text/dateparse"
 )
 
-// Coming returns the next n times of a timed watcher in the user's zone. It returns none for
+// Coming returns the next n times of a timed watcher in the user's zone. It returns no times for
 // other kinds and for watchers that are paused, broken or finished.
 func (m *Manager) Coming(s Spec, n int) []time.Time {
 	if s.NextAt.IsZero() || s.State != Active || n <= 0 {
@@ -32,7 +32,7 @@ func (m *Manager) Coming(s Spec, n int) []time.Time {
 }
 
 // NextWords lists the next three times of a timed watcher in the user's zone, relative to now:
-// "today at 17:00, tomorrow at 17:00 and Tue 24 Nov at 17:00". It returns "" without any.
+// "today at 17:00, tomorrow at 17:00 and Tue 24 Nov at 17:00". It returns "" if there are none.
 func (m *Manager) NextWords(s Spec, now time.Time) string {
 	var words []string
 	for _, at := range m.Coming(s, 3) {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Decode reads a watcher's configuration into v, a pointer to a struct. Drivers call it. An
-// unknown key, a wrong type or data after the object is an error that lists what is allowed.
+// Decode decodes a watcher's configuration into v, a pointer to a struct. Drivers call it. It fails
+// for an unknown key, a wrong type or data after the object; the error lists the allowed keys.
 func Decode(config json.RawMessage, v any) error {
 	if len(bytes.TrimSpace(config)) == 0 {
 		config = json.RawMessage("{}")

@@ -2,34 +2,36 @@ package watchers
 
 import "hob/platform/text/settings"
 
-// Description describes a driver's kind without a watcher. It is the only information about a kind
-// for the tools, the command line and the documentation.
+// Description describes a kind of watcher. Tools, the command line and the documentation use no
+// other information about a kind.
 type Description struct {
 	Kind string
-	// Options lists the keys of the configuration for the model in short form, with a question
-	// mark after optional ones: "url, words?".
+	// Options lists the configuration keys for the model in a short form, with a question mark
+	// after optional keys: "url, words?".
 	Options string
-	// Keywords find the tool that creates watchers: words for the source and its events.
+	// Keywords help the tool search to find the tool that creates watchers. They are words for the
+	// source and its events.
 	Keywords string
 	// Subject is what the kind watches, for the built-in brain, which has phrases for each subject. The
 	// first kind of a subject gets its requests. "" if the built-in brain cannot request the kind.
 	Subject Subject
 	// Site is the site of a Repository in phrases and addresses: "forge" for forge.example.
 	Site string
-	// Timed is true if the kind's watchers implement Timed. Tools create them as schedules or
+	// Timed is true if watchers of the kind implement Timed. Tools create them as schedules or
 	// reminders.
 	Timed bool
-	// Polled is true if the kind's watchers implement Polled. Their configuration may have "every".
+	// Polled is true if watchers of the kind implement Polled. Their configuration may contain
+	// "every".
 	Polled bool
-	// Source is the form of Argument, the key that names the source: `hob watch add SOURCE`. An
-	// empty Argument means that the source is not named.
+	// Source is the form of the source in `hob watch add SOURCE`, and Argument is the configuration
+	// key that contains the source. If Argument is empty, the command has no source argument.
 	Source   SourceForm
 	Argument string
 	// Example has the arguments of `hob watch add` in an example; "" if there is none.
 	Example string
-	// Plural names the sources in the help of Flags: "files".
+	// Plural is the plural noun for the sources in help texts, such as "files".
 	Plural string
-	// Flags lists the optional keys that the command line has as flags.
+	// Flags lists the optional keys that are flags on the command line.
 	Flags []settings.Setting
 }
 
@@ -47,12 +49,12 @@ const (
 	Folder     Subject = "folder"     // keys path, pattern, events, recursive
 )
 
-// SourceForm is the form in which the user names the source of a watcher.
+// SourceForm is the form of the argument that names the source of a watcher.
 type SourceForm uint8
 
 // The forms of sources.
 const (
-	NamedSource SourceForm = iota // a name in the form of the kind
+	NamedSource SourceForm = iota // a name whose form the kind defines
 	PathSource                    // a path on this machine
 	URLSource                     // an address on the web
 )

@@ -9,9 +9,10 @@ import (
 	"hob/platform/store/erase"
 )
 
-// Eraser returns the eraser of watchers, schedules and reminders. It removes phrases from them
-// and they keep running; a watcher named in the erasure is deleted completely. Keys of polled
-// watchers are stored as digests. Drivers erase their own tables, see DriverEraser.
+// Eraser returns the eraser of watchers, schedules and reminders. It removes phrases from them, and
+// they keep running. A watcher that the erasure names is deleted completely. The eraser cannot
+// search the keys of polled watchers, which are stored as digests. Drivers with tables erase their
+// own tables; see DriverEraser.
 func (m *Manager) Eraser() erase.Eraser {
 	return erase.Owned{
 		Before: m.eraseWatchersTx,
@@ -54,7 +55,7 @@ func (m *Manager) eraseWatchersTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrub
 			return n, fmt.Errorf("watchers: erase: %w", err)
 		}
 	}
-	m.silent.takeBuffered("") // silences held in memory only
+	m.silent.takeBuffered("") // suppressed items that are only in memory
 	for _, id := range e.Events {
 		if _, err := tx.Exec("DELETE FROM watcher_passed WHERE key = ?", keyDigest(id)); err != nil {
 			return n, fmt.Errorf("watchers: erase: %w", err)

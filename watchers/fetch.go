@@ -16,9 +16,9 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// Fetch requests a source over HTTP for a Polled. It returns a success or "not modified"
-// response. All other results are errors for the poller: no network (ErrOffline), a retry time
-// (Later), or an address that is permanently gone or unreachable (ErrPermanent).
+// Fetch requests a source over HTTP for a Polled. It returns a successful or a "not modified"
+// response. All other outcomes are errors for the poller: ErrOffline without a network, Later with
+// a retry time, and ErrPermanent for an address that is permanently gone or not allowed.
 func Fetch(ctx context.Context, c *safehttp.Client, r safehttp.Request) (*safehttp.Response, error) {
 	if c == nil {
 		return nil, fmt.Errorf("%w: network access is not configured", ErrPermanent)
@@ -31,8 +31,8 @@ func Fetch(ctx context.Context, c *safehttp.Client, r safehttp.Request) (*safeht
 }
 
 // classifyUnreachable classifies the error of an address that cannot be requested. A refusal is
-// permanent only if the address itself is refused: the target of a name or a redirect depends
-// on the current network, such as a hotel's.
+// permanent only if the address itself is refused. The target of a name or a redirect depends on
+// the current network, such as that of a hotel.
 func classifyUnreachable(c *safehttp.Client, address string, err error) error {
 	e, ok := errors.AsType[*safehttp.Error](err)
 	switch {
@@ -85,14 +85,14 @@ func RetryAfter(h http.Header, now time.Time) (time.Time, bool) {
 
 // NetworkTargets lists the hosts that a watcher with a configuration would contact.
 type NetworkTargets struct {
-	URLs    []string // as they would be requested
-	Secrets []string // references to secrets that are sent to these URLs
+	URLs    []string // in the form in which they would be requested
+	Secrets []string // references to the secrets that are sent to these URLs
 }
 
-// HostLister is a Driver whose watchers contact other machines. The guard uses it to assess the
-// creation of a watcher.
+// HostLister is a Driver whose watchers contact other machines. The guard uses it when a call
+// creates a watcher.
 type HostLister interface {
-	// Reach reads a configuration, without any I/O.
+	// Reach reads a configuration. It does no I/O.
 	Reach(config json.RawMessage) (NetworkTargets, error)
 }
 
@@ -160,7 +160,7 @@ func (w *Words) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// FilterReason explains why an item was filtered out: it contains none of the requested words or an
+// FilterReason explains why an item did not match: it contains none of the requested words, or an
 // excluded word.
 func FilterReason(words, except Words) string {
 	switch {
@@ -172,8 +172,8 @@ func FilterReason(words, except Words) string {
 	return "it contains none of the requested words (" + words.List() + "), or it contains an excluded word (" + except.List() + ")"
 }
 
-// MatchesText reports whether text contains one of the words, ignoring case and accents. It matches
-// whole words or sequences of words, and substrings in scripts without spaces.
+// MatchesText reports whether text contains one of the words, ignoring case and accents. It
+// compares whole words or sequences of words. In scripts without spaces it compares substrings.
 func (w Words) MatchesText(text string) bool {
 	if len(w) == 0 {
 		return false
@@ -200,7 +200,7 @@ func isUnspaced(r rune) bool {
 	return r >= 0x0E00 && r <= 0x0EFF || r >= 0x1000 && r <= 0x109F || r >= 0x1780 && r <= 0x17FF || r >= 0x2E80 && r <= 0xD7FF && !(r >= 0xAC00) || r >= 0xF900 && r <= 0xFAFF || r >= 0x20000 && r <= 0x3FFFF
 }
 
-// List formats the words for people: `"a", "b" or "c"`.
+// List formats the words for the user: `"a", "b" or "c"`.
 func (w Words) List() string {
 	var b strings.Builder
 	for i, s := range w {

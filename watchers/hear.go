@@ -13,7 +13,7 @@ import (
 // KindMessage is the kind of watcher that receives inbound messages.
 const KindMessage = "message"
 
-// listeners finds the message watchers without reading the others: the lookup delays each
+// listeners finds the message watchers without reading other rows, because the lookup delays each
 // inbound message.
 const listeners = `CREATE INDEX watchers_listeners ON watchers (id) WHERE kind = 'message' AND state = 'active'`
 
@@ -23,30 +23,30 @@ type Message struct {
 	ID                      string
 	Channel, Chat, ChatName string
 	Session                 string // the conversation of the message
-	Sender, SenderName      string // the sender as the channel identifies it
+	Sender, SenderName      string // identifies the sender within the channel
 	Text                    string
-	// Owner reports that the user wrote the message.
+	// Owner is true if the user wrote the message.
 	Owner bool
-	// Ignored reports that Hob does not answer the sender, who is unknown or over the rate
-	// limit.
+	// Ignored is true if Hob does not answer the sender, because the sender is unknown or over the
+	// rate limit.
 	Ignored bool
 	At      time.Time
 }
 
-// MessageWatcher is a watcher that receives each inbound message. It has no goroutine and does no I/O:
-// its signals are written in the transaction that stores the message, so that both are stored
-// or neither.
+// MessageWatcher is a watcher that receives each inbound message. It has no goroutine and does no
+// I/O. Its signals are written in the transaction that stores the message, so that either both or
+// neither are stored.
 type MessageWatcher interface {
-	// Hear returns the signal for a message, and false if the message does not match. called
-	// returns the other names, addresses and numbers of a named person.
+	// Hear returns the signal for a message, or false if the message does not match. called returns
+	// the other names, addresses and numbers of a named person.
 	Hear(m Message, called func(name string) []string) (Signal, bool)
 }
 
 // MismatchExplainer is a MessageWatcher that can explain why a message did not match.
 type MismatchExplainer interface {
 	MessageWatcher
-	// Unheard explains why Hear refused a message. It returns false for messages that users
-	// would not expect to match.
+	// Unheard explains why Hear returned false for a message. It returns false if users would not
+	// expect the message to match.
 	Unheard(m Message) (SuppressedSignal, bool)
 }
 
@@ -56,15 +56,15 @@ type MessageSignal struct {
 	Signal Signal
 }
 
-// WantsMessage reports whether a message from an unanswered sender would fire a watcher. It writes
-// nothing.
+// WantsMessage reports whether a message from a sender that Hob does not answer would fire a
+// watcher. It writes nothing.
 func (m *Manager) WantsMessage(ctx context.Context, msg Message) (bool, error) {
 	found, err := m.matchMessage(m.opt.Store.Reader(ctx), msg, false)
 	return len(found) > 0, err
 }
 
-// DispatchTx passes a message to the message watchers and returns their signals; the caller stores
-// the signals in the inbox in the same transaction. A failing watcher never prevents the
+// DispatchTx passes a message to the message watchers and returns their signals. The caller stores
+// the signals in the inbox in the same transaction. The failure of a watcher never prevents the
 // message from being stored.
 func (m *Manager) DispatchTx(tx *store.Tx, msg Message) ([]MessageSignal, error) {
 	found, err := m.matchMessage(tx, msg, true)
@@ -96,8 +96,8 @@ func (m *Manager) DispatchTx(tx *store.Tx, msg Message) ([]MessageSignal, error)
 	return out, nil
 }
 
-// matchMessage runs the message watchers on a message. It records mismatches in memory; the watcher's
-// next commit writes them.
+// matchMessage runs the message watchers on a message. It records mismatches in memory. The next
+// commit of a watcher writes them.
 func (m *Manager) matchMessage(q store.Querier, msg Message, note bool) ([]MessageSignal, error) {
 	rows, err := m.selectRows(q, " INDEXED BY watchers_listeners WHERE kind = '"+KindMessage+"' AND state = 'active'")
 	if err != nil {
@@ -113,8 +113,8 @@ func (m *Manager) matchMessage(q store.Querier, msg Message, note bool) ([]Messa
 	return out, nil
 }
 
-// matchWatcher runs one message watcher. After a failure the loop checks the watcher and notifies the
-// user.
+// matchWatcher runs one message watcher on a message. If the watcher fails, the loop checks it and
+// notifies the user.
 func (m *Manager) matchWatcher(spec Spec, msg Message, called func(string) []string, note bool) (s Signal, ok bool) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -10,7 +10,8 @@ import (
 	"hob/platform/store"
 )
 
-// heldTables stores signals of event-driven watchers until their active hours begin.
+// heldTables is the schema for signals of event-driven watchers that are deferred until the active
+// hours begin.
 const heldTables = `CREATE TABLE watcher_held (
 	seq INTEGER PRIMARY KEY AUTOINCREMENT,
 	watcher TEXT NOT NULL,
@@ -18,11 +19,11 @@ const heldTables = `CREATE TABLE watcher_held (
 );
 CREATE INDEX watcher_held_of ON watcher_held (watcher, seq)`
 
-// heldAtOnce is the number of deferred signals fired per transaction.
+// heldAtOnce is the number of deferred signals that are fired per transaction.
 const heldAtOnce = 200
 
-// splitByHours separates the signals to fire now from those to defer until the active hours. With the
-// policy Skip it drops signals outside the active hours.
+// splitByHours separates the signals into those to fire now and those to defer until the active
+// hours begin. With the policy Skip it drops signals outside the active hours.
 func (m *Manager) splitByHours(spec Spec, run []Signal, now time.Time) (fire, hold []Signal) {
 	p, err := spec.PollPolicy.parsePace()
 	if err != nil || p.hours.containsTime(now.In(m.opt.Zone())) {
@@ -38,7 +39,7 @@ func (m *Manager) splitByHours(spec Spec, run []Signal, now time.Time) (fire, ho
 	return nil, nil
 }
 
-// holdTx stores signals until the active hours begin.
+// holdTx defers signals until the active hours begin.
 func (m *Manager) holdTx(tx *store.Tx, id string, signals []Signal) error {
 	for _, s := range signals {
 		raw, err := json.Marshal(s)
@@ -55,7 +56,8 @@ func (m *Manager) holdTx(tx *store.Tx, id string, signals []Signal) error {
 	return nil
 }
 
-// checkDeferredAfterCommit makes the loop check the deferred signals of a watcher after the commit.
+// checkDeferredAfterCommit makes the loop check the deferred signals of a watcher once tx is
+// committed.
 func (m *Manager) checkDeferredAfterCommit(tx *store.Tx, id string) {
 	tx.AfterCommit(func() {
 		m.mu.Lock()
@@ -70,7 +72,7 @@ func (m *Manager) checkDeferredAfterCommit(tx *store.Tx, id string) {
 // DeferredSignal is a signal that the watcher fires when its active hours begin.
 type DeferredSignal struct {
 	Signal Signal
-	Hours  string // the active hours, the reason for the delay
+	Hours  string // active hours that caused the delay
 }
 
 // Held lists the deferred signals of a watcher, oldest first.
@@ -129,19 +131,19 @@ func (l *loop) loadDeferred(ctx context.Context) error {
 	return nil
 }
 
-// updateDeferred records when a watcher may fire its deferred signals.
+// updateDeferred records the active hours of a watcher with deferred signals.
 func (l *loop) updateDeferred(ctx context.Context, id string) {
 	r, err := l.m.selectRow(l.m.opt.Store.Reader(ctx), id)
 	if errors.Is(err, ErrNotFound) || err == nil && r.State != Active {
 		delete(l.held, id)
 		return
 	}
-	p, _ := r.PollPolicy.parsePace() // an invalid pace defers nothing
+	p, _ := r.PollPolicy.parsePace() // an invalid pace does not defer signals
 	l.held[id] = p.hours
 }
 
-// fireDeferred fires the deferred signals of watchers whose hours have begun. It returns the time
-// until the next hours begin, or -1 if no signals are deferred.
+// fireDeferred fires the deferred signals of the watchers whose active hours have started. It
+// returns the time until the next active hours begin, or -1 if there are no deferred signals.
 func (l *loop) fireDeferred(ctx context.Context, now time.Time) time.Duration {
 	wait := time.Duration(-1)
 	for id, h := range l.held {
@@ -149,7 +151,7 @@ func (l *loop) fireDeferred(ctx context.Context, now time.Time) time.Duration {
 		switch here := now.In(l.zone); {
 		case !h.containsTime(here):
 			pause = min(h.nextOpening(here).Sub(now), longestSleep)
-		case l.told[id] == nil: // the watcher ended in the meantime
+		case l.told[id] == nil: // the watcher has ended since
 			delete(l.held, id)
 			continue
 		default:

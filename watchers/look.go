@@ -15,7 +15,7 @@ import (
 // maxUpcoming limits the occurrences per watcher in the result of Upcoming.
 const maxUpcoming = 100
 
-// ErrAmbiguous is wrapped by Find's error when several watchers match.
+// ErrAmbiguous is wrapped by the error of Find if several watchers match.
 var ErrAmbiguous = errors.New("several watchers match")
 
 // Occurrence is one future firing of a watcher.
@@ -35,7 +35,7 @@ func (m *Manager) List(ctx context.Context, f Filter) ([]Spec, error) {
 	return m.ListIn(m.opt.Store.Reader(ctx), f)
 }
 
-// ListIn is like List inside a transaction and sees its changes.
+// ListIn is like List, but runs inside a transaction and includes its changes.
 func (m *Manager) ListIn(q store.Querier, f Filter) ([]Spec, error) {
 	where, args := f.whereClause()
 	rows, err := m.selectRows(q, where+" ORDER BY created_at DESC, id DESC", args...)
@@ -49,14 +49,14 @@ func (m *Manager) ListIn(q store.Querier, f Filter) ([]Spec, error) {
 	return out, nil
 }
 
-// Find returns the one watcher named by its id, the first four or more characters of the id,
-// its title, or words of its title, action and description. It skips finished watchers unless f
-// includes them. Its error wraps ErrNotFound, or ErrAmbiguous and lists the matches.
+// Find returns the watcher that words name: by its id, four or more characters at the start of its
+// id, its title, or words of its title, action and description. It skips finished watchers unless f
+// includes them. Its error wraps ErrNotFound, or ErrAmbiguous with a list of the matches.
 func (m *Manager) Find(ctx context.Context, words string, f Filter) (Spec, error) {
 	return m.FindIn(m.opt.Store.Reader(ctx), words, f)
 }
 
-// FindIn is like Find inside a transaction.
+// FindIn is like Find, but runs inside a transaction.
 func (m *Manager) FindIn(q store.Querier, words string, f Filter) (Spec, error) {
 	words = strings.TrimSpace(words)
 	if words == "" {
@@ -151,7 +151,7 @@ func (m *Manager) Upcoming(ctx context.Context, from, to time.Time) ([]Occurrenc
 	return out, nil
 }
 
-// Describe returns in plain words the source and the action of a watcher.
+// Describe describes the source and the action of a watcher in plain words.
 func (m *Manager) Describe(s Spec) string {
 	what := m.describeConfig(s)
 	if pace := s.PollPolicy.describePace(); pace != "" {
@@ -174,7 +174,7 @@ func (m *Manager) describeConfig(s Spec) string {
 	return d.DescribeConfig(s.Config)
 }
 
-// noticeLabel returns the name of a watcher for use in a notice.
+// noticeLabel returns the name of a watcher for notices.
 func (m *Manager) noticeLabel(s Spec) string {
 	switch {
 	case s.Mode == Remind:

@@ -24,57 +24,58 @@ const (
 	defaultMinEvery = time.Minute
 )
 
-// ErrInvalid is wrapped by errors about a watcher whose request must be changed.
+// ErrInvalid is wrapped by errors about a request for a watcher that the user must change.
 var ErrInvalid = errors.New("invalid watcher")
 
 // Options holds the dependencies and limits of a Manager.
 type Options struct {
 	Store   *store.Store
 	Drivers []Driver
-	// Sink receives the signals; only Run needs it.
+	// Sink receives the signals. Only Run requires it.
 	Sink Sink
 	Log  *slog.Logger // default: discards
-	// Zone returns the user's zone (default UTC). It is called repeatedly.
+	// Zone returns the user's zone (default UTC). The manager calls it repeatedly.
 	Zone func() *time.Location
-	// AllowedRead returns an error if a folder may not be read. Without it, no folder may be read.
+	// AllowedRead returns an error if Hob may not read a folder. If it is nil, Hob may read no
+	// folder.
 	AllowedRead func(path string) error
-	// Account finds one of the user's accounts; without it there are no accounts.
+	// Account finds one of the user's accounts. If it is nil, there are no accounts.
 	Account func(name, server string) (pim.Account, error)
-	// DayOff reports whether the user has a day off; nil if unknown.
+	// DayOff reports whether the user has a day off. It is nil if the days off are unknown.
 	DayOff func(day time.Time) bool
-	// Called returns the other names, addresses and numbers of a person; nil means no other
-	// names.
+	// Called returns the other names, addresses and numbers of a person. If it is nil, there are no
+	// other names.
 	Called func(q store.Querier, name string) []string
-	// Messages calls each for the messages since a time, oldest first, without those that Hob
-	// did not answer; nil means no messages.
+	// Messages calls each for the messages since a time, oldest first, except for those that Hob
+	// did not answer. If it is nil, there are no messages.
 	Messages func(ctx context.Context, since time.Time, each func(Message) error) error
 	// Max is the maximum number of active watchers (default 1000).
 	Max int
 	// Network and Secret are passed to the drivers.
 	Network *safehttp.Client
 	Secret  func(ref string) (string, error)
-	// Workers is the number of concurrent polls (default 4). MinEvery is the shortest poll
-	// interval (default 1m). PerDay limits how often an untimed watcher fires per day (default
-	// 200); a watcher's own limit overrides it.
+	// Workers is the number of concurrent polls (default 4). MinEvery is the shortest poll interval
+	// (default 1m). PerDay limits the firings per day of an untimed watcher (default 200); the
+	// watcher's own limit takes precedence.
 	Workers  int
 	MinEvery time.Duration
 	PerDay   int
 }
 
-// Manager stores the watchers and runs them while Run runs. Its other methods also work without
-// Run: a watcher created then starts with the next Run. Methods may be called concurrently.
+// Manager stores the watchers, and runs them while Run is running. Its other methods also work
+// without Run; a watcher created then starts with the next Run. Methods may be called concurrently.
 type Manager struct {
 	opt     Options
 	drivers map[string]Driver
-	timed   map[string]bool // kinds whose watchers fire at times
+	timed   map[string]bool // kinds of timed watchers
 	wake    chan struct{}
 	silent  *silences
 
 	mu      sync.Mutex
 	running bool
-	dirty   map[string]bool // ids of rows changed since the last check of the loop; true: restart the watcher
-	healthy map[string]bool // ids of watchers whose last error is resolved
-	holding map[string]bool // ids with signals deferred since the last check of the loop
+	dirty   map[string]bool // ids of rows that changed since the loop last checked; true means that the watcher restarts
+	healthy map[string]bool // ids of watchers whose last error no longer applies
+	holding map[string]bool // ids of watchers with signals that were deferred since the loop last checked
 }
 
 // New checks the options. It does no I/O.
@@ -145,11 +146,11 @@ func AllMigrations(drivers []Driver) []store.MigrationSet {
 	return sets
 }
 
-// justPassed is the maximum age of a requested single time, since the request may have waited in a
-// queue or for a restart. The watcher then fires immediately.
+// justPassed is the maximum age of a single time that was requested, since the request may have
+// waited in a queue or for a restart. Within this age the watcher fires immediately.
 const justPassed = 2 * time.Minute
 
-// buildWatcher creates the driver's side of a watcher. The driver checks the configuration.
+// buildWatcher creates the driver's part of a watcher. The driver checks the configuration.
 func (m *Manager) buildWatcher(s Spec) (any, error) {
 	return m.buildWith(s, func(ctx context.Context, id string, err error) {
 		m.opt.Log.WarnContext(ctx, "watcher failed", "watcher", id, "err", err)
@@ -189,8 +190,8 @@ func (m *Manager) Kinds() (out []Description) {
 	return out
 }
 
-// reloadAfterCommit makes the loop read the row again once tx is committed. With again set, a running
-// watcher restarts. A new watcher may restart too, if the loop started it in between.
+// reloadAfterCommit makes the loop read the row again once tx is committed. If again is set, a
+// running watcher restarts. A new watcher may also restart if the loop has already started it.
 func (m *Manager) reloadAfterCommit(tx *store.Tx, id string, again bool) {
 	tx.AfterCommit(func() { m.markDirty(id, again) })
 }
@@ -204,8 +205,8 @@ func (m *Manager) markDirty(id string, again bool) {
 	m.wakeLoop()
 }
 
-// HandleWake makes the loop check the clock immediately, for example after the machine slept. Calling
-// it is optional: sleeps are short.
+// HandleWake makes the loop check the clock immediately, for example after a suspend. Calling it is
+// optional because the loop's sleeps are short.
 func (m *Manager) HandleWake() { m.wakeLoop() }
 
 func (m *Manager) wakeLoop() {

@@ -9,28 +9,28 @@ import (
 	"hob/platform/text/dateparse"
 )
 
-// Limits of catching up.
+// Limits for running missed occurrences.
 const (
-	// maxRunAll is the maximum number of missed occurrences that RunAll runs; older ones are
-	// dropped and reported as skipped.
+	// maxRunAll is the maximum number of missed occurrences that the policy RunAll runs. Older ones
+	// are dropped and reported as skipped.
 	maxRunAll = 100
-	// maxCount is the number up to which missed occurrences are counted exactly.
+	// maxCount is the largest number of missed occurrences that is counted exactly.
 	maxCount = 10_000
 )
 
 // dueBatch holds the due work of one timed watcher.
 type dueBatch struct {
 	run     []time.Time // occurrences to run, oldest first
-	folded  int         // older occurrences that run[0] replaces
-	skipped []time.Time // first and last dropped occurrence
+	folded  int         // number of older occurrences that run[0] replaces
+	skipped []time.Time // first and last of the dropped occurrences
 	drops   int         // number of dropped occurrences
-	last    time.Time   // newest occurrence that this batch handles
+	last    time.Time   // newest occurrence in this batch
 	next    time.Time   // zero if no occurrence follows
 }
 
-// planBatch applies the policy to the occurrences from next up to now.
+// planBatch applies the policy to the occurrences from next to now.
 func planBatch(timed Timed, policy MisfirePolicy, next, now time.Time) dueBatch {
-	if s, ok := timed.(ExceptionFilter); ok && s.Spares(next) { // the user excluded this day after next was computed, so the occurrence is not missed
+	if s, ok := timed.(ExceptionFilter); ok && s.Spares(next) { // the user excluded this day after next was computed, so the occurrence does not count as missed
 		b := dueBatch{last: next}
 		b.next, _ = nextOccurrence(timed, next)
 		return b
@@ -58,12 +58,11 @@ func planBatch(timed Timed, policy MisfirePolicy, next, now time.Time) dueBatch 
 	return b
 }
 
-// misfireRun collects the due occurrences: their number, the newest of them, and the first one in the
-// future.
+// misfireRun collects the due occurrences: their number, the newest ones, and the first future one.
 type misfireRun struct {
 	first time.Time
 	total int
-	tail  []time.Time // newest maxRunAll+1 occurrences, to know the newest dropped one
+	tail  []time.Time // newest maxRunAll+1 occurrences, so that the newest dropped one is known
 	prior time.Time   // the occurrence before tail
 	next  time.Time
 }
@@ -105,8 +104,8 @@ func (p *misfireRun) collectDue(timed Timed, at, now time.Time) {
 	}
 }
 
-// skipAhead skips from at towards now without counting, but leaves at least maxRunAll occurrences to
-// walk.
+// skipAhead skips occurrences from at towards now without counting them. At least maxRunAll
+// occurrences are left to iterate over.
 func (p *misfireRun) skipAhead(timed Timed, at, now time.Time) time.Time {
 	for back := time.Minute; now.Add(-back).After(at); back *= 2 {
 		t, ok := nextOccurrence(timed, now.Add(-back))
@@ -121,7 +120,7 @@ func (p *misfireRun) skipAhead(timed Timed, at, now time.Time) time.Time {
 	return at
 }
 
-// batchSignals formats a batch for the user, in the zone loc.
+// batchSignals formats a batch for the user, with times in the zone loc.
 func (b dueBatch) batchSignals(label string, s Spec, now time.Time, loc *time.Location) []Signal {
 	var out []Signal
 	if b.drops > 0 {
@@ -167,7 +166,7 @@ func occurrenceKey(id string, at time.Time) string {
 	return id + "@" + at.UTC().Format(time.RFC3339Nano)
 }
 
-// lateNote describes how an occurrence is late. It returns "" if it is on time.
+// lateNote describes how late an occurrence is. It returns "" if the occurrence is on time.
 func lateNote(at, now time.Time, late time.Duration, folded int, loc *time.Location) string {
 	switch {
 	case late > 0 && folded > 0:
@@ -180,7 +179,7 @@ func lateNote(at, now time.Time, late time.Duration, folded int, loc *time.Locat
 	return ""
 }
 
-// formatCount formats a number of occurrences. From maxCount on the exact number is unknown.
+// formatCount formats a number of occurrences. The exact number is unknown from maxCount on.
 func formatCount(n int) string {
 	if n >= maxCount {
 		return fmt.Sprintf("more than %d", maxCount)
@@ -188,7 +187,7 @@ func formatCount(n int) string {
 	return strconv.Itoa(n)
 }
 
-// clockTime formats a past time as briefly as is unambiguous at now.
+// clockTime formats a past time in the shortest form that is unambiguous at now.
 func clockTime(at, now time.Time, loc *time.Location) string {
 	at, now = at.In(loc), now.In(loc)
 	switch {

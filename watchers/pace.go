@@ -14,19 +14,19 @@ const (
 	mostPerDay   = 100_000
 )
 
-// PollPolicy limits how often and when a watcher works. The zero value uses the defaults of the kind
-// and the manager. In a configuration its keys may appear among the kind's own keys: CreateTx
+// PollPolicy limits when and how often a watcher works. The zero value selects the defaults of the
+// kind and the manager. In a configuration its keys may appear among the kind's own keys; CreateTx
 // moves them here.
 type PollPolicy struct {
-	// Every is the poll interval, such as "30m"; for polled kinds.
+	// Every is the poll interval, such as "30m". It applies only to polled kinds.
 	Every string `json:"every,omitempty"`
 	// Hours are the active hours in the user's zone: "08:00-18:00", "mon-fri 08:00-18:00",
-	// "22:00-06:00"; not for timed kinds. Polled kinds find earlier events when the hours
-	// begin. Signals of event-driven kinds are deferred until then, or dropped with the policy
-	// Skip.
+	// "22:00-06:00". They do not apply to timed kinds. Polled kinds detect earlier events when the
+	// hours begin. Signals of event-driven kinds are deferred until then, or dropped with the
+	// policy Skip.
 	Hours string `json:"active_hours,omitempty"`
-	// PerDay limits the firings per calendar day in the user's zone. Signals above the limit
-	// are dropped and the user is notified once a day; not for timed kinds.
+	// PerDay limits the firings per calendar day in the user's zone. Signals above the limit are
+	// dropped, and the user is notified once a day. It does not apply to timed kinds.
 	PerDay int `json:"per_day,omitempty"`
 }
 
@@ -67,8 +67,8 @@ func parseEvery(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// ExtractPace moves the keys of a PollPolicy from the configuration to the spec. Values already set in the
-// spec win.
+// ExtractPace moves the keys of a PollPolicy from the configuration to the spec. Values that are
+// already set in the spec take precedence.
 func (s *Spec) ExtractPace() error {
 	var keys map[string]json.RawMessage
 	if json.Unmarshal(s.Config, &keys) != nil || len(keys) == 0 {
@@ -111,7 +111,7 @@ func (s *Spec) ExtractPace() error {
 	return nil
 }
 
-// checkPaceApplies rejects pace settings that do not apply to the kind of made.
+// checkPaceApplies rejects pace settings that do not apply to the kind of watcher of made.
 func (s Spec) checkPaceApplies(made any) error {
 	switch made.(type) {
 	case Polled:
@@ -145,11 +145,11 @@ func (p PollPolicy) describePace() string {
 // activeHours are the minutes of the week in which a watcher is active.
 type activeHours struct {
 	set      bool
-	days     [7]bool // by time.Weekday on which the hours begin
-	from, to int     // minutes of the day; to is smaller than from if the hours span midnight
+	days     [7]bool // weekdays (time.Weekday) on which the hours begin
+	from, to int     // minutes of the day; to is less than from if the hours include midnight
 }
 
-// containsTime reports whether t is within the hours, by the wall clock of t's zone.
+// containsTime reports whether t is within the hours. It uses the wall clock of t's zone.
 func (h activeHours) containsTime(t time.Time) bool {
 	if !h.set {
 		return true
@@ -162,7 +162,7 @@ func (h activeHours) containsTime(t time.Time) bool {
 	return today && minute >= h.from || before && minute < h.to
 }
 
-// nextOpening returns the next time after t at which the hours begin, within the next week.
+// nextOpening returns the next time after t at which the hours begin. It is within the next week.
 func (h activeHours) nextOpening(t time.Time) time.Time {
 	y, m, d := t.Date()
 	for i := range 9 {
@@ -174,8 +174,8 @@ func (h activeHours) nextOpening(t time.Time) time.Time {
 	return t.Add(24 * time.Hour)
 }
 
-// parseHours parses "08:00-18:00", "mon-fri 08:00-18:00" or "sat,sun 10:00-12:00"; "" means
-// always.
+// parseHours parses "08:00-18:00", "mon-fri 08:00-18:00" or "sat,sun 10:00-12:00"; "" means at all
+// times.
 func parseHours(s string) (activeHours, error) {
 	bad := func() (activeHours, error) {
 		return activeHours{}, fmt.Errorf(`"active_hours" must be written like "08:00-18:00" or "mon-fri 08:00-18:00", not %q`, s)

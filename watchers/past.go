@@ -12,11 +12,11 @@ import (
 // maxPast limits the occurrences of a timed watcher in the result of Past.
 const maxPast = 1000
 
-// ErrNoPast is wrapped if past signals cannot be computed.
+// ErrNoPast is wrapped if Past cannot compute past signals.
 var ErrNoPast = errors.New("the source has no history")
 
-// Past returns the signals that a watcher, stored or not, would have fired in [since, until),
-// oldest first. It writes nothing.
+// Past returns the signals that a watcher would have fired in [since, until), oldest first. The
+// watcher does not have to be stored. Past writes nothing.
 func (m *Manager) Past(ctx context.Context, s Spec, since, until time.Time) (out []Signal, err error) {
 	defer func() {
 		if x := recover(); x != nil {

@@ -23,25 +23,24 @@ const (
 	// firstRetry is the wait after a failure; it doubles up to longestRetry.
 	firstRetry   = time.Minute
 	longestRetry = 4 * time.Hour
-	// offlineRetry is the longest wait while there is no network, so that polls resume soon
-	// after it is back.
+	// offlineRetry is the longest wait while there is no network, so that polls resume soon after
+	// the network is back.
 	offlineRetry = 5 * time.Minute
-	// longestWish is the maximum time for which a source may request not to be polled.
+	// longestWish is the maximum delay between polls that a source may request.
 	longestWish = 24 * time.Hour
-	// tellAfter is the number of consecutive failures after which the user is notified.
-	// Failures that usually resolve on their own (no network, a rate limit) are reported after
-	// tellLate.
+	// tellAfter is the number of consecutive failures after which the user is notified. Failures
+	// that usually end without action (no network, a rate limit) are reported after tellLate.
 	tellAfter = 5
 	tellLate  = 24 * time.Hour
 	// ahead is the maximum time by which a source's clock may be ahead of the local clock.
 	ahead = time.Minute
 )
 
-// pollOutcome is the result of one poll, for the poller.
+// pollOutcome is the result of one poll that the poller needs.
 type pollOutcome struct {
-	gone  bool      // no more polls: the watcher is removed or restarts
+	gone  bool      // do not poll again: the watcher was removed or restarts
 	again time.Time // time of the next poll
-	group time.Time // until then no watcher of the group is polled
+	group time.Time // time until which no watcher of the group is polled
 }
 
 // pollWatcher polls the source of one watcher and stores the result.
@@ -74,7 +73,8 @@ func (m *Manager) pollWatcher(ctx context.Context, id string, told *reportedErro
 	return m.storePoll(ctx, r.Spec, p, found, m.pollInterval(made, r.Spec), told)
 }
 
-// callDriver builds the driver's side and polls it. It returns a panic of the driver as an error.
+// callDriver builds the driver's part of a watcher and polls it. It converts a panic of the driver
+// to an error.
 func (m *Manager) callDriver(ctx context.Context, spec Spec, p poll, told *reportedErrors) (made Polled, found Found, err error) {
 	defer func() {
 		if x := recover(); x != nil {
@@ -111,7 +111,7 @@ func (m *Manager) pollInterval(made Polled, spec Spec) time.Duration {
 	return max(every, m.opt.MinEvery)
 }
 
-// storePoll commits the result of a poll and returns the time of the next one.
+// storePoll commits the result of a poll and returns the outcome with the time of the next poll.
 func (m *Manager) storePoll(ctx context.Context, spec Spec, p poll, found Found, every time.Duration, told *reportedErrors) pollOutcome {
 	now := time.Now()
 	v := pollOutcome{again: found.nextPoll(now.Add(max(every+rand.N(every/10+1), min(found.Wait, longestWish))), now)}
@@ -133,7 +133,7 @@ func (m *Manager) storePoll(ctx context.Context, spec Spec, p poll, found Found,
 		return pollOutcome{gone: true}
 	default:
 		m.reportTrouble(ctx, told, spec.ID, err)
-		v.again = now.Add(m.retryDelay(spec, told.countLost(), err)) // a failing database must not cause more requests
+		v.again = now.Add(m.retryDelay(spec, told.countLost(), err)) // a failing database must not cause more requests to the source
 	}
 	return v
 }
@@ -166,16 +166,16 @@ func (m *Manager) commitPoll(ctx context.Context, spec Spec, p poll, fresh []Sig
 	return m.commitFiring(ctx, spec.ID, f)
 }
 
-// firing holds the signals of a watcher and the changes of its state that are committed with them.
+// firing contains the signals of a watcher and the state changes that are committed with them.
 type firing struct {
 	signals   []Signal
 	at        time.Time
 	lastError *string               // nil leaves it
-	save      func(*store.Tx) error // writes the rest of the watcher's state
+	save      func(*store.Tx) error // writes the other state of the watcher
 }
 
-// commitFiring fires the signals of an active watcher and writes its state, in one transaction.
-// The error is errGone or ErrNotFound if the watcher is no longer active.
+// commitFiring fires the signals of an active watcher and writes its state in one transaction. If
+// the watcher is no longer active, the error is errGone or ErrNotFound.
 func (m *Manager) commitFiring(ctx context.Context, id string, f firing) error {
 	fired, at := countFiring(f.signals, f.at)
 	return m.fireWith(ctx, id, f.signals, func(tx *store.Tx) error {
@@ -188,7 +188,7 @@ func (m *Manager) commitFiring(ctx context.Context, id string, f firing) error {
 	})
 }
 
-// countFiring counts the signals that are not notices. at is 0 without any.
+// countFiring returns the number of signals that are not notices. at is 0 if there are none.
 func countFiring(run []Signal, now time.Time) (n int, at int64) {
 	for _, s := range run {
 		if !s.Notice {
@@ -198,7 +198,8 @@ func countFiring(run []Signal, now time.Time) (n int, at int64) {
 	return n, at
 }
 
-// fireWith commits the signals together with the writes of save, or only save without signals.
+// fireWith commits the signals together with the writes of save. Without signals it commits only
+// save.
 func (m *Manager) fireWith(ctx context.Context, id string, signals []Signal, save func(*store.Tx) error) error {
 	if len(signals) == 0 {
 		return m.opt.Store.Write(ctx, save)
@@ -215,8 +216,8 @@ func (m *Manager) fireWith(ctx context.Context, id string, signals []Signal, sav
 	return err
 }
 
-// selectNew returns the signals to fire, oldest first. At the baseline only signals dated after the
-// start of the watcher fire.
+// selectNew returns the signals to fire, oldest first. At the baseline, only signals dated after
+// the start of the watcher fire.
 func (m *Manager) selectNew(p *poll, fresh []Signal, now time.Time) []Signal {
 	var out []Signal
 	for _, s := range fresh {
@@ -235,8 +236,8 @@ func (m *Manager) selectNew(p *poll, fresh []Signal, now time.Time) []Signal {
 	return out
 }
 
-// limitPerDay returns the signals that may still fire today. The first time a signal is dropped on a
-// day, a notice is added.
+// limitPerDay returns the signals that may still fire today. It adds a notice for the first signal
+// that is dropped on a day.
 func (m *Manager) limitPerDay(spec Spec, p *poll, fire []Signal, now time.Time) []Signal {
 	if day := now.In(m.opt.Zone()).Format(time.DateOnly); day != p.day {
 		p.day, p.fired, p.left = day, 0, 0
@@ -278,8 +279,9 @@ func (m *Manager) recoveryNotice(spec Spec, p poll, now time.Time) Signal {
 	}
 }
 
-// pollFailed records a failure and returns the time of the next attempt. It notifies the user
-// once if the failure persists. Signals that the watcher found despite the failure fire.
+// pollFailed records a failure and returns the outcome with the time of the next attempt. If the
+// failure persists, it notifies the user once. Signals that the driver returned with the error
+// fire.
 func (m *Manager) pollFailed(ctx context.Context, spec Spec, p poll, found Found, cause error) pollOutcome {
 	now := time.Now()
 	if p.fails++; p.fails == 1 {
@@ -320,14 +322,14 @@ func (m *Manager) pollFailed(ctx context.Context, spec Spec, p poll, found Found
 	switch {
 	case errors.Is(err, errGone) || errors.Is(err, ErrNotFound):
 		return pollOutcome{gone: true}
-	case err != nil && ctx.Err() == nil: // the failure was not stored, so the next one is counted and reported instead
+	case err != nil && ctx.Err() == nil: // the failure was not stored, so the next failure is counted and reported instead
 		v.again = earlierOf(v.again, now.Add(firstRetry))
 		m.opt.Log.Error("poll failure not recorded", "watcher", spec.ID, "err", err)
 	}
 	return v
 }
 
-// isPersistent reports whether the user should be notified of a failure.
+// isPersistent reports whether a failure lasts so long that the user should be notified.
 func isPersistent(p poll, cause error, now time.Time) bool {
 	_, asked := errors.AsType[*LaterError](cause)
 	if asked || errors.Is(cause, ErrOffline) {
@@ -336,7 +338,7 @@ func isPersistent(p poll, cause error, now time.Time) bool {
 	return p.fails >= tellAfter
 }
 
-// retryDelay returns the wait after a number of failures; half of it is random.
+// retryDelay returns the wait after fails consecutive failures. Half of the wait is random.
 func (m *Manager) retryDelay(spec Spec, fails int, cause error) time.Duration {
 	longest := longestRetry
 	if errors.Is(cause, ErrOffline) {

@@ -8,33 +8,34 @@ import (
 	"time"
 )
 
-// Polled is a watcher whose source must be polled. It has no goroutine: the manager's poller
-// polls all of them with a few workers, each at its interval, within its active hours, with a
-// growing delay while the source fails. Driver.New creates a new one for each Poll, so that an
-// idle watcher needs almost no memory. It keeps its state in its cursor.
+// Polled is a watcher whose source must be polled. It has no goroutine. The manager's poller polls
+// all Polled watchers with a few workers, each at its interval and within its active hours, and
+// with a growing delay while the source fails. Driver.New creates a new Polled for each Poll, so
+// that an idle watcher needs almost no memory. A Polled stores its state in its cursor.
 type Polled interface {
 	// Every returns the default poll interval of the kind; 0 selects the manager's default (15
 	// minutes).
 	Every() time.Duration
-	// Poll polls the source once. It is never called concurrently for one watcher, and ctx has
-	// a deadline. After a failure the next Poll gets the same Progress. With an error Poll may
-	// still return Signals and Wake; other fields are ignored. See Later, ErrOffline and
+	// Poll polls the source once. It is never called concurrently for one watcher, and ctx has a
+	// deadline. After a failure the next Poll gets the same Progress. Together with an error Poll
+	// may still return Signals and Wake; other fields are then ignored. See Later, ErrOffline and
 	// ErrPermanent for errors with a special meaning.
 	Poll(ctx context.Context, p Progress) (Found, error)
 }
 
-// Grouped is a Polled that shares a server with others. Only one watcher of a group is polled
-// at a time, and all of them wait if one returns Later. A good group name is a host, or a host
-// and an account.
+// Grouped is a Polled that shares a server with other watchers. Only one watcher of a group is
+// polled at a time. If one of them returns Later, all of them wait. A good group name is a host, or
+// a host and an account.
 type Grouped interface {
 	Group() string
 }
 
 // Progress is the position of a Polled in its source.
 type Progress struct {
-	// Begun is the time at which the watcher was created, restored or resumed: older items are not new.
+	// Begun is the time at which the watcher was created, restored or resumed. Older items are not
+	// new.
 	Begun time.Time
-	// First is set until a Poll has succeeded. That Poll takes the baseline.
+	// First is true until a Poll has succeeded. The first successful Poll takes the baseline.
 	First bool
 	// Cursor is the cursor of the last successful Poll, nil at first.
 	Cursor json.RawMessage
@@ -42,29 +43,29 @@ type Progress struct {
 
 // Found is the result of a Poll.
 //
-// Signals may repeat: a key fires at most once per watcher, so that a kind can return
-// everything it finds. At the first Poll a signal fires only if its At is after Progress.Begun
-// and not in the future; the keys of the others are stored as known. If the source has no
-// times, leave At zero: it becomes the time of the Poll, and such signals are not new at the
-// first Poll.
+// Signals may repeat: each key fires at most once per watcher, so a kind can return everything that
+// it finds. At the first Poll, a signal fires only if its At is after Progress.Begun and not in the
+// future; the keys of the other signals are stored as known. If the source has no times, leave At
+// zero. At then becomes the time of the Poll, and such signals are not new at the first Poll.
 //
 // Keys are unique within the watcher; they are stored as digests.
 type Found struct {
 	Signals []Signal
-	// Passed lists items that did not match the user's conditions. The newest are stored to
-	// explain why the watcher did not fire.
+	// Passed lists items that did not match the user's conditions. The newest items are stored, to
+	// explain later why the watcher did not fire.
 	Passed []SuppressedSignal
-	// Cursor replaces the stored cursor in the transaction of the signals; nil keeps it.
+	// Cursor replaces the stored cursor, in the transaction of the signals. If it is nil, the
+	// stored cursor is kept.
 	Cursor json.RawMessage
-	// Wake requests an earlier Poll, such as just before a meeting. It may be sooner than the
-	// shortest interval.
+	// Wake requests an earlier Poll, for example just before a meeting. The wait may be shorter
+	// than the shortest interval.
 	Wake time.Time
-	// Wait is the delay that the source requests if it is longer than the interval; at most 24
-	// hours are accepted.
+	// Wait is a delay requested by the source. It applies if it is longer than the interval. Delays
+	// longer than 24 hours are reduced to 24 hours.
 	Wait time.Duration
 }
 
-// nextPoll returns the time of the next poll: again, or Wake if that is earlier.
+// nextPoll returns the time of the next poll, which is again or Wake, whichever is earlier.
 func (f Found) nextPoll(again, now time.Time) time.Time {
 	if wake := f.Wake.Round(0); !f.Wake.IsZero() && wake.Before(again) {
 		return laterOf(wake, now.Add(time.Second))
@@ -72,8 +73,8 @@ func (f Found) nextPoll(again, now time.Time) time.Time {
 	return again
 }
 
-// ErrOffline is wrapped by errors caused by this machine: there is no network. The poll is
-// retried soon, and the user is notified only after a day.
+// ErrOffline is wrapped by errors caused by a missing network of this machine. The poll is retried
+// soon, and the user is notified only after a day.
 var ErrOffline = errors.New("this machine seems to have no network")
 
 // LaterError reports that the source requested a delay, see Later.
@@ -82,8 +83,8 @@ type LaterError struct {
 	Err   error
 }
 
-// Later wraps an error of a source that named a retry time (Retry-After, a rate limit). The
-// watcher and its group are not polled before until; at most 24 hours are accepted.
+// Later wraps an error of a source that specified a retry time (Retry-After, a rate limit). The
+// watcher and its group are not polled before until. The delay is at most 24 hours.
 func Later(until time.Time, err error) error { return &LaterError{until, err} }
 
 func (e *LaterError) Error() string {
@@ -92,7 +93,7 @@ func (e *LaterError) Error() string {
 
 func (e *LaterError) Unwrap() error { return e.Err }
 
-// Historian is a Polled or a Watcher whose source has a history.
+// Historian is a Polled or a Watcher whose source has a history of past events.
 type Historian interface {
 	// Past returns the signals that would have fired since a time, oldest first. It changes
 	// nothing.

@@ -10,18 +10,18 @@ import (
 
 // Intervals of the poller.
 const (
-	// startGap is the interval between the first polls after a start.
+	// startGap is the interval between the first polls of different watchers after a start.
 	startGap = 200 * time.Millisecond
-	// lookAgain limits the wait outside active hours, because the zone may change.
+	// lookAgain limits the wait for active hours, because the zone may change.
 	lookAgain = 15 * time.Minute
-	// afterSleep is the time that polls wait for the network after a suspend.
+	// afterSleep is the time for which polls wait for the network after a suspend.
 	afterSleep = 10 * time.Second
 	// lifeEnds is the interval at which the poller checks whether a canceled poll has ended.
 	lifeEnds = 100 * time.Millisecond
 )
 
-// poller polls the watchers of one Run with a heap of due times and a few workers. An idle
-// watcher is only one entry in it.
+// poller polls the watchers of one Run with a heap of due times and a few workers. An idle watcher
+// is only one heap entry.
 type poller struct {
 	m    *Manager
 	wake chan struct{}
@@ -30,7 +30,7 @@ type poller struct {
 	heap   pollEntries
 	byID   map[string]*pollEntry
 	busy   map[string]bool       // ids with a poll in progress
-	groups map[string]*pollGroup // groups with a poll in progress, waiting or delayed
+	groups map[string]*pollGroup // groups in which a watcher is polled or waiting, or which are delayed
 	work   int                   // polls in progress
 }
 
@@ -43,10 +43,10 @@ type pollEntry struct {
 	told   *reportedErrors
 	cancel context.CancelFunc // cancels the poll in progress
 	gone   bool               // removed, or replaced by another entry
-	index  int                // in the heap, or -1
+	index  int                // index in the heap, or -1
 }
 
-// pollGroup holds the waiting watchers of one server.
+// pollGroup holds the waiting watchers of one group.
 type pollGroup struct {
 	busy    bool
 	until   time.Time
@@ -60,7 +60,7 @@ func newPoller(m *Manager) *poller {
 	}
 }
 
-// scheduleWatcher schedules a watcher that started or changed.
+// scheduleWatcher schedules a watcher that was started or changed.
 func (p *poller) scheduleWatcher(id string, h activeHours, groupName string, due time.Time, told *reportedErrors) {
 	p.mu.Lock()
 	p.dropEntry(id)
@@ -77,8 +77,8 @@ func (p *poller) hasWatcher(id string) bool {
 	return p.byID[id] != nil
 }
 
-// spreadStart returns the first poll time of a watcher after a restart. It distributes the polls
-// over time.
+// spreadStart returns the time of a watcher's first poll after a restart. It distributes the first
+// polls over time.
 func (p *poller) spreadStart(every time.Duration) time.Time {
 	p.mu.Lock()
 	n := len(p.byID) + 1
@@ -86,7 +86,7 @@ func (p *poller) spreadStart(every time.Duration) time.Time {
 	return time.Now().Add(rand.N(min(every, time.Duration(n)*startGap) + 1))
 }
 
-// removeWatcher deletes a watcher and cancels its poll in progress.
+// removeWatcher removes a watcher and cancels its poll in progress.
 func (p *poller) removeWatcher(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -115,7 +115,7 @@ func (p *poller) wakePoller() {
 	}
 }
 
-// runPoller polls until ctx ends and returns when all polls have ended.
+// runPoller polls until ctx ends. It returns when all polls have ended.
 func (p *poller) runPoller(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -152,8 +152,8 @@ func (p *poller) runPoller(ctx context.Context) {
 	}
 }
 
-// rebaseEntries adjusts due times after a jump of the wall clock. After a forward jump (a suspend)
-// polls wait briefly for the network; after a backward jump no poll waits longer than its
+// rebaseEntries adjusts due times after a jump of the wall clock. After a forward jump (a suspend),
+// polls wait briefly for the network. After a backward jump, no poll waits longer than its
 // interval.
 func (p *poller) rebaseEntries(now time.Time, jump time.Duration) {
 	p.mu.Lock()
@@ -174,9 +174,9 @@ func (p *poller) rebaseEntries(now time.Time, jump time.Duration) {
 	heap.Init(&p.heap)
 }
 
-// nextDue removes the watcher to poll now from the heap. It returns nil if no watcher is due or
-// all workers are busy. It postpones watchers whose group is busy or delayed and those outside
-// their hours.
+// nextDue removes the watcher that must be polled now from the heap and returns it. It returns nil
+// if no watcher is due or all workers are busy. It postpones watchers whose group is busy or
+// delayed, and watchers outside their active hours.
 func (p *poller) nextDue(now time.Time) *pollEntry {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -188,7 +188,7 @@ func (p *poller) nextDue(now time.Time) *pollEntry {
 		case !e.hours.containsTime(local):
 			e.due = earlierOf(e.hours.nextOpening(local), now.Add(lookAgain)).Add(rand.N(time.Second))
 			heap.Fix(&p.heap, 0)
-		case p.busy[e.id]: // its former poll is about to end
+		case p.busy[e.id]: // its previous poll is about to end
 			e.due = now.Add(lifeEnds)
 			heap.Fix(&p.heap, 0)
 		case g != nil && g.until.After(now):
@@ -236,7 +236,7 @@ func (p *poller) finishPoll(e *pollEntry, v pollOutcome) {
 	}
 	switch {
 	case e.gone:
-	case v.gone: // the loop reads the row again and decides whether the watcher is scheduled
+	case v.gone: // the loop reads the row again and decides whether to schedule the watcher
 		p.dropEntry(e.id)
 	default:
 		e.due = v.again.Round(0)
@@ -256,7 +256,7 @@ func (p *poller) groupOf(name string) *pollGroup {
 }
 
 // releaseGroup moves the next waiting watcher of a group into the heap. If the group is delayed, it
-// moves all of them, and nextDue sets their times.
+// moves all waiting watchers, and nextDue sets their times.
 func (p *poller) releaseGroup(name string) {
 	g, ok := p.groups[name]
 	if !ok {
@@ -277,7 +277,8 @@ func (p *poller) releaseGroup(name string) {
 	}
 }
 
-// sleepTime returns how long to sleep. It is negative if only a free worker can change that.
+// sleepTime returns how long to sleep. It is negative if nothing can be done until a worker is
+// free.
 func (p *poller) sleepTime(now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"hob/platform/store"
 )
 
-// polls is the schema of polled watchers: their positions, and the digests of the keys that
-// fired or existed at the baseline. For other watchers it stores the firings of the day.
+// polls is the schema for polled watchers: their positions, and the digests of the keys that fired
+// or existed at the baseline. For other watchers it contains the number of firings per day.
 const polls = `ALTER TABLE watchers ADD COLUMN every TEXT NOT NULL DEFAULT '';
 ALTER TABLE watchers ADD COLUMN active_hours TEXT NOT NULL DEFAULT '';
 ALTER TABLE watchers ADD COLUMN per_day INTEGER NOT NULL DEFAULT 0;
@@ -36,20 +36,20 @@ CREATE TABLE watcher_keys (
 	PRIMARY KEY (watcher, key)
 ) WITHOUT ROWID;`
 
-// poll is a row of the table watcher_polls.
+// poll is one row of the table watcher_polls.
 type poll struct {
 	watcher   string
-	life      int64 // number of starts: results of an earlier life are discarded
+	life      int64 // number of starts; results of an earlier start are discarded
 	begun     time.Time
 	based     bool // the baseline exists
 	cursor    json.RawMessage
 	notBefore time.Time
 	fails     int // consecutive failures
 	since     time.Time
-	told      bool // the user was notified of the failure
+	told      bool // true after the user was notified of the failure
 	day       string
-	fired     int // firings on that day
-	left      int // signals dropped on that day
+	fired     int // number of firings on that day
+	left      int // number of signals dropped on that day
 }
 
 func selectPoll(q store.Querier, id string) (poll, error) {
@@ -72,7 +72,7 @@ func selectPoll(q store.Querier, id string) (poll, error) {
 	return p, nil
 }
 
-// beginPoll resets a watcher to its start. Known keys stay: no key fires twice.
+// beginPoll resets a watcher to its start. It keeps the known keys, so that no key fires twice.
 func beginPoll(tx *store.Tx, id string, now time.Time) error {
 	_, err := tx.Exec(`INSERT INTO watcher_polls (watcher, begun_at) VALUES (?, ?)
 		ON CONFLICT (watcher) DO UPDATE SET life = life + 1, begun_at = excluded.begun_at, based = 0, cursor = '',
@@ -92,8 +92,8 @@ func forgetPoll(tx *store.Tx, id string) error {
 	return nil
 }
 
-// saveRow writes the row, unless the watcher restarted in the meantime. A nil cursor keeps the
-// stored one, which an erasure may have changed.
+// saveRow writes the row, unless the watcher has restarted since. If the cursor is nil, it keeps
+// the stored cursor, which an erasure may have changed.
 func (p *poll) saveRow(tx *store.Tx) error {
 	var cursor any
 	if p.cursor != nil {
@@ -116,7 +116,8 @@ func (p *poll) saveDayCount(tx *store.Tx) error {
 	return nil
 }
 
-// keyDigest returns a short hash of a key. It hides the text, which others may have written.
+// keyDigest returns a short hash of a key. The hash hides the text of the key, which may be from
+// other people.
 func keyDigest(key string) []byte {
 	sum := sha256.Sum256([]byte(key))
 	return sum[:16]
@@ -142,8 +143,8 @@ func selectUnknown(q store.Querier, id string, signals []Signal) ([]Signal, erro
 	return out, nil
 }
 
-// maxKeys limits the keys of one watcher. A source that invents keys could otherwise fill the
-// disk.
+// maxKeys limits the keys of one watcher. Without a limit, a source that invents keys could fill
+// the disk.
 const maxKeys = 200_000
 
 func storeKeys(tx *store.Tx, id string, signals []Signal) error {

@@ -15,8 +15,8 @@ import (
 // ErrNotFound is wrapped if no watcher matches an id or words.
 var ErrNotFound = errors.New("watcher not found")
 
-// tables is the schema of the manager. next_at is the next nominal time that has not been
-// handled, last_at the newest that was; timed kinds only.
+// tables is the schema of the manager. For timed kinds, next_at is the next nominal time that has
+// not been handled, and last_at is the newest one that has.
 const tables = `CREATE TABLE watchers (
 	id TEXT PRIMARY KEY,
 	kind TEXT NOT NULL,
@@ -37,18 +37,18 @@ const tables = `CREATE TABLE watchers (
 ) WITHOUT ROWID;
 CREATE INDEX watchers_next ON watchers (state, next_at);`
 
-// makers stores which agent set a watcher up.
+// makers adds the agent that created a watcher.
 const makers = `ALTER TABLE watchers ADD COLUMN agent TEXT NOT NULL DEFAULT ''`
 
-// sources stores the origin of a watcher, see Spec.Source.
+// sources adds the origin of a watcher; see Spec.Source.
 const sources = `ALTER TABLE watchers ADD COLUMN source TEXT NOT NULL DEFAULT ''`
 
-// zones stores the zone in which next_at and last_at were computed; "" means the current zone.
+// zones adds the zone in which next_at and last_at were computed; "" means the current zone.
 const zones = `ALTER TABLE watchers ADD COLUMN zone TEXT NOT NULL DEFAULT ''`
 
 const columns = "id, kind, title, config, mode, action, report, missed, provenance, state, created_at, fired_at, fired, next_at, last_at, last_error, agent, every, active_hours, per_day, source, zone"
 
-// row is a Spec with internal fields of the manager.
+// row is a Spec with the manager's internal fields.
 type row struct {
 	Spec
 	lastAt time.Time
@@ -151,5 +151,5 @@ func requireRow(r sql.Result, err error) error {
 	return nil
 }
 
-// sourceOf returns the provenance of a text that the manager built from a spec.
+// sourceOf returns the provenance of text that the manager built from s.
 func sourceOf(s Spec) provenance.Source { return provenance.Worst(provenance.Hob, s.Provenance) }

@@ -12,25 +12,25 @@ import (
 	"hob/platform/store"
 )
 
-// keepDone is the time for which a finished watcher stays in the list.
+// keepDone is the time after which a finished watcher is removed from the list.
 const keepDone = 90 * 24 * time.Hour
 
-// loop is the state of one Run. Its goroutine owns the clock, and it starts and stops the
-// event-driven watchers, each in a separate goroutine.
+// loop is the state of one Run. Its goroutine owns the clock. It starts and stops the event-driven
+// watchers, each of which runs in a separate goroutine.
 type loop struct {
 	m       *Manager
 	clock   *clock
 	running map[string]*runner
 	wg      sync.WaitGroup
 	zone    *time.Location
-	looked  time.Time // time of the last clock comparison
+	looked  time.Time // time of the last check of the clock
 	told    map[string]*reportedErrors
 	poller  *poller
 	held    map[string]activeHours // active hours of the watchers with deferred signals
 }
 
-// Run runs the watchers until ctx ends and returns when all have ended. Only one Run at a time
-// is allowed.
+// Run runs the watchers until ctx ends. It returns when all watchers have ended. Only one Run at a
+// time is allowed.
 func (m *Manager) Run(ctx context.Context) error {
 	if m.opt.Sink == nil {
 		return errors.New("watchers: run: sink is missing")
@@ -115,8 +115,8 @@ func (l *loop) pruneDone(ctx context.Context) error {
 	})
 }
 
-// applyChanges processes changed rows. It returns how long to wait before a retry if the database
-// could not be read, and 0 on success.
+// applyChanges processes changed rows. It returns 0, or the time to wait before a retry if the
+// database could not be read.
 func (l *loop) applyChanges(ctx context.Context) time.Duration {
 	l.m.mu.Lock()
 	ids := maps.Clone(l.m.dirty)
@@ -177,20 +177,20 @@ func (l *loop) startRow(ctx context.Context, r row) {
 		return
 	}
 	if _, ok := made.(MessageWatcher); ok && err == nil {
-		return // message watchers run when a message arrives
+		return // message watchers only run when a message arrives
 	}
 	if polled, ok := made.(Polled); ok && err == nil {
 		l.schedulePoll(ctx, r, polled)
 		return
 	}
 	if _, timed := made.(Timed); !timed && r.NextAt.IsZero() && !errors.Is(err, ErrPermanent) {
-		l.startRunner(ctx, r.Spec) // also if New failed: superviseWatcher calls it again
+		l.startRunner(ctx, r.Spec) // also if New failed, because superviseWatcher calls New again
 		return
 	}
 	l.m.markBroken(ctx, r.Spec, err)
 }
 
-// schedulePoll passes a watcher to the poller. A watcher without a baseline is polled immediately.
+// schedulePoll adds a watcher to the poller. A watcher without a baseline is polled immediately.
 func (l *loop) schedulePoll(ctx context.Context, r row, made Polled) {
 	p, err := selectPoll(l.m.opt.Store.Reader(ctx), r.ID)
 	checked, perr := r.PollPolicy.parsePace()
@@ -205,7 +205,7 @@ func (l *loop) schedulePoll(ctx context.Context, r row, made Polled) {
 	case p.based || p.fails > 0:
 		due = l.poller.spreadStart(l.m.pollInterval(made, r.Spec)).Round(0)
 	}
-	if most := time.Now().Add(longestWish); p.notBefore.Before(most) { // a time further ahead was computed with a wrong clock and is ignored
+	if most := time.Now().Add(longestWish); p.notBefore.Before(most) { // ignore a later time, which was computed with a wrong clock
 		due = laterOf(due, p.notBefore)
 	}
 	group := ""
@@ -215,7 +215,7 @@ func (l *loop) schedulePoll(ctx context.Context, r row, made Polled) {
 	l.poller.scheduleWatcher(r.ID, checked.hours, group, due, l.told[r.ID])
 }
 
-// runDue fires the due watchers and returns how long to sleep, or -1 until a row changes.
+// runDue fires the due watchers. It returns how long to sleep, or -1 to sleep until a row changes.
 func (l *loop) runDue(ctx context.Context) time.Duration {
 	now := time.Now()
 	jump := clockJump(l.looked, now)
@@ -224,8 +224,8 @@ func (l *loop) runDue(ctx context.Context) time.Duration {
 	return l.clock.sleepTime(time.Now())
 }
 
-// runAt runs the due work at now. jump is how far the wall clock moved beyond the elapsed time
-// since the last check.
+// runAt runs the work that is due at now. jump is how far the wall clock moved beyond the time
+// elapsed since the last check.
 func (l *loop) runAt(ctx context.Context, now time.Time, jump time.Duration) {
 	l.compareClock(ctx, now, jump)
 	for t := l.clock.firstDue(now); t != nil && ctx.Err() == nil; t = l.clock.firstDue(now) {
@@ -233,7 +233,7 @@ func (l *loop) runAt(ctx context.Context, now time.Time, jump time.Duration) {
 	}
 }
 
-// compareClock detects a jump of the wall clock and a change of the zone.
+// compareClock handles a jump of the wall clock and a change of the zone.
 func (l *loop) compareClock(ctx context.Context, now time.Time, jump time.Duration) {
 	if jump > smallJump || jump < -smallJump {
 		l.m.opt.Log.Info("wall clock jumped", "by", jump.Round(time.Second).String())
@@ -273,7 +273,7 @@ func (l *loop) fireTimer(ctx context.Context, t *timer, now time.Time) {
 	var err error
 	if signals := b.batchSignals(l.m.noticeLabel(t.spec), t.spec, now, zone); len(signals) > 0 {
 		err = l.m.opt.Sink.Fire(ctx, t.spec.ID, signals, save)
-	} else { // the occurrence was excluded
+	} else { // the user excluded the occurrence
 		err = l.m.opt.Store.Write(ctx, save)
 	}
 	id := t.spec.ID
@@ -298,7 +298,7 @@ func (l *loop) fireTimer(ctx context.Context, t *timer, now time.Time) {
 	l.clock.fixTimer(t)
 }
 
-// saveBatch stores the times that the batch handled, in the transaction of the signals.
+// saveBatch stores the times that the batch handled. It runs in the transaction of the signals.
 func (b dueBatch) saveBatch(tx *store.Tx, t *timer, now time.Time, zone *time.Location) error {
 	state, firedAt := Active, store.Millis(t.spec.FiredAt)
 	if b.next.IsZero() {

@@ -12,11 +12,11 @@ import (
 	"hob/platform/store"
 )
 
-// healthyAfter is the time that a restarted watcher must run before its last error counts as
-// resolved.
+// healthyAfter is the time for which a restarted watcher must run before its last error is cleared.
 const healthyAfter = time.Minute
 
-// restartBackoff is the wait before a restart: 1 s, 2 s, 4 s ... 5 min, of which half is random.
+// restartBackoff returns the backoff for restarts: 1 s, 2 s, 4 s and so on up to 5 min. Half of
+// each wait is random.
 func restartBackoff() retry.Backoff {
 	return retry.Backoff{First: time.Second, Max: 5 * time.Minute, Jitter: 0.5}
 }
@@ -36,7 +36,8 @@ func (r *runner) hasEnded() bool {
 	}
 }
 
-// startRunner runs a watcher in its own goroutine after the watcher it replaces has ended.
+// startRunner runs a watcher in its own goroutine. It waits until the watcher that it replaces has
+// ended.
 func (l *loop) startRunner(ctx context.Context, spec Spec) {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &runner{cancel: cancel, done: make(chan struct{})}
@@ -99,7 +100,7 @@ func (m *Manager) runOnce(ctx context.Context, spec Spec, told *reportedErrors) 
 		defer well.Stop()
 	}
 	w, ok := made.(Watcher)
-	if !ok { // New failed at first and now returned a watcher that is not event-driven; the loop restarts it
+	if !ok { // New failed before and has now returned a watcher that is not event-driven; the loop restarts it
 		m.markDirty(spec.ID, true)
 		return errGone
 	}
@@ -108,7 +109,7 @@ func (m *Manager) runOnce(ctx context.Context, spec Spec, told *reportedErrors) 
 	})
 }
 
-// troubleReporter returns the function with which a watcher reports that it works only in part.
+// troubleReporter returns the function with which a watcher reports that only a part of it works.
 func (m *Manager) troubleReporter(told *reportedErrors) func(context.Context, string, error) {
 	return func(ctx context.Context, id string, err error) {
 		if err == nil {
@@ -122,8 +123,8 @@ func (m *Manager) troubleReporter(told *reportedErrors) func(context.Context, st
 	}
 }
 
-// commitSignals stores a watcher's progress with the signals that may still fire today, unless the
-// watcher was canceled or paused in the meantime.
+// commitSignals stores a watcher's progress together with the signals that may still fire today. It
+// fails if the watcher was canceled or paused in the meantime.
 func (m *Manager) commitSignals(ctx context.Context, spec Spec, signals []Signal, save func(*store.Tx) error) error {
 	p, err := selectPoll(m.opt.Store.Reader(ctx), spec.ID)
 	if err != nil && !errors.Is(err, ErrNotFound) {
@@ -161,7 +162,7 @@ func (m *Manager) clearError(id string, told *reportedErrors) {
 	m.wakeLoop()
 }
 
-// reportTrouble logs an error and notifies the user once per kind of error.
+// reportTrouble logs an error. It notifies the user once per kind of error.
 func (m *Manager) reportTrouble(ctx context.Context, told *reportedErrors, id string, err error) {
 	if ctx.Err() != nil {
 		return
@@ -174,7 +175,7 @@ func (m *Manager) reportTrouble(ctx context.Context, told *reportedErrors, id st
 	m.opt.Sink.ReportError(ctx, id, err)
 }
 
-// markBroken stops a watcher permanently, until the user resumes it.
+// markBroken stops a watcher until the user resumes it.
 func (m *Manager) markBroken(ctx context.Context, spec Spec, cause error) {
 	if cause == nil {
 		cause = fmt.Errorf("%w: the stored watcher does not fit its kind", ErrPermanent)
@@ -203,12 +204,12 @@ func (m *Manager) setError(ctx context.Context, id, text string) {
 	}
 }
 
-// reportedErrors remembers which kinds of errors of one watcher were reported to the user.
+// reportedErrors records which kinds of errors of one watcher were reported to the user.
 type reportedErrors struct {
 	mu      sync.Mutex
 	kinds   map[string]bool
-	stored  string // error that an earlier process reported
-	partial bool   // the watcher runs, but only in part
+	stored  string // last error that a previous process reported
+	partial bool   // the watcher is running, but only a part of it works
 	lost    int    // consecutive failures to store results
 }
 
@@ -216,7 +217,7 @@ func newTold(stored string) *reportedErrors {
 	return &reportedErrors{kinds: map[string]bool{}, stored: stored}
 }
 
-// isNew reports whether an error is of a kind that was not reported yet, and records it.
+// isNew reports whether no error of the same kind was reported before, and records err.
 func (t *reportedErrors) isNew(err error) bool {
 	kind := errorKind(err)
 	t.mu.Lock()
@@ -238,7 +239,7 @@ func (t *reportedErrors) keepPartial() {
 	t.mu.Unlock()
 }
 
-// countLost counts a failure to store results; kept resets the count.
+// countLost counts a failure to store results. Another method, kept, resets the count.
 func (t *reportedErrors) countLost() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -252,7 +253,7 @@ func (t *reportedErrors) clearLost() {
 	t.mu.Unlock()
 }
 
-// resetErrors forgets the errors, unless the watcher still works only in part.
+// resetErrors forgets the recorded errors, unless only a part of the watcher works.
 func (t *reportedErrors) resetErrors() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -272,7 +273,7 @@ func (t *reportedErrors) markRecovered() bool {
 	return len(t.kinds) > 0 || t.stored != ""
 }
 
-// errorKind returns the root of an error without varying parts such as a path.
+// errorKind returns the root cause of an error without variable parts such as paths.
 func errorKind(err error) string {
 	if n, ok := errors.AsType[syscall.Errno](err); ok {
 		return n.Error()

@@ -11,19 +11,19 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// Limits of the stored silences.
+// Limits of the stored suppressed items.
 const (
 	// KeepPassed is the number of suppressed items stored per watcher.
 	KeepPassed = 20
 	maxPassed  = 300 // characters per item
 )
 
-// Rule names the rule that suppressed an item.
+// Rule is the name of a rule that suppresses items.
 type Rule string
 
 // Rules that suppress an item.
 const (
-	RuleBaseline  Rule = "baseline"  // the item existed when the watcher began
+	RuleBaseline  Rule = "baseline"  // the item existed when the watcher started
 	RuleCondition Rule = "condition" // the item does not match the conditions
 	RuleOld       Rule = "old"       // the item is older than the watcher
 	RulePerDay    Rule = "per_day"   // the daily limit was reached
@@ -34,11 +34,11 @@ const (
 	RulePaused  Rule = "paused"
 	RuleBroken  Rule = "broken"
 	RuleDone    Rule = "done"
-	RuleFailing Rule = "failing"      // the source does not answer and the watcher waits before the next attempt
-	RuleHours   Rule = "active_hours" // outside of its active hours
-	RuleKnown   Rule = "known"        // all items were reported before or existed when the watcher began
-	RuleNothing Rule = "nothing"      // its source had no items
-	RuleUnasked Rule = "not_asked"    // not polled since Hob started
+	RuleFailing Rule = "failing"      // the source does not answer, and the watcher waits for the next attempt
+	RuleHours   Rule = "active_hours" // the current time is outside the active hours
+	RuleKnown   Rule = "known"        // all items were reported before or existed when the watcher started
+	RuleNothing Rule = "nothing"      // the source has no items
+	RuleUnasked Rule = "not_asked"    // the source has not been polled since Hob started
 	RuleNotDue  Rule = "not_due"
 )
 
@@ -46,24 +46,25 @@ const (
 type SuppressedSignal struct {
 	Watcher string `json:"watcher"`
 	Rule    Rule   `json:"rule"`
-	// Key identifies the item within the watcher, like the key of a signal.
+	// Key identifies the item within the watcher, as the key of a signal does.
 	Key string `json:"-"`
-	// Text is the untrusted text of the item. Why explains the mismatch in the user's terms.
+	// Text describes the item and is untrusted. Why explains to the user why the item did not
+	// match.
 	Text string    `json:"text"`
 	Why  string    `json:"why,omitempty"`
-	At   time.Time `json:"at"` // when it was seen
+	At   time.Time `json:"at"` // time at which the watcher found the item
 }
 
-// Pass records an item that a watcher found and suppressed. It does no I/O: the watcher's next
-// commit writes it.
+// Pass records an item that a watcher found but suppressed. It does no I/O; the next commit of the
+// watcher writes the item.
 func (d Deps) Pass(p SuppressedSignal) {
 	if d.passed != nil {
 		d.passed(p)
 	}
 }
 
-// silences buffers suppressed items until a transaction writes them, and the result of the last
-// poll of each watcher.
+// silences buffers suppressed items until a transaction writes them. It also contains the result of
+// the last poll of each watcher.
 type silences struct {
 	mu    sync.Mutex
 	wait  map[string][]SuppressedSignal
@@ -73,15 +74,15 @@ type silences struct {
 // pollResult is the result of one successful poll.
 type pollResult struct {
 	at   time.Time
-	seen int // items that match the conditions
-	new  int // matching items that were not known before
+	seen int // number of items that match the conditions
+	new  int // number of matching items that were not known before
 }
 
 func newSilences() *silences {
 	return &silences{wait: map[string][]SuppressedSignal{}, looks: map[string]pollResult{}}
 }
 
-// addPassed adds suppressed items, oldest first. Above the limit it keeps the newest.
+// addPassed adds suppressed items, oldest first. If there are too many, it keeps the newest.
 func (s *silences) addPassed(list ...SuppressedSignal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,8 +108,8 @@ func (s *silences) setLastPoll(id string, l pollResult) {
 	s.mu.Unlock()
 }
 
-// takeBuffered removes and returns the buffered items of one watcher, or of all ("" as id). If the
-// transaction fails, the watcher polls and records them again.
+// takeBuffered removes and returns the buffered items of the watcher id, or of all watchers if id
+// is "". If the transaction fails, the watcher polls and records the items again.
 func (s *silences) takeBuffered(id string) []SuppressedSignal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,8 +153,8 @@ func (s *silences) lookOf(id string) (pollResult, bool) {
 	return l, ok
 }
 
-// notePoll records the items that a poll found and did not return as signals: those the driver
-// suppressed and those at the baseline. Only the newest can be kept.
+// notePoll records the items that a poll found but that did not become signals: those that the
+// driver suppressed and those at the baseline. It keeps only the newest.
 func (m *Manager) notePoll(ctx context.Context, spec Spec, p poll, found Found, fresh []Signal, now time.Time) {
 	m.silent.setLastPoll(spec.ID, pollResult{at: now, seen: len(found.Signals) + len(found.Passed), new: len(fresh)})
 	passed := found.Passed
@@ -191,7 +192,7 @@ func (m *Manager) noteOverLimit(spec Spec, rest []Signal, most int, now time.Tim
 	}
 }
 
-// writeSilences writes the buffered items in the transaction of the caller.
+// writeSilences writes the buffered items in the caller's transaction.
 func (m *Manager) writeSilences(tx *store.Tx, id string) error {
 	list := m.silent.takeBuffered(id)
 	ids := map[string]bool{}
@@ -232,7 +233,8 @@ func (m *Manager) flushSilences(ctx context.Context) {
 	}
 }
 
-// silenceTables stores the newest suppressed items of each watcher, and how many there were.
+// silenceTables is the schema for the newest suppressed items of each watcher and their total
+// number.
 const silenceTables = `CREATE TABLE watcher_passed (
 	n INTEGER PRIMARY KEY AUTOINCREMENT,
 	watcher TEXT NOT NULL,

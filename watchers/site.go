@@ -11,8 +11,8 @@ import (
 // maxSite limits the response of a site, in bytes.
 const maxSite = 5 << 20
 
-// Site is an address that a Polled requests over HTTP, such as a feed or a page. Requests send
-// the validators of the last response, so that an unchanged site costs one small request.
+// Site is an address, such as that of a feed or a page, that a Polled requests over HTTP. Requests
+// send the validators of the last response, so that an unchanged site costs one small request.
 type Site struct {
 	Address string
 
@@ -21,8 +21,8 @@ type Site struct {
 	header  http.Header
 }
 
-// NewSite returns the site at an address, which must be public or allowed by the user. Each
-// request sends header.
+// NewSite returns the site at an address, which must be public or allowed by the user. Each request
+// sends the given header.
 func NewSite(c *safehttp.Client, address string, header http.Header) (Site, error) {
 	u, err := ParseAddress(c, address)
 	if err != nil {
@@ -31,7 +31,7 @@ func NewSite(c *safehttp.Client, address string, header http.Header) (Site, erro
 	return Site{u.String(), u.Host, c, header}, nil
 }
 
-// FullAddress adds the scheme https to an address written without one.
+// FullAddress adds the scheme https to an address that has no scheme.
 func FullAddress(address string) string {
 	if address = strings.TrimSpace(address); address == "" || strings.Contains(address, "://") {
 		return address
@@ -48,8 +48,8 @@ type Validators struct {
 	Modified string `json:"modified,omitempty"`
 }
 
-// Ask requests a site. It returns no response and no error if the site has not changed since the
-// response that last belongs to.
+// Ask requests a site. If the site has not changed since the response to which last belongs, Ask
+// returns no response and no error.
 func (s Site) Ask(ctx context.Context, last Validators) (*safehttp.Response, Validators, error) {
 	resp, err := Fetch(ctx, s.network, safehttp.Request{
 		URL: s.Address, If: safehttp.Validators{ETag: last.ETag, LastModified: last.Modified}, MaxBody: maxSite, Header: s.header,

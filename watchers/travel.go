@@ -14,8 +14,8 @@ import (
 
 // ZoneBound is a Timed watcher that follows the user's time zone.
 type ZoneBound interface {
-	// Carry converts the occurrence at in the zone from to the zone to. It returns at itself
-	// for a watcher with a fixed zone. It returns false for intervals that are not tied to a
+	// Carry converts the occurrence at from the zone from to the zone to. For a watcher with a
+	// fixed zone, it returns at unchanged. It returns false for intervals that are not tied to a
 	// time of day; these continue from now.
 	Carry(at time.Time, from, to *time.Location) (time.Time, bool)
 }
@@ -23,21 +23,21 @@ type ZoneBound interface {
 // ZoneChange describes a change of the user's zone.
 type ZoneChange struct {
 	From, To string
-	// Text describes the change in one line for the user, and Key identifies it.
+	// Text describes the change in one line for the user. Key identifies the change.
 	Text, Key string
 	Source    provenance.Source // provenance of Text
 }
 
-// ZoneChangeSink is a Sink that records changes of the user's zone and the schedules that followed. As
-// with Fire, save runs in the transaction of the record.
+// ZoneChangeSink is a Sink that records changes of the user's zone and the schedules that were
+// converted. As in Fire, save runs in the transaction that stores the record.
 type ZoneChangeSink interface {
 	Moved(ctx context.Context, move ZoneChange, save func(*store.Tx) error) error
 }
 
-// moveZone converts the timers that follow the user's clock to the current zone. Each calendar
-// day keeps its one occurrence: an occurrence that fired on that day does not repeat, and an
+// moveZone converts the timers that follow the user's clock to the current zone. Each calendar day
+// has exactly one occurrence: an occurrence that already fired on that day does not repeat, and an
 // occurrence that the change skipped is due immediately, as missed. It returns the timers whose
-// times changed and those that follow the wall clock.
+// times changed, and those that follow the wall clock.
 func (c *clock) moveZone(zone *time.Location, now time.Time) (changed, carried []*timer) {
 	for _, t := range c.byID {
 		if t.zone == nil || sameZone(t.zone, zone) {
@@ -87,7 +87,7 @@ func (l *loop) moveTimers(ctx context.Context, now time.Time) {
 	}
 }
 
-// formerZone returns a former zone of the user that some timer still uses.
+// formerZone returns a previous zone of the user that a timer still uses.
 func (l *loop) formerZone() *time.Location {
 	for _, t := range l.clock.byID {
 		if t.zone != nil && !sameZone(t.zone, l.zone) {
@@ -128,8 +128,7 @@ func saveTimes(tx *store.Tx, timers []*timer) error {
 	return nil
 }
 
-// inOneZone runs compute within one zone of the user, again if the zone changed in the
-// meantime, and returns the zone.
+// inOneZone runs compute, again if the user's zone changed in the meantime, and returns the zone.
 func (m *Manager) inOneZone(compute func()) *time.Location {
 	for {
 		zone := m.opt.Zone()
@@ -152,8 +151,8 @@ func (l *loop) zoneOf(r row) *time.Location {
 	return loc
 }
 
-// sameZone reports whether two zones are equal. A zone without a name always counts as changed,
-// since the machine's clock may have been set to another zone.
+// sameZone reports whether two zones are equal. It treats a zone without a name as changed, because
+// the machine's clock may have been set to another zone.
 func sameZone(a, b *time.Location) bool {
 	return a == b || a.String() == b.String() && a.String() != "Local"
 }

@@ -1,11 +1,11 @@
-// Package watchers defines the contract of everything that detects events (Watcher, Driver,
-// Signal) and the Manager that runs them: the table of watchers and schedules, their durable
+// Package watchers defines the contract of all event detectors (Watcher, Driver, Signal) and the
+// Manager that runs them. The Manager owns the table of watchers and schedules, their durable
 // cursors, limits, supervision, and the clock of the timed kinds.
 //
-// A watcher has a kind with its own configuration, an action in plain words and a session to
-// report to. A reminder is a oneshot or cron watcher with the mode Remind. Signals go to a
-// Sink, in one transaction with the watcher's cursor, so that a crash neither loses nor repeats
-// one.
+// A watcher has a kind with its own configuration, an action in plain words, and a session that
+// receives its reports. A reminder is a oneshot or cron watcher with the mode Remind. Signals are
+// sent to a Sink, in one transaction with the watcher's cursor, so that a crash neither loses nor
+// repeats a signal.
 package watchers
 
 import (
@@ -38,40 +38,40 @@ type State string
 const (
 	Active State = "active"
 	Paused State = "paused"
-	Done   State = "done"   // a oneshot that fired, or a spent schedule
-	Broken State = "broken" // stopped with LastError; the user was notified
+	Done   State = "done"   // a oneshot that fired, or a schedule without further times
+	Broken State = "broken" // stopped because of LastError; the user was notified
 )
 
-// MisfirePolicy is the policy for occurrences that passed while Hob was not running.
+// MisfirePolicy selects how to handle occurrences that passed while Hob was not running.
 type MisfirePolicy string
 
 // Values of MisfirePolicy.
 const (
-	RunOnce MisfirePolicy = "run_once" // one late run for all of them (default)
+	RunOnce MisfirePolicy = "run_once" // one late run for all missed occurrences (default)
 	Skip    MisfirePolicy = "skip"     // no run; the user is notified
-	RunAll  MisfirePolicy = "run_all"  // a run for each, oldest first
+	RunAll  MisfirePolicy = "run_all"  // one run for each missed occurrence, oldest first
 )
 
 // Spec is a stored watcher.
 type Spec struct {
 	ID   string `json:"id"`
 	Kind string `json:"kind"` // file, cron, oneshot, ...
-	// Timed: the kind fires at times and not on events. The manager sets it.
+	// Timed is true if the kind fires at times instead of on events. The manager sets it.
 	Timed  bool            `json:"-"`
 	Title  string          `json:"title"`
-	Config json.RawMessage `json:"config"` // defined by the kind, see its package
+	Config json.RawMessage `json:"config"` // defined by the kind; see its package
 	Mode   Mode            `json:"mode"`
 	// Action is the task (Do) or the text (Remind) in the user's words.
 	Action string `json:"action,omitempty"`
 	// Report is the session that receives the notices.
 	Report string `json:"report"`
-	// Agent is the agent that set it up and runs it, "" for the default one.
+	// Agent is the agent that created the watcher and runs its action, "" for the default one.
 	Agent string `json:"agent,omitempty"`
-	// Source is the origin of a watcher that the user did not request directly, such as
+	// Source is the origin of a watcher that the user did not directly request, such as
 	// "template:housekeeper".
 	Source string        `json:"source,omitempty"`
 	Missed MisfirePolicy `json:"missed,omitempty"`
-	// Provenance is Outside if untrusted text influenced its creation.
+	// Provenance is Outside if untrusted text influenced the creation of the watcher.
 	Provenance provenance.Source `json:"provenance"`
 	State      State             `json:"state"`
 	PollPolicy
@@ -86,63 +86,62 @@ type Spec struct {
 
 // Signal is one event that a watcher detected.
 type Signal struct {
-	// Key identifies the occurrence permanently: the same key fires once.
+	// Key identifies the occurrence permanently. Each key fires only once.
 	Key string
 	// Text describes the event in one line for the user.
 	Text string
 	// Payload is the event as JSON, for programs.
 	Payload json.RawMessage
-	// Source is Outside if Text or Payload contain text that Hob did not write, such as a
-	// file's name or a mail's subject.
+	// Source is Outside if Text or Payload contains text that Hob did not write, such as the name
+	// of a file or the subject of an email.
 	Source provenance.Source
 	// At is the time at which the event happened or was due. A Polled leaves it zero if its source
 	// has no time.
 	At time.Time
 	// Late is the delay after the nominal time; 0 if on time.
 	Late time.Duration
-	// Note describes the delay in words, such as "ran late, was due at 08:00". Text contains it
-	// too.
+	// Note describes the delay in words, such as "ran late, was due at 08:00". Text includes it.
 	Note string
-	// Skipped is the number of occurrences that the policy Skip (or the limit of RunAll)
-	// dropped. If it is not 0, the action must not run: the user only gets Text.
+	// Skipped is the number of occurrences dropped by the policy Skip or by the limit of RunAll. If
+	// it is not 0, the action must not run; the user only gets Text.
 	Skipped int
-	// Notice marks a signal about the watcher itself, such as a source that does not answer:
-	// the action must not run, the user only gets Text.
+	// Notice marks a signal about the watcher itself, for example if the source does not answer.
+	// The action must not run; the user only gets Text.
 	Notice bool
 }
 
-// Sink receives signals. Each batch is committed together with the watcher's progress: save
-// runs in the same transaction, and the call returns when both are durable. After an error
-// neither is stored; an error of save must be returned wrapped. A signal with a known key is
-// dropped, but save still runs. A batch contains at least one signal.
+// Sink receives signals. Each batch is committed together with the watcher's progress: save runs in
+// the same transaction, and the call returns when both are durable. After an error neither is
+// stored. Fire must wrap an error of save. A signal with a known key is dropped, but save still
+// runs. A batch contains at least one signal.
 type Sink interface {
 	Fire(ctx context.Context, watcher string, signals []Signal, save func(*store.Tx) error) error
 	// ReportError reports that a watcher stopped working (once per kind of error).
 	ReportError(ctx context.Context, watcher string, err error)
 }
 
-// ErrPermanent is wrapped by errors of Watcher.Run or Driver.New that only the user can fix.
-// The watcher becomes Broken and is not retried until it is resumed.
+// ErrPermanent is wrapped by errors of Watcher.Run or Driver.New that only the user can fix. The
+// watcher becomes Broken and is not retried until the user resumes it.
 var ErrPermanent = errors.New("this watcher cannot work with its configuration")
 
-// Watcher is a running watcher of an event-driven kind. Run starts at its stored progress (without
-// any it takes a baseline and fires nothing), watches until ctx ends, and then returns nil. After
-// any other error the manager retries later (see ErrPermanent). fire may be called without signals
-// to commit only progress. After an error of fire, Run returns it; the next Run finds the
-// uncommitted signals again.
+// Watcher is a running watcher of an event-driven kind. Run continues from its stored progress.
+// Without stored progress it takes a baseline and fires nothing. It watches until ctx ends and then
+// returns nil. After any other error the manager retries later (see ErrPermanent). Run may call
+// fire without signals to commit only progress. If fire returns an error, Run returns the error,
+// and the next Run finds the uncommitted signals again.
 type Watcher interface {
 	Run(ctx context.Context, fire func(ctx context.Context, s []Signal, save func(*store.Tx) error) error) error
 }
 
-// Timed is a watcher that fires at computed times; the manager provides the clock.
+// Timed is a watcher that fires at computed times. The manager provides the clock.
 type Timed interface {
-	// Next returns the first nominal occurrence after t, in the user's zone, and false if there
-	// is none.
+	// Next returns the first nominal occurrence after t, in the user's zone, or false if there is
+	// none.
 	Next(t time.Time) (time.Time, bool)
 }
 
-// ExceptionFilter is a Timed that may exclude a time that it returned before, because its exceptions
-// can change.
+// ExceptionFilter is a Timed that may exclude a time that it returned earlier, because its
+// exceptions can change.
 type ExceptionFilter interface {
 	Timed
 	Spares(at time.Time) bool
@@ -152,24 +151,24 @@ type ExceptionFilter interface {
 type Deps struct {
 	Store *store.Store
 	Log   *slog.Logger
-	// Zone returns the user's current zone; it may change while the watcher runs.
+	// Zone returns the user's current zone. The zone may change while the watcher runs.
 	Zone func() *time.Location
 	// AllowedRead returns an error unless the user allowed Hob to read this folder, by
 	// configuration or by naming it. The error explains how to allow it.
 	AllowedRead func(path string) error
-	// Account finds one of the user's accounts with a server ("imap", "caldav"); the name ""
-	// selects the only one. The error lists the accounts or explains how to add one.
+	// Account finds one of the user's accounts with a server ("imap", "caldav"). If name is "", it
+	// selects the only such account. The error lists the accounts or explains how to add one.
 	Account func(name, server string) (pim.Account, error)
-	// Trouble reports that the watcher continues but works only in part ("cannot look into ~/x:
-	// permission denied"). The user is notified once per kind of error. The error stays the
+	// Trouble reports that the watcher continues but that only a part of it works ("cannot look
+	// into ~/x: permission denied"). The user is notified once per kind of error. The error is the
 	// watcher's LastError until Trouble is called with nil.
 	Trouble func(ctx context.Context, watcher string, err error)
-	// DayOff reports whether the user has a day off; nil if unknown.
+	// DayOff reports whether the user has a day off. It is nil if the days off are unknown.
 	DayOff func(day time.Time) bool
-	// Messages and Called are described at Options.
+	// Messages and Called are described in Options.
 	Messages func(ctx context.Context, since time.Time, each func(Message) error) error
 	Called   func(q store.Querier, name string) []string
-	// Network is the HTTP client for sources; nil without network access.
+	// Network is the HTTP client for sources. It is nil without network access.
 	Network *safehttp.Client
 	// Secret resolves a reference to a secret, such as "keychain:github".
 	Secret func(ref string) (string, error)
@@ -178,23 +177,23 @@ type Deps struct {
 }
 
 // Driver creates watchers of one kind. New checks the configuration strictly (unknown keys are
-// errors) and returns a Watcher, a Timed, a Polled or a MessageWatcher. Its only I/O is to check that
-// the watched item exists.
+// errors) and returns a Watcher, a Timed, a Polled or a MessageWatcher. Its only I/O is to check
+// that the watched item exists.
 type Driver interface {
-	// Describe needs no configuration and does no I/O.
+	// Describe does not depend on a configuration and does no I/O.
 	Describe() Description
 	// DescribeConfig describes a configuration in plain words: "new PDF files in ~/Downloads",
 	// "every weekday at 08:00".
 	DescribeConfig(config json.RawMessage) string
 	New(spec Spec, deps Deps) (any, error)
-	// Migrations returns the driver's own tables, nil if it has none.
+	// Migrations returns the driver's own tables, or nil if it has none.
 	Migrations() []store.MigrationSet
 }
 
 // StatefulDriver is a Driver that stores progress in its own tables.
 type StatefulDriver interface {
-	// Begin runs in the transaction that creates, restores or resumes the watcher: events from
-	// this moment on are new. It replaces the stored progress of the watcher.
+	// Begin runs in the transaction that creates, restores or resumes the watcher. Events after
+	// this moment are new. Begin replaces the stored progress of the watcher.
 	Begin(tx *store.Tx, spec Spec) error
 	// Forget removes the stored progress of the watcher.
 	Forget(tx *store.Tx, watcher string) error

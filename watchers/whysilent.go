@@ -17,18 +17,19 @@ import (
 type Silence struct {
 	Watcher     Spec   `json:"watcher"`
 	Description string `json:"description"`
-	// Holds lists the rules that silence the watcher now, most important first.
+	// Holds lists the rules that currently silence the watcher, most important first.
 	Holds []Hold `json:"holds"`
-	// Counts is the number of items each rule suppressed. Passed lists the newest of them.
+	// Counts contains the number of items that each rule suppressed. Passed lists the newest of
+	// these items.
 	Counts []Count            `json:"counts"`
 	Passed []SuppressedSignal `json:"passed"`
 }
 
-// Hold is a rule that silences a whole watcher now.
+// Hold is a rule that currently silences a whole watcher.
 type Hold struct {
 	Rule Rule `json:"rule"`
-	// Text explains the rule. Error is the error of its source or configuration, as untrusted
-	// text.
+	// Text explains the rule. Error is the error of the watcher's source or configuration; it is
+	// untrusted text.
 	Text  string    `json:"text"`
 	Error string    `json:"error,omitempty"`
 	Until time.Time `json:"until,omitzero"`
@@ -68,7 +69,7 @@ func (m *Manager) Silence(ctx context.Context, id string) (Silence, error) {
 	return s, err
 }
 
-// Passed finds suppressed items since a time that contain all of the words, newest first.
+// Passed finds suppressed items since a time whose text contains all of the words, newest first.
 func (m *Manager) Passed(ctx context.Context, words []string, since time.Time, limit int) ([]SuppressedSignal, error) {
 	return m.passedItems(m.opt.Store.Reader(ctx), "", words, since, limit)
 }
@@ -103,7 +104,7 @@ func selectCounts(q store.Querier, id string) ([]Count, error) {
 	return out, rows.Err()
 }
 
-// activeHolds returns the rules that silence a watcher now.
+// activeHolds returns the rules that currently silence a watcher.
 func (m *Manager) activeHolds(s Spec, p poll, now time.Time) []Hold {
 	switch s.State {
 	case Paused:
@@ -134,7 +135,7 @@ func (m *Manager) activeHolds(s Spec, p poll, now time.Time) []Hold {
 	return out
 }
 
-// pollHolds returns the rules that silence a polled watcher now.
+// pollHolds returns the rules that currently silence a polled watcher.
 func (m *Manager) pollHolds(s Spec, p poll, now time.Time) (out []Hold) {
 	zone := m.opt.Zone()
 	if p.fails > 0 {
@@ -156,7 +157,8 @@ func (m *Manager) pollHolds(s Spec, p poll, now time.Time) (out []Hold) {
 	return out
 }
 
-// hoursHold explains that a watcher is outside of its active hours; nil if it is not.
+// hoursHold explains that a watcher is outside its active hours. It returns nil if it is within
+// them.
 func (m *Manager) hoursHold(s Spec, now time.Time) []Hold {
 	zone := m.opt.Zone()
 	checked, err := s.PollPolicy.parsePace()
@@ -202,7 +204,7 @@ func (s Silence) Text(at func(time.Time) string) string {
 	return b.String()
 }
 
-// Line describes in one line the suppressed signal and the rule that suppressed it.
+// Line describes the suppressed signal and the rule that suppressed it, in one line.
 func (p SuppressedSignal) Line(at func(time.Time) string) string {
 	line := fmt.Sprintf("%s  [%s] %q", at(p.At), p.Rule, p.Text)
 	if p.Why != "" {

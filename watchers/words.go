@@ -10,19 +10,19 @@ import (
 	"hob/platform/text/dateparse"
 )
 
-// Kinds that fire at a time. Their drivers are in packages of these names.
+// Kinds that fire at times. Their drivers are in packages of the same names.
 const (
 	KindCron    = "cron"
 	KindOneshot = "oneshot"
 )
 
-// morning is the hour for a day that was given without a time.
+// morning is the default hour for a day without a time.
 const morning = 9
 
-// ParseSchedule returns the kind and the configuration of a watcher that fires once (at: "tomorrow at
-// 9", RFC 3339) or repeatedly (every: "weekday at 8:30", a cron line). Exactly one of them must
-// be set. A day without a time means 9:00. Errors wrap ErrInvalid, and *dateparse.AmbiguousError if
-// the text has two readings.
+// ParseSchedule returns the kind and the configuration of a watcher that fires once (at: "tomorrow
+// at 9", RFC 3339) or repeatedly (every: "weekday at 8:30", a cron line). Exactly one of at and
+// every must be set. A day without a time means 9:00. Errors wrap ErrInvalid. If the text has two
+// readings, they also wrap *dateparse.AmbiguousError.
 func ParseSchedule(at, every string, now time.Time) (kind string, config json.RawMessage, err error) {
 	at, every = strings.TrimSpace(at), strings.TrimSpace(every)
 	if (at == "") == (every == "") {
@@ -45,7 +45,7 @@ func ParseSchedule(at, every string, now time.Time) (kind string, config json.Ra
 	return KindOneshot, config, err
 }
 
-// isMoment reports whether words name one time of day on one day.
+// isMoment reports whether words describe one time of day on one day.
 func isMoment(words string, now time.Time) bool {
 	m, err := dateparse.Parse(words, now)
 	return err == nil && m.HasClock
@@ -65,7 +65,7 @@ func parseRecurring(every string, now time.Time) (string, json.RawMessage, error
 	if e.Cron == "" {
 		fields = map[string]any{"interval": e.Interval.String()}
 		if !e.Anchor.IsZero() {
-			fields["anchor"] = e.Anchor.Format("2006-01-02T15:04:05-07:00") // with an offset and never with Z, because an anchor in UTC is an instant
+			fields["anchor"] = e.Anchor.Format("2006-01-02T15:04:05-07:00") // use an offset and never Z, because an anchor in UTC is an instant
 		}
 	}
 	if e.Except != "" {

@@ -44,7 +44,7 @@ func sendFile(p Sender) tools.Tool {
 				return nil, j.Refused
 			case j.Exact != c.Exact:
 				return nil, recipientsChangedError()
-			case m.Channel == "": // a conversation on this machine: no channel sends the file
+			case m.Channel == "": // a conversation on this machine, where no channel can send the file
 				return m, nil
 			}
 			return m, p.Keep(ctx, m)
@@ -87,8 +87,8 @@ func recipientsChangedError() error {
 	return tools.Errorf(tools.Conflict, "the file or its recipients have changed since the approval; nothing was sent")
 }
 
-// assessFile reads the file and finds the recipients. The approval is bound to both: this
-// content, for these people.
+// assessFile reads the file and finds the recipients. The approval is valid only for this content
+// and these recipients.
 func (in fileIn) assessFile(ctx context.Context, p Sender, event string) (channels.OutgoingMessage, tools.CallAssessment) {
 	refuse := func(err error) (channels.OutgoingMessage, tools.CallAssessment) {
 		return channels.OutgoingMessage{}, tools.CallAssessment{Refused: err}
@@ -118,7 +118,7 @@ func (in fileIn) assessFile(ctx context.Context, p Sender, event string) (channe
 	return m, j
 }
 
-// assessRecipients assesses whom a message with a file reaches at the moment.
+// assessRecipients assesses which people a message with a file would reach at the moment.
 func assessRecipients(ctx context.Context, p Sender, m channels.OutgoingMessage, f channels.OutgoingFile) tools.CallAssessment {
 	if m.Channel == "" {
 		return tools.CallAssessment{Effects: tools.Read, Why: "the file is shown in this conversation only", Exact: "here " + f.Digest}

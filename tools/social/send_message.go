@@ -14,7 +14,7 @@ import (
 	"hob/tools"
 )
 
-// maxText is the longest message in characters.
+// maxText is the maximum length of a message, in characters.
 const maxText = 10_000
 
 type sendIn struct {

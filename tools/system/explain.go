@@ -25,7 +25,7 @@ func explainTool(e Engine) tools.Tool {
 		},
 		Run: func(ctx context.Context, c tools.Call, in explainIn) (tools.Result, error) {
 			r := tools.ExplainRequest{Kind: strings.ToLower(strings.TrimSpace(in.What)), About: strings.TrimSpace(in.About), Session: c.Session, Asked: c.Event}
-			if strings.HasPrefix(c.Session, "tool:") { // a call made by the owner belongs to no conversation
+			if strings.HasPrefix(c.Session, "tool:") { // a call that the owner made directly has no conversation
 				r.Session, r.Asked = "", ""
 			}
 			return e.Explain(ctx, r)

@@ -1,5 +1,5 @@
-// Package system provides tools about Hob itself: status, undo and explain. They know the
-// engine only through the small interface here.
+// Package system provides the tools that report on and control Hob: status, undo and explain. They
+// use the engine only through the small interface in this package.
 package system
 
 import (
@@ -17,10 +17,10 @@ import (
 	"hob/tools"
 )
 
-// Engine is the part of Hob that the tools need.
+// Engine contains the methods of Hob's engine that the tools need.
 type Engine interface {
 	Status(ctx context.Context) (api.Status, error)
-	// Undo reverts the requested actions. The result and the error say whether they quote
+	// Undo reverts the requested actions. The result and the error state whether they quote
 	// untrusted text.
 	Undo(ctx context.Context, r tools.UndoRequest) (tools.Result, error)
 	// Undoable returns the number of actions that a request would revert.
@@ -47,14 +47,14 @@ func statusTool(e Engine) tools.Tool {
 			if err != nil {
 				return tools.Result{}, err
 			}
-			r.Running = max(0, r.Running-1) // the asking turn itself does not count
+			r.Running = max(0, r.Running-1) // do not count the turn that asks for the status
 			return tools.Result{Text: FormatStatus(r, c.Now), Data: r, Source: statusProvenance(r)}, nil
 		},
 	})
 }
 
-// statusProvenance returns the provenance of the text: channel errors quote the server at the other
-// end.
+// statusProvenance returns the provenance of the status text. Errors of channels quote remote
+// servers.
 func statusProvenance(r api.Status) provenance.Source {
 	if slices.ContainsFunc(r.Channels, func(c api.ChannelState) bool { return c.Error != "" }) {
 		return provenance.Outside

@@ -20,14 +20,14 @@ const most = 100
 
 func (in undoIn) undoRequest(c tools.Call) tools.UndoRequest {
 	r := tools.UndoRequest{ID: in.ID, Last: in.Last, Turn: in.Turn, Redo: in.Redo, Session: c.Session, By: c.Event, Progress: c.Progress}
-	if strings.HasPrefix(c.Session, "tool:") { // a call made by the owner belongs to no conversation
+	if strings.HasPrefix(c.Session, "tool:") { // a call that the owner made directly has no conversation
 		r.Session, r.Origin = "", "tool"
 	}
 	return r
 }
 
-// undoTool returns the undo tool. It acts with the owner's authority. An undo itself cannot be
-// undone; redo repeats the action where possible.
+// undoTool returns the undo tool. It has the owner's authority. An undo cannot be undone; redo
+// repeats the reverted action where possible.
 func undoTool(e Engine) tools.Tool {
 	return tools.New(tools.Def[undoIn]{
 		Spec: tools.Spec{
@@ -56,7 +56,7 @@ func undoTool(e Engine) tools.Tool {
 			}
 			n, err := e.Undoable(ctx, in.undoRequest(tools.Call{}))
 			if err != nil {
-				return tools.CallAssessment{} // the call reports the error better
+				return tools.CallAssessment{} // the call itself reports the error more precisely
 			}
 			return tools.CallAssessment{Items: n}
 		},

@@ -16,16 +16,16 @@ import (
 // TaskBrief contributes due and overdue tasks.
 type TaskBrief struct {
 	Store *store.Store
-	// Now returns the current time in the owner's zone (default: the process's clock in the
-	// zone of the requested day).
+	// Now returns the current time in the owner's zone. By default it is the process's clock in the
+	// zone of the requested day.
 	Now func() time.Time
 }
 
 // BriefTitle implements tools.BriefSource.
 func (TaskBrief) BriefTitle() string { return "Tasks" }
 
-// Brief implements tools.BriefSource: tasks due that day and, if the day has begun, overdue
-// tasks.
+// Brief implements tools.BriefSource. It returns the tasks due on that day and, if the day has
+// started, the overdue tasks.
 func (b TaskBrief) Brief(ctx context.Context, from, to time.Time) ([]tools.BriefItem, error) {
 	now := time.Now().In(from.Location())
 	if b.Now != nil {
@@ -56,8 +56,7 @@ func (b TaskBrief) Brief(ctx context.Context, from, to time.Time) ([]tools.Brief
 	return out, nil
 }
 
-// ListBrief contributes due and overdue items of the lists in the owner's accounts and
-// apps.
+// ListBrief contributes due and overdue items of the to-do lists in the owner's accounts and apps.
 type ListBrief struct {
 	Lists func() []pim.Reminders
 	Now   func() time.Time // as in TaskBrief
@@ -66,11 +65,11 @@ type ListBrief struct {
 // BriefTitle implements tools.BriefSource.
 func (ListBrief) BriefTitle() string { return "To do" }
 
-// maxBriefed bounds the list items in a briefing.
+// maxBriefed limits the list items in a briefing.
 const maxBriefed = 20
 
-// Brief implements tools.BriefSource: items due that day and, if the day has begun, overdue
-// items.
+// Brief implements tools.BriefSource. It returns the items due on that day and, if the day has
+// started, the overdue items.
 func (b ListBrief) Brief(ctx context.Context, from, to time.Time) ([]tools.BriefItem, error) {
 	now := time.Now().In(from.Location())
 	if b.Now != nil {
@@ -83,7 +82,7 @@ func (b ListBrief) Brief(ctx context.Context, from, to time.Time) ([]tools.Brief
 		}
 		return 0
 	}
-	slices.SortStableFunc(list, func(x, y ListItem) int { return late(x) - late(y) }) // there may be many old items
+	slices.SortStableFunc(list, func(x, y ListItem) int { return late(x) - late(y) }) // overdue items last, because there may be many old ones
 	var out []tools.BriefItem
 	more := 0
 	for _, e := range list {
@@ -107,7 +106,8 @@ func (b ListBrief) Brief(ctx context.Context, from, to time.Time) ([]tools.Brief
 	return out, err
 }
 
-// ClockBrief contributes the reminders (Remind) or schedules (Do, Notify) of a day.
+// ClockBrief contributes the reminders (mode Remind) or the schedules (modes Do and Notify) of a
+// day.
 type ClockBrief struct {
 	Clock     Clock
 	Reminders bool
@@ -121,7 +121,7 @@ func (b ClockBrief) BriefTitle() string {
 	return "Scheduled"
 }
 
-// maxOccurrences bounds the occurrences of one reminder in a briefing.
+// maxOccurrences limits the occurrences of one reminder in a briefing.
 const maxOccurrences = 3
 
 // Brief implements tools.BriefSource.

@@ -21,7 +21,7 @@ type completeIn struct {
 }
 
 // completeReminder marks an item on a list of the owner's apps as done. Hob's own reminders
-// end automatically.
+// complete automatically when they fire.
 func (d Deps) completeReminder() tools.Tool {
 	return tools.New(tools.Def[completeIn]{
 		Spec: tools.Spec{
@@ -71,7 +71,7 @@ func (d Deps) completeReminder() tools.Tool {
 	})
 }
 
-// approvalBinding returns the approval binding, which names the item.
+// approvalBinding returns the binding of an approval, which identifies the item.
 func (e ListItem) approvalBinding() string {
 	sum := sha256.Sum256([]byte(e.In + "\x00" + e.Ref))
 	return fmt.Sprintf("%q on the list %s (%s)", textnorm.Ellipsize(e.Title, 120), e.In, hex.EncodeToString(sum[:6]))
@@ -93,7 +93,7 @@ func (d Deps) pickErrand(ctx context.Context, in completeIn) (ListItem, pim.Remi
 	e, perr := tools.Pick("reminder", in.Reminder, all, func(e ListItem) (string, string) { return e.Ref, e.Title })
 	if perr != nil {
 		if tools.CodeOf(perr) == tools.NotFound && err != nil {
-			return ListItem{}, nil, err // an unreadable list may contain it
+			return ListItem{}, nil, err // an unreadable list may contain the item
 		}
 		if terr, is := errors.AsType[*tools.Error](perr); is && terr.Code == tools.NotFound {
 			terr.Remedy = "to end one of Hob's own reminders, use cancel_reminder"

@@ -29,8 +29,8 @@ type reminderUndo struct {
 
 const kindReminder = "reminder"
 
-// createReminder creates a reminder in Hob's own store, which fires automatically, or on a
-// list of the owner's apps.
+// createReminder creates a reminder in Hob's own store, where it fires automatically, or on a list
+// of the owner's apps.
 func (d Deps) createReminder() tools.Tool {
 	spec := tools.Spec{
 		Name: "create_reminder", Category: "tasks", Effects: tools.Write, Core: true,

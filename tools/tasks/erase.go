@@ -2,7 +2,8 @@ package tasks
 
 import "hob/platform/store/erase"
 
-// Eraser removes texts from the tasks. The watchers erase reminders.
+// Eraser returns the eraser that removes phrases from the tasks. The watchers' eraser covers the
+// reminders.
 func Eraser() erase.Eraser {
 	return erase.Owned{List: []erase.Table{{Name: "tasks", Text: []string{"title", "project", "notes"}, Kind: kindTask, Ref: "id"}}}
 }

@@ -11,7 +11,7 @@ import (
 	"hob/tools"
 )
 
-// none clears a field in update_task.
+// none is the value that clears a field in update_task.
 const none = "none"
 
 func titleField(s string) (string, error) {
@@ -51,7 +51,7 @@ func priorityField(s string) (string, error) {
 	return "", tools.Errorf(tools.InvalidArguments, "priority must be low, medium, high or critical, not %q", tools.Clean(textnorm.Ellipsize(s, 40)))
 }
 
-// dueField parses a time in words into the stored form.
+// dueField parses a time in plain words and returns it in the stored form.
 func dueField(s string, now time.Time) (string, error) {
 	s = strings.TrimSpace(s)
 	if s == "" {

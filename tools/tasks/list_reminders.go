@@ -90,7 +90,7 @@ func (d Deps) runListReminders(ctx context.Context, c tools.Call, in remindersIn
 		for _, l := range lists {
 			r.Origins = append(r.Origins, reminderOrigins(l.Name(), "list_reminders")...)
 		}
-		if len(out.Reminders) == 0 && len(found) > 0 && in.In == "" { // "no reminders" would be wrong
+		if len(out.Reminders) == 0 && len(found) > 0 && in.In == "" { // "no reminders" would be wrong because list items were found
 			parts = parts[1:]
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"hob/tools"
 )
 
-// maxListed bounds how many tasks one answer shows.
+// maxListed limits the tasks in one answer.
 const maxListed = 100
 
 type listIn struct {
@@ -96,7 +96,8 @@ func (d Deps) findTasks(tx *store.Tx, in listIn, now time.Time) ([]Task, error) 
 	return list, nil
 }
 
-// dueFilter parses words for a time range into a test; nil for none.
+// dueFilter parses words for a time range and returns a predicate for tasks, or nil if words is
+// empty.
 func dueFilter(words string, now time.Time) (func(Task) bool, error) {
 	words = strings.ToLower(strings.TrimSpace(strings.ReplaceAll(words, "_", " ")))
 	switch words {

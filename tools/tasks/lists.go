@@ -20,10 +20,10 @@ import (
 	"hob/tools"
 )
 
-// own is the name of Hob's own reminders where a store is chosen; they fire automatically.
+// own is the name that selects Hob's store of reminders. Reminders in it fire automatically.
 const own = "hob"
 
-// Time limits for a list of the owner's apps: for a briefing, and for a call.
+// Time limits for reading a list of the owner's apps, in a briefing and in a call.
 const (
 	briefWait = 8 * time.Second
 	askWait   = 40 * time.Second
@@ -32,7 +32,7 @@ const (
 // ListItem is an item on a list of the owner's apps.
 type ListItem struct {
 	pim.Reminder
-	In string `json:"in"` // the account or app
+	In string `json:"in"` // name of the account or app
 }
 
 // reminderLists returns the lists of the owner's accounts and apps.
@@ -43,8 +43,8 @@ func (d Deps) reminderLists() []pim.Reminders {
 	return d.Lists()
 }
 
-// readListItems returns the open items of all lists, those due first coming first. It returns
-// items even with an error, which names the unreadable lists.
+// readListItems returns the open items of all lists in order of their due time. It returns items
+// even with an error; the error names the unreadable lists.
 func readListItems(ctx context.Context, lists []pim.Reminders, wait time.Duration) ([]ListItem, error) {
 	found, failed := make([][]pim.Reminder, len(lists)), make([]error, len(lists))
 	var wg sync.WaitGroup
@@ -62,7 +62,7 @@ func readListItems(ctx context.Context, lists []pim.Reminders, wait time.Duratio
 	var out []ListItem
 	for i, list := range found {
 		for _, r := range list {
-			// An app and an account may contain the same list.
+			// an account and an app may contain the same list
 			if !slices.ContainsFunc(out, func(o ListItem) bool {
 				return o.In != lists[i].Name() && o.Title == r.Title && o.Due.Equal(r.Due)
 			}) {
@@ -74,7 +74,8 @@ func readListItems(ctx context.Context, lists []pim.Reminders, wait time.Duratio
 	return out, tools.JoinSourceErrors(failed)
 }
 
-// resolveList resolves "home", or "home/Shopping" for one of its lists.
+// resolveList finds a list by the name of its source ("home") or of its source and itself
+// ("home/Shopping").
 func (d Deps) resolveList(in string) (l pim.Reminders, name string, err error) {
 	where, name, _ := strings.Cut(strings.TrimSpace(in), "/")
 	names := []string{own}
@@ -87,7 +88,7 @@ func (d Deps) resolveList(in string) (l pim.Reminders, name string, err error) {
 	return nil, "", tools.Errorf(tools.NotFound, "%q is not a source of reminders; available: %s", tools.Clean(textnorm.Ellipsize(where, 60)), tools.Clean(strings.Join(names, ", ")))
 }
 
-// reminderTarget returns the store of a new reminder: the requested one, else the configured one. A
+// reminderTarget returns the store for a new reminder: the requested one, or the configured one. A
 // repeating reminder goes to Hob's own store unless another one is requested.
 func (d Deps) reminderTarget(in remindIn) string {
 	if strings.TrimSpace(in.In) == "" && strings.TrimSpace(in.Every) != "" {
@@ -96,7 +97,7 @@ func (d Deps) reminderTarget(in remindIn) string {
 	return cmp.Or(strings.TrimSpace(in.In), d.NewIn)
 }
 
-// isForApp reports whether arguments are for a list of the owner's apps.
+// isForApp reports whether args select a list of the owner's apps.
 func (d Deps) isForApp(args json.RawMessage) bool {
 	var in remindIn
 	if json.Unmarshal(args, &in) != nil {
@@ -119,7 +120,7 @@ func undoOf(label, in string, r pim.Receipt) *tools.Undo {
 	return tools.NewUndo(label, listUndo{in, r.Undo})
 }
 
-// ofList reports whether undo data belongs to a list.
+// ofList reports whether undo data describes a change of a list.
 func ofList(data json.RawMessage) bool {
 	var u listUndo
 	return json.Unmarshal(data, &u) == nil && u.In != ""
@@ -145,7 +146,7 @@ func checkReceipt(r pim.Receipt, err error) error {
 	return tools.ClassifyPIM(err)
 }
 
-// dueWords describes when an item is due, "" for no time.
+// dueWords describes when an item is due. It returns "" if the item has no due time.
 func (e ListItem) dueWords(now time.Time) string {
 	words := ""
 	switch {
@@ -181,7 +182,7 @@ func (e ListItem) itemLine(now time.Time) string {
 	return textnorm.Ellipsize(e.Title, 200) + " (" + strings.Join(append(about, from), "; ") + ")"
 }
 
-// shownErrands bounds the items in an answer.
+// shownErrands limits the items in one answer.
 const shownErrands = 60
 
 func errandsText(list []ListItem, now time.Time) string {

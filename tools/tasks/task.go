@@ -30,7 +30,7 @@ const (
 
 const kindTask = "task"
 
-// bounds of a task's texts, in bytes.
+// Limits of a task's text fields, in bytes.
 const (
 	maxTitle = 500
 	maxNotes = 20_000
@@ -52,7 +52,7 @@ type Task struct {
 	DoneAt     time.Time         `json:"done_at,omitzero"`
 }
 
-// List returns the open tasks, or all of them, newest first.
+// List returns the open tasks, or all tasks if all is set, newest first.
 func List(ctx context.Context, st *store.Store, all bool) ([]Task, error) {
 	return queryTasks(st.Reader(ctx), "WHERE status = ? OR ? ORDER BY n DESC", statusOpen, all)
 }
@@ -105,7 +105,7 @@ func taskByID(q store.Querier, id string) (t Task, ok bool, err error) {
 	return t, err == nil, err
 }
 
-// findTask finds the named task, first among the open ones.
+// findTask finds the task that query names. It prefers open tasks.
 func findTask(q store.Querier, query string) (Task, error) {
 	key := func(t Task) (string, string) { return t.ID, t.Title }
 	open, err := queryTasks(q, "WHERE status = ? ORDER BY n DESC", statusOpen)
@@ -134,7 +134,7 @@ func taskSources(list []Task) []provenance.Source {
 	return out
 }
 
-// tasksProvenance returns the provenance of a result that repeats the tasks' text.
+// tasksProvenance returns the provenance of a result that contains the text of the tasks.
 func tasksProvenance(list ...Task) provenance.Source {
 	return provenance.Worst(append([]provenance.Source{provenance.Tool}, taskSources(list)...)...)
 }
@@ -228,10 +228,10 @@ func (t Task) dueWords(now time.Time) string {
 	return t.Due
 }
 
-// Open reports whether the task is not done, Overdue whether it is late.
+// Open reports whether the task is not done.
 func (t Task) Open() bool { return t.Status == statusOpen }
 
-// Overdue uses the time zone of now.
+// Overdue reports whether the task is late. It uses the time zone of now.
 func (t Task) Overdue(now time.Time) bool { return t.isOverdue(now) }
 
 func (t Task) isOverdue(now time.Time) bool {
@@ -239,7 +239,7 @@ func (t Task) isOverdue(now time.Time) bool {
 	return ok && t.Status == statusOpen && at.Before(now)
 }
 
-// detailsText returns the text about a task after its title.
+// detailsText returns the details of a task that follow its title.
 func (t Task) detailsText(now time.Time) string {
 	var parts []string
 	switch {
@@ -275,7 +275,7 @@ func compareUrgency(loc *time.Location) func(a, b Task) int {
 	rank := func(t Task) int {
 		i := slices.Index(priorityNames(), t.Priority)
 		if i < 0 {
-			return 2 // same rank as medium
+			return 2 // a task without a priority ranks as medium
 		}
 		return i
 	}

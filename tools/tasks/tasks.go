@@ -1,11 +1,11 @@
-// Package tasks provides tools for tasks (create_task, list_tasks, update_task,
-// complete_task, delete_task), reminders (create_reminder, list_reminders, cancel_reminder,
-// complete_reminder) and daily_briefing.
+// Package tasks provides tools for tasks (create_task, list_tasks, update_task, complete_task,
+// delete_task), reminders (create_reminder, list_reminders, cancel_reminder, complete_reminder) and
+// daily_briefing.
 //
-// The table of tasks is in this package; Hob's own reminders are watchers, which the
-// watchers' manager stores and fires. Items of the lists in the owner's accounts and apps
-// are shown with them and are untrusted, because others share these lists. Hob does not do
-// tasks; goals are for that.
+// This package owns the table of tasks. Hob's own reminders are watchers, which the watchers'
+// manager stores and fires. The tools also show the items of the lists in the owner's accounts and
+// apps. These items are untrusted, because other people share the lists. Hob does not carry out
+// tasks; it carries out goals.
 package tasks
 
 import (
@@ -37,11 +37,11 @@ type Deps struct {
 	Knowledge *knowledge.Base
 	Clock     Clock
 	Store     *store.Store
-	// Lists returns the to-do lists of the owner's accounts and apps; nil: only Hob's own
+	// Lists returns the to-do lists of the owner's accounts and apps. If it is nil, only Hob's own
 	// reminders exist.
 	Lists func() []pim.Reminders
-	// NewIn selects the store of new reminders: "" or "hob" for Hob's own, else one of
-	// Lists by name.
+	// NewIn selects the store of new reminders: "" or "hob" for Hob's own store, otherwise the name
+	// of a list in Lists.
 	NewIn string
 	// Briefs are the sections of daily_briefing, in order.
 	Briefs []tools.BriefSource

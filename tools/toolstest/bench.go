@@ -18,7 +18,7 @@ type Bench struct {
 	t   *testing.T
 	env Env
 	by  map[string]tools.Tool
-	// Provenance of the calls (default owner).
+	// Provenance is the provenance of the calls (default: owner).
 	Provenance provenance.Source
 }
 
@@ -34,8 +34,8 @@ func NewBench(t *testing.T, env Env) *Bench {
 // Call makes one call.
 func (b *Bench) Call(s Step) (tools.Result, error) { return b.callStep(b.t.Context(), s, nil) }
 
-// callStep makes one call and checks that its outcome names its source. The transaction of an
-// own call then fails with fail.
+// callStep makes one call and checks that the outcome has a source. If fail is not nil, the
+// transaction of an own call fails with fail after the call.
 func (b *Bench) callStep(ctx context.Context, s Step, fail error) (tools.Result, error) {
 	b.t.Helper()
 	r, err := b.callOnce(ctx, s, fail)

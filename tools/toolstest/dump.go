@@ -12,9 +12,8 @@ import (
 	"hob/platform/store"
 )
 
-// Dump returns the rows of every table, without the numbers that SQLite gives
-// them (columns named n), the columns to ignore ("table.column") and the tables
-// of the index itself.
+// Dump returns the rows of all tables. It omits the row numbers that SQLite assigns (columns named
+// n), the ignored columns ("table.column") and the index's internal tables.
 func Dump(t *testing.T, st *store.Store, ignore ...string) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}
@@ -35,7 +34,8 @@ func Dump(t *testing.T, st *store.Store, ignore ...string) map[string][]string {
 	return out
 }
 
-// bookkeepingTables returns the tables that record changes to others: undo adds rows to them.
+// bookkeepingTables returns the tables that record changes to other tables. An undo adds rows to
+// them.
 func bookkeepingTables() []string { return []string{"migrations", "doc_changes"} }
 
 func queryColumn(t *testing.T, st *store.Store, query string) []string {

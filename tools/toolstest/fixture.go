@@ -12,8 +12,8 @@ import (
 	"hob/tools"
 )
 
-// Fixture reads a file of specs that nothing registers, to measure searches
-// and prompts with: "NAME | EFFECTS | DESCRIPTION | KEYWORDS | ARGUMENTS".
+// Fixture reads a file of unregistered tool specs, which measure searches and prompts. Each line is
+// "NAME | EFFECTS | DESCRIPTION | KEYWORDS | ARGUMENTS".
 func Fixture(t testing.TB, file string) []tools.Tool {
 	t.Helper()
 	var out []tools.Tool
@@ -54,7 +54,8 @@ func parseEffects(t testing.TB, s string) tools.Effects {
 	return 0
 }
 
-// argumentSchema builds a schema from "path! string, limit integer".
+// argumentSchema builds a schema from a string such as "path! string, limit integer"; "!" marks a
+// required argument.
 func argumentSchema(t testing.TB, s string) json.RawMessage {
 	t.Helper()
 	properties, required := map[string]any{}, []string{}
@@ -80,13 +81,13 @@ func argumentSchema(t testing.TB, s string) json.RawMessage {
 	return raw
 }
 
-// Request is one labeled search: any of the listed tools is right.
+// Request is one labeled search. Each of the listed tools is a correct result.
 type Request struct {
 	Kind, Text string
 	Want       []string
 }
 
-// Requests reads labeled searches: "KIND | REQUEST | TOOL, TOOL".
+// Requests reads a file of labeled searches. Each line is "KIND | REQUEST | TOOL, TOOL".
 func Requests(t testing.TB, file string) []Request {
 	t.Helper()
 	var out []Request
@@ -100,7 +101,7 @@ func Requests(t testing.TB, file string) []Request {
 	return out
 }
 
-// dataLines returns the lines of a file without empty ones and comments.
+// dataLines returns the lines of a file, except for empty lines and comments.
 func dataLines(t testing.TB, file string) []string {
 	t.Helper()
 	b, err := os.ReadFile(file)
@@ -111,8 +112,8 @@ func dataLines(t testing.TB, file string) []string {
 	return slices.DeleteFunc(lines, func(s string) bool { return strings.TrimSpace(s) == "" || strings.HasPrefix(s, "#") })
 }
 
-// Recall counts the requests for which a correct tool came first, and for which one was among the
-// first five.
+// Recall counts the requests for which the first result was a correct tool, and those for which one
+// of the first five results was.
 type Recall struct {
 	Kind          string
 	N, First, Top int
@@ -123,11 +124,11 @@ func (r Recall) String() string {
 	return fmt.Sprintf("%s | %d | %.3f | %.3f", r.Kind, r.N, float64(r.First)/n, float64(r.Top)/n)
 }
 
-// At5 returns the share of requests with a right tool among the first five.
+// At5 returns the share of requests with a correct tool among the first five results.
 func (r Recall) At5() float64 { return float64(r.Top) / float64(max(1, r.N)) }
 
-// Measure searches for every request. It returns a row for each kind, in order of first occurrence,
-// then one for all of them, and the requests without a match.
+// Measure runs the search for every request. It returns one row per kind, in order of first
+// occurrence, then one row for all kinds, and the requests without a match.
 func Measure(c *tools.Catalog, list []Request) (rows []Recall, missed []string) {
 	all := Recall{Kind: "all"}
 	for _, q := range list {

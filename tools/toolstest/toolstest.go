@@ -1,5 +1,5 @@
-// Package toolstest is the conformance suite of tools: the rules that every tool must
-// follow. The list of all tools runs it; a new tool adds a Case.
+// Package toolstest is the conformance suite of tools. It checks the rules that every tool must
+// follow. The list of all tools runs it, so each new tool must add a Case.
 package toolstest
 
 import (
@@ -20,14 +20,15 @@ import (
 	"hob/tools"
 )
 
-// Env is a fresh world for one case.
+// Env is a new, empty environment for one case.
 type Env struct {
 	Store *store.Store
 	Tools []tools.Tool
-	// Dir holds files that tools may change; "" if there are none.
+	// Dir contains files that tools may change. It is "" if there are none.
 	Dir string
 	Now time.Time
-	// Away lists the items at servers that a tool may change; nil, or another tool: none.
+	// Away lists the items on servers that the named tool may change. It is nil, or returns nil, if
+	// the tool changes none.
 	Away func(tool string) []string
 }
 
@@ -41,18 +42,17 @@ type Step struct {
 type Case struct {
 	Step
 	Before []Step // calls made first
-	Want   string // part of the result's text
-	Undone string // part of the undo's answer; "" if the call cannot be undone
-	// Outside is true if the result is untrusted although the caller was clean.
+	Want   string // text that the result must contain
+	Undone string // text that the result of the undo must contain; "" if the call cannot be undone
+	// Outside is true if the result is untrusted even though the caller's context is not tainted.
 	Outside bool
 }
 
-// Suite is the tools under test with at least one case for each.
+// Suite contains the tools under test and at least one case for each of them.
 type Suite struct {
 	Open  func(t *testing.T) Env
 	Cases []Case
-	// Ignore are columns ("table.column") that follow the real clock and are
-	// not compared.
+	// Ignore lists columns ("table.column") that contain the real time. They are not compared.
 	Ignore []string
 }
 
@@ -76,7 +76,7 @@ func Run(t *testing.T, s Suite) {
 	}
 }
 
-// maxDescription bounds a description: models pay for every word of it.
+// maxDescription is the maximum length of a description. Each word of it costs tokens in a prompt.
 const maxDescription = 300
 
 func checkSpec(t *testing.T, x tools.Tool) {
@@ -120,7 +120,7 @@ func checkSpec(t *testing.T, x tools.Tool) {
 	}
 }
 
-// argumentsWithout returns an object with every required field but one.
+// argumentsWithout returns an object with all required fields except one.
 func argumentsWithout(schema jsonschema.Schema, field string) map[string]any {
 	out := map[string]any{}
 	for _, f := range schema.Required {
@@ -182,8 +182,8 @@ func (r *runner) runCase(c Case) {
 	r.checkUndo(c, got, before, after)
 }
 
-// checkInterrupted cancels the call before it starts and, for own tools, rolls it back after it
-// ended.
+// checkInterrupted cancels a call before it starts. For own tools it also rolls back the
+// transaction after the call has ended.
 func (r *runner) checkInterrupted(c Case, before map[string][]string) {
 	r.t.Helper()
 	ctx, stop := context.WithCancel(r.t.Context())

@@ -25,7 +25,7 @@ type goalIn struct {
 	ReportTo    string `json:"report_to,omitempty" jsonschema:"session"`
 }
 
-// none clears a field that is changed.
+// none is the value that clears a field.
 const none = "none"
 
 func (d Deps) createGoal() tools.Tool {

@@ -84,7 +84,7 @@ func (d Deps) createWatcher() tools.Tool {
 
 func (in watcherIn) normalizedKind() string { return strings.ToLower(strings.TrimSpace(in.Kind)) }
 
-// eventKinds describes the kinds that are not schedules.
+// eventKinds describes the kinds of watchers except schedules.
 func (d Deps) eventKinds() []watchers.Description {
 	if d.Manager == nil {
 		return nil
@@ -92,7 +92,7 @@ func (d Deps) eventKinds() []watchers.Description {
 	return slices.DeleteFunc(d.Manager.Kinds(), func(k watchers.Description) bool { return k.Timed })
 }
 
-// isTimed reports whether watchers of a kind fire at times and not on events.
+// isTimed reports whether watchers of a kind fire at times instead of on events.
 func (d Deps) isTimed(kind string) bool {
 	return slices.ContainsFunc(d.Manager.Kinds(), func(k watchers.Description) bool { return k.Kind == kind && k.Timed })
 }
@@ -123,8 +123,8 @@ func (d Deps) kindKeywords() string {
 	return words
 }
 
-// assessWatcher assesses a new watcher: a local kind needs no more than own; a kind that queries a
-// server contacts it and sends it the named secret.
+// assessWatcher assesses the creation of a watcher. A local kind needs only the effects in own. A
+// kind that queries a server also contacts the server and sends it the named secret.
 func (d Deps) assessWatcher(own tools.Effects, kind string, config json.RawMessage) tools.CallAssessment {
 	reach, err := d.Manager.Reach(kind, config)
 	if err != nil {

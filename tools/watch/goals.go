@@ -21,19 +21,19 @@ import (
 // Goal is a long-term aim that Hob works on.
 type Goal = api.Goal
 
-// The statuses that a tool sets.
+// Statuses that a tool can set.
 const (
 	goalActive = "active"
 	goalPaused = "paused"
 	goalDone   = "done"
 )
 
-// Goals keeps goals. Its errors wrap api.ErrInvalid if they are caused by invalid arguments.
+// Goals stores goals. Its errors wrap api.ErrInvalid if the arguments are invalid.
 type Goals interface {
-	// CreateTx creates a goal for a call. note tells the owner how Hob will work on it; ""
-	// for nothing.
+	// CreateTx creates a goal for a call. note tells the owner how Hob will work on the goal; it
+	// may be empty.
 	CreateTx(ctx context.Context, tx *store.Tx, c tools.Call, g Goal) (made Goal, note string, err error)
-	// ListIn lists the open goals, the most important first, or all.
+	// ListIn lists the open goals, or all goals if all is set, starting with the most important.
 	ListIn(q store.Querier, all bool) ([]Goal, error)
 	ChangeTx(tx *store.Tx, g Goal, now time.Time) (Goal, error)
 	// PutTx stores a goal unchanged; DropTx removes it.
@@ -48,7 +48,7 @@ func (d Deps) goalTools() []tools.Tool {
 	return []tools.Tool{d.createGoal(), d.listGoals(), d.updateGoal(), d.pauseGoal(), d.completeGoal(), d.deleteGoal()}
 }
 
-// pickGoal finds the named goal, first among the open ones.
+// pickGoal finds the goal that query names. It prefers open goals.
 func (d Deps) pickGoal(q store.Querier, query string) (Goal, error) {
 	key := func(g Goal) (string, string) { return g.ID, g.Description }
 	list, err := d.Goals.ListIn(q, false)
@@ -105,7 +105,7 @@ func goalLine(g Goal, now time.Time) string {
 	return goalName(g) + " (" + strings.Join(parts, "; ") + ")"
 }
 
-// everyField parses how often a goal is reviewed: "6h", "2 days", "every 30 minutes",
+// everyField parses the interval between reviews of a goal: "6h", "2 days", "every 30 minutes",
 // "daily".
 func everyField(s string, _ time.Time) (int64, error) {
 	words := strings.Fields(strings.ToLower(strings.TrimSpace(s)))
@@ -137,7 +137,7 @@ func everyField(s string, _ time.Time) (int64, error) {
 	return int64(n) * seconds, nil
 }
 
-// classifyGoal maps errors of the goals to tool errors.
+// classifyGoal converts errors of Goals to tool errors.
 func classifyGoal(err error) error {
 	if errors.Is(err, api.ErrInvalid) {
 		return tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
@@ -151,8 +151,8 @@ type goalUndo struct {
 	After  Goal `json:"after"`
 }
 
-// ownerFields returns the fields of a goal that the owner sets. Notes of reviews do not count as
-// a conflict.
+// ownerFields returns a copy of the goal with only the fields that the owner sets. Notes of reviews
+// are not a conflict.
 func ownerFields(g Goal) Goal {
 	return Goal{Description: g.Description, Success: g.Success, Priority: g.Priority, Every: g.Every, Status: strings.Replace(g.Status, "waiting", goalActive, 1)}
 }
@@ -177,8 +177,8 @@ func (d Deps) undoGoal(_ context.Context, tx *store.Tx, data json.RawMessage) (s
 	return fmt.Sprintf("Restored the previous version of the goal %q.", goalName(u.Before)), classifyGoal(d.Goals.PutTx(tx, u.restoredGoal(all[i])))
 }
 
-// restoredGoal returns the goal as it was before the change, with the later notes of reviews, so
-// that no work is repeated and no review is lost.
+// restoredGoal returns the goal as it was before the change, but with the notes of later reviews.
+// Thus no work is repeated and no review is lost.
 func (u goalUndo) restoredGoal(now Goal) Goal {
 	g := u.Before
 	g.Quiet, g.Looked, g.Reviewed, g.Event = now.Quiet, now.Looked, now.Reviewed, now.Event

@@ -16,13 +16,13 @@ import (
 
 // Notices stores notifications. Its errors are tool errors.
 type Notices interface {
-	// Until parses a duration or a time for snoozing.
+	// Until parses a duration or a time until which a notification is snoozed.
 	Until(text string, now time.Time) (time.Time, error)
 	// ListIn lists recent and deferred notifications, newest first.
 	ListIn(q store.Querier) ([]tools.Notice, error)
-	// SnoozeTx sends a notification at a later time, again if it was already sent; without
-	// an id, the last one sent in a conversation. UnsnoozeTx undoes that with the returned
-	// data.
+	// SnoozeTx sends a notification at a later time, even if it was already sent. If id is empty,
+	// it selects the last notification sent in the conversation. UnsnoozeTx reverts the snooze with
+	// the returned data.
 	SnoozeTx(tx *store.Tx, id, session string, until time.Time) (tools.Notice, json.RawMessage, error)
 	UnsnoozeTx(tx *store.Tx, data json.RawMessage) error
 }
@@ -71,7 +71,7 @@ func (d Deps) snoozeUntil(tx *store.Tx, c tools.Call, in snoozeIn) (tools.Result
 		return tools.Result{}, err
 	}
 	session, id := c.Session, ""
-	if strings.HasPrefix(session, "tool:") { // a call made by the owner belongs to no conversation
+	if strings.HasPrefix(session, "tool:") { // a call that the owner made directly has no conversation
 		session = ""
 	}
 	if query := strings.TrimSpace(in.Notice); query != "" {

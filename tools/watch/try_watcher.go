@@ -16,7 +16,7 @@ import (
 	"hob/watchers"
 )
 
-// Limits of a trial.
+// Limits of a trial run.
 const (
 	usualDays = 7
 	maxDays   = 31
@@ -66,7 +66,7 @@ func (d Deps) tryWatcher() tools.Tool {
 			if err != nil {
 				return tools.Result{}, err
 			}
-			if s.ID == "" { // an id would be made up by the caller
+			if s.ID == "" { // the caller would have invented any other id
 				s.Provenance = callProvenance(c)
 			}
 			days := cmp.Or(in.Days, usualDays)
@@ -87,7 +87,8 @@ func (d Deps) tryWatcher() tools.Tool {
 	})
 }
 
-// tryTarget returns the existing watcher, or the watcher that would be created.
+// tryTarget returns the existing watcher that in names, or the watcher that its arguments would
+// create.
 func (d Deps) tryTarget(ctx context.Context, in tryIn) (watchers.Spec, error) {
 	switch {
 	case (in.Watcher == "") == (in.Kind == ""):
@@ -99,7 +100,7 @@ func (d Deps) tryTarget(ctx context.Context, in tryIn) (watchers.Spec, error) {
 		if errors.Is(err, watchers.ErrAmbiguous) {
 			err = tools.Errorf(tools.InvalidArguments, "%w", err)
 		}
-		return s, tools.Quoting(classifyError(err), provenance.Outside) // the error names other watchers
+		return s, tools.Quoting(classifyError(err), provenance.Outside) // the error quotes the names of other watchers
 	}
 	config, err := json.Marshal(in.Config)
 	if in.Config == nil {

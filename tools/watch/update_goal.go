@@ -68,7 +68,7 @@ func (d Deps) updateGoal() tools.Tool {
 	})
 }
 
-// changeGoal stores a changed goal; the result text is verb and the goal.
+// changeGoal stores a changed goal. The text of the result consists of verb and the goal.
 func (d Deps) changeGoal(tx *store.Tx, c tools.Call, before, g Goal, verb string) (tools.Result, error) {
 	if callProvenance(c).Tainted() {
 		g.Provenance = provenance.Outside

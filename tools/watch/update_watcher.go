@@ -68,7 +68,7 @@ func (f watcherFamily) changePace(tx *store.Tx, in updateWatcherIn) (tools.Resul
 	}, nil
 }
 
-// findTarget returns the named watcher, or the newest.
+// findTarget returns the watcher that query names, or the newest one if query is empty.
 func (f watcherFamily) findTarget(tx *store.Tx, query string) (watchers.Spec, error) {
 	if query != "" {
 		return f.findWatcher(tx, query)

@@ -1,10 +1,10 @@
 // Package watch provides tools for watchers (create_watcher, list_watchers, cancel_watcher,
 // pause_watcher, update_watcher, try_watcher), schedules (create_schedule, list_schedules,
-// cancel_schedule, pause_schedule), goals (create_goal, list_goals, update_goal,
-// pause_goal, complete_goal, delete_goal) and snooze_notice.
+// cancel_schedule, pause_schedule), goals (create_goal, list_goals, update_goal, pause_goal,
+// complete_goal, delete_goal) and snooze_notice.
 //
-// The watchers' manager and the engine store and run them; this package parses requests and
-// describes the results. Reminders are in package tasks.
+// The watchers' manager and the engine store and run the watchers, schedules and goals. This
+// package parses requests and describes the results. The tools for reminders are in package tasks.
 package watch
 
 import (
@@ -46,7 +46,7 @@ type Manager interface {
 // Deps are the dependencies of the tools.
 type Deps struct {
 	Manager Manager
-	// Goals stores goals, Notices stores notifications; nil leaves out their tools.
+	// Goals stores goals and Notices stores notifications. If one is nil, its tools are omitted.
 	Goals   Goals
 	Notices Notices
 }
@@ -60,7 +60,7 @@ func Tools(d Deps) []tools.Tool {
 	}, append(d.goalTools(), d.noticeTools()...)...)
 }
 
-// watcherFamily is either the watchers or the schedules, whose tools share code.
+// watcherFamily represents either watchers or schedules. The tools of both share code.
 type watcherFamily struct {
 	m    Manager
 	noun string
@@ -68,8 +68,8 @@ type watcherFamily struct {
 
 func (d Deps) newFamily(noun string) watcherFamily { return watcherFamily{m: d.Manager, noun: noun} }
 
-// livingMembers returns the active and paused members of the family: watchers newest first,
-// schedules by next time.
+// livingMembers returns the active and paused members of the family. Watchers are sorted newest
+// first, schedules by their next time.
 func (f watcherFamily) livingMembers(q store.Querier) ([]watchers.Spec, error) {
 	all, err := f.m.ListIn(q, watchers.Filter{
 		Modes: []watchers.Mode{watchers.Do, watchers.Notify}, States: []watchers.State{watchers.Active, watchers.Paused, watchers.Broken},
@@ -89,7 +89,7 @@ func (f watcherFamily) livingMembers(q store.Querier) ([]watchers.Spec, error) {
 	return out, nil
 }
 
-// findWatcher finds the named watcher by its id, its action or its complete description.
+// findWatcher finds the watcher whose id, action or complete description equals query.
 func (f watcherFamily) findWatcher(q store.Querier, query string) (watchers.Spec, error) {
 	list, err := f.livingMembers(q)
 	if err != nil {
@@ -145,7 +145,7 @@ func (f watcherFamily) statusText(s watchers.Spec, now time.Time) string {
 	return strings.Join(parts, ", ")
 }
 
-// watcherRow is one watcher or schedule as Data shows it.
+// watcherRow is one watcher or schedule in the Data of a result.
 type watcherRow struct {
 	watchers.Spec
 	Description string `json:"description"`
@@ -165,8 +165,8 @@ func (f watcherFamily) newRows(list []watchers.Spec) []watcherRow {
 	return out
 }
 
-// sourceOf returns the provenance of watcher descriptions: an error may quote a server or a
-// mailbox.
+// sourceOf returns the provenance of watcher descriptions. An error in them may quote a server or
+// an email.
 func sourceOf(list []watchers.Spec) provenance.Source {
 	if slices.ContainsFunc(list, func(s watchers.Spec) bool { return s.Provenance.Tainted() || s.LastError != "" }) {
 		return provenance.Outside
@@ -188,13 +188,13 @@ func classifyError(err error) error {
 	return err
 }
 
-// told lists phrases that only ask for a notification.
+// told lists actions that only request a notification.
 var told = []string{
 	"tell me", "notify me", "let me know", "alert me", "inform me", "tell the owner", "notify the owner", "notify", "just tell me",
 	"tell me about it", "let me know about it", "send me a notification", "ping me", "message me",
 }
 
-// modeOf splits an action into its mode (notify only, or run a task) and the task.
+// modeOf splits an action into its mode (Notify or Do) and the task.
 func modeOf(action string) (watchers.Mode, string) {
 	action = strings.TrimSpace(strings.ToValidUTF8(action, "\uFFFD"))
 	if action == "" || slices.ContainsFunc(told, func(t string) bool {
@@ -205,7 +205,7 @@ func modeOf(action string) (watchers.Mode, string) {
 	return watchers.Do, action
 }
 
-// createUndo is the undo data of create and cancel.
+// createUndo is the undo data of the create and cancel tools.
 type createUndo struct {
 	ID string `json:"id"`
 }

@@ -1,7 +1,6 @@
-// Package weather provides get_weather, which queries Open-Meteo
-// (https://open-meteo.com/en/docs), a service without keys, and Brief, the weather section
-// of a briefing. Open-Meteo learns only the place and the address of this machine. Brief
-// asks only for the configured place.
+// Package weather provides get_weather and Brief, the weather section of a briefing. Both query
+// Open-Meteo (https://open-meteo.com/en/docs), a service that needs no API key. Open-Meteo receives
+// only the place and this machine's address. Brief queries only the configured place.
 package weather
 
 import (
@@ -30,7 +29,7 @@ const (
 
 	maxBody   = 1 << 20
 	briefWait = 8 * time.Second
-	maxDays   = 16 // forecast range of the service
+	maxDays   = 16 // forecast range of the service, in days
 	usual     = 3
 )
 
@@ -38,8 +37,7 @@ const (
 type Deps struct {
 	// Network sends the requests; required.
 	Network *safehttp.Client
-	// Place is where the owner lives: a town, or "latitude,longitude"; "" if not
-	// configured.
+	// Place is the owner's home: a town, or "latitude,longitude". It is "" if not configured.
 	Place string
 }
 
@@ -78,7 +76,7 @@ func (d Deps) getWeather() tools.Tool {
 			return "Look up the weather in " + textnorm.Ellipsize(d.requestedPlace(in), 80)
 		},
 		Judge: func(_ context.Context, in weatherIn) tools.CallAssessment {
-			if strings.TrimSpace(in.Location) == "" { // the configuration provides the text that is sent
+			if strings.TrimSpace(in.Location) == "" { // the text that is sent comes from the configuration, not from the model
 				return tools.CallAssessment{Effects: tools.Read}
 			}
 			return tools.CallAssessment{
@@ -142,7 +140,7 @@ func (b Brief) Brief(ctx context.Context, from, _ time.Time) ([]tools.BriefItem,
 	if err != nil {
 		return nil, err
 	}
-	for _, x := range out.Days { // numbers and the configured name of the place
+	for _, x := range out.Days { // the result contains only numbers and the configured name of the place
 		if x.Date == from.Format(time.DateOnly) {
 			return []tools.BriefItem{{Text: textnorm.Ellipsize(place, 60) + ": " + x.describeDay(), Source: provenance.Tool}}, nil
 		}
@@ -162,7 +160,7 @@ func geocodingURL(place string) string {
 	return find + "?" + url.Values{"name": {textnorm.Ellipsize(place, 100)}, "count": {"1"}, "language": {"en"}, "format": {"json"}}.Encode()
 }
 
-// fetchForecast returns the forecast from today on, in the time zone of the place.
+// fetchForecast returns the forecast for days days starting today, in the time zone of the place.
 func (d Deps) fetchForecast(ctx context.Context, place string, days int) (out weatherOut, err error) {
 	lat, lon, ok := Point(place)
 	out.Place = place
@@ -258,7 +256,7 @@ func (x day) describeDay() string {
 	return strings.Join(parts, ", ")
 }
 
-// describeSky describes a code of WMO 4677, as the service uses it.
+// describeSky describes a weather code of WMO table 4677, in the variant that the service uses.
 func describeSky(code int) string {
 	for _, s := range []struct {
 		upTo int

@@ -14,10 +14,10 @@ import (
 	"hob/tools"
 )
 
-// Bounds of a page.
+// Limits of a page.
 const (
-	maxPage = 5 << 20 // bytes that are read
-	maxText = 200_000 // maximum bytes of returned text
+	maxPage = 5 << 20 // maximum bytes read
+	maxText = 200_000 // maximum bytes of text returned
 	pageFor = 40 * time.Second
 )
 
@@ -42,8 +42,8 @@ func browseTool(d Deps) tools.Tool {
 		},
 		Summary: func(in browseIn) string { return "Open " + displayAddress(d.Network, in.URL) },
 		Judge: func(_ context.Context, in browseIn) tools.CallAssessment {
-			// No name is resolved here: the DNS query would reveal the address to the
-			// name's owner.
+			// Do not resolve the name here: the DNS query would reveal the address to the domain's
+			// owner.
 			u, err := d.Network.Check(normalizeAddress(in.URL))
 			if err != nil {
 				return tools.CallAssessment{Refused: classifyError(err, in.URL)}
@@ -68,7 +68,7 @@ func (d Deps) browsePage(ctx context.Context, in browseIn) (tools.Result, error)
 		return tools.Result{}, classifyError(err, in.URL)
 	}
 	if err := checkStatus(resp); err != nil {
-		if !strings.Contains(in.URL, resp.URL.Host) { // the page chose the final address
+		if !strings.Contains(in.URL, resp.URL.Host) { // the page chose the final address by a redirect
 			return tools.Result{}, tools.Quoting(err, provenance.Outside)
 		}
 		return tools.Result{}, err
@@ -101,8 +101,8 @@ func normalizeAddress(raw string) string {
 	return raw
 }
 
-// displayAddress formats an address for the user as it would be requested, so that lookalike names
-// are visible.
+// displayAddress formats an address in the form in which it would be requested, so that the user
+// can recognize lookalike domain names.
 func displayAddress(c *safehttp.Client, raw string) string {
 	u, err := c.Check(normalizeAddress(raw))
 	if err != nil {
@@ -111,7 +111,7 @@ func displayAddress(c *safehttp.Client, raw string) string {
 	return strings.TrimPrefix(u.String(), "https://")
 }
 
-// addressHost returns the host of an address, with its original spelling if that differs.
+// addressHost returns the host of an address, followed by its original spelling if that differs.
 func addressHost(u *url.URL, raw string) string {
 	if !strings.Contains(u.Host, "xn--") {
 		return u.Host

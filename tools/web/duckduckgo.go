@@ -16,10 +16,10 @@ import (
 	"hob/tools"
 )
 
-// searchDuckDuckGo parses the page for browsers without scripts (html.duckduckgo.com/html). No
-// interface is documented: results are div.result with a.result__a and .result__snippet;
-// advertisements are div.result--ad; an empty result has .no-results; a suspected program
-// gets a challenge (202, or a form that posts to anomaly.js).
+// searchDuckDuckGo parses the search page for browsers without scripts (html.duckduckgo.com/html).
+// The page has no documented format. Results are div.result with a.result__a and .result__snippet;
+// advertisements are div.result--ad; a page without results contains .no-results. A client that is
+// suspected to be a program gets a challenge: status 202, or a form that posts to anomaly.js.
 func (e *engine) searchDuckDuckGo(ctx context.Context, query string) ([]Result, error) {
 	resp, err := e.sendRequest(ctx, safehttp.Request{
 		URL:    e.base + "/html/?" + url.Values{"q": {query}}.Encode(),
@@ -86,7 +86,7 @@ func redirectTarget(href string) string {
 		return ""
 	}
 	if u.Host == "duckduckgo.com" || strings.HasSuffix(u.Host, ".duckduckgo.com") {
-		return u.Query().Get("uddg") // "" for an advertisement
+		return u.Query().Get("uddg") // returns "" for an advertisement
 	}
 	return href
 }

@@ -29,7 +29,7 @@ func (e *engine) displayName() string {
 	return map[string]string{"tavily": "Tavily", "brave": "Brave Search", "searxng": "Your SearXNG", "duckduckgo": "DuckDuckGo"}[e.name]
 }
 
-// searchEngine runs a search. It may return more results than requested.
+// searchEngine runs a search. It may return more results than limit.
 func (e *engine) searchEngine(ctx context.Context, query string, limit int) ([]Result, error) {
 	switch e.name {
 	case "tavily":
@@ -55,8 +55,8 @@ func (s Search) providerLabel() string {
 
 func (s Search) isAutomatic() bool { return s.Provider == "" || s.Provider == "auto" }
 
-// Chosen returns the search service in use, or why there is none. It looks up keys and
-// sends no request.
+// Chosen returns the search service in use, or an error that explains why there is none. It looks
+// up keys but sends no request.
 func (s Search) Chosen(ctx context.Context) (name string, err error) {
 	name, _, err = s.chooseProvider(ctx)
 	return name, err
@@ -91,7 +91,7 @@ func (s Search) chooseProvider(ctx context.Context) (name, key string, err error
 	switch {
 	case s.BaseURL != "":
 		return "searxng", "", nil
-	case strings.HasPrefix(key, "tvly-"): // prefix of all Tavily keys
+	case strings.HasPrefix(key, "tvly-"): // all Tavily keys have this prefix
 		return "tavily", key, nil
 	case key != "":
 		return "brave", key, nil
@@ -161,9 +161,9 @@ func (e *engine) sendRequest(ctx context.Context, r safehttp.Request) (*safehttp
 		out.Remedy = "too many searches; " + e.waitAdvice(resp.Header)
 	case http.StatusNotFound:
 		out.Remedy = "check [search] base_url"
-	case http.StatusUnprocessableEntity: // Brave returns it for an invalid key and for an invalid query
+	case http.StatusUnprocessableEntity: // Brave sends this status for an invalid key and for an invalid query
 		out.Remedy = "check [search] key, or use other words"
-	case 432, 433: // Tavily: the limit of the plan, or of pay-as-you-go usage
+	case 432, 433: // Tavily's status when the limit of the plan or of pay-as-you-go usage is reached
 		out.Message = e.displayName() + " reports that the limit of the plan is reached; nothing was searched"
 		out.Remedy = "wait until the limit is reset, or change the plan"
 	default:
@@ -172,8 +172,8 @@ func (e *engine) sendRequest(ctx context.Context, r safehttp.Request) (*safehttp
 	return nil, out
 }
 
-// waitAdvice states when to retry. Brave sends it in X-RateLimit-Reset: seconds for each of its
-// limits, the shortest first.
+// waitAdvice states when to retry. Brave sends the wait in X-RateLimit-Reset: one number of seconds
+// for each of its limits, the shortest first.
 func (e *engine) waitAdvice(h http.Header) string {
 	if s, _, _ := strings.Cut(h.Get("X-RateLimit-Reset"), ","); h.Get("Retry-After") == "" {
 		if n, err := strconv.ParseUint(strings.TrimSpace(s), 10, 31); err == nil && n > 0 {
@@ -183,8 +183,8 @@ func (e *engine) waitAdvice(h http.Header) string {
 	return retryAdvice(h, e.now())
 }
 
-// unreadableError returns the error for a response that does not match the service's
-// documentation. It is not an empty result.
+// unreadableError returns the error for a response that does not match the service's documentation.
+// Such a response must not count as an empty result.
 func (e *engine) unreadableError() error {
 	return &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: e.displayName() + " sent an invalid response, so it is unknown whether there are results", Remedy: "try again later, or set another provider in [search]"}
 }
@@ -232,7 +232,7 @@ func (e *engine) searchBrave(ctx context.Context, query string, limit int) ([]Re
 		} `json:"web"`
 	}
 	if json.Unmarshal(resp.Body, &out) != nil || out.Type != "search" {
-		return nil, e.unreadableError() // without results "web" is missing
+		return nil, e.unreadableError() // Brave omits "web" if there are no results, so check only the type
 	}
 	var found []Result
 	for _, r := range out.Web.Results {
@@ -281,7 +281,7 @@ func engineNames(list [][]any) string {
 	return strings.Join(names, ", ")
 }
 
-// firstNonEmpty returns the first non-empty text.
+// firstNonEmpty returns the first non-empty string.
 func firstNonEmpty(list ...string) string {
 	for _, s := range list {
 		if strings.TrimSpace(s) != "" {

@@ -14,10 +14,10 @@ import (
 	"hob/platform/text/readability"
 )
 
-// maxItems bounds the items of a feed that are shown.
+// maxItems limits the feed items that are shown.
 const maxItems = 50
 
-// readFeed returns a page that lists the items of a feed; nil if it is no feed.
+// readFeed returns a page that lists the items of a feed, or nil if b is not a feed.
 func readFeed(b []byte, base *url.URL) *page {
 	items, title, err := feeds.Read(b, base)
 	if err != nil {
@@ -47,7 +47,7 @@ func readFeed(b []byte, base *url.URL) *page {
 	return p
 }
 
-// readXML parses a feed or a page, and returns anything else as text.
+// readXML parses a feed or a page. It returns anything else as plain text.
 func readXML(b []byte, contentType string, base *url.URL) *page {
 	switch rootElement(b) {
 	case "html":

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// retryAdvice describes the time in Retry-After (RFC 9110, section 10.2.3).
+// retryAdvice describes the time in a Retry-After header (RFC 9110, section 10.2.3).
 func retryAdvice(h http.Header, now time.Time) string {
 	s := strings.TrimSpace(h.Get("Retry-After"))
 	if n, err := strconv.ParseUint(s, 10, 31); err == nil && n > 0 {

@@ -18,7 +18,7 @@ import (
 	"hob/tools"
 )
 
-// maxLinks bounds the addresses of one page.
+// maxLinks limits the addresses that are returned for one page.
 const maxLinks = 300
 
 // readHTML extracts the readable text of a page.
@@ -35,7 +35,7 @@ type page struct {
 	kind  string // "page", "feed", "json", "text"
 	title string
 	body  string
-	links []string // canonical, in page order
+	links []string // canonical addresses, in page order
 	cut   bool
 }
 
@@ -82,12 +82,12 @@ func parsePage(r *safehttp.Response) (*page, error) {
 	case kind == "application/pdf" || bytes.HasPrefix(r.Body, []byte("%PDF-")):
 		return nil, &tools.Error{Source: provenance.Outside, Code: tools.Unsupported, Message: r.URL.Host + " sent a PDF; PDF pages are not supported", Remedy: "find the same text as a web page"}
 	}
-	// The server chose the text of the content type.
+	// the server chose the text of the content type
 	return nil, markOutside(&tools.Error{Source: provenance.Outside, Code: tools.Unsupported, Message: fmt.Sprintf("%s sent %.60q, which is not text", r.URL.Host, kind), Remedy: "use a page, a feed or a text file"})
 }
 
-// decodeCharset converts a text to UTF-8. It follows the HTML standard's order: byte order mark,
-// header, declaration in the page, a guess.
+// decodeCharset converts b to UTF-8. It determines the charset in the order of the HTML standard:
+// byte order mark, Content-Type header, declaration in the page, and finally a guess.
 func decodeCharset(b []byte, contentType string) string {
 	b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
 	head := b[:min(len(b), 1024)]
@@ -105,7 +105,7 @@ func decodeCharset(b []byte, contentType string) string {
 func readJSON(b []byte, base *url.URL) (*page, error) {
 	b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
 	var f struct{ Version string }
-	if json.Unmarshal(b, &f) == nil && strings.Contains(f.Version, "jsonfeed.org/version/") { // not every JSON with items
+	if json.Unmarshal(b, &f) == nil && strings.Contains(f.Version, "jsonfeed.org/version/") { // other JSON may contain items too
 		if p := readFeed(b, base); p != nil {
 			return p, nil
 		}

@@ -2,8 +2,8 @@ package web
 
 import "context"
 
-// Try runs one search to check key and address. It ignores the results: a service may find
-// nothing for a word.
+// Try runs one search to check the key and the address. It ignores the results, because a service
+// may return none.
 func (d Deps) Try(ctx context.Context) error {
 	e, err := d.newEngine(ctx)
 	if err != nil {

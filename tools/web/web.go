@@ -1,7 +1,7 @@
-// Package web provides browse_url, which reads a page, and web_search, which asks a search
-// engine. All requests use the client of platform/net/safehttp; responses and their addresses
-// are untrusted text. The tools run no scripts and keep no cookies: pages that need a
-// browser or a login belong to the browser tools.
+// Package web provides browse_url, which reads a page, and web_search, which queries a search
+// engine. All requests use the client of platform/net/safehttp. Responses and the addresses in them
+// are untrusted text. The tools run no scripts and store no cookies: for pages that need a browser
+// or a login there are the browser tools.
 package web
 
 import (
@@ -29,8 +29,8 @@ type Search struct {
 	Provider string
 	// BaseURL is the address of the owner's SearXNG server.
 	BaseURL string
-	// Key returns the key of the search service, "" if there is none; Env returns an
-	// environment variable. Both may block on a keychain and are called only for a search.
+	// Key returns the key of the search service, or "" if there is none. Env returns an environment
+	// variable. Both may block on a keychain, so they are called only for a search.
 	Key func(ctx context.Context) (string, error)
 	Env func(name string) string
 }
@@ -38,8 +38,8 @@ type Search struct {
 // Tools returns the category's tools.
 func Tools(d Deps) []tools.Tool { return []tools.Tool{browseTool(d), searchTool(d)} }
 
-// classifyError classifies an error of an outgoing request for a model. asked is the address in the
-// arguments. A refusal by the user's policy becomes PolicyDenied.
+// classifyError converts an error of an outgoing request to a tool error. asked is the address in
+// the arguments. A refusal by the user's policy becomes PolicyDenied.
 func classifyError(err error, asked string) error {
 	e, ok := errors.AsType[*safehttp.Error](err)
 	if !ok {
@@ -56,8 +56,8 @@ func classifyError(err error, asked string) error {
 	case e.Kind == safehttp.TimedOut:
 		out.Code = tools.TimedOut
 	}
-	// Others wrote the text of a server's error, the names in a certificate and the target of a
-	// redirect.
+	// Other people wrote the text of a server's error, the names in a certificate and the target of
+	// a redirect.
 	if e.Sent || e.Kind == safehttp.TLS || e.Kind == safehttp.Proxy || e.Host != "" && !strings.Contains(strings.ToLower(asked), e.Host) {
 		out.Source = provenance.Outside
 	}
@@ -70,7 +70,7 @@ func markOutside(e *tools.Error) *tools.Error {
 	return e
 }
 
-// Open returns the dependencies of the configuration. secret resolves the key, at each search.
+// Open returns the dependencies for a configuration. Each search calls secret to resolve the key.
 func Open(network *safehttp.Client, c config.Search, secret func(ctx context.Context, ref string) (string, error)) Deps {
 	return Deps{Network: network, Search: Search{
 		Provider: c.Provider, BaseURL: c.BaseURL, Env: os.Getenv,

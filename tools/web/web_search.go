@@ -15,7 +15,7 @@ import (
 	"hob/tools"
 )
 
-// Bounds of a search.
+// Limits of a search.
 const (
 	maxQuery   = 400 // characters; the limit of the search services
 	maxResults = 20
@@ -96,7 +96,7 @@ func (d Deps) searchWeb(ctx context.Context, query string, limit int) (tools.Res
 	for _, r := range found {
 		u, err := safehttp.Canonical(r.URL)
 		if err != nil || len(kept) == limit {
-			continue // omit results that lead into the user's network
+			continue // omit results whose address is in the user's network
 		}
 		r = Result{readability.CutRunes(readability.Squeeze(readability.Words(r.Title)), 200), u.String(), readability.CutRunes(readability.Squeeze(readability.Words(r.Snippet)), 500)}
 		if slices.ContainsFunc(kept, func(k Result) bool { return k.URL == r.URL }) {

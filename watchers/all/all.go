@@ -1,5 +1,4 @@
-// Package all lists the kinds of watchers and has no other content. Adding a kind takes one
-// line here.
+// Package all lists the kinds of watchers and contains nothing else. Each kind is one line here.
 package all
 
 import (
@@ -17,8 +16,8 @@ import (
 	"hob/watchers/page"
 )
 
-// Drivers returns one driver of each kind. Drivers may hold resources that their watchers
-// share, so call it once per process.
+// Drivers returns one driver of each kind. Call it once per process, because drivers may own
+// resources that their watchers share.
 func Drivers() []watchers.Driver {
 	return []watchers.Driver{
 		file.New(),
@@ -33,7 +32,7 @@ func Drivers() []watchers.Driver {
 	}
 }
 
-// Kinds describes the kinds of watchers, in the order in which they are offered.
+// Kinds describes the kinds of watchers, in the order of display.
 func Kinds() (out []watchers.Description) {
 	for _, d := range Drivers() {
 		out = append(out, d.Describe())

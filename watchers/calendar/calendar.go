@@ -1,12 +1,14 @@
 // Package calendar implements watchers that fire before an event of the user's calendars starts,
 // and when an event is changed, moved or canceled.
 //
-// It is a polled kind. Its cursor holds the upcoming events as last read; differences fire. It
-// requests a poll at the time of the next reminder, so that it reads the calendar right before
-// it fires, and an event that was moved a minute ago fires only at its new time.
+// The kind is polled. The cursor contains the upcoming events as of the last poll, and differences
+// from it fire. The watcher requests a poll at the time of the next reminder. Thus it reads the
+// calendar just before it fires, and an event that was moved a minute ago fires only at its new
+// time.
 //
-// An event is identified by its UID, and an occurrence of a recurring event also by the
-// original time from its rule, which a move does not change.
+// The UID identifies an event. An occurrence of a recurring event is identified also by its
+// original time according to the recurrence rule, which does not change when the occurrence is
+// moved.
 package calendar
 
 import (
@@ -59,7 +61,7 @@ func (*Driver) Describe() watchers.Description {
 	}
 }
 
-// Migrations implements watchers.Driver: the manager stores the cursor.
+// Migrations implements watchers.Driver. It returns nil because the manager stores the cursor.
 func (*Driver) Migrations() []store.MigrationSet { return nil }
 
 // New implements watchers.Driver.
@@ -78,11 +80,11 @@ func (*Driver) New(spec watchers.Spec, deps watchers.Deps) (any, error) {
 // config is the configuration of a watcher.
 type config struct {
 	Account   string   `json:"account,omitempty"`   // [accounts.NAME]; required if there are several
-	Calendars []string `json:"calendars,omitempty"` // their names; default all
-	Tell      []string `json:"tell,omitempty"`      // starts, added, changed, moved, canceled; default all but added
-	Before    []string `json:"before,omitempty"`    // how long before an event starts; default 15m
-	Words     []string `json:"words,omitempty"`     // all of these occur in the title, location or notes
-	Morning   string   `json:"morning,omitempty"`   // time on the day at which an all-day event fires; default 08:00
+	Calendars []string `json:"calendars,omitempty"` // names of the calendars; default all
+	Tell      []string `json:"tell,omitempty"`      // starts, added, changed, moved, canceled; default all except added
+	Before    []string `json:"before,omitempty"`    // time before the start of an event; default 15m
+	Words     []string `json:"words,omitempty"`     // words that all must occur in the title, location or notes
+	Morning   string   `json:"morning,omitempty"`   // time of day at which an all-day event fires; default 08:00
 }
 
 // settings is a validated configuration.
@@ -155,8 +157,8 @@ func parseDuration(s string) (time.Duration, error) {
 	return time.ParseDuration(s)
 }
 
-// DescribeConfig implements watchers.Driver: "events 15 minutes before they start, and
-// when they are changed, moved or cancelled".
+// DescribeConfig implements watchers.Driver. An example of its result is "events 15 minutes before
+// they start, and when they are changed, moved or cancelled".
 func (*Driver) DescribeConfig(raw json.RawMessage) string {
 	s, err := parseConfig(raw)
 	if err != nil {
@@ -215,7 +217,7 @@ func formatDuration(d time.Duration) string {
 	return unit(int64(d.Round(time.Minute)/time.Minute), "minute")
 }
 
-// matchesEvent reports whether the user asked to be notified of an event.
+// matchesEvent reports whether an event meets the conditions of the watcher.
 func (s settings) matchesEvent(e pim.Event) bool {
 	all := textnorm.Fold(e.Title + "\n" + e.Place + "\n" + e.Notes)
 	for _, w := range s.words {

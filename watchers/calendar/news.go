@@ -13,11 +13,12 @@ import (
 	"hob/watchers"
 )
 
-// lateFor is how long after its start an event still fires if Hob could not report it in time.
+// lateFor is the time after the start of an event during which its reminder still fires if Hob
+// could not fire it in time.
 const lateFor = time.Hour
 
-// startingSoon returns the signals of the events whose reminder time has come, and the time of the
-// next reminder.
+// startingSoon returns the signals of the events whose reminder time has passed, and the time of
+// the next reminder.
 func (w *watch) startingSoon(events []pim.Event, p watchers.Progress, now time.Time) (out []watchers.Signal, wake time.Time) {
 	for _, e := range events {
 		if e.Cancelled {
@@ -37,7 +38,7 @@ func (w *watch) startingSoon(events []pim.Event, p watchers.Progress, now time.T
 			// If several reminder times of an event have passed, only the latest one fires.
 			due = w.eventSignal(starts, e, fmt.Sprintf("%s:%d", e.Start.UTC().Format(time.RFC3339), i), "", now)
 			if due.At = at; p.First && now.After(p.Begun) {
-				due.At = now // a start reminder counts as new at the first poll
+				due.At = now // so that a reminder fires even at the first poll
 			}
 		}
 		if due.Key != "" {
@@ -49,7 +50,7 @@ func (w *watch) startingSoon(events []pim.Event, p watchers.Progress, now time.T
 
 // reminderTimes returns when an event must fire, earliest first.
 func (w *watch) reminderTimes(e pim.Event) (out []time.Time) {
-	if e.AllDay { // the start in the cursor has an offset but no zone, so the time is computed from the date
+	if e.AllDay { // The start in the cursor has an offset but no zone, so compute the time from the date.
 		y, m, d := e.Start.Date()
 		return []time.Time{time.Date(y, m, d, 0, int(w.morning/time.Minute), 0, 0, w.zone())}
 	}
@@ -67,8 +68,8 @@ func isTooLate(e pim.Event, now time.Time) bool {
 	return now.Sub(e.Start) >= lateFor || now.After(e.Start) && !now.Before(e.End)
 }
 
-// changedEvents compares the cursor with the current events. Occurrences of one series with the
-// same change fire once.
+// changedEvents compares the cursor with the current events. If several occurrences of a series
+// have the same change, it fires once.
 func (w *watch) changedEvents(was, is cursor, now time.Time) (out []watchers.Signal) {
 	told := map[string]bool{}
 	add := func(what string, e pim.Event, key, before string) {
@@ -117,8 +118,8 @@ func (c cursor) hasCalendar(calendar string) bool {
 	return slices.ContainsFunc(c.Calendars, func(s seen) bool { return s.Name == calendar })
 }
 
-// isRenamed reports whether an occurrence was added or removed only because its event became
-// recurring or stopped being recurring: its id changes then.
+// isRenamed reports whether an occurrence seems added or removed only because its event became
+// recurring or stopped being recurring, which changes its id.
 func (w *watch) isRenamed(e pim.Event, others []pim.Event) bool {
 	return slices.ContainsFunc(others, func(o pim.Event) bool { return o.UID == e.UID && whenOf(o) == whenOf(e) })
 }
@@ -150,7 +151,7 @@ func (w *watch) eventSignal(what string, e pim.Event, key, before string, now ti
 		News string `json:"news"`
 		pim.Event
 	}{what, e})
-	if err != nil { // cannot happen: an event consists of strings and times
+	if err != nil { // cannot happen: an event contains only strings and times
 		raw = json.RawMessage("{}")
 	}
 	return watchers.Signal{
@@ -175,7 +176,7 @@ func describeStart(e pim.Event, now time.Time, at string) string {
 // formatTime formats a time for people.
 func formatTime(t time.Time, allDay bool, zone *time.Location, now time.Time) string {
 	day := func(t time.Time) string { return t.Format("2006-01-02") }
-	if now = now.In(zone); !allDay { // a day is the same in all zones
+	if now = now.In(zone); !allDay { // a date is the same in all zones
 		t = t.In(zone)
 	}
 	name := t.Format("on Mon 2 Jan")

@@ -19,8 +19,8 @@ import (
 	"hob/watchers"
 )
 
-// horizon is the time ahead in which changes are detected. behind is the time for which an event in
-// progress is remembered.
+// horizon is how far ahead changes are detected. behind is how long events in progress stay in the
+// cursor after they started.
 const (
 	horizon = 14 * 24 * time.Hour
 	behind  = 24 * time.Hour
@@ -48,14 +48,14 @@ func (w *watch) Group() string { return "caldav:" + w.account.Name }
 
 // cursor is the state between polls.
 type cursor struct {
-	// To is the end of the range that was read, and Zone the zone used.
+	// To is the end of the range that was read. Zone is the zone that was used.
 	To   time.Time `json:"to"`
 	Zone string    `json:"zone"`
-	// Calendars are the calendars that were read, with their state.
+	// Calendars are the calendars that were read, with their last known state.
 	Calendars []seen      `json:"calendars"`
 	Events    []pim.Event `json:"events"`
 
-	passed []watchers.SuppressedSignal // read events that do not match the conditions
+	passed []watchers.SuppressedSignal // events that were read but do not match the conditions
 }
 
 // seen is the last known state of a calendar.
@@ -63,12 +63,12 @@ type seen struct {
 	Path  string `json:"path"`
 	Name  string `json:"name"`
 	Token string `json:"token,omitempty"`
-	// Partial: some events could not be read, so the calendar is read again.
+	// Partial is true if some events could not be read. The calendar is then read again.
 	Partial bool `json:"partial,omitempty"`
 }
 
-// whenOf returns a form of an event's time that a move changes, but not a change of the user's
-// zone.
+// whenOf returns an event's time in a form that changes if the event is moved but not if the user's
+// zone changes.
 func whenOf(e pim.Event) string {
 	const form = "2006-01-02T15:04:05"
 	if e.Floating {
@@ -107,16 +107,16 @@ func (w *watch) Poll(ctx context.Context, p watchers.Progress) (watchers.Found, 
 	return found, err
 }
 
-// announceOffline announces known events that start soon although the server cannot be reached.
+// announceOffline announces known events that start soon, although the server cannot be reached.
 func (w *watch) announceOffline(was *cursor, p watchers.Progress, cause error) (f watchers.Found, err error) {
 	if was != nil && w.isEnabled(starts) {
-		f.Signals, f.Wake = w.startingSoon(was.Events, p, time.Now()) // not the time of the poll, because the failed request may have taken long
+		f.Signals, f.Wake = w.startingSoon(was.Events, p, time.Now()) // not the time of the poll, because the failed request may have taken a long time
 	}
 	return f, pollError(cause, f.Wake)
 }
 
-// pollError converts a poll error for the manager. A busy server becomes LaterError with the time
-// that the server names, or wake if that is earlier. A missing network becomes ErrOffline.
+// pollError converts an error of a poll for the manager. A busy server causes a LaterError with the
+// retry time of the server, or wake if that is earlier. A missing network causes ErrOffline.
 func pollError(err error, wake time.Time) error {
 	if b, is := errors.AsType[*pim.BusyError](err); is {
 		until := b.Until
@@ -132,8 +132,8 @@ func pollError(err error, wake time.Time) error {
 	return err
 }
 
-// readCalendars returns the current events of the calendars in order. Unchanged calendars are not
-// downloaded again.
+// readCalendars returns the current events of the calendars, in order. It does not download
+// unchanged calendars again.
 func (w *watch) readCalendars(ctx context.Context, was *cursor, now time.Time) (is cursor, err error) {
 	c, err := caldav.Open(ctx, w.account)
 	if err != nil {
@@ -191,8 +191,8 @@ func (w *watch) readCalendars(ctx context.Context, was *cursor, now time.Time) (
 	return is, nil
 }
 
-// unreadEvents returns the former events of a calendar that could not be read and may still exist:
-// they stay unchanged.
+// unreadEvents returns the known events of a calendar that could not be read and may still exist.
+// They stay unchanged.
 func (c *cursor) unreadEvents(calendar string, part *caldav.PartialError, is []pim.Event) (out []pim.Event) {
 	if c == nil {
 		return nil

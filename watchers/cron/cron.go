@@ -1,9 +1,9 @@
-// Package cron implements watchers that fire repeatedly: by a cron expression of five fields, at
-// wall-clock times of the user's zone, or at a fixed interval of real time. The manager keeps the
-// clock, stores firings and handles missed times; this package only computes the next time.
+// Package cron implements watchers that fire repeatedly: at wall-clock times in the user's zone
+// given by a five-field cron expression, or at a fixed interval of real time. The manager owns the
+// clock, stores firings and handles missed times. This package only computes the next time.
 //
-// robfig/cron parses the expression. Its own Next skips or repeats times when the clocks
-// change; Next here does not: see schedule.
+// robfig/cron parses the expression. Its own Next method skips or repeats times when the clocks
+// change. Next in this package does not; see schedule.
 package cron
 
 import (
@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 	"time"
-	_ "time/tzdata" // schedules name zones; Windows and small containers have no zone database
+	_ "time/tzdata" // schedules contain zone names, but Windows and small containers have no zone database
 
 	"hob/platform/store"
 	"hob/platform/text/dateparse"
@@ -26,14 +26,14 @@ const Kind = "cron"
 // shortest is the smallest interval between two runs.
 const shortest = time.Second
 
-// config is the configuration of a watcher: exactly one of Cron and Interval.
+// config is the configuration of a watcher. Exactly one of Cron and Interval is set.
 type config struct {
 	Cron     string `json:"cron,omitempty"`     // five fields, or a descriptor such as @daily
 	Interval string `json:"interval,omitempty"` // a duration such as "90m"
-	Anchor   string `json:"anchor,omitempty"`   // RFC 3339; the first time of the interval (default: one interval after creation)
-	TZ       string `json:"tz,omitempty"`       // IANA zone of Cron (default: the user's current zone)
-	// Except lists days on which it does not fire: "12-24" of each year, "2026-12-24" of one
-	// year, and dateparse.DaysOff.
+	Anchor   string `json:"anchor,omitempty"`   // RFC 3339; first time of an interval (default: one interval after creation)
+	TZ       string `json:"tz,omitempty"`       // IANA zone of the cron expression (default: the user's current zone)
+	// Except lists days on which the watcher does not fire: "12-24" for each year, "2026-12-24" for
+	// one year, or dateparse.DaysOff.
 	Except []string `json:"except,omitempty"`
 }
 
@@ -138,7 +138,7 @@ func parseConfig(raw json.RawMessage, created time.Time) (parsed, error) {
 	return p, nil
 }
 
-// parseInterval parses "interval"; "@every 90m" in Cron means the same.
+// parseInterval parses Interval, or the equivalent "@every 90m" in Cron.
 func (c config) parseInterval() (time.Duration, bool, error) {
 	text := c.Interval
 	if rest, ok := cutEvery(c.Cron); ok {
@@ -169,8 +169,9 @@ func (c config) parseAnchor(to *time.Time) error {
 	return nil
 }
 
-// interval fires at its anchor and after each further interval. It counts real time, but whole
-// days are calendar days, so that "every other day at 9" stays at 9 when the clocks change.
+// interval fires at its anchor and after each further interval. It measures real time. Intervals of
+// whole days use calendar days instead, so that "every other day at 9" stays at 9 when the clocks
+// change.
 type interval struct {
 	every dateparse.Every
 	zone  func() *time.Location
@@ -186,13 +187,13 @@ func (i interval) Next(t time.Time) (time.Time, bool) {
 	if anchor.After(t) {
 		return anchor, true
 	}
-	// In milliseconds, because a Duration cannot hold more than 292 years.
+	// use milliseconds, because a Duration is limited to 292 years
 	from, step := anchor.UnixMilli(), every.Milliseconds()
 	next := time.UnixMilli(from + ((t.UnixMilli()-from)/step+1)*step).In(i.zone())
 	return next, next.Year() <= lastYear
 }
 
-// Carry implements watchers.ZoneBound: whole days keep their time of day.
+// Carry implements watchers.ZoneBound. Intervals of whole days keep their time of day.
 func (i interval) Carry(at time.Time, from, to *time.Location) (time.Time, bool) {
 	if i.every.Interval%(24*time.Hour) != 0 || !isWallTime(i.every.Anchor) {
 		return time.Time{}, false
@@ -200,11 +201,12 @@ func (i interval) Carry(at time.Time, from, to *time.Location) (time.Time, bool)
 	return anchorIn(at.In(from), to), true
 }
 
-// isWallTime reports whether an anchor is a wall-clock time of the user, and not an instant in UTC.
+// isWallTime reports whether an anchor is a wall-clock time of the user instead of an instant in
+// UTC.
 func isWallTime(anchor time.Time) bool { return anchor.Location() != time.UTC }
 
-// anchorIn converts an anchor to the user's current zone and keeps its wall-clock time. An anchor
-// in UTC is an instant.
+// anchorIn converts an anchor to the user's current zone and keeps its wall-clock time. It returns
+// an anchor in UTC, which is an instant, unchanged.
 func anchorIn(anchor time.Time, loc *time.Location) time.Time {
 	if !isWallTime(anchor) {
 		return anchor.In(loc)

@@ -11,10 +11,10 @@ import (
 	"hob/watchers"
 )
 
-// maxExcept limits the days that a schedule excludes.
+// maxExcept limits the entries for excluded days in a schedule.
 const maxExcept = 100
 
-// errNoDaysOff explains how to configure days off.
+// errNoDaysOff explains how to configure the days off.
 var errNoDaysOff = errors.New(`cron: days off are not configured; name a calendar file with them: hob config set autonomy.days_off '["~/holidays.ics"]'`)
 
 func checkExcept(list []string) error {
@@ -29,7 +29,7 @@ func checkExcept(list []string) error {
 	return nil
 }
 
-// zonedSchedule is a schedule that can be converted to another zone.
+// zonedSchedule is a schedule whose times can be converted to another zone.
 type zonedSchedule interface {
 	watchers.Timed
 	watchers.ZoneBound
@@ -43,8 +43,8 @@ type exceptionSchedule struct {
 	off    func(day time.Time) bool // the user's days off
 }
 
-// mostSpared limits the consecutive excluded occurrences: if all are excluded, there is no next
-// time.
+// mostSpared limits the consecutive excluded occurrences that are skipped. If all are excluded,
+// there is no next time.
 const mostSpared = 1500
 
 // Next implements watchers.Timed.
@@ -60,7 +60,7 @@ func (s exceptionSchedule) Next(t time.Time) (time.Time, bool) {
 		}
 		y, m, d := day.Date()
 		t = time.Date(y, m, d+1, 0, 0, 0, 0, day.Location()).Add(-time.Nanosecond)
-		if t.Before(next) { // a clock change can make a day end twice; never go back before next
+		if t.Before(next) { // a clock change can make a day end twice, so never return to a time before next
 			t = next
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// lastYear is the last year of a possible occurrence.
+// lastYear is the last year in which an occurrence may be.
 const lastYear = 9998
 
 // maxText limits a cron expression, in bytes.
@@ -17,23 +17,23 @@ const maxText = 2000
 
 // fields is a parsed cron expression, independent of any zone.
 type fields struct {
-	text string // five fields, Sunday as 0
+	text string // the five fields, with Sunday as 0
 	spec *cron.SpecSchedule
-	// everyHour is set if the hour field matches every hour: the schedule then follows real
-	// time instead of certain times of the day.
+	// everyHour is set if the hour field matches every hour. The schedule then follows real time
+	// instead of certain times of the day.
 	everyHour bool
-	lastDom   bool  // only the last day of the month
-	nths      []nth // only these weekdays of the month
+	lastDom   bool  // fires only on the last day of the month
+	nths      []nth // fires only on these weekdays of the month
 }
 
-// cutEvery removes the prefix of the descriptor "@every 90m".
+// cutEvery removes the prefix "@every " of a descriptor such as "@every 90m".
 func cutEvery(text string) (string, bool) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(text), "@every ")
 	return strings.TrimSpace(rest), ok
 }
 
-// parseFields parses a cron expression of five fields or a descriptor such as @daily. Sunday is
-// 0 or 7.
+// parseFields parses a cron expression of five fields, or a descriptor such as @daily. Sunday is 0
+// or 7.
 func parseFields(text string) (*fields, error) {
 	const example = `; an example is "0 8 * * 1-5", weekdays at 8:00`
 	if len(text) > maxText {
@@ -71,7 +71,7 @@ func parseFields(text string) (*fields, error) {
 	return f, nil
 }
 
-// expandDescriptor expands "@daily" and similar descriptors; other expressions stay unchanged.
+// expandDescriptor expands descriptors such as "@daily". It returns other expressions unchanged.
 func expandDescriptor(text string) (string, bool) {
 	switch strings.ToLower(text) {
 	case "@yearly", "@annually":
@@ -88,7 +88,8 @@ func expandDescriptor(text string) (string, bool) {
 	return text, false
 }
 
-// parseStandard calls the parser, which panics on some expressions.
+// parseStandard calls the library's parser and recovers its panics, because it panics on some
+// expressions.
 func parseStandard(text string) (spec *cron.SpecSchedule, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -127,7 +128,8 @@ func normalizeSunday(field string) string {
 	return strings.Join(parts, ",")
 }
 
-// expandSteps lists "1-7/2" one by one, or returns text unchanged if it is invalid.
+// expandSteps expands a range with a step, such as "1-7/2", to a list of values. It returns text
+// unchanged if it is invalid.
 func expandSteps(from, step byte, text string) string {
 	if from < '0' || from > '7' || step < '1' || step > '9' {
 		return text
@@ -139,9 +141,9 @@ func expandSteps(from, step byte, text string) string {
 	return strings.Join(days, ",")
 }
 
-const starBit = 1 << 63 // the value that spec.go of robfig/cron uses
+const starBit = 1 << 63 // same value as in spec.go of robfig/cron
 
-// whyNever explains why a schedule has no occurrence. It returns "" if it has some.
+// whyNever explains why a schedule has no occurrence. It returns "" if there is one.
 func (f *fields) whyNever() string {
 	s := f.spec
 	for _, field := range []struct {
@@ -152,7 +154,7 @@ func (f *fields) whyNever() string {
 			return "its " + field.name + " is empty"
 		}
 	}
-	// If both are given, a day matches if either field does (crontab(5)).
+	// If both day fields are restricted, a day matches if either field does (crontab(5)).
 	if s.Dow&starBit == 0 || s.Dom&starBit != 0 {
 		return ""
 	}
@@ -169,25 +171,26 @@ func (f *fields) whyNever() string {
 	return ""
 }
 
-// mostDays limits the days checked for a match: the fifth Monday of February occurs every 28
-// years, or 40 where a century year is not a leap year.
+// mostDays limits the days that are checked for a match. For example, a fifth Monday in February
+// occurs every 28 years, or after 40 years if a century year is not a leap year.
 const mostDays = 4000
 
-// nextMinute returns the first calendar minute after t, both written as if in UTC.
+// nextMinute returns the first matching calendar minute after t. Both are wall-clock times
+// represented in UTC.
 func (f *fields) nextMinute(t time.Time) (time.Time, bool) {
 	for range mostDays {
 		n, ok := f.nextPlain(t)
 		if !ok || f.fitsSpecial(n) {
 			return n, ok
 		}
-		t = time.Date(n.Year(), n.Month(), n.Day(), 23, 59, 0, 0, time.UTC) // continue with the next day: fitsSpecial depends only on the day
+		t = time.Date(n.Year(), n.Month(), n.Day(), 23, 59, 0, 0, time.UTC) // continue with the next day, because fitsSpecial depends only on the day
 	}
 	return time.Time{}, false
 }
 
-// nextPlain does the same as nextMinute without the special fields of this package.
+// nextPlain works like nextMinute but ignores this package's special fields.
 func (f *fields) nextPlain(t time.Time) (time.Time, bool) {
-	// The library searches five years ahead; 29 February can be eight years away.
+	// The library searches only five years ahead, but the next 29 February can be eight years away.
 	for range 3 {
 		if n := f.spec.Next(t); !n.IsZero() {
 			return n, n.Year() <= lastYear

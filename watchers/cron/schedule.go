@@ -6,25 +6,25 @@ import (
 	"time"
 )
 
-// schedule fires at wall-clock times of a zone that may change.
+// schedule fires at wall-clock times in a zone whose offset may change.
 //
-// When the clocks are set forward, a time that does not exist fires at the first instant after
-// the gap; when they are set back, a repeated time fires only the first time. A schedule with
-// the hour "*" means a frequency instead of certain times. It follows real time, so that "every
-// 15 minutes" neither pauses for an hour in autumn nor speeds up in spring.
+// When the clocks are set forward, a time that does not exist fires at the first instant after the
+// gap. When they are set back, a repeated time fires only the first time. A schedule with the hour
+// "*" expresses a frequency instead of certain times of the day. It follows real time, so that
+// "every 15 minutes" neither pauses for an hour in autumn nor fires more often in spring.
 type schedule struct {
 	fields *fields
 	zone   func() *time.Location
 }
 
-// schedules are the lines of one cron expression.
+// schedules holds the schedules of one cron expression, one per line.
 type schedules struct {
 	lines []*fields
 	zone  func() *time.Location
-	fixed bool // the zone is fixed in the configuration
+	fixed bool // the configuration names the zone
 }
 
-// Next implements watchers.Timed: the earliest of all lines.
+// Next implements watchers.Timed. It returns the earliest time of all lines.
 func (s schedules) Next(t time.Time) (time.Time, bool) {
 	var first time.Time
 	loc := s.zone()
@@ -37,7 +37,7 @@ func (s schedules) Next(t time.Time) (time.Time, bool) {
 	return first, !first.IsZero()
 }
 
-// Carry implements watchers.ZoneBound: the same wall-clock time in the other zone.
+// Carry implements watchers.ZoneBound. It returns the same wall-clock time in the other zone.
 func (s schedules) Carry(at time.Time, from, to *time.Location) (time.Time, bool) {
 	if s.fixed {
 		return at, true
@@ -60,11 +60,11 @@ func (s schedules) Carry(at time.Time, from, to *time.Location) (time.Time, bool
 	return first, true
 }
 
-// oftenADay is the number of runs per day from which a schedule is described as a frequency.
+// oftenADay is the minimum number of runs per day for a schedule to be described as a frequency.
 const oftenADay = 7
 
-// isFrequency reports whether the schedule means a frequency per hour or day, and not certain times of
-// the day.
+// isFrequency reports whether the schedule expresses a frequency per hour or day instead of certain
+// times of the day.
 func (s schedules) isFrequency() bool {
 	n := 0
 	for _, f := range s.lines {
@@ -76,10 +76,10 @@ func (s schedules) isFrequency() bool {
 	return n >= oftenADay
 }
 
-// nominalMinute returns the calendar minute of an occurrence that fired when the clocks showed wall.
-// A clock change may have skipped that minute.
+// nominalMinute returns the scheduled calendar minute of an occurrence that fired at the wall-clock
+// time wall. A clock change may have skipped the scheduled minute itself.
 func (f *fields) nominalMinute(wall time.Time) (out time.Time, found bool) {
-	const longestJump = 24 * time.Hour // Samoa skipped a day
+	const longestJump = 24 * time.Hour // Samoa skipped a whole day
 	for w := wall.Add(-longestJump - time.Minute); ; {
 		n, ok := f.nextMinute(w)
 		if !ok || n.After(wall) {
@@ -97,7 +97,7 @@ func (s *schedule) Next(t time.Time) (time.Time, bool) {
 	shift := changeAt(start)
 	wall := asUTC(t, offset)
 	if start.IsZero() || t.Sub(start) > shift {
-		// No clock change nearby: calendar arithmetic with one offset.
+		// without a clock change nearby, use calendar arithmetic with one offset
 		n, ok := s.fields.nextMinute(wall)
 		if !ok {
 			return time.Time{}, false
@@ -109,7 +109,7 @@ func (s *schedule) Next(t time.Time) (time.Time, bool) {
 	return s.nextNearChange(t, wall.Add(-shift-time.Minute), max(shift, changeAt(end)))
 }
 
-// changeAt returns the change of the UTC offset at an instant, 0 for the zero time.
+// changeAt returns by how much the UTC offset changes at t. It returns 0 for the zero time.
 func changeAt(t time.Time) time.Duration {
 	if t.IsZero() {
 		return 0
@@ -119,9 +119,9 @@ func changeAt(t time.Time) time.Duration {
 	return (time.Duration(after-before) * time.Second).Abs()
 }
 
-// nextNearChange checks each calendar minute from wall on for its instants. Without real time the
-// instants never decrease from one minute to the next, so the first one after t is the answer;
-// with real time they may decrease by the amount of the clock change.
+// nextNearChange checks the instants of each matching calendar minute, starting at wall. Without
+// real time, the instants never decrease from one minute to the next, so the first instant after t
+// is the result. With real time, they may decrease by the amount of the clock change.
 func (s *schedule) nextNearChange(t, wall time.Time, change time.Duration) (time.Time, bool) {
 	var best time.Time
 	for {
@@ -145,9 +145,9 @@ func (s *schedule) nextNearChange(t, wall time.Time, change time.Duration) (time
 	}
 }
 
-// wallInstants returns the instants at which a clock in loc shows wall. For a time that does not
-// exist, first is the end of the gap or, if real time counts, the instant at which an unchanged
-// clock would show it. second is set if wall occurs twice and real time counts.
+// wallInstants returns the instants at which a clock in loc shows wall. If that time does not
+// exist, first is the end of the gap or, with realTime, the instant at which an unchanged clock
+// would show wall. second is set if wall occurs twice and realTime is set.
 func wallInstants(wall time.Time, loc *time.Location, realTime bool) (first, second time.Time) {
 	near := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), 0, 0, loc)
 	start, end := near.ZoneBounds()
@@ -175,7 +175,7 @@ func wallInstants(wall time.Time, loc *time.Location, realTime bool) (first, sec
 	return near, time.Time{}
 }
 
-// asUTC returns the wall-clock time of t at this offset as if it were in UTC.
+// asUTC returns the wall-clock time of t at the given offset, represented in UTC.
 func asUTC(t time.Time, offset int) time.Time {
 	return t.UTC().Add(time.Duration(offset) * time.Second)
 }

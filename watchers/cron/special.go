@@ -11,15 +11,15 @@ import (
 // maxLines limits the lines of one cron expression.
 const maxLines = 24
 
-// nth is a weekday of a month: the second Monday, or the last one if n is -1.
+// nth is a weekday of a month, such as the second Monday; n = -1 means the last one.
 type nth struct {
 	n   int
 	day time.Weekday
 }
 
-// parseSpecial parses the fields that the library does not support: "L" as the day of month, "1#2"
-// and "5L" as the day of week. It replaces them with plain fields and stores the condition that
-// fitsSpecial checks.
+// parseSpecial parses fields that the library does not support: "L" as the day of the month, and
+// "1#2" and "5L" as the day of the week. It replaces them with plain fields and stores the
+// condition for fitsSpecial.
 func parseSpecial(parts []string) (*fields, error) {
 	f := &fields{}
 	text := strings.Join(parts, " ")
@@ -66,7 +66,8 @@ func parseNth(s string) (nth, bool) {
 	return nth{n, time.Weekday((day[0] - '0') % 7)}, true
 }
 
-// fitsSpecial reports whether a day that matches the plain fields meets the special conditions.
+// fitsSpecial reports whether a day that matches the plain fields also meets the special
+// conditions.
 func (f *fields) fitsSpecial(t time.Time) bool {
 	if f.lastDom {
 		return t.AddDate(0, 0, 1).Day() == 1
@@ -79,7 +80,7 @@ func (f *fields) fitsSpecial(t time.Time) bool {
 	return len(f.nths) == 0
 }
 
-// parseText parses one or several lines separated by ";".
+// parseText parses one or more cron lines separated by ";".
 func parseText(text string) ([]*fields, string, error) {
 	if len(text) > maxText {
 		return nil, "", fmt.Errorf("cron: the expression is longer than %d bytes", maxText)

@@ -14,13 +14,13 @@ import (
 	"hob/platform/retry"
 )
 
-// maxRecent is the number of newest mails that a box keeps for its watchers.
+// maxRecent is the number of newest messages that a box keeps in memory for its watchers.
 const maxRecent = 100
 
 // errBoxOver is the result of requests that are pending when the connection ends.
 var errBoxOver = errors.New("the connection to the mail server ended")
 
-// box is the connection to one folder. Only its goroutine talks to the server.
+// box is the connection to one folder. Only its own goroutine communicates with the server.
 type box struct {
 	hub     *hub
 	at      folderRef
@@ -29,38 +29,38 @@ type box struct {
 	cancel  context.CancelFunc
 	done    chan struct{}
 	users   int // guarded by hub.mu
-	// refused: the last request failed, so an open connection does not mean that the folder works.
-	// Only the box's goroutine uses it.
+	// refused is true if the last request failed, so that an open connection does not mean that the
+	// folder works. Only the box's goroutine uses it.
 	refused bool
 	// refusals counts failed reads by UID. Only the box's goroutine uses it.
 	refusals map[uint32]int
 
-	wake chan struct{} // interrupts the wait for the server; buffered for one value
+	wake chan struct{} // interrupts the wait for the server; buffer size 1
 
 	mu      sync.Mutex
 	online  bool
 	untold  bool          // a watcher must report news.err
 	asks    []connRequest // nil while offline
-	changed chan struct{} // closed and replaced when news changes
+	changed chan struct{} // closed and replaced each time news changes
 	news    boxState
 }
 
 // boxState is the published state of a box.
 type boxState struct {
-	count    int // incremented by each change
+	count    int // incremented with each change
 	validity uint32
-	next     uint32 // the UID after the newest mail
-	// recent holds the newest mails: all with a UID of at least from.
+	next     uint32 // the UID after that of the newest message
+	// recent contains the newest messages: all with UID >= from.
 	recent []pim.Message
 	from   uint32
-	// err is the connection error, once it must be reported.
+	// err is the connection error. It is set when the user must be notified of the error.
 	err error
 }
 
-// connRequest is a request to run on the connection.
+// connRequest is a request to run a function on the connection.
 type connRequest struct {
 	do   func(context.Context, *imapmail.Conn) error
-	done chan error // buffered for one value
+	done chan error // buffer size 1
 }
 
 func (b *box) runBox(ctx context.Context) {
@@ -79,7 +79,7 @@ func (b *box) runBox(ctx context.Context) {
 		}
 		return b.hub.retryDelay(b.at), true
 	}}
-	_ = s.Run(ctx, func(ctx context.Context) error { // the supervisor restarts it after every error
+	_ = s.Run(ctx, func(ctx context.Context) error { // the supervisor restarts serveConnection after every error
 		return b.recoverPanic(func() error { return b.serveConnection(ctx) })
 	})
 }
@@ -130,7 +130,7 @@ func (b *box) serveConnection(ctx context.Context) (err error) {
 	return nil
 }
 
-// nextUID returns the UID after the newest mail.
+// nextUID returns the UID after that of the newest message.
 func nextUID(ctx context.Context, c *imapmail.Conn, from uint32) (uint32, error) {
 	all, err := c.After(ctx, from)
 	if err != nil || len(all) == 0 {
@@ -151,7 +151,7 @@ func (b *box) answerRequests(ctx context.Context, c *imapmail.Conn) error {
 		b.asks = b.asks[1:]
 		b.mu.Unlock()
 		err := b.recoverPanic(func() error { return a.do(ctx, c) })
-		if err != nil { // the next request may run on a new connection
+		if err != nil { // the next connection may answer the next request
 			b.refused = true
 			a.done <- errBoxOver
 			return err
@@ -166,7 +166,7 @@ func (b *box) answerRequests(ctx context.Context, c *imapmail.Conn) error {
 	return nil
 }
 
-// recoverPanic converts a panic to an error, because nothing else recovers panics of this goroutine.
+// recoverPanic converts a panic to an error. Nothing else recovers panics of this goroutine.
 func (b *box) recoverPanic(do func() error) error {
 	err := retry.Recover(do)
 	if p, ok := errors.AsType[*retry.PanicError](err); ok {
@@ -187,7 +187,7 @@ func (b *box) markOffline() {
 	b.asks = nil
 }
 
-// checkNewMail fetches the mails that arrived since the last call and publishes them.
+// checkNewMail fetches and publishes the messages that arrived since the last call.
 func (b *box) checkNewMail(ctx context.Context, c *imapmail.Conn) error {
 	b.mu.Lock()
 	next := b.news.next
@@ -228,7 +228,7 @@ func (b *box) publishNews(change func(*boxState)) {
 	b.changed = make(chan struct{})
 }
 
-// awaitNews blocks until the state of the box is known and differs from version seen.
+// awaitNews blocks until the state of the box is known and its count differs from seen.
 func (b *box) awaitNews(ctx context.Context, seen int) (boxState, error) {
 	for {
 		b.mu.Lock()
@@ -254,8 +254,8 @@ func (b *box) mustReport() bool {
 	return mine
 }
 
-// runOnConn runs a function on the connection and waits for it. It returns errBoxOver if there is no
-// connection or it ends.
+// runOnConn runs f on the connection and waits for the result. It returns errBoxOver if there is no
+// connection or the connection ends.
 func (b *box) runOnConn(ctx context.Context, f func(context.Context, *imapmail.Conn) error) error {
 	a := connRequest{f, make(chan error, 1)}
 	b.mu.Lock()
@@ -277,8 +277,8 @@ func (b *box) runOnConn(ctx context.Context, f func(context.Context, *imapmail.C
 	}
 }
 
-// fetchOnConn runs a function with a result on the connection. The result is dropped if the caller has
-// stopped waiting.
+// fetchOnConn runs a function on the connection and returns its result. The result is discarded if
+// the caller has stopped waiting.
 func fetchOnConn[T any](ctx context.Context, b *box, f func(context.Context, *imapmail.Conn) (T, error)) (out T, err error) {
 	got := make(chan T, 1)
 	err = b.runOnConn(ctx, func(ctx context.Context, c *imapmail.Conn) error {

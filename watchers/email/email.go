@@ -1,14 +1,14 @@
-// Package email implements watchers for new mail in a folder of one of the user's accounts,
+// Package email implements watchers for new email in a folder of one of the user's accounts,
 // filtered by sender, recipient, subject and words.
 //
-// All watchers of a folder share one connection (box), on which the server announces new mail
-// (IDLE) or is polled. Each watcher has a cursor: the next UID and the UIDVALIDITY it belongs to. A
-// signal is identified by the mail's Message-ID. So no mail is lost or repeated if a server
-// renumbers its mails: the watcher reads all mails since the last check again and skips those it
-// has reported.
+// All watchers of a folder share one connection (box). The server announces new messages on it
+// (IDLE), or the box polls the server. Each watcher has a cursor, which consists of the next UID
+// and its UIDVALIDITY. The Message-ID identifies a signal. Thus no message is lost or reported
+// twice if a server renumbers its messages: the watcher reads all messages since the last check
+// again and skips those that it has reported.
 //
-// Only mails that arrive after the watcher was created count. The watcher does not change the
-// mailbox; a mail that it read stays unread.
+// Only messages that arrive after the creation of the watcher are reported. The watcher does not
+// change the mailbox: messages that it reads stay unread.
 package email
 
 import (
@@ -26,8 +26,8 @@ import (
 // Kind is the name of this kind of watcher.
 const Kind = "email"
 
-// tables: email_watches has one row per watcher with its start time and cursor; validity 0 means
-// that it has not checked yet. email_told has digests of the ids of reported mails.
+// tables: email_watches has one row per watcher with its start time and cursor; validity is 0
+// before the first check. email_told has digests of the ids of reported messages.
 const tables = `CREATE TABLE email_watches (
 	watcher TEXT PRIMARY KEY,
 	since INTEGER NOT NULL,
@@ -42,7 +42,7 @@ CREATE TABLE email_told (
 	PRIMARY KEY (watcher, mail)
 ) WITHOUT ROWID;`
 
-// Driver creates email watchers, which share its hub.
+// Driver creates email watchers. They share the driver's hub.
 type Driver struct{ hub *hub }
 
 // New returns the driver.
@@ -76,7 +76,7 @@ func (d *Driver) Begin(tx *store.Tx, spec watchers.Spec) error {
 	if err := d.Forget(tx, spec.ID); err != nil {
 		return err
 	}
-	// Servers record the arrival time of a mail in seconds.
+	// servers record the arrival time of a message with a resolution of 1 s
 	since := time.Now().Truncate(time.Second)
 	if _, err := tx.Exec("INSERT INTO email_watches (watcher, since) VALUES (?, ?)", spec.ID, store.Millis(since)); err != nil {
 		return fmt.Errorf("email: begin: %w", err)
@@ -94,12 +94,13 @@ func (*Driver) Forget(tx *store.Tx, watcher string) error {
 	return nil
 }
 
-// Eraser returns an eraser that does nothing, because only numbers and digests are stored.
+// Eraser returns an eraser that does nothing, because the tables contain only numbers and digests.
 func (*Driver) Eraser() erase.Eraser {
 	return erase.Owned{Besides: []string{"email_watches", "email_told"}}
 }
 
-// DescribeConfig implements watchers.Driver: "mail from Ada about invoice (work)".
+// DescribeConfig implements watchers.Driver. An example of its result is "mail from Ada about
+// invoice (work)".
 func (*Driver) DescribeConfig(raw json.RawMessage) string {
 	f, err := parseFilter(raw)
 	if err != nil {

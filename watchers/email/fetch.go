@@ -10,7 +10,8 @@ import (
 	"hob/platform/pim/imapmail"
 )
 
-// pageHeaders returns mail headers from a UID on, and the UID up to which they are complete.
+// pageHeaders returns the headers of the messages starting at UID from, and the UID up to which the
+// result is complete.
 func (b *box) pageHeaders(ctx context.Context, n boxState, from uint32) (mails []pim.Message, upTo uint32, err error) {
 	if from >= n.from && n.from != 0 {
 		for _, m := range n.recent {
@@ -43,7 +44,8 @@ func (b *box) pageHeaders(ctx context.Context, n boxState, from uint32) (mails [
 	return got.mails, got.upTo, err
 }
 
-// uidsSince lists the mails below UID before that arrived at t or later, or slightly earlier.
+// uidsSince lists the UIDs below before of messages that arrived at t or later. It may include
+// messages that arrived slightly earlier.
 func (b *box) uidsSince(ctx context.Context, t time.Time, before uint32) ([]uint32, error) {
 	uids, err := fetchOnConn(ctx, b, func(ctx context.Context, c *imapmail.Conn) ([]uint32, error) { return c.Since(ctx, t) })
 	return slices.DeleteFunc(uids, func(u uint32) bool { return u >= before }), err
@@ -53,12 +55,12 @@ func (b *box) fetchHeaders(ctx context.Context, uids []uint32) ([]pim.Message, e
 	return fetchOnConn(ctx, b, func(ctx context.Context, c *imapmail.Conn) ([]pim.Message, error) { return b.readHeaders(ctx, c, uids) })
 }
 
-// maxTries is the number of attempts to read a mail, each on a new connection, before it is
-// skipped.
+// maxTries is the number of attempts to read a message, each on a new connection. After that the
+// message is skipped.
 const maxTries = 3
 
-// readHeaders reads the headers of mails. An unreadable mail does not block the others: it is returned as
-// refused.
+// readHeaders reads the headers of messages. An unreadable message does not block the others; it is
+// returned as refused.
 func (b *box) readHeaders(ctx context.Context, c *imapmail.Conn, uids []uint32) ([]pim.Message, error) {
 	mails, err := c.Headers(ctx, uids)
 	if !errors.Is(err, pim.ErrRefused) {
@@ -81,7 +83,8 @@ func (b *box) readHeaders(ctx context.Context, c *imapmail.Conn, uids []uint32) 
 	return mails, again
 }
 
-// countUnreadable counts a failed read and reports whether the mail is skipped from now on.
+// countUnreadable counts a failed attempt to read a message. It reports whether the message must be
+// skipped from now on.
 func (b *box) countUnreadable(uid uint32, err error) bool {
 	if len(b.refusals) > 10*maxRecent {
 		clear(b.refusals)
@@ -93,7 +96,7 @@ func (b *box) countUnreadable(uid uint32, err error) bool {
 	return true
 }
 
-// loadText loads the text of a mail, once for all watchers.
+// loadText loads the text of a message. It is loaded only once for all watchers.
 func (b *box) loadText(ctx context.Context, m *pim.Message) error {
 	if m.Text != "" || b.fillFromRecent(m) {
 		return nil
@@ -113,13 +116,13 @@ func (b *box) loadText(ctx context.Context, m *pim.Message) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if i := b.recentIndex(m.UID); i >= 0 && len(m.Text) <= maxKept {
-		b.news.recent = slices.Clone(b.news.recent) // readers of the old list keep using it
+		b.news.recent = slices.Clone(b.news.recent) // readers of the old list still use it
 		b.news.recent[i].Text, b.news.recent[i].Cut, b.news.recent[i].Files = m.Text, m.Cut, m.Files
 	}
 	return nil
 }
 
-// maxKept is the maximum length in bytes of a text to keep for other watchers.
+// maxKept is the maximum length in bytes of a text that is kept in memory for other watchers.
 const maxKept = 16 << 10
 
 func (b *box) fillFromRecent(m *pim.Message) bool {
@@ -133,7 +136,8 @@ func (b *box) fillFromRecent(m *pim.Message) bool {
 	return true
 }
 
-// recentIndex returns the index of a mail among the newest, or -1. The caller holds b.mu.
+// recentIndex returns the index of a message among the newest messages, or -1. The caller holds
+// b.mu.
 func (b *box) recentIndex(uid uint32) int {
 	return slices.IndexFunc(b.news.recent, func(m pim.Message) bool { return m.UID == uid })
 }

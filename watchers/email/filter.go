@@ -20,17 +20,17 @@ const (
 	maxValue  = 200 // characters
 )
 
-// filter selects mails. An empty field matches all.
+// filter selects messages. An empty field matches all messages.
 type filter struct {
 	Account string `json:"account,omitempty"` // [accounts.NAME]; required if there are several
-	Folder  string `json:"folder,omitempty"`  // default INBOX; a name or a use such as "archive"
-	From    list   `json:"from,omitempty"`    // any of these: a name, an address or a domain
-	To      list   `json:"to,omitempty"`      // any of these is a recipient, as in From
-	Subject list   `json:"subject,omitempty"` // any of these is in the subject
-	Words   list   `json:"words,omitempty"`   // all of these are in the subject or the text
+	Folder  string `json:"folder,omitempty"`  // default INBOX; the name of a folder, or its role such as "archive"
+	From    list   `json:"from,omitempty"`    // names, addresses or domains; one must match the sender
+	To      list   `json:"to,omitempty"`      // like From; one must match a recipient
+	Subject list   `json:"subject,omitempty"` // one of these must occur in the subject
+	Words   list   `json:"words,omitempty"`   // all of these must occur in the subject or the text
 }
 
-// list is a list of strings, or one string, in JSON.
+// list is a list of strings. In JSON it may also be a single string.
 type list []string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -78,21 +78,21 @@ func parseFilter(raw json.RawMessage) (filter, error) {
 	return f, nil
 }
 
-// matchesHeader reports whether the header fields of a mail match.
+// matchesHeader reports whether the header fields of a message match.
 func (f filter) matchesHeader(m pim.Message) bool {
 	return (len(f.From) == 0 || matchesAnyone(m.From, f.From)) &&
 		(len(f.To) == 0 || matchesAnyone(m.To, f.To)) &&
 		(len(f.Subject) == 0 || slices.ContainsFunc(f.Subject, func(s string) bool { return containsFolded(m.Subject, s) }))
 }
 
-// withAliases adds the known aliases of named people: "my sister" becomes Ana, whose address the user
-// once gave.
+// withAliases adds the known aliases of named people. For example, "my sister" becomes Ana if the
+// user once defined her address.
 func (f filter) withAliases(called func(name string) []string) filter {
 	for _, l := range []*list{&f.From, &f.To} {
 		var more list
 		for _, name := range *l {
 			if !strings.ContainsAny(name, " \t") && strings.ContainsAny(name, "@.") {
-				continue // no aliases for an address or domain, because anyone can use that person's name
+				continue // do not add aliases for an address or domain, because anyone may use that person's name
 			}
 			more = append(more, called(name)...)
 		}
@@ -101,7 +101,7 @@ func (f filter) withAliases(called func(name string) []string) filter {
 	return f
 }
 
-// headerMismatch returns the header field of a mail that does not match.
+// headerMismatch returns the name of the header field that does not match.
 func (f filter) headerMismatch(m pim.Message) string {
 	switch {
 	case len(f.From) > 0 && !matchesAnyone(m.From, f.From):
@@ -112,7 +112,7 @@ func (f filter) headerMismatch(m pim.Message) string {
 	return "the subject does not contain " + strings.Join(f.Subject, ", ")
 }
 
-// matchesText reports whether the mail contains all words.
+// matchesText reports whether the message contains all words.
 func (f filter) matchesText(m pim.Message) bool {
 	all := m.Subject + "\n" + m.Text
 	for _, w := range f.Words {
@@ -123,7 +123,8 @@ func (f filter) matchesText(m pim.Message) bool {
 	return true
 }
 
-// containsFolded reports whether text contains part, ignoring case, accents and spaces.
+// containsFolded reports whether text contains part, ignoring differences in case, accents and
+// spaces.
 func containsFolded(text, part string) bool {
 	return strings.Contains(foldSpaces(text), foldSpaces(part))
 }
@@ -136,8 +137,8 @@ func matchesAnyone(people []pim.Person, who []string) bool {
 	})
 }
 
-// matchesPerson reports whether a person matches: "ada@example.org" by the address, "example.org" or
-// "@example.org" by the domain, "Ada" by words of the name.
+// matchesPerson reports whether a person matches who: an address ("ada@example.org"), a domain
+// ("example.org" or "@example.org") or words of the name ("Ada").
 func matchesPerson(p pim.Person, who string) bool {
 	who = strings.ToLower(strings.TrimSpace(who))
 	local, domain, _ := strings.Cut(p.Address, "@")
@@ -161,7 +162,7 @@ func matchesPerson(p pim.Person, who string) bool {
 	return len(want) > 0
 }
 
-// inDomain reports whether a domain is equal to another one or a subdomain of it.
+// inDomain reports whether domain equals of or is one of its subdomains.
 func inDomain(domain, of string) bool {
 	return of != "" && (domain == of || strings.HasSuffix(domain, "."+of))
 }

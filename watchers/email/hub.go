@@ -18,38 +18,38 @@ const (
 	// refusedPause is the delay after a rejected sign-in, because servers lock out clients that
 	// retry too often.
 	refusedPause = 15 * time.Minute
-	// tellAfter is the time for which a server must be unreachable before the user is notified.
+	// tellAfter is the time after which the user is notified that a server cannot be reached.
 	tellAfter = 15 * time.Minute
 )
 
 // folderRef is one folder of one account.
 type folderRef struct{ account, folder string }
 
-// hub owns the connections of all email watchers, one per folder.
+// hub owns the connections of all email watchers. There is one connection per folder.
 type hub struct {
 	mu    sync.Mutex
 	boxes map[folderRef]*box
 	marks map[folderRef]failureMark
 }
 
-// failureMark is the failure state of a folder while no connection exists.
+// failureMark is the failure state of a folder without a connection.
 type failureMark struct {
 	down  time.Time // start of the failure
 	again time.Time // time of the next attempt
 	fails int
-	told  bool // the user was notified
+	told  bool // true after the user was notified
 }
 
 func newHub() *hub { return &hub{boxes: map[folderRef]*box{}, marks: map[folderRef]failureMark{}} }
 
-// joinBox returns the box of a folder and starts it for the first user.
+// joinBox returns the box of a folder. For the first watcher of the folder, it starts the box.
 func (h *hub) joinBox(a pim.Account, folder string, log *slog.Logger) *box {
 	at := folderRef{a.Name, folder}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	b := h.boxes[at]
 	if b == nil {
-		ctx, cancel := context.WithCancel(context.Background()) // the box outlives its first user
+		ctx, cancel := context.WithCancel(context.Background()) // the box may run longer than its first watcher
 		b = &box{hub: h, at: at, account: a, log: log, cancel: cancel, done: make(chan struct{}), changed: make(chan struct{}), wake: make(chan struct{}, 1), refusals: map[uint32]int{}}
 		h.boxes[at] = b
 		go b.runBox(ctx)
@@ -58,7 +58,7 @@ func (h *hub) joinBox(a pim.Account, folder string, log *slog.Logger) *box {
 	return b
 }
 
-// leaveBox stops the box after its last user has left, and waits for it.
+// leaveBox stops the box when its last watcher leaves, and waits until it has ended.
 func (h *hub) leaveBox(b *box) {
 	h.mu.Lock()
 	b.users--
@@ -80,8 +80,8 @@ func (h *hub) retryDelay(at folderRef) time.Duration {
 	return time.Until(h.marks[at].again)
 }
 
-// recordFailure records a failure. grave reports that the user should know, and untold that no
-// notification was sent yet.
+// recordFailure records a failure. grave reports whether the user should be notified, and untold
+// whether no notification has been sent yet.
 func (h *hub) recordFailure(at folderRef, err error) (grave, untold bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

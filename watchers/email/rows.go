@@ -13,12 +13,12 @@ import (
 	"hob/platform/store"
 )
 
-// cursor is the position of a watcher.
+// cursor is the position of a watcher in its folder.
 type cursor struct {
-	since    time.Time // earlier mails are not new
-	box      string    // account and folder that the other fields belong to
-	validity uint32    // 0: not checked yet
-	next     uint32    // the first unread UID
+	since    time.Time // messages that arrived earlier are not new
+	box      string    // account and folder of the other fields
+	validity uint32    // 0 before the first check
+	next     uint32    // first UID that has not been read
 	looked   time.Time // time of the last check
 }
 
@@ -61,8 +61,8 @@ func markReported(tx *store.Tx, watcher string, name []byte) error {
 	return nil
 }
 
-// nameOf returns a permanent id of a mail: its Message-ID, or a digest of its content, or its
-// position if neither is known.
+// nameOf returns a permanent id of a message: its Message-ID, or a digest of its content, or its
+// position if the others are unknown.
 func (b *box) nameOf(m pim.Message) string {
 	if m.Refused != "" {
 		b.mu.Lock()

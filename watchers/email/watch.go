@@ -18,14 +18,16 @@ import (
 )
 
 const (
-	// older is the maximum time by which a new mail may be older than its watcher, because clocks
-	// differ. Older mails were moved here, for example from an archive.
+	// older is the maximum difference between the start of a watcher and the earlier date of a
+	// message that counts as new, because clocks differ. Messages with an earlier date were moved
+	// to the folder, for example from an archive.
 	older = 24 * time.Hour
-	// again is the time before the last check from which a renumbered folder is read.
+	// again determines where a renumbered folder is read again: from this time before the last
+	// check.
 	again = 48 * time.Hour
-	// maxTold is the number of characters of a mail's text in its signal.
+	// maxTold is the maximum length of a message's text in its signal, in characters.
 	maxTold = 4000
-	// maxPast is the number of newest mails that Past reads.
+	// maxPast is the number of newest messages that Past reads.
 	maxPast = 1000
 )
 
@@ -69,14 +71,14 @@ func (w *watch) Run(ctx context.Context, fire fire) error {
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case errors.Is(err, errBoxOver): // the next connection fetches the remaining mails
+		case errors.Is(err, errBoxOver): // the next connection fetches the remaining messages
 		case err != nil:
 			return err
 		}
 	}
 }
 
-// catchUp fires the new mails and moves the cursor to the end of the folder.
+// catchUp fires the matching new messages and moves the cursor to the end of the folder.
 func (w *watch) catchUp(ctx context.Context, b *box, n boxState, at *cursor, fire fire) error {
 	end := cursor{since: at.since, box: b.at.account + "\x00" + b.at.folder, validity: n.validity, next: n.next, looked: time.Now()}
 	if at.validity != n.validity || at.box != end.box {
@@ -100,9 +102,9 @@ func (w *watch) catchUp(ctx context.Context, b *box, n boxState, at *cursor, fir
 	return nil
 }
 
-// rescanMails reads all mails since the last check, or since the watcher was created, if the cursor has
-// no valid UID. The cursor moves at the end, so that a crash repeats the work; reported mails are
-// skipped.
+// rescanMails reads all messages since the last check or, if the cursor has no valid UID, since the
+// creation of the watcher. It moves the cursor at the end, so that the work is repeated after a
+// crash. It skips messages that were reported.
 func (w *watch) rescanMails(ctx context.Context, b *box, at *cursor, end cursor, fire fire) error {
 	from, not := at.since, at.since
 	renumbered := at.validity != 0 && at.box == end.box
@@ -139,8 +141,8 @@ func (w *watch) rescanMails(ctx context.Context, b *box, at *cursor, end cursor,
 	return nil
 }
 
-// mailsDatedSince drops mails with a Date header before t, because a server that lost its index may report
-// all mails as new.
+// mailsDatedSince drops messages whose Date header is before t. A server that lost its index may
+// report all messages as new.
 func mailsDatedSince(mails []pim.Message, t time.Time) (out []pim.Message) {
 	for _, m := range mails {
 		if m.Date.IsZero() || !m.Date.Before(t) {
@@ -150,8 +152,8 @@ func mailsDatedSince(mails []pim.Message, t time.Time) (out []pim.Message) {
 	return out
 }
 
-// fireMatches fires the matching mails that arrived since t and were not reported. It moves the cursor to
-// to, unless that is nil.
+// fireMatches fires the matching messages that arrived since t and were not reported. It moves the
+// cursor to to, unless to is nil.
 func (w *watch) fireMatches(ctx context.Context, b *box, mails []pim.Message, t time.Time, to *cursor, fire fire) error {
 	var signals []watchers.Signal
 	var names [][]byte
@@ -203,17 +205,17 @@ func (w *watch) fireMatches(ctx context.Context, b *box, mails []pim.Message, t 
 	})
 }
 
-// resolvedFilter returns the filter with the known aliases of the people it names.
+// resolvedFilter returns the filter, extended by the known aliases of the people that it names.
 func (w *watch) resolvedFilter(ctx context.Context) filter {
 	return w.filter.withAliases(func(name string) []string { return w.deps.Called(w.deps.Store.Reader(ctx), name) })
 }
 
-// recordMismatch records a mail that does not match.
+// recordMismatch records a message that does not match.
 func (w *watch) recordMismatch(m pim.Message, rule watchers.Rule, why string) {
 	w.deps.Pass(watchers.SuppressedSignal{Watcher: w.id, Rule: rule, Key: fmt.Sprintf("passed:%s:%d", m.ID, m.UID), Text: textOf(m), Why: why})
 }
 
-// textOf returns a line that identifies a mail for the user.
+// textOf returns a line that identifies a message for the user.
 func textOf(m pim.Message) string {
 	from, subject := "an unknown sender", m.Subject
 	if len(m.From) > 0 {
@@ -263,7 +265,7 @@ func (w *watch) Past(ctx context.Context, since time.Time) (out []watchers.Signa
 	return out, nil
 }
 
-// payload is the JSON form of a mail.
+// payload is the JSON form of a message.
 type payload struct {
 	Account   string       `json:"account"`
 	Folder    string       `json:"folder"`

@@ -1,9 +1,9 @@
-// Package feed implements watchers that fire for new entries of a feed (RSS, Atom or JSON Feed),
-// optionally only for entries with certain words. It sends the validators of the last response, so
-// that an unchanged feed costs one small request.
+// Package feed implements watchers that fire for new entries of a feed (RSS, Atom or JSON Feed).
+// The user may limit them to entries with certain words. A request sends the validators of the last
+// response, so that an unchanged feed costs only one small request.
 //
-// The manager decides by key which entries are new; this package gives entries stable keys (see
-// keys).
+// The manager decides by key which entries are new. This package assigns stable keys to the
+// entries; see assignKeys.
 package feed
 
 import (
@@ -29,8 +29,8 @@ const every = 30 * time.Minute
 // config is the configuration of a watcher.
 type config struct {
 	URL    string         `json:"url"`
-	Words  watchers.Words `json:"words,omitempty"`  // fire only for entries with one of these
-	Except watchers.Words `json:"except,omitempty"` // skip entries with one of these
+	Words  watchers.Words `json:"words,omitempty"`  // fire only for entries that contain one of these
+	Except watchers.Words `json:"except,omitempty"` // skip entries that contain one of these
 }
 
 // Driver creates feed watchers.
@@ -93,7 +93,7 @@ func parseConfig(raw json.RawMessage) (config, error) {
 		return config{}, fmt.Errorf("feed: %w", err)
 	}
 	c.URL = strings.TrimSpace(c.URL)
-	if rest, ok := strings.CutPrefix(c.URL, "feed:"); ok { // the URL scheme that feed readers register
+	if rest, ok := strings.CutPrefix(c.URL, "feed:"); ok { // URL scheme of feed readers
 		c.URL = strings.TrimPrefix(rest, "//")
 	}
 	if c.URL = watchers.FullAddress(c.URL); c.URL == "" {
@@ -111,8 +111,8 @@ type feed struct {
 // cursor is the state between polls.
 type cursor struct {
 	watchers.Validators
-	// Oldest is the date of the oldest entry at the baseline, in Unix seconds. Older entries at
-	// the end of the feed appeared because the feed became longer.
+	// Oldest is the date of the oldest entry at the baseline, in Unix seconds. Older entries at the
+	// end of the feed are not new: they appeared because the feed became longer.
 	Oldest int64 `json:"oldest,omitempty"`
 }
 
@@ -148,7 +148,7 @@ func (f *feed) Poll(ctx context.Context, p watchers.Progress) (watchers.Found, e
 				found.Passed = append(found.Passed, f.suppressedItem(it, title))
 				continue
 			}
-			it.at = time.Time{} // the entry is known from now on, so a later edit that adds the word does not make it new
+			it.at = time.Time{} // Record the entry as known, so that it is not new if a later edit adds the word.
 		}
 		found.Signals = append(found.Signals, it.itemSignal(f.Address, title))
 	}
@@ -171,7 +171,7 @@ func (f *feed) Past(ctx context.Context, since time.Time) ([]watchers.Signal, er
 	return out, nil
 }
 
-// fetchItems requests the feed. It returns no items and no error if the feed is unchanged.
+// fetchItems requests the feed. If the feed is unchanged, it returns no items and no error.
 func (f *feed) fetchItems(ctx context.Context, last watchers.Validators) (items []item, title string, fresh watchers.Validators, err error) {
 	resp, fresh, err := f.Ask(ctx, last)
 	if err != nil || resp == nil {
@@ -184,7 +184,7 @@ func (f *feed) fetchItems(ctx context.Context, last watchers.Validators) (items 
 	return items, title, fresh, nil
 }
 
-// suppressedItem describes an entry that does not match the conditions.
+// suppressedItem returns the record of an entry that does not match the conditions.
 func (f *feed) suppressedItem(it item, title string) watchers.SuppressedSignal {
 	s := it.itemSignal(f.Address, title)
 	return watchers.SuppressedSignal{Rule: watchers.RuleCondition, Key: s.Key, Text: s.Text, At: it.at, Why: watchers.FilterReason(f.Words, f.Except)}
@@ -205,8 +205,7 @@ func oldestDate(items []item) int64 {
 	return first
 }
 
-// firstRecent returns the index of the first entry that is not older than the baseline's
-// oldest, or len(items).
+// firstRecent returns the index of the first item that is not older than oldest, or len(items).
 func firstRecent(items []item, oldest int64) int {
 	for i, it := range items {
 		if it.at.Unix() >= oldest && !it.at.IsZero() {

@@ -17,10 +17,10 @@ import (
 	"hob/watchers"
 )
 
-// item is an entry; its JSON form is the payload.
+// item is an entry of a feed. Its JSON form is the payload of the signal.
 type item struct {
 	key        string
-	at         time.Time // zero if the feed has no date or a future one
+	at         time.Time // zero if the feed gives no date or a future date
 	Title      string    `json:"title"`
 	Link       string    `json:"link,omitempty"`
 	Author     string    `json:"author,omitempty"`
@@ -48,9 +48,9 @@ func readFeed(body []byte, base *url.URL) (items []item, title string, err error
 	return items, title, nil
 }
 
-// assignKeys assigns the keys of the entries: the id in the feed, otherwise the link, otherwise a
-// hash of the content. If several entries share a key, the oldest keeps it and the others get
-// keys from their links and titles.
+// assignKeys assigns the keys of the entries. A key is the id in the feed, or the link, or a hash
+// of the content. If several entries share a key, the oldest keeps it and the others get keys built
+// from their links and titles.
 func assignKeys(items []item) {
 	same := map[string][]int{}
 	for i, it := range items {

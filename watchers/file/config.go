@@ -20,10 +20,10 @@ const (
 
 // config is the configuration of a watcher.
 type config struct {
-	Path      string   `json:"path"`                // a folder or a file; ~ is the home folder
-	Pattern   string   `json:"pattern,omitempty"`   // "*.pdf;*.{doc,docx}": file names, case-insensitive
+	Path      string   `json:"path"`                // a folder or a file; ~ means the home folder
+	Pattern   string   `json:"pattern,omitempty"`   // patterns for file names such as "*.pdf;*.{doc,docx}", case-insensitive
 	Events    []string `json:"events,omitempty"`    // created, modified, removed; default created
-	Recursive bool     `json:"recursive,omitempty"` // includes the folders below
+	Recursive bool     `json:"recursive,omitempty"` // include all subfolders
 }
 
 // settings is a validated configuration.
@@ -63,13 +63,13 @@ func (d *Driver) parseConfig(raw json.RawMessage) (settings, error) {
 	if len(s.events) == 0 {
 		s.events = []string{created}
 		if fi, err := os.Stat(root); err == nil && !fi.IsDir() {
-			s.events = []string{created, modified} // a single file: watch its changes
+			s.events = []string{created, modified} // for a single file, watch its changes
 		}
 	}
 	return s, nil
 }
 
-// expandPath makes a path absolute; "~" is the user's home.
+// expandPath returns the absolute form of a path; "~" means the user's home folder.
 func expandPath(path string) (string, error) {
 	switch {
 	case path == "":
@@ -91,7 +91,7 @@ func expandPath(path string) (string, error) {
 	return filepath.Clean(path), nil
 }
 
-// tildePath formats a path for people, with ~ for the home folder.
+// tildePath formats a path for the user, with ~ for the home folder.
 func tildePath(path string) string {
 	home, err := os.UserHomeDir()
 	if err != nil || home == "" || home == string(filepath.Separator) {
@@ -114,8 +114,8 @@ func relativeTo(dir, path string) (string, bool) {
 	return strings.CutPrefix(path, dir)
 }
 
-// rejectPath rejects folders of virtual files, and Hob's own folder, where each notice would change
-// files that cause the next notice.
+// rejectPath rejects folders of virtual files and Hob's own folder. In Hob's folder each notice
+// would change files, which would cause the next notice.
 func rejectPath(path, home string) error {
 	real := path
 	if r, err := filepath.EvalSymlinks(path); err == nil {
@@ -130,7 +130,7 @@ func rejectPath(path, home string) error {
 	return nil
 }
 
-// samePlace reports whether both paths exist and are the same.
+// samePlace reports whether both paths exist and refer to the same file or folder.
 func samePlace(a, b string) bool {
 	fa, err := os.Stat(a)
 	if err != nil {

@@ -1,19 +1,19 @@
 // Package file implements watchers that detect new, changed and removed files in a folder, or
 // changes of one file. It reads only names, sizes and times; it never opens a file.
 //
-// All its watchers share one fsnotify instance (hub). A system notification is only a hint that
-// a path may have changed: the path is checked after a quiet period and compared with the table
-// file_seen, which holds every file as last reported. Thus an editor that writes a temporary
-// file and renames it causes one change, a download fires when it is complete, and changes made
-// while Hob was not running are found at the next start. Each fires exactly once: a signal is
-// committed together with the row that records it.
+// All watchers of a driver share one fsnotify instance (hub). A system notification is only a hint
+// that a path may have changed. The watcher checks the path after a quiet period and compares it
+// with the table file_seen, which contains every file as last reported. Thus an editor that writes
+// a temporary file and renames it causes one change, and a download fires when it is complete. The
+// watcher detects changes made while Hob was not running at the next start. Each change fires
+// exactly once: its signal is committed together with the row that records it.
 //
-// The following are skipped: unfinished downloads, editors' swap and backup files and hidden
-// files, unless the pattern names them; hidden folders below the watched one; Hob's own folder;
-// and targets of links to folders. If the system provides no notifications (its limit of
-// watched folders is reached, or a folder cannot be watched), the folder is scanned every 30 s
-// instead, and the user is notified; network disks are also scanned. A full scan runs every 15
-// minutes.
+// The watcher skips the following files and folders: unfinished downloads, editors' swap and backup
+// files and hidden files, unless the pattern names them; hidden folders below the watched one;
+// Hob's own folder; and targets of links to folders. If the system provides no notifications (its
+// limit of watched folders is reached, or a folder cannot be watched), the watcher scans the folder
+// every 30 s instead and notifies the user. It also scans network disks every 30 s. A full scan
+// runs every 15 minutes.
 package file
 
 import (
@@ -35,10 +35,10 @@ import (
 // Kind is the name of the kind.
 const Kind = "file"
 
-// tables: file_watches has one row per watcher: the time from which files count as new (ns
-// since 1970), whether the baseline is complete, and the number of committed batches. file_seen
-// holds the files as last reported, by their path below the watched folder; names need not be
-// UTF-8.
+// tables: file_watches has one row per watcher: the time from which files count as new (ns since
+// 1970), whether the baseline is complete, and the number of committed batches. file_seen contains
+// the files as last reported, identified by their path below the watched folder. Names do not have
+// to be valid UTF-8.
 const tables = `CREATE TABLE file_watches (
 	watcher TEXT PRIMARY KEY,
 	since INTEGER NOT NULL,
@@ -53,7 +53,7 @@ CREATE TABLE file_seen (
 	PRIMARY KEY (watcher, path)
 ) WITHOUT ROWID;`
 
-// Driver creates file watchers, which share its hub.
+// Driver creates file watchers. They share the driver's hub.
 type Driver struct {
 	hub     *hub
 	mapPath func(path string) string // see WithoutSystem; nil: the path itself
@@ -125,7 +125,8 @@ func (*Driver) Forget(tx *store.Tx, watcher string) error {
 	return nil
 }
 
-// DescribeConfig implements watchers.Driver: "new PDF files in ~/Downloads".
+// DescribeConfig implements watchers.Driver. An example of its result is "new PDF files in
+// ~/Downloads".
 func (d *Driver) DescribeConfig(raw json.RawMessage) string {
 	c, err := d.parseConfig(raw)
 	if err != nil {
@@ -156,7 +157,8 @@ func (c settings) eventWords() string {
 	return joinWords(out)
 }
 
-// describeFiles returns "PDF files" for "*.pdf" and the names of other patterns.
+// describeFiles returns "PDF files" for "*.pdf". For other patterns it returns the patterns
+// themselves.
 func (c settings) describeFiles() string {
 	if len(c.patterns) == 0 {
 		return "files"
@@ -164,7 +166,7 @@ func (c settings) describeFiles() string {
 	var kinds []string
 	for _, p := range c.patterns {
 		if slices.Contains(c.patterns, "*"+p) {
-			continue // ".pdf" in addition to "*.pdf"
+			continue // ".pdf" was added together with "*.pdf"
 		}
 		ext, ok := strings.CutPrefix(p, "*.")
 		if !ok || ext == "" || strings.ContainsAny(ext, `*?[\.`) {

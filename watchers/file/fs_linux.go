@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// isRemote reports whether a folder is on a file system that other machines can change without a
-// notification of inotify (statfs(2) for the numbers).
+// isRemote reports whether a folder is on a file system that other machines can change without an
+// inotify notification. See statfs(2) for the numbers.
 func isRemote(path string) bool {
 	var fs unix.Statfs_t
 	if unix.Statfs(path, &fs) != nil {
@@ -21,8 +21,8 @@ func isRemote(path string) bool {
 	return false
 }
 
-// clockLag returns how much the times of files lag behind the clock. Linux takes them from a
-// clock that advances only with the timer interrupt, every 1 to 10 ms (clock_getres(2),
+// clockLag returns the maximum delay of file times relative to the clock. Linux takes file times
+// from a clock that advances only with the timer interrupt, every 1 to 10 ms (clock_getres(2),
 // CLOCK_REALTIME_COARSE).
 func clockLag() time.Duration {
 	var fine, coarse unix.Timespec

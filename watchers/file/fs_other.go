@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// isRemote reports whether a folder is on a network disk. This is unknown here; the periodic full
-// scan must suffice.
+// isRemote reports whether a folder is on a network disk. It always returns false, because this is
+// unknown on these systems. The periodic full scan must suffice.
 func isRemote(string) bool { return false }
 
-// clockLag returns how much the times of files may lag behind the clock. Windows updates them
-// 64 times per second
+// clockLag returns the maximum delay of file times relative to the clock. Windows updates file
+// times 64 times per second
 // (https://learn.microsoft.com/windows/win32/sysinfo/acquiring-high-resolution-time-stamps).
 func clockLag() time.Duration {
 	if runtime.GOOS == "windows" {

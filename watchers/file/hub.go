@@ -13,28 +13,28 @@ import (
 )
 
 const (
-	// maxDirty is the number of changed paths per watcher above which it runs a full scan
-	// instead.
+	// maxDirty is the maximum number of changed paths per watcher. Above it, the watcher runs a
+	// full scan instead.
 	maxDirty = 4096
-	// rootCheck is the interval at which watchers check that their root still exists, because
-	// the system does not report a removed disk. All check at the same time, so that an idle
-	// machine wakes up once.
+	// rootCheck is the interval at which watchers check that their root still exists, because the
+	// system does not report a removed disk. All watchers check at the same time, so that an idle
+	// machine wakes up only once.
 	rootCheck = time.Minute
-	// fullCheck is the number of root checks per full scan, which finds changes the system
-	// never reported.
+	// fullCheck is the number of root checks between full scans. A full scan finds changes that the
+	// system did not report.
 	fullCheck = 15
 )
 
 // hub shares one fsnotify instance among the watchers of a driver. The instance and the goroutine
-// that reads it exist while at least one watcher is joined; the last one that leaves waits for the
-// goroutine to end.
+// that reads its events exist while at least one watcher is joined. The last watcher that leaves
+// waits until the goroutine has ended.
 //
-// The reading goroutine never calls fsnotify and never locks ops: fsnotify may hold its own
+// The reading goroutine never calls fsnotify and never locks ops, because fsnotify may hold its own
 // lock while it delivers an error.
 type hub struct {
 	make   func() (*fsnotify.Watcher, error)
 	told   bool // no fsnotify: notifications arrive from WithoutSystem
-	budget int  // maximum number of entries in the watched folders; 0: no limit
+	budget int  // maximum number of entries in the watched folders; 0 means no limit
 
 	ops  sync.Mutex // serializes calls to fsnotify and guards the next five fields
 	cost map[string]int
@@ -46,7 +46,7 @@ type hub struct {
 	mu    sync.Mutex // guards the following fields
 	subs  map[*sub]struct{}
 	dirs  map[string]map[*sub]struct{} // watched folder -> its watchers
-	stale []string                     // moved or deleted folders, to be dropped with everything below
+	stale []string                     // moved or deleted folders whose watches must be dropped, with all subfolders
 }
 
 func newHub() *hub {
@@ -75,7 +75,7 @@ func (h *hub) leaveHub(s *sub) {
 		return
 	}
 	close(h.end)
-	_ = h.fs.Close() // closes the channels, which ends the reader
+	_ = h.fs.Close() // closes the event channels, which ends the reader
 	<-h.eof
 	h.fs = nil
 	clear(h.cost)
@@ -95,12 +95,12 @@ func (h *hub) openNotify() error {
 		return err
 	}
 	h.fs, h.end, h.eof = fs, make(chan struct{}), make(chan struct{})
-	go h.readEvents(fs, h.end, h.eof) // leaveHub waits for the reader
+	go h.readEvents(fs, h.end, h.eof) // leaveHub waits until the reader has ended
 	return nil
 }
 
-// dropStale ends the watches of moved folders; fsnotify would keep reporting them under their
-// old names. The caller holds ops.
+// dropStale ends the watches of moved folders. Otherwise fsnotify would still report changes under
+// their old names. The caller holds ops.
 func (h *hub) dropStale() {
 	h.mu.Lock()
 	var drop []string
@@ -150,7 +150,7 @@ func (h *hub) readEvents(fs *fsnotify.Watcher, end, eof chan struct{}) {
 	}
 }
 
-// drainEvents discards the pending events and errors of fsnotify, so that it can end.
+// drainEvents discards the pending events and errors of fsnotify, so that fsnotify can end.
 func drainEvents(fs *fsnotify.Watcher) {
 	for events, errs := fs.Events, fs.Errors; events != nil || errs != nil; {
 		select {
@@ -185,8 +185,8 @@ func (h *hub) handleEvent(ev fsnotify.Event) {
 	}
 }
 
-// markLost marks a folder with everything below for dropping and makes its watchers scan again. The
-// caller holds mu.
+// markLost marks the watches of a folder and its subfolders to be dropped, and makes the watchers
+// of the folder scan again. The caller holds mu.
 func (h *hub) markLost(path string) {
 	h.stale = append(h.stale, path)
 	for dir, who := range h.dirs {
@@ -198,7 +198,8 @@ func (h *hub) markLost(path string) {
 	}
 }
 
-// reserveEntries counts the entries of a folder on systems with a limit. The caller holds ops.
+// reserveEntries adds the number of a folder's entries to the total, on systems with a limit. The
+// caller holds ops.
 func (h *hub) reserveEntries(dir string) error {
 	if h.budget == 0 {
 		return nil

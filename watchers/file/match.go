@@ -12,10 +12,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxPatterns limits the expansion of the braces of a pattern.
+// maxPatterns limits the number of patterns that the braces of a pattern expand to.
 const maxPatterns = 100
 
-// partialEndings are the suffixes of unfinished downloads and bundles.
+// partialEndings are the suffixes of unfinished downloads and of bundles.
 var partialEndings = []string{
 	".part", ".partial", ".crdownload", ".download", ".opdownload", ".tmp", ".temp", ".aria2", ".!ut", ".filepart",
 }
@@ -23,7 +23,7 @@ var partialEndings = []string{
 // scratchEndings are the suffixes of editors' swap, backup and lock files.
 var scratchEndings = []string{"~", ".swp", ".swo", ".swx", ".swpx", ".kate-swp"}
 
-// parsePatterns splits at ; and , outside of braces and expands {a,b}.
+// parsePatterns splits text at semicolons and commas outside of braces, and expands {a,b}.
 func parsePatterns(text string) ([]string, error) {
 	var out []string
 	for _, part := range cutOutside(text, ";,") {
@@ -44,7 +44,7 @@ func parsePatterns(text string) ([]string, error) {
 				return nil, fmt.Errorf("file: the pattern %q is not closed properly: %w", part, err)
 			}
 			if strings.HasPrefix(p, ".") && !strings.ContainsAny(p[1:], "*?[.") && len(p) > 1 {
-				out = appendUnique(out, "*"+p) // ".pdf" also means the suffix
+				out = appendUnique(out, "*"+p) // ".pdf" also means "*.pdf"
 			}
 			out = appendUnique(out, p)
 		}
@@ -80,7 +80,7 @@ func cutOutside(text, separators string) []string {
 	return append(out, text[from:])
 }
 
-// expandBraces expands "a{b,c}d" to "abd" and "acd", also nested.
+// expandBraces expands "a{b,c}d" to "abd" and "acd". Braces may be nested.
 func expandBraces(p string) ([]string, error) {
 	open := strings.IndexByte(p, '{')
 	if open < 0 {
@@ -116,7 +116,7 @@ func expandBraces(p string) ([]string, error) {
 	return out, nil
 }
 
-// foldName returns the form of a name or pattern that is used for comparison.
+// foldName returns the form of a name or pattern that is used for comparisons.
 func foldName(s string) string {
 	if !utf8.ValidString(s) {
 		return strings.ToLower(s)
@@ -124,7 +124,7 @@ func foldName(s string) string {
 	return strings.ToLower(norm.NFC.String(s))
 }
 
-// matchesName reports whether a file of this name is watched.
+// matchesName reports whether the watcher watches files of this name.
 func (c settings) matchesName(name string) bool {
 	folded := foldName(name)
 	hidden := isIgnored(folded)
@@ -139,8 +139,8 @@ func (c settings) matchesName(name string) bool {
 	return false
 }
 
-// namesIgnored reports whether a pattern deliberately matches an otherwise ignored name: it has the
-// same suffix or the same first character.
+// namesIgnored reports whether a pattern deliberately matches a name that is otherwise ignored,
+// because both have the same suffix or the same first character.
 func namesIgnored(pattern, name string) bool {
 	if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "#") || strings.HasPrefix(name, "~") {
 		return pattern[0] == name[0]
@@ -177,8 +177,8 @@ func isUnfinished(name string) bool {
 	return false
 }
 
-// rowKey returns the form of a path in file_seen: unchanged, or normalized where the file
-// system treats two forms of a name as equal.
+// rowKey returns the form in which file_seen contains a path. It is normalized on file systems that
+// treat two forms of a name as equal, and otherwise unchanged.
 func rowKey(rel string) string {
 	if (runtime.GOOS == "darwin" || runtime.GOOS == "ios") && utf8.ValidString(rel) {
 		return norm.NFC.String(rel)
@@ -186,8 +186,8 @@ func rowKey(rel string) string {
 	return rel
 }
 
-// plainText makes a path or name safe for one line of text: no control or bidirectional formatting
-// characters, valid UTF-8.
+// plainText makes a path or name safe for display on one line: it is valid UTF-8 without control
+// characters and bidirectional formatting characters.
 func plainText(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' {

@@ -2,8 +2,9 @@
 
 package file
 
-// chmodMatters: a change of attributes never means a change of content.
+// chmodMatters is false because a change of attributes never means a change of content on these
+// systems.
 const chmodMatters = false
 
-// maxEntries: no limit; the entries of a watched folder use no descriptors.
+// maxEntries is 0 (no limit) because the entries of a watched folder use no file descriptors.
 const maxEntries = 0

@@ -13,12 +13,12 @@ import (
 	"hob/platform/store/erase"
 )
 
-// stamp identifies one state of a file.
+// stamp identifies one version of a file.
 type stamp struct{ size, mtime int64 }
 
 func stampOf(fi fs.FileInfo) stamp { return stamp{fi.Size(), fi.ModTime().UnixNano()} }
 
-// progress is a row of the table file_watches.
+// progress is one row of the table file_watches.
 type progress struct {
 	since    time.Time
 	baseline bool
@@ -51,7 +51,7 @@ func (p progress) saveProgress(tx *store.Tx, watcher string) error {
 	return nil
 }
 
-// knownFiles reads the rows of the given paths, or all rows without paths.
+// knownFiles reads the rows of the given paths, or all rows if rels is empty.
 func (w *watch) knownFiles(ctx context.Context, rels []string) (map[string]stamp, error) {
 	q, args := "SELECT path, size, mtime FROM file_seen WHERE watcher = ?", []any{w.id}
 	if len(rels) > 0 {
@@ -80,7 +80,7 @@ func (w *watch) knownFiles(ctx context.Context, rels []string) (map[string]stamp
 	return out, nil
 }
 
-// putRow stores one file as reported.
+// putRow stores the last reported state of one file.
 func putRow(tx *store.Tx, watcher, rel string, s stamp) error {
 	_, err := tx.Exec("INSERT OR REPLACE INTO file_seen VALUES (?, ?, ?, ?)", watcher, []byte(rowKey(rel)), s.size, s.mtime)
 	if err != nil {
@@ -96,8 +96,8 @@ func deleteRow(tx *store.Tx, watcher, rel string) error {
 	return nil
 }
 
-// Eraser removes the files whose path contains a phrase from the reported ones; these files are
-// reported again.
+// Eraser returns an eraser that deletes the rows of files whose path contains a phrase. The watcher
+// reports these files again.
 func (*Driver) Eraser() erase.Eraser {
 	return erase.Owned{List: []erase.Table{{Name: "file_seen", Key: []string{"watcher", "path"}, Names: []string{"path"}}}, Besides: []string{"file_watches"}}
 }

@@ -23,9 +23,9 @@ const maxDirs = 20_000
 type scan struct {
 	r     *run
 	dirs  map[string]struct{} // watched, absolute
-	blind []string            // folders that could not be read, relative
+	blind []string            // relative paths of folders that could not be read
 	fresh bool                // taking the baseline
-	rows  map[string]stamp    // known files that the scan has not met yet
+	rows  map[string]stamp    // known files that the scan has not found yet
 	base  []entry             // files for the baseline
 	now   time.Time
 }
@@ -35,8 +35,8 @@ type entry struct {
 	stamp stamp
 }
 
-// scanAll compares all files with the known ones. Differences become pending; the first scan of a
-// watcher instead records all files as known.
+// scanAll compares all files with the known files. Files that differ become pending. The first scan
+// of a watcher records all files as known instead.
 func (r *run) scanAll(ctx context.Context) error {
 	started := time.Now()
 	r.rescan, r.poll = time.Time{}, false
@@ -64,7 +64,7 @@ func (r *run) scanAll(ctx context.Context) error {
 	return nil
 }
 
-// scanRoot scans the root; false if it does not exist.
+// scanRoot scans the root. It returns false if the root does not exist.
 func (s *scan) scanRoot(ctx context.Context) (bool, error) {
 	r := s.r
 	r.real = r.cfg.root
@@ -81,7 +81,7 @@ func (s *scan) scanRoot(ctx context.Context) (bool, error) {
 	r.poll = isRemote(r.real)
 	if !fi.IsDir() {
 		s.watchDir(ctx, filepath.Dir(r.real))
-		// Read the file again: it may have changed before the watch started.
+		// read the file's state again, because it may have changed before the watch started
 		if fi, err := os.Stat(r.real); err == nil && fi.Mode().IsRegular() {
 			return true, s.scanFile(ctx, ".", stampOf(fi))
 		}
@@ -90,7 +90,7 @@ func (s *scan) scanRoot(ctx context.Context) (bool, error) {
 	return true, s.walkDirs(ctx, r.real, "")
 }
 
-// awaitRoot watches the nearest existing folder above a missing root.
+// awaitRoot watches the nearest existing parent folder of a missing root.
 func (s *scan) awaitRoot(ctx context.Context, cause error) {
 	if !errors.Is(cause, fs.ErrNotExist) {
 		s.markUnreadable(ctx, "", cause)
@@ -98,7 +98,7 @@ func (s *scan) awaitRoot(ctx context.Context, cause error) {
 	for dir := filepath.Dir(s.r.real); ; dir = filepath.Dir(dir) {
 		real, err := filepath.EvalSymlinks(dir)
 		if err == nil {
-			// Append the missing part of the path to the target of the links.
+			// append the missing part of the path to the target of the links
 			if rest, ok := relativeTo(dir, s.r.real); ok {
 				s.r.real = filepath.Join(real, rest)
 			}
@@ -115,8 +115,8 @@ func (s *scan) awaitRoot(ctx context.Context, cause error) {
 	}
 }
 
-// walkDirs scans a folder and those below it. It watches each folder before reading it, so that no
-// change is missed in between.
+// walkDirs scans a folder and its subfolders. It watches each folder before it reads the folder, so
+// that it misses no change in between.
 func (s *scan) walkDirs(ctx context.Context, dir, rel string) error {
 	stack := []entry{{rel: rel}}
 	for len(stack) > 0 {
@@ -178,9 +178,9 @@ func (s *scan) scanEntry(ctx context.Context, abs, rel string, e fs.DirEntry) er
 	if !s.r.cfg.matchesName(e.Name()) || (!e.Type().IsRegular() && e.Type()&fs.ModeSymlink == 0) {
 		return nil
 	}
-	fi, err := os.Stat(abs) // Stat follows links: a link counts as the file it points to
+	fi, err := os.Stat(abs) // Stat follows links, so a link to a file is treated like the file
 	if err != nil || !fi.Mode().IsRegular() {
-		return nil // deleted in the meantime, or a link to a folder or to a missing file
+		return nil // deleted since, or a link to a folder or to a missing file
 	}
 	return s.scanFile(ctx, rel, stampOf(fi))
 }
@@ -210,7 +210,7 @@ func (r *run) addPending(rel string, st stamp, now time.Time) {
 	}
 }
 
-// flushKnown records files as known; with last set the baseline is complete.
+// flushKnown records files as known. If last is set, it also marks the baseline as complete.
 func (s *scan) flushKnown(ctx context.Context, last bool) error {
 	p := s.r.prog
 	p.baseline = last
@@ -230,9 +230,9 @@ func (s *scan) flushKnown(ctx context.Context, last bool) error {
 	return nil
 }
 
-// markMissing makes known files pending that the scan did not meet, except in unreadable folders.
-// If the root does not exist, only a watched file can be missing: a folder may be on a removed
-// disk.
+// markMissing makes the known files pending that the scan did not find, except in unreadable
+// folders. If the root does not exist, it does so only for a watched single file, because a folder
+// may be on a removed disk.
 func (s *scan) markMissing(present bool) {
 	for rel := range s.rows {
 		hidden := !present && rel != "."
@@ -247,18 +247,17 @@ func (s *scan) markMissing(present bool) {
 	}
 }
 
-// scanNewDir scans a folder that appeared below the root.
+// scanNewDir scans a folder that was created below the root.
 func (r *run) scanNewDir(ctx context.Context, abs, rel string, now time.Time) {
-	// The rows are empty, so all files become pending; checkPending compares them with the
-	// database.
+	// rows is empty, so all files become pending. checkPending compares them with the database.
 	s := &scan{r: r, dirs: map[string]struct{}{}, rows: map[string]stamp{}, now: now}
-	_ = s.walkDirs(ctx, abs, rel) // fails only when ctx ends
+	_ = s.walkDirs(ctx, abs, rel) // returns an error only when ctx ends
 	if r.poll || len(s.blind) > 0 {
 		r.scheduleScan(now, pollEvery)
 	}
 }
 
-// mayEnter reports whether a folder below the root is scanned.
+// mayEnter reports whether a folder below the root must be scanned.
 func (r *run) mayEnter(abs, name string) bool {
 	if isIgnored(foldName(name)) || isVirtual(abs) {
 		return false
@@ -266,8 +265,7 @@ func (r *run) mayEnter(abs, name string) bool {
 	return name != filepath.Base(r.home) || !samePlace(abs, r.home)
 }
 
-// watchDir requests notifications for a folder, and falls back to periodic scans if there are
-// none.
+// watchDir requests notifications for a folder. If that fails, the watcher uses periodic scans.
 func (s *scan) watchDir(ctx context.Context, dir string) {
 	s.dirs[dir] = struct{}{}
 	err := s.r.sub.watchDir(dir)
@@ -276,7 +274,7 @@ func (s *scan) watchDir(ctx context.Context, dir string) {
 	}
 	s.r.poll = true
 	if errors.Is(err, fs.ErrPermission) {
-		return // reading the folder reports the error
+		return // the error is reported when the folder is read
 	}
 	remedy := ""
 	if runtime.GOOS == "linux" && (errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EMFILE)) {
@@ -287,13 +285,13 @@ func (s *scan) watchDir(ctx context.Context, dir string) {
 
 func (s *scan) markUnreadable(ctx context.Context, rel string, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
-		return // the folder disappeared; the scan of its parent reports that
+		return // the folder was deleted; the scan of its parent reports the deletion
 	}
 	s.blind = append(s.blind, rel)
 	s.r.reportOnce(ctx, fmt.Errorf("cannot read %s, so changes in it are missed; allow reading it: %w", tildePath(s.r.absPath(rel)), err))
 }
 
-// reportOnce reports an error that does not stop the watcher, once.
+// reportOnce reports an error that does not stop the watcher. It reports each kind of error once.
 func (r *run) reportOnce(ctx context.Context, err error) {
 	if !r.told[err.Error()] {
 		r.told[err.Error()] = true

@@ -18,14 +18,14 @@ import (
 	"hob/watchers"
 )
 
-// change is one file that differs from its known state.
+// change is one file whose state differs from its known state.
 type change struct {
 	rel   string
 	event string
 	stamp stamp
 }
 
-// reportQuiet reports the files that have been quiet.
+// reportQuiet reports the pending files that have been unchanged for long enough.
 func (r *run) reportQuiet(ctx context.Context, now time.Time) error {
 	r.due = time.Time{}
 	var ready []string
@@ -76,15 +76,15 @@ func (r *run) commitBatch(ctx context.Context, rels []string, now time.Time) err
 	return nil
 }
 
-// checkPending checks a pending file again. It returns ready = false if the file must wait longer, and
-// no event if there is no change to report.
+// checkPending checks a pending file again. It returns ready = false if the file must wait longer.
+// The change has no event if there is nothing to report.
 func (r *run) checkPending(rel string, before stamp, known bool, now time.Time) (c change, ready bool) {
 	p := r.pending[rel]
 	s, state := r.statFile(rel)
 	restless := state == there && known && now.Sub(p.first) >= patience
 	switch {
 	case state == unknown:
-		return c, true // a later scan finds the file when it is visible again
+		return c, true // a later scan detects the file when it is visible again
 	case (state == gone) != p.gone || (s != p.stamp && !restless):
 		r.waitQuiet(rel, s, state == gone, now) // still changing
 		return c, false
@@ -109,8 +109,8 @@ func (r *run) checkPending(rel string, before stamp, known bool, now time.Time) 
 	return c, true
 }
 
-// isDownloading reports whether an unfinished download of this file exists next to it: Firefox
-// reserves the name with an empty file during a download.
+// isDownloading reports whether an unfinished download of this file exists in the same folder.
+// During a download, Firefox reserves the final name with an empty file.
 func (r *run) isDownloading(rel string) bool {
 	for _, ending := range [...]string{".part", ".crdownload", ".partial"} {
 		if _, err := os.Lstat(r.absPath(rel) + ending); err == nil {
@@ -164,7 +164,7 @@ type payload struct {
 	Name  string `json:"name"`
 	Event string `json:"event"`
 	Size  int64  `json:"size"`
-	// Raw is the path if it is not valid UTF-8, because Path must be.
+	// Raw is the path if the path is not valid UTF-8. Path contains only valid UTF-8.
 	Raw []byte `json:"path_base64,omitempty"`
 }
 
@@ -180,8 +180,7 @@ func (r *run) changeSignal(c change, seq int64, now time.Time) watchers.Signal {
 	}
 	sum := sha256.Sum256([]byte(rowKey(c.rel)))
 	return watchers.Signal{
-		// The batch number distinguishes a file that was removed and restored unchanged from
-		// its first appearance.
+		// The batch number makes the key differ if a file was removed and then restored unchanged.
 		Key:  fmt.Sprintf("%s:%s:%d:%d:%d", c.event, hex.EncodeToString(sum[:12]), c.stamp.size, c.stamp.mtime, seq),
 		Text: r.changeText(c), Payload: raw, Source: provenance.Outside, At: now,
 	}

@@ -11,7 +11,7 @@ type sub struct {
 	check  bool
 }
 
-// watchDir makes changes in dir wake s.
+// watchDir subscribes s to changes in dir.
 func (s *sub) watchDir(dir string) error {
 	h := s.hub
 	h.ops.Lock()
@@ -47,7 +47,7 @@ func (s *sub) watchDir(dir string) error {
 	return nil
 }
 
-// keepOnly ends the watches of s that are not in dirs.
+// keepOnly ends the watches of s for folders that are not in dirs.
 func (s *sub) keepOnly(dirs map[string]struct{}) {
 	h := s.hub
 	h.ops.Lock()
@@ -72,7 +72,8 @@ func (s *sub) keepOnly(dirs map[string]struct{}) {
 	}
 }
 
-// news describes changes: paths, everything, or possibly the root itself.
+// news describes reported changes: changed paths, a change of everything, or a possible change of
+// the root.
 type news struct {
 	paths map[string]struct{}
 	all   bool
@@ -88,7 +89,7 @@ func (s *sub) takeNews() news {
 	return n
 }
 
-// loseDir marks dir as changed although the system reported nothing.
+// loseDir marks dir as changed even though the system reported no change.
 func (s *sub) loseDir(dir string) {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
@@ -105,7 +106,7 @@ func (s *sub) pushPath(path string) {
 	s.wakeRun()
 }
 
-// markAll marks everything as changed. The caller holds hub.mu.
+// markAll marks the whole tree as changed. The caller holds hub.mu.
 func (s *sub) markAll() {
 	s.rescan = true
 	clear(s.dirty)

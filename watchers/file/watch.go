@@ -17,20 +17,20 @@ import (
 const (
 	// quiet is the time for which a file must be unchanged before it is reported.
 	quiet = 500 * time.Millisecond
-	// quietGone is the time for which a file must be missing before it counts as removed: some
-	// programs delete a file and write it again.
+	// quietGone is the time for which a file must be missing before it counts as removed, because
+	// some programs delete a file and write it again.
 	quietGone = time.Second
-	// quietPartial is the interval at which a file next to an unfinished download of the same
-	// name is checked again.
+	// quietPartial is the interval between checks of a file while an unfinished download of the
+	// same name exists.
 	quietPartial = 5 * time.Second
-	// patience is the time after which a known file that changes continuously, such as a log,
-	// is reported as changed anyway.
+	// patience is the time after which a known file that changes continuously, such as a log, is
+	// reported anyway.
 	patience = time.Minute
 	// coalesce is the shortest interval between two checks of the pending files.
 	coalesce = 50 * time.Millisecond
-	// rescanDelay waits for the end of a burst of changes before a full scan.
+	// rescanDelay is the delay of a full scan, during which a burst of changes can end.
 	rescanDelay = 200 * time.Millisecond
-	// pollEvery is the scan interval without notifications of the system.
+	// pollEvery is the scan interval if the system provides no notifications.
 	pollEvery = 30 * time.Second
 	// batchSize is the number of files per commit.
 	batchSize = 200
@@ -44,32 +44,33 @@ type watch struct {
 	cfg  settings
 	deps watchers.Deps
 	hub  *hub
-	home string // Hob's own folder, excluded: its changes would cause more changes
+	home string // Hob's own folder, which is excluded because its changes would cause more changes
 }
 
-// run is the state of one Run; it belongs to the goroutine of Run.
+// run is the state of one call of Run. Only the goroutine of Run uses it.
 type run struct {
 	*watch
 	sub     *sub
 	fire    fireFunc
 	prog    progress
 	root    os.FileInfo         // the root at the last scan, nil if it did not exist
-	real    string              // cfg.root with links resolved; system events use paths below it
-	pending map[string]*pending // by path relative to root
-	due     time.Time           // the earliest due time of the pending files; zero if none is pending
-	rescan  time.Time           // time of the next full scan; zero for never
+	real    string              // cfg.root with all links resolved; system events contain paths below it
+	pending map[string]*pending // pending files by their path relative to root
+	due     time.Time           // earliest due time of the pending files; zero if no file is pending
+	rescan  time.Time           // time of the next full scan; zero if none is scheduled
 	scanned time.Time
 	took    time.Duration
 	poll    bool // notifications are incomplete, so scan periodically
 	told    map[string]bool
 }
 
-// pending is a file that may have changed and must become quiet first.
+// pending is a file that may have changed. It is reported when it has been unchanged for long
+// enough.
 type pending struct {
 	stamp   stamp
 	gone    bool
 	changed time.Time // last detected change
-	first   time.Time // first detected change: waiting since
+	first   time.Time // time of the first detected change
 	at      time.Time // time of the next check
 }
 
@@ -142,7 +143,7 @@ func (r *run) handleNews(ctx context.Context) {
 	}
 }
 
-// rootMoved reports whether the root is a different file or folder than at the last scan.
+// rootMoved reports whether the root is not the same file or folder as at the last scan.
 func (r *run) rootMoved() bool {
 	fi, err := os.Stat(r.cfg.root)
 	switch {
@@ -154,7 +155,8 @@ func (r *run) rootMoved() bool {
 	return r.root.IsDir() != fi.IsDir() || (fi.IsDir() && !os.SameFile(fi, r.root))
 }
 
-// scheduleScan schedules a full scan, but not so often that scanning takes all the time.
+// scheduleScan schedules a full scan. It limits the frequency, so that scans do not use all the
+// time.
 func (r *run) scheduleScan(now time.Time, delay time.Duration) {
 	at := now.Add(delay)
 	if least := r.scanned.Add(10 * r.took); !r.scanned.IsZero() && least.After(at) {
@@ -166,7 +168,7 @@ func (r *run) scheduleScan(now time.Time, delay time.Duration) {
 // touchPath checks one path that the system reported.
 func (r *run) touchPath(ctx context.Context, path string, now time.Time) {
 	if r.root == nil || !r.root.IsDir() {
-		if _, up := relativeTo(path, r.real); up { // the root itself, or a folder above it
+		if _, up := relativeTo(path, r.real); up { // the path is the root itself or a folder above it
 			if r.root == nil || path != r.real {
 				r.scheduleScan(now, 0)
 				return
@@ -214,7 +216,7 @@ func (r *run) isOutside(rel string) bool {
 	return false
 }
 
-// touchFile makes a file wait until it is quiet.
+// touchFile makes a file pending until it has been unchanged for long enough.
 func (r *run) touchFile(rel string, now time.Time) {
 	s, state := r.statFile(rel)
 	if state == unknown {
@@ -232,7 +234,7 @@ func (r *run) waitQuiet(rel string, s stamp, isGone bool, now time.Time) {
 	}
 	p.stamp, p.gone, p.changed = s, isGone, now
 	next, limit := p.quietAt(), p.first.Add(patience)
-	if next.After(limit) { // check anyway: checkPending reports a known file that keeps changing
+	if next.After(limit) { // check at the limit anyway, because checkPending reports a known file that changes continuously
 		next = limit
 		if !now.Before(limit) {
 			next = now.Add(quiet)
@@ -245,7 +247,7 @@ func (r *run) waitQuiet(rel string, s stamp, isGone bool, now time.Time) {
 	r.due = earlierTime(r.due, p.at)
 }
 
-// quietAt returns when the file will have been quiet for long enough.
+// quietAt returns the time at which the file will have been unchanged for long enough.
 func (p *pending) quietAt() time.Time {
 	if p.gone {
 		return p.changed.Add(quietGone)
@@ -253,7 +255,7 @@ func (p *pending) quietAt() time.Time {
 	return p.changed.Add(quiet)
 }
 
-// presence is the result of a check of a path.
+// presence is the result of checking a path.
 type presence int
 
 const (
@@ -265,8 +267,8 @@ const (
 // absPath returns the absolute path of a file; "." is the root itself.
 func (r *run) absPath(rel string) string { return filepath.Join(r.real, rel) }
 
-// statFile returns the state of the file at a path. A file counts as gone only if its folder is
-// readable: a removed disk removes no files.
+// statFile returns the state of the file at a path. It reports a file as gone only if its folder is
+// readable, so that a removed disk does not remove files.
 func (r *run) statFile(rel string) (stamp, presence) {
 	path := r.absPath(rel)
 	fi, err := os.Stat(path)
@@ -274,7 +276,7 @@ func (r *run) statFile(rel string) (stamp, presence) {
 	case err == nil && fi.Mode().IsRegular():
 		return stampOf(fi), there
 	case err == nil:
-		return stamp{}, gone // now a folder or a device
+		return stamp{}, gone // the path is now a folder or a device
 	case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
 		return stamp{}, unknown
 	}
@@ -288,7 +290,7 @@ func (r *run) statFile(rel string) (stamp, presence) {
 	return stamp{}, gone
 }
 
-// earlierTime returns the earlier of two times and ignores zero times.
+// earlierTime returns the earlier of two times. It ignores zero times.
 func earlierTime(a, b time.Time) time.Time {
 	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
 		return b

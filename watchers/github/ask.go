@@ -20,7 +20,7 @@ import (
 const (
 	maxPages = 30
 	maxBody  = 8 << 20
-	// secondary is the wait after a secondary rate limit that names no time
+	// secondary is the wait after a secondary rate limit whose response contains no time
 	// (https://docs.github.com/rest/using-the-rest-api/best-practices-for-using-the-rest-api).
 	secondary = time.Minute
 )
@@ -51,12 +51,12 @@ func (r *repo) newAsker() (*asker, error) {
 	return a, nil
 }
 
-// endpointResult is the result of one endpoint.
+// endpointResult is the result of requesting one endpoint.
 type endpointResult struct {
 	items []item
 	stand endpointCursor
 	same  bool // the first page is unchanged
-	left  bool // there are more pages than the limit
+	left  bool // there are more pages than allowed
 }
 
 // listItems requests one endpoint, page by page, for the changes since the cursor. It returns no
@@ -101,7 +101,7 @@ func (a *asker) listItems(ctx context.Context, what string, at endpointCursor, b
 			seen = begun.Add(a.skew)
 		}
 		if next = a.nextPage(resp); oldest.IsZero() || oldest.Before(seen.Add(-overlap)) {
-			break // the rest is known
+			break // the other items are known
 		}
 	}
 	if what == runs {
@@ -111,7 +111,8 @@ func (a *asker) listItems(ctx context.Context, what string, at endpointCursor, b
 	return n, nil
 }
 
-// getPage requests one page. With an error for a status it also returns the response.
+// getPage requests one page. If the status is an error, it returns the response together with the
+// error.
 func (a *asker) getPage(ctx context.Context, address, etag string) (*safehttp.Response, error) {
 	header := http.Header{"Accept": {"application/vnd.github+json"}, "X-Github-Api-Version": {"2022-11-28"}}
 	if a.token != "" {
@@ -184,7 +185,7 @@ func errorMessage(body []byte) string {
 	return readability.CutRunes(readability.Squeeze(m.Message), 200)
 }
 
-// nextPage returns the address of the following page (RFC 8288) if it is on the same server, so
+// nextPage returns the address of the next page (RFC 8288). The page must be on the same server, so
 // that the token is not sent to another server.
 func (a *asker) nextPage(resp *safehttp.Response) string {
 	for _, part := range strings.Split(strings.Join(resp.Header.Values("Link"), ","), ",") {

@@ -27,7 +27,7 @@ func parseConfig(raw json.RawMessage) (config, error) {
 		return config{}, fmt.Errorf("github: %w", err)
 	}
 	c.Repo = strings.TrimSpace(c.Repo)
-	if u, err := url.Parse(c.Repo); err == nil && u.Host != "" { // the address of its web page
+	if u, err := url.Parse(c.Repo); err == nil && u.Host != "" { // Repo is the address of the repository's web page
 		c.Repo = strings.Trim(u.Path, "/")
 		if c.Base == "" && u.Host != "github.com" && u.Host != "www.github.com" {
 			c.Base = "https://" + u.Host
@@ -58,7 +58,8 @@ func parseConfig(raw json.RawMessage) (config, error) {
 	return c, c.resolveBase()
 }
 
-// resolveBase sets the API address: GitHub's own, or that of a GitHub Enterprise Server with /api/v3.
+// resolveBase sets the API address to GitHub's own, or to that of a GitHub Enterprise Server with
+// the path /api/v3.
 func (c *config) resolveBase() error {
 	if c.Base = strings.TrimRight(strings.TrimSpace(c.Base), "/"); c.Base == "" {
 		c.Base = public
@@ -80,7 +81,8 @@ func (c *config) resolveBase() error {
 	return nil
 }
 
-// endpointList returns the endpoints to request, without duplicates: runs and failures share one.
+// endpointList returns the endpoints to request, without duplicates: workflow runs and failures use
+// the same one.
 func (c config) endpointList() []string {
 	var out []string
 	for _, w := range c.What {
@@ -94,7 +96,7 @@ func (c config) endpointList() []string {
 	return out
 }
 
-// endpointURL returns the first address to request for an endpoint.
+// endpointURL returns the first address to request from an endpoint.
 func (c config) endpointURL(what string) string {
 	at := c.Base + "/repos/" + c.Repo
 	switch what {

@@ -1,10 +1,10 @@
-// Package github implements watchers that fire for events of a repository on GitHub, or on a GitHub
+// Package github implements watchers that fire for events of a repository on GitHub or on a GitHub
 // Enterprise Server: issues, pull requests, releases, workflow runs, and all other events. It
 // requests the REST API (https://docs.github.com/rest) with the validators of the last responses,
-// so that an idle repository uses none of the rate limit, follows pages, and waits as the server
-// requests.
+// so that polls of an idle repository do not count against the rate limit. It follows pages and
+// waits for as long as the server requests.
 //
-// All items have a time: items older than the watcher never fire.
+// All items have a time. Items older than the watcher never fire.
 package github
 
 import (
@@ -30,7 +30,7 @@ const Kind = "github"
 const (
 	every   = 5 * time.Minute
 	public  = "https://api.github.com"
-	overlap = time.Hour // distance before the newest known time back to which pages are read
+	overlap = time.Hour // pages are read back to this time before the newest known item
 )
 
 // Values of What.
@@ -39,7 +39,7 @@ const (
 	pulls    = "pulls"
 	releases = "releases"
 	runs     = "runs"     // completed workflow runs
-	failures = "failures" // workflow runs that failed
+	failures = "failures" // failed workflow runs
 	events   = "events"   // all events that GitHub lists
 )
 
@@ -49,8 +49,8 @@ func validEvents() []string { return []string{issues, pulls, releases, runs, fai
 type config struct {
 	Repo   string         `json:"repo"` // "owner/name"
 	What   watchers.Words `json:"what,omitempty"`
-	Branch string         `json:"branch,omitempty"` // for runs and failures
-	Words  watchers.Words `json:"words,omitempty"`  // fire only for items with one of these
+	Branch string         `json:"branch,omitempty"` // only for runs and failures
+	Words  watchers.Words `json:"words,omitempty"`  // fire only for items that contain one of these
 	Token  string         `json:"token,omitempty"`  // a reference to a secret
 	Base   string         `json:"base_url,omitempty"`
 }
@@ -142,7 +142,7 @@ type repo struct {
 
 // cursor is the state between polls.
 type cursor struct {
-	// Since is the start time of the watcher, by GitHub's clock.
+	// Since is the start time of the watcher according to GitHub's clock.
 	Since time.Time `json:"since"`
 	// Of maps each endpoint to its cursor.
 	Of map[string]endpointCursor `json:"of"`
@@ -152,7 +152,7 @@ type cursor struct {
 type endpointCursor struct {
 	ETag   string    `json:"etag,omitempty"`
 	Newest time.Time `json:"newest,omitzero"`
-	// Near lists the unfinished runs on the first page, Far those on later pages, see
+	// Near lists the unfinished runs on the first page, and Far those on later pages. See
 	// asker.lateRuns.
 	Near []int64 `json:"near,omitempty"`
 	Far  []int64 `json:"far,omitempty"`
@@ -161,7 +161,7 @@ type endpointCursor struct {
 // Every implements watchers.Polled.
 func (*repo) Every() time.Duration { return every }
 
-// Group implements watchers.Grouped: rate limits apply per account, and without a token per
+// Group implements watchers.Grouped. Rate limits apply per account or, without a token, per
 // machine.
 func (r *repo) Group() string {
 	sum := sha256.Sum256([]byte(r.Token))
@@ -207,7 +207,7 @@ func (r *repo) Poll(ctx context.Context, p watchers.Progress) (watchers.Found, e
 	return found, err
 }
 
-// skippedNotice is the notice that older items were skipped because of the page limit.
+// skippedNotice returns the notice that older items were skipped because of the page limit.
 func (r *repo) skippedNotice(what string, newest time.Time) watchers.Signal {
 	return watchers.Signal{
 		Key: "left/" + what + "@" + newest.UTC().Format(time.RFC3339), At: time.Now(), Notice: true, Payload: json.RawMessage(`{}`),

@@ -13,18 +13,18 @@ import (
 	"hob/watchers"
 )
 
-// item is one event; its JSON form is the payload.
+// item is one event. Its JSON form is the payload of the signal.
 type item struct {
 	key    string
 	what   string
 	at     time.Time
 	failed bool
 	run    int64 // id of a workflow run
-	open   bool  // the run has not ended: no signal yet
-	first  bool  // on the first page
+	open   bool  // the run has not ended, so it does not fire yet
+	first  bool  // the item is on the first page
 
 	Kind   string   `json:"kind"`             // "issue opened", "run failed"
-	Number int      `json:"number,omitempty"` // for issues and pull requests
+	Number int      `json:"number,omitempty"` // number of an issue or pull request
 	Title  string   `json:"title"`
 	Body   string   `json:"body,omitempty"`
 	By     string   `json:"by,omitempty"`
@@ -53,8 +53,8 @@ func (it item) itemSignal(repo string) watchers.Signal {
 	return watchers.Signal{Key: it.key, Text: say, Payload: payload, Source: provenance.Outside, At: it.at}
 }
 
-// parseList parses a page. It returns the items, and the oldest and newest times of the page's
-// sort key.
+// parseList parses a page. It returns the items and the oldest and newest value of the sort key,
+// which is a time.
 func parseList(what string, body []byte) (items []item, oldest, newest time.Time, err error) {
 	var list []json.RawMessage
 	if what == runs {
@@ -130,7 +130,7 @@ func readIssue(raw json.RawMessage) ([]item, time.Time, error) {
 	if err := json.Unmarshal(raw, &t); err != nil {
 		return nil, time.Time{}, err
 	}
-	if len(t.Pull) > 0 && string(t.Pull) != "null" { // GitHub lists each pull request also as an issue
+	if len(t.Pull) > 0 && string(t.Pull) != "null" { // GitHub lists each pull request as an issue, too
 		return nil, t.Updated, nil
 	}
 	id := fmt.Sprintf("issue/%d", t.Number)
@@ -262,7 +262,8 @@ func readEvent(raw json.RawMessage) ([]item, time.Time, error) {
 	return []item{it}, e.Created, nil
 }
 
-// eventWords turns "IssueCommentEvent" and "created" into "issue comment created".
+// eventWords converts a kind and an action, such as "IssueCommentEvent" and "created", to words:
+// "issue comment created".
 func eventWords(kind, action, of string) string {
 	var b strings.Builder
 	for i, r := range strings.TrimSuffix(kind, "Event") {

@@ -9,14 +9,15 @@ import (
 	"strings"
 )
 
-// Limits of the requests for single runs.
+// Limits of the requests for individual runs.
 const (
 	maxOpen      = 50
-	maxOpenPlain = 2 // at a time without a token: the limit is 60 requests per hour
+	maxOpenPlain = 2 // per poll without a token, because the limit is 60 requests per hour
 )
 
 // lateRuns requests the runs that had not ended at the last poll and are no longer on a page that
-// is read: the list is sorted by start time. For runs on the first page the list is sufficient.
+// is read, because the list is sorted by start time. It does not request runs on the first page,
+// which the list contains.
 func (a *asker) lateRuns(ctx context.Context, at endpointCursor, n *endpointResult) error {
 	ask, far := slices.Clone(at.Far), []int64(nil)
 	if !n.same {
@@ -46,13 +47,13 @@ func (a *asker) lateRuns(ctx context.Context, at endpointCursor, n *endpointResu
 		switch {
 		case !there:
 		case it.open:
-			far = append(far, ask[0]) // behind those that were not requested
+			far = append(far, ask[0]) // after the runs that were not requested
 		default:
 			n.items = append(n.items, it)
 		}
 		ask = ask[1:]
 	}
-	if far = append(ask, far...); len(far) > maxOpen { // the oldest are dropped
+	if far = append(ask, far...); len(far) > maxOpen { // drop the oldest runs
 		slices.Sort(far)
 		far = far[len(far)-maxOpen:]
 	}
@@ -60,7 +61,7 @@ func (a *asker) lateRuns(ctx context.Context, at endpointCursor, n *endpointResu
 	return nil
 }
 
-// getRun requests one run, which may have been deleted.
+// getRun requests one run. there is false if the run was deleted.
 func (a *asker) getRun(ctx context.Context, id int64) (it item, there bool, err error) {
 	address, _, _ := strings.Cut(a.r.endpointURL(runs), "?")
 	resp, err := a.getPage(ctx, address+"/"+strconv.FormatInt(id, 10), "")

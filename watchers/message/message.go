@@ -1,9 +1,9 @@
-// Package message implements watchers that fire when a message arrives, for Hob or in a conversation
-// that Hob only reads: by sender, words, channel or chat.
+// Package message implements watchers that fire when a message arrives for Hob, or in a
+// conversation that Hob only reads. They select messages by sender, words, channel or chat.
 //
-// It receives each message in the transaction that stores it (watchers.MessageWatcher). Thus it needs
-// no polls, and a message fires exactly once, or not at all if it was not stored. Messages from
-// Hob and commands are never passed to it.
+// A watcher receives each message in the transaction that stores the message
+// (watchers.MessageWatcher). Thus it needs no polls, and a message fires exactly once, or not at
+// all if it was not stored. Messages from Hob and commands are never passed to it.
 package message
 
 import (
@@ -30,15 +30,15 @@ const maxTold = 4000
 
 // config is the configuration of a watcher. Empty fields match all messages.
 type config struct {
-	From    watchers.Words `json:"from,omitempty"`    // one of these: a name, an address, a number; "me" is the user
-	Words   watchers.Words `json:"words,omitempty"`   // contains one of these
-	Except  watchers.Words `json:"except,omitempty"`  // contains none of these
-	Channel watchers.Words `json:"channel,omitempty"` // on one of these channels: "telegram"
-	Chat    watchers.Words `json:"chat,omitempty"`    // in one of these chats or conversations, by name or id
-	// Strangers includes messages that Hob does not answer.
+	From    watchers.Words `json:"from,omitempty"`    // one of these must match the sender: a name, an address or a number; "me" is the user
+	Words   watchers.Words `json:"words,omitempty"`   // the message must contain one of these
+	Except  watchers.Words `json:"except,omitempty"`  // the message must contain none of these
+	Channel watchers.Words `json:"channel,omitempty"` // the message must be from one of these channels, such as "telegram"
+	Chat    watchers.Words `json:"chat,omitempty"`    // the message must be in one of these chats or conversations, by name or id
+	// Strangers is true to include messages that Hob does not answer.
 	Strangers bool `json:"strangers,omitempty"`
-	// Own includes (true) or excludes the user's messages. If unset, they count outside the
-	// conversation that receives the notices, unless From is set.
+	// Own includes (true) or excludes (false) the user's own messages. If Own and From are unset,
+	// the user's messages are included except in the conversation that receives the notices.
 	Own *bool `json:"own,omitempty"`
 }
 
@@ -76,7 +76,8 @@ func parseConfig(raw json.RawMessage) (config, error) {
 	return c, nil
 }
 
-// DescribeConfig implements watchers.Driver: `messages from "Ada" with "launch"`.
+// DescribeConfig implements watchers.Driver. An example of its result is `messages from "Ada" with
+// "launch"`.
 func (*Driver) DescribeConfig(raw json.RawMessage) string {
 	c, err := parseConfig(raw)
 	if err != nil {
@@ -115,8 +116,8 @@ func (w *watch) Hear(m watchers.Message, called func(string) []string) (watchers
 	return messageSignal(m), true
 }
 
-// Unheard implements watchers.MismatchExplainer. It ignores the user's own messages and those of unanswered
-// senders.
+// Unheard implements watchers.MismatchExplainer. It ignores the user's own messages and messages
+// that Hob does not answer.
 func (w *watch) Unheard(m watchers.Message) (watchers.SuppressedSignal, bool) {
 	if m.Owner || m.Ignored {
 		return watchers.SuppressedSignal{}, false
@@ -135,7 +136,7 @@ func (w *watch) Unheard(m watchers.Message) (watchers.SuppressedSignal, bool) {
 	return watchers.SuppressedSignal{Text: messageSignal(m).Text, Why: why, At: m.At}, true
 }
 
-// matchesMessage reports whether a message matches, apart from its sender.
+// matchesMessage reports whether a message matches all conditions except that for the sender.
 func (w *watch) matchesMessage(m watchers.Message) bool {
 	switch {
 	case m.Ignored && !w.Strangers, m.Owner && !w.ownWords(m):
@@ -168,8 +169,8 @@ func (w *watch) inChat(m watchers.Message) bool {
 	})
 }
 
-// isFrom reports whether one of the configured senders wrote a message, by the given names or by
-// the known aliases.
+// isFrom reports whether one of the configured senders wrote a message. It compares the configured
+// names and their known aliases.
 func (w *watch) isFrom(m watchers.Message, called func(string) []string) bool {
 	for _, name := range w.From {
 		if m.Owner {
@@ -185,7 +186,7 @@ func (w *watch) isFrom(m watchers.Message, called func(string) []string) bool {
 	return false
 }
 
-// matchesSender reports whether a name, an address, an id or a number belongs to the sender.
+// matchesSender reports whether who is a name, an address, an id or a number of the sender.
 func matchesSender(m watchers.Message, who string) bool {
 	who = strings.TrimSpace(who)
 	id := strings.TrimPrefix(strings.ToLower(m.Sender), "@")
@@ -207,7 +208,7 @@ func matchesSender(m watchers.Message, who string) bool {
 	return len(want) > 0
 }
 
-// phoneDigits returns the digits of a phone number, or "" for other text.
+// phoneDigits returns the digits of a phone number, or "" if s is not a phone number.
 func phoneDigits(s string) string {
 	var b strings.Builder
 	for i, r := range strings.TrimSpace(s) {
@@ -225,7 +226,7 @@ func phoneDigits(s string) string {
 	return b.String()
 }
 
-// sameNumber compares numbers with and without the country code: "0612 345678" equals "+49 612
+// sameNumber compares phone numbers with or without a country code: "0612 345678" equals "+49 612
 // 345678".
 func sameNumber(a, b string) bool {
 	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
@@ -260,7 +261,7 @@ type payload struct {
 	Text    string    `json:"text"`
 	Cut     bool      `json:"cut,omitempty"`
 	At      time.Time `json:"at"`
-	// Stranger reports that Hob did not answer it.
+	// Stranger is true if Hob did not answer the message.
 	Stranger bool `json:"stranger,omitempty"`
 }
 
@@ -282,7 +283,7 @@ func messageSignal(m watchers.Message) watchers.Signal {
 	switch {
 	case m.Owner && m.ChatName == "":
 		who, source = "You", provenance.Owner
-	case m.Owner: // others choose the name of a chat freely
+	case m.Owner: // Anyone can choose the name of a chat.
 		who = "You"
 	case who == "":
 		who = pim.SanitizeLine(m.Sender, 60)

@@ -1,5 +1,5 @@
-// Package oneshot implements watchers that fire once, at a given instant, for reminders and delayed
-// tasks. The manager keeps the clock and stores firings; this package only returns the time.
+// Package oneshot implements watchers that fire once at a given instant, for reminders and delayed
+// tasks. The manager owns the clock and stores firings; this package only returns the time.
 package oneshot
 
 import (
@@ -16,7 +16,7 @@ const Kind = "oneshot"
 
 // config is the configuration of a watcher.
 type config struct {
-	At string `json:"at"` // RFC 3339, with its offset
+	At string `json:"at"` // RFC 3339 with an offset
 }
 
 // Driver creates oneshot watchers.
@@ -33,7 +33,7 @@ func (*Driver) Describe() watchers.Description {
 // Migrations implements watchers.Driver.
 func (*Driver) Migrations() []store.MigrationSet { return nil }
 
-// DescribeConfig implements watchers.Driver. It uses the offset in which the time was given.
+// DescribeConfig implements watchers.Driver. It uses the offset of the configured time.
 func (d *Driver) DescribeConfig(raw json.RawMessage) string { return d.DescribeConfigIn(raw, nil) }
 
 // DescribeConfigIn implements watchers.ZoneDescriber.
@@ -66,7 +66,7 @@ func parseConfig(raw json.RawMessage) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, fmt.Errorf(`oneshot: "at" must be a time such as "2026-05-04T15:00:00+03:00", not %q`, c.At)
 	}
-	// The year 9999 is the last that RFC 3339 can write, in any zone.
+	// RFC 3339 supports years up to 9999, in any zone
 	if at.Year() < 1970 || at.Year() > 9998 {
 		return time.Time{}, fmt.Errorf("oneshot: year %d is out of range", at.Year())
 	}

@@ -8,21 +8,21 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Limits of the search for a part of a page. Some selectors check everything before an element,
-// and descendant selectors check all ancestors.
+// Limits of the search for a part of a page. Some selectors check all elements before an element,
+// and descendant selectors check all its ancestors.
 const (
 	maxElements = 50_000
 	maxDepth    = 128
 )
 
-// finder finds elements in an untrusted page that may be built to be slow.
+// finder finds elements in an untrusted page, whose author may have made it slow to search.
 type finder struct {
 	want  cascadia.SelectorGroup
 	seen  int
 	depth int
 }
 
-// findIn adds the matching elements in n, but not those inside another match.
+// findIn appends the matching elements in n to found, except those inside another match.
 func (f *finder) findIn(ctx context.Context, n *html.Node, found []*html.Node) (_ []*html.Node, err error) {
 	if f.depth++; f.depth > maxDepth {
 		return nil, fmt.Errorf("find part of the page: elements are nested more than %d deep", maxDepth)

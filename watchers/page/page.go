@@ -1,6 +1,5 @@
-// Package page is the kind of watcher that fires when a web page, or a part of it, changes. It
-// compares the visible text line by line instead of the HTML, which often changes with every
-// request.
+// Package page implements watchers that fire when a web page, or a part of it, changes. They
+// compare the visible text line by line. The HTML often changes with every request.
 package page
 
 import (
@@ -29,20 +28,20 @@ const Kind = "page"
 // Limits of a page.
 const (
 	maxDecoded  = 10 << 20  // in UTF-8
-	maxText     = 200 << 10 // the compared text, in bytes
+	maxText     = 200 << 10 // of the compared text, in bytes
 	maxSelector = 1000
 	every       = time.Hour
 )
 
-// config is the configuration of a watcher. Select, or From and To, selects a part of the page;
-// without them it is the main text.
+// config is the configuration of a watcher. Select, or From and To, selects a part of the page. The
+// default is the main text.
 type config struct {
 	URL    string         `json:"url"`
 	Select string         `json:"select,omitempty"` // a CSS selector
-	From   string         `json:"from,omitempty"`   // the text before the part
-	To     string         `json:"to,omitempty"`     // the text after it
+	From   string         `json:"from,omitempty"`   // text that precedes the part
+	To     string         `json:"to,omitempty"`     // text that follows the part
 	Words  watchers.Words `json:"words,omitempty"`  // fire only if a changed line contains one of these
-	Ignore watchers.Words `json:"ignore,omitempty"` // ignore lines with one of these
+	Ignore watchers.Words `json:"ignore,omitempty"` // ignore lines that contain one of these
 }
 
 // Driver creates page watchers.
@@ -137,7 +136,7 @@ type page struct {
 // cursor is the state between polls.
 type cursor struct {
 	watchers.Validators
-	Changes int    `json:"changes,omitempty"` // part of the key, so that a return to an earlier text counts as a change
+	Changes int    `json:"changes,omitempty"` // part of the key, so that a return to an earlier text is a new change
 	Text    string `json:"text"`
 }
 
@@ -179,9 +178,9 @@ func (p *page) matchesChange(c cursor, text string) bool {
 	return len(p.Words) == 0 || p.Words.MatchesText(strings.Join(gone, "\n")+"\n"+strings.Join(come, "\n"))
 }
 
-// changeSignal returns the changes since the cursor's text, and false if they do not match. The key
-// contains the start time and the number of changes, so that the same change after a pause
-// fires again.
+// changeSignal returns the signal for the changes since the cursor's text, or false if they do not
+// match. The key contains the start time and the number of changes, so that the same change fires
+// again after a pause.
 func (p *page) changeSignal(begun time.Time, c cursor, text, title string) (watchers.Signal, bool) {
 	gone, come := changedLines(textLines(c.Text), textLines(text))
 	if len(gone)+len(come) == 0 {

@@ -22,14 +22,14 @@ import (
 
 // Limits of the description of a change.
 const (
-	maxLines = 40  // lines of a diff
+	maxLines = 40  // maximum lines of a diff
 	maxLine  = 300 // characters
 	maxTable = 4 << 20
 )
 
-// readText returns the text to compare: the selected part of the page, as lines without noise. A
-// missing part is an error instead of an empty text: the page may have failed to load or may
-// have been rebuilt.
+// readText returns the text to compare: the lines of the selected part of the page, without noise.
+// If the part is missing, it returns an error instead of an empty text, because the page may have
+// failed to load or may have been redesigned.
 func (p *page) readText(ctx context.Context, resp *safehttp.Response) (text, title string, err error) {
 	body, err := decodeBody(resp)
 	if err != nil {
@@ -100,7 +100,7 @@ func (p *page) extractPart(ctx context.Context, body string) (text, title string
 	var b strings.Builder
 	for _, n := range found {
 		if b.Len() > maxText {
-			break // too long; quiet returns the error
+			break // too long; removeNoise returns the error
 		}
 		var part bytes.Buffer
 		if err := html.Render(&part, n); err != nil {
@@ -111,7 +111,8 @@ func (p *page) extractPart(ctx context.Context, body string) (text, title string
 	return b.String(), whole.Title, nil
 }
 
-// tableFragment returns the HTML of an element; table cells and rows need a table around them.
+// tableFragment returns the HTML of an element. It puts table cells and rows into a table, because
+// they are valid only there.
 func tableFragment(n *html.Node, s string) string {
 	switch n.Data {
 	case "td", "th":
@@ -122,7 +123,7 @@ func tableFragment(n *html.Node, s string) string {
 	return readability.Words("<div>" + s + "</div>")
 }
 
-// cutBetween returns the text between From and To, ignoring whitespace.
+// cutBetween returns the part of text between From and To. It ignores differences in whitespace.
 func (p *page) cutBetween(text string) (string, error) {
 	if p.From+p.To == "" {
 		return text, nil
@@ -145,8 +146,8 @@ func (p *page) cutBetween(text string) (string, error) {
 	return flat, nil
 }
 
-// locateText finds a one-line text in a multi-line text and returns its begin and end, or -1. Line
-// breaks match spaces.
+// locateText finds the one-line string want in text, which may have several lines. It returns the
+// begin and end of the match, or -1. Line breaks match spaces.
 func locateText(text, want string) (begin, end int) {
 	i := strings.Index(strings.ReplaceAll(text, "\n", " "), want)
 	if i < 0 {
@@ -155,7 +156,7 @@ func locateText(text, want string) (begin, end int) {
 	return i, i + len(want)
 }
 
-// textLines returns the non-empty lines of a text.
+// textLines returns the non-empty lines of text.
 func textLines(text string) []string {
 	var out []string
 	for l := range strings.Lines(text) {
@@ -166,13 +167,14 @@ func textLines(text string) []string {
 	return out
 }
 
-// noise matches text that changes without an edit: relative times ("3 minutes ago") and tokens.
+// noise matches text that changes without an edit of the page: relative times ("3 minutes ago") and
+// tokens.
 var noise = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\b(?:(?:\d+|an?|a few)\s+(?:second|sec|minute|min|hour|day|week|month|year)s?\s+ago|just now|[0-9a-f]{24,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b`)
 })
 
-// removeNoise removes ignored lines and noise. The rest must be short enough to compare completely: a
-// change after the limit would be missed.
+// removeNoise removes ignored lines and noise. It fails if the rest is too long to compare
+// completely, because a change after the limit would be missed.
 func (p *page) removeNoise(text string) (string, error) {
 	var b strings.Builder
 	for _, l := range textLines(text) {
@@ -188,7 +190,7 @@ func (p *page) removeNoise(text string) (string, error) {
 	return b.String(), nil
 }
 
-// changedLines returns the removed and the added lines in their order.
+// changedLines returns the removed and the added lines, each in their order.
 func changedLines(a, b []string) (gone, come []string) {
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]
@@ -196,11 +198,11 @@ func changedLines(a, b []string) (gone, come []string) {
 	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
 		a, b = a[:len(a)-1], b[:len(b)-1]
 	}
-	if len(a) == 0 || len(b) == 0 || len(a)*len(b) > maxTable { // too many lines to compare in order
+	if len(a) == 0 || len(b) == 0 || len(a)*len(b) > maxTable { // too many lines for a comparison in order
 		return subtractLines(a, b), subtractLines(b, a)
 	}
 	w := len(b) + 1
-	longest := make([]uint32, (len(a)+1)*w) // lengths of common subsequences of the rest
+	longest := make([]uint32, (len(a)+1)*w) // lengths of the common subsequences of the remaining lines
 	for i := len(a) - 1; i >= 0; i-- {
 		for j := len(b) - 1; j >= 0; j-- {
 			if a[i] == b[j] {
@@ -226,7 +228,7 @@ func changedLines(a, b []string) (gone, come []string) {
 	return append(gone, a[i:]...), append(come, b[j:]...)
 }
 
-// subtractLines returns the lines of a that are not in b, counting duplicates.
+// subtractLines returns the lines of a that are not in b. Duplicates count separately.
 func subtractLines(a, b []string) []string {
 	have := map[string]int{}
 	for _, l := range b {

@@ -46,8 +46,8 @@ func (s Suite) pollOnce(t *testing.T, st *store.Store, config json.RawMessage, p
 	return made.(watchers.Polled).Poll(ctx, p)
 }
 
-// testRepeatable checks that the same Progress returns the same signals again, since the first result
-// may not have been stored, and that the results fit into the database.
+// testRepeatable checks that the same Progress returns the same signals again, since the first
+// result may not have been stored. It also checks that the results fit into the database.
 func (s Suite) testRepeatable(t *testing.T) {
 	st, config := Open(t, s.New()), s.Config(t)
 	s.Provoke(t, config, 0)
@@ -95,8 +95,8 @@ func (s Suite) testRepeatable(t *testing.T) {
 	}
 }
 
-// testRestarts stops the manager at random times, with a sink that fails sometimes, while events
-// happen: each event fires once.
+// testRestarts stops the manager at random times while events happen and the sink sometimes fails.
+// Each event must fire once.
 func (s Suite) testRestarts(t *testing.T) {
 	const rounds = 12
 	b := s.newBench(t)

@@ -1,4 +1,4 @@
-// Package watcherstest is the conformance suite that each kind of watcher runs (Run), with the
+// Package watcherstest contains the conformance suite for all kinds of watchers (Run), and the
 // sink, store and wait helpers that tests of watchers share. Only tests import it.
 package watcherstest
 
@@ -16,7 +16,7 @@ import (
 	"hob/watchers"
 )
 
-// ErrSink is the error of a failing Sink.
+// ErrSink is the error of a Sink that is set to fail.
 var ErrSink = errors.New("the sink is set to fail")
 
 // Fired is one signal that a Sink received.
@@ -49,7 +49,7 @@ func (s *Sink) Fire(ctx context.Context, watcher string, signals []watchers.Sign
 		fail := s.fail
 		s.calls++
 		s.mu.Unlock()
-		// The progress is saved first, so that a failure must roll it back.
+		// save the progress first, so that a failure must roll it back
 		if err := save(tx); err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func (s *Sink) Moved(ctx context.Context, move watchers.ZoneChange, save func(*s
 	})
 }
 
-// Moves returns the reported changes of zone.
+// Moves returns the reported zone changes.
 func (s *Sink) Moves() []watchers.ZoneChange {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,14 +104,14 @@ func (s *Sink) ReportError(_ context.Context, _ string, err error) {
 	s.troubles = append(s.troubles, err)
 }
 
-// Fail makes every Fire fail with err; nil makes them work again.
+// Fail makes all calls of Fire fail with err. If err is nil, they succeed again.
 func (s *Sink) Fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fail = err
 }
 
-// Fired returns the committed signals, without the notices.
+// Fired returns the committed signals, except for notices.
 func (s *Sink) Fired() []Fired { return s.selectFired(false) }
 
 // Notices returns the notices about watchers themselves.
@@ -137,8 +137,8 @@ func (s *Sink) Troubles() []error {
 	return slices.Clone(s.troubles)
 }
 
-// Open creates a database in its own folder with the tables of the manager and the drivers,
-// closed at the end of the test.
+// Open creates a database in its own folder with the tables of the manager and the drivers. It
+// closes the database at the end of the test.
 func Open(t testing.TB, drivers ...watchers.Driver) *store.Store {
 	t.Helper()
 	st, err := store.Open(context.Background(), filepath.Join(t.TempDir(), "hob.db"), watchers.AllMigrations(drivers), store.Options{})
@@ -153,8 +153,8 @@ func Open(t testing.TB, drivers ...watchers.Driver) *store.Store {
 	return st
 }
 
-// Options returns the options of a manager over the store without limits on folders and
-// firings.
+// Options returns the options of a manager that uses the store. Folders and firings are not
+// limited.
 func Options(st *store.Store, sink watchers.Sink, drivers ...watchers.Driver) watchers.Options {
 	return watchers.Options{
 		Store: st, Drivers: drivers, Sink: sink, Log: slog.New(slog.DiscardHandler),
@@ -162,7 +162,7 @@ func Options(st *store.Store, sink watchers.Sink, drivers ...watchers.Driver) wa
 	}
 }
 
-// Start runs the manager. stop cancels it and waits until it has ended.
+// Start runs the manager. stop cancels Run and waits until it has ended.
 func Start(t testing.TB, m *watchers.Manager) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -197,7 +197,7 @@ func Create(t testing.TB, st *store.Store, m *watchers.Manager, spec watchers.Sp
 	return out
 }
 
-// Eventually waits until cond holds, at most 10 seconds.
+// Eventually waits for at most 10 s until cond returns true.
 func Eventually(t testing.TB, what string, cond func() bool) {
 	t.Helper()
 	if !holdsWithin(10*time.Second, cond) {
@@ -205,7 +205,8 @@ func Eventually(t testing.TB, what string, cond func() bool) {
 	}
 }
 
-// holdsWithin polls cond until it holds or the time is over. It reports whether cond held.
+// holdsWithin polls cond until it returns true or d has elapsed. It reports whether cond returned
+// true.
 func holdsWithin(d time.Duration, cond func() bool) bool {
 	deadline := time.NewTimer(d)
 	defer deadline.Stop()

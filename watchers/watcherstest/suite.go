@@ -18,26 +18,26 @@ import (
 	"hob/watchers"
 )
 
-// Suite describes a kind for Run.
+// Suite describes a kind of watcher for Run.
 type Suite struct {
-	// New creates a new driver, as a start of the process does.
+	// New creates a new driver, as a new process does.
 	New func() watchers.Driver
 	// Config returns a valid configuration. Watched files are in t.TempDir().
 	Config func(t *testing.T) json.RawMessage
-	// Bad lists configurations that must be rejected; an unknown key is always tested.
+	// Bad lists configurations that must be rejected. An unknown key is always tested.
 	Bad []string
 
-	// Provoke causes the n-th event that must fire exactly once, for event-driven kinds. n
-	// starts at 0; event 0 happens before the watcher exists, by more than the resolution of
-	// file times, and must never fire.
+	// Provoke causes the n-th event, which must fire exactly once. It is for event-driven kinds. n
+	// starts at 0. Event 0 happens before the watcher exists, by more than the resolution of file
+	// times, and must never fire.
 	Provoke func(t *testing.T, config json.RawMessage, n int)
 
-	// Heard returns the n-th message, for message watchers.
+	// Heard returns the n-th message. It is for message watchers.
 	Heard func(n int) watchers.Message
 
 	// Polled marks a polled kind. Timeless means that its source has no times, so that events
-	// before the first Poll are not new. Fail switches errors of the source on and off; a
-	// polled kind should set it. Network and Secret are passed to the driver.
+	// before the first Poll are not new. Fail turns errors of the source on and off; a polled kind
+	// should set it. Network and Secret are passed to the driver.
 	Polled   bool
 	Timeless bool
 	Fail     func(t *testing.T, on bool)
@@ -45,7 +45,7 @@ type Suite struct {
 	Secret   func(ref string) (string, error)
 	// Account is also passed to the driver.
 	Account func(name, server string) (pim.Account, error)
-	// Merges means that two events between two polls count once, such as two changes of a page.
+	// Merges means that two events between two polls fire once, such as two changes of a page.
 	Merges bool
 }
 
@@ -175,7 +175,7 @@ func (s Suite) testForward(t *testing.T) {
 	}
 }
 
-// bench holds a driver with its manager, sink and database, and can restart them.
+// bench contains a driver with its manager, sink and database. It can restart them.
 type bench struct {
 	t      *testing.T
 	s      Suite
@@ -210,7 +210,7 @@ func (b *bench) provokeEvent(n int) {
 	}
 }
 
-// passMessage passes the n-th message in a transaction that returns end.
+// passMessage passes the n-th message in a transaction. The transaction returns end.
 func (b *bench) passMessage(n int, end error) error {
 	return b.st.Write(context.Background(), func(tx *store.Tx) error {
 		heard, err := b.m.DispatchTx(tx, b.s.Heard(n))
@@ -234,7 +234,8 @@ func (b *bench) restartManager() {
 	b.m = m
 }
 
-// expectFired waits for n signals in total, and then briefly for an extra one.
+// expectFired waits until n signals have fired in total. Then it waits briefly for an unexpected
+// further signal.
 func (b *bench) expectFired(n int) {
 	b.t.Helper()
 	holdsWithin(15*time.Second, func() bool { return len(b.sink.Fired()) >= n })
