@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,9 +24,10 @@ func (a *cli) agentCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the agents", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
-			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Agents(c.Context(), api.Query{}) }, "No agents.",
-				textColumn("NAME", "name"), textColumn("MODEL", "model"), textColumn("TOOLS", "tools"), textColumn("LEVEL", "level"), textColumn("NAMESPACE", "realm"), textColumn("ISOLATION", "isolation"),
-				textColumn("ROUTES", "routes"), textColumn("ABOUT", "about"), textColumn("ERROR", "trouble"))
+			return printFetched(c.Context(), a, func(cl *client) ([]api.Agent, error) { return cl.Agents(c.Context(), api.Query{}) }, "No agents.",
+				"NAME|MODEL|TOOLS|LEVEL|NAMESPACE|ISOLATION|ROUTES|ABOUT|ERROR", func(x api.Agent) []any {
+					return []any{x.Name, x.Model, x.Tools, x.Level, x.Realm, x.Isolation, x.Routes, x.About, x.Trouble}
+				})
 		}),
 	})
 	show := a.addJSONFlag(&cobra.Command{
@@ -61,10 +63,15 @@ func (a *cli) tasksCmd() *cobra.Command {
 		Use: "tasks [ID]", Short: "List running delegated tasks, or show one", Args: cobra.MaximumNArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
-				return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Delegations(c.Context(), api.Query{Of: args[0]}) }, "", textColumn("TASK", "task"), textColumn("STATE", "state"), textColumn("RESULT", "result"))
+				return printFetched(c.Context(), a, func(cl *client) ([]api.Delegation, error) { return cl.Delegations(c.Context(), api.Query{Of: args[0]}) }, "",
+					"TASK|STATE|RESULT", func(x api.Delegation) []any {
+						return []any{x.Task, x.State, x.Result}
+					})
 			}
-			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Delegations(c.Context(), api.Query{All: all}) }, "No tasks are running.",
-				textColumn("ID", "id"), textColumn("STATE", "state"), textColumn("AGENT", "agent"), textColumn("SESSION", "session"), timeColumn(a.userZone(), "SINCE", "created_at"), textColumn("TASK", "task"))
+			return printFetched(c.Context(), a, func(cl *client) ([]api.Delegation, error) { return cl.Delegations(c.Context(), api.Query{All: all}) }, "No tasks are running.",
+				"ID|STATE|AGENT|SESSION|SINCE|TASK", func(x api.Delegation) []any {
+					return []any{x.ID, x.State, x.Agent, x.Session, x.CreatedAt, x.Task}
+				})
 		}),
 	})
 	tasks.Flags().BoolVarP(&all, "all", "a", false, "include finished tasks")
@@ -92,19 +99,22 @@ func (a *cli) showAgent(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		rows, err := rowsOf(list)
-		if err != nil {
-			return err
-		}
-		if len(rows) == 0 {
+		if len(list) == 0 {
 			return noAgent(name)
 		}
+		x := list[0]
 		if a.asJSON {
-			return a.printJSON(list[0])
+			return a.printJSON(x)
 		}
-		for _, k := range []string{"name", "about", "model", "tools", "realm", "level", "delegates", "isolation", "budget_share", "default", "routes", "folder", "trouble"} {
-			if text := rows[0].textField(k); text != "" {
-				fmt.Fprintf(a.out, "%-12s %s\n", k, sanitizePrintable(text))
+		for _, f := range []struct {
+			title string
+			value any
+		}{
+			{"name", x.Name}, {"about", x.About}, {"model", x.Model}, {"tools", x.Tools}, {"realm", x.Realm}, {"level", x.Level}, {"delegates", x.Delegates},
+			{"isolation", x.Isolation}, {"budget_share", x.Budget}, {"default", x.Default}, {"routes", x.Routes}, {"folder", x.Folder}, {"trouble", x.Trouble},
+		} {
+			if text := formatCell(time.UTC, f.value); text != "" {
+				fmt.Fprintf(a.out, "%-12s %s\n", f.title, sanitizePrintable(text))
 			}
 		}
 		return nil

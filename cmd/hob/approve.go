@@ -283,9 +283,10 @@ func (a *cli) grantCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List grants", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
-			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Grants(c.Context(), api.Query{All: all}) }, "No grants.",
-				textColumn("ID", "id"), textColumn("STATE", "state"), textColumn("TOOL", "tool"), textColumn("ALLOWS", "pattern", "summary"), textColumn("WHERE", "session"),
-				timeColumn(a.userZone(), "UNTIL", "expires_at"), textColumn("USED", "used"), textColumn("NAME", "name"))
+			return printFetched(c.Context(), a, func(cl *client) ([]api.Grant, error) { return cl.Grants(c.Context(), api.Query{All: all}) }, "No grants.",
+				"ID|STATE|TOOL|ALLOWS|WHERE|UNTIL|USED|NAME", func(g api.Grant) []any {
+					return []any{g.ID, g.State, g.Tool, cmp.Or(g.Pattern, g.Summary), g.Session, g.ExpiresAt, g.Used, g.Name}
+				})
 		}),
 	})
 	list.Flags().BoolVarP(&all, "all", "a", false, "include expired and revoked grants")

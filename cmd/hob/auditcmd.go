@@ -38,9 +38,10 @@ func (a *cli) auditListCmd() *cobra.Command {
 			if q.Since, q.Until, err = parseDays(since, until); err != nil {
 				return err
 			}
-			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Audit(c.Context(), q) }, "No matching lines.",
-				textColumn("LINE", "seq"), timeColumn(a.userZone(), "WHEN", "at"), textColumn("WHO", "actor"), textColumn("ACTION", "action"), textColumn("TOOL", "tool"), textColumn("VERDICT", "verdict"),
-				textColumn("AUTHORITY", "rule"), textColumn("OUTCOME", "outcome"), textColumn("ORIGIN", "origin"))
+			return printFetched(c.Context(), a, func(cl *client) ([]api.AuditRecord, error) { return cl.Audit(c.Context(), q) }, "No matching lines.",
+				"LINE|WHEN|WHO|ACTION|TOOL|VERDICT|AUTHORITY|OUTCOME|ORIGIN", func(r api.AuditRecord) []any {
+					return []any{r.Seq, r.At, r.Actor, r.Action, r.Tool, r.Verdict, r.Rule, r.Outcome, r.Origin}
+				})
 		}),
 	})
 	for _, f := range []struct {

@@ -29,7 +29,7 @@ func (a *cli) benchCmd() *cobra.Command {
 			if a.asJSON {
 				return a.printJSON(figures)
 			}
-			a.printTable(benchRows(figures), []column{textColumn("FIGURE", "name"), textColumn("VALUE", "value"), textColumn("TARGET", "target"), textColumn("", "met"), textColumn("WHAT", "about")})
+			printTable(a, figures, "FIGURE|VALUE|TARGET||WHAT", figureCells)
 			return nil
 		}),
 	})
@@ -40,23 +40,19 @@ func (a *cli) benchCmd() *cobra.Command {
 	return cmd
 }
 
-func benchRows(figures []bench.Figure) []row {
-	var rows []row
-	for _, f := range figures {
-		r := row{"name": f.Name, "value": formatRounded(f.Value) + " " + f.Unit, "about": f.About}
-		if f.Target != 0 {
-			sign, met := "<=", "met"
-			if f.AtLeast {
-				sign = ">="
-			}
-			if !f.Met() {
-				met = "missed"
-			}
-			r["target"], r["met"] = fmt.Sprintf("%s %g", sign, f.Target), met
+func figureCells(f bench.Figure) []any {
+	target, met := "", ""
+	if f.Target != 0 {
+		sign := "<="
+		if f.AtLeast {
+			sign = ">="
 		}
-		rows = append(rows, r)
+		target, met = fmt.Sprintf("%s %g", sign, f.Target), "met"
+		if !f.Met() {
+			met = "missed"
+		}
 	}
-	return rows
+	return []any{f.Name, formatRounded(f.Value) + " " + f.Unit, target, met, f.About}
 }
 
 // formatRounded formats v with 3 significant digits.
@@ -114,21 +110,18 @@ func (a *cli) benchMemoryCmd() *cobra.Command {
 }
 
 func (a *cli) printGrowth(list []bench.Growth, vectors bool) {
-	columns := []column{
-		textColumn("ROWS", "rows"), textColumn("P50 MS", "p50"), textColumn("P95 MS", "p95"), textColumn("CPU MS", "cpu"), textColumn("FOUND", "found"), textColumn("STORED/S", "stored"), textColumn("INDEXED/S", "indexed"),
-		textColumn("DATABASE", "database"), textColumn("INDEX", "index"), textColumn("AT REST", "anonymous"), textColumn("FROM FILES", "files"),
-	}
+	titles := "ROWS|P50 MS|P95 MS|CPU MS|FOUND|STORED/S|INDEXED/S|DATABASE|INDEX|AT REST|FROM FILES"
 	if vectors {
-		columns = append(columns, textColumn("VECTORS/S", "vectors"), textColumn("VECTORS", "vector_bytes"), textColumn("EXACT P95", "exact"), textColumn("FIRST PASS P95", "first"), textColumn("OF THE NEAREST", "recall"))
+		titles += "|VECTORS/S|VECTORS|EXACT P95|FIRST PASS P95|OF THE NEAREST"
 	}
-	var rows []row
-	for _, g := range list {
-		rows = append(rows, row{
-			"rows": fmt.Sprint(g.Rows), "p50": formatRounded(g.P50), "p95": formatRounded(g.P95), "cpu": formatRounded(g.CPU), "found": fmt.Sprintf("%.0f %%", 100*g.Found),
-			"stored": fmt.Sprintf("%.0f", g.Stored), "indexed": fmt.Sprintf("%.0f", g.Indexed), "database": bytesText(g.Database), "index": bytesText(g.Index),
-			"anonymous": bytesText(g.Anonymous), "files": bytesText(g.Files), "vectors": fmt.Sprintf("%.0f", g.Vectors), "vector_bytes": bytesText(g.VectorBytes),
-			"exact": formatRounded(g.Exact95), "first": formatRounded(g.First95), "recall": fmt.Sprintf("%.1f %%", 100*g.RecallAt),
-		})
-	}
-	a.printTable(rows, columns)
+	printTable(a, list, titles, func(g bench.Growth) []any {
+		cells := []any{
+			g.Rows, formatRounded(g.P50), formatRounded(g.P95), formatRounded(g.CPU), fmt.Sprintf("%.0f %%", 100*g.Found), fmt.Sprintf("%.0f", g.Stored), fmt.Sprintf("%.0f", g.Indexed),
+			bytesText(g.Database), bytesText(g.Index), bytesText(g.Anonymous), bytesText(g.Files),
+		}
+		if vectors {
+			cells = append(cells, fmt.Sprintf("%.0f", g.Vectors), bytesText(g.VectorBytes), formatRounded(g.Exact95), formatRounded(g.First95), fmt.Sprintf("%.1f %%", 100*g.RecallAt))
+		}
+		return cells
+	})
 }

@@ -78,92 +78,73 @@ func (a *cli) completePairings(c *cobra.Command, args []string, _ string) ([]str
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	rows, _, err := a.loadChannels(c.Context())
+	list, err := a.loadChannels(c.Context())
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	for _, p := range pairingRows(rows) {
-		out = append(out, p.textField("id")+"\t"+oneLine(p.textField("channel")+" "+cmp.Or(p.textField("name"), p.textField("sender"))))
+	for _, p := range pairingsOf(list) {
+		out = append(out, p.ID+"\t"+oneLine(p.Channel+" "+cmp.Or(p.Name, p.Sender)))
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// loadChannels returns the rows of all channels, from the daemon or computed by this program.
-func (a *cli) loadChannels(ctx context.Context) (rows []row, list []api.Channel, err error) {
+// loadChannels returns all channels, from the daemon or computed by this program.
+func (a *cli) loadChannels(ctx context.Context) (list []api.Channel, err error) {
 	err = a.withClient(ctx, func(cl *client) error {
 		list, err = cl.Channels(ctx)
 		return err
 	})
-	if err == nil {
-		rows, err = rowsOf(list)
-	}
-	return rows, list, err
+	return list, err
 }
 
 func (a *cli) listChannels(ctx context.Context) error {
-	rows, list, err := a.loadChannels(ctx)
+	list, err := a.loadChannels(ctx)
 	if err != nil {
 		return err
 	}
 	if a.asJSON {
 		return a.printJSON(list)
 	}
-	slices.SortStableFunc(rows, func(x, y row) int { return cmp.Compare(rankChannel(x), rankChannel(y)) })
-	about := func(r row) string { return cmp.Or(r.textField("cause"), r.textField("describe"), r.textField("about")) }
-	a.printTable(rows, []column{textColumn("NAME", "name"), {"STATE", stateOf}, {"ABOUT", about}})
-	all := pairingRows(rows)
+	slices.SortStableFunc(list, func(x, y api.Channel) int { return cmp.Compare(rankChannel(x), rankChannel(y)) })
+	printTable(a, list, "NAME|STATE|ABOUT", func(c api.Channel) []any { return []any{c.Name, stateOf(c), cmp.Or(c.Cause, c.Describe, c.About)} })
+	all := pairingsOf(list)
 	if len(all) == 0 {
 		return nil
 	}
 	fmt.Fprintln(a.out, "\nYour accounts:")
-	a.printTable(all, []column{textColumn("ID", "id"), textColumn("CHANNEL", "channel"), textColumn("SENDER", "sender"), textColumn("NAME", "name"), timeColumn(a.userZone(), "SINCE", "created_at")})
+	printTable(a, all, "ID|CHANNEL|SENDER|NAME|SINCE", func(p api.Pairing) []any { return []any{p.ID, p.Channel, p.Sender, p.Name, p.CreatedAt} })
 	return nil
 }
 
 // rankChannel returns a sort rank that puts configured channels first.
-func rankChannel(r row) int {
+func rankChannel(c api.Channel) int {
 	switch {
-	case r["configured"] == true || r["enabled"] == true:
+	case c.Configured || c.Enabled:
 		return 0
-	case r["available"] == true:
+	case c.Available:
 		return 1
 	}
 	return 2
 }
 
 // stateOf describes the state of a channel.
-func stateOf(r row) string {
-	switch s := r.textField("state"); s {
+func stateOf(c api.Channel) string {
+	switch c.State {
 	case channel.Unset:
 		return "not set up"
 	case channel.Unsupported:
 		return "unsupported"
 	case channel.Idle:
 		return "not running"
-	default:
-		return s
 	}
+	return c.State
 }
 
-func pairingRows(rows []row) (out []row) {
-	for _, r := range rows {
-		list, _ := r["pairings"].([]any)
-		for _, p := range list {
-			if m, ok := p.(map[string]any); ok {
-				out = append(out, m)
-			}
-		}
+func pairingsOf(list []api.Channel) (out []api.Pairing) {
+	for _, c := range list {
+		out = append(out, c.Pairings...)
 	}
 	return out
-}
-
-// namedChannel finds a channel by its name among rows.
-func namedChannel(rows []row, name string) (row, error) {
-	i := slices.IndexFunc(rows, func(r row) bool { return r.textField("name") == name })
-	if i < 0 {
-		return nil, unknownChannel(name)
-	}
-	return rows[i], nil
 }
 
 func unknownChannel(name string) error {

@@ -133,8 +133,8 @@ func (a *cli) takeUp(ctx context.Context, name string, running, pairs bool) erro
 	if err := a.printWelcome(ctx, started); err != nil || !pairs {
 		return err
 	}
-	rows, _, err := a.loadChannels(ctx)
-	if err != nil || slices.ContainsFunc(pairingRows(rows), func(p row) bool { return p.textField("channel") == name }) {
+	list, err := a.loadChannels(ctx)
+	if err != nil || slices.ContainsFunc(pairingsOf(list), func(p api.Pairing) bool { return p.Channel == name }) {
 		return err
 	}
 	return a.pairChannel(ctx, name)

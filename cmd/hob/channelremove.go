@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hob/autonomy/api"
 	"hob/autonomy/config"
 	"hob/cmd/hob/internal/channel"
 	"hob/cmd/hob/internal/setup"
@@ -27,10 +29,10 @@ func (a *cli) channelRemoveCmd() *cobra.Command {
 
 // removalPlan lists the data to remove together with a channel.
 type removalPlan struct {
-	Channel  string   `json:"channel"`
-	Section  bool     `json:"section"`
-	Secrets  []string `json:"secrets"`
-	Pairings []row    `json:"pairings"`
+	Channel  string        `json:"channel"`
+	Section  bool          `json:"section"`
+	Secrets  []string      `json:"secrets"`
+	Pairings []api.Pairing `json:"pairings"`
 
 	changes []config.Value // changes to other keys that name the channel
 }
@@ -80,7 +82,7 @@ func (a *cli) planRemoval(ctx context.Context, p system.Paths, cfg *config.Confi
 	case !known && !there:
 		return nil, unknownChannel(name)
 	}
-	l := &removalPlan{Channel: name, Secrets: []string{}, Pairings: []row{}}
+	l := &removalPlan{Channel: name, Secrets: []string{}, Pairings: []api.Pairing{}}
 	l.Section = there
 	own, err := secretsOf(cfg, name)
 	if err != nil {
@@ -95,12 +97,12 @@ func (a *cli) planRemoval(ctx context.Context, p system.Paths, cfg *config.Confi
 			l.Secrets = append(l.Secrets, s)
 		}
 	}
-	rows, _, err := a.loadChannels(ctx)
+	list, err := a.loadChannels(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range pairingRows(rows) {
-		if p.textField("channel") == name {
+	for _, p := range pairingsOf(list) {
+		if p.Channel == name {
 			l.Pairings = append(l.Pairings, p)
 		}
 	}
@@ -155,7 +157,7 @@ func (l *removalPlan) summaryLines() (out []string) {
 		out = append(out, "These secrets are deleted permanently: "+strings.Join(l.Secrets, ", ")+".")
 	}
 	for _, p := range l.Pairings {
-		out = append(out, p.textField("name", "sender")+" on "+l.Channel+" is unpaired.")
+		out = append(out, cmp.Or(p.Name, p.Sender)+" on "+l.Channel+" is unpaired.")
 	}
 	return out
 }
@@ -179,7 +181,7 @@ func (a *cli) takeAway(ctx context.Context, p system.Paths, l *removalPlan) erro
 	if len(l.Pairings) > 0 {
 		err := a.withClient(ctx, func(cl *client) error {
 			for _, x := range l.Pairings {
-				if _, err := cl.Unpair(ctx, x.textField("id"), ""); err != nil {
+				if _, err := cl.Unpair(ctx, x.ID, ""); err != nil {
 					return err
 				}
 			}

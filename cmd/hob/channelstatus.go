@@ -1,13 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"hob/autonomy/api"
 	"hob/cmd/hob/internal/channel"
 )
 
@@ -19,99 +22,71 @@ func (a *cli) channelStatusCmd() *cobra.Command {
 }
 
 func (a *cli) channelStatus(ctx context.Context, args []string) error {
-	rows, _, err := a.loadChannels(ctx)
+	list, err := a.loadChannels(ctx)
 	if err != nil {
 		return err
 	}
-	shown := []row{}
-	for _, r := range rows {
-		if r["configured"] == true || r["enabled"] == true {
-			shown = append(shown, r)
-		}
-	}
+	shown := slices.DeleteFunc(slices.Clone(list), func(c api.Channel) bool { return !c.Configured && !c.Enabled })
 	if len(args) == 1 {
-		r, err := namedChannel(rows, args[0])
-		if err != nil {
-			return err
+		i := slices.IndexFunc(list, func(c api.Channel) bool { return c.Name == args[0] })
+		if i < 0 {
+			return unknownChannel(args[0])
 		}
-		shown = []row{r}
+		shown = list[i : i+1]
 	}
 	if a.asJSON {
 		return a.printJSON(shown)
 	}
 	zone := a.userZone()
-	for _, r := range shown {
-		a.oneStatus(r, zone)
+	for _, c := range shown {
+		a.oneStatus(c, zone)
 	}
 	return nil
 }
 
 // oneStatus prints the status of one channel in a few lines.
-func (a *cli) oneStatus(r row, zone *time.Location) {
-	name, state := r.textField("name"), stateOf(r)
-	color := map[string]string{"running": green, "waiting": amber, "starting": amber, "stopped": red, "failed": red}[r.textField("state")]
-	if color == "" {
-		color = dim
-	}
-	how := r.textField("describe")
-	if how == "" {
-		how = r.textField("about")
-	}
-	fmt.Fprintf(a.out, "%-10s %s  %s\n", name, a.colorize(a.out, color, fmt.Sprintf("%-11s", state)), oneLine(how))
+func (a *cli) oneStatus(c api.Channel, zone *time.Location) {
+	color := cmp.Or(map[string]string{"running": green, "waiting": amber, "starting": amber, "stopped": red, "failed": red}[c.State], dim)
+	fmt.Fprintf(a.out, "%-10s %s  %s\n", c.Name, a.colorize(a.out, color, fmt.Sprintf("%-11s", stateOf(c))), oneLine(cmp.Or(c.Describe, c.About)))
 	line := func(text string) {
 		if text != "" {
 			fmt.Fprintln(a.out, strings.Repeat(" ", 11)+oneLine(text))
 		}
 	}
-	line(trafficText(r, zone))
-	if s := r.textField("cause"); s != "" {
-		line(s)
-	} else if s := r.textField("error"); s != "" {
-		line(s)
+	line(trafficText(c, zone))
+	line(cmp.Or(c.Cause, c.Error))
+	if c.Remedy != "" {
+		line("fix: " + c.Remedy)
 	}
-	if s := r.textField("remedy"); s != "" {
-		line("fix: " + s)
-	}
-	mine, _ := r["pairings"].([]any)
-	k, _ := channel.Find(name)
+	k, _ := channel.Find(c.Name)
 	switch {
-	case len(mine) > 0:
+	case len(c.Pairings) > 0:
 		var who []string
-		for _, p := range mine {
-			if m, ok := p.(map[string]any); ok {
-				who = append(who, row(m).textField("name", "sender"))
-			}
+		for _, p := range c.Pairings {
+			who = append(who, cmp.Or(p.Name, p.Sender))
 		}
 		line("paired: " + strings.Join(who, ", "))
-	case r.textField("state") == "running" && r["deaf"] != true && r["pull"] != true && !k.Always:
-		line("no account is paired, so Hob ignores your messages there; pair yours: hob channel pair " + name)
+	case c.State == "running" && !c.Deaf && !c.Pull && !k.Always:
+		line("no account is paired, so Hob ignores your messages there; pair yours: hob channel pair " + c.Name)
 	}
 }
 
 // trafficText describes the messages received and sent on a channel, if they are known.
-func trafficText(r row, zone *time.Location) string {
-	n := func(names ...string) int {
-		for _, x := range names {
-			if v, ok := r[x].(float64); ok && v > 0 {
-				return int(v)
-			}
-		}
-		return 0
-	}
+func trafficText(c api.Channel, zone *time.Location) string {
 	var parts []string
-	add := func(count int, what string, at ...string) {
-		if count == 0 {
+	add := func(count int, what string, last time.Time) {
+		if count <= 0 {
 			return
 		}
 		s := fmt.Sprintf("%d %s", count, what)
-		if t := localTime(zone, r.textField(at...)); t != "" && len(at) > 0 {
+		if t := formatTime(zone, last); t != "" {
 			s += " (last " + t + ")"
 		}
 		parts = append(parts, s)
 	}
-	add(n("heard"), "heard", "heard_at", "last_heard")
-	add(n("sent"), "sent", "sent_at", "last_sent")
-	add(n("queued", "waiting"), "waiting to be sent")
-	add(n("refused"), "of unknown senders ignored")
+	add(c.Heard, "heard", c.HeardAt)
+	add(c.Sent, "sent", c.SentAt)
+	add(c.Queued, "waiting to be sent", time.Time{})
+	add(c.Refused, "of unknown senders ignored", time.Time{})
 	return strings.Join(parts, ", ")
 }

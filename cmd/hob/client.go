@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -78,16 +77,4 @@ func checkLimit(n int) error {
 		return &failure{code: exitFailed, cause: fmt.Sprintf("limit must be a number from 1 to %d", web.MaxLimit)}
 	}
 	return nil
-}
-
-// rowsOf converts the items of a list to table rows.
-func rowsOf(list any) (rows []row, err error) {
-	raw, err := encodeJSON(list)
-	if err == nil {
-		err = json.Unmarshal(raw, &rows)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the list: %w; use --json", err)
-	}
-	return rows, nil
 }

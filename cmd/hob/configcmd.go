@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -135,23 +134,24 @@ func (a *cli) configList() error {
 	if err != nil {
 		return err
 	}
-	var rows []row
+	type setting struct {
+		About   string `json:"about"`
+		Accepts string `json:"accepts"`
+		Default string `json:"default"`
+		Key     string `json:"key"`
+		Value   any    `json:"value,omitempty"` // nil for the keys of sections that there may be many of
+	}
+	var list []setting
 	for _, k := range config.Keys() {
-		r := row{"key": k.Name, "default": k.Default, "accepts": k.Accepts, "about": k.Doc}
+		x := setting{Key: k.Name, Default: k.Default, Accepts: k.Accepts, About: k.Doc}
 		if !k.Many {
-			v, err := cfg.Get(k.Name)
-			if err != nil {
+			if x.Value, err = cfg.Get(k.Name); err != nil {
 				return err
 			}
-			r["value"] = v
 		}
-		rows = append(rows, r)
+		list = append(list, x)
 	}
-	b, err := json.Marshal(rows)
-	if err != nil {
-		return err
-	}
-	return a.printList(b, "", textColumn("KEY", "key"), textColumn("VALUE", "value"), textColumn("ABOUT", "about"))
+	return printList(a, list, "", "KEY|VALUE|ABOUT", func(x setting) []any { return []any{x.Key, x.Value, x.About} })
 }
 
 // editConfig changes config.toml with an undo entry. what describes the change to the user. It

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -45,37 +46,26 @@ func (a *cli) evalRetrievalCmd() *cobra.Command {
 
 // printEvaluation prints the figures for each folder, for all folders, and by category.
 func (a *cli) printEvaluation(r evaluate.Report) {
-	rows := figureRows(r.Folders)
-	if len(rows) > 1 {
+	list := r.Folders
+	if len(list) > 1 {
 		all := r.Figures
 		all.Name = "all"
-		rows = append(rows, figureRows([]evaluate.Figures{all})...)
+		list = append(slices.Clone(list), all)
 	}
-	columns := func(first string) []column {
-		return []column{
-			textColumn(first, "name"), textColumn("ROWS", "rows"), textColumn("QUESTIONS", "questions"), textColumn("RECALL@5", "r5"), textColumn("RECALL@10", "r10"), textColumn("ANY@10", "any"),
-			textColumn("ALL@10", "all"), textColumn("MRR", "mrr"), textColumn("NDCG@10", "ndcg"), textColumn("P50", "p50"), textColumn("P95", "p95"),
-		}
-	}
-	a.printTable(rows, columns("FOLDER"))
+	const titles = "|ROWS|QUESTIONS|RECALL@5|RECALL@10|ANY@10|ALL@10|MRR|NDCG@10|P50|P95"
+	printTable(a, list, "FOLDER"+titles, evaluationCells)
 	if len(r.Categories) > 0 {
 		fmt.Fprintln(a.out)
-		a.printTable(figureRows(r.Categories), columns("CATEGORY"))
+		printTable(a, r.Categories, "CATEGORY"+titles, evaluationCells)
 	}
 }
 
-func figureRows(list []evaluate.Figures) (rows []row) {
-	for _, f := range list {
-		r := row{"name": f.Name, "questions": fmt.Sprint(f.Questions), "p50": fmt.Sprintf("%.1f ms", f.P50), "p95": fmt.Sprintf("%.1f ms", f.P95)}
-		if f.Rows > 0 {
-			r["rows"] = fmt.Sprint(f.Rows)
-		}
-		for name, v := range map[string]float64{"r5": f.Recall5, "r10": f.Recall10, "any": f.Any10, "all": f.All10, "mrr": f.MRR, "ndcg": f.NDCG10} {
-			r[name] = fmt.Sprintf("%.3f", v)
-		}
-		rows = append(rows, r)
+func evaluationCells(f evaluate.Figures) []any {
+	cells := []any{f.Name, countOrNone(f.Rows), f.Questions}
+	for _, v := range []float64{f.Recall5, f.Recall10, f.Any10, f.All10, f.MRR, f.NDCG10} {
+		cells = append(cells, fmt.Sprintf("%.3f", v))
 	}
-	return rows
+	return append(cells, fmt.Sprintf("%.1f ms", f.P50), fmt.Sprintf("%.1f ms", f.P95))
 }
 
 // questionBar returns a progress bar.

@@ -15,8 +15,10 @@ func (a *cli) goalCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the goals", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
-			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Goals(c.Context(), api.Query{All: all}) }, `No goals. Add one with: hob goal add "when a task is overdue then tell me"`,
-				textColumn("ID", "id"), textColumn("STATUS", "status"), textColumn("PRIORITY", "priority"), textColumn("EVERY", "check_every"), timeColumn(a.userZone(), "NEXT", "next_review"), textColumn("SOURCE", "source"), textColumn("GOAL", "description"))
+			return printFetched(c.Context(), a, func(cl *client) ([]api.GoalDetails, error) { return cl.Goals(c.Context(), api.Query{All: all}) }, `No goals. Add one with: hob goal add "when a task is overdue then tell me"`,
+				"ID|STATUS|PRIORITY|EVERY|NEXT|SOURCE|GOAL", func(g api.GoalDetails) []any {
+					return []any{g.ID, g.Status, g.Priority, g.CheckEvery, g.NextAt, g.Source, g.Description}
+				})
 		}),
 	})
 	list.Flags().BoolVarP(&all, "all", "a", false, "include completed and abandoned goals")

@@ -16,8 +16,10 @@ func (a *cli) lessonsCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the lessons", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
-			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Lessons(c.Context(), api.Query{All: all}) }, "No lessons yet.",
-				textColumn("ID", "id"), textColumn("STATE", "state"), textColumn("SURE", "confidence"), textColumn("USED", "uses"), timeColumn(a.userZone(), "LAST", "seen_at"), textColumn("LESSON", "text"))
+			return printFetched(c.Context(), a, func(cl *client) ([]api.Lesson, error) { return cl.Lessons(c.Context(), api.Query{All: all}) }, "No lessons yet.",
+				"ID|STATE|SURE|USED|LAST|LESSON", func(l api.Lesson) []any {
+					return []any{l.ID, l.State, l.Confidence, l.Uses, l.SeenAt, l.Text}
+				})
 		}),
 	})
 	list.Flags().BoolVarP(&all, "all", "a", false, "include retired and archived lessons")
@@ -52,23 +54,23 @@ func (a *cli) showLesson(c *cobra.Command, id string) error {
 		if err != nil {
 			return err
 		}
-		rows, err := rowsOf(list)
-		if err != nil {
-			return err
-		}
-		for _, r := range rows {
-			if r.textField("id") != id {
+		zone := a.userZone()
+		for _, l := range list {
+			if l.ID != id {
 				continue
 			}
 			if a.asJSON {
-				return a.printJSON(r)
+				return a.printJSON(l)
 			}
-			fmt.Fprintf(a.out, "%s\n\n", sanitizePrintable(r.textField("text")))
-			for _, f := range []column{
-				textColumn("state", "state"), textColumn("sure", "confidence"), textColumn("seen", "evidence"), textColumn("used", "uses"), textColumn("based on", "provenance"), textColumn("session", "session"),
-				textColumn("event", "event"), timeColumn(a.userZone(), "since", "created_at"), timeColumn(a.userZone(), "last", "seen_at"), timeColumn(a.userZone(), "retired", "retired_at"), textColumn("retired by", "retired_by"),
+			fmt.Fprintf(a.out, "%s\n\n", sanitizePrintable(l.Text))
+			for _, f := range []struct {
+				title string
+				value any
+			}{
+				{"state", l.State}, {"sure", l.Confidence}, {"seen", l.Evidence}, {"used", l.Uses}, {"based on", l.Provenance}, {"session", l.Session},
+				{"event", l.Event}, {"since", l.CreatedAt}, {"last", l.SeenAt}, {"retired", l.RetiredAt}, {"retired by", l.RetiredBy},
 			} {
-				if v := f.cell(r); v != "" {
+				if v := formatCell(zone, f.value); v != "" {
 					fmt.Fprintf(a.out, "%-11s %s\n", f.title, sanitizePrintable(v))
 				}
 			}
@@ -78,11 +80,21 @@ func (a *cli) showLesson(c *cobra.Command, id string) error {
 	})
 }
 
+// countOrNone is empty for 0.
+func countOrNone(n int) any {
+	if n == 0 {
+		return nil
+	}
+	return n
+}
+
 // userCmd shows and changes what Hob knows about its user.
 func (a *cli) userCmd() *cobra.Command {
 	show := func(c *cobra.Command, _ []string) error {
-		return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.UserEntries(c.Context()) }, "Hob knows nothing about you yet.",
-			textColumn("ID", "id"), textColumn("WHAT", "what"), textColumn("FROM", "said_by"), timeColumn(a.userZone(), "WHEN", "at"), textColumn("MESSAGES", "messages"), textColumn("IS", "text"))
+		return printFetched(c.Context(), a, func(cl *client) ([]api.UserEntry, error) { return cl.UserEntries(c.Context()) }, "Hob knows nothing about you yet.",
+			"ID|WHAT|FROM|WHEN|MESSAGES|IS", func(e api.UserEntry) []any {
+				return []any{e.ID, e.What, e.SaidBy, e.At, countOrNone(e.Messages), e.Text}
+			})
 	}
 	list := a.addJSONFlag(&cobra.Command{Use: "list", Short: "List what Hob knows about you", Args: cobra.NoArgs, RunE: a.runCommand(show)})
 	replace := a.addJSONFlag(&cobra.Command{

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"hob/autonomy/api"
+	"hob/platform/provenance"
 )
 
 func (a *cli) memoryCmd() *cobra.Command {
@@ -25,8 +27,10 @@ func (a *cli) memoryListCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Facts(c.Context(), limit, all) }, "The memory is empty. Add a fact with: hob memory add TEXT",
-				textColumn("ID", "id"), timeColumn(a.userZone(), "SINCE", "created_at"), originColumn("FROM"), textColumn("NAMESPACE", "realm"), factColumn("FACT"))
+			return printFetched(c.Context(), a, func(cl *client) ([]api.Fact, error) { return cl.Facts(c.Context(), limit, all) }, "The memory is empty. Add a fact with: hob memory add TEXT",
+				"ID|SINCE|FROM|NAMESPACE|FACT", func(f api.Fact) []any {
+					return []any{f.ID, f.CreatedAt, originText(f.Provenance, ""), f.Realm, factText(f)}
+				})
 		}),
 	})
 	list.Flags().BoolP("all", "a", false, "include facts that were corrected")
@@ -42,8 +46,10 @@ func (a *cli) memorySearchCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.MemorySearch(c.Context(), q) }, "Nothing matches.",
-				textColumn("ID", "id"), textColumn("KIND", "kind"), timeColumn(a.userZone(), "AT", "at"), originColumn("FROM"), excerptColumn("TEXT"))
+			return printFetched(c.Context(), a, func(cl *client) ([]api.MemoryRow, error) { return cl.MemorySearch(c.Context(), q) }, "Nothing matches.",
+				"ID|KIND|AT|FROM|TEXT", func(r api.MemoryRow) []any {
+					return []any{r.ID, r.Kind, r.At, originText(r.Provenance, r.Speaker), excerptText(r)}
+				})
 		}),
 	})
 	memoryFlags(c)
@@ -145,53 +151,45 @@ func (a *cli) completeMemory(c *cobra.Command, _ []string, _ string) ([]string, 
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// originColumn returns a column with the origin of a row. Rows from the user have no mark.
-func originColumn(title string) column {
-	return column{title, func(r row) string {
-		switch p := r.textField("provenance"); p {
-		case "owner", "":
-			return r.textField("speaker")
-		case "outside":
-			return "outside"
-		default:
-			if s := r.textField("speaker"); s != "" {
-				return s
-			}
-			return p
-		}
-	}}
+// originText returns the origin of an item. Items from the user have no mark.
+func originText(from provenance.Source, speaker string) string {
+	switch from {
+	case provenance.Owner, provenance.Unknown:
+		return speaker
+	case provenance.Outside:
+		return string(from)
+	}
+	return cmp.Or(speaker, string(from))
 }
 
-// factColumn returns a column with a fact, and whether the fact is still valid.
-func factColumn(title string) column {
-	return column{title, func(r row) string {
-		if r.textField("retired_at") != "" {
-			return "(corrected) " + r.textField("text")
-		}
-		return r.textField("text")
-	}}
+// factText returns a fact, and whether it is still valid.
+func factText(f api.Fact) string {
+	if !f.RetiredAt.IsZero() {
+		return "(corrected) " + f.Text
+	}
+	return f.Text
 }
 
-// excerptColumn returns a column with an excerpt of a row's text.
-func excerptColumn(title string) column {
-	return column{title, func(r row) string {
-		s := r.textField("text")
-		if t := r.textField("title"); t != "" && !strings.HasPrefix(s, t) {
-			s = t + ": " + s
-		}
-		if r["past"] == true {
-			s = "(before) " + s
-		}
-		return clipLine(oneLine(s), 400)
-	}}
+// excerptText returns an excerpt of an item's text.
+func excerptText(r api.MemoryRow) string {
+	s := r.Text
+	if r.Title != "" && !strings.HasPrefix(s, r.Title) {
+		s = r.Title + ": " + s
+	}
+	if r.Past {
+		s = "(before) " + s
+	}
+	return clipLine(oneLine(s), 400)
 }
 
 func (a *cli) memoryDocumentsCmd() *cobra.Command {
-	columns := []column{textColumn("ID", "id"), textColumn("TITLE", "title"), textColumn("KIND", "kind"), textColumn("PARTS", "chunks"), textColumn("FROM", "source"), textColumn("ERROR", "error")}
 	return a.addJSONFlag(&cobra.Command{
 		Use: "documents", Short: "List imported documents and failed imports", Args: cobra.NoArgs, SuggestFor: []string{"docs", "files"},
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
-			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Documents(c.Context(), api.Query{}) }, "No documents yet.", columns...)
+			return printFetched(c.Context(), a, func(cl *client) ([]api.Document, error) { return cl.Documents(c.Context(), api.Query{}) }, "No documents yet.",
+				"ID|TITLE|KIND|PARTS|FROM|ERROR", func(d api.Document) []any {
+					return []any{d.ID, d.Title, d.Kind, d.Chunks, d.Source, d.Error}
+				})
 		}),
 	})
 }

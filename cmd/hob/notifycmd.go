@@ -19,8 +19,10 @@ func (a *cli) notifyCmd() *cobra.Command {
 			if held {
 				q.State = "held"
 			}
-			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Notices(c.Context(), q) }, "No notifications.",
-				textColumn("ID", "id"), timeColumn(a.userZone(), "AT", "created_at"), textColumn("URGENCY", "urgency"), textColumn("CAUSE", "cause"), textColumn("STATE", "state"), timeColumn(a.userZone(), "UNTIL", "until"), textColumn("WHY", "why"), textColumn("TEXT", "text"))
+			return printFetched(c.Context(), a, func(cl *client) ([]api.Notice, error) { return cl.Notices(c.Context(), q) }, "No notifications.",
+				"ID|AT|URGENCY|CAUSE|STATE|UNTIL|WHY|TEXT", func(n api.Notice) []any {
+					return []any{n.ID, n.CreatedAt, n.Urgency, n.Cause, n.State, n.Until, n.Why, n.Text}
+				})
 		}),
 	})
 	list.Flags().BoolVar(&held, "held", false, "only deferred notifications")

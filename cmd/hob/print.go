@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,60 +14,6 @@ import (
 	"hob/platform/host/system"
 	"hob/platform/text/visible"
 )
-
-// row is one object in a list.
-type row map[string]any
-
-// column is one column in a table.
-type column struct {
-	title string
-	cell  func(row) string
-}
-
-// textColumn returns a column with the first field that is set.
-func textColumn(title string, names ...string) column {
-	return column{title, func(r row) string { return r.textField(names...) }}
-}
-
-func (r row) textField(names ...string) string {
-	for _, n := range names {
-		switch v := r[n].(type) {
-		case nil:
-		case string:
-			if v != "" {
-				return v
-			}
-		case float64:
-			return fmt.Sprintf("%g", v)
-		case []any:
-			var parts []string
-			for _, x := range v {
-				parts = append(parts, fmt.Sprint(x))
-			}
-			return strings.Join(parts, ", ")
-		case map[string]any:
-			b, _ := json.Marshal(v) // cannot fail: v was decoded from JSON
-			return string(b)
-		default:
-			return fmt.Sprint(v)
-		}
-	}
-	return ""
-}
-
-// timeColumn returns a column with a time in the user's time zone.
-func timeColumn(zone *time.Location, title string, names ...string) column {
-	return column{title, func(r row) string { return localTime(zone, r.textField(names...)) }}
-}
-
-// localTime formats an RFC 3339 time in the zone. It returns other text unchanged.
-func localTime(zone *time.Location, s string) string {
-	t, err := time.Parse(time.RFC3339, s)
-	if err != nil {
-		return s
-	}
-	return formatTime(zone, t)
-}
 
 // formatTime formats a time in the zone, or returns "" if the time is zero.
 func formatTime(zone *time.Location, t time.Time) string {
@@ -94,50 +39,58 @@ func (a *cli) userZone() *time.Location {
 	return loc
 }
 
-// fetchAndPrintList fetches a list and prints it: as JSON with --json, otherwise as a table.
-func (a *cli) fetchAndPrintList(ctx context.Context, fetch func(c *client) (any, error), empty string, columns ...column) error {
+// cellsOf returns the cells of a table for an item: strings, numbers, times and lists.
+type cellsOf[T any] func(item T) []any
+
+// printFetched fetches a list and prints it; see printList.
+func printFetched[T any](ctx context.Context, a *cli, fetch func(c *client) ([]T, error), empty, titles string, cells cellsOf[T]) error {
 	return a.withClient(ctx, func(c *client) error {
 		list, err := fetch(c)
 		if err != nil {
 			return err
 		}
-		raw, err := encodeJSON(list)
-		if err != nil {
-			return err
-		}
-		return a.printList(raw, empty, columns...)
+		return printList(a, list, empty, titles, cells)
 	})
 }
 
-// encodeJSON encodes a value in the same way as the server, without escaping <, > and &.
-func encodeJSON(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, fmt.Errorf("encode the list: %w", err)
-	}
-	return b.Bytes(), nil
-}
-
-// printList prints a JSON array of objects.
-func (a *cli) printList(raw json.RawMessage, empty string, columns ...column) error {
-	if bytes.Equal(bytes.TrimSpace(raw), []byte("null")) || len(raw) == 0 {
-		raw = json.RawMessage("[]")
-	}
-	if a.asJSON {
-		return a.printJSON(raw)
-	}
-	var rows []row
-	if err := json.Unmarshal(raw, &rows); err != nil {
-		return fmt.Errorf("decode the list: %w; use --json", err)
-	}
-	if len(rows) == 0 {
+// printList prints a list: as JSON with --json, else as a table. titles separates them with "|".
+func printList[T any](a *cli, list []T, empty, titles string, cells cellsOf[T]) error {
+	switch {
+	case a.asJSON && list == nil:
+		return a.printJSON([]T{})
+	case a.asJSON:
+		return a.printJSON(list)
+	case len(list) == 0:
 		fmt.Fprintln(a.out, empty)
 		return nil
 	}
-	a.printTable(rows, columns)
+	printTable(a, list, titles, cells)
 	return nil
+}
+
+// formatCell formats the cell of a table. Times are in the owner's zone.
+func formatCell(zone *time.Location, v any) string {
+	switch x := v.(type) {
+	case nil:
+		return ""
+	case time.Time:
+		return formatTime(zone, x)
+	case float64:
+		return fmt.Sprintf("%g", x)
+	case []string:
+		return strings.Join(x, ", ")
+	case []any:
+		var parts []string
+		for _, p := range x {
+			parts = append(parts, fmt.Sprint(p))
+		}
+		return strings.Join(parts, ", ")
+	case map[string]any:
+		if b, err := json.Marshal(x); err == nil {
+			return string(b)
+		}
+	}
+	return fmt.Sprint(v)
 }
 
 func (a *cli) printJSON(v any) error {
@@ -147,15 +100,19 @@ func (a *cli) printJSON(v any) error {
 	return e.Encode(v)
 }
 
-// printTable prints rows in columns. On a terminal it truncates the last column at the window's
-// edge; in a pipe it truncates nothing.
-func (a *cli) printTable(rows []row, columns []column) {
-	cells := make([][]string, len(rows))
-	widths := make([]int, len(columns))
-	for i, c := range columns {
-		widths[i] = utf8.RuneCountInString(c.title)
-		for j, r := range rows {
-			s := oneLine(c.cell(r))
+// printTable prints items in columns; see printList. On a terminal it cuts the last column at the edge
+// of the window; in a pipe it cuts nothing.
+func printTable[T any](a *cli, list []T, titles string, cellsOf cellsOf[T]) {
+	head := strings.Split(titles, "|")
+	cells := make([][]string, len(list))
+	widths := make([]int, len(head))
+	for i, title := range head {
+		widths[i] = utf8.RuneCountInString(title)
+	}
+	zone := a.userZone()
+	for j, item := range list {
+		for i, v := range cellsOf(item) {
+			s := oneLine(formatCell(zone, v))
 			cells[j] = append(cells[j], s)
 			widths[i] = max(widths[i], utf8.RuneCountInString(s))
 		}
@@ -175,10 +132,6 @@ func (a *cli) printTable(rows []row, columns []column) {
 			}
 		}
 		return clipLine(strings.TrimRight(b.String(), " "), width)
-	}
-	var head []string
-	for _, c := range columns {
-		head = append(head, c.title)
 	}
 	fmt.Fprintln(a.out, a.colorize(a.out, bold, line(head)))
 	for _, c := range cells {

@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,8 +19,9 @@ func (a *cli) providerCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.showProviders(all,
-				textColumn("NAME", "name"), textColumn("KIND", "kind"), textColumn("FROM", "from"), textColumn("KEY", "key"), textColumn("MODEL", "model"), textColumn("USED AS", "used"), textColumn("ADDRESS", "address"))
+			return printList(a, all, "", "NAME|KIND|FROM|KEY|MODEL|USED AS|ADDRESS", func(p doctor.Provider) []any {
+				return []any{p.Name, p.Kind, p.From, p.Key, p.Model, p.Used, p.Address}
+			})
 		}),
 	})
 	test := a.addJSONFlag(&cobra.Command{
@@ -49,8 +50,10 @@ func (a *cli) testProviders(ctx context.Context, names []string) error {
 			return &failure{code: exitFailed, cause: fmt.Sprintf("provider %q not found", names[0]), remedy: "see: hob provider list"}
 		}
 	}
-	if err := a.showProviders(all,
-		textColumn("NAME", "name"), column{"STATE", providerState}, column{"LATENCY", latencyText}, column{"MODELS", modelsText}, column{"", errorCause}); err != nil {
+	err = printList(a, all, "", "NAME|STATE|LATENCY|MODELS|", func(p doctor.Provider) []any {
+		return []any{p.Name, providerState(p), latencyText(p), modelsText(p.Models), p.Cause}
+	})
+	if err != nil {
 		return err
 	}
 	if i := slices.IndexFunc(all, func(p doctor.Provider) bool { return p.Cause != "" }); i >= 0 {
@@ -59,42 +62,28 @@ func (a *cli) testProviders(ctx context.Context, names []string) error {
 	return nil
 }
 
-func (a *cli) showProviders(all []doctor.Provider, columns ...column) error {
-	raw, err := json.Marshal(all)
-	if err != nil {
-		return err
-	}
-	return a.printList(raw, "", columns...)
-}
-
-func providerState(r row) string {
+func providerState(p doctor.Provider) string {
 	switch {
-	case r["reachable"] == true:
+	case p.Reachable:
 		return "answers"
-	case r["key"] == "missing":
+	case p.Key == "missing":
 		return "no key"
 	}
 	return "fails"
 }
 
-func latencyText(r row) string {
-	if ms, ok := r["latency_ms"].(float64); ok && ms > 0 {
-		return fmt.Sprintf("%.0f ms", ms)
+func latencyText(p doctor.Provider) string {
+	if p.LatencyMS <= 0 {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("%d ms", p.LatencyMS)
 }
 
 // modelsText returns the number of models and the names of the first two, or the name of the only
 // one.
-func modelsText(r row) string {
-	list, _ := r["models"].([]any)
-	switch len(list) {
-	case 0:
-		return ""
-	case 1:
-		return fmt.Sprint(list[0])
+func modelsText(list []string) string {
+	if len(list) > 1 {
+		return fmt.Sprintf("%d: %s, %s ...", len(list), list[0], list[1])
 	}
-	return fmt.Sprintf("%d: %v, %v ...", len(list), list[0], list[1])
+	return strings.Join(list, "")
 }
-
-func errorCause(r row) string { return r.textField("cause") }

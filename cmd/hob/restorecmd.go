@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -100,12 +99,9 @@ func (a *cli) listSnapshots() error {
 	for _, s := range list {
 		rows = append(rows, describeSnapshot(s))
 	}
-	raw, err := encodeJSON(rows)
-	if err != nil {
-		return err
-	}
-	return a.printList(raw, "No snapshot yet. Create one with: hob backup",
-		textColumn("NAME", "name"), timeColumn(a.userZone(), "CREATED", "created"), textColumn("REASON", "reason"), textColumn("VERSION", "version"), textColumn("BYTES", "bytes"))
+	return printList(a, rows, "No snapshot yet. Create one with: hob backup", "NAME|CREATED|REASON|VERSION|BYTES", func(r snapshotRow) []any {
+		return []any{r.Name, r.Created, r.Reason, r.Version, r.Bytes}
+	})
 }
 
 // verifySnapshot checks digests, integrity, row counts and that the database opens for reading.
@@ -274,15 +270,13 @@ func (a *cli) printHeld(items []api.HeldItem) {
 		return
 	}
 	fmt.Fprintf(a.out, "On hold: %s.\n", countText(len(items), "item", "items"))
-	var rows []row
-	for _, x := range items {
-		text := strings.Join(strings.Fields(x.Text), " ")
+	printTable(a, items, "ID|TYPE|CHANNEL|CREATED|TEXT", func(x api.HeldItem) []any {
+		text := x.Text
 		if x.MaybeRepeated {
 			text = "(may have been sent) " + text
 		}
-		rows = append(rows, row{"id": x.ID, "type": x.Type + " " + x.Kind, "to": strings.TrimSuffix(x.Channel+" "+x.Target, " "), "at": x.At.Format(time.RFC3339), "text": text})
-	}
-	a.printTable(rows, []column{textColumn("ID", "id"), textColumn("TYPE", "type"), textColumn("CHANNEL", "to"), timeColumn(a.userZone(), "CREATED", "at"), textColumn("TEXT", "text")})
+		return []any{x.ID, x.Type + " " + x.Kind, x.Channel + " " + x.Target, x.At, text}
+	})
 }
 
 func (a *cli) showHold(ctx context.Context) error {

@@ -228,19 +228,28 @@ func TestExplain(t *testing.T) {
 func TestTable(t *testing.T) {
 	var out bytes.Buffer
 	a := &cli{out: &out}
-	err := a.printList([]byte(`[{"id":"1","text":"a\nb\u001b[31m","n":3.5,"list":["x","y"],"at":"2026-05-03T10:00:00Z"},{"id":"22"}]`), "",
-		textColumn("ID", "id"), textColumn("N", "n"), textColumn("LIST", "list"), timeColumn(time.FixedZone("", 3600), "AT", "at"), textColumn("TEXT", "text"))
-	want := "ID  N    LIST  AT                TEXT\n1   3.5  x, y  2026-05-03 11:00  a b[31m\n22\n"
+	type item struct {
+		ID   string    `json:"id"`
+		N    float64   `json:"n"`
+		List []string  `json:"list"`
+		At   time.Time `json:"at"`
+		Text string    `json:"text"`
+	}
+	t.Setenv("HOB_HOME", t.TempDir())
+	cells := func(x item) []any { return []any{x.ID, countOrNone(int(x.N)), x.N, x.List, x.At, x.Text} }
+	list := []item{{"1", 3.5, []string{"x", "y"}, time.Date(2026, 5, 3, 10, 0, 0, 0, time.UTC), "a\nb\x1b[31m"}, {ID: "22"}}
+	err := printList(a, list, "", "ID|COUNT|N|LIST|AT|TEXT", cells)
+	want := "ID  COUNT  N    LIST  AT                TEXT\n1   3      3.5  x, y  2026-05-03 10:00  a b[31m\n22         0\n"
 	if out.String() != want || err != nil {
 		t.Errorf("got %q %v", out.String(), err)
 	}
 	out.Reset()
-	if err := a.printList([]byte("null"), "Nothing."); err != nil || out.String() != "Nothing.\n" {
+	if err := printList[item](a, nil, "Nothing.", "ID", cells); err != nil || out.String() != "Nothing.\n" {
 		t.Errorf("got %q %v", out.String(), err)
 	}
 	a.asJSON = true
 	out.Reset()
-	if err := a.printList([]byte("null"), "Nothing."); err != nil || out.String() != "[]\n" {
+	if err := printList[item](a, nil, "Nothing.", "ID", cells); err != nil || out.String() != "[]\n" {
 		t.Errorf("got %q %v", out.String(), err)
 	}
 }

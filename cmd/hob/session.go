@@ -21,8 +21,10 @@ func (a *cli) sessionCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the conversations", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
-			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Sessions(c.Context(), api.Query{}) }, "No conversations yet.",
-				textColumn("SESSION", "id"), textColumn("CHANNEL", "channel"), timeColumn(a.userZone(), "SINCE", "created_at"), timeColumn(a.userZone(), "LAST", "updated_at"), textColumn("TURNS", "turns"))
+			return printFetched(c.Context(), a, func(cl *client) ([]api.Session, error) { return cl.Sessions(c.Context(), api.Query{}) }, "No conversations yet.",
+				"SESSION|CHANNEL|SINCE|LAST|TURNS", func(s api.Session) []any {
+					return []any{s.ID, s.Channel, s.CreatedAt, s.UpdatedAt, s.Turns}
+				})
 		}),
 	})
 	show := a.addJSONFlag(a.onSession(&cobra.Command{
@@ -84,8 +86,10 @@ func (a *cli) sessionSearchCmd() *cobra.Command {
 			if err := checkLimit(q.Limit); err != nil {
 				return err
 			}
-			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Search(c.Context(), q) }, "Nothing matches.",
-				textColumn("MESSAGE", "message"), textColumn("SESSION", "session"), timeColumn(a.userZone(), "AT", "at"), textColumn("WHO", "who"), textColumn("TEXT", "snippet"))
+			return printFetched(c.Context(), a, func(cl *client) ([]api.FoundMessage, error) { return cl.Search(c.Context(), q) }, "Nothing matches.",
+				"MESSAGE|SESSION|AT|WHO|TEXT", func(m api.FoundMessage) []any {
+					return []any{m.Message, m.Session, m.At, m.Who, m.Snippet}
+				})
 		}),
 	})
 	c.Flags().StringVarP(&q.Session, "session", "s", "", "only this conversation")

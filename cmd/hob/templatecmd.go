@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -158,11 +159,20 @@ func (a *cli) listTemplates() error {
 	if err != nil {
 		return err
 	}
-	rows := []row{}
+	type listed struct {
+		Description string `json:"description"`
+		Error       string `json:"error,omitempty"`
+		InUse       bool   `json:"in_use"`
+		Name        string `json:"name"`
+		Origin      string `json:"origin"`
+		Path        string `json:"path"`
+		Version     string `json:"version"`
+	}
+	rows := []listed{}
 	for _, t := range list {
-		r := row{"name": t.Name, "description": t.Description, "version": t.Version, "origin": string(t.Origin), "path": t.Path, "in_use": t.Name == s.Name}
+		r := listed{Name: t.Name, Description: t.Description, Version: t.Version, Origin: string(t.Origin), Path: t.Path, InUse: t.Name == s.Name}
 		if t.Err != nil {
-			r["error"] = t.Err.Error()
+			r.Error = t.Err.Error()
 		}
 		rows = append(rows, r)
 	}
@@ -172,9 +182,8 @@ func (a *cli) listTemplates() error {
 	if a.asJSON {
 		return a.printJSON(rows)
 	}
-	a.printTable(rows, []column{
-		{"NAME", func(r row) string { return activeMark(r["in_use"] == true) + r.textField("name") }},
-		textColumn("FROM", "origin"), textColumn("VERSION", "version"), textColumn("ABOUT", "error", "description"),
+	printTable(a, rows, "NAME|FROM|VERSION|ABOUT", func(r listed) []any {
+		return []any{activeMark(r.InUse) + r.Name, r.Origin, r.Version, cmp.Or(r.Error, r.Description)}
 	})
 	if s.Name != "" {
 		fmt.Fprintf(a.out, "* active; revert with: hob template reset\n")

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+
 	"github.com/spf13/cobra"
 
 	"hob/autonomy/api"
@@ -11,8 +13,10 @@ func (a *cli) taskCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the open tasks", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
-			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Tasks(c.Context(), api.Query{All: all}) }, "No open tasks.",
-				textColumn("ID", "id"), textColumn("STATUS", "status"), textColumn("PRIORITY", "priority"), timeColumn(a.userZone(), "DUE", "due"), textColumn("PROJECT", "project"), textColumn("TITLE", "title"))
+			return printFetched(c.Context(), a, func(cl *client) ([]api.Task, error) { return cl.Tasks(c.Context(), api.Query{All: all}) }, "No open tasks.",
+				"ID|STATUS|PRIORITY|DUE|PROJECT|TITLE", func(t api.Task) []any {
+					return []any{t.ID, t.Status, t.Priority, dueText(t.Due), t.Project, t.Title}
+				})
 		}),
 	})
 	list.Flags().BoolVarP(&all, "all", "a", false, "include completed tasks")
@@ -76,8 +80,10 @@ func (a *cli) watchCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the watchers", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
-			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Watchers(c.Context(), api.Query{}) }, "No watchers. Add one with: hob watch add ~/Downloads --pattern '*.pdf'",
-				textColumn("ID", "id"), textColumn("KIND", "kind"), textColumn("STATE", "state"), textColumn("FIRED", "fired"), timeColumn(a.userZone(), "LAST", "fired_at"), textColumn("REPORTS TO", "report"), textColumn("WATCHES", "description", "title"))
+			return printFetched(c.Context(), a, func(cl *client) ([]api.Watcher, error) { return cl.Watchers(c.Context(), api.Query{}) }, "No watchers. Add one with: hob watch add ~/Downloads --pattern '*.pdf'",
+				"ID|KIND|STATE|FIRED|LAST|REPORTS TO|WATCHES", func(w api.Watcher) []any {
+					return []any{w.ID, w.Kind, w.State, w.Fired, w.FiredAt, w.Report, cmp.Or(w.Describe, w.Title)}
+				})
 		}),
 	})
 	return a.commandGroup(&cobra.Command{Use: "watch", Short: "Manage watchers of files, feeds and other sources", SuggestFor: []string{"watcher", "watchers"}}, list, a.thingShow("watcher", (*client).Watchers), a.watchAdd(), a.watchChange(), a.watchTry(),
@@ -90,8 +96,10 @@ func (a *cli) reminderCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List upcoming reminders", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
-			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Reminders(c.Context(), api.Query{}) }, `No reminders. Add one with: hob reminder add stretch --at "in 20 minutes"`,
-				textColumn("ID", "id"), textColumn("WHEN", "when", "description"), comingColumn(a.userZone()), textColumn("REPORTS TO", "report"), textColumn("SAYS", "action"))
+			return printFetched(c.Context(), a, func(cl *client) ([]api.Watcher, error) { return cl.Reminders(c.Context(), api.Query{}) }, `No reminders. Add one with: hob reminder add stretch --at "in 20 minutes"`,
+				"ID|WHEN|NEXT|REPORTS TO|SAYS", func(w api.Watcher) []any {
+					return []any{w.ID, cmp.Or(w.When, w.Describe), a.nextTimes(w), w.Report, w.Action}
+				})
 		}),
 	})
 	add := a.addJSONFlag(&cobra.Command{
@@ -115,8 +123,10 @@ func (a *cli) scheduleCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the schedules", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
-			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Schedules(c.Context(), api.Query{}) }, `No schedules. Add one with: hob schedule add "brief me" --every "every weekday at 8:00"`,
-				textColumn("ID", "id"), textColumn("STATE", "state"), textColumn("WHEN", "when", "description"), comingColumn(a.userZone()), timeColumn(a.userZone(), "LAST", "fired_at"), textColumn("DOES", "action"))
+			return printFetched(c.Context(), a, func(cl *client) ([]api.Watcher, error) { return cl.Schedules(c.Context(), api.Query{}) }, `No schedules. Add one with: hob schedule add "brief me" --every "every weekday at 8:00"`,
+				"ID|STATE|WHEN|NEXT|LAST|DOES", func(w api.Watcher) []any {
+					return []any{w.ID, w.State, cmp.Or(w.When, w.Describe), a.nextTimes(w), w.FiredAt, w.Action}
+				})
 		}),
 	})
 	add := &cobra.Command{

@@ -85,20 +85,18 @@ func nextTimesText(times []time.Time, zone *time.Location, now time.Time) string
 	return strings.Join(out, ", ")
 }
 
-// comingColumn returns a column with the next three times in the user's time zone.
-func comingColumn(zone *time.Location) column {
-	now := time.Now().In(zone)
-	return column{"NEXT", func(r row) string {
-		list, _ := r["coming"].([]any)
-		var times []time.Time
-		for _, v := range list {
-			s, _ := v.(string)
-			if t, err := time.Parse(time.RFC3339, s); err == nil {
-				times = append(times, t)
-			}
-		}
-		return nextTimesText(times, zone, now)
-	}}
+// nextTimes formats the next three times in the user's time zone.
+func (a *cli) nextTimes(w api.Watcher) string {
+	zone := a.userZone()
+	return nextTimesText(w.Coming, zone, time.Now().In(zone))
+}
+
+// dueText returns the due time of a task in a form that a table shows in the user's time zone.
+func dueText(due string) any {
+	if t, err := time.Parse(time.RFC3339, due); err == nil {
+		return t
+	}
+	return due
 }
 
 // pickThing finds an item by its id, the beginning of its id, or words in its title.

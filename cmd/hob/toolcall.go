@@ -178,8 +178,10 @@ func (a *cli) toolCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list [WORDS...]", Short: "List all tools, or the tools that match WORDS",
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
-			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Tools(c.Context(), api.Query{Text: joinWords(args)}) }, "No matching tools.",
-				textColumn("NAME", "name"), textColumn("CATEGORY", "category"), textColumn("EFFECTS", "effects"), textColumn("DESCRIPTION", "description"))
+			return printFetched(c.Context(), a, func(cl *client) ([]api.Tool, error) { return cl.Tools(c.Context(), api.Query{Text: joinWords(args)}) }, "No matching tools.",
+				"NAME|CATEGORY|EFFECTS|DESCRIPTION", func(t api.Tool) []any {
+					return []any{t.Name, t.Category, t.Effects, t.Description}
+				})
 		}),
 	})
 	var yes bool

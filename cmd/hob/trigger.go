@@ -7,14 +7,18 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"hob/autonomy/api"
 )
 
 func (a *cli) triggerCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List the configured triggers", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
-			return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Triggers(c.Context()) }, "No triggers. Add one with: hob config set triggers.NAME.action \"...\"",
-				textColumn("NAME", "id"), textColumn("SESSION", "session"), textColumn("ACTION", "action"))
+			return printFetched(c.Context(), a, func(cl *client) ([]api.Trigger, error) { return cl.Triggers(c.Context()) }, "No triggers. Add one with: hob config set triggers.NAME.action \"...\"",
+				"NAME|SESSION|ACTION", func(t api.Trigger) []any {
+					return []any{t.ID, t.Session, t.Action}
+				})
 		}),
 	})
 	var data string

@@ -27,8 +27,10 @@ func (a *cli) undoCmd() *cobra.Command {
 				return err
 			}
 			if f.list {
-				return a.fetchAndPrintList(c.Context(), func(cl *client) (any, error) { return cl.Undoable(c.Context(), api.Query{}) }, "There is nothing to undo.",
-					textColumn("ID", "call"), timeColumn(a.userZone(), "WHEN", "finished_at"), textColumn("TOOL", "tool"), textColumn("UNDO WOULD", "undo_label"))
+				return printFetched(c.Context(), a, func(cl *client) ([]api.LedgerEntry, error) { return cl.Undoable(c.Context(), api.Query{}) }, "There is nothing to undo.",
+					"ID|WHEN|TOOL|UNDO WOULD", func(e api.LedgerEntry) []any {
+						return []any{e.Call, e.FinishedAt, e.Tool, e.UndoLabel}
+					})
 			}
 			return a.runUndo(c.Context(), in)
 		}),

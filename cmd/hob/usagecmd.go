@@ -48,28 +48,15 @@ func (a *cli) printUsage(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		rows, err := rowsOf(days)
-		if err != nil {
-			return err
-		}
 		if len(days) == 0 {
 			fmt.Fprintln(a.out, "No model calls yet.")
 			return nil
 		}
-		for i := range rows {
-			rows[i]["at"] = float64(i)
-		}
 		share := costShares(days)
-		cell := func(f func(d api.UsageRow) string) func(row) string {
-			return func(r row) string { return f(days[int(r["at"].(float64))]) }
-		}
-		a.printTable(rows, []column{
-			textColumn("DAY", "day"), textColumn("MODEL", "model"), textColumn("TURNS", "turns"), textColumn("CALLS", "model_calls"),
-			{"INPUT", cell(func(d api.UsageRow) string { return formatCount(d.Input) })},
-			{"CACHED", cell(func(d api.UsageRow) string { return formatCount(d.CacheRead) })},
-			{"OUTPUT", cell(func(d api.UsageRow) string { return formatCount(d.Output) })},
-			{"COST", cell(costText)},
-			{"", func(r row) string { return drawBar(share[int(r["at"].(float64))], 12) }},
+		next := 0
+		printTable(a, days, "DAY|MODEL|TURNS|CALLS|INPUT|CACHED|OUTPUT|COST|", func(d api.UsageRow) []any {
+			next++
+			return []any{d.Day, d.Model, d.Turns, d.ModelCalls, formatCount(d.Input), formatCount(d.CacheRead), formatCount(d.Output), costText(d), drawBar(share[next-1], 12)}
 		})
 		fmt.Fprintln(a.out)
 		a.printBudget(caps)
