@@ -171,7 +171,7 @@ func New(st *store.Store, opt Options) (*Base, error) {
 
 // Migrations returns the tables of this package, including the origins of stored rows.
 func Migrations() []store.MigrationSet {
-	return []store.MigrationSet{{Owner: "knowledge", Steps: []string{schema1, schema2, schema3, schema4, schema5, schema6, schema7}}, {Owner: "claims", Steps: []string{claims1}}, origins.Migrations(), {Owner: "erasures", Steps: []string{erasuresTable}}}
+	return []store.MigrationSet{{Owner: "knowledge", RowChanges: map[int][]string{5: {"docs_fts"}}, Steps: []string{schema1, schema2, schema3, schema4, schema5, schema6, schema7}}, {Owner: "claims", Steps: []string{claims1}}, origins.Migrations(), {Owner: "erasures", Steps: []string{erasuresTable}}}
 }
 
 // schema1: docs_fts is the old index; schema5 replaces it.

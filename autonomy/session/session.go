@@ -63,7 +63,7 @@ func New(db *store.Store) *Sessions {
 
 // Migrations returns the package's tables.
 func Migrations() store.MigrationSet {
-	return store.MigrationSet{Owner: "session", Steps: []string{`
+	return store.MigrationSet{Owner: "session", RowChanges: map[int][]string{4: {"found"}}, Steps: []string{`
 CREATE TABLE sessions (
 	id TEXT PRIMARY KEY, channel TEXT NOT NULL, chat TEXT NOT NULL DEFAULT '',
 	turns INTEGER NOT NULL DEFAULT 0,

@@ -4,7 +4,7 @@ import "hob/platform/store"
 
 // Migrations returns the tables of this package. They reference those of package knowledge.
 func Migrations() store.MigrationSet {
-	return store.MigrationSet{Owner: "graph", Steps: []string{schema1, schema2, schema3, schema4}}
+	return store.MigrationSet{Owner: "graph", RowChanges: map[int][]string{4: {"derived"}}, Steps: []string{schema1, schema2, schema3, schema4}}
 }
 
 // schema1: triggers delete the data derived from a row of docs together with the row.

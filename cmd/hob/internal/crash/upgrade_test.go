@@ -330,6 +330,30 @@ func TestUpgrade_MigrationsKeepEveryRow(t *testing.T) {
 	}
 }
 
+// TestUpgrade_DeclaresRowChanges upgrades step by step, so that each step finds the tables that earlier
+// ones made: a step that drops one of them must declare it.
+func TestUpgrade_DeclaresRowChanges(t *testing.T) {
+	t.Parallel()
+	unguarded := func(context.Context, store.Migration) error { return nil }
+	path := filepath.Join(t.TempDir(), "hob.db")
+	for n, more := 1, true; more; n++ {
+		sets := app.Migrations()
+		more = false
+		for i, set := range sets {
+			more = more || len(set.Steps) > n
+			sets[i].Steps = set.Steps[:min(n, len(set.Steps))]
+		}
+		if more { // this one needs the last step of knowledge
+			sets = slices.DeleteFunc(sets, func(set store.MigrationSet) bool { return set.Owner == "claims" })
+		}
+		st, err := store.Open(t.Context(), path, sets, store.Options{BeforeMigration: unguarded})
+		if err != nil {
+			t.Fatalf("step %d: %v", n, err)
+		}
+		check(t, st.Close())
+	}
+}
+
 // rowComparison says which columns of the old rows must be there.
 type rowComparison int
 
