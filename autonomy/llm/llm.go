@@ -33,9 +33,9 @@ type Info struct {
 	// Structured reports whether the model supports Request.Format. Other models ignore the format
 	// and answer with free text.
 	Structured bool
-	Local      bool // free of charge and on this machine
-	// Acts marks an external agent: it acts beyond the offered tools, and requests permission
-	// from Request.Broker before it does.
+	Local      bool // whether the model is free of charge and runs on this machine
+	// Acts marks an external agent: it runs actions other than the offered tools, and requests
+	// permission for them from Request.Broker.
 	Acts bool
 	// Unfenced: the model gets messages as recorded, without FenceUntrusted.
 	Unfenced bool
@@ -64,8 +64,8 @@ type Request struct {
 	// Session is the conversation of this call, for external agents that store conversations, or ""
 	// if there is none. HTTP drivers do not send it.
 	Session string
-	// Broker authorizes and records actions of external agents; nil if no user can be asked.
-	// Other models ignore it.
+	// Broker authorizes and records the actions of external agents. It is nil if no user can be
+	// asked. Other models ignore it.
 	Broker PermissionBroker
 	// Now is the current time in the user's time zone, for models that compute with it. HTTP models
 	// read the time in the current message.

@@ -170,7 +170,7 @@ func (s *AnswerStream) readEvents(in *EventReader, f AnswerFormat, server string
 		e, err := in.Next()
 		if err != nil {
 			if s.Ended && s.EndsWell() {
-				return s.finishAnswer(f) // many servers send no end marker; at most the token counts are missing
+				return s.finishAnswer(f) // many servers send no end marker, and at most the token counts are missing
 			}
 			if !s.CutOff(f) {
 				return nil
@@ -243,7 +243,8 @@ func (s *AnswerStream) GarbledEvent(err error, server string) error {
 	return s.Errorf(Garbled, "the stream is not from %s: %w", server, err)
 }
 
-// finishAnswer ends a complete answer. Servers differ in the finish reason of an answer with tool calls.
+// finishAnswer completes an answer. It sets the finish reason itself, because servers differ in the
+// reason for an answer with tool calls.
 func (s *AnswerStream) finishAnswer(f AnswerFormat) error {
 	if !s.Started {
 		return s.Errorf(Unavailable, "the server sent an empty stream")

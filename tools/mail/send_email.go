@@ -34,7 +34,7 @@ func (d Deps) sendEmail() tools.Tool {
 		Run: func(ctx context.Context, c tools.Call, in letterIn) (tools.Result, error) {
 			l, err := d.approvedLetter(ctx, c, in)
 			if err != nil {
-				return tools.Result{}, tools.ClassifyPIM(err)
+				return tools.Result{}, err
 			}
 			r, err := d.handOver(ctx, c, l)
 			if err != nil {
