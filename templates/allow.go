@@ -12,20 +12,20 @@ import (
 	"unicode"
 )
 
-// keyRule is a rule for how a template may change a key.
+// keyRule states how a template may change a configuration key.
 type keyRule int
 
 const (
 	free   keyRule = iota
 	atMost         // a number that may only decrease
 	longer         // a duration that may only increase
-	capped         // a number where 0 means unlimited: the limit may only get stricter
+	capped         // a number for which 0 means unlimited: the limit may only become stricter
 	level          // watch < supervised < trusted: the level may only decrease
 )
 
 // allowedKeys returns the keys that a template may set, with their rules. They change how Hob
-// behaves, never its permissions, contacts, readable data or costs. All other keys are
-// refused, including those of later versions.
+// behaves, but not its permissions, contacts, readable data or costs. All other keys are refused,
+// including keys of later versions.
 func allowedKeys() map[string]keyRule {
 	return map[string]keyRule{
 		"agent.name":                free,
@@ -51,7 +51,7 @@ func allowedKeys() map[string]keyRule {
 // AllowedKeys lists the keys that a template may set.
 func AllowedKeys() []string { return slices.Sorted(maps.Keys(allowedKeys())) }
 
-// flattenSettings flattens [config] and refuses keys that no template may set.
+// flattenSettings flattens [config]. It refuses keys that templates may not set.
 func flattenSettings(table map[string]any) ([]Setting, error) {
 	var out []Setting
 	for _, l := range tableLeaves(table) {

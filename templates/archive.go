@@ -13,15 +13,15 @@ import (
 	"strings"
 )
 
-// Limits of an archive.
+// Limits of a template archive.
 const (
 	maxArchive  = 4 << 20 // compressed size in bytes
 	maxUnpacked = 8 << 20 // uncompressed size in bytes
 	maxEntries  = 1000
 )
 
-// readArchive reads a template from an archive into memory. It never writes an entry to a
-// path that the archive names.
+// readArchive reads a template from an archive into memory. It never writes to a path that an entry
+// of the archive names.
 func readArchive(name string, fi fs.FileInfo) (files, error) {
 	switch {
 	case !isArchive(name):
@@ -46,17 +46,16 @@ func readArchive(name string, fi fs.FileInfo) (files, error) {
 	return unpackTar(b)
 }
 
-// archiveContents collects the entries of an archive. One invalid entry makes the whole archive
-// invalid.
+// archiveContents collects the entries of an archive. One invalid entry makes the archive invalid.
 type archiveContents struct {
 	out  files
 	seen map[string]bool // names in lower case
-	top  string          // the only top-level folder
+	top  string          // the only top-level folder, if any
 	tops int
-	bare bool // an entry is at the top level
+	bare bool // the archive has an entry at the top level
 }
 
-// checkEntry checks an entry's name and returns the cleaned name; "" for a folder.
+// checkEntry checks the name of an entry and returns the cleaned name, or "" for a folder.
 func (u *archiveContents) checkEntry(name string, mode fs.FileMode) (string, error) {
 	if len(u.seen) >= maxEntries {
 		return "", fmt.Errorf("%w: the archive has more than %d entries", ErrInvalid, maxEntries)
@@ -76,7 +75,7 @@ func (u *archiveContents) checkEntry(name string, mode fs.FileMode) (string, err
 	}
 	u.seen[low] = true
 	top, _, below := strings.Cut(clean, "/")
-	if top == "__MACOSX" { // metadata that macOS adds to archives: it counts toward the limits and is skipped
+	if top == "__MACOSX" { // macOS metadata counts toward the limits, but is skipped
 		return "", nil
 	}
 	if !below && !mode.IsDir() {
@@ -91,8 +90,8 @@ func (u *archiveContents) checkEntry(name string, mode fs.FileMode) (string, err
 	return clean, nil
 }
 
-// entryLimit returns the maximum number of bytes read of an entry, wherever the template is in
-// the archive.
+// entryLimit returns the maximum number of bytes that are read from an entry. The template may be
+// at the top level or in a folder.
 func entryLimit(name string) int {
 	if n := wantedSize(name); n > 0 {
 		return n
@@ -132,7 +131,7 @@ func damagedError(err error) error {
 // errTooMuch reports that the unpacked archive exceeds the limit.
 var errTooMuch = fmt.Errorf("%w: the unpacked archive is larger than %d MB", ErrInvalid, maxUnpacked>>20)
 
-// budget is a reader that fails when its limit is exceeded.
+// budget is a reader that fails when more bytes are read than the limit allows.
 type budget struct {
 	r    io.Reader
 	left int64
@@ -166,9 +165,9 @@ func unpackTar(b []byte) (files, error) {
 		}
 		mode := h.FileInfo().Mode()
 		if h.Typeflag == tar.TypeXGlobalHeader {
-			continue // global headers in archives made by git
+			continue // archives created by git have global headers
 		}
-		if h.Typeflag == tar.TypeLink { // a hard link has the mode of a regular file
+		if h.Typeflag == tar.TypeLink { // hard links have the mode of a regular file
 			return nil, notPlain(h.Name)
 		}
 		name, err := u.checkEntry(h.Name, mode)

@@ -13,7 +13,7 @@ import (
 //go:embed builtin/*/template.toml builtin/*/SOUL.md
 var builtins embed.FS
 
-// Builtins returns the templates that come with Hob, by name.
+// Builtins returns the built-in templates, sorted by name.
 func Builtins() ([]*Template, error) {
 	list, err := fs.ReadDir(builtins, "builtin")
 	if err != nil {

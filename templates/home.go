@@ -14,13 +14,13 @@ import (
 
 // Editor reads and edits the text of the configuration.
 type Editor interface {
-	// Value returns the effective value of a key, and whether the text itself sets it.
+	// Value returns the effective value of a key, and whether text itself sets the key.
 	Value(text []byte, key string) (v any, set bool, err error)
-	// Set sets a key to a TOML value; comments and order stay.
+	// Set sets a key to a TOML value. Comments and the order of keys are kept.
 	Set(text []byte, key, value string) ([]byte, error)
 	// Unset removes a key.
 	Unset(text []byte, key string) ([]byte, error)
-	// Check returns the errors in after that before does not have.
+	// Check returns the errors in after that are not in before.
 	Check(before, after []byte) error
 }
 
@@ -35,19 +35,19 @@ type ResourceStore interface {
 // DesiredState lists the resources that templates should have.
 type DesiredState struct {
 	Source    string     `json:"source"`                    // see SourceOf; "" if no template is in use
-	Trusted   bool       `json:"trusted" schema:"optional"` // built in; all other templates count as untrusted text
+	Trusted   bool       `json:"trusted" schema:"optional"` // true for a built-in template; all other templates are untrusted text
 	Goals     []Goal     `json:"goals" schema:"optional"`
 	Schedules []Schedule `json:"schedules" schema:"optional"`
 	Watchers  []Watcher  `json:"watchers" schema:"optional"`
-	Dry       bool       `json:"dry" schema:"optional"` // report only, change nothing
+	Dry       bool       `json:"dry" schema:"optional"` // report the changes but make none
 }
 
 // ApplyResult reports the changes that Reconcile made.
 type ApplyResult struct {
 	Made    []Resource `json:"made"`
 	Removed []Resource `json:"removed"`
-	Kept    []Resource `json:"kept"`   // changed by the user, so they no longer belong to the template
-	Failed  []Resource `json:"failed"` // could not be made
+	Kept    []Resource `json:"kept"`   // changed by the user, so no longer part of the template
+	Failed  []Resource `json:"failed"` // could not be created
 }
 
 // Resource is a goal, a schedule, a reminder or a watcher.
@@ -63,19 +63,19 @@ type Options struct {
 	Dir    string // Hob's private folder for the state and the journal
 	Config string // path of config.toml
 	Soul   string // path of SOUL.md
-	// Persona is the personality used when SOUL.md does not exist.
+	// Persona is the personality that is used if SOUL.md does not exist.
 	Persona string
 	Editor  Editor
 	Things  ResourceStore
 	// Write atomically and durably replaces a private file.
 	Write func(path string, data []byte) error
-	// Step is called at each point where a crash may happen, for tests; may be nil.
+	// Step is called at each point at which tests simulate a crash. It may be nil.
 	Step func(name string)
 	Now  func() time.Time // default: time.Now
 }
 
-// Installation manages the template in use: none or one. Only one process may use it at a time; the
-// caller ensures that.
+// Installation manages the template in use, if any. Only one process may use it at a time; the
+// caller ensures this.
 type Installation struct{ opt Options }
 
 // NewHome checks the options and does no I/O.
@@ -99,30 +99,31 @@ type State struct {
 	Origin  Origin    `json:"origin,omitempty"`
 	Path    string    `json:"path,omitempty"`
 	At      time.Time `json:"at"`
-	// The files before and after the template was installed.
+	// Config and Soul are the files before and after the installation of the template.
 	Config fileChange `json:"config"`
 	Soul   fileChange `json:"soul"`
-	// Skills of the template; they are removed with it.
+	// Skills are the skills of the template. They are removed with it.
 	Skills []Skill `json:"skills,omitempty"`
 }
 
 // stateFile holds State.
 const stateFile = "state.json"
 
-// journalFile holds an unfinished change.
+// journalFile contains an unfinished change.
 const journalFile = "journal.json"
 
-// fileChange is the text of a file before and after a change; nil means no file.
+// fileChange is the text of a file before and after a change. A nil text means that the file does
+// not exist.
 type fileChange struct {
 	Before *string `json:"before"`
 	After  *string `json:"after"`
 }
 
-// journal describes one change. It is written before anything is changed and becomes the
-// state when the change is complete.
+// journal describes one change. It is written before anything is changed. When the change is
+// complete, it becomes the state.
 type journal struct {
 	State  State        `json:"state"`
-	Config fileChange   `json:"config"` // texts before and after
+	Config fileChange   `json:"config"` // text before and after
 	Soul   fileChange   `json:"soul"`
 	Wanted DesiredState `json:"wanted"`
 }
@@ -136,7 +137,7 @@ func (h *Installation) State() (State, error) { return InUse(h.opt.Dir) }
 // Pending reports whether a change was started but not finished.
 func (h *Installation) Pending() (bool, error) { return Unfinished(h.opt.Dir) }
 
-// Unfinished does the same as Installation.Pending for dir, the folder of the state (Options.Dir).
+// Unfinished returns the same as Installation.Pending, for the state folder dir (Options.Dir).
 func Unfinished(dir string) (bool, error) {
 	switch _, err := os.Stat(filepath.Join(dir, journalFile)); {
 	case err == nil:
@@ -162,10 +163,10 @@ func readJSON(path string, v any) (bool, error) {
 	return true, nil
 }
 
-// maxFile bounds the files that are merged, in bytes.
+// maxFile is the maximum size of a merged file, in bytes.
 const maxFile = 1 << 20
 
-// readText reads a file that may be missing.
+// readText reads a file. It returns nil if the file does not exist.
 func readText(path string) (*string, error) {
 	fi, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -208,8 +209,8 @@ func (h *Installation) putFile(path string, s *string) error {
 	return nil
 }
 
-// Finish completes a change that a crash interrupted and reports whether there was one. It
-// returns the copies it saved of files that were edited in the meantime.
+// Finish completes a change that a crash interrupted, and reports whether there was one. It returns
+// the copies that it saved of files edited after the crash.
 func (h *Installation) Finish(ctx context.Context) (kept []string, there bool, err error) {
 	var j journal
 	there, err = readJSON(h.journalPath(), &j)
@@ -220,7 +221,7 @@ func (h *Installation) Finish(ctx context.Context) (kept []string, there bool, e
 	return kept, true, err
 }
 
-// carryOut performs the change in the journal, or the rest of it.
+// carryOut performs the change in the journal, or the part that is not done yet.
 func (h *Installation) carryOut(ctx context.Context, j journal) (done ApplyResult, kept []string, err error) {
 	h.opt.Step("template.journal")
 	if done, err = h.opt.Things.Reconcile(ctx, j.Wanted); err != nil {
@@ -248,9 +249,9 @@ func (h *Installation) carryOut(ctx context.Context, j journal) (done ApplyResul
 }
 
 // reconcileFile changes a file from p.Before to p.After. The file may already be correct. If it was
-// edited after a crash, the edit stays and the change is merged into it, unless the edit
-// contains it already. If the merge is invalid, only the edit stays. Texts that get lost
-// are saved as copies.
+// edited after a crash, the change is merged into the edited file, unless that already contains the
+// change. If the result of the merge is invalid, the edited file is kept. Text that would be lost
+// is saved as a copy.
 func (h *Installation) reconcileFile(path string, p fileChange, merged func(base, ours, theirs string) string, check func(before, after []byte) error) (kept []string, err error) {
 	now, err := readText(path)
 	if err != nil || isEqualText(now, p.After) {
@@ -284,7 +285,7 @@ func (h *Installation) reconcileFile(path string, p fileChange, merged func(base
 	return kept, h.putFile(path, &out)
 }
 
-// isNearer reports whether s differs in fewer lines from a than from b.
+// isNearer reports whether s differs from a in fewer lines than from b.
 func isNearer(s, a, b string) bool {
 	count := func(from string) (n int) {
 		for _, x := range diffLines(splitLines(from), splitLines(s)) {
@@ -295,7 +296,7 @@ func isNearer(s, a, b string) bool {
 	return count(a) <= count(b)
 }
 
-// saveCopy saves a copy of a text and returns its path.
+// saveCopy saves s as a copy and returns the copy's path.
 func (h *Installation) saveCopy(name, s string) (string, error) {
 	path := filepath.Join(h.opt.Dir, "kept", h.opt.Now().UTC().Format("20060102T150405.000")+"-"+name)
 	return path, h.opt.Write(path, []byte(s))

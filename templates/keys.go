@@ -16,8 +16,7 @@ type tableLeaf struct {
 	value any
 }
 
-// tableLeaves lists the values of a table in order of their keys. An empty table is
-// a value, too.
+// tableLeaves lists the values of a table, ordered by key. An empty table counts as a value.
 func tableLeaves(table map[string]any) []tableLeaf {
 	var out []tableLeaf
 	for _, k := range slices.Sorted(maps.Keys(table)) {
@@ -33,7 +32,7 @@ func tableLeaves(table map[string]any) []tableLeaf {
 	return out
 }
 
-// flattenKeys returns the values of a TOML text by dotted key, in a comparable form.
+// flattenKeys returns the values in a TOML text by dotted key, in a form that can be compared.
 func flattenKeys(text string) (map[string]string, error) {
 	var table map[string]any
 	if err := toml.Unmarshal([]byte(strings.TrimPrefix(text, "\ufeff")), &table); err != nil {
@@ -53,17 +52,17 @@ func flattenKeys(text string) (map[string]string, error) {
 	return out, nil
 }
 
-// quotePart distinguishes a part that contains a dot from two parts.
+// quotePart quotes a part of a key that contains a dot, so that it differs from two parts.
 func quotePart(p string) string {
 	if strings.ContainsAny(p, `."`) {
-		b, _ := json.Marshal(p) // cannot fail: a string can always be encoded
+		b, _ := json.Marshal(p) // cannot fail: every string can be encoded
 		return string(b)
 	}
 	return p
 }
 
-// keys3 merges base with the changes in ours and theirs. A key that both changed
-// differently keeps the value of ours and is reported as a conflict.
+// keys3 merges the changes in ours and theirs, both based on base. If both changed a key
+// differently, the value of ours is kept and the key is reported as a conflict.
 func keys3(base, ours, theirs map[string]string) (merged map[string]string, conflicts []string) {
 	merged = map[string]string{}
 	all := maps.Clone(base)

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// hunk replaces the lines [from, to) of a text by others.
+// hunk replaces the lines [from, to) of a text by other lines.
 type hunk struct {
 	from, to int
 	lines    []string
 }
 
-// splitLines splits a text into lines with their line ends.
+// splitLines splits s into lines. The lines include their line ends.
 func splitLines(text string) []string {
 	if text == "" {
 		return nil
@@ -25,12 +25,12 @@ func splitLines(text string) []string {
 	return out
 }
 
-// maxEdits bounds the search for the smallest difference. Beyond it, everything between the
-// common beginning and end counts as one change.
+// maxEdits limits the search for the smallest difference. Above the limit, everything between the
+// common beginning and end becomes one change.
 const maxEdits = 2000
 
-// diffLines returns the hunks that turn a into b, in order: the greedy algorithm of E. Myers,
-// "An O(ND) difference algorithm and its variations" (1986).
+// diffLines returns the hunks that change a into b, in order. It uses the greedy algorithm of E.
+// Myers, "An O(ND) difference algorithm and its variations" (1986).
 func diffLines(a, b []string) []hunk {
 	pre, post := commonEnds(a, b)
 	x, y := a[pre:len(a)-post], b[pre:len(b)-post]
@@ -52,7 +52,7 @@ func diffLines(a, b []string) []hunk {
 	return out
 }
 
-// diffWhole returns the difference as at most one hunk.
+// diffWhole returns the difference as one hunk, or none if a and b are equal.
 func diffWhole(a, b []string) []hunk {
 	pre, post := commonEnds(a, b)
 	if pre+post == len(a) && pre+post == len(b) {
@@ -61,7 +61,8 @@ func diffWhole(a, b []string) []hunk {
 	return []hunk{{pre, len(a) - post, b[pre : len(b)-post]}}
 }
 
-// commonEnds counts the lines that two texts have in common at their beginning and end.
+// commonEnds returns the number of lines that a and b have in common at the beginning and at the
+// end.
 func commonEnds(a, b []string) (pre, post int) {
 	for pre < len(a) && pre < len(b) && a[pre] == b[pre] {
 		pre++
@@ -72,8 +73,8 @@ func commonEnds(a, b []string) (pre, post int) {
 	return pre, post
 }
 
-// shortestEdit returns the pairs of equal lines along a shortest edit path; nil if it would be
-// longer than maxEdits.
+// shortestEdit returns the pairs of equal lines along a shortest edit path. It returns nil if the
+// path would be longer than maxEdits.
 func shortestEdit(a, b []string) [][2]int {
 	n, m := len(a), len(b)
 	most := min(n+m, maxEdits)
@@ -131,7 +132,7 @@ func isOverlapping(a, b hunk) bool {
 		if b.from == b.to {
 			a, b = b, a
 		}
-		return b.from < a.from && a.from < b.to // an insertion within the other
+		return b.from < a.from && a.from < b.to // the insertion is inside the other change
 	}
 	return a.from < b.to && b.from < a.to
 }
@@ -140,7 +141,7 @@ func isSameHunk(a, b hunk) bool {
 	return a.from == b.from && a.to == b.to && slices.Equal(a.lines, b.lines)
 }
 
-// mergeHunks applies two sets of changes. Where they overlap, it applies those of winner and
+// mergeHunks applies two sets of changes. Where they overlap, it applies the hunks of winner and
 // returns the dropped hunks of loser.
 func mergeHunks(base []string, winner, loser []hunk) (text string, left []hunk) {
 	all := slices.Clone(winner)
@@ -158,7 +159,7 @@ func mergeHunks(base []string, winner, loser []hunk) (text string, left []hunk) 
 	add := func(lines []string) {
 		for _, l := range lines {
 			if s := b.String(); s != "" && s[len(s)-1] != '\n' {
-				b.WriteByte('\n') // the last line of a text may lack a line end
+				b.WriteByte('\n') // the last line of a text may have no line end
 			}
 			b.WriteString(l)
 		}
@@ -173,8 +174,8 @@ func mergeHunks(base []string, winner, loser []hunk) (text string, left []hunk) 
 	return b.String(), left
 }
 
-// Diff returns a unified diff from a to b with the given number of context lines; "" if
-// they are equal.
+// Diff returns a unified diff from a to b with around context lines. It returns "" if a and b are
+// equal.
 func Diff(name, a, b string, around int) string {
 	x, y := splitLines(a), splitLines(b)
 	hunks := diffLines(x, y)
@@ -194,7 +195,7 @@ func Diff(name, a, b string, around int) string {
 	return out.String()
 }
 
-// writeHunkGroup writes neighboring changes as one hunk and returns the new line offset of the text
+// writeHunkGroup writes neighboring changes as one hunk. It returns the new line offset of the text
 // after them.
 func writeHunkGroup(out *strings.Builder, x []string, hunks []hunk, around, shift int) int {
 	from, to := max(hunks[0].from-around, 0), min(hunks[len(hunks)-1].to+around, len(x))
@@ -219,7 +220,7 @@ func writeHunkGroup(out *strings.Builder, x []string, hunks []hunk, around, shif
 	return shift + grown
 }
 
-// hunkRange formats a range of lines as in unified diffs.
+// hunkRange formats a range of lines in the syntax of unified diffs.
 func hunkRange(from, n int) string {
 	if n == 0 {
 		return fmt.Sprintf("%d,0", from)

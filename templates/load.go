@@ -11,18 +11,18 @@ import (
 	"strings"
 )
 
-// The files of a template.
+// Names of the files of a template.
 const (
 	manifestFile = "template.toml"
 	soulFile     = "SOUL.md"
 	skillFile    = "SKILL.md" // in skills/NAME
 )
 
-// files maps slash-separated paths to the texts of a template.
+// files maps slash-separated paths to the contents of a template's files.
 type files map[string][]byte
 
-// wantedSize returns the maximum size of a template file in bytes; 0 if the name does not
-// belong to a template.
+// wantedSize returns the maximum size of a template file in bytes, or 0 if no template file has
+// this name.
 func wantedSize(name string) int {
 	dir, file := path.Split(name)
 	switch {
@@ -92,8 +92,8 @@ func Load(from string) (*Template, error) {
 	return f.parseTemplate(Archive, abs)
 }
 
-// readFolder reads only the files of a template. It refuses links, even those that stay
-// inside.
+// readFolder reads only the files that belong to a template. It refuses all links, including links
+// to targets inside the folder.
 func readFolder(dir string) (files, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -158,7 +158,7 @@ func readPlain(root *os.Root, name string) ([]byte, error) {
 	return readBounded(f, name, wantedSize(name))
 }
 
-// readBounded reads r and fails if it has more than limit bytes.
+// readBounded reads r. It fails if r contains more than limit bytes.
 func readBounded(r io.Reader, name string, limit int) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
 	if err != nil {

@@ -10,14 +10,13 @@ import (
 	"slices"
 )
 
-// Plan describes the changes of installing or resetting a template; Apply performs them.
+// Plan describes the changes of an installation or reset of a template; Apply performs them.
 type Plan struct {
-	Template string `json:"template"` // "" is a reset
-	Was      string `json:"was"`      // the template in use now, "" for none
-	// Settings are the keys that the template sets.
+	Template string `json:"template"` // "" means a reset
+	Was      string `json:"was"`      // template that is currently in use, or ""
+	// Settings are the configuration keys that the template sets.
 	Settings []Change `json:"settings"`
-	// Conflicts are edits of the owner that cannot be merged with the reset of the template
-	// in use.
+	// Conflicts are edits of the owner that cannot be merged with the reset.
 	Conflicts []Conflict  `json:"conflicts"`
 	Things    ApplyResult `json:"things"`
 
@@ -26,7 +25,7 @@ type Plan struct {
 
 	state  State
 	wanted DesiredState
-	keep   map[string]string // copies to save, by name
+	keep   map[string]string // texts of the copies to save, by name
 }
 
 // FilePlan describes the planned change of one file.
@@ -36,14 +35,14 @@ type FilePlan struct {
 	pair fileChange
 }
 
-// Change is one key of the configuration.
+// Change is the change of one configuration key.
 type Change struct {
 	Key string `json:"key"`
-	Was string `json:"was"` // the value in force
+	Was string `json:"was"` // effective value before the change
 	Now string `json:"now"`
-	// Yours is true if the owner's file sets the key itself.
+	// Yours is true if the owner's configuration file sets the key.
 	Yours bool `json:"yours"`
-	// Stays says why the template's value is not applied; "" if it is.
+	// Stays explains why the template's value is not applied; "" if it is applied.
 	Stays string `json:"stays,omitempty"`
 }
 
@@ -54,14 +53,14 @@ type Conflict struct {
 	Text string `json:"text"`
 }
 
-// ErrNoneInUse is returned when there is nothing to reset.
+// ErrNoneInUse is returned if there is no template to reset.
 var ErrNoneInUse = errors.New("no template is in use")
 
-// ErrChanged is returned when something changed between the preview and the approval.
+// ErrChanged is returned if a file changed between the preview and the approval.
 var ErrChanged = errors.New("files changed since the preview; run the preview again")
 
-// Plan previews the changes of installing t, or of a reset if t is nil. It writes nothing.
-// An unfinished change must be finished first.
+// Plan previews the changes of installing t, or of a reset if t is nil. It writes nothing. It fails
+// if a previous change is unfinished.
 func (h *Installation) Plan(ctx context.Context, t *Template) (*Plan, error) {
 	s, err := h.State()
 	if err != nil {
@@ -100,7 +99,7 @@ func (h *Installation) Plan(ctx context.Context, t *Template) (*Plan, error) {
 	return p, err
 }
 
-// layOn adds the template's settings and personality to the user's texts.
+// layOn adds the template's settings and personality to the user's files.
 func (h *Installation) layOn(t *Template, p *Plan, config, soul *string) error {
 	p.Template = t.Name
 	p.wanted = DesiredState{Source: t.Source(), Trusted: t.Origin == Builtin, Goals: t.Goals, Schedules: t.Schedules, Watchers: t.Watchers}
@@ -138,7 +137,7 @@ func (h *Installation) layOn(t *Template, p *Plan, config, soul *string) error {
 	return nil
 }
 
-// Apply performs the plan. If it fails after it started, the next Finish completes it.
+// Apply performs the plan. If it fails after it has started, the next Finish completes the plan.
 func (h *Installation) Apply(ctx context.Context, p *Plan) (ApplyResult, []string, error) {
 	for path, want := range map[string]*string{h.opt.Config: p.Config.pair.Before, h.opt.Soul: p.Soul.pair.Before} {
 		now, err := readText(path)

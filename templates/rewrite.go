@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// RewriteConfig applies an edit to every saved copy of the configuration, for example to
-// replace a secret by a reference.
+// RewriteConfig applies an edit to all saved copies of the configuration, for example to replace a
+// secret by a reference.
 func (h *Installation) RewriteConfig(edit func(text []byte) ([]byte, error)) error {
 	s, err := h.State()
 	if err != nil {

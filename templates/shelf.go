@@ -10,20 +10,20 @@ import (
 	"strings"
 )
 
-// Registry finds templates by name or path: built-in ones, those in Hob's own folder, and
-// folders and archives anywhere.
+// Registry finds templates by name or path: built-in templates, templates in Hob's own folder, and
+// templates in other folders and archives.
 type Registry struct {
-	Dir string // Hob's own folder of templates
+	Dir string // Hob's own folder for templates
 }
 
-// Listed is a template in the list, or its error.
+// Listed is a template in a list, or the error for a template that cannot be read.
 type Listed struct {
 	*Template
 	Err error
 }
 
-// List returns the built-in templates and those in Hob's folder, sorted by name. An
-// unreadable template has an error and the name of its folder.
+// List returns the built-in templates and those in Hob's folder, sorted by name. For an unreadable
+// template, the entry contains an error and the name of the folder.
 func (s Registry) List() ([]Listed, error) {
 	all, err := Builtins()
 	if err != nil {
@@ -51,7 +51,8 @@ func (s Registry) List() ([]Listed, error) {
 	return out, nil
 }
 
-// readInstalled reads a template from Hob's folder. It must have the name of its folder.
+// readInstalled reads a template from Hob's folder. The name of the template must equal the name of
+// its folder.
 func (s Registry) readInstalled(name string) (*Template, error) {
 	if err := CheckName(name); err != nil {
 		return nil, err
@@ -67,7 +68,7 @@ func (s Registry) readInstalled(name string) (*Template, error) {
 	return t, err
 }
 
-// Find returns the template with that name or path (of a folder or an archive).
+// Find returns the template with the given name, or at the given path of a folder or an archive.
 func (s Registry) Find(ref string) (*Template, error) {
 	if IsBuiltin(ref) {
 		return readBuiltin(ref)
@@ -86,10 +87,10 @@ func (s Registry) Find(ref string) (*Template, error) {
 	return nil, fmt.Errorf("%w: %q; see: hob template list, or give the path of a folder or an archive", ErrNotFound, sanitizeExcerpt(ref, 60))
 }
 
-// ErrThere is wrapped when a template of that name already exists.
+// ErrThere is wrapped if a template with the same name already exists.
 var ErrThere = errors.New("a template with this name already exists")
 
-// Create writes a template into Hob's folder under its name and returns its path. write
+// Create writes a template into a folder of its name in Hob's folder and returns the path. write
 // creates a private file and its parent folders.
 func (s Registry) Create(t *Template, write func(path string, data []byte) error) (string, error) {
 	if err := CheckName(t.Name); err != nil {
@@ -128,7 +129,7 @@ func (s Registry) Remove(name string) error {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(s.Dir) // the root confines the deletion to this folder
+	root, err := os.OpenRoot(s.Dir) // os.Root confines the deletion to this folder
 	if err != nil {
 		return err
 	}

@@ -11,19 +11,19 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// maxSkills bounds all skills of a template together, in bytes.
+// maxSkills is the maximum total size of a template's skills, in bytes.
 const maxSkills = 256 << 10
 
-// Skill is an instruction text for one kind of work. A model reads it when a request
-// matches. It grants no tool and no permission.
+// Skill is an instruction text for one kind of task. A model reads it if a request matches. It
+// grants no tools or permissions.
 type Skill struct {
 	Name        string `json:"name"`
 	Description string `json:"description"` // one line about its purpose
 	Text        string `json:"text"`
 }
 
-// parseSkill parses a SKILL.md: text, with an optional header between two "---" lines that
-// holds a description (https://agentskills.io/specification).
+// parseSkill parses a SKILL.md file: text with an optional header between two "---" lines that
+// contains a description (https://agentskills.io/specification).
 func parseSkill(name string, raw []byte) (Skill, error) {
 	if err := CheckName(name); err != nil {
 		return Skill{}, fmt.Errorf("skills: %w", err)
@@ -49,7 +49,7 @@ func parseSkill(name string, raw []byte) (Skill, error) {
 	return s, nil
 }
 
-// skillsOf reads the skills among the files of a template, in order.
+// skillsOf parses the skills of a template, sorted by name.
 func skillsOf(skills map[string][]byte) (out []Skill, err error) {
 	size := 0
 	for name, raw := range skills {
@@ -66,9 +66,9 @@ func skillsOf(skills map[string][]byte) (out []Skill, err error) {
 	return out, nil
 }
 
-// Fits rates how well a skill matches a request: the number of words of its name and
-// description in the request, or 0 for no match. One common word is not enough, unless the
-// words of the name all occur.
+// Fits returns how well a skill matches a request: the number of words of its name and description
+// that occur in the request, or 0 if it does not match. One common word is not sufficient, unless
+// the request contains all words of the name.
 func (s Skill) Fits(wish string) int {
 	have := meaningfulStems(wish)
 	all := func(words []string) bool {
@@ -87,7 +87,7 @@ func (s Skill) Fits(wish string) int {
 	return n
 }
 
-// meaningfulStems returns the meaningful words of a text without their usual endings.
+// meaningfulStems returns the meaningful words of text without their common endings.
 func meaningfulStems(text string) (out []string) {
 	for _, w := range textnorm.FoldedWords(text) {
 		if len(w) < 4 || strings.Contains(" this that with when from into what your have will then them they there these those about which while where their every other after before being using used uses make ", " "+w+" ") {
@@ -111,5 +111,5 @@ func InUse(dir string) (State, error) {
 	return s, err
 }
 
-// StatePath returns the path of the file that InUse reads.
+// StatePath returns the path of the state file that InUse reads.
 func StatePath(dir string) string { return filepath.Join(dir, stateFile) }

@@ -11,8 +11,8 @@ import (
 
 func mapKeys[V any](m map[string]V) iter.Seq[string] { return maps.Keys(m) }
 
-// takeBackConfig returns the configuration without the template's changes and with the
-// owner's edits.
+// takeBackConfig returns the configuration without the template's changes but with the owner's
+// edits.
 func (h *Installation) takeBackConfig(s State, p *Plan) (*string, error) {
 	now, err := readText(h.opt.Config)
 	p.Config.pair.Before = now
@@ -47,7 +47,7 @@ func (h *Installation) takeBackConfig(s State, p *Plan) (*string, error) {
 		p.keep["config.toml"] = before
 	}
 	if now == nil {
-		return nil, nil // the owner removed the file with its content
+		return nil, nil // the owner removed the file
 	}
 	out := h.mergeOurs(after, *now, before)
 	if !h.hasExpectedValues(out, want, *now) {
@@ -78,28 +78,28 @@ func settingText(m map[string]string, k string) string {
 	return "not set"
 }
 
-// hasExpectedValues reports whether the text has the expected values and no new errors.
+// hasExpectedValues reports whether out contains the expected values and no new errors.
 func (h *Installation) hasExpectedValues(out string, want map[string]string, now string) bool {
 	got, err := flattenKeys(out)
 	return err == nil && maps.Equal(got, want) && h.opt.Editor.Check([]byte(now), []byte(out)) == nil
 }
 
-// mergeOurs merges by lines; where both changed the same lines, the owner's stay.
+// mergeOurs merges line by line. If both sides changed the same lines, it keeps the owner's lines.
 func (h *Installation) mergeOurs(base, ours, theirs string) string {
 	b := splitLines(base)
 	out, _ := mergeHunks(b, diffLines(b, splitLines(ours)), diffLines(b, splitLines(theirs)))
 	return out
 }
 
-// mergeTheirs merges by lines and treats the change as one hunk: an edit inside the removed text
-// is removed with it.
+// mergeTheirs merges line by line and treats the change as one hunk, so that edits inside the
+// removed text are removed, too.
 func mergeTheirs(base, ours, theirs string) string {
 	b := splitLines(base)
 	out, _ := mergeHunks(b, diffWhole(b, splitLines(theirs)), diffLines(b, splitLines(ours)))
 	return out
 }
 
-// byKey reverts each key that still has the template's value.
+// byKey reverts the keys that still have the template's values.
 func (h *Installation) byKey(now string, base, ours, theirs map[string]string) string {
 	out := []byte(now)
 	for _, k := range slices.Sorted(mapKeys(base)) {
@@ -113,15 +113,14 @@ func (h *Installation) byKey(now string, base, ours, theirs map[string]string) s
 		}
 		next, err := edit()
 		if err != nil {
-			return now // the caller's check of the values then fails
+			return now // the caller's check of the values will fail
 		}
 		out = next
 	}
 	return string(out)
 }
 
-// withoutEmpty drops the headers of sections that the template added and that are now
-// empty.
+// withoutEmpty removes the headers of sections that the template added and that are now empty.
 func withoutEmpty(s, after, before string) string {
 	header := func(line string) string {
 		line = strings.TrimSpace(line)
@@ -142,13 +141,13 @@ func withoutEmpty(s, after, before string) string {
 			continue
 		}
 		if n := len(out); n > 0 && strings.TrimSpace(out[n-1]) == "" {
-			out = out[:n-1] // the blank line that was added with the header
+			out = out[:n-1] // remove the blank line that was added with the header
 		}
 	}
 	return strings.Join(out, "")
 }
 
-// hasNoKeys reports whether no key occurs before the next header.
+// hasNoKeys reports whether there is no key before the next header.
 func hasNoKeys(lines []string) bool {
 	for _, l := range lines {
 		l = strings.TrimSpace(l)
@@ -159,8 +158,8 @@ func hasNoKeys(lines []string) bool {
 	return true
 }
 
-// takeBackSoul returns the personality without the template's text and with the owner's
-// additions. Edits inside the template's text are saved in a copy.
+// takeBackSoul returns the personality without the template's text but with the owner's additions.
+// A copy of the file is saved if the owner edited the template's text.
 func (h *Installation) takeBackSoul(s State, p *Plan) (*string, error) {
 	now, err := readText(h.opt.Soul)
 	p.Soul.pair.Before = now
@@ -174,7 +173,7 @@ func (h *Installation) takeBackSoul(s State, p *Plan) (*string, error) {
 	}
 	before := textOf(s.Soul.Before)
 	if s.Soul.Before == nil {
-		before = h.opt.Persona // the effective text without a file
+		before = h.opt.Persona // text that is effective if there is no file
 	}
 	base := splitLines(textOf(s.Soul.After))
 	out, left := mergeHunks(base, diffWhole(base, splitLines(before)), diffLines(base, splitLines(*now)))
@@ -186,7 +185,7 @@ func (h *Installation) takeBackSoul(s State, p *Plan) (*string, error) {
 		})
 	}
 	if s.Soul.Before == nil && out == before {
-		return nil, nil // no text of the owner remains
+		return nil, nil // no text of the owner is left
 	}
 	return &out, nil
 }

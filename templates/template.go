@@ -22,10 +22,10 @@ const (
 	maxText     = 2000
 )
 
-// ErrInvalid is wrapped by errors about an unusable template.
+// ErrInvalid is wrapped by errors about an invalid template.
 var ErrInvalid = errors.New("invalid template")
 
-// ErrNotFound is wrapped when no template has that name.
+// ErrNotFound is wrapped if no template has the given name.
 var ErrNotFound = errors.New("template not found")
 
 // Template is one validated template.
@@ -35,37 +35,37 @@ type Template struct {
 	Version     string     `json:"version"`
 	Author      string     `json:"author,omitempty"`
 	Origin      Origin     `json:"origin"`
-	Path        string     `json:"path,omitempty"` // path of the folder or archive; "" when built in
+	Path        string     `json:"path,omitempty"` // path of the folder or archive; "" for a built-in template
 	Goals       []Goal     `json:"goals"`
 	Schedules   []Schedule `json:"schedules"`
 	Watchers    []Watcher  `json:"watchers"`
-	Config      []Setting  `json:"config"` // in order of their keys
+	Config      []Setting  `json:"config"` // sorted by key
 	Soul        string     `json:"soul,omitempty"`
-	// Skills lists the names of the included skills.
+	// Skills lists the names of the template's skills.
 	Skills []string `json:"skills,omitempty"`
 
-	// Bodies are the texts of the skills.
+	// Bodies contains the texts of the skills.
 	Bodies []Skill `json:"-"`
 }
 
-// Origin tells where a template comes from.
+// Origin states where a template comes from.
 type Origin string
 
-// The origins. Only built-in templates are trusted text.
+// The origins of templates. Only built-in templates are trusted text.
 const (
 	Builtin Origin = "built-in"
-	Own     Origin = "own" // in Hob's folder of templates
+	Own     Origin = "own" // from Hob's folder of templates
 	Folder  Origin = "folder"
 	Archive Origin = "archive"
 )
 
-// Source returns the mark of resources that the template created.
+// Source returns the source mark of resources that the template creates.
 func (t *Template) Source() string { return SourceOf(t.Name) }
 
-// SourceOf returns the mark of resources that the named template created.
+// SourceOf returns the source mark of resources that the named template creates.
 func SourceOf(name string) string { return "template:" + name }
 
-// Goal is a long-term aim of Hob.
+// Goal is a long-term goal that a template creates.
 type Goal struct {
 	Description string `json:"description" toml:"description"`
 	Priority    int    `json:"priority" toml:"priority"` // 1 to 5, default 3
@@ -73,8 +73,8 @@ type Goal struct {
 	CheckEvery  string `json:"check_every,omitempty" toml:"check_every"` // "30m"
 }
 
-// Schedule runs a task (Do) or sends a reminder (Say), at a time (At) or regularly (Every).
-// Exactly one of each pair is set.
+// Schedule runs a task (Do) or sends a reminder (Say) at a time (At) or repeatedly (Every). Exactly
+// one field of each pair is set.
 type Schedule struct {
 	Every  string `json:"every,omitempty" toml:"every"` // "weekday at 8:30"
 	At     string `json:"at,omitempty" toml:"at"`
@@ -90,7 +90,7 @@ type Watcher struct {
 	Do     string         `json:"do,omitempty" toml:"do"` // empty: notify only
 }
 
-// Setting is one key of the configuration.
+// Setting is one key of the configuration and its value.
 type Setting struct {
 	Key   string `json:"key"`   // dotted
 	Value string `json:"value"` // as TOML
@@ -120,8 +120,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-// Parse reads and checks template.toml and SOUL.md (nil: missing). Unknown keys and
-// settings that no template may set are errors.
+// Parse parses and checks template.toml and SOUL.md (nil if missing). Unknown keys and settings
+// that templates may not set are errors.
 func Parse(toml, soul []byte) (*Template, error) {
 	m, err := decodeManifest(toml)
 	if err != nil {
@@ -199,7 +199,7 @@ func (t *Template) validateFields() error {
 	return nil
 }
 
-// Fits reports whether a text is short enough for a template.
+// Fits reports whether text is short enough for a template.
 func Fits(text string) bool { return len(text) <= maxText }
 
 func (g *Goal) validateFields() error {
@@ -244,7 +244,7 @@ func (w Watcher) validateFields() error {
 	return nil
 }
 
-// sanitizeExcerpt shortens a text for an error and removes terminal control characters.
+// sanitizeExcerpt truncates s for an error message and removes terminal control characters.
 func sanitizeExcerpt(s string, n int) string {
 	r := []rune(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

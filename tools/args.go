@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Check validates arguments against the tool's schema without running it.
+// Check validates args against the tool's schema without running the tool.
 func Check(t Tool, args json.RawMessage) error {
 	if c, ok := t.(interface{ Check(json.RawMessage) error }); ok {
 		return c.Check(args)
@@ -21,7 +21,7 @@ func Check(t Tool, args json.RawMessage) error {
 	return nil
 }
 
-// Check validates arguments without running anything.
+// Check validates args without running the tool.
 func (t *typed) Check(args json.RawMessage) error {
 	_, err := t.decodeArguments(args)
 	return err
@@ -68,7 +68,7 @@ func (t *typed) decodeArguments(args json.RawMessage) (any, error) {
 }
 
 // normalizeJSON drops null arguments, which some models send for omitted ones, and converts number
-// literals; integers keep all digits.
+// literals. Integers keep all their digits.
 func normalizeJSON(v any) (err error) {
 	each := func(x any, set func(any)) {
 		switch x := x.(type) {
@@ -124,8 +124,8 @@ func orNone(s string) string {
 
 var schemaPath = regexp.MustCompile(`validating /?(properties/)?([^:]*): `)
 
-// plainSchemaError turns `validating root: validating /properties/x: type: ...`
-// into `x: type: ...`.
+// plainSchemaError converts an error such as `validating root: validating /properties/x: type: ...`
+// to `x: type: ...`.
 func plainSchemaError(err error) string {
 	s := strings.ReplaceAll(err.Error(), "validating root: ", "")
 	return schemaPath.ReplaceAllString(s, "$2: ")

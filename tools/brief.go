@@ -15,19 +15,19 @@ import (
 
 // BriefItem is one line of a daily briefing.
 type BriefItem struct {
-	At   time.Time `json:"at"` // zero without a time of day
+	At   time.Time `json:"at"` // zero if the item has no time of day
 	Text string    `json:"text"`
-	// Source is Outside if Text contains words that are not the owner's; empty is treated as
-	// Outside.
+	// Source is Outside if Text contains text that the owner did not write. An empty Source is
+	// treated as Outside.
 	Source provenance.Source `json:"source"`
-	// Beside marks an item that is not worth a notification on its own.
+	// Beside is true for an item that is not important enough for a separate notification.
 	Beside bool `json:"beside,omitempty"`
 }
 
-// BriefSource contributes a section to the daily briefing: tasks, reminders, calendars,
-// mail, habits, spending. An error means that the source, or part of it, could not be read;
-// the briefing names it next to the items that were found. An empty list means no items.
-// Brief returns soon even if a server does not respond, and writes nothing.
+// BriefSource contributes a section to the daily briefing: tasks, reminders, calendars, email,
+// habits, spending. An error means that the source, or part of it, could not be read; the briefing
+// states this in addition to the items that were found. An empty list means that there are no
+// items. Brief returns soon even if a server does not respond, and writes nothing.
 type BriefSource interface {
 	BriefTitle() string
 	// Brief returns the items of the day [from, to) in the owner's zone.
@@ -37,13 +37,13 @@ type BriefSource interface {
 // BriefSection is the section of one source.
 type BriefSection struct {
 	Title string      `json:"title"`
-	Items []BriefItem `json:"items"` // items with a time first, in order
+	Items []BriefItem `json:"items"` // items with a time first, in order of time
 	// Error describes why the source, or part of it, could not be read.
 	Error string `json:"error,omitempty"`
 }
 
-// Brief queries all sources at the same time and returns their sections in order, including
-// empty ones, with the provenance of their texts.
+// Brief queries all sources concurrently and returns their sections in order, including empty ones.
+// The result has the provenance of their text.
 func Brief(ctx context.Context, sources []BriefSource, from, to time.Time) ([]BriefSection, provenance.Source) {
 	out := make([]BriefSection, len(sources))
 	said := make([]provenance.Source, len(sources))
@@ -72,7 +72,7 @@ func readBriefSection(ctx context.Context, s BriefSource, from, to time.Time) (B
 		return a.At.Compare(b.At)
 	})
 	for i, it := range out.Items {
-		// The user did not ask by name for a credential in a briefing.
+		// no credential is shown, because the user did not request one by name
 		out.Items[i].Text, _ = credential.Viewer{}.Show("", it.Text)
 		if it.Source.Tainted() {
 			source = provenance.Outside
@@ -81,8 +81,8 @@ func readBriefSection(ctx context.Context, s BriefSource, from, to time.Time) (B
 	return out, source
 }
 
-// JoinSourceErrors joins the errors of several network sources into one; nil if there are none.
-// The text may quote a server.
+// JoinSourceErrors joins the errors of several network sources into one. It returns nil if there
+// are none. The text may quote a server.
 func JoinSourceErrors(errs []error) error {
 	var words []string
 	for _, err := range errs {

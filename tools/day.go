@@ -8,10 +8,10 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// ParsePastDay parses the day of a past activity: "yesterday", "last Friday", "3 May", a date.
-// Empty means today; a weekday or a date without a year means the latest one that has
-// begun. It returns the beginning of that day in now's zone. A range of days or a future
-// day is an InvalidArguments error.
+// ParsePastDay parses the day of a past activity: "yesterday", "last Friday", "3 May", or a date.
+// An empty string means today. A weekday or a date without a year means the latest one that has
+// started. ParsePastDay returns the start of the day in now's zone. A range of days or a future day
+// is an InvalidArguments error.
 func ParsePastDay(words string, now time.Time) (time.Time, error) {
 	words = strings.TrimSpace(words)
 	day := now
@@ -19,7 +19,7 @@ func ParsePastDay(words string, now time.Time) (time.Time, error) {
 		p, err := dateparse.ParsePeriod(words, now)
 		switch {
 		case err == nil && !p.From.IsZero() && !p.To.IsZero():
-			if p.To.Sub(p.From) > 25*time.Hour { // a day has up to 25 hours
+			if p.To.Sub(p.From) > 25*time.Hour { // a day has at most 25 hours
 				return day, Errorf(InvalidArguments, "%q is more than one day; give one day", Clean(textnorm.Ellipsize(words, 60)))
 			}
 			day = p.From

@@ -7,21 +7,21 @@ import (
 	"hob/platform/store"
 )
 
-// SplitTool is an own tool that calls a second tool for a store other than Hob's database, such as
-// a list on the owner's phone. The second tool has the same name and arguments and is not own.
-// Guard, ledger and undo treat each call according to the tool that runs it.
+// SplitTool is an own tool with a second tool for another store than Hob's database, such as a list
+// on the owner's phone. The second tool has the same name and arguments, but is not own. Guard,
+// ledger and undo treat each call according to the tool that runs it.
 type SplitTool interface {
 	TxTool
-	// For returns the tool that runs a call with these arguments.
+	// For returns the tool that runs a call with the given arguments.
 	For(args json.RawMessage) Tool
-	// Undoing returns the tool that undoes a call with this undo data.
+	// Undoing returns the tool that undoes a call with the given undo data.
 	Undoing(data json.RawMessage) Tool
-	// Each returns the tool with both parts replaced by f.
+	// Each returns a copy of the tool with both parts replaced by the results of f.
 	Each(f func(Tool) Tool) Tool
 }
 
-// Divide combines two tools into one. elsewhere reports whether arguments are for other;
-// theirs reports whether undo data belongs to other.
+// Divide combines two tools into one. elsewhere reports whether arguments are for other, and theirs
+// reports whether undo data belongs to other.
 func Divide(own, other Tool, elsewhere, theirs func(json.RawMessage) bool) Tool {
 	mine, is := own.(TxTool)
 	if !is || other.Spec().Own || own.Spec().Name != other.Spec().Name || own.Spec().Effects != other.Spec().Effects {
@@ -30,7 +30,7 @@ func Divide(own, other Tool, elsewhere, theirs func(json.RawMessage) bool) Tool 
 	return &divided{mine, other, elsewhere, theirs}
 }
 
-// For returns the tool that runs a call: t itself, or one of the two parts of a split tool.
+// For returns the tool that runs a call. This is t itself, or one of the two parts of a split tool.
 func For(t Tool, args json.RawMessage) Tool {
 	if d, ok := t.(SplitTool); ok {
 		return d.For(args)
@@ -38,7 +38,8 @@ func For(t Tool, args json.RawMessage) Tool {
 	return t
 }
 
-// Undoing returns the tool that undoes a call: t itself, or one of the two parts of a split tool.
+// Undoing returns the tool that undoes a call. This is t itself, or one of the two parts of a split
+// tool.
 func Undoing(t Tool, data json.RawMessage) Tool {
 	if d, ok := t.(SplitTool); ok {
 		return d.Undoing(data)
@@ -79,7 +80,7 @@ func (d *divided) CallTx(ctx context.Context, tx *store.Tx, c Call) (Result, err
 // Each implements Divided.
 func (d *divided) Each(f func(Tool) Tool) Tool {
 	own, is := f(d.TxTool).(TxTool)
-	if !is { // the database then has no record of the call
+	if !is { // the database would have no record of the call
 		return f(d.other)
 	}
 	return &divided{own, f(d.other), d.elsewhere, d.theirs}

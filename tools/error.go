@@ -10,14 +10,14 @@ import (
 	"hob/platform/provenance"
 )
 
-// Error is a failed call: the reason and the remedy.
+// Error is the error of a failed call, with its reason and remedy.
 type Error struct {
 	Code    Code
 	Message string
 	Remedy  string // optional
 	Err     error  // optional cause
-	// Source is the provenance of Message and Remedy. It is mandatory: Tool for Hob's own words and
-	// repeated arguments of the call, Outside when the message quotes anything else, such as a file
+	// Source is the provenance of Message and Remedy. It is mandatory: Tool for Hob's own text and
+	// repeated arguments of the call; Outside if the message quotes anything else, such as a file
 	// name or a server's answer. The zero value is invalid, and SourceOf treats it as Outside.
 	Source provenance.Source
 }
@@ -32,13 +32,13 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Clean is trusted text for an error message: Hob's own words, names from the
-// configuration, and arguments of the call. A model that repeats untrusted text in its
-// arguments has that text in its context already, so an error that repeats them adds none.
+// Clean is trusted text for an error message: Hob's own text, names from the configuration, and
+// arguments of the call. If a model repeats untrusted text in its arguments, the text is already in
+// its context, so an error that repeats the arguments adds no untrusted text.
 type Clean string
 
-// CleanErr marks the whole text of an error as Clean, usually of a sentinel or a parser's
-// complaint about the arguments.
+// CleanErr marks the complete text of an error as Clean. It is mainly used for sentinel errors and
+// for errors of a parser about the arguments.
 func CleanErr(err error) error {
 	if err == nil {
 		return nil
@@ -50,9 +50,9 @@ type cleanError struct{ error }
 
 func (e cleanError) Unwrap() error { return e.error }
 
-// Errorf returns an Error of the given code that wraps the %w operands. The format is Hob's
-// own text. The error is untrusted if an argument may hold untrusted text: a string that is
-// not Clean, an error that is untrusted by SourceOf, or any other value that may print
+// Errorf returns an Error with the given code that wraps the operands of %w. The format must be
+// Hob's own text. The error is untrusted if an argument may contain untrusted text: a string that
+// is not Clean, an error that is untrusted according to SourceOf, or any other value that may print
 // text. Numbers, times and Clean text are safe.
 func Errorf(code Code, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
@@ -76,7 +76,7 @@ func isCleanArgument(a any) bool {
 		return true
 	case error:
 		return !SourceOf(v).Tainted()
-	case fmt.Formatter, fmt.Stringer, fmt.GoStringer: // its method may print any text
+	case fmt.Formatter, fmt.Stringer, fmt.GoStringer: // the value's method may print any text
 		return false
 	}
 	switch reflect.TypeOf(a).Kind() {
@@ -87,8 +87,8 @@ func isCleanArgument(a any) bool {
 	return false
 }
 
-// Quoting marks an error as untrusted if one of the sources that its message quotes is. An
-// error without a code is returned unchanged: it is untrusted anyway.
+// Quoting marks an error as untrusted if its message quotes an untrusted source. It returns an
+// error without a code unchanged, because such an error is always untrusted.
 func Quoting(err error, sources ...provenance.Source) error {
 	e, ok := errors.AsType[*Error](err)
 	if !ok || !provenance.Worst(sources...).Tainted() {
@@ -99,9 +99,9 @@ func Quoting(err error, sources ...provenance.Source) error {
 	return &quoting
 }
 
-// SourceOf returns the provenance of an error's text. It is Outside unless an *Error's
-// Source or CleanErr says otherwise. A wrapper that adds text to such an error is
-// untrusted, since the added text has no provenance.
+// SourceOf returns the provenance of an error's text. The default is Outside, unless the Source of
+// an *Error or CleanErr specifies another one. An error that wraps such an error and adds text is
+// untrusted, because the added text has no provenance.
 func SourceOf(err error) provenance.Source {
 	for err != nil {
 		switch e := err.(type) { //nolint:errorlint // only if the text is from this error itself, not from one that it wraps

@@ -10,21 +10,22 @@ import (
 
 // The weights of the search, tuned on testdata/search/development.txt.
 const (
-	saturation = 1.2  // k1: how fast repetitions of a word stop counting
-	others     = 0.3  // weight of the other terms of a word, relative to its best one
-	meant      = 0.8  // weight of a synonym of a word that occurs in the tools' own texts
+	saturation = 1.2  // k1 of BM25: limits the effect of repetitions of a word
+	others     = 0.3  // weight of the other terms of a word, relative to the word's best term
+	meant      = 0.8  // weight of a synonym if the word itself occurs in the tools' text
 	slipped    = 0.75 // weight of a word with a typing error
 	twice      = 0.5  // weight of a word with two typing errors
-	covered    = 0.3  // bonus if the whole name is in the request
+	covered    = 0.3  // bonus if the request contains the complete name
 )
 
-// maxWords bounds the words of a request used for the search.
+// maxWords limits the words of a request that are used for the search.
 const maxWords = 100
 
-// field is one text of a spec: the weight of its words and the length normalization (b).
+// field is one part of a spec, with the weight of its words and its length normalization (b of
+// BM25).
 type field struct{ weight, dilution float64 }
 
-// fields are a spec's name, keywords, description, category and arguments.
+// fields are the name, keywords, description, category and arguments of a spec.
 var fields = [...]field{{3, 0.3}, {2, 0.5}, {1.5, 0.5}, {1, 0}, {0.4, 0.7}} //nolint:gochecknoglobals // a constant
 
 // index ranks tools with BM25F: Okapi BM25 with weighted fields (Robertson & Zaragoza, "The
@@ -37,7 +38,7 @@ type index struct {
 	table   *synonyms
 }
 
-// term is one stem and the tools that use it.
+// term is one stem with the tools that use it.
 type term struct {
 	idf  float64
 	uses []termUse
@@ -45,7 +46,7 @@ type term struct {
 
 type termUse struct {
 	doc   int
-	score float64 // score of a request with this term
+	score float64 // scores of the tools for a request that contains this term
 }
 
 func newIndex(specs []*Spec, table *synonyms) *index {
@@ -79,7 +80,7 @@ func newIndex(specs []*Spec, table *synonyms) *index {
 			x.lexicon.addWord(w)
 		}
 	}
-	slices.Sort(x.lexicon.words) // map iteration has no fixed order
+	slices.Sort(x.lexicon.words) // the iteration order of a map is random
 	x.lexicon.masks = x.lexicon.masks[:0]
 	for _, w := range x.lexicon.words {
 		x.lexicon.masks = append(x.lexicon.masks, letterMask(w))
@@ -127,7 +128,7 @@ func argumentWords(schema json.RawMessage) string {
 		}
 	}
 	if json.Unmarshal(schema, &s) != nil {
-		return "" // a foreign tool's schema may have any form
+		return "" // the schema of a foreign tool may have any form
 	}
 	var b strings.Builder
 	for name, p := range s.Properties {
@@ -136,7 +137,7 @@ func argumentWords(schema json.RawMessage) string {
 	return b.String()
 }
 
-// weightedTerm is a term that a word of the request may mean, with its weight.
+// weightedTerm is a possible meaning of a word of the request: a term with its weight.
 type weightedTerm struct {
 	*term
 	weight float64
@@ -180,7 +181,7 @@ func (x *index) searchTools(query string, n int) []int {
 	return hits[:min(max(n, 0), len(hits))]
 }
 
-// nameCoverage returns the fraction (0 to 1) of a name that the request mentions.
+// nameCoverage returns the fraction (0 to 1) of a name's terms that the request contains.
 func nameCoverage(name []*term, asked map[*term]float64) float64 {
 	var have, all float64
 	for _, t := range name {
@@ -193,8 +194,9 @@ func nameCoverage(name []*term, asked map[*term]float64) float64 {
 	return have / all * have / all
 }
 
-// matchExactName returns the tools whose exact name the request is or contains. A name of one word
-// matches only a request of that word: "remember" occurs in many requests.
+// matchExactName returns the tools whose exact name equals the request or occurs in it. A name that
+// consists of one word matches only if it is the complete request, because a word such as
+// "remember" occurs in many requests.
 func (x *index) matchExactName(query string) []int {
 	if i, ok := x.exact[normalizeName(query)]; ok {
 		return []int{i}

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Category is a group of tools, named after its folder.
+// Category is a group of tools. Its name is the name of its folder.
 type Category struct {
 	Name  string
 	Tools []Tool // by name
 }
 
-// Categories returns all categories by name.
+// Categories returns all categories, sorted by name.
 func (c *Catalog) Categories() []Category {
 	var out []Category
 	for _, t := range c.all {
@@ -26,12 +26,12 @@ func (c *Catalog) Categories() []Category {
 	return out
 }
 
-// asking are words of a list request that name no category.
+// asking are words that occur in requests for a list and do not name a category.
 const asking = " all list show every which everything available category categories overview possible capabilities able use "
 
-// MatchCategory returns the category that the complete request is about: "what can you do with
+// MatchCategory returns the category that the whole request is about, as in "what can you do with
 // files?". It returns all categories if the request names none ("what can you do?"), and none if
-// the request says anything else.
+// the request contains other words.
 func (c *Catalog) MatchCategory(query string) []Category {
 	var left []string
 	for _, w := range splitWords(query) {
@@ -44,7 +44,7 @@ func (c *Catalog) MatchCategory(query string) []Category {
 	}
 	if len(left) == 0 {
 		if len(splitWords(query)) == 0 {
-			return nil // the word is unknown
+			return nil // the word is not known
 		}
 		return c.Categories()
 	}
@@ -56,8 +56,8 @@ func (c *Catalog) MatchCategory(query string) []Category {
 	return nil
 }
 
-// Nearest returns all categories, most similar first: those whose tool names resemble the
-// words of a request without matches.
+// Nearest returns all categories, the most similar first. The similarity is that of their tools'
+// names to the words of a request without matches.
 func (c *Catalog) Nearest(query string) []Category {
 	out := c.Categories()
 	asked := letterPairs(query)
@@ -79,7 +79,7 @@ func (c *Catalog) Nearest(query string) []Category {
 	return out
 }
 
-// letterPairs returns the pairs of adjacent letters in the words of a text.
+// letterPairs returns the pairs of adjacent letters in the words of s.
 func letterPairs(s string) map[string]bool {
 	out := map[string]bool{}
 	for _, w := range splitWords(s) {

@@ -18,8 +18,9 @@ func (x *index) queryMeanings(list []string) [][]weightedTerm {
 	return out
 }
 
-// wordMeaning returns the terms that a word may mean. A word that tools use means itself first.
-// Foreign prefixes, parts of compounds and typing errors are tried on unknown words only.
+// wordMeaning returns the possible meanings of a word. A word that the tools use primarily means
+// itself. Prefixes in other languages, parts of compounds and typing errors are considered only for
+// unknown words.
 func (x *index) wordMeaning(w string) []weightedTerm {
 	if x.table.isStopWord(w) {
 		return nil
@@ -39,7 +40,8 @@ func (x *index) wordMeaning(w string) []weightedTerm {
 	return x.compoundMeaning(w, true)
 }
 
-// exactMeaning returns the meaning of a word that a tool or the table contains unchanged.
+// exactMeaning returns the meaning of a word that occurs unchanged in a tool's spec or in the table
+// of synonyms.
 func (x *index) exactMeaning(w string) []weightedTerm {
 	s := stemEnglish(w)
 	var out []weightedTerm
@@ -59,8 +61,8 @@ func (x *index) exactMeaning(w string) []weightedTerm {
 	return x.appendUsedTerms(out, terms, weight)
 }
 
-// prefixMeaning returns the meaning of a word that starts with a prefix from the table. The rest
-// is an ending or the second part of a compound: "Kalendereintrag".
+// prefixMeaning returns the meaning of a word that starts with a prefix from the table. The rest of
+// the word is an ending or the second part of a compound: "Kalendereintrag".
 func (x *index) prefixMeaning(w string, depth int) []weightedTerm {
 	terms, rest := x.table.matchPrefixes(w)
 	if terms == nil {
@@ -73,8 +75,8 @@ func (x *index) prefixMeaning(w string, depth int) []weightedTerm {
 	return out
 }
 
-// compoundTailMeaning returns the meaning of a compound's last part, after the linking letters of German
-// and Dutch.
+// compoundTailMeaning returns the meaning of the last part of a compound. Linking letters, as in
+// German and Dutch, may precede that part.
 func (x *index) compoundTailMeaning(w string, depth int) []weightedTerm {
 	for _, joint := range []string{"", "s", "n", "en", "es", "e"} {
 		r, ok := strings.CutPrefix(w, joint)
@@ -91,8 +93,8 @@ func (x *index) compoundTailMeaning(w string, depth int) []weightedTerm {
 	return nil
 }
 
-// compoundMeaning returns the meaning of two known words written as one: "emptytrash",
-// "Papierkorb". One of them may be mistyped.
+// compoundMeaning returns the meaning of two known words that are written as one: "emptytrash",
+// "Papierkorb". One of them may contain a typing error.
 func (x *index) compoundMeaning(w string, mistyped bool) []weightedTerm {
 	for i := len(w) - 3; i >= 3; i-- {
 		if x.table.isStopWord(w[:i]) {

@@ -14,41 +14,42 @@ import (
 	"hob/platform/store"
 )
 
-// Def defines a tool with arguments of type In, a struct whose exported fields
-// carry json tags and `jsonschema:"description"` tags; pointer or omitempty
-// fields are optional. Exactly one of Run and RunTx is set.
+// Def defines a tool whose arguments have the type In, a struct whose exported fields have json
+// tags and `jsonschema:"description"` tags. Fields that are pointers or have omitempty are
+// optional. Exactly one of Run and RunTx is set.
 type Def[In any] struct {
 	Spec
-	// Run implements a tool that reaches beyond Hob's database.
+	// Run implements a tool that does more than change Hob's database.
 	Run func(ctx context.Context, c Call, in In) (Result, error)
 	// RunTx implements an own tool (see TxTool).
 	RunTx func(ctx context.Context, tx *store.Tx, c Call, in In) (Result, error)
-	// Prepare does work before the transaction of RunTx (see Preparer); optional.
+	// Prepare does work before the transaction of RunTx (see Preparer). It is optional.
 	Prepare func(ctx context.Context, c Call, in In) (any, error)
-	// Undo or UndoTx (for RunTx) reverts the action; optional.
+	// Undo, or UndoTx if RunTx is set, reverts the action. It is optional.
 	Undo   func(ctx context.Context, data json.RawMessage) (string, error)
 	UndoTx func(ctx context.Context, tx *store.Tx, data json.RawMessage) (string, error)
-	// Redo repeats an undone action (see Redoer); optional.
+	// Redo repeats an undone action (see Redoer). It is optional.
 	Redo func(ctx context.Context, data json.RawMessage) (string, json.RawMessage, error)
 	// Waiting, Freeze and WasSent delay calls that reach other people (see Delayer); optional.
 	Waiting func(in In) string
 	Freeze  func(ctx context.Context, c Call, in In) (any, error)
 	WasSent func(ctx context.Context, c Call, in In) (bool, error)
-	// Paths names the files that a call would touch; optional.
+	// Paths returns the files that a call would access. It is optional.
 	Paths func(in In) []string
-	// Summary describes in one line the effect of a call; optional.
+	// Summary describes the effect of a call in one line. It is optional.
 	Summary func(in In) string
-	// Judge assesses a call with these arguments (see CallAssessor); optional.
+	// Judge assesses a call with the given arguments (see CallAssessor). It is optional.
 	Judge func(ctx context.Context, in In) CallAssessment
-	// Arguments describes arguments by name, where the text depends on more than In; optional.
+	// Arguments contains descriptions of arguments by name, if they depend on more than In. It is
+	// optional.
 	Arguments map[string]string
 }
 
 var validName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
 
-// New validates the definition and returns the tool. It panics on a definition that can never work
-// (a bad name, no effects, no body): that is a programming error which the first test finds. The
-// compiler generates New for each In, so code that does not depend on In is in typed.
+// New validates the definition and returns the tool. It panics if the definition can never work
+// (invalid name, no effects, no body). This is a programming error that the first test finds. The
+// compiler generates New for each In, so the code that does not depend on In is in typed.
 func New[In any](d Def[In]) Tool {
 	t := &typed{args: reflect.TypeFor[In](), argTexts: d.Arguments, spec: d.Spec, undo: d.Undo, undoTx: d.UndoTx, redo: d.Redo}
 	if d.Run != nil {
@@ -83,8 +84,7 @@ func New[In any](d Def[In]) Tool {
 	return t.validateAndFinish()
 }
 
-// typed is a tool whose arguments are a struct. Its functions get a pointer to
-// one.
+// typed is a tool whose arguments are a struct. Its functions get a pointer to the struct.
 type typed struct {
 	args     reflect.Type
 	argTexts map[string]string
@@ -104,7 +104,7 @@ type typed struct {
 	judge    func(ctx context.Context, in any) CallAssessment
 }
 
-// validateAndFinish validates the tool and completes it.
+// validateAndFinish validates the tool and sets the fields that New derives.
 func (t *typed) validateAndFinish() Tool {
 	if err := t.validateSpec(); err != nil {
 		panic(fmt.Sprintf("tools: %s: %v", t.spec.Name, err))
@@ -175,8 +175,8 @@ func (t *typed) validateSpec() error {
 	return nil
 }
 
-// dropNullTypes drops "null" from the types of optional fields, so that models see one plain
-// type and omit unused arguments.
+// dropNullTypes removes "null" from the types of optional fields, so that models see one plain type
+// and omit unused arguments.
 func dropNullTypes(s *jsonschema.Schema) {
 	if s == nil {
 		return

@@ -11,7 +11,7 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// WholePerson formats a person with the complete address.
+// WholePerson formats a person with their complete address.
 func WholePerson(p pim.Person) string {
 	if p.Name == "" {
 		return p.Address
@@ -19,8 +19,8 @@ func WholePerson(p pim.Person) string {
 	return pim.Person{Name: p.Name}.String() + " <" + p.Address + ">"
 }
 
-// PersonIn resolves an address, "Name <address>", or a name that people finds in the
-// owner's address books (nil: none). Several matches are an error that names them.
+// PersonIn resolves an address, "Name <address>", or a name that people finds in the owner's
+// address books. people may be nil. If several people match, the error names them.
 func PersonIn(ctx context.Context, s string, people func(ctx context.Context, words string) ([]pim.Contact, error)) (pim.Person, error) {
 	s = strings.TrimSpace(s)
 	name, rest, has := strings.Cut(s, "<")

@@ -9,17 +9,16 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// ErrAmbiguous is wrapped by Pick's error if several items match.
+// ErrAmbiguous is wrapped by the error of Pick if several items match.
 var ErrAmbiguous = errors.New("several match")
 
-// listed is the number of candidates in an error of Pick.
+// listed is the maximum number of candidates in an error of Pick.
 const listed = 6
 
-// Pick finds the item that the owner or a model names: by its id or at least its first four
-// characters, by its title, or by words of its title. noun is the term for an item ("open
-// task"); key returns an item's id and title. No match is a NotFound error that names
-// similar titles; several are an InvalidArguments error that lists them and wraps
-// ErrAmbiguous.
+// Pick finds the item that the owner or a model names: by its id, four or more characters at the
+// start of its id, its title, or words of its title. noun is the term for an item ("open task").
+// key returns the id and title of an item. If no item matches, the error is NotFound and names
+// similar titles. If several match, it is InvalidArguments, lists them and wraps ErrAmbiguous.
 func Pick[T any](noun, query string, list []T, key func(T) (id, title string)) (T, error) {
 	var zero T
 	query = strings.TrimSpace(query)
@@ -51,7 +50,7 @@ func Pick[T any](noun, query string, list []T, key func(T) (id, title string)) (
 	return zero, notFoundError(noun, query, list, key)
 }
 
-// wordMatch accepts titles that contain every significant word of the query.
+// wordMatch returns a predicate for titles that contain every significant word of the query.
 func wordMatch(noun, query string) func(id, title string) bool {
 	skip := textnorm.FoldedWords(noun)
 	var want []string
@@ -71,7 +70,7 @@ func wordMatch(noun, query string) func(id, title string) bool {
 	}
 }
 
-// Small words do not identify an item.
+// words that are too common to identify an item
 var small = map[string]bool{
 	"the": true, "a": true, "an": true, "my": true, "our": true, "to": true, "about": true, "for": true, "of": true, "on": true,
 	"in": true, "at": true, "with": true, "and": true, "that": true, "this": true, "it": true, "is": true, "me": true, "one": true,

@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of the text shown for one tool; foreign tools may declare texts of any length.
+// Limits of the text that is shown for one tool. Foreign tools may declare text of any length.
 const (
 	maxDescription = 300
 	maxSignature   = 1500
 )
 
-// Signature returns the tool in one line for a model: name, arguments, effects and
-// description, at a third of the size of its schema.
+// Signature returns a one-line description of the tool for a model: name, arguments, effects and
+// description. It has a third of the size of the schema.
 //
 //	log_expense(amount: number "such as 12.50", vendor?: string) [write] Log money that was spent.
 func (s *Spec) Signature() string {
@@ -25,8 +25,8 @@ func (s *Spec) Signature() string {
 	return s.Name + "(" + oneLine(args, maxSignature) + ") [" + s.Effects.String() + "] " + s.Summary()
 }
 
-// Summary returns the description in one line of bounded length, so that a foreign tool's
-// text cannot imitate another line of a list.
+// Summary returns the description as one line of limited length, so that the text of a foreign tool
+// cannot imitate another line of a list.
 func (s *Spec) Summary() string { return oneLine(s.Description, maxDescription) }
 
 func oneLine(s string, limit int) string {

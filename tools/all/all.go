@@ -1,4 +1,4 @@
-// Package all lists Hob's tools, their tables and the sections of the daily briefing. A new
+// Package all lists Hob's tools, their tables and the sections of the daily briefing. Each new
 // category adds one line to each list.
 package all
 
@@ -39,64 +39,64 @@ type Watchers interface {
 	watch.Manager
 }
 
-// Deps are the dependencies of the tools; all but Currency and Now are required.
+// Deps are the dependencies of the tools. All fields except Currency and Now are required, unless
+// stated otherwise.
 type Deps struct {
 	Store     *store.Store
 	Knowledge *knowledge.Base
 	Files     *files.Files
 	Watchers  Watchers
 	Engine    system.Engine
-	// Goals stores goals, Notices stores notifications; nil leaves out their tools.
+	// Goals stores goals and Notices stores notifications. If one is nil, its tools are omitted.
 	Goals   watch.Goals
 	Notices watch.Notices
-	// Crew delegates tasks; nil leaves out its tools.
+	// Crew delegates tasks. If it is nil, its tools are omitted.
 	Crew crew.Engine
-	// Post sends messages to other people; nil leaves out its tools.
+	// Post sends messages to other people. If it is nil, its tools are omitted.
 	Post social.Sender
-	// Web accesses the web; without a client its tools are left out.
+	// Web accesses the web. Its tools are omitted without a network client.
 	Web web.Deps
-	// Shell assesses and runs commands; without an assessor its tool is left out.
+	// Shell assesses and runs commands. Its tool is omitted without an assessor.
 	Shell shell.Deps
-	// Conversations searches past messages; nil: they cannot be searched.
+	// Conversations searches past messages. If it is nil, they cannot be searched.
 	Conversations memory.Conversations
-	// Forgetting removes forgotten text from all stores; nil: only the facts are deleted.
+	// Forgetting removes forgotten text from all stores. If it is nil, only the facts are deleted.
 	Forgetting memory.Forgetting
-	// Calendar and Mail read the owner's accounts; without Accounts their tools are left
-	// out.
+	// Calendar and Mail read the owner's accounts. Their tools are omitted if Accounts is nil.
 	Calendar calendar.Deps
 	Mail     mail.Deps
-	// Contacts reads the owner's address books; without Books the tool is left out.
+	// Contacts reads the owner's address books. The tool is omitted if Books is nil.
 	Contacts contacts.Deps
-	// Lists returns the owner's to-do lists besides Hob's reminders, Notes the owner's
-	// notes besides Hob's; nil: none.
+	// Lists returns the owner's to-do lists other than Hob's reminders, and Notes the owner's notes
+	// other than Hob's. They may be nil.
 	Lists func() []pim.Reminders
 	Notes func() []pim.Notes
-	// NewReminders and NewNotes select where new items are stored: "" or "hob" for Hob's
-	// own store.
+	// NewReminders and NewNotes select the store for new items: "" or "hob" selects Hob's own
+	// store.
 	NewReminders, NewNotes string
-	// Weather is left out if it has no network.
+	// Weather queries the forecast. Its tool is omitted without a network client.
 	Weather weather.Deps
-	// Browser is the browser that Hob drives; nil leaves out its tools.
+	// Browser controls Hob's browser. Its tools are omitted if there is none.
 	Browser browser.Deps
-	// Desktop accesses the owner's desktop; nil fields leave out their tools.
+	// Desktop accesses the owner's desktop. The tools of nil fields are omitted.
 	Desktop desktop.Deps
-	// Media controls players, sound and speech; nil fields leave out their tools.
+	// Media controls players, sound and speech. The tools of nil fields are omitted.
 	Media media.Deps
 	// Briefs are additional sections of the daily briefing.
 	Briefs []tools.BriefSource
-	// Linker links entities; nil leaves out its tool.
+	// Linker links entities. If it is nil, its tool is omitted.
 	Linker knowledge.Linker
-	// Documents ingests documents; nil leaves out its tool.
+	// Documents ingests documents. If it is nil, its tool is omitted.
 	Documents memory.Documents
-	// Currency returns the ISO 4217 code of expenses without one; nil leaves it to the
-	// tools.
+	// Currency returns the ISO 4217 code for expenses without a currency. If it is nil, the tools
+	// use their default.
 	Currency func() string
-	// Now returns the time in the owner's zone for the briefing (default: the process's
-	// clock in the zone of the requested day).
+	// Now returns the current time in the owner's zone for the briefing. By default it is the
+	// process's clock in the zone of the requested day.
 	Now func() time.Time
 }
 
-// All returns every tool.
+// All returns all tools.
 func All(d Deps) []tools.Tool {
 	var out []tools.Tool
 	for _, category := range [][]tools.Tool{
@@ -188,8 +188,8 @@ func Erasers(f *files.Files) []erase.Eraser {
 	return []erase.Eraser{memory.Eraser(), tasks.Eraser(), money.Eraser(), health.Eraser(), f.Eraser()}
 }
 
-// WithSources returns the dependencies with the tools for the owner's mail, calendars and contacts.
-// now returns the time in the owner's zone, matters is mail.Deps.Matters.
+// WithSources returns the dependencies, extended by the tools for the owner's email, calendars and
+// contacts. now returns the time in the owner's zone, and matters becomes mail.Deps.Matters.
 func (d Deps) WithSources(s *sources.Sources, now func() time.Time, matters func(context.Context) (func(pim.Message) string, error)) Deps {
 	people := func(ctx context.Context, words string) ([]pim.Contact, error) {
 		return contacts.Find(ctx, s.Contacts(), words, 20)

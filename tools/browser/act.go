@@ -11,7 +11,7 @@ import (
 	"hob/tools"
 )
 
-// judgeFor is the time a page may take to describe the pending action.
+// judgeFor is the maximum time for a page to describe the pending action.
 const judgeFor = 10 * time.Second
 
 type clickIn struct {
@@ -68,7 +68,7 @@ func clickTool(d Deps) tools.Tool {
 	})
 }
 
-// requireUnchanged returns a check that refuses an element that differs from the approved one.
+// requireUnchanged returns a check that rejects an element that differs from the approved one.
 func requireUnchanged(exact string) browser.Check {
 	return func(list []browser.Described) error {
 		if len(list) != 1 || encodeBinding(list[0]) != exact {
@@ -82,8 +82,8 @@ func pageChangedError() error {
 	return tools.Errorf(tools.Conflict, "the page has changed; nothing was done. Read the page again")
 }
 
-// describeElementByHandle describes an element for an approval request, as it was when its page was read. The
-// guard shows the approved binding next to it.
+// describeElementByHandle describes an element for an approval request, as of the time its page was
+// read. The guard also shows the approved binding.
 func (d Deps) describeElementByHandle(handle string) string {
 	e, tab, page, ok := d.Browser.ElementOf(handle)
 	if !ok {
@@ -92,7 +92,7 @@ func (d Deps) describeElementByHandle(handle string) string {
 	return fmt.Sprintf("%s on %s (tab %s)", describeElement(e), addressHost(page), tab)
 }
 
-// describeElement names an element.
+// describeElement returns a label for an element.
 func describeElement(e browser.Element) string {
 	if e.Name == "" {
 		return "the " + e.Kind + " " + e.Handle
@@ -128,7 +128,7 @@ type fillIn struct {
 	Tab    string    `json:"tab,omitempty" jsonschema:"such as t2; the elements' by default"`
 }
 
-// maxFields bounds a form.
+// maxFields limits the fields of a form.
 const maxFields = 40
 
 func fillFormTool(d Deps) tools.Tool {
@@ -192,7 +192,8 @@ func fillFormTool(d Deps) tools.Tool {
 	})
 }
 
-// findFormFields finds the named fields. They must be on one page, and none may hold a secret.
+// findFormFields finds the named fields. They must be on one page, and none of them may contain a
+// secret.
 func (d Deps) findFormFields(ctx context.Context, in fillIn) ([]browser.Described, error) {
 	if len(in.Fields) == 0 || len(in.Fields) > maxFields {
 		return nil, tools.Errorf(tools.InvalidArguments, "browser_fill_form takes 1 to %d fields", maxFields)
@@ -282,7 +283,7 @@ type scriptValue struct {
 	Value string `json:"value"`
 }
 
-// stripFragment returns an address without its fragment, which pages change at will.
+// stripFragment returns an address without its fragment, which pages can change freely.
 func stripFragment(address string) string {
 	address, _, _ = strings.Cut(address, "#")
 	return address
@@ -336,7 +337,7 @@ type screenshotData struct {
 	Shows string `json:"shows,omitempty"`
 }
 
-// idSuffix returns the end of an id for a file name.
+// idSuffix returns the end of an id, for use in a file name.
 func idSuffix(id string) string {
 	id = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {

@@ -1,9 +1,9 @@
-// Package browser provides tools for Hob's own browser: tabs, pages and their elements.
-// Opening an address is an egress and follows the rules of browse_url; page text is
-// untrusted. A click, a filled form and a script may buy, send and agree to things on every
-// site where the owner is signed in. They count as Send and Exec: the guard requests
-// approval with the page and the element, and the tool does exactly what was approved
-// (CallAssessment.Exact). A click on a plain link counts as opening its address.
+// Package browser provides tools for Hob's own browser: tabs, pages and their elements. Opening an
+// address is an egress and follows the rules of browse_url. The text of pages is untrusted. On
+// every site where the owner is signed in, a click, a submitted form or a script may buy something,
+// send something or accept terms. These actions therefore count as Send and Exec: the guard
+// requests approval with the page and the element, and the tool performs exactly the approved
+// action (CallAssessment.Exact). A click on a plain link counts as opening its address.
 package browser
 
 import (
@@ -21,7 +21,7 @@ import (
 	"hob/tools"
 )
 
-// Driver drives the browser; *browser.Browser implements it.
+// Driver controls the browser; *browser.Browser implements it.
 type Driver interface {
 	Tabs(ctx context.Context) []browser.Tab
 	Get(id string) (browser.Tab, error)
@@ -30,7 +30,7 @@ type Driver interface {
 	CloseTab(ctx context.Context, id string) (browser.Tab, error)
 	Switch(ctx context.Context, id string) (browser.Tab, error)
 	Content(ctx context.Context, id string) (*browser.Content, error)
-	// History and Go move in the history of a tab: -1 is back, 1 forward.
+	// History and Go move within the history of a tab: -1 is back, 1 is forward.
 	History(ctx context.Context, id string, delta int) (string, error)
 	Go(ctx context.Context, id string, delta int, address string) (browser.Tab, error)
 	Describe(ctx context.Context, id, handle string) (browser.Described, error)
@@ -39,27 +39,27 @@ type Driver interface {
 	Fill(ctx context.Context, id string, fields []browser.Field, submit bool, check browser.Check) (browser.Done, error)
 	Execute(ctx context.Context, id, code string, check browser.Check) (string, error)
 	Screenshot(ctx context.Context, id string) ([]byte, browser.Tab, error)
-	// Dialogs and Notes return the events since the last call.
+	// Dialogs and Notes return the dialogs and notes since the last call.
 	Dialogs(id string) []string
 	Notes() []string
 }
 
-// Deps are the dependencies of the tools; all but See and Own are required.
+// Deps are the dependencies of the tools. All fields except See and Own are required.
 type Deps struct {
 	Browser Driver
 	// Network parses and checks addresses.
 	Network *safehttp.Client
-	// Keep saves a screenshot in Hob's folder and returns its path; See describes it, "" if
-	// no model can.
+	// Keep saves a screenshot in Hob's folder and returns its path. See describes a screenshot; it
+	// returns "" if no model can.
 	Keep func(name string, data []byte) (string, error)
 	See  func(ctx context.Context, data []byte) (string, error)
-	// Own accesses the browsers that the user uses; nil: none.
+	// Own accesses the browsers that the user uses. It may be nil.
 	Own UserBrowsers
-	// Hosts are additional host names of the dashboard besides this machine.
+	// Hosts are host names of the dashboard in addition to this machine's.
 	Hosts []string
 }
 
-// Time limits of a call. A call that opens a page may have to start the browser first.
+// Time limits of a call. A call that opens a page may have to start the browser.
 const (
 	openFor = 90 * time.Second
 	lookFor = 30 * time.Second
@@ -70,7 +70,7 @@ func Tools(d Deps) []tools.Tool {
 	return []tools.Tool{listTabs(d), openTab(d), closeTab(d), switchTab(d), pageContentTool(d), getURL(d), navigateTool(d), clickTool(d), fillFormTool(d), executeScriptTool(d), screenshotTool(d)}
 }
 
-// newSpec sets the fields that all tools of the category share.
+// newSpec returns a spec with the fields that all tools of the category have in common.
 func newSpec(name string, effects tools.Effects, timeout time.Duration, description, keywords string) tools.Spec {
 	return tools.Spec{Name: name, Category: "browser", Effects: effects, Timeout: timeout, Description: description, Keywords: keywords}
 }
@@ -84,7 +84,7 @@ func addressHost(address string) string {
 	return u.Host
 }
 
-// normalizeAddress completes "example.org/a" to its https address.
+// normalizeAddress adds the scheme https to an address such as "example.org/a".
 func normalizeAddress(raw string) string {
 	raw = strings.TrimSpace(raw)
 	host, _, _ := strings.Cut(raw, "/")
@@ -94,8 +94,8 @@ func normalizeAddress(raw string) string {
 	return raw
 }
 
-// assessNavigation assesses opening an address. It shows the canonical form, so that lookalike names
-// are visible.
+// assessNavigation assesses the opening of an address. It shows the canonical form, so that the
+// user can recognize lookalike domain names.
 func (d Deps) assessNavigation(raw, exact string) tools.CallAssessment {
 	u, err := d.Network.Check(normalizeAddress(raw))
 	if err != nil {
@@ -115,8 +115,8 @@ func (d Deps) displayAddress(raw string) string {
 	return strings.TrimPrefix(u.String(), "https://")
 }
 
-// resolveTabID resolves the tab. An empty id works only if exactly one tab is open: conversations
-// share the browser, and each could read pages of the others.
+// resolveTabID resolves a tab. An empty id is valid only if exactly one tab is open, because
+// conversations share the browser and could otherwise read each other's pages.
 func (d Deps) resolveTabID(ctx context.Context, id string) (string, error) {
 	if list := d.Browser.Tabs(ctx); id == "" && len(list) > 1 {
 		return "", tools.Errorf(tools.InvalidArguments, "%d tabs are open; name one of them (browser_list_tabs)", len(list))
@@ -136,8 +136,7 @@ func (d Deps) describeTabByID(id string) string {
 	return fmt.Sprintf("the tab %s (%s)", t.ID, addressHost(t.URL))
 }
 
-// canonicalAddresses returns addresses in the form that the guard compares; invalid ones are left
-// out.
+// canonicalAddresses returns addresses in the form that the guard compares. It omits invalid ones.
 func (d Deps) canonicalAddresses(list ...string) []string {
 	var out []string
 	for _, raw := range list {
@@ -152,7 +151,7 @@ func webOrigins(tool, address string) []provenance.Origin {
 	return []provenance.Origin{{Kind: "web", Label: address, Via: tool}}
 }
 
-// sideEventsText describes side events of a call, for the end of its result.
+// sideEventsText describes the side events of a call. The text is appended to the call's result.
 func (d Deps) sideEventsText(tab string) string {
 	var b strings.Builder
 	for _, s := range d.Browser.Dialogs(tab) {
@@ -215,8 +214,8 @@ func classifyError(err error, asked string) error {
 	return out
 }
 
-// encodeBinding encodes the approval binding of an action on a page. The user sees it, and it is
-// checked again right before the action.
+// encodeBinding encodes the approval binding of an action on a page. The user sees the binding, and
+// the tool checks it again right before the action.
 func encodeBinding(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil { // a programming error: v is one of this package's types

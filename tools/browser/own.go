@@ -17,8 +17,7 @@ import (
 	"hob/tools"
 )
 
-// UserBrowsers accesses the tabs of the browsers that the owner uses; *apps.Apps implements it on
-// macOS.
+// UserBrowsers accesses the tabs of the owner's browsers; *apps.Apps implements it on macOS.
 type UserBrowsers interface {
 	List(ctx context.Context, a apps.App) (apps.List, error)
 	Get(ctx context.Context, a apps.App, id string) (apps.Tab, error)
@@ -29,7 +28,7 @@ type UserBrowsers interface {
 	Execute(ctx context.Context, a apps.App, t apps.Tab, code string) (apps.Text, error)
 }
 
-// findUserBrowser finds the owner's browser by name; mine is true for Hob's own browser.
+// findUserBrowser finds the owner's browser by name. mine is true if name means Hob's own browser.
 func (d Deps) findUserBrowser(name string) (a apps.App, mine bool, err error) {
 	name = strings.ToLower(strings.TrimSpace(name))
 	if name == "" || name == "hob" {
@@ -64,8 +63,8 @@ type tabBinding struct {
 	URL     string `json:"url"`
 }
 
-// inOwn assesses an action in a tab of the owner's browser. The approval request names the
-// current page, and the action runs on no other page.
+// inOwn assesses an action in a tab of the owner's browser. The approval request names the current
+// page, and the action does not run on any other page.
 func (d Deps) inOwn(ctx context.Context, name, tab string, effects tools.Effects, does string) tools.CallAssessment {
 	ctx, cancel := context.WithTimeout(ctx, judgeFor)
 	defer cancel()
@@ -89,8 +88,8 @@ func (d Deps) inOwn(ctx context.Context, name, tab string, effects tools.Effects
 // askedForm matches the beginning of an approval binding.
 var askedForm = regexp.MustCompile(`^\{"browser":"(\w+)","tab":"([^"\\]+)"`)
 
-// askedOf returns the tab of the approval request. Without it, "the active tab" would
-// change as soon as the owner answers on a page in that browser.
+// askedOf returns the tab that the approval request named. Without it, "the active tab" would be a
+// different one as soon as the owner answers on a page in that browser.
 func askedOf(exact string, a apps.App) string {
 	if m := askedForm.FindStringSubmatch(exact); m != nil && m[1] == a.Name {
 		return m[2]
@@ -98,8 +97,8 @@ func askedOf(exact string, a apps.App) string {
 	return ""
 }
 
-// mayBeHobAddress reports whether an address may belong to the dashboard or share its cookies, which
-// ports do not separate.
+// mayBeHobAddress reports whether an address may belong to the dashboard or share its cookies.
+// Browsers share cookies between ports.
 func (d Deps) mayBeHobAddress(raw string) bool {
 	for _, within := range []string{"view-source:", "blob:"} {
 		raw = strings.TrimPrefix(raw, within)
@@ -127,7 +126,7 @@ func (d Deps) mayBeHobAddress(raw string) bool {
 	})
 }
 
-// findApprovedTab finds the approved tab and refuses it if its page has changed.
+// findApprovedTab finds the approved tab. It fails if the page in the tab has changed.
 func (d Deps) findApprovedTab(ctx context.Context, name, tab, exact string) (apps.App, apps.Tab, error) {
 	a, _, err := d.findUserBrowser(name)
 	if err != nil {
@@ -143,12 +142,12 @@ func (d Deps) findApprovedTab(ctx context.Context, name, tab, exact string) (app
 	return a, t, nil
 }
 
-// acting is the set of effects of a script in the owner's browser: the script can do everything the
+// acting is the set of effects of a script in the owner's browser, which can do everything that the
 // owner can.
 const acting = tools.Exec | tools.Send | tools.Destroy
 
-// openingOwn assesses opening an address in the owner's browser. The request bypasses Hob's proxy
-// and uses the owner's sign-ins, so opening alone may have effects.
+// openingOwn assesses the opening of an address in the owner's browser. The request bypasses Hob's
+// proxy and uses the owner's sessions, so the request alone may have effects.
 func (d Deps) openingOwn(name, raw string) tools.CallAssessment {
 	a, _, err := d.findUserBrowser(name)
 	if err != nil {
@@ -180,7 +179,7 @@ func (d Deps) openOwn(ctx context.Context, name, raw string) (tools.Result, erro
 	return tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("Opened in %s, tab %s: %s", a.Title, t.ID, u), Data: t}, nil
 }
 
-// listOwn lists the tabs without the parts of addresses that may be secret.
+// listOwn lists the tabs. It omits the parts of addresses that may be secret.
 func (d Deps) listOwn(ctx context.Context, name string) (tools.Result, error) {
 	a, _, err := d.findUserBrowser(name)
 	if err != nil {
@@ -235,12 +234,12 @@ func cutTo(s string, most int) string {
 	return s
 }
 
-// ofOwn returns a result that shows page text from the owner's browser.
+// ofOwn returns a result with page text from the owner's browser.
 func ofOwn(tool string, a apps.App, t apps.Tab, text string, data any) tools.Result {
 	return tools.Result{Text: text, Data: data, Source: provenance.Outside, Origins: webOrigins(tool, a.Title+": "+withoutQuery(t.URL))}
 }
 
-// outOfOwn classifies an error of a script for a model.
+// outOfOwn classifies an error of a script in the owner's browser for a model.
 func outOfOwn(err error) error {
 	e, ok := errors.AsType[*osrun.Error](err)
 	if !ok {

@@ -10,7 +10,7 @@ import (
 	"hob/tools"
 )
 
-// maxLinks bounds the addresses of one page.
+// maxLinks limits the addresses that are returned for one page.
 const maxLinks = 300
 
 func pageContentTool(d Deps) tools.Tool {
@@ -92,7 +92,7 @@ func (d Deps) renderPage(c *browser.Content) (string, []string) {
 	return b.String(), links
 }
 
-// pageRemarks returns notes for the reader of the page.
+// pageRemarks returns notes about the page for the model.
 func pageRemarks(c *browser.Content) []string {
 	var out []string
 	if c.Cut {
@@ -166,7 +166,7 @@ type navigationBinding struct {
 	URL string `json:"url"`
 }
 
-// historySteps returns how far an action moves in the history.
+// historySteps returns the number of steps that an action moves in the history.
 func historySteps(action string) int {
 	switch action {
 	case "back":

@@ -149,7 +149,7 @@ func closeTab(d Deps) tools.Tool {
 				return tools.CallAssessment{Refused: classifyError(err, in.Tab)}
 			}
 			j := tools.CallAssessment{Exact: t.ID}
-			if t.Own { // the tab contains no data of the owner
+			if t.Own { // the tab does not contain the owner's data
 				j.Effects = tools.Read
 			}
 			return j

@@ -23,7 +23,7 @@ type answerIn struct {
 	Account string `json:"account,omitempty"`
 }
 
-// maxComment bounds the comment to the organizer, in characters.
+// maxComment is the maximum length of the comment to the organizer, in characters.
 const maxComment = 1000
 
 func (in answerIn) parseAnswer() (a pim.Answer, word string, err error) {
@@ -38,7 +38,7 @@ func (in answerIn) parseAnswer() (a pim.Answer, word string, err error) {
 	return "", "", tools.Errorf(tools.InvalidArguments, "answer must be accept, decline or tentative")
 }
 
-// findInvitation finds the invitation and the organizer who gets the answer.
+// findInvitation finds the invitation and the organizer who receives the answer.
 func (d Deps) findInvitation(ctx context.Context, in answerIn, now time.Time) (f foundEvent, s pim.Scheduling, exact string, err error) {
 	a, _, err := in.parseAnswer()
 	if err != nil {
@@ -70,7 +70,7 @@ func (d Deps) findInvitation(ctx context.Context, in answerIn, now time.Time) (f
 	return f, s, exact, nil
 }
 
-// answerInvitation tells the organizer whether the owner attends.
+// answerInvitation notifies the organizer whether the owner attends.
 func (d Deps) answerInvitation() tools.Tool {
 	return tools.New(tools.Def[answerIn]{
 		Spec: tools.Spec{

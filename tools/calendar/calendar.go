@@ -1,11 +1,10 @@
-// Package calendar provides tools for the calendars of the owner's accounts. read_calendar
-// lists events, the next event, or whether a time is free. Brief is the calendar section of
-// a briefing. create_calendar_event, update_calendar_event, delete_calendar_event and
-// answer_invitation write; calls that notify other people count as Send, and each change
-// can be undone. If the calendar server notifies no guests, Hob mails them (iMIP, RFC
-// 6047).
+// Package calendar provides tools for the calendars of the owner's accounts. read_calendar lists
+// events, the next event, or whether a time is free. Brief is the calendar section of a briefing.
+// create_calendar_event, update_calendar_event, delete_calendar_event and answer_invitation write.
+// Calls that notify other people count as Send, and every change can be undone. If the calendar
+// server does not notify guests, Hob emails them (iMIP, RFC 6047).
 //
-// Calendar text is untrusted: anyone can write an invitation.
+// Text from calendars is untrusted, because anyone can write an invitation.
 package calendar
 
 import (
@@ -29,26 +28,27 @@ import (
 // usualWait is the default time limit for the servers of an account.
 const usualWait = 8 * time.Second
 
-// maxEvents bounds the number of events read from all calendars together.
+// maxEvents limits the number of events read from all calendars together.
 const maxEvents = 5000
 
 // Deps are the dependencies of the tools.
 type Deps struct {
 	// Accounts returns the owner's accounts with calendars.
 	Accounts func() []pim.Account
-	// Apps returns calendars of local programs, which are read in addition to the accounts;
-	// nil: none.
+	// Apps returns the calendars of local programs, which are read in addition to the accounts. It
+	// may be nil.
 	Apps func() []pim.Calendars
-	// Calendars returns the writable calendars; nil leaves out the tools that write.
+	// Calendars returns the writable calendars. If it is nil, the tools that write are omitted.
 	Calendars func() []pim.Calendars
-	// Mailers send invitations if the calendar server does not; nil: none are sent.
+	// Mailers send invitations if the calendar server does not. If it is nil, no invitations are
+	// sent.
 	Mailers func() []pim.Mailer
-	// People looks a name up in the owner's address books; nil: no address books.
+	// People finds a name in the owner's address books. It is nil if there are none.
 	People func(ctx context.Context, words string) ([]pim.Contact, error)
-	// Now returns the time in the owner's zone (default: the process's).
+	// Now returns the current time in the owner's zone. The default is the process's zone.
 	Now func() time.Time
-	// Wait is how long the servers of an account may take (default 8 s). The result names
-	// slower ones without waiting for them.
+	// Wait is the time limit for the servers of an account (default 8 s). The result names servers
+	// that exceed it.
 	Wait time.Duration
 }
 
@@ -64,7 +64,7 @@ func Tools(d Deps) []tools.Tool {
 }
 
 // readEvents returns the events of all calendars of the accounts, sorted and without canceled
-// ones. It returns events even with an error, which names the unreadable sources; events
+// events. It returns events even with an error; the error names the unreadable sources. The events
 // are nil if nothing could be read.
 func (d Deps) readEvents(ctx context.Context, accounts []pim.Account, s ics.Span) ([]pim.Event, error) {
 	var apps []pim.Calendars
@@ -102,7 +102,8 @@ func (d Deps) readEvents(ctx context.Context, accounts []pim.Account, s ics.Span
 	return all, tools.JoinSourceErrors(failed)
 }
 
-// appWait is the time limit for a program: macOS may first ask the owner for permission.
+// appWait is the time limit for a local program. It is long because macOS may first ask the owner
+// for permission.
 const appWait = 50 * time.Second
 
 func (d Deps) calendarApps() []pim.Calendars {
@@ -135,8 +136,8 @@ func readAccount(ctx context.Context, a pim.Account, s ics.Span) (out []pim.Even
 	return out, bad
 }
 
-// inOrder sorts events and drops canceled ones and duplicates, which occur when several
-// calendars contain an invitation.
+// inOrder sorts events. It drops canceled events and duplicates, which occur if several calendars
+// contain the same invitation.
 func inOrder(all []pim.Event) []pim.Event {
 	type same struct {
 		uid, title string
@@ -164,7 +165,7 @@ func inOrder(all []pim.Event) []pim.Event {
 	return out
 }
 
-// accountsNamed returns the account of that name, or all accounts.
+// accountsNamed returns the named account, or all accounts if name is "".
 func (d Deps) accountsNamed(name string) ([]pim.Account, error) {
 	all := d.Accounts()
 	if len(all) == 0 && len(d.calendarApps()) > 0 {
@@ -186,7 +187,7 @@ func (d Deps) accountsNamed(name string) ([]pim.Account, error) {
 	return nil, tools.Errorf(tools.NotFound, "no account %q has calendars; accounts with calendars: %s", tools.Clean(textnorm.Ellipsize(name, 60)), tools.Clean(strings.Join(names, ", ")))
 }
 
-// eventLabel formats an event in one line without its time.
+// eventLabel formats an event as one line without its time.
 func eventLabel(e pim.Event) string {
 	s := textnorm.Ellipsize(e.Title, 120)
 	if s == "" {
@@ -198,7 +199,7 @@ func eventLabel(e pim.Event) string {
 	return s
 }
 
-// isBusy reports whether an event blocks time of its day.
+// isBusy reports whether an event makes its time busy.
 func isBusy(e pim.Event) bool { return !e.AllDay && !e.Open && e.End.After(e.Start) }
 
 // clashingEvents returns the names of the busy events that overlap e.
@@ -211,7 +212,7 @@ func clashingEvents(e pim.Event, all []pim.Event) (out []string) {
 	return out[:min(len(out), 3)]
 }
 
-// shortGap is the shortest reported time between events.
+// shortGap is the shortest free time that is reported.
 const shortGap = 30 * time.Minute
 
 // freeTimes returns the free times between the busy events in [from, to).

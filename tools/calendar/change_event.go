@@ -21,7 +21,7 @@ import (
 	"hob/tools"
 )
 
-// lookAhead is the number of days searched for an event to change.
+// lookAhead is the number of future days in which an event to change is searched for.
 const lookAhead = 92
 
 // changedOut is the Data of the tools that change calendars.
@@ -36,10 +36,10 @@ type changedOut struct {
 type undoData struct {
 	Account string `json:"account"`
 	Undo    []byte `json:"undo"`
-	Untold  bool   `json:"untold,omitempty"` // the event has guests who are not notified of changes
+	Untold  bool   `json:"untold,omitempty"` // the event has guests, but Hob did not notify them
 }
 
-// untold ends a result when the guests were not notified of the change.
+// untold is the end of a result if the guests were not notified of the change.
 const untold = " Its guests were not notified."
 
 func undoOf(label string, c pim.Calendars, r pim.Receipt, nobodyTells bool) *tools.Undo {
@@ -66,7 +66,8 @@ func (d Deps) undoChange(done string) func(context.Context, json.RawMessage) (st
 	}
 }
 
-// writableCalendars returns the calendars of that name, or all; at least one.
+// writableCalendars returns the named calendars, or all if name is "". It returns at least one
+// calendar or an error.
 func (d Deps) writableCalendars(name string) ([]pim.Calendars, error) {
 	all := d.Calendars()
 	if len(all) == 0 {
@@ -99,8 +100,8 @@ type foundEvent struct {
 	in pim.Calendars
 }
 
-// findEvent finds the event by words of its title, place or guests: the next match, or the match
-// on a given day. Several matches are an error that names them.
+// findEvent finds an event by words of its title, place or guests. It returns the next matching
+// event, or the one on a given day. If several events match, the error names them.
 func (d Deps) findEvent(ctx context.Context, words, on, account string, now time.Time) (foundEvent, error) {
 	want := textnorm.FoldedWords(words)
 	if len(want) == 0 {
@@ -133,7 +134,7 @@ func (d Deps) findEvent(ctx context.Context, words, on, account string, now time
 			switch {
 			case i < 0:
 				fit = append(fit, foundEvent{e, c})
-			case strings.TrimSpace(on) == "" && !fit[i].End.After(now) && e.Start.After(fit[i].Start): // the match found so far is over; use a later occurrence of its series
+			case strings.TrimSpace(on) == "" && !fit[i].End.After(now) && e.Start.After(fit[i].Start): // the match so far is over; use a later occurrence of its series
 				fit[i] = foundEvent{e, c}
 			}
 		}
@@ -153,7 +154,8 @@ func (d Deps) findEvent(ctx context.Context, words, on, account string, now time
 	return foundEvent{}, tools.Quoting(tools.Errorf(tools.InvalidArguments, "%d events match %q; give more of the title, or the day:%s", len(fit), tools.Clean(textnorm.Ellipsize(words, 80)), b.String()), provenance.Outside)
 }
 
-// guestAddresses returns the people besides the owner who may be notified of a change.
+// guestAddresses returns the addresses of the people, except the owner, who may be notified of a
+// change.
 func (f foundEvent) guestAddresses(own string) (out []string) {
 	for _, g := range append([]pim.Person{f.Organizer}, f.Guests...) {
 		if g.Address != "" && !strings.EqualFold(g.Address, own) && !slices.Contains(out, g.Address) {
@@ -163,7 +165,7 @@ func (f foundEvent) guestAddresses(own string) (out []string) {
 	return out
 }
 
-// approvalBinding returns the approval binding: the event as it is now, with its guests.
+// approvalBinding returns the approval binding: the event in its current state, with its guests.
 func (f foundEvent) approvalBinding() string {
 	with := f.guestAddresses("")
 	slices.Sort(with)
@@ -171,8 +173,8 @@ func (f foundEvent) approvalBinding() string {
 	return fmt.Sprintf("%s, %s (%s)", eventLabel(f.Event), f.Start.Format("Mon 2 Jan 2006 15:04"), hex.EncodeToString(sum[:6]))
 }
 
-// assessChange assesses whom a change reaches. more returns further text to bind the approval to;
-// nil for none.
+// assessChange assesses which people a change reaches. more returns additional text for the
+// approval binding; it may be nil.
 func (d Deps) assessChange(ctx context.Context, words, on, account string, more func(f foundEvent, now time.Time) (string, error)) tools.CallAssessment {
 	f, err := d.findEvent(ctx, words, on, account, d.currentTime())
 	if err != nil {
@@ -219,8 +221,8 @@ func (d Deps) ownAddress(account string) string {
 
 var clockAlone = regexp.MustCompile(`(?i)^\s*(at\s+)?(\d{1,2}([:.]\d{2})?\s*(am|pm|h|o'clock)?|noon|midnight)\s*$`)
 
-// parseMoment parses a time. A time of day without a date is on the day of the time of, unless that
-// is zero. clock reports whether the words contain a time of day.
+// parseMoment parses a time. A time of day without a date is on the day of of, unless of is zero.
+// clock reports whether words contain a time of day.
 func parseMoment(words string, of, now time.Time) (t time.Time, clock bool, err error) {
 	base := now
 	if !of.IsZero() && clockAlone.MatchString(words) {
@@ -235,7 +237,7 @@ func parseMoment(words string, of, now time.Time) (t time.Time, clock bool, err 
 
 // timeBinding returns the approval binding of a time: t, or the quoted words if they are relative
 // to now, because their time changes every minute. Relative words are an error if people will be
-// notified of the time (told): they must be told the approved time.
+// notified of the time (told), because they must receive the approved time.
 func timeBinding(words string, t, now time.Time, told bool) (string, error) {
 	a, err := dateparse.Parse(words, now)
 	b, later := dateparse.Parse(words, now.Add(time.Minute))

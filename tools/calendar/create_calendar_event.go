@@ -75,7 +75,7 @@ func (d Deps) createEvent() tools.Tool {
 	})
 }
 
-// guestsOf resolves addresses and names to people.
+// guestsOf resolves a list of addresses and names to people.
 func (d Deps) guestsOf(ctx context.Context, list []string) (out []pim.Person, err error) {
 	if len(list) > pim.MaxRecipients {
 		return nil, tools.Errorf(tools.InvalidArguments, "at most %d people can be invited", pim.MaxRecipients)
@@ -92,7 +92,7 @@ func (d Deps) guestsOf(ctx context.Context, list []string) (out []pim.Person, er
 	return out, nil
 }
 
-// planEvent resolves the arguments to an event, with the guests looked up.
+// planEvent converts the arguments to an event and resolves the guests.
 func (d Deps) planEvent(ctx context.Context, in createIn, c tools.Call) (pim.NewEvent, error) {
 	e, err := in.parseEvent(c)
 	if err != nil {
@@ -104,7 +104,7 @@ func (d Deps) planEvent(ctx context.Context, in createIn, c tools.Call) (pim.New
 	return e, err
 }
 
-// parseEvent reads the arguments.
+// parseEvent converts the arguments to an event without guests.
 func (in createIn) parseEvent(c tools.Call) (e pim.NewEvent, err error) {
 	sum := sha256.Sum256([]byte("event " + c.ID))
 	e = pim.NewEvent{UID: hex.EncodeToString(sum[:16]) + "@hob", Title: strings.TrimSpace(in.Title), Place: strings.TrimSpace(in.Place), Notes: in.Notes}
@@ -124,7 +124,7 @@ func (in createIn) parseEvent(c tools.Call) (e pim.NewEvent, err error) {
 		switch {
 		case err != nil:
 			return e, err
-		case e.AllDay: // the last day counts
+		case e.AllDay: // the last day is included
 			e.End = time.Date(end.Year(), end.Month(), end.Day()+1, 0, 0, 0, 0, c.Now.Location())
 		case clock:
 			e.End = end
@@ -217,7 +217,7 @@ func (d Deps) writeNewEvent(ctx context.Context, c tools.Call, in createIn) (too
 }
 
 // isPlainName reports whether a name has at most two words. The person who shares a calendar
-// names it and could write any text there.
+// chooses its name, which may contain any text.
 func isPlainName(name string) bool {
 	odd := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != ' ' }
 	return name != "" && len(name) <= 24 && len(strings.Fields(name)) <= 2 && !strings.ContainsFunc(name, odd)

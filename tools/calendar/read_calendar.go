@@ -19,7 +19,7 @@ import (
 // Limits of a query.
 const (
 	maxDays  = 92
-	lookNext = 30 // days searched for the next event
+	lookNext = 30 // number of days in which the next event is searched for
 	shown    = 60 // events
 )
 
@@ -66,7 +66,7 @@ func (d Deps) answerQuery(ctx context.Context, c tools.Call, in calendarIn) (too
 	if err != nil && events == nil {
 		return tools.Result{}, err
 	}
-	all := events // free time depends on all events, not only on the matches
+	all := events // free time depends on all events, including those that do not match
 	if want := textnorm.FoldedWords(in.Query); len(want) > 0 {
 		events = slices.DeleteFunc(slices.Clone(events), func(e pim.Event) bool { return !isQueryMatch(e, want) })
 	}
@@ -93,7 +93,7 @@ func (d Deps) answerQuery(ctx context.Context, c tools.Call, in calendarIn) (too
 	return tools.Result{Text: text, Data: out, Source: provenance.Outside, Origins: origins}, nil
 }
 
-// spanOf returns the time range to read; at is the requested time, if any.
+// spanOf returns the time range to read. at is the requested time, if any.
 func spanOf(in calendarIn, now time.Time) (s ics.Span, at time.Time, err error) {
 	s.Zone = now.Location()
 	read := func(words string) (time.Time, error) {
@@ -139,7 +139,7 @@ func isQueryMatch(e pim.Event, want []string) bool {
 	return !slices.ContainsFunc(want, func(w string) bool { return !slices.Contains(have, w) })
 }
 
-// formatEventTime formats the time of an event on its day.
+// formatEventTime formats the time of an event within its day.
 func formatEventTime(e pim.Event, loc *time.Location) string {
 	if e.AllDay {
 		return "all day"
@@ -154,7 +154,7 @@ func formatEventTime(e pim.Event, loc *time.Location) string {
 	return start.Format("15:04") + "-" + end.Format("15:04")
 }
 
-// noEventsText reports that there is no event, or no match for the query.
+// noEventsText states that there is no event, or none that matches the query.
 func noEventsText(query, stretch string) string {
 	if query = strings.TrimSpace(query); query != "" {
 		return fmt.Sprintf("No event that matches %q is in the calendar for %s.", textnorm.Ellipsize(query, 80), stretch)
@@ -162,7 +162,7 @@ func noEventsText(query, stretch string) string {
 	return "No event is in the calendar for " + stretch + "."
 }
 
-// listText formats the matching events and mentions overlaps with all others.
+// listText formats the matching events. It mentions overlaps with all other events.
 func listText(events, all []pim.Event, query string, s ics.Span, now time.Time) string {
 	last := s.To.AddDate(0, 0, -1)
 	stretch := dateparse.FormatDay(s.From, now)
@@ -198,7 +198,7 @@ func listText(events, all []pim.Event, query string, s ics.Span, now time.Time) 
 	return strings.TrimSpace(b.String())
 }
 
-// nextDays returns the number of days searched for the next event.
+// nextDays returns the number of days in which the next event is searched for.
 func (in calendarIn) nextDays() int { return max(in.Days, lookNext) }
 
 func nextText(events []pim.Event, in calendarIn, now time.Time) string {
@@ -213,7 +213,7 @@ func nextText(events []pim.Event, in calendarIn, now time.Time) string {
 	return text + "."
 }
 
-// freeText reports whether the time at is free. The answer is unknown (nil) if err is a *cutError
+// freeText states whether the time at is free. The answer is unknown (nil) if err is a *cutError
 // and an omitted event could overlap the time.
 func freeText(events []pim.Event, at, now time.Time, err error) (string, *bool) {
 	var taken []string

@@ -16,18 +16,18 @@ import (
 	"hob/tools"
 )
 
-// guestRoute is how the guests of an event are notified of a change.
+// guestRoute states how the guests of an event are notified of a change.
 type guestRoute string
 
-// The ways to notify guests. A server that does not report whether it notifies guests is treated as
-// if it does.
+// The ways to notify guests. A server that does not report whether it notifies guests is assumed to
+// notify them.
 const (
 	nobody guestRoute = ""
 	server guestRoute = "the calendar server notifies them"
 	byMail guestRoute = "they are notified by mail"
 )
 
-// serverTells reports whether the calendar server notifies guests or may do so.
+// serverTells reports whether the calendar server notifies guests, or may do so.
 func (Deps) serverTells(ctx context.Context, c pim.Calendars) bool {
 	s, ok := c.(pim.Scheduling)
 	if !ok {
@@ -37,8 +37,8 @@ func (Deps) serverTells(ctx context.Context, c pim.Calendars) bool {
 	return is || err != nil
 }
 
-// notificationRoute returns how guests are notified of a change by the owner. For an event of another
-// organizer no one is notified: the owner answers it instead.
+// notificationRoute returns how guests are notified of a change by the owner. No one is notified of
+// a change to another organizer's event; the owner must answer the invitation instead.
 func (d Deps) notificationRoute(ctx context.Context, f foundEvent) (guestRoute, pim.Mailer) {
 	if d.serverTells(ctx, f.in) {
 		return server, nil
@@ -53,10 +53,11 @@ func (d Deps) notificationRoute(ctx context.Context, f foundEvent) (guestRoute, 
 	return nobody, nil
 }
 
-// alone is the route of an event without guests to notify.
+// alone is the route of an event that has no guests to notify.
 const alone guestRoute = "there are no guests to notify"
 
-// guestNotificationRoute does the same as notificationRoute for an event that may have no guests.
+// guestNotificationRoute returns the same as notificationRoute, but also accepts an event without
+// guests.
 func (d Deps) guestNotificationRoute(ctx context.Context, f foundEvent) (guestRoute, pim.Mailer) {
 	if len(f.guestAddresses(d.ownAddress(f.in.Name()))) == 0 {
 		return alone, nil
@@ -64,10 +65,10 @@ func (d Deps) guestNotificationRoute(ctx context.Context, f foundEvent) (guestRo
 	return d.notificationRoute(ctx, f)
 }
 
-// mailerOf returns the mailbox that sends from an address, nil if there is none: guests would
-// not trust a mail from another address.
+// mailerOf returns the mailbox that sends from an address, or nil if there is none. Guests would
+// not trust an email from another address.
 func (d Deps) mailerOf(address string) pim.Mailer {
-	if d.Mailers == nil || address == "" { // Mail and Outlook do not report the sender address
+	if d.Mailers == nil || address == "" { // Mail and Outlook do not report their sender address
 		return nil
 	}
 	for _, m := range d.Mailers() {
@@ -103,7 +104,7 @@ func joinAddresses(list []pim.Person) string {
 	return strings.Join(out, ", ")
 }
 
-// otherGuests returns the guests without the owner.
+// otherGuests returns the guests except the owner.
 func (f foundEvent) otherGuests(own string) (out []pim.Person) {
 	for _, a := range f.guestAddresses(own) {
 		if p := (pim.Person{Address: a}); pim.CheckPerson(p) == nil {
@@ -149,7 +150,7 @@ func (f foundEvent) withChange(ch pim.EventChange) foundEvent {
 	return f
 }
 
-// guestMailText returns the mail text for the guests; "" if they get no mail.
+// guestMailText returns the text of the email to the guests; "" if they receive no email.
 func guestMailText(ctx context.Context, how guestRoute, f foundEvent, method string, whole bool) (string, error) {
 	if how != byMail {
 		return "", nil

@@ -81,7 +81,7 @@ func (d Deps) updateEvent() tools.Tool {
 	})
 }
 
-// parseChange parses the arguments. A day without a time keeps the event's time; for all-day
+// parseChange parses the arguments. A day without a time keeps the event's time. For all-day
 // events, the last day is included.
 func (in updateIn) parseChange(f foundEvent, now time.Time) (pim.EventChange, error) {
 	ch := pim.EventChange{Title: in.Title, Place: in.Place, Notes: in.Notes}
@@ -192,7 +192,7 @@ func (d Deps) deleteEvent() tools.Tool {
 	})
 }
 
-// defaultToWrite sets the effect to Write if the assessment found no one to notify.
+// defaultToWrite sets the effect to Write if the assessment found no people to notify.
 func defaultToWrite(j tools.CallAssessment) tools.CallAssessment {
 	if j.Effects == 0 && j.Refused == nil {
 		j.Effects = tools.Write
@@ -200,7 +200,8 @@ func defaultToWrite(j tools.CallAssessment) tools.CallAssessment {
 	return j
 }
 
-// findApprovedEvent finds the event again and refuses a different event or change than the approved one.
+// findApprovedEvent finds the event again. It fails if the event or the change differs from the
+// approved one.
 func (d Deps) findApprovedEvent(ctx context.Context, c tools.Call, words, on, account string, more func(foundEvent, time.Time) (string, error)) (foundEvent, error) {
 	f, err := d.findEvent(ctx, words, on, account, c.Now)
 	if err != nil {

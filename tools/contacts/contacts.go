@@ -1,8 +1,8 @@
-// Package contacts provides search_contacts, which finds people in the owner's address
-// books by name, company, address or number.
+// Package contacts provides search_contacts, which finds people in the owner's address books by
+// name, company, address or number.
 //
-// Text from an address book is untrusted: servers fill them from mail, and others share
-// them.
+// Text from an address book is untrusted, because servers create contacts from email and other
+// people may share the address book.
 package contacts
 
 import (
@@ -47,8 +47,8 @@ type searchOut struct {
 	Error    string        `json:"error,omitempty"` // sources that could not be read
 }
 
-// Find searches all address books at the same time. It returns matches even with an error,
-// which names the unreadable sources.
+// Find searches all address books concurrently. It returns matches even with an error; the error
+// names the unreadable sources.
 func Find(ctx context.Context, books []pim.Contacts, words string, limit int) ([]pim.Contact, error) {
 	results := make([][]pim.Contact, len(books))
 	failed := make([]error, len(books))

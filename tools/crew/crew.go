@@ -1,7 +1,7 @@
-// Package crew provides tools that delegate tasks to other agents: delegate_tasks starts
-// them and returns their results, delegation_result reads the whole of a truncated result,
-// spawn_background_task starts one without waiting, agent_status shows progress, and
-// stop_task stops one. They contain no policy: the engine decides who may delegate to whom
+// Package crew provides tools that delegate tasks to other agents. delegate_tasks starts tasks and
+// returns their results, delegation_result reads the complete text of a truncated result,
+// spawn_background_task starts a task without waiting for it, agent_status shows progress, and
+// stop_task stops a task. The tools contain no policy: the engine decides who may delegate to whom
 // and what a sub-agent may do.
 package crew
 
@@ -16,13 +16,12 @@ import (
 	"hob/tools"
 )
 
-// Engine runs tasks as turns. Its methods take part in the transaction that records the
-// call.
+// Engine runs tasks as turns. Its methods run in the transaction that records the call.
 type Engine interface {
 	BeginTx(ctx context.Context, tx *store.Tx, c tools.Call, tasks []tools.TaskRequest) error
 	OutcomeTx(ctx context.Context, tx *store.Tx, c tools.Call) (tools.Outcome, error)
 	ReadTx(ctx context.Context, tx *store.Tx, c tools.Call, task string, offset int) (tools.Result, error)
-	// StatusTx describes the progress of one task, or of all active ones; StopTx stops one.
+	// StatusTx describes the progress of one task, or of all active ones. StopTx stops a task.
 	StatusTx(ctx context.Context, tx *store.Tx, c tools.Call, task string) (tools.Result, error)
 	StopTx(ctx context.Context, tx *store.Tx, c tools.Call, task string) (tools.Result, error)
 }
@@ -70,7 +69,7 @@ func (d delegate) OutcomeTx(ctx context.Context, tx *store.Tx, c tools.Call) (to
 	return d.engine.OutcomeTx(ctx, tx, c)
 }
 
-// Check compares arguments with the schema; see tools.Check.
+// Check validates the arguments against the schema; see tools.Check.
 func (d delegate) Check(args json.RawMessage) error { return tools.Check(d.TxTool, args) }
 
 // Summary implements tools.Summarizer.

@@ -83,8 +83,7 @@ func (d Deps) openApp() tools.Tool {
 	})
 }
 
-// searchError converts an error of a search into a tool error; most of them suggest a valid
-// name.
+// searchError converts an error of a search to a tool error. Most errors suggest a valid name.
 func searchError(err error) error {
 	err = classifyError(err)
 	if tools.CodeOf(err) == tools.Failed {
@@ -105,9 +104,9 @@ func appCommandLine(a apps.App) string {
 	return textnorm.Ellipsize(strings.Join(a.Command, " "), 200)
 }
 
-// isMenuEquivalent reports whether starting the app has the same effect as a click in the menu: an
-// administrator installed it, and starting it neither stops other programs nor raises
-// permissions.
+// isMenuEquivalent reports whether starting the app has the same effect as a click in the menu.
+// This is the case if an administrator installed the app, and if starting it neither stops other
+// programs nor raises permissions.
 func isMenuEquivalent(a apps.App) bool {
 	if !a.Shared {
 		return false
@@ -132,7 +131,7 @@ type listOut struct {
 	More int      `json:"more,omitempty"`
 }
 
-// maxListed bounds a list of applications.
+// maxListed limits the applications in a list.
 const maxListed = 200
 
 func (d Deps) listApps() tools.Tool {

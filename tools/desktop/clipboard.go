@@ -70,10 +70,10 @@ func clipResult(held clipboard.Content) tools.Result {
 	return r
 }
 
-// judgeClip assesses the clipboard content: text that may be a secret needs approval.
+// judgeClip assesses the clipboard content. Text that may be a secret needs approval.
 func (d Deps) judgeClip(ctx context.Context) tools.CallAssessment {
 	held, err := d.Clipboard.Read(ctx)
-	if err != nil { // the call reports the error
+	if err != nil { // the call itself reports the error
 		return tools.CallAssessment{Effects: tools.Read, Private: true}
 	}
 	return d.assessClipboard(held)
@@ -95,8 +95,9 @@ func (d Deps) assessClipboard(held clipboard.Content) tools.CallAssessment {
 	return j
 }
 
-// isLikelySecret reports whether a text looks like a password: one word of mixed characters that
-// is no address, number or path, or that has the shape of a key or a card number.
+// isLikelySecret reports whether s looks like a secret. It does if it is one word of mixed
+// characters that is not an address, number or path, or if it has the format of a key or a card
+// number.
 func isLikelySecret(s string) bool {
 	s = strings.TrimSpace(s)
 	if redact.Shapes(s) != s {

@@ -2,8 +2,8 @@
 // content, typing and clicking. platform/host/desktop implements them for each system; this package
 // defines the tools' arguments and effects.
 //
-// Text from the desktop is untrusted, because anyone can write on a screen. It is also
-// private: while the owner is away, nothing is read without approval
+// Text from the desktop is untrusted, because anyone can cause text to appear on a screen. It is
+// also private: while the owner is away, nothing is read without approval
 // (tools.CallAssessment.Private).
 package desktop
 
@@ -36,28 +36,28 @@ type Apps interface {
 	Start(ctx context.Context, a apps.App, item string) error
 }
 
-// Deps are the dependencies of the tools. Nil fields leave out their tools.
+// Deps are the dependencies of the tools. The tools of nil fields are omitted.
 type Deps struct {
 	Clipboard Clipboard
 	Apps      Apps
 	Windows   Windows
-	// Hands types and clicks; it needs Windows and Asking.
+	// Hands types and clicks. It requires Windows and Asking.
 	Hands InputController
-	// Tree reads the content of windows; it needs Asking.
+	// Tree reads the content of windows. It requires Asking.
 	Tree Tree
 	// Capturer captures the screen; it needs Windows and Keep. Keep saves a screenshot in Hob's
 	// folder and returns its path.
 	Capturer ScreenCapturer
 	Keep     func(name string, data []byte) (string, error)
-	// Describe asks a model to describe a picture; nil: no model is asked.
+	// Describe asks a model to describe a picture. It may be nil.
 	Describe func(ctx context.Context, data []byte) (string, error)
-	// Battery reads the battery state; Display reads and sets brightness and color scheme.
+	// Battery reads the battery state. Display reads and sets the brightness and the color scheme.
 	Battery func(ctx context.Context) (power.Battery, error)
 	Display Display
-	// Reach resolves the path of a file to open or show and refuses files that Hob may not
-	// access; nil: no file is opened.
+	// Reach resolves the path of a file to be opened or shown. It rejects files that Hob may not
+	// access. If it is nil, no file can be opened.
 	Reach func(path string) (string, error)
-	// Focus reports whether do-not-disturb is on, and the source of that information.
+	// Focus reports whether do-not-disturb is on, and where that information comes from.
 	Focus func(ctx context.Context) (desk.Focus, string, error)
 	// Notes shows notifications.
 	Notes NotificationClient
@@ -65,14 +65,14 @@ type Deps struct {
 	FileManager FileRevealer
 	// Shortcuts runs macOS shortcuts.
 	Shortcuts Shortcuts
-	// Asking reports whether an approval request is open.
+	// Asking reports whether an approval request is pending.
 	Asking func(ctx context.Context) (bool, error)
-	// Driven returns the process id of the browser that the browser tools drive, 0 for
-	// none. Typing and clicking into that browser is refused: it could reach its menus and
-	// pages, which the browser tools never touch.
+	// Driven returns the process id of the browser that the browser tools control, or 0. The
+	// desktop tools must not type or click in that browser, because they could use its menus and
+	// pages that the browser tools never use.
 	Driven func() int
-	// Key keys the digests of possibly secret text in approvals, so that the text cannot be
-	// guessed from them.
+	// Key is the key of the digests of possibly secret text in approvals. Without the key, the text
+	// cannot be guessed from the digests.
 	Key []byte
 }
 
@@ -104,7 +104,7 @@ func Tools(d Deps) []tools.Tool {
 	return out
 }
 
-// desktopOrigins returns the origins of text read from the desktop.
+// desktopOrigins returns the origins of text that was read from the desktop.
 func desktopOrigins(what string) []provenance.Origin {
 	return []provenance.Origin{{Kind: what}}
 }
@@ -119,7 +119,7 @@ func classifyError(err error) error {
 	case errors.Is(err, apps.ErrItem):
 		return tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 	case osrun.KindOf(err) == osrun.Internal:
-		return &tools.Error{Code: tools.Failed, Err: err, Message: err.Error(), Source: provenance.Outside} // the error may quote a window
+		return &tools.Error{Code: tools.Failed, Err: err, Message: err.Error(), Source: provenance.Outside} // the error may quote the title of a window
 	case errors.Is(err, apps.ErrNone):
 		return tools.Errorf(tools.NotFound, "%w", err)
 	case errors.Is(err, clipboard.ErrUnsure), errors.Is(err, apps.ErrUnsure):
@@ -132,8 +132,8 @@ func classifyError(err error) error {
 	return tools.Errorf(tools.Failed, "%w", err)
 }
 
-// classifyProgramError does the same as classifyError for errors that quote other programs: they count as
-// untrusted text. Only the error for a missing desktop is Hob's own text.
+// classifyProgramError works like classifyError, but for errors that quote other programs and are
+// therefore untrusted. Only the error for a missing desktop is Hob's own text.
 func classifyProgramError(err error) error {
 	if errors.Is(err, session.ErrNone) {
 		return classifyError(err)

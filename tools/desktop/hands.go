@@ -112,14 +112,14 @@ func (d Deps) findWindow(ctx context.Context, name string) (window.Window, error
 	return window.Window{}, tools.Errorf(tools.InvalidArguments, "%d windows match %q; name one by its id", len(found), tools.Clean(textnorm.Ellipsize(name, 60)))
 }
 
-// checkInputAllowed returns why typing and clicking in a window is refused: its content could be an
-// approval request of Hob, a password prompt or, with untrusted text in the conversation, a
-// terminal.
+// checkInputAllowed returns an error if typing and clicking in a window is not allowed, because it
+// may contain an approval request of Hob, a password prompt or, if the conversation contains
+// untrusted text, a terminal.
 func (d Deps) checkInputAllowed(ctx context.Context, w window.Window, tainted bool) error {
 	deny := func(why string) error {
 		return tools.Errorf(tools.PolicyDenied, "Hob does not type or click there: %s", tools.Clean(why))
 	}
-	exe, _ := os.Executable() // "" matches no window
+	exe, _ := os.Executable() // an empty path does not match any window
 	switch k := w.Kind(); {
 	case w.PID == os.Getpid() || exe != "" && w.Program == exe:
 		return deny("the window is Hob's own")
@@ -131,7 +131,7 @@ func (d Deps) checkInputAllowed(ctx context.Context, w window.Window, tainted bo
 		return deny("it asks for a password or for permissions")
 	case isHobWindow(w.Title):
 		return deny("its title looks like a window of Hob")
-	case k == window.Browser && strings.TrimSpace(w.Title) == "": // macOS sometimes reports no title
+	case k == window.Browser && strings.TrimSpace(w.Title) == "": // macOS does not always report a title
 		return deny("the page in the browser is unknown; the browser_... tools drive Hob's own browser")
 	case w.PID == 0 && w.App == "":
 		return deny("the program of the window is unknown")
@@ -149,8 +149,8 @@ func (d Deps) checkInputAllowed(ctx context.Context, w window.Window, tainted bo
 
 var hobWord = regexp.MustCompile(`(?i)(^|[^\pL\pN])hob([^\pL\pN]|$)`)
 
-// isHobWindow reports whether a title names Hob, as the dashboard's page and a terminal with the
-// chat do.
+// isHobWindow reports whether a title contains Hob's name, like those of the dashboard and of a
+// terminal with the chat.
 func isHobWindow(title string) bool { return hobWord.MatchString(title) }
 
 // windowBinding returns the approval binding: the window, its program and its title.
@@ -159,7 +159,7 @@ func windowBinding(w window.Window) string {
 	return "window " + hex.EncodeToString(sum[:12])
 }
 
-// acting is the set of effects of typing and clicking: they can do anything a person can.
+// acting is the set of effects of typing and clicking, which can do everything that a person can.
 const acting = tools.Exec | tools.Send | tools.Destroy
 
 // assessWindowAction assesses an action in a window.
@@ -174,7 +174,7 @@ func (d Deps) assessWindowAction(ctx context.Context, name, does string) tools.C
 	return tools.CallAssessment{Effects: acting, Private: true, Exact: windowBinding(w), Why: fmt.Sprintf("it %s in the window %q (%s), with your permissions", does, textnorm.Ellipsize(w.Title, 80), cmp.Or(w.App, "unknown"))}
 }
 
-// actInWindow finds the window again and runs act on it.
+// actInWindow finds the approved window again and runs act on it.
 func (d Deps) actInWindow(ctx context.Context, c tools.Call, name string, act func(w window.Window, ok input.Check) error) (tools.Result, error) {
 	w, err := d.findWindow(ctx, name)
 	if err != nil {
@@ -185,7 +185,7 @@ func (d Deps) actInWindow(ctx context.Context, c tools.Call, name string, act fu
 	}
 	tainted := c.Provenance.Tainted()
 	ok := func(now window.Window) error {
-		if now.Kind() == window.Browser && windowBinding(now) != c.Exact { // a browser window has the title of its page
+		if now.Kind() == window.Browser && windowBinding(now) != c.Exact { // the title of a browser window is that of the page
 			return fmt.Errorf("%w: the page has changed", input.ErrMoved)
 		}
 		return d.checkInputAllowed(ctx, now, tainted)
@@ -218,8 +218,8 @@ type focusIn struct {
 	Window string `json:"window" jsonschema:"part of its title, or its id"`
 }
 
-// focusWindow moves the owner's keyboard focus. It runs without approval only if the owner
-// has just asked for it and no untrusted text is involved.
+// focusWindow moves the owner's keyboard focus to a window. It runs without approval only if the
+// owner has just requested it and no untrusted text is involved.
 func (d Deps) focusWindow() tools.Tool {
 	return tools.New(tools.Def[focusIn]{
 		Spec: tools.Spec{
@@ -316,8 +316,8 @@ func (d Deps) pressKeys() tools.Tool {
 const clipboardMark = ", clipboard "
 
 // clipboardDigest identifies the clipboard content that a key press could paste. Programs use
-// different keys for pasting, so every approval of a key press is bound to the digest. An
-// unreadable clipboard counts as empty.
+// different keys to paste, so every approval of a key press is bound to the digest. An unreadable
+// clipboard counts as empty.
 func (d Deps) clipboardDigest(ctx context.Context) string {
 	if d.Clipboard == nil {
 		return "none"

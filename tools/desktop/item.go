@@ -13,11 +13,11 @@ import (
 	"hob/tools"
 )
 
-// maxItem bounds the item to open, in bytes.
+// maxItem is the maximum length of the item to open, in bytes.
 const maxItem = 4000
 
-// judgedItem assesses an application that opens a file or an address. It always needs
-// approval, because Hob cannot tell what a file or a page does in a program.
+// judgedItem assesses opening a file or an address with an application. It always needs approval,
+// because Hob cannot predict the effects of a file or a page in a program.
 func (d Deps) judgedItem(a apps.App, given string) tools.CallAssessment {
 	item, err := d.resolveItem(given)
 	if err == nil && !a.Takes(item) {
@@ -36,8 +36,8 @@ func (d Deps) judgedItem(a apps.App, given string) tools.CallAssessment {
 	return j
 }
 
-// resolveItem resolves the item to open: an address of a scheme that only opens pages or mails, or
-// the absolute path of a file that Hob may access.
+// resolveItem resolves the item to open: an address with a scheme that only opens pages or new
+// emails, or the absolute path of a file that Hob may access.
 func (d Deps) resolveItem(given string) (string, error) {
 	bad := func(format string, args ...any) (string, error) {
 		return "", tools.Errorf(tools.InvalidArguments, format, args...)
@@ -69,7 +69,7 @@ func (d Deps) resolveItem(given string) (string, error) {
 	return d.Reach(given)
 }
 
-// parseAddress parses a text as an address. A Windows drive is not a scheme.
+// parseAddress parses s as an address. The letter of a Windows drive is not a scheme.
 func parseAddress(s string) (*url.URL, bool) {
 	scheme, _, ok := strings.Cut(s, ":")
 	if !ok || len(scheme) < 2 || strings.ContainsAny(scheme, `/\ .~`) {
@@ -77,7 +77,7 @@ func parseAddress(s string) (*url.URL, bool) {
 	}
 	u, err := url.Parse(s)
 	if err != nil {
-		return &url.URL{Scheme: strings.ToLower(scheme), User: url.User("?")}, true // meant as an address, but without a valid target
+		return &url.URL{Scheme: strings.ToLower(scheme), User: url.User("?")}, true // s looks like an address but has no valid target
 	}
 	return u, u.Scheme != ""
 }

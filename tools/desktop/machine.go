@@ -24,7 +24,7 @@ type Display interface {
 	SetDark(ctx context.Context, on bool) (bool, error)
 }
 
-// machineTools returns the tools for hardware and appearance.
+// machineTools returns the tools for hardware and appearance settings.
 func (d Deps) machineTools() (out []tools.Tool) {
 	if d.Battery != nil {
 		out = append(out, d.batteryStatus())
@@ -101,7 +101,7 @@ func batteryText(b power.Battery) string {
 	return text + "."
 }
 
-// formatSpan formats a duration for people.
+// formatSpan formats a duration for the user.
 func formatSpan(d time.Duration) string {
 	d = d.Round(time.Minute)
 	h, m := int(d.Hours()), int(d.Minutes())%60
@@ -172,7 +172,7 @@ type brightIn struct {
 	Level int `json:"level" jsonschema:"1 to 100"`
 }
 
-// changed is a value before and after.
+// changed is a value before and after a change.
 type changed[T any] struct {
 	Before T `json:"before"`
 	After  T `json:"after"`
@@ -261,7 +261,8 @@ func (d Deps) darkMode() tools.Tool {
 	})
 }
 
-// takeBack restores the previous setting, unless it was changed in the meantime.
+// takeBack restores the previous value of a setting, unless the setting was changed in the
+// meantime.
 func takeBack[T comparable](ctx context.Context, data json.RawMessage, get func(context.Context) (T, error), set func(context.Context, T) (T, error)) (string, error) {
 	var c changed[T]
 	if err := json.Unmarshal(data, &c); err != nil {

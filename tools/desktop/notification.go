@@ -28,8 +28,8 @@ type notificationIn struct {
 	Message string `json:"message"`
 }
 
-// buildNotification builds the notification. It names Hob as the sender, so that it cannot pass for
-// another program's.
+// buildNotification builds the notification. It names Hob as the sender, so that the notification
+// cannot imitate another program's.
 func (in notificationIn) buildNotification(id string) (desk.Notification, error) {
 	n := desk.Notification{ID: "tool:" + id, Title: strings.TrimSpace(in.Title), Body: strings.TrimSpace(in.Message), Urgency: desk.Normal}
 	switch {
@@ -46,9 +46,9 @@ func (in notificationIn) buildNotification(id string) (desk.Notification, error)
 	return n, nil
 }
 
-// sendNotification shows a notification at once, when the user asks for one. Hob's own
-// notifications use the outbox instead and respect quiet hours. It needs approval if untrusted text
-// is in the context, or if the user did not directly request it.
+// sendNotification shows a notification immediately, if the user requests it. Hob's own
+// notifications use the outbox instead and respect quiet hours. The tool needs approval if the
+// context contains untrusted text, or if the user did not directly request the notification.
 func (d Deps) sendNotification() tools.Tool {
 	return tools.New(tools.Def[notificationIn]{
 		Spec: tools.Spec{

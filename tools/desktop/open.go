@@ -23,19 +23,22 @@ import (
 
 // OpenOptions configure Open.
 type OpenOptions struct {
-	// Name is the application name of notifications.
+	// Name is the application name that notifications show.
 	Name string
-	// Screen: the tools use the desktop. Otherwise they report that there is none.
+	// Screen is true if the tools may use the desktop. Otherwise they report that there is no
+	// desktop.
 	Screen bool
-	// Getenv finds the desktop, the battery and other devices; nil: there are none. Screen needs it.
+	// Getenv returns the environment variables with which the desktop, the battery and other
+	// devices are found. If it is nil, there are none. Screen requires it.
 	Getenv func(string) string
-	// Scripts runs scripts of apps for typing and for the accessibility tree; nil: no scripts.
+	// Scripts runs application scripts for typing and for the accessibility tree. If it is nil, no
+	// scripts are run.
 	Scripts osrun.Runner
-	// DeviceScripts does the same for the brightness and the color scheme.
+	// DeviceScripts runs scripts for the brightness and the color scheme.
 	DeviceScripts osrun.Runner
-	// Trust checks the process that shows notifications; see desktop.Options.
+	// Trust verifies the process that shows notifications; see desktop.Options.
 	Trust func(pid int) error
-	// Describe, Keep, Reach, Asking and Driven: see Deps.
+	// Describe, Keep, Reach, Asking and Driven are described in Deps.
 	Describe func(ctx context.Context, data []byte) (string, error)
 	Keep     func(name string, data []byte) (string, error)
 	Reach    func(path string) (string, error)
@@ -43,9 +46,9 @@ type OpenOptions struct {
 	Driven   func() int
 }
 
-// Open returns the dependencies of the tools for the desktop of this machine, and a function that
-// closes its connections. The key of approvals lives as long as this process: an approval of
-// clipboard content is not valid in the next one.
+// Open returns the dependencies of the tools for this machine's desktop, and a function that closes
+// their connections. The key for approvals is valid only in this process: the next process does not
+// accept an approval of clipboard content.
 func Open(o OpenOptions) (Deps, func(), error) {
 	d := Deps{Keep: o.Keep, Reach: o.Reach, Asking: o.Asking, Driven: o.Driven, Key: make([]byte, 32)}
 	if _, err := rand.Read(d.Key); err != nil {
@@ -86,7 +89,7 @@ func (d *Deps) openDevices(o OpenOptions) {
 	d.Display = brightness.New(brightness.Options{Getenv: o.Getenv, Scripts: o.DeviceScripts})
 }
 
-// noScreen is a machine without a desktop.
+// noScreen represents a machine without a desktop.
 type noScreen struct{}
 
 func (noScreen) Read(context.Context) (clipboard.Content, error) {

@@ -90,11 +90,12 @@ func (d Deps) runCapture(ctx context.Context, c tools.Call, in captureIn) (tools
 	return r, nil
 }
 
-// retried ends errors of the describer for document pictures. It does not apply here,
-// because the screen has changed by then.
+// retried is the end of describer errors that are meant for pictures in documents. It does not
+// apply here, because the screen will have changed.
 const retried = "retrying later"
 
-// captureFallbackText tells a model that got only a path not to claim it has seen the picture.
+// captureFallbackText instructs a model that got only a path not to claim that it has seen the
+// picture.
 func captureFallbackText(why string, reads bool) string {
 	text := " No model has described it (" + why + "): do not claim to know its content."
 	if reads {

@@ -30,7 +30,7 @@ type nodeOut struct {
 	Name string `json:"name,omitempty"`
 	Text string `json:"text,omitempty"`
 	Does string `json:"does,omitempty"`
-	// Takes is true if the element accepts text.
+	// Takes is true if text can be entered in the element.
 	Takes bool `json:"takes,omitempty"`
 }
 
@@ -139,7 +139,7 @@ type fillIn struct {
 
 func (in fillIn) elementQuery() elementIn { return elementIn{in.Window, in.Name, in.Role} }
 
-// fillElement sets the text of a field without key presses: the window need not be in
+// fillElement sets the text of a field without key presses. The window does not have to be in
 // front, and no other window can receive the text.
 func (d Deps) fillElement() tools.Tool {
 	return tools.New(tools.Def[fillIn]{
@@ -183,7 +183,7 @@ func (d Deps) judgedElement(ctx context.Context, in elementIn, fits func(a11y.No
 	return tools.CallAssessment{Effects: acting, Private: true, Exact: pressBinding(n, text), Why: fmt.Sprintf("it %s %q in the window %q (%s), with your permissions", does, textnorm.Ellipsize(n.Name, 80), textnorm.Ellipsize(n.Window, 80), textnorm.Ellipsize(n.App, 40))}
 }
 
-// inElement finds the element again and runs an action on it.
+// inElement finds the approved element again and runs an action on it.
 func (d Deps) inElement(ctx context.Context, c tools.Call, in elementIn, fits func(a11y.Node) bool, text string, act func(context.Context, a11y.Node) error) error {
 	n, err := d.findElement(ctx, in, fits)
 	if err != nil {
@@ -215,7 +215,7 @@ func pressBinding(n a11y.Node, text string) string {
 	return "element " + n.Ref + " " + windowBinding(shownIn(n)) + text
 }
 
-// findElement finds the one element with that name among those that fit.
+// findElement finds the only element with the given name for which fits returns true.
 func (d Deps) findElement(ctx context.Context, in elementIn, fits func(a11y.Node) bool) (a11y.Node, error) {
 	if strings.TrimSpace(in.Window) == "" || strings.TrimSpace(in.Name) == "" {
 		return a11y.Node{}, tools.Errorf(tools.InvalidArguments, "name a window and an element")

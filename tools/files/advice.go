@@ -12,9 +12,9 @@ import (
 	"hob/tools"
 )
 
-// notAllowed refuses a path outside the allowed folders. The remedy names the folder of the
-// file abs; folderNotAllowed is for calls that need the folder abs itself. Neither checks
-// whether abs exists, so that a refusal reveals nothing about other folders.
+// notAllowed rejects a path outside the allowed folders. The remedy names the folder of the file
+// abs. folderNotAllowed is for calls that need the folder abs itself. Neither checks whether abs
+// exists, so that the error reveals nothing about other folders.
 func (f *Files) notAllowed(abs, why string) error {
 	return f.refuseOutside(abs, filepath.Dir(abs), why)
 }
@@ -42,15 +42,15 @@ func (f *Files) refuseOutside(abs, folder, why string) error {
 	if list := f.allowedWith(folder); list != "" && why == "" {
 		remedy = "allow exactly this folder with: hob config set files.allowed '" + list + "'"
 	}
-	return &tools.Error{Code: tools.PolicyDenied, Message: msg, Err: ErrNotAllowed, Remedy: remedy, Source: provenance.Tool} // abs is the requested path
+	return &tools.Error{Code: tools.PolicyDenied, Message: msg, Err: ErrNotAllowed, Remedy: remedy, Source: provenance.Tool} // abs is the path that was requested
 }
 
-// protectedReason returns why abs, or the target of its links, is protected.
+// protectedReason returns the reason why abs, or the target of its links, is protected.
 func (f *Files) protectedReason(abs string) string {
 	if why := f.places.ProtectionReason(abs); why != "" || !filepath.IsAbs(abs) {
 		return why
 	}
-	// The target may not exist: resolve the longest existing part.
+	// the target may not exist, so resolve the longest existing part
 	for dir, rest := abs, ""; ; {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
 			return f.places.ProtectionReason(filepath.Join(real, rest))
@@ -64,9 +64,10 @@ func (f *Files) protectedReason(abs string) string {
 	}
 }
 
-// allowedWith returns the JSON list of the allowed folders and folder, for a command that the owner
-// pastes into a shell. It returns "" if folder must not be suggested: it is wider than a call
-// needs, contains a protected location, or has a name that a shell or a reader could misinterpret.
+// allowedWith returns a JSON list of the allowed folders with folder added, for a command that the
+// owner pastes into a shell. It returns "" if folder must not be suggested, because it is wider
+// than a call needs, contains a protected location, or has a name that a shell or a reader could
+// misinterpret.
 func (f *Files) allowedWith(folder string) string {
 	if !filepath.IsAbs(folder) || f.tooWide(folder) {
 		return ""
@@ -93,12 +94,12 @@ func (f *Files) allowedWith(folder string) string {
 	return string(b)
 }
 
-// tooWide reports whether a folder must not be suggested: a volume, a top-level folder, the home or
-// a folder above it, a folder inside a repository, and any folder that is or contains a protected
-// location.
+// tooWide reports whether a folder must not be suggested. This applies to a volume, a top-level
+// folder, the home folder or a folder above it, a folder inside a repository, and a folder that is
+// or contains a protected location.
 func (f *Files) tooWide(folder string) bool {
 	parts := denypaths.Split(folder)
-	if len(parts) <= 2 { // "" or the volume, and one name
+	if len(parts) <= 2 { // "" or the volume, followed by one name
 		return true
 	}
 	for _, home := range f.homeFolders() {
@@ -110,7 +111,7 @@ func (f *Files) tooWide(folder string) bool {
 	return inRepository || f.places.ProtectionReason(folder) != "" || f.places.ProtectedInside(folder) != ""
 }
 
-// homeFolders returns the given and the resolved path of the home folder.
+// homeFolders returns the configured and the resolved path of the home folder.
 func (f *Files) homeFolders() []string {
 	out := []string{f.home}
 	if real, err := filepath.EvalSymlinks(f.home); err == nil && real != f.home {
@@ -119,8 +120,8 @@ func (f *Files) homeFolders() []string {
 	return out
 }
 
-// unsafeInCommand reports a character that a path in a suggested command must not contain:
-// shells interpret it inside or after quotes, or it is invisible.
+// unsafeInCommand reports whether r must not occur in a path in a suggested command, because shells
+// interpret r inside or after quotes, or because r is invisible.
 func unsafeInCommand(r rune) bool {
 	return strings.ContainsRune("'\"`$%!;&|<>*?\n", r) || (r == '\\' && filepath.Separator != '\\') || r == unicode.ReplacementChar ||
 		!unicode.IsPrint(r)

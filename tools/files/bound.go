@@ -14,26 +14,27 @@ import (
 	"hob/tools"
 )
 
-// An approval is bound to the state of the paths at the time of the request: the guard
-// compares CallAssessment.Exact before the call runs. mostBound limits the bytes read of a file,
-// mostBoundEntries the entries of a folder; above that only size and times count.
+// An approval is bound to the state of the paths at the time of the request. The guard compares
+// CallAssessment.Exact before the call runs. mostBound limits the bytes read from a file, and
+// mostBoundEntries limits the entries read from a folder. Above these limits only size and times
+// are compared.
 const (
 	mostBound        = 1 << 20
 	mostBoundEntries = 2000
 )
 
-// judgeTrash binds an approval to the item to trash.
+// judgeTrash binds an approval to the item that would be moved to the trash.
 func (f *Files) judgeTrash(ctx context.Context, in trashIn) tools.CallAssessment {
 	return tools.CallAssessment{Exact: f.boundState(ctx, in.Path)}
 }
 
-// judgeMove binds an approval to the item to move and to the item at its destination.
+// judgeMove binds an approval to the item that would be moved and to the item at its destination.
 func (f *Files) judgeMove(ctx context.Context, in moveIn) tools.CallAssessment {
 	return tools.CallAssessment{Exact: f.boundState(ctx, in.Source) + " to " + f.boundState(ctx, in.Destination)}
 }
 
-// boundState describes the item at a path. An inaccessible path has no state: the call
-// itself is refused then.
+// boundState describes the state of the item at a path. An inaccessible path has no state; the call
+// itself will be rejected.
 func (f *Files) boundState(ctx context.Context, path string) string {
 	s, err := f.openSpot(path)
 	if err != nil {
@@ -101,7 +102,7 @@ func (s *openPath) folderDigest(ctx context.Context) string {
 	return shortDigest(h.Sum(nil))
 }
 
-// checkProtected refuses protected paths. abs must have its links resolved.
+// checkProtected rejects protected paths. The links in abs must be resolved.
 func (f *Files) checkProtected(abs string, label any) error {
 	if why := f.places.ProtectionReason(abs); why != "" {
 		return protectedPathError(label, why)
@@ -109,7 +110,7 @@ func (f *Files) checkProtected(abs string, label any) error {
 	return nil
 }
 
-// guardedRepository refuses changes inside the .git folder of a repository.
+// guardedRepository rejects changes inside the .git folder of a repository.
 func (s *openPath) guardedRepository() error {
 	for _, c := range denypaths.Split(s.abs) {
 		if strings.EqualFold(c, ".git") {
@@ -119,7 +120,7 @@ func (s *openPath) guardedRepository() error {
 	return nil
 }
 
-// holdsProtected refuses to move a folder that contains a protected place.
+// holdsProtected returns an error if a folder to be moved contains a protected location.
 func (s *openPath) holdsProtected() error {
 	if place := s.f.places.ProtectedInside(s.abs); place != "" {
 		return protectedPathError(s.errorLabel(), s.f.displayPath(place)+" is in it")
@@ -127,8 +128,8 @@ func (s *openPath) holdsProtected() error {
 	return s.guardedRepository()
 }
 
-// oneName refuses a file with several names (hard links): another name may be in a
-// protected folder or would change with this one.
+// oneName rejects a file with several names (hard links). Another name may be in a protected
+// folder, or the file would also change under that name.
 func oneName(dir *os.Root, name string, label any, info fs.FileInfo, remedy string) error {
 	n, err := linkCount(dir, name, info)
 	if err != nil {

@@ -18,17 +18,18 @@ import (
 	"hob/platform/store"
 )
 
-// Limits on reading contents to recognize them again.
+// Limits for reading contents, which is necessary to recognize them later.
 const (
-	maxSummed  = 20_000    // files of one folder
-	maxSumSize = 512 << 20 // total bytes of all files
+	maxSummed  = 20_000    // maximum number of files in one folder
+	maxSumSize = 512 << 20 // maximum total size of all files, in bytes
 )
 
-// fileSum is a file and the digest of its content; "" if it was not read.
+// fileSum contains the path of a file and the digest of its content. The digest is "" if the file
+// was not read.
 type fileSum struct{ path, sum string }
 
-// markKey returns the form of a path in the tables. Paths that differ only in case are one
-// file on systems that ignore case.
+// markKey returns the form of a path that the tables contain. On systems that ignore case, paths
+// that differ only in case refer to the same file.
 func markKey(path string) string {
 	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
 		return strings.ToLower(path)
@@ -36,7 +37,7 @@ func markKey(path string) string {
 	return path
 }
 
-// enclosingTreeOrigins returns the origins of an untrusted folder that contains path or is path.
+// enclosingTreeOrigins returns the origins of an untrusted folder that is or contains path.
 func (m provenanceMarks) enclosingTreeOrigins(ctx context.Context, path string) ([]provenance.Origin, bool, error) {
 	path = markKey(path)
 	var all []any
@@ -48,8 +49,8 @@ func (m provenanceMarks) enclosingTreeOrigins(ctx context.Context, path string) 
 	return m.queryOrigins(ctx, `SELECT list FROM outside_trees WHERE path IN (?`+strings.Repeat(",?", len(all)-1)+`) LIMIT 1`, all...)
 }
 
-// noteTree records that a folder is untrusted, with the digests of its files, so that they
-// stay untrusted under other names.
+// noteTree records that a folder is untrusted. It also records the digests of the folder's files,
+// so that they remain untrusted under other names.
 func (m provenanceMarks) noteTree(ctx context.Context, path string, files []fileSum, list []provenance.Origin) error {
 	return m.writeTx(ctx, func(tx *store.Tx) error {
 		if err := noteTreeTx(tx, path, "", encodeOrigins(list)); err != nil {
@@ -64,8 +65,8 @@ func noteTreeTx(tx *store.Tx, path, id, raw string) error {
 	return err
 }
 
-// trustedNow reports whether a resolved path counts as the owner's words, as far as that is known
-// without reading the file.
+// trustedNow reports whether the item at a resolved path counts as the owner's words. It does not
+// read the file.
 func (f *Files) trustedNow(ctx context.Context, abs string) bool {
 	if !f.isTrusted(abs) {
 		return false
@@ -74,10 +75,10 @@ func (f *Files) trustedNow(ctx context.Context, abs string) bool {
 	return err == nil && !marked
 }
 
-// untrustedMove is true if an item moved into a trusted folder stays untrusted.
+// untrustedMove is true if an item that is moved into a trusted folder remains untrusted.
 type untrustedMove bool
 
-// untrustedMoveNote returns the hint for the user.
+// untrustedMoveNote returns the note about the move for the user.
 func (c untrustedMove) untrustedMoveNote(s *openPath) string {
 	if !c {
 		return ""
@@ -85,9 +86,9 @@ func (c untrustedMove) untrustedMoveNote(s *openPath) string {
 	return fmt.Sprintf(" Its text still counts as untrusted. To vouch for it, run: hob file trust %q", s.displayName())
 }
 
-// carryMarks records, before a move, what will be untrusted at the destination: marked
-// items, and items that move from an untrusted folder into a trusted one. done drops the
-// marks of the source.
+// carryMarks records, before a move, which items will be untrusted at the destination: marked
+// items, and items that move from an untrusted folder into a trusted one. done removes the marks of
+// the source.
 func (f *Files) carryMarks(ctx context.Context, from, to *openPath, u *moveUndo) (marked untrustedMove, done func() error, err error) {
 	if done, err = f.marks.moveMarks(ctx, from.abs, to.abs); err != nil || !f.isTrusted(from.abs) && !f.isTrusted(to.abs) {
 		return false, done, err
@@ -107,12 +108,12 @@ func (f *Files) carryMarks(ctx context.Context, from, to *openPath, u *moveUndo)
 	own := u.Own
 	u.Own = ""
 	switch {
-	case !outside: // a trusted item leaves a trusted folder
+	case !outside: // a trusted item is moved out of a trusted folder
 		if _, any, err := f.marks.treeOrigins(ctx, from.abs); err == nil && !any && whole {
 			u.Own = sumOf(files)
 		}
 		return false, done, nil
-	case whole && own != "" && own == sumOf(files): // the item comes back unchanged, so it is trusted again
+	case whole && own != "" && own == sumOf(files): // the item returns unchanged, so it is trusted again
 		return false, done, nil
 	}
 	list = provenance.Join([]provenance.Origin{{Kind: "file", Label: f.displayPath(from.abs)}}, list)
@@ -129,8 +130,8 @@ func (f *Files) carryMarks(ctx context.Context, from, to *openPath, u *moveUndo)
 	return untrustedMove(f.isTrusted(to.abs)), done, f.marks.noteAll(ctx, []fileSum{{to.abs, sum}}, list)
 }
 
-// ownSum returns the digest of a trusted item in a trusted folder; "" for everything else
-// and for items that are too large to read.
+// ownSum returns the digest of a trusted item in a trusted folder. It returns "" for all other
+// items and for items that are too large to read.
 func (f *Files) ownSum(ctx context.Context, s *openPath) (string, error) {
 	if !f.trustedNow(ctx, s.abs) {
 		return "", nil
@@ -146,7 +147,7 @@ func (f *Files) ownSum(ctx context.Context, s *openPath) (string, error) {
 }
 
 // markForRestore marks a path in a trusted folder as untrusted before an item is restored there.
-// settle drops the mark if the item has the digest own.
+// settle removes the mark if the item has the digest own.
 func (f *Files) markForRestore(ctx context.Context, s *openPath, own string) (settle func() error, err error) {
 	if !f.isTrusted(s.abs) {
 		return func() error { return nil }, nil
@@ -175,7 +176,7 @@ func (f *Files) markForRestore(ctx context.Context, s *openPath, own string) (se
 	}, nil
 }
 
-// sumOf returns one digest of all names and contents.
+// sumOf returns one digest for all names and contents of files.
 func sumOf(files []fileSum) string {
 	slices.SortFunc(files, func(a, b fileSum) int { return strings.Compare(a.path, b.path) })
 	h := sha256.New()
@@ -185,8 +186,8 @@ func sumOf(files []fileSum) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// treeDigests returns the digests of a file, or of the files below a folder, with relative paths.
-// whole is false if some were left out.
+// treeDigests returns the digests of a file, or of the files below a folder with their relative
+// paths. whole is false if some files were omitted.
 func (f *Files) treeDigests(ctx context.Context, s *openPath) (files []fileSum, whole bool, err error) {
 	if s.info == nil {
 		return nil, false, fs.ErrNotExist
@@ -231,7 +232,7 @@ func (f *Files) treeDigests(ctx context.Context, s *openPath) (files []fileSum, 
 
 var errGrows = errors.New("the file is growing")
 
-// sumFile digests a file of a known size.
+// sumFile returns the digest of a file of a known size.
 func sumFile(ctx context.Context, open func() (*os.File, error), size int64) (string, error) {
 	file, err := open()
 	if err != nil {

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// changeTime returns the inode change time, because programs can set the modification time.
+// changeTime returns the inode change time. Programs can set the modification time but not this
+// time.
 func changeTime(info fs.FileInfo) time.Time {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return time.Unix(st.Ctimespec.Unix())

@@ -14,20 +14,20 @@ import (
 	"hob/platform/pim"
 )
 
-// Document is a whole file with the provenance of its text.
+// Document is a complete file with the provenance of its text.
 type Document struct {
 	Path     string // absolute, links resolved
-	Hidden   bool   // the file, or a folder above it within the allowed folder
+	Hidden   bool   // the file is hidden, or a folder above it within the allowed folder is
 	Size     int64
 	Modified time.Time
 }
 
-// maxDocuments bounds the files that one walk visits.
+// maxDocuments limits the files that one walk visits.
 const maxDocuments = 200_000
 
-// WalkDocuments visits a file, or the files below a folder as search_files would: no hidden
-// files, no links, no heavy folders. left describes what was left out. The error wraps
-// fs.ErrNotExist if the path does not exist.
+// WalkDocuments visits a file, or the files below a folder as search_files does: no hidden files,
+// links or heavy folders. left describes the omitted items. The error wraps fs.ErrNotExist if the
+// path does not exist.
 func (f *Files) WalkDocuments(ctx context.Context, path string, visit func(knowledge.File) error) (left string, err error) {
 	s, err := f.openSpot(path)
 	if err != nil {
@@ -54,7 +54,7 @@ func (f *Files) WalkDocuments(ctx context.Context, path string, visit func(knowl
 	if err := w.walkTree(ctx, dir, s.abs); err != nil {
 		return "", err
 	}
-	delete(w.left, "hidden") // hidden files need no mention
+	delete(w.left, "hidden") // hidden files do not have to be mentioned
 	delete(w.left, "protected")
 	if w.stopped == "" && len(w.left) == 0 {
 		return "", nil
@@ -62,7 +62,7 @@ func (f *Files) WalkDocuments(ctx context.Context, path string, visit func(knowl
 	return w.skippedText(), nil
 }
 
-// Reached reports by name whether WalkDocuments would visit a file below a folder.
+// Reached reports whether WalkDocuments would visit a file below a folder. It only considers names.
 func Reached(folder, path string) bool {
 	rel, ok := relativeTo(folder, path)
 	if !ok {
@@ -77,7 +77,7 @@ func Reached(folder, path string) bool {
 	return len(parts) > 0 && len(parts) <= maxDepth
 }
 
-// ReadDocument reads a file of at most limit bytes.
+// ReadDocument reads a file. It fails if the file has more than limit bytes.
 func (f *Files) ReadDocument(ctx context.Context, path string, limit int64) (knowledge.File, error) {
 	s, err := f.openSpot(path)
 	if err != nil {
@@ -93,8 +93,8 @@ func (f *Files) ReadDocument(ctx context.Context, path string, limit int64) (kno
 	return d, nil
 }
 
-// OpenDocument opens a readable file of at most limit bytes for streaming. The caller
-// closes it.
+// OpenDocument opens a readable file of at most limit bytes for streaming. The caller must close
+// it.
 func (f *Files) OpenDocument(path string, limit int64) (Document, io.ReadCloser, error) {
 	s, err := f.openSpot(path)
 	if err != nil {
@@ -119,10 +119,10 @@ func (f *Files) Exists(path string) (bool, error) {
 	return s.info != nil, nil
 }
 
-// Show shortens a path for display: "~/Documents/a.txt".
+// Show shortens a path for the user: "~/Documents/a.txt".
 func (f *Files) Show(path string) string { return f.displayPath(filepath.Clean(path)) }
 
-// ReadAttachment reads a file to attach to a mail.
+// ReadAttachment reads a file that will be attached to an email.
 func (f *Files) ReadAttachment(ctx context.Context, path string) (pim.Attachment, error) {
 	doc, err := f.ReadDocument(ctx, path, pim.MaxFileBytes)
 	if err != nil {

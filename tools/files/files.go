@@ -1,11 +1,11 @@
-// Package files provides the tools for the owner's files: read_file, write_file,
-// list_directory, search_files, move_file and trash_file.
+// Package files provides the tools for the owner's files: read_file, write_file, list_directory,
+// search_files, move_file and trash_file.
 //
-// They access only the allowed folders. A path is resolved component by component below an
-// os.Root, links included. Then the parent folder is opened through the same components,
-// none of which may have become a link in the meantime, and all work goes through that
-// handle. Locations that hold keys or start programs are refused for reading and writing
-// even inside an allowed folder. The guard decides whether a call needs approval.
+// The tools access only the allowed folders. A path is resolved component by component below an
+// os.Root, including links. Then the parent folder is opened through the same components. If one of
+// them has become a link in the meantime, the call fails. All work uses the handle of the parent
+// folder. Locations that contain keys or start programs cannot be read or written, even inside an
+// allowed folder. The guard decides whether a call needs approval.
 package files
 
 import (
@@ -34,24 +34,23 @@ type Trash interface {
 
 // Options of New. Paths are absolute or begin with "~/".
 type Options struct {
-	Allowed []string // folders that may be read and changed; a relative path starts at the first
+	Allowed []string // folders that may be read and changed; a relative path is relative to the first
 	Trusted []string // folders whose files count as the owner's own words
-	// Drop is the folder for new files that Hob writes; it is also allowed.
+	// Drop is the folder for new files that Hob writes. It is also an allowed folder.
 	Drop string
-	// Protected are additional folders that are refused even inside an allowed folder:
-	// Hob's own home.
+	// Protected are additional folders that are inaccessible even inside an allowed folder, such as
+	// Hob's own home folder.
 	Protected []string
-	Home      string // what "~" means (default os.UserHomeDir)
-	// UndoDir stores the earlier content of overwritten files. Empty: nothing is stored,
+	Home      string // folder to which "~" expands (default os.UserHomeDir)
+	// UndoDir contains the earlier contents of overwritten files. If it is empty, nothing is saved,
 	// and overwriting cannot be undone.
 	UndoDir string
-	MaxFile int64 // largest file to read, write or save for undo, in bytes (default 10 MB)
-	Trash   Trash // default: the desktop's own
-	// Index finds files through the system's index; nil: folders are walked.
+	MaxFile int64 // maximum size of a file to read, write or save for undo, in bytes (default 10 MB)
+	Trash   Trash // default: the trash of the desktop
+	// Index finds files through the system's index. If it is nil, the folders are walked.
 	Index Index
-	// Store, opened with Migrations, records which files Hob wrote with untrusted text in
-	// the conversation. Without a store such a file would count as trusted in a trusted
-	// folder.
+	// Store, opened with Migrations, records which files Hob wrote while the conversation contained
+	// untrusted text. Without it, such a file in a trusted folder would count as trusted.
 	Store *store.Store
 }
 
@@ -64,8 +63,8 @@ type Files struct {
 	undo    contentStore
 	marks   provenanceMarks
 	places  *denypaths.Places
-	mu      sync.Mutex // allows one write, move or trash at a time
-	runs    sync.Map   // ids of the tracked runs, see TrackChanges
+	mu      sync.Mutex // serializes writes, moves and trash operations
+	runs    sync.Map   // ids of the tracked runs; see TrackChanges
 
 	guidesMu sync.Mutex
 	guides   map[string]readGuide // by absolute path
@@ -126,22 +125,22 @@ type Place struct {
 	Path    string // absolute, links resolved
 	Exists  bool
 	Folder  bool
-	Trusted bool // in a trusted folder
-	Drop    bool // in the drop folder
-	// Inert is true if the path is in no dot-folder, is no dot-file and is not inside a
+	Trusted bool // the path is in a trusted folder
+	Drop    bool // the path is in the drop folder
+	// Inert is true if the path is not a dot-file, is not in a dot-folder and is not inside a
 	// repository.
 	Inert bool
 }
 
-// Locate resolves a path with the checks of Inspect. It returns the absolute path and whether it is
-// a folder.
+// Locate resolves a path with the same checks as Inspect. It returns the absolute path, and whether
+// the item is a folder.
 func (f *Files) Locate(path string) (abs string, folder bool, err error) {
 	p, err := f.Inspect(path)
 	return p.Path, p.Folder, err
 }
 
-// Inspect resolves a path as the tools do, with the same errors: ErrNotAllowed
-// and ErrProtected.
+// Inspect resolves a path as the tools do and returns the same errors, including ErrNotAllowed and
+// ErrProtected.
 func (f *Files) Inspect(path string) (Place, error) {
 	s, err := f.openSpot(path)
 	if err != nil {
@@ -158,8 +157,8 @@ func (f *Files) Inspect(path string) (Place, error) {
 	return p, nil
 }
 
-// ResolveExisting resolves the path of an existing file, for example one to open in an application.
-// It returns the errors of Inspect, and NotFound for a missing file.
+// ResolveExisting resolves the path of an existing file, for example of a file that an application
+// will open. It returns the same errors as Inspect, and NotFound if the file does not exist.
 func (f *Files) ResolveExisting(path string) (string, error) {
 	p, err := f.Inspect(path)
 	if err != nil {
@@ -171,8 +170,8 @@ func (f *Files) ResolveExisting(path string) (string, error) {
 	return p.Path, nil
 }
 
-// provenanceOf returns the provenance of the item at s: names and contents are untrusted text
-// unless the owner trusts their folder.
+// provenanceOf returns the provenance of the item at s. Names and contents are untrusted unless the
+// owner trusts their folder.
 func (f *Files) provenanceOf(s *openPath) provenance.Source {
 	if f.isTrusted(s.abs) {
 		return provenance.Owner
@@ -185,7 +184,7 @@ func (f *Files) isTrusted(abs string) bool {
 	return slices.ContainsFunc(f.trusted, func(t string) bool { return f.isInside(t, abs) })
 }
 
-// isInside reports whether the resolved path abs is folder or is below it.
+// isInside reports whether the resolved path abs is folder or a path below folder.
 func (f *Files) isInside(folder, abs string) bool {
 	if _, ok := relativeTo(folder, abs); ok {
 		return true
@@ -198,7 +197,7 @@ func (f *Files) isInside(folder, abs string) bool {
 	return ok
 }
 
-// displayPath shortens a path for display: "~/Documents/a.txt".
+// displayPath shortens a path for the user: "~/Documents/a.txt".
 func (f *Files) displayPath(abs string) string {
 	if rel, ok := relativeTo(f.home, abs); ok {
 		return filepath.Join("~", rel)
@@ -211,7 +210,7 @@ func (f *Files) displayPath(abs string) string {
 	return abs
 }
 
-// describeFileError converts a file system error into a tool error.
+// describeFileError converts a file system error to a tool error.
 func (f *Files) describeFileError(what string, s *openPath, err error) error {
 	if e, ok := errors.AsType[*tools.Error](err); ok {
 		return e

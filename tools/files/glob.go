@@ -7,12 +7,12 @@ import (
 	"hob/tools"
 )
 
-// glob is a compiled pattern: alternatives separated by commas or in braces
-// ("*.{pdf,docx}"), "*" and "?" within a name, "**" for any folders. A pattern without a
-// slash matches the name alone. Case is ignored.
+// glob is a compiled pattern. It supports alternatives separated by commas or in braces
+// ("*.{pdf,docx}"), "*" and "?" within a name, and "**" for any number of folders. A pattern
+// without a slash is compared with the name only. Case is ignored.
 type glob struct{ alts [][]string }
 
-// maxAlts bounds the number of patterns that braces expand to.
+// maxAlts limits the number of patterns that braces expand to.
 const maxAlts = 64
 
 func newGlob(pattern string) (glob, error) {
@@ -27,7 +27,7 @@ func newGlob(pattern string) (glob, error) {
 			continue
 		}
 		if strings.HasPrefix(p, ".") && strings.Count(p, ".") == 1 && !strings.ContainsAny(p, "*?[/") && len(p) <= 6 {
-			p = "*" + p // ".pdf" means PDF files
+			p = "*" + p // ".pdf" means "*.pdf"
 		}
 		parts := strings.Split(p, "/")
 		for _, s := range parts {
@@ -40,7 +40,7 @@ func newGlob(pattern string) (glob, error) {
 	return g, nil
 }
 
-// expandBraces expands {a,b} and top-level commas.
+// expandBraces expands {a,b} and splits at top-level commas.
 func expandBraces(p string, limit int) []string {
 	depth, start := 0, 0
 	var parts []string
@@ -75,7 +75,7 @@ func expandBraces(p string, limit int) []string {
 	return out[:min(len(out), max(limit, 1))]
 }
 
-// isMatch tests a slash-separated path relative to the searched folder.
+// isMatch reports whether g matches a slash-separated path relative to the searched folder.
 func (g glob) isMatch(rel string) bool {
 	if len(g.alts) == 0 {
 		return true
@@ -95,9 +95,10 @@ func (g glob) isMatch(rel string) bool {
 	return false
 }
 
-// matchParts takes time proportional to the product of both lengths.
+// matchParts reports whether pat matches parts. Its running time is proportional to the product of
+// both lengths.
 func matchParts(pat, parts []string) bool {
-	can := make([]bool, len(parts)+1) // can[i]: the rest of pat matches parts[i:]
+	can := make([]bool, len(parts)+1) // can[i] is true if the rest of pat matches parts[i:]
 	can[len(parts)] = true
 	for p := len(pat) - 1; p >= 0; p-- {
 		next := make([]bool, len(parts)+1)

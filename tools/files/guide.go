@@ -23,7 +23,8 @@ type Guide struct {
 	Source provenance.Source
 }
 
-// Limits of Guide: folders to search upwards, bytes to read, and files cached in memory.
+// Limits of Guide: parent folders that are searched, bytes that are read, and files that are cached
+// in memory.
 const (
 	guideLevels = 20
 	guideBytes  = 32 << 10
@@ -36,12 +37,12 @@ type readGuide struct {
 	size int64
 	at   time.Time
 	text string
-	sum  string // digest of the whole file
+	sum  string // digest of the complete file
 }
 
-// Guide returns the AGENTS.md nearest to a path: in its folder or above it, up to the root
-// of its repository, the allowed folder or 20 levels. ok is false if there is none or if
-// the tools may not read the path; an error means that the file exists but cannot be read.
+// Guide returns the AGENTS.md file nearest to a path: in the path's folder or in a folder above, up
+// to the root of the repository, the allowed folder or 20 levels. ok is false if there is none or
+// if the tools may not read the path. An error means that the file exists but cannot be read.
 func (f *Files) Guide(path string) (g Guide, ok bool, err error) {
 	s, err := f.openSpot(path)
 	if err != nil {
@@ -65,7 +66,8 @@ func (f *Files) Guide(path string) (g Guide, ok bool, err error) {
 	return Guide{}, false, nil
 }
 
-// notThere drops errors that mean that a path leads to nothing readable.
+// notThere returns nil for errors that mean that there is no readable item at a path. It returns
+// other errors unchanged.
 func notThere(err error) error {
 	if e, ok := errors.AsType[*tools.Error](err); ok {
 		switch e.Code {
@@ -73,13 +75,13 @@ func notThere(err error) error {
 			return nil
 		}
 	}
-	if errors.Is(err, syscall.ENAMETOOLONG) { // a text that only looks like a path
+	if errors.Is(err, syscall.ENAMETOOLONG) { // a string that only looks like a path
 		return nil
 	}
 	return err
 }
 
-// guideIn reads the file of one folder with the same checks as any other.
+// guideIn reads the guide in one folder, with the same checks as for other files.
 func (f *Files) guideIn(dir string) (Guide, bool, error) {
 	s, err := f.openSpot(filepath.Join(dir, guideName))
 	if err != nil {
@@ -129,7 +131,7 @@ func (f *Files) readGuide(s *openPath) (text, sum string, err error) {
 	return text, sum, nil
 }
 
-// readAtMost truncates a longer file at the end of a line.
+// readAtMost reads at most n bytes. It truncates a longer file at the end of a line.
 func readAtMost(r io.Reader, n int64) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, n+1))
 	if err != nil || int64(len(b)) <= n {

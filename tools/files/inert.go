@@ -11,7 +11,7 @@ import (
 	"hob/tools"
 )
 
-// isInertPath reports whether a path is in no dot-folder and in no repository.
+// isInertPath reports whether a path is neither in a dot-folder nor in a repository.
 func isInertPath(s *openPath) bool {
 	parts := splitPath(s.rel)
 	for i, c := range parts {
@@ -22,7 +22,7 @@ func isInertPath(s *openPath) bool {
 			return false
 		}
 	}
-	for dir := s.root.Name(); dir != filepath.Dir(dir); dir = filepath.Dir(dir) { // a repository may contain the whole folder
+	for dir := s.root.Name(); dir != filepath.Dir(dir); dir = filepath.Dir(dir) { // the allowed folder itself may be in a repository
 		if _, err := os.Lstat(filepath.Join(filepath.Dir(dir), ".git")); err == nil {
 			return false
 		}
@@ -30,10 +30,10 @@ func isInertPath(s *openPath) bool {
 	return true
 }
 
-// judgeWrite decides whether a write may create a document in the drop folder without
-// approval. With untrusted text in the conversation the document is then rendered under a
-// name that Hob chooses (see runDrop); Exact binds the call to that. A folder whose files
-// count as the owner's own words is never a drop folder.
+// judgeWrite decides whether a write may create a document in the drop folder without approval. If
+// the conversation contains untrusted text, the document is rendered under a name that Hob chooses
+// (see runDrop), and Exact binds the call to this. A folder whose files count as the owner's own
+// words is never a drop folder.
 func (f *Files) judgeWrite(ctx context.Context, in writeIn) tools.CallAssessment {
 	p, err := f.Inspect(in.Path)
 	if err != nil || !p.Drop || !p.Inert || p.Trusted || p.Exists || in.Append || strings.HasSuffix(in.Path, "/") {
@@ -53,7 +53,8 @@ const newFileMark = "new file "
 
 func newFile(abs string) string { return newFileMark + abs }
 
-// asJudged refuses to write elsewhere, or to overwrite, if a new file was approved.
+// asJudged returns an error if a new file was approved but the write would go elsewhere or
+// overwrite a file.
 func (f *Files) asJudged(s *openPath, exact string) error {
 	if !strings.HasPrefix(exact, newFileMark) || s.info == nil && exact == newFile(s.abs) {
 		return nil
@@ -61,12 +62,12 @@ func (f *Files) asJudged(s *openPath, exact string) error {
 	return tools.Errorf(tools.Conflict, "%s was created since the approval; nothing was changed", s.errorLabel())
 }
 
-// maxDropNames is the number of names to try for a file in the drop folder.
+// maxDropNames is the number of names that are tried for a file in the drop folder.
 const maxDropNames = 1000
 
-// runDrop creates a file in the drop folder with untrusted text in the conversation. An
-// attacker may have chosen name and content, so Hob chooses a name without a meaning to any
-// program and renders the content.
+// runDrop creates a file in the drop folder when the conversation contains untrusted text. An
+// attacker may have chosen the name and the content. Hob therefore chooses a name that has no
+// meaning to any program, and renders the content.
 func (f *Files) runDrop(ctx context.Context, c tools.Call, in writeIn) (tools.Result, error) {
 	ext := filepath.Ext(in.Path)
 	content, ok := renderFile(ext, in.Content)
@@ -102,8 +103,8 @@ func (f *Files) runDrop(ctx context.Context, c tools.Call, in writeIn) (tools.Re
 	return tools.Result{}, tools.Errorf(tools.Conflict, "too many files in the drop folder for this second; retry")
 }
 
-// slugify keeps the characters of a name without a special meaning to any program: lower-case
-// letters and digits.
+// slugify returns the characters of a name that have no special meaning to any program: letters, in
+// lower case, and digits.
 func slugify(name string) string {
 	var b strings.Builder
 	gap := true

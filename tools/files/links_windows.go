@@ -9,7 +9,7 @@ import (
 
 const openFlags = 0
 
-// linkCount returns the number of names of a file.
+// linkCount returns the number of hard links of a file.
 func linkCount(dir *os.Root, name string, _ fs.FileInfo) (uint64, error) {
 	f, err := dir.Open(name)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"hob/tools"
 )
 
-// maxListed bounds the entries of one listing.
+// maxListed limits the entries in one listing.
 const maxListed = 500
 
 type listIn struct {
@@ -22,7 +22,7 @@ type listIn struct {
 	Recursive bool   `json:"recursive,omitempty"`
 }
 
-// listedEntry is one row of list_directory's Data.
+// listedEntry is one row in the Data of list_directory.
 type listedEntry struct {
 	Name     string    `json:"name"` // relative to the folder, with slashes
 	Folder   bool      `json:"folder,omitempty"`
@@ -93,7 +93,7 @@ func (f *Files) runList(ctx context.Context, c tools.Call, in listIn) (tools.Res
 	r := tools.Result{Source: provenance.Tool, Text: listText(s.displayName(), in, out, more, said), Data: out}
 	r.Source, r.Origins = f.folderProvenance(ctx, s)
 	if len(out.Entries) == 0 && len(w.heavies) == 0 {
-		r.Source, r.Origins = provenance.Tool, nil // the result contains no text of others
+		r.Source, r.Origins = provenance.Tool, nil // the result contains no text by other people
 	}
 	return r, nil
 }
@@ -132,7 +132,7 @@ func listText(shown string, in listIn, out listOut, more int, said string) strin
 	return b.String()
 }
 
-// printableName keeps a file's name on one line.
+// printableName converts the name of a file so that it fits on one line.
 func printableName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {

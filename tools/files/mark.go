@@ -14,14 +14,15 @@ import (
 	"hob/tools"
 )
 
-// Migrations returns the tables of this package: files that hold untrusted text although they are
-// in a trusted folder, because Hob wrote them with untrusted text in the conversation, moved them
-// there, or ran a command that wrote or moved them. Such a file is untrusted by its path; a copy or
-// a renamed file is untrusted by its digest. With name, only the name of the file is untrusted.
+// Migrations returns the tables of this package. They record files that contain untrusted text even
+// though they are in a trusted folder: Hob wrote them while the conversation contained untrusted
+// text, moved them there, or ran a command that wrote or moved them. Such a file is untrusted
+// because of its path. Copies and renamed files are untrusted because of their digest. With name,
+// only the name of the file is untrusted.
 //
-// outside_trees are folders in which everything is untrusted: a folder that was moved as a
-// whole, and, with the id of a call, the trusted folders while a command runs.
-// vouched_contents are contents that the owner vouched for.
+// outside_trees are folders in which everything is untrusted: a folder that was moved as a whole,
+// and, while a command runs, the trusted folders, with the id of the call. vouched_contents are
+// contents for which the owner vouched.
 func Migrations() []store.MigrationSet {
 	return []store.MigrationSet{{Owner: "files", Steps: []string{`
 CREATE TABLE outside_paths (path TEXT PRIMARY KEY, list TEXT NOT NULL, name INTEGER NOT NULL) WITHOUT ROWID;
@@ -32,16 +33,18 @@ CREATE TABLE vouched_contents (digest TEXT PRIMARY KEY, at INTEGER NOT NULL) WIT
 `}}}
 }
 
-// provenanceMarks reads and writes these tables. Without a store nothing is marked, and no folder
-// may be trusted.
+// provenanceMarks reads and writes the tables of this package. Without a store no marks are stored,
+// and no folder may be trusted.
 type provenanceMarks struct{ st *store.Store }
 
-// markContent durably records, before the file is written, that a path gets untrusted content.
+// markContent durably records that a path will contain untrusted content. Call it before writing
+// the file.
 func (m provenanceMarks) markContent(ctx context.Context, path string, content []byte, list []provenance.Origin) error {
 	return m.noteAll(ctx, []fileSum{{path: path, sum: contentDigest(content)}}, list)
 }
 
-// noteAll does the same as markContent for several files; a digest may be unknown ("").
+// noteAll records untrusted content for several files, as markContent does. A digest may be unknown
+// ("").
 func (m provenanceMarks) noteAll(ctx context.Context, files []fileSum, list []provenance.Origin) error {
 	return m.writeTx(ctx, func(tx *store.Tx) error {
 		raw := encodeOrigins(list)
@@ -54,7 +57,7 @@ func (m provenanceMarks) noteAll(ctx context.Context, files []fileSum, list []pr
 	})
 }
 
-// noteSumsTx records only the contents of files: their copies are untrusted.
+// noteSumsTx records only the digests of files, so that copies of the files are untrusted.
 func noteSumsTx(tx *store.Tx, files []fileSum, raw string) error {
 	for _, f := range files {
 		if f.sum == "" {
@@ -67,7 +70,7 @@ func noteSumsTx(tx *store.Tx, files []fileSum, raw string) error {
 	return nil
 }
 
-// markName records that a name was chosen with untrusted text in the conversation.
+// markName records that a name was chosen while the conversation contained untrusted text.
 func (m provenanceMarks) markName(ctx context.Context, path string, list []provenance.Origin) error {
 	return m.writeTx(ctx, func(tx *store.Tx) error {
 		_, err := tx.Exec(`INSERT INTO outside_paths (path, list, name) VALUES (?,?,1) ON CONFLICT (path) DO NOTHING`, markKey(path), encodeOrigins(list))
@@ -75,8 +78,8 @@ func (m provenanceMarks) markName(ctx context.Context, path string, list []prove
 	})
 }
 
-// markRestored records the content of a path after a restore: it is untrusted if that content is
-// known to be.
+// markRestored records the content of a path after a restore. The path is untrusted if the content
+// is known to be untrusted.
 func (m provenanceMarks) markRestored(ctx context.Context, path string, content []byte) error {
 	_, marked, err := m.treeOrigins(ctx, path)
 	_, outside, cerr := m.copyOf(ctx, content)
@@ -92,7 +95,7 @@ func (m provenanceMarks) markRestored(ctx context.Context, path string, content 
 	})
 }
 
-// clearReplaced records that a path now holds trusted content. The former content stays marked
+// clearReplaced records that a path now contains trusted content. The former content remains marked
 // by its digest.
 func (m provenanceMarks) clearReplaced(ctx context.Context, path string, former []byte) error {
 	list, marked, err := m.contentOrigins(ctx, path)
@@ -110,8 +113,8 @@ func (m provenanceMarks) clearReplaced(ctx context.Context, path string, former 
 	})
 }
 
-// moveMarks moves the marks of a path and of everything below it. It copies them first and done
-// drops the originals, so that no mark is missing in between.
+// moveMarks moves the marks of a path and of everything below it. It first copies the marks, and
+// done removes the originals, so that no mark is missing in between.
 func (m provenanceMarks) moveMarks(ctx context.Context, from, to string) (done func() error, err error) {
 	if _, any, err := m.treeOrigins(ctx, from); err != nil || !any {
 		return func() error { return nil }, err
@@ -131,7 +134,8 @@ func (m provenanceMarks) moveMarks(ctx context.Context, from, to string) (done f
 	return func() error { return m.dropTree(ctx, from) }, err
 }
 
-// dropTree removes the marks of a path and everything below it, except those of running commands.
+// dropTree removes the marks of a path and of everything below it, except the marks of running
+// commands.
 func (m provenanceMarks) dropTree(ctx context.Context, path string) error {
 	path = markKey(path)
 	low, high := descendantRange(path)
@@ -144,7 +148,7 @@ func (m provenanceMarks) dropTree(ctx context.Context, path string) error {
 	})
 }
 
-// dropName drops the mark of a name that no longer exists.
+// dropName removes the mark of a name that no longer exists.
 func (m provenanceMarks) dropName(ctx context.Context, path string) error {
 	return m.writeTx(ctx, func(tx *store.Tx) error {
 		_, err := tx.Exec(`DELETE FROM outside_paths WHERE path = ? AND name = 1`, markKey(path))
@@ -152,7 +156,7 @@ func (m provenanceMarks) dropName(ctx context.Context, path string) error {
 	})
 }
 
-// contentOrigins returns the origins of the content of a path.
+// contentOrigins returns the origins of the content at a path.
 func (m provenanceMarks) contentOrigins(ctx context.Context, path string) ([]provenance.Origin, bool, error) {
 	list, found, err := m.queryOrigins(ctx, `SELECT list FROM outside_paths WHERE path = ? AND name = 0`, markKey(path))
 	if found || err != nil {
@@ -161,7 +165,7 @@ func (m provenanceMarks) contentOrigins(ctx context.Context, path string) ([]pro
 	return m.enclosingTreeOrigins(ctx, path)
 }
 
-// copyOf returns the origins of a content, independent of its path.
+// copyOf returns the origins of content, independent of its path.
 func (m provenanceMarks) copyOf(ctx context.Context, content []byte) ([]provenance.Origin, bool, error) {
 	return m.copyOfSum(ctx, contentDigest(content))
 }
@@ -170,7 +174,7 @@ func (m provenanceMarks) copyOfSum(ctx context.Context, sum string) ([]provenanc
 	return m.queryOrigins(ctx, `SELECT list FROM outside_contents WHERE digest = ? AND digest NOT IN (SELECT digest FROM vouched_contents)`, sum)
 }
 
-// treeOrigins returns the origins of everything at a path or below it, names included.
+// treeOrigins returns the origins of everything at or below a path, including names.
 func (m provenanceMarks) treeOrigins(ctx context.Context, path string) ([]provenance.Origin, bool, error) {
 	low, high := descendantRange(markKey(path))
 	list, found, err := m.queryOrigins(ctx, `SELECT list FROM outside_paths WHERE path = ?1 OR path >= ?2 AND path < ?3
@@ -181,7 +185,7 @@ func (m provenanceMarks) treeOrigins(ctx context.Context, path string) ([]proven
 	return m.enclosingTreeOrigins(ctx, path)
 }
 
-// descendantRange returns the bounds of the paths below a folder.
+// descendantRange returns the lower and upper bound of the paths below a folder.
 func descendantRange(path string) (low, high string) {
 	sep := string(filepath.Separator)
 	path = strings.TrimSuffix(path, sep)
@@ -218,14 +222,14 @@ func (m provenanceMarks) writeTx(ctx context.Context, do func(tx *store.Tx) erro
 
 func encodeOrigins(list []provenance.Origin) string {
 	b, err := json.Marshal(provenance.Join(list))
-	if err != nil { // plain strings always encode
+	if err != nil { // strings can always be encoded
 		panic(err)
 	}
 	return string(b)
 }
 
-// contentProvenance returns the provenance and the origins of a file's content, which is named by its
-// digest. It fails closed: on an error the content is untrusted.
+// contentProvenance returns the provenance and the origins of a file's content with the digest sum.
+// It fails closed: after an error the content is untrusted.
 func (f *Files) contentProvenance(ctx context.Context, s *openPath, sum string) (provenance.Source, []provenance.Origin) {
 	list, marked, err := f.marks.contentOrigins(ctx, s.abs)
 	if err == nil && !marked {
@@ -242,7 +246,7 @@ func (f *Files) contentProvenance(ctx context.Context, s *openPath, sum string) 
 	return provenance.Outside, provenance.Join([]provenance.Origin{{Kind: "file", Label: f.displayPath(s.abs)}}, list)
 }
 
-// folderProvenance returns the provenance of the names and texts in a folder.
+// folderProvenance returns the provenance of the names and contents in a folder.
 func (f *Files) folderProvenance(ctx context.Context, s *openPath) (provenance.Source, []provenance.Origin) {
 	list, marked, err := f.marks.treeOrigins(ctx, s.abs)
 	if f.provenanceOf(s) == provenance.Owner && !marked && err == nil {
@@ -251,7 +255,8 @@ func (f *Files) folderProvenance(ctx context.Context, s *openPath) (provenance.S
 	return provenance.Outside, provenance.Join([]provenance.Origin{{Kind: "file", Label: f.displayPath(s.abs)}}, list)
 }
 
-// markWrite records a write if untrusted text is in the conversation or stays in the file.
+// markWrite records a write if the conversation contains untrusted text or if untrusted text
+// remains in the file.
 func (f *Files) markWrite(ctx context.Context, c tools.Call, s *openPath, in writeIn, content []byte) error {
 	list := c.Origins
 	if !provenance.Worst(c.Provenance).Tainted() {
@@ -259,19 +264,20 @@ func (f *Files) markWrite(ctx context.Context, c tools.Call, s *openPath, in wri
 		if err != nil || !marked || !in.Append { // see overwritten
 			return err
 		}
-		list = known // the earlier content stays in the file
+		list = known // the earlier content remains in the file
 	}
 	return f.marks.markContent(ctx, s.abs, content, list)
 }
 
-// clearOverwritten removes the mark of a file that was completely replaced with trusted content.
+// clearOverwritten removes the mark of a file whose complete content was replaced by trusted
+// content.
 func (f *Files) clearOverwritten(ctx context.Context, c tools.Call, s *openPath, in writeIn, u writeUndo) error {
 	if in.Append || provenance.Worst(c.Provenance).Tainted() {
 		return nil
 	}
 	former, err := f.undo.getContent(u.Before)
 	if err != nil {
-		former = nil // no copy was saved, so it cannot be restored
+		former = nil // no copy was saved, so the former content cannot be restored
 	}
 	return f.marks.clearReplaced(ctx, s.abs, former)
 }

@@ -30,8 +30,8 @@ type moveOut struct {
 type moveUndo struct {
 	From string   `json:"from"`
 	To   string   `json:"to"`
-	Made []string `json:"made,omitempty"` // created parent folders, below To's allowed folder
-	// Own is the digest of a trusted item that was moved out of a trusted folder: it is
+	Made []string `json:"made,omitempty"` // created parent folders, below the allowed folder of To
+	// Own is the digest of a trusted item that was moved out of a trusted folder. The item is
 	// trusted again when it is moved back unchanged.
 	Own string `json:"own,omitempty"`
 }
@@ -107,7 +107,8 @@ func (f *Files) checkRemovable(s *openPath, done string) error {
 	return s.holdsProtected()
 }
 
-// resolveDestination resolves the destination; an existing folder receives the item.
+// resolveDestination resolves the destination. If it is an existing folder, the item is moved into
+// the folder.
 func (f *Files) resolveDestination(from *openPath, path string) (*openPath, error) {
 	to, err := f.openSpot(path)
 	if err != nil {
@@ -139,8 +140,8 @@ func (f *Files) resolveDestination(from *openPath, path string) (*openPath, erro
 	return to, nil
 }
 
-// movePath renames from to to. Untrusted items stay untrusted at the destination. It completes
-// u: Own holds the digest of a trusted item.
+// movePath renames from to to. Untrusted items remain untrusted at the destination. It completes u:
+// Own becomes the digest of a trusted item.
 func (f *Files) movePath(ctx context.Context, from, to *openPath, u *moveUndo) (marked untrustedMove, err error) {
 	src, _, err := from.openParent(false)
 	if err != nil {
@@ -177,8 +178,8 @@ func (f *Files) movePath(ctx context.Context, from, to *openPath, u *moveUndo) (
 	return marked, moved()
 }
 
-// moveAcrossDevices moves a file between devices. It writes a synced copy first, then removes the
-// original, unless that changed in the meantime.
+// moveAcrossDevices moves a file to another device. It writes and syncs a copy, and then removes
+// the original, unless the original has changed in the meantime.
 func (f *Files) moveAcrossDevices(ctx context.Context, from *openPath, src *os.Root, to *openPath, dst *os.Root) error {
 	if from.info.IsDir() {
 		return &tools.Error{
@@ -225,7 +226,7 @@ func (f *Files) moveAcrossDevices(ctx context.Context, from *openPath, src *os.R
 	return nil
 }
 
-// reader stops a copy when ctx ends.
+// reader returns an error when ctx ends, which stops a copy.
 type reader struct {
 	ctx context.Context
 	r   io.Reader

@@ -12,7 +12,7 @@ import (
 	"hob/tools"
 )
 
-// maxPath bounds a path in bytes, maxLinks the links in it.
+// maxPath is the maximum length of a path in bytes, and maxLinks the maximum number of links in it.
 const (
 	maxPath  = 4096
 	maxLinks = 40
@@ -31,8 +31,8 @@ func (f *Files) expandHome(path string) (string, error) {
 	return path, nil
 }
 
-// cleanPath turns a given path into an absolute path without "." and ".."; relative paths start
-// at the first allowed folder.
+// cleanPath converts a path to an absolute path without "." and "..". A relative path is relative
+// to the first allowed folder.
 func (f *Files) cleanPath(path string) (string, error) {
 	path = strings.TrimSpace(path)
 	switch {
@@ -48,7 +48,7 @@ func (f *Files) cleanPath(path string) (string, error) {
 		return "", err
 	}
 	if !filepath.IsAbs(path) {
-		// Windows paths like "\x" and "C:x" are neither absolute nor below a folder.
+		// Windows paths such as "\x" and "C:x" are neither absolute nor relative to a folder.
 		if filepath.VolumeName(path) != "" || os.IsPathSeparator(path[0]) {
 			return "", tools.Errorf(tools.InvalidArguments, "%s: give the absolute path with its drive", tools.Clean(textnorm.Ellipsize(path, 60)))
 		}
@@ -60,9 +60,8 @@ func (f *Files) cleanPath(path string) (string, error) {
 	return filepath.Clean(path), nil
 }
 
-// findAllowedFolder returns the outermost allowed folder that contains the clean path, and the path
-// below it. A folder also matches by its resolved name, since /tmp is /private/tmp on
-// macOS.
+// findAllowedFolder returns the outermost allowed folder that contains abs, and the path relative
+// to it. It also compares the resolved name of a folder, because /tmp is /private/tmp on macOS.
 func (f *Files) findAllowedFolder(abs string) (folder, rel string, ok bool) {
 	for _, a := range f.allowed {
 		r, in := relativeTo(a, abs)
@@ -78,7 +77,7 @@ func (f *Files) findAllowedFolder(abs string) (folder, rel string, ok bool) {
 	return folder, rel, ok
 }
 
-// relativeTo returns the path of abs relative to folder, "." for folder itself.
+// relativeTo returns the path of abs relative to folder, or "." for folder itself.
 func relativeTo(folder, abs string) (string, bool) {
 	if len(abs) < len(folder) || !sameName(abs[:len(folder)], folder) {
 		return "", false
@@ -96,7 +95,7 @@ func relativeTo(folder, abs string) (string, bool) {
 	return rest[1:], true
 }
 
-// sameName compares names like the usual file system of the platform.
+// sameName compares names as the platform's usual file system does.
 func sameName(a, b string) bool {
 	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
 		return strings.EqualFold(a, b)
@@ -111,15 +110,15 @@ func splitPath(rel string) []string {
 	return strings.Split(filepath.ToSlash(rel), "/")
 }
 
-// resolvedPath is a path below a root in which no component is a link.
+// resolvedPath is a path below a root. None of its components is a link.
 type resolvedPath struct {
 	rel    string
-	info   fs.FileInfo // nil if it does not exist
-	linked bool        // the last given component is a link
+	info   fs.FileInfo // nil if the item does not exist
+	linked bool        // the last component of the requested path is a link
 }
 
-// resolveLinks follows the links in rel, so that the checked path is the opened path. It refuses
-// a link that leads out of the folder.
+// resolveLinks follows the links in rel, so that the path that is checked is the path that is
+// opened. It rejects links to targets outside the folder.
 func (f *Files) resolveLinks(root *os.Root, abs, rel string) (resolvedPath, error) {
 	base := root.Name()
 	todo := splitPath(rel)
@@ -172,7 +171,8 @@ func (f *Files) resolveLinks(root *os.Root, abs, rel string) (resolvedPath, erro
 
 var errOutward = errors.New("the link leads out of the folder")
 
-// relativeLinkTarget returns a link's target relative to base, if it is inside base.
+// relativeLinkTarget returns the target of a link relative to base. It fails if the target is
+// outside base.
 func relativeLinkTarget(base, dir, target string) (string, error) {
 	if filepath.IsAbs(target) {
 		rel, ok := relativeTo(base, filepath.Clean(target))
@@ -188,8 +188,9 @@ func relativeLinkTarget(base, dir, target string) (string, error) {
 	return rel, nil
 }
 
-// checkComponent refuses names that Windows interprets differently: streams ("a:b"), short names
-// ("PROGRA~1"), and trailing dots and spaces.
+// checkComponent reports whether c has the same meaning on all systems. It returns false for names
+// that Windows interprets differently: streams ("a:b"), short names ("PROGRA~1"), and names with
+// trailing dots or spaces.
 func checkComponent(c string) bool {
 	if c == "" || c == "." || c == ".." {
 		return false
@@ -203,8 +204,8 @@ func checkComponent(c string) bool {
 	return !strings.ContainsAny(c, `:*?"<>|`) && strings.TrimRight(c, ". ") == c && filepath.IsLocal(c)
 }
 
-// Watchable reports whether a folder that the owner named may be watched, inside the
-// allowed folders or not: all except protected folders.
+// Watchable returns an error if a folder that the owner named must not be watched. All folders
+// except protected ones may be watched, including folders outside the allowed ones.
 func (f *Files) Watchable(path string) error {
 	abs, err := f.expandHome(path)
 	if err != nil {

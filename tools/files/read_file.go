@@ -10,7 +10,7 @@ import (
 	"hob/tools"
 )
 
-// shownLines and shownBytes bound one result of read_file.
+// shownLines and shownBytes limit one result of read_file.
 const (
 	shownLines = 2000
 	shownBytes = 256 << 10
@@ -79,7 +79,7 @@ func (f *Files) runRead(ctx context.Context, _ tools.Call, in readIn) (tools.Res
 	return r, err
 }
 
-// selectLines cuts out the requested lines and adds a note if that is not the whole file.
+// selectLines returns the requested lines. It adds a note if they are not the whole file.
 func selectLines(text, note string, in readIn, out *readOut) (string, error) {
 	lines := strings.SplitAfter(text, "\n")
 	if lines[len(lines)-1] == "" {
@@ -119,7 +119,7 @@ func selectLines(text, note string, in readIn, out *readOut) (string, error) {
 	return b.String(), nil
 }
 
-// touchedPaths returns the paths that a call touches; nil if unknown.
+// touchedPaths returns the paths that a call would access, or nil if they are unknown.
 func (f *Files) touchedPaths(given ...string) []string {
 	var out []string
 	for _, g := range given {

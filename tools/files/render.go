@@ -10,22 +10,22 @@ import (
 	"unicode/utf8"
 )
 
-// Files that Hob writes to the drop folder without approval are rendered: the words of a
-// text or the cells of a table are encoded again, so that a program that opens, indexes or
-// reads the file finds nothing to fetch, calculate or follow.
+// Files that Hob writes to the drop folder without approval are rendered: the text of a document or
+// the cells of a table are encoded again, so that a program that opens, indexes or reads the file
+// finds nothing to download, calculate or follow.
 
-// Limits of rendering. Larger content is not written without approval.
+// Limits of rendering. Larger content needs approval.
 const (
-	maxRendered = 1 << 20 // bytes of the given content
+	maxRendered = 1 << 20 // bytes of the original content
 	maxCells    = 500_000
 )
 
-// rendered starts every text, so that the content never starts the file, where programs
-// look for front matter or "#!".
+// rendered is the first line of every rendered text, so that the file never starts with the
+// content. Programs look for front matter or "#!" at the start of a file.
 const rendered = "Saved by Hob. The conversation contained untrusted text, so links, pictures and formulas are saved as plain text."
 
-// renderedExt returns the extension of the rendered file for the requested extension; "" if
-// there is none.
+// renderedExt returns the extension of the rendered file for a requested extension, or "" if files
+// with this extension are not rendered.
 func renderedExt(ext string) string {
 	switch strings.ToLower(ext) {
 	case ".txt", ".log", ".json":
@@ -38,8 +38,8 @@ func renderedExt(ext string) string {
 	return ""
 }
 
-// renderFile renders content for a file with the requested extension. ok is false for
-// content that is not text or too large.
+// renderFile renders content for a file with the requested extension. ok is false if the content is
+// not text or is too large.
 func renderFile(ext, content string) (out string, ok bool) {
 	if len(content) > maxRendered || !utf8.ValidString(content) || strings.ContainsRune(content, 0) {
 		return "", false
@@ -58,7 +58,7 @@ func renderFile(ext, content string) (out string, ok bool) {
 // lineEnds normalizes line ends.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n", "\u0085", "\n", "\v", "\n", "\f", "\n")
 
-// visibleText drops invisible characters and changes of the writing direction.
+// visibleText removes invisible characters and characters that change the writing direction.
 func visibleText(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -74,18 +74,18 @@ func visibleText(s string) string {
 }
 
 var (
-	// addressScheme starts an address that viewers turn into a link.
+	// addressScheme matches the start of an address that viewers convert to a link.
 	addressScheme = regexp.MustCompile(`:(\s*)(//|\\\\)`)
-	// bareScheme starts an address without slashes.
+	// bareScheme matches the start of an address without slashes.
 	bareScheme = regexp.MustCompile(`(?i)\b(mailto|xmpp|javascript|vbscript|data|file|blob|tel|sms|callto|skype|facetime|geo|magnet|ms-[a-z0-9\-]+|search-ms|obsidian|vscode|zotero|slack|zoommtg|tg)(\s*):`)
 	bareHost   = regexp.MustCompile(`(?i)(www|ftp)\.`)
 	mailbox    = regexp.MustCompile(`([\pL\pN._%+\-])@([\pL\pN_\-]+\.)`)
-	// modeline configures an editor.
+	// modeline matches a line that configures an editor.
 	modeline = regexp.MustCompile(`(?i)(\bvim?|\bex|local variables|\bkate|\bend)(\s*):`)
 )
 
-// defuseLinks rewrites addresses in a common defanged form, so that viewers do not link
-// them and people can still read them.
+// defuseLinks rewrites addresses in a common defanged form: people can still read them, but viewers
+// do not create links.
 func defuseLinks(s string) string {
 	s = addressScheme.ReplaceAllString(s, "[:]$1$2")
 	s = bareScheme.ReplaceAllString(s, "$1$2[:]")
@@ -93,7 +93,7 @@ func defuseLinks(s string) string {
 	return bareHost.ReplaceAllString(s, "$1[.]")
 }
 
-// renderText converts a text to plain text.
+// renderText renders content as plain text.
 func renderText(s string) string {
 	s = defuseLinks(visibleText(s))
 	s = modeline.ReplaceAllString(s, "$1$2 :")
@@ -108,11 +108,12 @@ var markdownSigns = strings.NewReplacer(
 	"`", "\\`", "~", `\~`, "$", `\$`, "%", `\%`, "^", `\^`, ":::", ": : :",
 )
 
-// metadataFence starts a metadata block for converters, anywhere in a text.
+// metadataFence matches a line that starts a metadata block for some converters, at any position in
+// a text.
 var metadataFence = regexp.MustCompile(`^ *([-+.;]{3,}) *$`)
 
-// renderMarkdown keeps headings, lists, tables and emphasis of a Markdown text, and escapes
-// everything else to plain text: links, pictures, HTML, code, math, directives.
+// renderMarkdown keeps the headings, lists, tables and emphasis of a Markdown text. It escapes all
+// other markup, so that it becomes plain text: links, pictures, HTML, code, math, directives.
 func renderMarkdown(s string) string {
 	var b strings.Builder
 	for line := range strings.SplitSeq(renderText(s), "\n") {
@@ -126,8 +127,8 @@ func renderMarkdown(s string) string {
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
-// renderTable parses a table and writes it again: commas, every cell in quotes, and no cell
-// that a spreadsheet would calculate with any delimiter.
+// renderTable parses a table and encodes it again: with commas, every cell in quotes, and without
+// cells that a spreadsheet would calculate with any delimiter.
 func renderTable(ext, content string) (string, bool) {
 	content = lineEnds.Replace(strings.TrimPrefix(content, "\ufeff"))
 	comma := delimiterOf(ext, content)
@@ -155,14 +156,15 @@ func renderTable(ext, content string) (string, bool) {
 	}
 }
 
-// isSeparatorLine reports whether a line declares the delimiter of a table for some
-// programs.
+// isSeparatorLine reports whether some programs read a line as a declaration of the table's
+// delimiter.
 func isSeparatorLine(line string) bool {
 	line = strings.ToLower(strings.Trim(visibleText(line), " \"'\t"))
 	return strings.HasPrefix(line, "sep=") && utf8.RuneCountInString(line) <= 5
 }
 
-// delimiterOf returns the declared delimiter of a table, or the most frequent one.
+// delimiterOf returns the declared delimiter of a table or, if none is declared, the most frequent
+// one.
 func delimiterOf(ext, content string) rune {
 	first, _, _ := strings.Cut(content, "\n")
 	if isSeparatorLine(first) {
@@ -185,19 +187,19 @@ func delimiterOf(ext, content string) rune {
 
 var (
 	plainNumber = regexp.MustCompile(`^[+\-]?[0-9][0-9.,]*([eE][+\-]?[0-9]{1,3})?( ?[%€$£])?$`)
-	// fileSign at the start of a file changes its type.
+	// fileSign matches text that changes the type of a file if the file starts with it.
 	fileSign = regexp.MustCompile(`(?i)^(sep=|id;)`)
 )
 
-// formulaSigns start a formula in at least one program.
+// formulaSigns are the characters that start a formula in at least one program.
 const formulaSigns = "=+-@＝＋－＠﹢﹣﹦﹫−"
 
-// mark turns the following characters into text. It is no quote and no delimiter in any
-// dialect.
+// mark makes programs read the following characters as text. It is not a quote or a delimiter in
+// any dialect.
 const mark = '’'
 
-// renderCell returns a cell that every program reads as text or as a number. A program may
-// use another delimiter than the comma, so formulas are searched after every possible
+// renderCell returns a cell that every program reads as text or as a number. A program may use
+// another delimiter than a comma, so renderCell searches for formulas after every possible
 // delimiter.
 func renderCell(cell string) string {
 	cell = strings.Join(strings.Fields(visibleText(cell)), " ")

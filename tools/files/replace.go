@@ -9,9 +9,9 @@ import (
 	"hob/platform/text/shortid"
 )
 
-// replaceFile atomically replaces the content of name in dir by b: it syncs a temporary file
-// and renames it. With a nil mode the file must not exist yet and the system's umask sets
-// its mode.
+// replaceFile atomically replaces the content of name in dir by b: it syncs a temporary file and
+// renames it. If mode is nil, the file must not exist yet, and the system's umask determines its
+// mode.
 func replaceFile(dir *os.Root, name string, b []byte, mode *fs.FileMode) (err error) {
 	tmp, err := writeTempFile(dir, mode, func(f *os.File) error {
 		_, err := f.Write(b)
@@ -56,8 +56,8 @@ func writeTempFile(dir *os.Root, mode *fs.FileMode, fill func(*os.File) error) (
 	return name, nil
 }
 
-// syncDir makes a rename durable on systems that can sync folders; elsewhere (Windows) the
-// file system's journal does.
+// syncDir makes a rename durable on systems that can sync folders. On other systems (Windows) the
+// journal of the file system makes it durable.
 func syncDir(dir *os.Root) {
 	if f, err := dir.Open("."); err == nil {
 		_ = f.Sync()

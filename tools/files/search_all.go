@@ -20,9 +20,9 @@ type Index interface {
 	Find(ctx context.Context, text string, roots []string) (fileindex.Found, error)
 }
 
-// searchAll searches all allowed folders: the system's index finds candidates, and each one is
-// resolved, checked and read like any other file. Entries outside the allowed folders are dropped.
-// Without an index, or without a match in it, the folders are walked.
+// searchAll searches all allowed folders. The system's index finds candidates; each candidate is
+// resolved, checked and read like any other file. Candidates outside the allowed folders are
+// dropped. Without an index, or if the index finds no match, the folders are walked.
 func (f *Files) searchAll(ctx context.Context, in searchIn, query string, pattern glob) (tools.Result, error) {
 	if len(f.allowed) == 0 {
 		return tools.Result{}, f.notAllowed(in.Path, "")
@@ -40,7 +40,7 @@ func (f *Files) searchAll(ctx context.Context, in searchIn, query string, patter
 		}
 	}
 	indexed := len(r.out.Matches) > 0
-	if !indexed { // the limits of the index search do not apply to the walk
+	if !indexed { // the limits of the search in the index do not apply to the walk
 		r.w.stopped, r.w.left, r.scanned = "", map[string]int{}, 0
 		if err := r.walkAll(ctx, pattern); err != nil {
 			return tools.Result{}, err
@@ -61,7 +61,8 @@ func (f *Files) searchAll(ctx context.Context, in searchIn, query string, patter
 	return result, nil
 }
 
-// resolvedRoots returns the allowed folders with their links resolved, as an index stores them.
+// resolvedRoots returns the allowed folders with their links resolved, because an index contains
+// resolved paths.
 func (f *Files) resolvedRoots() (out []string) {
 	for _, a := range f.allowed {
 		if real, err := filepath.EvalSymlinks(a); err == nil {
@@ -74,7 +75,7 @@ func (f *Files) resolvedRoots() (out []string) {
 	return out
 }
 
-// searchIndexed checks each file that the index names.
+// searchIndexed checks each file that the index returned.
 func (r *search) searchIndexed(ctx context.Context, found fileindex.Found, pattern glob) error {
 	r.names = found.Names
 	if found.Cut {
@@ -95,8 +96,8 @@ func (r *search) searchIndexed(ctx context.Context, found fileindex.Found, patte
 	return nil
 }
 
-// searchPath checks one path. Protected, hidden, missing and outside files are left out without
-// counting, since an index may name many of them.
+// searchPath checks one path. It skips files that are protected, hidden, missing or outside the
+// allowed folders, and does not count them, because an index may return many of them.
 func (r *search) searchPath(ctx context.Context, path string, pattern glob) error {
 	s, err := r.f.openSpot(path)
 	if err != nil || s.info == nil || s.rel == "." || s.linked {
@@ -121,8 +122,8 @@ func (r *search) searchPath(ctx context.Context, path string, pattern glob) erro
 	}
 	before, read := len(r.out.Matches), r.out.Searched
 	err = r.searchEntry(ctx, e)
-	// The index may match a file by another form of the word, so a file without the text
-	// still counts.
+	// The index may match a file because of another form of the word, so a file that does not
+	// contain the text also counts as a match.
 	if err == nil && len(r.out.Matches) == before && r.out.Searched == read && !r.names && s.info.Mode().IsRegular() && oneName(dir, name, s.errorLabel(), s.info, "") == nil {
 		r.out.Matches = append(r.out.Matches, searchMatch{Path: e.rel, Text: "(match in the text, reported by the index)"})
 	}
@@ -130,19 +131,19 @@ func (r *search) searchPath(ctx context.Context, path string, pattern glob) erro
 }
 
 // outOfSight reports whether a walk skips an entry: hidden and heavy folders, and hidden names
-// unless requested.
+// unless they are requested.
 func (r *search) outOfSight(rel string) bool {
 	return slices.ContainsFunc(splitPath(rel), func(c string) bool {
 		return !r.w.hidden && strings.HasPrefix(c, ".") || slices.Contains(heavyFolders, strings.ToLower(c))
 	})
 }
 
-// walkAll walks the allowed folders with one common limit.
+// walkAll walks the allowed folders. The limits apply to all of them together.
 func (r *search) walkAll(ctx context.Context, pattern glob) error {
 	left := map[string]int{}
 	for _, root := range r.f.resolvedRoots() {
 		if slices.ContainsFunc(r.f.resolvedRoots(), func(o string) bool { _, in := relativeTo(o, root); return in && o != root }) {
-			continue // another allowed folder contains this one
+			continue // another allowed folder contains this folder
 		}
 		s, err := r.f.openSpot(root)
 		if err != nil {
@@ -179,8 +180,8 @@ func (r *search) walkAll(ctx context.Context, pattern glob) error {
 	return nil
 }
 
-// matchSources returns the provenance of the matches: trusted only if all of them are in trusted
-// folders.
+// matchSources returns the provenance of the matches. They are trusted only if all of them are in
+// trusted folders.
 func (r *search) matchSources(ctx context.Context) (provenance.Source, []provenance.Origin) {
 	source, list := provenance.Owner, []provenance.Origin(nil)
 	for _, root := range r.f.resolvedRoots() {

@@ -11,13 +11,13 @@ import (
 	"hob/tools"
 )
 
-// Limits of one search. The result mentions each limit that is reached.
+// Limits of one search. The result mentions each limit that was reached.
 const (
 	maxVisited = 20_000
 	maxFound   = 100
 	maxPerFile = 5
 	maxScanned = 256 << 20
-	maxLine    = 200 // shown characters per line
+	maxLine    = 200 // maximum characters shown per line
 )
 
 type searchIn struct {
@@ -26,17 +26,17 @@ type searchIn struct {
 	Pattern string `json:"pattern,omitempty" jsonschema:"glob such as *.md"`
 }
 
-// searchMatch is one row of search_files' Data.
+// searchMatch is one row in the Data of search_files.
 type searchMatch struct {
 	Path string `json:"path"`           // relative to the folder, with slashes
-	Line int    `json:"line,omitempty"` // line number from 1; 0 if the name matches
+	Line int    `json:"line,omitempty"` // line number, starting at 1; 0 if the name matches
 	Text string `json:"text,omitempty"`
 }
 
 type searchOut struct {
 	Path     string        `json:"path"`
 	Matches  []searchMatch `json:"matches"`
-	Searched int           `json:"searched"` // files whose content was read
+	Searched int           `json:"searched"` // number of files whose content was read
 	Complete bool          `json:"complete"`
 }
 
@@ -62,8 +62,8 @@ type search struct {
 	query   string // lower case
 	out     searchOut
 	scanned int64
-	names   bool                // the index only contains names
-	copied  []provenance.Origin // origins of matches in content known to be untrusted
+	names   bool                // the index contains only names
+	copied  []provenance.Origin // origins of matches whose content is known to be untrusted
 }
 
 func (f *Files) runSearch(ctx context.Context, _ tools.Call, in searchIn) (tools.Result, error) {
@@ -106,7 +106,7 @@ func (f *Files) runSearch(ctx context.Context, _ tools.Call, in searchIn) (tools
 		result.Source, result.Origins = provenance.Outside, r.copied
 	}
 	if len(r.out.Matches) == 0 && len(r.w.heavies) == 0 {
-		result.Source, result.Origins = provenance.Tool, nil // the result contains no text of others
+		result.Source, result.Origins = provenance.Tool, nil // the result contains no text by other people
 	}
 	return result, nil
 }
@@ -171,7 +171,7 @@ func (r *search) searchLines(ctx context.Context, e walkEntry) error {
 	return nil
 }
 
-// excerptAround shortens a long line to the part that contains the query.
+// excerptAround shortens a long line to the part around the query.
 func excerptAround(line, query string) string {
 	line = strings.TrimSpace(printableName(strings.ReplaceAll(line, "\t", " ")))
 	if i := strings.Index(strings.ToLower(line), query); i > maxLine/2 && i < len(line) {

@@ -11,22 +11,22 @@ import (
 	"hob/tools"
 )
 
-// openPath is a resolved path with its allowed folder open.
+// openPath is a resolved path with an open handle of its allowed folder.
 type openPath struct {
 	f      *Files
 	root   *os.Root // the allowed folder
-	rel    string   // below root, without links
+	rel    string   // relative to root, without links
 	abs    string
-	given  string      // absolute path as the caller gave it, links included
-	info   fs.FileInfo // nil if it does not exist
+	given  string      // absolute path as given by the caller, links not resolved
+	info   fs.FileInfo // nil if the item does not exist
 	linked bool
 }
 
-// openSpot resolves a path given by a model or the owner and opens its allowed folder. The caller
-// closes the result.
+// openSpot resolves a path from a model or the owner and opens its allowed folder. The caller must
+// close the result.
 func (f *Files) openSpot(path string) (*openPath, error) { return f.locateSpot(path, false) }
 
-// folderAt does the same as openSpot for a tool that works on a folder.
+// folderAt works like openSpot, for tools that operate on a folder.
 func (f *Files) folderAt(path string) (*openPath, error) { return f.locateSpot(path, true) }
 
 func (f *Files) locateSpot(path string, isFolder bool) (*openPath, error) {
@@ -69,23 +69,24 @@ func (f *Files) locateSpot(path string, isFolder bool) (*openPath, error) {
 	return s, nil
 }
 
-// Close releases the folder's handle.
+// Close closes the handle of the allowed folder.
 func (s *openPath) Close() { _ = s.root.Close() }
 
-// displayName returns the path as the caller gave it. A name behind a link may have been chosen
-// by others and is not repeated.
+// displayName returns the path as given by the caller. It does not contain names to which links
+// lead, because other people may have chosen them.
 func (s *openPath) displayName() string { return s.f.displayPath(s.given) }
 
-// errorLabel returns the path for error messages: it contains only the caller's own text.
+// errorLabel returns the path for error messages. It contains only text from the caller.
 func (s *openPath) errorLabel() tools.Clean { return tools.Clean(s.displayName()) }
 
-// dirName returns the path of the parent folder below the root, and the name of the item in it.
+// dirName returns the path of the parent folder relative to the root, and the name of the item in
+// the parent folder.
 func (s *openPath) dirName() (dir, name string) { return filepath.Dir(s.rel), filepath.Base(s.rel) }
 
 var errMoved = errors.New("a folder in the path was replaced during the call")
 
-// openDir opens a folder below root through components that are not links: each must be the
-// same folder before and after it was opened.
+// openDir opens a folder below root. Its components must not be links: each component must be the
+// same folder before and after it is opened.
 func openDir(root *os.Root, rel string) (*os.Root, error) {
 	cur, err := root.OpenRoot(".")
 	if err != nil {
@@ -125,8 +126,8 @@ func openSubfolder(dir *os.Root, name string) (*os.Root, error) {
 	return next, nil
 }
 
-// openParent opens the folder that contains the path. With create, it creates missing folders and
-// returns their paths below the root, outermost first.
+// openParent opens the parent folder of the path. If create is set, it creates missing folders and
+// returns their paths relative to the root, outermost first.
 func (s *openPath) openParent(create bool) (dir *os.Root, made []string, err error) {
 	rel, _ := s.dirName()
 	if create {
@@ -150,7 +151,7 @@ func (s *openPath) openParent(create bool) (dir *os.Root, made []string, err err
 	return dir, made, nil
 }
 
-// removeCreated removes the folders that openParent created, unless they are no longer empty.
+// removeCreated removes the folders that openParent created, unless they contain items.
 func (s *openPath) removeCreated(made []string) {
 	for i := len(made) - 1; i >= 0; i-- {
 		if s.root.Remove(made[i]) != nil {
@@ -170,7 +171,8 @@ func (s *openPath) openFolder() (*os.Root, error) {
 	return openDir(s.root, s.rel)
 }
 
-// readContent returns the whole content of a file of at most limit bytes.
+// readContent returns the complete content of a file. It fails if the file has more than limit
+// bytes.
 func (s *openPath) readContent(limit int64) ([]byte, error) {
 	file, err := s.openFile(limit)
 	if err != nil {
@@ -179,7 +181,7 @@ func (s *openPath) readContent(limit int64) ([]byte, error) {
 	return readAndClose(file, limit)
 }
 
-// openFile opens a file of at most limit bytes.
+// openFile opens a file. It fails if the file has more than limit bytes.
 func (s *openPath) openFile(limit int64) (*os.File, error) {
 	if s.info == nil {
 		return nil, fs.ErrNotExist
@@ -196,7 +198,7 @@ func (s *openPath) openFile(limit int64) (*os.File, error) {
 	return openIn(dir, name, s.errorLabel(), limit)
 }
 
-// readRegular reads a regular file of the open folder dir.
+// readRegular reads a regular file in the open folder dir.
 func readRegular(dir *os.Root, name string, label any, limit int64) ([]byte, error) {
 	file, err := openIn(dir, name, label, limit)
 	if err != nil {
@@ -215,8 +217,8 @@ func readAndClose(file *os.File, limit int64) ([]byte, error) {
 	return b, err
 }
 
-// openIn opens a regular file of the open folder dir. It checks the file before and after
-// it opens it, and does not wait for the other end of a pipe.
+// openIn opens a regular file in the open folder dir. It checks the file before and after opening
+// it, and does not wait for the other end of a pipe.
 func openIn(dir *os.Root, name string, label any, limit int64) (*os.File, error) {
 	before, err := dir.Lstat(name)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"hob/tools"
 )
 
-// decodeText turns a file's bytes into text. note describes the conversion; ok is false for
+// decodeText converts the bytes of a file to text. note describes the conversion. ok is false for
 // binary files.
 func decodeText(b []byte) (text, note string, ok bool) {
 	if u, is := utf16Text(b); is {
@@ -53,7 +53,7 @@ func utf16Text(b []byte) (string, bool) {
 	return string(out), true
 }
 
-// describeBinary returns the kind of a file that cannot be shown.
+// describeBinary returns the type of a file that cannot be shown as text.
 func describeBinary(name string, b []byte) string {
 	kind := http.DetectContentType(b)
 	kind, _, _ = strings.Cut(kind, ";")
@@ -66,7 +66,7 @@ func describeBinary(name string, b []byte) string {
 	return "not text but " + kind
 }
 
-// formatSize formats bytes for people: "812 bytes", "12 KB", "3.4 MB".
+// formatSize formats a number of bytes for the user: "812 bytes", "12 KB", "3.4 MB".
 func formatSize(n int64) string {
 	switch {
 	case n == 1:
@@ -83,21 +83,21 @@ func formatSize(n int64) string {
 
 func trimZero(f float64) string { return strings.TrimSuffix(strconv.FormatFloat(f, 'f', 1, 64), ".0") }
 
-// Errors that are wrapped by a *tools.Error of code PolicyDenied.
+// Errors that are wrapped by a *tools.Error with the code PolicyDenied.
 var (
-	// ErrNotAllowed: the path is in no allowed folder, or a link in it leads out of the
-	// folder.
+	// ErrNotAllowed means that the path is not in an allowed folder, or that a link in it leads out
+	// of the folder.
 	ErrNotAllowed = errors.New("not in an allowed folder")
-	// ErrProtected: the path holds keys, starts programs or belongs to Hob.
+	// ErrProtected means that the item contains keys, starts programs or belongs to Hob.
 	ErrProtected = errors.New("a protected place")
-	// ErrSpecial: a device, pipe or socket.
+	// ErrSpecial means that the item is a device, pipe or socket.
 	ErrSpecial = errors.New("not an ordinary file")
-	// ErrLinked: the file has several names (hard links).
+	// ErrLinked means that the file has several names (hard links).
 	ErrLinked = errors.New("a file with several names (hard links)")
 )
 
-// protectedPathError returns the refusal of a protected path. label names the file in messages:
-// Clean if the caller gave the name, a string if it was found on the disk.
+// protectedPathError returns the error for a protected path. label is the name of the file in
+// messages: Clean if it is from the caller, a string if it was found on the disk.
 func protectedPathError(label any, why string) error {
 	e := tools.Errorf(tools.PolicyDenied, "%s is %w (%s)", label, tools.CleanErr(ErrProtected), tools.Clean(why))
 	e.Remedy = "Hob's file tools never access it; use another program"

@@ -12,17 +12,16 @@ import (
 	"hob/platform/store"
 )
 
-// maxTracked bounds the files in trusted folders that are compared before and after a
-// command.
+// maxTracked limits the files in trusted folders that are compared before and after a command.
 const maxTracked = 200_000
 
-// runPrefix starts the id of a tree mark for a running command.
+// runPrefix is the prefix of the id of a tree mark that belongs to a running command.
 const runPrefix = "run:"
 
-// TrackChanges records what a program changes in the trusted folders, because it may write text of
-// anyone. While it runs, everything in these folders is untrusted. After settle, only the changed
-// files are. id names the run. If Hob stops in between, the folders stay untrusted until the owner
-// vouches for them.
+// TrackChanges records what a program changes in the trusted folders, because it may write text by
+// anyone. While the program runs, everything in these folders is untrusted. After settle, only the
+// changed files are untrusted. id identifies the run. If Hob stops in between, the folders remain
+// untrusted until the owner vouches for them.
 func (f *Files) TrackChanges(ctx context.Context, id string, list []provenance.Origin) (settle func(context.Context) (changed int, err error), err error) {
 	roots := f.trustedRoots()
 	if len(roots) == 0 || f.marks.st == nil {
@@ -66,13 +65,13 @@ func (f *Files) TrackChanges(ctx context.Context, id string, list []provenance.O
 
 var errUntracked = errors.New("cannot compare the trusted folders with their earlier state; they count as untrusted until you run hob file trust for each of them")
 
-// trustedRoots returns the trusted folders that exist, with their links resolved and
-// without those inside another one.
+// trustedRoots returns the existing trusted folders with their links resolved, except those inside
+// another trusted folder.
 func (f *Files) trustedRoots() (out []string) {
 	for _, t := range f.trusted {
 		real, err := filepath.EvalSymlinks(t)
 		if err != nil {
-			real = t // the command may have created it
+			real = t // the command may have created the folder
 		}
 		out = append(out, real)
 	}
@@ -91,7 +90,7 @@ func (f *Files) trustedRoots() (out []string) {
 	return outer
 }
 
-// trackFiles returns the state of all files below some folders. whole is false if some are
+// trackFiles returns the state of all files below the roots. whole is false if some files are
 // missing.
 func trackFiles(roots []string) (files map[string]fs.FileInfo, whole bool) {
 	files, whole = map[string]fs.FileInfo{}, true
@@ -118,13 +117,13 @@ func trackFiles(roots []string) (files map[string]fs.FileInfo, whole bool) {
 	return files, whole
 }
 
-// sameState reports whether a file is unchanged.
+// sameState reports whether a and b describe the same state of a file.
 func sameState(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && changeTime(a).Equal(changeTime(b))
 }
 
-// sumAt returns the digest of a file in a trusted folder; "" if it cannot be read: its path
-// is marked anyway.
+// sumAt returns the digest of a file in a trusted folder. It returns "" if the file cannot be read;
+// the path of the file is then still marked.
 func (f *Files) sumAt(ctx context.Context, path string, info fs.FileInfo) string {
 	if info.Size() > maxSumSize {
 		return ""

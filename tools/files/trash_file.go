@@ -25,8 +25,8 @@ type trashOut struct {
 // trashUndo is the undo data of trash_file.
 type trashUndo struct {
 	trash.Item
-	// Own is the digest of a trusted item in a trusted folder: it is trusted again when it
-	// is restored from the trash unchanged.
+	// Own is the digest of a trusted item in a trusted folder. The item is trusted again when it is
+	// restored from the trash unchanged.
 	Own string `json:"own,omitempty"`
 }
 
@@ -65,8 +65,8 @@ func (f *Files) runTrash(ctx context.Context, c tools.Call, in trashIn) (tools.R
 	}, nil
 }
 
-// throwAway moves an item to the trash. The caller holds f.mu and closes the openPath unless there
-// is an error.
+// throwAway moves an item to the trash. The caller holds f.mu. If there is no error, the caller
+// must close the openPath.
 func (f *Files) throwAway(ctx context.Context, path string, at time.Time) (item trashUndo, _ *openPath, err error) {
 	s, err := f.openSpot(path)
 	if err != nil {

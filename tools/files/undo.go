@@ -18,12 +18,12 @@ import (
 	"hob/tools"
 )
 
-// maxKept bounds the saved earlier contents in total, in bytes; the oldest are removed
-// first.
+// maxKept limits the total size of the saved earlier contents, in bytes. The oldest contents are
+// removed first.
 const maxKept = 512 << 20
 
-// contentStore stores earlier contents of files by SHA-256, in folders named by its first two
-// digits.
+// contentStore stores earlier contents of files under their SHA-256 digests, in folders named after
+// the first two digits.
 type contentStore struct {
 	dir string
 	max int64
@@ -85,7 +85,7 @@ func (k *contentStore) getContent(sum string) ([]byte, error) {
 	return b, nil
 }
 
-// pruneOldest removes the oldest copies above maxKept.
+// pruneOldest removes the oldest copies until the total size is at most maxKept.
 func (k *contentStore) pruneOldest() {
 	type kept struct {
 		path string
@@ -147,7 +147,7 @@ func (f *Files) redoMove(ctx context.Context, data json.RawMessage) (string, jso
 	return fmt.Sprintf("Moved %s to %s again.", from.displayName(), to.displayName()) + marked.untrustedMoveNote(to), data, err
 }
 
-// redoTrash moves an item that undoTrash restored to the trash again.
+// redoTrash moves an item to the trash again that undoTrash restored.
 func (f *Files) redoTrash(ctx context.Context, data json.RawMessage) (string, json.RawMessage, error) {
 	var item trashUndo
 	if err := json.Unmarshal(data, &item); err != nil {
@@ -164,9 +164,9 @@ func (f *Files) redoTrash(ctx context.Context, data json.RawMessage) (string, js
 	return fmt.Sprintf("Moved %s to the trash again.", s.displayName()), data, err
 }
 
-// Eraser deletes saved earlier contents that contain a phrase, because a redacted copy would not
-// restore the original. Marks of untrusted files stay, unless the path itself is forgotten; the
-// files belong to the owner and stay unchanged.
+// Eraser returns an eraser that deletes the saved earlier contents that contain a phrase, because a
+// redacted copy would not restore the original. Marks of untrusted files are kept unless their path
+// is erased. The files themselves belong to the owner and are not changed.
 func (f *Files) Eraser() erase.Eraser {
 	return erase.Owned{
 		List: []erase.Table{

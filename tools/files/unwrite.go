@@ -10,10 +10,10 @@ import (
 	"hob/tools"
 )
 
-// undoWrite restores the content from before a write_file call, or deletes the file that the call
-// created. It fails if the file no longer has the content that the call wrote, so that later edits
-// survive. It checks this when it reads the file and again right before it replaces the file. It
-// saves the replaced content for redoWrite.
+// undoWrite restores the content that a file had before a write_file call, or deletes the file if
+// the call created it. It fails if the file no longer has the content that the call wrote, so that
+// later edits survive. It checks this when it reads the file and again right before it replaces the
+// file. It saves the replaced content for redoWrite.
 func (f *Files) undoWrite(ctx context.Context, data json.RawMessage) (string, error) {
 	u, s, err := f.openWritten(data)
 	if err != nil {
@@ -83,8 +83,8 @@ func (f *Files) redoWrite(ctx context.Context, data json.RawMessage) (string, js
 	return "Wrote " + s.displayName() + " again.", data, err
 }
 
-// openWritten decodes an undo record and finds its file. The caller closes s and unlocks f.mu,
-// unless there is an error.
+// openWritten decodes undo data and opens its file. If there is no error, the caller must close s
+// and unlock f.mu.
 func (f *Files) openWritten(data json.RawMessage) (u writeUndo, s *openPath, err error) {
 	if err := json.Unmarshal(data, &u); err != nil {
 		return u, nil, tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
@@ -97,7 +97,7 @@ func (f *Files) openWritten(data json.RawMessage) (u writeUndo, s *openPath, err
 	return u, s, nil
 }
 
-// stillIs returns the content of the file, or an error if the content no longer has the digest sum.
+// stillIs returns the content of the file. It fails if the content no longer has the digest sum.
 func (f *Files) stillIs(s *openPath, sum string) ([]byte, error) {
 	now, err := s.readContent(f.opt.MaxFile)
 	if errors.Is(err, errTooLarge) {
@@ -116,7 +116,7 @@ func changedSince(s *openPath) error {
 	return tools.Errorf(tools.Conflict, "%s has changed; undo would overwrite the change", s.errorLabel())
 }
 
-// checkUnchanged reports an error if the file has changed since it was inspected.
+// checkUnchanged returns an error if the file has changed since it was inspected.
 func (s *openPath) checkUnchanged(dir *os.Root, name string) error {
 	now, err := dir.Lstat(name)
 	if s.info == nil {
@@ -131,7 +131,7 @@ func (s *openPath) checkUnchanged(dir *os.Root, name string) error {
 	return nil
 }
 
-// putBack writes a saved content to the file.
+// putBack writes saved content to the file.
 func (f *Files) putBack(ctx context.Context, s *openPath, dir *os.Root, name, sum string, mode *fs.FileMode) error {
 	old, err := f.undo.getContent(sum)
 	if err != nil {
@@ -141,7 +141,7 @@ func (f *Files) putBack(ctx context.Context, s *openPath, dir *os.Root, name, su
 		return err
 	}
 	_, outside, err := f.marks.copyOf(ctx, old)
-	if err == nil && outside { // mark the path before the content is written
+	if err == nil && outside { // mark the path before writing the content
 		err = f.marks.markRestored(ctx, s.abs, old)
 	}
 	if err != nil {

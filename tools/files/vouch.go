@@ -11,15 +11,15 @@ import (
 	"hob/tools"
 )
 
-// isVouched reports whether the owner vouched for a content.
+// isVouched reports whether the owner vouched for the content with the digest sum.
 func (m provenanceMarks) isVouched(ctx context.Context, sum string) (bool, error) {
 	_, found, err := m.queryOrigins(ctx, `SELECT '[]' FROM vouched_contents WHERE digest = ?`, sum)
 	return found, err
 }
 
-// Vouch records that the owner vouches for the current content of a file, or of the files
-// below a folder: in a trusted folder they then count as the owner's words. record writes
-// an audit line in the same transaction.
+// Vouch records that the owner vouches for the current content of a file, or of the files below a
+// folder. In a trusted folder they then count as the owner's words. record writes an audit entry in
+// the same transaction.
 func (f *Files) Vouch(ctx context.Context, path string, now time.Time, record func(*store.Tx) error) (api.TrustedFiles, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -54,7 +54,7 @@ func (f *Files) Vouch(ctx context.Context, path string, now time.Time, record fu
 		return record(tx)
 	})
 	if err != nil || !whole {
-		return out, err // the marks of paths stay: some content was not vouched for
+		return out, err // keep the marks of paths, because some content was not vouched for
 	}
 	if err := f.dropStale(ctx, s.abs); err != nil {
 		return out, err
@@ -83,7 +83,7 @@ func (f *Files) dropStale(ctx context.Context, path string) error {
 	})
 }
 
-// runsBelowTx returns the ids of the runs that mark a path or something below it.
+// runsBelowTx returns the ids of the runs that mark a path or a path below it.
 func runsBelowTx(tx *store.Tx, path string) (ids []string, err error) {
 	low, high := descendantRange(path)
 	rows, err := tx.Query(`SELECT DISTINCT id FROM outside_trees WHERE id <> '' AND (path = ? OR path >= ? AND path < ?)`, path, low, high)

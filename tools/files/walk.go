@@ -14,38 +14,37 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// heavyFolders lists folders of generated or third-party files that searches skip.
+// heavyFolders lists the names of folders with generated or third-party files. Searches skip them.
 var heavyFolders = []string{"node_modules", "bower_components", "__pycache__", "site-packages", "venv", "$recycle.bin", "system volume information"}
 
-// maxDepth bounds the depth of a walk, maxNames the names read of one folder.
+// maxDepth limits the depth of a walk, and maxNames limits the names read from one folder.
 const (
 	maxDepth = 16
 	maxNames = 20_000
 )
 
-// walkEntry is one name found by a walk; dir is the open folder that contains it.
+// walkEntry is one item that a walk found. dir is the open folder that contains the item.
 type walkEntry struct {
 	dir  *os.Root
 	name string
-	rel  string // relative to the start of the walk, with slashes
+	rel  string // path relative to the start of the walk, with slashes
 	abs  string
 	info fs.FileInfo
 }
 
-// treeWalk visits files and folders below an open folder, in order of names, without following
-// links. It counts everything it leaves out, so that a result never looks complete when it
-// is not.
+// treeWalk visits the files and folders below an open folder in order of their names. It does not
+// follow links. It counts all omitted entries, so that an incomplete result is always recognizable.
 type treeWalk struct {
 	f         *Files
 	recursive bool
 	hidden    bool
-	limit     int // maximum number of visited entries, 0 for no limit
+	limit     int // maximum number of visited entries; 0 means no limit
 	visit     func(e walkEntry) error
 
 	seen    int
-	left    map[string]int // number of entries left out, by reason
+	left    map[string]int // number of omitted entries by reason
 	heavies []string
-	stopped string // why it ended early
+	stopped string // reason for an early end; "" if there was none
 }
 
 var errStop = errors.New("stop")
@@ -118,7 +117,7 @@ func (w *treeWalk) readNames(dir *os.Root) ([]string, error) {
 	return names, nil
 }
 
-// isIncluded reports whether a walk includes an entry, and counts those it leaves out.
+// isIncluded reports whether a walk includes an entry. It counts the entries that are not included.
 func (w *treeWalk) isIncluded(e walkEntry) bool {
 	switch {
 	case w.f.checkProtected(e.abs, e.rel) != nil:
@@ -167,7 +166,7 @@ func (w *treeWalk) leaveOut(name string) {
 	w.left["heavy"]++
 }
 
-// skippedText describes the skipped items, "" if there are none.
+// skippedText describes the omitted items. It returns "" if there are none.
 func (w *treeWalk) skippedText() string {
 	var parts []string
 	if w.stopped != "" {

@@ -125,8 +125,8 @@ func (f *Files) writeContent(ctx context.Context, c tools.Call, s *openPath, in 
 	return f.writeResult(s, in, u, len(content), kept), nil
 }
 
-// prepareContent reads the file to replace, saves its content and returns the new content. kept is
-// nil if the write can be undone.
+// prepareContent reads the file that will be replaced, saves its content and returns the new
+// content. kept is nil if the write can be undone.
 func (f *Files) prepareContent(s *openPath, dir *os.Root, in writeIn, u *writeUndo) (content []byte, kept, err error) {
 	_, name := s.dirName()
 	if !s.info.Mode().IsRegular() {
@@ -187,8 +187,8 @@ func (f *Files) writeResult(s *openPath, in writeIn, u writeUndo, n int, kept er
 	return r
 }
 
-// ensureFolder creates the allowed folder itself, which the configuration may name before
-// it exists, such as the drop folder.
+// ensureFolder creates an allowed folder. The configuration may name a folder that does not exist
+// yet, such as the drop folder.
 func (f *Files) ensureFolder(path string) error {
 	abs, err := f.cleanPath(path)
 	if err != nil {

@@ -49,8 +49,8 @@ func (d Deps) habitStreak() tools.Tool {
 	})
 }
 
-// findHabit finds the habit with exactly that name: "run" is not "running late". An error
-// names similar ones.
+// findHabit finds the habit with exactly the given name: "run" does not match "running late". If
+// there is none, the error names similar habits.
 func findHabit(all []Streak, habit string) (Streak, error) {
 	for _, s := range all {
 		if foldName(s.Habit) == foldName(habit) {

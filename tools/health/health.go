@@ -1,5 +1,5 @@
-// Package health provides log_habit and habit_streak. Habits have free names; names that
-// differ only in case or spacing are the same. A streak is a run of days that includes
+// Package health provides log_habit and habit_streak. Users choose the names of habits; names that
+// differ only in case or spacing are equal. A streak is a run of consecutive days that includes
 // today or yesterday.
 package health
 
@@ -55,8 +55,8 @@ type Entry struct {
 	CreatedAt  time.Time         `json:"created_at"`
 }
 
-// foldName normalizes a name for comparison; a name without letters or digits, such as an
-// emoji, stays as it is.
+// foldName normalizes a name for comparison. It returns a name without letters or digits, such as
+// an emoji, unchanged.
 func foldName(habit string) string {
 	if words := textnorm.FoldedWords(habit); len(words) > 0 {
 		return strings.Join(words, " ")
@@ -95,7 +95,7 @@ func queryEntries(q store.Querier, tail string, args ...any) (out []Entry, err e
 // Streak describes one habit.
 type Streak struct {
 	Habit   string `json:"habit"`
-	Current int    `json:"current"` // length of the streak up to today or yesterday
+	Current int    `json:"current"` // length in days of the streak up to today or yesterday
 	Longest int    `json:"longest"`
 	Total   int    `json:"total"` // number of days
 	Last    string `json:"last"`  // YYYY-MM-DD
@@ -104,7 +104,7 @@ type Streak struct {
 	Source provenance.Source `json:"-"`
 }
 
-// streakOf computes the streak from ascending distinct days.
+// streakOf computes the streak from distinct days in ascending order.
 func streakOf(habit string, days []string, today time.Time) (Streak, error) {
 	s := Streak{Habit: habit, Total: len(days)}
 	run := 0
@@ -134,13 +134,14 @@ func streakOf(habit string, days []string, today time.Time) (Streak, error) {
 	return s, nil
 }
 
-// Brief is the habits' section of the daily briefing.
+// Brief is the section for habits in the daily briefing.
 type Brief struct{ Deps }
 
 // BriefTitle implements tools.BriefSource.
 func (Brief) BriefTitle() string { return "Habits" }
 
-// Brief implements tools.BriefSource: streaks that break today unless continued.
+// Brief implements tools.BriefSource. It returns the streaks that will break today unless they are
+// continued.
 func (b Brief) Brief(ctx context.Context, from, _ time.Time) ([]tools.BriefItem, error) {
 	list, err := queryStreaks(b.Store.Reader(ctx), "", from)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"hob/tools"
 )
 
-// appMailboxes returns the mailboxes of local programs, which are used if no account has mail.
+// appMailboxes returns the mailboxes of local programs. They are used if no account has email.
 func (d Deps) appMailboxes() []pim.Mailer {
 	if len(d.Accounts()) > 0 || d.Mailers == nil {
 		return nil
@@ -20,7 +20,7 @@ func (d Deps) appMailboxes() []pim.Mailer {
 	return d.Mailers()
 }
 
-// answerApps does the same as answerQuery for local programs.
+// answerApps works like answerQuery, for the mailboxes of local programs.
 func (d Deps) answerApps(ctx context.Context, c tools.Call, w mailQuery, tool string) (tools.Result, error) {
 	all, err := d.mailersNamed(w.account)
 	if err != nil {
@@ -61,8 +61,8 @@ func (d Deps) answerApps(ctx context.Context, c tools.Call, w mailQuery, tool st
 	return tools.Result{Text: text, Data: out, Source: provenance.Outside, Origins: origins}, nil
 }
 
-// readAppMailbox reads the matching mails of one mailbox. A list of mails contains no texts; with
-// whole, each text is read separately.
+// readAppMailbox reads the matching messages of one mailbox. A list of messages does not contain
+// their text. If whole messages are requested, the text of each one is read separately.
 func (w mailQuery) readAppMailbox(ctx context.Context, m pim.Mailer) (out []letterOut, err error) {
 	folder := w.folder
 	if folder == inbox {
@@ -95,7 +95,7 @@ func (w mailQuery) readAppMailbox(ctx context.Context, m pim.Mailer) (out []lett
 			if failed = append(failed, err); err == nil {
 				x = read
 			} else {
-				x.Cut = true // return the mail without its text
+				x.Cut = true // return the message without its text
 			}
 		}
 		l := shownLetter(x, m)

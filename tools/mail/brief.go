@@ -15,20 +15,20 @@ import (
 
 // Limits of a briefing.
 const (
-	lookedAt = 100                // checked newest unread mails per account
-	asOld    = 7 * 24 * time.Hour // maximum age of an unread mail in a briefing
-	named    = 8                  // listed mails per account
+	lookedAt = 100                // number of newest unread messages that are checked per account
+	asOld    = 7 * 24 * time.Hour // maximum age of an unread message in a briefing
+	named    = 8                  // maximum number of listed messages per account
 )
 
-// Brief is the mail section of a briefing: the unread mails that matter and the number of
-// others. It shows only sender and subject of a mail.
+// Brief is the email section of a briefing: the unread messages that matter, and the number of
+// other unread messages. It shows only the sender and the subject of a message.
 type Brief struct{ Deps }
 
 // BriefTitle implements tools.BriefSource.
 func (Brief) BriefTitle() string { return "Mail" }
 
-// Brief implements tools.BriefSource. Unread mail matters only today, so a briefing for
-// another day has no mail section.
+// Brief implements tools.BriefSource. Unread messages matter only today, so a briefing for another
+// day has no email section.
 func (b Brief) Brief(ctx context.Context, from, to time.Time) ([]tools.BriefItem, error) {
 	accounts := b.Accounts()
 	if now := time.Now(); len(accounts) == 0 || now.Before(from) || !now.Before(to) {

@@ -38,7 +38,7 @@ func (d Deps) takeBack(ctx context.Context, data json.RawMessage) error {
 	return tools.ClassifyPIM(all[0].TakeBack(ctx, u.Undo))
 }
 
-// outcomeUnknownError returns the error of a change with an unknown outcome.
+// outcomeUnknownError returns the error for a change whose outcome is unknown.
 func outcomeUnknownError(what string, r pim.Receipt) error {
 	return outsideError(tools.Errorf(tools.OutcomeUnknown, "outcome unknown: Hob cannot tell whether %s (%s); it was not repeated", tools.Clean(what), r.Why))
 }

@@ -15,7 +15,7 @@ import (
 	"hob/tools"
 )
 
-// lookWait is the time limit for finding the recipients of a mail.
+// lookWait is the time limit for finding the recipients of a message.
 const lookWait = 20 * time.Second
 
 type letterIn struct {
@@ -29,16 +29,16 @@ type letterIn struct {
 	Account string   `json:"account,omitempty"`
 }
 
-// composedMail is a composed mail, for the approval request and for sending.
+// composedMail is a complete message, for the approval request and for sending.
 type composedMail struct {
 	pim.OutgoingMail
 	from  pim.Mailer
-	reply bool     // the text or the recipients come partly from a mail or an address book
-	notes []string // notes for the owner about the recipients
+	reply bool     // part of the text or of the recipients comes from a message or an address book
+	notes []string // notes about the recipients for the owner
 }
 
-// composeLetter composes a mail from the arguments. It reads the answered mail, the address book
-// and the files, and changes nothing.
+// composeLetter composes a message from the arguments. It reads the answered message, the address
+// book and the files, and changes nothing.
 func (d Deps) composeLetter(ctx context.Context, in letterIn) (composedMail, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookWait)
 	defer cancel()
@@ -65,7 +65,7 @@ func (d Deps) composeLetter(ctx context.Context, in letterIn) (composedMail, err
 			if err != nil {
 				return composedMail{}, err
 			}
-			out.reply = out.reply || !strings.Contains(name, "@") // a contact card provides the display name
+			out.reply = out.reply || !strings.Contains(name, "@") // the display name comes from a contact
 			*list.to = append(*list.to, p)
 		}
 	}
@@ -84,17 +84,18 @@ func (d Deps) composeLetter(ctx context.Context, in letterIn) (composedMail, err
 	return out, nil
 }
 
-// maxWhom bounds the recipient list in an approval request, which is never truncated.
+// maxWhom limits the length of the recipient list in an approval request, because the list is never
+// truncated.
 const maxWhom = 1200
 
-// fillReply derives recipients and subject from the answered mail.
+// fillReply derives the recipients and the subject from the answered message.
 func (d Deps) fillReply(ctx context.Context, in letterIn, all []pim.Mailer, out *composedMail) error {
 	m, box, err := d.findMail(ctx, in.Answer, "", all)
 	if err != nil {
 		return err
 	}
 	out.from, out.reply = box, true
-	if pim.ValidMessageID(m.ID) { // without an id the reply is sent without threading
+	if pim.ValidMessageID(m.ID) { // without a valid id, the reply is sent without threading
 		out.Answers = m.ID
 	}
 	out.References = slices.DeleteFunc(slices.Clone(m.Refers), func(id string) bool { return !pim.ValidMessageID(id) })
@@ -164,7 +165,7 @@ func (l composedMail) recipientText() string {
 	return strings.Join(out, "; ")
 }
 
-// approvalBinding returns the approval binding: everything that would be written beyond the
+// approvalBinding returns the approval binding: everything that would be written in addition to the
 // arguments.
 func (l composedMail) approvalBinding() string {
 	var b strings.Builder
@@ -180,8 +181,8 @@ func (l composedMail) approvalBinding() string {
 	return b.String()
 }
 
-// setMessageID derives the message id from the call, so that a retry after an unknown outcome is
-// the same mail.
+// setMessageID derives the Message-ID from the call, so that a retry after an unknown outcome sends
+// the same message.
 func (l *composedMail) setMessageID(c tools.Call) {
 	sum := sha256.Sum256([]byte("mail " + c.ID))
 	_, host, _ := strings.Cut(l.from.From().Address, "@")

@@ -1,13 +1,12 @@
-// Package mail provides tools for the mail of the owner's accounts, or of the local mail
-// program if no account has mail: read_emails lists the newest mails of a folder,
-// search_emails searches, read_email shows one in full. Brief is the mail section of a
-// briefing: unread mails that matter. Reading leaves mails unread.
+// Package mail provides tools for the email of the owner's accounts, or of the local mail program
+// if no account has email. read_emails lists the newest messages of a folder, search_emails
+// searches, and read_email shows one message in full. Brief is the email section of a briefing: the
+// unread messages that matter. Reading a message does not mark it as read.
 //
-// send_email, draft_email and move_email change something. The recipients are resolved
-// before the approval request, which shows them; the mail is sent to exactly these people
-// or not at all.
+// send_email, draft_email and move_email make changes. The recipients are resolved before the
+// approval request, which shows them. The message is sent to exactly these people or not at all.
 //
-// All mail text is untrusted: anyone can write a mail.
+// All text of messages is untrusted, because anyone can send an email.
 package mail
 
 import (
@@ -25,7 +24,7 @@ import (
 	"hob/tools"
 )
 
-// Time limits for the server of an account: for a briefing, and for a call.
+// Time limits for the server of an account, in a briefing and in a call.
 const (
 	briefWait = 8 * time.Second
 	askWait   = 40 * time.Second
@@ -35,24 +34,26 @@ const inbox = "INBOX"
 
 // Deps are the dependencies of the tools.
 type Deps struct {
-	// Accounts returns the owner's accounts with mail.
+	// Accounts returns the owner's email accounts.
 	Accounts func() []pim.Account
-	// Matters briefly explains why a mail matters to the owner, "" if it does not. It is called
-	// once per briefing; nil: only flagged mails matter.
+	// Matters returns a function that briefly explains why a message matters to the owner, and
+	// returns "" if it does not. Matters is called once per briefing. If it is nil, only flagged
+	// messages matter.
 	Matters func(ctx context.Context) (func(pim.Message) string, error)
-	// Mailers returns the writable mailboxes; those that can send come first. nil leaves
-	// out the tools that write mail.
+	// Mailers returns the writable mailboxes. Those that can send come first. If it is nil, the
+	// tools that write are omitted.
 	Mailers func() []pim.Mailer
-	// People looks a name up in the owner's address books; nil: no address books.
+	// People finds a name in the owner's address books. It is nil if there are none.
 	People func(ctx context.Context, words string) ([]pim.Contact, error)
-	// Attach reads a file to attach, which the owner must allow Hob to read.
+	// Attach reads a file to be attached. The owner must have allowed Hob to read it.
 	Attach func(ctx context.Context, path string) (pim.Attachment, error)
-	// Wait is how long the server of an account may take for a briefing (default 8 s). The
-	// briefing names slower ones without waiting for them.
+	// Wait is the time limit for the server of an account in a briefing (default 8 s). The briefing
+	// names servers that exceed it.
 	Wait time.Duration
 }
 
-// importanceReason returns a function that says why a mail matters, "" if it does not.
+// importanceReason returns a function that explains why a message matters. The function returns ""
+// if the message does not matter.
 func (d Deps) importanceReason(ctx context.Context) (func(pim.Message) string, error) {
 	more := func(pim.Message) string { return "" }
 	if d.Matters != nil {
@@ -78,8 +79,8 @@ func Tools(d Deps) []tools.Tool {
 	return list
 }
 
-// queryAccounts queries all accounts at the same time. It returns the results in order even with an
-// error, which names the failed accounts; the results are nil if all failed.
+// queryAccounts queries all accounts concurrently. It returns the results in order even with an
+// error; the error names the failed accounts. The results are nil if all accounts failed.
 func queryAccounts[T any](ctx context.Context, accounts []pim.Account, wait time.Duration, ask func(context.Context, *imapmail.Conn, pim.Account) ([]T, error)) ([]T, error) {
 	found := make([][]T, len(accounts))
 	failed := make([]error, len(accounts))
@@ -111,7 +112,7 @@ func signedIn[T any](ctx context.Context, a pim.Account, ask func(context.Contex
 	return ask(ctx, c, a)
 }
 
-// accountsNamed returns the account of that name, or all accounts.
+// accountsNamed returns the named account, or all accounts if name is "".
 func (d Deps) accountsNamed(name string) ([]pim.Account, error) {
 	all := d.Accounts()
 	if len(all) == 0 {
@@ -130,8 +131,8 @@ func (d Deps) accountsNamed(name string) ([]pim.Account, error) {
 	return nil, tools.Errorf(tools.NotFound, "no account %q has mail; accounts with mail: %s", tools.Clean(textnorm.Ellipsize(name, 60)), tools.Clean(strings.Join(names, ", ")))
 }
 
-// readNewest reads the headers of the newest of some mails, newest first. It leaves out
-// unreadable ones.
+// readNewest reads the headers of the newest of the given messages, newest first. It omits
+// unreadable messages.
 func readNewest(ctx context.Context, c *imapmail.Conn, uids []uint32, limit int) (out []pim.Message, err error) {
 	uids = uids[max(0, len(uids)-limit):]
 	for len(uids) > 0 {
@@ -139,7 +140,7 @@ func readNewest(ctx context.Context, c *imapmail.Conn, uids []uint32, limit int)
 		page := uids[len(uids)-n:]
 		uids = uids[:len(uids)-n]
 		list, err := c.Headers(ctx, page)
-		if errors.Is(err, pim.ErrRefused) { // one of them is bad; read the others one by one
+		if errors.Is(err, pim.ErrRefused) { // one of the messages is unreadable, so read them one by one
 			list = nil
 			for _, u := range page {
 				one, err := c.Headers(ctx, []uint32{u})
@@ -157,7 +158,7 @@ func readNewest(ctx context.Context, c *imapmail.Conn, uids []uint32, limit int)
 	return out, nil
 }
 
-// senderLabel returns the sender that a mail claims.
+// senderLabel returns the sender that a message claims to have.
 func senderLabel(m pim.Message) string {
 	if len(m.From) == 0 {
 		return "an unknown sender"
@@ -165,7 +166,7 @@ func senderLabel(m pim.Message) string {
 	return m.From[0].String()
 }
 
-// subjectLine returns the subject of a mail in one line.
+// subjectLine returns the subject of a message as one line.
 func subjectLine(m pim.Message, n int) string {
 	if s := textnorm.Ellipsize(m.Subject, n); s != "" {
 		return s

@@ -76,7 +76,7 @@ func (d Deps) moveEmail() tools.Tool {
 	})
 }
 
-// findMailToMove finds the mail to move.
+// findMailToMove finds the message to move.
 func (d Deps) findMailToMove(ctx context.Context, in moveIn) (pim.Message, pim.Mailer, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookWait)
 	defer cancel()
@@ -127,7 +127,7 @@ func (d Deps) readEmail() tools.Tool {
 	})
 }
 
-// shownLetter converts a complete mail for Data.
+// shownLetter converts a complete message for Data.
 func shownLetter(x pim.Message, box pim.Mailer) letterOut {
 	l := letterOut{
 		Account: box.Name(), ID: x.Ref, UID: x.UID, From: fullNames(x.From), Subject: subjectLine(x, 300), At: x.Received, Unread: !x.Seen, Flagged: x.Flagged,

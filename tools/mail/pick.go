@@ -14,10 +14,11 @@ import (
 	"hob/tools"
 )
 
-// outsideError marks an error that quotes a mail or a server as untrusted.
+// outsideError marks an error as untrusted that quotes a message or a server.
 func outsideError(err error) error { return tools.Quoting(err, provenance.Outside) }
 
-// mailersNamed returns the mailbox of that name, or all; at least one.
+// mailersNamed returns the named mailbox, or all mailboxes if name is "". It returns at least one
+// mailbox or an error.
 func (d Deps) mailersNamed(name string) ([]pim.Mailer, error) {
 	var all []pim.Mailer
 	if d.Mailers != nil {
@@ -39,14 +40,14 @@ func (d Deps) mailersNamed(name string) ([]pim.Mailer, error) {
 	return nil, tools.Errorf(tools.NotFound, "no account %q has mail; accounts with mail: %s", tools.Clean(textnorm.Ellipsize(name, 60)), tools.Clean(strings.Join(names, ", ")))
 }
 
-// foundMail is a mail and its mailbox.
+// foundMail is a message with its mailbox.
 type foundMail struct {
 	pim.Message
 	box pim.Mailer
 }
 
-// findMail finds exactly one mail: by its id, or by words of its sender or subject in a folder
-// ("" is the inbox). Several matches are an error that names them.
+// findMail finds exactly one message by its id, or by words of its sender or subject in a folder
+// ("" is the inbox). If several messages match, the error names them.
 func (d Deps) findMail(ctx context.Context, words, folder string, all []pim.Mailer) (pim.Message, pim.Mailer, error) {
 	words = strings.TrimSpace(words)
 	if words == "" {
@@ -77,7 +78,7 @@ func (d Deps) findMail(ctx context.Context, words, folder string, all []pim.Mail
 	return pim.Message{}, nil, outsideError(tools.Errorf(tools.InvalidArguments, "%d mails match %q; name one by its id:%s", len(list), tools.Clean(textnorm.Ellipsize(words, 80)), b.String()))
 }
 
-// findMatches finds the mails with words in their sender or subject.
+// findMatches finds the messages whose sender or subject contains the words.
 func (d Deps) findMatches(ctx context.Context, words, folder string, all []pim.Mailer) ([]foundMail, error) {
 	queries := []pim.MailQuery{{Folder: folder, From: words}, {Folder: folder, Subject: words}}
 	results := make([][]pim.Message, len(all)*len(queries))

@@ -20,11 +20,11 @@ import (
 const (
 	usual   = 10
 	most    = 50
-	preview = 500    // characters of a mail's text
-	whole   = 20_000 // characters of a mail that is shown in full
-	mostFew = 5      // maximum number of mails read in full
+	preview = 500    // maximum characters of a message's text in a list
+	whole   = 20_000 // maximum characters of a message that is shown in full
+	mostFew = 5      // maximum number of messages that are read in full
 
-	mostLooked = 1000 // checked mail headers per account
+	mostLooked = 1000 // number of message headers that are checked per account
 )
 
 type readIn struct {
@@ -52,21 +52,21 @@ type searchIn struct {
 	Account string `json:"account,omitempty"`
 }
 
-// mailQuery is the query of both tools.
+// mailQuery is the query of read_emails and search_emails.
 type mailQuery struct {
 	imapmail.Query
 	folder, account string
-	either          string // in sender or subject
+	either          string // words that must occur in the sender or the subject
 	limit           int
 	whole           bool
 	matters         func(pim.Message) string // nil: all do
 	until           time.Time
 }
 
-// letterOut is a mail as Data has it.
+// letterOut is a message in Data.
 type letterOut struct {
 	Account string    `json:"account"`
-	ID      string    `json:"id,omitempty"` // for the tools that change or answer the mail
+	ID      string    `json:"id,omitempty"` // for the tools that change or answer the message
 	UID     uint32    `json:"uid"`
 	From    string    `json:"from"`
 	To      []string  `json:"to,omitempty"`
@@ -79,7 +79,7 @@ type letterOut struct {
 	Files   []string  `json:"files,omitempty"`
 }
 
-// mailOut is the Data of both tools.
+// mailOut is the Data of read_emails and search_emails.
 type mailOut struct {
 	Mails []letterOut `json:"mails"`
 	Error string      `json:"error,omitempty"` // sources that could not be read
@@ -139,7 +139,7 @@ func (d Deps) searchEmails() tools.Tool {
 	})
 }
 
-// parsePastDay parses a past day and returns its beginning; zero if none is given.
+// parsePastDay parses a past day and returns its start. It returns the zero time if words is empty.
 func parsePastDay(words string, now time.Time) (time.Time, error) {
 	if strings.TrimSpace(words) == "" {
 		return time.Time{}, nil
@@ -190,7 +190,7 @@ func (d Deps) answerQuery(ctx context.Context, c tools.Call, w mailQuery, tool s
 	return tools.Result{Text: text, Data: out, Source: provenance.Outside, Origins: origins}, nil
 }
 
-// readAccount reads the matching mails of one account.
+// readAccount reads the matching messages of one account.
 func (w mailQuery) readAccount(ctx context.Context, c *imapmail.Conn, a pim.Account) ([]letterOut, error) {
 	s, err := c.Select(ctx, w.folder)
 	if err != nil {
@@ -198,7 +198,7 @@ func (w mailQuery) readAccount(ctx context.Context, c *imapmail.Conn, a pim.Acco
 	}
 	q := w.Query
 	if !q.Since.IsZero() {
-		q.Since = q.Since.UTC().AddDate(0, 0, -1) // servers use their own time zone to determine the day
+		q.Since = q.Since.UTC().AddDate(0, 0, -1) // servers determine the day in their own time zone
 	}
 	if !w.until.IsZero() {
 		q.Before = w.until.UTC().AddDate(0, 0, 2)
@@ -214,7 +214,7 @@ func (w mailQuery) readAccount(ctx context.Context, c *imapmail.Conn, a pim.Acco
 	var out []letterOut
 	for _, m := range mails {
 		if err := c.Text(ctx, &m); err != nil {
-			m.Text, m.Cut = "", true // return the mail without its text
+			m.Text, m.Cut = "", true // return the message without its text
 			if ctx.Err() != nil {
 				return out, err
 			}
@@ -229,8 +229,8 @@ func (w mailQuery) readAccount(ctx context.Context, c *imapmail.Conn, a pim.Acco
 	return out, nil
 }
 
-// readMatching reads mail headers, newest first, until enough of them match. looked is the number
-// of checked mails.
+// readMatching reads message headers, newest first, until enough of them match. looked is the
+// number of checked messages.
 func (w mailQuery) readMatching(ctx context.Context, c *imapmail.Conn, uids []uint32) (fit []pim.Message, looked int, err error) {
 	for looked < min(len(uids), mostLooked) && len(fit) < w.limit {
 		end := len(uids) - looked
@@ -245,12 +245,12 @@ func (w mailQuery) readMatching(ctx context.Context, c *imapmail.Conn, uids []ui
 	return fit[:min(len(fit), w.limit)], looked, nil
 }
 
-// isMatch checks the conditions that the server did not check, or not precisely.
+// isMatch checks the conditions that the server did not check, or did not check precisely.
 func (w mailQuery) isMatch(m pim.Message) bool {
 	return (w.matters == nil || w.matters(m) != "") && !m.Received.Before(w.Since) && (w.until.IsZero() || m.Received.Before(w.until))
 }
 
-// findUIDs searches for mails; words are searched in sender and subject.
+// findUIDs searches for messages. It searches for the words in sender and subject.
 func (w mailQuery) findUIDs(ctx context.Context, c *imapmail.Conn, q imapmail.Query) ([]uint32, error) {
 	if w.either == "" {
 		return c.Find(ctx, q)

@@ -13,7 +13,7 @@ import (
 	"hob/tools"
 )
 
-// sentOut is the Data of the tools that write mail.
+// sentOut is the Data of the tools that write messages.
 type sentOut struct {
 	Outcome pim.Outcome `json:"outcome"`
 	ID      string      `json:"mail,omitempty"`
@@ -123,7 +123,7 @@ func (d Deps) handOver(ctx context.Context, c tools.Call, l composedMail) (pim.R
 	return l.from.SendMail(ctx, l.OutgoingMail)
 }
 
-// summaryText describes recipients and content for a summary, as far as the arguments tell.
+// summaryText describes the recipients and the content for a summary. It uses only the arguments.
 func (in letterIn) summaryText() string {
 	var b strings.Builder
 	if to := strings.Join(append(append(append([]string{}, in.To...), in.Cc...), in.Bcc...), ", "); to != "" {
@@ -167,8 +167,8 @@ func (d Deps) judgeSend(ctx context.Context, in letterIn) tools.CallAssessment {
 	return j
 }
 
-// sendResult describes the outcome of sending. Its text counts as untrusted if a mail or an
-// address book named the recipient.
+// sendResult returns the result of sending. Its text is untrusted if the recipient comes from a
+// message or an address book.
 func (l composedMail) sendResult(text string, r pim.Receipt) tools.Result {
 	out := sentOut{Outcome: r.Outcome, ID: r.ID, Subject: l.Subject, Warning: r.Why}
 	for _, p := range l.Recipients() {

@@ -32,14 +32,13 @@ type controlOut struct {
 // controlUndo contains the state that a command changed.
 type controlUndo struct {
 	Player string       `json:"player"`
-	Action media.Action `json:"action"` // the command that reverts it
+	Action media.Action `json:"action"` // command that reverts the change
 	Level  int          `json:"level,omitempty"`
 	After  media.State  `json:"after"`
-	Was    int          `json:"was,omitempty"` // the volume that was set
+	Was    int          `json:"was,omitempty"` // volume before the change
 }
 
-// The state of the player is polled after a command, because most players report a change
-// late.
+// Limits for polling the player's state after a command. Most players report a change with a delay.
 const (
 	looks   = 6
 	between = 100 * time.Millisecond
@@ -120,8 +119,8 @@ func (d Deps) runControl(ctx context.Context, _ tools.Call, in controlIn) (tools
 	return r, nil
 }
 
-// classifyPlayerError classifies an error of a player. It may quote the player and counts as untrusted,
-// except that the missing desktop is Hob's own text.
+// classifyPlayerError classifies an error of a player. The error is untrusted because it may quote
+// the player, except for the error for a missing desktop, which is Hob's own text.
 func classifyPlayerError(err error) error {
 	if errors.Is(err, session.ErrNone) {
 		return classifyError(err)
@@ -129,10 +128,11 @@ func classifyPlayerError(err error) error {
 	return outsideError(classifyError(err))
 }
 
-// outsideError marks an error that quotes a player as untrusted.
+// outsideError marks an error as untrusted that quotes a player.
 func outsideError(err error) error { return tools.Quoting(err, provenance.Outside) }
 
-// choosePlayer chooses the player: the named one, otherwise the one that is playing or played last.
+// choosePlayer returns the named player or, without a name, the player that is playing or played
+// last.
 func choosePlayer(list []media.Player, name string) (media.Player, error) {
 	name = strings.ToLower(strings.TrimSpace(name))
 	if name == "" {
@@ -153,7 +153,7 @@ func choosePlayer(list []media.Player, name string) (media.Player, error) {
 func (d Deps) awaitPlayerState(ctx context.Context, was media.Player, a media.Action) media.Player {
 	now := was
 	for range looks {
-		list, _ := d.Player.Players(ctx) // the outcome is certain; this only adds the state
+		list, _ := d.Player.Players(ctx) // the outcome is known; this only adds the state
 		i := slices.IndexFunc(list, func(p media.Player) bool { return p.ID == was.ID })
 		if i >= 0 {
 			now = list[i]

@@ -20,12 +20,12 @@ type PlayerControl interface {
 	Do(ctx context.Context, r media.Request) error
 }
 
-// Deps are the dependencies of the tools. Nil fields leave out their tools.
+// Deps are the dependencies of the tools. The tools of nil fields are omitted.
 type Deps struct {
 	Player PlayerControl
 	Mixer  Mixer
 	Voice  Voice
-	// Reader needs Picture, which reads an accessible file.
+	// Reader requires Picture, which reads a file that Hob may access.
 	Reader  Reader
 	Picture func(ctx context.Context, path string) ([]byte, error)
 }

@@ -13,16 +13,16 @@ import (
 
 // OpenOptions configure Open.
 type OpenOptions struct {
-	// Getenv finds the players and devices; nil: there are none, and the tools report that.
+	// Getenv returns the environment variables with which players and devices are found. If it is
+	// nil, there are none, and the tools report this.
 	Getenv func(string) string
 	// Scripts runs scripts of apps.
 	Scripts osrun.Runner
-	// Picture reads an accessible file of at most max bytes.
+	// Picture reads a file that Hob may access. It fails if the file has more than max bytes.
 	Picture func(ctx context.Context, path string, max int64) ([]byte, error)
 }
 
-// Open returns the dependencies of the tools for the devices of this machine. It connects to
-// nothing.
+// Open returns the dependencies of the tools for this machine's devices. It opens no connection.
 func Open(o OpenOptions) Deps {
 	d := Deps{Picture: func(ctx context.Context, path string) ([]byte, error) { return o.Picture(ctx, path, ocr.MaxBytes) }}
 	if o.Getenv == nil {

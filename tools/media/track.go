@@ -37,7 +37,7 @@ func (d Deps) currentTrack() tools.Tool {
 				list = []media.Player{}
 			}
 			r := tools.Result{Source: provenance.Tool, Text: describeTracks(list), Data: trackOut{list, err != nil}}
-			if len(list) > 0 { // players provide the titles and names
+			if len(list) > 0 { // the titles and names come from the players
 				r.Source, r.Origins = provenance.Outside, []provenance.Origin{{Kind: "music"}}
 			}
 			if err != nil {
@@ -95,7 +95,7 @@ func describeTrack(p media.Player) string {
 	return b.String() + ")"
 }
 
-// formatPlayTime formats a time like players do.
+// formatPlayTime formats a playing time as players do.
 func formatPlayTime(d time.Duration) string {
 	s := int(d.Seconds())
 	if s >= 3600 {

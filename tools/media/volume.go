@@ -51,7 +51,7 @@ type volumeIn struct {
 	Mute  *bool `json:"mute,omitempty" jsonschema:"true silences, false lets be heard"`
 }
 
-// volumeUndo holds the volume before and after.
+// volumeUndo contains the volume before and after the change.
 type volumeUndo struct {
 	Before sound.Level `json:"before"`
 	After  sound.Level `json:"after"`

@@ -20,7 +20,7 @@ type appendNoteIn struct {
 
 type appendUndo struct {
 	noteUndo
-	Length     int               `json:"length"` // length of the earlier text, in bytes
+	Length     int               `json:"length"` // length of the earlier text in bytes
 	UpdatedAt  time.Time         `json:"updated_at"`
 	Provenance provenance.Source `json:"provenance"`
 }
@@ -82,11 +82,11 @@ func noteDigest(n Note) string {
 	return hex.EncodeToString(h[:12])
 }
 
-// left returns the state of the note after the call, for comparison.
+// left returns the state of the note after the call, for a comparison.
 func (u noteUndo) left() noteUndo { return u }
 
-// decodeUnchanged decodes undo data and returns it with the note, if the note is unchanged since
-// the call.
+// decodeUnchanged decodes undo data. It returns the data with the note if the note has not changed
+// since the call.
 func decodeUnchanged[U interface{ left() noteUndo }](tx *store.Tx, data json.RawMessage) (u U, n Note, err error) {
 	if err := json.Unmarshal(data, &u); err != nil {
 		return u, n, tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)

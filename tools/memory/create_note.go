@@ -23,7 +23,7 @@ type noteUndo struct {
 	State string `json:"state"` // digest of the note after the call
 }
 
-// createNote creates a note in Hob's own store or in the owner's notes app.
+// createNote creates a note in Hob's own store or in one of the owner's notes apps.
 func (d Deps) createNote() tools.Tool {
 	spec := tools.Spec{
 		Name: "create_note", Category: "memory", Effects: tools.Write,

@@ -2,7 +2,7 @@ package memory
 
 import "hob/platform/store/erase"
 
-// Eraser erases texts from the notes.
+// Eraser returns the eraser that removes phrases from the notes.
 func Eraser() erase.Eraser {
 	return erase.Owned{List: []erase.Table{{Name: "notes", Text: []string{"title", "text"}, Kind: kindNote, Ref: "id"}}}
 }

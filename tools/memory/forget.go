@@ -31,8 +31,8 @@ type forgetIn struct {
 
 // ForgetOut is the Data of forget.
 type ForgetOut struct {
-	Forgotten int            `json:"forgotten"` // facts, including replaced ones
-	Rows      int            `json:"rows"`      // other rows that were deleted completely
+	Forgotten int            `json:"forgotten"` // number of facts, including replaced ones
+	Rows      int            `json:"rows"`      // number of other rows that were deleted completely
 	Within    map[string]int `json:"within,omitempty"`
 	Erasure   string         `json:"erasure,omitempty"` // see GET /api/v1/memory/erasures
 }
@@ -58,8 +58,8 @@ func (d Deps) forgetTool() tools.Tool {
 	})
 }
 
-// judgeForget shows the owner the data that would be deleted. The approval covers exactly that
-// data.
+// judgeForget shows the data that would be deleted to the owner. The approval applies to exactly
+// that data.
 func (d Deps) judgeForget(ctx context.Context, in forgetIn) tools.CallAssessment {
 	g, err := d.planForget(d.Knowledge.Reader(ctx), in, knowledge.ForgetRequest{EveryRealm: true, Asking: tools.Asking(ctx)})
 	switch {
@@ -71,9 +71,8 @@ func (d Deps) judgeForget(ctx context.Context, in forgetIn) tools.CallAssessment
 	return tools.CallAssessment{Items: g.Items(), Why: summarizeErasure(g), Exact: "forget:" + g.Digest()}
 }
 
-// planForget returns the data that the call would delete. A query that matches several facts must
-// confirm that all of them are meant. f states for whom
-// the plan is made.
+// planForget returns the data that the call would delete. If a query matches several facts, the
+// call must confirm that all of them are meant. f specifies for which agent the plan is made.
 func (d Deps) planForget(q store.Querier, in forgetIn, f knowledge.ForgetRequest) (knowledge.ErasurePlan, error) {
 	f.ID, f.Query, f.Everything, f.Source = in.ID, in.Query, in.Everything, in.Source
 	g, err := d.Knowledge.PlanErasure(q, f)
@@ -92,12 +91,11 @@ func (d Deps) planForget(q store.Querier, in forgetIn, f knowledge.ForgetRequest
 	return d.Knowledge.PlanErasure(q, f)
 }
 
-// excerpts is the number of rows to delete that are shown with their first words.
+// excerpts is the number of rows to delete whose first words are shown.
 const excerpts = 4
 
-// excerptsOf returns excerpts of some of the rows to delete. These excerpts are redacted
-// too (see runForget), because the approval request stays. Messages and documents are not
-// quoted.
+// excerptsOf returns excerpts of some of the rows to delete. The excerpts are redacted later (see
+// runForget), because the approval request is kept. Messages and documents are not quoted.
 func excerptsOf(g knowledge.ErasurePlan) (out []string) {
 	for _, f := range g.Facts[:min(excerpts, len(g.Facts))] {
 		out = append(out, quoteLine(textnorm.Ellipsize(f.Text, 60)))
@@ -123,7 +121,7 @@ func countMessages(g knowledge.ErasurePlan) (n int) {
 	return n
 }
 
-// summarizeErasure summarizes in one line for the owner what will be deleted.
+// summarizeErasure describes to the owner, in one line, what will be deleted.
 func summarizeErasure(g knowledge.ErasurePlan) string {
 	var parts, names []string
 	add := func(n int, one, many string) {
@@ -157,7 +155,7 @@ func summarizeErasure(g knowledge.ErasurePlan) string {
 	for _, kind := range slices.Sorted(maps.Keys(g.Within)) {
 		within = append(within, fmt.Sprintf("%d %s", g.Within[kind], pluralKind(kind, g.Within[kind])))
 	}
-	if len(within) > 0 { // a message sent just now has no row yet
+	if len(within) > 0 { // a message that was just sent has no row yet
 		text += "; in " + strings.Join(within, ", ") + ", and everywhere else the text occurs, Hob redacts it"
 	} else if len(g.Erasure.Phrases) > 0 {
 		text += "; everywhere else the text occurs, Hob redacts it"
@@ -204,7 +202,7 @@ func (d Deps) runForget(_ context.Context, tx *store.Tx, c tools.Call, in forget
 	return tools.Result{Source: provenance.Tool, Text: forgetText(g, in.KeepBackups), Data: out}, nil
 }
 
-// eraseTx starts the erasure; without Forgetting only the rows are deleted.
+// eraseTx starts the erasure. If Forgetting is nil, it only deletes the rows.
 func (d Deps) eraseTx(tx *store.Tx, g knowledge.ErasurePlan, c tools.Call, keep bool) (string, error) {
 	if d.Forgetting == nil {
 		_, err := d.Knowledge.Eraser().EraseTx(tx, &g.Erasure, g.Erasure.Scrubber())

@@ -12,7 +12,7 @@ import (
 	"hob/tools"
 )
 
-// hitData is a matching row, as Data.
+// hitData is a matching row in Data.
 type hitData struct {
 	ID string `json:"id"`
 	knowledge.Hit
@@ -38,7 +38,7 @@ func originsOf(lists ...[]knowledge.Hit) []provenance.Origin {
 	return provenance.Join(all...)
 }
 
-// hitLine describes one row: its text, its author and time, and the text it replaced.
+// hitLine describes one row: its text, its author and time, and the text that it replaced.
 func hitLine(h knowledge.Hit, query string, now time.Time) string {
 	text := h.Title
 	if h.Title == "" {
@@ -64,7 +64,7 @@ func hitLine(h knowledge.Hit, query string, now time.Time) string {
 	return fmt.Sprintf("- %s: %s (%s)", kind, text, day)
 }
 
-// withheldText states how many rows were left out because they look like a credential, and how the
+// withheldText states how many rows were omitted because they look like a credential, and how the
 // user can get them.
 func withheldText(n int, c tools.Call) string {
 	if n == 0 {
@@ -81,7 +81,7 @@ func withheldText(n int, c tools.Call) string {
 }
 
 // orWithheld returns the text of a result: the matches and a note about withheld rows. If only
-// credentials matched, it does not claim that nothing was found.
+// credentials matched, it does not claim that there were no matches.
 func orWithheld(found int, text string, withheld int, c tools.Call) string {
 	if found == 0 && withheld > 0 {
 		return strings.TrimSpace(withheldText(withheld, c))

@@ -16,9 +16,10 @@ import (
 
 // Documents ingests documents into the memory.
 type Documents interface {
-	// CheckURL returns an address as it would be fetched, without a DNS lookup.
+	// CheckURL returns an address in the form in which it would be requested. It does no DNS
+	// lookup.
 	CheckURL(raw string) (*url.URL, error)
-	// Ingest reads a file, a folder, which is kept in sync from then on, or a page.
+	// Ingest reads a file, a page, or a folder. A folder is kept in sync from then on.
 	Ingest(ctx context.Context, c tools.Call, want knowledge.DocumentRequest) (knowledge.DocumentResult, error)
 	// Forget undoes Ingest.
 	Forget(ctx context.Context, realm string, taken knowledge.DocumentResult) error
@@ -31,7 +32,7 @@ type ingestIn struct {
 	Tags  []string `json:"tags,omitempty"`
 }
 
-// ingestUndo is the undo data.
+// ingestUndo is the undo data of ingest_document.
 type ingestUndo struct {
 	Realm string                   `json:"realm,omitempty"`
 	Taken knowledge.DocumentResult `json:"taken"`
@@ -65,7 +66,7 @@ func (d Deps) ingestDocument() tools.Tool {
 	})
 }
 
-// judgeIngest assesses a call: a file stays on this machine, a page is fetched.
+// judgeIngest assesses a call. Reading a file stays on this machine; a page must be requested.
 func (d Deps) judgeIngest(in ingestIn) tools.CallAssessment {
 	if (strings.TrimSpace(in.Path) == "") == (strings.TrimSpace(in.URL) == "") {
 		return tools.CallAssessment{Refused: tools.Errorf(tools.InvalidArguments, "give exactly one of path and url")}
@@ -88,7 +89,7 @@ func (d Deps) runIngest(ctx context.Context, c tools.Call, in ingestIn) (tools.R
 		return tools.Result{}, err
 	}
 	r := tools.Result{Source: provenance.Tool, Text: takenText(taken), Data: taken}
-	if len(taken.Skipped) > 0 { // file names are not Hob's words
+	if len(taken.Skipped) > 0 { // file names are untrusted
 		r.Source, r.Origins = provenance.Outside, taken.Origins
 	}
 	if len(taken.Fresh) > 0 || taken.Folder != "" {

@@ -56,7 +56,7 @@ func (d Deps) linkEntities() tools.Tool {
 				return res, nil
 			}
 			res.Text = "I noted that " + text + "."
-			// No names in the label: the journal must not keep forgotten text.
+			// The label contains no names, because the journal must not keep forgotten text.
 			res.Undo = tools.NewUndo("remove the new link", linkUndo{Relation: out.Relation.ID, Made: out.Made})
 			return res, nil
 		},
@@ -74,7 +74,7 @@ func (d Deps) linkEntities() tools.Tool {
 	})
 }
 
-// eventSource returns the source of facts that a turn created.
+// eventSource returns the source of facts that a turn creates.
 func eventSource(event string) string {
 	if event == "" {
 		return ""

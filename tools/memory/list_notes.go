@@ -25,7 +25,7 @@ type listNotesIn struct {
 // listNotesOut is the Data of list_notes.
 type listNotesOut struct {
 	Notes []Note    `json:"notes"`
-	Apps  []AppNote `json:"apps,omitempty"`  // notes of the owner's apps
+	Apps  []AppNote `json:"apps,omitempty"`  // notes in the owner's apps
 	Error string    `json:"error,omitempty"` // sources that could not be read
 }
 
@@ -99,7 +99,7 @@ func (d Deps) runListNotes(ctx context.Context, c tools.Call, in listNotesIn) (t
 			r.Origins = append(r.Origins, shelfOrigins("list_notes", s.Name())...)
 		}
 		if len(out.Notes) == 0 && len(list) > 0 {
-			parts = nil // "no notes" would be wrong
+			parts = nil // "no notes" would be wrong because app notes were found
 		}
 		parts = append(parts, leavesText(in.Query, list, shelves, err, c.Now))
 	}
@@ -128,7 +128,7 @@ func (d Deps) findNotes(tx store.Querier, query string, limit int) ([]Note, erro
 	return out, nil
 }
 
-// notesText shows one note in full and several by their beginnings.
+// notesText formats one note in full, and several notes by their beginnings.
 func notesText(query string, list []Note, total int, now time.Time) string {
 	switch {
 	case total == 0:

@@ -1,10 +1,10 @@
 // Package memory provides tools for facts (remember, recall, forget), notes (create_note,
-// list_notes, read_note, append_note, delete_note), the search over everything
-// (search_knowledge) and over past messages (search_conversations).
+// list_notes, read_note, append_note, delete_note), the search in all stored knowledge
+// (search_knowledge) and the search in past messages (search_conversations).
 //
-// Facts are stored in package knowledge, notes in a table of this package. Every row
-// carries the provenance of its source text, and a result that shows an untrusted row is
-// untrusted. Notes of the owner's apps are listed with Hob's notes and are untrusted.
+// Facts are stored in package knowledge, notes in a table of this package. Every row has the
+// provenance of its source text, and a result that shows an untrusted row is untrusted. Notes in
+// the owner's apps are listed together with Hob's notes and are untrusted.
 package memory
 
 import (
@@ -22,23 +22,23 @@ import (
 // Deps are the dependencies of the tools.
 type Deps struct {
 	Knowledge *knowledge.Base
-	// Conversations searches past messages; nil leaves out the tool.
+	// Conversations searches past messages. If it is nil, its tool is omitted.
 	Conversations Conversations
-	// Forgetting removes forgotten text from all other stores; nil leaves that to the
-	// caller.
+	// Forgetting removes forgotten text from all other stores. If it is nil, the caller must do
+	// this.
 	Forgetting Forgetting
-	// Linker links entities; nil leaves out its tool.
+	// Linker links entities. If it is nil, its tool is omitted.
 	Linker knowledge.Linker
-	// Documents ingests documents; nil leaves out its tool.
+	// Documents ingests documents. If it is nil, its tool is omitted.
 	Documents Documents
 	Store     *store.Store
-	// Shelves returns the owner's notes apps, besides Hob's own notes; nil: none.
+	// Shelves returns the owner's notes apps. It may be nil.
 	Shelves func() []pim.Notes
-	// NewIn selects the store of new notes: "" or "hob" for Hob's own, else one of Shelves
-	// by name.
+	// NewIn selects the store of new notes: "" or "hob" selects Hob's own store, any other value
+	// names one of Shelves.
 	NewIn string
-	// Track records the changes in trusted folders while untrusted text is in the conversation (see
-	// files.TrackChanges), because notes may be files there. Optional.
+	// Track records the changes in trusted folders while the conversation contains untrusted text
+	// (see files.TrackChanges), because notes may be files in these folders. It is optional.
 	Track func(ctx context.Context, id string, list []provenance.Origin) (settle func(context.Context) (changed int, err error), err error)
 }
 
@@ -75,7 +75,7 @@ CREATE TABLE notes (
 CREATE INDEX notes_updated ON notes (updated_at);`}}}
 }
 
-// limitOr checks the maximum number of results.
+// limitOr validates the maximum number of results. It returns otherwise if limit is 0.
 func limitOr(limit, otherwise int) (int, error) {
 	switch {
 	case limit < 0:
@@ -111,7 +111,7 @@ func classifyError(err error) error {
 	return err
 }
 
-// quoteLine puts a text in quotation marks, on one line.
+// quoteLine puts s in quotation marks, on one line.
 func quoteLine(s string) string {
 	return `"` + strings.TrimRight(strings.Join(strings.Fields(s), " "), ".") + `"`
 }

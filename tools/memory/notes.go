@@ -33,8 +33,8 @@ type Note struct {
 	UpdatedAt  time.Time         `json:"updated_at"`
 }
 
-// readableNotes redacts texts that look like credentials unless the viewer asked for them, and
-// omits a note whose title looks like one. It returns the number of affected notes.
+// readableNotes redacts text that looks like a credential, unless the viewer asked for it. It omits
+// notes whose title looks like a credential. It returns the number of affected notes.
 func readableNotes(list []Note, viewer credential.Viewer) (out []Note, withheld int) {
 	out = []Note{}
 	for _, n := range list {
@@ -49,7 +49,7 @@ func readableNotes(list []Note, viewer credential.Viewer) (out []Note, withheld 
 	return out, withheld
 }
 
-// readableLeaves does the same as readableNotes, in place, for notes of the user's apps.
+// readableLeaves works like readableNotes, in place, for notes in the user's apps.
 func readableLeaves(list []AppNote, viewer credential.Viewer) (withheld int) {
 	for i := range list {
 		if viewer.Hides("", list[i].Title) {
@@ -68,8 +68,8 @@ func shownNote(title, text string, viewer credential.Viewer, withheld int) (stri
 	return shown, withheld
 }
 
-// noteViewer returns the viewer of a requested note: it may see everything if the user
-// named the note by its title.
+// noteViewer returns the viewer of a requested note. It may see everything if the user named the
+// note by its title.
 func noteViewer(c tools.Call, title string) credential.Viewer {
 	want := textnorm.FoldedWords(title)
 	for _, words := range c.OwnerWords {
@@ -82,7 +82,7 @@ func noteViewer(c tools.Call, title string) credential.Viewer {
 	return c.CredentialViewer()
 }
 
-// API lists the notes for users, and restores exported ones.
+// API lists the notes for users and restores exported notes.
 type API struct {
 	Store  *store.Store
 	Memory *knowledge.Base
@@ -98,7 +98,7 @@ func (a API) Notes(ctx context.Context, q api.Query) ([]api.Note, error) {
 	return out, err
 }
 
-// Notes lists the newest notes, at most limit (0: 1,000).
+// Notes lists the newest notes, at most limit. If limit is 0, it lists at most 1,000.
 func Notes(ctx context.Context, st *store.Store, limit int) ([]Note, error) {
 	if limit <= 0 {
 		limit = 1000
@@ -183,7 +183,7 @@ func (d Deps) indexNote(tx *store.Tx, n Note) error {
 	})
 }
 
-// noteText checks a note's text.
+// noteText validates the text of a note.
 func noteText(s string) (string, error) {
 	s = strings.TrimSpace(strings.ToValidUTF8(s, "\uFFFD"))
 	switch {

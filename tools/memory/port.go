@@ -8,8 +8,8 @@ import (
 	"hob/platform/text/shortid"
 )
 
-// RestoreTx inserts an exported note with its id and times and reports whether it was added. An
-// existing note stays unchanged.
+// RestoreTx inserts an exported note with its id and times. It reports whether the note was added.
+// It does not change an existing note.
 func (a API) RestoreTx(tx *store.Tx, note api.Note, from []provenance.Origin) (bool, error) {
 	n := Note(note)
 	var err error

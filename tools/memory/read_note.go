@@ -18,7 +18,7 @@ type readNoteIn struct {
 	In   string `json:"in,omitempty" jsonschema:"hob, or an app; default all"`
 }
 
-// readNote shows one note in full, Hob's own or one of the owner's apps.
+// readNote shows one note in full: a note of Hob's own store or of one of the owner's apps.
 func (d Deps) readNote() tools.Tool {
 	return tools.New(tools.Def[readNoteIn]{
 		Spec: tools.Spec{
@@ -61,7 +61,7 @@ func (d Deps) readLeaf(ctx context.Context, c tools.Call, in readNoteIn, missed 
 	list, err := findAppNotes(ctx, shelves, in.Note, allNotes)
 	if len(list) == 0 {
 		if err == nil && missed != nil {
-			err = missed // missed names similar notes
+			err = missed // missed is an error that names similar notes
 		}
 		if err == nil {
 			err = tools.Errorf(tools.NotFound, "no note matches %s", tools.Clean(quoteLine(textnorm.Ellipsize(in.Note, 80))))

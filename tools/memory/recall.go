@@ -23,9 +23,9 @@ type recallIn struct {
 // recallOut is the Data of recall.
 type recallOut struct {
 	Facts []knowledge.Fact `json:"facts"`
-	// Before lists earlier values, if the query asks for them.
+	// Before lists earlier values if the query asks for them.
 	Before []knowledge.Fact `json:"before,omitempty"`
-	// Withheld is as in search_knowledge.
+	// Withheld has the same meaning as in search_knowledge.
 	Withheld int `json:"withheld,omitempty"`
 }
 

@@ -17,7 +17,7 @@ type rememberIn struct {
 	Text string `json:"text" jsonschema:"one fact in the user's words"`
 }
 
-// rememberOut is the structured result of remember.
+// rememberOut is the Data of remember.
 type rememberOut struct {
 	Fact    knowledge.Fact   `json:"fact"`
 	Known   bool             `json:"known,omitempty"`
@@ -49,13 +49,13 @@ func (d Deps) rememberTool() tools.Tool {
 			}
 			out.Text = "I will remember " + quoteLine(r.Fact.Text) + "."
 			for _, o := range r.Retired {
-				if o.RetiredAt.IsZero() { // the old value is valid until the new one begins
+				if o.RetiredAt.IsZero() { // the old value remains valid until the new one starts
 					out.Text += " From " + dateparse.FormatDay(o.ValidUntil.In(c.Now.Location()), c.Now) + " on it replaces " + quoteLine(o.Text) + "."
 					continue
 				}
 				out.Text += " It replaces " + quoteLine(o.Text) + "."
 			}
-			// No text in the label: the journal must not keep forgotten facts.
+			// The label contains no text, because the journal must not keep forgotten facts.
 			out.Undo = tools.NewUndo("remove the new fact", factUndo{ID: r.Fact.ID})
 			return out, nil
 		},

@@ -14,11 +14,10 @@ import (
 	"hob/tools"
 )
 
-// Conversations searches the engine's record of all messages. It is safe for concurrent
-// use.
+// Conversations searches the engine's store of all messages. It is safe for concurrent use.
 type Conversations interface {
-	// SearchConversations finds messages by their words, best first. Invalid arguments are
-	// *tools.Error.
+	// SearchConversations finds messages by their words, best match first. Its errors for invalid
+	// arguments are *tools.Error.
 	SearchConversations(ctx context.Context, q knowledge.ConversationQuery) ([]knowledge.Said, error)
 	// SaidIn returns one complete message.
 	SaidIn(ctx context.Context, message int64) (knowledge.Said, error)
@@ -37,7 +36,7 @@ type conversationsIn struct {
 // conversationsOut is the Data of search_conversations.
 type conversationsOut struct {
 	Said []knowledge.Said `json:"said"`
-	// Withheld is as in search_knowledge.
+	// Withheld has the same meaning as in search_knowledge.
 	Withheld int `json:"withheld,omitempty"`
 }
 

@@ -21,9 +21,9 @@ type searchIn struct {
 // searchOut is the Data of search_knowledge.
 type searchOut struct {
 	Hits []hitData `json:"hits"`
-	// Before lists earlier values, if the query asks for them.
+	// Before lists earlier values if the query asks for them.
 	Before []hitData `json:"before,omitempty"`
-	// Withheld is the number of rows left out because they look like a credential.
+	// Withheld is the number of rows that were omitted because they look like a credential.
 	Withheld int `json:"withheld,omitempty"`
 }
 
@@ -76,7 +76,7 @@ func searchText(query string, hits []knowledge.Hit, now time.Time) string {
 	return b.String()
 }
 
-// excerptAround shortens a text to the part around the first word of the query.
+// excerptAround shortens text to the part around the first word of the query.
 func excerptAround(text, query string) string {
 	const width = 160
 	r := []rune(strings.Join(strings.Fields(text), " "))

@@ -18,19 +18,19 @@ import (
 	"hob/tools"
 )
 
-// own is the name of Hob's own notes where a store is chosen.
+// own is the name that selects Hob's store of notes.
 const own = "hob"
 
-// shelfWait is the time limit for notes of the owner's apps.
+// shelfWait is the time limit for reading notes of the owner's apps.
 const shelfWait = 40 * time.Second
 
-// allNotes bounds the notes read from an app for a search.
+// allNotes limits the notes that are read from an app for a search.
 const allNotes = 20_000
 
-// AppNote is a note of the owner's apps.
+// AppNote is a note in one of the owner's apps.
 type AppNote struct {
 	pim.Note
-	In string `json:"in"` // the app or account
+	In string `json:"in"` // name of the app or account
 }
 
 func (d Deps) noteApps() []pim.Notes {
@@ -40,7 +40,7 @@ func (d Deps) noteApps() []pim.Notes {
 	return d.Shelves()
 }
 
-// findAppNotes searches the notes of all apps. The error names those that could not be read.
+// findAppNotes searches the notes of all apps. The error names the apps that could not be read.
 func findAppNotes(ctx context.Context, shelves []pim.Notes, words string, limit int) ([]AppNote, error) {
 	found, failed := make([][]pim.Note, len(shelves)), make([]error, len(shelves))
 	var wg sync.WaitGroup
@@ -65,7 +65,8 @@ func findAppNotes(ctx context.Context, shelves []pim.Notes, words string, limit 
 	return out[:min(len(out), limit)], tools.JoinSourceErrors(failed)
 }
 
-// resolveNoteApp resolves "apple", or "apple/Work" for one of its folders.
+// resolveNoteApp finds a notes app by the name of the app ("apple") or of the app and one of its
+// folders ("apple/Work").
 func (d Deps) resolveNoteApp(in string) (s pim.Notes, folder string, err error) {
 	where, folder, _ := strings.Cut(strings.TrimSpace(in), "/")
 	names := []string{own}
@@ -78,7 +79,7 @@ func (d Deps) resolveNoteApp(in string) (s pim.Notes, folder string, err error) 
 	return nil, "", tools.Errorf(tools.NotFound, "%q is not a source of notes; available: %s", tools.Clean(textnorm.Ellipsize(where, 60)), tools.Clean(strings.Join(names, ", ")))
 }
 
-// isForApp reports whether a new note is for one of the owner's apps.
+// isForApp reports whether args select one of the owner's apps for a new note.
 func (d Deps) isForApp(args json.RawMessage) bool {
 	var in createNoteIn
 	if json.Unmarshal(args, &in) != nil {
@@ -95,7 +96,7 @@ func (Deps) elsewhereAt(in string) bool {
 
 func (d Deps) noteTarget(in createNoteIn) string { return cmp.Or(strings.TrimSpace(in.In), d.NewIn) }
 
-// shelfUndo is the undo data of a new note.
+// shelfUndo is the undo data of a note created in an app.
 type shelfUndo struct {
 	In   string `json:"in"`
 	Undo []byte `json:"undo"`
@@ -113,8 +114,8 @@ func shelfOrigins(via string, names ...string) (out []provenance.Origin) {
 	return out
 }
 
-// createTracked writes a note. With untrusted text in the conversation its file stays
-// untrusted, too.
+// createTracked creates a note. If the conversation contains untrusted text, the note's file is
+// marked as untrusted.
 func (d Deps) createTracked(ctx context.Context, c tools.Call, s pim.Notes, n pim.Note) (pim.Receipt, error) {
 	if d.Track == nil || !provenance.Worst(c.Provenance).Tainted() {
 		return s.CreateNote(ctx, n)
@@ -181,7 +182,7 @@ func (d Deps) createLeaf(spec tools.Spec) tools.Tool {
 	})
 }
 
-// leavesText shows notes of the owner's apps by their beginnings.
+// leavesText formats notes of the owner's apps by their beginnings.
 func leavesText(query string, list []AppNote, shelves []pim.Notes, err error, now time.Time) string {
 	var names []string
 	for _, s := range shelves {

@@ -23,11 +23,12 @@ type smartOut struct {
 	Route  knowledge.Route `json:"route"`
 	Hits   []hitData       `json:"hits"`
 	Before []hitData       `json:"before,omitempty"`
-	// Withheld is as in search_knowledge.
+	// Withheld has the same meaning as in search_knowledge.
 	Withheld int `json:"withheld,omitempty"`
 }
 
-// smartRecall runs outside of transactions: it may wait for an embedder or a model.
+// smartRecall returns the smart_recall tool. It runs outside of transactions, because it may wait
+// for an embedder or a model.
 func (d Deps) smartRecall() tools.Tool {
 	return tools.New(tools.Def[smartIn]{
 		Spec: tools.Spec{
@@ -56,7 +57,7 @@ func (d Deps) smartRecall() tools.Tool {
 			own := func(h knowledge.Hit) bool {
 				return c.Event != "" && h.Source == "event:"+c.Event && h.Kind == knowledge.KindTurn
 			}
-			a.Hits = slices.DeleteFunc(a.Hits, own) // the message that asks the question
+			a.Hits = slices.DeleteFunc(a.Hits, own) // exclude the message that asks the question
 			a.Hits = a.Hits[:min(len(a.Hits), limit)]
 			return tools.Result{
 				Text: orWithheld(len(a.Hits)+len(a.History), smartText(in.Query, a, c.Now), a.Withheld, c), Data: smartOut{Route: a.Route, Hits: rowsOf(a.Hits), Before: rowsOf(a.History), Withheld: a.Withheld},

@@ -9,14 +9,14 @@ import (
 	"hob/tools"
 )
 
-// Brief is the spending section of the daily briefing.
+// Brief is the section for spending in the daily briefing.
 type Brief struct{ Store *store.Store }
 
 // BriefTitle implements tools.BriefSource.
 func (Brief) BriefTitle() string { return "Spending" }
 
-// Brief implements tools.BriefSource: the spending of the month so far and of the day; no
-// items if there was none.
+// Brief implements tools.BriefSource. It returns the spending of the day and of the month so far,
+// and no items if there was none.
 func (b Brief) Brief(ctx context.Context, from, to time.Time) ([]tools.BriefItem, error) {
 	month := from.Format("2006-01") + "-01"
 	rows, err := queryExpenses(b.Store.Reader(ctx), `WHERE day >= ? AND day < ? ORDER BY day`, month, to.Format(time.DateOnly))

@@ -2,7 +2,7 @@ package money
 
 import "hob/platform/store/erase"
 
-// Eraser erases texts from the expenses.
+// Eraser returns the eraser that removes phrases from the expenses.
 func Eraser() erase.Eraser {
 	return erase.Owned{List: []erase.Table{{Name: "expenses", Key: []string{"id"}, Text: []string{"category", "vendor", "note"}, Kind: kindExpense, Ref: "id"}}}
 }

@@ -27,7 +27,7 @@ type logExpenseIn struct {
 	Note     string `json:"note,omitempty"`
 }
 
-// amount keeps a JSON number as written to avoid rounding.
+// amount keeps a JSON number as written, which avoids rounding.
 type amount = json.Number
 
 func (d Deps) logExpense() tools.Tool {

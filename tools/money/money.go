@@ -1,6 +1,5 @@
-// Package money provides log_expense and spending_summary. Amounts are exact decimals,
-// stored as integers of the currency's smallest unit; different currencies are never added
-// up.
+// Package money provides log_expense and spending_summary. Amounts are exact decimals and stored as
+// integers in the currency's smallest unit. Amounts in different currencies are never added.
 package money
 
 import (
@@ -20,7 +19,8 @@ import (
 // Deps are the dependencies of the tools.
 type Deps struct {
 	Knowledge *knowledge.Base
-	// Currency returns the ISO 4217 code of amounts without one; "" and nil mean EUR.
+	// Currency returns the ISO 4217 code for amounts without a currency. If it is nil or returns
+	// "", the currency is EUR.
 	Currency func() string
 }
 
@@ -60,10 +60,11 @@ type Expense struct {
 	minor      int64
 }
 
-// maxAmount is the largest accepted amount of one expense, in units.
+// maxAmount is the maximum amount of one expense, in units of the currency.
 const maxAmount = 1_000_000_000
 
-// minorDigits returns the number of decimals of a currency; most have two (ISO 4217, list one).
+// minorDigits returns the number of decimals of a currency. Most currencies have two (ISO 4217,
+// list one).
 func minorDigits(currency string) int {
 	switch currency {
 	case "JPY", "KRW", "VND", "CLP", "ISK", "HUF", "XAF", "XOF", "PYG", "UGX":
@@ -79,19 +80,19 @@ var currencySymbols = map[string]string{
 	"euro": "EUR", "euros": "EUR", "dollar": "USD", "dollars": "USD", "bucks": "USD", "pound": "GBP", "pounds": "GBP", "quid": "GBP", "yen": "JPY",
 }
 
-// ambiguousSymbols maps currencies to the currency whose sign or name they share.
+// ambiguousSymbols maps a currency to the better known currency with the same sign or name.
 var ambiguousSymbols = map[string]string{
 	"CAD": "USD", "AUD": "USD", "NZD": "USD", "SGD": "USD", "HKD": "USD", "TWD": "USD", "MXN": "USD", "EGP": "GBP", "CNY": "JPY",
 }
 
-// parseCurrency parses a currency: an ISO code, a sign or a common word.
+// parseCurrency parses a currency given as an ISO code, a sign or a common word.
 func parseCurrency(s, otherwise string) (string, error) {
 	s = strings.TrimSpace(s)
 	if s == "" {
 		return otherwise, nil
 	}
 	if c, ok := currencySymbols[strings.ToLower(s)]; ok {
-		// The user's own dollar or pound takes precedence over the best known one.
+		// the user's own dollar or pound takes precedence over the best-known one
 		if ambiguousSymbols[otherwise] == c {
 			return otherwise, nil
 		}
@@ -104,8 +105,8 @@ func parseCurrency(s, otherwise string) (string, error) {
 	return c, nil
 }
 
-// minorOf converts a JSON number as written into the smallest unit. It refuses amounts that
-// the currency cannot express instead of rounding.
+// minorOf converts a JSON number to the currency's smallest unit. It does not round: it rejects
+// amounts that the currency cannot express.
 func minorOf(amount, currency string) (int64, error) {
 	d := minorDigits(currency)
 	whole, frac, _ := strings.Cut(amount, ".")

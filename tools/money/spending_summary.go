@@ -65,8 +65,8 @@ func likePattern(s string) string {
 	return "%" + strings.NewReplacer("%", "", "_", " ").Replace(normalizeCategory(s)) + "%"
 }
 
-// parseSummaryPeriod parses the period argument; the end is exclusive and at most the end of today,
-// except for "all".
+// parseSummaryPeriod parses the period argument. The end is exclusive and, except for "all", not
+// later than the end of today.
 func parseSummaryPeriod(s string, now time.Time) (dateparse.Period, string, error) {
 	s = strings.ReplaceAll(strings.ToLower(strings.TrimSpace(s)), "_", " ")
 	switch s {

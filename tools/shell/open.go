@@ -11,16 +11,16 @@ import (
 // OpenOptions are the options of Open; Config is required.
 type OpenOptions struct {
 	Config *config.Config
-	// Home is the user's home folder, "" for that of this process.
+	// Home is the user's home folder. If it is "", the home folder of this process is used.
 	Home string
-	// Protected are places that no command accesses, even within allowed folders.
+	// Protected are locations that no command may access, even within allowed folders.
 	Protected []string
-	// Helper is this program and its hidden command, see command.Serve; without it no command
-	// runs.
+	// Helper is the path of this program followed by its hidden command; see command.Serve. Without
+	// it no command runs.
 	Helper []string
 }
 
-// Open returns the analyzer and the runner of commands.
+// Open returns the analyzer and the runner for commands.
 func Open(o OpenOptions) (Deps, error) {
 	c, home := o.Config, o.Home
 	if home == "" {

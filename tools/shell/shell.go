@@ -1,7 +1,6 @@
-// Package shell provides run_command. platform/host/command assesses and runs commands; the
-// guard decides whether a call needs approval. An approved command is assessed again right
-// before it runs, and runs only if it is still the same: the same programs, scripts and
-// files matched by patterns.
+// Package shell provides run_command. platform/host/command assesses and runs commands; the guard
+// decides whether a call needs approval. An approved command is assessed again right before it
+// runs. It runs only if it still uses the same programs, scripts and files matched by patterns.
 package shell
 
 import (
@@ -21,7 +20,7 @@ type Deps struct {
 	Judge  *command.Analyzer
 	Runner *command.Runner
 	// Track records the files that a command changes in trusted folders, so that the changes do not
-	// count as the owner's words (see files.TrackChanges); optional.
+	// count as the owner's words (see files.TrackChanges). It is optional.
 	Track func(ctx context.Context, id string, list []provenance.Origin) (settle func(context.Context) (changed int, err error), err error)
 }
 
@@ -63,7 +62,7 @@ func (in runIn) commandOf() command.Command {
 	return command.Command{Text: in.Command, Dir: in.Cwd, Network: in.Network}
 }
 
-// assessCommand converts the verdict into a judgment.
+// assessCommand converts the analyzer's verdict to a CallAssessment.
 func (s shell) assessCommand(ctx context.Context, in runIn) tools.CallAssessment {
 	if _, err := commandTimeout(in); err != nil {
 		return tools.CallAssessment{Refused: err}
@@ -117,7 +116,7 @@ func commandTimeout(in runIn) (time.Duration, error) {
 	return d, nil
 }
 
-// commandSummary describes the resolved command, not the written one.
+// commandSummary describes the command in its resolved form, not as written.
 func (s shell) commandSummary(in runIn) string {
 	v := s.Judge.Judge(in.commandOf())
 	if v.Refused != nil {
@@ -131,7 +130,7 @@ func (s shell) runCommand(ctx context.Context, c tools.Call, in runIn) (tools.Re
 	if err != nil {
 		return tools.Result{}, err
 	}
-	v := s.Judge.Judge(in.commandOf()).Within(s.Runner.Sandbox(ctx)) // without the sandbox of the assessment, its Exact differs
+	v := s.Judge.Judge(in.commandOf()).Within(s.Runner.Sandbox(ctx)) // Exact differs if the sandbox is not the one of the assessment
 	if v.Refused != nil {
 		return tools.Result{}, refusalError(v.Refused)
 	}
@@ -171,8 +170,8 @@ func (s shell) runCommand(ctx context.Context, c tools.Call, in runIn) (tools.Re
 	return r, nil
 }
 
-// trackChanges starts recording the changes that the command makes in the trusted folders. A
-// command that writes nothing is not tracked.
+// trackChanges starts to record the changes that the command makes in the trusted folders. It does
+// not track a command that writes nothing.
 func (s shell) trackChanges(ctx context.Context, c tools.Call, in runIn, v command.Verdict) (settle func(context.Context) (int, error), err error) {
 	if s.Track == nil || !v.Plan.Writes {
 		return func(context.Context) (int, error) { return 0, nil }, nil

@@ -61,18 +61,18 @@ type Message struct {
 
 // Part is one part of a mail that has no parts itself.
 type Part struct {
-	Kind        string            // media type in lower case: "text/plain"
+	Kind        string            // media type in lower case, such as "text/plain"
 	Params      map[string]string // parameters of the media type
-	Encoding    string            // "base64", "quoted-printable" or "" for all others
-	Disposition string            // "inline", "attachment" or ""; in lower case
-	Name        string            // of the file; "" if it has none
-	// Forms is the number of the multipart/alternative that contains the part, 0 if none does.
+	Encoding    string            // "base64", "quoted-printable", or "" for all others
+	Disposition string            // "inline", "attachment" or "", in lower case
+	Name        string            // name of the file, or "" if it has none
+	// Forms is the number of the multipart/alternative that contains the part, or 0 if none does.
 	Forms int
 	body  []byte // encoded
 }
 
-// Parse parses a mail, or its beginning if it is truncated. raw must not change while parts are in
-// use.
+// Parse parses a message, or the beginning of a truncated message. raw must not change while its
+// parts are in use.
 func Parse(raw []byte, limits Limits) *Message {
 	if limits.Parts <= 0 {
 		limits.Parts = 100
@@ -86,7 +86,7 @@ func Parse(raw []byte, limits Limits) *Message {
 	return m
 }
 
-// spendBytes charges n processed bytes to the budget; false if it is exhausted.
+// spendBytes charges n processed bytes to the budget. It returns false if the budget is exhausted.
 func (m *Message) spendBytes(n int) bool {
 	m.spent += n
 	if m.spent > m.work {
@@ -121,7 +121,7 @@ func (m *Message) parsePart(raw []byte, in Part, depth int) {
 		}
 		m.Parts = append(m.Parts, p)
 		return
-	case depth >= m.limits.Depth: // nested content is not parsed
+	case depth >= m.limits.Depth: // do not parse nested content
 		m.setLimitError("parts are nested deeper than %d", m.limits.Depth)
 		return
 	}
@@ -136,10 +136,10 @@ func (m *Message) parsePart(raw []byte, in Part, depth int) {
 	}
 }
 
-// readPart reads the header of a part; boundary divides its parts, if it has some.
+// readPart reads the header of a part. boundary separates the parts inside it; "" if it has none.
 func (m *Message) readPart(raw []byte, digest bool) (p Part, boundary string, ok bool) {
 	head, body := Divide(raw)
-	if !m.spendBytes(2 * (len(raw) - len(body))) { // to find its end, and to read it
+	if !m.spendBytes(2 * (len(raw) - len(body))) { // once to find the end of the header, and once to read the header
 		return p, "", false
 	}
 	fields, _ := ReadFields(head)
@@ -174,12 +174,13 @@ func (m *Message) readPart(raw []byte, digest bool) (p Part, boundary string, ok
 	return p, boundary, true
 }
 
-// Attached reports whether a part is a file rather than inline text.
+// Attached reports whether a part is a file instead of inline text.
 func (p Part) Attached() bool {
 	return p.Disposition != "" && p.Disposition != "inline" || p.Name != ""
 }
 
-// Divide finds the end of a header. A part whose first line is blank has no header.
+// Divide splits a message or part into its header and body. If the first line is blank, there is no
+// header.
 func Divide(raw []byte) (head, body []byte) {
 	rest := raw
 	for len(rest) > 0 {
@@ -192,7 +193,7 @@ func Divide(raw []byte) (head, body []byte) {
 	return raw, nil
 }
 
-// divideParts divides a body (RFC 2046, 5.1.1). The end of the last part may be missing.
+// divideParts splits a body into its parts (RFC 2046, 5.1.1). The end boundary may be missing.
 func (m *Message) divideParts(body []byte, boundary string) (out [][]byte) {
 	mark := []byte("--" + boundary)
 	from := -1
@@ -227,12 +228,11 @@ func (m *Message) divideParts(body []byte, boundary string) (out [][]byte) {
 // maxMediaType is the maximum length of a Content-Type value in bytes.
 const maxMediaType = 8 << 10
 
-// loose matches parameters of malformed values: with missing or unbalanced
-// quotes.
+// loose matches parameters of malformed values, with missing or unbalanced quotes.
 var loose = regexp.MustCompile(`(?i)(?:^|[;\s])(boundary|charset|name|filename|method|format|delsp|report-type)\s*=\s*("[^"]*"|'[^']*'|[^;\s]+)`)
 
-// MediaType reads a Content-Type or Content-Disposition; kind is in lower case, "" if the
-// value names none.
+// MediaType parses a Content-Type or Content-Disposition value. kind is in lower case; it is "" if
+// the value contains none.
 func MediaType(value string) (kind string, params map[string]string) {
 	if len(value) > maxMediaType {
 		return "", nil

@@ -5,7 +5,7 @@ import (
 	"reflect"
 )
 
-// callFunc returns the result of the function with that name.
+// callFunc calls the named function and returns its result.
 func (f *execution) callFunc(name string, args []reflect.Value) reflect.Value {
 	if fn, own := f.t.funcs[name]; own {
 		return invokeFunc(name, reflect.ValueOf(fn), args)
@@ -42,8 +42,8 @@ func (f *execution) callFunc(name string, args []reflect.Value) reflect.Value {
 	return reflect.Value{}
 }
 
-// isEqualText compares printed values: texts of different types are equal if their
-// letters are.
+// isEqualText compares printed values: values of different types are equal if their printed text
+// is.
 func isEqualText(a, b reflect.Value) bool {
 	a, b = dereferenceValue(a), dereferenceValue(b)
 	switch {
@@ -59,7 +59,7 @@ func isEqualText(a, b reflect.Value) bool {
 	return a.Equal(b)
 }
 
-// invokeFunc calls a function with one result, or one and an error.
+// invokeFunc calls a function that returns one result, or one result and an error.
 func invokeFunc(name string, fn reflect.Value, args []reflect.Value) reflect.Value {
 	t := fn.Type()
 	if t.IsVariadic() || t.NumIn() != len(args) || t.NumOut() == 0 {

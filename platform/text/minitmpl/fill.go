@@ -10,7 +10,7 @@ import (
 // maxDepth is the maximum depth of templates that include each other.
 const maxDepth = 100
 
-// execution is one run over a text.
+// execution is the state of one execution of a template.
 type execution struct {
 	t     *Template
 	w     io.Writer
@@ -145,8 +145,7 @@ func (f *execution) evalCommands(p *parse.PipeNode, dot reflect.Value) (v reflec
 	return v
 }
 
-// evalCommand evaluates one command; last is the value of the previous command of the
-// pipeline.
+// evalCommand evaluates one command. last is the value of the previous command in the pipeline.
 func (f *execution) evalCommand(c *parse.CommandNode, dot, last reflect.Value, piped bool) reflect.Value {
 	rest := c.Args[1:]
 	args := func() []reflect.Value {
@@ -162,7 +161,7 @@ func (f *execution) evalCommand(c *parse.CommandNode, dot, last reflect.Value, p
 	name, builtin := c.Args[0].(*parse.IdentifierNode)
 	if builtin {
 		switch name.Ident {
-		case "and", "or": // the first operand that decides
+		case "and", "or": // the result is the first operand that decides the value
 			var v reflect.Value
 			for _, a := range rest {
 				if v = f.evalOperand(a, dot); isTruthy(v) == (name.Ident == "or") {
@@ -216,7 +215,7 @@ func (f *execution) evalOperand(n parse.Node, dot reflect.Value) reflect.Value {
 	return reflect.Value{}
 }
 
-// fieldValue follows a chain of field names and map keys from a value.
+// fieldValue resolves a chain of field names and map keys, starting at v.
 func fieldValue(v reflect.Value, names []string) reflect.Value {
 	for _, name := range names {
 		at := dereferenceValue(v)
@@ -238,7 +237,8 @@ func fieldValue(v reflect.Value, names []string) reflect.Value {
 	return v
 }
 
-// dereferenceValue returns a value without its interfaces and pointers; invalid for nil.
+// dereferenceValue returns the value that v's interfaces and pointers refer to. The result is
+// invalid if one of them is nil.
 func dereferenceValue(v reflect.Value) reflect.Value {
 	for v.IsValid() && (v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer) {
 		v = v.Elem()

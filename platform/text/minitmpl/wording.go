@@ -1,11 +1,12 @@
-// Package minitmpl executes template files: text/template without method calls. If methods can be
-// called by names that are only known at run time, the linker must keep every exported method of
-// every type. That makes the program 8 MB larger (cmd/link/internal/ld/deadcode.go, "reflectSeen").
+// Package minitmpl executes template files like text/template, but without method calls. If a
+// program can call methods by names that are known only at run time, the linker must keep every
+// exported method of every type, which makes the program 8 MB larger
+// (cmd/link/internal/ld/deadcode.go, "reflectSeen").
 //
-// text/template/parse parses the templates. Supported are {{.Field}}, chains of fields, map keys,
-// variables, {{if}}, {{with}}, {{range}}, {{template}}, {{define}}, and, or, not, eq, ne, len,
-// printf, and custom functions. A field may hold a function. Not supported are methods, break,
-// continue and ordered comparison.
+// text/template/parse parses the templates. The package supports {{.Field}}, chains of fields, map
+// keys, variables, {{if}}, {{with}}, {{range}}, {{template}}, {{define}}, and, or, not, eq, ne,
+// len, printf, and custom functions. A field may contain a function. It does not support methods,
+// break, continue and ordered comparison.
 package minitmpl
 
 import (
@@ -21,18 +22,18 @@ import (
 // Funcs maps names to the functions that templates can call.
 type Funcs map[string]any
 
-// Template is a parsed template with the templates it defines. It may be used concurrently.
+// Template is a parsed template together with the templates that it defines. It may be used
+// concurrently.
 type Template struct {
 	name  string
 	trees map[string]*parse.Tree
 	funcs Funcs
 }
 
-// names are the builtin functions for the parser; execution looks up their
-// implementations.
+// names lists the built-in functions for the parser. Their implementations are in execution.
 var names = map[string]any{"and": true, "or": true, "not": true, "eq": true, "ne": true, "len": true, "printf": true}
 
-// Parse reads a text.
+// Parse parses text as a template.
 func Parse(text string, own ...Funcs) (*Template, error) {
 	t := &Template{name: "text", trees: map[string]*parse.Tree{}, funcs: Funcs{}}
 	for _, f := range own {
@@ -43,7 +44,8 @@ func Parse(text string, own ...Funcs) (*Template, error) {
 	return t, t.addTemplates("text", text)
 }
 
-// ParseFS reads the files that match, each under the last part of its name.
+// ParseFS parses the files that match pattern. The name of each template is the last element of the
+// file's path.
 func ParseFS(files fs.FS, pattern string) (*Template, error) {
 	found, err := fs.Glob(files, pattern)
 	if err != nil || len(found) == 0 {

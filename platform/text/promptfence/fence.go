@@ -1,10 +1,9 @@
-// Package promptfence marks the bounds of untrusted text in a prompt, so that a model
-// can distinguish it from text of Hob and the user. Each text gets a random
-// border when it is ingested: its author cannot know the border and so cannot end
-// the fence. The border is stored with the text, which therefore looks the same
-// in every request.
+// Package promptfence marks the start and end of untrusted text in a prompt, so that a model can
+// distinguish it from text of Hob and the user. Each text gets a random border when it is ingested.
+// Its author cannot know the border and therefore cannot end the fence. The border is stored with
+// the text, so that the text looks the same in every request.
 //
-// A fence only helps a cooperative model. No decision depends on it.
+// A fence is effective only with a cooperative model. No decision depends on it.
 package promptfence
 
 import (
@@ -13,7 +12,7 @@ import (
 	"strings"
 )
 
-// New draws a border for a text.
+// New returns a random border for text.
 func New(text string) string {
 	for {
 		var b [6]byte
@@ -24,8 +23,8 @@ func New(text string) string {
 	}
 }
 
-// Wrap adds the border to a text. from names its source and warning the detected
-// attack signs; both may be empty, and both are sanitized to one line.
+// Wrap adds the border id to text. from names the source of the text, and warning the detected
+// signs of an attack. Both may be empty; both are sanitized to one line.
 func Wrap(id, text, from, warning string) string {
 	var b strings.Builder
 	b.Grow(len(text) + len(from) + len(warning) + 64)
@@ -43,7 +42,7 @@ func Wrap(id, text, from, warning string) string {
 	return b.String()
 }
 
-// escapeAttribute keeps an attribute within its quotes and its line.
+// escapeAttribute escapes s so that it cannot end the quotes or the line.
 func escapeAttribute(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -1,6 +1,5 @@
-// Package readability extracts the main text of a web page: without menus and
-// footers, and without invisible content, which is a common place for prompt
-// injection. It does no network access.
+// Package readability extracts the main text of a web page. It omits menus, footers and invisible
+// content, in which prompt injections are often hidden. It does no network access.
 package readability
 
 import (
@@ -18,7 +17,7 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// maxLinks bounds the addresses of one page.
+// maxLinks limits the addresses that are returned for one page.
 const maxLinks = 300
 
 // ErrTooDeep reports that the elements of a page are nested too deeply to parse.
@@ -27,19 +26,19 @@ var ErrTooDeep = errors.New("cannot parse the page")
 // Page is the readable content of a page.
 type Page struct {
 	Title    string
-	Text     string   // lines; headings begin with "#", items with "-"
-	Links    []string // canonical, in the order of the page
-	Language string   // as the page states it
+	Text     string   // one paragraph or item per line; headings begin with "#", items with "-"
+	Links    []string // canonical addresses, in page order
+	Language string   // language that the page declares
 	Author   string
-	Date     string // as the page states it
+	Date     string // date that the page declares
 }
 
-// HTML parses a page. It omits content that readers do not see (scripts, hidden
-// elements, comments). With a base, links are made absolute, numbered in the text
-// and listed at its end; without a base, links are omitted.
+// HTML parses a page. It omits content that readers do not see (scripts, hidden elements,
+// comments). If base is not nil, it makes links absolute, numbers them in the text and lists them
+// at the end; otherwise it omits links.
 func HTML(text string, base *url.URL) (*Page, error) {
 	doc, err := html.Parse(strings.NewReader(text))
-	if err != nil { // deeper than 512 elements
+	if err != nil { // elements are nested more than 512 levels deep
 		return nil, fmt.Errorf("%w: %w", ErrTooDeep, err)
 	}
 	p := &Page{Title: pageTitle(doc), Language: Attr(findElement(doc, atom.Html), "lang")}
@@ -53,7 +52,7 @@ func HTML(text string, base *url.URL) (*Page, error) {
 	known := map[string]string{}
 	w := &writer{base: base, known: known, chrome: true}
 	w.writeChildren(root)
-	if w.b.Len() == 0 { // all of it is menus
+	if w.b.Len() == 0 { // the whole page consists of menus
 		w = &writer{base: base, known: known}
 		w.writeChildren(doc)
 	}
@@ -95,7 +94,7 @@ func (p *Page) readMetas(doc *html.Node) {
 	}
 }
 
-// Link returns the absolute canonical form of a link, "" if it cannot be opened.
+// Link returns the absolute canonical form of a link, or "" if it cannot be opened.
 func Link(base *url.URL, ref string) string {
 	ref = strings.TrimSpace(ref)
 	if base == nil || ref == "" || ref[0] == '#' || strings.Contains(ref, `\`) {
@@ -115,7 +114,7 @@ func Link(base *url.URL, ref string) string {
 	return ""
 }
 
-// Tidy drops characters that a terminal or a model would interpret as more than text.
+// Tidy drops characters that a terminal or a model might not treat as plain text.
 func Tidy(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && (r < ' ' || r >= 0x7f && r < 0xa0) {
@@ -136,10 +135,10 @@ func pageTitle(doc *html.Node) string {
 	return ""
 }
 
-// Squeeze returns a text on one line.
+// Squeeze returns s as one line with single spaces.
 func Squeeze(s string) string { return strings.Join(strings.Fields(Tidy(s)), " ") }
 
-// CutRunes truncates a text to n characters and appends "…" if it was longer.
+// CutRunes truncates s to n characters, and appends "…" if s was longer.
 func CutRunes(s string, n int) string {
 	if first := textnorm.TruncateRunes(s, n); len(first) < len(s) {
 		return first + "…"
@@ -156,7 +155,7 @@ func findElement(n *html.Node, a atom.Atom) *html.Node {
 	return nil
 }
 
-// Attr returns an attribute of an element, "" if it is missing.
+// Attr returns the value of an element's attribute, or "" if the attribute is missing.
 func Attr(n *html.Node, name string) string {
 	if n == nil {
 		return ""
@@ -169,11 +168,11 @@ func Attr(n *html.Node, name string) string {
 	return ""
 }
 
-// maxPlain limits the bytes of text read per element: nested elements are each
-// read again.
+// maxPlain limits the bytes of text read per element, because the text of nested elements is read
+// repeatedly.
 const maxPlain = 4000
 
-// Plain returns the text in an element, cut at a limit.
+// Plain returns the text inside an element, truncated to maxPlain.
 func Plain(n *html.Node) string {
 	var b strings.Builder
 	for d := range n.Descendants() {
@@ -187,7 +186,7 @@ func Plain(n *html.Node) string {
 	return b.String()
 }
 
-// isInvisible reports whether the content of an element is invisible or not text.
+// isInvisible reports whether an element has no visible text.
 func isInvisible(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Script, atom.Style, atom.Template, atom.Svg, atom.Iframe, atom.Object, atom.Canvas, atom.Head, atom.Noscript, atom.Video, atom.Audio,
@@ -231,7 +230,7 @@ func hidesElement(style string) bool {
 	return false
 }
 
-// isPageChrome reports whether an element is navigation or another part around a page's main text.
+// isPageChrome reports whether an element is navigation or another part outside a page's main text.
 func isPageChrome(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Nav, atom.Aside, atom.Footer:
@@ -240,8 +239,8 @@ func isPageChrome(n *html.Node) bool {
 	return slices.Contains([]string{"navigation", "banner", "contentinfo", "search", "complementary"}, Attr(n, "role"))
 }
 
-// mainOf returns the element with the main text: the one that the page marks,
-// otherwise the innermost one with nearly all of the readable text.
+// mainOf returns the element with the main text: the element that the page marks as such, or else
+// the innermost element that contains nearly all of the readable text.
 func mainOf(doc *html.Node) *html.Node {
 	body := findElement(doc, atom.Body)
 	if body == nil {
@@ -267,7 +266,7 @@ func mainOf(doc *html.Node) *html.Node {
 	}
 }
 
-// findOnly returns the single matching element, nil if there are none or several.
+// findOnly returns the single matching element. It returns nil if there are none or several.
 func findOnly(root *html.Node, fits func(*html.Node) bool) (found *html.Node) {
 	for n := range root.Descendants() {
 		if n.Type != html.ElementNode || !fits(n) {
@@ -281,8 +280,8 @@ func findOnly(root *html.Node, fits func(*html.Node) bool) (found *html.Node) {
 	return found
 }
 
-// measureText notes for each element how many bytes in it read like text: not links,
-// not menus, not single words.
+// measureText records in mass how many bytes in each element read like continuous text, as opposed
+// to links, menus and single words.
 func measureText(n *html.Node, mass map[*html.Node]int) int {
 	sum := 0
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
@@ -313,8 +312,8 @@ func heaviestElement(n *html.Node, mass map[*html.Node]int) (best *html.Node) {
 	return best
 }
 
-// isInlineElement reports whether an element is an inline element, which is never a page's main
-// text.
+// isInlineElement reports whether an element is inline. An inline element never contains a page's
+// main text.
 func isInlineElement(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.P, atom.Span, atom.B, atom.I, atom.Em, atom.Strong, atom.Pre, atom.Code, atom.Li, atom.Font, atom.Q, atom.Blockquote:

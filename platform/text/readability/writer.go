@@ -10,20 +10,20 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// maxNumbered is the maximum number of links that are listed below a text.
+// maxNumbered is the maximum number of links listed below a text.
 const maxNumbered = 80
 
-// writer turns elements into plain text with the links numbered.
+// writer converts elements to plain text and numbers the links.
 type writer struct {
 	base   *url.URL
-	chrome bool              // leave menus and footers out
-	known  map[string]string // canonical addresses by their spelling in the page
+	chrome bool              // omit menus and footers
+	known  map[string]string // canonical address of each address as spelled in the page
 	b      strings.Builder
 	links  []string
-	gap    int // line breaks that are due before the next word
+	gap    int // number of line breaks to write before the next word
 	space  bool
 	pre    int
-	list   []int // for each enclosing list: the next number, 0 for bullets
+	list   []int // for each enclosing list, the next number, or 0 for bullets
 }
 
 func (w *writer) writeChildren(n *html.Node) {
@@ -123,7 +123,7 @@ func (w *writer) flushBreaks() {
 	w.gap, w.space = 0, false
 }
 
-// writeWords writes text; outside of <pre> all white space is one blank.
+// writeWords writes text. Outside of <pre>, it collapses whitespace to one space.
 func (w *writer) writeWords(s string) {
 	s = Tidy(s)
 	if w.pre > 0 {
@@ -146,7 +146,7 @@ func (w *writer) writeWords(s string) {
 	w.space = strings.TrimRight(s, " \t\n\r\f\u00a0") != s
 }
 
-// canonicalURL is Link with a cache for each spelling.
+// canonicalURL returns the result of Link and caches it by spelling.
 func (w *writer) canonicalURL(href string) string {
 	if w.base == nil {
 		return ""
@@ -195,7 +195,7 @@ func (w *writer) finishText() string {
 	return b.String()
 }
 
-// collectLinks adds the addresses of a whole page that readers can see.
+// collectLinks appends the addresses in n that readers of the page can see.
 func (w *writer) collectLinks(n *html.Node, links *[]string) {
 	for c := n.FirstChild; c != nil && len(*links) < maxLinks; c = c.NextSibling {
 		if c.Type != html.ElementNode || isInvisible(c) {

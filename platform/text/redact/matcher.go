@@ -11,17 +11,17 @@ import (
 	"strings"
 )
 
-// minPattern is the minimum length of a searched form of a secret.
+// minPattern is the minimum length of an encoded secret that is searched for.
 const minPattern = 6
 
-// matcher finds any of many patterns in one pass. It skips a position if no pattern begins with the
-// two bytes there.
+// matcher finds many patterns in one pass. It skips a position if no pattern begins with the two
+// bytes at the position.
 type matcher struct {
 	patterns []string // sorted
 	longest  int
-	begins   [1 << 16 / 64]uint64 // pairs of bytes with which a pattern begins
-	by       map[[4]byte][]string // by their first four bytes, the longest first
-	folded   map[[4]byte][]string // of patterns in lower case, for Holds
+	begins   [1 << 16 / 64]uint64 // bit set of the byte pairs with which a pattern begins
+	by       map[[4]byte][]string // patterns by their first four bytes, the longest first
+	folded   map[[4]byte][]string // lower-case patterns by their first four bytes, for Holds
 }
 
 func newMatcher(values []string) *matcher {
@@ -58,11 +58,10 @@ func (m *matcher) addFolded(p string) {
 	}
 }
 
-// minBare is the minimum length of a secret that is searched by its letters and
-// digits only.
+// minBare is the minimum length of a secret that is also searched for without its punctuation.
 const minBare = 10
 
-// alphanumericLower returns the letters and digits, in lower case.
+// alphanumericLower returns the letters and digits of s, in lower case.
 func alphanumericLower(s string) string {
 	b := make([]byte, 0, len(s))
 	for i := range len(s) {
@@ -76,7 +75,7 @@ func alphanumericLower(s string) string {
 	return string(b)
 }
 
-// writtenForms returns the encodings in which a secret may appear in texts.
+// writtenForms returns the encodings of a secret that are searched for.
 func writtenForms(v string) []string {
 	out := []string{v, hex.EncodeToString([]byte(v)), strings.ToUpper(hex.EncodeToString([]byte(v))), url.QueryEscape(v), url.PathEscape(v)}
 	if q := strconv.Quote(v); len(q) > 2 {
@@ -84,15 +83,15 @@ func writtenForms(v string) []string {
 	}
 	out = append(out, escapeHTML(v), formatBytes(v, "%%%02X"), formatBytes(v, "%%%02x"))
 	for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
-		for shift := range 3 { // shift is the number of bytes before it in its group of three
+		for shift := range 3 { // shift is the number of bytes that precede the secret in its group of three
 			out = append(out, stableBase64(enc, v, shift))
 		}
 	}
 	return slices.DeleteFunc(out, func(s string) bool { return len(s) < minPattern })
 }
 
-// stableBase64 returns the part of a base64 text that depends only on v, if shift bytes
-// precede it.
+// stableBase64 returns the part of the base64 encoding that depends only on v, if shift bytes
+// precede v in its group of three.
 func stableBase64(enc *base64.Encoding, v string, shift int) string {
 	all := enc.WithPadding(base64.NoPadding).EncodeToString(append(make([]byte, shift), v...))
 	from := []int{0, 2, 3}[shift]
@@ -112,7 +111,7 @@ func escapeHTML(v string) string {
 	return strings.NewReplacer("&", `\u0026`, "<", `\u003c`, ">", `\u003e`).Replace(v)
 }
 
-// patternAt returns the longest pattern that begins at a position.
+// patternAt returns the longest pattern that begins at s[i].
 func (m *matcher) patternAt(s string, i int) string {
 	if i+4 > len(s) {
 		return ""
@@ -129,7 +128,7 @@ func (m *matcher) patternAt(s string, i int) string {
 	return ""
 }
 
-// replaceAll replaces each pattern by Mark.
+// replaceAll replaces all patterns in s by Mark.
 func (m *matcher) replaceAll(s string) string {
 	if len(m.patterns) == 0 || len(s) < minPattern {
 		return s
@@ -152,7 +151,7 @@ func (m *matcher) replaceAll(s string) string {
 	return b.String() + s[done:]
 }
 
-// containsPattern reports whether the text contains any pattern, ignoring case.
+// containsPattern reports whether s contains a pattern, ignoring case.
 func (m *matcher) containsPattern(s string) bool {
 	s = strings.ToLower(s)
 	for i := 0; i+4 <= len(s); i++ {
@@ -165,7 +164,7 @@ func (m *matcher) containsPattern(s string) bool {
 	return false
 }
 
-// openSuffixLen returns how many bytes at the end of a text may be the start of a pattern.
+// openSuffixLen returns the length of the suffix of s that may be the start of a pattern.
 func (m *matcher) openSuffixLen(s string) int {
 	for n := min(len(s), m.longest-1); n > 0; n-- {
 		tail := s[len(s)-n:]

@@ -23,14 +23,13 @@ func redactCards(s string) string {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// isNumberJoiner reports whether a character continues a number or makes it part of
-// another token.
+// isNumberJoiner reports whether c continues a number or makes the number part of another token.
 func isNumberJoiner(c byte) bool {
 	return isDigit(c) || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' || c == '-' || c == '.' || c == '%' || c == '#'
 }
 
-// readNumber reads digits from i on, optionally grouped by one kind of separator, and
-// returns their end.
+// readNumber reads digits starting at s[i]. They may be grouped by one kind of separator. It
+// returns the digits and the end of the number.
 func readNumber(s string, i int) (digits string, end int) {
 	var b strings.Builder
 	sep := byte(0)
@@ -50,8 +49,7 @@ func readNumber(s string, i int) (digits string, end int) {
 	return b.String(), end
 }
 
-// isIssuedCard reports whether a number has a prefix and length of a major card
-// network.
+// isIssuedCard reports whether d has the prefix and length of a major card network's numbers.
 func isIssuedCard(d string) bool {
 	n := len(d)
 	if n < 13 || n > 19 {
@@ -89,7 +87,7 @@ func isLuhnValid(d string) bool {
 	return sum%10 == 0 && !same
 }
 
-// redactIBANs redacts account numbers with valid check digits (ISO 13616).
+// redactIBANs redacts bank account numbers with valid check digits (ISO 13616).
 func redactIBANs(s string) string {
 	for i := 0; i+15 <= len(s); i++ {
 		if !isUpper(s[i]) || !isUpper(s[i+1]) || !isDigit(s[i+2]) || i > 0 && isNumberJoiner(s[i-1]) {

@@ -9,18 +9,17 @@ import (
 	"unicode/utf8"
 )
 
-// Limits for parts of an address before it counts as a possible carrier of data.
+// Limits for the parts of an address. A longer part may carry hidden data.
 const (
-	longPiece = 28  // of one piece that no person would write
-	longHex   = 41  // longer than the name of a commit
+	longPiece = 28  // of a word that does not look written by a person
+	longHex   = 41  // longer than a commit hash
 	longQuery = 300 // of query and fragment together
-	longLabel = 25  // of one label of a host
+	longLabel = 25  // of one label of a host name
 )
 
-// Opaque returns the part of an address that could carry hidden data: a long
-// random-looking string, a very long query, or a host with such a label. It
-// returns "" if there is none or the text is not an address. A result is not
-// proof of an attack: the caller should ask the user.
+// Opaque returns the part of an address that could carry hidden data: a long random-looking string,
+// a very long query, or a host with such a label. It returns "" if there is no such part or if
+// address is not an address. A result does not prove an attack: the caller should ask the user.
 func Opaque(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -57,7 +56,7 @@ func cutPiece(s string) string {
 	return s
 }
 
-// looksRandom reports whether a text is long and does not consist of words.
+// looksRandom reports whether w is long and does not consist of words.
 func looksRandom(w string) bool {
 	if len(w) < longPiece {
 		return false
@@ -80,7 +79,7 @@ func isHexadecimal(w string) bool {
 	return true
 }
 
-// isReadableBase64 reports whether a word is base64 of something that can be read.
+// isReadableBase64 reports whether w is the base64 encoding of readable text.
 func isReadableBase64(w string) bool {
 	w = strings.TrimRight(w, "=")
 	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
@@ -101,8 +100,8 @@ func isReadableBase64(w string) bool {
 	return false
 }
 
-// isMostlyWords reports whether most of a word is made of words: runs of letters with
-// vowels, as in the name of an article.
+// isMostlyWords reports whether most of w consists of words: runs of letters with vowels, as in the
+// title of an article.
 func isMostlyWords(w string) bool {
 	read := 0
 	for _, part := range strings.FieldsFunc(w, func(r rune) bool { return !unicode.IsLetter(r) }) {
@@ -123,7 +122,7 @@ func isMostlyWords(w string) bool {
 	return read*10 >= len(w)*6
 }
 
-// entropyPerChar returns the Shannon entropy of a word in bits per character.
+// entropyPerChar returns the Shannon entropy of w in bits per character.
 func entropyPerChar(w string) float64 {
 	var count [256]int
 	for i := range len(w) {

@@ -1,12 +1,10 @@
-// Package redact removes credentials from texts: known secrets (Set), also in
-// hex, base64 or URL encoding, and credentials with a recognizable format
-// (Shapes): API keys of common providers, private key blocks, tokens and card
-// numbers. Everything that leaves Hob or is stored passes through it: logs,
-// prompts, transcripts, the ledger and channel messages.
+// Package redact removes credentials from text. It finds known secrets (Set), also encoded as hex,
+// base64 or URL, and credentials with a recognizable format (Shapes): API keys of common providers,
+// private key blocks, tokens and card numbers. All text that leaves Hob or that Hob stores passes
+// through this package: logs, prompts, transcripts, the ledger and channel messages.
 //
-// It only finds credentials in known encodings. An attacker who can compute can
-// encode a secret in a way that no list covers, which is why important secrets
-// are never shown to a model.
+// The package only finds credentials in known encodings. An attacker who can run code can encode a
+// secret in ways that no list contains. Important secrets are therefore never shown to a model.
 package redact
 
 import (
@@ -22,28 +20,27 @@ import (
 // Mark replaces redacted text.
 const Mark = "[redacted]"
 
-// Options of New; the zero value is useful.
+// Options are the options of New. The zero value is useful.
 type Options struct {
-	// IBAN redacts bank account numbers. They are not credentials, and a user who pays bills by
-	// mail needs to read them.
+	// IBAN redacts bank account numbers. They are not credentials, and a user who pays invoices
+	// received by email must be able to read them.
 	IBAN bool
 }
 
-// Set holds the secrets of this process. It may be used concurrently. A nil Set
-// has no secrets and only detects formats.
+// Set holds the secrets of this process. It may be used concurrently. A nil Set contains no secrets
+// and detects only known formats.
 type Set struct {
 	opt Options
 
 	mu    sync.Mutex
 	known []string
-	m     atomic.Pointer[matcher] // nil: must be built from known
+	m     atomic.Pointer[matcher] // nil if it must be built from known
 }
 
 // New returns an empty set.
 func New(opt Options) *Set { return &Set{opt: opt} }
 
-// Add adds secrets. Values that are too short or look like ordinary words are
-// ignored.
+// Add adds secrets. It ignores values that are too short or look like ordinary words.
 func (s *Set) Add(values ...string) {
 	if s == nil {
 		return
@@ -51,7 +48,7 @@ func (s *Set) Add(values ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, v := range values {
-		for _, line := range append(strings.Split(v, "\n"), v) { // also add the lines of a key file
+		for _, line := range append(strings.Split(v, "\n"), v) { // add the lines of a key file, too
 			line = strings.TrimSpace(line)
 			if isSearchable(line) && !slices.Contains(s.known, line) {
 				s.known = append(s.known, line)
@@ -61,8 +58,8 @@ func (s *Set) Add(values ...string) {
 	}
 }
 
-// isSearchable reports whether a value is specific enough to search for: at least eight
-// characters, six if it is not just letters, twelve if it is letters of one case.
+// isSearchable reports whether v is specific enough to search for. The minimum length is 8
+// characters; 6 if v does not consist only of letters; 12 if v consists of letters of one case.
 // Shorter values would redact ordinary words.
 func isSearchable(v string) bool {
 	lower, upper, other := 0, 0, 0
@@ -77,7 +74,7 @@ func isSearchable(v string) bool {
 		}
 	}
 	switch {
-	case strings.HasPrefix(v, "-----"): // the frame of a key file
+	case strings.HasPrefix(v, "-----"): // first or last line of a key file
 		return false
 	case other == 0 && (lower == 0 || upper <= 1):
 		return len(v) >= 12
@@ -87,7 +84,7 @@ func isSearchable(v string) bool {
 	return len(v) >= 8
 }
 
-// compiledMatcher returns the compiled patterns, making them when they are first used.
+// compiledMatcher returns the compiled patterns. It compiles them on first use.
 func (s *Set) compiledMatcher() *matcher {
 	if s == nil {
 		return &matcher{}
@@ -105,13 +102,13 @@ func (s *Set) compiledMatcher() *matcher {
 // Known redacts the known secrets.
 func (s *Set) Known(text string) string { return s.compiledMatcher().replaceAll(text) }
 
-// Text redacts known secrets and texts with the shape of a credential.
+// Text redacts known secrets and text in the format of a credential.
 func (s *Set) Text(text string) string {
 	return redactShapes(s.compiledMatcher().replaceAll(text), s != nil && s.opt.IBAN)
 }
 
-// Holds reports whether an outgoing text contains a known secret, also if the secret is split by
-// blanks or separators, repeatedly escaped, in another letter case or reversed.
+// Holds reports whether an outgoing text contains a known secret. It also finds secrets that are
+// split by spaces or separators, repeatedly escaped, in another letter case or reversed.
 func (s *Set) Holds(text string) bool {
 	m := s.compiledMatcher()
 	if len(m.patterns) == 0 {
@@ -120,12 +117,12 @@ func (s *Set) Holds(text string) bool {
 	return slices.ContainsFunc(decodedReadings(text), m.containsPattern)
 }
 
-// Shapes redacts texts with the shape of a credential.
+// Shapes redacts text in the format of a credential.
 func Shapes(text string) string { return redactShapes(text, false) }
 
-// AddReference adds the value of a secret reference. The value of an environment variable
-// ("env:NAME") is added only if its name looks like the name of a secret, because the environment
-// also contains folders and other harmless values.
+// AddReference adds the value of a secret reference. It adds the value of an environment variable
+// ("env:NAME") only if its name looks like the name of a secret, because the environment also
+// contains folders and other harmless values.
 func (s *Set) AddReference(ref, value string) {
 	if name, env := strings.CutPrefix(ref, "env:"); env && !isSecretName(name) {
 		return
@@ -133,14 +130,14 @@ func (s *Set) AddReference(ref, value string) {
 	s.Add(value)
 }
 
-// isSecretName reports whether an environment variable of this name usually contains a secret.
+// isSecretName reports whether an environment variable with this name usually contains a secret.
 func isSecretName(name string) bool {
 	name = strings.ToUpper(name)
 	return slices.ContainsFunc([]string{"KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH", "HOOK"}, func(w string) bool { return strings.Contains(name, w) })
 }
 
-// Handler keeps secrets out of log lines: out of messages, attributes, and
-// errors and values in them.
+// Handler returns a handler that redacts secrets in log messages and attributes, including errors
+// and other values.
 func (s *Set) Handler(next slog.Handler) slog.Handler { return handler{s, next} }
 
 type handler struct {
@@ -189,8 +186,8 @@ func (h handler) redactAttr(a slog.Attr) slog.Attr {
 	return slog.Attr{Key: a.Key, Value: v}
 }
 
-// Stream redacts known secrets in a text that arrives in chunks, also across
-// chunk borders. It is not safe for concurrent use.
+// Stream redacts known secrets in text that arrives in chunks, including secrets that span chunks.
+// It is not safe for concurrent use.
 type Stream struct {
 	set  *Set
 	held string
@@ -199,7 +196,7 @@ type Stream struct {
 // Stream returns a Stream that redacts the secrets of s.
 func (s *Set) Stream() *Stream { return &Stream{set: s} }
 
-// Push adds a chunk and returns the text that can be shown: all but an end that may be the
+// Push adds a chunk and returns the text that may be shown. It keeps back an end that may be the
 // beginning of a secret.
 func (x *Stream) Push(piece string) string {
 	m := x.set.compiledMatcher()

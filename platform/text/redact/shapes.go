@@ -8,17 +8,16 @@ import (
 	"sync"
 )
 
-// shape is a kind of credential with a recognizable format. It begins with one of the anchors. The
-// pattern is compiled at its first use and tried only at an anchor.
+// shape is a kind of credential with a recognizable format. A credential begins with one of the
+// anchors. The pattern is compiled on first use and tried only at an anchor.
 type shape struct {
 	anchors []string
 	pattern string
-	// within: letters and digits may directly precede it.
+	// within is true if letters and digits may directly precede the anchor.
 	within bool
-	// back reports the characters before the anchor that belong to the
-	// credential.
+	// back reports whether a character before the anchor belongs to the credential.
 	back func(c byte) bool
-	// keep selects the part of a match to redact; nil redacts all of it.
+	// keep selects the part of a match to redact. If it is nil, the whole match is redacted.
 	keep func(match string) (from, to int)
 
 	once sync.Once
@@ -62,7 +61,7 @@ var shapes = sync.OnceValue(func() []*shape {
 	}
 })
 
-// assignedValue returns the text after the last = or : of a match.
+// assignedValue returns the range of the text after the last = or : of a match.
 func assignedValue(m string) (from, to int) {
 	i := strings.IndexAny(m, "=:")
 	if i < 0 {
@@ -73,7 +72,7 @@ func assignedValue(m string) (from, to int) {
 	return i, len(m)
 }
 
-// redactShapes redacts texts with the shape of a credential.
+// redactShapes redacts text in the format of a credential.
 func redactShapes(s string, iban bool) string {
 	if len(s) < minPattern {
 		return s
@@ -92,7 +91,7 @@ func redactShapes(s string, iban bool) string {
 	return s
 }
 
-// redactMatches redacts texts that begin with an anchor and match the pattern.
+// redactMatches redacts matches of the pattern that begin with anchor.
 func (x *shape) redactMatches(s, anchor string) string {
 	for i := 0; ; {
 		n := strings.Index(s[i:], anchor)
@@ -148,8 +147,8 @@ func redactURLPasswords(s string) string {
 	}
 }
 
-// redactDiscordTokens redacts Discord tokens, which have no fixed prefix: a base64 id, six
-// characters, and 27 or more, joined by dots.
+// redactDiscordTokens redacts Discord tokens. They have no fixed prefix: they consist of a base64
+// id, 6 characters, and 27 or more characters, joined by dots.
 func redactDiscordTokens(s string) string {
 	for i := 0; ; {
 		d := strings.IndexByte(s[i:], '.')
@@ -187,12 +186,11 @@ func isTokenByte(c byte) bool {
 	return c == '_' || c == '-' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// decodedReadings returns the decoded forms of a text that are searched for secrets before
-// it is sent.
+// decodedReadings returns the decoded forms of an outgoing text that are searched for secrets.
 func decodedReadings(text string) []string {
 	out := []string{text}
 	plain := text
-	for range 3 { // escaped again and again
+	for range 3 { // the text may be escaped repeatedly
 		next, err := url.PathUnescape(strings.ReplaceAll(plain, "+", " "))
 		if err != nil {
 			next = unescapeValid(plain)
@@ -209,7 +207,7 @@ func decodedReadings(text string) []string {
 	return append(out, spread, string(back))
 }
 
-// unescapeValid decodes the valid percent escapes of a text and keeps invalid ones.
+// unescapeValid decodes the valid percent escapes in s and keeps invalid ones.
 func unescapeValid(s string) string {
 	if !strings.Contains(s, "%") {
 		return s

@@ -1,5 +1,5 @@
-// Package settings describes the settings of a driver, so that setup, the command line and the
-// documentation can ask for them and name them without code for that driver.
+// Package settings describes the settings of drivers, so that setup, the command line and the
+// documentation can name them and ask for them without code for each driver.
 package settings
 
 // Kind is the form of a setting's value.
@@ -13,31 +13,33 @@ const (
 	YesNo  Kind = "yesno" // "true" or "false"
 )
 
-// Setting is one key of a driver's section.
+// Setting is one key in the configuration section of a driver.
 type Setting struct {
 	Key    string
 	Kind   Kind
-	List   bool // a list of texts, which the user separates with commas
-	Number bool // a text that is written as a number
-	// Title is the question, Help explains it in a line.
+	List   bool // a list of strings; the user separates them by commas
+	Number bool // a string that is written as a number
+	// Title is the question to the user, and Help explains it in one line.
 	Title, Help string
 	Default     string // the driver's default
 	Optional    bool
-	// Unasked: setup accepts the setting, but does not ask for it.
+	// Unasked is true if setup accepts the setting but does not ask for it.
 	Unasked bool
-	// Check validates a value that is not empty; for a secret, its plain text. nil: all are valid.
+	// Check validates a non-empty value. For a secret, value is the plain text. If Check is nil,
+	// all values are valid.
 	Check func(value string) error
-	// Shown reports whether the setting applies, given the answers by their keys; nil: always.
+	// Shown reports whether the setting applies. answer returns the earlier answer to the setting
+	// with a key. If Shown is nil, the setting always applies.
 	Shown func(e Env, answer func(key string) string) bool
 	// Options returns the values of a Choice.
 	Options func(e Env) []Option
-	// Sample is a value in the right form for simulations; "": any text.
+	// Sample is a valid value for simulations. If it is "", any text is valid.
 	Sample string
 }
 
 // Env is the part of the user's configuration that affects settings.
 type Env struct {
-	// Accounts lists the configured accounts: Value is the name, Title the address.
+	// Accounts lists the configured accounts. Value is the name and Title is the address.
 	Accounts []Option
 }
 

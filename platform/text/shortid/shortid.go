@@ -1,18 +1,18 @@
-// Package shortid makes the ids of items that the user may have to type: tasks, notes, facts,
-// watchers. It does not make ids of events or deliveries, whose order in time matters (those are
-// UUIDv7).
+// Package shortid creates the ids of items that the user may have to type: tasks, notes, facts,
+// watchers. It does not create ids of events or deliveries, whose ids must be ordered by time
+// (UUIDv7).
 package shortid
 
 import (
 	"crypto/rand"
 )
 
-// alphabet is Crockford's base 32, which leaves out i, l, o and u
+// alphabet is Crockford's base 32, which omits i, l, o and u
 // (https://www.crockford.com/base32.html).
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 
-// length is the length of the random part in characters, 45 bits: among a million ids the
-// probability of a collision is 1.4 %. The primary key then rejects the id.
+// length is the number of random characters in an id, which contain 45 bits. Among a million ids,
+// the probability of a collision is 1.4 %. The primary key rejects a duplicate id.
 const length = 9
 
 // New returns the prefix followed by nine random characters, such as

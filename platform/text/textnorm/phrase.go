@@ -1,5 +1,6 @@
-// Package textnorm normalizes and compares typed text: it ignores case, accents and
-// punctuation, and can match by some of the words. It parses no grammar; package dateparse parses dates.
+// Package textnorm normalizes and compares typed text. It ignores case, accents and punctuation,
+// and can match text by some of its words. It does not parse grammar; package dateparse parses
+// dates.
 package textnorm
 
 import (
@@ -12,8 +13,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Fold lower-cases and removes accents: "Café" becomes "cafe". Invalid UTF-8
-// becomes U+FFFD.
+// Fold converts s to lower case and removes accents: "Café" becomes "cafe". Invalid UTF-8 becomes
+// U+FFFD.
 func Fold(s string) string {
 	ascii := true
 	for i := range len(s) {
@@ -28,18 +29,18 @@ func Fold(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
 	for _, r := range norm.NFKD.String(strings.ToValidUTF8(s, "\uFFFD")) {
-		if r < 0x300 || r > 0x36f { // combining diacritical marks; marks of other scripts make other letters
+		if r < 0x300 || r > 0x36f { // combining diacritical marks; in other scripts, marks form different letters
 			b.WriteRune(unicode.ToLower(r))
 		}
 	}
 	return norm.NFC.String(b.String())
 }
 
-// FoldedWords folds and cuts at everything that is not a letter, a digit or a mark;
-// a possessive "'s" is dropped, so that "sister's" is "sister".
+// FoldedWords folds s and splits it into words of letters, digits and marks. It drops a possessive
+// "'s", so that "sister's" becomes "sister".
 func FoldedWords(s string) []string { return splitWords(Fold(s)) }
 
-// Words is FoldedWords without folding.
+// Words splits s into words as FoldedWords does, but without folding.
 func Words(s string) []string { return splitWords(strings.ToValidUTF8(s, "\uFFFD")) }
 
 func splitWords(s string) []string {
@@ -60,8 +61,7 @@ func splitWords(s string) []string {
 	return out
 }
 
-// EqualFolded reports whether two texts differ only in case, accents, spaces and
-// punctuation.
+// EqualFolded reports whether a and b differ only in case, accents, spaces and punctuation.
 func EqualFolded(a, b string) bool {
 	x, y := FoldedWords(a), FoldedWords(b)
 	if len(x) == 0 || len(y) == 0 {
@@ -70,8 +70,8 @@ func EqualFolded(a, b string) bool {
 	return strings.Join(x, " ") == strings.Join(y, " ")
 }
 
-// Ellipsize truncates a text to at most n characters and appends "…" if it was longer;
-// line breaks become spaces.
+// Ellipsize truncates s to at most n characters, and appends "…" if s was longer. Line breaks
+// become spaces.
 func Ellipsize(s string, n int) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if utf8.RuneCountInString(s) <= n {
@@ -81,14 +81,14 @@ func Ellipsize(s string, n int) string {
 	return strings.TrimRight(string(r[:max(n-1, 0)]), " ") + "…"
 }
 
-// ContainsAllWords reports whether a text contains all words as substrings, ignoring case and
+// ContainsAllWords reports whether text contains all words as substrings, ignoring case and
 // accents.
 func ContainsAllWords(text string, words []string) bool {
 	have := Fold(text)
 	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(have, Fold(w)) })
 }
 
-// TruncateRunes returns the first n characters of a text.
+// TruncateRunes returns the first n characters of s.
 func TruncateRunes(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -102,7 +102,7 @@ func TruncateRunes(s string, n int) string {
 	return s
 }
 
-// FirstLine returns the first line of a text, truncated to 120 characters.
+// FirstLine returns the first line of s, truncated to 120 characters.
 func FirstLine(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
 	if short := TruncateRunes(s, 120); short != s {
@@ -133,7 +133,7 @@ func FormatLength(text string) string {
 	return digits + " characters"
 }
 
-// CountNoun formats a number of things: "1 day", "3 days".
+// CountNoun formats a number with its noun: "1 day", "3 days".
 func CountNoun(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -141,8 +141,8 @@ func CountNoun(n int, one, many string) string {
 	return strconv.Itoa(n) + " " + many
 }
 
-// Similar rates two words or titles from 0 (nothing in common) to 1 (same) by
-// the Dice coefficient of their letter pairs.
+// Similar rates the similarity of two words or titles from 0 (nothing in common) to 1 (equal),
+// using the Dice coefficient of their letter pairs.
 func Similar(a, b string) float64 {
 	x, y := letterPairs(a), letterPairs(b)
 	if len(x) == 0 || len(y) == 0 {

@@ -4,14 +4,14 @@ import (
 	"slices"
 )
 
-// opening is a clause without its introduction.
+// opening is the result of readOpening: the clause without its introduction.
 type opening struct {
 	toks            []tok
 	sure, now, more bool
-	skip            bool // the clause is not the speaker's own statement
+	skip            bool // the clause is not a statement of the speaker
 }
 
-// readOpening removes introductory words of a statement and returns its certainty.
+// readOpening removes the introductory words of a statement and determines its certainty.
 func readOpening(toks []tok) opening {
 	o := opening{toks: toks}
 	for len(o.toks) > 0 {
@@ -55,8 +55,8 @@ type verbMatch struct {
 	gap   []tok // "live NOW in"
 }
 
-// splitClauses cuts a sentence at the words between its verbs. If no boundary separates two verbs,
-// the second one belongs to the value of the first.
+// splitClauses splits a sentence at the words between its verbs. If there is no boundary between
+// two verbs, the second verb belongs to the value of the first.
 func splitClauses(toks []tok) []clause {
 	verbs := verbsOf(toks)
 	if len(verbs) == 0 {
@@ -86,7 +86,8 @@ type cut int
 
 func (c cut) endIndex() int { return int(c) }
 
-// startIndex returns the index of the first token of the next clause, after the joining word.
+// startIndex returns the index of the first token of the next clause, which follows the joining
+// word.
 func (c cut) startIndex(toks []tok) int {
 	if slices.Contains(joining, toks[c].w) {
 		return int(c) + 1
@@ -96,8 +97,8 @@ func (c cut) startIndex(toks []tok) int {
 
 var joining = []string{"and", "but", "und", "aber", "et", "mais", "y", "pero", "e", "ma", "o", "bet", "ir", "ale", "while", "whereas", "so"}
 
-// findBoundary finds the end of a clause, -1 if there is none. The boundary is a comma, or a
-// joining word that is followed by words leading to a verb.
+// findBoundary finds the end of a clause, or returns -1 if there is none. The boundary is a comma,
+// or a joining word after which a new verb follows.
 func findBoundary(toks []tok, from, to int) cut {
 	comma := -1
 	for i := to - 1; i >= from; i-- {
@@ -111,7 +112,7 @@ func findBoundary(toks []tok, from, to int) cut {
 	return cut(comma)
 }
 
-// isSubjectOrEmpty reports whether the words before a verb are a subject, or nothing.
+// isSubjectOrEmpty reports whether the words before a verb are a subject or empty.
 func isSubjectOrEmpty(toks []tok) bool {
 	o := readOpening(toks)
 	_, rest := readManner(o.toks)
@@ -122,7 +123,8 @@ func isSubjectOrEmpty(toks []tok) bool {
 	return ok
 }
 
-// verbsOf lists the verbs of a sentence. Forms of "be" count if no listed verb includes them.
+// verbsOf lists the verbs of a sentence. It includes a form of "be" if it is not part of a listed
+// verb.
 func verbsOf(toks []tok) []verbMatch {
 	var out []verbMatch
 	for i := 0; i < len(toks); i++ {
@@ -138,7 +140,7 @@ func verbsOf(toks []tok) []verbMatch {
 			out = append(out, verbMatch{at: i, n: 1, was: isListed("was", w)})
 		}
 	}
-	// "is called", "was moved to", "does live in": the form of being only helps.
+	// in "is called", "was moved to" and "does live in", the first verb is only an auxiliary
 	var kept []verbMatch
 	for i, v := range out {
 		if v.name == "" && i+1 < len(out) && out[i+1].name != "" && onlyBetween(toks[v.at+1:out[i+1].at]) {
@@ -149,12 +151,12 @@ func verbsOf(toks []tok) []verbMatch {
 	return kept
 }
 
-// impliesSubject reports whether a form of the first person needs no "I" before it.
+// impliesSubject reports whether v is a first-person form that does not need "I" before it.
 func (v verb) impliesSubject() bool {
 	return isListed("dropped", v.words[0]) || len(v.words) > 2 && v.words[0] == "mi"
 }
 
-// matchGapped matches a form that may have small words between its first and second word: "wohne
+// matchGapped matches a form that may contain small words between its first and second word: "wohne
 // jetzt nicht mehr in".
 func matchGapped(toks []tok, words []string) (n int, gap []tok) {
 	if hasPrefixWords(toks, words) {
@@ -194,7 +196,7 @@ func verbAt(toks []tok, i int) (verbMatch, bool) {
 
 var froms = []string{"from", "von", "de", "da"}
 
-// startsWithName reports whether a name follows, possibly after "my".
+// startsWithName reports whether the tokens start with a name, or with "my" and a name.
 func startsWithName(toks []tok) bool {
 	return toks[0].capital || isListed("mine", toks[0].w) || isListed("now", toks[0].w)
 }
@@ -206,7 +208,7 @@ func onlyBetween(toks []tok) bool {
 // verbManner holds the meaning of the modifiers before a verb.
 type verbManner struct{ ended, more, now, sure, past, has bool }
 
-// readManner removes the modifiers at the end of the words before a verb.
+// readManner removes modifiers at the end of the words before a verb, and returns their meaning.
 func readManner(toks []tok) (verbManner, []tok) {
 	m := verbManner{}
 	for len(toks) > 0 {

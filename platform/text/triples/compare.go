@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// Corrects reports whether a statement says that an older one about the same subject is false or no
-// longer true.
+// Corrects reports whether n states that the older statement o about the same subject is false or
+// no longer true.
 func Corrects(n, o Triple, now time.Time) bool {
 	switch {
 	case n.More, n.Past, o.Past, o.Attr == "":
@@ -36,8 +36,8 @@ func Corrects(n, o Triple, now time.Time) bool {
 	return isReplacement(n, o, now)
 }
 
-// isReplacement reports whether n replaces o. For multi-valued attributes it needs an
-// explicit replacement word.
+// isReplacement reports whether n replaces o. For attributes with several values, n must contain an
+// explicit word for a replacement.
 func isReplacement(n, o Triple, now time.Time) bool {
 	if !n.Sure && !n.Now || !slices.Contains([]string{When, Where, Is, Called}, n.Attr) {
 		return false
@@ -46,8 +46,8 @@ func isReplacement(n, o Triple, now time.Time) bool {
 	return class == ClassOf(o.Value, now) && (n.Sure || class != Other)
 }
 
-// SameValue reports whether two values are one: the same words, the same day,
-// or the same measure in other units.
+// SameValue reports whether a and b are the same value: the same words, the same day, or the same
+// measure in different units.
 func SameValue(a, b string) bool {
 	x, y := plainWords(a), plainWords(b)
 	if len(x) == 0 || len(y) == 0 {
@@ -66,8 +66,7 @@ func SameValue(a, b string) bool {
 	return hasDigit(a) && slices.Equal(x, y) && slices.ContainsFunc(x, isMonthName)
 }
 
-// Refines reports whether a repeats b or adds detail: "Vilnius, Lithuania" and
-// "Vilnius".
+// Refines reports whether a equals b or adds detail to b: "Vilnius, Lithuania" refines "Vilnius".
 func Refines(a, b string) bool {
 	if SameValue(a, b) {
 		return true
@@ -83,8 +82,7 @@ func isMonthName(w string) bool {
 	return len(w) >= 3 && slices.ContainsFunc([]string{"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}, func(m string) bool { return strings.HasPrefix(w, m) })
 }
 
-// plainWords returns the words of a value without articles and similar words;
-// "3rd" becomes 3.
+// plainWords returns the words of a value without articles and similar words; "3rd" becomes "3".
 func plainWords(s string) []string {
 	w := Words(s)
 	out := w[:0:0]
@@ -100,8 +98,8 @@ func plainWords(s string) []string {
 	return out
 }
 
-// isSameTopic reports whether two preferences are about the same subject: "aisle seats" and "window
-// seats", "tea" and "coffee".
+// isSameTopic reports whether two preferences are about the same topic, such as "aisle seats" and
+// "window seats", or "tea" and "coffee".
 func isSameTopic(a, b string) bool {
 	x, y := plainWords(a), plainWords(b)
 	if len(x) == 0 || len(y) == 0 {
@@ -124,7 +122,8 @@ type quantity struct {
 	kind string
 }
 
-// measureUnits maps a unit to the quantity that it measures and its size in the smallest unit.
+// measureUnits returns the quantity that a unit measures, and the size of the unit in the smallest
+// unit of that quantity.
 func measureUnits(u string) (kind string, factor float64) {
 	switch u {
 	case "mm", "millimetre", "millimetres":
@@ -155,7 +154,7 @@ func measureUnits(u string) (kind string, factor float64) {
 	return "", 0
 }
 
-// parseMeasure reads "180 cm", "1.80m", "1,80 m".
+// parseMeasure parses measures such as "180 cm", "1.80m" and "1,80 m".
 func parseMeasure(s string) (quantity, bool) {
 	f := strings.Fields(strings.ToLower(strings.TrimRight(strings.TrimSpace(s), ".")))
 	if len(f) == 0 || len(f) > 3 {

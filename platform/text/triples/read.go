@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// readClause reads one clause. elided is the subject of the one before it.
+// readClause reads one clause. elided is the subject of the previous clause.
 func (r *reader) readClause(c clause, elided Subject) ([]Triple, Subject, bool) {
 	left, right := c.toks[:c.verb.at], c.toks[c.verb.at+c.verb.n:]
 	m, left := readManner(left)
@@ -58,7 +58,7 @@ func (r *reader) readClause(c clause, elided Subject) ([]Triple, Subject, bool) 
 	return []Triple{st}, s, ok
 }
 
-// readLeadingTime removes a time from the beginning: "from Monday I work at ...".
+// readLeadingTime removes a time at the start of a clause: "from Monday I work at ...".
 func (r *reader) readLeadingTime(left []tok) (value, []tok) {
 	if len(left) < 3 || !slices.Contains([]string{"from", "since", "until", "till", "starting", "as", "seit", "bis", "ab"}, left[0].w) {
 		return value{}, left
@@ -72,7 +72,7 @@ func (r *reader) readLeadingTime(left []tok) (value, []tok) {
 	return value{}, left
 }
 
-// isValidValue checks whether a value is valid for a verb.
+// isValidValue reports whether v is a valid value for the verb.
 func (r *reader) isValidValue(st *Triple, flags map[string]bool, v value, left []tok) bool {
 	class := r.classOf(v.toks)
 	if st.Attr == "is_closed" {
@@ -83,13 +83,13 @@ func (r *reader) isValidValue(st *Triple, flags map[string]bool, v value, left [
 		return !st.Subject.Owner
 	}
 	if len(v.toks) == 0 || len(v.toks) > maxValue {
-		// "I no longer work", "I no longer have a car": the whole statement ended
+		// in "I no longer work", the statement ended as a whole
 		return len(v.toks) == 0 && st.Ended && st.Sure
 	}
 	first := v.toks[0].w
 	switch {
 	case flags["person"] && !st.Subject.Owner && !st.Subject.Person:
-		if strings.HasPrefix(st.Attr, "lives") && flags["now"] { // a meeting moved to three
+		if strings.HasPrefix(st.Attr, "lives") && flags["now"] { // "moved to three" is about a meeting
 			st.Attr, st.One = Where, true
 			if class == Time || class == Number {
 				st.Attr = When
@@ -116,8 +116,8 @@ func (r *reader) isValidValue(st *Triple, flags map[string]bool, v value, left [
 	return true
 }
 
-// isSingular reports whether the named person or item is unique: not "my daughter",
-// but "my wife" and "the boat".
+// isSingular reports whether the words identify one person or item. For example, "my wife" and "the
+// boat" do; "my daughter" does not.
 func (r *reader) isSingular(left []tok) bool {
 	n := nounOf(left)
 	switch {
@@ -129,8 +129,7 @@ func (r *reader) isSingular(left []tok) bool {
 	return !slices.ContainsFunc(n.words, func(w string) bool { return isListed("role", w) })
 }
 
-// readPreference combines a preference over something else into one value: "prefer tea
-// to coffee".
+// readPreference combines both sides of a preference into one value: "prefer tea to coffee".
 func (r *reader) readPreference(st *Triple, v value) {
 	for j := 1; j < len(v.toks)-1; j++ {
 		if w := v.toks[j].w; w == "to" || w == "over" || w == "rather" || w == "than" {
@@ -144,7 +143,7 @@ func (r *reader) readPreference(st *Triple, v value) {
 	}
 }
 
-// withName adds the statement implied by "my sister Ana".
+// withName adds the statement that "my sister Ana" implies.
 func (r *reader) withName(st Triple, ok bool) []Triple {
 	var out []Triple
 	if ok {
@@ -159,8 +158,7 @@ func (r *reader) withName(st Triple, ok bool) []Triple {
 	})
 }
 
-// readSubject parses the words before a verb; without words it returns the current
-// subject.
+// readSubject parses the words before a verb. Without words, it returns the current subject.
 func (r *reader) readSubject(left []tok, elided Subject) (Subject, bool) {
 	if len(left) == 0 {
 		return elided, elided.Key != ""
@@ -176,7 +174,7 @@ func (r *reader) readSubject(left []tok, elided Subject) (Subject, bool) {
 	return s, ok
 }
 
-// clauseText returns a clause with its subject as a separate sentence.
+// clauseText returns the text of a clause as a separate sentence with its subject.
 func (r *reader) clauseText(c clause, left []tok, s Subject) string {
 	text := r.spanText(c.toks)
 	pronoun := len(left) == 1 && isListed("he", left[0].w)
@@ -189,7 +187,7 @@ func (r *reader) clauseText(c clause, left []tok, s Subject) string {
 	return s.Text + " " + text
 }
 
-// readToBe reads a clause with a form of to be.
+// readToBe reads a clause with a form of "to be".
 func (r *reader) readToBe(c clause, m verbManner, left, right []tok, elided Subject) ([]Triple, Subject, bool) {
 	v := r.valueOf(right)
 	m.past = m.past || c.verb.was
@@ -220,7 +218,7 @@ func (r *reader) readToBe(c clause, m verbManner, left, right []tok, elided Subj
 	return r.readCopula(st, v, left, s)
 }
 
-// readAttribute returns the triple of a single-valued noun.
+// readAttribute returns the triple of a noun with a single value.
 func (r *reader) readAttribute(st Triple, attr string, n noun, toks []tok) ([]Triple, Subject, bool) {
 	if n.his {
 		if r.last.Key == "" {
@@ -261,7 +259,7 @@ func (r *reader) readAttribute(st Triple, attr string, n noun, toks []tok) ([]Tr
 	return r.withName(st, true), s, true
 }
 
-// readCopula returns the triple of "X is Y" if X is not a single-valued noun.
+// readCopula returns the triple of "X is Y", if X is not a noun with a single value.
 func (r *reader) readCopula(st Triple, v value, left []tok, s Subject) ([]Triple, Subject, bool) {
 	toks := v.toks
 	last := toks[len(toks)-1].w
@@ -288,7 +286,7 @@ func (r *reader) readCopula(st Triple, v value, left []tok, s Subject) ([]Triple
 	return r.withName(st, true), s, true
 }
 
-// readContext reads time, location and other context.
+// readContext reads the time, the location and other context.
 func (r *reader) readContext(st *Triple, toks, left []tok) {
 	switch r.classOf(toks) {
 	case Time:

@@ -1,12 +1,11 @@
-// Package triples extracts subject-relation-object triples from sentences: "my
-// sister Ana lives in Kaunas since May" gives Ana, lives_in, Kaunas, from May.
-// Callers use them to detect that a newer statement corrects an older one, and to
-// fill the graph.
+// Package triples extracts subject-relation-object triples from sentences: "my sister Ana lives in
+// Kaunas since May" yields Ana, lives_in, Kaunas, from May. Callers use the triples to detect that
+// a newer statement corrects an older one, and to fill the knowledge graph.
 //
-// It prefers missing a statement to misreading one: hedged, reported or postponed
-// statements and questions give no triple, or one that corrects nothing. It
-// stores nothing and calls no model. Its vocabulary is in words.txt. Package
-// knowledge, its graph and the extraction after a turn use it.
+// The package prefers missing a statement to misreading one. Hedged, reported or postponed
+// statements and questions yield no triple, or a triple that corrects nothing. The package stores
+// nothing and calls no model. Its vocabulary is in words.txt. Package knowledge, its graph and the
+// extraction after a turn use it.
 package triples
 
 import (
@@ -16,27 +15,28 @@ import (
 	"time"
 )
 
-// Triple is one triple of a text.
+// Triple is one triple extracted from a text.
 type Triple struct {
 	Subject Subject
-	// Attr is the relation: a verb of words.txt ("lives_in"), a noun
-	// ("password"), or one of When, Where, Is, Called and Any. It is empty, as is
-	// the subject, if the text only corrects a value: Value, not Old.
+	// Attr is the relation: a verb of words.txt ("lives_in"), a noun ("password"), or one of When,
+	// Where, Is, Called and Any. Attr and the subject are empty if the text only corrects a value
+	// (Value, not Old).
 	Attr  string
-	Value string // as written, without its time
-	Old   string // the value that no longer holds: "not OLD but VALUE", "from OLD to VALUE"
-	// Ended: the value is no longer true, or never was. With Any this applies to all values of the
-	// subject.
+	Value string // as written, without the time
+	Old   string // the value that is no longer true: "not OLD but VALUE", "from OLD to VALUE"
+	// Ended is true if the value is no longer true or never was. With Any, this applies to all
+	// values of the subject.
 	Ended bool
-	// One: the subject has one at a time.
+	// One is true if the subject has only one value at a time.
 	One bool
-	// More: the statement adds a value or is uncertain; it corrects nothing.
+	// More is true if the statement adds a value or is uncertain. It then corrects nothing.
 	More bool
-	// Now: the text says that it is new ("now", "new", "moved"). Sure: it
-	// contradicts an earlier statement ("actually", "I meant", "no longer", "not
-	// X but Y").
+	// Now is true if the text says that the statement is new ("now", "new", "moved"). Sure is true
+	// if the statement contradicts an earlier one ("actually", "I meant", "no longer", "not X but
+	// Y").
 	Now, Sure bool
-	// Past: the statement was true in the past. It corrects nothing and is not corrected.
+	// Past is true if the statement was true in the past. It corrects nothing and cannot be
+	// corrected.
 	Past        bool
 	From, Until time.Time // validity as stated
 	// Text is the part of the sentence that contains the statement, with its subject.
@@ -52,32 +52,32 @@ const (
 	Any    = "*"      // all relations of the subject
 )
 
-// Subject is a person or thing that a statement is about.
+// Subject is the person or item that a statement is about.
 type Subject struct {
 	Text  string // as written
-	Owner bool   // the owner: "I", "we"
-	// Role and Name: "my sister Ana" is "sister" and "Ana", both folded. A role
-	// is a relation to someone, usually the user.
+	Owner bool   // the subject is the owner: "I", "we"
+	// Role and Name are the folded parts of phrases such as "my sister Ana": "sister" and "ana". A
+	// role is a relation to a person, usually the user.
 	Role, Name string
-	// Key consists of the subject's words, folded and sorted, or "owner" for the owner. If there is
-	// a name, the role is not used.
+	// Key consists of the subject's words, folded and sorted. It is "owner" for the owner. If the
+	// subject has a name, Key does not contain the role.
 	Key string
-	// Person: the words identify a person.
+	// Person is true if the words identify a person.
 	Person bool
 }
 
 // Owner is the key of the owner.
 const Owner = "owner"
 
-// Limits of what is read.
+// Limits of the text that is read.
 const (
 	maxText       = 4000 // bytes
 	maxStatements = 16
 	maxValue      = 14 // words
 )
 
-// Read returns the statements of a text. now is the current time in the user's
-// zone: "until June" is relative to it.
+// Read returns the statements in text. now is the current time in the user's zone. Relative times
+// such as "until June" are based on it.
 func Read(text string, now time.Time) []Triple {
 	return readText(text, now).out
 }
@@ -102,7 +102,7 @@ type reader struct {
 	said []textSpan
 }
 
-// textSpan is a range of the text, in bytes, that contains the statements from the nth on.
+// textSpan is a range of the text, in bytes, with the statements starting at index n.
 type textSpan struct{ from, to, n int }
 
 // readSentence reads the clauses of one sentence.
@@ -113,7 +113,7 @@ func (r *reader) readSentence(toks []tok) {
 	}
 	subject := Subject{}
 	if len(verbsOf(l.toks)) == 0 {
-		if v := r.valueOf(l.toks); l.sure && len(v.old) > 0 { // "I meant Kaunas, not Vilnius"
+		if v := r.valueOf(l.toks); l.sure && len(v.old) > 0 { // "I meant Kaunas, not Vilnius" has no verb
 			r.markUsedText(toks[0].from, toks)
 			r.out = append(r.out, Triple{Value: r.spanText(v.toks), Old: r.spanText(v.old), Sure: true, Text: r.spanText(toks)})
 		}
@@ -151,8 +151,8 @@ func (r *reader) readSentence(toks []tok) {
 	}
 }
 
-// markUsedText records which part of the text is covered by statements: not the part
-// after a comma and "and" that is not a parsed clause.
+// markUsedText records which part of the text the statements cover. A part after a comma or "and"
+// is not covered if it is not a parsed clause.
 func (r *reader) markUsedText(from int, toks []tok) {
 	end := len(toks)
 	for i := 1; i+3 < len(toks); i++ {
@@ -164,7 +164,7 @@ func (r *reader) markUsedText(from int, toks []tok) {
 	r.said = append(r.said, textSpan{from, toks[end-1].to, len(r.out)})
 }
 
-// Unread returns the parts of a text from which Read extracts no statement.
+// Unread returns the parts of text from which Read extracts no statement.
 func Unread(text string, now time.Time) (out []string) {
 	text = strings.ToValidUTF8(text, " ")
 	r := readText(text, now)
@@ -201,8 +201,8 @@ func ClassOf(value string, now time.Time) Class {
 	return Other
 }
 
-// blankQuotes blanks quotations longer than a name, because they are other people's
-// words. It preserves the text's length, so that positions stay valid.
+// blankQuotes replaces long quotations by spaces, because they quote other people. It keeps the
+// length of the text, so that positions stay valid. Short quotations may be names and are kept.
 func blankQuotes(s string) string {
 	return quotes.ReplaceAllStringFunc(s, func(q string) string {
 		if len(strings.Fields(q)) <= 3 {

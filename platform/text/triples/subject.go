@@ -7,7 +7,7 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// subjectOf returns the person or item that the words name.
+// subjectOf returns the person or item that toks name.
 func subjectOf(toks []tok) (Subject, bool) {
 	if len(toks) == 0 || len(toks) > 8 {
 		return Subject{}, false
@@ -30,19 +30,19 @@ func subjectOf(toks []tok) (Subject, bool) {
 
 // noun is a noun phrase: "my sister Ana", "the wifi of the cabin", "Dr Weiss".
 type noun struct {
-	words []string // the words that identify the subject, folded, in order
+	words []string // the folded words that identify the subject, in order
 	mine  bool
-	his   bool // of the current subject
+	his   bool // the phrase belongs to the current subject ("his", "her")
 	old   bool // "my old ..."
 	fresh bool // "my new ..."
 	bad   bool // no noun phrase
 	known bool // whether the phrase has a determiner or a name
 	role  string
 	name  string
-	one   bool // whether a person has only one of the role
+	one   bool // the role is held by one person at most
 }
 
-// small words that join a noun phrase.
+// prepositions that join the parts of a noun phrase
 var holding = []string{"of", "for", "at", "de", "du", "del", "della", "von", "vom", "fur", "pour", "para", "per", "d", "in", "to", "from", "on", "s"}
 
 func nounOf(toks []tok) noun {
@@ -91,7 +91,7 @@ func nounOf(toks []tok) noun {
 	return n
 }
 
-// addRoles notes roles and the names behind them: "my sister Ana", "Ana, my sister".
+// addRoles records roles and the names that belong to them: "my sister Ana", "Ana, my sister".
 func (n *noun) addRoles(t tok, i int, toks []tok) {
 	role := isListed("role", t.w) || isListed("role one", t.w)
 	switch {
@@ -134,8 +134,8 @@ func keyOf(words []string) string {
 	return strings.Join(slices.Compact(w), " ")
 }
 
-// readAttributeNoun parses "my sister's birthday", "the wifi password of the cabin": a
-// single-valued noun and its owner.
+// readAttributeNoun parses a noun with a single value and its owner: "my sister's birthday", "the
+// wifi password of the cabin".
 func readAttributeNoun(toks []tok) (attr string, n noun, ok bool) {
 	n = nounOf(toks)
 	if n.bad || len(n.words) == 0 || len(n.words) > 7 {
@@ -177,7 +177,7 @@ func readAttributeNoun(toks []tok) (attr string, n noun, ok bool) {
 	return canonicalNoun(w), n.withoutWord(toks[at].w), true
 }
 
-// canonicalNoun maps nouns with the same meaning to one word.
+// canonicalNoun returns the same word for all nouns with the same meaning.
 func canonicalNoun(w string) string {
 	switch w {
 	case "color":
@@ -198,7 +198,7 @@ func canonicalNoun(w string) string {
 	return w
 }
 
-// withoutWord drops the noun itself.
+// withoutWord returns n without the word w.
 func (n noun) withoutWord(w string) noun {
 	for i := len(n.words) - 1; i >= 0; i-- {
 		if n.words[i] == w {
@@ -209,10 +209,10 @@ func (n noun) withoutWord(w string) noun {
 	return n
 }
 
-// Mine reports whether a folded word means that something belongs to the speaker.
+// Mine reports whether a folded word expresses possession by the speaker.
 func Mine(w string) bool { return isListed("mine", w) }
 
-// Tells reports quickly whether a text may contain something that Read extracts.
+// Tells reports whether Read may find a statement in text. It is a quick check.
 func Tells(text string) bool {
 	w := textnorm.FoldedWords(truncateText(text))
 	for i, x := range w[:min(len(w), 200)] {

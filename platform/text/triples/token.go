@@ -12,10 +12,10 @@ import (
 // tok is one word of a sentence.
 type tok struct {
 	w        string // folded
-	from, to int    // bytes of the text
+	from, to int    // byte range in the text
 	poss     bool   // "sister's"
 	capital  bool
-	after    rune // punctuation behind it: , ; : or 0
+	after    rune // punctuation after the word: , ; : or 0
 }
 
 func truncateText(s string) string {
@@ -26,8 +26,8 @@ func truncateText(s string) string {
 	return strings.ToValidUTF8(s[:maxText], "")
 }
 
-// splitSentences splits a text into tokenized sentences. It omits questions and longer
-// quotations, which are other people's words.
+// splitSentences splits text into tokenized sentences. It omits questions, and longer quotations
+// because they quote other people.
 func splitSentences(text string) [][]tok {
 	var out [][]tok
 	var cur []tok
@@ -67,8 +67,8 @@ func isWord(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || strings.ContainsRune("€$£%#&=", r)
 }
 
-// wordEnd returns the end of a word. Words may contain joining characters: 1.80,
-// 12:30, a@b.c, wi-fi, sister's.
+// wordEnd returns the end of the word at i. Words may contain joining characters: 1.80, 12:30,
+// a@b.c, wi-fi, sister's.
 func wordEnd(text string, i int) int {
 	if text[i] == '+' {
 		i++
@@ -77,7 +77,7 @@ func wordEnd(text string, i int) int {
 		r, n := utf8.DecodeRuneInString(text[i:])
 		next, _ := utf8.DecodeRuneInString(text[min(i+n, len(text)):])
 		join := strings.ContainsRune("'’-.@+/:_,", r) && (unicode.IsLetter(next) || unicode.IsDigit(next))
-		if r == ',' && join { // 1,80 but not "red,blue"
+		if r == ',' && join { // "1,80" is one word, but "red,blue" is not
 			join = unicode.IsDigit(next) && i > 0 && text[i-1] >= '0' && text[i-1] <= '9'
 		}
 		if !isWord(r) && !join {
@@ -88,8 +88,8 @@ func wordEnd(text string, i int) int {
 	return i
 }
 
-// endsSentence reports whether the full stop at i ends a sentence: not after "Dr.", "3.
-// Mai" or an initial.
+// endsSentence reports whether the full stop at i ends a sentence. It does not after "Dr.", in "3.
+// Mai", or after an initial.
 func endsSentence(text string, i int, cur []tok) bool {
 	rest := strings.TrimLeft(text[i+1:], " \t\"'”’)»")
 	if rest == "" || rest[0] == '\n' || len(cur) == 0 {
@@ -110,13 +110,13 @@ func endsSentence(text string, i int, cur []tok) bool {
 
 var abbreviated = []string{"dr", "mr", "mrs", "ms", "st", "str", "no", "nr", "prof", "tel", "hr", "fr", "sra", "sig", "inc", "ltd", "vs", "approx", "ca"}
 
-// tokenizeWord makes tokens of one written word, several of a contraction.
+// tokenizeWord converts one written word to tokens. A contraction yields several tokens.
 func tokenizeWord(text string, from, to int) []tok {
 	raw := text[from:to]
 	first, _ := utf8.DecodeRuneInString(raw)
 	t := tok{from: from, to: to, capital: unicode.IsUpper(first)}
 	folded := strings.ReplaceAll(textnorm.Fold(raw), "’", "'")
-	if raw == "è" || raw == "È" { // Italian for is; without its accent it is "and"
+	if raw == "è" || raw == "È" { // in Italian, "è" means "is", but "e" means "and"
 		folded = "è"
 	}
 	head, tail, split := strings.Cut(folded, "'")

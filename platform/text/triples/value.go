@@ -9,7 +9,7 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// value is the object of a verb.
+// value is the parsed object of a verb.
 type value struct {
 	toks            []tok
 	old             []tok
@@ -18,7 +18,7 @@ type value struct {
 	from, until     time.Time
 }
 
-// valueOf parses the words after a verb: the value, what it replaces, and its
+// valueOf parses the words after a verb: the value, the value that it replaces, and the period of
 // validity.
 func (r *reader) valueOf(toks []tok) value {
 	v := value{toks: toks}
@@ -97,7 +97,7 @@ func (v *value) readSwap() bool {
 	return false
 }
 
-// readValidity reads the start and the end of the period in which the statement is true.
+// readValidity reads the start and the end of the period for which the statement is true.
 func (v *value) readValidity(r *reader) {
 	at := -1
 	for i, t := range v.toks {
@@ -143,7 +143,7 @@ func (v *value) readValidity(r *reader) {
 	}
 }
 
-// parseBounds parses the time after since, until or from.
+// parseBounds parses the time after a word such as "since", "until" or "from".
 func (r *reader) parseBounds(word string, toks []tok) (from, until time.Time, ok bool) {
 	for n := min(len(toks), 6); n > 0; n-- {
 		words := r.spanText(toks[:n])
@@ -166,7 +166,7 @@ func (r *reader) parseBounds(word string, toks []tok) (from, until time.Time, ok
 	return from, until, false
 }
 
-// dropRest drops what follows the value.
+// dropRest drops the words that follow the value.
 func (v *value) dropRest() {
 	for i, t := range v.toks {
 		if i == 0 {
@@ -187,14 +187,14 @@ func (v *value) dropRest() {
 	}
 }
 
-// isRecurringWord reports whether a word is one for recurring times.
+// isRecurringWord reports whether w describes a recurring time.
 func isRecurringWord(w string) bool {
 	return slices.Contains([]string{
 		"mondays", "tuesdays", "wednesdays", "thursdays", "fridays", "saturdays", "sundays", "weekends", "weekdays", "summer", "winter", "spring", "autumn", "summers", "winters", "holidays", "mornings", "evenings", "nights", "sommer",
 	}, w)
 }
 
-// dropTrailingWords drops trailing words that express how new or certain the value is.
+// dropTrailingWords drops trailing words that express that the value is new or certain.
 func (v *value) dropTrailingWords() {
 	for again := true; again; {
 		again = false
@@ -227,7 +227,7 @@ const (
 	Color  Class = "colour"
 )
 
-// classOf returns the class of some words.
+// classOf returns the class of the value that toks express.
 func (r *reader) classOf(toks []tok) Class {
 	if len(toks) == 0 {
 		return Other
@@ -256,7 +256,7 @@ func (r *reader) classOf(toks []tok) Class {
 	return Other
 }
 
-// isTimePhrase reports whether the words are a time and little else.
+// isTimePhrase reports whether toks contain a time and little else.
 func (r *reader) isTimePhrase(toks []tok) bool {
 	text := r.spanText(toks[:min(len(toks), 10)])
 	found := 0
@@ -266,8 +266,8 @@ func (r *reader) isTimePhrase(toks []tok) bool {
 	return found*10 >= len(text)*7
 }
 
-// isForeignTime reports whether the words are a time that package dateparse does not parse, in
-// another language.
+// isForeignTime reports whether toks are a time in a language that package dateparse does not
+// parse.
 func isForeignTime(toks []tok) bool {
 	for _, t := range toks {
 		if slices.Contains([]string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "montag", "dienstag", "mittwoch", "donnerstag", "freitag", "samstag", "sonntag", "lundi", "mardi", "mercredi", "jeudi", "vendredi", "samedi", "dimanche", "lunes", "martes", "jueves", "viernes", "lunedi", "martedi", "giovedi", "venerdi"}, t.w) {

@@ -1,7 +1,7 @@
 package triples
 
 import (
-	_ "embed" // for the word list
+	_ "embed" // embeds the word list
 	"slices"
 	"strings"
 	"sync"
@@ -18,13 +18,13 @@ type verb struct {
 }
 
 type lexicon struct {
-	verbs        map[string][]verb // by their first word, the longest first
+	verbs        map[string][]verb // forms by their first word, the longest first
 	sets         map[string]map[string]bool
 	phrases      map[string][][]string // the longest first
 	alternatives []map[string]bool
 }
 
-// known is loaded when the first text is read.
+// known returns the vocabulary. It is loaded when the first text is read.
 var known = sync.OnceValue(func() *lexicon {
 	l := &lexicon{verbs: map[string][]verb{}, sets: map[string]map[string]bool{}, phrases: map[string][][]string{}}
 	list := ""
@@ -74,7 +74,7 @@ func (l *lexicon) addVerb(line string) {
 
 func isListed(list, w string) bool { return known().sets[list][w] }
 
-// matchLeading returns the number of tokens that a listed phrase covers at the beginning.
+// matchLeading returns the length in tokens of a listed phrase at the beginning of toks.
 func matchLeading(toks []tok, list string) int {
 	for _, p := range known().phrases[list] {
 		if hasPrefixWords(toks, p) {
@@ -84,7 +84,7 @@ func matchLeading(toks []tok, list string) int {
 	return 0
 }
 
-// matchTrailing returns the number of tokens that a listed phrase covers at the end.
+// matchTrailing returns the length in tokens of a listed phrase at the end of toks.
 func matchTrailing(toks []tok, list string) int {
 	for _, p := range known().phrases[list] {
 		if len(p) < len(toks) && hasPrefixWords(toks[len(toks)-len(p):], p) {

@@ -1,6 +1,6 @@
-// Package visible removes from a text what a terminal would interpret as a command and what a
-// reader cannot see: control characters, direction controls, zero-width characters, and the tag
-// characters that can hide a whole message. Commands pass all output through it.
+// Package visible removes characters from text that a terminal would interpret or that a reader
+// cannot see: control characters, direction controls, zero-width characters, and the tag characters
+// that can hide a whole message. All output of commands passes through it.
 package visible
 
 import (
@@ -11,19 +11,19 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns s without hidden characters. Line breaks and tabs stay. Invalid UTF-8
-// becomes U+FFFD. Joiners stay where scripts and emoji need them.
+// Text returns s without hidden characters. It keeps line breaks and tabs, and joiners that scripts
+// and emoji need. Invalid UTF-8 becomes U+FFFD.
 func Text(s string) string {
 	return rewriteHidden(s, func(*strings.Builder, rune) {})
 }
 
-// JSON returns the text of JSON values with hidden characters written as \uXXXX. JSON
-// has such characters within strings only, so that the values stay the same.
+// JSON returns JSON text with hidden characters written as \uXXXX. In JSON such characters occur
+// only inside strings, so the values do not change.
 func JSON(s string) string {
 	return rewriteHidden(s, func(b *strings.Builder, r rune) {
 		if r > 0xffff {
 			r -= 0x10000
-			fmt.Fprintf(b, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff) // UTF-16, RFC 8259 section 7
+			fmt.Fprintf(b, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff) // surrogate pair in UTF-16, RFC 8259 section 7
 			return
 		}
 		fmt.Fprintf(b, `\u%04x`, r)
@@ -57,7 +57,7 @@ func rewriteHidden(s string, hidden func(b *strings.Builder, r rune)) string {
 }
 
 // Hidden reports whether r is invisible or controls a terminal. prev is the visible character
-// before it, 0 at the beginning.
+// before r, or 0 at the beginning.
 func Hidden(prev, r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
@@ -68,11 +68,11 @@ func Hidden(prev, r rune) bool {
 		return false
 	case unicode.Is(unicode.Bidi_Control, r):
 		return true
-	case r == 0x200d: // emoji of several parts, and scripts that join letters
+	case r == 0x200d: // joiner, used in emoji of several parts and in scripts that join letters
 		return !mayPrecedeJoiner(prev)
 	case r == 0x200c:
 		return !mayPrecedeJoiner(prev) || unicode.Is(unicode.So, prev)
-	case r == 0xfe0e || r == 0xfe0f: // text or emoji, of the character before
+	case r == 0xfe0e || r == 0xfe0f: // selects the text or emoji form of the previous character
 		return prev == 0 || unicode.IsSpace(prev)
 	case unicode.Is(unicode.Cf, r):
 		return !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
@@ -81,17 +81,17 @@ func Hidden(prev, r rune) bool {
 		r >= 0xfff0 && r <= 0xfff8 || r >= 0xe0000 && r <= 0xe0fff
 }
 
-// mayPrecedeJoiner reports whether a joiner may follow a character: an emoji, or a letter of a
-// script in which a joiner changes the form of letters.
+// mayPrecedeJoiner reports whether a joiner may follow prev: an emoji, or a letter of a script in
+// which a joiner changes the form of letters.
 func mayPrecedeJoiner(prev rune) bool {
 	return unicode.Is(unicode.So, prev) || unicode.Is(unicode.Sk, prev) && prev >= 0x1f3fb || prev == 0xfe0f ||
 		unicode.In(prev, unicode.Arabic, unicode.Syriac, unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya, unicode.Tamil,
 			unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Khmer, unicode.Myanmar, unicode.Mongolian)
 }
 
-// Writer forwards text without hidden characters. It buffers a character that a
-// write splits until the next write; Flush writes the rest. It is not safe for
-// concurrent use.
+// Writer forwards text without hidden characters. If a write ends within a character, it buffers
+// the incomplete character until the next write; Flush writes it. Writer is not safe for concurrent
+// use.
 type Writer struct {
 	W    io.Writer
 	rest []byte
@@ -108,7 +108,7 @@ func (w *Writer) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Flush writes the incomplete rest of the last write.
+// Flush writes an incomplete character that the last write left.
 func (w *Writer) Flush() error {
 	rest := w.rest
 	w.rest = nil
@@ -116,7 +116,7 @@ func (w *Writer) Flush() error {
 	return err
 }
 
-// Whole returns how many bytes of a text are whole characters, or can never be one.
+// Whole returns the length of the prefix of b that does not end within an incomplete character.
 func Whole(b []byte) int {
 	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
 		at := len(b) - i

@@ -18,11 +18,11 @@ import (
 	"hob/tools"
 )
 
-// boxTimeout is how long one call in a container may take.
+// boxTimeout is the time limit for one call in a container.
 const boxTimeout = 2 * time.Minute
 
-// OpenBox creates the container of an agent's section and returns its workspace; nil if it has none.
-// It starts nothing.
+// OpenBox creates the container that an agent's section configures, and returns its workspace. It
+// returns nil if the section configures no container. It does not start the container.
 func OpenBox(p system.Paths, c *config.Config, s config.Member) (*container.Box, string, error) {
 	if s.Isolation != "container" {
 		return nil, "", nil
@@ -50,7 +50,7 @@ func OpenBox(p system.Paths, c *config.Config, s config.Member) (*container.Box,
 	return box, workspace, nil
 }
 
-// Boxes holds the containers of the agents. Call Contain for each agent, then Run.
+// Boxes manages the containers of the agents. Call Contain for each agent, then Run.
 type Boxes struct {
 	Paths  system.Paths
 	Config *config.Config
@@ -67,8 +67,9 @@ type agentBox struct {
 	box   *container.Box
 }
 
-// Contain returns the tools of an agent that has a container, and a check of the container; nil and
-// nil for other agents. Without a working container such an agent must not run at all.
+// Contain returns the tools of an agent that has a container, and a check of the container. It
+// returns nil and nil for other agents. An agent with a container must not run if the container
+// does not work.
 func (b *Boxes) Contain(s config.Member, all *tools.Catalog) (*tools.Catalog, func(context.Context) error, error) {
 	box, workspace, err := OpenBox(b.Paths, b.Config, s)
 	if err != nil || box == nil {
@@ -85,7 +86,7 @@ func (b *Boxes) Contain(s config.Member, all *tools.Catalog) (*tools.Catalog, fu
 	var list []tools.Tool
 	for _, t := range all.All() {
 		if !Sent(t) && t.Spec().Effects&tools.Exec != 0 {
-			continue // the tool would run programs outside of the container
+			continue // the tool would run programs outside the container
 		}
 		if Sent(t) {
 			t = New(t, box, home, workspace, limit)
@@ -101,8 +102,8 @@ func (b *Boxes) Contain(s config.Member, all *tools.Catalog) (*tools.Catalog, fu
 	}, err
 }
 
-// Run tests each agent's container, removes the remains of a crash, and waits for the end of ctx. It
-// notifies the user of a container that does not work.
+// Run tests each agent's container, removes what a crash left behind, and waits until ctx ends. It
+// notifies the user if a container does not work.
 func (b *Boxes) Run(ctx context.Context) error {
 	start := time.Now().UnixMilli()
 	for _, x := range b.list {

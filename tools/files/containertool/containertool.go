@@ -1,11 +1,11 @@
-// Package containertool runs the file tools of isolated agents in containers. Boxes holds the
-// containers of the configuration. Tool replaces a tool in an agent's catalog and sends its
-// calls into the container, and Serve runs one there, for the hidden command `hob agent-run`. The
-// protocol is one JSON object in each direction.
+// Package containertool runs the file tools of isolated agents in containers. Boxes manages the
+// containers of the configuration. Tool replaces a tool in an agent's catalog and sends its calls
+// to the container. Serve runs a call inside the container, for the hidden command `hob agent-run`.
+// The protocol is one JSON object in each direction.
 //
-// Only file tools run inside: the container has no database, no key, and no folder but the
-// workspace. It has no undo journal either, so these tools cannot be undone, and report that to
-// the guard.
+// Only file tools run inside a container. The container has no database, no key, and no folder
+// except the workspace. It has no undo journal either, so these tools cannot be undone, and they
+// report this to the guard.
 package containertool
 
 import (
@@ -23,10 +23,10 @@ import (
 	"hob/tools/files"
 )
 
-// Command is the hidden command that serves one call.
+// Command is the name of the hidden command that serves one call.
 const Command = "agent-run"
 
-// Runner runs a program in a container; *container.Box is one.
+// Runner runs a program in a container; *container.Box implements it.
 type Runner interface {
 	Run(ctx context.Context, in []byte, args ...string) ([]byte, error)
 }
@@ -39,7 +39,7 @@ type request struct {
 	Now        time.Time         `json:"now"`
 	Provenance provenance.Source `json:"provenance"`
 	Workspace  string            `json:"workspace"`
-	// Home is the folder that "~" stands for; only the workspace in it is accessible.
+	// Home is the folder to which "~" expands. Only the workspace in it is accessible.
 	Home string `json:"home"`
 }
 
@@ -58,7 +58,8 @@ type failure struct {
 	Source  provenance.Source `json:"source,omitempty"`
 }
 
-// Sent reports whether a tool runs inside: it works on files, and not on Hob's own database.
+// Sent reports whether a tool runs inside the container. Such a tool works on files and not on
+// Hob's own database.
 func Sent(t tools.Tool) bool {
 	s := t.Spec()
 	return !s.Own && s.Category == "files"
@@ -73,18 +74,18 @@ type Tool struct {
 	home      string
 }
 
-// New returns the replacement of a tool; home is the user's, timeout limits a run.
+// New returns the replacement for a tool. home is the user's home folder, and timeout limits a run.
 func New(inner tools.Tool, box Runner, home, workspace string, timeout time.Duration) *Tool {
 	t := &Tool{inner: inner, spec: *inner.Spec(), box: box, workspace: workspace, home: home}
 	t.spec.Platforms = nil
-	t.spec.Timeout = timeout + 30*time.Second // the engine's own work
+	t.spec.Timeout = timeout + 30*time.Second // additional time for the container engine
 	return t
 }
 
 // Spec implements tools.Tool.
 func (t *Tool) Spec() *tools.Spec { return &t.spec }
 
-// Check compares arguments with the schema; see tools.Check.
+// Check validates the arguments against the schema; see tools.Check.
 func (t *Tool) Check(args json.RawMessage) error { return tools.Check(t.inner, args) }
 
 // Summary implements tools.Summarizer.
@@ -95,9 +96,9 @@ func (t *Tool) Summary(args json.RawMessage) string {
 	return t.spec.Name
 }
 
-// Judge implements tools.CallAssessor. The guard must not use the tool's assessment of files on
-// this machine, because the container has other files. Only the number of changed items is the
-// same.
+// Judge implements tools.CallAssessor. The guard must not use the tool's assessment, which is about
+// files on this machine, because the container contains other files. Only the number of changed
+// items is the same.
 func (t *Tool) Judge(ctx context.Context, args json.RawMessage) tools.CallAssessment {
 	return tools.CallAssessment{Items: tools.JudgmentOf(ctx, t.inner, args).Items}
 }
@@ -129,8 +130,8 @@ func (t *Tool) Call(ctx context.Context, c tools.Call) (tools.Result, error) {
 	return r, nil
 }
 
-// Serve runs one call: it reads a request and writes an answer. The error is a transport error;
-// the tool's error is in the answer.
+// Serve runs one call: it reads a request and writes an answer. The returned error is an error of
+// the transport; an error of the tool is in the answer.
 func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	var r request
 	if err := json.NewDecoder(in).Decode(&r); err != nil {

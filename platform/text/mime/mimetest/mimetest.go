@@ -1,5 +1,5 @@
-// Package mimetest makes mails that are hard to parse: each is small and costs a careless
-// parser time, memory or its stack. Tests of everything that reads mail use them.
+// Package mimetest creates email messages that are hard to parse. Each message is small, but costs
+// a careless parser much time, memory or stack. The tests of all mail parsers use them.
 package mimetest
 
 import (
@@ -11,16 +11,16 @@ import (
 	"strings"
 )
 
-// Bomb is a mail made to be expensive.
+// Bomb is an email message that is expensive to parse.
 type Bomb struct {
 	Name string
 	Mail []byte
-	// Limit is a part of the limit's name that a parser reports; "": the mail is within
-	// the limits.
+	// Limit is a part of the name of the limit that a parser must report. It is "" if the message
+	// is within the limits.
 	Limit string
 }
 
-// Bombs returns mails of about size bytes each.
+// Bombs returns messages of about size bytes each.
 func Bombs(size int) []Bomb {
 	repeat := func(s string) string { return strings.Repeat(s, size/len(s)+1) }
 	multipart := func(rest string) string { return "Subject: x\nContent-Type: multipart/mixed; boundary=b\n\n" + rest }
@@ -28,7 +28,7 @@ func Bombs(size int) []Bomb {
 	for i := 0; nested.Len() < size; i++ {
 		fmt.Fprintf(&nested, "Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n", i, i)
 	}
-	for i := 1; prefixes.Len() < size; i++ { // each boundary is the beginning of the next
+	for i := 1; prefixes.Len() < size; i++ { // each boundary is a prefix of the next
 		b := strings.Repeat("b", i%200+1)
 		fmt.Fprintf(&prefixes, "Content-Type: multipart/mixed; boundary=%s\n\n--%s\n", b, b)
 	}
@@ -68,8 +68,8 @@ func Bombs(size int) []Bomb {
 	return out
 }
 
-// Shared returns the awkward mails of the shared test data, none where it is missing.
-// root is used if HOB_TEST_DATA is not set.
+// Shared returns the malformed messages of the shared test data, or none if the data is missing. It
+// uses root if HOB_TEST_DATA is not set.
 func Shared(root string) (out [][]byte) {
 	if dir := os.Getenv("HOB_TEST_DATA"); dir != "" {
 		root = dir
