@@ -173,8 +173,9 @@ func (box *Outbox) SendTx(tx *store.Tx, event string, o OutboxItem) (Delivery, e
 
 // CancelSendTx cancels a send that has not been sent yet, with a reason. If it was already sent or
 // canceled, CancelSendTx returns the unchanged row and ErrTooLate.
+// After an attempt, MaybeRepeated is set: the text may have arrived although Hob got no answer.
 func (box *Outbox) CancelSendTx(tx *store.Tx, id, why string) (Delivery, error) {
-	res, err := tx.Exec(`UPDATE outbox SET state = 'cancelled', error = ? WHERE id = ? AND kind = 'send' AND state IN ('queued', 'failed', 'held')`, why, id)
+	res, err := tx.Exec(`UPDATE outbox SET state = 'cancelled', error = ?, maybe_repeated = max(maybe_repeated, attempts > 0) WHERE id = ? AND kind = 'send' AND state IN ('queued', 'failed', 'held')`, why, id)
 	if err != nil {
 		return Delivery{}, fmt.Errorf("bus: cancel send %s: %w", id, err)
 	}

@@ -80,7 +80,7 @@ func TestASendIsCalledBack(t *testing.T) {
 			}
 			f.now = f.now.Add(time.Hour)
 			f.want("it never goes out", f.take("push", 9))
-			if d := f.row("to a friend"); d.Error != "the owner says so" {
+			if d := f.row("to a friend"); d.Error != "the owner says so" || d.MaybeRepeated != (name == "before the next try") {
 				t.Errorf("%+v", d)
 			}
 		})
