@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log"
 	"net"
 	"os"
 	"path/filepath"
@@ -42,7 +43,7 @@ func StartSMTP(t testing.TB) *SMTP {
 	ca, conf := Certificate(t)
 	out := &SMTP{CA: ca}
 	s := smtp.NewServer(out)
-	s.Domain, s.TLSConfig = "localhost", conf
+	s.Domain, s.TLSConfig, s.ErrorLog = "localhost", conf, log.New(io.Discard, "", 0) // clients that hang up
 	var lc net.ListenConfig
 	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
