@@ -20,7 +20,7 @@ var askedText string
 // questionWords holds the folded word lists used to interpret questions.
 type questionWords struct {
 	nothing, little, before, time, number map[string]bool
-	marks                                 map[string]uint8    // bit mask of the lists that contain a word, for a single lookup
+	marks                                 map[string]uint8    // bit mask of the lists that contain the word, so that one lookup is sufficient
 	base                                  map[string]string   // base form of an irregular form
 	forms                                 map[string][]string // all forms of a word, including the word itself
 }
@@ -41,7 +41,7 @@ var loadQuestionWords = sync.OnceValue(func() questionWords {
 		switch {
 		case len(f) == 0 || f[0] == "#":
 		case strings.HasPrefix(f[0], "["):
-			set = sets[f[0]] // nil for the section with irregular forms
+			set = sets[f[0]] // nil for the section that contains irregular forms
 		case set != nil:
 			for _, w := range f {
 				set[w] = true
@@ -71,8 +71,8 @@ type term struct {
 	text   string // folded
 	stem   string
 	forms  []string // irregular ones
-	dense  bool     // in a script without spaces between words
-	whole  bool     // a name with punctuation; its parts are separate terms, and only the index can match the full name
+	dense  bool     // the word is in a script without spaces between words
+	whole  bool     // a name with punctuation; its parts are separate terms, and only the index can match the complete name
 	weight float64  // inverse document frequency
 	bit    uint64   // bit index in TermMatch.Has
 }
@@ -110,8 +110,9 @@ const (
 	akinRest = 3
 )
 
-// matchWeight returns how well w matches the term: 1 for the same word or stem, form for a similar stem,
-// else 0. It runs for each word of hundreds of rows, so it stems only words that can match.
+// matchWeight returns how well w matches the term: 1 for the same word or stem, form for a similar
+// stem, otherwise 0. It runs for each word of hundreds of rows and therefore stems only words that
+// can match.
 func (t *term) matchWeight(w string, form float64) float64 {
 	if w == t.text || len(t.forms) > 0 && slices.Contains(t.forms, w) {
 		return 1

@@ -12,8 +12,8 @@ type ConversationQuery struct {
 	Text, Session, Who string
 	Since, Until       time.Time
 	Limit              int
-	Without            string // the asking event, whose own messages are excluded
-	// Viewer is the reader of the result. Texts that the viewer may not see are marked Withheld.
+	Without            string // event of the search request, whose own messages are excluded
+	// Viewer is the reader of the result. Text that the viewer may not see is marked as Withheld.
 	Viewer credential.Viewer
 }
 
@@ -23,10 +23,10 @@ type Said struct {
 	Session    string            `json:"session"`
 	Who        string            `json:"who"`
 	At         time.Time         `json:"at"`
-	Text       string            `json:"text"` // the complete text, or the matching part
+	Text       string            `json:"text"` // the complete text or the matching part of it
 	Provenance provenance.Source `json:"provenance"`
 	// Origins are the origins of untrusted text in the message.
 	Origins []provenance.Origin `json:"origins,omitempty"`
-	// Withheld is true if the text looks like a credential that was not requested by name.
+	// Withheld is true if the text looks like a credential that the user did not request by name.
 	Withheld bool `json:"-"`
 }

@@ -26,14 +26,15 @@ type conflictCheck struct {
 	f    Fact
 	list []say.Triple
 	now  time.Time
-	// known is an existing fact that already contains all of the new one.
+	// known is an existing fact that already contains everything the new fact states.
 	known *Fact
 	// wrong maps the id of an older fact to its claims that contradict the new fact.
 	wrong map[string][]int
 	order []string
 }
 
-// checkConflictsTx finds which statements of a new fact are known and which older facts they correct.
+// checkConflictsTx determines which statements of a new fact are already known and which older
+// facts they correct.
 func (b *Base) checkConflictsTx(tx *store.Tx, f Fact, now time.Time) (*conflictCheck, error) {
 	w := &conflictCheck{b: b, tx: tx, f: f, now: now, wrong: map[string][]int{}}
 	w.list = say.Read(f.Text, now)
@@ -88,7 +89,7 @@ func (w *conflictCheck) sameText() error {
 	return nil
 }
 
-// checkStatement compares one statement with the existing claims about its subject.
+// checkStatement compares one statement of the new fact with the existing claims about its subject.
 func (w *conflictCheck) checkStatement(s *say.Triple, covered map[string]int) error {
 	list, err := w.candidateClaims(*s)
 	if err != nil {
@@ -147,7 +148,7 @@ func (w *conflictCheck) candidateClaims(s say.Triple) ([]claim, error) {
 	if err != nil || s.Attr != say.Any {
 		return out, err
 	}
-	// "the gym membership ended" ends "I have a gym membership" as well
+	// "the gym membership ended" also ends "I have a gym membership"
 	words := strings.Fields(s.Subject.Key)
 	had, err := claimsOf(w.tx, w.f.Realm, `c.subject = ? AND c.attr IN ('owns', 'member_of', 'uses')`, say.Owner)
 	for _, c := range had {
@@ -160,7 +161,7 @@ func (w *conflictCheck) candidateClaims(s say.Triple) ([]claim, error) {
 }
 
 // applyRephrasing expands a correction such as "I meant Kaunas, not Vilnius" to a complete fact. It
-// copies the newest fact with the wrong value and replaces the value.
+// copies the newest fact that contains the wrong value and replaces the value.
 func (w *conflictCheck) applyRephrasing() error {
 	for _, s := range w.list {
 		if s.Attr != "" || s.Old == "" {
@@ -184,7 +185,7 @@ func (w *conflictCheck) applyRephrasing() error {
 	return nil
 }
 
-// commonValidity returns the validity period of a fact, if a single period covers all of its statements.
+// commonValidity returns the validity period of a fact if all its statements have the same one.
 func commonValidity(list []say.Triple) (from, until time.Time) {
 	for _, s := range list {
 		switch {
@@ -198,9 +199,9 @@ func commonValidity(list []say.Triple) (from, until time.Time) {
 	return from, until
 }
 
-// retireAllTx retires the facts that the new fact corrects. The uncorrected parts of an older fact
-// are kept as new facts. If the new fact becomes valid in the future, the older fact stays until
-// then.
+// retireAllTx retires the facts that the new fact corrects. It stores the uncorrected parts of an
+// older fact as new facts. If the new fact becomes valid in the future, the older fact is kept
+// until then.
 func (w *conflictCheck) retireAllTx() (retired []Fact, err error) {
 	later := w.f.ValidFrom.After(w.f.CreatedAt)
 	for _, id := range w.order {
@@ -234,7 +235,7 @@ func (w *conflictCheck) keepUncorrectedTx(old Fact) error {
 	if err != nil || slices.Contains(wrong, -1) {
 		return err
 	}
-	var said []string // each part once: one part can make several claims
+	var said []string // store each part only once, even if it makes several claims
 	for _, c := range all {
 		if slices.Contains(wrong, c.n) {
 			said = append(said, c.Text)

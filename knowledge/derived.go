@@ -9,10 +9,10 @@ import (
 	"hob/platform/store"
 )
 
-// Index is a full-text index of the rows of docs. It is derived from them (Base.Changes) and
-// updated asynchronously. A search also reads rows that are not indexed yet from q.
+// Index is a full-text index of the rows of docs. It is derived from the rows (Base.Changes) and
+// updated asynchronously. A search reads the rows that are not indexed yet from q.
 type Index interface {
-	// SearchTerms searches the index. Any text is a valid query.
+	// SearchTerms searches the index. It accepts any text as a query.
 	SearchTerms(q store.Querier, w TermQuery) (WordAnswer, error)
 }
 
@@ -20,7 +20,7 @@ type Index interface {
 type TermQuery struct {
 	Text   string
 	Kinds  []string // never empty
-	Realms []string // never empty; "" is the realm of the main agent
+	Realms []string // never empty; "" is the main agent's realm
 	Limit  int      // maximum number of matches; default 200
 	// Loose also matches prefixes and words with typing errors. Use it if an exact search finds
 	// nothing.
@@ -29,8 +29,8 @@ type TermQuery struct {
 
 // QueryTerm is one term of a query with its index statistics.
 type QueryTerm struct {
-	Text   string  // as written in the query
-	Rows   int     // number of rows of the kinds and realms that contain it
+	Text   string  // the term as written in the query
+	Rows   int     // number of rows in the searched kinds and realms that contain the term
 	Weight float64 // inverse document frequency
 }
 
@@ -72,30 +72,30 @@ type Entity struct {
 	ID         string            `json:"id"`
 	Name       string            `json:"name"`
 	Kind       string            `json:"kind"`
-	Aliases    []string          `json:"aliases,omitempty"` // other names, mail addresses, phone numbers in E.164
+	Aliases    []string          `json:"aliases,omitempty"` // other names, email addresses, and phone numbers in E.164
 	Realm      string            `json:"realm,omitempty"`
 	Provenance provenance.Source `json:"provenance"`
 	Source     string            `json:"source,omitempty"`
-	// ByHand is set if a user created the entity. Other entities are derived from rows and deleted
-	// with them.
+	// ByHand is true if a user created the entity. All other entities are derived from rows and
+	// deleted with them.
 	ByHand    bool      `json:"by_hand,omitempty"`
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
-// Relation is a directed edge between two entities: From is Name of To ("Ana" "works at"
-// "Initech").
+// Relation is a directed edge between two entities. Name describes how From relates to To: "Ana"
+// "works at" "Initech".
 type Relation struct {
 	ID         string            `json:"id"`
 	From       string            `json:"from"` // ids
 	Name       string            `json:"name"`
 	To         string            `json:"to"`
-	Fact       string            `json:"fact,omitempty"` // the fact that states the relation
+	Fact       string            `json:"fact,omitempty"` // id of the fact that states the relation
 	Realm      string            `json:"realm,omitempty"`
 	Provenance provenance.Source `json:"provenance"`
 	Source     string            `json:"source,omitempty"`
 	ByHand     bool              `json:"by_hand,omitempty"` // as in Entity
-	// ValidFrom and ValidUntil are the validity period; zero if unknown.
+	// ValidFrom and ValidUntil are the validity period. Zero means unknown.
 	ValidFrom  time.Time `json:"valid_from,omitzero"`
 	ValidUntil time.Time `json:"valid_until,omitzero"`
 	CreatedAt  time.Time `json:"created_at"`
@@ -104,11 +104,11 @@ type Relation struct {
 // GraphNeighbor is a row of docs reached through the graph.
 type GraphNeighbor struct {
 	N     int64
-	Hops  int     // distance from an entity named in the text
+	Hops  int     // distance from an entity that the text names
 	Score float64 // halved with each hop
 }
 
-// ChangeSource is the part of Base that a follower of the changes needs.
+// ChangeSource contains the methods of Base that consumers of the changes need.
 type ChangeSource interface {
 	Changes(q store.Querier, after int64, limit int) ([]Change, error)
 	AckChangesTx(tx *store.Tx, name string, seq int64) error
@@ -118,9 +118,9 @@ type ChangeSource interface {
 
 // Graph stores the entities that the rows of docs mention and the relations between them.
 type Graph interface {
-	// Named returns the entities that a text names, longest names first.
+	// Named returns the entities that a text names. Those with the longest names come first.
 	Named(q store.Querier, realms []string, text string) ([]Entity, error)
-	// ExpandNeighbors follows relations from entities in both directions. It returns the rows about the
-	// entities it reaches, nearest first.
+	// ExpandNeighbors follows relations from entities in both directions. It returns the rows about
+	// the entities that it reaches, nearest first.
 	ExpandNeighbors(q store.Querier, realms, entities []string, hops, limit int) ([]GraphNeighbor, error)
 }

@@ -11,13 +11,13 @@ type File struct {
 	Path     string // absolute, links resolved
 	Size     int64
 	Modified time.Time
-	Trusted  bool   // the user trusts its folder; only set by a walk
-	Content  []byte // not set in a walk; nor are Source and Origins
+	Trusted  bool   // the user trusts the file's folder; only set during a walk
+	Content  []byte // not set during a walk, and neither are Source and Origins
 	Source   provenance.Source
 	Origins  []provenance.Origin
 }
 
-// TextOrigin is the origin of a text that names people or things.
+// TextOrigin is the origin of a text that names people or other entities.
 type TextOrigin struct {
 	Source     string
 	Realm      string
@@ -26,27 +26,28 @@ type TextOrigin struct {
 	At         time.Time
 }
 
-// DocumentRequest names the document to ingest: a Path or a URL.
+// DocumentRequest names the document to ingest by Path or URL.
 type DocumentRequest struct {
 	Path, URL, Title string
 	Tags             []string
 }
 
-// DocumentResult is the result of ingesting; its fields are also the undo data.
+// DocumentResult is the result of ingesting a document. Its fields are also the undo data.
 type DocumentResult struct {
 	Documents int           `json:"documents"`
 	Chunks    int           `json:"chunks"`
 	Unchanged int           `json:"unchanged"`
 	Skipped   []SkippedPart `json:"skipped,omitempty"`
-	// Fresh lists the sources that were new, Folder is the folder that is kept in sync.
+	// Fresh lists the sources that are new. Folder is the folder that is kept in sync.
 	Fresh  []string `json:"fresh,omitempty"`
 	Folder string   `json:"folder,omitempty"`
-	// More is true if the time limit was reached; the rest follows in the background.
+	// More is true if the time limit was reached. The remaining files are ingested in the
+	// background.
 	More    bool                `json:"more,omitempty"`
 	Origins []provenance.Origin `json:"-"`
 }
 
-// SkippedPart is a file, or part of a file, that was not ingested, with the reason.
+// SkippedPart is a file, or a part of a file, that was not ingested, with the reason.
 type SkippedPart struct {
 	Name   string `json:"name"`
 	Reason string `json:"reason"`

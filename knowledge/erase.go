@@ -39,19 +39,19 @@ var (
 type ForgetRequest struct {
 	// ID is the id of one fact, note, task or other complete row.
 	ID string `json:"id,omitempty"`
-	// Query erases the facts that contain it or all of its content words. The exact text is
-	// redacted in all other data, unless it is a single plain word.
+	// Query erases the facts that contain the query or all of its content words. In all other data
+	// the exact text of the query is redacted, unless it is a single ordinary word.
 	Query string `json:"query,omitempty"`
-	// Everything redacts a single plain word as well.
+	// Everything also redacts a query that is a single ordinary word.
 	Everything bool `json:"everything,omitempty"`
-	// Source erases everything from one source, see Doc.Source. "session:ID" is a complete
+	// Source erases everything from one source; see Doc.Source. "session:ID" selects a complete
 	// conversation.
 	Source string `json:"source,omitempty"`
-	// Realm limits the request to the memory of one agent and shared data. The main agent ("") acts
+	// Realm limits the request to one agent's memory and to shared data. The main agent ("") acts
 	// for the user and has EveryRealm.
 	Realm      string `json:"-"`
 	EveryRealm bool   `json:"-"`
-	// Asking is the event whose turn made the request.
+	// Asking is the event of the turn that made the request.
 	Asking string `json:"-"`
 }
 
@@ -66,11 +66,11 @@ func (f ForgetRequest) mayErase(kind, realm string) bool {
 // ErasurePlan is a preview of an erasure.
 type ErasurePlan struct {
 	Erasure Erasure `json:"-"`
-	Facts   []Fact  `json:"facts,omitempty"` // including the facts they replaced
+	Facts   []Fact  `json:"facts,omitempty"` // facts to remove, including the facts that they replaced
 	Docs    []Doc   `json:"docs,omitempty"`  // other rows that are removed completely
-	// Within counts, by kind, the rows of docs that stay but are redacted.
+	// Within is the number of rows of docs, by kind, that are redacted but not removed.
 	Within map[string]int `json:"within,omitempty"`
-	// Made lists rows created by a turn that had read the source. They stay unless the request
+	// Made lists rows created by turns that had read the source. They are kept unless the request
 	// names them.
 	Made []Doc `json:"made,omitempty"`
 	// Turns and Calls count the removed parts of conversations.
@@ -78,8 +78,8 @@ type ErasurePlan struct {
 	Calls int `json:"calls,omitempty"`
 
 	asking string
-	own    []string // calls of the erased events and of the requesting turn
-	here   bool     // the requesting turn is itself erased
+	own    []string // calls of the erased events and of the turn that made the request
+	here   bool     // the turn that made the request is itself erased
 }
 
 // Items returns the number of items to remove or change.
@@ -91,9 +91,9 @@ func (g ErasurePlan) Items() int {
 	return n
 }
 
-// Digest identifies exactly the erased rows, so that an approval covers only this plan. Messages
-// are identified by their events and conversations. Rows that the requesting turn and its approval
-// add are omitted; otherwise the approval would never match.
+// Digest identifies exactly the erased rows, so that an approval is valid only for this plan.
+// Messages are identified by their events and conversations. The digest omits rows that the
+// requesting turn and its approval add; otherwise no approval would ever match.
 func (g ErasurePlan) Digest() string {
 	e := g.Erasure
 	var ids []string
@@ -121,8 +121,9 @@ func (g ErasurePlan) Digest() string {
 	return digestStrings(ids)
 }
 
-// PlanErasure computes what a request would erase, without changing anything. It returns ErrTooCommon
-// if the request matches too much, and ErrQueryTooLong if its text is too long, both with a remedy.
+// PlanErasure determines what a request would erase. It changes nothing. It returns ErrTooCommon if
+// the request matches too much, and ErrQueryTooLong if the query is too long; both errors contain a
+// remedy.
 func (b *Base) PlanErasure(q store.Querier, f ForgetRequest) (g ErasurePlan, err error) {
 	id, text, source := strings.TrimSpace(f.ID), strings.TrimSpace(f.Query), strings.TrimSpace(f.Source)
 	g.asking = f.Asking
@@ -149,12 +150,12 @@ func (b *Base) PlanErasure(q store.Querier, f ForgetRequest) (g ErasurePlan, err
 	return g, b.completePlan(q, f, &g)
 }
 
-// PlanCommitted computes the preview of f on the committed data.
+// PlanCommitted runs PlanErasure on the committed data.
 func (b *Base) PlanCommitted(ctx context.Context, f ForgetRequest) (ErasurePlan, error) {
 	return b.PlanErasure(b.st.Reader(ctx), f)
 }
 
-// Reader returns a Querier of the committed data.
+// Reader returns a Querier for the committed data.
 func (b *Base) Reader(ctx context.Context) store.Querier { return b.st.Reader(ctx) }
 
 // Found reports whether the erasure would remove or change anything.
@@ -201,8 +202,8 @@ func (b *Base) withOlder(q store.Querier, f Fact, g *ErasurePlan) error {
 	return nil
 }
 
-// Length limits of a query. A shorter query matches too many places. A longer one is rejected
-// because it must match as a phrase.
+// Length limits of a query. A shorter query would match too much text. A longer one is rejected
+// because the whole query must match as a phrase.
 const (
 	leastQuery = 3
 	mostQuery  = 1000
@@ -257,8 +258,8 @@ func isSameWordForm(a, b string) bool {
 	return a == b || len(a) >= 4 && len(b)-len(a) <= 2 && strings.HasPrefix(b, a)
 }
 
-// completePlan adds the phrases of the erased rows, which are redacted in other data, and counts the
-// rows.
+// completePlan adds the phrases of the erased rows to the plan, because they are redacted in other
+// data. It also counts the rows.
 func (b *Base) completePlan(q store.Querier, f ForgetRequest, g *ErasurePlan) error {
 	e := &g.Erasure
 	for _, one := range g.Facts {

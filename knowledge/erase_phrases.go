@@ -14,9 +14,9 @@ import (
 )
 
 // collectPhrases collects the texts to erase and the identifying values in them, such as numbers,
-// addresses and passwords. A value that a remaining row also contains is kept unless the query
-// names it. Messages and documents contribute no phrases, because they contain ordinary text; they
-// are removed by event and source.
+// addresses and passwords. It keeps a value that also occurs in a remaining row, unless the query
+// names the value. Messages and documents contribute no phrases, because they contain ordinary
+// text; they are removed by event and source.
 func (b *Base) collectPhrases(q store.Querier, f ForgetRequest, g *ErasurePlan) error {
 	list := slices.Clone(g.Erasure.Phrases)
 	var values, told []string
@@ -51,7 +51,7 @@ func (b *Base) collectPhrases(q store.Querier, f ForgetRequest, g *ErasurePlan) 
 	return nil
 }
 
-// unsharedPhrases returns the phrases that no remaining row contains. The function selects the rows to
+// unsharedPhrases returns the phrases that occur in no remaining row. which selects the rows to
 // check.
 func (b *Base) unsharedPhrases(q store.Querier, g *ErasurePlan, phrases []string, which func(Doc) bool) ([]string, error) {
 	any := erase.NewScrubber(phrases...)
@@ -77,7 +77,7 @@ func (b *Base) unsharedPhrases(q store.Querier, g *ErasurePlan, phrases []string
 	return phrases, nil
 }
 
-// textVariants returns the text, and the text without its final full stop.
+// textVariants returns text, and text without its final full stop.
 func textVariants(text string) []string {
 	text = strings.TrimSpace(text)
 	if short := strings.TrimRight(text, ".!"); short != "" {
@@ -86,7 +86,7 @@ func textVariants(text string) []string {
 	return []string{text}
 }
 
-// distinctiveLines returns the lines of a text that are long enough to identify it.
+// distinctiveLines returns the lines of text that are long enough to identify it.
 func distinctiveLines(text string) (out []string) {
 	for l := range strings.Lines(text) {
 		if l = strings.TrimSpace(l); len([]rune(l)) >= 12 && len(textnorm.Words(l)) > 1 {
@@ -96,7 +96,7 @@ func distinctiveLines(text string) (out []string) {
 	return out
 }
 
-// tellingValues returns the parts of a text that identify it: words with digits, addresses, and the
+// tellingValues returns the parts of text that identify it: words with digits, addresses, and the
 // value of a statement.
 func tellingValues(text string) (out []string) {
 	for _, w := range strings.Fields(text) {
@@ -169,7 +169,7 @@ func countDigits(s string) (n int) {
 	return n
 }
 
-// isDateOrTime reports whether a value is a date or a time. Many rows share these.
+// isDateOrTime reports whether v is a date or a time, which many rows may have in common.
 func isDateOrTime(v string) bool {
 	return countDigits(v) > 0 && countDigits(v) <= 8 && len(contentWords(v)) <= 3
 }

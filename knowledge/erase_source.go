@@ -13,7 +13,8 @@ import (
 	"hob/platform/store"
 )
 
-// sourceKinds returns the kinds of origins (provenance.Origin) that match a kind of Doc.Source.
+// sourceKinds returns the kinds of origins (provenance.Origin) that correspond to a kind of
+// Doc.Source.
 func sourceKinds(kind string) []string {
 	switch kind {
 	case "url":
@@ -28,11 +29,12 @@ func sourceKinds(kind string) []string {
 	return nil
 }
 
-// BrowserSource is the source of all browser data, including cookies. The owner of the browser
-// folder removes it. No row has this source.
+// BrowserSource is the source of all browser data, including cookies. The package that owns the
+// browser folder removes the data. No row has this source.
 const BrowserSource = "browser:all"
 
-// planBySource collects the rows from a source, and the rows made by turns that had read it.
+// planBySource collects the rows from a source, and the rows created by turns that had read the
+// source.
 func (b *Base) planBySource(q store.Querier, f ForgetRequest, source string, g *ErasurePlan) error {
 	kind, name, ok := strings.Cut(source, ":")
 	kinds := sourceKinds(kind)
@@ -165,8 +167,8 @@ func (b *Base) expandPath(path string) string {
 	return path
 }
 
-// originLabels returns the origin labels of a source. Paths in the home folder are shortened to ~, long
-// names are truncated.
+// originLabels returns the labels of the origins that a source may have. Paths in the home folder
+// are shortened with ~, and long names are truncated.
 func (b *Base) originLabels(kind, name string) (out []string) {
 	names := []string{name}
 	if rest, ok := strings.CutPrefix(name, b.opt.Home+"/"); ok && kind == "file" && b.opt.Home != "" {
@@ -195,8 +197,9 @@ func (b *Base) factsFrom(q store.Querier, f ForgetRequest, source string, g *Era
 	return nil
 }
 
-// addDerivedRows follows the origins. Facts and results derived from the source are erased too; other
-// derived rows are only listed. It skips calls of other agents.
+// addDerivedRows adds the rows that were derived from the source, according to their origins.
+// Derived facts and results are erased as well; other derived rows are only listed. It skips calls
+// of other agents.
 func (b *Base) addDerivedRows(q store.Querier, f ForgetRequest, g *ErasurePlan, is func(provenance.Origin) bool) error {
 	made, err := withOrigin(q, is)
 	if err != nil {

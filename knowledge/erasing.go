@@ -23,11 +23,11 @@ import (
 type ErasingOptions struct {
 	// Erasers lists the erasers of all packages that store text, including the Base.
 	Erasers func() []Eraser
-	// Running returns the events whose turns are in progress; nil means none. A turn holds its
-	// input in memory and may write parts of it until it ends.
+	// Running returns the events whose turns are in progress. If it is nil, there are none. A turn
+	// holds its input in memory and may write parts of the input until it ends.
 	Running func(q store.Querier) ([]string, error)
-	// Renew deletes the older backups and creates a new one; nil means there are no backups. It
-	// returns the number of deleted backups.
+	// Renew deletes the older backups and creates a new one. It returns the number of deleted
+	// backups. If it is nil, there are no backups.
 	Renew func(ctx context.Context) (int, error)
 	// Tombstones records erasures outside the database, so that a restored backup does not bring
 	// the text back; nil disables it.
@@ -35,8 +35,8 @@ type ErasingOptions struct {
 	Log        *slog.Logger
 }
 
-// ErasureService runs erasures. A started erasure survives a crash: its row in table erasures holds the
-// plan until the data is removed, and only counts after that.
+// ErasureService runs erasures. An erasure survives a crash: its row in the table erasures contains
+// the plan until the data is removed. After that the row contains only counts.
 type ErasureService struct {
 	st  *store.Store
 	opt ErasingOptions
@@ -68,8 +68,9 @@ func NewErasing(st *store.Store, opt ErasingOptions) *ErasureService {
 	return &ErasureService{st: st, opt: opt, wake: make(chan struct{}, 1), changed: make(chan struct{}), trouble: map[string]string{}}
 }
 
-// BeginTx starts an erasure. This transaction removes facts and rows; the rest follows when the
-// turn of event, which made the request, has ended. If keep is set, the older backups stay.
+// BeginTx starts an erasure. This transaction removes facts and rows. The other data is removed
+// when the turn of event, which made the request, has ended. If keep is set, the older backups are
+// kept.
 func (x *ErasureService) BeginTx(tx *store.Tx, b *Base, e Erasure, event string, keep bool) (id string, err error) {
 	if e.Empty() {
 		return "", ErrNothingToGo
@@ -134,7 +135,7 @@ func (x *ErasureService) signalWork() {
 	}
 }
 
-// Run finishes all open erasures, including those of earlier processes, until ctx ends.
+// Run completes all open erasures, including those started by earlier processes, until ctx ends.
 func (x *ErasureService) Run(ctx context.Context) error {
 	failing := retry.Backoff{First: time.Second, Max: time.Minute}
 	waiting := retry.Backoff{First: 50 * time.Millisecond, Max: time.Second}
@@ -160,7 +161,7 @@ func (x *ErasureService) Run(ctx context.Context) error {
 	}
 }
 
-// waitForWork waits for the given time, or with 0 until an erasure starts.
+// waitForWork waits for the given time or, if wait is 0, until an erasure starts.
 func (x *ErasureService) waitForWork(ctx context.Context, wait time.Duration) bool {
 	if wait > 0 {
 		return retry.Wait(ctx, wait, x.wake) == nil
@@ -187,8 +188,8 @@ type pendingErasure struct {
 	keep             bool
 }
 
-// advanceAll advances every open erasure as far as possible. left reports that one has to wait for turns
-// to end.
+// advanceAll advances every open erasure until none of them can make progress. left reports whether
+// one of them must wait for turns to end.
 func (x *ErasureService) advanceAll(ctx context.Context, patient bool) (left bool, err error) {
 	x.working.Lock()
 	defer x.working.Unlock()
@@ -263,7 +264,8 @@ func (x *ErasureService) advanceErasure(ctx context.Context, p pendingErasure, p
 			return false, nil
 		}
 	}
-	// After a sweep, turns that could hold erased data have ended; later turns read clean data.
+	// After a sweep, the turns that could hold erased data have ended, and later turns read
+	// redacted data.
 	holders, err := x.runErasers(ctx, p, patient && p.state == EraseOpen)
 	if err != nil || holders > 0 {
 		return false, err
@@ -271,9 +273,9 @@ func (x *ErasureService) advanceErasure(ctx context.Context, p pendingErasure, p
 	return true, x.updateRow(ctx, `UPDATE erasures SET state = ?, plan = NULL, running = '[]', event = '' WHERE id = ?`, EraseCleared, p.id)
 }
 
-// HomeEraser returns the eraser of the files in Hob's own folders, and of the browser's data. pages
-// deletes data about pages, and all data of the browser if all is set: its packed files cannot be
-// searched for a text, so pages are deleted on every deletion.
+// HomeEraser returns the eraser for the files in Hob's own folders and for the browser's data.
+// pages deletes data about pages or, if all is set, all data of the browser. The browser's packed
+// files cannot be searched for a text, so pages are deleted in every erasure.
 func HomeEraser(p system.Paths, pages func(all bool) error, log *slog.Logger) erase.Eraser {
 	return erase.Owned{Files: func(ctx context.Context, e *erase.Erasure, s *erase.Scrubber) (erase.Erased, error) {
 		n, err := erase.HomeFiles{

@@ -11,8 +11,8 @@ import (
 
 // States of an erasure.
 const (
-	EraseOpen    = "open"    // started: the facts are removed, the rest waits for the requesting turn to end
-	EraseSwept   = "swept"   // removed once; turns that ran in the meantime may have written parts of it again
+	EraseOpen    = "open"    // started: the facts are removed; the other data is removed when the requesting turn ends
+	EraseSwept   = "swept"   // swept once, but turns that ran in the meantime may have written parts of the data again
 	EraseCleared = "cleared" // removed everywhere except in free pages of the database file
 	EraseDone    = "done"
 )
@@ -22,9 +22,9 @@ type ErasureStatus struct {
 	ID       string `json:"id"`
 	State    string `json:"state"`
 	Rows     int    `json:"rows"`     // removed
-	Scrubbed int    `json:"scrubbed"` // rows and files that were redacted
+	Scrubbed int    `json:"scrubbed"` // number of rows and files that were redacted
 	Files    int    `json:"files"`    // removed
-	Backups  int    `json:"backups"`  // older backups that were replaced by a new one
+	Backups  int    `json:"backups"`  // number of older backups that were replaced by a new one
 	// Trouble is the error of the last attempt.
 	Trouble string    `json:"trouble,omitempty"`
 	BegunAt time.Time `json:"begun_at"`
@@ -88,8 +88,8 @@ func (x *ErasureService) Wait(ctx context.Context, id string) (ErasureStatus, er
 }
 
 // ErasureMark returns a value that changes with each erasure. Code that holds text outside a
-// transaction reads the mark before the text, and again in the transaction that writes. If the mark
-// changed, the text may have been erased in the meantime.
+// transaction must read the mark before the text, and again in the transaction that writes the
+// text. If the mark has changed, the text may have been erased in the meantime.
 func ErasureMark(q store.Querier) (mark string, err error) {
 	var begun, open, swept, changed int
 	err = q.QueryRow(`SELECT count(*), coalesce(sum(state = ?), 0), coalesce(sum(state = ?), 0), coalesce(sum(removed + scrubbed), 0) FROM erasures`,

@@ -11,8 +11,9 @@ import (
 	"hob/platform/store"
 )
 
-// runErasers runs every eraser once. holders counts the running turns that may write erased data again.
-// It counts them inside the write lock, so that no turn can start unnoticed.
+// runErasers runs every eraser once. holders is the number of running turns that may write erased
+// data again. They are counted while the write lock is held, so that no turn can start without
+// being counted.
 func (x *ErasureService) runErasers(ctx context.Context, p pendingErasure, patient bool) (holders int, err error) {
 	var e Erasure
 	if err := json.Unmarshal(p.plan, &e); err != nil {
@@ -61,10 +62,10 @@ func (x *ErasureService) runErasers(ctx context.Context, p pendingErasure, patie
 	return holders, x.updateRow(ctx, `UPDATE erasures SET removed = removed + ?, scrubbed = scrubbed + ?, files = files + ? WHERE id = ?`, n.Rows, n.Scrubbed, n.Files, p.id)
 }
 
-// errTried rolls back a transaction that only computes counts.
+// errTried rolls back a transaction that only counts rows.
 var errTried = errors.New("tried")
 
-// PreviewErasure reports what an erasure would change in the database, without changing it.
+// PreviewErasure returns what an erasure would change in the database. It changes nothing.
 func (x *ErasureService) PreviewErasure(ctx context.Context, e Erasure) (n Erased, err error) {
 	s := e.Scrubber()
 	err = x.st.Write(ctx, func(tx *store.Tx) error {

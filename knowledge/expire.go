@@ -11,11 +11,12 @@ import (
 	say "hob/platform/text/triples"
 )
 
-// longest limits how long RunExpiry sleeps, because the machine may have slept too.
+// longest limits the time for which RunExpiry sleeps, because the machine may have been suspended
+// in the meantime.
 const longest = time.Hour
 
-// RunExpiry retires facts when their validity ends, until ctx ends. It writes only if a fact is
-// due.
+// RunExpiry retires facts at the end of their validity, until ctx ends. It writes to the database
+// only if a fact is due.
 func (b *Base) RunExpiry(ctx context.Context, log *slog.Logger) error {
 	for {
 		wait := longest
@@ -46,7 +47,7 @@ func (b *Base) wakeExpiry() {
 	}
 }
 
-// nextExpiry returns when the next fact expires, or zero if none does.
+// nextExpiry returns the time at which the next fact expires, or the zero time if none does.
 func nextExpiry(q store.Querier) (time.Time, error) {
 	var due int64
 	err := q.QueryRow(`SELECT coalesce(min(at), 0) FROM (SELECT min(valid_until) AS at FROM facts WHERE retired_at = 0 AND valid_until > 0
@@ -57,8 +58,8 @@ func nextExpiry(q store.Querier) (time.Time, error) {
 	return store.Time(due), nil
 }
 
-// ExpireTx retires expired facts and facts whose replacement became valid. It returns how many, and
-// when the next one is due (zero: none).
+// ExpireTx retires expired facts and facts whose replacement has become valid. It returns the
+// number of retired facts, and the time at which the next fact is due (zero if there is none).
 func (b *Base) ExpireTx(tx *store.Tx, now time.Time) (n int, next time.Time, err error) {
 	ms := store.Millis(now)
 	replaced, err := queryFacts(tx, `SELECT `+factColumns+` FROM facts WHERE retired_at = 0 AND id IN (
@@ -84,8 +85,8 @@ func (b *Base) ExpireTx(tx *store.Tx, now time.Time) (n int, next time.Time, err
 	return len(over) + len(replaced), next, err
 }
 
-// replaceTx retires a fact whose replacement becomes valid. Its uncorrected parts are kept, as when
-// the replacement was stored.
+// replaceTx retires a fact whose replacement becomes valid. It keeps the uncorrected parts of the
+// fact, as retireAllTx does.
 func (b *Base) replaceTx(tx *store.Tx, id string, now time.Time) error {
 	var by string
 	if err := tx.QueryRow(`SELECT next FROM claimed WHERE fact = ?`, id).Scan(&by); err != nil {

@@ -20,22 +20,23 @@ import (
 // Remembered is the result of RememberTx.
 type Remembered struct {
 	Fact Fact
-	// Known is set if the same fact existed; nothing was added.
+	// Known is true if the same fact already existed. Nothing was added then.
 	Known bool
-	// Retired lists the older facts that the new one corrects.
+	// Retired lists the older facts that the new fact corrects.
 	Retired []Fact
 }
 
-// RememberTx stores a fact. It fills in an empty ID, CreatedAt and the validity period that the
-// text states, in the time zone of CreatedAt. A fact that contradicts or ends an older one retires
-// it, unless only the new one is tainted. Uncorrected parts of the older fact are kept. A known
-// text is not stored twice.
+// RememberTx stores a fact. It fills in ID and CreatedAt if they are empty, and the validity period
+// that the text states, in the time zone of CreatedAt. If the fact contradicts or ends an older
+// one, the older fact is retired, unless only the new fact is tainted. Uncorrected parts of the
+// older fact are kept. Text that is already known is not stored again.
 func (b *Base) RememberTx(tx *store.Tx, f Fact) (Remembered, error) {
 	return b.storeFactTx(tx, f, false)
 }
 
-// RememberInferredTx stores a fact that the user did not ask to store. Unlike RememberTx it skips a text that
-// only corrects unknown facts, and one whose event already led to a fact with this content.
+// RememberInferredTx stores a fact that the user did not ask Hob to store. Unlike RememberTx, it
+// skips text that only corrects unknown facts, and text whose event already led to a fact with the
+// same content.
 func (b *Base) RememberInferredTx(tx *store.Tx, f Fact) (Remembered, error) {
 	there, err := queryFacts(tx, `SELECT `+factColumns+` FROM facts WHERE event = ? AND event <> ''`, f.Event)
 	if err != nil {
@@ -126,8 +127,8 @@ func (b *Base) insertTx(tx *store.Tx, f Fact, list []say.Triple) error {
 	return b.IndexTx(tx, d)
 }
 
-// impliedSearchWords returns search words that a fact lacks but questions about it use: "I moved to Kaunas"
-// answers "where do I live".
+// impliedSearchWords returns search words that a fact does not contain but that questions about it
+// use. For example, "I moved to Kaunas" must match "where do I live".
 func impliedSearchWords(text string, list []say.Triple) string {
 	has, more := textnorm.FoldedWords(text), []string(nil)
 	for _, s := range list {
@@ -160,8 +161,8 @@ func (b *Base) retireTx(tx *store.Tx, f *Fact, by string, at time.Time) error {
 	return b.moveTx(tx, KindFact, KindRetired, f.ID)
 }
 
-// UndoRememberTx reverts RememberTx: it deletes the fact and restores the facts it retired. It returns
-// ErrNotFound if the fact was deleted or corrected since.
+// UndoRememberTx reverts RememberTx: it deletes the fact and restores the facts that it retired. It
+// returns ErrNotFound if the fact was deleted or corrected since.
 func (b *Base) UndoRememberTx(tx *store.Tx, id string) error {
 	f, err := factByID(tx, id)
 	if err != nil {
@@ -210,7 +211,7 @@ func (b *Base) removeTx(tx *store.Tx, id string) error {
 // Fact returns one fact, or ErrNotFound.
 func (b *Base) Fact(q store.Querier, id string) (Fact, error) { return factByID(q, id) }
 
-// ListFacts lists the facts of all realms, newest first; retired facts only if all is true.
+// ListFacts lists the facts of all realms, newest first. It includes retired facts if all is set.
 func (b *Base) ListFacts(ctx context.Context, limit int, all bool) ([]Fact, error) {
 	out, err := queryFacts(b.st.Reader(ctx), `SELECT `+factColumns+` FROM facts WHERE retired_at = 0 OR ? ORDER BY n DESC LIMIT ?`, all, clampLimit(limit))
 	if err != nil {

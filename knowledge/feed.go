@@ -9,17 +9,17 @@ import (
 )
 
 // Change reports that a row of docs was written, changed or removed. Consumers such as indexes
-// follow changes by Seq. They store Seq in the same write as their own data, so that they resume
-// there after a crash.
+// follow changes by Seq. They store Seq in the same transaction as their own data, so that they can
+// continue from it after a crash.
 type Change struct {
 	Seq  int64
-	N    int64 // the row of docs
+	N    int64 // number of the row of docs
 	Gone bool  // the row was removed; Doc is empty
 	Doc  Doc
 }
 
-// Changes returns at most limit changes after a Seq, in order; one per row, with its current
-// content.
+// Changes returns at most limit changes after a Seq, in order. It returns one change per row, with
+// the current content of the row.
 func (b *Base) Changes(q store.Querier, after int64, limit int) ([]Change, error) {
 	out, err := queryChanges(q, `SELECT max(c.seq), c.doc, d.n IS NULL, `+docOrEmpty+`
 		FROM (SELECT seq, doc FROM doc_changes WHERE seq > ? ORDER BY seq LIMIT ?) c LEFT JOIN docs d ON d.n = c.doc GROUP BY c.doc ORDER BY 1`, after, limit)
@@ -29,8 +29,8 @@ func (b *Base) Changes(q store.Querier, after int64, limit int) ([]Change, error
 	return out, nil
 }
 
-// RowsAfter returns at most limit rows of docs after number n, in order, to rebuild derived data. Seq is
-// 0.
+// RowsAfter returns at most limit rows of docs after row number n, in order. It is used to rebuild
+// derived data. Seq is 0.
 func (b *Base) RowsAfter(q store.Querier, after int64, limit int) ([]Change, error) {
 	out, err := queryChanges(q, `SELECT 0, d.n, 0, `+docOrEmpty+` FROM docs d WHERE d.n > ? ORDER BY d.n LIMIT ?`, after, limit)
 	if err != nil {
@@ -48,8 +48,8 @@ func (b *Base) LastChange(q store.Querier) (seq int64, err error) {
 	return seq, nil
 }
 
-// AckChangesTx records that the named consumer has durably stored every change up to seq. Changes that
-// all consumers have stored are dropped.
+// AckChangesTx records that the named consumer has durably stored all changes up to seq. Changes
+// that all consumers have stored are dropped.
 func (b *Base) AckChangesTx(tx *store.Tx, name string, seq int64) error {
 	mark, _, err := b.ChangeMarker(tx, seq)
 	if err == nil {
@@ -64,9 +64,10 @@ func (b *Base) AckChangesTx(tx *store.Tx, name string, seq int64) error {
 	return nil
 }
 
-// ChangeMarker returns an identifier of the change with a Seq; known is false if the change does not exist
-// or later changes were dropped. Consumers store it with their Seq. If it differs later, the
-// database was replaced or restored from a backup, and the consumer rebuilds.
+// ChangeMarker returns an identifier of the change with the given Seq. known is false if the change
+// does not exist or later changes were dropped. Consumers store the identifier with their Seq. If
+// it differs later, the database was replaced or restored from a backup, and the consumer must
+// rebuild its data.
 func (b *Base) ChangeMarker(q store.Querier, seq int64) (mark int64, known bool, err error) {
 	err = q.QueryRow(`SELECT mark FROM doc_changes WHERE seq = ?1 UNION ALL SELECT mark FROM derived WHERE seq = ?1 LIMIT 1`, seq).Scan(&mark)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -79,8 +80,8 @@ func (b *Base) ChangeMarker(q store.Querier, seq int64) (mark int64, known bool,
 	return mark, !dropped, err
 }
 
-// HasDroppedChanges reports whether changes after a Seq were dropped, because no consumer that still needed
-// them was registered (AckChangesTx).
+// HasDroppedChanges reports whether changes after a Seq were dropped. This happens if no consumer
+// that still needed them was registered (AckChangesTx).
 func (b *Base) HasDroppedChanges(q store.Querier, after int64) (dropped bool, err error) {
 	err = q.QueryRow(`SELECT coalesce((SELECT min(seq) FROM doc_changes), (SELECT seq + 1 FROM sqlite_sequence WHERE name = 'doc_changes'), 0) > ? + 1`, after).Scan(&dropped)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"hob/platform/store"
 )
 
-// candidateSet collects the candidate rows for an answer. The number of SQL statements is fixed,
-// regardless of the number of rows.
+// candidateSet collects the candidate rows for an answer. The number of SQL statements is constant
+// and does not depend on the number of rows.
 type candidateSet struct {
 	b     *Base
 	q     store.Querier
@@ -23,10 +23,10 @@ type candidateSet struct {
 	where sqlCondition
 	scope []searchDomain
 	rows  map[int64]*row
-	found []TermMatch // by term, best first
+	found []TermMatch // results of the index by term, best first
 }
 
-// Limits on the rows added because of their time.
+// Limits for rows that are added because of their time.
 const (
 	datedScan = 2000
 	datedRows = 300
@@ -95,7 +95,8 @@ func (g *candidateSet) fetchRows(found []TermMatch) error {
 	return g.readRows(`SELECT `+rowColumns+` FROM json_each(?) v CROSS JOIN docs d ON d.n = v.value WHERE `+g.where.sql, args, func(r *row) { r.has = has[r.n] })
 }
 
-// byTime adds rows from the time the question names. They may contain none of its words.
+// byTime adds rows from the time that the question names. The rows do not have to contain words of
+// the question.
 func (g *candidateSet) byTime() error {
 	if g.k.anchor != nil {
 		if s, ok, err := g.b.resolveAnchor(g.q, g.r, *g.k.anchor); err != nil {
@@ -122,7 +123,7 @@ func (k *parsedQuestion) dropEventWords(event string) {
 	k.terms = slices.DeleteFunc(k.terms, func(t term) bool { return slices.Contains(gone, t.text) })
 }
 
-// resolveAnchor returns the period next to the event that the anchor names.
+// resolveAnchor returns the period before or after the event that the anchor names.
 func (b *Base) resolveAnchor(q store.Querier, r Request, a anchor) (timeSpan, bool, error) {
 	r.Text, r.Limit, r.Meaning, r.History = a.event, 1, false, false
 	got, err := b.runRetrieval(context.Background(), q, r) // only the time of the hit is used, its text is discarded
@@ -177,7 +178,7 @@ func (g *candidateSet) byGraph() error {
 // maxHops limits Request.Hops.
 const maxHops = 4
 
-// addNeighborRows adds the rows next to the candidates.
+// addNeighborRows adds the rows adjacent to the candidates.
 func (g *candidateSet) addNeighborRows() error {
 	type stretch struct {
 		Group string `json:"g"`

@@ -15,8 +15,8 @@ import (
 // historyRows limits the history that is returned.
 const historyRows = 5
 
-// findOutdatedRows returns the rows that match the question only through a fact that was retired since. A
-// message can state more than such a fact, and those parts may still be valid.
+// findOutdatedRows returns the rows that match the question only because of a fact that was retired
+// later. A message may state more than such a fact, and its other statements may still be valid.
 func findOutdatedRows(q store.Querier, k *parsedQuestion, rows []*row, form float64) (map[*row]bool, error) {
 	var events []any
 	for _, r := range rows {
@@ -31,7 +31,7 @@ func findOutdatedRows(q store.Querier, k *parsedQuestion, rows []*row, form floa
 	if err != nil {
 		return nil, fmt.Errorf("knowledge: read outdated facts: %w", err)
 	}
-	told := map[string]*row{} // by event: the joined texts of the facts that it stated
+	told := map[string]*row{} // by event, the joined text of the facts that the event stated
 	for _, f := range list {
 		if told["event:"+f.Event] == nil {
 			told["event:"+f.Event] = &row{}
@@ -50,8 +50,8 @@ func findOutdatedRows(q store.Querier, k *parsedQuestion, rows []*row, form floa
 	return out, nil
 }
 
-// isCoveredBy reports whether o contains all words of the question that r contains. If r contains none,
-// o must contain all topic words of r.
+// isCoveredBy reports whether o contains all words of the question that r contains. If r contains
+// none of them, o must contain all topic words of r.
 func (r *row) isCoveredBy(o *row) bool {
 	has := false
 	for i, n := range r.own {
@@ -125,7 +125,8 @@ func (b *Base) addHistory(ctx context.Context, q store.Querier, r Request, a *An
 // chainTop is the number of hits whose replaced facts are added to the history.
 const chainTop = 3
 
-// supersededChain returns the facts that the best hits replaced, and transitively the facts those replaced.
+// supersededChain returns the facts that the best hits replaced and, transitively, the facts that
+// those replaced.
 func (b *Base) supersededChain(q store.Querier, list []Hit) ([]Hit, error) {
 	var ids []any
 	for _, h := range list[:min(len(list), chainTop)] {
@@ -142,7 +143,7 @@ func (b *Base) supersededChain(q store.Querier, list []Hit) ([]Hit, error) {
 		SELECT `+docColumns+`, 0.0 FROM v JOIN docs d ON d.kind = '`+KindRetired+`' AND d.ref = v.id ORDER BY v.at DESC`+atMost(historyRows), ids...)
 }
 
-// newestHistory returns the newest history, for a question that names no subject.
+// newestHistory adds the newest history. It is used for a question that names no subject.
 func (b *Base) newestHistory(q store.Querier, r Request, a *Answer) (err error) {
 	r.Kinds = []string{KindRetired}
 	g := &candidateSet{r: r}
@@ -153,7 +154,7 @@ func (b *Base) newestHistory(q store.Querier, r Request, a *Answer) (err error) 
 	return b.addEndTimes(q, a.History)
 }
 
-// addEndTimes fills in when each history hit became invalid.
+// addEndTimes sets the time at which each hit in the history became invalid.
 func (b *Base) addEndTimes(q store.Querier, list []Hit) error {
 	for i := range list {
 		h := &list[i]
@@ -170,14 +171,15 @@ func (b *Base) addEndTimes(q store.Querier, list []Hit) error {
 }
 
 const (
-	// minTold is the minimum length of a replaced value for a message to count as repeating it.
-	// factsTop is the number of best facts to check.
+	// minTold is the minimum length of a replaced value that a message must contain to count as a
+	// repetition. factsTop is the number of best facts that are checked.
 	minTold  = 4
 	factsTop = 10
 )
 
-// demoteRepeats moves messages that repeat a value that one of the best facts replaced to the end, if
-// they are older than that fact. It marks them as history: they were correct when written.
+// demoteRepeats moves messages to the end that repeat a value that one of the best facts replaced,
+// if the messages are older than that fact. It marks them as history, because they were correct
+// when they were written.
 func demoteRepeats(q store.Querier, rows []*row) error {
 	var facts []*row
 	var ids []any
@@ -197,7 +199,7 @@ func demoteRepeats(q store.Querier, rows []*row) error {
 	}
 	for _, v := range old {
 		if len(v.words) < minTold+2 || slices.ContainsFunc(facts, func(r *row) bool { return containsPhrase(r.doc.Text, v.words) }) {
-			continue // the value applies to something else, or became valid again
+			continue // the value belongs to another subject or became valid again
 		}
 		for _, r := range rows {
 			if r.doc.Kind == KindTurn && r.doc.At.Before(v.until) && containsPhrase(r.doc.Text, v.words) {

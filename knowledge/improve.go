@@ -9,13 +9,13 @@ import (
 	"hob/platform/store"
 )
 
-// Corrector checks the hits and returns a better search text, or "" if the hits are sufficient. It
+// Corrector checks the hits. It returns a better search text, or "" if the hits are sufficient. It
 // may call a model.
 type Corrector interface {
 	Correct(ctx context.Context, text string, hits []Hit) (again string, err error)
 }
 
-// Reranker returns a score for each hit, by which the hits are sorted. It may call a model.
+// Reranker returns a score for each hit. The hits are sorted by these scores. It may call a model.
 type Reranker interface {
 	Rerank(ctx context.Context, text string, hits []Hit) ([]float64, error)
 }
@@ -76,7 +76,7 @@ func (b *Base) runCorrectiveRound(ctx context.Context, q store.Querier, r Reques
 	return nil
 }
 
-// fuseHits merges two lists by reciprocal rank.
+// fuseHits merges two lists of hits by reciprocal rank.
 func fuseHits(first, second []Hit, slow, limit int) []Hit {
 	all := map[int64]*Hit{}
 	var order []*Hit

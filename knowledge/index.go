@@ -49,7 +49,7 @@ func (b *Base) moveTx(tx *store.Tx, from, to, ref string) error {
 	return nil
 }
 
-// notifyChanged notifies the derived indexes after the transaction commits.
+// notifyChanged notifies the derived indexes once the transaction is committed.
 func (b *Base) notifyChanged(tx *store.Tx) {
 	if b.opt.Changed != nil {
 		tx.AfterCommit(b.opt.Changed)

@@ -1,10 +1,10 @@
-// Package knowledge stores what Hob remembers. Base keeps facts (Remember, Recall, Forget) and a
-// full-text index over all searchable data. Packages that own notes, tasks or expenses add their
-// rows to it (Index, Unindex, Search).
+// Package knowledge stores what Hob remembers. Base contains facts (Remember, Recall, Forget) and a
+// full-text index of all searchable data. Packages that own notes, tasks or expenses add their rows
+// to the index (Index, Unindex, Search).
 //
-// The SQLite tables in this package are the source of truth, and are written in the same
-// transaction as the data they describe. Other indexes, vectors and the graph are derived from them
-// by row id. The package makes no access decisions; every fact and document carries its provenance.
+// The SQLite tables in this package are the source of truth. They are written in the same
+// transaction as the data that they describe. Other indexes, vectors and the graph are derived from
+// them by row id. The package makes no access decisions. Every fact and document has a provenance.
 package knowledge
 
 import (
@@ -20,12 +20,12 @@ import (
 // Kinds of documents that this package stores. Other packages use their own names ("note", "task").
 const (
 	KindFact = "fact"
-	// KindRetired is a fact that a newer one replaced. It is kept as history and found only if a
-	// search names this kind.
+	// KindRetired is a fact that a newer one replaced. It is kept as history, and a search finds it
+	// only if the search names this kind.
 	KindRetired = "retired"
-	// KindTurn is one message of a conversation; Group is the conversation.
+	// KindTurn is one message of a conversation. Group is the conversation.
 	KindTurn = "turn"
-	// KindChunk is a part of a document; Group is the document.
+	// KindChunk is a part of a document. Group is the document.
 	KindChunk = "chunk"
 )
 
@@ -44,20 +44,20 @@ type Fact struct {
 	ID         string            `json:"id"`
 	Text       string            `json:"text"`
 	Provenance provenance.Source `json:"provenance"`
-	// Origins are the sources of the untrusted text in it.
+	// Origins are the sources of the untrusted text in the fact.
 	Origins []provenance.Origin `json:"origins,omitempty"`
-	Event   string              `json:"event,omitempty"` // inbox event that stated it
-	// Realm is the memory namespace of the fact, "" for the main agent. An agent with its own realm
-	// sees no other realm.
+	Event   string              `json:"event,omitempty"` // inbox event that stated the fact
+	// Realm is the memory namespace of the fact; "" is the main agent's. An agent with its own
+	// realm sees no other realm.
 	Realm     string    `json:"realm,omitempty"`
 	CreatedAt time.Time `json:"created_at"`
 	RetiredAt time.Time `json:"retired_at,omitzero"`
-	RetiredBy string    `json:"retired_by,omitempty"` // the fact that replaced it
+	RetiredBy string    `json:"retired_by,omitempty"` // id of the fact that replaced this one
 	// Kind is "" for a statement, "preference", or "observation" for a conclusion of Hob.
 	Kind string `json:"kind,omitempty"`
 	// Source is the origin of the row, as in Doc.
 	Source string `json:"source,omitempty"`
-	// ValidFrom and ValidUntil are the validity period, zero if the text states none.
+	// ValidFrom and ValidUntil are the validity period. They are zero if the text states none.
 	ValidFrom  time.Time `json:"valid_from,omitzero"`
 	ValidUntil time.Time `json:"valid_until,omitzero"`
 }
@@ -65,22 +65,22 @@ type Fact struct {
 // Doc is one searchable text. Kind and Ref identify it.
 type Doc struct {
 	Kind       string            `json:"kind"`
-	Ref        string            `json:"ref"` // the id in the owning table
+	Ref        string            `json:"ref"` // id in the table that owns the row
 	Title      string            `json:"title,omitempty"`
 	Text       string            `json:"text"`
 	At         time.Time         `json:"at"`
 	Provenance provenance.Source `json:"provenance"`
-	// Origins are the sources of the untrusted text in it. They are stored with the document.
+	// Origins are the sources of the untrusted text in the document. They are stored with it.
 	Origins []provenance.Origin `json:"origins,omitempty"`
-	// Realm limits who finds it, see Fact; "" for shared data.
+	// Realm limits which agents find the document; see Fact. "" means shared data.
 	Realm string `json:"realm,omitempty"`
-	// Group is the conversation or document that contains it, and Pos its position there. Rows of a
-	// group with consecutive Pos are adjacent.
+	// Group is the conversation or document that contains the text, and Pos is its position in the
+	// group. Rows of a group with consecutive Pos are adjacent.
 	Group string `json:"group,omitempty"`
 	Pos   int    `json:"pos,omitempty"`
 	// Speaker is the author: "owner", "hob" or a name.
 	Speaker string `json:"speaker,omitempty"`
-	// Source is the origin of the row; erasure requests name it: "event:ID", "mail:ID",
+	// Source is the origin of the row, by which erasure requests name it: "event:ID", "mail:ID",
 	// "file:PATH", "url:URL", "import:NAME".
 	Source string `json:"source,omitempty"`
 }
@@ -101,13 +101,13 @@ type Hit struct {
 // SearchOptions filters a search. The zero value is useful.
 type SearchOptions struct {
 	Limit int      // default 10, at most 1,000
-	Kinds []string // empty: all except retired facts
-	// All skips the looser search rounds: a document must contain every content word or the exact
-	// query.
+	Kinds []string // empty means all kinds except retired facts
+	// All disables the looser search rounds: a document must contain every content word, or the
+	// exact query.
 	All bool
 	// Realm selects the facts to search. Documents without a realm are always searched.
 	Realm string
-	// EveryRealm searches the facts of all realms, for the user's own view.
+	// EveryRealm includes the facts of all realms, for the user's own view.
 	EveryRealm bool
 }
 
@@ -115,31 +115,31 @@ type SearchOptions struct {
 type Options struct {
 	// HalfLife is the age at which the recency bonus is halved (default 30 days).
 	HalfLife time.Duration
-	// Events lists the events of a conversation, so that facts from it can be erased with it; nil:
-	// no events are known.
+	// Events lists the events of a conversation, so that facts from the conversation can be erased
+	// with it. If it is nil, no events are known.
 	Events func(q store.Querier, session string) ([]string, error)
-	// Below lists the events of tasks that a turn delegated, which are erased with it; nil disables
-	// this.
+	// Below lists the events of tasks that a turn delegated, so that they can be erased with the
+	// turn. If it is nil, they are not erased.
 	Below func(q store.Querier, event string) ([]string, error)
-	// Calls lists the tool calls of events, whose results are erased with them; nil: no calls are
-	// known.
+	// Calls lists the tool calls of events, so that their results can be erased with the events. If
+	// it is nil, no calls are known.
 	Calls func(q store.Querier, events []string) ([]string, error)
 	// Parts lists the documents (Doc.Group) of a source that is part of another source, such as a
-	// mail in a mailbox file; nil disables this.
+	// message in a mailbox file. If it is nil, such sources are not supported.
 	Parts func(q store.Querier, source string) ([]string, error)
-	// Home replaces "~" in the path of a source; "" leaves the path unchanged.
+	// Home replaces "~" in the path of a source. If it is "", the path is not changed.
 	Home string
 	// ForgetMost is the maximum number of facts and rows that one erasure request may remove or
 	// change (default 500).
 	ForgetMost int
-	// Index, Vectors and Graph are derived from the documents. A nil one is not used.
+	// Index, Vectors and Graph are derived from the documents. They may be nil.
 	Index   Index
 	Vectors Vectors
 	Graph   Graph
 	// Changed is called after each commit that changed documents, so that derived indexes can
 	// follow. It must not block. It may be nil.
 	Changed func()
-	// Corrector and Reranker improve the results of Retrieve; nil disables them.
+	// Corrector and Reranker improve the results of Retrieve. They may be nil.
 	Corrector Corrector
 	Reranker  Reranker
 	// RerankHits is the minimum number of hits passed to the Reranker, if there are that many.
@@ -154,8 +154,8 @@ type Base struct {
 	st    *store.Store
 	opt   Options
 	tune  Tuning
-	read  atomic.Bool   // every fact was parsed by this version
-	timed chan struct{} // receives after a fact with a validity period is stored
+	read  atomic.Bool   // this version has parsed all facts
+	timed chan struct{} // receives a value after a fact with a validity period is stored
 }
 
 // New returns a Base on st, which must have been opened with this package's Migrations.
@@ -174,7 +174,7 @@ func Migrations() []store.MigrationSet {
 	return []store.MigrationSet{{Owner: "knowledge", RowChanges: map[int][]string{5: {"docs_fts"}}, Steps: []string{schema1, schema2, schema3, schema4, schema5, schema6, schema7}}, {Owner: "claims", Steps: []string{claims1}}, origins.Migrations(), {Owner: "erasures", Steps: []string{erasuresTable}}}
 }
 
-// schema1: docs_fts is the old index; schema5 replaces it.
+// schema1: docs_fts is the old full-text index, which schema5 replaces.
 const schema1 = `
 CREATE TABLE facts (
 	n INTEGER PRIMARY KEY,
@@ -220,9 +220,9 @@ const schema2 = `
 ALTER TABLE facts ADD COLUMN realm TEXT NOT NULL DEFAULT '';
 ALTER TABLE docs ADD COLUMN realm TEXT NOT NULL DEFAULT '';`
 
-// schema3: rows belong to a group and have a source and a validity period. Triggers write
-// doc_changes, which derived indexes follow, so that no writer can omit a change. AUTOINCREMENT
-// ensures that a Seq is never reused.
+// schema3: rows have a group, a source and a validity period. Triggers write doc_changes, which
+// derived indexes follow, so that no code that writes rows can omit a change. AUTOINCREMENT ensures
+// that a Seq is never reused.
 const schema3 = `
 ALTER TABLE facts ADD COLUMN kind TEXT NOT NULL DEFAULT '';
 ALTER TABLE facts ADD COLUMN source TEXT NOT NULL DEFAULT '';
@@ -255,13 +255,13 @@ DROP TRIGGER docs_delete;
 DROP TRIGGER docs_update;
 DROP TABLE docs_fts;`
 
-// schema6: an index to find who said something in a realm, without reading other realms.
+// schema6: an index to find the speakers in a realm without reading other realms.
 const schema6 = `
 DROP INDEX docs_speaker;
 CREATE INDEX docs_speaker ON docs (realm, kind, speaker COLLATE NOCASE) WHERE speaker <> '';`
 
-// schema7: each change has a mark. It lets derived indexes detect that the database was replaced by
-// another copy whose changes have the same numbers.
+// schema7: each change has a mark. With it, derived indexes detect that the database was replaced
+// by another copy whose changes have the same numbers.
 const schema7 = `
 ALTER TABLE doc_changes ADD COLUMN mark INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE derived ADD COLUMN mark INTEGER NOT NULL DEFAULT 0;
@@ -272,12 +272,12 @@ CREATE TRIGGER docs_inserted AFTER INSERT ON docs BEGIN INSERT INTO doc_changes 
 CREATE TRIGGER docs_deleted AFTER DELETE ON docs BEGIN INSERT INTO doc_changes (doc, mark) VALUES (old.n, random()); END;
 CREATE TRIGGER docs_updated AFTER UPDATE ON docs BEGIN INSERT INTO doc_changes (doc, mark) VALUES (new.n, random()); END;`
 
-// Speakers of rows that are not names: in conversations with Hob, and with other programs.
+// Values of Speaker that are not names, in conversations with Hob and with other programs.
 const (
 	ByOwner   = "owner"
 	ByHob     = "hob"
 	ByTool    = "tool"
-	ByOutside = "outside" // guests, and forwarded text
+	ByOutside = "outside" // guests, and text that was forwarded
 	ByYou     = "you"
 	ByChatGPT = "chatgpt"
 	ByClaude  = "claude"

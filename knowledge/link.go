@@ -19,15 +19,15 @@ var (
 // OwnerID is the entity of the user.
 const OwnerID = "owner"
 
-// Link joins two entities, each given by id or name; "me" is the user.
+// Link connects two entities, each of which is given by id or name. "me" is the user.
 type Link struct {
 	From, Relation, To string
-	FromKind, ToKind   string // kind of an entity that is created; "" to guess
+	FromKind, ToKind   string // kind for an entity that must be created; "" means to guess the kind
 	Realm              string
 	Provenance         provenance.Source
 	Source             string
-	// Fact is the fact that states the relation, or "". The link becomes invalid and is deleted
-	// together with it.
+	// Fact is the fact that states the relation; it may be "". The link becomes invalid together
+	// with the fact and is deleted with it.
 	Fact       string
 	ValidFrom  time.Time
 	ValidUntil time.Time
@@ -39,18 +39,18 @@ type Linked struct {
 	Relation Relation `json:"relation"`
 	From     Entity   `json:"from"`
 	To       Entity   `json:"to"`
-	// Made lists the ids of entities that were created.
+	// Made lists the ids of the entities that were created.
 	Made []string `json:"made,omitempty"`
-	// Known is set if the relation existed.
+	// Known is true if the relation already existed.
 	Known bool `json:"known,omitempty"`
 }
 
-// Linker links entities and reverts a link. The graph implements it.
+// Linker links entities and can revert a link. The graph implements it.
 type Linker interface {
 	// LinkTx stores a relation and creates missing entities. ErrNoEntity, ErrAmbiguous and ErrSame
 	// report invalid input.
 	LinkTx(tx *store.Tx, l Link) (Linked, error)
-	// UnlinkTx deletes a relation, and the entities created for it that have no other mention. It
-	// returns ErrNoEntity if the relation does not exist.
+	// UnlinkTx deletes a relation. It also deletes the entities that were created for the relation
+	// and are mentioned nowhere else. It returns ErrNoEntity if the relation does not exist.
 	UnlinkTx(tx *store.Tx, relation string, made []string) error
 }

@@ -22,12 +22,12 @@ func (b *Base) SupersededFacts(q store.Querier, id string) (out []Fact, err erro
 	return out, nil
 }
 
-// DocsByRef returns the rows with a Ref, of all kinds; possibly none.
+// DocsByRef returns the rows of all kinds with a Ref. There may be none.
 func (b *Base) DocsByRef(q store.Querier, ref string) ([]Doc, error) {
 	return queryDocs(q, `SELECT 0, d.n, 0, `+docOrEmpty+` FROM docs d WHERE d.kind IN (SELECT DISTINCT kind FROM docs) AND d.ref = ? ORDER BY d.n LIMIT 10`, ref)
 }
 
-// AdjacentDocs returns the rows of d's group at most the given number of positions away.
+// AdjacentDocs returns the rows of d's group whose position differs from d's by at most places.
 func (b *Base) AdjacentDocs(q store.Querier, d Doc, places int) ([]Doc, error) {
 	return queryDocs(q, `SELECT 0, d.n, 0, `+docOrEmpty+` FROM docs d WHERE d.grp = ? AND d.pos BETWEEN ? AND ? AND d.kind = ? AND d.ref <> ? ORDER BY d.pos`,
 		d.Group, d.Pos-places, d.Pos+places, d.Kind, d.Ref)

@@ -18,7 +18,7 @@ func inverseDocFrequency(rows, with int) float64 {
 	return math.Log(1 + (n-df+0.5)/(df+0.5))
 }
 
-// row is a candidate row with the features of its score.
+// row is a candidate row with the features that determine its score.
 type row struct {
 	n        int64
 	doc      Doc
@@ -29,15 +29,15 @@ type row struct {
 	timed    bool
 	numbered bool
 	graph    float64
-	hops     int // 0: not found through the graph
+	hops     int // distance in the graph; 0 if the row was not found through the graph
 	meaning  float64
-	place    int  // rank among the nearest rows by meaning, from 1
-	meant    bool // found only by meaning
+	place    int  // rank among the rows nearest in meaning, starting at 1
+	meant    bool // found only by its meaning
 
 	score, matched float64
-	share          float64   // weighted share of the question's words that it or its neighbors contain
+	share          float64   // weighted share of the question's words that occur in the row or its neighbors
 	dated          bool      // the row is from the time that the question names
-	until          time.Time // for a message: when its statement became invalid
+	until          time.Time // for a message, the time at which its statement became invalid
 	parts          []Part
 }
 
@@ -48,10 +48,10 @@ func (r *row) addScore(name string, v float64) {
 	}
 }
 
-// readAll computes the text features of all rows in parallel, because this takes a large part of a
-// search.
+// readAll computes the text features of all rows in parallel, because this step takes a large part
+// of a search.
 func readAll(rows []*row, k *parsedQuestion, form float64) {
-	const least = 64 // minimum number of rows to use more than one goroutine
+	const least = 64 // minimum number of rows for which several goroutines are used
 	workers := min(runtime.GOMAXPROCS(0), maxReaders, 1+len(rows)/least)
 	var wg sync.WaitGroup
 	for part := range slices.Chunk(rows, max(1, (len(rows)+workers-1)/workers)) {
@@ -97,7 +97,7 @@ func (r *row) countTerms(k *parsedQuestion, form float64, scratch []string) []st
 		case r.own[i] > 0:
 		case t.dense:
 			r.own[i] = float64(strings.Count(textnorm.Fold(r.doc.Text), t.text))
-		case t.bit&r.has != 0: // the index matched another form or language of the word, or the complete name
+		case t.bit&r.has != 0: // the index matched another form of the word, the word in another language, or the complete name
 			r.own[i] = 1
 		}
 	}
@@ -105,8 +105,8 @@ func (r *row) countTerms(k *parsedQuestion, form float64, scratch []string) []st
 	return scratch
 }
 
-// endsWithQuestion reports whether a text ends with a question. It ignores a final remark in brackets ("[a
-// photo]").
+// endsWithQuestion reports whether a text ends with a question. It ignores a final remark in
+// brackets, such as "[a photo]".
 func endsWithQuestion(text string) bool {
 	text = strings.TrimSpace(text)
 	if strings.HasSuffix(text, "]") {
@@ -144,8 +144,8 @@ func (p groupPosition) rowAtDistance(by int) *row {
 	return p.group[i]
 }
 
-// scoreRows computes the score of each row and returns the rows best first. It drops rows that share
-// nothing with the question.
+// scoreRows computes the score of each row and returns the rows, best first. It drops rows that
+// have nothing in common with the question.
 func (g *ranking) scoreRows() []*row {
 	g.normalizeCounts()
 	session := map[string]float64{}
@@ -199,7 +199,8 @@ func (g *ranking) normalizeCounts() {
 	}
 }
 
-// sharedGroupWeight returns the weight of the question's words that rows of one group contain jointly.
+// sharedGroupWeight returns the weight of the words of the question that the rows of a group
+// contain together.
 func (g *ranking) sharedGroupWeight(rows []*row) (sum float64) {
 	for i := range g.k.terms {
 		n := 0.0
@@ -211,8 +212,8 @@ func (g *ranking) sharedGroupWeight(rows []*row) (sum float64) {
 	return sum
 }
 
-// byWords scores a row by the words in it and in its neighbors. An answer rarely repeats the words
-// of the question.
+// byWords scores a row by the words in the row and in its neighbors, because an answer rarely
+// repeats the words of the question.
 func (g *ranking) byWords(p groupPosition) {
 	r := p.group[p.at]
 	weights := []struct {

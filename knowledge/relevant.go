@@ -19,7 +19,7 @@ import (
 //go:embed quiet.txt
 var quietText string
 
-// loadQuietWords returns the folded words that never trigger showing a fact.
+// loadQuietWords returns the folded words because of which a fact is never shown.
 var loadQuietWords = sync.OnceValue(func() map[string]bool {
 	m := map[string]bool{}
 	for line := range strings.Lines(quietText) {
@@ -34,20 +34,20 @@ var loadQuietWords = sync.OnceValue(func() map[string]bool {
 })
 
 const (
-	// weak is the share of the best score below which a fact is dropped.
+	// weak determines which facts are dropped: those with less than this share of the best score.
 	weak = 0.3
-	// common is the number of facts from which a word counts as common. Only the newest of them are
-	// read, and a fact needs two common words to match.
+	// common is the number of facts from which on a word is common. Only the newest of these facts
+	// are read, and a fact needs two common words to match.
 	common     = 100
 	commonness = 0.5
 	// maxSubjects limits the words of one text.
 	maxSubjects = 12
 )
 
-// Relevant returns the facts of a realm that match a text, best first, to show them without a
-// request. It is stricter than Recall: a content word must match except for its ending, because no
-// fact is better than an unrelated one. An untrusted fact taints the request that includes it, so
-// it needs two matching words and at least half of the words in the text.
+// Relevant returns the facts of a realm that match a text, best first, so that they can be shown
+// without a request. It is stricter than Recall: a content word must match except for its ending,
+// because it is better to show no fact than an unrelated one. An untrusted fact taints the request
+// that includes it, so it needs two matching words and at least half of the words in the text.
 func (b *Base) Relevant(q store.Querier, realm, text string, limit int) ([]Fact, error) {
 	terms := TopicWords(text)
 	terms = terms[:min(len(terms), maxSubjects)]
@@ -85,8 +85,8 @@ type scoredFact struct {
 	score float64
 }
 
-// scoreFacts returns the facts that contain any of the words, best first, then newest first. Rare words
-// weigh more.
+// scoreFacts returns the facts that contain any of the words, best first. Facts with equal scores
+// are sorted newest first. Rare words have a higher weight.
 func (b *Base) scoreFacts(q store.Querier, realm string, terms []string) ([]scoredFact, error) {
 	a, err := b.wordIndex().SearchTerms(q, TermQuery{Text: strings.Join(terms, " "), Kinds: []string{KindFact}, Realms: []string{realm}, Limit: matched})
 	if err != nil {
@@ -119,7 +119,7 @@ func factAt(q store.Querier, n int64) (Fact, error) {
 	return factByID(q, id)
 }
 
-// TopicWords returns the content words of a text, without duplicates. Relevant uses them to find
+// TopicWords returns the content words of text without duplicates. Relevant uses them to find
 // facts.
 func TopicWords(text string) []string {
 	var out, seen []string

@@ -14,7 +14,7 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// EachFact calls fn for every fact, including retired ones, in creation order. It holds no
+// EachFact calls fn for every fact, including retired ones, in the order of creation. It holds no
 // transaction between pages.
 func (b *Base) EachFact(q store.Querier, fn func(Fact) error) error {
 	const page = 200
@@ -56,7 +56,7 @@ func factsAfter(q store.Querier, after int64, page int) (out []Fact, last int64,
 	return out, last, rows.Err()
 }
 
-// numberedRow scans a row whose first column is its number.
+// numberedRow scans a row whose first column is the row number.
 type numberedRow struct {
 	rows *sql.Rows
 	n    *int64
@@ -64,8 +64,9 @@ type numberedRow struct {
 
 func (s numberedRow) Scan(dest ...any) error { return s.rows.Scan(append([]any{s.n}, dest...)...) }
 
-// RestoreTx imports an exported fact with its id, times and history. An existing fact with the same
-// id or words stays unchanged. If a newer fact contradicts it, the imported fact becomes history.
+// RestoreTx imports an exported fact with its id, times and history. If a fact with the same id or
+// words exists, that fact stays unchanged. If a newer fact contradicts the imported one, the
+// imported fact becomes history.
 func (b *Base) RestoreTx(tx *store.Tx, f Fact) (Remembered, error) {
 	f.Text = strings.TrimSpace(strings.ToValidUTF8(f.Text, "\uFFFD"))
 	switch {

@@ -16,25 +16,27 @@ import (
 // Request is the input of Retrieve. Only Text is required.
 type Request struct {
 	Text  string
-	Kinds []string // empty: all except retired facts
+	Kinds []string // empty means all kinds except retired facts
 	// Without excludes kinds.
 	Without []string
-	// Strict drops weak matches and rows that score much worse than the best.
+	// Strict drops weak matches, and rows that score much worse than the best row.
 	Strict bool
-	// Realm is the memory to search. EveryRealm searches all, for the user's own view.
+	// Realm is the memory to search. EveryRealm searches all realms, for the user's own view.
 	Realm      string
 	EveryRealm bool
 	Limit      int // default 10, at most 1,000
-	// Now and Zone resolve time words such as "last spring". Default: the current time, UTC.
+	// Now and Zone are used to resolve words for times such as "last spring". The defaults are the
+	// current time and UTC.
 	Now  time.Time
 	Zone *time.Location
-	// Since and Until (exclusive) limit the time of a row.
+	// Since (inclusive) and Until (exclusive) limit the time of a row.
 	Since, Until time.Time
 	Speaker      string // only rows by this speaker
-	// Hops limits the distance in the graph: 0 is the default, a negative number disables the
-	// graph.
+	// Hops limits the distance in the graph. 0 selects the default, and a negative number disables
+	// the graph.
 	Hops int
-	// History also returns outdated data. A text that asks for it ("my old address") implies it.
+	// History includes outdated data. A text that asks for outdated data ("my old address") has the
+	// same effect.
 	History bool
 	// Viewer is the reader of the answer. The zero value may not read credentials: rows that look
 	// like one are removed and counted in Answer.Withheld.
@@ -47,9 +49,9 @@ type Request struct {
 // Routes of a request.
 const (
 	RouteNone     = "none"      // the text contains no searchable words
-	RouteSingle   = "single"    // one row is likely to hold the answer
+	RouteSingle   = "single"    // one row probably contains the answer
 	RouteMulti    = "multi"     // the answer is spread over several rows ("which ...", "how often ...")
-	RouteMultiHop = "multi-hop" // the subject is named only by its relation to something else
+	RouteMultiHop = "multi-hop" // the text names the subject only by its relation to something else
 )
 
 // Route describes how Retrieve interpreted a request.
@@ -64,7 +66,7 @@ type Answer struct {
 	Hits  []Hit `json:"hits"`
 	// History lists retired facts. They are in Hits only if Request.Kinds names them.
 	History []Hit `json:"history,omitempty"`
-	// Withheld counts the removed rows that look like a credential.
+	// Withheld is the number of removed rows that look like a credential.
 	Withheld int `json:"withheld,omitempty"`
 
 	said []Hit // rows that matched but state outdated facts
@@ -81,11 +83,11 @@ func (b *Base) RetrieveNow(ctx context.Context, r Request) (Answer, error) {
 	return b.Retrieve(ctx, b.st.Reader(ctx), r)
 }
 
-// Retrieve finds the stored rows that match a text. It degrades gracefully without an index or
-// embedder. An empty text lists the newest rows.
+// Retrieve finds the stored rows that match a text. It also works without an index or embedder,
+// with worse results. An empty text lists the newest rows.
 func (b *Base) Retrieve(ctx context.Context, q store.Querier, r Request) (Answer, error) {
 	limit := clampLimit(r.Limit)
-	if !r.Viewer.ReadsAll() && (!r.Meaning || b.opt.Reranker == nil) { // a reranker gets more rows anyway
+	if !r.Viewer.ReadsAll() && (!r.Meaning || b.opt.Reranker == nil) { // a reranker gets more rows in any case
 		r.Limit = limit + spareRows
 	}
 	a, err := b.runRetrieval(ctx, q, r)
@@ -99,11 +101,11 @@ func (b *Base) Retrieve(ctx context.Context, q store.Querier, r Request) (Answer
 	return a, nil
 }
 
-// spareRows is the number of extra rows to read as a replacement for withheld rows.
+// spareRows is the number of additional rows that are read to replace withheld rows.
 const spareRows = 10
 
 // readableHits returns at most limit rows that the viewer may read, and the number of withheld rows
-// before the last of them.
+// that precede the last of them.
 func readableHits(v credential.Viewer, hits []Hit, limit int) (out []Hit, withheld int) {
 	out = hits[:0:0]
 	for _, h := range hits {
@@ -199,7 +201,7 @@ func (b *Base) byMeaning(ctx context.Context, g *candidateSet) error {
 	if !g.r.Meaning || b.opt.Vectors == nil || len(g.scope) == 0 {
 		return nil
 	}
-	realms := g.scope[len(g.scope)-1].realms // the widest realms; rows that the request excludes are not read
+	realms := g.scope[len(g.scope)-1].realms // use the widest realms; rows that the request excludes are not read
 	near, err := b.opt.Vectors.Nearest(ctx, g.q, g.r.Text, g.scopeKinds(), realms, b.tune.Candidates)
 	if errors.Is(err, ErrNoEmbedder) {
 		return nil
@@ -222,8 +224,8 @@ func (b *Base) byMeaning(ctx context.Context, g *candidateSet) error {
 	return nil
 }
 
-// filterStrict keeps rows that contain enough of the words, are named, are near in meaning or from the
-// named time.
+// filterStrict keeps the rows that contain enough of the words, that are named, that are near in
+// meaning, or that are from the named time.
 func filterStrict(rows []*row, t Tuning) []*row {
 	return slices.DeleteFunc(slices.Clone(rows), func(r *row) bool {
 		other := r.graph > 0 || r.place > 0 || r.dated
@@ -237,7 +239,7 @@ func fuseRankings(rows []*row, slow int) {
 	if !slices.ContainsFunc(rows, func(r *row) bool { return r.place > 0 }) {
 		return
 	}
-	place := 0 // rank among the rows found by words, times or relations
+	place := 0 // rank among the rows that were found by words, times or relations
 	for _, r := range rows {
 		r.score = 0
 		if !r.meant {
@@ -254,8 +256,9 @@ func fuseRankings(rows []*row, slow int) {
 	sortRows(rows)
 }
 
-// buildHits turns the best rows into hits. A message that states an outdated fact the question asks
-// for becomes history instead of a hit, because it matches the words but is wrong.
+// buildHits converts the best rows to hits. A message that states an outdated fact for which the
+// question asks becomes history instead of a hit: it contains the right words, but its statement is
+// wrong.
 func (b *Base) buildHits(q store.Querier, k *parsedQuestion, a *Answer, rows []*row, limit int) error {
 	fuseRankings(rows, b.tune.Meaning)
 	if err := demoteRepeats(q, rows); err != nil {

@@ -12,19 +12,19 @@ import (
 
 // parsedQuestion is a parsed request.
 type parsedQuestion struct {
-	text   string // without the time expressions
+	text   string // the text without expressions for times
 	terms  []term
 	spans  []timeSpan
 	anchor *anchor
 	names  []string // words with an initial capital
-	// speakers are the named people who said something. The speaker features apply only if there is
-	// exactly one.
+	// speakers are the named people who are speakers of rows. The features for speakers apply only
+	// if there is exactly one.
 	speakers []string
 	called   []string // their folded names
-	time     bool     // asks for a time
-	number   bool     // asks for a number
-	history  bool     // asks for outdated data
-	bygone   []string // the words that ask for outdated data
+	time     bool     // the question asks for a time
+	number   bool     // the question asks for a number
+	history  bool     // the question asks for outdated data
+	bygone   []string // words that ask for outdated data
 	total    float64
 	route    Route
 }
@@ -32,7 +32,7 @@ type parsedQuestion struct {
 // maxAsked limits the length of a request in bytes.
 const maxAsked = 4000
 
-// parseQuestion parses a request without any lookup.
+// parseQuestion parses a request. It does no lookups.
 func parseQuestion(text string, now time.Time) *parsedQuestion {
 	if len(text) > maxAsked {
 		text = text[:maxAsked]
@@ -71,14 +71,14 @@ func (k *parsedQuestion) detectAnswerKind(text string) {
 		has("which", "day") || has("which", "year") || has("what", "year") || has("which", "month") || has("what", "month")
 	k.number = has("how", "many") || has("how", "much") || has("how", "often") || has("how", "old")
 	for _, words := range [][]string{{"used", "to"}, {"use", "to"}, {"until", "now"}, {"no", "longer"}, {"in", "the", "past"}} {
-		if has(words...) && (words[0] != "use" || has("did")) { // "where did I use to live"
+		if has(words...) && (words[0] != "use" || has("did")) { // such as "where did I use to live"
 			k.bygone = append(k.bygone, words...)
 		}
 	}
 	if has("old") && !has("how", "old") && !has("years", "old") {
 		k.bygone = append(k.bygone, "old")
 	}
-	for _, w := range tokenizeFolded(k.text) { // "the day before" is a time expression
+	for _, w := range tokenizeFolded(k.text) { // "the day before" is an expression for a time
 		if w == "before" || w == "earlier" || loadQuestionWords().before[w] {
 			k.bygone = append(k.bygone, w)
 		}
@@ -86,7 +86,8 @@ func (k *parsedQuestion) detectAnswerKind(text string) {
 	k.history = len(k.bygone) > 0 || has("history")
 }
 
-// selectWords sets the terms to the content words, or to all words if there are none.
+// selectWords sets the terms to the content words of the question, or to all words if there are no
+// content words.
 func (k *parsedQuestion) selectWords() {
 	var seen []string
 	list := textnorm.Words(k.text)
@@ -145,7 +146,7 @@ func (k *parsedQuestion) chooseRoute() {
 	}
 }
 
-// findPluralWord returns the word that asks for more than one item, or "".
+// findPluralWord returns a word that asks for more than one item, or "" if there is none.
 func findPluralWord(t []string) string {
 	for i, w := range t {
 		switch w {
@@ -171,7 +172,7 @@ func (k *parsedQuestion) weighTerms(a WordAnswer, little float64) {
 	k.total = 1e-9
 	for i := range k.terms {
 		t := &k.terms[i]
-		if t.weight = inverseDocFrequency(a.Rows, 0); t.whole { // a name with punctuation counts only if the index contains it, because its parts may be the intended terms
+		if t.weight = inverseDocFrequency(a.Rows, 0); t.whole { // a name with punctuation has a weight only if the index contains it, because its parts may be the intended terms
 			t.weight = 0
 		}
 		for j, w := range a.Words {
@@ -187,5 +188,5 @@ func (k *parsedQuestion) weighTerms(a WordAnswer, little float64) {
 	}
 }
 
-// maxWeight caps the weight of one word.
+// maxWeight limits the weight of one word.
 const maxWeight = 8

@@ -14,12 +14,12 @@ import (
 
 // Limits of a scan over the newest rows.
 const (
-	scanned     = 20_000 // to search for an exact text
-	mostScanned = 5_000  // to search for words
+	scanned     = 20_000 // rows that are searched for an exact text
+	mostScanned = 5_000  // rows that are searched for words
 )
 
-// Scan is an Index without stored data: it reads the newest 5,000 rows for each search. It is the
-// fallback if no other Index is set.
+// Scan is an Index without stored data. Each search reads the newest 5,000 rows. It is the fallback
+// if no other Index is set.
 type Scan struct{ weights Weights }
 
 // NewScan returns a Scan. The default weights are 2 for the title and 1 for the speaker.

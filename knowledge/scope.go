@@ -41,8 +41,9 @@ var privateKinds = []string{KindFact, KindRetired, KindTurn, KindChunk}
 // searchDomain is one part of the search space: rows of these kinds in these realms.
 type searchDomain struct{ kinds, realms []string }
 
-// resolveScope returns the search space of a request: private kinds of its realm, and other kinds of its
-// realm and shared data. It finds kinds and realms by index lookups, without reading all rows.
+// resolveScope returns the search space of a request: rows of private kinds in its realm, and rows
+// of other kinds in its realm and in shared data. It finds the kinds and realms by index lookups
+// and does not read all rows.
 func (b *Base) resolveScope(q store.Querier, r Request) (out []searchDomain, err error) {
 	kinds := r.Kinds
 	if len(kinds) == 0 {
@@ -124,8 +125,8 @@ func distinctValues(q store.Querier, column, cond string) (out []string, err err
 	return out, rows.Err()
 }
 
-// scopeRealms returns the distinct realms of the scope. The graph contains facts, so for an agent with
-// its own realm only that realm is used.
+// scopeRealms returns the distinct realms of the scope. An agent with its own realm gets only that
+// realm, because the graph contains facts.
 func (g *candidateSet) scopeRealms() []string {
 	if g.r.Realm != "" && !g.r.EveryRealm {
 		return []string{g.r.Realm}

@@ -17,7 +17,7 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// candidates is the number of best word matches that are reranked by age. maxTerms limits the work
+// candidates is the number of best word matches that are reranked by age. maxTerms limits the words
 // of one query.
 const (
 	candidates = 60
@@ -27,10 +27,10 @@ const (
 	maxPlain = 1000
 )
 
-// Search returns documents by words, best first. First every content word must match. If nothing
-// matches, it tries prefixes, stems and typing errors, then at least half of the words, then the
-// text as a substring of recent rows. Any text is a valid query; an empty one lists the newest
-// rows.
+// Search returns documents by words, best first. In the first round every content word must match.
+// If there are no matches, it tries prefixes, stems and typing errors, then at least half of the
+// words, then the text as a substring of recent rows. It accepts any text as a query; an empty one
+// lists the newest rows.
 func (b *Base) Search(q store.Querier, text string, opt SearchOptions) ([]Hit, error) {
 	limit := clampLimit(opt.Limit)
 	f := searchCondition(opt)
@@ -67,8 +67,8 @@ func (b *Base) Search(q store.Querier, text string, opt SearchOptions) ([]Hit, e
 // matched is the number of matches requested from the index.
 const matched = 300
 
-// matchesWithWords returns the matches with at least the given number of words. It sorts by that number, then
-// by rank.
+// matchesWithWords returns the matches that contain at least the given number of words. It sorts
+// them by that number, then by rank.
 func matchesWithWords(a WordAnswer, words int) (out []TermMatch) {
 	for _, m := range a.Matches {
 		if n := bits.OnesCount64(m.Has); n >= max(words, 1) {
@@ -137,8 +137,8 @@ func (b *Base) substringHits(q store.Querier, text string, w sqlCondition, limit
 		AND (d.text LIKE ? ESCAPE '\' OR d.title LIKE ? ESCAPE '\') ORDER BY d.at DESC, d.n DESC`+atMost(limit), args...)
 }
 
-// boostRecent adds up to a third to the score of recent documents. Ages are relative to the newest
-// candidate, so that the order does not depend on the current time.
+// boostRecent increases the score of recent documents by up to a third. Ages are relative to the
+// newest candidate, so that the order does not depend on the current time.
 func (b *Base) boostRecent(list []Hit, limit int) []Hit {
 	var newest time.Time
 	for _, h := range list {
@@ -172,8 +172,8 @@ func queryHits(q store.Querier, stmt string, args ...any) (out []Hit, err error)
 	return out, rows.Err()
 }
 
-// contentWords returns the content words of a query, or all words if there are none. Each word appears
-// once, unfolded, because the index folds words itself.
+// contentWords returns the content words of a query, or all words if there are no content words.
+// Each word appears once. The words are not folded, because the index folds them.
 func contentWords(text string) []string {
 	var some, all, seen []string
 	for _, w := range textnorm.Words(text) {

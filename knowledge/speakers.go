@@ -9,8 +9,8 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// findSpeakers finds the named people who said something. A name may be the first word of a speaker's
-// name.
+// findSpeakers finds the people named in the question who are speakers of rows. A name may be the
+// first word of a speaker's name.
 func (g *candidateSet) findSpeakers() error {
 	k := g.k
 	for _, w := range tokenizeFolded(k.text) {
@@ -48,8 +48,8 @@ func (g *candidateSet) findSpeakers() error {
 	if err != nil {
 		return fmt.Errorf("knowledge: read speakers: %w", err)
 	}
-	// The result must not reveal speakers of rows outside the scope, so each part of the scope is
-	// queried separately, by an index lookup.
+	// The result must not reveal speakers of rows outside the scope. Each part of the scope is
+	// therefore queried separately by an index lookup.
 	rows, err := g.q.Query(`SELECT n.key, min((SELECT d.speaker FROM docs d WHERE d.speaker <> '' AND d.realm = s.value ->> 'r' AND d.kind = s.value ->> 'k'
 			AND d.speaker >= n.value ->> 'a' COLLATE NOCASE AND d.speaker < n.value ->> 'z' COLLATE NOCASE ORDER BY d.speaker COLLATE NOCASE LIMIT 1))
 		FROM json_each(?1, '$[0]') n CROSS JOIN json_each(?1, '$[1]') s GROUP BY n.key ORDER BY n.key`, string(raw))
@@ -74,8 +74,8 @@ func (g *candidateSet) findSpeakers() error {
 	return rows.Err()
 }
 
-// dropSpeakerName removes a speaker's name from the terms. The name says nothing about the content, and other
-// people use it when they address that person.
+// dropSpeakerName removes a speaker's name from the terms, because the name does not describe the
+// content and other people use it when they address that person.
 func (k *parsedQuestion) dropSpeakerName(name string) {
 	k.called = append(k.called, name)
 	if len(k.terms) > 1 {
@@ -83,8 +83,8 @@ func (k *parsedQuestion) dropSpeakerName(name string) {
 	}
 }
 
-// addSpeakerMentions adds rows about a speaker that have no speaker ("Ana lives in Leipzig"). In those the name
-// is an ordinary word.
+// addSpeakerMentions adds rows about a speaker that have no speaker themselves ("Ana lives in
+// Leipzig"). In these rows the name is an ordinary word.
 func (g *candidateSet) addSpeakerMentions(limit int) error {
 	if len(g.k.called) == 0 {
 		return nil
@@ -102,7 +102,7 @@ func (g *candidateSet) addSpeakerMentions(limit int) error {
 	}
 	a, err := g.b.lookupWords(g.q, scope, TermQuery{Text: strings.Join(text, " "), Limit: limit})
 	for _, m := range a.Matches {
-		m.Has = 0 // the bits refer to the words of this additional query
+		m.Has = 0 // the bits refer to the words of this second query
 		g.found = append(g.found, m)
 	}
 	return err

@@ -11,7 +11,8 @@ import (
 	say "hob/platform/text/triples"
 )
 
-// firstStatement returns the first single-valued statement in a text and its value; "" if there is none.
+// firstStatement returns the first statement in text whose attribute has a single value, and that
+// value. It returns "" if there is none.
 func firstStatement(text string) (head, value string) {
 	for _, s := range say.Read(text, time.Time{}) {
 		if s.One && !s.More && s.Value != "" {
@@ -25,8 +26,8 @@ func firstStatement(text string) (head, value string) {
 // again.
 const readings = 1
 
-// claims1 creates the claims of the facts. They are derived from the texts of the facts and deleted
-// with them.
+// claims1 creates the table for the claims of the facts. Claims are derived from the text of the
+// facts and deleted with the facts.
 const claims1 = `
 CREATE TABLE claims (
 	fact TEXT NOT NULL, n INTEGER NOT NULL,
@@ -79,7 +80,7 @@ type claim struct {
 	say.Triple
 }
 
-// parseFactsTx parses the facts that were not parsed yet, or by an older version.
+// parseFactsTx parses the facts that were not parsed yet or that an older version parsed.
 func (b *Base) parseFactsTx(tx *store.Tx) error {
 	which := `SELECT fact FROM claimed WHERE version = 0` // facts with redacted text
 	if !b.read.Load() {
@@ -118,7 +119,7 @@ func valueKey(value string) string {
 	return strings.Join(w, " ")
 }
 
-// claimsOf returns the claims of valid facts of a realm, with a condition on c.
+// claimsOf returns the claims of valid facts in a realm that satisfy a condition on c.
 func claimsOf(q store.Querier, realm, where string, args ...any) ([]claim, error) {
 	rows, err := q.Query(`SELECT c.fact, c.n, c.subject, c.attr, c.value, c.old, c.flags, c.text FROM claims c JOIN facts f ON f.id = c.fact
 		WHERE f.retired_at = 0 AND f.realm = ? AND `+where+` ORDER BY f.n, c.n LIMIT 500`, append([]any{realm}, args...)...)
@@ -160,8 +161,9 @@ func allClaims(q store.Querier, id string) ([]claim, error) {
 	return out, rows.Err()
 }
 
-// subjectKeys returns the key of a subject and its alternative keys: "Ana" and "my sister" are the same
-// person while there is only one sister. clean excludes names from untrusted text.
+// subjectKeys returns the key of a subject and its alternative keys. For example, "Ana" and "my
+// sister" are the same person while there is only one sister. clean excludes names from untrusted
+// text.
 func subjectKeys(q store.Querier, realm string, s say.Subject, clean bool) ([]string, error) {
 	out := []string{s.Key}
 	if s.Owner || s.Key == "" {
@@ -187,8 +189,8 @@ func subjectKeys(q store.Querier, realm string, s say.Subject, clean bool) ([]st
 	return slices.Compact(out), nil
 }
 
-// swapName returns key with the words of from replaced by those of to, or "" if it does not contain
-// them.
+// swapName returns key with the words of from replaced by those of to. It returns "" if key does
+// not contain the words of from.
 func swapName(key, from, to string) []string {
 	words, part := strings.Fields(key), strings.Fields(from)
 	for _, p := range part {

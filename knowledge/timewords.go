@@ -14,13 +14,13 @@ type timeSpan struct{ from, to time.Time }
 
 const (
 	day = 24 * time.Hour
-	// soon and late limit how long after a period people still talk about it.
+	// soon and late limit the time after a period during which people still write about it.
 	soon = 7 * day
 	late = 31 * day
 )
 
-// parseSpans parses the time expressions in a text and returns the text without them. A time without a
-// year is the latest before now, unless the text refers to the future.
+// parseSpans parses the expressions for times in text, and returns text without them. A time
+// without a year is the latest one before now, unless the text refers to the future.
 func parseSpans(text string, now time.Time) (list []timeSpan, rest string) {
 	found := dateparse.Find(text, now)
 	slices.SortFunc(found, func(a, b dateparse.Match) int { return b.Start - a.Start })
@@ -34,7 +34,7 @@ func parseSpans(text string, now time.Time) (list []timeSpan, rest string) {
 }
 
 func spanOf(m dateparse.Match, now time.Time) (s timeSpan, ok bool) {
-	p, err := dateparse.ParsePeriod(m.Text, now) // resolves a missing year to the past
+	p, err := dateparse.ParsePeriod(m.Text, now) // interprets a missing year as a past one
 	switch {
 	case err == nil:
 		s = timeSpan{p.From, p.To}
@@ -48,7 +48,7 @@ func spanOf(m dateparse.Match, now time.Time) (s timeSpan, ok bool) {
 		return s, false
 	}
 	if s.from.IsZero() || s.to.IsZero() || s.to.Sub(s.from) < day {
-		return s, false // open-ended, or part of a day
+		return s, false // the period is open-ended or a part of a day
 	}
 	for err != nil && s.from.After(now) && now.Year() > 1 {
 		s.from, s.to = s.from.AddDate(-1, 0, 0), s.to.AddDate(-1, 0, 0)
@@ -56,8 +56,8 @@ func spanOf(m dateparse.Match, now time.Time) (s timeSpan, ok bool) {
 	return s, true
 }
 
-// timeProximity returns how well a row's time fits the period: 1 inside it, decreasing after it, because
-// people talk about past events.
+// timeProximity returns how well a row's time matches the period. It is 1 inside the period and
+// decreases after it, because people write about past events.
 func (s timeSpan) timeProximity(at time.Time, later float64) float64 {
 	switch {
 	case at.Before(s.from):
@@ -77,12 +77,12 @@ type anchor struct {
 	unit   string // "day", "week", ...
 	before bool
 	event  string
-	time   *timeSpan // the time of the event, if the event is itself a time expression
+	time   *timeSpan // the time of the event, if the event itself is an expression for a time
 }
 
 var anchorPattern = regexp.MustCompile(`(?i)\b(?:the\s+)?(day|week|weekend|month|year)s?\s+(before|after)\s+([^?.!,;]+)`)
 
-// anchorOf parses an anchor and returns the text without it. It ignores complete time expressions
+// anchorOf parses an anchor and returns text without it. It ignores complete expressions for times
 // ("the day before yesterday").
 func anchorOf(text string, now time.Time) (a anchor, rest string, ok bool) {
 	m := anchorPattern.FindStringSubmatchIndex(text)
@@ -101,8 +101,8 @@ func anchorOf(text string, now time.Time) (a anchor, rest string, ok bool) {
 	return a, text[:m[0]] + " " + text[m[1]:], true
 }
 
-// atTime reports whether the event is a time expression ("the week before Christmas"), and resolves
-// it.
+// atTime reports whether the event is an expression for a time ("the week before Christmas"), and
+// resolves the time.
 func (a *anchor) atTime(now time.Time) bool {
 	for _, t := range dateparse.Find(a.event, now) {
 		if s, ok := spanOf(t, now); ok && t.Start == 0 {
@@ -113,7 +113,7 @@ func (a *anchor) atTime(now time.Time) bool {
 	return false
 }
 
-// anchoredDay returns the period next to the day of the event.
+// anchoredDay returns the period before or after the day of the event.
 func (a anchor) anchoredDay(at time.Time) timeSpan {
 	from := time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, at.Location())
 	return a.adjacentSpan(timeSpan{from, from.AddDate(0, 0, 1)})
@@ -136,8 +136,8 @@ func (a anchor) adjacentSpan(s timeSpan) timeSpan {
 	return timeSpan{s.to, s.to.AddDate(years, months, days)}
 }
 
-// eventTime returns when the events of a text took place: the time that its words name, relative to
-// said, else said.
+// eventTime returns the time at which the events in text took place. This is the time that text
+// names, relative to said, or else said itself.
 func eventTime(text string, said time.Time) time.Time {
 	for _, m := range dateparse.Find(text, said) {
 		switch {

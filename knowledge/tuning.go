@@ -2,17 +2,17 @@ package knowledge
 
 import "reflect"
 
-// Tuning holds the thresholds and weights of Retrieve. Zero selects the default; a negative weight
-// disables a feature. Weights are relative to the weight of all words of a text; docs/retrieval.md
-// reports the effect of each.
+// Tuning contains the thresholds and weights of Retrieve. Zero selects the default, and a negative
+// weight disables a feature. Weights are relative to the weight of all words of a text.
+// docs/retrieval.md reports the effect of each weight.
 type Tuning struct {
-	Candidates int // rows found by words to score (60)
-	Neighbors  int // neighbors on either side of each to score as well (4)
+	Candidates int // number of rows found by words that are scored (60)
+	Neighbors  int // number of neighbors on each side that are scored as well (4)
 
 	K1 float64 // BM25 saturation of repeated words (0.9)
 	B  float64 // BM25 length normalization (0.4)
 
-	// Weights of a word that is not in the row but in a row near it.
+	// Weights of a word that does not occur in the row but in a row near it.
 	Answer float64 // in the question that precedes it (1)
 	Before float64 // in the row before it, if that is not a question (0.2)
 	After  float64 // in the row after it (0.3)
@@ -20,20 +20,20 @@ type Tuning struct {
 	Near   float64 // two rows away (0.15)
 	Window float64 // in any of the neighbors (0.3)
 
-	Session  float64 // words in the same conversation or document (0.35)
-	Spread   float64 // many different words instead of one repeated word (0.3)
+	Session  float64 // words that occur in the same conversation or document (0.35)
+	Spread   float64 // several different words instead of one repeated word (0.3)
 	Form     float64 // a word with a similar stem: "allergic" for "allergies" (0.4)
 	Little   float64 // words that occur in many questions (0.4)
-	Speaker  float64 // said by the named person (0.35)
+	Speaker  float64 // the row is by the named person (0.35)
 	Question float64 // penalty for a row that is a question (0.08)
-	Time     float64 // contains a time if the question asks for one (0.3)
-	Number   float64 // contains a number if the question asks for one (0.16)
-	Date     float64 // from the named time (0.6)
-	Later    float64 // said soon after the named time, as a share of Date (0.5)
+	Time     float64 // the row contains a time and the question asks for one (0.3)
+	Number   float64 // the row contains a number and the question asks for one (0.16)
+	Date     float64 // the row is from the named time (0.6)
+	Later    float64 // the row was written soon after the named time; a share of Date (0.5)
 	Recent   float64 // recent (0.02)
-	Fact     float64 // a fact, not a message (0.1)
-	Entity   float64 // about a named entity (0.2)
-	Graph    float64 // about a related entity; halved with each hop (0.3)
+	Fact     float64 // the row is a fact instead of a message (0.1)
+	Entity   float64 // the row is about a named entity (0.2)
+	Graph    float64 // the row is about a related entity; halved with each hop (0.3)
 	Hops     int     // maximum distance in the graph (2)
 	Leads    int     // maximum number of rows found through relations (20)
 	Share    float64 // minimum share of the words for Strict (0.5)

@@ -128,7 +128,7 @@ func (a *cli) confirmApproval(ctx context.Context, q api.Approval) (bool, error)
 	}
 }
 
-// waitEvent polls until an event is done, or asks something new.
+// waitEvent polls until an event is done or asks another question.
 func (c *client) waitEvent(ctx context.Context, id string, asked []api.Approval) (api.EventStatus, error) {
 	known := map[string]bool{}
 	for _, q := range asked {
@@ -155,7 +155,7 @@ func (c *client) waitEvent(ctx context.Context, id string, asked []api.Approval)
 	}
 }
 
-// runTool runs one tool and prints its text, or with --json its complete outcome.
+// runTool runs one tool and prints the text of its result, or the complete outcome with --json.
 func (a *cli) runTool(ctx context.Context, yes bool, tool string, args any) error {
 	return a.withClient(ctx, func(c *client) error {
 		given := noPriorApproval
@@ -211,13 +211,13 @@ const (
 	// turnApproval is the value of --yes. It approves the requests of the command's turn, if the
 	// server accepts prior approval (guard.Answer.Beforehand).
 	turnApproval
-	// commandApproval covers the one call that the command makes itself, with arguments of
-	// the user's own: `hob memory forget --yes`, `hob undo`.
+	// commandApproval covers the single call that the command itself makes with the user's
+	// arguments: `hob memory forget --yes`, `hob undo`.
 	commandApproval
 )
 
-// resolveApprovals gets the user's answers to the questions of an event and waits until it is
-// finished. It asks on a terminal unless prior approval covers the question.
+// resolveApprovals collects the user's answers to the questions of an event and waits until the
+// event is finished. It asks on the terminal, unless the prior approval covers the question.
 func (a *cli) resolveApprovals(ctx context.Context, c *client, event string, questions []api.Approval, given priorApproval) (api.EventStatus, error) {
 	if event == "" { // a server of an older version does not return the event
 		event = questions[0].Event
@@ -236,8 +236,8 @@ func (a *cli) resolveApprovals(ctx context.Context, c *client, event string, que
 	}
 }
 
-// answerQuestion answers one request: by prior approval if that covers it, otherwise by asking
-// on the terminal.
+// answerQuestion answers one approval request: automatically if the prior approval covers it,
+// otherwise by asking on the terminal.
 func (a *cli) answerQuestion(ctx context.Context, c *client, event string, q api.Approval, given priorApproval) error {
 	if given == commandApproval && q.Event == event {
 		_, err := c.Answer(ctx, q.ID, api.Answer{Approved: true})

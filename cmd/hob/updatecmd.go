@@ -254,7 +254,7 @@ func (a *cli) printUpdate(r updateResult, text string) error {
 	return nil
 }
 
-// errNewer ends the command with exitNewer; the command has already printed the result.
+// errNewer makes the command exit with code exitNewer. The command has already printed the result.
 var errNewer = errors.New("a newer version is available")
 
 func (a *cli) showUpdate(r release.Result) {

@@ -64,7 +64,7 @@ func (a *cli) printUsage(ctx context.Context) error {
 	})
 }
 
-// costText formats the cost, including unknown parts.
+// costText formats the cost and mentions unknown parts.
 func costText(d api.UsageRow) string {
 	switch {
 	case d.CostUSD == nil:
@@ -77,7 +77,8 @@ func costText(d api.UsageRow) string {
 	return formatDollars(*d.CostUSD)
 }
 
-// costShares returns each cost relative to the highest, or the tokens if no cost is known.
+// costShares returns each day's cost relative to the highest cost, or each day's tokens relative to
+// the most tokens if no cost is known.
 func costShares(days []api.UsageRow) []float64 {
 	out, most := make([]float64, len(days)), 0.0
 	for i, d := range days {
@@ -100,8 +101,8 @@ func costShares(days []api.UsageRow) []float64 {
 	return out
 }
 
-// drawBar draws a bar for part (0 to 1) of width characters in blocks, rounded to eighths of a
-// character.
+// drawBar returns a bar of block characters for part (0 to 1). width is the length of a full bar in
+// characters; the bar is rounded to eighths of a character.
 func drawBar(part float64, width int) string {
 	eighths := int(max(0, min(part, 1))*float64(width)*8 + 0.5)
 	s := strings.Repeat("█", eighths/8)
@@ -121,7 +122,7 @@ func formatDollars(usd float64) string {
 	return fmt.Sprintf("$%.2f", usd)
 }
 
-// formatCount writes a number for people: 950, 12.3k, 4.5M.
+// formatCount formats a number for the user: 950, 12.3k, 4.5M.
 func formatCount(n int) string {
 	switch {
 	case n < 1000:

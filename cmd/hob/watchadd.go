@@ -139,20 +139,20 @@ func eventKinds() []watchers.Description {
 	return slices.DeleteFunc(watchersall.Kinds(), func(k watchers.Description) bool { return k.Timed })
 }
 
-// defaultKind returns the kind of a source without --kind: a path on this machine.
+// defaultKind returns the kind that applies without --kind, whose source is a path on this machine.
 func defaultKind() watchers.Description {
 	kinds := eventKinds()
 	return kinds[slices.IndexFunc(kinds, func(k watchers.Description) bool { return k.Source == watchers.PathSource })]
 }
 
-// paceFlags adds the flags for the hours and the rate.
+// paceFlags adds the flags for the active hours and the rate.
 func paceFlags(c *cobra.Command) {
 	c.Flags().String("every", "", `check interval: "30m", "6h", "1d"`)
 	c.Flags().String("hours", "", `active hours: "08:00-18:00", "mon-fri 08:00-18:00"`)
 	c.Flags().Int("per-day", 0, "maximum number of notifications per day")
 }
 
-// watcherOf reads kind and configuration from the arguments and flags.
+// watcherOf returns the kind and configuration that the arguments and flags specify.
 func watcherOf(c *cobra.Command, args []string) (map[string]any, error) {
 	name, _ := c.Flags().GetString("kind")
 	kind := watchers.Description{Kind: name}
@@ -193,7 +193,7 @@ func watcherOf(c *cobra.Command, args []string) (map[string]any, error) {
 	return map[string]any{"kind": kind.Kind, "config": config}, nil
 }
 
-// configOf reads the configuration of a watcher from the flags.
+// configOf returns the configuration of a watcher that the flags specify.
 func configOf(c *cobra.Command, kind watchers.Description) (map[string]any, error) {
 	config := map[string]any{}
 	set, _ := c.Flags().GetStringArray("set")
@@ -207,7 +207,7 @@ func configOf(c *cobra.Command, kind watchers.Description) (map[string]any, erro
 			v = value
 		}
 		switch v.(type) {
-		case float64, nil: // "from=100" means a text; only per_day is a number
+		case float64, nil: // in "from=100" the value is a string; only per_day is a number
 			if key != "per_day" {
 				v = value
 			}

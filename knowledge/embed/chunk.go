@@ -11,8 +11,8 @@ import (
 // perChunk is the maximum number of rows in a chunk.
 const perChunk = 512
 
-// chunk holds the sign bits of some rows of one partition. Its slots are contiguous: removing a row
-// moves the last row into its slot.
+// chunk contains the sign bits of some rows of one partition. Its slots are contiguous: when a row
+// is removed, the last row is moved to the free slot.
 type chunk struct {
 	id, place int64
 	ns, bits  []byte
@@ -30,7 +30,7 @@ func (c *chunk) appendRow(n int64, bits []byte) (slot int) {
 	return c.slotCount() - 1
 }
 
-// removeSlot frees a slot. moved is the row that took the slot, or 0.
+// removeSlot frees a slot. moved is the row that now has the slot, or 0.
 func (c *chunk) removeSlot(slot int) (moved int64) {
 	width, last := len(c.bits)/c.slotCount(), c.slotCount()-1
 	if slot != last {
@@ -43,7 +43,8 @@ func (c *chunk) removeSlot(slot int) (moved int64) {
 	return moved
 }
 
-// chunkWriter changes vectors and their chunks in one transaction. The caller flushes it last.
+// chunkWriter changes vectors and their chunks in one transaction. The caller must flush it at the
+// end.
 type chunkWriter struct {
 	ctx    context.Context //nolint:containedctx // it lives as long as the transaction
 	tx     *sql.Tx
@@ -58,7 +59,8 @@ func newWriter(ctx context.Context, tx *sql.Tx) *chunkWriter {
 	return &chunkWriter{ctx: ctx, tx: tx, places: map[partition]int64{}, chunks: map[int64]*chunk{}}
 }
 
-// vectorRow is the stored vector of a row of docs; v is packed, or nil if the model refuses the text.
+// vectorRow is the stored vector of a row of docs. v is packed, or nil if the model rejects the
+// text.
 type vectorRow struct {
 	n    int64
 	at   partition

@@ -9,9 +9,9 @@ import (
 	"hob/platform/store"
 )
 
-// Open returns the vectors of the configuration: it sets the prefixes, the limits and the first pass
-// of the options. With embeddings = "off" it returns nil and removes the vectors, because deleted
-// text would stay in them.
+// Open returns the vectors that the configuration requires. It sets the prefixes, the limits and
+// the first pass in the options. With embeddings = "off" it returns nil and removes the vectors,
+// because they would contain deleted text.
 func Open(ctx context.Context, c config.Knowledge, o Options) (*Vectors, error) {
 	if c.Embeddings == "off" {
 		return nil, removeUnused(ctx, o)

@@ -1,10 +1,10 @@
-// Package embed searches rows of docs by meaning: it embeds their texts and compares the vectors
-// with that of the query. It implements knowledge.Vectors.
+// Package embed searches rows of docs by meaning: it embeds the text of the rows and compares the
+// vectors with the vector of the query. It implements knowledge.Vectors.
 //
 // The vectors are stored in a separate database file next to the store. They are derived from the
 // docs: Run follows knowledge.Base.Changes in the background and saves its position in the same
-// transaction as the vectors, so that a crash costs at most one batch. If the file is missing,
-// damaged or belongs to another model, it is rebuilt. Unchanged texts are not embedded again. The
+// transaction as the vectors, so that a crash loses at most one batch. If the file is missing,
+// damaged or belongs to another model, it is rebuilt. Unchanged text is not embedded again. The
 // file never mixes vectors of two models.
 //
 // The caller provides an llm.Embedder that enforces the budget and has a circuit breaker. The
@@ -36,7 +36,7 @@ const (
 
 // Options of New. Path, Store, Embedder and Model are required.
 type Options struct {
-	// Path is the file of the vectors. It can be rebuilt if it is lost.
+	// Path is the path of the vector file. The file can be rebuilt if it is lost.
 	Path     string
 	Store    *store.Store
 	Embedder llm.Embedder
@@ -44,13 +44,13 @@ type Options struct {
 	Model string
 	// QueryPrefix and DocumentPrefix are prepended to the texts; see Prefixes.
 	QueryPrefix, DocumentPrefix string
-	// Chars is the maximum number of embedded characters of a text (default 6,000), Batch the
-	// number of texts per call (default 32).
+	// Chars is the maximum number of characters of a text that are embedded (default 6,000). Batch
+	// is the number of texts per call (default 32).
 	Chars, Batch int
 	// QueryTimeout limits how long a query waits for its vector (default 2 s).
 	QueryTimeout time.Duration
-	// FirstPass is Auto, On or Off (default Auto). Rescored is the number of first-pass rows that
-	// are compared exactly (default 300).
+	// FirstPass is Auto, On or Off (default Auto). Rescored is the number of rows from the first
+	// pass that are compared exactly (default 300).
 	FirstPass string
 	Rescored  int
 	Log       *slog.Logger
@@ -64,10 +64,11 @@ type Vectors struct {
 	queries *queryCache
 	wake    chan struct{}
 	// stepping is held by Run or CatchUp. writing is held by writers, but not during a call to the
-	// embedder; turn counts the writers that ran during it.
+	// embedder; turn counts the writers that ran during that call.
 	stepping, writing sync.Mutex
 	turn              int
-	// reading is held for reading while a search reads the file, and for writing to close it.
+	// reading is held for reading while a search reads the file, and for writing while the file is
+	// closed.
 	reading sync.RWMutex
 
 	mu      sync.Mutex  // guards the fields below
@@ -77,7 +78,7 @@ type Vectors struct {
 	tries   int   // number of consecutive failures
 }
 
-// New validates the options. It opens nothing.
+// New validates the options. It does not open the file.
 func New(o Options) (*Vectors, error) {
 	if o.Path == "" || o.Store == nil || o.Embedder == nil || o.Model == "" {
 		return nil, errors.New("embed: a required option is missing")
@@ -103,7 +104,7 @@ func New(o Options) (*Vectors, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	base, err := knowledge.New(o.Store, knowledge.Options{}) // only to follow changes
+	base, err := knowledge.New(o.Store, knowledge.Options{}) // used only to follow changes
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +121,7 @@ func (v *Vectors) Changed() {
 	}
 }
 
-// modelIdentity returns the model and prefix that the stored vectors must match.
+// modelIdentity returns the model and the prefix. The stored vectors must have the same ones.
 func (v *Vectors) modelIdentity() string { return v.o.Model + "\n" + v.o.DocumentPrefix }
 
 // openVectorFile opens the vector database on first use.
@@ -158,8 +159,8 @@ func (v *Vectors) withVectorFile(ctx context.Context, fn func(*vectorFile) error
 	return v.discardIfDamaged(err)
 }
 
-// discardIfDamaged inspects an error before it is returned. It discards a damaged file, so that the next use
-// starts with an empty one.
+// discardIfDamaged checks an error before it is returned. If the file is damaged, it discards the
+// file, so that the next use starts with an empty one.
 func (v *Vectors) discardIfDamaged(err error) error {
 	if !isDamagedFile(err) {
 		return err
@@ -167,7 +168,7 @@ func (v *Vectors) discardIfDamaged(err error) error {
 	return errors.Join(err, v.discardFile())
 }
 
-// discardFile deletes the file and all vectors.
+// discardFile deletes the file with all vectors.
 func (v *Vectors) discardFile() error {
 	v.reading.Lock()
 	defer v.reading.Unlock()
@@ -181,7 +182,7 @@ func (v *Vectors) discardFile() error {
 	return errors.Join(err, removeFile(v.o.Path))
 }
 
-// Close closes the file. A nil Vectors, as Open returns it, has none.
+// Close closes the file. A nil *Vectors, which Open may return, has no file.
 func (v *Vectors) Close() error {
 	if v == nil {
 		return nil

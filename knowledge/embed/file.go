@@ -19,10 +19,10 @@ import (
 // version is the schema version. A file with another version is rebuilt.
 const version = 1
 
-// schema: one row of vectors per row of docs; v is NULL if the model refuses the text. A place is a
-// realm and a kind. chunks holds one bit per number (its sign) for the first pass, for several
-// hundred rows of one place in one blob, because the scan time depends on the number of blobs. Slot
-// k of a chunk is the k-th number of ns and the k-th group of bits.
+// schema: vectors has one row per row of docs; v is NULL if the model rejects the text. A place is
+// a realm and a kind. chunks contains one bit per number (its sign) for the first pass. One blob
+// contains the bits of several hundred rows of one place, because the scan time depends on the
+// number of blobs. Slot k of a chunk is the k-th number of ns and the k-th group of bits.
 const schema = `
 CREATE TABLE state (name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
 CREATE TABLE places (id INTEGER PRIMARY KEY, realm TEXT NOT NULL, kind TEXT NOT NULL, UNIQUE (realm, kind));
@@ -30,14 +30,14 @@ CREATE TABLE vectors (n INTEGER PRIMARY KEY, place INTEGER NOT NULL, hash BLOB N
 CREATE TABLE chunks (id INTEGER PRIMARY KEY, place INTEGER NOT NULL, used INTEGER NOT NULL, ns BLOB NOT NULL, bits BLOB NOT NULL);
 CREATE INDEX chunks_place ON chunks (place, used);`
 
-// vectorFile is the vector database: one writer, several readers.
+// vectorFile is the vector database. It has one writer and several readers.
 type vectorFile struct {
 	w, r *sql.DB
 }
 
-// pragmas: the rollback journal is truncated after each transaction, so it keeps no deleted data; a
-// write-ahead log would keep it until a checkpoint. secure_delete overwrites deleted data in the
-// file itself.
+// pragmas: the rollback journal is truncated after each transaction, so it contains no deleted
+// data. A write-ahead log would contain deleted data until a checkpoint. secure_delete overwrites
+// deleted data in the file itself.
 const pragmas = "?_pragma=busy_timeout(10000)&_pragma=page_size(16384)&_pragma=cache_size(-1024)&_pragma=journal_mode(TRUNCATE)" +
 	"&_pragma=synchronous(FULL)&_pragma=secure_delete(1)&_pragma=temp_store(MEMORY)"
 
@@ -71,7 +71,7 @@ func openFile(ctx context.Context, path string) (_ *vectorFile, err error) {
 	return f, nil
 }
 
-// errVersion reports a file with another schema version.
+// errVersion is returned for a file with another schema version.
 var errVersion = errors.New("embed: the vector file was written by another version of Hob")
 
 func (f *vectorFile) prepareSchema(ctx context.Context) error {
@@ -111,7 +111,7 @@ func (f *vectorFile) writeTx(ctx context.Context, fn func(*sql.Tx) error) error 
 
 func (f *vectorFile) close() error { return errors.Join(f.r.Close(), f.w.Close()) }
 
-// isDamagedFile reports whether the file is unusable and must be rebuilt.
+// isDamagedFile reports whether err means that the file is unusable and must be rebuilt.
 func isDamagedFile(err error) bool {
 	if errors.Is(err, errVersion) {
 		return true

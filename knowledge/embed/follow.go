@@ -17,14 +17,14 @@ import (
 
 const (
 	readRows  = 256                    // docs per read
-	gather    = 200 * time.Millisecond // collects rows that arrive together into one call
-	firstWait = 2 * time.Second        // after a failure; doubles each time
+	gather    = 200 * time.Millisecond // collects rows that arrive within this time into one call
+	firstWait = 2 * time.Second        // wait after the first failure; it doubles with each further failure
 	longWait  = 10 * time.Minute
-	tellEvery = 50 // number of steps between reports of the position to the store
+	tellEvery = 50 // number of steps after which the position is reported to the store
 )
 
 // Run follows the changes of docs until ctx ends. An unavailable embedder or an exhausted budget
-// only delays it.
+// delays it but does not stop it.
 func (v *Vectors) Run(ctx context.Context) error {
 	for {
 		err := v.catchUp(ctx, nil)
@@ -38,8 +38,8 @@ func (v *Vectors) Run(ctx context.Context) error {
 	}
 }
 
-// CatchUp embeds all pending rows. It returns the first error. progress, if not nil, receives the
-// number of processed rows.
+// CatchUp embeds all pending rows and returns the first error. progress receives the number of
+// processed rows; it may be nil.
 func (v *Vectors) CatchUp(ctx context.Context, progress func(rows int)) error {
 	err := v.catchUp(ctx, progress)
 	v.recordOutcome(err)
@@ -109,7 +109,7 @@ func (v *Vectors) recordOutcome(err error) {
 	v.tries++
 }
 
-// waitForWork waits for a change, or after a failure until the next attempt.
+// waitForWork waits for a change or, after a failure, until the next attempt.
 func (v *Vectors) waitForWork(ctx context.Context, failed error) bool {
 	wait := gather
 	if failed == nil {
@@ -132,7 +132,7 @@ func (v *Vectors) waitFor(failed error) time.Duration {
 	e, ok := errors.AsType[*llm.Error](failed)
 	switch {
 	case ok && e.Kind == llm.Budget:
-		wait = max(wait, time.Minute) // the user may raise a budget, or a new day may begin
+		wait = max(wait, time.Minute) // the budget may be raised, or a new day may start
 	case ok:
 		wait = max(wait, e.RetryAfter)
 	}
@@ -149,9 +149,9 @@ func (v *Vectors) loadState(ctx context.Context) (syncState, *vectorFile, error)
 	return s, f, v.discardIfDamaged(err)
 }
 
-// syncBatch processes the next rows in one transaction. n is the number of rows, seq the position
-// reached, and more reports that other rows may follow. An erasure does not wait for the embedder:
-// if one happens during the call, the step is repeated.
+// syncBatch processes the next rows in one transaction. n is the number of rows, seq is the
+// position reached, and more reports that there may be further rows. An erasure does not wait for
+// the embedder: if an erasure runs during the call, the step is repeated.
 func (v *Vectors) syncBatch(ctx context.Context) (n int, seq int64, more bool, err error) {
 	v.stepping.Lock()
 	defer v.stepping.Unlock()
@@ -183,7 +183,7 @@ func (v *Vectors) syncBatch(ctx context.Context) (n int, seq int64, more bool, e
 	return p.n, p.after.seq, p.more, err
 }
 
-// preparedBatch is a batch that only lacks its vectors.
+// preparedBatch is a batch that is complete except for its vectors.
 type preparedBatch struct {
 	f        *vectorFile
 	s, after syncState
@@ -193,7 +193,7 @@ type preparedBatch struct {
 	turn     int
 }
 
-// prepareBatch determines the work of the next step.
+// prepareBatch determines the rows to process in the next step.
 func (v *Vectors) prepareBatch(ctx context.Context) (p preparedBatch, err error) {
 	v.writing.Lock()
 	defer v.writing.Unlock()
@@ -211,8 +211,8 @@ func (v *Vectors) prepareBatch(ctx context.Context) (p preparedBatch, err error)
 	return p, v.fillBatch(ctx, &p, rows, more)
 }
 
-// ensureConsistent ensures that the file belongs to the current model and missed no change. Otherwise it
-// starts a scan of all docs.
+// ensureConsistent checks that the file belongs to the current model and has missed no change.
+// Otherwise it starts a scan of all docs.
 func (v *Vectors) ensureConsistent(ctx context.Context, s syncState, f *vectorFile) (syncState, *vectorFile, error) {
 	if s.model != "" && s.model != v.modelIdentity() {
 		v.o.Log.Info("embedding model changed; vectors are rebuilt", "model", v.o.Model)
@@ -234,8 +234,8 @@ func (v *Vectors) ensureConsistent(ctx context.Context, s syncState, f *vectorFi
 	return s, f, f.writeTx(ctx, func(tx *sql.Tx) error { return s.saveState(ctx, tx) })
 }
 
-// hasLostChanges reports whether the store no longer continues the stored position: needed changes were
-// dropped, or the database was restored from another copy.
+// hasLostChanges reports whether the store cannot continue from the saved position, because it
+// dropped changes that are needed or the database was restored from another copy.
 func (v *Vectors) hasLostChanges(ctx context.Context, s syncState) (bool, error) {
 	q := v.o.Store.Reader(ctx)
 	told, err := v.base.AckedChange(q, Name)
@@ -246,8 +246,8 @@ func (v *Vectors) hasLostChanges(ctx context.Context, s syncState) (bool, error)
 	return !known || mark != s.mark || told == 0 && s.seq > 0, err
 }
 
-// startFullScan returns the state at the start of a scan of all docs. From then on the store keeps changes
-// for this consumer.
+// startFullScan returns the state at the start of a scan of all docs. From then on the store keeps
+// all changes for this consumer.
 func (v *Vectors) startFullScan(ctx context.Context, s syncState) (syncState, error) {
 	s.model, s.walking, s.walked, s.anew = v.modelIdentity(), true, 0, false
 	err := v.o.Store.Write(ctx, func(tx *store.Tx) (err error) {
@@ -268,7 +268,7 @@ func (v *Vectors) dropAllVectors() error {
 	return v.discardFile()
 }
 
-// nextRows reads the next rows, and the state after processing all of them.
+// nextRows returns the next rows and the state after all of them have been processed.
 func (v *Vectors) nextRows(ctx context.Context, s syncState) (rows []knowledge.Change, after syncState, more bool, err error) {
 	q := v.o.Store.Reader(ctx)
 	after = s
@@ -315,7 +315,7 @@ func (v *Vectors) fillBatch(ctx context.Context, p *preparedBatch, rows []knowle
 	return err
 }
 
-// upTo returns the state after processing only these rows.
+// upTo returns the state after only the given rows have been processed.
 func (s syncState) upTo(rows []knowledge.Change) syncState {
 	for _, c := range rows {
 		if s.walking {

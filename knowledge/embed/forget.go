@@ -17,14 +17,14 @@ func (v *Vectors) Eraser() erase.Eraser {
 	}}
 }
 
-// Forget deletes the vectors of removed or changed texts immediately instead of waiting for Run. No
-// byte of them stays in the file. It does not call the embedder. It returns the number of deleted
-// rows.
+// Forget immediately deletes the vectors of text that was removed or changed, without waiting for
+// Run. No byte of the vectors remains in the file. It does not call the embedder. It returns the
+// number of deleted rows.
 func (v *Vectors) Forget(ctx context.Context) (rows int, err error) {
 	v.queries.clearCache()
 	v.writing.Lock()
 	defer v.writing.Unlock()
-	v.turn++ // the batch being embedded may contain erased text
+	v.turn++ // the batch that is being embedded may contain erased text
 	s, f, err := v.loadState(ctx)
 	if err != nil || s.model == "" {
 		return 0, err
@@ -34,7 +34,7 @@ func (v *Vectors) Forget(ctx context.Context) (rows int, err error) {
 		return 0, err
 	}
 	s.anew, s.walked = false, 0
-	s.walking = s.walking || lost // changes may be missing: check all rows
+	s.walking = s.walking || lost // changes may be missing, so check all rows
 	for {
 		list, next, more, err := v.nextRows(ctx, s)
 		if err != nil {

@@ -14,14 +14,14 @@ import (
 	"hob/platform/store"
 )
 
-// exactNumbers is the maximum number of values that an exact search compares before Auto uses a
-// first pass; about 25 ms.
+// exactNumbers is the maximum number of values that an exact search compares (about 25 ms). Above
+// it, Auto uses a first pass.
 const exactNumbers = 4 << 20
 
 var _ knowledge.Vectors = (*Vectors)(nil)
 
-// Nearest implements knowledge.Vectors. Do not call it inside a write transaction: it may wait for
-// the embedder.
+// Nearest implements knowledge.Vectors. It may wait for the embedder, so do not call it inside a
+// write transaction.
 func (v *Vectors) Nearest(ctx context.Context, q store.Querier, text string, kinds, realms []string, limit int) ([]knowledge.TermMatch, error) {
 	if text = strings.TrimSpace(text); text == "" || limit <= 0 {
 		return nil, nil
@@ -35,7 +35,7 @@ func (v *Vectors) Nearest(ctx context.Context, q store.Querier, text string, kin
 	if err != nil {
 		return nil, err
 	}
-	if s.model != v.modelIdentity() || at.rows == 0 { // rebuilding or empty: do not spend an embedding on the query
+	if s.model != v.modelIdentity() || at.rows == 0 { // the vectors are being rebuilt or empty, so do not embed the query
 		return nil, nil
 	}
 	vector, err := v.queries.queryVector(ctx, text)
@@ -61,7 +61,7 @@ func (v *Vectors) Nearest(ctx context.Context, q store.Querier, text string, kin
 type searchPlan struct{ rescored, limit int }
 
 func (v *Vectors) planSearch(rows, dims, limit int) searchPlan {
-	p := searchPlan{limit: limit + limit/2 + 8} // spare rows, because some may have been deleted
+	p := searchPlan{limit: limit + limit/2 + 8} // read additional rows, because some may have been deleted
 	if first := v.o.FirstPass; first == On || first == Auto && rows*dims > exactNumbers {
 		p.rescored = max(v.o.Rescored, 3*p.limit)
 	}
@@ -73,7 +73,7 @@ func (v *Vectors) planSearch(rows, dims, limit int) searchPlan {
 
 // partitionSet lists the partitions to search.
 type partitionSet struct {
-	ids  string // list for SQL IN
+	ids  string // list of ids for SQL IN
 	rows int
 }
 
@@ -128,8 +128,8 @@ func (f *vectorFile) nearestRows(ctx context.Context, vector []byte, at partitio
 	return out, rows.Err()
 }
 
-// signCandidates runs the first pass: it returns at most limit rows whose sign bits differ least from those
-// of the query.
+// signCandidates runs the first pass. It returns at most limit rows, namely those whose sign bits
+// differ from those of the query in the fewest positions.
 func (f *vectorFile) signCandidates(ctx context.Context, want []byte, at partitionSet, limit int) (_ []int64, err error) {
 	best := newClosest(want, limit)
 	rows, err := f.r.QueryContext(ctx, `SELECT ns, bits FROM chunks WHERE place IN (`+at.ids+`)`)
@@ -147,8 +147,8 @@ func (f *vectorFile) signCandidates(ctx context.Context, want []byte, at partiti
 	return best.sortedRows(), rows.Err()
 }
 
-// topK keeps the rows with the smallest Hamming distances. It counts the rows per distance, and so
-// knows the distance at which the limit is reached. It drops rows with a greater distance.
+// topK keeps the rows with the smallest Hamming distances. It counts the rows per distance to
+// determine the distance at which the limit is reached, and drops rows with a greater distance.
 type topK struct {
 	want   []uint64
 	limit  int
@@ -184,8 +184,8 @@ func (c *topK) scanChunk(ns, signs []byte) {
 	}
 }
 
-// hammingDistance returns the number of different bits. Processing four words at a time takes two thirds
-// of the time.
+// hammingDistance returns the number of different bits. It processes four words at a time, which
+// reduces the time by a third.
 func hammingDistance(want []uint64, have []byte) (d int) {
 	for len(want) >= 4 && len(have) >= 32 {
 		d += bits.OnesCount64(want[0]^binary.LittleEndian.Uint64(have)) + bits.OnesCount64(want[1]^binary.LittleEndian.Uint64(have[8:])) +
@@ -226,8 +226,8 @@ func (c *topK) sortedRows() []int64 {
 	return out
 }
 
-// filterMatches removes rows that no longer belong to the kinds and realms. The vectors are updated
-// asynchronously, and a row number may have been reused.
+// filterMatches removes rows that no longer belong to the kinds and realms. This is necessary
+// because the vectors are updated asynchronously and a row number may have been reused.
 func filterMatches(q store.Querier, matches []knowledge.TermMatch, kinds, realms []string, limit int) (out []knowledge.TermMatch, err error) {
 	if len(matches) == 0 {
 		return nil, nil

@@ -32,10 +32,11 @@ func packVector(v []float32) []byte {
 	return b
 }
 
-// signWordCount returns the number of 64-bit words that hold one bit per number.
+// signWordCount returns the number of 64-bit words for one bit per number.
 func signWordCount(dims int) int { return (dims + 63) / 64 }
 
-// signBits returns one bit per number of a packed vector: whether it is greater than 0.
+// signBits returns one bit for each number of a packed vector, which is set if the number is
+// greater than 0.
 func signBits(packed []byte) []byte {
 	dims := len(packed) / 4
 	out := make([]byte, 8*signWordCount(dims))

@@ -2,8 +2,8 @@ package embed
 
 import "strings"
 
-// Prefixes returns the prefixes that a model expects before a query and before a document; empty
-// for models without prefixes. The source is the model cards
+// Prefixes returns the prefixes that a model expects before a query and before a document. They are
+// empty for models without prefixes. The source is the model cards
 // (https://huggingface.co/nomic-ai/nomic-embed-text-v1.5, .../intfloat/multilingual-e5-large,
 // .../mixedbread-ai/mxbai-embed-large-v1, .../Snowflake/snowflake-arctic-embed-m,
 // .../BAAI/bge-large-en-v1.5, .../google/embeddinggemma-300m, .../Qwen/Qwen3-Embedding-0.6B).

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	keepQueries = 64 // vectors of recent queries
-	// After this many slow queries in a row the embedder is skipped for slowRest, because a search
-	// by words is fast.
+	keepQueries = 64 // number of recent queries whose vectors are cached
+	// after this many consecutive slow queries, the embedder is not used for slowRest, because a
+	// search by words is fast
 	slowInARow = 2
 	slowRest   = 30 * time.Second
 	longQuery  = 2000 // maximum length of a query in bytes

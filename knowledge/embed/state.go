@@ -11,11 +11,11 @@ import (
 // syncState is the content of the state table.
 type syncState struct {
 	model string // model and document prefix; "" in an empty file
-	dims  int    // length of the vectors, 0 until the first one is stored
+	dims  int    // length of the vectors; 0 until the first vector is stored
 	seq   int64  // all changes up to this one are processed
 	mark  int64  // mark of that change
-	// walking is set during a scan of all docs, which has reached walked. seq applies after the
-	// scan.
+	// walking is true during a scan of all docs. walked is the position of the scan. seq applies
+	// after the scan.
 	walking bool
 	walked  int64
 	anew    bool // the scan embeds unchanged texts again
@@ -37,7 +37,7 @@ func readState(ctx context.Context, q queryer) (s syncState, err error) {
 		if err := rows.Scan(&name, &value); err != nil {
 			return s, fmt.Errorf("embed: read the state: %w", err)
 		}
-		n, _ := strconv.ParseInt(value, 10, 64) // model is the only text value, and n is not used for it
+		n, _ := strconv.ParseInt(value, 10, 64) // model is the only text value, and its n is not used
 		switch name {
 		case "model":
 			s.model = value

@@ -18,16 +18,16 @@ type Stats struct {
 	Model   string `json:"model"`
 	Numbers int    `json:"numbers"` // length of each vector
 	Held    int    `json:"held"`
-	Refused int    `json:"refused"` // texts that the model refuses
-	// Behind is the maximum number of pending changes, or of pending rows during a scan of all
-	// docs.
+	Refused int    `json:"refused"` // number of texts that the model rejects
+	// Behind is the maximum number of pending changes or, during a scan of all docs, of pending
+	// rows.
 	Behind int `json:"behind"`
-	// Anew is set during a scan of all docs.
+	// Anew is true during a scan of all docs.
 	Anew  bool  `json:"anew"`
 	Bytes int64 `json:"bytes"` // size of the file
 	// FirstPass reports whether searches use a first pass at this size.
 	FirstPass bool `json:"first_pass"`
-	// Trouble is the current error of the embedder, or "".
+	// Trouble is the current error of the embedder; "" if there is none.
 	Trouble string `json:"trouble,omitempty"`
 }
 
@@ -66,7 +66,7 @@ func (v *Vectors) Stats(ctx context.Context) (Stats, error) {
 	return out, err
 }
 
-// Enabled reports whether there are vectors; a nil *Vectors is switched off.
+// Enabled reports whether there are vectors. It returns false for a nil *Vectors.
 func (v *Vectors) Enabled() bool { return v != nil }
 
 // DerivedStats returns the state for the API.
@@ -91,8 +91,8 @@ func (v *Vectors) DerivedStats(ctx context.Context) (api.DerivedStats, error) {
 	return out, nil
 }
 
-// Digest returns a digest of all stored data, to compare two files. It fails if the file is
-// inconsistent.
+// Digest returns a digest of all stored data, with which two files can be compared. It fails if the
+// file is inconsistent.
 func (v *Vectors) Digest(ctx context.Context) (sum string, rows int, err error) {
 	err = v.withVectorFile(ctx, func(f *vectorFile) (err error) {
 		sum, rows, err = f.contentDigest(ctx)

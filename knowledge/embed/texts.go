@@ -12,8 +12,8 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// leastText is the shortest prefix of a text, in bytes, to try with a model that rejects longer
-// input.
+// leastText is the length, in bytes, of the shortest prefix of a text that is tried with a model
+// that rejects longer input.
 const leastText = 400
 
 // embeddingText returns the text to embed for a row, and its digest.
@@ -38,7 +38,7 @@ func truncateBytes(s string, n int) string {
 	return s[:n]
 }
 
-// errDims reports that the length of new vectors differs from the stored ones.
+// errDims is returned if the length of new vectors differs from that of the stored ones.
 var errDims = errors.New("embed: the vector length of the model changed")
 
 // computeVectors fills in the vectors. dims is their length.
@@ -69,14 +69,16 @@ func (v *Vectors) computeVectors(ctx context.Context, s syncState, w *batchWork)
 	return dims, nil
 }
 
-// modelChangedError returns the error for a changed vector length; the stored vectors are useless then.
+// modelChangedError returns the error for a changed vector length, which makes the stored vectors
+// useless.
 func (v *Vectors) modelChangedError(had, has int) error {
 	v.o.Log.Info("vector length of the model changed; vectors are rebuilt", "model", v.o.Model, "had", had, "has", has)
 	return fmt.Errorf("%w from %[3]d to %[2]d; all vectors are rebuilt", errDims, has, had)
 }
 
-// embedEach embeds texts. If the model rejects a call, it bisects the batch to find the text. It retries
-// the start of that text, and returns nil for it if that is rejected too.
+// embedEach embeds texts. If the model rejects a call, it bisects the batch to find the rejected
+// text and retries with the start of that text. If the model rejects the start, too, the vector of
+// the text is nil.
 func (v *Vectors) embedEach(ctx context.Context, texts []string) ([][]float32, error) {
 	list, _, err := v.o.Embedder.Embed(ctx, texts)
 	switch kind := llm.KindOf(err); {
@@ -95,7 +97,7 @@ func (v *Vectors) embedEach(ctx context.Context, texts []string) ([][]float32, e
 		return append(first, second...), serr
 	}
 	if _, _, plain := v.o.Embedder.Embed(ctx, []string{v.o.DocumentPrefix + "tea"}); plain != nil {
-		return nil, err // the error has another cause than this text
+		return nil, err // the cause of the error is not this text
 	}
 	if len(texts[0]) > leastText {
 		return v.embedEach(ctx, []string{truncateBytes(texts[0], len(texts[0])/2)})

@@ -10,9 +10,9 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// Aliases returns the other names, addresses and numbers of a person known by name or relation:
-// "Ana", "my sister" or only "sister". Names from untrusted text do not count, because an unknown
-// sender could use them to pose as that person.
+// Aliases returns the other names, addresses and numbers of a person, who is identified by name or
+// relation: "Ana", "my sister" or only "sister". Names from untrusted text are ignored, because an
+// unknown sender could use them to impersonate that person.
 func (g *Graph) Aliases(q store.Querier, name string) (out []string, _ error) {
 	for _, name := range []string{name, "my " + name} {
 		some, err := g.trustedAliases(q, name)
@@ -50,9 +50,9 @@ func (g *Graph) trustedAliases(q store.Querier, name string) (out []string, _ er
 // maxKnownPeople limits the number of people that KnownPeople compares.
 const maxKnownPeople = 2000
 
-// KnownPeople returns a function that finds a person of the user's facts by the name or the address
-// of a sender, and returns the person's name, "" if the sender is unknown. People known only from
-// untrusted text do not count.
+// KnownPeople returns a function that finds a person in the user's facts by the name or the address
+// of a sender. The function returns the person's name, or "" if the sender is unknown. People known
+// only from untrusted text are ignored.
 func (g *Graph) KnownPeople(q store.Querier) (func(name, address string) string, error) {
 	list, err := g.Entities(q, Filter{Kind: knowledge.Person, Limit: maxKnownPeople})
 	if err != nil {
@@ -91,8 +91,8 @@ func isPerson(names []string, name, address string) bool {
 	return false
 }
 
-// ContactAliases returns the other names, addresses and numbers of a person; none if they cannot be
-// read, which is logged.
+// ContactAliases returns the other names, addresses and numbers of a person. If they cannot be
+// read, it logs the error and returns none.
 func (g *Graph) ContactAliases(q store.Querier, name string) []string {
 	out, err := g.Aliases(q, name)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // PeopleTx stores the employers of the people that a document names. It returns the ids of the
-// stored relations, for KeepTx.
+// stored relations, which KeepTx needs.
 func (g *Graph) PeopleTx(tx *store.Tx, list []document.Person, from knowledge.TextOrigin) (out []string, err error) {
 	for _, who := range list {
 		l, err := g.LinkTx(tx, knowledge.Link{

@@ -42,8 +42,9 @@ func removeNamelessTx(tx *store.Tx, _ *erase.Erasure, _ *erase.Scrubber) (n eras
 	return n, err
 }
 
-// eraseOriginTx removes the data of a source. An entity that other data mentions stays, named by that
-// data; an entity in a link keeps its last name. A realm limits the removal to that realm.
+// eraseOriginTx removes the data of a source. If other data mentions an entity, the entity keeps
+// the names that the other data uses. An entity in a link keeps its last name. realm limits the
+// removal to one realm.
 func eraseOriginTx(tx *store.Tx, source, realm string) (n int, err error) {
 	const there = ` AND (?2 = '' OR entity IN (SELECT id FROM entities WHERE realm = ?2))`
 	for _, stmt := range []string{
@@ -70,12 +71,12 @@ func eraseOriginTx(tx *store.Tx, source, realm string) (n int, err error) {
 }
 
 const (
-	// unspoken selects entities that no row mentions and that have no relation. orphan selects
-	// those of them that also have no manual name.
+	// unspoken selects entities that no row mentions and that have no relations. orphan selects
+	// those of them that have no manual name either.
 	unspoken = `id <> 'owner' AND NOT EXISTS (SELECT 1 FROM mentions WHERE entity = entities.id)
 	AND NOT EXISTS (SELECT 1 FROM relations WHERE from_id = entities.id) AND NOT EXISTS (SELECT 1 FROM relations WHERE to_id = entities.id)`
 	orphan = unspoken + ` AND NOT EXISTS (SELECT 1 FROM entity_aliases WHERE entity = entities.id AND doc = 0)`
-	// unlinked selects aliases whose entity is in no link.
+	// unlinked selects aliases of entities that are in no link.
 	unlinked = `NOT EXISTS (SELECT 1 FROM relations WHERE from_id = entity_aliases.entity AND doc = 0) AND NOT EXISTS (SELECT 1 FROM relations WHERE to_id = entity_aliases.entity AND doc = 0)`
 )
 

@@ -16,15 +16,15 @@ import (
 // Name identifies the graph as a consumer of changes.
 const Name = "graph"
 
-// look is the interval for checking for changes of other processes, and retryAfter the delay after a
-// failure.
+// look is the interval at which changes by other processes are checked for. retryAfter is the delay
+// after a failure.
 const (
 	look       = time.Hour
 	retryAfter = 30 * time.Second
 )
 
-// moment is the maximum time that a reader waits for the latest changes. atOnce is the number of
-// new names to search in one step.
+// moment is the maximum time for which a reader waits for the latest changes. atOnce is the number
+// of new names that are searched for in one step.
 const (
 	moment = 2 * time.Second
 	atOnce = 20
@@ -65,7 +65,7 @@ func (g *Graph) Follow(ctx context.Context, b knowledge.ChangeSource) (more bool
 	}
 	if len(list) > 0 {
 		if err := g.o.Store.Write(ctx, func(tx *store.Tx) error { return g.changesTx(tx, b, list, seq) }); err != nil {
-			g.resetNames() // the names may come from the transaction that was rolled back
+			g.resetNames() // the names may include those of the transaction that was rolled back
 			return false, err
 		}
 	}
@@ -73,8 +73,8 @@ func (g *Graph) Follow(ctx context.Context, b knowledge.ChangeSource) (more bool
 	return again || len(list) == g.o.Follow, err
 }
 
-// CatchUp follows until no change is pending, for a limited time, so that a reader sees the latest
-// messages.
+// CatchUp processes changes until none is pending, for a limited time, so that a reader sees the
+// latest messages.
 func (g *Graph) CatchUp(ctx context.Context, b knowledge.ChangeSource) error {
 	ctx, cancel := context.WithTimeout(ctx, moment)
 	defer cancel()
@@ -108,7 +108,7 @@ func (g *Graph) changesTx(tx *store.Tx, b knowledge.ChangeSource, list []knowled
 // applyChangeTx updates the graph to the current content of one row of docs.
 func (g *Graph) applyChangeTx(tx *store.Tx, b knowledge.ChangeSource, c knowledge.Change) error {
 	if c.Gone {
-		return nil // the triggers have removed its data
+		return nil // the triggers have removed the data of the row
 	}
 	m := &rowExtraction{g: g, tx: tx, doc: c.N, d: c.Doc, at: c.Doc.At}
 	if err := m.clearDerived(); err != nil {
@@ -117,7 +117,7 @@ func (g *Graph) applyChangeTx(tx *store.Tx, b knowledge.ChangeSource, c knowledg
 	switch c.Doc.Kind {
 	case knowledge.KindFact, knowledge.KindRetired:
 		f, err := b.Fact(tx, c.Doc.Ref)
-		if errors.Is(err, knowledge.ErrNotFound) { // the fact was deleted in the meantime; a separate change follows
+		if errors.Is(err, knowledge.ErrNotFound) { // the fact was deleted since; a separate change follows
 			return nil
 		}
 		if err != nil {
@@ -141,7 +141,7 @@ func (g *Graph) applyChangeTx(tx *store.Tx, b knowledge.ChangeSource, c knowledg
 	return m.removeStale()
 }
 
-// addSpeaker creates an entity for the speaker of the row, if that is a name.
+// addSpeaker creates an entity for the speaker of the row if the speaker is a name.
 func (m *rowExtraction) addSpeaker() error {
 	if !knowledge.IsPersonName(m.d.Speaker) {
 		return nil

@@ -1,10 +1,11 @@
 // Package graph stores the entities that the rows of docs mention: their names, their relations
 // with validity periods, and the rows that mention them. It implements knowledge.Graph.
 //
-// Data extracted from rows is derived: the graph follows the changes of docs outside the path of a
-// turn, and deletes derived data in the same transaction as its row. Manual links of the user
-// (LinkTx) are independent. Two entities are merged while they share a mail address or a phone
-// number, or while one is called by the other's role (see regroupTx). The package calls no model.
+// Data extracted from rows is derived. The graph follows the changes of docs in the background
+// instead of during a turn, and derived data is deleted in the same transaction as its row. Manual
+// links of the user (LinkTx) are independent. Two entities are merged while they share an email
+// address or a phone number, or while one is called by the other's role (see regroupTx). The
+// package calls no model.
 package graph
 
 import (
@@ -36,10 +37,10 @@ type Graph struct {
 	o    Options
 	wake chan struct{}
 
-	following sync.Mutex // serializes Follow: each run starts where the last one ended
+	following sync.Mutex // serializes Follow; each call continues where the last one ended
 
 	mu    sync.Mutex
-	names nameIndex // names to search for in texts; nil: must be loaded
+	names nameIndex // names to search for in text; nil if they must be loaded
 }
 
 // New validates the options.

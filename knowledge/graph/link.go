@@ -67,7 +67,7 @@ func (g *Graph) LinkTx(tx *store.Tx, l knowledge.Link) (out knowledge.Linked, er
 	return out, err
 }
 
-// relateTx stores a relation, unless an equally trusted one exists.
+// relateTx stores a relation, unless a relation exists that is trusted to the same degree.
 func relateTx(tx *store.Tx, l knowledge.Link, from, name, to string) (r knowledge.Relation, known bool, err error) {
 	list, err := scanRelations(tx.Query(`SELECT `+relationColumns+` FROM relations r WHERE r.from_id = ? AND r.name = ? AND r.to_id = ? AND r.over = 0 AND r.doc = 0 AND r.fact IN ('', ?)`, from, name, to, l.Fact))
 	if err != nil {
@@ -87,8 +87,8 @@ func relateTx(tx *store.Tx, l knowledge.Link, from, name, to string) (r knowledg
 	return r, false, nil
 }
 
-// resolveLinkEnd finds an entity by id or name, or creates it. A link counts as a source of the names of its
-// ends.
+// resolveLinkEnd finds an entity by id or name, or creates one. A link is a source for the names of
+// both entities.
 func (m *rowExtraction) resolveLinkEnd(name, kind string) (id string, made bool, err error) {
 	name = strings.TrimSpace(strings.ToValidUTF8(name, "\uFFFD"))
 	key := nameKey(name)
@@ -140,7 +140,7 @@ func (m *rowExtraction) resolveLinkEnd(name, kind string) (id string, made bool,
 	return id, false, m.addMention(id)
 }
 
-// newID returns a new entity id. It contains a digit, which distinguishes it from a name.
+// newID returns a new entity id. The id contains a digit, so that it differs from a name.
 func newID() string {
 	for {
 		if id := shortid.New("e"); looksLikeID(id) {
@@ -182,8 +182,8 @@ func (m *rowExtraction) createLinkEntity(name, kind string) (string, error) {
 	return id, nil
 }
 
-// KeepTx deletes the links of a source except those with the given ids. It also deletes entities
-// created for them that have no other mention.
+// KeepTx deletes the links of a source except those with the given ids. It also deletes the
+// entities that were created for the deleted links and are mentioned nowhere else.
 func (g *Graph) KeepTx(tx *store.Tx, realm, source string, keep []string) error {
 	ids, err := scanStrings(tx.Query(`SELECT id FROM relations WHERE realm = ? AND source = ? AND doc = 0`, realm, source))
 	if err != nil {
@@ -210,8 +210,8 @@ func (g *Graph) KeepTx(tx *store.Tx, realm, source string, keep []string) error 
 	return nil
 }
 
-// UnlinkTx deletes a relation, and the entities created for it that have no other mention. It
-// returns knowledge.ErrNoEntity if the relation does not exist.
+// UnlinkTx deletes a relation. It also deletes the entities that were created for the relation and
+// are mentioned nowhere else. It returns knowledge.ErrNoEntity if the relation does not exist.
 func (g *Graph) UnlinkTx(tx *store.Tx, relation string, made []string) error {
 	var from, to, source string
 	err := tx.QueryRow(`DELETE FROM relations WHERE id = ? AND doc = 0 RETURNING from_id, to_id, source`, relation).Scan(&from, &to, &source)
@@ -222,7 +222,7 @@ func (g *Graph) UnlinkTx(tx *store.Tx, relation string, made []string) error {
 		return fmt.Errorf("graph: unlink: %w", err)
 	}
 	if _, err := execCounted(tx, `DELETE FROM entity_aliases WHERE doc = 0 AND entity IN (?1, ?2) AND source = ?3 AND `+unlinked+` AND NOT EXISTS (SELECT 1 FROM entities WHERE id = entity AND by_hand = 1)`,
-		from, to, source); err != nil { // aliases that it gave to existing entities
+		from, to, source); err != nil { // aliases that the link gave to existing entities
 		return err
 	}
 	if _, err := execCounted(tx, `DELETE FROM entities WHERE id IN (?, ?) AND by_hand = 0 AND `+orphan, from, to); err != nil {

@@ -23,11 +23,11 @@ type Filter struct {
 // Neighbor is an entity related to another one.
 type Neighbor struct {
 	Relation knowledge.Relation `json:"relation"`
-	// Name is the relation as seen from the queried entity: "employs" if the relation says that the
-	// other entity works there.
+	// Name is the name of the relation from the view of the queried entity: "employs" if the other
+	// entity "works at" it.
 	Name   string           `json:"name"`
 	Entity knowledge.Entity `json:"entity"`
-	// Over reports that the relation is no longer valid.
+	// Over is true if the relation is no longer valid.
 	Over bool `json:"over,omitempty"`
 }
 

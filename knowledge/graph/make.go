@@ -17,8 +17,8 @@ type rowExtraction struct {
 	d    knowledge.Doc
 	fact knowledge.Fact
 	at   time.Time
-	// old and was hold the names and mentions of the previous version of the row that the current
-	// version does not confirm yet.
+	// old and was contain the names and mentions of the row's previous version that have not been
+	// found in the current version yet.
 	old map[entityName]bool
 	was map[string]bool
 }
@@ -33,8 +33,8 @@ func (m *rowExtraction) execSQL(stmt string, args ...any) error {
 	return nil
 }
 
-// clearDerived removes the derived data of the previous version of the row. Names and mentions stay until
-// the row is processed, because they identify the entities.
+// clearDerived removes the data derived from the previous version of the row. Names and mentions
+// are kept until the row is processed, because they identify the entities.
 func (m *rowExtraction) clearDerived() error {
 	if err := m.execSQL(`DELETE FROM relations WHERE doc = ?`, m.doc); err != nil {
 		return err
@@ -92,9 +92,9 @@ func (m *rowExtraction) findOrCreateEntity(name, kind string) (string, error) {
 	}
 	id, err := firstOrEmpty(findNamesakes(m.tx, m.d.Realm, key, byName, byMail, byPhone))
 	if err == nil && id == "" && kind == knowledge.Person {
-		if !strings.Contains(key, " ") { // "Ana", if exactly one Ana is known
+		if !strings.Contains(key, " ") { // "Ana", if there is only one Ana
 			id, err = singleOrEmpty(findNamesakes(m.tx, m.d.Realm, key, byFirst))
-		} else { // "Ana Silva", previously known only as "Ana"
+		} else { // "Ana Silva", who was known only as "Ana"
 			id, err = m.expandFirstName(key)
 		}
 	}
@@ -120,8 +120,8 @@ func (m *rowExtraction) findOrCreateEntity(name, kind string) (string, error) {
 	return id, m.execSQL(`UPDATE entities SET updated_at = max(updated_at, ?), kind = CASE WHEN kind = 'thing' THEN ? ELSE kind END WHERE id = ?`, unixMillis(m.at), kind, id)
 }
 
-// expandFirstName finds the entity that was known only by the first word of a full name, and gives it the
-// full name.
+// expandFirstName finds the entity that is known only by the first word of a full name, and adds
+// the full name to it.
 func (m *rowExtraction) expandFirstName(key string) (string, error) {
 	first, _, _ := strings.Cut(key, " ")
 	if others, err := findNamesakes(m.tx, m.d.Realm, first, byFirst); err != nil || len(others) > 0 {
@@ -146,7 +146,7 @@ func (m *rowExtraction) createEntity(name, kind string) (string, error) {
 	return id, err
 }
 
-// addAlias adds a name to an entity. A new name is also searched in earlier rows later.
+// addAlias adds a name to an entity. Earlier rows are searched for a new name later.
 func (m *rowExtraction) addAlias(id, key, text, kind string) error {
 	var there int
 	if err := m.tx.QueryRow(`SELECT count(*) FROM entity_aliases WHERE entity = ? AND key = ?`, id, key).Scan(&there); err != nil {

@@ -10,7 +10,7 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// nameIndex holds the keys to search for in texts, by realm.
+// nameIndex contains the keys to search for in text, by realm.
 type nameIndex map[string]map[string][]string // key -> realm -> ids
 
 func (n nameIndex) addName(key, realm, id string) {
@@ -22,7 +22,7 @@ func (n nameIndex) addName(key, realm, id string) {
 	}
 }
 
-// addMentions records every known name in the row.
+// addMentions records all known names in the row.
 func (m *rowExtraction) addMentions() error {
 	known, err := m.g.loadNames(m.tx)
 	if err != nil || len(known) == 0 {
@@ -51,7 +51,8 @@ func (m *rowExtraction) addMentions() error {
 	return nil
 }
 
-// loadNames returns the names to search for. Names of one word need at least three letters.
+// loadNames returns the names to search for. Names that consist of one word must have at least
+// three letters.
 func (g *Graph) loadNames(q store.Querier) (nameIndex, error) {
 	g.mu.Lock()
 	n := g.names
@@ -90,8 +91,8 @@ func (g *Graph) learnName(key, realm, id string) {
 	}
 }
 
-// backfillMentions searches earlier rows for new names, a few names at a time. It reports whether there are
-// more.
+// backfillMentions searches earlier rows for new names, a few names at a time. It reports whether
+// there are more new names.
 func (g *Graph) backfillMentions(ctx context.Context, b knowledge.ChangeSource) (more bool, err error) {
 	fresh, err := scanStrings(g.o.Store.Reader(ctx).Query(`SELECT DISTINCT text FROM entity_aliases WHERE fresh = 1 LIMIT ?`, atOnce))
 	if err != nil {

@@ -57,8 +57,8 @@ func InverseRelation(name string) string {
 	return "inverse_of_" + name
 }
 
-// CanonicalRelation returns the canonical name of a relation: "works for" is works_at, "employs" is works_at
-// in the other direction.
+// CanonicalRelation returns the canonical name of a relation: "works for" becomes works_at, and
+// "employs" becomes works_at in the other direction (turned).
 func CanonicalRelation(name string) (normal string, turned bool) {
 	w := textnorm.FoldedWords(strings.ReplaceAll(name, "_", " "))
 	for len(w) > 1 && (w[0] == "is" || w[0] == "a" || w[0] == "an" || w[0] == "the" || w[0] == "are") {
@@ -73,7 +73,7 @@ func CanonicalRelation(name string) (normal string, turned bool) {
 	}
 	if role, ok := strings.CutSuffix(s, "_of"); ok && byRoles()[role].name != "" {
 		r := byRoles()[role]
-		return r.name, !r.fromRole // "Ana sister of Tom" starts at the person with the role
+		return r.name, !r.fromRole // in "Ana sister of Tom", the relation starts at the person with the role
 	}
 	for _, p := range inverseRelations {
 		if s == p[1] && p[0] != p[1] {

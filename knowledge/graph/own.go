@@ -7,8 +7,8 @@ import (
 	"hob/platform/store"
 )
 
-// TrustedNames returns the names of entities by id, without names that only untrusted text uses. An
-// unknown sender could use those to impersonate a person.
+// TrustedNames returns the names of entities by id. It omits names that only untrusted text uses,
+// because an unknown sender could use them to impersonate a person.
 func (g *Graph) TrustedNames(q store.Querier, ids ...string) (map[string][]string, error) {
 	list, err := json.Marshal(ids)
 	if err != nil {

@@ -27,15 +27,15 @@ var loadDialPlans = sync.OnceValue(func() map[string]dialPlan {
 	return m
 })
 
-// NormalizePhone converts a phone number to E.164 (ITU-T): a plus sign and at most 15 digits. A number
-// without a country code is read as one of the region. It does not check whether the number is
-// assigned.
+// NormalizePhone converts a phone number to E.164 (ITU-T): a plus sign and at most 15 digits. A
+// number without a country code is interpreted as a number of the region. NormalizePhone does not
+// check whether the number is assigned.
 func NormalizePhone(s, region string) (string, bool) {
 	s = strings.TrimSpace(s)
 	if len(s) > 40 || strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || r == '@' || r == ':' }) {
 		return "", false
 	}
-	// +49 (0)30 123: the digit in brackets is dialled only within the country
+	// in +49 (0)30 123, the digit in brackets is dialled only within the country
 	s = strings.ReplaceAll(s, "(0)", "")
 	plus := strings.HasPrefix(s, "+")
 	d := strings.Map(func(r rune) rune {

@@ -78,8 +78,8 @@ func (g *Graph) Count(q store.Querier) (entities, relations int, err error) {
 }
 
 // RestoreEntityTx imports an entity as a manual one and returns its id. If an entity with the same
-// names exists, that one is used, unless it is trusted and the import is not: an untrusted address
-// is never added to a person the user named.
+// names exists, that one is used, unless it is trusted and the import is not. Thus an untrusted
+// address is never added to a person that the user named.
 func (g *Graph) RestoreEntityTx(tx *store.Tx, e knowledge.Entity) (id string, added bool, err error) {
 	e.Name = strings.TrimSpace(strings.ToValidUTF8(e.Name, "\uFFFD"))
 	if nameKey(e.Name) == "" || len(e.Name) > 500 {
@@ -118,7 +118,7 @@ func (g *Graph) RestoreEntityTx(tx *store.Tx, e knowledge.Entity) (id string, ad
 	return id, added, nil
 }
 
-// freeID returns the requested id, or a new one if it is taken.
+// freeID returns the requested id, or a new id if the requested one is already used.
 func (g *Graph) freeID(tx *store.Tx, id string) (string, error) {
 	var n int
 	if err := tx.QueryRow(`SELECT count(*) FROM entities WHERE id = ?`, id).Scan(&n); err != nil {
@@ -161,8 +161,8 @@ func (g *Graph) matchImported(tx *store.Tx, e knowledge.Entity) (string, error) 
 	return "", nil
 }
 
-// RestoreRelationTx imports a relation between two entities by id; it returns false if the relation
-// exists. It is bound to its fact if that fact exists.
+// RestoreRelationTx imports a relation between two entities, which are given by id. It returns
+// false if the relation exists. If the fact of the relation exists, the relation is bound to it.
 func (g *Graph) RestoreRelationTx(tx *store.Tx, r knowledge.Relation) (bool, error) {
 	name, turned := CanonicalRelation(r.Name)
 	if name == "" {

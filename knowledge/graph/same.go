@@ -8,15 +8,15 @@ import (
 	"hob/platform/store"
 )
 
-// clean is a SQL condition: alias a of entity e with row d of docs does not come from untrusted
-// text.
+// clean is an SQL condition. It holds if alias a of entity e, with row d of docs, does not come
+// from untrusted text.
 const clean = `coalesce(d.provenance, e.provenance) IN ('owner', 'hob', 'tool')`
 
-// foreign is a SQL condition: only untrusted text names entity e.
+// foreign is an SQL condition. It holds if only untrusted text names entity e.
 const foreign = `NOT EXISTS (SELECT 1 FROM entity_aliases b LEFT JOIN docs bd ON bd.n = b.doc WHERE b.entity = e.id AND coalesce(bd.provenance, e.provenance) IN ('owner', 'hob', 'tool'))`
 
-// findNamesakes returns the entities with a key, oldest first; of merged entities only the root.
-// Entities that only untrusted text names are omitted if there are others.
+// findNamesakes returns the entities with a key, oldest first. It represents merged entities by
+// their root. It omits entities that only untrusted text names, if there are others.
 func findNamesakes(q store.Querier, realm, key string, kinds ...string) (out []string, err error) {
 	rows, err := q.Query(`SELECT e.id, CASE WHEN e.merged_into <> '' THEN e.merged_into ELSE e.id END, max(`+clean+`) AS clean FROM entity_aliases a
 		JOIN entities e ON e.id = a.entity LEFT JOIN docs d ON d.n = a.doc WHERE a.key = ? AND e.realm = ? AND a.kind IN (`+sqlPlaceholders(len(kinds))+`)
@@ -57,20 +57,20 @@ func firstOrEmpty(list []string, err error) (string, error) {
 	return list[0], nil
 }
 
-// identityKey is an alias that can merge its entity with another one.
+// identityKey is an alias because of which entities may be merged.
 type identityKey struct {
 	entity, kind, key string
 	realm             string
-	// clean: the alias does not come from untrusted text. outside: only untrusted text names the
-	// entity.
+	// clean is true if the alias does not come from untrusted text. outside is true if only
+	// untrusted text names the entity.
 	clean, outside bool
 	named          bool
 }
 
-// regroupTx recomputes which entities are merged after aliases changed: entities that share an
-// address or number, and "my sister" with the person who is called that. Untrusted text merges only
-// entities that no trusted text mentions. The result is derived, so that entities are separated
-// when the reason is removed.
+// regroupTx determines again which entities are merged, after aliases changed: entities that share
+// an address or number, and "my sister" with the person who has that role. Untrusted text can merge
+// only entities that no trusted text mentions. The result is derived, so that entities are
+// separated when the reason is removed.
 func (g *Graph) regroupTx(tx *store.Tx) error {
 	var changed bool
 	if err := tx.QueryRow(`SELECT regroup FROM graph_state`).Scan(&changed); err != nil || !changed {
@@ -121,7 +121,7 @@ func groupEntities(list []identityKey) map[string]string {
 	by := map[string][]identityKey{}
 	for _, s := range list {
 		if !s.clean && !s.outside {
-			continue // an alias that untrusted text gives to a trusted entity
+			continue // untrusted text gave this alias to a trusted entity
 		}
 		kind := s.kind
 		if kind == byCall {

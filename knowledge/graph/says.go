@@ -58,8 +58,8 @@ func (m *rowExtraction) roleEntity(s say.Subject) (string, error) {
 	return id, m.relateToOwner(id, s.Role)
 }
 
-// entityInRole returns the entity that is known only by a role: the one with that role, else the one
-// without other names. It returns "" if several named entities have the role.
+// entityInRole returns the entity that is known only by a role: the entity with the role, or else
+// the one without other names. It returns "" if several named entities have the role.
 func (m *rowExtraction) entityInRole(key string) (string, error) {
 	list, err := findNamesakes(m.tx, m.d.Realm, key, byRole, byCall)
 	if err != nil || len(list) < 2 {
@@ -121,7 +121,7 @@ func (m *rowExtraction) addStatement(s say.Triple, over bool) error {
 		return m.addRoleName(s, over)
 	}
 	who := s.Subject
-	if slices.Contains([]string{"phone", "number", "email"}, s.Attr) { // "Ana's phone number" is about Ana
+	if slices.Contains([]string{"phone", "number", "email"}, s.Attr) { // "Ana's phone number" is a statement about Ana
 		switch {
 		case who.Name != "":
 			who.Key = sortWords(who.Name)
@@ -171,7 +171,7 @@ func (m *rowExtraction) addRoleName(s say.Triple, over bool) error {
 		return err
 	}
 	key := "my " + x.Role
-	if err := m.addAlias(id, key, key, byCall); err != nil { // the entity may have had no name until now, see regroupTx
+	if err := m.addAlias(id, key, key, byCall); err != nil { // the entity may have had no name until now; see regroupTx
 		return err
 	}
 	return m.relateToOwner(id, x.Role)

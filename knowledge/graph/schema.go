@@ -2,12 +2,12 @@ package graph
 
 import "hob/platform/store"
 
-// Migrations returns the tables of this package. They reference those of package knowledge.
+// Migrations returns the tables of this package. They refer to tables of package knowledge.
 func Migrations() store.MigrationSet {
 	return store.MigrationSet{Owner: "graph", RowChanges: map[int][]string{4: {"derived"}}, Steps: []string{schema1, schema2, schema3, schema4}}
 }
 
-// schema1: triggers delete the data derived from a row of docs together with the row.
+// schema1: triggers delete the data derived from a row of docs when the row is deleted.
 const schema1 = `
 CREATE TABLE entities (
 	id TEXT PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL, realm TEXT NOT NULL, provenance TEXT NOT NULL, source TEXT NOT NULL DEFAULT '',
@@ -44,9 +44,9 @@ CREATE TRIGGER entities_gone AFTER DELETE ON entities BEGIN
 	UPDATE entities SET merged_into = '' WHERE merged_into = old.id;
 END;`
 
-// schema2: new names are searched in earlier rows (fresh). A name is deleted with the last row that
-// gives it, and an entity with its last name. Links of a fact are deleted with the fact.
-// merged_into is derived from the aliases and recomputed after they change (regroup).
+// schema2: earlier rows are searched for new names (fresh). A name is deleted with the last row
+// that contains it, and an entity with its last name. The links of a fact are deleted with the
+// fact. merged_into is derived from the aliases and recomputed after they change (regroup).
 const schema2 = `
 ALTER TABLE entity_aliases ADD COLUMN fresh INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX entity_aliases_fresh ON entity_aliases (text) WHERE fresh = 1;
@@ -59,7 +59,7 @@ DROP TRIGGER docs_graph_gone;
 DROP TRIGGER entities_gone;
 ` + entitiesGone
 
-// schema3: a manual name (doc is 0) has a source, which keeps its entity.
+// schema3: a manual name (doc is 0) has a source, which keeps the entity.
 const schema3 = `
 DROP TRIGGER docs_graph_gone;
 DROP TRIGGER entities_gone;
@@ -82,10 +82,11 @@ CREATE TRIGGER mentions_gone AFTER DELETE ON mentions BEGIN
 		AND NOT EXISTS (SELECT 1 FROM entity_aliases WHERE entity = old.entity AND doc = 0);
 END;`
 
-// schema4: registers the graph as a consumer, so that the changes it has not processed are kept.
+// schema4: registers the graph as a consumer, so that changes that it has not processed are kept.
 const schema4 = `INSERT INTO derived (name, seq) SELECT '` + Name + `', seq FROM graph_state WHERE true ON CONFLICT (name) DO NOTHING;`
 
-// Triggers that run when rows are deleted, so that no writer can omit these steps.
+// Triggers that run when rows are deleted. With them no code that deletes rows can omit these
+// steps.
 const (
 	aliasesMade = `
 CREATE TRIGGER aliases_made AFTER INSERT ON entity_aliases WHEN new.kind IN ('mail', 'phone', 'role', 'called') BEGIN

@@ -12,7 +12,8 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// viewHops is the distance, in relations, shown around one entity.
+// viewHops is the maximum distance from an entity, in relations, of the entities that are shown
+// around it.
 const viewHops = 2
 
 // nearRows is the maximum number of rows about an entity that are shown.
@@ -21,11 +22,12 @@ const nearRows = 10
 // view collects a part of the graph for the API.
 type view struct {
 	api.MemoryGraph
-	edges map[string]bool // the relations that it contains
+	edges map[string]bool // relations that the view already contains
 }
 
-// Overview returns at most limit entities with the relations between them: the newest ones, or
-// those around the entity with an id or a name. It returns api.ErrNotFound if there is none.
+// Overview returns at most limit entities with the relations between them: the newest entities or,
+// if name is set, those around the entity with that id or name. It returns api.ErrNotFound if there
+// is no such entity.
 func (g *Graph) Overview(q store.Querier, name string, limit int) (api.MemoryGraph, error) {
 	v := view{api.MemoryGraph{Entities: []api.Entity{}, Relations: []api.GraphEdge{}}, map[string]bool{}}
 	if name == "" {
@@ -100,7 +102,7 @@ func (v *view) addRelations(g *Graph, q store.Querier) error {
 	return nil
 }
 
-// addEdge adds a relation only once, although both entities list it.
+// addEdge adds a relation once, although both of its entities list it.
 func (v *view) addEdge(e api.Entity, n Neighbor) {
 	if !v.edges[n.Relation.ID] {
 		v.edges[n.Relation.ID] = true
@@ -108,8 +110,8 @@ func (v *view) addEdge(e api.Entity, n Neighbor) {
 	}
 }
 
-// edgeOf returns the relation between an entity and its neighbor with their displayed ids; the
-// entity they were merged into replaces merged ones.
+// edgeOf returns the relation between an entity and its neighbor with their displayed ids. A merged
+// entity is replaced by the entity into which it was merged.
 func edgeOf(e api.Entity, n Neighbor) api.GraphEdge {
 	x := api.GraphEdge{Relation: api.Relation(n.Relation), Over: n.Over}
 	if n.Name == n.Relation.Name {
@@ -121,7 +123,7 @@ func edgeOf(e api.Entity, n Neighbor) api.GraphEdge {
 	return x
 }
 
-// findEntity finds an entity by its id or name: an exact name before a partial one.
+// findEntity finds an entity by its id or name. An exact name takes precedence over a partial one.
 func (g *Graph) findEntity(q store.Querier, name string) (e knowledge.Entity, ok bool, err error) {
 	e, err = g.Entity(q, name)
 	if err == nil || !errors.Is(err, knowledge.ErrNoEntity) {

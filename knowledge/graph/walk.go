@@ -13,7 +13,7 @@ import (
 	say "hob/platform/text/triples"
 )
 
-// Limits of a walk. They also bound the cost of highly connected entities.
+// Limits of a walk. They also limit the cost of entities with many relations.
 const (
 	maxWords  = 64 // words of a text to search for names
 	maxName   = 4  // words in a name
@@ -23,7 +23,7 @@ const (
 	hopWeight = 0.5
 )
 
-// Named implements knowledge.Graph. It never returns the user's own entity, because everything is
+// Named implements knowledge.Graph. It never returns the user's own entity, because all others are
 // related to it.
 func (g *Graph) Named(q store.Querier, realms []string, text string) ([]knowledge.Entity, error) {
 	keys := nameCandidates(text)
@@ -70,8 +70,8 @@ func (g *Graph) Named(q store.Querier, realms []string, text string) ([]knowledg
 	return g.loadEntities(q, ids)
 }
 
-// nameCandidates returns the parts of a text that may be names: word sequences, roles such as "my sister", and
-// mail addresses.
+// nameCandidates returns the parts of text that may be names: word sequences, roles such as "my
+// sister", and email addresses.
 func nameCandidates(text string) []string {
 	if len(text) > 4000 {
 		text = strings.ToValidUTF8(text[:4000], "")
@@ -87,7 +87,7 @@ func nameCandidates(text string) []string {
 			out = append(out, strings.Join(w[i:i+n], " "))
 		}
 	}
-	for f := range strings.FieldsSeq(text) { // addresses are not split
+	for f := range strings.FieldsSeq(text) { // do not split addresses
 		if f = strings.ToLower(strings.Trim(f, ".,;:()<>\"'")); strings.Contains(f, "@") {
 			out = append(out, f)
 		}
@@ -118,8 +118,8 @@ func mergedMembers(q store.Querier, ids []string) ([]string, error) {
 	return out, rows.Err()
 }
 
-// ExpandNeighbors implements knowledge.Graph. It never walks through the user's own entity, because that is
-// next to everything.
+// ExpandNeighbors implements knowledge.Graph. It never follows relations of the user's own entity,
+// because that is related to all others.
 func (g *Graph) ExpandNeighbors(q store.Querier, realms, entities []string, hops, limit int) ([]knowledge.GraphNeighbor, error) {
 	if limit <= 0 || limit > maxAround {
 		limit = maxAround
@@ -179,7 +179,8 @@ func (g *Graph) rowsOf(q store.Querier, realms []string, id string, limit int, f
 	return rows.Err()
 }
 
-// unseenNeighbors returns the entities one relation away that were not visited yet.
+// unseenNeighbors returns the entities at a distance of one relation that have not been visited
+// yet.
 func (g *Graph) unseenNeighbors(q store.Querier, realms, ids []string, seen map[string]bool) ([]string, error) {
 	var out []string
 	for _, id := range ids {

@@ -8,24 +8,24 @@ func (p point) subtractPoint(q point) point { return point{p.x - q.x, p.y - q.y}
 func (p point) length() float64             { return math.Hypot(p.x, p.y) }
 
 const (
-	// apart is the preferred distance of connected nodes, in pixels; a label fits between them.
+	// apart is the preferred distance of connected nodes, in pixels. It leaves room for a label.
 	apart = 170.0
 	// number of layout rounds; more make no visible difference
 	rounds = 400
 	// exact is the maximum number of nodes for which all pairs repel each other. The cost of a
-	// round grows with the square.
+	// round increases with the square of the number of nodes.
 	exact = 400
 )
 
-// layoutNodes places the nodes: connected nodes attract each other, and all nodes repel each other
-// (T. Fruchterman and E. Reingold, Graph Drawing by Force-directed Placement, 1991). Unconnected
-// nodes end up at the edge. It starts from a spiral instead of random positions, so that the same
-// graph always looks the same.
+// layoutNodes places the nodes. Connected nodes attract each other, and all nodes repel each other
+// (T. Fruchterman and E. Reingold, Graph Drawing by Force-directed Placement, 1991), so unconnected
+// nodes are placed at the edge. It starts with a spiral instead of random positions, so that the
+// same graph always looks the same.
 func (g Graph) layoutNodes() []point {
 	n := len(g.Nodes)
 	index := map[string]int{}
 	at := make([]point, n)
-	for i, x := range g.byLinks() { // nodes with the most edges start in the middle
+	for i, x := range g.byLinks() { // nodes with the most edges start at the center
 		index[x.ID] = i
 		r, a := apart*0.7*math.Sqrt(float64(i)), float64(i)*math.Pi*(3-math.Sqrt(5))
 		at[i] = point{r * math.Cos(a), r * math.Sin(a) * 0.7}
@@ -101,7 +101,7 @@ func (g Graph) separateBoxes(at []point) {
 	}
 }
 
-// moveIn shifts the picture to its margin.
+// moveIn shifts the picture so that its margin is correct.
 func (g Graph) moveIn(at []point) []point {
 	left, top := math.Inf(1), math.Inf(1)
 	for i, p := range at {

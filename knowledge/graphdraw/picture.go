@@ -1,6 +1,6 @@
 // Package graphdraw draws people and other entities with their relations: as a tree for a terminal,
-// as Graphviz DOT, and as an SVG file. It gets names and relations and does not know their source;
-// it sanitizes every text.
+// as Graphviz DOT, and as an SVG file. It does not depend on the source of the names and relations.
+// It sanitizes all text.
 package graphdraw
 
 import (
@@ -14,7 +14,7 @@ import (
 // Node is one entity.
 type Node struct{ ID, Name, Kind string }
 
-// Edge means that From is Label of To.
+// Edge is a relation. It means that From is the Label of To.
 type Edge struct{ From, Label, To string }
 
 // Graph is the graph to draw. Edges to missing nodes are omitted.
@@ -23,10 +23,10 @@ type Graph struct {
 	Edges []Edge
 }
 
-// maxLabel bounds a text in a picture, in characters.
+// maxLabel limits a label in a picture, in characters.
 const maxLabel = 40
 
-// singleLine shortens a text to one line.
+// singleLine shortens s to one line.
 func singleLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == 0xfffe || r == 0xffff { // XML does not allow U+FFFE and U+FFFF
@@ -71,7 +71,7 @@ func (g Graph) countEdges() map[string]int {
 	return n
 }
 
-// byLinks returns the nodes, those with the most edges first.
+// byLinks returns the nodes, sorted by number of edges, highest first.
 func (g Graph) byLinks() []Node {
 	n := g.countEdges()
 	return slices.SortedFunc(slices.Values(g.Nodes), func(a, b Node) int {
@@ -98,12 +98,13 @@ func (g Graph) DOT() string {
 	return b.String()
 }
 
-// quoteDOT returns a DOT string: a backslash would begin an escape.
+// quoteDOT returns s as a DOT string. It escapes backslashes, which start an escape sequence.
 func quoteDOT(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
-// kindColor returns the color of an entity kind, readable on white and on black.
+// kindColor returns the color for a kind of entity. It is readable on a white and on a black
+// background.
 func kindColor(kind string) string {
 	switch kind {
 	case "person":

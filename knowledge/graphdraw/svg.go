@@ -11,12 +11,12 @@ import (
 // Dimensions of a picture, in pixels.
 const (
 	boxHeight = 30.0
-	letter    = 7.6 // about the width of a character of 13 px
+	letter    = 7.6 // approximate width of a 13 px character
 	margin    = 40.0
 )
 
-// SVG draws the graph (https://www.w3.org/TR/SVG11/). The same graph gives the same picture. It
-// contains no script and loads nothing.
+// SVG draws the graph as SVG (https://www.w3.org/TR/SVG11/). The same graph always results in the
+// same picture. The picture contains no script and loads nothing.
 func (g Graph) SVG() string {
 	g = g.withoutDangling()
 	at := g.layoutNodes()
@@ -46,13 +46,13 @@ func (g Graph) SVG() string {
 	return b.String()
 }
 
-// halfWidth is half the width of a node's box.
+// halfWidth returns half the width of a node's box.
 func halfWidth(n Node) float64 {
 	return float64(utf8.RuneCountInString(singleLine(n.Name)))*letter/2 + 14
 }
 
-// drawEdges draws several edges between the same nodes as separate curves, so that each can be
-// read.
+// drawEdges draws the edges. Several edges between the same nodes are separate curves, so that each
+// label can be read.
 func (g Graph) drawEdges(b *strings.Builder, at []point) {
 	index, between := map[string]int{}, map[[2]int]int{}
 	for i, n := range g.Nodes {
@@ -73,7 +73,7 @@ func (g Graph) drawEdges(b *strings.Builder, at []point) {
 		if n%2 == 1 {
 			bow = -bow
 		}
-		if i > j { // count the sides from the same end of the line for both directions
+		if i > j { // count the sides from the same end of the line in both directions
 			bow = -bow
 		}
 		from, to := at[i], at[j]

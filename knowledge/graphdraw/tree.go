@@ -5,8 +5,8 @@ import "strings"
 // maxDepth is the maximum depth of a tree.
 const maxDepth = 4
 
-// Tree draws the neighbors of a node as a tree; without a root, every component from its best
-// connected node. Each node is expanded once; paint highlights names.
+// Tree draws the neighbors of a node as a tree. Without a root, it draws each component, starting
+// at the node with the most edges. Each node is expanded only once. paint highlights names.
 func (g Graph) Tree(root string, paint func(n Node, text string) string) string {
 	g = g.withoutDangling()
 	t := tree{nodes: map[string]Node{}, around: map[string][]step{}, done: map[string]bool{}, paint: paint}

@@ -9,12 +9,14 @@ import (
 	api "github.com/blevesearch/bleve_index_api"
 )
 
-// windows is the number of sections of the index from which rows with a common word are sampled.
+// windows is the number of sections of the index from which rows are sampled that contain a common
+// word.
 const windows = 32
 
-// collectCommon finds candidates if all words are common: the rows that contain the two rarest words, or
-// three if two still match too many, and so on. For a single word, or if no row contains two, it
-// samples the index. It intersects posting bitmaps, which is cheap.
+// collectCommon finds candidates if all words are common: the rows that contain the two rarest
+// words, or the three rarest if two still match too many rows, and so on. For a single word, or if
+// no row contains two of the words, it samples the index. It intersects bitmaps of postings, which
+// is fast.
 func (s *termSearch) collectCommon(order []int) error {
 	total := 0
 	for _, f := range s.fields {
@@ -38,7 +40,7 @@ func (s *termSearch) collectCommon(order []int) error {
 		for _, p := range places {
 			f.found = append(f.found, candidate{place: uint32(p)})
 		}
-		if err := s.openRareTerms(f, words[0]); err != nil { // mainly for the lengths of the rows
+		if err := s.openRareTerms(f, words[0]); err != nil { // mainly needed for the lengths of the rows
 			return err
 		}
 		for _, i := range words {
@@ -50,8 +52,8 @@ func (s *termSearch) collectCommon(order []int) error {
 	return nil
 }
 
-// intersectWords returns the positions of the rows that contain the rarest words: it adds words until
-// at most the given number of rows is left.
+// intersectWords returns the positions of the rows that contain the rarest words. It adds words
+// until at most the given number of rows remains.
 func (s *termSearch) intersectWords(f *fieldSearch, words []int, most int) ([]int64, error) {
 	var last []int64
 	for n := 1; n <= min(len(words), 6); n++ {
@@ -74,8 +76,8 @@ func (s *termSearch) intersectWords(f *fieldSearch, words []int, most int) ([]in
 	return last, nil
 }
 
-// samplePlaces reads a limited number of positions. more reports that there are others; the positions are
-// then a sample of the whole index.
+// samplePlaces reads at most the given number of positions. more reports that there are others. The
+// positions are then a sample of the whole index.
 func (s *termSearch) samplePlaces(t api.TermFieldReader, most int) (out []int64, more bool, err error) {
 	var tfd api.TermFieldDoc
 	for len(out) <= most {
@@ -126,7 +128,8 @@ func (s *termSearch) placeCount() int64 {
 	return n
 }
 
-// openIntersection opens the rows that contain all of the words. The caller closes them with done.
+// openIntersection opens the rows that contain all of the words. The caller must close them with
+// done.
 func (s *termSearch) openIntersection(f *fieldSearch, words []int) (t api.TermFieldReader, done func(error) error, err error) {
 	var opened []api.TermFieldReader
 	done = func(err error) error {
@@ -152,7 +155,7 @@ func (s *termSearch) openIntersection(f *fieldSearch, words []int) (t api.TermFi
 	return t, done, nil
 }
 
-// openUnion opens the rows that contain a word in any of its terms.
+// openUnion opens the rows that contain any of the terms of a word.
 func (s *termSearch) openUnion(f *fieldSearch, i int, opened *[]api.TermFieldReader) (api.TermFieldReader, error) {
 	var each []api.TermFieldReader
 	for _, v := range s.words[i].Variants {

@@ -29,8 +29,8 @@ type language struct {
 	rows int
 }
 
-// loadSnapshotStats returns the statistics of a snapshot, computed once per snapshot. The caller holds mu for
-// reading.
+// loadSnapshotStats returns the statistics of a snapshot. They are computed once per snapshot. The
+// caller holds mu for reading.
 func (x *Index) loadSnapshotStats(r reader, seq int64) (*snapshotStats, error) {
 	x.figMu.Lock()
 	defer x.figMu.Unlock()
@@ -113,8 +113,8 @@ func readLanguages(r reader) ([]language, error) {
 // most is the maximum number of languages in which a word is stemmed.
 const most = 6
 
-// rowLanguages returns the languages of the rows, most frequent first. A query is too short to detect
-// its language.
+// rowLanguages returns the languages of the rows, most frequent first. They are used because a
+// query is too short to detect its language.
 func (s *termSearch) rowLanguages() []string {
 	rows := map[string]int{}
 	for _, l := range s.fig.languages {

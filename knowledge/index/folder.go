@@ -12,9 +12,9 @@ import (
 	"hob/platform/host/system"
 )
 
-// The index folder contains generations in numbered folders, and the file "current" with the name
-// of the active one. The file is replaced by a rename, so that it always names a complete
-// generation.
+// The index folder contains generations in numbered folders, and the file "current", which contains
+// the name of the active generation. The file is replaced by a rename, so that it always names a
+// complete generation.
 const currentFile = "current"
 
 // currentName returns the active generation, or "".
@@ -30,7 +30,7 @@ func currentName(dir string) (string, error) {
 		return "", fmt.Errorf("index: %w; check the permissions of the folder", err)
 	}
 	name := strings.TrimSpace(string(b))
-	if _, err := strconv.Atoi(name); err != nil { // reject a path that another program wrote
+	if _, err := strconv.Atoi(name); err != nil { // reject a path, which another program must have written
 		return "", forgetCurrent(dir)
 	}
 	return name, nil

@@ -14,18 +14,18 @@ import (
 	"hob/platform/store"
 )
 
-// batch is the number of rows per write. It shrinks for batches with more than muchText bytes of
-// text.
+// batch is the number of rows per write. A batch is smaller if it contains more than muchText bytes
+// of text.
 const (
 	batch    = 500
 	muchText = 16 << 20
 )
 
-// much is the number of rows in one run after which the memory is returned to the system.
+// much is the number of rows in one run after which memory is returned to the operating system.
 const much = 5_000
 
-// Run follows the changes of docs until ctx ends. It logs failures and retries with increasing
-// delay. Meanwhile, searches read unindexed rows directly.
+// Run follows the changes of docs until ctx ends. It logs failures and retries with an increasing
+// delay. In the meantime, searches read unindexed rows directly.
 func (x *Index) Run(ctx context.Context) error {
 	x.running.Store(true)
 	defer x.running.Store(false)
@@ -56,14 +56,14 @@ func (x *Index) Run(ctx context.Context) error {
 		if retry.Sleep(ctx, wait) != nil { // collects further changes
 			return nil
 		}
-		select { // the next round reads all changes, so drop a signal that arrived before it
+		select { // the next round reads all changes, so drop a signal that arrived before the round
 		case <-x.wake:
 		default:
 		}
 	}
 }
 
-// isBehind reports whether there are pending changes, without opening the index.
+// isBehind reports whether there are pending changes. It does not open the index.
 func (x *Index) isBehind(ctx context.Context) bool {
 	q := x.st.Reader(ctx)
 	last, err := x.base.LastChange(q)
@@ -74,8 +74,8 @@ func (x *Index) isBehind(ctx context.Context) bool {
 	return err != nil || done < last
 }
 
-// CatchUp indexes every change that exists when it is called. It rebuilds a missing or mismatching
-// index.
+// CatchUp indexes all changes that exist when it is called. If the index is missing or does not
+// match the store, CatchUp rebuilds it.
 func (x *Index) CatchUp(ctx context.Context) error {
 	x.work.Lock()
 	defer x.work.Unlock()
@@ -126,10 +126,11 @@ func (x *Index) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// hasLostChanges reports whether the store dropped changes that the index needs. It registers an index that a
-// search created before any consumer was registered. The caller holds work.
+// hasLostChanges reports whether the store dropped changes that the index needs. If a search
+// created the index before any consumer was registered, it registers the index. The caller holds
+// work.
 func (x *Index) hasLostChanges(ctx context.Context, g *generation) (bool, error) {
-	if x.quiet { // the caller is a search: neither write to the store nor start a rebuild
+	if x.quiet { // the caller is a search, which must neither write to the store nor start a rebuild
 		return false, nil
 	}
 	if !x.known {
@@ -140,8 +141,8 @@ func (x *Index) hasLostChanges(ctx context.Context, g *generation) (bool, error)
 	return x.base.HasDroppedChanges(x.st.Reader(ctx), g.seq)
 }
 
-// closeBroken closes an index after a failed write. It is opened again with its last complete batch, or
-// rebuilt if it was retired. The caller holds work.
+// closeBroken closes an index after a failed write. The index is opened again with its last
+// complete batch, or rebuilt if it was retired. The caller holds work.
 func (x *Index) closeBroken(ctx context.Context, g *generation, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -224,8 +225,8 @@ func (x *Index) fieldWeights() knowledge.Weights {
 	return knowledge.Weights{Title: x.opt.Title, Speaker: x.opt.Speaker}
 }
 
-// ackChanges lets the store drop the changes that the index has durably stored, and keep later ones. The
-// caller holds work.
+// ackChanges allows the store to drop the changes that the index has durably stored. The store
+// keeps later ones. The caller holds work.
 func (x *Index) ackChanges(ctx context.Context, seq int64) error {
 	if x.quiet {
 		return nil

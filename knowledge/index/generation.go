@@ -20,7 +20,7 @@ const (
 	keyNobody = "nobody" // the placeholder row exists
 )
 
-// generation is one index on disk. A rebuild creates the next one next to it.
+// generation is one index on disk. A rebuild creates the next generation in a separate folder.
 type generation struct {
 	name   string
 	path   string // "" means in memory
@@ -38,8 +38,8 @@ type generation struct {
 func openGeneration(path, name string) (*generation, error) {
 	g := &generation{name: name, path: path, queue: api.NewAnalysisQueue(1), gone: make(chan struct{})}
 	ix, err := scorch.NewScorch(scorch.Name, map[string]any{
-		"path": path, "bolt_timeout": "200ms", // otherwise a second process would wait forever for the file lock
-		// few segments, because a query reads each of them
+		"path": path, "bolt_timeout": "200ms", // without a timeout, a second process would wait for the file lock forever
+		// keep the number of segments small, because a query reads all of them
 		"scorchMergePlanOptions": map[string]any{
 			"maxSegmentsPerTier": 4, "maxSegmentSize": 50_000_000, "segmentsPerMergeTask": 4, "tierGrowth": 10.0, "floorSegmentSize": 2000, "reclaimDeletesWeight": 2.0,
 		},
@@ -96,7 +96,7 @@ func (g *generation) readKeys() error {
 	})
 }
 
-// readInternal reads an internal number, 0 if it is missing.
+// readInternal returns an internal number, or 0 if it is missing.
 func readInternal(r api.IndexReader, key string) (int64, error) {
 	v, err := r.GetInternal([]byte(key))
 	if err != nil || len(v) == 0 {
@@ -109,11 +109,11 @@ func readInternal(r api.IndexReader, key string) (int64, error) {
 	return n, nil
 }
 
-// errGone reports that a search found damage and closed the index in the meantime.
+// errGone is returned if a search found damage and closed the index in the meantime.
 var errGone = errors.New("index: the generation was closed")
 
 // applyBatch writes a batch durably. It does not stop when a context ends, because scorch cannot be
-// closed during a write. After a failure the index must be opened again.
+// closed during a write. After a failure, the index must be opened again.
 func (g *generation) applyBatch(b *api.Batch) error {
 	before := g.errorCount()
 	done := make(chan error, 1)
@@ -129,7 +129,7 @@ func (g *generation) applyBatch(b *api.Batch) error {
 			return nil
 		case <-g.gone: // scorch would never finish the batch
 			return errGone
-		case <-t.C: // if scorch's own goroutine panics, the batch would wait forever
+		case <-t.C: // if scorch's own goroutine panics, the batch would never finish
 			if g.errorCount() > before {
 				return fmt.Errorf("index: write: %w", ErrDamaged)
 			}

@@ -2,9 +2,9 @@
 // of docs in the background, can be rebuilt while it serves searches, and removes erased data from
 // disk. It implements knowledge.Index.
 //
-// It does not use bleve's queries. Rows are analyzed by package analyzer, only their numbers are
-// stored, and the ranking is BM25 over the postings, where a common word costs no more than a rare
-// one. The package makes no access decisions: the caller passes the kinds and realms.
+// It does not use bleve's queries. Package analyzer analyzes the rows; the index stores only row
+// numbers and terms. The ranking is BM25 over the postings, in which a common word costs no more
+// than a rare one. The package makes no access decisions: the caller passes the kinds and realms.
 package index
 
 import (
@@ -28,24 +28,25 @@ const Name = "index"
 
 // Errors that callers handle.
 var (
-	// ErrBusy: another process uses the index. Remedy: stop that process, or use the daemon.
+	// ErrBusy means that another process uses the index. Remedy: stop that process, or use the
+	// daemon.
 	ErrBusy = errors.New("the index is in use by another Hob process; stop that process or try again")
-	// ErrDamaged: an index file is corrupt. The index will be rebuilt.
+	// ErrDamaged means that an index file is corrupt. The index will be rebuilt.
 	ErrDamaged = errors.New("the index is damaged")
-	// ErrClosed: the index is closed.
+	// ErrClosed means that the index is closed.
 	ErrClosed = errors.New("the index is closed")
 )
 
 // Options configures New. The zero value is useful.
 type Options struct {
 	// Title (default 2) and Speaker (default 1) are the weights of a word in the title and in the
-	// speaker's name, relative to a word of the text.
+	// speaker's name. A word in the text has the weight 1.
 	Title, Speaker int
-	// Postings (default 12,000) limits how many rows a query reads for its rare words. Common words
-	// only add to the scores of these rows.
+	// Postings (default 12,000) limits the number of rows that a query reads for its rare words.
+	// Common words only increase the scores of these rows.
 	Postings int
-	// Delay (default 500 ms) is how long changes are collected before they are indexed. Searches
-	// see them immediately.
+	// Delay (default 500 ms) is the time for which changes are collected before they are indexed.
+	// Searches see changes immediately.
 	Delay time.Duration
 	Log   *slog.Logger
 }
@@ -74,16 +75,16 @@ type Index struct {
 	base *knowledge.Base // only to follow changes
 	dir  string
 	opt  Options
-	scan knowledge.Index // fallback without an index
+	scan knowledge.Index // fallback that works without an index
 
 	wake    chan struct{}
 	running atomic.Bool // set while Run follows the changes
 
 	// work is held by operations that change the index: follow, rebuild and purge.
 	work  sync.Mutex // guards the fields below
-	rows  int        // number of rows per read; 0 for the default
+	rows  int        // number of rows per read; 0 means the default
 	quiet bool       // the store must not be written to
-	known bool       // the store knows the position of the index
+	known bool       // the store has recorded the position of the index
 
 	mu      sync.RWMutex // guards the fields below; searches hold it for reading
 	cur     *generation
@@ -148,8 +149,8 @@ func (x *Index) closeCurrent() error {
 // reopenWait is the delay after a failure to open the index.
 const reopenWait = 5 * time.Second
 
-// openCurrent returns the open generation and opens it if necessary; nil if no complete index exists. The
-// caller holds mu; work is not required.
+// openCurrent returns the open generation and opens it if necessary. It returns nil if no complete
+// index exists. The caller holds mu but does not need work.
 func (x *Index) openCurrent() (*generation, error) {
 	x.mu.RLock()
 	g, closed, trouble, tried := x.cur, x.closed, x.trouble, x.tried
@@ -195,7 +196,7 @@ func (x *Index) loadCurrent() (*generation, error) {
 	if err == nil && fits {
 		return g, nil
 	}
-	if err == nil && g.format == "" { // the index was complete when it became active
+	if err == nil && g.format == "" { // every active index was complete when it was activated
 		return nil, x.setAside(path, errors.Join(ErrDamaged, g.close()))
 	}
 	if err == nil {
@@ -206,8 +207,9 @@ func (x *Index) loadCurrent() (*generation, error) {
 	return nil, errors.Join(err, g.close())
 }
 
-// matchesStore reports whether the store continues the position of the index. It does not if needed changes
-// were dropped, or if the last indexed change differs, as after restoring a backup.
+// matchesStore reports whether the index can continue from its position in the store. It cannot if
+// changes that it needs were dropped, or if the last indexed change differs, for example after a
+// backup was restored.
 func (x *Index) matchesStore(g *generation) (bool, error) {
 	if g.format != x.formatVersion() {
 		return false, nil
@@ -219,7 +221,8 @@ func (x *Index) matchesStore(g *generation) (bool, error) {
 // asideFolder receives a damaged index.
 const asideFolder = "damaged"
 
-// setAside moves a damaged index to asideFolder and replaces an earlier one. The caller holds mu.
+// setAside moves a damaged index to asideFolder, where it replaces an earlier one. The caller holds
+// mu.
 func (x *Index) setAside(path string, why error) error {
 	aside := filepath.Join(x.dir, asideFolder)
 	err := system.RemoveAll(aside)

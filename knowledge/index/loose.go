@@ -16,8 +16,8 @@ const (
 	mostSeen     = 2000 // terms to read
 )
 
-// expandWord returns the terms of a field that start with a word or its stem. With slips it also
-// returns terms within a typing error.
+// expandWord returns the terms of a field that start with a word or its stem. If slips is set, it
+// also returns terms that differ by a typing error.
 func (s *termSearch) expandWord(field string, i int, slips bool) ([]analyzer.TermVariant, error) {
 	w := &s.words[i]
 	have := map[string]bool{}

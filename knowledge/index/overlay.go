@@ -10,8 +10,8 @@ import (
 	"hob/platform/text/analyzer"
 )
 
-// mostFresh limits how many unindexed changes a search reads. If there are more, it reads the
-// newest.
+// mostFresh is the maximum number of unindexed changes that a search reads. If there are more, it
+// reads the newest.
 const mostFresh = 2000
 
 // freshRow is a row that changed after the last indexed change.
@@ -24,20 +24,20 @@ type freshRow struct {
 // overlay caches unindexed rows. It never caches uncommitted rows.
 type overlay struct {
 	mu   sync.Mutex // guards the fields below
-	from int64      // the index contains all changes up to it
-	upto int64      // rows contains all changes after from up to it
+	from int64      // the index contains all changes up to this one
+	upto int64      // rows contains all changes after from up to this one
 	rows map[int64]freshRow
 }
 
-// dropIndexed removes the rows that are indexed now.
+// dropIndexed removes the rows that have been indexed in the meantime.
 func (o *overlay) dropIndexed(seq int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.from, o.upto, o.rows = seq, seq, nil
 }
 
-// errDropped reports that changes missing in a snapshot were dropped: the index has advanced in the
-// meantime, or was not registered with the store.
+// errDropped means that changes missing in a snapshot were dropped, because the index has advanced
+// in the meantime or was not registered with the store.
 var errDropped = errors.New("index: unread changes were dropped from the log")
 
 // freshRows returns the rows changed after seq, as visible to q.
@@ -55,7 +55,7 @@ func (x *Index) freshRows(q store.Querier, seq int64) (map[int64]freshRow, error
 	if err != nil {
 		return nil, err
 	}
-	if dropped, err := x.base.HasDroppedChanges(q, from); err != nil || dropped { // checked last: changes may be dropped at any time
+	if dropped, err := x.base.HasDroppedChanges(q, from); err != nil || dropped { // check this last, because changes may be dropped at any time
 		return nil, cmp.Or(err, errDropped)
 	}
 	rows := make(map[int64]freshRow, len(kept)+len(list))
@@ -75,8 +75,8 @@ func (x *Index) freshRows(q store.Querier, seq int64) (map[int64]freshRow, error
 	return rows, nil
 }
 
-// rowsSince returns the cached rows after seq, and the position from which to read the rest. The map is
-// never modified.
+// rowsSince returns the cached rows after seq, and the position from which the other rows must be
+// read. The map is never modified.
 func (o *overlay) rowsSince(seq, start int64) (map[int64]freshRow, int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

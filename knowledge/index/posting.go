@@ -12,9 +12,9 @@ import (
 // posting is one term of a word in one field.
 type posting struct {
 	term   string
-	weight float64 // weight of a match by this term
+	weight float64 // weight of a match with this term
 	count  int
-	exact  bool // read frequencies and row lengths; otherwise only positions
+	exact  bool // read frequencies and row lengths, instead of only positions
 	rows   api.TermFieldReader
 	place  int64 // current position; -1 before the first
 	freq   float64
@@ -73,7 +73,7 @@ func (s *termSearch) openWord(f *fieldSearch, i int) (int, error) {
 	return rows, nil
 }
 
-// openPosting opens a term; it returns nil if no row contains it.
+// openPosting opens a term. It returns nil if no row contains the term.
 func (s *termSearch) openPosting(field, term string, weight float64) (*posting, error) {
 	t, err := s.r.TermFieldReader(context.Background(), []byte(term), field, false, false, false)
 	if err != nil {
@@ -93,8 +93,8 @@ func (s *termSearch) openPosting(field, term string, weight float64) (*posting, 
 	return &posting{term: term, weight: weight, count: n, rows: t, place: -1, freq: 1}, nil
 }
 
-// openRareTerms opens the terms of a word with frequencies. It is only for rare words: to read one
-// frequency, all earlier rows in a block of 1,024 must be decoded.
+// openRareTerms opens the terms of a word with their frequencies. It is only for rare words,
+// because reading one frequency requires decoding all earlier rows in a block of 1,024.
 func (s *termSearch) openRareTerms(f *fieldSearch, i int) error {
 	for k := range f.lists[i] {
 		p := &f.lists[i][k]
@@ -136,7 +136,7 @@ func (p *posting) advanceTo(place int64) error {
 	if place == p.place+1 {
 		d, err = p.rows.Next(&p.tfd)
 	} else {
-		p.goal = api.NewIndexInternalID(p.goal, uint64(place)) // a separate buffer, because the reader still uses the position in tfd
+		p.goal = api.NewIndexInternalID(p.goal, uint64(place)) // use a separate buffer, because the reader still uses the position in tfd
 		d, err = p.rows.Advance(p.goal, &p.tfd)
 	}
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"hob/platform/store"
 )
 
-// Limits of the indexing that a search does first if nothing follows in the background, as in a
-// command without the daemon.
+// Limits of the indexing that a search may do first if no background process follows the changes,
+// for example in a command without the daemon.
 const (
 	mostAtOnce = 20_000 // rows or changes to index
 	atOnce     = 20 * time.Second
@@ -18,8 +18,9 @@ const (
 // errNotYet reports that the index is still being built.
 var errNotYet = errors.New("the index is being built")
 
-// prepareSearch opens the index for a search. Without a background follower it updates the index if that
-// is quick. It never does so within a transaction, which must not wait.
+// prepareSearch opens the index for a search. If nothing follows the changes in the background, it
+// updates the index, provided that this is quick. It does not update the index within a
+// transaction, because transactions must not wait.
 func (x *Index) prepareSearch(q store.Querier) error {
 	g, err := x.openCurrent()
 	if err != nil || g != nil && x.running.Load() {
@@ -51,7 +52,7 @@ func (x *Index) prepareSearch(q store.Querier) error {
 	return x.catchUp(ctx)
 }
 
-// countMissing returns the number of unindexed changes, or without an index the number of rows.
+// countMissing returns the number of unindexed changes or, without an index, the number of rows.
 func (x *Index) countMissing(q store.Querier, g *generation) (n int64, err error) {
 	if g == nil {
 		err = q.QueryRow(`SELECT count(*) FROM docs`).Scan(&n)

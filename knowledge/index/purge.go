@@ -23,7 +23,7 @@ func (x *Index) Compact(ctx context.Context) error {
 	if err := x.compactCurrent(ctx); err != nil {
 		return err
 	}
-	return x.removeUnusedFiles() // last, because the earlier steps may move a damaged index to that folder
+	return x.removeUnusedFiles() // last, because earlier steps may move a damaged index to that folder
 }
 
 func (x *Index) compactCurrent(ctx context.Context) error {
@@ -52,8 +52,8 @@ func (x *Index) compactCurrent(ctx context.Context) error {
 	return x.rebuildIndex(ctx, nil) // a rebuild does not copy old files
 }
 
-// removeUnusedFiles removes unused files that contain deleted data: a damaged index that was moved aside,
-// and the remains of an interrupted rebuild. The caller holds work.
+// removeUnusedFiles removes unused files that contain deleted data: a damaged index that was moved
+// aside, and what an interrupted rebuild left behind. The caller holds work.
 func (x *Index) removeUnusedFiles() error {
 	if x.dir == "" {
 		return nil
@@ -80,7 +80,7 @@ func (x *Index) Eraser() erase.Eraser {
 	}}
 }
 
-// isClean reports whether no segment contains a deleted row and no unused file exists.
+// isClean reports whether no segment contains a deleted row and there are no unused files.
 func (g *generation) isClean() (clean bool, err error) {
 	err = recoverPanic(func() (err error) { clean, err = g.checkSegments(); return err })
 	select {
@@ -113,8 +113,8 @@ func (g *generation) checkSegments() (bool, error) {
 // nobody is the id of a placeholder row without words.
 const nobody = "nobody"
 
-// mergeSegments rewrites everything into one segment. It adds and removes the placeholder row, because
-// scorch does not rewrite a single segment.
+// mergeSegments rewrites the index into one segment. It adds and removes the placeholder row,
+// because scorch does not rewrite a single segment.
 func (g *generation) mergeSegments(ctx context.Context) error {
 	b := api.NewBatch()
 	b.Update(&indexRow{id: nobody})
@@ -145,8 +145,8 @@ func (g *generation) removePlaceholder() error {
 	return err
 }
 
-// waitForCleanup waits up to 1 s until scorch has deleted its unused files. Scorch does that some time
-// after it has written new ones.
+// waitForCleanup waits for at most 1 s until scorch has deleted its unused files. Scorch deletes
+// them with a delay after it has written new ones.
 func (g *generation) waitForCleanup(ctx context.Context) error {
 	t := time.NewTicker(20 * time.Millisecond)
 	defer t.Stop()

@@ -13,7 +13,7 @@ import (
 )
 
 // Reindex rebuilds the index. The old index serves searches until the new one is complete. progress
-// may be nil; it receives the number of finished rows and the total.
+// receives the number of finished rows and the total; it may be nil.
 func (x *Index) Reindex(ctx context.Context, progress func(done, total int)) error {
 	x.work.Lock()
 	defer x.work.Unlock()
@@ -23,11 +23,11 @@ func (x *Index) Reindex(ctx context.Context, progress func(done, total int)) err
 	if err := x.rebuildIndex(ctx, progress); err != nil {
 		return err
 	}
-	return x.removeUnusedFiles() // the new index is sound
+	return x.removeUnusedFiles() // the new index is not damaged
 }
 
-// rebuildIndex creates the next generation. The caller holds work, so that the store keeps the changes
-// that the new generation needs.
+// rebuildIndex creates the next generation. The caller holds work, so that the store keeps the
+// changes that the new generation needs.
 func (x *Index) rebuildIndex(ctx context.Context, progress func(done, total int)) error {
 	g, err := x.createGeneration()
 	if err != nil {
@@ -69,7 +69,7 @@ func (x *Index) createGeneration() (*generation, error) {
 	return openGeneration(filepath.Join(x.dir, next), next)
 }
 
-// indexAllRows indexes every row, and then the changes since it started.
+// indexAllRows indexes all rows, and then the changes made since it started.
 func (x *Index) indexAllRows(ctx context.Context, g *generation, progress func(done, total int)) error {
 	q := x.st.Reader(ctx)
 	// Makes the store keep all changes for the new index.
@@ -128,10 +128,10 @@ func (x *Index) finishGeneration(ctx context.Context, g *generation, seq int64) 
 	}
 }
 
-// swapGeneration activates a generation and removes the previous one. After a crash either one is active, and
-// the other is removed later.
+// swapGeneration activates a generation and removes the previous one. After a crash, one of them is
+// active and the other is removed later.
 func (x *Index) swapGeneration(g *generation) error {
-	x.mu.Lock() // before setCurrent: otherwise a search could open the new generation first
+	x.mu.Lock() // lock before setCurrent, because a search could otherwise open the new generation first
 	if g.path != "" {
 		if err := setCurrent(x.dir, g.name); err != nil {
 			x.mu.Unlock()

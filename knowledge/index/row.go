@@ -10,9 +10,9 @@ import (
 	"hob/platform/text/analyzer"
 )
 
-// Special terms of a field. Every row has the term all. The rows whose length has bit i set have
-// the length term of i. So the total length follows from the number of rows per term, even after
-// rows were removed.
+// Special terms of a field. Every row has the term all. A row has the length term of i if bit i of
+// its length is set. Thus the total length can be computed from the number of rows per term, even
+// after rows were removed.
 const (
 	all         = "\x00"
 	lengthBits  = 20
@@ -24,8 +24,8 @@ const (
 
 func lengthBitTerm(i int) string { return "\x00" + strconv.Itoa(i) }
 
-// fieldOf returns the field for the rows of a kind and a realm. Separate fields need no filter, and
-// keep the ranking of one agent independent of another agent's data.
+// fieldOf returns the field for the rows of a kind and a realm. With separate fields, no filter is
+// needed, and one agent's ranking does not depend on another agent's data.
 func fieldOf(kind, realm string) string { return kind + fieldJoiner + realm }
 
 // rowKey returns the index key of a row number.
@@ -33,7 +33,7 @@ func rowKey(n int64) string { return strconv.FormatInt(n, 36) }
 
 func parseRowKey(id string) (int64, error) { return strconv.ParseInt(id, 36, 64) }
 
-// indexRow is a row of docs in the format of scorch. Only its number is stored.
+// indexRow is a row of docs in the format of scorch. Only the number of the row is stored.
 type indexRow struct {
 	id     string
 	fields []api.Field
@@ -65,7 +65,7 @@ func newTokenFreq(term string, n int) *api.TokenFreq {
 }
 
 func (r *indexRow) ID() string                               { return r.id }
-func (r *indexRow) Size() int                                { return len(r.fields) * 1024 } // only for scorch's statistics
+func (r *indexRow) Size() int                                { return len(r.fields) * 1024 } // used only for scorch's statistics
 func (r *indexRow) VisitComposite(api.CompositeFieldVisitor) {}
 func (r *indexRow) HasComposite() bool                       { return false }
 func (r *indexRow) NumPlainTextBytes() uint64                { return 0 }
@@ -82,7 +82,7 @@ func (r *indexRow) AddIDField() {
 	r.fields = append(r.fields, &indexField{name: idField, freqs: api.TokenFrequencies{r.id: newTokenFreq(r.id, 1)}, length: 1, value: []byte(r.id)})
 }
 
-// indexField is one analyzed field of a row. With a value it is stored.
+// indexField is one analyzed field of a row. It is stored if it has a value.
 type indexField struct {
 	name   string
 	freqs  api.TokenFrequencies

@@ -11,7 +11,7 @@ import (
 	"hob/knowledge"
 )
 
-// candidate is a matching row, by its position in the snapshot.
+// candidate is a matching row, identified by its position in the snapshot.
 type candidate struct {
 	has    uint64
 	score  float64
@@ -19,9 +19,9 @@ type candidate struct {
 	length float32
 }
 
-// collectCandidates finds the candidates: every row with a rare word, up to a limit. Common words only add to
-// their scores. If all words are common, the candidates are rows that contain several of them, or a
-// sample of the rows with a single word.
+// collectCandidates finds the candidates: all rows with a rare word, up to a limit. Common words
+// only increase their scores. If all words are common, the candidates are the rows that contain
+// several of them, or a sample of the rows with a single word.
 func (s *termSearch) collectCandidates() error {
 	order := s.byRarity()
 	left := s.opt.Postings
@@ -192,8 +192,8 @@ func (s *termSearch) addCommonWord(f *fieldSearch, i int) error {
 	return nil
 }
 
-// bestMatches returns the best candidates of all fields as rows. It includes all rows that tie with the
-// last one, so that the result does not depend on the layout of the index on disk.
+// bestMatches returns the best candidates of all fields as rows. It includes all rows with the same
+// score as the last one, so that the result does not depend on the layout of the index on disk.
 func (s *termSearch) bestMatches() ([]knowledge.TermMatch, error) {
 	low := s.nthScore(s.limit + min(len(s.fresh), s.limit))
 	var list []candidate
@@ -225,7 +225,7 @@ func (s *termSearch) bestMatches() ([]knowledge.TermMatch, error) {
 // mostTies limits the number of tied rows.
 const mostTies = 2000
 
-// nthLargest returns the nth largest number (from 1) and reorders the list.
+// nthLargest returns the nth largest number, counted from 1. It reorders the list.
 func nthLargest(list []float64, n int) float64 {
 	for lo, hi := 0, len(list)-1; ; {
 		if lo >= hi {

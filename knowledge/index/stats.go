@@ -17,9 +17,9 @@ type Stats struct {
 	Segments  int            `json:"segments"`
 	Bytes     int64          `json:"bytes"` // size on disk
 	Languages map[string]int `json:"languages,omitempty"`
-	// Building reports that the index is not available yet; searches scan the rows until then.
+	// Building is true while the index is not available yet. Until then searches scan the rows.
 	Building bool `json:"building,omitempty"`
-	// Trouble is the reason why no index is available; searches scan the rows.
+	// Trouble is the reason why no index is available. Searches then scan the rows.
 	Trouble string `json:"trouble,omitempty"`
 }
 
@@ -44,8 +44,8 @@ func (x *Index) DerivedStats(ctx context.Context) (api.DerivedStats, error) {
 	return out, nil
 }
 
-// Stats returns the state of the index. Like a search, it creates a missing index. A failure to
-// open the index is reported in Trouble.
+// Stats returns the state of the index. Like a search, it creates a missing index. If the index
+// cannot be opened, Trouble contains the reason.
 func (x *Index) Stats(ctx context.Context) (Stats, error) {
 	q := x.st.Reader(ctx)
 	oerr := x.prepareSearch(q) //nolint:contextcheck // a search also opens the index, and has no context to cancel it

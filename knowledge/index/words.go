@@ -31,7 +31,7 @@ func (x *Index) SearchTerms(q store.Querier, w knowledge.TermQuery) (knowledge.W
 		return x.scan.SearchTerms(q, w)
 	}
 	g, out, err := x.searchOpenIndex(q, w)
-	if errors.Is(err, errDropped) { // the next snapshot contains them
+	if errors.Is(err, errDropped) { // the next snapshot contains the dropped changes
 		g, out, err = x.searchOpenIndex(q, w)
 	}
 	switch {
@@ -110,7 +110,7 @@ type termSearch struct {
 	loose  bool
 	limit  int
 
-	rows   int       // number of searched rows
+	rows   int       // number of rows that were searched
 	df     []int     // rows per word
 	weight []float64 // weight per word
 }
@@ -120,7 +120,7 @@ type fieldSearch struct {
 	name  string
 	known bool // the index contains the field
 	avg   float64
-	lists [][]posting // opened terms per word
+	lists [][]posting // opened postings per word
 	found []candidate // sorted by place
 	spare []candidate
 }
@@ -152,7 +152,7 @@ func (s *termSearch) findMatches() (out knowledge.WordAnswer, err error) {
 	return s.buildAnswer(append(list, s.matchFresh()...)), nil
 }
 
-// buildAnswer removes the names with punctuation that no row contains. Their parts are separate words.
+// buildAnswer removes names with punctuation that occur in no row. Their parts are separate words.
 func (s *termSearch) buildAnswer(list []knowledge.TermMatch) knowledge.WordAnswer {
 	out := knowledge.WordAnswer{Rows: s.rows}
 	place := make([]int, len(s.words))
@@ -210,7 +210,8 @@ func (s *termSearch) matchFresh() []knowledge.TermMatch {
 	return out
 }
 
-// averageLength returns the mean number of words per row of a field; false if the field is not searched.
+// averageLength returns the average number of words per row of a field, and false if the field is
+// not searched.
 func (s *termSearch) averageLength(field string) (float64, bool) {
 	for _, f := range s.fields {
 		if f.name == field {
@@ -220,8 +221,8 @@ func (s *termSearch) averageLength(field string) (float64, bool) {
 	return 0, false
 }
 
-// countFreshRows adds the fresh rows to the statistics of words and fields, in place of their outdated
-// versions.
+// countFreshRows replaces the outdated versions of fresh rows by the fresh rows in the statistics
+// of words and fields.
 func (s *termSearch) countFreshRows() error {
 	length, rows := map[string]float64{}, map[string]int{}
 	for _, f := range s.fresh {
@@ -250,8 +251,8 @@ func (s *termSearch) countFreshRows() error {
 	return nil
 }
 
-// mostStale is the maximum number of fresh rows whose outdated versions are subtracted. With more
-// fresh rows, the outdated versions are counted too until the index catches up.
+// mostStale is the maximum number of fresh rows whose outdated versions are subtracted. If there
+// are more, the outdated versions are included until the index has caught up.
 const mostStale = 256
 
 // stalePlaces returns the positions of the outdated versions of fresh rows, in order.

@@ -39,7 +39,7 @@ func (l *Library) eraseSourcesTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubb
 		}
 		n = n.Add(m)
 	}
-	if e.ID != "" { // otherwise this is a preview
+	if e.ID != "" { // without an ID, this is a preview
 		if err := l.held.eraseTx(tx, e, s); err != nil {
 			return n, err
 		}
@@ -136,8 +136,8 @@ func blockSourceTx(tx *store.Tx, realm, source string, size, mtime int64) error 
 	return nil
 }
 
-// activeReadings tracks the sources whose text is in memory, so that text erased in the meantime is not
-// written.
+// activeReadings tracks the sources whose text is in memory. Text that is erased while it is in
+// memory must not be written.
 type activeReadings struct {
 	mu   sync.Mutex
 	list map[*activeReading]bool

@@ -12,15 +12,15 @@ import (
 	"hob/tools"
 )
 
-// Files gives access to files of this machine. Paths are as the user writes them. The
-// implementation decides which files may be read and who is trusted. After an error that wraps
-// ErrLater, or one of tools with the code Failed or TimedOut, a retry can succeed without a change
-// of the file.
+// Files gives access to files on this machine. Paths are as the user writes them. The
+// implementation decides which files may be read and which are trusted. After an error that wraps
+// ErrLater, or a tool error with the code Failed or TimedOut, a retry may succeed even if the file
+// has not changed.
 type Files interface {
 	// WalkDocuments visits a file, or the files below a folder except hidden files and
-	// dependencies. left describes what was skipped, or is "".
+	// dependencies. left describes the skipped items; it is "" if there are none.
 	WalkDocuments(ctx context.Context, path string, visit func(knowledge.File) error) (left string, err error)
-	// ReadDocument returns at most limit bytes of a file.
+	// ReadDocument returns a file with at most limit bytes of content.
 	ReadDocument(ctx context.Context, path string, limit int64) (knowledge.File, error)
 	// Exists reports whether a path exists.
 	Exists(path string) (bool, error)
@@ -53,16 +53,16 @@ type FileOptions struct {
 	Title  string
 	Tags   []string
 	Realm  string
-	Folder string // the synced folder that contains it
-	Asked  bool   // see Input; for a folder it does not apply to the files in it
+	Folder string // synced folder that contains the file
+	Asked  bool   // see Input; does not apply to the files in a folder
 	Dry    bool
 	Trust  bool // the user vouches for the content
 	Now    time.Time
-	// Provenance and Origins are those of the request's context. A title that was chosen in that
-	// context is as untrusted as the context.
+	// Provenance and Origins are those of the request's context. A title chosen in that context is
+	// untrusted if the context is.
 	Provenance provenance.Source
 	Origins    []provenance.Origin
-	// Progress reports the progress. It may be nil.
+	// Progress receives the progress. It may be nil.
 	Progress func(done, total int, name string)
 }
 
@@ -70,7 +70,7 @@ type FileOptions struct {
 type Report struct {
 	knowledge.IngestReport
 
-	again bool            // some of the skipped files can be retried without a change
+	again bool            // some of the skipped files can be retried unchanged
 	later map[string]bool // names of skipped files that are not reported to the user
 }
 
@@ -153,7 +153,7 @@ func (l *Library) Ingest(ctx context.Context, w FileOptions) (Report, error) {
 	return r, nil
 }
 
-// isFileFault reports whether the file itself is the cause of an error, not the access to it.
+// isFileFault reports whether the cause of an error is the file itself and not the access to it.
 func isFileFault(err error) bool {
 	for _, e := range []error{document.ErrUnsupported, document.ErrBroken, document.ErrEncrypted, document.ErrNoText, document.ErrTooLarge} {
 		if errors.Is(err, e) {

@@ -55,7 +55,7 @@ func (l *Library) AddFolder(ctx context.Context, f Folder, now time.Time) (fresh
 	return fresh, nil
 }
 
-// RemoveFolder stops syncing a folder. Its documents are kept.
+// RemoveFolder stops syncing a folder. It keeps the folder's documents.
 func (l *Library) RemoveFolder(ctx context.Context, f Folder) error {
 	err := l.opt.Store.Write(ctx, func(tx *store.Tx) error {
 		_, err := tx.Exec(`DELETE FROM doc_folders WHERE path = ? AND realm = ?`, f.Path, f.Realm)
@@ -89,7 +89,7 @@ func (l *Library) RemoveAll(ctx context.Context, f Folder) error {
 	return nil
 }
 
-// inQuery repeats the condition of its partial index, so that SQLite uses it.
+// inQuery repeats the condition of the partial index, so that SQLite uses that index.
 const inQuery = `SELECT source FROM doc_sources WHERE folder = ? AND folder <> '' AND realm = ? ORDER BY n`
 
 // sourcesIn returns the sources from a folder.
@@ -109,8 +109,8 @@ func (l *Library) sourcesIn(ctx context.Context, f Folder) (out []string, err er
 	return out, rows.Err()
 }
 
-// ErrFolderGone reports that a folder is missing or empty. Its documents are kept, because a disk
-// may be disconnected.
+// ErrFolderGone means that a folder is missing or empty. Its documents are kept, because a disk may
+// be disconnected.
 var ErrFolderGone = errors.New("the folder does not exist or is empty; its documents are kept. If you removed it on purpose, remove it from [knowledge] folders and forget its documents")
 
 // Reconcile syncs a folder: it ingests new and changed files and removes the documents of deleted
@@ -159,10 +159,11 @@ func (l *Library) Reconcile(ctx context.Context, f Folder, progress func(done, t
 	return r, nil
 }
 
-// breath is the pause of a scan after each ingested file, so that other work can run.
+// breath is the pause after each ingested file of a scan, during which other work can run.
 const breath = 2 * time.Millisecond
 
-// ingestEntry ingests one file of a folder. It returns only errors of ctx and of the store.
+// ingestEntry ingests one file of a folder. It returns only errors of ctx and of the store, and
+// records other errors in r.
 func (l *Library) ingestEntry(ctx context.Context, f Folder, e knowledge.File, r *Report) (changed bool, err error) {
 	o, err := l.ingestFile(ctx, FileOptions{Realm: f.Realm, Folder: f.Path, Provenance: provenance.Hob}, e)
 	switch {

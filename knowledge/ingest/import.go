@@ -15,8 +15,8 @@ import (
 	"hob/platform/provenance"
 )
 
-// Import ingests the file, or the files below the folder, that the user named, wherever they are.
-// They stay untrusted unless the user trusts the folder or the import.
+// Import ingests the file, or the files below the folder, that the user named. The path may be
+// anywhere. The content is untrusted unless the user trusts the folder or the import.
 func (l *Library) Import(ctx context.Context, in api.MemoryImport, step func(done, total int, name string)) (knowledge.IngestReport, error) {
 	if in.Name != "" {
 		return l.importContent(ctx, in)
@@ -30,7 +30,7 @@ func (l *Library) Import(ctx context.Context, in api.MemoryImport, step func(don
 	return r.IngestReport, err
 }
 
-// importContent imports one file without a permanent path.
+// importContent imports the content of one file that has no permanent path.
 func (l *Library) importContent(ctx context.Context, in api.MemoryImport) (_ knowledge.IngestReport, err error) {
 	f, err := os.Open(in.Path)
 	if err != nil {
@@ -51,8 +51,8 @@ func (l *Library) importContent(ctx context.Context, in api.MemoryImport) (_ kno
 	return r.IngestReport, err
 }
 
-// ResolveFolders returns absolute paths with resolved links, because files below them are named that
-// way. home is the meaning of "~"; "" means the user's home folder.
+// ResolveFolders returns absolute paths with resolved links, because the paths of files below them
+// have this form. home replaces "~"; "" means the user's home folder.
 func ResolveFolders(list []string, home string) []string {
 	var out []string
 	for _, p := range list {
@@ -66,7 +66,7 @@ func ResolveFolders(list []string, home string) []string {
 	return out
 }
 
-// resolveLinks returns the path that the files below p are named by.
+// resolveLinks returns the form of p that the paths of files below p start with.
 func resolveLinks(p string) string {
 	if real, err := filepath.EvalSymlinks(p); err == nil {
 		return real

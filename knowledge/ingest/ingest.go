@@ -1,11 +1,11 @@
-// Package ingest adds documents to the memory. It parses them (package platform/text/document), splits
-// them into chunks, stores the chunks as rows of the knowledge base, and keeps them in sync with
-// the files.
+// Package ingest adds documents to the memory. It parses them (package platform/text/document),
+// splits them into chunks, stores the chunks as rows of the knowledge base, and keeps the chunks in
+// sync with the files.
 //
-// A source (a file, page or import) has one or more documents, such as the mails of a mailbox; a
-// document has chunks. Unchanged sources cost nothing; for changed ones only the different chunks
-// are written. A source is complete when its digest is stored. After a crash an incomplete source
-// is ingested again, reusing the stored chunks.
+// A source (a file, page or import) contains one or more documents, such as the messages of a
+// mailbox. A document consists of chunks. Unchanged sources cost nothing. For a changed source,
+// only the chunks that differ are written. A source is complete when its digest is stored. After a
+// crash, an incomplete source is ingested again, and its stored chunks are reused.
 //
 // The package makes no trust decisions: the caller states the provenance of each text.
 package ingest
@@ -27,13 +27,13 @@ import (
 type Options struct {
 	Base  *knowledge.Base // required
 	Store *store.Store    // required
-	// Files gives access to files; nil means no access.
+	// Files gives access to files. If it is nil, there is no access.
 	Files Files
 	// Open gives access to other folders, for Import.
 	Open func(folders []string) (Files, error)
 	// Entities receives the people named in headers and on contact cards. It may be nil.
 	Entities Entities
-	// Pictures describes images; nil skips images.
+	// Pictures describes images. If it is nil, images are skipped.
 	Pictures Pictures
 	// Limits are the size limits for parsing a file.
 	Limits document.Limits
@@ -50,9 +50,9 @@ type Entities interface {
 	KeepTx(tx *store.Tx, realm, source string, ids []string) error
 }
 
-// Pictures describes images with a vision model. Errors not caused by the image wrap ErrLater.
+// Pictures describes images with a vision model. Errors that the image did not cause wrap ErrLater.
 type Pictures interface {
-	// Ready returns why no image can be described now, or nil.
+	// Ready returns nil, or the reason why no image can be described now.
 	Ready(ctx context.Context) error
 	Describe(ctx context.Context, data []byte) (string, error)
 }
@@ -61,11 +61,11 @@ type Pictures interface {
 var (
 	ErrNotFound  = errors.New("no such document")
 	ErrForgotten = errors.New("the document was forgotten and has not changed since")
-	// ErrLater: a retry may succeed without a change of the file.
+	// ErrLater means that a retry may succeed even if the file has not changed.
 	ErrLater = errors.New("retrying later")
 )
 
-// Retryable marks err as retryable without a change of the file.
+// Retryable marks err as retryable even if the file has not changed.
 func Retryable(err error) error { return retryableError{err} }
 
 type retryableError struct{ error }
@@ -77,7 +77,7 @@ func (retryableError) Is(target error) bool { return target == ErrLater }
 // Library ingests documents. Its methods may be called concurrently.
 type Library struct {
 	opt  Options
-	work *sync.Mutex // one source at a time, because this is background work
+	work *sync.Mutex // held while a source is ingested: one at a time, because this is background work
 	held *activeReadings
 }
 
@@ -120,17 +120,18 @@ type Input struct {
 	Provenance provenance.Source
 	Origins    []provenance.Origin
 	Realm      string
-	Folder     string // synced folder that contains it, or ""
+	Folder     string // synced folder that contains the source; "" if there is none
 	Trust      Trust
 	Now        time.Time
-	// Asked is set if the user requested this very item. Then it is ingested even if it was erased
-	// or could not be read before.
+	// Asked is true if the user requested this particular item. It is then ingested even if it was
+	// erased or could not be read before.
 	Asked bool
 	// Dry computes the changes without making them.
 	Dry bool
 }
 
-// Trust is the reason why a text counts as the user's own. When the reason ends, the trust ends.
+// Trust is the reason why text counts as the user's own. When the reason no longer applies, the
+// text is no longer trusted.
 type Trust string
 
 // Reasons for trust.
@@ -140,8 +141,8 @@ const (
 	ByVouched Trust = "owner"  // the user vouched for this exact content
 )
 
-// stillApplies reports whether a stored document ingested with trust t may stay unchanged if it is
-// ingested with trust now.
+// stillApplies reports whether a document that was stored with trust t may stay unchanged if it is
+// now ingested with trust now.
 func (t Trust) stillApplies(now Trust) bool { return t == now || t == ByVouched }
 
 // Outcome is the result of ingesting an Input.
@@ -157,9 +158,9 @@ type Outcome struct {
 }
 
 // Migrations returns the tables of this package. documents_forgotten contains only digests, so that
-// no name of an erased source remains. In doc_sources, trying and tries record what is being read
-// and how often that started, trust why the text counts as the user's own, and asked whether the
-// user requested this item explicitly.
+// no name of an erased source remains. In doc_sources, trying and tries record which content is
+// being read and how often this was started, trust records why the text counts as the user's own,
+// and asked records whether the user explicitly requested this item.
 func Migrations() []store.MigrationSet {
 	return []store.MigrationSet{{Owner: "ingest", Steps: []string{`
 CREATE TABLE doc_sources (

@@ -10,8 +10,8 @@ import (
 	"hob/platform/store"
 )
 
-// Documents lists at most Query.Limit ingested documents, newest first, and then the files that
-// could not be ingested. With Query.State "failed" it lists only these files.
+// Documents lists at most Query.Limit ingested documents, newest first, followed by the files that
+// could not be ingested. If Query.State is "failed", it lists only these files.
 func (l *Library) Documents(ctx context.Context, q api.Query) ([]api.Document, error) {
 	if q.State == "failed" {
 		return l.listDocuments(ctx, `s.error <> ''`, q.Limit)
@@ -55,8 +55,8 @@ func (l *Library) listDocuments(ctx context.Context, which string, limit int) (o
 var ErrTaken = errors.New("another document has the same id")
 
 // RestoreTx imports a document without its chunks, which are separate rows. parts is false if the
-// chunks must not be imported because they exist. Its source is read again as soon as it is
-// available.
+// chunks must not be imported because they already exist. The source of the document is read again
+// as soon as it is available.
 func (l *Library) RestoreTx(tx *store.Tx, d api.Document) (added, parts bool, err error) {
 	if d.ID == "" || d.Source == "" || len(d.ID) > 100 {
 		return false, false, ErrNotFound
@@ -76,7 +76,7 @@ func (l *Library) RestoreTx(tx *store.Tx, d api.Document) (added, parts bool, er
 	case there != "":
 		return false, there == d.ID && !whole, nil // continue an interrupted import
 	case whole:
-		return false, false, nil // the current source has no such part
+		return false, false, nil // the current source does not contain this part
 	case taken != "":
 		return false, false, ErrTaken
 	}

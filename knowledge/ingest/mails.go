@@ -14,8 +14,8 @@ import (
 // partOf returns the name of an erased part of a source.
 func partOf(source, part string) string { return source + "\x00" + part }
 
-// isPartForgotten reports whether a part of a source was erased. An erased mail stays erased, even if its
-// mailbox changes or contains copies of it.
+// isPartForgotten reports whether a part of a source was erased. An erased message stays erased,
+// even if its mailbox changes or contains copies of the message.
 func isPartForgotten(q store.Querier, in Input, part string) (bool, error) {
 	if part == "" {
 		return false, nil
@@ -30,7 +30,7 @@ func isPartForgotten(q store.Querier, in Input, part string) (bool, error) {
 	return false, nil
 }
 
-// basePartName returns the name that a part shares with its copies, see document.Parse.
+// basePartName returns the name that a part and its copies have in common; see document.Parse.
 func basePartName(part string) string {
 	if i := strings.LastIndexByte(part, '~'); i >= 0 && isNumber(part[i+1:]) {
 		return part[:i]
@@ -42,11 +42,11 @@ func isNumber(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// mailPart is a mail or an attachment.
+// mailPart is a message or an attachment.
 type mailPart struct{ id, part, realm, source string }
 
-// findMailParts returns the mails of a source "mail:ID" and their attachments. ID is the Message-ID, or the
-// id shown in lists of documents.
+// findMailParts returns the messages of a source "mail:ID" and their attachments. ID is the
+// Message-ID, or the id shown in lists of documents.
 func findMailParts(q store.Querier, source string) (out []mailPart, err error) {
 	id, ok := strings.CutPrefix(source, "mail:")
 	if !ok {
@@ -70,13 +70,13 @@ func findMailParts(q store.Querier, source string) (out []mailPart, err error) {
 	return out, rows.Err()
 }
 
-// partOfMail reports whether a part is the mail, a copy of it, or an attachment.
+// partOfMail reports whether a part is the message, a copy of it, or one of its attachments.
 func partOfMail(part, mail string) bool {
 	rest, ok := strings.CutPrefix(part, mail)
 	return ok && (basePartName(rest) == "" || rest[0] == '/')
 }
 
-// Parts returns the documents of a source that is a mail (see knowledge.Options).
+// Parts returns the documents of a source that is a message (see knowledge.Options).
 func (l *Library) Parts(q store.Querier, source string) (ids []string, err error) {
 	list, err := findMailParts(q, source)
 	for _, p := range list {
@@ -85,7 +85,7 @@ func (l *Library) Parts(q store.Querier, source string) (ids []string, err error
 	return ids, err
 }
 
-// mailsTx removes erased mails. They are not ingested again with their mailbox.
+// mailsTx removes erased messages. They are not ingested again with their mailbox.
 func (l *Library) mailsTx(tx *store.Tx, e *erase.Erasure) (n erase.Erased, err error) {
 	for _, source := range e.Sources {
 		list, err := findMailParts(tx, source)
@@ -114,8 +114,8 @@ func (l *Library) mailsTx(tx *store.Tx, e *erase.Erasure) (n erase.Erased, err e
 	return n, nil
 }
 
-// forgetPeopleTx deletes the people on contact cards of a mailbox from which a mail is erased.
-// People on other cards are stored again when the mailbox is next read.
+// forgetPeopleTx deletes the people on contact cards of a mailbox from which a message is erased.
+// People on the other cards are stored again when the mailbox is read the next time.
 func (l *Library) forgetPeopleTx(tx *store.Tx, p mailPart) error {
 	if l.opt.Entities == nil {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"hob/watchers"
 )
 
-// watchFolder lets the driver report changes until ctx ends.
+// watchFolder runs the driver, which reports changes, until ctx ends.
 func (s *Sync) watchFolder(ctx context.Context, f Folder, n *pendingPaths) {
 	config, err := json.Marshal(map[string]any{"path": f.Path, "recursive": true, "events": []string{"created", "modified", "removed"}})
 	if err != nil { // encoding strings cannot fail
@@ -33,7 +33,7 @@ func (s *Sync) watchFolder(ctx context.Context, f Folder, n *pendingPaths) {
 	}
 	err = sup.Run(ctx, func(ctx context.Context) error { // Run returns an error only if the function panics after ctx ended
 		if failed {
-			n.markEverything() // changes since the failure were not reported
+			n.markEverything() // changes since the failure were not reported, so scan everything
 		}
 		return cmp.Or(s.watchOnce(ctx, spec, n), errors.New("the watch stopped without an error"))
 	})
@@ -90,7 +90,7 @@ type pendingPaths struct {
 	all   bool // scan the entire folder
 }
 
-// maxNews is the maximum number of pending paths. Beyond it the whole folder is scanned.
+// maxNews is the maximum number of pending paths. If there are more, the whole folder is scanned.
 const maxNews = 5000
 
 func (n *pendingPaths) addPath(path string) {

@@ -26,7 +26,7 @@ func (l *Library) describePicture(ctx context.Context, in *Input) (document.File
 	return document.File{Kind: "image", Documents: []document.Document{{Kind: "image", Sections: []document.Section{{Text: text}}}}}, nil
 }
 
-// checkDescriber returns why no image can be described now, or nil.
+// checkDescriber returns nil, or the reason why no image can be described now.
 func (l *Library) checkDescriber(ctx context.Context) error {
 	if l.opt.Pictures == nil {
 		return fmt.Errorf("[knowledge] pictures is off; %w", ErrLater)
@@ -34,8 +34,8 @@ func (l *Library) checkDescriber(ctx context.Context) error {
 	return l.opt.Pictures.Ready(ctx)
 }
 
-// deferralError returns the stored error of a deferred file until its retry is due, so that the file is
-// not even read before.
+// deferralError returns the stored error of a deferred file until the next attempt is due. Until
+// then the file is not read.
 func (l *Library) deferralError(ctx context.Context, k *storedSource, e knowledge.File) error {
 	if k == nil || k.failed == "" || len(k.digest) > 0 || k.size != e.Size || k.mtime != unixNanos(e.Modified) || l.checkDescriber(ctx) == nil {
 		return nil

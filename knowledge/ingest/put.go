@@ -20,22 +20,23 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// batch is the number of chunks per transaction, which limits how long a turn waits. A source with
-// fewer changes is replaced in one transaction.
+// batch is the number of chunks per transaction. It limits how long a turn waits for the
+// transaction. A source with fewer changes is replaced in one transaction.
 const batch = 400
 
-// peopleAtOnce is the number of people per transaction. A person takes as long as several chunks.
+// peopleAtOnce is the number of people per transaction. Storing a person takes as long as storing
+// several chunks.
 const peopleAtOnce = 50
 
-// Put ingests one source and replaces its previous version. If the source cannot be read, Put
-// returns an error that wraps one of package document and keeps the previous version.
+// Put ingests one source and replaces its previous version. If the source cannot be read, Put keeps
+// the previous version and returns an error that wraps an error of package document.
 func (l *Library) Put(ctx context.Context, in Input) (Outcome, error) {
 	r := l.held.addReading(in.Realm, in.Source, in.Size, unixNanos(in.Modified))
 	defer l.held.removeReading(r)
 	return l.putSource(ctx, r, in)
 }
 
-// PutAndReport runs Put, but reports an unreadable file in the Report as Ingest does.
+// PutAndReport works like Put, but adds an unreadable file to the Report, as Ingest does.
 func (l *Library) PutAndReport(ctx context.Context, in Input) (r Report, err error) {
 	o, err := l.Put(ctx, in)
 	if err != nil && isFileFault(err) {

@@ -19,13 +19,13 @@ import (
 	"hob/tools"
 )
 
-// Locator resolves a path as the tools for files do, with the same errors.
+// Locator resolves a path as the file tools do, with the same errors.
 type Locator interface {
 	Locate(path string) (abs string, folder bool, err error)
 }
 
-// Requests ingests the documents that a tool call requests. It implements the interface that the
-// tool ingest_document needs.
+// Requests ingests the documents that tool calls request. It implements the interface that the tool
+// ingest_document needs.
 type Requests struct {
 	Library *Library
 	Sync    *Sync
@@ -33,7 +33,7 @@ type Requests struct {
 	Network *safehttp.Client
 }
 
-// CheckURL returns an address as it would be fetched, without a DNS lookup.
+// CheckURL returns an address in the form in which it would be requested. It does no DNS lookup.
 func (x Requests) CheckURL(raw string) (*url.URL, error) {
 	u, err := x.Network.Check(raw)
 	return u, refusedURL(err)
@@ -55,13 +55,13 @@ func refusedURL(err error) error {
 	case e.Kind == safehttp.TimedOut:
 		out.Code = tools.TimedOut
 	}
-	if e.Sent || e.Kind == safehttp.TLS || e.Kind == safehttp.Proxy { // others chose these words
+	if e.Sent || e.Kind == safehttp.TLS || e.Kind == safehttp.Proxy { // other people wrote this text
 		out.Source = provenance.Outside
 	}
 	return out
 }
 
-// Ingest reads a file, a folder, which is kept in sync from then on, or a page.
+// Ingest reads a file, a page, or a folder. A folder is kept in sync from then on.
 func (x Requests) Ingest(ctx context.Context, c tools.Call, want knowledge.DocumentRequest) (knowledge.DocumentResult, error) {
 	if want.URL != "" {
 		return x.ingestPage(ctx, c, want)
@@ -80,14 +80,14 @@ func (x Requests) Ingest(ctx context.Context, c tools.Call, want knowledge.Docum
 	return documentResult(r, path), documentError(err)
 }
 
-// folderPatience is how long a call imports the files of a folder; the others follow in the
-// background.
+// folderPatience is the maximum time for which a call imports the files of a folder. The remaining
+// files are imported in the background.
 const folderPatience = 2 * time.Minute
 
 func (x Requests) ingestFolder(ctx context.Context, c tools.Call, path string) (knowledge.DocumentResult, error) {
 	f := Folder{Path: path, Realm: c.Realm}
 	fresh := false
-	if !x.Sync.IsConfigured(f) { // a configured folder is synced in any case; fresh stays false, so that Forget does not stop the sync
+	if !x.Sync.IsConfigured(f) { // a configured folder is always synced; fresh stays false, so that Forget does not stop the sync
 		var err error
 		if fresh, err = x.Library.AddFolder(ctx, f, c.Now); err != nil {
 			return knowledge.DocumentResult{}, err
@@ -156,7 +156,7 @@ func (x Requests) ingestPage(ctx context.Context, c tools.Call, want knowledge.D
 	return t, nil
 }
 
-// Forget undoes Ingest. A document in a synchronized folder is imported again.
+// Forget undoes Ingest. A document in a synced folder is imported again.
 func (x Requests) Forget(ctx context.Context, realm string, t knowledge.DocumentResult) error {
 	defer x.Sync.RescanAll()
 	if t.Folder != "" {

@@ -23,8 +23,8 @@ type storedSource struct {
 	trust       Trust
 }
 
-// findSource looks up a source. It finds a file that moved within its folder by digest, and renames it.
-// It returns ErrForgotten for an erased source.
+// findSource finds the row of a source. If a file was moved within its folder, findSource finds the
+// row by digest and renames it. It returns ErrForgotten for an erased source.
 func (l *Library) findSource(ctx context.Context, in *Input, sum []byte) (*storedSource, error) {
 	q := l.opt.Store.Reader(ctx)
 	if !in.Asked {
@@ -60,10 +60,11 @@ func readSource(q store.Querier, realm, name string) (*storedSource, error) {
 	return k, nil
 }
 
-// movedQuery repeats the condition of its partial index, so that SQLite uses it.
+// movedQuery repeats the condition of the partial index, so that SQLite uses that index.
 const movedQuery = `SELECT source FROM doc_sources WHERE digest = ? AND digest <> x'' AND realm = ? AND folder = ? AND error = '' LIMIT 1`
 
-// findMovedSource takes over the row of a file with the same content that no longer exists at its path.
+// findMovedSource renames the row of a file with the same content that no longer exists at its old
+// path.
 func (l *Library) findMovedSource(ctx context.Context, in *Input, sum []byte) (*storedSource, error) {
 	if l.opt.Files == nil {
 		return nil, nil
@@ -87,7 +88,7 @@ func (l *Library) findMovedSource(ctx context.Context, in *Input, sum []byte) (*
 	if err != nil {
 		return nil, fmt.Errorf("ingest: %w", err)
 	}
-	return readSource(l.opt.Store.Reader(ctx), in.Realm, in.Source) // without the digest, so that the file is read again and the rows get the new name
+	return readSource(l.opt.Store.Reader(ctx), in.Realm, in.Source) // the digest is removed, so that the file is read again and its rows get the new name
 }
 
 // storedPart is a document of a source.

@@ -8,7 +8,7 @@ import (
 	"hob/platform/text/document"
 )
 
-// Kinds of split points after an atom, in order of preference.
+// Kinds of split points after an atom, starting with the preferred kind.
 const (
 	atWord = iota
 	atSentence
@@ -16,17 +16,17 @@ const (
 	atParagraph
 )
 
-// atom is an indivisible piece of text with its trailing white space.
+// atom is an indivisible piece of text, including trailing whitespace.
 type atom struct {
 	text string
 	n    int // characters
 	cut  int
 }
 
-// Split splits a section into chunks of at most size characters. Each chunk repeats up to overlap
-// characters of the previous one. It splits at paragraphs if the chunks are at least half full,
-// else at lines, sentences and words, never within a grapheme cluster. Table rows stay whole and
-// follow their header.
+// Split splits a section into chunks of at most size characters. Each chunk repeats at most overlap
+// characters of the previous one. It splits between paragraphs if the chunks are then at least half
+// full, otherwise between lines, sentences or words, but never within a grapheme cluster. It does
+// not split table rows, and repeats the table header before them.
 func Split(s document.Section, size, overlap int) []string {
 	switch {
 	case len(s.Rows) > 0:
@@ -107,7 +107,8 @@ func fitsOverlap(list []atom, from, to, overlap int) bool {
 	return n <= overlap
 }
 
-// bestCut returns where to split: the last split point of the best kind in the second half.
+// bestCut returns the position at which to split: the last split point of the best kind in the
+// second half.
 func bestCut(list []atom, from, to, size int) int {
 	n, at, kind := 0, to, -1
 	for i := from; i < to; i++ {
@@ -127,7 +128,7 @@ func joinAtoms(list []atom) string {
 	return b.String()
 }
 
-// splitAtoms splits a text into sentences.
+// splitAtoms splits s into sentences.
 func splitAtoms(s string, size int) []atom {
 	var out []atom
 	for l := range strings.SplitAfterSeq(s, "\n") {
@@ -150,7 +151,7 @@ func splitAtoms(s string, size int) []atom {
 	return out
 }
 
-// splitSentences splits a line after sentence-ending punctuation.
+// splitSentences splits a line after punctuation that ends a sentence.
 func splitSentences(l string) []string {
 	var out []string
 	from := 0
@@ -227,8 +228,8 @@ func isSameGrapheme(a, b rune) bool {
 	return false
 }
 
-// splitCode splits source code: before an unindented line that follows an empty one, where functions
-// usually start, else at empty lines.
+// splitCode splits source code before an unindented line that follows an empty one, where functions
+// usually start, or else at empty lines.
 func splitCode(s string, size int) []atom {
 	var out []atom
 	all := strings.SplitAfter(s, "\n")

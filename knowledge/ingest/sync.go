@@ -19,12 +19,12 @@ type SyncOptions struct {
 	Library *Library // required
 	// Folders lists the absolute paths of the configured folders.
 	Folders []string
-	// Driver reports changes in folders (kind "file"). Deps are its dependencies.
+	// Driver reports changes in folders (kind "file"). Deps are the driver's dependencies.
 	Driver watchers.Driver
 	Deps   watchers.Deps
 	// Within reports whether a walk through the folder would visit the file.
 	Within func(folder, path string) bool
-	// Tell notifies the user once per key.
+	// Tell notifies the user once for each key.
 	Tell func(ctx context.Context, key, text string)
 	// Show formats a path for the user.
 	Show func(path string) string
@@ -87,8 +87,8 @@ func (s *Sync) Run(ctx context.Context) error {
 	}
 }
 
-// updateRunning starts and stops the folder goroutines. It reads the list of folders under the lock, which
-// End relies on.
+// updateRunning starts and stops the goroutines of the folders. It reads the list of folders while
+// it holds the lock, on which End relies.
 func (s *Sync) updateRunning(ctx context.Context, wg *sync.WaitGroup) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,7 +122,8 @@ func (s *Sync) IsConfigured(f Folder) bool {
 	return f.Realm == "" && slices.Contains(s.opt.Folders, f.Path)
 }
 
-// WaitStopped waits until a removed folder is no longer synced. After that, no file of it is ingested.
+// WaitStopped waits until a removed folder is no longer synced. After that, no file of the folder
+// is ingested.
 func (s *Sync) WaitStopped(ctx context.Context, f Folder) error {
 	if s.IsConfigured(f) {
 		return nil
@@ -168,11 +169,11 @@ func (s *Sync) configuredFolders(ctx context.Context) (map[Folder]bool, error) {
 const (
 	againAfter = 30 * time.Second
 	goneAfter  = 5 * time.Minute
-	laterAfter = 15 * time.Minute // retry of files that failed for a temporary reason
+	laterAfter = 15 * time.Minute // delay before retrying files that failed for a temporary reason
 )
 
-// syncFolder syncs one folder. It starts the watch before the scan, so that no change is missed; the scan
-// finds earlier changes.
+// syncFolder syncs one folder. It starts to watch the folder before the scan, so that no change is
+// missed. The scan finds earlier changes.
 func (s *Sync) syncFolder(ctx context.Context, f Folder, news *pendingPaths) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -224,8 +225,8 @@ func (s *Sync) scanFolder(ctx context.Context, f Folder, paths []string, all boo
 	return s.opt.Library.IngestChanged(ctx, f, within)
 }
 
-// reportSkipped notifies the user of files that could not be ingested. It omits their names, because these
-// are untrusted text, and the files that are retried.
+// reportSkipped notifies the user of files that could not be ingested. It does not mention their
+// names, which are untrusted text, and does not count the files that are retried.
 func (s *Sync) reportSkipped(ctx context.Context, f Folder, r Report) {
 	n := 0
 	sum := sha256.New()

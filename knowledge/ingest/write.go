@@ -22,8 +22,8 @@ type sourceWriter struct {
 	sum   []byte
 	whole bool
 	todo  []func(*store.Tx) error
-	// people: the graph contains people of this source, or gets some now. told lists the relations
-	// in the current version.
+	// people is true if the graph contains people of this source or is about to get some. told
+	// lists the relations in the current version.
 	people bool
 	told   []string
 }
@@ -31,15 +31,15 @@ type sourceWriter struct {
 // mostTries is the maximum number of attempts to read a source that crashes the process.
 const mostTries = 2
 
-// errTried reports that a source is not read again.
+// errTried means that a source is not read again.
 var errTried = fmt.Errorf("%w: reading the file crashed the program twice", document.ErrBroken)
 
-// beginSource creates the row of a source, or marks it as being read, so that a crash is detected
-// after the restart. It returns errTried after too many crashes.
+// beginSource creates the row of a source, or marks the existing row as being read, so that a crash
+// is detected after the restart. It returns errTried after too many crashes.
 func (w *sourceWriter) beginSource() error {
 	trying, tries := w.sum, 0
 	if document.Detect(w.in.Name, w.in.Content) == "image" {
-		trying = []byte{} // describing an image takes long, so an interruption does not count as a crash
+		trying = []byte{} // describing an image takes a long time, so an interruption does not count as a crash
 	}
 	err := w.commitTx(func(tx *store.Tx) error {
 		return tx.QueryRow(`INSERT INTO doc_sources (realm, source, folder, size, mtime, digest, trying, tries, asked) VALUES (?, ?, ?, ?, ?, x'', ?, 1, ?)
@@ -59,8 +59,9 @@ func (w *sourceWriter) markReadable(tx *store.Tx) error {
 	return err
 }
 
-// recordFailure records and returns the error, so that the source is not retried until it changes. A
-// temporary error is stored without a digest. An error not caused by the file is not stored.
+// recordFailure stores the error, so that the source is not retried until it changes, and returns
+// the error. It stores a temporary error without a digest. It does not store an error that the file
+// did not cause.
 func (w *sourceWriter) recordFailure(cause error) error {
 	switch {
 	case w.ctx.Err() != nil:
@@ -94,7 +95,7 @@ func (w *sourceWriter) recordAborted(cause error) error {
 	return cause
 }
 
-// commitTx runs a transaction, unless the source was erased in the meantime.
+// commitTx runs a transaction. It fails if the source was erased in the meantime.
 func (w *sourceWriter) commitTx(fn func(*store.Tx) error) error {
 	err := w.l.opt.Store.Write(w.ctx, func(tx *store.Tx) error {
 		if w.r.isForgotten() {
@@ -137,7 +138,7 @@ func (w *sourceWriter) flushSteps() error {
 func (w *sourceWriter) writeDocument(p *documentPlan) error {
 	err := w.addStep(func(tx *store.Tx) error {
 		d := p.doc
-		if gone, err := isPartForgotten(tx, w.in, d.Part); err != nil || gone { // erased in the meantime
+		if gone, err := isPartForgotten(tx, w.in, d.Part); err != nil || gone { // erased since
 			return err
 		}
 		title, author, tags := w.r.redactForgotten(d.Title), w.r.redactForgotten(d.Author), w.r.redactForgotten(strings.Join(w.in.Tags, "\n"))

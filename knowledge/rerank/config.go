@@ -8,8 +8,8 @@ import (
 	"hob/knowledge"
 )
 
-// Configure adds the corrector and the reranker of the configuration to the options of the memory.
-// model returns a function that returns the model of a name.
+// Configure adds the configured corrector and reranker to the options of the memory. model returns,
+// for the name of a model, the function that provides it.
 func Configure(o *knowledge.Options, c config.Knowledge, model func(name string) func(context.Context) (llm.Model, error)) error {
 	if c.Corrective != "off" {
 		corrector, err := NewCorrector(Options{Model: model(c.Corrective), Timeout: c.RefineTimeout.Duration, Hits: c.RerankHits})

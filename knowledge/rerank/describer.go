@@ -24,7 +24,7 @@ var describeText string
 
 // Limits of a description and its input.
 const (
-	maxPicture   = 3_750_000 // bytes: accepted by all providers
+	maxPicture   = 3_750_000 // in bytes; all providers accept this size
 	maxDescribe  = 1200      // tokens
 	maxDescribed = 8000      // characters
 )
@@ -36,10 +36,10 @@ var ErrNoVision = errors.New("no model with image input is configured")
 type DescriberOptions struct {
 	// Model returns the model. It is called for each request.
 	Model func(ctx context.Context) (llm.Model, error)
-	// Later is wrapped by errors not caused by the image.
+	// Later is wrapped by errors that the image did not cause.
 	Later   error
 	Timeout time.Duration // per call, default 45 s
-	// Pause is the delay after such an error before the model is called again, default 1 minute.
+	// Pause is the time after such an error for which the model is not called (default 1 minute).
 	Pause time.Duration
 	Now   func() time.Time
 }
@@ -66,7 +66,7 @@ func NewDescriber(o DescriberOptions) (*Describer, error) {
 	return &Describer{o: o}, nil
 }
 
-// Ready returns why no image can be described now, or nil.
+// Ready returns nil, or the reason why no image can be described now.
 func (d *Describer) Ready(ctx context.Context) error {
 	_, err := d.readyModel(ctx)
 	return err
@@ -122,8 +122,8 @@ func (d *Describer) Describe(ctx context.Context, data []byte) (string, error) {
 	return text, nil
 }
 
-// classifyFailure classifies an error. If the image is not its cause, it starts a pause in which the model
-// is not called.
+// classifyFailure classifies an error. If the image is not the cause, it starts a pause during
+// which the model is not called.
 func (d *Describer) classifyFailure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -142,8 +142,8 @@ func (d *Describer) classifyFailure(ctx context.Context, err error) error {
 	return fmt.Errorf("%w; %w", err, d.o.Later)
 }
 
-// OpenDescriber returns the describer of the configuration; nil if pictures are off. model and later are
-// as in DescriberOptions.
+// OpenDescriber returns the configured describer, or nil if pictures are off. model and later are
+// the fields of DescriberOptions.
 func OpenDescriber(c config.Knowledge, model func(context.Context) (llm.Model, error), later error) (*Describer, error) {
 	if c.Pictures == "off" {
 		return nil, nil
@@ -151,7 +151,7 @@ func OpenDescriber(c config.Knowledge, model func(context.Context) (llm.Model, e
 	return NewDescriber(DescriberOptions{Model: model, Later: later})
 }
 
-// DescribeForTool is Describe with an error whose text a model may read.
+// DescribeForTool works like Describe, but a model may read the text of its errors.
 func (d *Describer) DescribeForTool(ctx context.Context, picture []byte) (string, error) {
 	text, err := d.Describe(ctx, picture)
 	if errors.Is(err, ErrNoVision) {

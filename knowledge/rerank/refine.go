@@ -1,10 +1,10 @@
-// Package rerank improves memory search results with a model: a Corrector judges whether they
-// answer the question and returns further search words, a Reranker sorts them. Both implement
-// interfaces of package knowledge, and both are off unless the user configures a model.
+// Package rerank improves memory search results with a model. A Corrector judges whether the
+// results answer the question and returns further search words. A Reranker sorts the results. Both
+// implement interfaces of package knowledge, and both are off unless the user configures a model.
 //
 // The results may contain untrusted text. They are fenced, the model has no tools, and it can only
-// return search words or numbers. Its answer is parsed strictly; any other answer is an error, and
-// the caller keeps the results unchanged. Budget, limits and retries are those of the given model.
+// return search words or numbers. Its answer is parsed strictly. Any other answer is an error, and
+// the caller keeps the results unchanged. The given model enforces budget, limits and retries.
 //
 // A Describer describes images among the user's documents.
 package rerank
@@ -44,7 +44,7 @@ const (
 // Options configures NewCorrector and NewReranker. Model is required.
 type Options struct {
 	// Model returns the model. It is called for each request. The built-in model cannot judge
-	// results; with it they stay unchanged.
+	// results, so with it the results stay unchanged.
 	Model   func(ctx context.Context) (llm.Model, error)
 	Timeout time.Duration // per call, default 8 s
 	Hits    int           // number of results in the prompt, default 20

@@ -25,8 +25,8 @@ func NewReranker(o Options) (*Reranker, error) {
 	return &Reranker{o.withDefaults()}, nil
 }
 
-// Rerank implements knowledge.Reranker. The results that the model names come first, in its order,
-// then the others unchanged. Scores are between 0 and 1.
+// Rerank implements knowledge.Reranker. The results that the model names come first, in the order
+// of the model. The other results follow in their previous order. Scores are between 0 and 1.
 func (r *Reranker) Rerank(ctx context.Context, text string, hits []knowledge.Hit) ([]float64, error) {
 	var out struct {
 		Order *[]int `json:"order"`

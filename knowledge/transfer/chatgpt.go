@@ -64,7 +64,7 @@ func readChatGPT(r io.Reader, t recordFunc) error {
 	})
 }
 
-// emitTurns reads the active branch first, then the messages that other branches add.
+// emitTurns emits the active branch first, and then the messages that other branches add.
 func (c chatGPTConversation) emitTurns(t recordFunc) error {
 	done := map[string]bool{}
 	main := c.pathToRoot(c.CurrentNode, done)
@@ -95,7 +95,7 @@ func (c chatGPTConversation) branchEnds() (out []string) {
 	return out
 }
 
-// pathToRoot returns the nodes from the root, or from the first unread node, to id.
+// pathToRoot returns the nodes from the root, or from the first node that has not been read, to id.
 func (c chatGPTConversation) pathToRoot(id string, done map[string]bool) (out []string) {
 	for id != "" && !done[id] {
 		n, ok := c.Mapping[id]

@@ -16,11 +16,11 @@ import (
 	"hob/platform/store"
 )
 
-// Graph is the graph of people and things. RestoreEntityTx and RestoreRelationTx return
-// knowledge.ErrNoEntity for unusable data, and RestoreRelationTx knowledge.ErrNoEnd if an entity of
-// the relation is missing.
+// Graph is the graph of people and other entities. RestoreEntityTx and RestoreRelationTx return
+// knowledge.ErrNoEntity for unusable data. RestoreRelationTx returns knowledge.ErrNoEnd if an
+// entity of the relation is missing.
 type Graph interface {
-	// CatchUp follows the changes of the memory, for a limited time.
+	// CatchUp processes the changes of the memory, for a limited time.
 	CatchUp(ctx context.Context, b knowledge.ChangeSource) error
 	ForEach(q store.Querier, entity func(knowledge.Entity) error, relation func(knowledge.Relation) error) error
 	// RestoreEntityTx imports an entity and returns its local id.
@@ -28,41 +28,41 @@ type Graph interface {
 	RestoreRelationTx(tx *store.Tx, r knowledge.Relation) (added bool, err error)
 }
 
-// Notes are the user's notes. RestoreTx returns a *tools.Error for an unusable note.
+// Notes stores the user's notes. RestoreTx returns a *tools.Error for an unusable note.
 type Notes interface {
 	Notes(ctx context.Context, q api.Query) ([]api.Note, error)
 	RestoreTx(tx *store.Tx, n api.Note, from []provenance.Origin) (added bool, err error)
 }
 
-// Learned are the lessons and preferences, in the format of the package that learns them.
+// Learned stores lessons and preferences, in the format of the package that learns them.
 type Learned interface {
 	Each(ctx context.Context, lesson, preference func(json.RawMessage) error) error
 	RestoreLessonTx(tx *store.Tx, raw json.RawMessage) (added bool, err error)
 	RestorePreferenceTx(tx *store.Tx, raw json.RawMessage) (added bool, err error)
 }
 
-// Documents are the ingested documents.
+// Documents stores the ingested documents.
 type Documents interface {
 	Documents(ctx context.Context, q api.Query) ([]api.Document, error)
-	// RestoreTx adds a document without its chunks. parts is false if these exist.
+	// RestoreTx adds a document without its chunks. parts is false if the chunks already exist.
 	RestoreTx(tx *store.Tx, d api.Document) (added, parts bool, err error)
 	// Import ingests the file, or the files of the folder, that the user named.
 	Import(ctx context.Context, in api.MemoryImport, step func(done, total int, name string)) (knowledge.IngestReport, error)
 }
 
-// Conversations are the conversations of the user with Hob. Messages are in the stored format.
+// Conversations stores the user's conversations with Hob. Messages are in the stored format.
 type Conversations interface {
 	// ForEach calls session for every conversation, and then message for each of its messages.
 	ForEach(ctx context.Context, session func(api.Session) error, message func(session, turn string, at time.Time, raw []byte) error) error
-	// RestoreTx adds a conversation and returns its name. If the name is taken, it chooses another
-	// one.
+	// RestoreTx adds a conversation and returns its name. If the name is already used, it chooses
+	// another one.
 	RestoreTx(tx *store.Tx, s api.Session) (id string, added bool, err error)
 	RestoreMessageTx(tx *store.Tx, session, turn string, at time.Time, raw []byte) (added bool, err error)
 	// ResetTx excludes the messages of a conversation from later requests.
 	ResetTx(tx *store.Tx, session string) error
 	// MessageText returns the text of a message.
 	MessageText(raw []byte) (string, error)
-	// OwnsRow reports whether a row of the memory has the reference of a stored message.
+	// OwnsRow reports whether ref, the reference of a memory row, is that of a stored message.
 	OwnsRow(ref string) bool
 }
 
@@ -75,10 +75,10 @@ type Options struct {
 	Learned       Learned
 	Documents     Documents
 	Conversations Conversations
-	// Unfit lists the errors of these stores that concern a single record. The import skips such a
-	// record.
+	// Unfit lists the errors of these stores that affect only a single record. The import skips
+	// such a record.
 	Unfit []error
-	// Key returns the key of this home, from which the key of its exports is derived.
+	// Key returns the key of this home. The key of the exports is derived from it.
 	Key  func() ([]byte, error)
 	Zone func() *time.Location
 	Log  *slog.Logger
@@ -101,7 +101,8 @@ func (t *Transfer) sealKey() ([]byte, error) {
 	return m.Sum(nil), nil
 }
 
-// MemoryExport writes the memory as "markdown" or "jsonl", with the conversations if requested.
+// MemoryExport writes the memory in the format "markdown" or "jsonl". It includes the conversations
+// if requested.
 func (t *Transfer) MemoryExport(ctx context.Context, to io.Writer, format string, conversations bool) error {
 	key, err := t.sealKey()
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 )
 
 // MemoryImport imports a file or folder: an export of Hob or of another program, or documents. It
-// calls step while it works. A record that cannot be imported is skipped and reported.
+// calls step to report the progress. It skips and reports records that cannot be imported.
 func (t *Transfer) MemoryImport(ctx context.Context, in api.MemoryImport, step func(api.MemoryProgress)) (out api.ImportResult, err error) {
 	key, err := t.sealKey()
 	if err != nil {
@@ -40,7 +40,7 @@ func (t *Transfer) MemoryImport(ctx context.Context, in api.MemoryImport, step f
 			t.o.Log.Warn("closing an import failed", "err", err)
 		}
 	}()
-	if !strings.HasPrefix(string(src.Format), in.Format) { // "hob" matches both of Hob's formats
+	if !strings.HasPrefix(string(src.Format), in.Format) { // "hob" selects both of Hob's formats
 		return out, fmt.Errorf("%w: not a %s file (detected: %s); leave out the format, or choose another file", api.ErrInvalid, in.Format, src.Format)
 	}
 	im := &importer{Options: t.o, in: in, src: src, step: step, name: cmp.Or(in.Name, filepath.Base(in.Path)), out: api.ImportResult{Format: string(src.Format), Sealed: src.Authentic, DryRun: in.DryRun, Counts: map[string]int{}}}
@@ -113,17 +113,17 @@ type importer struct {
 	batch []Record
 	size  int
 	read  int64
-	// pos numbers the messages of conversations that become rows only.
+	// pos contains the next message number for conversations that are stored only as rows.
 	pos map[string]int
-	// into is the conversation into which an imported conversation is restored.
+	// into maps an imported conversation to the conversation into which it is restored.
 	into map[string]string
 	// entities maps ids in the file to local ids.
 	entities map[string]string
-	// here lists documents of the file whose parts are already stored.
+	// here contains the documents in the file whose parts are already stored.
 	here map[string]bool
 }
 
-// Limits of one transaction and of the reported skips.
+// Limits of one transaction and of the number of reported skips.
 const (
 	importBatch = 100
 	importBytes = 4 << 20
@@ -133,7 +133,7 @@ const (
 // errDry rolls back a dry run.
 var errDry = errors.New("a dry run")
 
-// invalidRecordError is about one record, which is skipped.
+// invalidRecordError is an error that affects only one record. The record is skipped.
 type invalidRecordError struct{ error }
 
 func (im *importer) importRecords(ctx context.Context) error {
@@ -173,7 +173,7 @@ func (im *importer) skipRecord(where string, err error) {
 	im.out.Skipped = append(im.out.Skipped, textnorm.Ellipsize(where+": "+err.Error(), 300))
 }
 
-// flushBatch writes a batch. Writes are idempotent, so an interrupted import is simply run again.
+// flushBatch writes a batch. Writes are idempotent, so an interrupted import can be repeated.
 func (im *importer) flushBatch(ctx context.Context) error {
 	if len(im.batch) == 0 {
 		return nil
@@ -201,16 +201,16 @@ func (im *importer) flushBatch(ctx context.Context) error {
 	return nil
 }
 
-// isTrustedSource reports whether this Hob exported the file, or the user vouches for the file.
+// isTrustedSource reports whether this Hob exported the file or the user vouches for it.
 func (im *importer) isTrustedSource() bool { return im.src.Authentic || im.in.Trust }
 
-// isHobExport reports whether the file has the format of a Hob export. Its ids then come from this
+// isHobExport reports whether the file has the format of a Hob export. Its ids are then from this
 // or another home of Hob.
 func (im *importer) isHobExport() bool {
 	return im.src.Format == HobJSONL || im.src.Format == HobMarkdown
 }
 
-// sourceRef returns the source of an item, by which it can be forgotten.
+// sourceRef returns the source of an item, by which the user can have it erased.
 func (im *importer) sourceRef(said string) string {
 	if im.isHobExport() && im.isTrustedSource() { // restored unchanged
 		return said
@@ -218,7 +218,7 @@ func (im *importer) sourceRef(said string) string {
 	return "import:" + im.name
 }
 
-// limitTrust limits a provenance: no item is more trusted than the file may claim.
+// limitTrust limits a provenance, so that no item is trusted more than the file.
 func (im *importer) limitTrust(p provenance.Source, said []provenance.Origin) (provenance.Source, []provenance.Origin) {
 	if p != provenance.Owner && p != provenance.Hob && p != provenance.Tool || !im.isTrustedSource() {
 		p = provenance.Outside
@@ -232,8 +232,8 @@ func (im *importer) limitTrust(p provenance.Source, said []provenance.Origin) (p
 	return p, provenance.Join([]provenance.Origin{{Kind: "file", Label: im.name, Via: "import"}}, said)
 }
 
-// limitSource returns the provenance of items without origins. With --trust they count as the
-// user's own words.
+// limitSource returns the provenance of items without origins. With --trust, these items count as
+// the user's own words.
 func (im *importer) limitSource(p provenance.Source) provenance.Source {
 	if !im.isHobExport() && im.in.Trust {
 		return provenance.Owner
@@ -242,8 +242,8 @@ func (im *importer) limitSource(p provenance.Source) provenance.Source {
 	return p
 }
 
-// recordID returns the id of an imported item. A foreign file may contain an id of ours on purpose,
-// so its items get another id, the same at every import.
+// recordID returns the id of an imported item. Because a foreign file may deliberately contain an
+// id of this home, its items get other ids, which are the same in every import.
 func (im *importer) recordID(prefix, said string) string {
 	if im.isTrustedSource() || !im.isHobExport() || said == "" {
 		return said

@@ -20,7 +20,7 @@ import (
 type batchImport struct {
 	im *importer
 	tx *store.Tx
-	// touched are conversations that got messages back.
+	// touched contains the conversations to which messages were restored.
 	touched map[string]bool
 }
 
@@ -92,8 +92,8 @@ func (p batchImport) putFact(f knowledge.Fact) (bool, error) {
 	return err == nil && !out.Known, err
 }
 
-// putLearned imports lessons and preferences only from the user's own exports: Hob learns nothing
-// from untrusted text.
+// putLearned imports lessons and preferences, but only from the user's own exports, because Hob
+// must not learn from untrusted text.
 func (p batchImport) putLearned(r Record) (added bool, err error) {
 	if !p.im.isTrustedSource() {
 		return false, invalidRecordError{errors.New("lessons are not imported from an untrusted file; use --trust if the file is yours")}
@@ -109,8 +109,8 @@ func (p batchImport) putLearned(r Record) (added bool, err error) {
 	return added, err
 }
 
-// putDocument restores a document, so that its parts belong to their file again. From foreign
-// files only the parts are imported.
+// putDocument restores a document, so that its parts belong to their file again. For foreign files,
+// only the parts are imported.
 func (p batchImport) putDocument(raw json.RawMessage) (bool, error) {
 	im := p.im
 	if !im.isTrustedSource() {
@@ -159,8 +159,8 @@ func (p batchImport) putDoc(d knowledge.Doc, kind string) (bool, error) {
 	return true, im.Memory.IndexTx(p.tx, d)
 }
 
-// putTurn imports a message of a conversation with another program. It counts as the user's own
-// words only with --trust.
+// putTurn imports a message of a conversation with another program. The message counts as the
+// user's own words only with --trust.
 func (p batchImport) putTurn(d knowledge.Doc) (bool, error) {
 	if d.Speaker == You && p.im.in.Trust {
 		d.Speaker, d.Provenance = knowledge.ByOwner, provenance.Owner
@@ -171,10 +171,11 @@ func (p batchImport) putTurn(d knowledge.Doc) (bool, error) {
 	return p.putDoc(d, knowledge.KindTurn)
 }
 
-// putSession restores a conversation under its name, or under a new name if that one is taken.
+// putSession restores a conversation under its name, or under a new name if the name is already
+// used.
 func (p batchImport) putSession(s Session) (bool, error) {
 	im := p.im
-	if !im.isTrustedSource() { // messages of an untrusted file become rows without a conversation
+	if !im.isTrustedSource() { // messages in an untrusted file become rows without a conversation
 		return false, nil
 	}
 	if s.ID == "" || len(s.ID) > 200 || s.CreatedAt.IsZero() {
@@ -214,8 +215,8 @@ func (p batchImport) putMessage(m Message) (bool, error) {
 	return added, err
 }
 
-// finishBatch excludes the imported messages from later requests, where they would appear after newer
-// ones.
+// finishBatch excludes the imported messages from later requests, in which they would appear after
+// newer messages.
 func (p batchImport) finishBatch() error {
 	for id := range p.touched {
 		if err := p.im.Conversations.ResetTx(p.tx, id); err != nil {
@@ -225,13 +226,13 @@ func (p batchImport) finishBatch() error {
 	return nil
 }
 
-// isUnfit reports whether an error concerns one record, which is skipped.
+// isUnfit reports whether an error affects only one record. Such a record is skipped.
 func (im *importer) isUnfit(err error) bool {
 	return slices.ContainsFunc(im.Unfit, func(unfit error) bool { return errors.Is(err, unfit) })
 }
 
-// putGraph imports entities and relations that were created explicitly. The others are derived
-// from facts, which are imported as well.
+// putGraph imports entities and relations that were created explicitly. The others are derived from
+// facts, which are also imported.
 func (p batchImport) putGraph(r Record) (added bool, err error) {
 	im := p.im
 	if e := r.Entity; e != nil {

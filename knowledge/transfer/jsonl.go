@@ -61,7 +61,7 @@ func (l *jsonlWriter) Close() error {
 	}{exportTrailer{l.n, sum}})
 }
 
-// readJSONL reads the records of a file. It reports invalid lines to skip.
+// readJSONL reads the records of a file. It reports the invalid lines, which are skipped.
 func readJSONL(r io.Reader, t recordFunc) error {
 	in := newScanner(r)
 	first := true
@@ -137,7 +137,7 @@ type recordFunc struct {
 	skip func(where string, err error)
 }
 
-// emitRecord passes on a valid record and skips an invalid one.
+// emitRecord emits a valid record and skips an invalid one.
 func (t recordFunc) emitRecord(where string, r Record) error {
 	if r.Kind() == "" {
 		t.skip(where, errors.New("unknown record type"))

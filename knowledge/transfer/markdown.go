@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// Delimiters of data for Hob, which Markdown does not render.
+// Delimiters of data for Hob that Markdown does not display.
 const (
 	open = "<!-- hob:"
 	shut = " -->"
 )
 
-// markdownWriter writes a file for people that Hob can import again. A comment before each item holds all
-// its fields except the text, which follows as Markdown.
+// markdownWriter writes a file that people can read and Hob can import again. A comment before each
+// item contains all fields of the item except the text, which follows as Markdown.
 type markdownWriter struct {
 	s       *sealer
 	n       int
@@ -36,9 +36,9 @@ func NewMarkdown(w io.Writer, key []byte, at time.Time, zone *time.Location) (Wr
 	return m, err
 }
 
-// writeComment writes a value so that no part of it can end the comment.
+// writeComment writes v as a comment, so that no part of v can end the comment.
 func (m *markdownWriter) writeComment(v any) error {
-	b, err := json.Marshal(v) // Marshal escapes HTML, so that no ">" remains
+	b, err := json.Marshal(v) // Marshal escapes HTML, so the output contains no ">"
 	if err == nil {
 		_, err = m.s.Write([]byte(open + string(b) + shut + "\n"))
 	}
@@ -139,7 +139,7 @@ func (m *markdownWriter) splitDoc(r Record) (bare Record, heading string, text *
 	return Record{Turn: &one}, fmt.Sprintf("%s, %s, %s", one.Title, one.Speaker, one.At.In(m.zone).Format("2006-01-02 15:04")), &words, false
 }
 
-// summarizeMessage summarizes a message; the comment contains all of it.
+// summarizeMessage returns a summary of a message; the comment contains the complete message.
 func summarizeMessage(raw json.RawMessage) string {
 	var m struct {
 		Role  string `json:"role"`
@@ -158,7 +158,7 @@ func summarizeMessage(raw json.RawMessage) string {
 	return m.Role + ": " + strings.Join(words, " ")
 }
 
-// formatBody formats a text so that its lines can be restored. A list item must be a single paragraph.
+// formatBody formats s so that its lines can be restored. A list item must be a single paragraph.
 func formatBody(s string, item bool) string {
 	lines := strings.Split(escapeMarkdown(s), "\n")
 	if item {
@@ -173,7 +173,7 @@ func formatBody(s string, item bool) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// escapeMarkdown escapes comment delimiters and characters that an editor would change.
+// escapeMarkdown escapes comment delimiters, and characters that an editor would change.
 func escapeMarkdown(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", "\r", "&#13;", "\x00", "&#xfffd;").Replace(s)
 }
@@ -185,7 +185,7 @@ func (m *markdownWriter) Close() error {
 	}{exportTrailer{m.n, sum}})
 }
 
-// readMarkdown reads a file that NewMarkdown wrote. Edited text wins over the comments.
+// readMarkdown reads a file that NewMarkdown wrote. Edited text takes precedence over the comments.
 func readMarkdown(r io.Reader, t recordFunc) error {
 	in := newScanner(r)
 	first := true

@@ -1,8 +1,8 @@
-// Package transfer exports and imports the memory, and reads exports of other programs:
+// Package transfer exports and imports the memory. It reads exports of other programs:
 // conversations of ChatGPT and Claude, folders of notes with [[links]] (Obsidian), and contacts
-// (vCard). It converts files to Records and back. The importer must check Source.Authentic and
-// treat the data of other sources as untrusted. Every reader accepts any input and uses bounded
-// memory.
+// (vCard). It converts files to Records and Records to files. The importer must check
+// Source.Authentic and treat the data of other sources as untrusted. Every reader accepts any input
+// and uses a limited amount of memory.
 package transfer
 
 import (
@@ -26,8 +26,8 @@ type Record struct {
 	// Lesson and Preference have the format of package autonomy/mind/learn.
 	Lesson     json.RawMessage `json:"lesson,omitempty"`
 	Preference json.RawMessage `json:"preference,omitempty"`
-	// Document is an ingested file in the format of package knowledge/ingest, Chunk a part of one,
-	// Turn a message of a conversation in another program.
+	// Document is an ingested file in the format of package knowledge/ingest. Chunk is a part of a
+	// document. Turn is a message of a conversation in another program.
 	Document json.RawMessage `json:"document,omitempty"`
 	Chunk    *knowledge.Doc  `json:"chunk,omitempty"`
 	Turn     *knowledge.Doc  `json:"turn,omitempty"`
@@ -46,7 +46,7 @@ type Note struct {
 	UpdatedAt  time.Time           `json:"updated_at"`
 }
 
-// Session is a conversation with Hob. Its messages follow it.
+// Session is a conversation with Hob. The records of its messages follow it.
 type Session struct {
 	ID        string    `json:"id"`
 	Channel   string    `json:"channel"`
@@ -117,7 +117,7 @@ type exportHeader struct {
 
 type exportTrailer struct {
 	Records int `json:"records"`
-	// Seal is the hex HMAC-SHA256 of all bytes before its line, with a key of the Hob home that
-	// wrote it.
+	// Seal is the hex HMAC-SHA256 of all bytes before its line, with a key of the home that wrote
+	// the file.
 	Seal string `json:"seal"`
 }

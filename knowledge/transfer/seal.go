@@ -12,7 +12,7 @@ import (
 	"io"
 )
 
-// sealer forwards writes and computes their seal.
+// sealer forwards writes and computes the seal of the written bytes.
 type sealer struct {
 	w   io.Writer
 	mac hash.Hash
@@ -37,11 +37,11 @@ const (
 	maxEnd = 4096
 )
 
-// sealCheck reads a verified file. The file could change after the check, so it keeps the digest of
-// each block and returns only unchanged blocks.
+// sealCheck reads a verified file. The file could change after the check, so sealCheck keeps the
+// digest of each block and returns only unchanged blocks.
 type sealCheck struct {
 	r      io.ReaderAt
-	size   int64 // excluding the last line
+	size   int64 // size without the last line
 	blocks [][sha256.Size]byte
 	at     int
 	have   []byte
@@ -50,7 +50,7 @@ type sealCheck struct {
 // ErrChanged reports that a file changed after its seal was checked.
 var ErrChanged = errors.New("the file was changed while it was read; import it again")
 
-// checkSeal reads the whole file once. ok reports whether it has a valid seal of the key.
+// checkSeal reads the whole file once. ok reports whether the file has a valid seal for key.
 func checkSeal(r io.ReaderAt, size int64, key []byte) (_ *sealCheck, ok bool, err error) {
 	tail := make([]byte, min(size, maxEnd))
 	if _, err := r.ReadAt(tail, size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {

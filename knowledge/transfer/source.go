@@ -23,8 +23,8 @@ const (
 	ChatGPT     Format = "chatgpt"
 	Claude      Format = "claude"
 	VCard       Format = "vcard"
-	// Vault is a folder of linked Markdown notes, Folder any other folder, Document any other file.
-	// The caller ingests these as documents.
+	// Vault is a folder of linked Markdown notes, Folder is any other folder, and Document is any
+	// other file. The caller ingests these as documents.
 	Vault    Format = "vault"
 	Folder   Format = "folder"
 	Document Format = "document"
@@ -34,7 +34,7 @@ const (
 type Source struct {
 	Path   string
 	Format Format
-	// Authentic reports that this Hob wrote the file and that the file is unchanged.
+	// Authentic is true if this Hob wrote the file and the file is unchanged.
 	Authentic bool
 	Size      int64
 
@@ -43,7 +43,7 @@ type Source struct {
 	entries []*zip.File // files of an archive
 }
 
-// Open opens a file or folder and detects its format. The caller closes it.
+// Open opens a file or folder and detects its format. The caller must close the result.
 func Open(name string, key []byte) (_ *Source, err error) {
 	s := &Source{Path: name, Format: Document}
 	if s.f, err = os.Open(name); err != nil {
@@ -173,8 +173,8 @@ func folderFormat(name string) (Format, error) {
 // Records reports whether Read returns records for this format.
 func (s *Source) Records() bool { return s.Format != Folder && s.Format != Document }
 
-// Read calls each for every record, and skip with the position of every invalid one. progress
-// receives the number of bytes read. Read stops at an error of each.
+// Read calls each for every record, and skip with the position of every invalid record. progress
+// receives the number of bytes read. Read stops if each returns an error.
 func (s *Source) Read(each func(Record) error, skip func(where string, err error), progress func(read int64)) error {
 	t := recordFunc{each: each, skip: skip}
 	if s.Format == Vault {
@@ -210,7 +210,7 @@ func (s *Source) readEntry(f *zip.File, t recordFunc, count func(io.Reader) io.R
 		return fmt.Errorf("transfer: %s: %w", f.Name, err)
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	return s.readFormat(count(io.LimitReader(r, maxArchive)), t) // the archive directory can be wrong
+	return s.readFormat(count(io.LimitReader(r, maxArchive)), t) // limit the size, because the archive directory may be wrong
 }
 
 func (s *Source) readFormat(r io.Reader, t recordFunc) error {

@@ -30,8 +30,8 @@ func (b *budget) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// forEachElement calls fn for each element of a JSON array, which may be larger than the memory, or once
-// for a file with one object.
+// forEachElement calls fn for each element of a JSON array, which may be larger than the memory.
+// For a file that contains one object, it calls fn once.
 func forEachElement(r io.Reader, fn func(n int, raw json.RawMessage) error) error {
 	b := &budget{r: r, left: maxRecord}
 	d := json.NewDecoder(b)
@@ -62,12 +62,12 @@ func forEachElement(r io.Reader, fn func(n int, raw json.RawMessage) error) erro
 	return nil
 }
 
-// conversation is a conversation in another program, in reading order.
+// conversation is a conversation in another program, in the order in which it is read.
 type conversation struct {
 	program  string // see knowledge.ByChatGPT
 	id       string
 	title    string
-	branch   int // 0: the active branch
+	branch   int // 0 means the active branch
 	messages []utterance
 }
 
@@ -80,12 +80,12 @@ type utterance struct {
 
 // Speakers in other programs.
 const (
-	// You is the user of the other program. It is not trusted as the user of Hob, because anyone
+	// You is the user of the other program. Hob does not trust it as its own user, because anyone
 	// can create such a file.
 	You = knowledge.ByYou
 )
 
-// maxText limits a message in bytes. Longer messages contain pasted text.
+// maxText limits the length of a message in bytes. Messages that exceed it contain pasted text.
 const maxText = 100_000
 
 // emitTurns emits the messages of a conversation as rows.
@@ -113,7 +113,7 @@ func (c conversation) emitTurns(t recordFunc, from int) error {
 	return nil
 }
 
-// stableRef returns a stable id for an item of another program, the same at every import.
+// stableRef returns an id for an item of another program that is the same in every import.
 func stableRef(parts ...string) string {
 	h := sha256.New()
 	for _, p := range parts {

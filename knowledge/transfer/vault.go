@@ -23,7 +23,7 @@ const (
 	maxNotes = 100_000
 	maxNote  = 4 << 20 // bytes; longer notes are truncated
 	maxLinks = 500     // per note
-	// looked is the number of notes to read to distinguish a vault from a folder.
+	// looked is the number of notes that are read to distinguish a vault from a folder.
 	looked = 200
 )
 
@@ -32,8 +32,8 @@ var loadWikiLink = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\[\[([^\]\[|#^\n]{1,200})(?:[#^][^\]\[|\n]{0,200})?(?:\|[^\]\[\n]{0,200})?\]\]`)
 })
 
-// listNotes lists the Markdown files of a vault. It does not follow symlinks: os.Root rejects those
-// that leave the vault, and others would be read twice.
+// listNotes lists the Markdown files of a vault. It does not follow symlinks: os.Root rejects
+// symlinks that leave the vault, and notes behind other symlinks would be read twice.
 func listNotes(root *os.Root) (out []string, err error) {
 	err = fs.WalkDir(root.FS(), ".", func(p string, e fs.DirEntry, err error) error {
 		switch {
@@ -93,7 +93,7 @@ func readVault(dir string, t recordFunc) error {
 	v := vault{known: map[string]string{}, made: map[string]bool{}}
 	for _, name := range list {
 		base := noteName(name)
-		if id, ok := v.known[textnorm.Fold(base)]; !ok || id > name { // the first note by path wins
+		if id, ok := v.known[textnorm.Fold(base)]; !ok || id > name { // the first note, in the order of the paths, takes precedence
 			v.known[textnorm.Fold(base)] = name
 		}
 	}
@@ -111,7 +111,7 @@ func readVault(dir string, t recordFunc) error {
 }
 
 type vault struct {
-	known map[string]string // note by folded name
+	known map[string]string // notes by their folded names
 	made  map[string]bool
 }
 
@@ -150,7 +150,7 @@ func (v vault) emitNote(t recordFunc, name, text string) error {
 	return nil
 }
 
-// emitEntity emits the entity of a note, once unless it has more details.
+// emitEntity emits the entity of a note. It emits the entity again only if there are more details.
 func (v vault) emitEntity(t recordFunc, name string, aliases, tags []string) (string, error) {
 	if p, ok := v.known[textnorm.Fold(name)]; ok {
 		name = noteName(p)
@@ -201,8 +201,8 @@ func frontMatter(text string) (front []string, body string) {
 	return strings.Split(head, "\n"), body
 }
 
-// frontMatterValues returns a list from the front matter, in the forms that Obsidian writes: "k: a", "k: [a,
-// b]", and "- a" lines below "k:".
+// frontMatterValues returns a list from the front matter. It supports the forms that Obsidian
+// writes: "k: a", "k: [a, b]", and "- a" lines below "k:".
 func frontMatterValues(front []string, keys ...string) (out []string) {
 	in := false
 	add := func(s string) {

@@ -21,8 +21,8 @@ const (
 	maxAliases = 50
 )
 
-// contactCard holds the imported fields of a vCard (RFC 6350, and versions 2.1 and 3.0): names, mail
-// addresses, phone numbers and employers.
+// contactCard contains the imported fields of a vCard (RFC 6350, and versions 2.1 and 3.0): names,
+// email addresses, phone numbers and employers.
 type contactCard struct {
 	uid, name, kind         string
 	nick, mails, tels, orgs []string
@@ -78,8 +78,8 @@ func readVCard(r io.Reader, t recordFunc) error {
 	return scanError(in)
 }
 
-// unfoldLine reports whether a line continues the previous one: it starts with white space, or the
-// previous line ends in "=" as in quoted-printable.
+// unfoldLine reports whether a line continues the previous one. It does if it starts with
+// whitespace, or if the previous line ends in "=", as in quoted-printable.
 func unfoldLine(l, before string) (string, bool) {
 	if l != "" && (l[0] == ' ' || l[0] == '\t') {
 		return l[1:], true

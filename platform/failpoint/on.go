@@ -1,7 +1,7 @@
 //go:build failpoint
 
-// Package failpoint lets the crash test kill the process at a named instant.
-// See off.go for the ordinary build.
+// Package failpoint lets the crash test kill the process at a named point. See off.go for the
+// ordinary build.
 package failpoint
 
 import (
@@ -22,8 +22,8 @@ var spec = sync.OnceValue(parse)
 type rule struct {
 	mu   sync.Mutex
 	name string // "" or "*" matches every name
-	left int    // dies when it reaches zero
-	log  string // file to which each hit's name is appended, for enumerating
+	left int    // number of hits left; the process is killed when it reaches zero
+	log  string // file to which the name of each hit is appended, to list the failpoints
 }
 
 // parse reads HOB_FAILPOINT="name:N" (die at the Nth hit of name, N >= 1) and
@@ -38,14 +38,14 @@ func parse() *rule {
 	return r
 }
 
-// Address returns the address of a platform: the one the crash test sets
-// (HOB_FAILPOINT_AT_NAME), otherwise the official one.
+// Address returns the address of a platform: the address that the crash test sets
+// (HOB_FAILPOINT_AT_NAME), or else the official one.
 func Address(name, official string) string {
 	return cmp.Or(os.Getenv("HOB_FAILPOINT_AT_"+strings.ToUpper(name)), official)
 }
 
-// Hit marks one instant between two durable steps and kills the process with
-// SIGKILL when HOB_FAILPOINT asks for it.
+// Hit marks a point between two durable steps. It kills the process with SIGKILL if HOB_FAILPOINT
+// selects this hit.
 func Hit(name string) {
 	r := spec()
 	r.mu.Lock()

@@ -1,6 +1,6 @@
 // Package embedtest provides an embedder for tests: an HTTP server with the wire format of OpenAI's
-// embeddings API. The same words always have the same vector. Texts that share words or synonyms
-// have similar vectors.
+// embeddings API. Equal words always have equal vectors. Texts that share words or synonyms have
+// similar vectors.
 package embedtest
 
 import (
@@ -22,17 +22,17 @@ import (
 
 // Options configures New. The zero value is useful.
 type Options struct {
-	// Numbers is the length of the vectors, 0 = 256.
+	// Numbers is the length of the vectors. 0 means 256.
 	Numbers int
 	// Same lists groups of synonyms, separated by spaces.
 	Same []string
-	// Longest is the maximum length of a text in bytes, 0 = unlimited.
+	// Longest is the maximum length of a text in bytes. 0 means unlimited.
 	Longest int
-	// Refused makes the server reject texts with this word.
+	// Refused is a word. The server rejects texts that contain it.
 	Refused string
 }
 
-// Server records its requests. Set changes its fields.
+// Server is a test server that records its requests. Its methods change its options while it runs.
 type Server struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -51,7 +51,7 @@ func New(t testing.TB, o Options) *Server {
 	return s
 }
 
-// Down makes the server report overload, or work again.
+// Down makes the server report overload (true) or work again (false).
 func (s *Server) Down(down bool) { s.setLocked(func() { s.down = down }) }
 
 // Slow delays each answer.
@@ -125,7 +125,8 @@ func writeError(w http.ResponseWriter, status int, message string) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": message, "type": "server_error"}}) // as above
 }
 
-// Packed returns the stored form of a text's vector: normalized, as little-endian 32-bit floats.
+// Packed returns the vector of a text in its stored form: normalized, as little-endian 32-bit
+// floats.
 func Packed(text string, o Options) []byte {
 	v := textVector(text, o)
 	sum := 0.0

@@ -22,18 +22,18 @@ type Described struct {
 	Missing bool    `json:"missing,omitempty"`
 }
 
-// Form is the data that a click in a form would submit, without secrets.
+// Form is the data that a click in a form would submit, except secrets.
 type Form struct {
 	Action string   `json:"action"`
 	Method string   `json:"method"`
 	Fields []string `json:"fields,omitempty"` // "name=value"
 }
 
-// Check inspects the elements again right before a click, a fill or a script. Its error
-// ends the call before anything is done.
+// Check inspects the elements again right before a click, a fill or a script. If it returns an
+// error, the call does nothing.
 type Check func([]Described) error
 
-// Describe returns the current state of an element. The tab "" is the one where the
+// Describe returns the current state of an element. An empty id selects the tab in which the
 // element was read.
 func (b *Browser) Describe(ctx context.Context, id, handle string) (Described, error) {
 	_, done, t, err := b.enterTab(ctx, b.tabOf(id, handle))
@@ -44,7 +44,7 @@ func (b *Browser) Describe(ctx context.Context, id, handle string) (Described, e
 	return t.describeElement(ctx, handle)
 }
 
-// tabOf returns the tab of an element if the caller named none.
+// tabOf returns the tab of an element. It is used if the caller named no tab.
 func (b *Browser) tabOf(id, handle string) string {
 	if id == "" {
 		_, id, _, _ = b.ElementOf(handle)
@@ -67,8 +67,8 @@ func (t *tab) describeElement(ctx context.Context, handle string) (Described, er
 // Done is the result of an action on a page.
 type Done struct {
 	Tab    Tab      `json:"tab"`
-	Opened []Tab    `json:"opened,omitempty"` // tabs that it opened
-	Went   bool     `json:"went,omitempty"`   // another page is there now
+	Opened []Tab    `json:"opened,omitempty"` // tabs that the action opened
+	Went   bool     `json:"went,omitempty"`   // the tab now shows another page
 	Remark []string `json:"-"`                // remarks about fields
 }
 
@@ -80,13 +80,13 @@ func (b *Browser) Click(ctx context.Context, id, handle string, check Check) (Do
 			return err
 		}
 		tabs := len(b.openTabs())
-		_ = p.conn.callCommand(ctx, "", "Target.activateTarget", jsonObject{"targetId": t.target}, nil) // background tabs get no clicks; a failure shows below
+		_ = p.conn.callCommand(ctx, "", "Target.activateTarget", jsonObject{"targetId": t.target}, nil) // background tabs receive no clicks; a failure is detected below
 		for _, kind := range []string{"mouseMoved", "mousePressed", "mouseReleased"} {
 			q := jsonObject{"type": kind, "x": at.X, "y": at.Y, "button": "left", "clickCount": 1}
 			if kind == "mouseMoved" {
 				q["button"] = "none"
 			}
-			if kind == "mousePressed" { // the page has received pointer events
+			if kind == "mousePressed" { // the page has already received pointer events
 				if at, err = t.clickablePoint(ctx, handle); err != nil {
 					return err
 				}
@@ -96,7 +96,7 @@ func (b *Browser) Click(ctx context.Context, id, handle string, check Check) (Do
 			err := t.callCommand(step, "Input.dispatchMouseEvent", q, nil)
 			cancel()
 			if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
-				if kind == "mouseReleased" && len(b.openTabs()) != tabs { // a tab that opens in front of this one delays its answer
+				if kind == "mouseReleased" && len(b.openTabs()) != tabs { // a tab that opens in front of this tab delays the answer
 					return nil
 				}
 				return &Error{Kind: Busy, Message: "the page did not confirm the click, so its outcome is unknown", Remedy: "read the page before you try again"}
@@ -112,8 +112,7 @@ func (b *Browser) Click(ctx context.Context, id, handle string, check Check) (Do
 // clickPoint is the point of a click, in the tab's viewport.
 type clickPoint struct{ X, Y float64 }
 
-// clickablePoint returns where an element can be clicked, so that the click reaches that element
-// and no other.
+// clickablePoint returns a point at which a click reaches the element and no other element.
 func (t *tab) clickablePoint(ctx context.Context, handle string) (clickPoint, error) {
 	var at struct {
 		clickPoint
@@ -135,8 +134,8 @@ type Field struct {
 	Value  string `json:"value"`
 }
 
-// Fill fills in fields and submits their form if submit is set. It never fills in fields for passwords,
-// codes and cards.
+// Fill fills in fields. If submit is set, it also submits their form. It never fills in fields for
+// passwords, codes and cards.
 func (b *Browser) Fill(ctx context.Context, id string, fields []Field, submit bool, check Check) (Done, error) {
 	if len(fields) == 0 {
 		return Done{}, &Error{Kind: NotFound, Message: "no fields to fill in"}
@@ -185,7 +184,8 @@ func (b *Browser) Fill(ctx context.Context, id string, fields []Field, submit bo
 	})
 }
 
-// outcomeUnknown returns the error of an action that was done, but whose outcome cannot be read.
+// outcomeUnknown returns the error of an action that was performed but whose outcome cannot be
+// read.
 func outcomeUnknown(err error) error {
 	const said = "the action was done, but its outcome cannot be read: "
 	e, ok := errors.AsType[*Error](err)
@@ -197,8 +197,8 @@ func outcomeUnknown(err error) error {
 	return &c
 }
 
-// checkToggled checks whether a custom checkbox has the wanted state. The page's script may
-// change it later or not at all.
+// checkToggled checks whether a custom checkbox has the wanted state. The page's script may change
+// the state later or not at all.
 func (t *tab) checkToggled(ctx context.Context, handle, want string) error {
 	if want == "" {
 		return nil
