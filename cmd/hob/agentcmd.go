@@ -110,8 +110,19 @@ func (a *cli) showAgent(ctx context.Context, name string) error {
 			title string
 			value any
 		}{
-			{"name", x.Name}, {"about", x.About}, {"model", x.Model}, {"tools", x.Tools}, {"realm", x.Realm}, {"level", x.Level}, {"delegates", x.Delegates},
-			{"isolation", x.Isolation}, {"budget_share", x.Budget}, {"default", x.Default}, {"routes", x.Routes}, {"folder", x.Folder}, {"trouble", x.Trouble},
+			{"name", x.Name},
+			{"about", x.About},
+			{"model", x.Model},
+			{"tools", x.Tools},
+			{"realm", x.Realm},
+			{"level", x.Level},
+			{"delegates", x.Delegates},
+			{"isolation", x.Isolation},
+			{"budget_share", x.Budget},
+			{"default", x.Default},
+			{"routes", x.Routes},
+			{"folder", x.Folder},
+			{"trouble", x.Trouble},
 		} {
 			if text := formatCell(time.UTC, f.value); text != "" {
 				fmt.Fprintf(a.out, "%-12s %s\n", f.title, sanitizePrintable(text))

@@ -67,8 +67,17 @@ func (a *cli) showLesson(c *cobra.Command, id string) error {
 				title string
 				value any
 			}{
-				{"state", l.State}, {"sure", l.Confidence}, {"seen", l.Evidence}, {"used", l.Uses}, {"based on", l.Provenance}, {"session", l.Session},
-				{"event", l.Event}, {"since", l.CreatedAt}, {"last", l.SeenAt}, {"retired", l.RetiredAt}, {"retired by", l.RetiredBy},
+				{"state", l.State},
+				{"sure", l.Confidence},
+				{"seen", l.Evidence},
+				{"used", l.Uses},
+				{"based on", l.Provenance},
+				{"session", l.Session},
+				{"event", l.Event},
+				{"since", l.CreatedAt},
+				{"last", l.SeenAt},
+				{"retired", l.RetiredAt},
+				{"retired by", l.RetiredBy},
 			} {
 				if v := formatCell(zone, f.value); v != "" {
 					fmt.Fprintf(a.out, "%-11s %s\n", f.title, sanitizePrintable(v))
