@@ -95,6 +95,13 @@ func liveThenBackUp(t *testing.T, home string, p system.Paths, dated bool) (back
 		if err != nil {
 			return err
 		}
+		err = d.bus.Scheduled.AddTx(tx, bus.ScheduledSend{
+			Call: "c1", Event: "an-event", Session: "home", Report: "home", Tool: "send_email", Effects: "send", Args: []byte(`{"to":["bob@example.org"],"text":"hi"}`),
+			What: "the mail to bob@example.org", Provenance: provenance.Owner, Zone: "UTC", At: time.Now().Add(4 * time.Second), CreatedAt: time.Now(),
+		})
+		if err != nil {
+			return err
+		}
 		_, err = d.bus.Inbox.PutTx(tx, bus.Event{Kind: bus.Watcher, Source: "w1", Session: "watcher:w1", Text: "a file appeared", Provenance: provenance.Outside, NotBefore: time.Now().Add(time.Hour)})
 		return err
 	}))
@@ -185,16 +192,18 @@ func checkRestored(t *testing.T, home string, p system.Paths) {
 	if code != http.StatusOK || json.Unmarshal(body, &hold) != nil || !hold.Active {
 		t.Fatalf("hold: %d %s", code, body)
 	}
-	var send, reminder string
+	var send, mail, reminder string
 	for _, x := range hold.Items {
 		switch {
 		case x.Text == "see you at eight":
 			send = x.ID
+		case x.Type == "send":
+			mail = x.ID
 		case x.Type == "event" && strings.Contains(x.Text, "stretch"):
 			reminder = x.ID
 		}
 	}
-	if send == "" || reminder == "" {
+	if send == "" || mail == "" || reminder == "" {
 		t.Fatalf("held: %+v", hold.Items)
 	}
 	if len(f.Arrived()) != 0 || len(model.Requests()) != before {
