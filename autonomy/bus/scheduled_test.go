@@ -66,7 +66,10 @@ func TestScheduledSends_Cancel(t *testing.T) {
 		want   error
 		state  bus.SendState
 	}{
-		"while it waits":         {func(*fixture) {}, nil, bus.SendCancelled},
+		"while it waits": {func(*fixture) {}, nil, bus.SendCancelled},
+		"on hold after a restore": {func(f *fixture) {
+			f.write(func(tx *store.Tx) error { return bus.StartHoldTx(tx, "old") })
+		}, nil, bus.SendCancelled},
 		"before it is committed": {due, nil, bus.SendCancelled},
 		"before the next attempt": {func(f *fixture) {
 			due(f)
@@ -135,6 +138,9 @@ func TestScheduledSends_ForgottenTextIsNotSent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newBus(t)
 			f.delay("c1")
+			if name == "an event" {
+				f.write(func(tx *store.Tx) error { return bus.StartHoldTx(tx, "old") }) // also after a restore
+			}
 			f.write(func(tx *store.Tx) error {
 				_, err := f.Eraser().EraseTx(tx, e, erase.NewScrubber(e.Phrases...))
 				return err
