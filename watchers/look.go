@@ -80,7 +80,7 @@ func (m *Manager) FindIn(q store.Querier, words string, f Filter) (Spec, error) 
 			return found[0], nil
 		}
 		if len(found) > 1 {
-			return Spec{}, fmt.Errorf("%w %q; name one by more words or its id:%s", ErrAmbiguous, words, m.listLines(found))
+			return Spec{}, fmt.Errorf("%w %q; choose one by more words or by its id:%s", ErrAmbiguous, words, m.listLines(found))
 		}
 	}
 	if len(all) == 0 {

@@ -67,7 +67,7 @@ func (c *clock) moveZone(zone *time.Location, now time.Time) (changed, carried [
 	return changed, carried
 }
 
-// moveTimers converts the timers, stores the new times and notifies the user once.
+// moveTimers moves the timers to the new time zone, stores the new times and notifies the user once.
 func (l *loop) moveTimers(ctx context.Context, now time.Time) {
 	from := l.formerZone()
 	changed, carried := l.clock.moveZone(l.zone, now)

@@ -65,7 +65,7 @@ func parseRecurring(every string, now time.Time) (string, json.RawMessage, error
 	if e.Cron == "" {
 		fields = map[string]any{"interval": e.Interval.String()}
 		if !e.Anchor.IsZero() {
-			fields["anchor"] = e.Anchor.Format("2006-01-02T15:04:05-07:00") // use an offset and never Z, because an anchor in UTC is an instant
+			fields["anchor"] = e.Anchor.Format("2006-01-02T15:04:05-07:00") // write an offset, never Z: an anchor that ends in Z is read as a fixed instant and does not follow the user's zone
 		}
 	}
 	if e.Except != "" {

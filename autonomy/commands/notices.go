@@ -73,7 +73,7 @@ func (c *Commands) cmdPause(ctx context.Context, _ bus.Event, args string) (stri
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("Background work is paused %s: events of watchers, schedules, goals and webhooks wait. Reminders still arrive, and I answer your messages.", c.o.Scheduler.PauseText(until)), nil
+	return fmt.Sprintf("Background work is paused %s: events from watchers, schedules, goals and webhooks are held. Reminders still arrive, and I answer your messages.", c.o.Scheduler.PauseText(until)), nil
 }
 
 func (c *Commands) cmdResume(ctx context.Context, _ bus.Event, _ string) (string, error) {

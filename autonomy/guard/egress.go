@@ -104,7 +104,7 @@ func (g *Guard) allowKnownSites(r Request, named []string, rule, reason string) 
 			return askDecision(egressing, fmt.Sprintf("it contacts %s, which you did not name", s))
 		}
 		if p := redact.Opaque(raw); p != "" && !isSeenAddress(raw, spellingSet(named)) {
-			return askDecision("egress, opaque", fmt.Sprintf("the address carries a long string in which data could leave unseen: %s", abbreviateVisible(p, 80)))
+			return askDecision("egress, opaque", fmt.Sprintf("the address contains a long string that could be used to leak data: %s", abbreviateVisible(p, 80)))
 		}
 	}
 	return Decision{Verdict: Allow, Rule: rule, Reason: reason}

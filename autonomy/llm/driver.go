@@ -14,7 +14,7 @@ type Driver interface {
 	New(o ModelOptions) (Model, error)
 }
 
-// ModelOptions holds the settings of a model. They are the same for all kinds.
+// ModelOptions holds the settings of a model. Every kind of provider has the same settings.
 type ModelOptions struct {
 	Provider  string        // section name in [providers], for names and errors; "" means the kind
 	BaseURL   string        // with or without a version such as /v1; "" means the kind's own server

@@ -35,7 +35,7 @@ func (Driver) Describe() channels.Description {
 				case !strings.Contains(s, "."):
 					return errors.New("not a bot token, which contains two dots; copy it from Bot, Reset Token (not the client secret)")
 				}
-				return errors.New("not a bot token; copy the full token from Bot, Reset Token")
+				return errors.New("not a bot token; copy the full token from the page Bot, button Reset Token")
 			}},
 			channels.AllowSetting("ids of users (Copy User ID in Discord's developer mode)"),
 		},

@@ -122,9 +122,9 @@ func describeRecognition(trusted string, s resultsSurvey) string {
 	case trusted != "" && n == 0 && s.mails > 0:
 		return fmt.Sprintf("senders are verified by the results of %s, but none of the %s has them: %s. Correct trusted_host in [channels.email]. Otherwise %s counts, %s", trusted, newestMailsText(s.mails), describeHosts(s.ids, names, s.mails), bySignature, s.describeSignatures())
 	case trusted != "" && s.mails == 0:
-		return fmt.Sprintf("senders are verified by the results of %s, or, without a result, by %s", trusted, bySignature)
+		return fmt.Sprintf("senders are verified by the results that %s adds; mail without a result is verified by %s", trusted, bySignature)
 	case trusted != "":
-		return fmt.Sprintf("senders are verified by the results of %s, present in %d of the %s, or, without a result, by %s", trusted, n, newestMailsText(s.mails), bySignature)
+		return fmt.Sprintf("senders are verified by the results that %s adds (found in %d of the %s); mail without a result is verified by %s", trusted, n, newestMailsText(s.mails), bySignature)
 	case s.mails == 0:
 		return fmt.Sprintf("senders are verified by %s. There is no mail to check this with: send one from another address and test again. %s", bySignature, unset)
 	}

@@ -71,7 +71,7 @@ func TestWhatTheHostIsCalled(t *testing.T) {
 		{"", []string{"a.example", "b.example"}, 2, "Set trusted_host only"},
 		{"", []string{"mx.ada.co.uk", "mx.eve.co.uk"}, 2, "Set trusted_host only"},
 		{"", []string{"", "mx.host.example"}, 2, "1 of 2 carries no name"},
-		{"mx.google.com", nil, 0, "by the results of mx.google.com"},
+		{"mx.google.com", nil, 0, "by the results that mx.google.com adds"},
 	} {
 		got := describeRecognition(c.trusted, resultsSurvey{ids: c.ids, mails: c.mails, why: "x"})
 		if !strings.Contains(got, c.want) || strings.Contains(got, "set trusted_host =") && !strings.Contains(c.want, "set") {

@@ -201,7 +201,7 @@ func (a *cli) sessionForkCmd() *cobra.Command {
 
 func (a *cli) sessionReplayCmd() *cobra.Command {
 	c := a.addJSONFlag(&cobra.Command{
-		Use: "replay SESSION [TURN]", Short: "Replay a recorded turn without effects, show differences", Args: cobra.RangeArgs(1, 2),
+		Use: "replay SESSION [TURN]", Short: "Replay a recorded turn without effects and show differences", Args: cobra.RangeArgs(1, 2),
 		ValidArgsFunction: a.completeSessions,
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			turn := ""

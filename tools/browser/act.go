@@ -207,7 +207,7 @@ func (d Deps) findFormFields(ctx context.Context, in fillIn) ([]browser.Describe
 		case e.Element.Secret:
 			return nil, &tools.Error{
 				Source: provenance.Tool,
-				Code:   tools.PolicyDenied, Message: "fields for passwords, codes and cards must be filled in by the user", Remedy: "ask the user to fill them in in the browser window, then continue",
+				Code:   tools.PolicyDenied, Message: "fields for passwords, codes and cards must be filled in by the user", Remedy: "ask the user to complete these fields in the browser window, then continue",
 			}
 		case len(out) > 0 && out[0].Tab != e.Tab:
 			return nil, tools.Errorf(tools.InvalidArguments, "the fields are in different tabs")

@@ -199,7 +199,7 @@ func eventLabel(e pim.Event) string {
 	return s
 }
 
-// isBusy reports whether an event makes its time busy.
+// isBusy reports whether an event counts as busy time.
 func isBusy(e pim.Event) bool { return !e.AllDay && !e.Open && e.End.After(e.Start) }
 
 // clashingEvents returns the names of the busy events that overlap e.

@@ -21,7 +21,7 @@ import (
 // own is the name that selects Hob's store of notes.
 const own = "hob"
 
-// shelfWait is the time limit for reading notes of the owner's apps.
+// shelfWait is the time limit for reading the notes in the owner's apps.
 const shelfWait = 40 * time.Second
 
 // allNotes limits the notes that are read from an app for a search.

@@ -85,7 +85,7 @@ func FormatStatus(r api.Status, now time.Time) string {
 	if r.Restored != "" {
 		fmt.Fprintf(&b, "\nRestored from %s: %s on hold; see them with `hob restore --pending`, then run `hob restore --release all` or `--drop all`", r.Restored, textnorm.CountNoun(r.Held, "item", "items"))
 	}
-	fmt.Fprintf(&b, "\nWork: %d running, %d waiting, %s for you", r.Running, r.Pending, textnorm.CountNoun(r.Questions, "question", "questions"))
+	fmt.Fprintf(&b, "\nWork: %d running, %d queued, %s waiting for you", r.Running, r.Pending, textnorm.CountNoun(r.Questions, "question", "questions"))
 	for _, h := range r.HeldSources {
 		fmt.Fprintf(&b, "\n%s: %s, so %s; answer with hob approvals list", h.Session, textnorm.CountNoun(h.Requests, "turn waits for your answer", "turns wait for your answers"), textnorm.CountNoun(h.Waiting, "later event waits", "later events wait"))
 	}

@@ -143,7 +143,7 @@ func (a *Answer) setWire(key, value string) error {
 func (a *Answer) addCall(id, value string) error {
 	name, args, _ := strings.Cut(value, " ")
 	if name == "" {
-		return fmt.Errorf("a call is a tool's name and its arguments")
+		return fmt.Errorf("a call must consist of a tool's name and its arguments")
 	}
 	a.Calls = append(a.Calls, Call{ID: id, Name: name, Args: strings.TrimSpace(args)})
 	return nil

@@ -145,7 +145,7 @@ func Parse(text string, now time.Time) (Decision, error) {
 	switch d.Risk {
 	case RiskRead, RiskWrite, RiskSend, RiskDestroy, "":
 	default:
-		return Decision{}, fmt.Errorf("%q is not a risk", textnorm.Ellipsize(string(d.Risk), 40))
+		return Decision{}, fmt.Errorf("unknown risk level %q", textnorm.Ellipsize(string(d.Risk), 40))
 	}
 	if !(d.Confidence >= 0 && d.Confidence <= 1) {
 		return Decision{}, fmt.Errorf("a confidence of %v is not between 0 and 1", d.Confidence)

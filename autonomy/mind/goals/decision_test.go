@@ -30,7 +30,7 @@ func TestParse(t *testing.T) {
 		{"unsure of the form", `{"decision":"defer","confidence":"high","reason":"r"}`, "", time.Time{}, "JSON"},
 		{"nothing to do", `{"decision":"act","confidence":1,"reason":"r"}`, "", time.Time{}, `requires "action"`},
 		{"unknown decision", `{"decision":"panic","confidence":1,"reason":"r"}`, "", time.Time{}, "is not a decision"},
-		{"unknown risk", `{"decision":"act","confidence":1,"reason":"r","action":"x","risk":"none"}`, "", time.Time{}, "is not a risk"},
+		{"unknown risk", `{"decision":"act","confidence":1,"reason":"r","action":"x","risk":"none"}`, "", time.Time{}, "unknown risk level"},
 		{"unknown time", `{"decision":"defer","confidence":1,"reason":"r","next_review":"soon"}`, "", time.Time{}, "next_review"},
 		{"null", `null`, "", time.Time{}, "lacks one of"},
 	} {

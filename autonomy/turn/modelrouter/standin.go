@@ -145,8 +145,8 @@ func (s *standIn) replaceableError(r llm.Request, err error) *llm.Error {
 	return nil
 }
 
-// streamBrain streams the built-in brain's answer. The text that ends a turn explains why the model did
-// not answer: once for each outage and conversation.
+// streamBrain streams the built-in brain's answer. The final text of a turn explains why the model
+// did not answer, but only once per outage in each conversation.
 func (s *standIn) streamBrain(ctx context.Context, r llm.Request, failed *llm.Error, yield func(llm.Event, error) bool) {
 	calls, said := false, false
 	for e, err := range s.brain.Stream(ctx, r) {

@@ -31,7 +31,7 @@ const first = "acp-test-agent"
 //
 //	load=DIR   sessions are stored in DIR and can be loaded
 //	useless    a loaded session is unusable
-//	auth       a session requires authenticate with the method "key" first
+//	auth       a session requires a call of "authenticate" with the method "key" first
 //	version=N  it uses another version of the protocol
 //	die        it exits immediately with text on its standard error
 //	mute       it never answers

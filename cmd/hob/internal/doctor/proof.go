@@ -154,7 +154,7 @@ func checkEveryFile(ctx context.Context, e Env) []Check {
 	case len(bad) > 0:
 		return warnCheck(name, fmt.Sprintf("%s of %d belong to other users or can be read by them: %s", textnorm.CountNoun(len(bad), "file", "files"), count, bad[0]), fixRemedy+", or: chmod -R go-rwx "+e.Paths.Home)
 	case ctx.Err() != nil || count >= maxWalkedFiles:
-		return okCheck(name, fmt.Sprintf("the first %d files are yours, and others cannot reach them", count))
+		return okCheck(name, fmt.Sprintf("checked the first %d files: all are yours, and other users cannot open them", count))
 	}
 	return okCheck(name, fmt.Sprintf("all %d files and folders are yours, and others cannot reach them", count))
 }

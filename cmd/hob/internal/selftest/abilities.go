@@ -85,9 +85,12 @@ func (o Options) appAbilities() []Ability {
 	default:
 		const account = "no app to try: Hob uses your accounts; check them with hob doctor accounts"
 		return []Ability{
-			{Name: "mail", Mechanism: "IMAP and SMTP", Instead: account}, {Name: "calendar", Mechanism: "CalDAV", Instead: account},
-			{Name: "reminders", Mechanism: "CalDAV", Instead: account}, {Name: "contacts", Mechanism: "CardDAV", Instead: account},
-			{Name: "notes", Mechanism: "Hob", Instead: "Hob keeps notes itself"}, noMessages,
+			{Name: "mail", Mechanism: "IMAP and SMTP", Instead: account},
+			{Name: "calendar", Mechanism: "CalDAV", Instead: account},
+			{Name: "reminders", Mechanism: "CalDAV", Instead: account},
+			{Name: "contacts", Mechanism: "CardDAV", Instead: account},
+			{Name: "notes", Mechanism: "Hob", Instead: "Hob keeps notes itself"},
+			noMessages,
 		}
 	}
 	const asks = "permission to control the app"
@@ -158,11 +161,13 @@ func (o Options) desktopAbilities() []Ability {
 			}
 			return fmt.Sprintf("icon shown: %t, menu answers: %t", p.Item, p.Menu), nil
 		}},
-		{Name: "keychain", Mechanism: m.keychain, Effect: "stores a random secret and deletes it.", Asks: "the keychain may ask for its password",
+		{
+			Name: "keychain", Mechanism: m.keychain, Effect: "stores a random secret and deletes it.", Asks: "the keychain may ask for its password",
 			Quiet: func(ctx context.Context) (string, error) {
 				return "answers; nothing was stored", o.Secrets.CheckKeychain(ctx)
 			},
-			Try: o.storeSecret},
+			Try: o.storeSecret,
+		},
 		{Name: "presence", Mechanism: m.presence, Try: func(ctx context.Context) (string, error) {
 			_, err := desktop.DetectPresence(ctx, shown)
 			return "answers", err
