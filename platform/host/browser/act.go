@@ -290,8 +290,8 @@ const telling = `function (most) {
 	return String(s).slice(0, most);
 }`
 
-// Execute runs a script in a page with the page's own rights, and returns its value as text without the
-// values of password fields.
+// Execute runs a script in a page with the page's own permissions. It returns the script's value as
+// text, without the values of password fields.
 func (b *Browser) Execute(ctx context.Context, id, code string, check Check) (string, error) {
 	_, done, t, err := b.enterTab(ctx, id)
 	if err != nil {
@@ -342,7 +342,7 @@ func (t *tab) evaluateScript(ctx context.Context, code string) (string, error) {
 	defer func() {
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		_ = t.callCommand(end, "Runtime.releaseObjectGroup", jsonObject{"objectGroup": "hob"}, nil) // on failure the page frees it when it closes
+		_ = t.callCommand(end, "Runtime.releaseObjectGroup", jsonObject{"objectGroup": "hob"}, nil) // if this fails, the page frees the object when it closes
 	}()
 	switch {
 	case ctx.Err() != nil:
@@ -401,7 +401,7 @@ func (r remoteObject) stringValue() string {
 	return strings.ToValidUTF8(s, "")
 }
 
-// redactSecrets replaces typed passwords in a text, all in one pass: a replacement is not
+// redactSecrets replaces typed passwords in text in a single pass, so that a replacement is not
 // searched for the next secret.
 func redactSecrets(text string, secrets []string) string {
 	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
@@ -412,7 +412,7 @@ func redactSecrets(text string, secrets []string) string {
 		}
 		var quoted strings.Builder
 		e := json.NewEncoder(&quoted)
-		e.SetEscapeHTML(false) // in the form of the page's own JSON
+		e.SetEscapeHTML(false) // in the form that the page's own JSON has
 		if e.Encode(s) == nil {
 			pairs = append(pairs, strings.TrimSuffix(quoted.String()[1:], "\"\n"), "[secret]")
 		}
@@ -443,7 +443,7 @@ func (b *Browser) Screenshot(ctx context.Context, id string) (png []byte, at Tab
 	defer func() {
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.limits.answer)
 		defer cancel()
-		_ = t.runOperation(end, "veil", jsonObject{"on": false}, nil) // a new document has none
+		_ = t.runOperation(end, "veil", jsonObject{"on": false}, nil) // if this fails, the document is a new one without masked fields
 	}()
 	for _, q := range []jsonObject{{"format": "png"}, {"format": "jpeg", "quality": 70}} {
 		var shot struct{ Data []byte }

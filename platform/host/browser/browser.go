@@ -1,15 +1,15 @@
-// Package browser controls a Chromium-based browser (Chrome, Chromium, Edge or Brave)
-// through the Chrome DevTools Protocol, with a separate profile for Hob: Chrome allows no
-// remote control of the default profile, and the model must not see the user's pages. The
-// user signs in, in the window, to the sites that Hob may use.
+// Package browser controls a Chromium-based browser (Chrome, Chromium, Edge or Brave) through the
+// Chrome DevTools Protocol, with a separate profile for Hob. Chrome allows no remote control of the
+// default profile, and the model must not see the user's pages. In the browser window the user
+// signs in to the sites that Hob may use.
 //
-// All network traffic goes through a proxy of this package (proxy.go), which connects to
-// public addresses only. Commands go through a pipe, so that no other process can send
-// any. Pages are untrusted: messages have size limits, calls have deadlines, dialogs are
-// answered, and page.js runs in an isolated world, separate from the page's scripts.
+// All network traffic goes through a proxy of this package (proxy.go), which connects only to
+// public addresses. Commands are sent through a pipe, so that no other process can send commands.
+// Pages are untrusted: messages have size limits, calls have deadlines, dialogs are answered
+// automatically, and page.js runs in an isolated world, separate from the page's scripts.
 //
-// It has its own client instead of chromedp, which only the tests use: chromedp keeps
-// whole DOM trees, unlimited logs, and messages of any size. The package applies no
+// The package has its own client instead of chromedp, which only the tests use, because chromedp
+// keeps complete DOM trees, unlimited logs, and messages of any size. The package applies no
 // policy: the guard decides what may be opened, clicked and run.
 package browser
 
@@ -30,15 +30,16 @@ import (
 	"hob/platform/host/system"
 )
 
-// Options of New; Profile and Network are required.
+// Options are the options of New. Profile and Network are required.
 type Options struct {
-	// Profile is the folder of the browser's profile, which belongs to Hob.
+	// Profile is the folder of the browser's profile. It is used only by Hob.
 	Profile string
-	// Network makes every connection of the browser.
+	// Network opens all connections of the browser.
 	Network Network
-	// Path is the browser's program; "" looks for one.
+	// Path is the path of the browser's program. If it is "", New searches for an installed
+	// browser.
 	Path string
-	// Headless hides the window. Without a display it is always set.
+	// Headless hides the browser window. It is always set if there is no display.
 	Headless bool
 	// Idle is the time after which an unused browser is closed (default 15 minutes).
 	Idle time.Duration
@@ -53,7 +54,7 @@ type Browser struct {
 	opt Options
 	// one serializes starting and stopping the browser.
 	one chan struct{}
-	// reading serializes the assignment of handles, so that they are unique.
+	// reading serializes the assignment of element handles, so that they are unique.
 	reading chan struct{}
 	limits  limits
 
@@ -61,12 +62,12 @@ type Browser struct {
 	proc   *process
 	tabs   map[string]*tab // by target
 	active *tab
-	count  int // number of tabs ever opened, so that handles are unique
+	count  int // number of tabs opened since the start, so that handles are unique
 	used   time.Time
 	busy   int
 	closed bool
-	notes  []string // events outside of calls: refused downloads
-	// handles is the highest number of an element handle; known maps handles to tabs.
+	notes  []string // events outside of calls, such as refused downloads
+	// handles is the highest element handle assigned so far. known maps handles to tabs.
 	handles int
 	known   map[string]seenElement
 }
@@ -86,7 +87,7 @@ func New(opt Options) (*Browser, error) {
 
 // Find returns the browser that would be started.
 func (b *Browser) Find() (Found, error) {
-	home, _ := os.UserHomeDir() // an empty home only shortens the search
+	home, _ := os.UserHomeDir() // with an empty home, fewer locations are searched
 	return findBrowser(b.opt.Path, runtime.GOOS, home, os.Getenv, exec.LookPath)
 }
 
@@ -95,11 +96,12 @@ func (b *Browser) Headless() bool {
 	return b.opt.Headless || lacksDisplay(runtime.GOOS, os.Getenv)
 }
 
-// RunsUnsandboxed reports whether the browser runs without its sandbox, which Chromium refuses to use for root.
+// RunsUnsandboxed reports whether the browser runs without its sandbox, because Chromium refuses to
+// use the sandbox for root.
 func (b *Browser) RunsUnsandboxed() bool { return runsAsRoot() }
 
-// TestStart starts the browser without a window or network, with a temporary profile, and stops
-// it again. It returns an error if the browser cannot start.
+// TestStart starts the browser without a window or network and with a temporary profile, and then
+// stops it. It returns an error if the browser cannot start.
 func (b *Browser) TestStart(ctx context.Context) (err error) {
 	dir, err := os.MkdirTemp("", "hob-browser-")
 	if err != nil {
@@ -118,7 +120,7 @@ func (b *Browser) TestStart(ctx context.Context) (err error) {
 	return err
 }
 
-// Run stops the browser when it has been idle, and when ctx ends.
+// Run stops the browser after it has been idle, and when ctx ends.
 func (b *Browser) Run(ctx context.Context) error {
 	tick := time.NewTicker(min(b.opt.Idle/2+1, 30*time.Second))
 	defer tick.Stop()
@@ -146,7 +148,7 @@ func (b *Browser) Close() {
 	}
 }
 
-// takeProcess detaches the running browser; the caller holds b.mu.
+// takeProcess detaches and returns the running browser. The caller holds b.mu.
 func (b *Browser) takeProcess() *process {
 	p := b.proc
 	b.proc, b.active = nil, nil
@@ -157,8 +159,7 @@ func (b *Browser) takeProcess() *process {
 	return p
 }
 
-// stopWhenIdle stops the browser when it is idle: no call is running and no user has its window
-// in focus.
+// stopWhenIdle stops the browser if no call is running and no tab has the keyboard focus.
 func (b *Browser) stopWhenIdle(ctx context.Context) {
 	b.mu.Lock()
 	p := b.proc
@@ -181,7 +182,7 @@ func isConnLost(p *process) bool {
 	}
 }
 
-// retireProcess stops a browser if it is still the current one.
+// retireProcess stops p if it is still the current browser.
 func (b *Browser) retireProcess(p *process) {
 	b.one <- struct{}{}
 	defer func() { <-b.one }()
@@ -196,7 +197,8 @@ func (b *Browser) retireProcess(p *process) {
 	}
 }
 
-// hasFocusedTab reports whether a tab has the keyboard focus, so that a user may be reading it.
+// hasFocusedTab reports whether a tab has the keyboard focus, which means that a user may be
+// reading it.
 func (b *Browser) hasFocusedTab(ctx context.Context) bool {
 	for _, t := range b.openTabs() {
 		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
@@ -217,7 +219,7 @@ func (b *Browser) Running() bool {
 	return b.proc != nil && !isConnLost(b.proc)
 }
 
-// Pid returns the process id of the running browser, 0 if none runs or b is nil.
+// Pid returns the process id of the running browser, or 0 if none is running or b is nil.
 func (b *Browser) Pid() int {
 	if b == nil {
 		return 0
@@ -230,8 +232,8 @@ func (b *Browser) Pid() int {
 	return b.proc.tree.Pid()
 }
 
-// SandboxedPid returns Pid if the browser runs in its sandbox, which confines pages to their
-// tabs, otherwise 0.
+// SandboxedPid returns Pid if the browser runs in its sandbox, which confines pages to their tabs.
+// Otherwise it returns 0.
 func (b *Browser) SandboxedPid() int {
 	if runsAsRoot() {
 		return 0
@@ -239,15 +241,15 @@ func (b *Browser) SandboxedPid() int {
 	return b.Pid()
 }
 
-// Shows reports whether the running browser is the program of this name (macOS: the name of its
-// app).
+// Shows reports whether the running browser is the program with this name (on macOS, the name of
+// its app).
 func (b *Browser) Shows(name string) bool {
 	found, err := b.Find()
 	return b.Running() && (err != nil || strings.Contains(found.Path, name+".app/"))
 }
 
-// acquireProcess holds the browser for one call and starts it if starting is set. The caller must
-// call the returned function at the end.
+// acquireProcess reserves the browser for one call. If starting is set, it starts the browser if
+// necessary. The caller must call the returned function at the end.
 func (b *Browser) acquireProcess(ctx context.Context, starting bool) (*process, func(), error) {
 	select {
 	case b.one <- struct{}{}:
@@ -290,7 +292,7 @@ func (b *Browser) acquireProcess(ctx context.Context, starting bool) (*process, 
 	}, nil
 }
 
-// startProcess starts a browser; the caller holds b.one.
+// startProcess starts a browser. The caller holds b.one.
 func (b *Browser) startProcess(ctx context.Context) (_ *process, err error) {
 	found, err := b.Find()
 	if err != nil {
@@ -348,7 +350,7 @@ func (b *Browser) prepareProfile() error {
 	if _, err := os.Stat(prefs); err == nil {
 		return nil
 	}
-	// Settings without a switch: disable predictions and the password manager.
+	// Settings for which there is no switch: disable predictions and the password manager.
 	const first = `{"webrtc":{"ip_handling_policy":"disable_non_proxied_udp","multiple_routes_enabled":false,"nonproxied_udp_enabled":false},` +
 		`"net":{"network_prediction_options":2},"credentials_enable_service":false,"profile":{"password_manager_enabled":false},` +
 		`"search":{"suggest_enabled":false},"history":{"saving_disabled":true},"alternate_error_pages":{"enabled":false},"safebrowsing":{"enabled":false},"signin":{"allowed":false}}`
@@ -361,9 +363,9 @@ func (b *Browser) prepareProfile() error {
 	return nil
 }
 
-// stubProgramDir returns a folder with programs that do nothing. The browser finds them instead
-// of the helpers (xdg-utils) that it would start for pages, for example without asking
-// for a mailto link. "" means that this system starts helpers in another way.
+// stubProgramDir returns a folder with programs that do nothing. The browser finds them instead of
+// the helper programs (xdg-utils) that pages could make it start, for example by a mailto link. The
+// result is "" on systems that start helpers in another way.
 func (b *Browser) stubProgramDir() string {
 	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
 		return ""
@@ -383,7 +385,7 @@ func writeStubPrograms(dir string) error {
 	return nil
 }
 
-// addWarning records a message for the result of the next call.
+// addWarning adds a message to the result of the next call.
 func (b *Browser) addWarning(s string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -391,7 +393,7 @@ func (b *Browser) addWarning(s string) {
 	b.notes = b.notes[max(0, len(b.notes)-10):]
 }
 
-// Notes returns and clears events that happened outside of calls, such as a refused download.
+// Notes returns and clears the recorded events outside of calls, such as a refused download.
 func (b *Browser) Notes() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

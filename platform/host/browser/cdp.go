@@ -21,12 +21,12 @@ var (
 	errTooLarge = errors.New("answer of the browser is larger than 24 MB")
 )
 
-// cdpConn is a DevTools protocol connection over the browser's two pipes: JSON messages that end with a zero
-// byte, in both directions (chromedevtools.github.io/devtools-protocol).
+// cdpConn is a DevTools protocol connection over the browser's two pipes. In both directions it
+// transfers JSON messages that end with a zero byte (chromedevtools.github.io/devtools-protocol).
 type cdpConn struct {
 	w      io.WriteCloser
 	r      io.ReadCloser
-	events func(cdpEvent) // called in order, must not block
+	events func(cdpEvent) // called for each event, in order; must not block
 	lost   chan struct{}
 	out    chan []byte
 	work   sync.WaitGroup
@@ -79,7 +79,7 @@ func (c *cdpConn) writeLoop() {
 		select {
 		case b := <-c.out:
 			if _, err := c.w.Write(b); err != nil {
-				_ = c.r.Close() // the reader then closes lost
+				_ = c.r.Close() // the reader then closes the channel lost
 				return
 			}
 		case <-c.lost:
@@ -122,8 +122,8 @@ func (c *cdpConn) deliverMessage(m cdpMessage) {
 	}
 }
 
-// readMessage reads up to the next zero byte. It returns only the beginning of a message
-// that is too long.
+// readMessage reads up to the next zero byte. If the message is too long, it returns only the
+// beginning of the message.
 func readMessage(br *bufio.Reader) (b []byte, whole bool, err error) {
 	whole = true
 	for {
@@ -141,14 +141,14 @@ func readMessage(br *bufio.Reader) (b []byte, whole bool, err error) {
 	}
 }
 
-// idOf returns the id at the beginning of an answer, 0 if there is none.
+// idOf returns the id at the beginning of an answer, or 0 if there is none.
 func idOf(b []byte) int64 {
 	rest, ok := bytes.CutPrefix(bytes.TrimSpace(b), []byte(`{"id":`))
 	if !ok {
 		return 0
 	}
 	digits, _, _ := bytes.Cut(rest, []byte(","))
-	n, _ := strconv.ParseInt(string(bytes.TrimSpace(digits)), 10, 64) // no command has the id 0
+	n, _ := strconv.ParseInt(string(bytes.TrimSpace(digits)), 10, 64) // 0 on error, which is not the id of any command
 	return n
 }
 
@@ -226,17 +226,17 @@ func (v rawValue) decodeInto(out any) error {
 
 // limits contains the timeouts for pages.
 type limits struct {
-	// load is the time until a page is loaded, quiet the time until it makes few requests.
-	// After that the page is read as it is.
+	// load is the maximum wait until a page is loaded, and quiet the maximum wait until it makes
+	// few requests. After that the page is read in its current state.
 	load, quiet time.Duration
-	// answer is how long a page may take for one of Hob's scripts before it counts as busy;
-	// click is the same for a click.
+	// answer is the time limit for one of Hob's scripts, after which the page counts as busy. click
+	// is the time limit for a click.
 	answer, click time.Duration
-	// script is the time limit of a script, including what it awaits.
+	// script is the time limit of a script, including the promises that it awaits.
 	script time.Duration
 	// read is the time limit for reading a page.
 	read time.Duration
-	// calm is the wait for the effects of an action.
+	// calm is the time to wait for the effects of an action.
 	calm time.Duration
 }
 

@@ -12,7 +12,8 @@ type dialog struct {
 	text string
 }
 
-// patience is the maximum time that a dialog stays open for an answer of a user at the window.
+// patience is the maximum time for which a dialog stays open so that a user at the window can
+// answer it.
 const patience = time.Minute
 
 // handleEvent handles an event of the tab. It must not block.
@@ -58,7 +59,7 @@ func (t *tab) handleEvent(e cdpEvent) {
 		if q.Frame.Parent == "" {
 			t.url, t.world = q.Frame.URL, 0
 			t.recordDocument(q.Frame.Loader)
-			if q.Type == "BackForwardCacheRestore" { // the document was loaded before
+			if q.Type == "BackForwardCacheRestore" { // the document had already been loaded
 				closeOnce(t.loaded)
 				closeOnce(t.quiet)
 			}
@@ -70,7 +71,7 @@ func (t *tab) handleEvent(e cdpEvent) {
 	}
 }
 
-// recordDocument records a new document; the caller holds t.mu.
+// recordDocument records a new document. The caller holds t.mu.
 func (t *tab) recordDocument(loader string) {
 	if loader == t.loader {
 		return
@@ -80,8 +81,8 @@ func (t *tab) recordDocument(loader string) {
 	t.loaded, t.quiet = make(chan struct{}), make(chan struct{})
 }
 
-// recordLifecycle records the loading state of the document; the caller holds t.mu. Events of
-// the previous document may still arrive, from another process of the browser.
+// recordLifecycle records the loading state of the document. The caller holds t.mu. Events of the
+// previous document may still arrive from another process of the browser.
 func (t *tab) recordLifecycle(loader, name string) {
 	if name == "commit" {
 		t.recordDocument(loader)
@@ -106,8 +107,8 @@ func closeOnce(c chan struct{}) {
 	}
 }
 
-// answerDialog answers a dialog: it records alerts and answers questions with no, except for
-// the question whether to leave the page. The caller holds t.mu.
+// answerDialog answers a dialog. It records alerts, and answers questions with no, except the
+// question whether to leave the page. The caller holds t.mu.
 func (t *tab) answerDialog(d *dialog, after time.Duration) {
 	yes := d.kind == "alert" || d.kind == "beforeunload"
 	t.p.runBackground(func() {

@@ -5,20 +5,20 @@ import (
 	"unicode"
 )
 
-// Kind tells callers how to handle an error.
+// Kind is the category of an error. Callers use it to decide how to handle the error.
 type Kind uint8
 
 // Kinds of errors.
 const (
 	NotInstalled Kind = iota + 1 // no browser
 	NotStarted                   // the browser did not start properly
-	NoTab                        // no such tab, or no tab at all
-	NotFound                     // no such element on the page
+	NoTab                        // the tab does not exist, or there are no tabs
+	NotFound                     // the element does not exist on the page
 	Changed                      // the page has changed
-	Refused                      // forbidden address or field
+	Refused                      // the address or field is forbidden
 	Busy                         // the page does not respond
 	Crashed                      // the page or the browser crashed
-	Unreachable                  // the address did not respond
+	Unreachable                  // the server at the address did not respond
 	Script                       // the caller's script failed
 	TooMany                      // tabs
 )
@@ -42,8 +42,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// sanitizeLine returns text of a page as one line of at most most runes, without control and
-// invisible characters and with white space as blanks.
+// sanitizeLine returns text of a page as one line of at most most runes. It removes control and
+// invisible characters and replaces whitespace by spaces.
 func sanitizeLine(s string, most int) string {
 	s = strings.Map(func(r rune) rune {
 		switch {

@@ -11,11 +11,12 @@ type Found struct {
 	Path string
 }
 
-// candidate is a possible location of a browser: a program name on the PATH, or an absolute path.
+// candidate is a possible location of a browser: a program name to find in PATH, or an absolute
+// path.
 type candidate struct{ name, place string }
 
-// browserCandidates lists the locations of browsers on a system, the most common first. It reads
-// only environment variables that name folders.
+// browserCandidates lists the possible locations of browsers on a system, the most common first. It
+// reads only environment variables that contain folders.
 func browserCandidates(goos, home string, getenv func(string) string) []candidate {
 	switch goos {
 	case "darwin":
@@ -56,7 +57,8 @@ func browserCandidates(goos, home string, getenv func(string) string) []candidat
 	}
 }
 
-// findBrowser returns the first installed browser, or the one in the configuration.
+// findBrowser returns the browser in the configuration or, if there is none, the first installed
+// browser.
 func findBrowser(path, goos, home string, getenv func(string) string, look func(string) (string, error)) (Found, error) {
 	if path != "" {
 		at, err := look(path)

@@ -36,7 +36,7 @@ func (t *tab) historyEntry(ctx context.Context, delta int) (entry, error) {
 	return h.Entries[i], nil
 }
 
-// History returns the address before (-1) or after (1) the current one of a tab.
+// History returns the address that precedes (-1) or follows (1) the current one in a tab's history.
 func (b *Browser) History(ctx context.Context, id string, delta int) (string, error) {
 	_, done, t, err := b.enterTab(ctx, id)
 	if err != nil {
@@ -47,7 +47,7 @@ func (b *Browser) History(ctx context.Context, id string, delta int) (string, er
 	return e.URL, err
 }
 
-// Go goes back or forward in a tab, to the address that History returned.
+// Go moves back or forward in a tab's history, to the address that History returned.
 func (b *Browser) Go(ctx context.Context, id string, delta int, address string) (Tab, error) {
 	_, done, t, err := b.enterTab(ctx, id)
 	if err != nil {
@@ -78,9 +78,9 @@ func (b *Browser) Go(ctx context.Context, id string, delta int, address string) 
 	return t.tabInfo(t), nil
 }
 
-// Forget stops the browser and removes the profile's data about pages: history, caches, open tabs, typed
-// text, site storage, and settings that name sites. Cookies stay, so that the user stays signed in; all
-// removes them as well.
+// Forget stops the browser and removes the profile's data about pages: history, caches, open tabs,
+// typed text, site storage, and settings that name sites. Cookies are kept, so that the user
+// remains signed in, unless all is set.
 func (b *Browser) Forget(all bool) error {
 	b.one <- struct{}{}
 	defer func() { <-b.one }()
@@ -121,7 +121,7 @@ func ClearProfile(profile string, all bool) error {
 	return nil
 }
 
-// ForgetPages is Forget for the browser that uses a profile; nil if none does.
+// ForgetPages calls Forget of b, which uses the profile, or ClearProfile if b is nil.
 func ForgetPages(b *Browser, profile string, all bool) error {
 	if b != nil {
 		return b.Forget(all)

@@ -16,12 +16,12 @@ import (
 	"hob/platform/host/system"
 )
 
-// browserFlags returns the command-line flags of the browser, without those of its pipe.
+// browserFlags returns the command-line flags of the browser, except those for its pipe.
 func browserFlags(profile, proxy string, headless, unboxed bool, goos string) []string {
 	out := []string{
 		"--user-data-dir=" + profile, "--no-first-run", "--no-default-browser-check", "--hide-crash-restore-bubble",
-		// All traffic uses the proxy, also to this machine, and only the proxy
-		// resolves names (chromium, net/docs/proxy.md, "Bypass rules" and "DNS leaks").
+		// All traffic uses the proxy, even to this machine, and only the proxy resolves names
+		// (chromium, net/docs/proxy.md, "Bypass rules" and "DNS leaks").
 		"--proxy-server=http://" + proxy, "--proxy-bypass-list=<-loopback>", "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
 		"--disable-quic", "--force-webrtc-ip-handling-policy=disable_non_proxied_udp", "--webrtc-ip-handling-policy=disable_non_proxied_udp",
 		// Disable background activity.
@@ -46,13 +46,13 @@ func browserFlags(profile, proxy string, headless, unboxed bool, goos string) []
 	return append(out, "about:blank")
 }
 
-// browserEnviron returns the browser's environment: folders, user, language and display, but
-// no key, token or proxy.
+// browserEnviron returns the browser's environment: folders, user, language and display, but no
+// key, token or proxy.
 //
-// Pages must not start programs: the session bus, whose portal could do that, is left out,
-// and the folder nothing, if not "", comes first in PATH. Files that the browser would
-// write to the user's folders, such as crash reports with parts of pages, go beside that
-// folder.
+// Pages must not start programs. The environment therefore omits the session bus, whose portal
+// could start programs, and the folder nothing is the first in PATH if it is not "". Files that the
+// browser would write to the user's folders, such as crash reports with parts of pages, are written
+// to the parent of that folder.
 func browserEnviron(all []string, nothing string) []string {
 	out := []string{system.Marker + "=browser", "DBUS_SESSION_BUS_ADDRESS=disabled:"}
 	own := []string{"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"}
@@ -101,7 +101,7 @@ type process struct {
 	headless bool
 	work     sync.WaitGroup
 
-	out io.Closer // the output of the browser
+	out io.Closer // output of the browser
 
 	mu     sync.Mutex
 	said   []byte // end of stderr
@@ -127,7 +127,7 @@ func startBrowser(ctx context.Context, found Found, args []string, nothing strin
 	passPipes(cmd, cr, aw)
 	cmd.Env, cmd.Stdout, cmd.Stderr = browserEnviron(os.Environ(), nothing), sw, sw
 	p.tree, err = osrun.Start(cmd)
-	_, _, _ = cr.Close(), aw.Close(), sw.Close() // the child has its own copies
+	_, _, _ = cr.Close(), aw.Close(), sw.Close() // the child process has its own copies
 	if err != nil {
 		return nil, errors.Join(&Error{Kind: NotStarted, Message: found.Name + " did not start: " + err.Error(), Err: err}, cw.Close(), ar.Close(), sr.Close())
 	}
@@ -143,7 +143,7 @@ func startBrowser(ctx context.Context, found Found, args []string, nothing strin
 	return p, nil
 }
 
-// startFor is the start timeout of a browser, for busy machines.
+// startFor is the time limit for starting a browser. It is long because a machine may be busy.
 const startFor = 45 * time.Second
 
 func (p *process) startError(found Found, err error) error {
@@ -164,7 +164,7 @@ func (p *process) startError(found Found, err error) error {
 	return e
 }
 
-// readStderr keeps the end of the browser's stderr for errors.
+// readStderr keeps the end of the browser's stderr for error messages.
 func (p *process) readStderr(r io.ReadCloser) {
 	b := make([]byte, 4096)
 	for {
@@ -179,7 +179,7 @@ func (p *process) readStderr(r io.ReadCloser) {
 	}
 }
 
-// runBackground runs a function in the background, which stop waits for.
+// runBackground runs f in the background. stopProcess waits for f.
 func (p *process) runBackground(f func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -194,12 +194,12 @@ func (p *process) stderrTail() string {
 	return sanitizeLine(string(p.said), 300)
 }
 
-// stopProcess asks the browser to close, so that it saves its cookies, and kills it after
+// stopProcess asks the browser to close, so that it saves its cookies. It kills the browser after
 // patience.
 func (p *process) stopProcess(patience time.Duration) {
 	if patience > 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		_ = p.conn.callCommand(ctx, "", "Browser.close", nil, nil) // on failure the browser is killed below
+		_ = p.conn.callCommand(ctx, "", "Browser.close", nil, nil) // if this fails, the browser is killed below
 		select {
 		case <-p.tree.Done():
 		case <-ctx.Done():
@@ -212,7 +212,7 @@ func (p *process) stopProcess(patience time.Duration) {
 	p.mu.Lock()
 	p.ending = true
 	p.mu.Unlock()
-	_ = p.out.Close() // a remaining child may hold the other end open
+	_ = p.out.Close() // a remaining child process may keep the other end open
 	p.work.Wait()
 	if p.proxy != nil {
 		p.proxy.close()

@@ -12,8 +12,8 @@ import (
 	"hob/platform/retry"
 )
 
-// Open opens an address in a new tab and makes that tab active. If the browser turns out
-// to have ended, Open restarts it.
+// Open opens an address in a new tab and makes the tab active. If the browser has ended
+// unexpectedly, Open restarts it.
 func (b *Browser) Open(ctx context.Context, address string) (Tab, error) {
 	t, err := b.openTab(ctx, address)
 	if errors.Is(err, errLost) && ctx.Err() == nil {
@@ -38,7 +38,7 @@ func (b *Browser) openTab(ctx context.Context, address string) (Tab, error) {
 	}
 	defer release()
 	if err := t.navigateTo(ctx, address); err != nil {
-		_ = p.conn.callCommand(ctx, "", "Target.closeTarget", jsonObject{"targetId": t.target}, nil) // a failure leaves an empty tab
+		_ = p.conn.callCommand(ctx, "", "Target.closeTarget", jsonObject{"targetId": t.target}, nil) // if this fails, an empty tab remains
 		return Tab{}, err
 	}
 	t.mu.Lock()
@@ -50,8 +50,8 @@ func (b *Browser) openTab(ctx context.Context, address string) (Tab, error) {
 	return t.tabInfo(t), nil
 }
 
-// unusedTab returns the blank tab of a new browser, or a new tab. It never returns a tab that
-// a page has opened, because that page could navigate it at any time.
+// unusedTab returns the blank tab of a new browser, or a new tab. It never returns a tab that a
+// page opened, because that page could navigate the tab at any time.
 func (b *Browser) unusedTab(ctx context.Context, p *process) (*tab, error) {
 	list := b.openTabs()
 	for _, t := range list {
@@ -75,7 +75,7 @@ func (b *Browser) unusedTab(ctx context.Context, p *process) (*tab, error) {
 	return t, err
 }
 
-// Navigate opens an address in a tab; "" is the active one.
+// Navigate opens an address in a tab. An empty id selects the active tab.
 func (b *Browser) Navigate(ctx context.Context, id, address string) (Tab, error) {
 	_, done, err := b.acquireProcess(ctx, false)
 	if err != nil {
@@ -103,7 +103,7 @@ func (b *Browser) Navigate(ctx context.Context, id, address string) (Tab, error)
 	return t.tabInfo(t), nil
 }
 
-// navigateTo opens an address that its caller has checked; the caller holds the tab.
+// navigateTo opens an address that the caller has checked. The caller has acquired the tab.
 func (t *tab) navigateTo(ctx context.Context, address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -136,8 +136,8 @@ func (t *tab) navigateTo(ctx context.Context, address string) error {
 	return t.checkLanding(ctx, begin)
 }
 
-// waitLoaded waits until a document is loaded and quiet, or the time limit. "" means the current
-// document, even if it has just replaced another one.
+// waitLoaded waits until a document is loaded and quiet, or until the time limit. If loader is "",
+// it waits for the current document, even if that has just replaced another one.
 func (t *tab) waitLoaded(ctx context.Context, loader string) {
 	ctx, cancel := context.WithTimeout(ctx, t.b.limits.load)
 	defer cancel()
@@ -146,7 +146,7 @@ func (t *tab) waitLoaded(ctx context.Context, loader string) {
 		loaded, quiet := t.loaded, t.quiet
 		coming := loader != "" && t.loader != loader && !slices.Contains(t.before, loader)
 		t.mu.Unlock()
-		if coming { // the browser reported the document, the page has not yet
+		if coming { // the browser has reported the document, but the page has not yet
 			if retry.Sleep(ctx, 10*time.Millisecond) != nil {
 				return
 			}
@@ -176,7 +176,7 @@ func (t *tab) waitLoaded(ctx context.Context, loader string) {
 	}
 }
 
-// checkLanding checks where a navigation ended.
+// checkLanding checks the address at which a navigation ended.
 func (t *tab) checkLanding(ctx context.Context, begin time.Time) error {
 	var at struct{ URL, Title string }
 	if err := t.runOperation(ctx, "where", nil, &at); err != nil {
@@ -196,7 +196,7 @@ func (t *tab) checkLanding(ctx context.Context, begin time.Time) error {
 
 // leavePage leaves a page that must not be shown.
 func (t *tab) leavePage(ctx context.Context, why error) error {
-	_ = t.callCommand(ctx, "Page.navigate", jsonObject{"url": "about:blank"}, nil) // there is nothing on it in any case
+	_ = t.callCommand(ctx, "Page.navigate", jsonObject{"url": "about:blank"}, nil) // the page shows nothing in either case
 	return why
 }
 
@@ -218,7 +218,7 @@ func (t *tab) unreachableError(begin time.Time, host, said string) error {
 	return &Error{Kind: Unreachable, Message: host + " cannot be opened: " + sanitizeLine(what, 100)}
 }
 
-// refusedBy returns the error of an address that the proxy refused.
+// refusedBy returns the error for an address that the proxy refused.
 func refusedBy(why error) error {
 	e, ok := errors.AsType[*safehttp.Error](why)
 	if !ok {
@@ -246,7 +246,7 @@ func (b *Browser) CloseTab(ctx context.Context, id string) (Tab, error) {
 	if err := p.conn.callCommand(ctx, "", "Target.closeTarget", jsonObject{"targetId": t.target}, nil); err != nil {
 		return Tab{}, b.protocolError(err)
 	}
-	select { // a dialog that asks whether to leave is answered
+	select { // a dialog that asks whether to leave the page is answered automatically
 	case <-t.gone:
 	case <-p.conn.lost:
 	case <-time.After(5 * time.Second):

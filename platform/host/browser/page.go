@@ -11,7 +11,7 @@ import (
 //go:embed page.js
 var pageScript string
 
-// remoteObject is a value of the page, or a reference to it.
+// remoteObject is a value in the page, or a reference to one.
 type remoteObject struct {
 	Type        string   `json:"type"`
 	Subtype     string   `json:"subtype"`
@@ -30,8 +30,8 @@ type evaluateResult struct {
 	} `json:"exceptionDetails"`
 }
 
-// runOperation runs an operation of page.js in Hob's isolated world of the page. If the page's
-// scripts do not end, runOperation terminates them once.
+// runOperation runs an operation of page.js in Hob's isolated world in the page. If the page's
+// scripts do not end, it terminates them once.
 func (t *tab) runOperation(ctx context.Context, op string, args jsonObject, out any) error {
 	if args == nil {
 		args = jsonObject{}
@@ -49,7 +49,7 @@ func (t *tab) runOperation(ctx context.Context, op string, args jsonObject, out 
 		case errors.Is(err, context.DeadlineExceeded) && !stopped:
 			stopped = true
 			end, cancel := context.WithTimeout(ctx, time.Second)
-			_ = t.callCommand(end, "Runtime.terminateExecution", nil, nil) // the operation is tried again in both cases
+			_ = t.callCommand(end, "Runtime.terminateExecution", nil, nil) // the operation is retried in either case
 			cancel()
 			t.noteDialog("a script of the page did not end and was stopped")
 		case errors.Is(err, context.DeadlineExceeded):
@@ -117,7 +117,7 @@ func (t *tab) ownWorld(ctx context.Context) (int64, error) {
 	return made.ID, nil
 }
 
-// acquireTab locks a tab for a call, and answers an open dialog.
+// acquireTab locks a tab for one call and answers an open dialog.
 func (t *tab) acquireTab(ctx context.Context) (func(), error) {
 	select {
 	case t.one <- struct{}{}:
@@ -140,7 +140,7 @@ func (t *tab) acquireTab(ctx context.Context) (func(), error) {
 	}, nil
 }
 
-// Element is an element of a page that can be clicked or filled in. Its texts are untrusted.
+// Element is an element of a page that can be clicked or filled in. Its text is untrusted.
 type Element struct {
 	Handle   string   `json:"handle"` // "e7"; never reused
 	Kind     string   `json:"kind"`
@@ -149,7 +149,7 @@ type Element struct {
 	Options  []string `json:"options,omitempty"`
 	Href     string   `json:"href,omitempty"`
 	Plain    bool     `json:"plain,omitempty"`  // a link without a click handler
-	Secret   bool     `json:"secret,omitempty"` // a field for passwords and the like
+	Secret   bool     `json:"secret,omitempty"` // a field for a password or a similar secret
 	Disabled bool     `json:"disabled,omitempty"`
 }
 
@@ -158,12 +158,12 @@ type Content struct {
 	Tab      string    `json:"tab"`
 	Title    string    `json:"title"`
 	URL      string    `json:"url"`
-	Status   int       `json:"status"` // of its answer, 0 when it is not known
+	Status   int       `json:"status"` // HTTP status of the page; 0 if it is unknown
 	Type     string    `json:"type"`
 	Loading  bool      `json:"loading"`
 	Text     string    `json:"text"`
 	Elements []Element `json:"elements"`
-	Frames   []string  `json:"frames"` // of other sites, which are not read
+	Frames   []string  `json:"frames"` // frames of other sites, which are not read
 	Cut      bool      `json:"cut"`
 	Hidden   int       `json:"hidden"`
 	Secrets  int       `json:"secrets"`
@@ -204,14 +204,14 @@ func (b *Browser) readContent(ctx context.Context, t *tab) (*Content, error) {
 	if !webPage(c.URL) {
 		return nil, notWeb()
 	}
-	if c.Type == "application/pdf" { // another program of the browser's shows it
+	if c.Type == "application/pdf" { // the browser shows it in a separate program
 		return nil, &Error{Kind: Refused, Message: "the tab shows a PDF, whose text cannot be read in the browser", Remedy: "use browser_screenshot, or ask the user to save the PDF and read the file"}
 	}
 	b.rememberHandles(t, &c)
 	return &c, nil
 }
 
-// maxKnown limits the remembered elements, which approval requests describe.
+// maxKnown limits the elements that are remembered. Approval requests describe them.
 const maxKnown = 4000
 
 // rememberHandles records the tab of each element.
@@ -227,15 +227,15 @@ func (b *Browser) rememberHandles(t *tab, c *Content) {
 	}
 }
 
-// seenElement is an element at the time when its page was read.
+// seenElement is the state of an element when its page was read.
 type seenElement struct {
 	tab     string
 	page    string
 	element Element
 }
 
-// ElementOf returns an element as of the last read of its page, with the page's tab and
-// address. It does not query the browser.
+// ElementOf returns an element in the state of the last read of its page, with the tab and address
+// of the page. It does not query the browser.
 func (b *Browser) ElementOf(handle string) (e Element, tab, page string, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -243,7 +243,7 @@ func (b *Browser) ElementOf(handle string) (e Element, tab, page string, ok bool
 	return s.element, s.tab, s.page, ok
 }
 
-// enterTab prepares a call in a tab; "" is the active tab.
+// enterTab prepares a call in a tab. An empty id selects the active tab.
 func (b *Browser) enterTab(ctx context.Context, id string) (*process, func(), *tab, error) {
 	p, done, err := b.acquireProcess(ctx, false)
 	if err != nil {

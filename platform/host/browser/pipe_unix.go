@@ -7,7 +7,8 @@ import (
 	"os/exec"
 )
 
-// passPipes passes the pipes to the browser: it reads commands from descriptor 3 and writes to 4.
+// passPipes passes the pipes to the browser, which reads commands from descriptor 3 and writes
+// answers to 4.
 func passPipes(cmd *exec.Cmd, commands, answers *os.File) {
 	cmd.Args = append(cmd.Args, "--remote-debugging-pipe")
 	cmd.ExtraFiles = []*os.File{commands, answers}

@@ -12,7 +12,7 @@ import (
 func passPipes(cmd *exec.Cmd, commands, answers *os.File) {
 	r, w := syscall.Handle(commands.Fd()), syscall.Handle(answers.Fd())
 	for _, h := range []syscall.Handle{r, w} {
-		_ = syscall.SetHandleInformation(h, syscall.HANDLE_FLAG_INHERIT, syscall.HANDLE_FLAG_INHERIT) // on failure the browser does not start, which startBrowser reports
+		_ = syscall.SetHandleInformation(h, syscall.HANDLE_FLAG_INHERIT, syscall.HANDLE_FLAG_INHERIT) // if this fails, the browser does not start, and startBrowser reports the error
 	}
 	cmd.Args = append(cmd.Args, "--remote-debugging-pipe", fmt.Sprintf("--remote-debugging-io-pipes=%d,%d", r, w))
 	cmd.SysProcAttr = &syscall.SysProcAttr{AdditionalInheritedHandles: []syscall.Handle{r, w}}

@@ -20,7 +20,7 @@ type Network interface {
 	Connect(ctx context.Context, scheme, hostport string) (net.Conn, error)
 }
 
-// Nowhere is a Network without connections, for a browser that is only tested.
+// Nowhere is a Network that opens no connections, for a browser that is only tested.
 type Nowhere struct{}
 
 // Connect implements Network.
@@ -35,9 +35,9 @@ const (
 	idleFor        = 10 * time.Minute // timeout of an idle tunnel
 )
 
-// proxy is the browser's HTTP proxy on loopback (RFC 9110, sections 7.6 and 9.3.6). It
-// requires a password, so that only the browser can use it, and connects through a
-// Network. It does not read encrypted traffic.
+// proxy is the browser's HTTP proxy on loopback (RFC 9110, sections 7.6 and 9.3.6). It requires a
+// password, so that only the browser can use it, and opens connections through a Network. It does
+// not decrypt encrypted traffic.
 type proxy struct {
 	network Network
 	secret  string
@@ -107,7 +107,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 	case r.URL.Scheme == "http":
 		p.forwardRequest(w, r)
-	default: // a request for a web server, not for a proxy
+	default: // the request is for a web server and not for a proxy
 		w.WriteHeader(http.StatusBadRequest)
 	}
 }
@@ -125,8 +125,8 @@ func (p *proxy) hasGreeted() bool {
 	return p.greeted
 }
 
-// refusedSince returns the reason why a host ("" for the last one) was refused since at,
-// nil if it was not.
+// refusedSince returns the reason why host was refused since at, or nil if it was not refused. If
+// host is "", it considers the last refused host.
 func (p *proxy) refusedSince(at time.Time, host string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -138,10 +138,10 @@ func (p *proxy) refusedSince(at time.Time, host string) error {
 	return nil
 }
 
-// failRequest ends a request for which no connection was made and nothing was sent. A plain
-// request gets no response, because the browser would show it as a page of this host.
+// failRequest ends a request for which no connection was opened and nothing was sent. A plain HTTP
+// request gets no response, because the browser would show a response as a page of this host.
 func (p *proxy) failRequest(w http.ResponseWriter, r *http.Request, host string, err error) {
-	if r.Context().Err() == nil { // otherwise the browser canceled it
+	if r.Context().Err() == nil { // otherwise the browser canceled the request
 		p.mu.Lock()
 		p.refused = append(p.refused, refusedAddress{time.Now(), host, err})
 		p.refused = p.refused[max(0, len(p.refused)-maxRefusals):]
@@ -153,8 +153,8 @@ func (p *proxy) failRequest(w http.ResponseWriter, r *http.Request, host string,
 	w.WriteHeader(http.StatusBadGateway)
 }
 
-// writeBrokenError responds that a connection broke. It must respond, because the browser repeats a
-// request without a response.
+// writeBrokenError responds that a connection broke. A response is necessary, because the browser
+// repeats a request without a response.
 func (p *proxy) writeBrokenError(w http.ResponseWriter, err error) {
 	http.Error(w, sanitizeLine(err.Error(), 500), http.StatusBadGateway)
 }
@@ -195,7 +195,7 @@ func (p *proxy) serveTunnel(w http.ResponseWriter, r *http.Request) {
 func copyConn(to, from net.Conn, r io.Reader) {
 	b := make([]byte, 32<<10)
 	for {
-		_ = from.SetReadDeadline(time.Now().Add(idleFor)) // reading a closed connection fails below
+		_ = from.SetReadDeadline(time.Now().Add(idleFor)) // if the connection is closed, the read below fails
 		n, err := r.Read(b)
 		if n > 0 {
 			_ = to.SetWriteDeadline(time.Now().Add(idleFor))
@@ -214,12 +214,12 @@ func copyConn(to, from net.Conn, r io.Reader) {
 	_ = to.Close()
 }
 
-// hopByHopHeaders lists the headers that belong to one connection (RFC 9110, section 7.6.1).
+// hopByHopHeaders lists the headers that apply to one connection only (RFC 9110, section 7.6.1).
 func hopByHopHeaders() []string {
 	return []string{"Connection", "Proxy-Connection", "Proxy-Authorization", "Proxy-Authenticate", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade"}
 }
 
-// forwardRequest sends a plain request over a new connection.
+// forwardRequest sends a plain HTTP request over a new connection.
 func (p *proxy) forwardRequest(w http.ResponseWriter, r *http.Request) {
 	host := r.URL.Host
 	if _, _, err := net.SplitHostPort(host); err != nil {

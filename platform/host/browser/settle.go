@@ -11,8 +11,8 @@ import (
 
 type jsonObject = map[string]any
 
-// setUpProcess sets up a new browser: it subscribes to its tabs, disables downloads, and verifies that it uses
-// the proxy.
+// setUpProcess sets up a new browser: it subscribes to the browser's tabs, disables downloads, and
+// verifies that the browser uses the proxy.
 func (b *Browser) setUpProcess(ctx context.Context, p *process) error {
 	ctx, cancel := context.WithTimeout(ctx, startFor)
 	defer cancel()
@@ -48,14 +48,14 @@ func (b *Browser) firstTab(ctx context.Context, p *process) (*tab, error) {
 	return b.newBlankTab(ctx, p)
 }
 
-// authenticateProxy makes the browser request a page from the proxy with the password, which it then
-// uses for all requests. A browser that does not send this request uses another proxy, set
-// by a policy of this machine, so that Hob could not control its traffic.
+// authenticateProxy makes the browser request a page from the proxy with the password. The browser
+// then uses the password for all requests. A browser that does not send this request uses another
+// proxy, set by a policy of this machine, so that Hob cannot control its traffic.
 func (b *Browser) authenticateProxy(ctx context.Context, p *process, t *tab) error {
 	if err := t.callCommand(ctx, "Fetch.enable", jsonObject{"handleAuthRequests": true, "patterns": []jsonObject{{"urlPattern": "http://" + greeting + "/*"}}}, nil); err != nil {
 		return &Error{Kind: NotStarted, Message: "cannot control the browser: " + err.Error(), Err: err}
 	}
-	// The response has no content, so that no page load must be awaited.
+	// the response has no content, so it is not necessary to wait for a page to load
 	ask, cancel := context.WithTimeout(ctx, 10*time.Second)
 	err := t.callCommand(ask, "Page.navigate", jsonObject{"url": "http://" + greeting + "/"}, nil)
 	cancel()
@@ -74,7 +74,7 @@ func (b *Browser) authenticateProxy(ctx context.Context, p *process, t *tab) err
 	return t.callCommand(ctx, "Fetch.disable", nil, nil)
 }
 
-// answerGreeting answers the authentication requests of the greeting, and no others.
+// answerGreeting answers only the authentication requests for the greeting.
 func (b *Browser) answerGreeting(p *process, t *tab, e cdpEvent) {
 	var q struct {
 		RequestID     string `json:"requestId"`

@@ -18,14 +18,14 @@ type Tab struct {
 	ID     string `json:"id"` // "t3"; never reused
 	Title  string `json:"title,omitempty"`
 	URL    string `json:"url"`
-	Active bool   `json:"active,omitempty"` // used when a call names no tab
-	// Own means that Hob opened it and has not typed or clicked in it since.
+	Active bool   `json:"active,omitempty"` // used if a call names no tab
+	// Own is true if Hob opened the tab and has not typed or clicked in it since.
 	Own     bool `json:"own,omitempty"`
 	Crashed bool `json:"crashed,omitempty"`
 }
 
-// Web reports whether the tab shows an http or https page. Hob does not read the browser's
-// own pages, local files and the like.
+// Web reports whether the tab shows an http or https page. Hob does not read other pages, such as
+// the browser's own pages or local files.
 func (t Tab) Web() bool { return webPage(t.URL) }
 
 func webPage(address string) bool {
@@ -41,23 +41,23 @@ type tab struct {
 	target  string
 	session string
 	ready   chan struct{} // closed when commands can be sent
-	gone    chan struct{} // closed when it has ended
+	gone    chan struct{} // closed when the tab has ended
 	one     chan struct{} // semaphore of size 1 for calls
 
 	mu      sync.Mutex
 	title   string
 	url     string
 	own     bool
-	fresh   bool // the blank tab of a new browser, which no page has opened
+	fresh   bool // the blank tab of a new browser, which was not opened by a page
 	crashed bool
 	ended   error
 	loader  string        // loader of the current document
-	before  []string      // loaders of the last previous documents
+	before  []string      // loaders of the most recent previous documents
 	loaded  chan struct{} // closed when the document is loaded
 	quiet   chan struct{} // closed when network activity is low
-	world   int64         // context of Hob's scripts; 0: none yet
+	world   int64         // context of Hob's scripts; 0 if there is none yet
 	dialog  *dialog
-	dialogs []string // answered since the last call
+	dialogs []string // text of the dialogs since the last call
 	working int      // running calls
 }
 
@@ -157,12 +157,12 @@ func (b *Browser) followTab(p *process, session string, info targetInfo) {
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 		defer cancel()
 		if many {
-			_ = p.conn.callCommand(ctx, "", "Target.closeTarget", jsonObject{"targetId": info.TargetID}, nil) // on failure the tab stays open beyond MaxTabs
+			_ = p.conn.callCommand(ctx, "", "Target.closeTarget", jsonObject{"targetId": info.TargetID}, nil) // if this fails, the tab stays open although MaxTabs is exceeded
 			b.addWarning("a page tried to open more tabs than allowed; they were closed")
 			return
 		}
-		// A window opened by a page waits for the last of these, despite the settings
-		// above, and its opener waits with it.
+		// A window opened by a page, and its opener, wait for the last of these commands despite
+		// the settings above.
 		for _, c := range []struct {
 			method string
 			params jsonObject
@@ -223,10 +223,11 @@ func (b *Browser) Tabs(context.Context) []Tab {
 	return out
 }
 
-// isBlank reports whether nothing was opened in the tab yet, as in the blank tab of a new browser.
+// isBlank reports whether nothing has been opened in the tab yet, as in the blank tab of a new
+// browser.
 func (t Tab) isBlank() bool { return t.URL == "about:blank" && !t.Active && !t.Own }
 
-// Get returns a tab; "" is the active one.
+// Get returns a tab. An empty id selects the active tab.
 func (b *Browser) Get(id string) (Tab, error) {
 	t, err := b.findTab(id)
 	if err != nil {
@@ -349,7 +350,7 @@ func (b *Browser) forgetTab(target, session string) {
 	}
 }
 
-// markCrashed ends all waits for the page; the tab stays open, but can only be closed.
+// markCrashed ends all waits for the page. The tab stays open, but can only be closed.
 func (t *tab) markCrashed() {
 	t.mu.Lock()
 	t.crashed = true

@@ -28,7 +28,7 @@ func (l *analysis) awkArgs(_ string, args []string) (acceptedForm, string) {
 		var files []argument
 		for _, file := range args[i+1:] {
 			if strings.HasPrefix(file, "-") && file != "-" {
-				return acceptedForm{}, notListed("awk", file) // some awks read options behind the program
+				return acceptedForm{}, notListed("awk", file) // some versions of awk also parse options that follow the program
 			}
 			files = append(files, argument{pathKind, file})
 		}
@@ -37,9 +37,9 @@ func (l *analysis) awkArgs(_ string, args []string) (acceptedForm, string) {
 	return acceptedForm{}, "awk program is missing"
 }
 
-// awkProgram returns why an awk program may do more than compute and print: it runs
-// programs, opens files, or uses unknown names. A slash begins a pattern or divides; if
-// that is ambiguous, the program is not listed.
+// awkProgram returns why an awk program may do more than compute and print: it runs programs, opens
+// files, or uses unknown names. A slash can start a pattern or mean division. If that is ambiguous,
+// the program is not listed.
 func awkProgram(src string) string {
 	small := []string{"system", "getline", "close", "fflush"}
 	large := []string{"NR", "NF", "FNR", "FS", "OFS", "ORS", "RS", "FILENAME", "BEGIN", "END", "SUBSEP", "RSTART", "RLENGTH", "IGNORECASE", "OFMT", "CONVFMT", "FIELDWIDTHS", "FPAT"}
@@ -56,13 +56,13 @@ func awkProgram(src string) string {
 		return "the awk program continues after a line end"
 	}
 	if !strings.ContainsAny(src, "|>") {
-		return "" // nothing in it could open a file or a program
+		return "" // nothing in the program could open a file or run a program
 	}
 	return awkCompares(src)
 }
 
-// leadingPattern returns a plain pattern at the start of a program, such as "/ERROR/".
-// There a slash cannot divide, and the pattern contains no names.
+// leadingPattern returns a plain pattern at the start of a program, such as "/ERROR/". At this
+// position a slash cannot mean division, and the pattern contains no names.
 func leadingPattern(src string) string {
 	if !strings.HasPrefix(src, "/") {
 		return ""
@@ -76,9 +76,9 @@ func leadingPattern(src string) string {
 	return src[:end]
 }
 
-// awkCompares accepts a program with | or > only where they mean "or" and "greater": > outside of braces,
-// where nothing is printed, or in parentheses. A slash may begin a pattern, in which other characters have
-// other meanings.
+// awkCompares accepts a program with | or > only if they mean "or" and "greater than": > outside of
+// braces, where nothing is printed, or in parentheses. It rejects a slash that may start a pattern,
+// in which other characters have other meanings.
 func awkCompares(src string) string {
 	const why = "the awk program may write files or run programs"
 	round, curly := 0, 0
@@ -125,7 +125,7 @@ func awkString(src string, i int) int {
 	return -1
 }
 
-// letterRuns returns the runs of letters in a text.
+// letterRuns returns the runs of letters in src.
 func letterRuns(src string) []string {
 	return strings.FieldsFunc(src, func(r rune) bool {
 		return !(r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9')

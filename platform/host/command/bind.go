@@ -13,19 +13,19 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Limits of the code that one approval covers.
+// Limits of the code that one approval includes.
 const (
 	maxBound  = 2000     // files
-	maxTree   = 64 << 20 // bytes in folders that are bound completely
+	maxTree   = 64 << 20 // total bytes in folders that are bound completely
 	maxNested = 5        // shells inside shells
 	maxBases  = 16       // base folders of relative paths
-	maxLoose  = 10       // descriptions of code that is not bound
-	maxList   = 64 << 10 // bytes of a file that is read as a list of names
+	maxLoose  = 10       // maximum descriptions of code that is not bound
+	maxList   = 64 << 10 // maximum bytes of a file that is read as a list of names
 )
 
-// binding collects digests of the code that a command would run: an approval covers that
-// code, and the command does not run if it has changed. When in doubt it collects too
-// much: any file that the command names may be a script.
+// binding collects digests of the code that a command would run. An approval is valid only for that
+// code: the command does not run if the code has changed. If in doubt, binding collects more than
+// necessary, because any file that the command names may be a script.
 type binding struct {
 	look      *analysis
 	all       map[string]string // path -> digest, "absent" or "unreadable"
@@ -33,13 +33,13 @@ type binding struct {
 	loose     []string // descriptions of code that cannot be bound
 	tree      int64    // total bytes of files in bound folders
 	bindsCode bool     // the command may run code that is not part of the system
-	lists     bool     // files to run may be named by the output of other programs
+	lists     bool     // the output of other programs may name files that are run
 	text      string   // the command text
 	// open contains variables that may have unknown values.
 	open map[string]bool
 }
 
-// writeDigests appends the digests. Above the limit, one digest stands for the remaining ones.
+// writeDigests appends the digests. Above the limit, it combines the remaining digests into one.
 func (b *binding) writeDigests(out *strings.Builder) {
 	paths := make([]string, 0, len(b.all))
 	for path := range b.all {
@@ -66,7 +66,8 @@ func (b *binding) noteUnbound(text string) {
 	}
 }
 
-// addDigest binds a path to a digest. check means that users other than the administrator can change it.
+// addDigest binds a path to a digest. check is true if users other than the administrator can
+// change the file.
 func (b *binding) addDigest(path, sum string, check bool) {
 	if _, ok := b.all[path]; !ok && len(b.all) >= maxBound {
 		b.noteUnbound("files after the first " + fmt.Sprint(maxBound))
@@ -133,7 +134,7 @@ func firstLine(path string) string {
 	return line
 }
 
-// bindOptionalFile binds a file that a program reads if it exists.
+// bindOptionalFile binds a file that a program reads if the file exists.
 func (b *binding) bindOptionalFile(path string) (found bool) {
 	p := b.look.judge.resolvePlace("/", path)
 	if p.regular {
@@ -173,8 +174,8 @@ func (b *binding) bindFolder(dir string) {
 	}
 }
 
-// bindCode binds the code that a shell would run for a text. dirs are the base folders of its
-// relative paths.
+// bindCode binds the code that a shell would run for text. dirs are the base folders of the
+// relative paths in it.
 func (b *binding) bindCode(file *syntax.File, text string, dirs []string, depth int) {
 	if depth > maxNested {
 		b.noteUnbound("commands of the innermost shell")
@@ -216,8 +217,8 @@ func (b *binding) bindCode(file *syntax.File, text string, dirs []string, depth 
 	})
 }
 
-// collectVariables collects the values of variables, the entered folders, and whether other programs print file
-// names.
+// collectVariables collects the values of variables, the folders that are entered, and whether
+// other programs print file names.
 func (b *binding) collectVariables(file *syntax.File, dirs []string) []string {
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
@@ -245,7 +246,7 @@ func (b *binding) collectVariables(file *syntax.File, dirs []string) []string {
 			}):
 				b.lists = true
 				for _, w := range n.Args[1:] {
-					b.open[w.Lit()] = true // read gives it a value
+					b.open[w.Lit()] = true // the command read sets the variable
 				}
 			}
 		case *syntax.CmdSubst:
@@ -256,8 +257,8 @@ func (b *binding) collectVariables(file *syntax.File, dirs []string) []string {
 	return dirs
 }
 
-// mayRunFiles reports whether a command may run files that it does not name: it uses an interpreter or an
-// unknown program.
+// mayRunFiles reports whether a command may run files that it does not name, because it uses an
+// interpreter or an unknown program.
 func (b *binding) mayRunFiles(file *syntax.File) (found bool) {
 	syntax.Walk(file, func(n syntax.Node) bool {
 		c, ok := n.(*syntax.CallExpr)
@@ -311,7 +312,7 @@ func (b *binding) addFolders(dirs, targets []string) []string {
 	return dirs
 }
 
-// bindFiles binds every word, or part of a word, that names a file.
+// bindFiles binds all files named by a word or a part of a word.
 func (b *binding) bindFiles(words, dirs []string) {
 	for _, w := range words {
 		for _, part := range pathPieces(w) {
@@ -325,7 +326,7 @@ func (b *binding) bindFiles(words, dirs []string) {
 	}
 }
 
-// pathPieces returns the pieces of a word that may be a path: "--file=x", "-fx", "@x".
+// pathPieces returns the parts of a word that may be a path, as in "--file=x", "-fx" and "@x".
 func pathPieces(w string) []string {
 	out := []string{w}
 	if _, v, ok := strings.Cut(w, "="); ok {
@@ -337,7 +338,7 @@ func pathPieces(w string) []string {
 	return append(out, strings.TrimLeft(w, "@:+"))
 }
 
-// bindNamedFiles binds the files that are listed in a file, if a command reads names from it.
+// bindNamedFiles binds the files that a file lists, if a command reads names from that file.
 func (b *binding) bindNamedFiles(path string, dirs []string) {
 	if !b.lists || sizeOf(path) > maxList {
 		return

@@ -43,14 +43,14 @@ func (b *binding) bindCall(args []boundWord, dirs []string, depth int) {
 	}
 }
 
-// bindNestedText binds the code of a text that a shell inside the command would run.
+// bindNestedText binds the code in a string that a shell inside the command would run.
 func (b *binding) bindNestedText(text string, dirs []string, depth int) {
 	if file, err := parseBash(text); err == nil {
 		b.bindCode(file, text, dirs, depth+1)
 	}
 }
 
-// startFolders adds the folders in which options make a program start.
+// startFolders adds the working folders that options set for a program.
 func (b *binding) startFolders(args, dirs []string) []string {
 	for i, a := range args {
 		for _, option := range []string{"-C", "--directory", "--chdir", "--prefix", "--cwd", "--dir", "--cd", "--project", "--manifest-path"} {
@@ -136,8 +136,8 @@ func (b *binding) bindTrees(args []boundWord, dirs []string) {
 	}
 }
 
-// startsCommands reports whether a program's own language can start commands and the
-// program reads code in it from its arguments: awk's system and pipes, sed's e.
+// startsCommands reports whether a program executes code from its arguments in a language that can
+// run commands, such as awk (system and pipes) or sed (e).
 func startsCommands(name string) bool {
 	return slices.Contains([]string{"awk", "gawk", "mawk", "nawk", "original-awk", "sed", "gsed", "ed", "ex", "vi", "vim", "nvim", "emacs", "m4", "dc", "expect", "gdb", "sqlite3"}, name)
 }
@@ -174,7 +174,7 @@ func (b *binding) notePipedShell(n *syntax.BinaryCmd) {
 	}
 	first, ok := n.X.Cmd.(*syntax.CallExpr)
 	if ok && len(first.Args) > 0 && slices.Contains([]string{"cat", "echo", "printf", "head", "tail", "sed"}, first.Args[0].Lit()) {
-		return // its output comes from its files and arguments, which are bound
+		return // the output depends only on files and arguments, which are bound
 	}
 	b.noteUnbound("code that is printed for " + name + " to run")
 }
@@ -197,8 +197,8 @@ func canInstallCode(args []boundWord) bool {
 		slices.Contains([]string{"install", "i", "ci", "add", "get", "exec", "dlx", "create", "init", "sync", "update", "upgrade", "run", "x"}, first)
 }
 
-// bindConfigFiles binds the build files that a program reads, in its folder and, if the program
-// searches upwards, in the folders above.
+// bindConfigFiles binds the build files that a program reads from its folder and, if the program
+// searches upwards, from the parent folders.
 func (b *binding) bindConfigFiles(name string, dirs []string) {
 	for _, x := range buildFiles() {
 		if !slices.Contains(x.programs, name) {
@@ -220,10 +220,10 @@ func (b *binding) bindConfigFiles(name string, dirs []string) {
 	}
 }
 
-// buildFile is a kind of file that tells a program what to run.
+// buildFile is a kind of file that specifies what a program runs.
 type buildFile struct {
 	programs, files []string
-	up              bool   // the program also searches the folders above
+	up              bool   // the program also searches the parent folders
 	loose           string // description of code that cannot be bound
 }
 

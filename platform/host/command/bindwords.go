@@ -8,7 +8,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// boundWord is a possible value of a word of a command. unknown means that a part of it is
+// boundWord is a possible value of a word of a command. unknown is true if a part of the value is
 // known only when the command runs; value is then the word as written.
 type boundWord struct {
 	value   string
@@ -23,8 +23,8 @@ func valuesOf(list []boundWord) []string {
 	return out
 }
 
-// expandWord returns the possible values of a word: the shell's expansion in each folder, with
-// the values that the command itself assigns to variables.
+// expandWord returns the possible values of a word: the results of the shell's expansion in each
+// folder, with the values that the command itself assigns to variables.
 func (b *binding) expandWord(dirs []string, w *syntax.Word) []boundWord {
 	if w == nil {
 		return nil
@@ -64,13 +64,13 @@ func (b *binding) wordSource(w *syntax.Word) string {
 	return "a word"
 }
 
-// matchPattern returns the files that match a pattern, or the text itself if it is no pattern.
+// matchPattern returns the files that match a pattern, or the text itself if it is not a pattern.
 func (b *binding) matchPattern(dir, shape string) []string {
 	if !strings.ContainsAny(shape, "*?[") {
 		return []string{shape}
 	}
 	if strings.Trim(shape, "*") == "" {
-		return nil // the pattern may match anything
+		return nil // the pattern may match any file
 	}
 	if !filepath.IsAbs(shape) {
 		shape = dir + "/" + shape
@@ -78,7 +78,7 @@ func (b *binding) matchPattern(dir, shape string) []string {
 	return b.look.matchFiles(shape)
 }
 
-// expandParts returns the possible texts of the parts of a word; "*" stands for unknown parts.
+// expandParts returns the possible texts of the parts of a word. "*" replaces unknown parts.
 func (b *binding) expandParts(dir string, parts []syntax.WordPart) (shapes []string, unknown bool) {
 	shapes = []string{""}
 	extend := func(values []string) {

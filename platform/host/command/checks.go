@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// argumentCheck parses the arguments of a program whose forms the table cannot express. why says
-// why they are not listed.
+// argumentCheck parses the arguments of a program whose forms cannot be expressed in the table. why
+// explains why they are not listed.
 type argumentCheck func(l *analysis, dir string, args []string) (a acceptedForm, why string)
 
 func argumentChecks() map[string]argumentCheck {
@@ -17,13 +17,13 @@ func argumentChecks() map[string]argumentCheck {
 	}
 }
 
-// asWritten accepts arguments unchanged, with their operands last.
+// asWritten accepts arguments unchanged; the operands come last.
 func asWritten(args []string, opens fileOpening, operands ...argument) acceptedForm {
 	return acceptedForm{form: parsedForm{args: args, operands: operands, found: operands}, opens: opens}
 }
 
-// findArgs accepts the read-only tests and actions of find. Everything else runs, deletes,
-// writes, or is unknown. find opens folders itself, so it needs a sandbox.
+// findArgs accepts the read-only tests and actions of find. All others run, delete, write, or are
+// unknown. find opens folders itself, so it needs a sandbox.
 func (l *analysis) findArgs(dir string, args []string) (acceptedForm, string) {
 	alone := []string{
 		"(", ")", "!", "-not", "-a", "-and", "-o", "-or", ",", "-print", "-print0", "-ls", "-prune", "-quit", "-empty", "-true", "-false", "-xdev", "-mount", "-depth", "-d",
@@ -64,9 +64,9 @@ func (l *analysis) findArgs(dir string, args []string) (acceptedForm, string) {
 	return asWritten(args, opensPaths), l.checkSearchFolders(dir, paths)
 }
 
-// jqArgs accepts separate or bundled flags, "--arg NAME VALUE", one filter, then files.
-// jq's own parser differs: after "--" older versions take all further arguments as a
-// filter and files. Filters compute and print; modules would read other files.
+// jqArgs accepts separate or bundled flags, "--arg NAME VALUE", one filter, and then files. The
+// parser of jq differs: after "--" older versions interpret all further arguments as a filter and
+// files. Filters compute and print. Modules are rejected because they would read other files.
 func (l *analysis) jqArgs(_ string, args []string) (acceptedForm, string) {
 	long := []string{
 		"--raw-output", "--compact-output", "--null-input", "--slurp", "--sort-keys", "--exit-status", "--ascii-output", "--join-output",
@@ -104,7 +104,7 @@ func (l *analysis) jqArgs(_ string, args []string) (acceptedForm, string) {
 	return asWritten(append(options, rest...), opensInput, operands...), ""
 }
 
-// testArgs accepts comparisons. Tests of files make test open paths itself.
+// testArgs accepts comparisons. For tests of files, test opens paths itself.
 func (l *analysis) testArgs(dir string, args []string) (acceptedForm, string) {
 	compares := []string{"-z", "-n", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-a", "-o"}
 	a := asWritten(args, opensNothing)
@@ -126,7 +126,7 @@ func (l *analysis) testArgs(dir string, args []string) (acceptedForm, string) {
 	return a, ""
 }
 
-// tarArgs accepts listing an archive. A name with a colon refers to another machine.
+// tarArgs accepts the listing of an archive. A name with a colon refers to another machine.
 func (l *analysis) tarArgs(_ string, args []string) (acceptedForm, string) {
 	if len(args) < 2 {
 		return acceptedForm{}, "tar is allowed only as: tar tf FILE"
@@ -166,10 +166,10 @@ func (l *analysis) listArgs(_ string, args []string) (acceptedForm, string) {
 		}
 		operands = append(operands, argument{pathKind, a})
 	}
-	return asWritten(args, opensPaths, operands...), "" // compressors interpret the ends of file names, and try further names
+	return asWritten(args, opensPaths, operands...), "" // compressors interpret the suffix of a file name and try other names
 }
 
-// dateArgs rejects operands without "+", which set the clock.
+// dateArgs rejects operands that do not start with "+", because they set the clock.
 func (l *analysis) dateArgs(_ string, args []string) (acceptedForm, string) {
 	for i := 0; i < len(args); i++ {
 		a := args[i]

@@ -1,16 +1,16 @@
 // Package command judges shell commands by their syntax tree and runs them.
 //
-// The judge parses a command as Bash does, resolves each simple command to a program and
-// its arguments, and reports the effects of the whole command. A command is listed (may
-// run without approval) if it only uses programs of the table (programs.txt) with
-// arguments that are known to be read-only, inside the user's folders. Everything it
-// cannot decide needs approval. A command that names a protected place is refused.
+// The judge parses a command as Bash does, resolves each simple command to a program and its
+// arguments, and reports the effects of the whole command. A command is listed (may run without
+// approval) if it only uses programs in the table (programs.txt) with arguments that are known to
+// be read-only, inside the user's folders. Everything that the judge cannot decide needs approval.
+// A command that names a protected place is refused.
 //
-// The judged command is the one that runs: the judge expands the words, and for pipelines
-// and lists of simple commands Hob starts the programs with exactly the judged arguments,
-// without a shell. Only commands that the user has approved run in a shell.
+// The command that runs is exactly the judged one. The judge expands the words, and for pipelines
+// and lists of simple commands Hob starts the programs with the judged arguments, without a shell.
+// A shell runs only commands that the user has approved.
 //
-// Windows has other shells, which are not parsed: no command is listed there.
+// On Windows, commands use other shells, which are not parsed, so no command is listed.
 package command
 
 import (
@@ -34,7 +34,7 @@ const (
 	MaxTimeout     = 10 * time.Minute
 )
 
-// Errors of the judge, which a Refusal wraps.
+// Errors of the judge. A Refusal wraps them.
 var (
 	ErrProtected = errors.New("protected place")
 	ErrInvalid   = errors.New("command cannot be parsed")
@@ -44,13 +44,13 @@ var (
 // Options of New.
 type Options struct {
 	Home string // the owner's; required
-	// Allowed are the folders in which commands run and which listed ones read.
+	// Allowed are the folders in which commands may run and from which listed commands may read.
 	Allowed []string
 	Places  *denypaths.Places // required
-	// Allow are the user's own entries: a program and the beginning of its arguments, such
+	// Allow are the user's own entries. An entry is a program with the first of its arguments, such
 	// as "npm test".
 	Allow []string
-	// Path lists the folders of programs (default: the system's folders).
+	// Path lists the folders that contain programs (default: the system's folders).
 	Path []string
 }
 
@@ -91,7 +91,7 @@ func New(opt Options) (*Analyzer, error) {
 	return j, nil
 }
 
-// CheckAllow rejects entries of the user that would allow everything.
+// CheckAllow rejects an entry of the user that would allow everything.
 func CheckAllow(entry string) error {
 	if err := allowEntry(strings.Fields(entry)); err != nil {
 		return fmt.Errorf("%q: %w", entry, err)
@@ -117,8 +117,8 @@ func allowEntry(words []string) error {
 // Command is a command that the model wants to run.
 type Command struct {
 	Text string
-	Dir  string // where, absolute; "" is the first allowed folder
-	// Network means that it requests network access.
+	Dir  string // absolute path of the folder; "" selects the first allowed folder
+	// Network is true if the model requests network access.
 	Network bool
 }
 
@@ -137,22 +137,22 @@ func (r *Refusal) Unwrap() error { return r.Err }
 // Verdict describes the effects of a command.
 type Verdict struct {
 	Refused error // a *Refusal
-	// Listed means that it only runs read-only programs with read-only arguments.
+	// Listed is true if the command only runs read-only programs with read-only arguments.
 	Listed bool
-	// Own means that it is listed and its output contains nothing from files.
+	// Own is true if the command is listed and its output contains no data from files.
 	Own bool
-	// Writes, Egress, Send and Destroy are its known effects. false does not mean that it lacks the
-	// effect.
+	// Writes, Egress, Send and Destroy are the known effects. false does not mean that the command
+	// does not have the effect.
 	Writes, Egress, Send, Destroy bool
-	// Why contains the reasons why it is not listed, the most important first.
+	// Why lists the reasons why the command is not listed, the most important first.
 	Why []string
-	// Pattern is the scope of a grant: "git status *". Only listed commands have one.
+	// Pattern is the scope of a grant, such as "git status *". Only listed commands have one.
 	Pattern string
-	// Exact describes what would run: the folder, the absolute path, digest and arguments of
-	// each program, the digests of scripts, and the text if a shell is needed.
+	// Exact describes what would run: the folder; the absolute path, digest and arguments of each
+	// program; the digests of scripts; and the text if a shell is needed.
 	Exact string
-	// Unbound describes code that would run and that an approval cannot cover: files that a Makefile
-	// includes, output of a program that a shell runs.
+	// Unbound describes code that would run but that an approval cannot be bound to, such as files
+	// that a Makefile includes, or output of a program that a shell runs.
 	Unbound []string
 	// Plan describes how the command runs.
 	Plan Plan
@@ -224,8 +224,8 @@ func (j *Analyzer) protectedPlace(p pathTarget) *Refusal {
 	}
 }
 
-// isWrapper reports whether a program runs other programs named in its arguments: an entry or
-// a pattern for it would allow everything.
+// isWrapper reports whether a program runs other programs named in its arguments. An entry or a
+// pattern for such a program would allow everything.
 func isWrapper(name string) bool {
 	return slices.Contains([]string{
 		"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "csh", "tcsh", "nu", "pwsh", "rbash", "elvish", "xonsh",

@@ -7,7 +7,7 @@ import (
 
 func changeTime(st *syscall.Stat_t) int64 { return st.Ctimespec.Nano() }
 
-const searchOnly = 0 // O_RDONLY: there is no portable way to open a folder without the right to list it
+const searchOnly = 0 // O_RDONLY, because there is no portable way to open a folder without permission to list it
 
 const limitProcs = -1
 

@@ -16,15 +16,15 @@ import (
 
 func changeTime(st *syscall.Stat_t) int64 { return st.Ctim.Nano() }
 
-// searchOnly opens a folder for path lookups, without the right to list it.
+// searchOnly opens a folder for path lookups, without permission to list it.
 const searchOnly = unix.O_PATH
 
 const limitProcs = 6 // RLIMIT_NPROC, which package syscall does not name
 
 func setLimit(l *syscall.Rlimit, v uint64) { l.Cur, l.Max = v, v }
 
-// boundsOf returns the limits of a command with the given time limit. The process limit
-// counts all processes of the user, so it is relative to the machine's current number.
+// boundsOf returns the resource limits of a command with the given time limit. The process limit
+// applies to all processes of the user, so it is added to their current number.
 func boundsOf(limit time.Duration) resourceLimits {
 	b := resourceLimits{CPU: uint64(4*limit/time.Second) + 4, File: 1 << 30, Data: 4 << 30}
 	text, err := os.ReadFile("/proc/loadavg")
@@ -40,11 +40,11 @@ func boundsOf(limit time.Duration) resourceLimits {
 	return b
 }
 
-// dropCapabilities drops root's capabilities except those for files: with CAP_PERFMON or
-// CAP_SYS_ADMIN, kernels from 6.15 let a process read the memory and environment of others
-// despite Landlock (may_access_mm in fs/proc/base.c); with CAP_SYS_RESOURCE it can raise
-// its limits. Landlock has already set no_new_privs, so that no program regains them. A
-// process that is not root has nothing to drop.
+// dropCapabilities drops root's capabilities except those for files. With CAP_PERFMON or
+// CAP_SYS_ADMIN, kernels from 6.15 let a process read the memory and environment of others despite
+// Landlock (may_access_mm in fs/proc/base.c). With CAP_SYS_RESOURCE a process can raise its limits.
+// Landlock has already set no_new_privs, so no program can regain the capabilities. A process that
+// is not root has nothing to drop.
 func dropCapabilities() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData

@@ -15,6 +15,6 @@ func idOf(info fs.FileInfo) fileID {
 	return fileID{size: info.Size(), changed: info.ModTime().UnixNano()}
 }
 
-// openPlain opens a file or a folder. No command is listed on this system, so it only opens approved
-// redirections.
+// openPlain opens a file or a folder. No command is listed on this system, so it opens only
+// approved redirections.
 func openPlain(path string, _ bool) (*os.File, error) { return os.Open(path) }

@@ -18,7 +18,7 @@ func manyNames(info fs.FileInfo) bool {
 	return ok && info.Mode().IsRegular() && st.Nlink > 1
 }
 
-// ofSystem reports whether a file belongs to the system and only its administrator can
+// ofSystem reports whether a file belongs to the system and only the system's administrator can
 // write to it.
 func ofSystem(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)

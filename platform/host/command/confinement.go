@@ -13,8 +13,8 @@ type Need uint8
 // Needs in ascending order.
 const (
 	NeedNothing   Need = iota // it reads facts about this machine, or files that Hob opens for it
-	NeedSandbox               // the program opens paths itself: a sandbox must confine them
-	NeedIsolation             // it shows other processes: a sandbox must hide them
+	NeedSandbox               // the program opens paths itself, so a sandbox must confine it
+	NeedIsolation             // the program shows other processes, so a sandbox must hide them
 )
 
 // Meets reports whether the sandbox provides the confinement. Landlock and Seatbelt do not hide other
@@ -31,9 +31,9 @@ func (s sandbox) Meets(n Need) bool {
 	return false
 }
 
-// Within returns the verdict if s confines commands: a listed command whose need s does not meet
-// loses Listed. The Exact of a command that is listed because of s states that, and its plan runs
-// in a sandbox only.
+// Within returns the verdict for the case that s confines commands. A listed command whose need s
+// does not meet loses Listed. If a command is listed because of s, its Exact states this, and its
+// plan runs only in a sandbox.
 func (v Verdict) Within(s sandbox) Verdict {
 	switch {
 	case !v.Listed || v.Plan.Needs == NeedNothing:
@@ -51,8 +51,8 @@ func (v Verdict) Within(s sandbox) Verdict {
 	return v
 }
 
-// Handover describes how a step gets its files without a sandbox: Hob opens them without following links
-// and passes open handles to the program.
+// Handover describes how a step gets its files if there is no sandbox: Hob opens the files without
+// following links and passes the open handles to the program.
 type Handover struct {
 	Args   []string `json:"args"`             // replaces the step's arguments
 	Input  string   `json:"input,omitempty"`  // becomes the standard input
@@ -66,11 +66,11 @@ type acceptedForm struct {
 	opens     fileOpening
 	need      Need
 	recursive bool
-	listsIn   bool // a folder operand means its entries
+	listsIn   bool // a folder operand selects the entries of the folder
 	inputArg  string
 }
 
-// accessNeed returns the confinement that a form needs, and how its files are handed over.
+// accessNeed returns the confinement that a form needs and how its files are passed.
 func (l *analysis) accessNeed(dir string, a acceptedForm) (Need, *Handover) {
 	if a.need != NeedNothing || a.recursive || len(a.form.values) > 0 {
 		return max(a.need, NeedSandbox), nil
@@ -117,8 +117,8 @@ func (a acceptedForm) withInput(n int) bool {
 	return slices.ContainsFunc(a.form.operands[:n], func(o argument) bool { return o.kind == pathKind })
 }
 
-// handEntries hands over a folder: the one whose entries are listed, or the parent folder
-// of all operands.
+// handEntries passes a folder: the folder whose entries are listed, or the parent folder of all
+// operands.
 func (l *analysis) handEntries(dir string, a acceptedForm) (Need, *Handover) {
 	operands := a.form.operands
 	options := slices.Clone(a.form.args[:len(a.form.args)-len(operands)])
@@ -133,7 +133,7 @@ func (l *analysis) handEntries(dir string, a acceptedForm) (Need, *Handover) {
 	}
 	h := &Handover{Args: options}
 	if a.listsIn {
-		h.Args = append(h.Args, "-d") // if an operand has become a folder since, the program does not enter it
+		h.Args = append(h.Args, "-d") // if an operand has become a folder since the check, the program does not enter it
 	}
 	h.Args = append(h.Args, "--")
 	for _, o := range operands {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// noteEffects records the known effects of a program. No effect does not mean harmless: only a listed command
-// is known to be read-only.
+// noteEffects records the known effects of a program. A program without known effects may still be
+// harmful: only a listed command is known to be read-only.
 func (l *analysis) noteEffects(args []string) {
 	args = l.unwrapArgs(args)
 	if len(args) == 0 {
@@ -54,7 +54,7 @@ func hasNetworkAccess(args []string) bool {
 	return isNetworkProgram(name) && !version
 }
 
-// noteTableObjection records a reason that only counts if the table does not list the command.
+// noteTableObjection records a reason that matters only if the table does not list the command.
 func (l *analysis) noteTableObjection(text string) { l.asides = append(l.asides, text) }
 
 // unwrapArgs removes wrappers: programs that run their remaining arguments.

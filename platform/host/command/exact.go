@@ -6,8 +6,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// String formats the plan for the user: absolute paths of programs and the final arguments,
-// quoted where necessary.
+// String formats the plan for the user: the absolute paths of the programs and the final arguments,
+// quoted if necessary.
 func (p Plan) String() string {
 	var b strings.Builder
 	if p.Shell != "" {
@@ -77,7 +77,7 @@ func quoteWord(s string) string {
 	return q
 }
 
-// maxNamed limits the files that Exact names individually.
+// maxNamed is the maximum number of files that Exact names individually.
 const maxNamed = 16
 
 // exactText returns the verdict's Exact: the plan and the digests of the code that it runs.

@@ -12,15 +12,15 @@ type argument struct {
 	value string
 }
 
-// parsedForm is a parsed command line: the meaning of its arguments, and the arguments to run with, in an order
-// that every option parser reads alike: options first, then operands.
+// parsedForm is a parsed command line. It contains the meaning of the arguments, and the arguments
+// to run with. Their order (options, then operands) has the same meaning for every option parser.
 type parsedForm struct {
 	found []argument
-	// args are the final arguments; operands are the last of them.
+	// args are the final arguments. operands are the last part of args.
 	args     []string
 	operands []argument
-	used     []string // the given options, in the table's spelling
-	// values contains option values that are paths.
+	used     []string // the options that are set, in the table's spelling
+	// values are the values of options that are paths.
 	values []string
 }
 
@@ -29,7 +29,7 @@ func notListed(name, arg string) string {
 	return fmt.Sprintf("%s %s is not a listed form", name, arg)
 }
 
-// parseArgs parses arguments. why names an unknown one.
+// parseArgs parses args. why names an unknown argument.
 func (e *tableEntry) parseArgs(args []string) (f parsedForm, why string) {
 	var options, operands []string
 	ended := false
@@ -69,7 +69,7 @@ func (e *tableEntry) parseArgs(args []string) (f parsedForm, why string) {
 }
 
 // reorderArgs puts the options first, because some parsers treat an option after an operand as an
-// operand. It keeps the order of git's arguments, because "--" separates revisions from paths, and
+// operand. It keeps the order of git's arguments, because "--" separates revisions from paths and
 // options may follow revisions.
 func (e *tableEntry) reorderArgs(args, options, operands []string, ended bool) []string {
 	if e.style == gitStyle {
@@ -82,7 +82,7 @@ func (e *tableEntry) reorderArgs(args, options, operands []string, ended bool) [
 	return append(out, operands...)
 }
 
-// parseOption parses the option at args[0] and returns how many arguments belong to it.
+// parseOption parses the option at args[0] and returns the number of arguments that belong to it.
 func (e *tableEntry) parseOption(args []string, f *parsedForm) (used int, ok bool) {
 	a := args[0]
 	if e.number && strings.Trim(a[1:], "0123456789") == "" {

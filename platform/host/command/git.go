@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// gitSettings returns options that precede all others: they disable programs that a
-// repository's settings could name, also in submodules.
+// gitSettings returns options that must precede all others. They disable programs that the settings
+// of a repository or its submodules could name.
 func gitSettings() []string {
 	return []string{
 		"--no-pager", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.pager=cat", "-c", "diff.external=", "-c", "core.attributesFile=/dev/null",
@@ -24,10 +24,10 @@ func gitEnv() []string {
 	}
 }
 
-// checkGit removes the general options, checks the repository's settings, and returns the
-// arguments for the table, the arguments to run, and the environment. Settings that name
-// programs (filters, textconv, signatures) have arbitrary names and cannot be disabled:
-// unknown settings need approval.
+// checkGit removes the general options, checks the repository's settings, and returns the arguments
+// for the table, the arguments to run, and the environment. Settings that name programs (filters,
+// textconv, signatures) have arbitrary names and cannot be disabled, so unknown settings need
+// approval.
 func (l *analysis) checkGit(dir string, args []string) (table, run, env []string, why string) {
 	rest := args[1:]
 	folder := dir
@@ -67,7 +67,7 @@ func (l *analysis) checkGit(dir string, args []string) (table, run, env []string
 		run = append(run, "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
 	}
 	if rest[0] == "status" {
-		run = append(run, "--ignore-submodules=all") // git would otherwise run in the submodules with their settings
+		run = append(run, "--ignore-submodules=all") // git would otherwise run in the submodules with the settings of the submodules
 	}
 	return table, append(run, rest[1:]...), gitEnv(), ""
 }
@@ -95,8 +95,8 @@ func (l *analysis) findRepository(dir string) string {
 	}
 }
 
-// harmlessSettings returns sections and keys of a repository's settings that name no
-// program, file or other location. The key "*" matches every key.
+// harmlessSettings returns sections and keys of a repository's settings that do not name a program,
+// file or other location. The key "*" matches every key.
 func harmlessSettings() map[string][]string {
 	return map[string][]string{
 		"core":       {"repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase", "precomposeunicode", "symlinks", "autocrlf", "eol", "safecrlf", "quotepath", "abbrev", "compression"},
@@ -119,7 +119,7 @@ func harmlessSettings() map[string][]string {
 
 const maxSettings = 256 << 10 // bytes
 
-// gitConfig parses the settings of a repository strictly: unknown syntax is rejected.
+// gitConfig parses the settings of a repository strictly. It rejects unknown syntax.
 func gitConfig(gitDir string) string {
 	if _, err := os.Lstat(filepath.Join(gitDir, "config.worktree")); err == nil {
 		return "the repository has settings per worktree"

@@ -17,10 +17,10 @@ type analysis struct {
 	file  *syntax.File
 
 	verdict  Verdict
-	asides   []string // reasons that count only if the table does not list it
+	asides   []string // reasons that matter only if the table does not list the command
 	bases    []string // base folders of relative paths
 	assigned map[string]bool
-	expanded map[string]string // folders that patterns were expanded from, and digests of their names
+	expanded map[string]string // folders in which patterns were expanded, and digests of the names in them
 	folders  int
 	entries  int
 }
@@ -64,8 +64,8 @@ func (l *analysis) refuseProtected(p pathTarget) {
 	}
 }
 
-// surveyTree walks the whole syntax tree and records assignments, entered folders, and the
-// known effects of each program.
+// surveyTree walks the complete syntax tree. It records assignments, entered folders, and the known
+// effects of each program.
 func (l *analysis) surveyTree() {
 	syntax.Walk(l.file, func(n syntax.Node) bool {
 		switch n := n.(type) {
@@ -89,7 +89,7 @@ func (l *analysis) surveyTree() {
 	})
 }
 
-// noteAssignment records variables that change the behavior of a program.
+// noteAssignment records an assignment to a variable that changes the behavior of programs.
 func (l *analysis) noteAssignment(name string) {
 	up := strings.ToUpper(name)
 	switch {
@@ -179,9 +179,9 @@ func (l *analysis) noteEnteredFolders(args []string) {
 	}
 }
 
-// refusesProtected refuses a command that names a protected place anywhere: in an expanded word,
-// in a part of a word ("--file=~/.ssh/id"), in a text passed to another program, or in the
-// possible values of an unknown word.
+// refusesProtected refuses a command that names a protected place anywhere: in an expanded word, in
+// a part of a word ("--file=~/.ssh/id"), in a string passed to another program, or in the possible
+// values of an unknown word.
 func (l *analysis) refusesProtected() bool {
 	syntax.Walk(l.file, func(n syntax.Node) bool {
 		if w, ok := n.(*syntax.Word); ok && w != nil {
@@ -217,7 +217,7 @@ func (l *analysis) checkWord(w *syntax.Word) {
 	}
 }
 
-// checkMentions checks everything in a text that may be a path.
+// checkMentions checks all parts of text that may be a path.
 func (l *analysis) checkMentions(text string) {
 	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\n'\"`;|&<>(),:=@[]{}\\", r) }) {
 		part = strings.NewReplacer("${HOME}", l.judge.opt.Home, "$HOME", l.judge.opt.Home).Replace(part)

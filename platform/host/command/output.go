@@ -10,7 +10,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Limits of the output of a command that is kept, in bytes.
+// Limits of the command output that is kept, in bytes.
 const (
 	keepHead = 12_000
 	keepTail = 12_000
@@ -42,7 +42,8 @@ func (o *outputBuffer) Write(b []byte) (int, error) {
 	return n, nil
 }
 
-// keptText returns the kept output as text, and the number of bytes missing in the middle.
+// keptText returns the kept output as text, and the number of bytes that were dropped in the
+// middle.
 func (o *outputBuffer) keptText() (string, int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -99,8 +100,8 @@ func escapeLength(s string) int {
 	return len(s)
 }
 
-// checkText rejects text that the user could not read as written: invisible characters and
-// characters that change the text direction.
+// checkText rejects text that a user could not read as it is interpreted, because it contains
+// invisible characters or characters that change the text direction.
 func checkText(text string) error {
 	bad := func(message, remedy string) error {
 		return &Refusal{Err: ErrInvalid, Message: message, Remedy: remedy}

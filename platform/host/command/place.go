@@ -9,20 +9,20 @@ import (
 
 // pathTarget is the resolved path of a word.
 type pathTarget struct {
-	abs       string // links resolved like the kernel does
+	abs       string // absolute path with links resolved as the kernel does
 	exists    bool
 	folder    bool
 	regular   bool
-	many      bool   // it has several names (hard links)
-	inside    bool   // inside an allowed folder
+	many      bool   // the file has several names (hard links)
+	inside    bool   // the path is inside an allowed folder
 	protected string // why
 }
 
 // maxLinks limits the links in one path.
 const maxLinks = 40
 
-// resolvePlace resolves a path from the folder dir. It never fails: a path that it cannot read is
-// outside every allowed folder.
+// resolvePlace resolves a path relative to dir. It never fails: a path that it cannot read counts
+// as outside every allowed folder.
 func (j *Analyzer) resolvePlace(dir, path string) pathTarget {
 	if !filepath.IsAbs(path) {
 		path = dir + "/" + path
@@ -60,8 +60,8 @@ func isBelow(folder, abs string) bool {
 	return abs == folder || strings.HasPrefix(abs, strings.TrimSuffix(folder, "/")+"/")
 }
 
-// physicalPath resolves a path element by element: ".." after a link leaves the folder that
-// the link points to, unlike in filepath.Clean. Missing elements are kept as written.
+// physicalPath resolves a path element by element. Unlike in filepath.Clean, ".." after a link
+// means the parent of the link's target. Missing elements are kept as written.
 func physicalPath(path string) (string, bool) {
 	if len(path) > 4096 || strings.ContainsRune(path, 0) {
 		return "", false
@@ -99,8 +99,8 @@ func physicalPath(path string) (string, bool) {
 	return done, true
 }
 
-// openToAll reports whether listed commands may read a file outside the user's folders:
-// files that describe the machine.
+// openToAll reports whether listed commands may read a file outside the user's folders. Such files
+// describe the machine.
 func openToAll(abs string) bool {
 	switch abs {
 	case "/dev/null", "/dev/stdin", "/etc/os-release", "/usr/lib/os-release", "/etc/hostname", "/etc/timezone", "/proc/cpuinfo", "/proc/meminfo",

@@ -7,7 +7,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Plan describes how a command runs: as a list of pipelines without a shell, or as a text for a shell.
+// Plan describes how a command runs: as a list of pipelines without a shell, or as a script for a
+// shell.
 type Plan struct {
 	Dir   string `json:"dir"`
 	Lines []Line `json:"lines,omitempty"`
@@ -19,15 +20,16 @@ type Plan struct {
 	Needs Need `json:"needs,omitempty"`
 	// Hidden means that only the system and the allowed folders are visible.
 	Hidden bool `json:"hidden,omitempty"`
-	// Digests maps the paths of programs and of the code that they read to their digests, as
-	// far as users other than the administrator can change them; "absent" marks files that
-	// would be read if they existed. Folders maps folders in which a shell expands patterns to
-	// the digests of their names.
+	// Digests maps the paths of programs and of the code that they read to their digests, except
+	// for files that only the administrator can change. "absent" marks files that would be read if
+	// they existed. Folders maps folders in which a shell expands patterns to the digests of the
+	// names in them.
 	Digests map[string]string `json:"digests,omitempty"`
 	Folders map[string]string `json:"folders,omitempty"`
 }
 
-// Line is a pipeline and its condition: always (""), if the previous one succeeded ("&&") or failed ("||").
+// Line is a pipeline with its condition: always (""), or only if the previous one succeeded ("&&")
+// or failed ("||").
 type Line struct {
 	When  string `json:"when,omitempty"`
 	Not   bool   `json:"not,omitempty"`
@@ -40,12 +42,12 @@ type Step struct {
 	Path string   `json:"path"`
 	Args []string `json:"args"` // including the program's name as written
 	Env  []string `json:"env,omitempty"`
-	// In is a file to read from; Out and Err are the targets of the output: "" unchanged, "null" to
-	// /dev/null, "out" and "err" to the target of the other one.
+	// In is a file that becomes the input. Out and Err are the targets of the outputs: "" is
+	// unchanged, "null" is /dev/null, and "out" and "err" are the target of the other output.
 	In  string `json:"in,omitempty"`
 	Out string `json:"out,omitempty"`
 	Err string `json:"err,omitempty"`
-	// Hand describes how it gets its files without a sandbox.
+	// Hand describes how the step gets its files if there is no sandbox.
 	Hand *Handover `json:"hand,omitempty"`
 }
 
@@ -92,7 +94,7 @@ func (l *analysis) planCommand() {
 		v.Plan.Shell = l.cmd.Text
 	}
 	v.Listed = direct && listed && len(v.Why) == 0 && v.Refused == nil && !v.Egress && !v.Send && !v.Destroy
-	v.Own = v.Listed && own && !strings.ContainsAny(l.cmd.Text, "*?[") // names of files are not Hob's words
+	v.Own = v.Listed && own && !strings.ContainsAny(l.cmd.Text, "*?[") // names of files are not Hob's own text
 	v.Plan.Hidden = v.Listed && !v.Writes && (!v.Own || v.Plan.Needs != NeedNothing)
 	if v.Listed && len(patterns) == 1 {
 		v.Pattern = patterns[0]
@@ -106,8 +108,8 @@ func (l *analysis) planCommand() {
 	v.Plan.Writes, v.Plan.Network = v.Writes, v.Plan.Network || v.Egress || v.Send
 }
 
-// ownWords reports whether a program's output describes only this machine or its
-// arguments; it reads and names no file.
+// ownWords reports whether a program's output describes only this machine or the program's
+// arguments. Such a program reads and names no file.
 func ownWords(s Step) bool {
 	return s.In == "" && slices.Contains([]string{
 		"date", "cal", "uname", "arch", "nproc", "whoami", "id", "uptime", "free", "df", "echo", "printf", "seq", "expr", "factor", "true", "false", "sleep", "basename", "dirname", "tty", "env", "printenv", "lscpu",
@@ -140,7 +142,8 @@ func (l *analysis) planStatement(s *syntax.Stmt, when string, dir *string, out *
 	return true, ""
 }
 
-// planCd updates the folder for "cd FOLDER" if it cannot fail: the folder exists, and "||" does not precede it.
+// planCd updates the folder for "cd FOLDER" if cd cannot fail: the folder exists, and the condition
+// is not "||".
 func (l *analysis) planCd(s *syntax.Stmt, c *syntax.CallExpr, when string, dir *string, out *[]Line) (bool, string) {
 	if len(c.Args) != 2 || len(c.Assigns) > 0 || len(s.Redirs) > 0 || s.Negated || when == "||" || when == "&&" {
 		return false, "its cd command needs a shell"
@@ -217,8 +220,8 @@ func inShell(name string) bool {
 	}, name)
 }
 
-// planRedirect accepts redirections that need no shell: to /dev/null, from a file, and one output to the other.
-// Other redirections were already recorded as writes.
+// planRedirect accepts redirections that do not need a shell: to /dev/null, from a file, and of one
+// output to the other. Other redirections have already been recorded as writes.
 func (l *analysis) planRedirect(r *syntax.Redirect, dir string, s *Step) (bool, string) {
 	const needs = "it needs a shell for its redirections"
 	fd := "1"
@@ -262,7 +265,7 @@ func (l *analysis) planRedirect(r *syntax.Redirect, dir string, s *Step) (bool, 
 	return true, ""
 }
 
-// checkReadable returns why a listed command may not read a path, "" if it may.
+// checkReadable returns the reason why a listed command may not read a path, or "" if it may.
 func (l *analysis) checkReadable(dir, path string) string {
 	p := l.judge.resolvePlace(dir, path)
 	switch {

@@ -14,8 +14,8 @@ import (
 	"hob/platform/host/system"
 )
 
-// systemPath returns the folders in which programs are looked up. The system's folders come
-// first, so that no program in another folder replaces "ls".
+// systemPath returns the folders in which programs are searched for. The system's folders come
+// first, so that no program in another folder can replace "ls".
 func systemPath() []string {
 	switch runtime.GOOS {
 	case "darwin":
@@ -30,7 +30,7 @@ func systemPath() []string {
 // resolvedProgram is the file of a program.
 type resolvedProgram struct {
 	name   string // as written
-	path   string // absolute; "" when it was not found
+	path   string // absolute path; "" if the program was not found
 	system bool   // belongs to the system: only its administrator can change it
 }
 
@@ -67,7 +67,8 @@ func (j *Analyzer) findProgram(dir, name string) resolvedProgram {
 	return p
 }
 
-// onPath reports whether dir is a folder of programs: "/usr/lib/x/ls" is not the table's "ls".
+// onPath reports whether dir is a folder that contains programs. For example, "/usr/lib/x/ls" is
+// not the table's "ls".
 func (j *Analyzer) onPath(dir string) bool {
 	for _, d := range j.opt.Path {
 		if real, ok := physicalPath(d); ok && real == dir || d == dir {
@@ -78,7 +79,7 @@ func (j *Analyzer) onPath(dir string) bool {
 }
 
 // isTrustedFolder reports whether a program's folder belongs to the system and is not a folder that
-// the user opened to Hob.
+// the user has allowed Hob to use.
 func (j *Analyzer) isTrustedFolder(path string) bool {
 	if j.resolvePlace("/", path).inside {
 		return false
@@ -91,7 +92,7 @@ func (j *Analyzer) isTrustedFolder(path string) bool {
 			return err == nil && ofSystem(info)
 		}
 	}
-	// links of a distribution point to its own libraries, through /etc/alternatives for example
+	// links of a distribution point to its own libraries, for example through /etc/alternatives
 	for _, d := range []string{"/usr/lib", "/usr/libexec", "/usr/share", "/nix/store", "/gnu/store", "/opt/homebrew/Cellar", "/System", "/Library/Developer/CommandLineTools", "/Applications/Xcode.app"} {
 		if isBelow(d, dir) {
 			info, err := os.Stat(dir)
@@ -182,20 +183,20 @@ func namesDigest(dir string) (string, error) {
 func digestNames(list []fs.DirEntry) string {
 	h := sha256.New()
 	for _, e := range list {
-		_, _ = h.Write([]byte(e.Name() + "\x00")) // a hash takes everything
+		_, _ = h.Write([]byte(e.Name() + "\x00")) // writing to a hash never fails
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// commandEnviron returns the environment of a command: program folders, home, language and
-// time zone. It is built from a list of harmless variables, so that no key, token or proxy
-// of Hob reaches a program.
+// commandEnviron returns the environment of a command: program folders, home, language and time
+// zone. It is built from a list of harmless variables, so that no program receives a key, token or
+// proxy of Hob.
 func (j *Analyzer) commandEnviron(temp string) []string {
 	out := []string{
 		"PATH=" + strings.Join(j.opt.Path, string(filepath.ListSeparator)), "HOME=" + j.opt.Home, "TERM=dumb", "TMPDIR=" + temp, "XDG_CACHE_HOME=" + filepath.Join(temp, "cache"),
 		"PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=false", "EDITOR=false", "NO_COLOR=1", "DEBIAN_FRONTEND=noninteractive", "PYTHONDONTWRITEBYTECODE=1",
 		"npm_config_cache=" + filepath.Join(temp, "npm"), "GOTOOLCHAIN=local",
-		system.Marker + "=command", // leftover processes of the command get no user rights
+		system.Marker + "=command", // remaining processes of the command get no user permissions
 	}
 	for _, v := range os.Environ() {
 		name, _, _ := strings.Cut(v, "=")

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// psArgs accepts two kinds of forms. Those that show names, numbers and times of processes
-// are facts about this machine. Those that show arguments may show passwords and need a
-// sandbox without other processes. Nothing else is listed: ps has three parsers, in which
-// one letter ("e") may select all processes or show their environments.
+// psArgs accepts two kinds of forms. Forms that show names, numbers and times of processes are
+// facts about this machine. Forms that show arguments may show passwords and need a sandbox without
+// other processes. No other form is listed: ps has three parsers, in which one letter ("e") may
+// select all processes or show their environments.
 func (l *analysis) psArgs(_ string, args []string) (acceptedForm, string) {
 	a := asWritten(args, opensNothing)
-	names := runtime.GOOS == "linux" // its default columns there; elsewhere it shows arguments
+	names := runtime.GOOS == "linux" // the default columns on Linux; other systems show arguments
 	full, sorts, format := false, false, ""
 	for i := 0; i < len(args); i++ {
 		w, value := args[i], ""

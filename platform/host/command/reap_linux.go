@@ -8,12 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// becomeSubreaper makes this process the parent of orphaned descendants, so that none escapes by
+// becomeSubreaper makes this process the parent of orphaned descendants, so that none can escape by
 // starting a new session.
 func becomeSubreaper() { _ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) } // not supported by kernels before 3.4
 
-// killDescendants kills every process below this one and repeats until none is left, because new ones
-// may appear in the meantime.
+// killDescendants kills every process below this one. It repeats this until none is left, because
+// new processes may start in the meantime.
 func killDescendants() {
 	for range 100 {
 		below := listDescendants(os.Getpid())
@@ -21,7 +21,7 @@ func killDescendants() {
 			return
 		}
 		for _, pid := range below {
-			_ = unix.Kill(pid, unix.SIGKILL) // it may have ended
+			_ = unix.Kill(pid, unix.SIGKILL) // the process may have ended
 		}
 		for { // adopted orphans
 			pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)

@@ -2,8 +2,8 @@
 
 package command
 
-// becomeSubreaper and killDescendants do nothing here: the caller's process group or job object
-// holds the processes together. On macOS a process that starts a new session escapes.
+// becomeSubreaper and killDescendants do nothing on this system: the caller's process group or job
+// object contains the processes. On macOS a process that starts a new session escapes.
 func becomeSubreaper() {}
 
 func killDescendants() {}

@@ -16,9 +16,9 @@ import (
 
 // Modes of a sandbox.
 const (
-	Auto    = "auto"    // the available sandbox; if there is none, Missing says why
+	Auto    = "auto"    // the available sandbox; if there is none, Missing contains the reason
 	Off     = "off"     // none
-	Require = "require" // nothing runs without one
+	Require = "require" // commands run only in a sandbox
 )
 
 // RunOptions are the options of NewRunner.
@@ -67,8 +67,8 @@ type Outcome struct {
 	Status  int    // exit status of the command
 	Output  string // combined output in order; truncated in the middle
 	Cut     int64  // omitted bytes
-	Sandbox string // the sandbox that confined the command, "" for none
-	// Missing is the reason if no sandbox confined it although one should.
+	Sandbox string // sandbox that confined the command; "" if there was none
+	// Missing is the reason if no sandbox confined the command although one was configured.
 	Missing string
 }
 
@@ -79,7 +79,8 @@ type helperJob struct {
 	Env    []string         `json:"env"`
 	Bounds resourceLimits   `json:"bounds"`
 	Lock   *landlockRuleset `json:"lock,omitempty"`
-	// Hand means that no sandbox confines the plan, so its programs open no files themselves.
+	// Hand is true if no sandbox confines the plan, so that its programs must not open files
+	// themselves.
 	Hand bool `json:"hand,omitempty"`
 }
 
@@ -88,7 +89,7 @@ type resourceLimits struct {
 	CPU   uint64 `json:"cpu"`   // seconds
 	File  uint64 `json:"file"`  // bytes
 	Data  uint64 `json:"data"`  // bytes of memory
-	Procs uint64 `json:"procs"` // of all processes of the user
+	Procs uint64 `json:"procs"` // limit for all processes of the user
 }
 
 // landlockRuleset contains the rules of a sandbox that a process applies to itself.
@@ -98,12 +99,12 @@ type landlockRuleset struct {
 	Network bool     `json:"network"`
 }
 
-// stopped is the time that a command has to exit after the first signal.
+// stopped is the time for which a command may continue after the first signal.
 const stopped = 300 * time.Millisecond
 
-// Run runs a plan until it ends, ctx ends, or the time limit expires. In the last two cases
-// it returns ctx's error or ErrTimeout with the output so far. No process of the plan
-// survives: see Serve.
+// Run runs a plan until the plan ends, ctx ends, or the time limit expires. In the last two cases
+// it returns ctx's error or ErrTimeout, together with the output so far. No process of the plan
+// survives; see Serve.
 func (r *Runner) Run(ctx context.Context, p Plan, limit time.Duration, progress func(bytes int64)) (Outcome, error) {
 	if len(r.opt.Helper) == 0 {
 		return Outcome{}, ErrNoHelper
@@ -122,7 +123,7 @@ func (r *Runner) Run(ctx context.Context, p Plan, limit time.Duration, progress 
 	if err != nil {
 		return Outcome{}, fmt.Errorf("create a folder for temporary files: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(temp) }() // leftover files are harmless
+	defer func() { _ = os.RemoveAll(temp) }() // remaining files are harmless
 	j := helperJob{Plan: p, Bounds: boundsOf(limit), Hand: box.kind == ""}
 	if p.Shell != "" {
 		j.Shell = r.opt.Judge.shellFor(p.Shell)
@@ -139,8 +140,8 @@ func (j *Analyzer) shellFor(text string) []string {
 	return append(append([]string{path}, args...), text)
 }
 
-// startHelper starts the helper and sends it the job. The helper's input stays open while Hob lives, so that the
-// helper ends with Hob.
+// startHelper starts the helper and sends it the job. The helper's input stays open while Hob is
+// running, so that the helper ends with Hob.
 func (r *Runner) startHelper(ctx context.Context, args []string, dir string, j helperJob, limit time.Duration, progress func(int64)) (Outcome, error) {
 	text, err := json.Marshal(j)
 	if err != nil {
@@ -164,7 +165,7 @@ func (r *Runner) startHelper(ctx context.Context, args []string, dir string, j h
 	}
 	var kept outputBuffer
 	var work sync.WaitGroup
-	work.Go(func() { _, _ = inW.Write(append(text, '\n')) }) // a dead child is reported by Wait
+	work.Go(func() { _, _ = inW.Write(append(text, '\n')) }) // Wait reports that the child process has ended
 	read := make(chan struct{})
 	work.Go(func() {
 		defer close(read)
@@ -179,8 +180,8 @@ func (r *Runner) startHelper(ctx context.Context, args []string, dir string, j h
 	return out, err
 }
 
-// drainPipe waits briefly for the last output and then closes the pipe, which a process that left the tree may
-// keep open.
+// drainPipe waits briefly for the last output and then closes the pipe, because a process that left
+// the tree may keep it open.
 func drainPipe(read <-chan struct{}, r *os.File) {
 	t := time.NewTimer(stopped)
 	defer t.Stop()

@@ -9,19 +9,19 @@ import (
 
 // sandbox is the confinement of commands on this machine.
 type sandbox struct {
-	kind    string // "bubblewrap", "landlock", "seatbelt"; "" none
+	kind    string // "bubblewrap", "landlock" or "seatbelt"; "" if there is none
 	path    string // program of the sandbox
-	missing string // why there is none, or which protection this one lacks
+	missing string // why there is no sandbox, or which protection this one does not provide
 }
 
-// Kind and Missing describe the sandbox and the protection that it lacks.
+// Kind and Missing describe the sandbox and the protection that it does not provide.
 func (s sandbox) Kind() string    { return s.kind }
 func (s sandbox) Missing() string { return s.missing }
 
 // lookAgain is the time for which the detected sandbox is cached.
 const lookAgain = 10 * time.Minute
 
-// Sandbox detects the sandbox of this machine. The result is cached for some minutes.
+// Sandbox returns the sandbox of this machine. It caches the result for lookAgain.
 func (r *Runner) Sandbox(ctx context.Context) sandbox {
 	if r.opt.Sandbox == Off {
 		return sandbox{missing: "[shell] sandbox = \"off\""}

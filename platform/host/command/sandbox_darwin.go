@@ -30,8 +30,8 @@ func (r *Runner) confineHelper(s sandbox, p Plan, temp string, _ *helperJob) (ar
 	return append([]string{s.path, "-p", r.opt.Judge.sandboxProfile(p, temp, r.opt.Helper[0])}, r.opt.Helper...), temp
 }
 
-// sandboxProfile allows everything that it does not name, because programs of macOS need much of the system; the last
-// matching rule decides.
+// sandboxProfile returns a profile that allows everything except what it denies explicitly, because
+// programs on macOS need many parts of the system. The last matching rule decides.
 func (j *Analyzer) sandboxProfile(p Plan, temp, helper string) string {
 	var b strings.Builder
 	b.WriteString("(version 1)(allow default)(deny file-write*)(deny appleevent-send)(deny process-info-pidinfo (target others))(deny mach-priv-task-port)(deny lsopen)")
@@ -48,7 +48,7 @@ func (j *Analyzer) sandboxProfile(p Plan, temp, helper string) string {
 	if !p.Network {
 		b.WriteString("(deny network*)")
 	}
-	if p.Hidden { // the last matching rule decides: deny the home, then allow folders in it
+	if p.Hidden { // the last matching rule decides: first deny the home folder, then allow folders in it
 		fmt.Fprintf(&b, "(deny file-read-data (subpath %s))", quoteProfileString(j.opt.Home))
 		for _, a := range append([]string{temp, helper}, j.allowed...) {
 			if real, ok := physicalPath(a); ok {
@@ -65,7 +65,7 @@ func (j *Analyzer) sandboxProfile(p Plan, temp, helper string) string {
 	return b.String()
 }
 
-// quoteProfileString returns a string literal of the profile's language (a Scheme dialect).
+// quoteProfileString returns s as a string literal in the profile's language (a Scheme dialect).
 func quoteProfileString(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }

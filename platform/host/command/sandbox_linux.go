@@ -36,8 +36,8 @@ func (j *Analyzer) findSandbox(ctx context.Context) sandbox {
 	return s
 }
 
-// confineHelper returns the command line of the helper in its sandbox, and the path of the temporary folder inside
-// the sandbox.
+// confineHelper returns the helper's command line in the sandbox, and the path of the temporary
+// folder inside the sandbox.
 func (r *Runner) confineHelper(s sandbox, p Plan, temp string, j *helperJob) (args []string, seen string) {
 	switch s.kind {
 	case "bubblewrap":
@@ -48,8 +48,8 @@ func (r *Runner) confineHelper(s sandbox, p Plan, temp string, j *helperJob) (ar
 	return r.opt.Helper, temp
 }
 
-// bubblewrapArgs returns arguments for a read-only system, empty protected places, private /tmp
-// and /run, separate processes and network, and one writable folder.
+// bubblewrapArgs returns arguments for a read-only system, empty protected places, private /tmp and
+// /run, separate process and network namespaces, and one writable folder.
 func (r *Runner) bubblewrapArgs(s sandbox, p Plan) []string {
 	j := r.opt.Judge
 	args := []string{s.path, "--die-with-parent", "--new-session", "--unshare-user-try", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"}
@@ -93,7 +93,7 @@ func (r *Runner) bubblewrapArgs(s sandbox, p Plan) []string {
 			args = append(args, "--ro-bind", "/dev/null", f)
 		}
 	}
-	// the helper may be in a folder that is hidden above
+	// the helper may be in a folder that was hidden above
 	args = append(args, "--ro-bind", r.opt.Helper[0], r.opt.Helper[0])
 	for _, d := range folders {
 		if !empty(d) && !slices.ContainsFunc(folders, func(o string) bool { return o != d && isBelow(o, d) }) {
@@ -103,8 +103,8 @@ func (r *Runner) bubblewrapArgs(s sandbox, p Plan) []string {
 	return append(args, "--chdir", p.Dir)
 }
 
-// beyondSystem returns the folders that are hidden from a listed command, apart from the
-// allowed folders in them: the user's home, and everything outside of the system.
+// beyondSystem returns the folders that are hidden from a listed command, except for the allowed
+// folders in them: the user's home, and everything outside the system.
 func (j *Analyzer) beyondSystem() []string {
 	out := []string{}
 	if real, ok := physicalPath(j.opt.Home); ok {
@@ -124,13 +124,13 @@ func (j *Analyzer) beyondSystem() []string {
 	return out
 }
 
-// systemFolders contain programs, their data, and facts about the machine.
+// systemFolders returns the folders that contain programs, their data, and facts about the machine.
 func systemFolders() []string {
 	return []string{"/bin", "/boot", "/dev", "/etc", "/gnu", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/opt", "/proc", "/run", "/sbin", "/snap", "/sys", "/tmp", "/usr"}
 }
 
-// landlockRules returns the Landlock rules, which can only allow: the system, the allowed folders
-// without their protected places, and one writable folder.
+// landlockRules returns the Landlock rules, which can only allow access: to the system, to the
+// allowed folders without their protected places, and to one writable folder.
 func (j *Analyzer) landlockRules(p Plan, temp, helper string) *landlockRuleset {
 	l := &landlockRuleset{Network: p.Network, Write: []string{temp}}
 	for _, d := range []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/opt", "/proc", "/sys", "/nix", "/snap", "/run/systemd/resolve", "/var/lib/dpkg"} {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// findSandbox returns none: the job object of Windows groups processes, but hides and
-// blocks nothing.
+// findSandbox returns no sandbox. A job object of Windows groups processes, but hides and blocks
+// nothing.
 func (j *Analyzer) findSandbox(context.Context) sandbox {
 	return sandbox{missing: "Hob supports no sandbox on this system; its job object only ends the processes of a command"}
 }

@@ -53,8 +53,8 @@ func (l *analysis) sedArgs(_ string, args []string) (acceptedForm, string) {
 	return asWritten(append(options, operands...), opensInput, files...), ""
 }
 
-// sedScript returns why a script may do more than print: the commands e, r, R, w, W, the
-// flags e and w, or syntax that it cannot parse.
+// sedScript returns the reason why a script may do more than print: it contains the commands e, r,
+// R, w or W, the flags e or w, or syntax that cannot be parsed.
 func sedScript(src string) string {
 	s := &sedReader{src: src}
 	for {
@@ -123,8 +123,8 @@ func (s *sedReader) readAddresses() bool {
 	}
 }
 
-// skipPattern skips a pattern up to its end. Systems differ on a delimiter inside brackets, so
-// such a pattern is rejected.
+// skipPattern skips a pattern up to its end. It rejects a delimiter inside brackets, because
+// systems interpret that differently.
 func (s *sedReader) skipPattern(end byte) bool {
 	brackets := 0
 	for ; !s.atEnd(); s.at++ {

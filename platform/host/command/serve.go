@@ -22,7 +22,7 @@ import (
 // Helper is the hidden command that serves one job.
 const Helper = "command-run"
 
-// helperEnv marks the helper process; a manual start lacks it.
+// helperEnv is set in the helper process, and not if a user starts the hidden command.
 const helperEnv = "HOB_COMMAND_RUN"
 
 // Exit statuses of the helper, the same as those of a shell.
@@ -31,10 +31,10 @@ const (
 	statusNotFound = 127
 )
 
-// Serve runs one job, which it reads from in, and returns its exit status. First it applies the
-// limits and rules to itself, which all its children inherit. It adopts orphaned descendants and
-// kills every process below it before it returns. It grants no rights that the caller does not
-// have.
+// Serve runs one job, which it reads from in, and returns the job's exit status. It first applies
+// the limits and rules to its own process; all children inherit them. It adopts orphaned
+// descendants and kills every process below it before it returns. It grants no permissions that the
+// caller does not have.
 func Serve(in io.Reader, out, problems *os.File) int {
 	var j helperJob
 	r := bufio.NewReader(in)
@@ -95,7 +95,7 @@ func (x *executor) runPlan() int {
 		if line.When == "&&" && status != 0 || line.When == "||" && status == 0 {
 			continue
 		}
-		if len(line.Steps) == 0 { // cd, which the judge has applied
+		if len(line.Steps) == 0 { // a cd, which the judge has already applied
 			status = 0
 			continue
 		}
@@ -111,9 +111,9 @@ func (x *executor) printError(format string, args ...any) {
 	_, _ = fmt.Fprintf(x.err, "hob: "+format+"\n", args...) // there is no one to report the error to
 }
 
-// checkUnchanged compares the files with their digests from the judgment, as far as users other
-// than the administrator could have changed them: files, files that must not exist, and
-// the names in folders where patterns were expanded.
+// checkUnchanged compares the files with their digests from the judgment, except for those that
+// only the administrator can change: files, files that must not exist, and the names in folders in
+// which patterns were expanded.
 func (x *executor) checkUnchanged() error {
 	p := x.job.Plan
 	changed := func(path string) error {
@@ -128,7 +128,7 @@ func (x *executor) checkUnchanged() error {
 			return changed(path)
 		case err != nil && isBelow(p.Dir, path):
 			return changed(path)
-		case err != nil: // the sandbox hides it, so it cannot run
+		case err != nil: // the sandbox hides the file, so it cannot run
 		case got != want:
 			return changed(path)
 		}
@@ -218,8 +218,8 @@ func (x *executor) prepareCommand(dir string, s Step, in, out, null *os.File) (*
 	return cmd, opened, nil
 }
 
-// openFiles opens the inputs of a step: its redirection, and without a sandbox all of its files. It follows no link,
-// because the judge has already resolved all links.
+// openFiles opens the inputs of a step: the redirected input and, without a sandbox, all files of
+// the step. It follows no links, because the judge has already resolved them.
 func (x *executor) openFiles(s Step, cmd *exec.Cmd) (opened []*os.File, err error) {
 	add := func(path string, folder bool) (*os.File, error) {
 		f, err := openPlain(path, folder)
@@ -263,12 +263,12 @@ func (x *executor) openFiles(s Step, cmd *exec.Cmd) (opened []*os.File, err erro
 	if err != nil {
 		return opened, err
 	}
-	cmd.Dir = "" // this process's folder; it starts one program at a time
+	cmd.Dir = "" // the folder of this process, which starts one program at a time
 	return opened, f.Chdir()
 }
 
-// openInput opens the input of a step. It copies approved code out of the file, so that the
-// program reads the bytes that were compared with the approval.
+// openInput opens the input of a step. It copies approved code from the file, so that the program
+// reads exactly the bytes that were compared with the approval.
 func (x *executor) openInput(path string, add func(string, bool) (*os.File, error)) (*os.File, error) {
 	if path == os.DevNull {
 		return os.Open(path)
@@ -281,7 +281,7 @@ func (x *executor) openInput(path string, add func(string, bool) (*os.File, erro
 	return copyChecked(f, want)
 }
 
-// copyChecked copies a file into an unnamed one and compares the copy with a digest.
+// copyChecked copies a file to an unnamed file and compares the copy with a digest.
 func copyChecked(f *os.File, want string) (_ *os.File, err error) {
 	c, err := os.CreateTemp("", "in-")
 	if err != nil {
@@ -292,7 +292,7 @@ func copyChecked(f *os.File, want string) (_ *os.File, err error) {
 			_ = c.Close()
 		}
 	}()
-	_ = os.Remove(c.Name()) // on failure the folder's removal deletes it
+	_ = os.Remove(c.Name()) // if this fails, the removal of the folder deletes the file
 	h := sha256.New()
 	if _, err := io.Copy(io.MultiWriter(c, h), io.LimitReader(f, maxHashed)); err != nil {
 		return nil, err

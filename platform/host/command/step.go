@@ -65,7 +65,7 @@ func (l *analysis) judgeStep(dir string, s *Step) stepJudgment {
 	return j
 }
 
-// plainName rejects names that only look like "ls" because of letters of another script.
+// plainName rejects names that look like "ls" but contain letters of another script.
 func plainName(name string) bool {
 	for i := range len(name) {
 		c := name[i]
@@ -87,7 +87,7 @@ func (l *analysis) findAllowedEntry(args []string) []string {
 	return nil
 }
 
-// judgeArguments parses the arguments of a program of the table. why says why they have no
+// judgeArguments parses the arguments of a program in the table. why explains why they have no
 // listed form.
 func (l *analysis) judgeArguments(dir string, e *tableEntry, args []string) (a acceptedForm, why string) {
 	switch {
@@ -137,11 +137,11 @@ func (f parsedForm) pathArguments() []string {
 	return out
 }
 
-// judgeValues checks the paths and the values that may expand to more than themselves.
+// judgeValues checks the paths, and the values that may expand to something other than themselves.
 func (l *analysis) judgeValues(dir string, e *tableEntry, f parsedForm) string {
 	for _, a := range f.found {
 		if strings.HasPrefix(a.value, "@") && (a.kind != word || e.name == "strings") {
-			return a.value + " may stand for arguments in a file" // all of binutils reads them (libiberty, expandargv)
+			return a.value + " may stand for arguments in a file" // all programs of binutils read such files (libiberty, expandargv)
 		}
 		switch a.kind {
 		case pathKind:
@@ -165,7 +165,8 @@ func (l *analysis) judgeValues(dir string, e *tableEntry, f parsedForm) string {
 	return ""
 }
 
-// mayRead checks a text that a program could interpret as a path. It only matters if the file exists.
+// mayRead checks a string that a program could interpret as a path. It has an effect only if the
+// file exists.
 func (l *analysis) mayRead(dir, value string) string {
 	if p := l.judge.resolvePlace(dir, value); !p.exists && p.protected == "" {
 		return ""

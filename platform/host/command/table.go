@@ -26,43 +26,43 @@ const (
 // option is an option of a program.
 type option struct {
 	kind     argumentKind
-	optional bool // its value is attached or absent
+	optional bool // the value is attached or absent
 }
 
 // optionStyle is how a program parses its options.
 type optionStyle uint8
 
 const (
-	getoptStyle optionStyle = iota // getopt(3): letters bundle, values are attached or follow
-	wordStyle                      // an option is one word, its value the next word
-	flagStyle                      // like wordStyle, but letters without a value bundle
-	gitStyle                       // as wordStyle; values of long options only after "="
+	getoptStyle optionStyle = iota // getopt(3): letters can be bundled; values are attached or follow
+	wordStyle                      // an option is one word, and its value is the next word
+	flagStyle                      // like wordStyle, but letters without a value can be bundled
+	gitStyle                       // like wordStyle, but values of long options follow only after "="
 	plainStyle                     // no options
 )
 
-// fileOpening is the way in which a program gets its files if there is no sandbox.
+// fileOpening states how a program gets its files if there is no sandbox.
 type fileOpening uint8
 
 const (
 	opensPaths   fileOpening = iota // the program opens them itself
 	opensNothing                    // no files
-	opensFiles                      // Hob opens regular files, the program gets /dev/fd/N
+	opensFiles                      // Hob opens regular files, and the program gets /dev/fd/N
 	opensInput                      // like opensFiles; a single file becomes standard input
-	opensEntries                    // Hob opens the folder; the operands are names in it
+	opensEntries                    // Hob opens the folder, and the operands are names in it
 )
 
 // tableEntry is one line of the table.
 type tableEntry struct {
 	name      string
 	style     optionStyle
-	options   map[string]option // by spelling, with dashes
+	options   map[string]option // by spelling, including dashes
 	operands  []argumentKind
-	many      bool // the last operand may repeat
+	many      bool // the last operand may be repeated
 	number    bool // "-5" is an option
 	check     string
 	recurse   bool
 	recurses  []string // options for recursive reading
-	only      []string // allowed values of the only argument
+	only      []string // allowed values if there is only one argument
 	opens     fileOpening
 	confines  []string // options that need a sandbox
 	isolated  bool     // the program shows other processes
@@ -209,7 +209,7 @@ func (e *tableEntry) addProperty(name, value string, valued bool) bool {
 	return true
 }
 
-// operandKind returns the kind of the nth operand, 0 if there is none.
+// operandKind returns the kind of the nth operand, or 0 if there is none.
 func (e *tableEntry) operandKind(n int) argumentKind {
 	switch {
 	case n < len(e.operands):
@@ -220,7 +220,8 @@ func (e *tableEntry) operandKind(n int) argumentKind {
 	return 0
 }
 
-// findEntry returns the entry of a program, and how many arguments form its name.
+// findEntry returns the entry of a program, and the number of arguments that form the program's
+// name.
 func (t *commandTable) findEntry(args []string) (*tableEntry, int) {
 	if args[0] == "git" && len(args) > 1 && !strings.HasPrefix(args[1], "-") {
 		if slices.Equal(args[1:min(3, len(args))], []string{"stash", "list"}) {

@@ -18,13 +18,13 @@ const (
 	maxEntries = 50_000 // in them
 )
 
-// unknownWordError reports a word whose value is known only when the command runs.
+// unknownWordError is the error for a word whose value is known only when the command runs.
 type unknownWordError struct{ why string }
 
 func (u *unknownWordError) Error() string { return u.why }
 
-// expandFields expands a word as Bash would in the folder dir, if the result is known now: quotes, ~, braces,
-// patterns over files, and $HOME and similar variables.
+// expandFields expands a word as Bash would in the folder dir, if the result is known before the
+// command runs: quotes, ~, braces, patterns for files, and variables such as $HOME.
 func (l *analysis) expandFields(dir string, words ...*syntax.Word) ([]string, error) {
 	for _, w := range words {
 		if why := l.dynamicReason(w.Parts, true); why != "" {
@@ -78,7 +78,8 @@ func (l *analysis) variableLookup(dir string) func(string) string {
 	}
 }
 
-// dynamicReason returns the part of a word that is known only when the command runs, "" if none is.
+// dynamicReason returns the part of a word that is known only when the command runs, or "" if there
+// is none.
 func (l *analysis) dynamicReason(parts []syntax.WordPart, outer bool) string {
 	for i, p := range parts {
 		switch p := p.(type) {
@@ -131,7 +132,7 @@ func (l *analysis) parameterReason(p *syntax.ParamExp) string {
 	return "the value of " + name + " is known only when it runs"
 }
 
-// wordPattern returns a word as a pattern over files: unknown parts match everything.
+// wordPattern converts a word to a pattern for files, in which unknown parts match everything.
 func (l *analysis) wordPattern(dir string, parts []syntax.WordPart, quoted bool) string {
 	var b strings.Builder
 	for i, p := range parts {

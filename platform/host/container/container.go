@@ -1,11 +1,9 @@
-// Package container runs one program at a time in a container, with the command line
-// of Docker or Podman: read-only root, no capabilities and no way to gain any, limits
-// on memory, CPUs, processes and time, no network unless requested, and one writable
-// folder.
+// Package container runs one program at a time in a container, with the command-line program of
+// Docker or Podman. The container has a read-only root, no capabilities and no way to gain any,
+// limits on memory, CPUs, processes and time, no network unless requested, and one writable folder.
 //
-// It never falls back to running the program outside a container: Check reports a
-// missing engine or image and the remedy. Containers carry labels, by which Hob finds
-// those that a crash left behind.
+// The package never falls back to running the program outside a container. Check reports a missing
+// engine or image and the remedy. Hob uses labels to find containers that a crash left behind.
 package container
 
 import (
@@ -40,7 +38,7 @@ var (
 	ErrTimeout  = errors.New("container exceeded its time limit and was stopped")
 )
 
-// Options of New; Image and Home are required.
+// Options are the options of New. Image and Home are required.
 type Options struct {
 	Engine string // "docker", "podman" or a path; "" or "auto" selects the installed one
 	Image  string
@@ -52,8 +50,8 @@ type Options struct {
 	PIDs    int
 	Network bool
 	Timeout time.Duration // time limit of one run, default 2 minutes
-	// Program is mounted read-only as /hob; Workspace is mounted read-write at its own path and is the
-	// working folder.
+	// Program is mounted read-only as /hob. Workspace is mounted read-write at its own path and is
+	// the working folder.
 	Program, Workspace string
 }
 
@@ -163,8 +161,8 @@ func (b *Box) RemoveStale(ctx context.Context) error {
 	return nil
 }
 
-// Run runs the program with the arguments in a new container, passes in on standard input and returns standard
-// output. If ctx or the time limit ends first, it removes the container.
+// Run runs the program with the given arguments in a new container, with in as standard input. It
+// returns the standard output. If ctx or the time limit ends first, it removes the container.
 func (b *Box) Run(ctx context.Context, in []byte, args ...string) ([]byte, error) {
 	if err := b.Check(ctx); err != nil {
 		return nil, err
@@ -196,10 +194,10 @@ func (b *Box) Run(ctx context.Context, in []byte, args ...string) ([]byte, error
 func (b *Box) removeContainer(ctx context.Context, engine, name string) {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
-	_, _ = runEngine(ctx, engine, nil, "rm", "--force", name) // the container may be gone already; otherwise RemoveStale removes it later
+	_, _ = runEngine(ctx, engine, nil, "rm", "--force", name) // the container may already be removed; otherwise RemoveStale removes it later
 }
 
-// engineArgs returns the engine's arguments up to the program's own.
+// engineArgs returns the arguments of the engine that precede those of the program.
 func (b *Box) engineArgs(engine, name string) []string {
 	o := b.o
 	network := "none"
@@ -247,7 +245,7 @@ func firstLine(s string) string {
 	return s
 }
 
-// engineEnviron keeps the variables that an engine needs, and no keys.
+// engineEnviron returns the variables that an engine needs, and no keys.
 func engineEnviron(all []string) (out []string) {
 	for _, e := range all {
 		name, _, _ := strings.Cut(e, "=")

@@ -20,8 +20,8 @@ type placeGroup struct {
 	places []string
 }
 
-// atHome returns the protected places below the user's home; each includes everything
-// below it.
+// atHome returns the protected places below the user's home. Each place includes everything below
+// it.
 func atHome() []placeGroup {
 	return []placeGroup{
 		{keys, []string{

@@ -1,8 +1,8 @@
-// Package denypaths lists the places that Hob's tools never read or write, even inside
-// a folder that the user allowed: keys and passwords, browser profiles, files that
-// start programs automatically, process internals, devices, and Hob's own home. The
-// file tools, commands and the sandbox share one list (places.go). It compares names
-// only; callers resolve links first.
+// Package denypaths lists the places that Hob's tools never read or write, even inside a folder
+// that the user allowed: keys and passwords, browser profiles, files that start programs
+// automatically, process internals, devices, and Hob's own home. The file tools, commands and the
+// sandbox use the same list (places.go). The package compares only names; callers must resolve
+// links first.
 package denypaths
 
 import (
@@ -14,12 +14,13 @@ import (
 	"sync"
 )
 
-// Options of New. All paths are absolute.
+// Options are the options of New. All paths are absolute.
 type Options struct {
 	Home string   // the owner's
 	Own  []string // Hob's own folders
-	// Allowed are the folders that the user opened to Hob. If a place of the machine contains one of them, such as
-	// /root for its user, only the listed names below it are protected, not the whole place.
+	// Allowed are the folders that the user allows Hob to use. If one of them is inside a place of
+	// the machine, such as /root for the user root, only the listed names below it are protected
+	// and not the whole place.
 	Allowed []string
 }
 
@@ -43,12 +44,12 @@ func New(opt Options) *Places {
 	return p
 }
 
-// List returns the absolute protected paths, as given and with resolved links.
+// List returns the absolute protected paths, both as configured and with resolved links.
 func (p *Places) List() []Place { return slices.Clone(p.list()) }
 
-// ProtectionReason returns the reason why the absolute path is protected, "" if it is not. The
-// caller must resolve links first. Names are compared without case, because ".SSH"
-// opens ".ssh" on many systems.
+// ProtectionReason returns the reason why the absolute path abs is protected, or "" if it is not.
+// The caller must resolve links first. Names are compared without case, because ".SSH" opens ".ssh"
+// on many systems.
 func (p *Places) ProtectionReason(abs string) string {
 	parts := Split(abs)
 	for _, place := range p.list() {
@@ -71,7 +72,7 @@ func (p *Places) ProtectionReason(abs string) string {
 	return specialFileKind(parts)
 }
 
-// ProtectedInside returns a protected place that exists inside the folder abs, "" if there is
+// ProtectedInside returns a protected place that exists inside the folder abs, or "" if there is
 // none.
 func (p *Places) ProtectedInside(abs string) string {
 	parts := Split(abs)
@@ -121,7 +122,7 @@ func specialFileKind(parts []string) string {
 	return ""
 }
 
-// ofAProcess reports whether name may match a process number, also as a pattern.
+// ofAProcess reports whether name is a process number, or a pattern that may match one.
 func ofAProcess(name string) bool {
 	return strings.ContainsAny(name, "*?[") || name == "self" || name == "thread-self" || name != "" && strings.Trim(name, "0123456789") == ""
 }

@@ -30,9 +30,9 @@ func lookFocus(_ context.Context, o Options) (Focus, string, error) {
 	return readAssertions(b)
 }
 
-// Available reports whether this process may have a desktop. On macOS it returns false:
-// notifications of osascript belong to Script Editor and are silently dropped until the user
-// allows them, so the user must opt in.
+// Available reports whether this process may have a desktop. On macOS it returns false, so that the
+// user must opt in: notifications of osascript belong to Script Editor and are dropped until the
+// user allows them.
 func Available(func(string) string) bool { return false }
 
 func newShower(o Options, _ chan<- Event) notificationBackend { return bannerBackend{o} }

@@ -17,13 +17,13 @@ import (
 // sessionBus returns the address of the session bus.
 func sessionBus(getenv func(string) string) (string, error) { return session.Bus(getenv) }
 
-// Available reports whether this process may have a desktop, without querying any service.
+// Available reports whether this process may have a desktop. It does not query any service.
 func Available(getenv func(string) string) bool {
 	_, err := sessionBus(getenv)
 	return err == nil
 }
 
-// dialBus connects to a bus, at most until ctx ends.
+// dialBus connects to a bus. It gives up when ctx ends.
 func dialBus(ctx context.Context, address string, o ...dbus.ConnOption) (*dbus.Conn, error) {
 	return session.Dial(ctx, address, o...)
 }
@@ -41,7 +41,7 @@ func readProperty[T any](ctx context.Context, conn *dbus.Conn, dest string, path
 // isDBusError reports whether the error of a call has one of these D-Bus names.
 func isDBusError(err error, names ...string) bool { return session.IsDBusError(err, names...) }
 
-// lookFocus queries the notification server (Plasma's property, or dunst's own), then GNOME's
+// lookFocus queries the notification server (Plasma's property, or dunst's own), and then GNOME's
 // settings.
 func lookFocus(ctx context.Context, o Options) (Focus, string, error) {
 	said := func(on bool, by string) (Focus, string, error) {
@@ -75,8 +75,8 @@ func lookFocus(ctx context.Context, o Options) (Focus, string, error) {
 	return FocusUnknown, "", errors.New("this desktop does not report its do-not-disturb setting")
 }
 
-// Open shows an address in the user's browser. The desktop's portal starts the browser instead
-// of this process, whose children have no user rights. Without a portal it returns an error
+// Open shows an address in the user's browser. The desktop's portal starts the browser, because
+// children of this process do not have the user's permissions. Without a portal it returns an error
 // (XDG Desktop Portal, org.freedesktop.portal.OpenURI).
 func (n *NotificationClient) Open(ctx context.Context, address string) error {
 	b, ok := n.show.(*dbusBackend)
@@ -102,8 +102,8 @@ func (n *NotificationClient) Open(ctx context.Context, address string) error {
 	return nil
 }
 
-// findPortal finds the process that opens addresses and lets the bus start one if necessary. An
-// address may contain a sign-in code, so it is not sent to a process that trust rejects.
+// findPortal finds the process that opens addresses. The bus starts one if necessary. An address
+// may contain a sign-in code, so it is not sent to a process that trust rejects.
 func (l *serverConn) findPortal(ctx context.Context, trust func(int) error) (unique string, err error) {
 	const name = "org.freedesktop.portal.Desktop"
 	var started, pid uint32
@@ -120,8 +120,8 @@ func (l *serverConn) findPortal(ctx context.Context, trust func(int) error) (uni
 	return unique, trust(int(pid))
 }
 
-// screenIdle queries the local X server. Under Wayland it may be XWayland, which does not see
-// all input; the Wayland desktops were queried before.
+// screenIdle queries the local X server. Under Wayland this may be XWayland, which does not receive
+// all input; the caller has already queried the Wayland desktops.
 func screenIdle(ctx context.Context, getenv func(string) string) (time.Duration, error) {
 	e := session.DetectSession(ctx, getenv)
 	if e.Wayland != "" {

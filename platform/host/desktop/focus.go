@@ -18,7 +18,7 @@ const (
 )
 
 // ReadFocusMode reports whether the user has enabled do-not-disturb, and which program reported it.
-// FocusUnknown does not mean "off"; the second result then gives the reason.
+// FocusUnknown does not mean "off"; why then contains the reason.
 func ReadFocusMode(ctx context.Context, o Options) (focus Focus, by string, why error) {
 	o = o.withDefaults()
 	ctx, cancel := context.WithTimeout(ctx, o.Wait)
@@ -26,8 +26,8 @@ func ReadFocusMode(ctx context.Context, o Options) (focus Focus, by string, why 
 	return lookFocus(ctx, o)
 }
 
-// assertions is ~/Library/DoNotDisturb/DB/Assertions.json of macOS 12 to 15. Its format is
-// undocumented, and it is updated up to a minute late.
+// assertions is the content of ~/Library/DoNotDisturb/DB/Assertions.json in macOS 12 to 15. The
+// format is undocumented, and the file is updated with a delay of up to a minute.
 type assertions struct {
 	Data []struct {
 		Records []struct {

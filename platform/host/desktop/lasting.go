@@ -28,14 +28,14 @@ func (s *LastingNotifier) Notify(ctx context.Context, n Notification) error {
 		s.stop, s.done = stop, done
 		go func() {
 			defer close(done)
-			_ = s.client.Run(ctx, func(Event) {}) // nil, once ctx ends
+			_ = s.client.Run(ctx, func(Event) {}) // returns nil when ctx ends
 		}()
 	}
 	s.mu.Unlock()
 	return s.client.Notify(ctx, n)
 }
 
-// Close disconnects. A nil notifier is closed already.
+// Close disconnects. It does nothing for a nil notifier.
 func (s *LastingNotifier) Close() {
 	if s == nil {
 		return

@@ -18,27 +18,27 @@ const (
 	Critical // most servers keep it until it is closed
 )
 
-// Default is the key of a click on the notification itself instead of a button.
+// Default is the key of an action that is triggered by a click on the notification itself.
 const Default = "default"
 
-// Action is a button. On Windows, where presses are not reported to this process, only buttons
-// with a URL are shown.
+// Action is a button. On Windows, where presses are not reported to this process, only buttons with
+// a URL are shown.
 type Action struct {
-	Key   string // reported in Event; Default is a click on the notification
+	Key   string // key that Event reports; Default means a click on the notification
 	Label string
 	URL   string // address that the system opens on a press
 }
 
-// Notification is a notification. Its texts are plain: markup in them is escaped.
+// Notification is the content of a notification. Its text is plain: markup in it is escaped.
 type Notification struct {
-	// ID is set by the caller and reported in Event. A notification replaces a shown one with
-	// the same ID.
+	// ID is chosen by the caller and reported in Event. A new notification replaces a shown one
+	// with the same ID.
 	ID      string
 	Title   string
 	Body    string
 	Urgency Urgency
 	Actions []Action
-	// Transient notifications are not kept in the list of past ones.
+	// Transient notifications are not kept in the list of past notifications.
 	Transient bool
 }
 
@@ -63,9 +63,9 @@ const (
 // Server describes the program that shows notifications.
 type Server struct {
 	Name string
-	// Actions means that buttons are shown and presses are reported.
+	// Actions is true if buttons are shown and presses are reported.
 	Actions bool
-	// Sure means that a Notify without error guarantees delivery to the server.
+	// Sure is true if a Notify without an error guarantees delivery to the server.
 	Sure bool
 }
 
@@ -81,9 +81,9 @@ var (
 	ErrUnsure = errors.New("unknown whether the notification was shown")
 )
 
-// sanitizeText makes a text safe for other programs: valid UTF-8 (a bus disconnects senders of
-// invalid bytes), no control characters except line breaks, and no characters that change the
-// text direction.
+// sanitizeText makes s safe for other programs. The result is valid UTF-8 (a bus disconnects
+// senders of invalid bytes) without control characters, except line breaks, and without characters
+// that change the text direction.
 func sanitizeText(s string, most int) string {
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n")
 	s = strings.Map(func(r rune) rune {
@@ -107,7 +107,7 @@ func sanitizeText(s string, most int) string {
 	return s
 }
 
-// Limits of a notification; callers truncate earlier if they can say so.
+// Limits of a notification. Callers that can tell the user should truncate earlier.
 const (
 	maxTitle   = 200
 	maxBody    = 4000
@@ -115,7 +115,7 @@ const (
 	maxActions = 4
 )
 
-// sanitized returns the notification within its limits.
+// sanitized returns a copy of the notification that complies with the limits.
 func (n Notification) sanitized() Notification {
 	n.Title = strings.Join(strings.Fields(sanitizeText(n.Title, maxTitle)), " ")
 	n.Body = sanitizeText(n.Body, maxBody)
@@ -131,7 +131,7 @@ func (n Notification) sanitized() Notification {
 	return n
 }
 
-// escapeMarkup escapes the markup of the specification.
+// escapeMarkup escapes the markup that the specification defines.
 func escapeMarkup(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
 }

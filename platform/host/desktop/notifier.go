@@ -4,9 +4,9 @@
 // may do.
 //
 // On Linux it uses the session's notification server (Desktop Notifications Specification 1.2, over
-// D-Bus); on macOS osascript, which has no buttons; on Windows WinRT toasts through PowerShell,
-// whose buttons can only open addresses. If presence cannot be determined, DetectPresence returns
-// an error, and never "the user is away".
+// D-Bus). On macOS it uses osascript, which has no buttons. On Windows it uses WinRT toasts through
+// PowerShell, whose buttons can only open addresses. If presence cannot be determined,
+// DetectPresence returns an error and never reports that the user is away.
 package desktop
 
 import (
@@ -22,9 +22,9 @@ import (
 type Options struct {
 	// App is the application name of notifications; "" is "Hob".
 	App string
-	// Trust checks the process that shows notifications before any text is sent to it: a program
-	// that shows a button can also press it. An error rejects the server. nil trusts every
-	// process.
+	// Trust verifies the process that shows notifications before any text is sent to it, because a
+	// program that shows a button can also press it. An error rejects the server. If Trust is nil,
+	// all processes are trusted.
 	Trust func(pid int) error
 	// Getenv is os.Getenv unless a test replaces it.
 	Getenv func(string) string
@@ -50,9 +50,9 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// NotificationClient shows notifications. Its methods may be called concurrently. It connects when there
-// is something to show, and reconnects when the session or its server was restarted; when idle
-// without a connection it uses no resources.
+// NotificationClient shows notifications. Its methods may be called concurrently. It connects when
+// there is something to show, and reconnects after the session or its server was restarted. When it
+// is idle and not connected, it uses no resources.
 type NotificationClient struct {
 	show   notificationBackend
 	events chan Event
@@ -66,7 +66,7 @@ type notificationBackend interface {
 	close()
 }
 
-// New returns a NotificationClient. It connects to nothing.
+// New returns a NotificationClient. It does not connect yet.
 func New(o Options) *NotificationClient {
 	o = o.withDefaults()
 	n := &NotificationClient{events: make(chan Event, 16)}
@@ -74,8 +74,8 @@ func New(o Options) *NotificationClient {
 	return n
 }
 
-// Notify shows a notification. nil means that the server accepted it; Run reports the user's
-// reaction. Errors wrap ErrNoSession, ErrNoServer or ErrUnsure where they apply.
+// Notify shows a notification. A nil error means that the server accepted it. Run reports the
+// user's reaction. Errors wrap ErrNoSession, ErrNoServer or ErrUnsure if they apply.
 func (n *NotificationClient) Notify(ctx context.Context, note Notification) error {
 	if note.ID == "" {
 		return errors.New("desktop: notification has no id")
@@ -93,9 +93,9 @@ func (n *NotificationClient) Server(ctx context.Context) (Server, error) {
 	return n.show.serverInfo(ctx)
 }
 
-// Run calls on for each event, one after another, until ctx ends; then it closes the
-// connection and returns nil. Without Run no events are reported, and the server blocks once
-// its queue is full.
+// Run calls on for each event, one after another, until ctx ends. It then closes the connection and
+// returns nil. If Run is not running, no events are reported, and the server blocks once its queue
+// is full.
 func (n *NotificationClient) Run(ctx context.Context, on func(Event)) error {
 	defer n.show.close()
 	for {

@@ -28,9 +28,9 @@ func newShower(o Options, events chan<- Event) notificationBackend {
 
 // dbusBackend shows notifications over the session bus.
 //
-// Every client of that bus receives its signals and can send forged ones. The bus itself sets
-// the sender: a press counts only if it comes from the connection that accepted the
-// notification, with the id from there.
+// Every client of that bus receives its signals and can send forged ones. The bus itself sets the
+// sender of a signal. A press is accepted only if it comes from the connection that accepted the
+// notification and contains the id that this connection returned.
 type dbusBackend struct {
 	opt     Options
 	events  chan<- Event
@@ -46,9 +46,9 @@ type serverConn struct {
 	wg   sync.WaitGroup
 
 	mu    sync.Mutex
-	owner *serverOwner // the current server; nil if unknown or none
+	owner *serverOwner // the current server; nil if it is unknown or there is none
 	shown map[string]shownNote
-	// early contains signals received during a send: they may arrive before the answer that
+	// early contains signals received during a send, which may arrive before the answer that
 	// contains their id.
 	early   []*dbus.Signal
 	sending int
@@ -83,7 +83,7 @@ func (b *dbusBackend) showNotification(ctx context.Context, n Notification) erro
 		if err == nil {
 			return nil
 		}
-		// A server that has exited has not accepted the notification.
+		// a server that has exited has not accepted the notification
 		if gone := isDBusError(err, "ServiceUnknown", "NameHasNoOwner") || errors.Is(err, dbus.ErrClosed); gone && !again && ctx.Err() == nil {
 			l.forgetOwner(o)
 			continue
@@ -126,14 +126,14 @@ func (l *serverConn) sendNotify(ctx context.Context, o *serverOwner, app string,
 	return id, err
 }
 
-// recordSent finishes a send: it records the id of the accepted notification (0: none) and handles
-// signals that arrived before the answer.
+// recordSent completes a send. It records the id of the accepted notification (0 if none was
+// accepted) and handles the signals that arrived before the answer.
 func (b *dbusBackend) recordSent(l *serverConn, o *serverOwner, note string, id uint32) {
 	var early []*dbus.Signal
 	l.mu.Lock()
 	if id != 0 {
 		at := shownNote{o.unique, id}
-		maps.DeleteFunc(l.shown, func(_ string, s shownNote) bool { return s == at }) // the new notification replaces the one that had this id
+		maps.DeleteFunc(l.shown, func(_ string, s shownNote) bool { return s == at }) // the new notification replaces the one that has this id
 		l.shown[note] = at
 	}
 	if l.sending--; l.sending == 0 {
@@ -200,7 +200,7 @@ func (b *dbusBackend) findServer(ctx context.Context) (*serverConn, *serverOwner
 	return l, o, nil
 }
 
-// findOwner queries the bus for the server and lets the bus start one if necessary.
+// findOwner queries the bus for the server. The bus starts one if necessary.
 func (l *serverConn) findOwner(ctx context.Context, trust func(int) error) (*serverOwner, error) {
 	o := &serverOwner{}
 	name := func() error {
@@ -295,7 +295,8 @@ func (b *dbusBackend) handleSignals(l *serverConn, signals <-chan *dbus.Signal) 
 	l.closeNotifications(b, "")
 }
 
-// closeNotifications reports that the notifications of a server are gone; "" means of all servers.
+// closeNotifications reports that the notifications of a server are gone. If server is "", it does
+// so for all servers.
 func (l *serverConn) closeNotifications(b *dbusBackend, server string) {
 	var lost []string
 	l.mu.Lock()
@@ -352,8 +353,8 @@ func (b *dbusBackend) handleSignal(l *serverConn, s *dbus.Signal) {
 	}
 }
 
-// matchSignal returns the notification that a signal belongs to. Signals from other senders than the
-// server that accepted the notification are ignored.
+// matchSignal returns the notification to which a signal belongs. It ignores signals from senders
+// other than the server that accepted the notification.
 func (l *serverConn) matchSignal(s *dbus.Signal, id uint32, over bool) (string, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -371,7 +372,8 @@ func (l *serverConn) matchSignal(s *dbus.Signal, id uint32, over bool) (string, 
 	return "", false
 }
 
-// sendEvent sends an event to Run; a connection that ends does not wait for its reader.
+// sendEvent sends an event to Run. If the connection ends, it does not wait for Run to receive the
+// event.
 func (b *dbusBackend) sendEvent(l *serverConn, e Event) {
 	select {
 	case b.events <- e:

@@ -12,20 +12,21 @@ import (
 
 // Presence describes whether the user is at this machine.
 type Presence struct {
-	// Idle is the time since the last keyboard or mouse input, if IdleKnown.
+	// Idle is the time since the last keyboard or mouse input. It is valid only if IdleKnown is
+	// set.
 	Idle      time.Duration
 	IdleKnown bool
-	// Locked means that the screen is locked, if LockKnown.
+	// Locked is true if the screen is locked. It is valid only if LockKnown is set.
 	Locked, LockKnown bool
-	// By is the source of the report, for logs.
+	// By is the source of the report, for log messages.
 	By string
 }
 
 // ErrUnseen means that presence cannot be determined.
 var ErrUnseen = errors.New("cannot determine whether the user is at the machine")
 
-// DetectPresence reports whether the user is at the machine. An error wraps ErrUnseen if that is unknown,
-// as on a server, which does not mean that the user is away.
+// DetectPresence reports whether the user is at the machine. An error wraps ErrUnseen if this is
+// unknown, as on a server. It does not mean that the user is away.
 func DetectPresence(ctx context.Context, o Options) (Presence, error) {
 	o = o.withDefaults()
 	ctx, cancel := context.WithTimeout(ctx, o.Wait)
@@ -33,7 +34,7 @@ func DetectPresence(ctx context.Context, o Options) (Presence, error) {
 	return detectPresence(ctx, o)
 }
 
-// maxIdle is the longest plausible idle time: a longer one results from a wrong unit.
+// maxIdle is the longest plausible idle time. A longer one means that the unit is wrong.
 const maxIdle = 400 * 24 * time.Hour
 
 // Patterns for the relevant lines of ioreg. Only the keys are parsed, because the tree around
@@ -43,8 +44,8 @@ var (
 	ioregLocked = regexp.MustCompile(`"?CGSSessionScreenIsLocked"?\s*(?:=|</key>)\s*(Yes|No|<true/>|<false/>)`)
 )
 
-// readIdle parses the idle time in nanoseconds from `ioreg -c IOHIDSystem -d 4 -r`. It uses the
-// shortest one, because there may be several devices.
+// readIdle parses the idle time in nanoseconds from the output of `ioreg -c IOHIDSystem -d 4 -r`.
+// There may be several devices; it returns the shortest time.
 func readIdle(out []byte) (time.Duration, error) {
 	best := time.Duration(-1)
 	for _, m := range ioregIdle.FindAllSubmatch(out, -1) {
@@ -62,8 +63,8 @@ func readIdle(out []byte) (time.Duration, error) {
 	return best, nil
 }
 
-// readLocked reports whether the screen is locked, from `ioreg -n Root -d1 -a`. The key exists only
-// while it is locked; the list of users always exists.
+// readLocked determines from the output of `ioreg -n Root -d1 -a` whether the screen is locked. The
+// key exists only while the screen is locked; the list of users always exists.
 func readLocked(out []byte) (locked, known bool) {
 	if m := ioregLocked.FindSubmatch(out); m != nil {
 		word := string(m[1])

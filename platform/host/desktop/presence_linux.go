@@ -71,7 +71,7 @@ func lookSession(ctx context.Context, o Options, p *Presence) error {
 	if p.IdleKnown {
 		return nil
 	}
-	// The unit is milliseconds in KWin and seconds elsewhere: only KWin's value is used.
+	// the unit is milliseconds in KWin and seconds elsewhere, so use only KWin's value
 	var n uint32
 	var kde bool
 	if callMethod(ctx, conn, busName, busPath, busName+".NameHasOwner", []any{"org.kde.KWin"}, &kde) == nil && kde &&
@@ -102,7 +102,7 @@ func lookLogin(ctx context.Context, o Options, p *Presence) error {
 	if err != nil {
 		return err
 	}
-	if !idle { // a desktop that reports nothing to logind also looks like this
+	if !idle { // a desktop that reports nothing to logind cannot be distinguished from this state
 		return errors.New("presence unknown: logind does not report the session as idle, and many desktops never do")
 	}
 	since, err := readProperty[uint64](ctx, conn, loginName, path, loginSession, "IdleSinceHint")

@@ -12,8 +12,8 @@ import (
 	"hob/platform/host/osrun"
 )
 
-// Scripts that show notifications on systems without a library. They are constant: the content
-// is passed as JSON on standard input.
+// Scripts that show notifications on systems for which there is no library. They are constant; the
+// content is passed as JSON on standard input.
 var (
 	//go:embed banner.js
 	bannerText string
@@ -41,7 +41,7 @@ func newBanner(app string, n Notification) bannerRequest {
 	return r
 }
 
-// bannerError returns the error of a banner that banner.js did not report.
+// bannerError returns the error for a banner if banner.js did not report it.
 func bannerError(err error) error {
 	e, ok := errors.AsType[*osrun.Error](err)
 	switch {
@@ -68,7 +68,7 @@ type toastRequest struct {
 	Group    string `json:"group"`
 	XML      string `json:"xml,omitempty"`
 	Withdraw bool   `json:"withdraw,omitempty"`
-	Ask      bool   `json:"ask,omitempty"` // only whether toasts are shown
+	Ask      bool   `json:"ask,omitempty"` // only query whether toasts are shown
 }
 
 func newToast(app string, n Notification) (toastRequest, error) {
@@ -100,8 +100,8 @@ type toastAction struct {
 	Args    string `xml:"arguments,attr"`
 }
 
-// toastXML encodes a notification. A press of a button cannot be reported to this process, so
-// only buttons that open an address are shown.
+// toastXML encodes a notification. It includes only buttons that open an address, because presses
+// of other buttons cannot be reported to this process.
 func toastXML(n Notification) (string, error) {
 	d := toastDoc{Texts: []string{n.Title, n.Body}}
 	if n.Urgency == Critical {
@@ -117,7 +117,7 @@ func toastXML(n Notification) (string, error) {
 		}
 	}
 	if d.Scenario != "" && len(d.Actions) == 0 {
-		d.Scenario = "" // a reminder without buttons is shown as a plain toast anyhow
+		d.Scenario = "" // a reminder without buttons is shown as an ordinary toast
 	}
 	b, err := xml.Marshal(d)
 	if err != nil {
@@ -128,7 +128,7 @@ func toastXML(n Notification) (string, error) {
 
 // toastAnswer is the output of toast.ps1.
 type toastAnswer struct {
-	Setting int `json:"setting"` // 0: toasts are shown
+	Setting int `json:"setting"` // 0 means that toasts are shown
 }
 
 // toastError returns the error of a toast.

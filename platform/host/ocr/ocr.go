@@ -1,5 +1,5 @@
-// Package ocr recognizes text in pictures: with Vision on macOS, Windows.Media.Ocr on Windows, and tesseract, if
-// installed, elsewhere. Pictures do not leave the machine.
+// Package ocr recognizes text in pictures. It uses Vision on macOS, Windows.Media.Ocr on Windows,
+// and on other systems tesseract if it is installed. Pictures are not sent to other machines.
 package ocr
 
 import (
@@ -9,7 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	_ "image/gif"  // registers the format, whose header is read
+	_ "image/gif"  // registers the format, of which only the header is read
 	_ "image/jpeg" // registers the decoder
 	_ "image/png"  // registers the decoder
 	"os"
@@ -90,7 +90,7 @@ func cleanText(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// tesseract runs the program of that name (man tesseract) with the picture on standard input.
+// tesseract runs the program tesseract (man tesseract) with the picture on standard input.
 type tesseract struct{ run osrun.Programs }
 
 func (t tesseract) readText(ctx context.Context, picture []byte, _ string) (string, error) {
@@ -112,7 +112,8 @@ func visionScript() osrun.Script { return osrun.NewScript("ocr/vision.js", visio
 
 func winScript() osrun.Script { return osrun.NewScript("ocr/ocr.ps1", winText) }
 
-// scriptReader passes a picture to a script in a private file, because requests are too small for it.
+// scriptReader passes a picture to a script in a private file, because a request is too small for a
+// picture.
 type scriptReader struct {
 	scripts osrun.Runner
 	script  osrun.Script

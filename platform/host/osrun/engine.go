@@ -33,8 +33,9 @@ func (s *Scripts) scriptCommand(script Script, in []byte) (*exec.Cmd, []byte, er
 	return cmd, in, nil
 }
 
-// engineEnvNames lists the environment variables that an engine gets: none of Hob's keys or tokens.
-// PSModulePath is left out, because that of a newer PowerShell breaks 5.1.
+// engineEnvNames lists the environment variables that an engine gets. They contain none of Hob's
+// keys or tokens. PSModulePath is omitted, because the value of a newer PowerShell breaks version
+// 5.1.
 var engineEnvNames = map[Engine][]string{
 	JavaScript: {"HOME", "USER", "LOGNAME", "TMPDIR"},
 	PowerShell: {
@@ -58,7 +59,7 @@ func (s *Scripts) engineEnviron(e Engine) []string {
 	return env
 }
 
-// maxEncoded keeps the command line below the 32,767 characters that CreateProcess accepts
+// maxEncoded limits the command line to less than the 32,767 characters that CreateProcess accepts
 // (learn.microsoft.com, "CreateProcessW").
 const maxEncoded = 32_000
 
@@ -67,8 +68,8 @@ const bootstrap = `$hob = [Console]::In.ReadToEnd() | ConvertFrom-Json
 [Console]::SetIn((New-Object System.IO.StringReader $hob.in))
 & ([scriptblock]::Create($hob.script))`
 
-// powerShell returns the arguments for a script, as base64 of UTF-16LE, which needs no
-// quoting and is not subject to the execution policy for script files.
+// powerShell returns the arguments for a script, encoded as base64 of UTF-16LE. This form needs no
+// quoting, and the execution policy for script files does not apply to it.
 func powerShell(script string, in []byte) ([]string, []byte) {
 	encoded := encodePowerShell(script)
 	if len(encoded) > maxEncoded {
@@ -93,7 +94,7 @@ func encodePowerShell(script string) string {
 }
 
 // stripComments removes comment lines, indentation and empty lines from a PowerShell script,
-// because its length is limited. Our scripts have no multi-line strings.
+// because the length of a script is limited. Hob's scripts contain no multi-line strings.
 func stripComments(script string) string {
 	var b strings.Builder
 	for line := range strings.Lines(script) {
@@ -115,8 +116,8 @@ type scriptAnswer struct {
 	Began   bool            `json:"began"`
 }
 
-// mark precedes the answer of a PowerShell script: a profile or a module may have
-// printed something before it.
+// mark precedes the answer of a PowerShell script, because a profile or a module may have printed
+// something earlier.
 const mark = "\n--hob--\n"
 
 func parseOutput(e Engine, out []byte) (scriptAnswer, error) {
@@ -138,8 +139,8 @@ func parseOutput(e Engine, out []byte) (scriptAnswer, error) {
 	return a, nil
 }
 
-// trailingNumber matches the error number at the end of osascript's message, whatever its
-// language: "0:59: execution error: Mail got an error: ... (-1743)".
+// trailingNumber matches the error number at the end of osascript's message in any language: "0:59:
+// execution error: Mail got an error: ... (-1743)".
 var trailingNumber = regexp.MustCompile(`\((-?\d{1,9})\)\s*$`)
 
 func lastNumber(said string) int {
@@ -159,7 +160,7 @@ var (
 	clixmlCode  = regexp.MustCompile(`_x([0-9A-Fa-f]{4})_`)
 )
 
-// cleanStderr returns the readable text of an engine's stderr. PowerShell writes CLIXML there
+// cleanStderr returns the readable text in an engine's stderr. PowerShell writes CLIXML to stderr
 // when it runs an encoded command.
 func cleanStderr(e Engine, said string) string {
 	if e != PowerShell || !strings.HasPrefix(strings.TrimSpace(said), "#< CLIXML") {

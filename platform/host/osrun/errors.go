@@ -16,14 +16,14 @@ const (
 	NotInstalled  Kind = "not_installed"     // the app is not installed
 	NotRunning    Kind = "not_running"       // the app is not running, and the script must not start it
 	SetupRequired Kind = "setup_required"    // the user must first change a setting of the app
-	Denied        Kind = "permission_denied" // the user denied it, or has not allowed it yet
+	Denied        Kind = "permission_denied" // the user denied the request, or has not allowed it yet
 	PolicyBlocked Kind = "policy_blocked"    // an administrator has forbidden it
 	NotFound      Kind = "not_found"         // the requested item does not exist
 	Changed       Kind = "changed"           // the item changed since it was read; nothing was done
 	Timeout       Kind = "timeout"           // no answer in time
 	Busy          Kind = "busy"              // the app is busy; retry later
 	Cancelled     Kind = "cancelled"         // the owner pressed cancel
-	Invalid       Kind = "invalid_input"     // the request makes no sense
+	Invalid       Kind = "invalid_input"     // the request is invalid
 	Internal      Kind = "internal"          // a bug in Hob, or an unknown error
 )
 
@@ -40,7 +40,7 @@ type Error struct {
 	// Said is the system's own message, in the language of the system. It may contain
 	// untrusted text. Error includes it only if Kind is Internal.
 	Said string
-	// Unknown means that a write may have been done. It must not be repeated.
+	// Unknown is true if a write may have been performed. The write must not be repeated.
 	Unknown bool
 	Err     error
 }
@@ -114,7 +114,7 @@ func KindOf(err error) Kind {
 	return ""
 }
 
-// IsUncertain reports whether a write may have been done despite err.
+// IsUncertain reports whether a write may have been performed despite err.
 func IsUncertain(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Unknown

@@ -1,6 +1,7 @@
 package osrun
 
-// assistive is System Events, whose refusals mean Accessibility.
+// assistive is the bundle id of System Events. If it refuses a request, the Accessibility
+// permission is missing.
 const assistive = "com.apple.systemevents"
 
 // Error numbers of Apple events (MacErrors.h, AppleScript Language Guide,
@@ -24,7 +25,7 @@ const (
 	aeScript         = -2700
 	asSyntax         = -2741
 	asSyntaxExpected = -2740
-	// notRunning is the error number of Hob's own AppleScripts when the app does not run.
+	// notRunning is the error number that Hob's AppleScripts use if the app is not running.
 	notRunning = 9600
 )
 

@@ -17,8 +17,8 @@ const (
 	maxErrors = 16 << 10
 )
 
-// linger is the time for which Output still reads the pipes after the program has exited. A child
-// that left the process tree may keep them open forever.
+// linger is the time for which Output continues to read the pipes after the program has exited. A
+// child process that left the process tree may keep them open forever.
 const linger = time.Second
 
 // Output runs a program with in as its input and returns its output. When ctx ends, it
@@ -30,7 +30,7 @@ func Output(ctx context.Context, cmd *exec.Cmd, in []byte) (out []byte, err erro
 		for _, p := range pipes {
 			for _, end := range p {
 				if end != nil {
-					_ = end.Close() // some are closed twice, which is harmless
+					_ = end.Close() // some pipes are closed twice, which is harmless
 				}
 			}
 		}
@@ -59,7 +59,7 @@ func Output(ctx context.Context, cmd *exec.Cmd, in []byte) (out []byte, err erro
 	var said []byte
 	var work sync.WaitGroup
 	work.Go(func() {
-		_, _ = inW.Write(in) // the exit status shows a child that did not read it
+		_, _ = inW.Write(in) // if the child process did not read the input, its exit status shows that
 		_ = inW.Close()
 	})
 	work.Go(func() { out = readMost(outR, maxOutput) })
@@ -71,7 +71,7 @@ func Output(ctx context.Context, cmd *exec.Cmd, in []byte) (out []byte, err erro
 		<-tree.Done()
 	}
 	for _, end := range []*os.File{inW, outR, errR} {
-		_ = end.SetDeadline(time.Now().Add(linger)) // on systems without pipe deadlines no process leaves its tree
+		_ = end.SetDeadline(time.Now().Add(linger)) // on systems without pipe deadlines, processes cannot leave their tree
 	}
 	work.Wait()
 	if ctx.Err() != nil {
@@ -83,11 +83,11 @@ func Output(ctx context.Context, cmd *exec.Cmd, in []byte) (out []byte, err erro
 	return out, nil
 }
 
-// readMost reads to the end and keeps the beginning.
+// readMost reads to the end, but keeps only the beginning.
 func readMost(r io.Reader, most int64) []byte {
 	out, err := io.ReadAll(io.LimitReader(r, most))
 	if err == nil {
-		_, _ = io.Copy(io.Discard, r) // so that the child does not block
+		_, _ = io.Copy(io.Discard, r) // continue to read, so that the child process does not block
 	}
 	return out
 }

@@ -29,8 +29,8 @@ func (e Engine) String() string {
 	return fmt.Sprintf("engine %d", e)
 }
 
-// Wrappers of each script: they read the request, call the script's main, and write the
-// answer. The comments at the top of these files describe what they offer to scripts.
+// Wrappers of the scripts. A wrapper reads the request, calls the script's main, and writes the
+// answer. The comments at the top of these files describe the functions that scripts can use.
 var (
 	//go:embed frame.js
 	frameJS string
@@ -42,17 +42,17 @@ var (
 	endPS string
 )
 
-// Script is a constant program: no text is ever inserted into it. It defines main (Main
-// in PowerShell), which gets the request and returns what Runner.Run decodes.
+// Script is a constant program: no text is ever inserted into it. It defines main (Main in
+// PowerShell), which receives the request and returns the value that Runner.Run decodes.
 type Script struct {
 	Name   string // for errors and tests, "calendar/list.js"
 	Engine Engine
-	// Text is ASCII. NewScript joins it: shared parts come first.
+	// Text is the ASCII text of the script. NewScript joins it; shared parts come first.
 	Text string
 }
 
-// NewScript joins the parts of a script. The engine follows from the name's end:
-// .js, .applescript or .ps1.
+// NewScript joins the parts of a script. The suffix of the name determines the engine: .js,
+// .applescript or .ps1.
 func NewScript(name string, parts ...string) Script {
 	s := Script{Name: name, Text: strings.Join(parts, "\n")}
 	switch {
@@ -79,8 +79,7 @@ func (s Script) FullText() string {
 	return s.Text
 }
 
-// App is an app that scripts control. The zero value means no app: calls are not
-// queued then.
+// App is an app that scripts control. The zero value means no app; calls are then not queued.
 type App struct {
 	ID   string // bundle id ("com.apple.mail") or ProgID ("Outlook.Application")
 	Name string // display name
@@ -91,17 +90,18 @@ type Call struct {
 	Script Script
 	App    App
 	In     any // the request, as JSON; other processes of this user may be able to read it
-	// Write marks a call that changes something. Run starts its app if necessary, never
-	// repeats the call after it has begun, and reports an unknown outcome as such.
+	// Write marks a call that makes changes. Run starts its app if necessary, never repeats the
+	// call after it has started, and reports if the outcome is unknown.
 	Write bool
-	// Start means that the app may also be started for a read.
+	// Start is true if the app may also be started for a read.
 	Start bool
 	// Wait is the timeout (default 15 s, 25 s for PowerShell; use 60 s for bulk work).
 	Wait time.Duration
 }
 
-// Runner runs scripts. Scripts implements it, and osruntest in tests. It may be called concurrently. Errors of the
-// script, its engine or its app are *Error; a request that cannot be encoded is another error.
+// Runner runs scripts. Scripts implements it, and osruntest implements it for tests. It may be
+// called concurrently. Errors of the script, its engine or its app are *Error. If the request
+// cannot be encoded, the error has another type.
 type Runner interface {
 	// Run decodes the result of the script's main into out (nil discards it).
 	Run(ctx context.Context, c Call, out any) error

@@ -24,18 +24,18 @@ type Options struct {
 	OSAScript, Open, PowerShell string
 	// Getenv is os.Getenv unless a test replaces it.
 	Getenv func(string) string
-	// Cool is the backoff after an app did not answer (default 90 s).
+	// Cool is the duration of the backoff after an app did not answer (default 90 s).
 	Cool time.Duration
-	// AtOnce is how many engines may run at the same time (default 4).
+	// AtOnce is the maximum number of engines that run at the same time (default 4).
 	AtOnce int
 	Log    *slog.Logger
 	// Output runs a program; it is Output unless a test replaces it.
 	Output func(ctx context.Context, cmd *exec.Cmd, in []byte) ([]byte, error)
 }
 
-// Scripts runs scripts on this machine. It runs one script per app at a time, because
-// killing osascript does not stop the work in the app. An app that did not answer gets no
-// calls during a backoff.
+// Scripts runs scripts on this machine. It runs one script per app at a time, because killing
+// osascript does not stop the work in the app. During a backoff, an app that did not answer gets no
+// calls.
 type Scripts struct {
 	opt   Options
 	slots chan struct{}
@@ -147,7 +147,7 @@ func (s *Scripts) runQueued(ctx context.Context, c Call, in []byte) (json.RawMes
 	return data, err
 }
 
-// BackedOffApps returns the ids of the apps in backoff, and how long each backoff still lasts.
+// BackedOffApps returns the ids of the apps in backoff, with the remaining time of each backoff.
 func (s *Scripts) BackedOffApps() map[string]time.Duration {
 	s.mu.Lock()
 	lanes := maps.Clone(s.lanes)
@@ -175,8 +175,8 @@ func (s *Scripts) queueFor(id string) *appQueue {
 	return l
 }
 
-// backoffLeft returns the rest of an app's backoff, by the wall clock, because the machine may
-// have slept.
+// backoffLeft returns the remaining time of an app's backoff. It uses the wall clock, because the
+// machine may have been suspended.
 func (s *Scripts) backoffLeft(l *appQueue) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -187,8 +187,8 @@ func (s *Scripts) backoffLeft(l *appQueue) time.Duration {
 	return min(left, s.opt.Cool)
 }
 
-// runWithRetry runs the script and repeats it if that is safe: the script had not begun, and
-// the app was blocked, had ended, or must be started.
+// runWithRetry runs the script. It repeats the script if that is safe: the script had not started,
+// and the app was blocked, had ended, or must be started.
 func (s *Scripts) runWithRetry(ctx context.Context, c Call, in []byte) (json.RawMessage, error) {
 	gone, busy := 1, 3
 	started := time.Time{}
@@ -229,8 +229,8 @@ func (s *Scripts) runWithRetry(ctx context.Context, c Call, in []byte) (json.Raw
 	}
 }
 
-// isGone reports whether the app ended during the call, or the error claims so: Messages
-// returns it for reads while it runs.
+// isGone reports whether err means that the app ended during the call. Messages returns this error
+// for reads even while it is running.
 func isGone(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && (e.Number == aeNoProcess || e.Number == aeConnection || e.Number == rpcUnavailable || e.Number == rpcFailed)
@@ -248,7 +248,7 @@ func (s *Scripts) startApp(ctx context.Context, c Call) error {
 	return nil
 }
 
-// runOnce runs the script once. again means that nothing was done and the call may be repeated.
+// runOnce runs the script once. again is true if nothing was done and the call may be repeated.
 func (s *Scripts) runOnce(ctx context.Context, c Call, in []byte) (_ json.RawMessage, again bool, _ error) {
 	cmd, in, err := s.scriptCommand(c.Script, in)
 	if err != nil {
@@ -279,8 +279,8 @@ func (s *Scripts) runOnce(ctx context.Context, c Call, in []byte) (_ json.RawMes
 	return nil, !a.Began, e
 }
 
-// contextError returns the error of a run that the context ended: the caller's error, or kind
-// and cause if the call's own limit expired.
+// contextError returns the error of a run that the context ended. This is the caller's error, or an
+// error with kind and cause if the time limit of the call expired.
 func (c Call) contextError(ctx context.Context, kind Kind, cause string, unknown bool) *Error {
 	e := Error{Kind: kind, Cause: cause, Unknown: unknown}
 	switch err := ctx.Err(); {
@@ -332,7 +332,7 @@ func (c Call) callError(e Error) *Error {
 	return &e
 }
 
-// SystemScripts returns a Runner on systems with a script engine, nil on others.
+// SystemScripts returns a Runner on systems with a script engine, and nil on others.
 func SystemScripts(o Options) Runner {
 	if runtime.GOOS != "darwin" && runtime.GOOS != "windows" {
 		return nil

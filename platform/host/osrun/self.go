@@ -53,7 +53,7 @@ func SelfTest(ctx context.Context, r Runner, e Engine) error {
 // AutomationAccess is the automation permission for an app of macOS.
 type AutomationAccess struct {
 	App App
-	Err error // nil if allowed, otherwise an *Error, of kind NotRunning if the app is not running
+	Err error // nil if access is allowed, otherwise an *Error; its kind is NotRunning if the app is not running
 }
 
 // CheckAutomation sends a read-only request to each running app that Hob controls. It starts no

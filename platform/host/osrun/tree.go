@@ -1,6 +1,6 @@
-// Package osrun runs programs and scripts of this machine: a child together with all
-// its descendants, so that none is left when it ends. It applies no policy: callers
-// decide whether a program may run.
+// Package osrun runs programs and scripts on this machine. When a child process ends, its
+// descendants are ended, too. The package applies no policy: callers decide whether a program may
+// run.
 package osrun
 
 import (
@@ -12,25 +12,25 @@ import (
 	"time"
 )
 
-// Tree is a running child and its descendants: a process group on Unix, a job object on
-// Windows. On Unix a descendant that creates a new group or session leaves the tree;
-// only a sandbox can contain it.
+// Tree is a running child process and its descendants: a process group on Unix, a job object on
+// Windows. On Unix, a descendant that creates a new group or session leaves the tree; only a
+// sandbox can contain it.
 //
-// Its methods may be called concurrently.
+// The methods may be called concurrently.
 type Tree struct {
 	cmd   *exec.Cmd
 	group processGroup
 	done  chan struct{}
 
 	mu     sync.Mutex
-	reaped bool // the child's id may belong to another process now
+	reaped bool // the child's process id may belong to another process now
 	err    error
 }
 
-// Start starts the command as the root of a new tree. Its Stdin, Stdout and Stderr must
-// be *os.File or nil: copying goroutines would block Wait while a descendant holds a pipe
-// open. Start sets SysProcAttr; on Windows it extends one that has handles to inherit,
-// and such a child may show windows. The error names the failed operation.
+// Start starts the command as the root of a new tree. Stdin, Stdout and Stderr of the command must
+// be *os.File or nil, because copying goroutines would block Wait while a descendant holds a pipe
+// open. Start sets SysProcAttr. On Windows it keeps a SysProcAttr that has handles to inherit, and
+// such a child may show windows. The error names the failed operation.
 func Start(cmd *exec.Cmd) (*Tree, error) {
 	t := &Tree{cmd: cmd, done: make(chan struct{})}
 	t.group.prepareCommand(cmd)
@@ -39,7 +39,7 @@ func Start(cmd *exec.Cmd) (*Tree, error) {
 	}
 	if err := t.group.attachProcess(cmd.Process); err != nil {
 		err = errors.Join(fmt.Errorf("start %s: create its process group: %w", cmd.Path, err), cmd.Process.Kill())
-		_ = cmd.Wait() // the error above matters more than its exit status
+		_ = cmd.Wait() // the error above is more important than the exit status
 		return nil, err
 	}
 	go t.reapTree()
@@ -64,14 +64,14 @@ func (t *Tree) Pid() int { return t.cmd.Process.Pid }
 // descendants were signaled to end.
 func (t *Tree) Done() <-chan struct{} { return t.done }
 
-// Err returns how the child ended. It is set once Done is closed.
+// Err returns the error with which the child ended. It is set once Done is closed.
 func (t *Tree) Err() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.err
 }
 
-// Terminate asks the tree to exit (SIGTERM; it does nothing on Windows, which has no such signal).
+// Terminate asks the tree to exit (SIGTERM). It does nothing on Windows, which has no such signal.
 func (t *Tree) Terminate() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -89,8 +89,8 @@ func (t *Tree) Kill() {
 	}
 }
 
-// End waits up to patience for the child to exit (the caller has closed its input), then
-// terminates it, then kills it, and returns when it has ended.
+// End waits at most patience for the child to exit, then terminates it, then kills it. The caller
+// must have closed the child's input. End returns when the child has ended.
 func (t *Tree) End(patience time.Duration) {
 	for _, next := range []func(){t.Terminate, t.Kill} {
 		timer := time.NewTimer(patience)

@@ -17,8 +17,8 @@ func (processGroup) prepareCommand(cmd *exec.Cmd) {
 
 func (processGroup) attachProcess(*os.Process) error { return nil }
 
-func (processGroup) terminateGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGTERM) } // the tree may be gone
+func (processGroup) terminateGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGTERM) } // the tree may already have ended
 
-func (processGroup) killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) } // the tree may be gone
+func (processGroup) killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) } // the tree may already have ended
 
 func (processGroup) close() {}

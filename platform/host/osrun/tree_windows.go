@@ -10,8 +10,8 @@ import (
 )
 
 // processGroup is a job object, which kills its processes when it is closed. A process that the
-// child starts before the child is assigned to the job escapes; programs do not start
-// that fast.
+// child starts before the child is assigned to the job escapes, but programs do not start that
+// fast.
 type processGroup struct{ job windows.Handle }
 
 func (*processGroup) prepareCommand(cmd *exec.Cmd) {
@@ -34,7 +34,7 @@ func (g *processGroup) attachProcess(p *os.Process) error {
 		err = assignToJob(job, p)
 	}
 	if err != nil {
-		_ = windows.CloseHandle(job) // the first error counts
+		_ = windows.CloseHandle(job) // only the first error is returned
 		return err
 	}
 	g.job = job
@@ -52,6 +52,6 @@ func assignToJob(job windows.Handle, p *os.Process) error {
 
 func (*processGroup) terminateGroup(*os.Process) {}
 
-func (g *processGroup) killGroup(*os.Process) { _ = windows.TerminateJobObject(g.job, 1) } // the tree may be gone
+func (g *processGroup) killGroup(*os.Process) { _ = windows.TerminateJobObject(g.job, 1) } // the tree may already have ended
 
-func (g *processGroup) close() { _ = windows.CloseHandle(g.job) } // nothing to do about it
+func (g *processGroup) close() { _ = windows.CloseHandle(g.job) } // an error cannot be handled

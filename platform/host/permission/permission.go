@@ -1,8 +1,7 @@
-// Package permission reports which macOS permissions this process lacks, where to
-// grant them, and to which program. It requests none, so macOS shows no dialog.
-// macOS grants permissions to the responsible process: the daemon must check for
-// itself, because a terminal's permissions do not apply to a daemon started by the
-// session, and vice versa.
+// Package permission reports which macOS permissions this process does not have, where to grant
+// them, and to which program. It requests no permissions, so macOS shows no dialog. macOS grants
+// permissions to the responsible process. The daemon must therefore check its own permissions:
+// those of a terminal do not apply to a daemon started by the session, and vice versa.
 package permission
 
 import (
@@ -16,14 +15,14 @@ import (
 // Permission is a missing permission of macOS.
 type Permission struct {
 	ID   string `json:"id"`
-	Name string `json:"name"` // as System Settings calls it
+	Name string `json:"name"` // name as shown in System Settings
 	Why  string `json:"why"`
 	// Pane is the URL of the list in System Settings.
 	Pane  string `json:"pane"`
 	Given bool   `json:"given"`
-	// Restart means that it takes effect after a restart of the process.
+	// Restart is true if the permission takes effect only after a restart of the process.
 	Restart bool `json:"restart,omitempty"`
-	// For is the program to enable in the list.
+	// For is the program that the user must enable in the list.
 	For string `json:"for"`
 }
 
@@ -31,7 +30,7 @@ type Permission struct {
 type Options struct {
 	Home   string // the owner's folder
 	Getenv func(string) string
-	// Trusted and MayCapture query the system; on an error the permission is omitted.
+	// Trusted and MayCapture query the system. If they return an error, the permission is omitted.
 	Trusted, MayCapture func() (bool, error)
 }
 
@@ -58,9 +57,9 @@ func listPermissions(o Options) (out []Permission) {
 	return out
 }
 
-// fullDisk opens files that require Full Disk Access. An error means that none of them
-// exists, so the state is unknown. It does not open the Messages database: opening and
-// closing it would drop the locks that the channel holds on it.
+// fullDisk opens files that require Full Disk Access. An error means that none of the files exists,
+// so the state is unknown. It does not open the Messages database, because opening and closing it
+// would release the locks that the channel holds on it.
 func fullDisk(home string) (given bool, err error) {
 	for _, app := range []string{"Messages", "Mail"} {
 		if _, err = os.ReadDir(filepath.Join(home, "Library", app)); err == nil || errors.Is(err, fs.ErrPermission) {

@@ -2,5 +2,5 @@
 
 package permission
 
-// List returns nil: other systems grant permissions when a program requests them.
+// List returns nil, because other systems grant permissions when a program requests them.
 func List() []Permission { return nil }

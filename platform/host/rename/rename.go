@@ -1,7 +1,7 @@
-// Package rename moves a name from one open folder to another and never replaces an
-// existing file. Folders are passed as open handles, so that no process can replace a
-// folder with a link between a check and the move. It does not copy across devices and
-// applies no policy. The file tools and the trash call it.
+// Package rename moves a file or folder from one open folder to another and never replaces an
+// existing file. Folders are passed as open handles, so that no process can replace a folder with a
+// link between a check and the move. The package does not copy across devices and applies no
+// policy. The file tools and the trash use it.
 package rename
 
 import (
@@ -10,12 +10,12 @@ import (
 	"os"
 )
 
-// ErrCrossDevice means that the folders are on different devices, or that the system
-// cannot rename between them; the caller may copy instead.
+// ErrCrossDevice means that the folders are on different devices or that the system cannot rename
+// between them. The caller may copy instead.
 var ErrCrossDevice = errors.New("source and destination are on different devices")
 
-// NoReplace renames old in oldDir to name in newDir. If name already exists, the error wraps fs.ErrExist and nothing
-// has changed.
+// NoReplace renames old in oldDir to name in newDir. If name already exists, it changes nothing,
+// and the error wraps fs.ErrExist.
 func NoReplace(oldDir *os.Root, old string, newDir *os.Root, name string) error {
 	return noReplace(oldDir, old, newDir, name)
 }

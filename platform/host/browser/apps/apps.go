@@ -1,12 +1,11 @@
-// Package apps reads and controls the tabs of the user's own browsers on macOS: Safari,
-// Chrome and browsers with Chrome's scripting dictionary. It runs the constant scripts in
-// the folder scripts through a Runner (Apple events). It compiles on every system, but
-// only macOS has a Runner for it.
+// Package apps reads and controls the tabs of the user's own browsers on macOS: Safari, Chrome and
+// browsers with Chrome's scripting dictionary. It runs the constant scripts in the folder scripts
+// through a Runner (Apple events). It compiles on every system, but only macOS has a Runner for it.
 //
-// The user is signed in there to all accounts, and these browsers do not use Hob's proxy.
-// The package applies no policy: the guard decides what may be opened, read and run
-// (tools/browser). It never starts a browser to read it, and it skips private windows
-// where it can recognize them.
+// In these browsers the user is signed in to all accounts, and they do not use Hob's proxy. The
+// package applies no policy: the guard decides what may be opened, read and run (tools/browser).
+// The package never starts a browser to read from it, and it skips private windows where it can
+// recognize them.
 package apps
 
 import (
@@ -25,8 +24,8 @@ var scripts embed.FS
 
 // App is one of the user's browsers.
 type App struct {
-	Name   string // name of the browser in tools: "safari"
-	Title  string // display name: "Google Chrome"
+	Name   string // name of the browser in tools, such as "safari"
+	Title  string // display name, such as "Google Chrome"
 	bundle string
 	family string
 	arc    bool
@@ -55,17 +54,17 @@ func AppByName(name string) (App, bool) {
 
 // Tab is the current state of a tab. Title and URL are untrusted text of the page.
 type Tab struct {
-	ID     string `json:"id"` // index of its window and of the tab; Safari's tab index is the position in the window
+	ID     string `json:"id"` // index of the window and index of the tab; in Safari the tab index is the position in the window
 	Title  string `json:"title,omitempty"`
 	URL    string `json:"url"`
-	Active bool   `json:"active,omitempty"` // in front of the front window
+	Active bool   `json:"active,omitempty"` // the active tab of the front window
 }
 
 // List is the list of open tabs.
 type List struct {
 	Tabs   []Tab `json:"tabs"`
 	Total  int   `json:"total"`
-	Hidden int   `json:"hidden"` // windows that are private
+	Hidden int   `json:"hidden"` // number of private windows
 }
 
 // Text is the text of a page, or the result of a script.
@@ -84,8 +83,8 @@ const (
 
 // Options of New.
 type Options struct {
-	// Taken reports whether a browser with this display name runs that is not
-	// the user's: macOS cannot distinguish two instances of one program.
+	// Taken reports whether a browser with this display name is running that is not the user's,
+	// because macOS cannot distinguish two instances of one program.
 	Taken func(title string) bool
 }
 
@@ -129,7 +128,7 @@ func (s *Apps) List(ctx context.Context, a App) (l List, err error) {
 	return l, err
 }
 
-// Get returns a tab; "" is the tab in front.
+// Get returns a tab. An empty id selects the front tab.
 func (s *Apps) Get(ctx context.Context, a App, id string) (Tab, error) {
 	only := id
 	if id == "" {
@@ -155,19 +154,18 @@ func (s *Apps) Open(ctx context.Context, a App, address string) (t Tab, err erro
 	return t, err
 }
 
-// Close closes a tab, Switch brings it to the front. Both do nothing if the tab shows
-// another page by now.
+// Close closes a tab. It does nothing if the tab now shows another page.
 func (s *Apps) Close(ctx context.Context, a App, t Tab) error {
 	return s.runScript(ctx, a, "tab.js", request{Tab: t.ID, URL: t.URL, Act: "close"}, true, nil)
 }
 
-// Switch brings a tab to the front.
+// Switch brings a tab to the front. It does nothing if the tab now shows another page.
 func (s *Apps) Switch(ctx context.Context, a App, t Tab) error {
 	return s.runScript(ctx, a, "tab.js", request{Tab: t.ID, URL: t.URL, Act: "switch"}, true, nil)
 }
 
-// Read returns the text of a tab. All browsers but Safari need a script for it, which
-// they run only if the user has enabled that (osrun.SetupRequired).
+// Read returns the text of a tab. All browsers except Safari need a script to read the text, which
+// they run only if the user has enabled this (osrun.SetupRequired).
 func (s *Apps) Read(ctx context.Context, a App, t Tab) (x Text, err error) {
 	err = s.runScript(ctx, a, "tab.js", request{Tab: t.ID, URL: t.URL, Act: "text", Most: maxText}, false, &x)
 	return x, err
@@ -179,7 +177,7 @@ func (s *Apps) Execute(ctx context.Context, a App, t Tab, code string) (x Text, 
 	return x, err
 }
 
-// joinScript joins a script of the folder with the shared parts.
+// joinScript joins a script in the folder with the shared parts.
 func joinScript(file string) osrun.Script {
 	var parts []string
 	for _, f := range []string{"tabs.js", file} {

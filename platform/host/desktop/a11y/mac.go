@@ -10,8 +10,8 @@ import (
 	"hob/platform/host/osrun"
 )
 
-// Scripts of macOS. They use System Events, which shows the content of windows to programs with
-// Accessibility permission.
+// Scripts for macOS. They use System Events, which shows the content of windows to programs that
+// have the Accessibility permission.
 var (
 	//go:embed mac.js
 	macShared string
@@ -33,8 +33,8 @@ func systemEvents() osrun.App {
 	return osrun.App{ID: "com.apple.systemevents", Name: "System Events"}
 }
 
-// Limits of a script that reads the tree. The script stops itself before Hob kills it, because each
-// element costs several Apple events.
+// Limits of a script that reads the tree. The script ends on its own before Hob would kill it,
+// because each element costs several Apple events.
 const (
 	scriptDepth  = 8
 	scriptMillis = 10_000
@@ -98,7 +98,7 @@ func macRead(ctx context.Context, r osrun.Runner, words string) ([]Node, bool, e
 	return list, more, nil
 }
 
-// scriptAct is an action on an element. It is only done if the element is unchanged.
+// scriptAct is an action on an element. It is performed only if the element is unchanged.
 type scriptAct struct {
 	PID    int     `json:"pid"`
 	Window string  `json:"window"`
@@ -118,7 +118,7 @@ func macAct(ctx context.Context, r osrun.Runner, n Node, text *string) error {
 	return scriptError(r.Run(ctx, osrun.Call{Script: macActScript(), App: systemEvents(), In: newAct(n, text), Start: true, Write: true, Wait: scriptWait}, nil))
 }
 
-// scriptError converts an error and keeps whether the action was done.
+// scriptError converts an error and preserves whether the action was performed.
 func scriptError(err error) error {
 	if k := osrun.KindOf(err); k == osrun.Changed || k == osrun.NotFound {
 		return fmt.Errorf("%w: %w", ErrGone, err)

@@ -1,7 +1,7 @@
-// Package a11y reads the accessibility tree of windows: names, roles and texts. It can perform
-// an element's action, such as pressing a button, or fill in a text. It uses AT-SPI2 over D-Bus
-// on Linux, and constant scripts for System Events on macOS and UI Automation on Windows. It
-// limits elements, depth and time, and reports when there was more.
+// Package a11y reads the accessibility tree of windows: names, roles and text. It can perform an
+// element's action, such as pressing a button, or set its text. It uses AT-SPI2 over D-Bus on
+// Linux, and constant scripts for System Events on macOS and UI Automation on Windows. It limits
+// elements, depth and time, and reports if a limit was reached.
 package a11y
 
 import (
@@ -40,12 +40,12 @@ type Node struct {
 	Role   string
 	Name   string
 	Text   string
-	Does   string // the name of the action of Do, "" if none
+	Does   string // name of the action that Do performs; "" if there is none
 	Takes  bool   // Fill can set its text
-	Secret bool   // a password field: its text is never read
+	Secret bool   // a password field, whose text is never read
 }
 
-// Options of New; the zero value is useful.
+// Options are the options of New. The zero value is useful.
 type Options struct {
 	Getenv func(string) string
 	Wait   time.Duration // timeout, default 8 s, 20 s for scripts
@@ -56,7 +56,7 @@ type Options struct {
 // Reader reads accessibility trees.
 type Reader struct{ opt Options }
 
-// New returns a Reader. It connects to nothing yet.
+// New returns a Reader. It does not connect yet.
 func New(o Options) *Reader {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -85,10 +85,10 @@ func (r *Reader) Read(ctx context.Context, words string) (list []Node, more bool
 	return r.readElements(ctx, words)
 }
 
-// MaxFill is the maximum length of a text for Fill, in characters.
+// MaxFill is the maximum length of the text for Fill, in characters.
 const MaxFill = 5000
 
-// Fill replaces the text of an element. Like Do, it fails with ErrGone.
+// Fill replaces the text of an element. It fails with ErrGone in the same cases as Do.
 func (r *Reader) Fill(ctx context.Context, n Node, text string) error {
 	if !utf8.ValidString(text) || utf8.RuneCountInString(text) > MaxFill || strings.ContainsRune(text, 0) {
 		return fmt.Errorf("text is too long; use at most %d characters", MaxFill)
@@ -98,8 +98,8 @@ func (r *Reader) Fill(ctx context.Context, n Node, text string) error {
 	return r.setText(ctx, n, text)
 }
 
-// Do performs the first action of an element. It fails with ErrGone if the element no longer
-// exists or is another one.
+// Do performs the first action of an element. It fails with ErrGone if the element no longer exists
+// or has been replaced by another one.
 func (r *Reader) Do(ctx context.Context, n Node) error {
 	ctx, cancel := context.WithTimeout(ctx, r.opt.Wait)
 	defer cancel()

@@ -52,7 +52,8 @@ func (r *Reader) openLink(ctx context.Context) (*atspiConn, error) {
 	if err := session.Call(ctx, desk, "org.a11y.Bus", "/org/a11y/bus", "org.a11y.Bus.GetAddress", nil, &address); err != nil {
 		return nil, fmt.Errorf("%w; install at-spi2-core: %w", ErrNone, err)
 	}
-	// Programs check this at startup: running programs may not respond.
+	// Programs check this property only at startup, so programs that are already running may not
+	// respond.
 	_ = session.Call(ctx, desk, "org.a11y.Bus", "/org/a11y/bus", "org.freedesktop.DBus.Properties.Set", []any{"org.a11y.Status", "IsEnabled", dbus.MakeVariant(true)})
 	conn, err := session.Dial(ctx, address)
 	if err != nil {
@@ -76,7 +77,7 @@ func (r *Reader) checkReady(ctx context.Context) error {
 
 const wait = 8 * time.Second
 
-// nodeWait is the timeout for one element: a program that hangs is skipped.
+// nodeWait is the time limit for one element, so that a program that hangs is skipped.
 const nodeWait = 300 * time.Millisecond
 
 func (l *atspiConn) callObject(ctx context.Context, at objectRef, method string, args []any, out ...any) error {
@@ -182,7 +183,7 @@ func (l *atspiConn) readNode(ctx context.Context, at objectRef, n Node, depth in
 	return n
 }
 
-// findAgain finds an element that was read before.
+// findAgain finds an element that was read earlier.
 func (r *Reader) findAgain(ctx context.Context, n Node) (*atspiConn, objectRef, Node, error) {
 	l, err := r.openLink(ctx)
 	if err != nil {

@@ -26,5 +26,5 @@ func (r *Reader) setText(ctx context.Context, n Node, text string) error {
 	return uiaAct(ctx, r.opt.Scripts, n, &text)
 }
 
-// checkReady returns ErrUnsupported: only a slow read shows whether access works.
+// checkReady returns ErrUnsupported, because only a slow read shows whether access works.
 func (r *Reader) checkReady(context.Context) error { return errors.ErrUnsupported }

@@ -29,7 +29,7 @@ func uiaActScript() osrun.Script {
 
 const (
 	uiaDepth = 25 // PowerShell limits the recursion depth
-	// maxFrames is the maximum number of windows that are read at once.
+	// maxFrames is the maximum number of windows that one call reads.
 	maxFrames = 4
 )
 

@@ -1,11 +1,11 @@
 // Package apps finds the applications of this desktop by name and starts them. It applies no
 // policy: callers decide whether an application may be started, and with which item.
 //
-// Linux: it reads desktop entries and starts them without a shell, through the user's service
-// manager if there is one (they outlive this process then). macOS: the application folders and
-// open(1). Windows: the start menu (Get-StartApps) and the shell's application folder. Started
-// programs carry Marker: like everything that Hob starts, they do not act with the user's
-// rights.
+// On Linux it reads desktop entries and starts them without a shell, if possible through the user's
+// service manager, so that they outlive this process. On macOS it uses the application folders and
+// open(1). On Windows it uses the start menu (Get-StartApps) and the shell's application folder.
+// Marker is set in the environment of started programs: like all programs that Hob starts, they do
+// not have the user's permissions.
 package apps
 
 import (
@@ -32,9 +32,9 @@ var (
 
 // App is an installed application.
 type App struct {
-	ID      string // of the system: "firefox", "com.apple.Safari", an AUMID
-	Name    string // as menus show it
-	File    string // the file that describes how to start it, "" if none
+	ID      string // id in the system: "firefox", "com.apple.Safari", an AUMID
+	Name    string // name as shown in menus
+	File    string // file that describes how to start the application; "" if there is none
 	Command []string
 	// Terminal means that it runs in a terminal.
 	Terminal bool
@@ -43,10 +43,10 @@ type App struct {
 	Opens  Opens
 
 	words []string // search words, in lower case
-	at    int      // index in Command of the item to open
+	at    int      // index in Command at which the item to open is inserted
 }
 
-// Opens is the kind of item that an application declares it can open.
+// Opens states which items an application declares it can open.
 type Opens uint8
 
 // Kinds of items that an application opens.
@@ -64,7 +64,7 @@ func (a App) Takes(item string) bool {
 	return a.Opens == Addresses
 }
 
-// commandWithItem returns the command line with an item.
+// commandWithItem returns the command line that opens an item.
 func (a App) commandWithItem(item string) ([]string, error) {
 	switch {
 	case item == "":
@@ -148,8 +148,8 @@ func (f *Finder) Start(ctx context.Context, a App, item string) error {
 	return nil
 }
 
-// findAppByName returns the best match for a name: the full name, then its beginning, then the beginning of one
-// of its words.
+// findAppByName returns the best match for a name: an equal name, then a name that begins with it,
+// then a name with a word that begins with it.
 func findAppByName(all []App, name string) (App, error) {
 	want := strings.ToLower(name)
 	for _, fits := range []func(App) bool{

@@ -16,8 +16,8 @@ func (f *Finder) listApps(context.Context) ([]App, error) {
 	return append(out, App{ID: "com.apple.finder", Name: "Finder", File: "/System/Library/CoreServices/Finder.app", Shared: true, words: []string{"finder"}, Opens: Addresses}), nil
 }
 
-// launchApp passes the bundle to open(1), which cannot interpret it as an option, because it is an absolute
-// path.
+// launchApp passes the bundle to open(1). The bundle is an absolute path, so open(1) cannot
+// interpret it as an option.
 func (f *Finder) launchApp(ctx context.Context, a App, item string) error {
 	args := []string{"-a", a.File}
 	if item != "" { // an absolute path or an address, neither of which is an option

@@ -21,8 +21,8 @@ import (
 // maxApps limits how many entries are read.
 const maxApps = 5000
 
-// entryFolders returns the folders of desktop entries, those of the user first, because they
-// override others with the same id. shared marks folders that all users share.
+// entryFolders returns the folders with desktop entries. The user's folders come first, because
+// their entries override others with the same id. shared marks folders that all users share.
 func entryFolders(getenv func(string) string) (list []string, shared map[string]bool) {
 	shared = map[string]bool{}
 	home := getenv("HOME")
@@ -89,9 +89,9 @@ func (f *Finder) listApps(ctx context.Context) ([]App, error) {
 	return out, nil
 }
 
-// isSharedEntry reports whether the administrator also installed the programs of an entry, and
-// makes their paths absolute, because a program of the user may come first in PATH. A missing
-// program could be created by any user.
+// isSharedEntry reports whether the administrator also installed the programs of an entry. It makes
+// their paths absolute, because a user's program may come first in PATH. A program that does not
+// exist could be created by any user.
 func isSharedEntry(a *App) bool {
 	at := 0
 	if path.Base(a.Command[0]) == "env" { // env searches PATH itself
@@ -122,8 +122,8 @@ func isSharedEntry(a *App) bool {
 	return true
 }
 
-// isAdminOwned reports whether only the administrator can write to a file. It checks the
-// target of a link.
+// isAdminOwned reports whether only the administrator can write to a file. For a link, it checks
+// the target.
 func isAdminOwned(file string) bool {
 	file, err := filepath.EvalSymlinks(file)
 	return err == nil && slices.ContainsFunc([]string{"/usr/", "/bin/", "/sbin/", "/opt/", "/snap/", "/var/lib/flatpak/", "/var/lib/snapd/", "/nix/store/", "/gnu/store/"},
@@ -173,7 +173,8 @@ func (f *Finder) launchApp(ctx context.Context, a App, item string) error {
 	return f.startChild(s, command)
 }
 
-// findTerminal returns the command of a terminal emulator that runs another program.
+// findTerminal returns the command of a terminal emulator, to which the command of another program
+// can be appended.
 func findTerminal() ([]string, error) {
 	for _, t := range [][]string{{"xdg-terminal-exec"}, {"x-terminal-emulator", "-e"}, {"gnome-terminal", "--"}, {"konsole", "-e"}, {"xterm", "-e"}} {
 		if path, err := exec.LookPath(t[0]); err == nil {
@@ -183,9 +184,9 @@ func findTerminal() ([]string, error) {
 	return nil, fmt.Errorf("application needs a terminal and none is installed; install xterm")
 }
 
-// startTransientUnit starts an application through the user's service manager, which has the
-// session's environment and does not end the application with this process. It reports whether
-// there is such a manager.
+// startTransientUnit starts an application through the user's service manager. The manager has the
+// session's environment, and the application outlives this process. It reports whether there is
+// such a manager.
 func (f *Finder) startTransientUnit(ctx context.Context, bus string, a App, command []string) (bool, error) {
 	conn, err := session.Dial(ctx, bus)
 	if err != nil {

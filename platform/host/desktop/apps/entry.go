@@ -153,7 +153,7 @@ func expandExec(words []string, name, icon string) (out []string, at int, what O
 	return out, at, what
 }
 
-// listBundles lists the applications of a folder on macOS. It uses the names on disk, which differ
+// listBundles lists the applications in a folder on macOS. It uses the names on disk, which differ
 // from the displayed names only if those are translated.
 func listBundles(dir string) (out []App) {
 	list, err := os.ReadDir(dir)
@@ -207,8 +207,8 @@ func menuApps(items []startMenuItem) (list []App) {
 	return list
 }
 
-// sharedID reports whether an id belongs to a packaged application, or to a program in the
-// folders of Windows and Program Files, which are named by their GUID (KNOWNFOLDERID).
+// sharedID reports whether an id belongs to a packaged application, or to a program in the folders
+// of Windows or Program Files, which are identified by their GUID (KNOWNFOLDERID).
 func sharedID(id string) bool {
 	if strings.Contains(id, "!") || strings.HasPrefix(id, "Microsoft.") {
 		return true

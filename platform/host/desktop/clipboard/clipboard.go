@@ -1,12 +1,12 @@
 // Package clipboard reads and writes the text on the user's clipboard. It stores nothing and
 // applies no policy: callers decide what may be read and shown.
 //
-// It uses github.com/atotto/clipboard on Windows and macOS, and on X11 for texts that are too
-// long for one message, with xclip or xsel. Otherwise it talks to the X server itself and
-// offers the written text while this process lives. On Wayland it runs wl-copy and wl-paste
-// with a timeout, because they hang under some compositors
-// (github.com/bugaevc/wl-clipboard, issues 163 and 206). Text copied from a password manager
-// is recognized by the mark that such programs set.
+// It uses github.com/atotto/clipboard on Windows and macOS. On X11 it uses that library, with xclip
+// or xsel, only for text that is too long for one message. Otherwise it communicates with the X
+// server directly and offers the written text while this process is running. On Wayland it runs
+// wl-copy and wl-paste with a timeout, because they hang under some compositors
+// (github.com/bugaevc/wl-clipboard, issues 163 and 206). It recognizes text copied from a password
+// manager by the mark that such programs set.
 package clipboard
 
 import (
@@ -30,7 +30,7 @@ const MaxText = 1 << 20
 
 // Errors of a Clipboard. Wrapping errors name the cause and the remedy.
 var (
-	ErrNone    = errors.New("no clipboard available")     // no desktop, or this process cannot reach it
+	ErrNone    = errors.New("no clipboard available")     // there is no desktop, or this process cannot access it
 	ErrBusy    = errors.New("clipboard does not respond") // a retry may succeed
 	ErrUnsure  = errors.New("unknown whether the text was copied")
 	ErrTooLong = errors.New("text is too long for the clipboard")
@@ -39,15 +39,15 @@ var (
 // Content is the content of the clipboard. The zero value is an empty clipboard.
 type Content struct {
 	Text string
-	// Cut means that Text is truncated.
+	// Cut is true if Text is truncated.
 	Cut bool
-	// Hidden means that the source program marked the content as secret.
+	// Hidden is true if the source program marked the content as secret.
 	Hidden bool
-	// Formats lists the formats of content that is not text: a picture, files.
+	// Formats lists the formats of content that is not text, such as a picture or files.
 	Formats []string
 }
 
-// Options of New; the zero value is useful.
+// Options are the options of New. The zero value is useful.
 type Options struct {
 	// Getenv is os.Getenv unless a test replaces it.
 	Getenv func(string) string
@@ -68,11 +68,11 @@ type Clipboard struct {
 type backend interface {
 	readClipboard(ctx context.Context) (Content, error)
 	writeText(ctx context.Context, text string) error
-	// close releases a written text that this process offers.
+	// close stops offering a written text to other programs.
 	close()
 }
 
-// New returns a Clipboard. It connects to nothing yet.
+// New returns a Clipboard. It does not connect yet.
 func New(o Options) *Clipboard {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -86,7 +86,7 @@ func New(o Options) *Clipboard {
 	return &Clipboard{opt: o, desk: newBackend(o), turn: make(chan struct{}, 1)}
 }
 
-// Close releases a text that this process offers to other programs.
+// Close stops offering a written text to other programs.
 func (b *Clipboard) Close() { b.desk.close() }
 
 func (b *Clipboard) acquireTurn(ctx context.Context) (context.Context, func(), error) {
@@ -122,8 +122,8 @@ func (b *Clipboard) Read(ctx context.Context) (Content, error) {
 	return c, nil
 }
 
-// Write copies a text and reads it back. If the clipboard has another content, it returns an
-// error.
+// Write writes text to the clipboard and reads it back. It returns an error if the clipboard then
+// has another content.
 func (b *Clipboard) Write(ctx context.Context, text string) error {
 	switch {
 	case len(text) > MaxText:
@@ -142,8 +142,8 @@ func (b *Clipboard) Write(ctx context.Context, text string) error {
 	return b.confirmWrite(ctx, text)
 }
 
-// confirmTime is how long a written text may take to appear. xclip and xsel exit before the X
-// server has processed their request.
+// confirmTime is the time within which a written text must appear, because xclip and xsel exit
+// before the X server has processed their request.
 const confirmTime = time.Second
 
 // confirmWrite reads the clipboard until it contains text.
@@ -161,13 +161,13 @@ func (b *Clipboard) confirmWrite(ctx context.Context, text string) error {
 	}
 }
 
-// normalizeText normalizes a text to the form that all systems return.
+// normalizeText converts s to the form that all systems return.
 func normalizeText(s string) string {
 	return strings.TrimRight(strings.ReplaceAll(s, "\r\n", "\n"), "\n")
 }
 
-// callLibrary calls the library, which has no timeouts: if the library's program hangs, callLibrary
-// abandons the call and returns ErrBusy.
+// callLibrary calls the library, which has no timeouts. If a program that the library started
+// hangs, callLibrary abandons the call and returns ErrBusy.
 func callLibrary[T any](ctx context.Context, call func() (T, error)) (T, error) {
 	type answer struct {
 		value T

@@ -14,13 +14,14 @@ type osClipboard struct{ opt Options }
 
 func (osClipboard) close() {}
 
-// readClipboard queries the pasteboard itself, because it has the marks of password managers.
+// readClipboard queries the pasteboard directly, because the pasteboard contains the marks of
+// password managers.
 func (d osClipboard) readClipboard(ctx context.Context) (Content, error) {
 	return readPasteboard(ctx, d.opt.Scripts, d.opt)
 }
 
-// writeText uses the library, with a locale set: without one, as under launchd, pbcopy would read
-// the text as MacRoman.
+// writeText uses the library with a locale set. Without a locale, as under launchd, pbcopy would
+// interpret the text as MacRoman.
 func (d osClipboard) writeText(ctx context.Context, text string) error {
 	if utf8Locale(d.opt.Getenv) {
 		return libraryWrite(ctx, text)

@@ -26,7 +26,7 @@ type osClipboard struct {
 	opt Options
 
 	mu    sync.Mutex
-	drop  context.CancelFunc // releases the text that this process offers
+	drop  context.CancelFunc // stops offering the text of this process
 	ended <-chan struct{}
 }
 
@@ -49,8 +49,8 @@ func (d *osClipboard) detectSession(ctx context.Context) (session.Env, *wlClipbo
 	return e, nil, nil // through Xwayland
 }
 
-// canUseLibrary reports whether atotto/clipboard finds the same session and one of its programs is
-// installed. Under Wayland its programs may hang forever.
+// canUseLibrary reports whether atotto/clipboard uses the same session and one of the programs that
+// it needs is installed. Under Wayland these programs may hang forever.
 func canUseLibrary(e session.Env) bool {
 	if !e.Inherited || e.Wayland != "" || clipboard.Unsupported {
 		return false
@@ -105,7 +105,8 @@ func markSilent(err error) error {
 	return err
 }
 
-// pickTextFormat returns the best of the offered text formats, or the usual one if a program lists none.
+// pickTextFormat returns the best of the offered text formats, or the common one if a program lists
+// none.
 func pickTextFormat(formats []string) string {
 	if len(formats) == 0 {
 		return "UTF8_STRING"
@@ -136,13 +137,13 @@ func (d *osClipboard) writeText(ctx context.Context, text string) error {
 	switch {
 	case w != nil:
 		return w.writeSelection(ctx, text)
-	case len(text) > xwin.MaxOffer && canUseLibrary(e): // the helper program keeps running as a child of this process
+	case len(text) > xwin.MaxOffer && canUseLibrary(e): // the helper program continues to run as a child of this process
 		return libraryWrite(ctx, text)
 	}
 	return d.offerText(ctx, e, text)
 }
 
-// offerText offers the text from this process and replaces a text that it already offers.
+// offerText offers text from this process. It replaces a text that this process already offers.
 func (d *osClipboard) offerText(ctx context.Context, e session.Env, text string) error {
 	life, drop := context.WithCancel(context.WithoutCancel(ctx))
 	dialing := context.AfterFunc(ctx, drop)
@@ -178,8 +179,8 @@ func (d *osClipboard) close() {
 	}
 }
 
-// wlClipboard runs the programs of wl-clipboard with a timeout: without the protocol
-// ext-data-control they wait for a keyboard focus that they never get.
+// wlClipboard runs the programs of wl-clipboard with a timeout. Without the protocol
+// ext-data-control, they wait for a keyboard focus that they never get.
 type wlClipboard struct {
 	copy, paste string
 	env         []string
@@ -230,8 +231,8 @@ func (w *wlClipboard) readSelection(ctx context.Context) (Content, error) {
 	return c, err
 }
 
-// writeSelection leaves a process of wl-copy behind, which provides the text: it leaves the process
-// group that ends with its parent.
+// writeSelection starts a process of wl-copy that provides the text and continues to run. That
+// process leaves the process group that ends with its parent.
 func (w *wlClipboard) writeSelection(ctx context.Context, text string) error {
 	ctx, cancel := context.WithTimeout(ctx, waylandWait)
 	defer cancel()

@@ -39,7 +39,7 @@ func NewBus(t testing.TB) *Bus {
 	if err != nil {
 		t.Skip("there is no dbus-daemon here")
 	}
-	dir, err := os.MkdirTemp("", "bus") // a socket's path is short
+	dir, err := os.MkdirTemp("", "bus") // the path of a socket must be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ type Server struct {
 	faster string
 }
 
-// NewServer claims the server's bus name; caps are its capabilities.
+// NewServer claims the bus name of a notification server. caps are the server's capabilities.
 func NewServer(t testing.TB, b *Bus, caps ...string) *Server {
 	t.Helper()
 	s := &Server{conn: b.Conn(t), caps: caps, next: 1}
@@ -164,7 +164,7 @@ func (s *Server) Stall() (release func()) {
 	})
 }
 
-// Faster makes a press of this key arrive before Notify is answered.
+// Faster makes a press of this key arrive before the answer to Notify.
 func (s *Server) Faster(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

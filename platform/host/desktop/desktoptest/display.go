@@ -44,9 +44,9 @@ func Display(t testing.TB) string {
 	return ":" + strings.TrimSpace(line)
 }
 
-// Dialog starts zenity with these arguments, on a private bus and display where assistive programs
-// can read it. It skips the test if that is impossible. The caller waits for cmd. out collects its
-// output; env is the environment of that desktop.
+// Dialog starts zenity with the given arguments, on a private bus and a display on which assistive
+// programs can read it. It skips the test if that is impossible. The caller must wait for cmd. out
+// collects the output of zenity, and env is the environment of that desktop.
 func Dialog(t testing.TB, args ...string) (cmd *exec.Cmd, env []string) {
 	t.Helper()
 	program, err := exec.LookPath("zenity")
@@ -72,7 +72,7 @@ func Dialog(t testing.TB, args ...string) (cmd *exec.Cmd, env []string) {
 	return cmd, env
 }
 
-// Home sets the bus as the session bus of this process, creates a home for the test, and
+// Home makes the bus the session bus of this process, creates a home folder for the test, and
 // returns the paths of a Hob with that home.
 func (b *Bus) Home(t *testing.T) (home string, paths system.Paths) {
 	t.Helper()

@@ -23,8 +23,8 @@ type Unit struct {
 	Environment []string
 }
 
-// NewManager claims the bus name of systemd; env is the environment that it reports for the
-// session.
+// NewManager claims the bus name of systemd. env is the environment that the manager reports for
+// the session.
 func NewManager(t testing.TB, b *Bus, env ...string) *Manager {
 	t.Helper()
 	const name = "org.freedesktop.systemd1"

@@ -120,7 +120,8 @@ func (v playerMethods) PlayPause() *dbus.Error {
 	return v.p.recordPress("PlayPause", state, "")
 }
 
-// SeekBy takes microseconds. It is exported as Seek, a name that go vet reserves for io.Seeker.
+// SeekBy seeks by a number of microseconds. It is exported as Seek, a name that go vet reserves for
+// io.Seeker.
 func (v playerMethods) SeekBy(by int64) *dbus.Error {
 	at, _ := v.p.props.GetMust(playerFace, "Position").(int64)
 	v.p.props.SetMust(playerFace, "Position", at+by)

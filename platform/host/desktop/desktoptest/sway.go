@@ -24,7 +24,7 @@ func NewWayland(t testing.TB) *Wayland {
 	if err != nil {
 		t.Skip("there is no sway here")
 	}
-	dir, err := os.MkdirTemp("", "sway") // a socket's path is short
+	dir, err := os.MkdirTemp("", "sway") // the path of a socket must be short
 	if err != nil {
 		t.Fatal(err)
 	}

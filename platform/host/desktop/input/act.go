@@ -12,13 +12,13 @@ import (
 	"hob/platform/retry"
 )
 
-// inputBackend is the keyboard and the pointer of a desktop during one action. Which checks run, when
-// and in what order, is the same on every system (act).
+// inputBackend controls the keyboard and the pointer of a desktop during one action. act defines
+// which checks run in which order, and this is the same on every system.
 type inputBackend interface {
 	// listWindows lists the windows, from the front to the back.
 	listWindows(ctx context.Context) ([]window.Window, error)
-	// checkKeyboardFree returns an error if keys do not go to the focused window: a screen lock, a password
-	// prompt or a menu may have grabbed them.
+	// checkKeyboardFree returns an error if key presses are not sent to the focused window, because
+	// a screen lock, a password prompt or a menu may have grabbed the keyboard.
 	checkKeyboardFree(ctx context.Context) error
 	// raiseWindow requests that the window comes to the front.
 	raiseWindow(ctx context.Context) error
@@ -52,7 +52,7 @@ func (a windowAction) checkFocus(ctx context.Context) error {
 	return a.ok(v)
 }
 
-// checkPoint returns an error if the window is not the one visible at a point.
+// checkPoint returns an error if another window is visible at a point.
 func (a windowAction) checkPoint(ctx context.Context, x, y int) error {
 	if err := a.checkKeyboardFree(ctx); err != nil {
 		return err
@@ -68,7 +68,7 @@ func (a windowAction) checkPoint(ctx context.Context, x, y int) error {
 	return a.ok(v)
 }
 
-// settle is the maximum wait for a window to come to the front.
+// settle is the maximum time to wait for a window to come to the front.
 const settle = 3 * time.Second
 
 // bringToFront brings the window to the front.
@@ -156,7 +156,7 @@ func (a windowAction) clickAt(ctx context.Context, x, y int, button string, twic
 	if err := a.movePointer(ctx, x, y); err != nil {
 		return err
 	}
-	if err := a.checkPoint(ctx, x, y); err != nil { // the pointer may open something above the window
+	if err := a.checkPoint(ctx, x, y); err != nil { // moving the pointer may open something above the window
 		return err
 	}
 	if err := a.inputBackend.clickButton(ctx, x, y, button, twice); err != nil {

@@ -1,20 +1,23 @@
-// Package input types and clicks as the user would. It applies no policy, but it only acts in
-// the window that its caller names: it brings that window to the front first, checks again
-// between the pieces of a text, and stops with an error if another window has the focus.
+// Package input types and clicks as the user would. It applies no policy, but it only acts in the
+// window that its caller names. It first brings that window to the front, checks it again between
+// the pieces of a text, and stops with an error if another window has the focus.
 //
 // It works on systems that report which window is in front: X11, the Wayland compositor sway,
-// Windows and macOS. act.go contains the checks before each piece, shared by all systems.
+// Windows and macOS. act.go contains the checks before each piece, which are the same on all
+// systems.
 //
-// The pointer and key chords use robotgo's backends without cgo, which are selected at run
-// time and not loaded without a display. Exceptions where they do not work:
-//   - Texts on X11: robotgo restores a key's old meaning before programs have read the new one,
-//     so that letters missing on the keyboard are lost. Here they get spare keys and keep
-//     them.
+// For the pointer and key chords it uses robotgo's backends without cgo, which are selected at run
+// time and not loaded if there is no display. It does not use them in the following cases, in which
+// they do not work:
+//   - Texts on X11: robotgo restores a key's old meaning before programs have read
+//     the new one, so that letters missing on the keyboard are lost. Here they get
+//     spare keys and keep them.
 //   - A display that robotgo does not find itself (in a service): XTEST.
-//   - Wayland: robotgo's keyboard has only US letters and silently drops all others; wtype
-//     creates a keyboard with the letters that a text needs.
-//   - Letters with modifiers on macOS: robotgo presses the position of a letter on a US
-//     keyboard, which is another key elsewhere; System Events uses the actual layout.
+//   - Wayland: robotgo's keyboard has only US letters and silently drops all others;
+//     wtype creates a keyboard with the letters that a text needs.
+//   - Letters with modifiers on macOS: robotgo presses the position of a letter on a
+//     US keyboard, which is another key elsewhere; System Events uses the actual
+//     layout.
 package input
 
 import (
@@ -70,11 +73,11 @@ func New(o Options) *Controller {
 	return &Controller{o, make(chan struct{}, 1)}
 }
 
-// Check is called with the window right before each piece of an action; an error ends the
-// action.
+// Check is called with the window right before each piece of an action. If it returns an error, the
+// action ends.
 type Check func(w window.Window) error
 
-// Type types a text into a window. Line ends are the key Enter, tabs Tab.
+// Type types text into a window. A line end presses Enter, and a tab presses Tab.
 func (h *Controller) Type(ctx context.Context, w window.Window, text string, ok Check) error {
 	if !utf8.ValidString(text) || utf8.RuneCountInString(text) > MaxText || strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
 		return fmt.Errorf("cannot type this text; use at most %d characters without control characters", MaxText)
@@ -92,7 +95,7 @@ func (h *Controller) Press(ctx context.Context, w window.Window, chord []string,
 	return h.runInput(ctx, w, ok, func(ctx context.Context, a windowAction) error { return a.pressChords(ctx, chord) })
 }
 
-// Click clicks at a point of the screen, where the window must be visible. The button is left, right
+// Click clicks at a point of the screen at which the window must be visible. button is left, right
 // or middle.
 func (h *Controller) Click(ctx context.Context, w window.Window, x, y int, button string, twice bool, ok Check) error {
 	if !slices.Contains([]string{"left", "right", "middle"}, button) {
@@ -130,12 +133,12 @@ func (h *Controller) runInput(ctx context.Context, w window.Window, ok Check, do
 // piece is the number of characters typed between two checks of the window.
 const piece = 16
 
-// partialError returns the error of input that was sent in part.
+// partialError returns the error for input that was sent only in part.
 func partialError(err error, left int, what string) error {
 	return fmt.Errorf("%w; %d %s: %w", ErrUnsure, left, what, err)
 }
 
-// partialKeysError returns the error of a list of keys that were not all pressed.
+// partialKeysError returns the error for a list of keys of which only some were pressed.
 func partialKeysError(err error, left, done int) error {
 	if done == 0 {
 		return err
@@ -143,7 +146,7 @@ func partialKeysError(err error, left, done int) error {
 	return partialError(err, left, "of the keys were not pressed")
 }
 
-// Chord parses "ctrl+shift+t" into a key and its modifiers, in robotgo's names.
+// Chord parses a chord such as "ctrl+shift+t" into a key and its modifiers, with robotgo's names.
 func Chord(s string) (key string, held []string, err error) {
 	words := strings.Split(strings.ToLower(strings.TrimSpace(s)), "+")
 	for i, w := range words {

@@ -21,8 +21,8 @@ type macBackend struct {
 // keyPause is the wait of robotgo after each key, in milliseconds.
 const keyPause = 3
 
-// openBackend checks that robotgo has found its libraries, because it reports no error otherwise, and
-// that macOS accepts input from this process.
+// openBackend checks that robotgo has found its libraries, because robotgo does not report an
+// error, and that macOS accepts input from this process.
 func (h *Controller) openBackend(_ context.Context, w window.Window) (inputBackend, error) {
 	if width, _ := robot.GetScreenSize(); width == 0 {
 		return nil, fmt.Errorf("%w: this process has no macOS screen; start Hob within your desktop session", errors.ErrUnsupported)

@@ -46,8 +46,8 @@ func (s *x11Backend) listWindows(context.Context) ([]window.Window, error) {
 	return window.ListX11(s.x)
 }
 
-// checkKeyboardFree fails if a program has grabbed the keyboard: such a program gets all keys,
-// regardless of the active window. To test this, it tries to grab the keyboard.
+// checkKeyboardFree fails if a program has grabbed the keyboard, because such a program receives
+// all key presses regardless of the active window. To test this, it tries to grab the keyboard.
 func (s *x11Backend) checkKeyboardFree(context.Context) error {
 	r, err := xproto.GrabKeyboard(s.x.X, true, s.x.Root, xproto.TimeCurrentTime, xproto.GrabModeAsync, xproto.GrabModeAsync).Reply()
 	if err != nil {
@@ -71,12 +71,12 @@ func (s *x11Backend) raiseWindow(ctx context.Context) error {
 	return s.x.Activate(ctx, list[i])
 }
 
-// pace is the delay that lets programs process changed keys, and keys one by one.
+// pace is the delay that programs need to process changed keys and individual key presses.
 const pace = 2 * time.Millisecond
 
-// typeRunes types characters. Characters missing on the keyboard get spare keys before any key is
-// pressed. The keys keep them: programs may look up a key's meaning much later, and the spare
-// keys had no meaning.
+// typeRunes types characters. Before any key is pressed, it assigns characters that are missing on
+// the keyboard to spare keys. The assignments are kept, because programs may look up a key's
+// meaning much later, and spare keys had no meaning before.
 func (s *x11Backend) typeRunes(ctx context.Context, text []rune) error {
 	b, err := s.readKeyboard()
 	if err != nil {
@@ -101,8 +101,8 @@ func (s *x11Backend) typeRunes(ctx context.Context, text []rune) error {
 	return nil
 }
 
-// keysymOf returns the X keysym of a character (keysymdef.h: Latin-1 unchanged, all others by
-// their code point).
+// keysymOf returns the X keysym of a character (keysymdef.h: Latin-1 characters are unchanged, all
+// others use their code point).
 func keysymOf(r rune) uint32 {
 	switch {
 	case r == '\n':
@@ -122,7 +122,7 @@ type keyboardMap struct {
 	per   int
 	syms  []xproto.Keysym
 	shift xproto.Keycode
-	lent  []xproto.Keycode // spare keys that this piece needs
+	lent  []xproto.Keycode // spare keys that the current piece needs
 }
 
 func (s *x11Backend) readKeyboard() (*keyboardMap, error) {
@@ -151,8 +151,8 @@ func (b *keyboardMap) findKey(sym uint32) (code xproto.Keycode, shift, ok bool) 
 	return 0, false, false
 }
 
-// remapSpareKey assigns a keysym to a key without one, or to a spare key that this piece does not need:
-// an assigned key has the same meaning with and without shift.
+// remapSpareKey assigns a keysym to a key without one, or to a spare key that this piece does not
+// need. The key has the same meaning with and without shift.
 func (b *keyboardMap) remapSpareKey(sym uint32) error {
 	if code, _, ok := b.findKey(sym); ok {
 		b.lent = append(b.lent, code)
@@ -198,7 +198,7 @@ func (b *keyboardMap) tapKey(ctx context.Context, code xproto.Keycode, shift boo
 }
 
 // sendKeystroke presses a key with its modifiers and releases all of them. It does not wait in
-// between: if the connection ended with its context, pressed keys would stay down.
+// between, because pressed keys would stay down if the connection ended with its context.
 func (b *keyboardMap) sendKeystroke(code xproto.Keycode, held ...xproto.Keycode) {
 	for _, m := range held {
 		b.s.fakeInput(xproto.KeyPress, byte(m))
@@ -217,7 +217,7 @@ func (s *x11Backend) fakeInput(kind, detail byte) {
 // pressChord uses robotgo if it finds the same display.
 func (s *x11Backend) pressChord(ctx context.Context, key string, held []string) error {
 	if s.env.Inherited {
-		defer robot.Close() // robotgo keeps a connection and does not notice that the display closed
+		defer robot.Close() // robotgo keeps a connection open and does not detect that the display has closed
 		return robot.KeyTap(key, held)
 	}
 	b, err := s.readKeyboard()

@@ -29,8 +29,8 @@ func (d windowsBackend) listWindows(ctx context.Context) ([]window.Window, error
 
 const desktopReadObjects = 1 // DESKTOP_READOBJECTS
 
-// checkKeyboardFree fails while the screen is locked or Windows shows a UAC prompt: another desktop, which
-// Hob cannot access, has the keyboard then.
+// checkKeyboardFree fails while the screen is locked or Windows shows a UAC prompt. The keyboard
+// then belongs to another desktop, which Hob cannot access.
 func (windowsBackend) checkKeyboardFree(context.Context) error {
 	user := windows.NewLazySystemDLL("user32.dll")
 	h, _, _ := user.NewProc("OpenInputDesktop").Call(0, 0, desktopReadObjects)
@@ -41,7 +41,7 @@ func (windowsBackend) checkKeyboardFree(context.Context) error {
 	return nil
 }
 
-// raiseWindow requests once that the window comes to the front: Windows may refuse.
+// raiseWindow requests once that the window comes to the front. Windows may refuse the request.
 func (d windowsBackend) raiseWindow(context.Context) error {
 	_, _, _ = windows.NewLazySystemDLL("user32.dll").NewProc("SetForegroundWindow").Call(uintptr(d.w.ID))
 	return nil
@@ -67,7 +67,7 @@ func (windowsBackend) typeRunes(ctx context.Context, some []rune) error {
 }
 
 func (windowsBackend) pressChord(_ context.Context, key string, held []string) error {
-	with := make([]any, len(held)) // separate arguments: robotgo ignores a list here
+	with := make([]any, len(held)) // pass separate arguments, because robotgo ignores a list here
 	for k, m := range held {
 		with[k] = m
 	}

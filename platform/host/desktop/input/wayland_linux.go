@@ -15,7 +15,8 @@ import (
 	"hob/platform/host/osrun"
 )
 
-// swayBackend controls the compositor sway: sway reports the focused window, wtype presses keys.
+// swayBackend controls the compositor sway. sway reports the focused window, and wtype presses
+// keys.
 type swayBackend struct {
 	sway  *swayipc.Conn
 	w     window.Window
@@ -24,8 +25,8 @@ type swayBackend struct {
 	env   []string
 }
 
-// found is the time in milliseconds that programs get to detect a new keyboard: earlier keys
-// are lost.
+// found is the time in milliseconds for which programs can detect a new keyboard. Key presses
+// before that are lost.
 const found = "150"
 
 func openWayland(ctx context.Context, e session.Env, w window.Window) (inputBackend, error) {
@@ -51,13 +52,14 @@ func (d *swayBackend) listWindows(ctx context.Context) ([]window.Window, error) 
 	return window.ListSway(ctx, d.sway)
 }
 
-// checkKeyboardFree does nothing: sway lists no focused window if something else has the keyboard.
+// checkKeyboardFree does nothing, because sway lists no focused window if something else has the
+// keyboard.
 func (d *swayBackend) checkKeyboardFree(context.Context) error { return nil }
 
 func (d *swayBackend) raiseWindow(ctx context.Context) error { return d.sway.Focus(ctx, d.w.ID) }
 
-// runWtype starts wtype and passes the text on standard input, because all users of this machine can read
-// arguments.
+// runWtype starts wtype and passes the text on standard input, because all users of this machine
+// can read the arguments of processes.
 func (d *swayBackend) runWtype(ctx context.Context, in string, args ...string) error {
 	cmd := exec.Command(d.wtype, slices.Concat(d.first, args)...) //nolint:noctx // Output ends the whole process tree
 	cmd.Env = d.env
@@ -75,7 +77,7 @@ func (d *swayBackend) pressChord(ctx context.Context, key string, held []string)
 	return d.runWtype(ctx, "", wtypeChord(key, held)...)
 }
 
-// wtypeChord returns the arguments of wtype for a chord; keys have the names of xkb.
+// wtypeChord returns the arguments of wtype for a chord. Keys have the names of xkb.
 func wtypeChord(key string, held []string) (args []string) {
 	mods := make([]string, len(held))
 	for i, h := range held {
@@ -106,8 +108,8 @@ func xkbName(key string) string {
 	return fmt.Sprintf("U%04X", r[0])
 }
 
-// errPointer: notifications and panels are above the windows, and their position is unknown: a
-// click could hit something else than was allowed.
+// errPointer is the error for clicks on Wayland: notifications and panels cover the windows at
+// unknown positions, so a click could hit something other than what was approved.
 var errPointer = fmt.Errorf("%w: Wayland does not report what covers a window, so Hob cannot click at a position; use click_element or press_keys", errors.ErrUnsupported)
 
 func (*swayBackend) movePointer(context.Context, int, int) error { return errPointer }

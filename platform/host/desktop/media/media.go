@@ -1,7 +1,7 @@
-// Package media lists the media players of this desktop and controls them. It uses the players
-// on the session bus on Linux (MPRIS 2.2); Music and Spotify by osascript on macOS, because
-// macOS 15.4 and later do not report other players; and the players registered with
-// GlobalSystemMediaTransportControls on Windows, by PowerShell.
+// Package media lists and controls the media players of this desktop. On Linux it uses the players
+// on the session bus (MPRIS 2.2). On macOS it controls Music and Spotify by osascript, because
+// macOS 15.4 and later do not report other players. On Windows it controls the players registered
+// with GlobalSystemMediaTransportControls, by PowerShell.
 //
 // Text from a player, including its name, is untrusted. Queries do not start players.
 package media
@@ -41,7 +41,7 @@ type Player struct {
 	Album    string        `json:"album,omitempty"`
 	Length   time.Duration `json:"length_ns,omitempty"`
 	Position time.Duration `json:"position_ns,omitempty"`
-	// Volume is the player's volume, 0 to 100; -1 if unknown.
+	// Volume is the player's volume from 0 to 100, or -1 if it is unknown.
 	Volume int `json:"volume"`
 }
 
@@ -67,9 +67,9 @@ func Actions() []Action {
 
 // Request is an action for a player.
 type Request struct {
-	Player string // ID of the player
+	Player string // id of the player
 	Action Action
-	By     time.Duration // distance of Seek; a negative one seeks backwards
+	By     time.Duration // distance for Seek; a negative distance seeks backwards
 	Level  int           // level for Volume, 0 to 100
 }
 
@@ -79,7 +79,7 @@ var (
 	ErrGone = errors.New("player no longer runs")
 	// ErrUnable means that the player or the system does not support the action.
 	ErrUnable = errors.New("player does not support this action")
-	// ErrUnsure means that the action may have been done despite the error.
+	// ErrUnsure means that the action may have been performed despite the error.
 	ErrUnsure = errors.New("outcome unknown: the player did not confirm the action")
 )
 
@@ -98,7 +98,7 @@ type PlayerControl struct{ back backend }
 
 // backend accesses the players of a system.
 type backend interface {
-	// listPlayers returns the players that responded; why is the error of the others.
+	// listPlayers returns the players that responded. why is the error of the others.
 	listPlayers(ctx context.Context) (list []Player, why error)
 	sendRequest(ctx context.Context, r Request) error
 }
@@ -120,8 +120,9 @@ func New(o Options) *PlayerControl {
 // maxPlayers limits how many players are queried.
 const maxPlayers = 16
 
-// Players returns the running players, playing ones first. The list is empty if none runs; an error
-// means that no player could be queried or, with a list, that some did not respond.
+// Players returns the running players; those that are playing come first. The list is empty if none
+// is running. An error means that no player could be queried or, if the list is not empty, that
+// some players did not respond.
 func (d *PlayerControl) Players(ctx context.Context) ([]Player, error) {
 	list, err := d.back.listPlayers(ctx)
 	for i := range list {

@@ -29,7 +29,7 @@ func newBackend(o Options) backend { return &mprisBackend{o} }
 
 type mprisBackend struct{ opt Options }
 
-// dialBus connects to the bus, at most until ctx ends.
+// dialBus connects to the bus. It gives up when ctx ends.
 func (b *mprisBackend) dialBus(ctx context.Context) (*dbus.Conn, error) {
 	address, err := session.Bus(b.opt.Getenv)
 	if err != nil {
@@ -105,7 +105,7 @@ func (b *mprisBackend) readPlayer(ctx context.Context, conn *dbus.Conn, name str
 	}
 	if meta, ok := props["Metadata"].Value().(map[string]dbus.Variant); ok {
 		p.Title, p.Artist, p.Album, p.Length = variantText(meta["xesam:title"]), variantText(meta["xesam:artist"]), variantText(meta["xesam:album"]), variantMicros(meta["mpris:length"])
-		if p.Title == "" { // of a file without a title
+		if p.Title == "" { // title of a file without metadata
 			p.Title = lastPart(variantText(meta["xesam:url"]))
 		}
 	}
@@ -120,7 +120,7 @@ func lastPart(address string) string {
 	return address[strings.LastIndexByte(address, '/')+1:]
 }
 
-// variantText returns a text that a player sends as a string or as a list.
+// variantText returns the text of a value that players send as a string or as a list.
 func variantText(v dbus.Variant) string {
 	switch v := v.Value().(type) {
 	case string:

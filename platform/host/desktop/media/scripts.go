@@ -51,7 +51,7 @@ func (s scriptPlayer) toPlayer() Player {
 	return p
 }
 
-// durationSeconds converts a time in seconds; invalid values become 0.
+// durationSeconds converts a time in seconds. It returns 0 for invalid values.
 func durationSeconds(s float64) time.Duration {
 	if s > 0 && s < 1e6 {
 		return time.Duration(s * float64(time.Second))

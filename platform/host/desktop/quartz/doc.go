@@ -1,8 +1,8 @@
-// Package quartz queries macOS for windows, for the keyboard focus, and for the permissions of
-// this process (CoreGraphics, Accessibility). It opens the system's libraries at run time,
-// without cgo. It is empty on other systems; only the neighboring packages use it.
+// Package quartz queries macOS for windows, for the keyboard focus, and for the permissions of this
+// process (CoreGraphics, Accessibility). It opens the system's libraries at run time, without cgo.
+// It is empty on other systems. Only the neighboring packages use it.
 //
-// All calls run in this process, so that permissions granted to Hob apply. None of this was
-// tested on a Mac; the prototypes of the vendor's headers are beside each function. A missing
-// library or symbol is an error, not a crash.
+// All calls run in this process, so that permissions granted to Hob apply. None of this was tested
+// on a Mac. The prototypes of the vendor's headers are next to each function. A missing library or
+// symbol is an error and does not cause a crash.
 package quartz

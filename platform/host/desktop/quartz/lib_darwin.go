@@ -60,7 +60,7 @@ type frameworkLib struct {
 	// AXError AXUIElementGetPid(AXUIElementRef, pid_t *)
 	pidOf func(uintptr, *int32) int32
 	// AXError _AXUIElementGetWindow(AXUIElementRef, CGWindowID *), declared in no header; nil if
-	// the system lacks it
+	// the system does not have it
 	windowOf func(uintptr, *uint32) int32
 
 	// Boolean IsSecureEventInputEnabled(void)
@@ -71,7 +71,7 @@ type frameworkLib struct {
 
 const frameworks = "/System/Library/Frameworks/"
 
-// loadFrameworks opens the libraries once: they stay open until the process ends.
+// loadFrameworks opens the libraries once. They stay open until the process ends.
 var loadFrameworks = sync.OnceValues(func() (l *frameworkLib, err error) {
 	defer func() { // purego panics if a symbol is missing
 		if r := recover(); r != nil {
@@ -120,7 +120,7 @@ var loadFrameworks = sync.OnceValues(func() (l *frameworkLib, err error) {
 
 const utf8 = 0x08000100 // kCFStringEncodingUTF8
 
-// withString calls does with a CoreFoundation string and releases the string afterwards.
+// withString calls does with a CoreFoundation string and then releases the string.
 func (l *frameworkLib) withString(name string, does func(ref uintptr)) {
 	ref := l.newString(0, name, utf8)
 	if ref == 0 {
@@ -148,7 +148,7 @@ func (l *frameworkLib) stringValue(ref uintptr) string {
 	return ""
 }
 
-// dictValue returns the value of a dictionary key. The dictionary keeps ownership.
+// dictValue returns the value of a key in a dictionary. The dictionary keeps the ownership.
 func (l *frameworkLib) dictValue(dict uintptr, name string) (v uintptr) {
 	l.withString(name, func(ref uintptr) { v = l.get(dict, ref) })
 	return v
@@ -161,7 +161,8 @@ func (l *frameworkLib) numberValue(ref uintptr) (n int64) {
 	return n
 }
 
-// copyAttribute returns an attribute of an element, 0 if it has none. The caller releases it.
+// copyAttribute returns an attribute of an element, or 0 if the element does not have it. The
+// caller must release the attribute.
 func (l *frameworkLib) copyAttribute(element uintptr, name string) (v uintptr) {
 	l.withString(name, func(ref uintptr) {
 		if l.attribute(element, ref, &v) != 0 {

@@ -11,7 +11,7 @@ type Window struct {
 	PID        int
 	Owner      string // the name of its program, in the user's language
 	Title      string
-	Layer      int // 0 for windows; notifications, menus and the Dock are above
+	Layer      int // 0 for windows; notifications, menus and the Dock have higher values
 	X, Y, W, H int // in points, from the top left of the main screen
 	Focused    bool
 }
@@ -27,8 +27,8 @@ const (
 // ErrSession means that this process has no screen, as over ssh.
 var ErrSession = errors.New("this process has no macOS screen")
 
-// Windows lists the windows from the front to the back. Titles and the focused window are known only if
-// Trusted.
+// Windows lists the windows from the front to the back. Titles and the focused window are known
+// only if Trusted returns true.
 func Windows() ([]Window, error) {
 	l, err := loadFrameworks()
 	if err != nil {
@@ -58,7 +58,7 @@ func Windows() ([]Window, error) {
 	return out, nil
 }
 
-// describeWindows adds the information from Accessibility.
+// describeWindows adds the information that Accessibility provides.
 func (l *frameworkLib) describeWindows(list []Window) {
 	all := l.systemWide()
 	if all == 0 {
@@ -75,7 +75,7 @@ func (l *frameworkLib) describeWindows(list []Window) {
 			l.readTitles(w.PID, list)
 		}
 	}
-	for i := range list { // without the window's number, use the program's first window
+	for i := range list { // if the number of the window is unknown, use the program's first window
 		if w := &list[i]; w.PID == pid && w.Layer == 0 && (id == 0 || w.ID == id) {
 			w.Focused = true
 			return
@@ -109,7 +109,7 @@ func (l *frameworkLib) idOf(element uintptr) (id uint32) {
 	return id
 }
 
-// eachWindow calls does for the windows of a program until it returns true.
+// eachWindow calls does for the windows of a program until does returns true.
 func (l *frameworkLib) eachWindow(pid int, does func(app, w uintptr) (enough bool)) {
 	app := l.ofApp(int32(pid)) //nolint:gosec // a pid_t
 	if app == 0 {
@@ -176,15 +176,16 @@ func Trusted() bool {
 	return err == nil && l.trusted()
 }
 
-// MayCapture reports whether screenshots show more than the wallpaper.
+// MayCapture reports whether this process may take screenshots of other programs. Without
+// permission, screenshots show only the wallpaper.
 func MayCapture() bool {
 	l, err := loadFrameworks()
 	return err == nil && (l.mayCapture == nil || l.mayCapture())
 }
 
-// KeyboardHolder returns what receives the keyboard input instead of the active window: the screen
-// lock, or a password field, which blocks typing by other programs. It returns "" if the active
-// window does.
+// KeyboardHolder returns what receives the keyboard input if it is not the active window: the
+// screen lock, or a password field, which blocks typing by other programs. It returns "" if the
+// active window receives the input.
 func KeyboardHolder() string {
 	l, err := loadFrameworks()
 	if err != nil {

@@ -59,8 +59,8 @@ func portalScreenshot(ctx context.Context, e session.Env, part image.Rectangle) 
 	return cropImage(img, part)
 }
 
-// requestScreenshot sends the request and waits for its answer, which comes as a signal. It subscribes before
-// the request.
+// requestScreenshot sends the request and waits for the answer, which is a signal. It subscribes to
+// the signal before it sends the request.
 func requestScreenshot(ctx context.Context, conn *dbus.Conn) (string, error) {
 	token := "hob" + rand.Text()
 	sender := strings.ReplaceAll(strings.TrimPrefix(conn.Names()[0], ":"), ".", "_")
@@ -125,7 +125,8 @@ func pathFromURI(uri string) (string, error) {
 	return u.Path, nil
 }
 
-// removeScreenshot removes a picture that was created for Hob, and no file that existed before.
+// removeScreenshot removes a picture that was created for Hob. It does not remove a file that
+// existed earlier.
 func removeScreenshot(file string, began time.Time) {
 	info, err := os.Lstat(file)
 	ext := strings.ToLower(filepath.Ext(file))

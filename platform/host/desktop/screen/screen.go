@@ -1,4 +1,4 @@
-// Package screen takes screenshots: of the whole screen or a part of it. It stores nothing.
+// Package screen takes screenshots of the whole screen or a part of it. It stores nothing.
 package screen
 
 import (
@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// Limits of a picture, as accepted by and useful for models.
+// Limits of a picture. Models accept pictures within these limits, and larger ones are not useful
+// to them.
 const (
 	MaxBytes = 3_500_000
 	MaxSide  = 2000 // pixels
@@ -23,7 +24,7 @@ const (
 // ErrBlack means that the system returned a black picture.
 var ErrBlack = errors.New("screenshot is black: the screen is locked or off, or the system does not let Hob see it")
 
-// ErrEmpty means that the part is outside of the screen.
+// ErrEmpty means that the requested part is outside the screen.
 var ErrEmpty = errors.New("requested part is outside of the screen")
 
 // Options of New; the zero value is useful.
@@ -46,7 +47,8 @@ func New(o Options) *Capturer {
 	return &Capturer{o}
 }
 
-// Capture returns a screenshot of a part of the screen; the empty rectangle selects all of it.
+// Capture returns a screenshot of a part of the screen. An empty rectangle selects the whole
+// screen.
 func (c *Capturer) Capture(ctx context.Context, part image.Rectangle) (image.Image, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.opt.Wait)
 	defer cancel()
@@ -60,8 +62,8 @@ func (c *Capturer) Capture(ctx context.Context, part image.Rectangle) (image.Ima
 	return img, nil
 }
 
-// isBlack reports whether a picture is completely black: some systems return one instead of an
-// error.
+// isBlack reports whether a picture is completely black. Some systems return a black picture
+// instead of an error.
 func isBlack(img image.Image) bool {
 	b := img.Bounds()
 	for y := b.Min.Y; y < b.Max.Y; y++ {
@@ -98,8 +100,8 @@ func decodeImageFile(file string) (image.Image, error) {
 	return img, err
 }
 
-// Encode encodes a picture as PNG, or as JPEG if that is too large, and halves it until both limits
-// hold.
+// Encode encodes a picture as PNG, or as JPEG if the PNG is too large. It halves the picture until
+// both limits are met.
 func Encode(img image.Image) (data []byte, ext string, err error) {
 	for img.Bounds().Dx() > MaxSide || img.Bounds().Dy() > MaxSide {
 		img = halveImage(img)
@@ -124,7 +126,7 @@ func Encode(img image.Image) (data []byte, ext string, err error) {
 	return nil, "", errors.New("picture is too large")
 }
 
-// halveImage returns a picture of half the size: each pixel is the mean of four.
+// halveImage returns a picture of half the size. Each pixel is the mean of four pixels.
 func halveImage(src image.Image) image.Image {
 	b := src.Bounds()
 	out := image.NewRGBA(image.Rect(0, 0, max(1, b.Dx()/2), max(1, b.Dy()/2)))

@@ -14,11 +14,11 @@ import (
 	"hob/platform/host/permission"
 )
 
-// seen returns true: macOS returns a black picture if access is denied.
+// seen is true because macOS returns a black picture if access is denied.
 const seen = true
 
-// captureScreen runs screencapture(1). It checks the permission first: without it, screencapture
-// succeeds but shows only the wallpaper or nothing.
+// captureScreen runs screencapture(1). It first checks the permission, because without it
+// screencapture succeeds but shows only the wallpaper or nothing.
 func (c *Capturer) captureScreen(ctx context.Context, part image.Rectangle) (img image.Image, err error) {
 	if !quartz.MayCapture() {
 		return nil, &osrun.Error{

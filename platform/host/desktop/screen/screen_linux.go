@@ -13,10 +13,11 @@ import (
 	"hob/platform/host/desktop/window"
 )
 
-// seen returns false: a black picture shows a black screen.
+// seen is false because a black picture means that the screen is black.
 const seen = false
 
-// strip is the number of rows per request, because answers of an X server are limited in size.
+// strip is the number of rows per request. It is limited because answers of an X server are limited
+// in size.
 const strip = 256
 
 func (c *Capturer) captureScreen(ctx context.Context, part image.Rectangle) (image.Image, error) {

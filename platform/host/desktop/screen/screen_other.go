@@ -8,7 +8,7 @@ import (
 	"image"
 )
 
-// seen returns false: a black picture shows a black screen.
+// seen is false because a black picture means that the screen is black.
 const seen = false
 
 func (c *Capturer) captureScreen(context.Context, image.Rectangle) (image.Image, error) {

@@ -15,8 +15,8 @@ import (
 	"hob/platform/host/osrun"
 )
 
-// onWayland tries grim, which sway-like compositors give access to the screen, and then the desktop's
-// portal.
+// onWayland tries grim, to which compositors such as sway give access to the screen, and then the
+// desktop's portal.
 func onWayland(ctx context.Context, e session.Env, part image.Rectangle) (image.Image, error) {
 	img, err := grimScreenshot(ctx, e, part)
 	if err == nil || errors.Is(err, ErrEmpty) {

@@ -16,8 +16,8 @@ import (
 
 const connectWait = 5 * time.Second
 
-// Bus returns the address of the session bus. It starts no bus: a bus started by this process
-// would belong to no session.
+// Bus returns the address of the session bus. It does not start a bus, because a bus started by
+// this process would not belong to a session.
 func Bus(getenv func(string) string) (string, error) {
 	if a := getenv("DBUS_SESSION_BUS_ADDRESS"); a != "" {
 		for part := range strings.SplitSeq(a, ";") {
@@ -36,10 +36,10 @@ func Bus(getenv func(string) string) (string, error) {
 	return "", fmt.Errorf("%w (no D-Bus session bus): start Hob within the desktop session, or as a service of systemd --user", ErrNone)
 }
 
-// Dial connects to a bus, at most until ctx ends.
+// Dial connects to a bus. It gives up when ctx ends.
 func Dial(ctx context.Context, address string, o ...dbus.ConnOption) (*dbus.Conn, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	t := time.AfterFunc(connectWait, cancel) // for a bus that accepts the connection and never responds
+	t := time.AfterFunc(connectWait, cancel) // in case a bus accepts the connection but never responds
 	conn, err := dbus.Connect(address, append(o, dbus.WithContext(ctx))...)
 	if err == nil && !t.Stop() {
 		err = errors.Join(errors.New("bus does not respond"), conn.Close())
@@ -88,8 +88,8 @@ func IsDBusError(err error, names ...string) bool {
 	return false
 }
 
-// Display returns the number of a local display. A remote display, as over ssh, says nothing
-// about the user at this machine.
+// Display returns the number of a local display. It fails for a remote display, as over ssh,
+// because that does not show whether the user is at this machine.
 func Display(name string) (string, error) {
 	host, rest, ok := strings.Cut(name, ":")
 	number, _, _ := strings.Cut(rest, ".")
@@ -99,8 +99,8 @@ func Display(name string) (string, error) {
 	return number, nil
 }
 
-// Cookie returns the secret of a display from a file of xauth(1), "" selects the file in the
-// home folder; nil if there is none.
+// Cookie returns the secret of a display from a file of xauth(1), or nil if there is none. If file
+// is "", it reads the file in the home folder.
 func Cookie(file, home, number string) []byte {
 	if file == "" {
 		file = filepath.Join(home, ".Xauthority")
@@ -148,8 +148,8 @@ func SystemBus(getenv func(string) string) string {
 	return systemBus
 }
 
-// Seat returns the logind session of this user's display. A user service belongs to no session,
-// so the lookup uses the user's id.
+// Seat returns the logind session of this user's display. It looks up the session by the user's id,
+// because a user service belongs to no session.
 func Seat(ctx context.Context, conn *dbus.Conn) (dbus.ObjectPath, error) {
 	uid := os.Getuid()
 	if uid < 0 || uid > math.MaxUint32 {

@@ -1,10 +1,10 @@
-// Package session finds the desktop of the user that this process runs as: the address of its
-// bus, its X display and its Wayland socket. A service (systemd --user) starts before the
-// desktop and inherits none of these, so they are looked up at each use and not cached. The
+// Package session finds the desktop of the user that this process runs as: the address of the bus,
+// the X display and the Wayland socket. A service (systemd --user) starts before the desktop and
+// inherits none of these, so the package looks them up at each use and does not cache them. The
 // package starts nothing.
 //
-// The neighboring packages that read or control the desktop use it. It is empty outside of
-// Linux.
+// The neighboring packages that read or control the desktop use it. It is empty on systems other
+// than Linux.
 package session
 
 import "errors"

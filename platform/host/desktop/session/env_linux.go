@@ -9,16 +9,16 @@ import (
 
 // Env is the environment of the session. Missing values are "".
 type Env struct {
-	Display    string // of X11, such as ":0"
-	Wayland    string // the name of the socket
-	Sway       string // the socket of the compositor sway
+	Display    string // X11 display, such as ":0"
+	Wayland    string // name of the Wayland socket
+	Sway       string // socket of the compositor sway
 	Desktop    string // XDG_CURRENT_DESKTOP
 	Authority  string // XAUTHORITY
 	Home       string
 	RuntimeDir string
 	Bus        string
-	// Inherited means that this process has all of this in its own environment, so that programs
-	// and libraries that read it find the same session.
+	// Inherited is true if all values come from this process's own environment, so that programs
+	// and libraries that read the environment find the same session.
 	Inherited bool
 }
 
@@ -28,8 +28,9 @@ func (e Env) None() bool { return e.Display == "" && e.Wayland == "" }
 // managerWait is the timeout for the service manager.
 const managerWait = 2 * time.Second
 
-// DetectSession finds the session. Variables missing in this process's environment are read from the
-// user's service manager, to which a desktop passes them at startup.
+// DetectSession finds the session. It reads variables that are missing in this process's
+// environment from the user's service manager, because a desktop passes them to the manager at
+// startup.
 func DetectSession(ctx context.Context, getenv func(string) string) Env {
 	e := Env{Home: getenv("HOME"), RuntimeDir: getenv("XDG_RUNTIME_DIR")}
 	e.Bus, _ = Bus(getenv) // without a bus the service manager cannot be queried
@@ -49,8 +50,8 @@ func (e *Env) readEnv(getenv func(string) string) {
 	e.Desktop, e.Authority = getenv("XDG_CURRENT_DESKTOP"), getenv("XAUTHORITY")
 }
 
-// serviceManagerEnv returns the environment of the user's service manager, nil if it cannot be queried
-// (org.freedesktop.systemd1.Manager, property Environment).
+// serviceManagerEnv returns the environment of the user's service manager, or nil if the manager
+// cannot be queried (org.freedesktop.systemd1.Manager, property Environment).
 func serviceManagerEnv(ctx context.Context, bus string) map[string]string {
 	ctx, cancel := context.WithTimeout(ctx, managerWait)
 	defer cancel()

@@ -20,7 +20,7 @@ import (
 // Errors of a Library. Wrapping errors name the remedy.
 var (
 	ErrNone = errors.New("shortcut not found")
-	// ErrUnsure means that the shortcut started and may have finished.
+	// ErrUnsure means that the shortcut was started and may have finished.
 	ErrUnsure = errors.New("unknown whether the shortcut finished; check the screen for its dialog")
 )
 
@@ -58,7 +58,7 @@ func (l Library) List(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// Start runs the shortcut with exactly this name once and returns its output as text.
+// Start runs the shortcut with exactly the given name once and returns its output as text.
 func (l Library) Start(ctx context.Context, name, input string) (text string, err error) {
 	if name == "" || strings.ContainsFunc(name, unicode.IsControl) {
 		return "", ErrNone

@@ -33,8 +33,8 @@ var ErrNone = errors.New("this Wayland compositor does not list its windows")
 // Conn is a connection to sway.
 type Conn struct{ net net.Conn }
 
-// Dial connects to the sway of a session, at most until ctx ends. A service gets SWAYSOCK from the
-// desktop's environment or uses the only existing socket.
+// Dial connects to the sway compositor of a session. It gives up when ctx ends. A service gets
+// SWAYSOCK from the desktop's environment, or uses the socket if there is only one.
 func Dial(ctx context.Context, e session.Env) (*Conn, error) {
 	path := e.Sway
 	if path == "" && filepath.IsAbs(e.RuntimeDir) {

@@ -1,5 +1,5 @@
-// Package swayipc talks to the Wayland compositor sway over its socket (sway-ipc(7)): it lists
-// windows, reports which one has the keyboard focus, and brings one to the front. Other
-// compositors offer no such interface. It is empty outside of Linux; only the neighboring
-// packages use it.
+// Package swayipc communicates with the Wayland compositor sway over its socket (sway-ipc(7)). It
+// lists windows, reports which window has the keyboard focus, and brings a window to the front.
+// Other compositors do not provide such an interface. The package is empty on systems other than
+// Linux. Only the neighboring packages use it.
 package swayipc

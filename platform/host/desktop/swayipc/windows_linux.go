@@ -35,7 +35,7 @@ type node struct {
 	AppID    string       `json:"app_id"`
 	Visible  bool         `json:"visible"`
 	Rect     nodeRect     `json:"rect"`
-	Props    *windowProps `json:"window_properties"` // of a window of X11
+	Props    *windowProps `json:"window_properties"` // set for X11 windows
 	Nodes    []node       `json:"nodes"`
 	Floating []node       `json:"floating_nodes"`
 	Full     int          `json:"fullscreen_mode"`
@@ -62,15 +62,16 @@ func (c *Conn) readSeat(ctx context.Context) (seatInfo, error) {
 	return all[0], nil
 }
 
-// Keyboard reports whether the seat has a keyboard. Without one, programs must first detect a
-// new keyboard before they receive its keys.
+// Keyboard reports whether the seat has a keyboard. Without one, programs must first detect a new
+// keyboard before they receive its key presses.
 func (c *Conn) Keyboard(ctx context.Context) (bool, error) {
 	s, err := c.readSeat(ctx)
 	return s.Capabilities&2 != 0, err // WL_SEAT_CAPABILITY_KEYBOARD
 }
 
-// Windows lists the visible windows, from the front to the back. The focused one has the
-// keyboard. If a screen lock, a desktop menu or a notification has it, no window is focused.
+// Windows lists the visible windows, from the front to the back. The focused window has the
+// keyboard. If a screen lock, a desktop menu or a notification has the keyboard, no window is
+// focused.
 func (c *Conn) Windows(ctx context.Context) ([]Window, error) {
 	var root node
 	if err := c.sendMessage(ctx, getTree, "", &root); err != nil {

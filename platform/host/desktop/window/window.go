@@ -1,5 +1,5 @@
 // Package window lists the windows of the desktop and the programs that own them. Callers decide
-// what may be done in a window; Kind helps them.
+// what may be done in a window. Kind helps them to decide.
 package window
 
 import (
@@ -19,8 +19,8 @@ var ErrUnknown = errors.New("cannot list the windows of this desktop")
 type Window struct {
 	ID         uint64
 	Title      string
-	App        string // its class, or the name of its program, in lower case
-	Program    string // the path of its program, "" when that is not known
+	App        string // class of the window, or name of its program, in lower case
+	Program    string // path of the program; "" if it is unknown
 	PID        int    // 0: not known
 	X, Y, W, H int
 	Active     bool // the window has the keyboard focus
@@ -84,8 +84,8 @@ const (
 	Prompt        // a prompt for a password or for permissions
 )
 
-// Kind returns the category of a window by its class and program. Programs set both themselves
-// and can disguise them.
+// Kind returns the category of a window according to its class and program. Programs set both
+// themselves and can fake them.
 func (w Window) Kind() Kind {
 	names := append(strings.Fields(w.App), strings.ToLower(strings.TrimSuffix(filepath.Base(w.Program), ".exe")))
 	has := func(list ...string) bool {

@@ -9,12 +9,12 @@ import (
 	"hob/platform/host/osrun"
 )
 
-// aboveWindows is the layer of the Dock; notifications, menus and similar items are on this
-// layer or above (CGWindowLevelKey).
+// aboveWindows is the layer of the Dock. Notifications, menus and similar items are in this layer
+// or a higher one (CGWindowLevelKey).
 const aboveWindows = 20
 
-// listWindows requires Accessibility permission: without it titles and the front window are missing,
-// and no action could be bound to a window.
+// listWindows requires the Accessibility permission. Without it, titles and the front window are
+// unknown, and no action could be bound to a window.
 func (w *Windows) listWindows(context.Context) ([]Window, error) {
 	if !quartz.Trusted() {
 		e := &osrun.Error{Script: "windows", App: "macOS", Cause: "Hob has no Accessibility permission"}

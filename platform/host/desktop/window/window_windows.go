@@ -14,8 +14,8 @@ import (
 // maxWindows limits how many windows are read.
 const maxWindows = 300
 
-// handles collects the windows of one enumeration at a time. Its callback is created once:
-// callbacks are never freed, and Go panics if a process creates more than 2,000.
+// handles collects the windows of one enumeration at a time. Its callback is created only once,
+// because callbacks are never freed and Go panics if a process creates more than 2,000.
 type handles struct {
 	turn sync.Mutex
 	each uintptr

@@ -33,8 +33,7 @@ type Conn struct {
 // silenceLog stops xgb from writing to this process's stderr.
 var silenceLog = sync.OnceFunc(func() { xgb.Logger = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) }) //nolint:gochecknoglobals // changes a global variable of xgb
 
-// Dial connects to the display of a session, at most until ctx ends. The caller must call
-// Close.
+// Dial connects to the display of a session. It gives up when ctx ends. The caller must call Close.
 func Dial(ctx context.Context, e session.Env) (*Conn, error) {
 	if e.Display == "" {
 		return nil, fmt.Errorf("%w: DISPLAY is not set; start Hob within the desktop session", session.ErrNone)
@@ -162,7 +161,7 @@ func programOf(pid int) string {
 const saver = "MIT-SCREEN-SAVER"
 
 // Idle returns the time since the last input (MIT-SCREEN-SAVER 1.1). It looks up the extension
-// for this connection, because xgb's Init writes to maps that all connections read.
+// itself, because xgb's Init writes to maps that all connections read.
 func (c *Conn) Idle() (time.Duration, error) {
 	e, err := xproto.QueryExtension(c.X, uint16(len(saver)), saver).Reply()
 	if err != nil {

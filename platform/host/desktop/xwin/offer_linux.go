@@ -9,13 +9,13 @@ import (
 	"github.com/jezek/xgb/xproto"
 )
 
-// MaxOffer is the maximum length of an offered text, in bytes. It is sent in one piece, which every X
-// server accepts.
+// MaxOffer is the maximum length of an offered text, in bytes. Such a text is sent in one piece,
+// which every X server accepts.
 const MaxOffer = 200_000
 
-// Offer owns the clipboard with a text until ctx ends, another program copies something or the display
-// closes. It returns once the text can be pasted; ended is closed when it no longer can. It closes the
-// connection.
+// Offer offers text on the clipboard until ctx ends, another program copies something, or the
+// display closes. It returns once the text can be pasted. ended is closed when the text can no
+// longer be pasted. Offer closes the connection.
 func (c *Conn) Offer(ctx context.Context, text string) (ended <-chan struct{}, err error) {
 	if len(text) > MaxOffer {
 		return nil, errors.New("text is too long to offer to other programs; install xclip")

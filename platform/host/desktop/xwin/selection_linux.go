@@ -75,7 +75,7 @@ func (b *Clipboard) Formats(ctx context.Context) ([]string, error) {
 }
 
 // Get requests the content in one format. It returns nil if nothing is copied or the owner does not
-// offer that format. Long content arrives in pieces (ICCCM 2.7.2, INCR).
+// offer that format. Long content is received in pieces (ICCCM 2.7.2, INCR).
 func (b *Clipboard) Get(ctx context.Context, target string) ([]byte, error) {
 	sel, err := b.c.Atom(clipboardName)
 	if err != nil {

@@ -14,14 +14,15 @@ import (
 
 // Window is a visible window.
 type Window struct {
-	ID         uint32 // of the client's own window
+	ID         uint32 // id of the client's own window
 	Title      string
 	Class      string // of WM_CLASS, instance and class
 	Program    string
 	PID        int
 	X, Y, W, H int
 	Active     bool
-	// Notice marks a notification, tooltip or similar, which no window manager handles.
+	// Notice is true for a notification, a tooltip or a similar window, which no window manager
+	// manages.
 	Notice bool
 
 	frame xproto.Window
@@ -132,7 +133,7 @@ func (c *Conn) Activate(ctx context.Context, w Window) error {
 			return err
 		}
 	} else {
-		_ = xproto.ConfigureWindowChecked(c.X, w.frame, xproto.ConfigWindowStackMode, []uint32{xproto.StackModeAbove}).Check() // best effort: the loop below checks the focus only
+		_ = xproto.ConfigureWindowChecked(c.X, w.frame, xproto.ConfigWindowStackMode, []uint32{xproto.StackModeAbove}).Check() // best effort, because the loop below only checks the focus
 		if err := xproto.SetInputFocusChecked(c.X, xproto.InputFocusPointerRoot, xproto.Window(w.ID), xproto.TimeCurrentTime).Check(); err != nil {
 			return err
 		}

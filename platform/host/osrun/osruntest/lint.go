@@ -60,8 +60,8 @@ func lintJS(s osrun.Script, whole string, bad func(string)) {
 	}
 }
 
-// Words that have a meaning in AppleScript or an app, and compile to something else as the name of a variable
-// (sweetrb/apple-notes-mcp#72).
+// reserved matches words that have a meaning in AppleScript or an app, and that are not compiled as
+// variable names (sweetrb/apple-notes-mcp#72).
 var reserved = regexp.MustCompile(`(?m)\b(?:set|repeat with)\s+(item|items|name|lines|word|words|text|list|result|it|me|of|id|index|count|date|content|subject|sender|message|messages|mailbox|account|folder|file|contents|properties|class|number|string)\s+(?:to|in|from)\b`)
 
 var (

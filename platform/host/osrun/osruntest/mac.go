@@ -105,7 +105,7 @@ func (m *Mac) Fail(text string, number int) {
 	m.faults = append(m.faults, fault{text: text, number: number, said: "„Programm“ hat einen Fehler erhalten: \u2019Nö\u2019 (" + fmt.Sprint(number) + ")"})
 }
 
-// Hang makes every such Apple event block forever.
+// Hang makes every Apple event whose line contains text block forever.
 func (m *Mac) Hang(text string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -165,8 +165,8 @@ func (m *Mac) runOsascript(ctx context.Context, script string, in []byte) ([]byt
 	}
 	stop := context.AfterFunc(ctx, func() { m.vm.Interrupt(ctx.Err()) })
 	defer func() { stop(); m.vm.ClearInterrupt() }()
-	// Each script gets its own function scope: it leaves no state for other scripts and
-	// cannot see the test double.
+	// Each script runs in its own function scope, so that it leaves no state for other scripts and
+	// cannot access the test double.
 	v, err := m.vm.RunString("(function (w) { var world, event, Application = w.Application, ObjC = w.ObjC, $ = w.$, Ref = w.Ref, Path = w.Path, delay = w.delay, console = w.console;\n" +
 		script + "\nreturn run([]); })((function (world, event) {\n" + fakeJS + bridgeJS + "\nreturn makeWorld(world, event); })(world, event))")
 	if ctx.Err() != nil {
