@@ -28,7 +28,8 @@ const (
 	AuthToken    = "token" // the secret is an OAuth 2 access token (XOAUTH2, Bearer)
 )
 
-// Servers are the servers of an account by the key of their kind; the kind defines the format.
+// Servers maps the key of a server kind to the account's server of that kind. The kind defines the
+// format of the value.
 type Servers map[string]string
 
 // The configuration keys of server kinds that the core itself uses.
@@ -44,18 +45,18 @@ type Account struct {
 	Name    string
 	Servers Servers
 	Address string
-	User    string // who signs in; "" is Address
+	User    string // user name for signing in; "" means Address
 	Auth    string // AuthPassword ("") or AuthToken
 	// CA is a PEM file with additional CA certificates for this account's
 	// servers.
 	CA string
 	// Secret returns the password or token. It is called for each sign-in.
 	Secret func(context.Context) (string, error)
-	// Via replaces the network dialer; nil uses the network.
+	// Via replaces the network dialer. If it is nil, the network is used.
 	Via func(ctx context.Context, addr string) (net.Conn, error)
 }
 
-// Server returns the server of a kind, "" if the account has none.
+// Server returns the server of a kind, or "" if the account has none.
 func (a Account) Server(kind string) string { return a.Servers[kind] }
 
 // With returns a copy of the account with another server of a kind.
@@ -90,17 +91,16 @@ func (a Account) Login() string {
 type Server struct {
 	Host string
 	Port string
-	// Implicit: TLS from the first byte; else STARTTLS before anything else.
+	// Implicit is true for TLS from the first byte. Otherwise the connection starts with STARTTLS.
 	Implicit bool
 }
 
 // Addr returns host:port.
 func (s Server) Addr() string { return net.JoinHostPort(s.Host, s.Port) }
 
-// ParseServer reads "host", "host:port" or "imaps://host:port" (TLS from the
-// start; the schemes without s begin with STARTTLS). Without a scheme the port
-// decides: 993 and 465 mean TLS from the start. Without a port it is 993 for
-// IMAP and 587 for SMTP.
+// ParseServer parses "host", "host:port" or "imaps://host:port" (TLS from the start; the schemes
+// without s use STARTTLS). Without a scheme, the port determines this: 993 and 465 mean TLS from
+// the start. The default port is 993 for IMAP and 587 for SMTP.
 func ParseServer(protocol, s string) (Server, error) {
 	bad := fmt.Errorf(`%q must be the name of a server such as "%s.example.org" or "%[2]s.example.org:%s"`, s, protocol, standardPort(protocol, false))
 	scheme, rest, found := strings.Cut(s, "://")
@@ -148,8 +148,8 @@ func validHost(h string) bool {
 	return h != "" && len(h) <= 253 && !strings.ContainsFunc(h, odd)
 }
 
-// ParseURL reads the address of a CalDAV server: https, or http on
-// this machine. A bare host means https.
+// ParseURL parses the address of a CalDAV server, which must use https, or http on this machine. A
+// host without a scheme means https.
 func ParseURL(s string) (*url.URL, error) {
 	if !strings.Contains(s, "://") {
 		s = "https://" + s
@@ -171,7 +171,7 @@ func ParseURL(s string) (*url.URL, error) {
 	return u, nil
 }
 
-// ThisMachine reports whether a host is the loopback.
+// ThisMachine reports whether a host is a loopback host.
 func ThisMachine(host string) bool {
 	a, err := netip.ParseAddr(host)
 	return err == nil && a.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
@@ -244,7 +244,7 @@ func (a Account) MailServer(ctx context.Context, protocol string) (s Server, con
 	return s, conf, secret, err
 }
 
-// Password returns the secret, or an error that says why it is missing.
+// Password returns the secret, or an error that states why it is missing.
 func (a Account) Password(ctx context.Context) (string, error) {
 	if a.Secret == nil {
 		return "", a.Errorf("%w: no password is set; run hob config set accounts.%s.password", ErrSignIn, a.Name)
@@ -261,8 +261,8 @@ func SanitizeLine(s string, n int) string {
 	return textnorm.Ellipsize(strings.Join(strings.FieldsFunc(SanitizeText(s), unicode.IsSpace), " "), n)
 }
 
-// SanitizeText removes broken UTF-8, bidi controls and control characters except tabs
-// and line breaks.
+// SanitizeText removes invalid UTF-8, bidi controls, and control characters except tabs and line
+// breaks.
 func SanitizeText(s string) string {
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n")
 	return strings.Map(func(r rune) rune {
@@ -278,14 +278,14 @@ func SanitizeText(s string) string {
 	}, s)
 }
 
-// Bounded is a connection that returns at most the number of bytes allowed since the last Allow. It
-// fails if the server sends more.
+// Bounded is a connection that returns at most the number of bytes that the last call of Allow
+// specified. It fails if the server sends more.
 type Bounded struct {
 	net.Conn
 	left atomic.Int64
 }
 
-// Bound wraps c; at first it may return n bytes.
+// Bound wraps c. The connection may first return n bytes.
 func Bound(c net.Conn, n int64) *Bounded {
 	b := &Bounded{Conn: c}
 	b.left.Store(n)
@@ -306,8 +306,8 @@ func (b *Bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// XOAuth2 signs in with an OAuth 2 access token, in the form that Google and Microsoft require
-// (https://developers.google.com/gmail/imap/xoauth2-protocol).
+// XOAuth2 returns a SASL client that signs in with an OAuth 2 access token, in the form that Google
+// and Microsoft require (https://developers.google.com/gmail/imap/xoauth2-protocol).
 func XOAuth2(user, token string) sasl.Client { return &xoauth2{user: user, token: token} }
 
 type xoauth2 struct {
@@ -320,8 +320,8 @@ func (x *xoauth2) Start() (string, []byte, error) {
 	return "XOAUTH2", fmt.Appendf(nil, "user=%s\x01auth=Bearer %s\x01\x01", x.user, x.token), nil
 }
 
-// Next implements sasl.Client. A challenge contains the reason of a refusal. The empty response
-// makes the server send its final error.
+// Next implements sasl.Client. A challenge contains the reason why the server refused the sign-in.
+// An empty response makes the server send its final error.
 func (x *xoauth2) Next([]byte) ([]byte, error) {
 	if x.told {
 		return nil, errors.New("xoauth2: unexpected second challenge from the server")

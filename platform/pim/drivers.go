@@ -12,45 +12,43 @@ import (
 	"unicode/utf8"
 )
 
-// A driver represents one account or one local program. It implements those of
-// the five interfaces below that its account or program supports. Methods may be
-// called concurrently.
+// A driver represents one account or one local program. It implements those of the five interfaces
+// below that its account or program supports. Methods may be called concurrently.
 //
-// Reading: an empty list without an error means that nothing was found. A partial
-// result comes with a *PartialError.
+// Reading: an empty list without an error means that nothing was found. For a partial result the
+// error is a *PartialError.
 //
-// Writing: an error means that nothing changed. Otherwise the Receipt reports the
-// outcome. Only the user may retry an Uncertain write.
+// Writing: an error means that nothing changed. Otherwise the Receipt contains the outcome. Only
+// the user may retry an Uncertain write.
 
 // Outcome is the result of a write.
 type Outcome string
 
-// The outcomes. Failed is never in a Receipt: that is an error.
+// The outcomes. A Receipt never contains Failed, because a failed write returns an error.
 const (
 	Sent      Outcome = "sent"      // done, and the result was verified
-	Pending   Outcome = "pending"   // handed to a program that completes it later
-	Uncertain Outcome = "uncertain" // it may have happened
+	Pending   Outcome = "pending"   // a program will complete the write later
+	Uncertain Outcome = "uncertain" // the write may have happened
 	Failed    Outcome = "failed"
 )
 
 // Receipt describes a completed write.
 type Receipt struct {
 	Outcome Outcome
-	// ID identifies the created or changed item for the driver's other methods.
-	// "" if there is no identifier.
+	// ID identifies the created or changed item in calls of the driver's other methods. It is "" if
+	// there is no identifier.
 	ID string
-	// Why explains an uncertain or pending outcome, or adds another note for the
-	// user: "not in the sent folder".
+	// Why explains an uncertain or pending outcome, or contains another note for the user, such as
+	// "not in the sent folder".
 	Why string
-	// Undo is the record for TakeBack; nil if the write cannot be undone.
+	// Undo is the data for TakeBack. It is nil if the write cannot be undone.
 	Undo []byte
 }
 
-// LastOne is the Why of the completion of the last occurrence.
+// LastOne is the value of Why after the last occurrence was completed.
 const LastOne = "it was the last occurrence"
 
-// Known returns the error of an undo that produced a receipt: nil unless the
-// outcome is unknown.
+// Known returns the error for the receipt of an undo: nil unless the outcome is unknown.
 func (r Receipt) Known() error {
 	if r.Outcome == Uncertain {
 		return fmt.Errorf("undo: outcome unknown: %s; check the item before you retry", r.Why)
@@ -60,11 +58,11 @@ func (r Receipt) Known() error {
 
 // Further errors that a caller can handle.
 var (
-	// ErrNotFound: no item with that reference.
+	// ErrNotFound means that no item has the reference.
 	ErrNotFound = errors.New("not found")
-	// ErrChanged: the item changed in the meantime; nothing was written.
+	// ErrChanged means that the item changed in the meantime. Nothing was written.
 	ErrChanged = errors.New("it changed in the meantime")
-	// ErrInvalid: the content cannot be written in this form.
+	// ErrInvalid means that the content cannot be written in this form.
 	ErrInvalid = errors.New("invalid content")
 )
 
@@ -82,8 +80,8 @@ func Partial(warnings ...string) error {
 	return &PartialError{warnings}
 }
 
-// TimeRange is the time range [From, To) to read. Zone defines where days begin and
-// how times without a zone are read.
+// TimeRange is the time range [From, To). Zone determines when days begin and how times without a
+// zone are interpreted.
 type TimeRange struct {
 	From, To time.Time
 	Zone     *time.Location
@@ -91,19 +89,19 @@ type TimeRange struct {
 
 // Driver contains the methods that all drivers have.
 type Driver interface {
-	// Name is the user's name for the driver: the account's name, "apple" or
+	// Name returns the name that users give to the driver: the account's name, "apple" or
 	// "outlook".
 	Name() string
 }
 
 // Undoer undoes a write.
 type Undoer interface {
-	// TakeBack gets the Undo of a Receipt. It returns ErrChanged, and changes nothing, if it would
-	// overwrite a newer change.
+	// TakeBack undoes the write with the given Undo data of a Receipt. If it would overwrite a
+	// newer change, it changes nothing and returns ErrChanged.
 	TakeBack(ctx context.Context, undo []byte) error
 }
 
-// MailQuery selects mails; the zero value selects the newest mails of the inbox.
+// MailQuery selects messages. The zero value selects the newest messages of the inbox.
 type MailQuery struct {
 	Folder        string // "" selects the inbox; sent, drafts, archive, junk, trash or a name
 	Unseen        bool
@@ -111,42 +109,42 @@ type MailQuery struct {
 	Since, Before time.Time
 	From, Subject string // words in these header fields
 	Text          string // words anywhere
-	Limit         int    // 1 to 50, 0 is 10
+	Limit         int    // 1 to 50; 0 means 10
 }
 
 // Mailer is a mailbox.
 type Mailer interface {
 	Driver
 	Undoer
-	// From is the sender of a mail; if it is zero, the driver decides.
+	// From returns the sender of new messages. If it is zero, the driver chooses the sender.
 	From() Person
-	// FindMail returns the heads of mails, the newest first; their Ref is set.
+	// FindMail returns the headers of messages, newest first. Their Ref is set.
 	FindMail(ctx context.Context, q MailQuery) ([]Message, error)
-	// ReadMail returns one mail with its text, at most 100,000 characters of it. It
-	// stays unread.
+	// ReadMail returns one message with at most 100,000 characters of its text. The message stays
+	// unread.
 	ReadMail(ctx context.Context, ref string) (Message, error)
-	// SendMail sends a mail. If possible, drivers treat two calls with the same
-	// ID as one mail.
+	// SendMail sends a message. If possible, drivers treat two calls with the same ID as one
+	// message.
 	SendMail(ctx context.Context, l OutgoingMail) (Receipt, error)
-	// DraftMail stores a mail as a draft.
+	// DraftMail stores a message as a draft.
 	DraftMail(ctx context.Context, l OutgoingMail) (Receipt, error)
-	// MoveMail moves to a folder: archive, trash, inbox, junk or a name.
+	// MoveMail moves a message to a folder: archive, trash, inbox, junk or a name.
 	MoveMail(ctx context.Context, ref, folder string) (Receipt, error)
 }
 
-// OutgoingMail is a mail to be sent. Check it before it is shown to the user.
+// OutgoingMail is an email message to be sent. Call Check before it is shown to the user.
 type OutgoingMail struct {
-	ID          string // Message-ID without its brackets; "" lets the driver choose
+	ID          string // Message-ID without its brackets; if it is "", the driver chooses one
 	To, Cc, Bcc []Person
 	Subject     string
 	Text        string
-	// Answers lists the Message-IDs of the answered mail and of its references,
-	// oldest first; empty for a new mail.
+	// Answers lists the Message-IDs of the answered message and of its references, oldest first. It
+	// is empty for a new message.
 	Answers    string
 	References []string
 	Files      []Attachment
 	Date       time.Time
-	// Invite is iCalendar data with a METHOD to attach (RFC 6047); "" for none.
+	// Invite is iCalendar data with a METHOD (RFC 6047) that is attached; "" for none.
 	Invite string
 	// Commit, if not nil, is called by a LateCommitter right before the server may accept the mail.
 	// After an error nothing is sent.
@@ -162,25 +160,25 @@ type LateCommitter interface {
 	WasSent(ctx context.Context, id string) (bool, error)
 }
 
-// Attachment is a file attached to a mail.
+// Attachment is a file attached to a message.
 type Attachment struct {
 	Name string
 	Data []byte
 }
 
-// Calendars are the calendars of one place.
+// Calendars are the calendars of one account or program.
 type Calendars interface {
 	Driver
 	Undoer
 	ListCalendars(ctx context.Context) ([]Calendar, error)
-	// FindEvents returns the occurrences in the span, in order; their Ref is set.
+	// FindEvents returns the occurrences in the range, in order. Their Ref is set.
 	FindEvents(ctx context.Context, s TimeRange) ([]Event, error)
-	// CreateEvent creates an event in the calendar with that name or path (""
-	// selects the default). Guests are added to the event; a server or program
-	// that invites by itself does so.
+	// CreateEvent creates an event in the calendar with the given name or path; "" selects the
+	// default. Guests are added to the event. A server or program that sends invitations itself
+	// does so.
 	CreateEvent(ctx context.Context, calendar string, e NewEvent) (Receipt, error)
-	// ChangeEvent changes an event returned by FindEvents: all occurrences if
-	// whole, otherwise that one.
+	// ChangeEvent changes an event that FindEvents returned: all occurrences if whole is set,
+	// otherwise only that one.
 	ChangeEvent(ctx context.Context, e Event, c EventChange, whole bool) (Receipt, error)
 	DeleteEvent(ctx context.Context, e Event, whole bool) (Receipt, error)
 }
@@ -189,9 +187,9 @@ type Calendars interface {
 type NewEvent struct {
 	UID                 string // "" lets the driver choose
 	Title, Place, Notes string
-	Start, End          time.Time // End is after Start; of an all-day event, midnights
+	Start, End          time.Time // End is after Start; for an all-day event, both are at midnight
 	AllDay              bool
-	Rule                string   // RRULE without its name, "" once
+	Rule                string   // RRULE without its name; "" if the event does not recur
 	Alarm               *Alarm   // nil none
 	Guests              []Person // see CreateEvent
 }
@@ -199,7 +197,7 @@ type NewEvent struct {
 // Alarm is a reminder some time before an event.
 type Alarm struct{ Before time.Duration }
 
-// EventChange lists the changed fields; nil keeps a field.
+// EventChange contains the changed fields. A nil field is not changed.
 type EventChange struct {
 	Title, Place, Notes *string
 	Start, End          *time.Time
@@ -215,13 +213,13 @@ const (
 	Tentative Answer = "TENTATIVE"
 )
 
-// Scheduling is implemented by calendars that do not, or may not, notify guests
-// and organizers themselves. It returns the messages to mail (iTIP, RFC 5546).
+// Scheduling is implemented by calendars that do not, or may not, notify guests and organizers
+// themselves. It returns the messages to email (iTIP, RFC 5546).
 type Scheduling interface {
 	Calendars
 	// Schedules reports whether the server notifies guests itself.
 	Schedules(ctx context.Context) (bool, error)
-	// Message returns the event as a message to its guests with that method.
+	// Message returns the event as a message to its guests with the given method.
 	Message(ctx context.Context, method string, e Event, whole bool) (string, error)
 	// AnswerEvent records the user's answer to an invitation and returns it as a
 	// message to the organizer.
@@ -239,15 +237,14 @@ type Reminder struct {
 	Done   bool      `json:"done,omitempty"`
 	List   string    `json:"list,omitempty"`
 	Repeat bool      `json:"repeat,omitempty"` // the item recurs after it is done
-	// Priority is 1, the highest, to 9 (RFC 5545, 3.8.1.9); 0 none.
+	// Priority is 1 (highest) to 9 (RFC 5545, 3.8.1.9), or 0 for none.
 	Priority int `json:"priority,omitempty"`
-	// UID is the identifier of a new task in its store; "" lets the driver
-	// choose. Drivers that can detect it do not create a second task with the
-	// same UID.
+	// UID is the identifier of a new task in its store. If it is "", the driver chooses one.
+	// Drivers that can detect a duplicate do not create a second task with the same UID.
 	UID string `json:"-"`
-	// ListID identifies the list to its driver independently of its title; "" if
-	// the driver has only titles. Shared: the driver knows that other people can
-	// write to the list.
+	// ListID identifies the list to its driver, independently of its title. It is "" if the driver
+	// knows only titles. Shared is true if the driver knows that other people can write to the
+	// list.
 	ListID string `json:"-"`
 	Shared bool   `json:"-"`
 }
@@ -268,8 +265,8 @@ type Reminders interface {
 // Lists is implemented by Reminders whose lists can be selected by name.
 type Lists interface {
 	Reminders
-	// FindInList is FindReminders for the lists with that name, ignoring case.
-	// ErrNoFolder: no such list.
+	// FindInList works like FindReminders, for the lists with the given name, ignoring case.
+	// ErrNoFolder means that there is no such list.
 	FindInList(ctx context.Context, list string, done bool) ([]Reminder, error)
 }
 
@@ -277,11 +274,11 @@ type Lists interface {
 type Note struct {
 	Ref     string    `json:"ref"`
 	Title   string    `json:"title"`
-	Text    string    `json:"text,omitempty"` // in a list only the beginning
+	Text    string    `json:"text,omitempty"` // only the beginning if the note is in a list
 	Cut     bool      `json:"cut,omitempty"`
 	Changed time.Time `json:"changed"`
 	Folder  string    `json:"folder,omitempty"`
-	// FolderID and Shared are as in Reminder.
+	// FolderID and Shared have the same meaning as in Reminder.
 	FolderID string `json:"-"`
 	Shared   bool   `json:"-"`
 }
@@ -300,7 +297,8 @@ type Notes interface {
 // Folders is implemented by Notes whose folders can be selected by name.
 type Folders interface {
 	Notes
-	// FindInFolder is FindNotes for one folder. ErrNoFolder: no such folder.
+	// FindInFolder works like FindNotes, for one folder. ErrNoFolder means that there is no such
+	// folder.
 	FindInFolder(ctx context.Context, folder, words string, limit int) ([]Note, error)
 }
 
@@ -309,7 +307,7 @@ type Contact struct {
 	Ref       string   `json:"ref"`
 	Name      string   `json:"name"`
 	Company   string   `json:"company,omitempty"`
-	Addresses []string `json:"addresses,omitempty"` // mail addresses in lower case
+	Addresses []string `json:"addresses,omitempty"` // email addresses in lower case
 	Phones    []string `json:"phones,omitempty"`
 	Birthday  string   `json:"birthday,omitempty"` // 1990-12-31 or --12-31
 	Notes     string   `json:"notes,omitempty"`
@@ -318,27 +316,27 @@ type Contact struct {
 // Contacts is an address book.
 type Contacts interface {
 	Driver
-	// FindContacts returns the contacts whose names, companies, addresses or numbers contain all
-	// words; at most limit.
+	// FindContacts returns at most limit contacts whose names, companies, addresses or numbers
+	// contain all words.
 	FindContacts(ctx context.Context, words string, limit int) ([]Contact, error)
 }
 
 // Limits of an outgoing mail.
 const (
 	MaxRecipients = 20
-	MaxLetter     = 100_000  // characters of its text
+	MaxLetter     = 100_000  // maximum characters of the text
 	MaxFiles      = 10       //
-	MaxFileBytes  = 18 << 20 // of all its files; servers take some 25 MB encoded
+	MaxFileBytes  = 18 << 20 // total size of all files; servers accept about 25 MB encoded
 	maxHeadText   = 300      // characters of a subject
 )
 
-// Recipients returns all recipients of the mail.
+// Recipients returns all recipients of the message.
 func (l OutgoingMail) Recipients() []Person {
 	return append(append(append([]Person{}, l.To...), l.Cc...), l.Bcc...)
 }
 
-// Check reports why a mail must not be written: header values must not contain
-// line breaks, and all recipients must be visible to the user.
+// Check returns the reason why a message must not be written: header values must not contain line
+// breaks, and all recipients must be visible to the user.
 func (l OutgoingMail) Check() error {
 	all := l.Recipients()
 	for _, p := range all {
@@ -388,7 +386,7 @@ func StripInvisible(s string) string {
 	}, strings.ToValidUTF8(s, ""))
 }
 
-// CheckPerson reports why an address cannot be written to.
+// CheckPerson returns the reason why no message can be sent to an address.
 func CheckPerson(p Person) error {
 	local, host, ok := strings.Cut(p.Address, "@")
 	odd := func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),:;<>@[\]`, r) }
@@ -409,19 +407,19 @@ func hasUnsafeRunes(s string) bool {
 	})
 }
 
-// ByDue sorts reminders by due time; those without a due time come last. A date
-// without a time counts from its start.
+// ByDue sorts reminders by due time. Those without a due time come last. A date without a time is
+// sorted by its start.
 func ByDue(list []Reminder) { slices.SortStableFunc(list, CompareDue) }
 
 // CompareDue returns the comparison function of ByDue.
 func CompareDue(a, b Reminder) int {
 	if a.Due.IsZero() != b.Due.IsZero() {
-		return cmp.Compare(b.Due.Unix(), a.Due.Unix()) // the zero time is the least
+		return cmp.Compare(b.Due.Unix(), a.Due.Unix()) // the zero time would be the smallest
 	}
 	return a.Due.Compare(b.Due)
 }
 
-// Overdue reports whether a reminder should have been done by then.
+// Overdue reports whether a reminder should have been completed before now.
 func (r Reminder) Overdue(now time.Time) bool {
 	switch {
 	case r.Done || r.Due.IsZero():

@@ -10,13 +10,13 @@ import (
 type AccountKind interface {
 	Describe() AccountDescription
 	// Test signs in to the account's server of this kind and describes in one line what the account
-	// can do. It changes nothing. It stops when ctx ends. It returns ErrSignIn if the server
+	// can do. It changes nothing and stops when ctx ends. It returns ErrSignIn if the server
 	// rejects the password.
 	Test(ctx context.Context, a Account) (string, error)
 }
 
-// AccountDescription describes a kind of server without an account. It is the only information
-// about a kind for setup, the doctor, the command line, the configuration and the documentation.
+// AccountDescription describes a kind of server. Setup, the doctor, the command line, the
+// configuration and the documentation use no other information about a kind.
 type AccountDescription struct {
 	// Key is the key in [accounts.NAME] and the name of the flag of `hob account add`.
 	Key string
@@ -27,11 +27,11 @@ type AccountDescription struct {
 	Flag, Question, Help string
 	// Check validates a server.
 	Check func(server string) error
-	// Announced lists the servers of this kind that the DNS of a mail domain announces, best first;
-	// none if there are none.
+	// Announced lists the DNS service names for servers of this kind in a mail domain, best first.
+	// It may be empty.
 	Announced []AnnouncedService
-	// Essential: an account whose sign-in is refused there is not added, because the password
-	// must be wrong.
+	// Essential is true if an account must not be added when this server refuses the sign-in,
+	// because the password must be wrong.
 	Essential bool
 }
 

@@ -20,7 +20,8 @@ func NoReplace(oldDir *os.Root, old string, newDir *os.Root, name string) error 
 	return noReplace(oldDir, old, newDir, name)
 }
 
-// renameChecked implements NoReplace on systems without an atomic call: it checks, then renames.
+// renameChecked implements NoReplace on systems without an atomic call. It checks whether the name
+// exists and then renames.
 func renameChecked(oldDir *os.Root, old string, newDir *os.Root, name string, do func() error) error {
 	if _, err := newDir.Lstat(name); err == nil {
 		return &os.LinkError{Op: "rename", Old: old, New: name, Err: fs.ErrExist}

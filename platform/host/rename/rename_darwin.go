@@ -7,7 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// noReplace uses renameatx_np with RENAME_EXCL (rename(2) of macOS); file systems without support return ENOTSUP.
+// noReplace uses renameatx_np with RENAME_EXCL (rename(2) of macOS). File systems that do not
+// support it return ENOTSUP.
 func noReplace(oldDir *os.Root, old string, newDir *os.Root, name string) error {
 	return withFolders(oldDir, old, newDir, name, func(from, to int) error {
 		err := unix.RenameatxNp(from, old, to, name, unix.RENAME_EXCL)

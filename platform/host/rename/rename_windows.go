@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// noReplace uses MoveFileEx without MOVEFILE_REPLACE_EXISTING and MOVEFILE_COPY_ALLOWED. It takes
-// paths; the open handles prevent other processes from renaming the folders during the call.
+// noReplace uses MoveFileEx without MOVEFILE_REPLACE_EXISTING and MOVEFILE_COPY_ALLOWED. MoveFileEx
+// needs paths; the open handles prevent other processes from renaming the folders during the call.
 func noReplace(oldDir *os.Root, old string, newDir *os.Root, name string) error {
 	from, err := windows.UTF16PtrFromString(filepath.Join(oldDir.Name(), old))
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package speech reads text aloud: with say on macOS, SAPI on Windows, and
-// speech-dispatcher or espeak-ng on Linux. The text is passed on standard input, so
-// that it does not appear in the process list.
+// Package speech reads text aloud. It uses say on macOS, SAPI on Windows, and speech-dispatcher or
+// espeak-ng on Linux. The text is passed on standard input, so that it does not appear in the
+// process list.
 package speech
 
 import (
@@ -65,9 +65,9 @@ func newVoice(b backend) *Voice { return &Voice{b, make(chan struct{}, 1)} }
 
 var languagePattern = regexp.MustCompile(`^[a-z]{2,3}$`)
 
-// Say reads text aloud and returns when it is finished. language is a code such as
-// "de"; "" selects the system's language. Say waits for earlier texts and stops when
-// ctx ends.
+// Say reads text aloud and returns when it has finished. language is a code such as "de"; ""
+// selects the system's language. Say waits until earlier texts have been read, and stops when ctx
+// ends.
 func (v *Voice) Say(ctx context.Context, text, language string) error {
 	text = speakableText(text)
 	switch {
@@ -93,9 +93,9 @@ func (v *Voice) Say(ctx context.Context, text, language string) error {
 	return err
 }
 
-// speakableText removes characters that no voice reads, and then the markup that voices
-// interpret: SSML tags and macOS's "[[" commands. Markup goes last, because removing
-// other characters could join two halves of a command.
+// speakableText removes characters that no voice reads, and then the markup that voices interpret:
+// SSML tags and macOS's "[[" commands. It removes markup last, because removing other characters
+// could join two halves of a command.
 func speakableText(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
@@ -113,7 +113,8 @@ func speakableText(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// errLanguage: the system voice would read the text as if it were in the voice's language.
+// errLanguage is returned if the language cannot be selected, because the system voice would read
+// the text as if it were in the voice's language.
 var errLanguage = fmt.Errorf("the language cannot be selected on this system; leave it empty to use the system voice: %w", errors.ErrUnsupported)
 
 // sayVoice uses the program of macOS (man say).
@@ -149,7 +150,8 @@ func (s sapiVoice) sayText(ctx context.Context, text, language string) error {
 	return s.scripts.Run(ctx, osrun.Call{Script: speakScript(), In: sapiRequest{text}, Write: true, Wait: maxTime}, nil)
 }
 
-// unixVoice uses the programs of Linux: speech-dispatcher, which has the user's voice settings, then espeak-ng.
+// unixVoice uses the programs of Linux: speech-dispatcher, which applies the user's voice settings,
+// or espeak-ng.
 type unixVoice struct{ run osrun.Programs }
 
 func (u unixVoice) sayText(ctx context.Context, text, language string) error {

@@ -10,12 +10,13 @@ import (
 	"golang.org/x/text/language"
 )
 
-// zoneTable lists the country of each zone (tzdata's zone.tab: code,
-// coordinates, zone, comments, split by tabs).
+// zoneTable lists the country of each zone (zone.tab of tzdata: country code, coordinates, zone and
+// comments, separated by tabs).
 const zoneTable = "/usr/share/zoneinfo/zone.tab"
 
-// Currency returns the ISO 4217 code of the user's currency: that of the country in LC_ALL,
-// LC_MONETARY or LANG, otherwise of the country of the IANA zone; "" if unknown.
+// Currency returns the ISO 4217 code of the user's currency. This is the currency of the country in
+// LC_ALL, LC_MONETARY or LANG, or else of the country of the IANA zone. It returns "" if the
+// currency is unknown.
 func Currency(getenv func(string) string, zone string) string {
 	country, ok := localeCountry(cmp.Or(getenv("LC_ALL"), getenv("LC_MONETARY"), getenv("LANG")))
 	if !ok {
@@ -31,8 +32,8 @@ func Currency(getenv func(string) string, zone string) string {
 	return unit.String()
 }
 
-// Country returns the ISO 3166 code of the user's country, determined in the same way as
-// Currency; "" if unknown.
+// Country returns the ISO 3166 code of the user's country, determined in the same way as in
+// Currency. It returns "" if the country is unknown.
 func Country(getenv func(string) string, zone string) string {
 	country, ok := localeCountry(cmp.Or(getenv("LC_ALL"), getenv("LC_TELEPHONE"), getenv("LANG")))
 	if !ok {
@@ -44,8 +45,8 @@ func Country(getenv func(string) string, zone string) string {
 	return country.String()
 }
 
-// localeCountry returns the country of a POSIX locale such as "de_AT.UTF-8@euro". A
-// language alone has no country.
+// localeCountry returns the country of a POSIX locale such as "de_AT.UTF-8@euro". A locale that
+// contains only a language has no country.
 func localeCountry(locale string) (language.Region, bool) {
 	locale, _, _ = strings.Cut(locale, ".")
 	locale, _, _ = strings.Cut(locale, "@")

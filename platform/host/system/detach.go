@@ -18,16 +18,16 @@ const maxLog = 10 << 20
 
 // Detached describes a program that keeps running when its parent ends.
 type Detached struct {
-	Path string   // the program, usually os.Executable()
-	Args []string // without the program's name
-	Env  []string // nil: the environment of this process
-	Dir  string   // "": the current folder
-	Log  string   // file that takes its output, appended; larger than 10 MB it becomes Log.1 first
+	Path string   // path of the program, usually os.Executable()
+	Args []string // arguments without the program's name
+	Env  []string // nil means the environment of this process
+	Dir  string   // "" means the current folder
+	Log  string   // file to which the output is appended; if it is larger than 10 MB, it is first renamed to Log.1
 }
 
-// Detach starts the program in a new session without a terminal, waits until ready returns
-// nil, and returns the process id. If the program or ctx ends first, the error contains the
-// end of its log; if ctx ends, Detach kills the program.
+// Detach starts the program in a new session without a terminal, waits until ready returns nil, and
+// returns the process id. If the program or ctx ends first, the error contains the end of the log.
+// If ctx ends first, Detach also kills the program.
 func Detach(ctx context.Context, d Detached, ready func(context.Context) error) (int, error) {
 	log, from, err := openLog(d.Log)
 	if err != nil {
@@ -70,7 +70,7 @@ func waitKilled(cmd *exec.Cmd) error {
 	return nil
 }
 
-// openLog opens the log for appending and returns where the new part starts.
+// openLog opens the log for appending and returns its current size.
 func openLog(path string) (*os.File, int64, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, 0, fmt.Errorf("log %s: %w", path, innermostError(err))

@@ -11,17 +11,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The socket lookup of sock_diag(7): struct inet_diag_req_v2 behind a netlink
-// header, answered by struct inet_diag_msg. Unlike /proc/net/tcp it takes as long
-// with thousands of connections as with one.
+// The socket lookup of sock_diag(7): struct inet_diag_req_v2 follows a netlink header, and the
+// answer is struct inet_diag_msg. Unlike reading /proc/net/tcp, it takes the same time with
+// thousands of connections as with one.
 const (
 	sockDiagByFamily = 20
 	diagRequest      = unix.NLMSG_HDRLEN + 8 + 48
 	diagAnswer       = unix.NLMSG_HDRLEN + 72
 )
 
-// lookUp returns the inode and user of the socket with these two ends. It returns errGone if
-// there is none, another error if the kernel cannot be queried.
+// lookUp returns the inode and user of the socket with these two addresses. It returns errGone if
+// there is no such socket, and another error if the kernel cannot be queried.
 func lookUp(from, to netip.AddrPort) (inode string, uid int, err error) {
 	if from.Addr().Is4() != to.Addr().Is4() {
 		return "", 0, errors.ErrUnsupported

@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// WriteFile atomically replaces a private file (0600): after a crash it has either the old
-// or the new content. It follows a symbolic link, so that a link into a dotfiles repository
-// is kept.
+// WriteFile atomically replaces a private file (0600). After a crash the file has either the old or
+// the new content. WriteFile follows a symbolic link, so that a link into a dotfiles repository is
+// kept.
 func WriteFile(path string, data []byte) error { return WriteFrom(path, bytes.NewReader(data)) }
 
-// WriteFrom is WriteFile with the content of r. If r fails, nothing is replaced. During the
-// write, and after a crash, a temporary file exists beside it, whose name begins with
+// WriteFrom works like WriteFile, with the content of r. If r fails, nothing is replaced. During
+// the write, and after a crash, a temporary file exists in the same folder. Its name begins with
 // the name of path between two dots.
 func WriteFrom(path string, r io.Reader) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
@@ -59,8 +59,8 @@ func fillFile(f *os.File, r io.Reader) error {
 	return errors.Join(err, f.Close())
 }
 
-// syncDir makes a rename durable on systems that can sync folders (not on Windows, where
-// NTFS journals it).
+// syncDir makes a rename durable on systems that can sync folders. Windows cannot; there the
+// journal of NTFS makes it durable.
 func syncDir(dir string) {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -70,8 +70,8 @@ func syncDir(dir string) {
 	_ = d.Close()
 }
 
-// Retries while another process has a file open on Windows: another command that reads it,
-// or a virus scanner that checks a new file.
+// Retries while another process has a file open on Windows, such as a command that reads it or a
+// virus scanner that checks a new file.
 const (
 	renameWait  = 2 * time.Second
 	renamePause = 10 * time.Millisecond
@@ -80,8 +80,8 @@ const (
 // sharingViolation is ERROR_SHARING_VIOLATION of Windows.
 const sharingViolation = syscall.Errno(32)
 
-// Rename is os.Rename that retries briefly if an open file cannot be replaced or moved, which
-// happens on Windows.
+// Rename works like os.Rename, but retries briefly if an open file cannot be replaced or moved,
+// which happens on Windows.
 func Rename(from, to string) error {
 	err := os.Rename(from, to)
 	for end := time.Now().Add(renameWait); inUse(err) && time.Now().Before(end); err = os.Rename(from, to) {
@@ -99,7 +99,7 @@ func RenameDurable(from, to string) error {
 	return nil
 }
 
-// ReadFile is os.ReadFile that retries briefly if a file cannot be opened while it is being
+// ReadFile works like os.ReadFile, but retries briefly if a file cannot be opened while it is being
 // replaced, which happens on Windows.
 func ReadFile(path string) ([]byte, error) {
 	b, err := os.ReadFile(path)
@@ -115,15 +115,15 @@ func inUse(err error) bool {
 
 // EscapeGlob escapes a path so that filepath.Glob matches it literally.
 func EscapeGlob(path string) string {
-	if runtime.GOOS != "windows" { // where a backslash separates folders and escapes nothing
+	if runtime.GOOS != "windows" { // on Windows a backslash separates folders and escapes nothing
 		path = strings.ReplaceAll(path, `\`, `\\`)
 	}
 	return strings.NewReplacer(`*`, `[*]`, `?`, `[?]`, `[`, `[[]`).Replace(path)
 }
 
-// RemoveAll is os.RemoveAll that also works on file systems that only support simple
-// deletion: some network drives and RAM disks of Windows reject the method that Go uses
-// ("Incorrect function").
+// RemoveAll works like os.RemoveAll, but also on file systems that only support simple deletion:
+// some network drives and RAM disks of Windows reject the method that Go uses ("Incorrect
+// function").
 func RemoveAll(path string) error {
 	err := os.RemoveAll(path)
 	if err == nil || runtime.GOOS != "windows" || errors.Is(err, fs.ErrPermission) {

@@ -8,13 +8,13 @@ import (
 	"syscall"
 )
 
-// ReleaseProgramPages releases the mapped pages of the program's own file that were never written to:
-// most of them are used only at startup and in turns. They stay in the page cache, which
-// restores pages that are used again.
+// ReleaseProgramPages releases the mapped pages of the program's own file that were never written
+// to, because most of them are used only at startup and during turns. They remain in the page
+// cache, from which pages that are used again are restored.
 func ReleaseProgramPages() {
 	exe, err := os.Readlink("/proc/self/exe")
 	if err != nil {
-		return // no /proc: releasing pages is optional
+		return // without /proc, do nothing, because releasing pages is optional
 	}
 	f, err := os.Open("/proc/self/smaps")
 	if err != nil {
@@ -25,7 +25,7 @@ func ReleaseProgramPages() {
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		name, value, _ := strings.Cut(lines.Text(), ":")
 		switch size := strings.TrimSpace(value); {
-		case strings.HasSuffix(name, "Flags"): // the last line of each
+		case strings.HasSuffix(name, "Flags"): // the last line of each mapping
 			m.adviseDontNeed(exe)
 		case name == "Anonymous" || name == "Swap":
 			m.written = m.written || size != "0 kB"
@@ -56,10 +56,11 @@ func mappingOf(line string) mapping {
 	return mapping{from: a, to: b, mode: parts[1], file: strings.Join(parts[5:], " ")}
 }
 
-// adviseDontNeed skips pages that a loader or debugger has written to, because no file contains them.
+// adviseDontNeed releases pages, except those that a loader or debugger has written to, because no
+// file contains their content.
 func (m mapping) adviseDontNeed(exe string) {
 	if m.file != exe || m.written || m.mode != "r-xp" && m.mode != "r--p" {
 		return
 	}
-	_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, uintptr(m.from), uintptr(m.to-m.from), syscall.MADV_DONTNEED) // on failure the pages stay
+	_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, uintptr(m.from), uintptr(m.to-m.from), syscall.MADV_DONTNEED) // if this fails, the pages remain mapped
 }

@@ -17,7 +17,7 @@ import (
 // service is the service name of Hob's secrets in a keychain.
 const service = "hob"
 
-// keychainWait is the timeout for a keychain that shows an unlock prompt.
+// keychainWait is the time limit for a keychain, which may show an unlock prompt.
 const keychainWait = 20 * time.Second
 
 // ErrNoSecret means that no secret is stored under a name.
@@ -29,9 +29,9 @@ var ErrNoKeychain = errors.New("no keychain available")
 // ErrLocked means that the user must unlock the keychain.
 var ErrLocked = errors.New("keychain is locked")
 
-// CheckKeychain checks whether the keychain works, without storing anything and, if possible,
-// without an unlock prompt. The error wraps ErrNoKeychain or ErrLocked, or says why the
-// keychain does not respond.
+// CheckKeychain checks whether the keychain works. It stores nothing and, if possible, shows no
+// unlock prompt. The error wraps ErrNoKeychain or ErrLocked, or states why the keychain does not
+// respond.
 func (s Secrets) CheckKeychain(ctx context.Context) error {
 	if known, err := keychainState(ctx, s.Env); known || err != nil {
 		return err
@@ -43,8 +43,8 @@ func (s Secrets) CheckKeychain(ctx context.Context) error {
 	return err
 }
 
-// SecretStore stores secrets by name. Its errors wrap ErrNoSecret if the name has no secret, and
-// never contain a secret.
+// SecretStore stores secrets by name. Its errors wrap ErrNoSecret if there is no secret with the
+// name. They never contain a secret.
 type SecretStore interface {
 	Get(ctx context.Context, name string) (string, error)
 	Set(ctx context.Context, name, value string) error
@@ -52,7 +52,7 @@ type SecretStore interface {
 	Names(ctx context.Context) ([]string, error)
 }
 
-// Stores of a secret.
+// Places in which a secret may be stored.
 const (
 	InKeychain = "keychain"
 	InFile     = "encrypted file"
@@ -68,8 +68,8 @@ func CheckSecretName(name string) error {
 	return nil
 }
 
-// Keep stores a secret under the name: in the keychain, or in Fallback if there is no
-// keychain or file is set. It reads the secret back and returns where it is stored.
+// Keep stores a secret under name: in the keychain, or in Fallback if there is no keychain or file
+// is set. It reads the secret back to verify it, and returns where the secret is stored.
 func (s Secrets) Keep(ctx context.Context, name string, v Secret, file bool) (where string, err error) {
 	if err := CheckSecretName(name); err != nil {
 		return "", err
@@ -135,8 +135,8 @@ func (s Secrets) Store(ctx context.Context, name string, v Secret) error {
 	return err
 }
 
-// Forget removes a secret from every store. It returns ErrNoSecret if no store has it. A
-// keychain that does not respond is an error, because the secret may be in it.
+// Forget removes a secret from every store. It returns ErrNoSecret if no store contains the secret.
+// If the keychain does not respond, it returns an error, because the secret may be in the keychain.
 func (s Secrets) Forget(ctx context.Context, name string) error {
 	if err := CheckSecretName(name); err != nil {
 		return err
@@ -176,7 +176,7 @@ type StoredSecret struct {
 }
 
 // List returns the names of the stored secrets and where each is stored, sorted by name. It returns
-// no values. Secrets that another program put into the keychain are not listed.
+// no values. It does not list secrets that another program stored in the keychain.
 func (s Secrets) List(ctx context.Context) ([]StoredSecret, error) {
 	out := []StoredSecret{}
 	if s.Fallback != nil {
@@ -221,7 +221,8 @@ func (s Secrets) updateIndex(change func([]string) []string) error {
 	return WriteFile(s.Index, []byte(strings.Join(changed, "\n")+"\n"))
 }
 
-// findInKeychain reads a secret from Fallback if it is there, otherwise from the keychain.
+// findInKeychain reads a secret from Fallback or, if Fallback does not contain it, from the
+// keychain.
 func (s Secrets) findInKeychain(ctx context.Context, name string) (Secret, error) {
 	var ferr error
 	if s.Fallback != nil {
@@ -245,8 +246,8 @@ func (s Secrets) findInKeychain(ctx context.Context, name string) (Secret, error
 	return "", err
 }
 
-// withKeychain returns an error if the keychain does not respond in time. The call itself
-// cannot be canceled: it ends when the keychain responds.
+// withKeychain returns an error if the keychain does not respond in time. The call itself cannot be
+// canceled; it ends when the keychain responds.
 func (s Secrets) withKeychain(ctx context.Context, name string, call func() (string, error)) (string, error) {
 	if err := keychainThere(s.Env); err != nil {
 		return "", fmt.Errorf("read keychain:%s: %w; use file:PATH or env:NAME instead", name, err)
@@ -278,7 +279,7 @@ func (s Secrets) withKeychain(ctx context.Context, name string, call func() (str
 }
 
 // noService reports whether the error means that the session bus has no Secret Service
-// (https://specifications.freedesktop.org/secret-service/), or that there is no bus.
+// (https://specifications.freedesktop.org/secret-service/), or that there is no session bus.
 func noService(err error) bool {
 	s := err.Error()
 	return errors.Is(err, keyring.ErrUnsupportedPlatform) || strings.Contains(s, "org.freedesktop.secrets was not provided") ||

@@ -18,8 +18,8 @@ type Role string
 
 // The roles.
 const (
-	RoleDaemon Role = "daemon" // a daemon, which serves the commands
-	RoleCLI    Role = "cli"    // one command; it ends soon
+	RoleDaemon Role = "daemon" // a daemon, which accepts requests from commands
+	RoleCLI    Role = "cli"    // a single command, which ends soon
 )
 
 // Holder describes the process that holds the lock.
@@ -29,7 +29,7 @@ type Holder struct {
 	Since time.Time `json:"since"`
 }
 
-// ErrRunning means that a daemon holds the lock: send requests to it instead.
+// ErrRunning means that a daemon holds the lock. Send requests to the daemon instead.
 var ErrRunning = errors.New("a daemon is running")
 
 // ErrBusy means that another command held the lock for too long.
@@ -50,7 +50,7 @@ func (e *HeldError) Error() string {
 
 func (e *HeldError) Unwrap() error { return e.Err }
 
-// lockWait is the maximum wait of Acquire for a command if ctx has no deadline.
+// lockWait is the maximum time for which Acquire waits for another command if ctx has no deadline.
 const lockWait = 15 * time.Second
 
 // Lock is the single-instance lock of a home. The operating system releases it when the
@@ -59,8 +59,8 @@ type Lock struct {
 	f *os.File
 }
 
-// Acquire takes the lock. If another command holds it, it waits until ctx ends (15 s if ctx
-// has no deadline) and then fails with ErrBusy; if a daemon holds it, it fails immediately
+// Acquire acquires the lock. If another command holds it, Acquire waits until ctx ends (15 s if ctx
+// has no deadline) and then fails with ErrBusy. If a daemon holds it, Acquire fails immediately
 // with ErrRunning. Both errors are *HeldError.
 func Acquire(ctx context.Context, path string, role Role) (*Lock, error) {
 	if _, ok := ctx.Deadline(); !ok {
@@ -85,9 +85,9 @@ func Acquire(ctx context.Context, path string, role Role) (*Lock, error) {
 	return &Lock{f: f}, nil
 }
 
-// waitLock polls for the lock. While a Probe of another process holds the lock briefly, the holder
-// in the file may be stale, because its process died. A daemon is therefore reported only if it is
-// still the holder at the second attempt.
+// waitLock polls for the lock. While a Probe of another process briefly holds the lock, the holder
+// in the file may be outdated, because the process of that holder has ended. A daemon is therefore
+// reported only if it is still the holder at the second attempt.
 func waitLock(ctx context.Context, f *os.File) error {
 	pauses, daemon := retry.Backoff{First: 10 * time.Millisecond, Max: 100 * time.Millisecond}, 0
 	for n := 1; ; n++ {
@@ -156,8 +156,8 @@ func Probe(path string) (Holder, bool, error) {
 	return readHolder(f), true, nil
 }
 
-// Abandoned returns the previous holder of the lock if it crashed: a process that ends
-// normally removes its name from the file. It returns false while the lock is held.
+// Abandoned returns the previous holder of the lock if it crashed. A process that ends normally
+// removes its name from the file. Abandoned returns false while the lock is held.
 func Abandoned(path string) (Holder, bool, error) {
 	h, held, err := Probe(path)
 	if err != nil || held {
@@ -175,11 +175,12 @@ func Abandoned(path string) (Holder, bool, error) {
 	return h, h.PID != 0, nil
 }
 
-// KeepOrphans keeps descendants below this process when their parents end, so that ClientOf
-// finds them: on Linux this process adopts them and reaps them when they end; on Windows all
-// share a job object. It returns when ctx ends. It does nothing on other systems.
+// KeepOrphans keeps descendants below this process when their parents end, so that ClientOf finds
+// them. On Linux this process adopts them and reaps them when they end; on Windows all of them
+// share a job object. KeepOrphans returns when ctx ends. It does nothing on other systems.
 func KeepOrphans(ctx context.Context) error { return keepOrphans(ctx) }
 
-// EndReporters kills the adopted crash reporters of a program, identified by the pid of one
-// of its processes: they leave the program's tree when they start. It only works on Linux.
+// EndReporters kills the adopted crash reporters of a program, which is identified by the pid of
+// one of its processes. The reporters leave the program's process tree when they start.
+// EndReporters works only on Linux.
 func EndReporters(of int) { endReporters(of) }

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mourning is the time for which an exited child is left to the code that waits for it. An adopted
-// child has no such code.
+// mourning is the time during which other code may wait for a child that has exited. No code waits
+// for an adopted child.
 const mourning = time.Minute
 
 func keepOrphans(ctx context.Context) error {
@@ -24,7 +24,7 @@ func keepOrphans(ctx context.Context) error {
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGCHLD)
 	defer signal.Stop(ended)
-	var later <-chan time.Time // no timer runs until a child ends
+	var later <-chan time.Time // nil until a child ends, so no timer runs before that
 	dead := map[int]bool{}
 	for {
 		select {
@@ -52,7 +52,7 @@ func keepOrphans(ctx context.Context) error {
 
 func reapZombie(pid int) {
 	var ws syscall.WaitStatus
-	_, _ = syscall.Wait4(pid, &ws, syscall.WNOHANG, nil) // it has ended, or is not a child of this process
+	_, _ = syscall.Wait4(pid, &ws, syscall.WNOHANG, nil) // the process has ended, or is not a child of this process
 }
 
 func endReporters(of int) {
@@ -68,13 +68,13 @@ func endReporters(of int) {
 		}
 		path, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
 		if err == nil && filepath.Dir(path) == home && strings.HasSuffix(path, "_crashpad_handler") {
-			_ = p.Kill() // it may have ended already
+			_ = p.Kill() // the process may already have ended
 		}
 		_ = p.Release() // a handle alone
 	}
 }
 
-// zombieChildren returns the ended children that were not waited for.
+// zombieChildren returns the children that have ended but have not been waited for.
 func zombieChildren() map[int]bool {
 	out := map[int]bool{}
 	children, err := childrenOf(os.Getpid())

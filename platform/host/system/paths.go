@@ -1,10 +1,10 @@
-// Package system manages Hob's files on this machine and what it shares with other
-// processes: folders (Paths), the single-instance lock (Acquire), the start of a detached
-// daemon (Detach), time zones (Zone), secret references (Secrets) and private files
-// (WriteFile, EnsureToken).
+// Package system manages Hob's files on this machine and the resources that Hob shares with other
+// processes: folders (Paths), the single-instance lock (Acquire), the start of a detached daemon
+// (Detach), time zones (Zone), secret references (Secrets) and private files (WriteFile,
+// EnsureToken).
 //
-// It applies no policy and starts nothing on its own. The commands, the configuration and
-// the composition root call it.
+// It applies no policy and starts nothing on its own. The commands, the configuration and the
+// composition root call it.
 package system
 
 import (
@@ -17,14 +17,15 @@ import (
 	"syscall"
 )
 
-// Paths contains the folders of one Hob home. If HOB_HOME is set, all are below that folder;
-// otherwise they are the operating system's usual folders.
+// Paths contains the folders of one Hob home. If HOB_HOME is set, all of them are below that
+// folder. Otherwise they are in the operating system's usual folders.
 type Paths struct {
 	Home    string // config.toml, SOUL.md, USER.md, token
 	Data    string // hob.db, backups, undo, the lock
 	Logs    string
 	Runtime string // short-lived files such as sockets
-	// Settings is the system's folder for Home if HOB_HOME names another one; otherwise "".
+	// Settings is the system's default folder for Home if HOB_HOME selects another folder;
+	// otherwise "".
 	Settings string
 }
 
@@ -105,8 +106,8 @@ func absolutePath(path, userHome string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// Expand replaces a leading "~" by the user's folder and returns a clean path. Relative paths stay
-// relative.
+// Expand replaces a leading "~" by the user's home folder and returns a clean path. Relative paths
+// remain relative.
 func Expand(path string) (string, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -149,7 +150,8 @@ func (p Paths) AgentDir(name string) string { return filepath.Join(p.Home, "agen
 // TemplatesDir returns the folder for the user's own templates.
 func (p Paths) TemplatesDir() string { return filepath.Join(p.Home, "templates") }
 
-// TemplateState returns the folder with the installed template and the previous content of its files.
+// TemplateState returns the folder that contains the installed template and the previous content of
+// the files that it changed.
 func (p Paths) TemplateState() string { return filepath.Join(p.TemplatesDir(), ".state") }
 
 // PolicyDir returns the folder for the user's own rules about tool calls.
@@ -158,14 +160,15 @@ func (p Paths) PolicyDir() string { return filepath.Join(p.Home, "policy") }
 // TokenFile returns the path of the HTTP API's bearer token.
 func (p Paths) TokenFile() string { return filepath.Join(p.Home, "token") }
 
-// SecretsFile returns the path of the encrypted secrets, used without a keychain.
+// SecretsFile returns the path of the file with encrypted secrets, which is used without a
+// keychain.
 func (p Paths) SecretsFile() string { return filepath.Join(p.Home, "secrets.age") }
 
-// SecretNames returns the path of the list of secret names in the keychain.
+// SecretNames returns the path of the file that lists the names of the secrets in the keychain.
 func (p Paths) SecretNames() string { return filepath.Join(p.Home, "secrets.names") }
 
-// Identity returns the path of the key of SecretsFile. It is in the system's settings
-// folder, also if HOB_HOME names another home; see ResolvePaths.
+// Identity returns the path of the key of SecretsFile. It is in the system's settings folder, even
+// if HOB_HOME selects another home; see ResolvePaths.
 func (p Paths) Identity() string {
 	if p.Settings == "" {
 		return filepath.Join(p.Home, "secrets.identity")
@@ -173,7 +176,7 @@ func (p Paths) Identity() string {
 	return filepath.Join(p.Settings, "secrets.identity")
 }
 
-// Own returns Hob's folders, which no tool may access.
+// Own returns the folders of Hob that no tool may access.
 func (p Paths) Own() []string {
 	own := []string{p.Home, p.Data, p.Logs, p.Runtime}
 	if p.Settings != "" {
@@ -186,7 +189,8 @@ func (p Paths) Own() []string {
 // that it protects.
 func (p Paths) AuditKeyFile() string { return filepath.Join(p.Home, "audit.key") }
 
-// AuditAnchorFile returns the path where Hob periodically records the end of the audit log.
+// AuditAnchorFile returns the path of the file in which Hob periodically records the end of the
+// audit log.
 func (p Paths) AuditAnchorFile() string { return filepath.Join(p.Home, "audit.anchor") }
 
 // TombstoneFile returns the path of the revocations and erasures that a restored backup must not undo.
@@ -204,13 +208,13 @@ func (p Paths) Index() string { return filepath.Join(p.Data, "index") }
 // Pictures returns the folder for generated pictures.
 func (p Paths) Pictures() string { return filepath.Join(p.Data, "pictures") }
 
-// Browser returns the profile of Hob's browser: its cookies and logins.
+// Browser returns the folder of the profile of Hob's browser, which contains cookies and logins.
 func (p Paths) Browser() string { return filepath.Join(p.Data, "browser") }
 
 // ChannelDir returns the folder for a channel's files at run time.
 func (p Paths) ChannelDir(name string) string { return filepath.Join(p.Data, "channels", name) }
 
-// UndoDir returns the folder for the data to undo file changes.
+// UndoDir returns the folder for the data that is needed to undo file changes.
 func (p Paths) UndoDir() string { return filepath.Join(p.Data, "undo") }
 
 // ConfigUndoDir returns the folder for previous versions of config.toml.
@@ -219,14 +223,15 @@ func (p Paths) ConfigUndoDir() string { return filepath.Join(p.UndoDir(), "confi
 // LogFile returns the path of the log of a detached daemon.
 func (p Paths) LogFile() string { return filepath.Join(p.Logs, "hob.log") }
 
-// UpdateFile returns the path of the result and time of the last update check.
+// UpdateFile returns the path of the file with the time and result of the last update check.
 func (p Paths) UpdateFile() string { return filepath.Join(p.Data, "update.json") }
 
 // LockFile returns the path of the single-instance lock, which protects Data.
 func (p Paths) LockFile() string { return filepath.Join(p.Data, "hob.lock") }
 
-// EndpointFile returns the path where the running daemon writes its address; see Endpoint.
-// It is beside the lock, because folders for temporary files are not reliable.
+// EndpointFile returns the path of the file in which the running daemon stores its address; see
+// Endpoint. It is in the same folder as the lock, because folders for temporary files are not
+// reliable.
 func (p Paths) EndpointFile() string { return filepath.Join(p.Data, "endpoint.json") }
 
 // Ensure creates the missing folders with access for the user only (0700), and checks that
@@ -245,8 +250,8 @@ func (p Paths) Ensure() error {
 	return nil
 }
 
-// Writable reports whether files can be created and written in the folder; the error names the cause and
-// a remedy.
+// Writable returns an error if files cannot be created and written in the folder. The error states
+// the cause and a remedy.
 func Writable(dir string) error {
 	const other = "make it writable or set HOB_HOME to another folder"
 	f, err := os.CreateTemp(dir, ".write-test-*")

@@ -6,9 +6,9 @@ import (
 	"net/netip"
 )
 
-// Marker is the environment variable of processes that Hob lets act on their own, such as
-// external agents and commands. Their descendants inherit it, also if they leave their
-// parent. It is no secret.
+// Marker is an environment variable that is set for processes that Hob lets act on their own, such
+// as external agents and commands. Their descendants inherit it, even if they leave their parent.
+// It is not a secret.
 const Marker = "STARTED_BY_HOB"
 
 // Client identifies the process behind a connection to a server of this process.
@@ -18,32 +18,32 @@ type Client uint8
 const (
 	ClientUnknown  Client = iota
 	ClientOwner           // a process of the same user that Hob did not start
-	ClientHob             // a process that Hob started, or a descendant of one
+	ClientHob             // a process that Hob started, or a descendant of such a process
 	ClientStranger        // a process of another user
 	ClientRemote          // on another machine
 )
 
-// Tree identifies the processes that belong to Hob.
+// Tree specifies the processes that belong to Hob.
 type Tree struct {
-	// PID is Hob's own process: its descendants belong to Hob, but not the process itself. 0
-	// means none.
+	// PID is Hob's own process. Its descendants belong to the tree, but the process itself does
+	// not. 0 means none.
 	PID int
-	// Roots belong to Hob, with all their descendants.
+	// Roots are processes that belong to the tree with all their descendants.
 	Roots []int
-	// Spare is a process that Running ignores, together with its descendants from the same
-	// program folder; its other descendants count. 0 means none.
+	// Spare is a process that Running ignores, together with its descendants from the same program
+	// folder. Its other descendants are not ignored. 0 means none.
 	Spare int
 }
 
-// ClientOf identifies the process behind a TCP connection by its two addresses as the server
-// sees them. Without thorough it only distinguishes the tree, other users and the rest, which
-// takes about 0.1 ms if no process of the tree is involved. With thorough it finds the
-// process itself, which requires a search of all processes of the user, and returns
-// ClientUnknown if it finds none.
+// ClientOf identifies the process behind a TCP connection, given the two addresses of the
+// connection as the server sees them. If thorough is not set, it only distinguishes the tree, other
+// users and all other processes, which takes about 0.1 ms if no process of the tree is involved. If
+// thorough is set, it finds the process itself, for which it must search all processes of the user,
+// and returns ClientUnknown if it finds none.
 //
-// It works on Linux, macOS and Windows; elsewhere the error wraps errors.ErrUnsupported. It
-// does not find a process that deliberately hides its origin (a unit of the service manager,
-// a keystroke sent to a terminal): see docs/approvals.md.
+// It works on Linux, macOS and Windows. On other systems the error wraps errors.ErrUnsupported. It
+// does not find a process that deliberately hides its origin (a unit of the service manager, a
+// keystroke sent to a terminal); see docs/approvals.md.
 func ClientOf(client, server string, tree Tree, thorough bool) (Client, error) {
 	from, err := netip.ParseAddrPort(client)
 	if err != nil {
@@ -71,12 +71,12 @@ func plainAddr(a netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(a.Addr().Unmap().WithZone(""), a.Port())
 }
 
-// Running reports whether any process of a tree except its PID runs. If that is unknown, the
+// Running reports whether a process of the tree other than PID is running. If this is unknown, the
 // error wraps errors.ErrUnsupported.
 func Running(tree Tree) (bool, error) { return isTreeRunning(tree) }
 
-// StartedByHob reports whether Hob started a process, usually this one: it carries the Marker, or one of
-// its ancestors is the process daemon (0: none).
+// StartedByHob reports whether Hob started a process, usually this one. It did if the process has
+// the Marker or if one of its ancestors is the process daemon (0 means none).
 func StartedByHob(pid, daemon int) bool {
 	var tree Tree
 	if daemon > 0 {

@@ -26,9 +26,8 @@ func clientOf(from, to netip.AddrPort, tree Tree, _ bool) (Client, error) {
 	return ClientOwner, nil
 }
 
-// The records of net.inet.tcp.pcblist_n, which netstat -v reads: each begins with
-// its length and kind and is padded to 8 bytes. See bsd/netinet/in_pcb.h and
-// bsd/sys/socketvar.h of XNU.
+// The records of net.inet.tcp.pcblist_n, which netstat -v reads. Each record begins with its length
+// and kind and is padded to 8 bytes. See bsd/netinet/in_pcb.h and bsd/sys/socketvar.h of XNU.
 const (
 	kindSocket = 0x001 // xsocket_n
 	kindPCB    = 0x010 // xinpcb_n
@@ -61,9 +60,9 @@ func socketOwner(from, to netip.AddrPort) (pid, uid int, err error) {
 	return 0, 0, errGone
 }
 
-// pcbIs compares the two ends of an xinpcb_n: ports in network byte order at offsets 16
-// (foreign) and 18 (local), the version at 44, addresses at 48 (foreign) and 64 (local),
-// where IPv4 uses the last four bytes.
+// pcbIs compares the two addresses of an xinpcb_n. Ports are in network byte order at offsets 16
+// (foreign) and 18 (local), the version is at 44, and addresses are at 48 (foreign) and 64 (local);
+// IPv4 uses the last four bytes of an address.
 func pcbIs(rec []byte, from, to netip.AddrPort) bool {
 	if binary.BigEndian.Uint16(rec[18:]) != from.Port() || binary.BigEndian.Uint16(rec[16:]) != to.Port() {
 		return false
@@ -98,7 +97,7 @@ func startedBy(pid int, tree Tree) bool {
 	return false
 }
 
-// hasMarker checks the environment of a process, which macOS shows for the user's own
+// hasMarker checks the environment of a process. macOS returns the environment of the user's own
 // processes except protected ones.
 func hasMarker(pid int) bool {
 	b, err := unix.SysctlRaw("kern.procargs2", pid)

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Until a new child executes its program, it holds all open files of its parent, including a socket of
-// the tree's own process. In that case the lookup is repeated for up to 2 s.
+// Before a new child executes its program, it has all open files of its parent, including a socket
+// of the tree's own process. In that case the lookup is repeated for up to 2 s.
 const (
 	forkLooks = 80
 	forkWait  = 25 * time.Millisecond
@@ -59,8 +59,8 @@ func lookAt(from, to netip.AddrPort, tree Tree, thorough bool) (c Client, inode 
 	return c, inode, err
 }
 
-// findSocketHolder searches all processes for the one that has the socket open. Several may have it
-// open: one of Hob's is sufficient.
+// findSocketHolder searches all processes for one that has the socket open. Several processes may
+// have it open; it is sufficient that one of them is Hob's.
 func findSocketHolder(inode string, tree Tree) (Client, error) {
 	parents, err := parentPIDs()
 	if err != nil {
@@ -82,8 +82,9 @@ func findSocketHolder(inode string, tree Tree) (Client, error) {
 	return found, nil
 }
 
-// socketOf returns the socket bound to one address and connected to the other, and its user. Both ends
-// matter, because a port may have several connections. See proc(5), /proc/net/tcp.
+// socketOf returns the socket bound to one address and connected to the other, and the socket's
+// user. Both addresses are compared, because a port may have several connections. See proc(5),
+// /proc/net/tcp.
 func socketOf(from, to netip.AddrPort) (inode string, uid int, err error) {
 	for _, file := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		f, err := os.Open(file)
@@ -112,7 +113,8 @@ func socketOf(from, to netip.AddrPort) (inode string, uid int, err error) {
 	return "", 0, errGone
 }
 
-// procAddr parses an address in the kernel's format: words in the machine's byte order, then the port.
+// procAddr parses an address in the kernel's format: words in the machine's byte order, followed by
+// the port.
 func procAddr(s string) netip.AddrPort {
 	host, port, _ := strings.Cut(s, ":")
 	n, err := strconv.ParseUint(port, 16, 16)
@@ -158,8 +160,8 @@ func isTreeRunning(tree Tree) (bool, error) {
 	return false, nil
 }
 
-// executableDir returns the folder of a process's program, "" if unknown. The process's name is not
-// reliable, because processes can change it.
+// executableDir returns the folder of a process's program, or "" if it is unknown. The name of the
+// process is not used, because processes can change it.
 func executableDir(pid int) string {
 	path, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
 	if err != nil || strings.HasSuffix(path, " (deleted)") {
@@ -257,8 +259,8 @@ func parentPIDs() (map[int]int, error) {
 	return out, nil
 }
 
-// statOf returns the fields of /proc/PID/stat after the name: state, parent, ... It returns
-// nil if the process has ended.
+// statOf returns the fields of /proc/PID/stat that follow the name: state, parent, and so on. It
+// returns nil if the process has ended.
 func statOf(pid int) []string {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -327,8 +329,8 @@ func startedBy(pid int, tree Tree) bool {
 }
 
 // findLauncher returns the name of a program that starts other programs on request, if a process
-// descends from one: a process of Hob may have requested it. Programs in Hob's own unit are
-// exempt, because the user started both there.
+// descends from one, because a process of Hob may have made the request. Programs in Hob's own unit
+// are exempt, because the user started both there.
 func findLauncher(pid int, parents map[int]int) string {
 	if unit := transientUnit(pid); unit != "" && unit != transientUnit(os.Getpid()) {
 		return "the unit " + unit
@@ -348,7 +350,7 @@ func findLauncher(pid int, parents map[int]int) string {
 }
 
 // transientUnit returns the unit that systemd-run created for a process under a chosen name, or
-// that Hob created for an application (platform/host/desktop/apps), "" if there is none.
+// that Hob created for an application (platform/host/desktop/apps). It returns "" if there is none.
 func transientUnit(pid int) string {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ProcessExists reports whether a process with this id exists (a zombie counts).
+// ProcessExists reports whether a process with this id exists. A zombie process also exists.
 func ProcessExists(pid int) bool {
 	if pid <= 0 {
 		return false
@@ -44,7 +44,7 @@ func KillCommand(pid int) string { return fmt.Sprintf("kill -9 %d", pid) }
 // ownSession detaches the child from the terminal and its signals.
 func ownSession(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
-// hasEnded reports whether a child has ended, without waiting for it.
+// hasEnded reports whether a child process has ended. It does not wait.
 func hasEnded(p *os.Process) (code int, done bool) {
 	var ws syscall.WaitStatus
 	pid, err := syscall.Wait4(p.Pid, &ws, syscall.WNOHANG, nil)

@@ -35,7 +35,8 @@ func ProcessExists(pid int) bool {
 	return windows.GetExitCodeProcess(h, &code) == nil && code == stillActive
 }
 
-// Terminate kills a process. Windows has no SIGTERM: the caller first sends a request over the API.
+// Terminate kills a process. Windows has no SIGTERM, so the caller should first request the exit
+// over the API.
 func Terminate(pid int) error {
 	p, err := os.FindProcess(pid)
 	if err != nil {
@@ -55,7 +56,7 @@ func ownSession(c *exec.Cmd) {
 	}
 }
 
-// hasEnded reports whether a child has ended, without waiting for it.
+// hasEnded reports whether a child process has ended. It does not wait.
 func hasEnded(p *os.Process) (code int, done bool) {
 	if ProcessExists(p.Pid) {
 		return 0, false
@@ -67,11 +68,12 @@ func hasEnded(p *os.Process) (code int, done bool) {
 	return st.ExitCode(), true
 }
 
-// othersMayRead returns false: files in a profile inherit an access list that excludes other
-// users, and mode bits have no meaning on Windows.
+// othersMayRead returns false. Files in a profile inherit an access control list that excludes
+// other users, and mode bits have no meaning on Windows.
 func othersMayRead(fs.FileInfo) bool { return false }
 
-// IsOwnedByUser returns true: the access list of the profile decides who may change its files.
+// IsOwnedByUser returns true, because the access control list of the profile determines who may
+// change its files.
 func IsOwnedByUser(fs.FileInfo) bool { return true }
 
 func diskFull(err error) bool {
@@ -91,7 +93,8 @@ func DiskFree(path string) (uint64, error) {
 	return free, nil
 }
 
-// lockOffset is far behind the content, because LockFileEx prevents reading of the locked range.
+// lockOffset is far beyond the end of the content, because LockFileEx prevents reading of the
+// locked range.
 const lockOffset = 1 << 30
 
 // tryLock takes the lock of LockFileEx without waiting.
@@ -126,7 +129,7 @@ func keepOrphans(ctx context.Context) error {
 	if err := windows.AssignProcessToJobObject(h, windows.CurrentProcess()); err != nil {
 		return fmt.Errorf("keep orphans: %w", err)
 	}
-	<-ctx.Done() // keep the handle open until the process ends: processes cannot leave a job
+	<-ctx.Done() // keep the handle open until the process ends, because processes cannot leave a job
 	return nil
 }
 

@@ -37,20 +37,19 @@ func (Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
 // maxSecret is the largest secret file, in bytes.
 const maxSecret = 64 << 10
 
-// Secrets resolves references to secrets: "env:NAME", "file:PATH" (readable by its owner
-// only) and "keychain:NAME" (macOS Keychain, Windows Credential Manager, Secret Service, or
-// Fallback). Any other text is the secret itself. The zero value is ready for use. It may be
-// used concurrently.
+// Secrets resolves references to secrets: "env:NAME", "file:PATH" (readable only by its owner) and
+// "keychain:NAME" (macOS Keychain, Windows Credential Manager, Secret Service, or Fallback). Any
+// other text is itself the secret. The zero value is ready for use. It may be used concurrently.
 type Secrets struct {
 	// Fallback stores secrets if there is no keychain (see platform/host/vault); nil means no fallback.
 	Fallback SecretStore
-	// Index is a file with the names of the secrets in the keychain, which cannot list them; ""
-	// disables it.
+	// Index is a file with the names of the secrets in the keychain, because a keychain cannot list
+	// them. "" disables it.
 	Index string
 	// Getenv replaces os.Getenv, for tests; optional.
 	Getenv func(string) string
-	// Resolved is called with every secret that Resolve returns, so that the secret can be
-	// redacted in texts; optional. It may be called concurrently.
+	// Resolved is called with every secret that Resolve returns, so that the secret can be redacted
+	// in text. It is optional and may be called concurrently.
 	Resolved func(ref string, s Secret)
 }
 
@@ -60,8 +59,8 @@ func IsReference(s string) bool {
 	return ok && (kind == "env" || kind == "file" || kind == "keychain")
 }
 
-// Resolve returns the secret that a reference names. The error says what is missing and how
-// to provide it, and never contains the secret.
+// Resolve returns the secret that a reference names. The error names the missing part and explains
+// how to provide it. It never contains the secret.
 func (s Secrets) Resolve(ctx context.Context, ref string) (Secret, error) {
 	v, err := s.resolveReference(ctx, ref)
 	if err == nil && s.Resolved != nil {

@@ -13,8 +13,8 @@ import (
 	"hob/platform/host/desktop/session"
 )
 
-// keychainThere checks for a session bus first: connecting without one would start a
-// dbus-daemon that never ends.
+// keychainThere first checks whether there is a session bus, because connecting without one would
+// start a dbus-daemon that never ends.
 func keychainThere(getenv func(string) string) error {
 	if getenv("DBUS_SESSION_BUS_ADDRESS") != "" {
 		return nil
@@ -34,7 +34,8 @@ const (
 	secretLogin   = secretPath + "/collection/login"
 )
 
-// keychainState queries the service's state without reading a secret, which would show an unlock prompt.
+// keychainState queries the state of the service. It does not read a secret, which could show an
+// unlock prompt.
 func keychainState(ctx context.Context, getenv func(string) string) (known bool, err error) {
 	if err := keychainThere(getenv); err != nil {
 		return true, err

@@ -14,9 +14,9 @@ import (
 // tokenBytes is the size of the API token: 256 bits.
 const tokenBytes = 32
 
-// EnsureToken returns the API token of the home and creates one if there is none or the file
-// is damaged. Only the file's owner can read it; EnsureToken revokes the access of others. It
-// never overwrites the target of a link.
+// EnsureToken returns the API token of the home. It creates a token if there is none or the file is
+// damaged. Only the file's owner can read the file; EnsureToken revokes access of others. It never
+// overwrites the target of a link.
 func EnsureToken(path string) (Secret, error) {
 	t, err := ReadToken(path)
 	if err == nil {
@@ -76,9 +76,9 @@ func closeToOthers(path string) error {
 // keyBytes is the size of a key file: 256 bits.
 const keyBytes = 32
 
-// EnsureKey returns the key in a file that only the user can read, and creates the file if it
-// does not exist. A file without a valid key is an error, because replacing it would
-// invalidate everything that it signed.
+// EnsureKey returns the key in a file that only the user can read, and creates the file if it does
+// not exist. If the file does not contain a valid key, it returns an error, because replacing the
+// key would invalidate everything that it signed.
 func EnsureKey(path string) ([]byte, error) {
 	key, err := ReadKey(path)
 	if err == nil {
@@ -105,13 +105,14 @@ func ReadKey(path string) ([]byte, error) {
 	return key, nil
 }
 
-// Endpoint is the listen address of a home's running daemon. The daemon writes it when it listens;
-// commands read it, because the configuration may have changed since then, and its port may be 0.
+// Endpoint is the address at which a home's running daemon listens. The daemon writes it, and
+// commands read it, because the configuration may have changed since the daemon started and its
+// port may be 0.
 type Endpoint struct {
 	PID     int    `json:"pid"`
 	Address string `json:"address"` // host:port
 	Version string `json:"version"`
-	// Pin is the hex SHA-256 of the server's certificate, "" without TLS.
+	// Pin is the hex SHA-256 of the server's certificate; "" without TLS.
 	Pin string `json:"pin,omitempty"`
 }
 
@@ -124,8 +125,8 @@ func WriteEndpoint(path string, e Endpoint) error {
 	return WriteFile(path, append(b, '\n'))
 }
 
-// ReadEndpoint returns the endpoint that the daemon with this process id wrote, and false if it has
-// written none yet.
+// ReadEndpoint returns the endpoint that the daemon with this process id wrote, or false if it has
+// not written one yet.
 func ReadEndpoint(path string, pid int) (Endpoint, bool, error) {
 	b, err := ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -13,8 +13,8 @@ import (
 // zoneEvery is the time for which the detected zone is cached.
 const zoneEvery = 10 * time.Second
 
-// Zone loads an IANA time zone; "" and "Local" mean the zone of this machine (see LocalZone). The error
-// lists the accepted values.
+// Zone loads an IANA time zone. "" and "Local" mean the zone of this machine (see LocalZone). The
+// error lists the accepted values.
 func Zone(name string) (*time.Location, error) {
 	follow, err := FollowZone(name)
 	if err != nil {
@@ -23,9 +23,9 @@ func Zone(name string) (*time.Location, error) {
 	return follow(), nil
 }
 
-// FollowZone is Zone as a function for repeated calls: for this machine's zone it returns the
-// new zone soon after the user or the system changed it, which time.Local does not. It
-// returns the same pointer until the zone changes.
+// FollowZone returns a function that returns the zone of a name, for repeated calls. For this
+// machine's zone, the function returns the new zone soon after the user or the system changed it,
+// unlike time.Local. It returns the same pointer until the zone changes.
 func FollowZone(name string) (func() *time.Location, error) {
 	if name == "" || name == "Local" {
 		f := &zoneFollower{name: LocalZone, copied: localCopy}
@@ -42,7 +42,7 @@ func FollowZone(name string) (func() *time.Location, error) {
 // zoneFollower reads the machine's zone on demand and caches it.
 type zoneFollower struct {
 	name   func() (string, error)
-	copied func() ([]byte, error) // returns the zone's rules if the zone has no name
+	copied func() ([]byte, error) // returns the rules of a zone without a name
 
 	mu     sync.Mutex
 	loc    *time.Location
@@ -82,12 +82,12 @@ func (f *zoneFollower) detectZone() {
 		}
 	}
 	if f.loc == nil {
-		f.loc = time.Local // right offset, but no name
+		f.loc = time.Local // has the correct offset but no name
 	}
 }
 
-// LocalZone returns the IANA name of this machine's zone. If it is unknown, the error says
-// why; "Local" then still has the right offset.
+// LocalZone returns the IANA name of this machine's zone. If the name is unknown, the error states
+// why. "Local" then still has the correct offset.
 func LocalZone() (string, error) {
 	name, err := localZone()
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// localZone follows tzset(3): TZ first, then the target of /etc/localtime, then /etc/timezone (Debian),
-// and UTC if nothing is set, as in containers.
+// localZone determines the zone in the order of tzset(3): TZ, the target of /etc/localtime,
+// /etc/timezone (Debian), and UTC if nothing is set, as in containers.
 func localZone() (string, error) {
 	return findZone(os.LookupEnv, "/")
 }

@@ -40,5 +40,6 @@ func localZone() (string, error) {
 	return windowsZone(string(utf16.Decode(z.keyName[:n])))
 }
 
-// localCopy fails: Windows stores the rules of its zones under its own names only.
+// localCopy returns an error, because Windows stores the rules of its zones only under its own
+// names.
 func localCopy() ([]byte, error) { return nil, errors.ErrUnsupported }

@@ -1,10 +1,10 @@
-// Package trash moves files and folders to the trash of the user's desktop and
-// restores them. It uses the freedesktop.org Trash specification 1.0 on Linux
-// (https://specifications.freedesktop.org/trash-spec/latest/), the Trash folders of
-// Finder on macOS and the Recycle Bin on Windows.
+// Package trash moves files and folders to the trash of the user's desktop and restores them. It
+// uses the freedesktop.org Trash specification 1.0 on Linux
+// (https://specifications.freedesktop.org/trash-spec/latest/), the Trash folders of Finder on
+// macOS, and the Recycle Bin on Windows.
 //
-// It never deletes: Put fails where the location has no trash. The file tools decide
-// what may be moved and pass the folder as an open handle.
+// It never deletes permanently: Put fails if the location has no trash. The file tools decide what
+// may be moved, and pass the folder as an open handle.
 package trash
 
 import (
@@ -21,7 +21,8 @@ import (
 
 // Errors that callers can handle.
 var (
-	// ErrNoTrash means that the location has no trash (a network drive, a read-only or foreign volume).
+	// ErrNoTrash means that the location has no trash, such as a network drive or a read-only or
+	// foreign volume.
 	ErrNoTrash = errors.New("no trash folder for this location")
 	// ErrGone means that the item is no longer in the trash.
 	ErrGone = errors.New("item is no longer in the trash")
@@ -56,15 +57,15 @@ func New(opt Options) (*Store, error) {
 	return &Store{opt: opt}, nil
 }
 
-// Item is an item in the trash; it can be stored and passed to Restore later.
+// Item is an item in the trash. It can be stored and passed to Restore later.
 type Item struct {
 	Original string `json:"original"`       // original path, absolute
 	Location string `json:"location"`       // path in the trash
-	Info     string `json:"info,omitempty"` // the file that describes it to the desktop
+	Info     string `json:"info,omitempty"` // path of the file that describes the item to the desktop
 }
 
-// Put moves name, an entry of the open folder dir, to the trash. at is the deletion
-// time in the user's time zone. On an error nothing was moved.
+// Put moves name, an entry of the open folder dir, to the trash. at is the deletion time in the
+// user's time zone. If Put returns an error, it has moved nothing.
 func (c *Store) Put(dir *os.Root, name string, at time.Time) (Item, error) {
 	if name == "" || name == "." || name == ".." || filepath.Base(name) != name {
 		return Item{}, fmt.Errorf("trash: %q is not a file name", name)
@@ -79,8 +80,8 @@ func (c *Store) Put(dir *os.Root, name string, at time.Time) (Item, error) {
 	return item, nil
 }
 
-// Restore moves an item back to name in the open folder dir. The error wraps fs.ErrExist if the name exists, ErrGone
-// if the trash was emptied. In both cases nothing was moved.
+// Restore moves an item back to name in the open folder dir. The error wraps fs.ErrExist if the
+// name exists, or ErrGone if the trash was emptied. In both cases nothing was moved.
 func (c *Store) Restore(item Item, dir *os.Root, name string) error {
 	if err := c.restoreItem(item, dir, name); err != nil {
 		return fmt.Errorf("trash: restore %s: %w", name, err)
@@ -117,9 +118,9 @@ const maxTries = 10_000
 // errIndex means that a $I file cannot be parsed.
 var errIndex = errors.New("not a metadata file of the Recycle Bin")
 
-// parseIndex returns an item's original path from its $I file. Version 1 (Vista to 8.1) has 260 UTF-16 units,
-// version 2 (from Windows 10) a length in units including the terminating zero. Microsoft does not document the
-// format; see
+// parseIndex returns the original path of an item from its $I file. The path has 260 UTF-16 units
+// in version 1 (Vista to 8.1). In version 2 (Windows 10 and later) its length precedes it, in units
+// including the terminating zero. Microsoft does not document the format; see
 // https://github.com/libyal/dtformats/blob/main/documentation/Windows%20Recycle.Bin%20file%20formats.asciidoc
 func parseIndex(b []byte) (original string, err error) {
 	if len(b) < 24 {

@@ -45,7 +45,7 @@ func putIn(bin string, dir *os.Root, name, abs string, at time.Time) (Item, erro
 	defer func() { _ = root.Close() }()
 	for n := 1; n <= maxTries; n++ {
 		as := candidateName(name, n, " ")
-		if n > 1 && n < 4 { // like Finder: append the time of day
+		if n > 1 && n < 4 { // append the time of day, as Finder does
 			as = candidateName(name, n, " "+at.Format("15.04.05")+" ")
 		}
 		err := rename.NoReplace(dir, name, root, as)

@@ -14,7 +14,8 @@ import (
 	"hob/platform/host/rename"
 )
 
-// trashBin is a trash directory. Recorded paths of items are relative to top, or absolute in the home trash.
+// trashBin is a trash directory. The recorded paths of its items are relative to top, or absolute
+// in the home trash.
 type trashBin struct {
 	path string
 	top  string
@@ -74,9 +75,9 @@ func mountPoint(path string, dev uint64) string {
 	}
 }
 
-// volumeBins returns the two trash folders that the specification defines for a
-// volume: $topdir/.Trash/$uid, if an administrator created .Trash with the sticky bit,
-// and $topdir/.Trash-$uid.
+// volumeBins returns the two trash folders that the specification defines for a volume:
+// $topdir/.Trash/$uid, if an administrator created .Trash with the sticky bit, and
+// $topdir/.Trash-$uid.
 func volumeBins(top string, uid int) []trashBin {
 	var out []trashBin
 	id := strconv.Itoa(uid)
@@ -113,8 +114,8 @@ func (b trashBin) createFolders() error {
 	return nil
 }
 
-// putFile reserves a name by exclusively creating its .trashinfo file and then moves the file, in the order that the
-// specification requires.
+// putFile reserves a name by exclusively creating the .trashinfo file, and then moves the file. The
+// specification requires this order.
 func (b trashBin) putFile(dir *os.Root, name, abs string, at time.Time) (Item, error) {
 	root, err := os.OpenRoot(b.path)
 	if err != nil {

@@ -16,9 +16,8 @@ import (
 )
 
 // Flags of SHFileOperationW
-// (https://learn.microsoft.com/windows/win32/api/shellapi/ns-shellapi-shfileopstructw).
-// fofWantNuke makes the shell ask before it deletes permanently, even with
-// fofNoConfirm.
+// (https://learn.microsoft.com/windows/win32/api/shellapi/ns-shellapi-shfileopstructw). With
+// fofWantNuke the shell asks before it deletes permanently, even with fofNoConfirm.
 const (
 	foDelete     = 0x0003
 	fofSilent    = 0x0004
@@ -69,7 +68,7 @@ func (c *Store) moveToTrash(dir *os.Root, name string, at time.Time) (Item, erro
 	return Item{Original: abs}, nil // the item is in the bin, but its location is unknown
 }
 
-// hasBin rejects drives without a Recycle Bin: on those the shell deletes files.
+// hasBin rejects drives without a Recycle Bin, because the shell deletes files permanently on them.
 func hasBin(volume string) error {
 	v, err := windows.UTF16PtrFromString(volume)
 	if err != nil {
@@ -115,7 +114,7 @@ func binOf(volume string) (string, error) {
 	return filepath.Join(volume, "$Recycle.Bin", u.User.Sid.String()), nil
 }
 
-// listRecycled lists the items of the bin whose original path is abs.
+// listRecycled lists the items in the bin whose original path is abs.
 func listRecycled(bin, abs string) []Item {
 	names, err := filepath.Glob(filepath.Join(bin, "$I*"))
 	if err != nil {

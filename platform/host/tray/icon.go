@@ -23,11 +23,12 @@ const (
 // Look is the style of the icon.
 type Look string
 
-// The looks: color, for light and dark panels, or a single color for one of them.
+// The styles of the icon: in color, for light and dark panels, or in a single color for one of
+// them.
 const (
 	Color Look = "colour"
-	Light Look = "light" // for light panels: dark
-	Dark  Look = "dark"  // for dark panels: light
+	Light Look = "light" // a dark icon for light panels
+	Dark  Look = "dark"  // a light icon for dark panels
 )
 
 // layer is a shape in a color.
@@ -57,7 +58,7 @@ func iconLayers(s State) []layer {
 	return []layer{{roundedRect(1, 1, 31, 31, 8), opaqueColor(0xb4532a)}, {scaledShape(unionOf(flameShape(), hearthShape()), 1.08, 16, 16), cream}}
 }
 
-// iconOutline returns the icon in one color: upper layers are cut out of lower ones.
+// iconOutline returns the icon in one color. Upper layers are cut out of lower ones.
 func iconOutline(s State) shape {
 	ring := subtractShape(discShape(16, 16, 15), discShape(16, 16, 12.4))
 	switch s {

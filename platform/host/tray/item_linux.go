@@ -62,7 +62,7 @@ func (i *trayIcon) exportObjects() error {
 		{menuCalls{i}.methodTable(), menuPath, menuIface},
 		{properties{menuProperties}.methodTable(), menuPath, propIface},
 	} {
-		// Not Export, which finds methods by their names: see platform/text/minitmpl.
+		// Do not use Export, which finds methods by their names; see platform/text/minitmpl.
 		if err := i.conn.ExportMethodTable(x.calls, x.path, x.iface); err != nil {
 			return fmt.Errorf("tray: export %s: %w", x.iface, err)
 		}
@@ -75,8 +75,8 @@ func itemBusName() string { return itemName(os.Getpid()) }
 
 func itemName(pid int) string { return fmt.Sprintf("org.kde.StatusNotifierItem-%d-1", pid) }
 
-// registerItem announces the icon to the panel. A missing panel is not an error: the icon is
-// registered when one appears.
+// registerItem announces the icon to the panel. If there is no panel, this is not an error: the
+// icon is registered when a panel appears.
 func (i *trayIcon) registerItem(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, connectWait)
 	defer cancel()
@@ -117,8 +117,8 @@ func pixmapOf(s State, l Look, size int) pixmap {
 	return out
 }
 
-// showView replaces the view and signals the changes to panels. A signal only fails if the
-// bus is gone, which Run detects.
+// showView replaces the view and notifies panels of the changes. A signal fails only if the bus is
+// gone, which Run detects.
 func (i *trayIcon) showView(v View) {
 	i.mu.Lock()
 	before, rev := i.t.last, i.menu.rev

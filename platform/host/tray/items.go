@@ -7,15 +7,15 @@ import (
 )
 
 const (
-	questionWidth     = 64 // runes in a line of a question
-	questionLineLimit = 18 // lines of a question
+	questionWidth     = 64 // maximum runes in a line of a question
+	questionLineLimit = 18 // maximum lines of a question
 
 	shownQuestions = 5
 )
 
-// questionItems returns the pending requests, each with approve and deny. A user cannot approve
-// what the menu cannot show: a request that does not fit can only be denied or opened here.
-// Where clicks cannot decide, it can only be opened.
+// questionItems returns the pending requests, each with the items approve and deny. Users must not
+// approve what the menu cannot show completely, so a request that does not fit can only be denied
+// or opened. If clicks cannot decide, a request can only be opened.
 func questionItems(open []Question, decides bool) (out []Item) {
 	for _, a := range open[:min(len(open), shownQuestions)] {
 		lines, whole := questionLines(a)
@@ -56,7 +56,7 @@ func questionLines(a Question) (lines []string, whole bool) {
 	return lines, true
 }
 
-// wrapText breaks a text into lines of at most n runes, and drops only spaces.
+// wrapText breaks text into lines of at most n runes. It drops only spaces.
 func wrapText(text string, n int) (out []string) {
 	for line := range strings.Lines(text) {
 		var cur []rune
@@ -99,7 +99,7 @@ func templateItems(list []Template) []Item {
 	return []Item{{Title: "Templates", Items: out}}
 }
 
-// FormatClock formats a time for the menu; "" for none.
+// FormatClock formats a time for the menu. It returns "" for the zero time.
 func FormatClock(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -110,7 +110,7 @@ func FormatClock(t time.Time) string {
 	return t.Format("15:04")
 }
 
-// pauseItems returns the items that pause Hob; their texts state the end of the pause.
+// pauseItems returns the items that pause Hob. Their titles state when the pause ends.
 func pauseItems(decides, paused bool, until string, quiet bool, quietUntil string) (out []Item) {
 	if until != "" {
 		until = " until " + until

@@ -15,9 +15,10 @@ import (
 const (
 	// menuSettle is the debounce time of menu updates.
 	menuSettle = 200 * time.Millisecond
-	// menuBusy and menuIdle are how often the menu is rebuilt while Hob works, and while it is idle.
+	// menuBusy and menuIdle are the intervals at which the menu is rebuilt while Hob is working and
+	// while it is idle.
 	menuBusy, menuIdle = time.Second, time.Minute
-	// resultShown is how long the result of a click stays in the menu.
+	// resultShown is the time for which the result of a click is shown in the menu.
 	resultShown = time.Minute
 	// clickTimeout is the time limit for the effect of a click.
 	clickTimeout = 15 * time.Second
@@ -38,14 +39,16 @@ type Template struct {
 	Used bool
 }
 
-// Status is what the menu shows of the assistant. Times are in the user's zone.
+// Status is the state of the assistant that the menu shows. Times are in the user's zone.
 type Status struct {
 	Questions []Question
-	// Problem is an error that the user should know, such as a stopped channel; "" if none.
+	// Problem is an error that the user should know about, such as a stopped channel; "" if there
+	// is none.
 	Problem string
 	Working bool
 	Paused  bool
-	// PauseText is the end of the pause in words; PausedUntil is zero for a pause without end.
+	// PauseText describes the end of the pause in words. PausedUntil is zero for a pause without an
+	// end.
 	PauseText   string
 	PausedUntil time.Time
 	Quiet       bool
@@ -60,27 +63,27 @@ type Change uint8
 // The changes.
 const (
 	Updated   Change = iota // something in Status changed
-	TurnEnded               // a turn ended well
+	TurnEnded               // a turn ended without an error
 	TurnFailed
 )
 
-// Assistant is what the menu shows and controls. Returned texts are for the user. The methods may be
-// called concurrently.
+// Assistant is the assistant that the menu shows and controls. It returns text for the user. The
+// methods may be called concurrently.
 type Assistant interface {
 	Status(ctx context.Context) (Status, error)
-	// Follow returns a function that calls the callback "on" for each change since Follow was called, and returns
-	// when ctx ends.
+	// Follow returns a function that calls on for each change since Follow was called, and that
+	// returns when ctx ends.
 	Follow(ctx context.Context, on func(Change)) (run func())
 	// WaitAnswered returns when a question is no longer open, or when ctx ends.
 	WaitAnswered(ctx context.Context, question string)
-	// Answer decides a question that has been visible since shown.
+	// Answer approves or denies a question that has been visible since the time shown.
 	Answer(ctx context.Context, question string, shown time.Time, yes bool) (string, error)
 	Pause(ctx context.Context, until string) (string, error)
 	Resume(ctx context.Context) error
-	// SetQuiet mutes notifications until a time; "off" ends that.
+	// SetQuiet mutes notifications until a time. "off" ends the mute.
 	SetQuiet(ctx context.Context, until string) (string, error)
-	// Page returns a link to a conversation that signs the user in ("": the dashboard). last: the
-	// last conversation.
+	// Page returns a link to a conversation, or to the dashboard if session is "". The link signs
+	// the user in. If last is set, it selects the last conversation.
 	Page(ctx context.Context, session string, last bool) (string, error)
 	Quit(ctx context.Context)
 }
@@ -88,8 +91,8 @@ type Assistant interface {
 // MenuOptions configure a Menu.
 type MenuOptions struct {
 	Assistant Assistant
-	// Decides: a click may approve requests, because this system can detect programs that could
-	// click in the user's place.
+	// Decides is true if a click may approve requests, because this system can detect programs that
+	// could click in the user's place.
 	Decides bool
 	Name    string
 	Look    Look
@@ -108,8 +111,8 @@ type Menu struct {
 	failed bool   // the last turn ended in an error
 	said   string // the result of the last click
 	saidAt time.Time
-	asked  map[string]bool // requests whose end a goroutine waits for
-	shown  []string        // the requests in the menu, and since when at their position
+	asked  map[string]bool // requests for whose end a goroutine waits
+	shown  []string        // the requests in the menu, and the time since which they have their positions
 	moved  time.Time
 }
 
@@ -121,8 +124,8 @@ func NewMenu(o MenuOptions) *Menu {
 	return m
 }
 
-// Main runs the tray's part on the process's main thread until ended is closed. The goroutine of
-// func main must call it. A nil menu only waits.
+// Main runs the part of the tray that needs the process's main thread, until ended is closed. The
+// goroutine of func main must call it. For a nil menu it only waits.
 func (m *Menu) Main(ended <-chan struct{}) {
 	if m == nil {
 		<-ended
@@ -173,7 +176,7 @@ func (m *Menu) Run(ctx context.Context) error {
 	}
 }
 
-// noteChange notes how turns end.
+// noteChange records how turns end.
 func (m *Menu) noteChange(c Change) {
 	m.mu.Lock()
 	switch c {
@@ -243,8 +246,8 @@ func (m *Menu) iconState(s Status) (State, string) {
 	return Idle, "ready"
 }
 
-// watchQuestions rebuilds the menu when a request is answered, here or elsewhere, and records when the
-// shown ones change.
+// watchQuestions rebuilds the menu when a request is answered in the menu or elsewhere. It records
+// when the shown requests change.
 func (m *Menu) watchQuestions(ctx context.Context, wg *sync.WaitGroup, open []Question) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -270,8 +273,9 @@ func (m *Menu) watchQuestions(ctx context.Context, wg *sync.WaitGroup, open []Qu
 	}
 }
 
-// shownSince returns the time since when a request has its position in the menu; all requests move
-// up when one is answered. A missing request has ended, which the caller reports.
+// shownSince returns the time since which a request has had its position in the menu, because all
+// requests move up when one is answered. If the request is missing, it has ended, which the caller
+// reports.
 func (m *Menu) shownSince(question string) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -334,8 +338,8 @@ func (m *Menu) runAction(ctx context.Context, verb, rest string) (string, error)
 	return "", nil
 }
 
-// openPage shows the page in the user's browser, which signs in with a link that works once. Only the
-// desktop gets the link.
+// openPage opens the page in the user's browser with a link that signs in once. Only the desktop
+// receives the link.
 func (m *Menu) openPage(ctx context.Context, session string, last bool) error {
 	link, err := m.o.Assistant.Page(ctx, session, last)
 	if err != nil {

@@ -19,14 +19,14 @@ type menuLine struct {
 	kids  []*menuLine
 }
 
-// menuModel is the exported menu. An id belongs to one key while that key is shown, and is
-// never reused: a click on an outdated menu does nothing instead of something else.
+// menuModel is the exported menu. An id belongs to one key while that key is shown, and is never
+// reused. Thus a click on an outdated menu does nothing instead of something unintended.
 type menuModel struct {
 	rev  uint32
 	root *menuLine
-	ids  map[string]int32 // by the path of keys
+	ids  map[string]int32 // by the path of the keys
 	byID map[int32]*menuLine
-	was  map[int32]*menuLine // lines before the last change
+	was  map[int32]*menuLine // the lines before the last change
 }
 
 // itemProps is an entry of GetGroupProperties and ItemsPropertiesUpdated.
@@ -86,7 +86,7 @@ func propsOf(it Item) map[string]dbus.Variant {
 		return map[string]dbus.Variant{"type": dbus.MakeVariant("separator"), "visible": dbus.MakeVariant(true)}
 	}
 	p := map[string]dbus.Variant{
-		"label":   dbus.MakeVariant(strings.ReplaceAll(it.Title, "_", "__")), // a single underscore marks an access key
+		"label":   dbus.MakeVariant(strings.ReplaceAll(it.Title, "_", "__")), // a single underscore would mark an access key
 		"enabled": dbus.MakeVariant(it.Key != "" || len(it.Items) > 0),
 		"visible": dbus.MakeVariant(true),
 	}

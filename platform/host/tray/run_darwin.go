@@ -13,8 +13,8 @@ import (
 	"github.com/ebitengine/purego/objc"
 )
 
-// init locks the main goroutine to the first thread of the process, because AppKit works
-// only there. It must happen before main.
+// init locks the main goroutine to the first thread of the process, because AppKit works only on
+// that thread. The lock must be set before main starts.
 func init() { runtime.LockOSThread() } //nolint:gochecknoinits // main is too late
 
 // size is NSSize.
@@ -40,7 +40,7 @@ type statusBar struct {
 	last int            // last tag; tags are never reused
 }
 
-// runIcon shows the icon; Main runs the part on the main thread.
+// runIcon shows the icon. Main runs the part that needs the main thread.
 func (t *Tray) runIcon(ctx context.Context) {
 	if err := checkGraphicalSession(); err != nil {
 		t.o.Log.Info("no tray", "why", err)
@@ -160,7 +160,7 @@ func (b *statusBar) refreshView() {
 		data := classNamed("NSData").Send(selectorNamed("dataWithBytes:length:"), &png[0], uint64(len(png)))
 		image := classNamed("NSImage").Send(selectorNamed("alloc")).Send(selectorNamed("initWithData:"), data).Send(selectorNamed("autorelease"))
 		image.Send(selectorNamed("setSize:"), size{iconPixels / 2, iconPixels / 2})
-		image.Send(selectorNamed("setTemplate:"), true) // macOS colors it as the menu bar is
+		image.Send(selectorNamed("setTemplate:"), true) // macOS colors it to match the menu bar
 		button.Send(selectorNamed("setImage:"), image)
 	}
 	button.Send(selectorNamed("setToolTip:"), newNSString(v.Tooltip))
@@ -169,11 +169,11 @@ func (b *statusBar) refreshView() {
 	b.keepOpenMenu(old)
 }
 
-// maxTags limits how old a tag may be, for menus that have been open for a long time.
+// maxTags limits the age of a tag, for menus that stay open for a long time.
 const maxTags = 5000
 
-// keepOpenMenu preserves the tags of an open menu: clicks on its items still work while the same
-// items are shown.
+// keepOpenMenu preserves the tags of an open menu, so that clicks on its items still work while the
+// same items are shown.
 func (b *statusBar) keepOpenMenu(old map[int]string) {
 	now := map[string]bool{}
 	keysOf(b.t.last.Items, now)

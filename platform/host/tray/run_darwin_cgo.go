@@ -8,7 +8,7 @@ import (
 	"fyne.io/systray"
 )
 
-// runIcon shows the icon in the menu bar. AppKit requires the main thread; Main provides it.
+// runIcon shows the icon in the menu bar. AppKit requires the main thread, on which Main runs.
 func (t *Tray) runIcon(ctx context.Context) {
 	if err := checkGraphicalSession(); err != nil {
 		t.o.Log.Info("no tray", "why", err)
@@ -36,5 +36,5 @@ func setIcon(s State, _ Look) {
 	systray.SetTemplateIcon(icon, icon)
 }
 
-// escapeTitle returns s: titles of macOS menus have no access keys.
+// escapeTitle returns s, because titles of macOS menus have no access keys.
 func escapeTitle(s string) string { return s }

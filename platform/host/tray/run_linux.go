@@ -50,7 +50,7 @@ func (t *Tray) runSession(ctx context.Context) error {
 	return t.presentIcon(ctx, conn)
 }
 
-// presentIcon exports the icon on a bus and registers it again whenever a panel appears.
+// presentIcon exports the icon on a bus, and registers the icon again each time a panel appears.
 func (t *Tray) presentIcon(ctx context.Context, conn *dbus.Conn) error {
 	came := make(chan *dbus.Signal, 8)
 	conn.Signal(came)

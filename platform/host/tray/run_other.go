@@ -4,5 +4,5 @@ package tray
 
 import "context"
 
-// runIcon only waits for ctx: no tray is supported on this system.
+// runIcon waits until ctx ends, because there is no tray on this system.
 func (*Tray) runIcon(ctx context.Context) { <-ctx.Done() }

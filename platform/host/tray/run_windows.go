@@ -20,7 +20,7 @@ func (t *Tray) runIcon(ctx context.Context) {
 	thread := make(chan uint32, 1)
 	wg.Go(func() {
 		defer close(ended)
-		runtime.LockOSThread() // never unlocked: the window belongs to this thread
+		runtime.LockOSThread() // the thread is never unlocked, because the window belongs to it
 		thread <- windows.GetCurrentThreadId()
 		systray.Run(func() { close(ready) }, nil)
 	})
@@ -33,8 +33,8 @@ func (t *Tray) runIcon(ctx context.Context) {
 	stopMessageLoop(<-thread, ended)
 }
 
-// stopMessageLoop ends the message loop of a thread. The library closes its window for that; without a window, for example
-// without a desktop, the loop would run forever.
+// stopMessageLoop ends the message loop of a thread. The library does this by closing its window.
+// Without a window, for example if there is no desktop, the loop would run forever.
 func stopMessageLoop(thread uint32, ended <-chan struct{}) {
 	const quit = 0x0012 // WM_QUIT
 	post := windows.NewLazySystemDLL("user32.dll").NewProc("PostThreadMessageW")

@@ -6,8 +6,8 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// checkGraphicalSession returns an error if this process belongs to no graphical session, as over SSH: there AppKit would end
-// the process.
+// checkGraphicalSession returns an error if this process does not belong to a graphical session,
+// for example over SSH. AppKit would then end the process.
 func checkGraphicalSession() error {
 	lib, err := purego.Dlopen("/System/Library/Frameworks/CoreGraphics.framework/CoreGraphics", purego.RTLD_LAZY|purego.RTLD_GLOBAL)
 	if err != nil {

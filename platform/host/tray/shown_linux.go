@@ -11,8 +11,8 @@ import (
 	"hob/platform/host/desktop/session"
 )
 
-// Shown reports whether the session has a panel and whether it shows the icon of a
-// process. It starts and clicks nothing. The error says why the bus could not be queried.
+// Shown reports whether the session has a panel and whether the panel shows the icon of a process.
+// It starts nothing and clicks on nothing. The error states why the bus could not be queried.
 func Shown(ctx context.Context, getenv func(string) string, pid int) (p Panel, err error) {
 	address, err := session.Bus(getenv)
 	if err != nil {

@@ -17,9 +17,9 @@ type menuNode struct {
 	kids   []*menuNode
 }
 
-// menuView is the menu that the library shows. The library keeps items in creation order and cannot
-// remove a separator, so a different order rebuilds the menu. An item never changes its key: a
-// click on an outdated menu does nothing, rather than the wrong thing.
+// menuView is the menu that the library shows. The library keeps items in the order of creation and
+// cannot remove a separator, so the menu is rebuilt if the order changes. The key of an item never
+// changes, so that a click on an outdated menu does nothing instead of something unintended.
 type menuView struct {
 	t     *Tray
 	last  View
@@ -42,7 +42,7 @@ func (s *menuView) followViews(ctx context.Context) {
 	}
 }
 
-// tryShow calls the library and recovers its panic when the desktop ends.
+// tryShow calls the library. It recovers the library's panic when the desktop ends.
 func (s *menuView) tryShow(v View) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -155,8 +155,9 @@ func (s *menuView) addNode(parent *menuNode, it Item) *menuNode {
 	return n
 }
 
-// stopListening stops listening to a node. The library closes the channel while a click may be
-// sent to it, which would panic; it ignores a nil channel.
+// stopListening stops listening to a node. It sets the channel to nil, because the library closes
+// the channel while it may still send a click to it, which would panic. The library ignores a nil
+// channel.
 func (n *menuNode) stopListening() {
 	close(n.done)
 	if n.native != nil {

@@ -1,12 +1,12 @@
-// Package tray shows an icon with a menu: in the StatusNotifierItem host of a Linux
-// panel, the notification area of Windows, or the menu bar of macOS. Tray applies no
-// policy. Menu builds Hob's menu from what an Assistant reports, and forwards clicks to it.
+// Package tray shows an icon with a menu: in the StatusNotifierItem host of a Linux panel, the
+// notification area of Windows, or the menu bar of macOS. Tray applies no policy. Menu builds Hob's
+// menu from the state that an Assistant reports, and forwards clicks to the Assistant.
 //
-// On Linux it is a StatusNotifierItem with a dbusmenu on a separate D-Bus connection. On
-// Windows, and on macOS with cgo, it uses fyne.io/systray (on Linux that library allows
-// one icon per process and panics when the session bus ends). Without cgo it calls macOS
-// through the Objective-C runtime. Without a desktop or a panel that shows icons, the
-// tray waits for one and never fails.
+// On Linux the icon is a StatusNotifierItem with a dbusmenu on a separate D-Bus connection. On
+// Windows, and on macOS with cgo, it uses fyne.io/systray (on Linux that library allows one icon
+// per process and panics when the session bus ends). Without cgo it calls macOS through the
+// Objective-C runtime. If there is no desktop or no panel that shows icons, the tray waits for one
+// and never fails.
 package tray
 
 import (
@@ -25,8 +25,8 @@ type Options struct {
 	// Name is the title of the icon; "" is "Hob".
 	Name string
 	Log  *slog.Logger
-	// Trust checks the process that clicks, if the desktop reports it. An error rejects the
-	// click. nil accepts every process.
+	// Trust verifies the process that clicks, if the desktop reports it. An error rejects the
+	// click. If Trust is nil, all processes are accepted.
 	Trust func(pid int) error
 	// Getenv is os.Getenv unless a test replaces it.
 	Getenv func(string) string
@@ -78,7 +78,7 @@ func (t *Tray) Show(v View) {
 	t.views <- v
 }
 
-// Run shows the icon until ctx ends, whenever a panel is available.
+// Run shows the icon until ctx ends, while a panel is available.
 func (t *Tray) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -97,8 +97,8 @@ func (t *Tray) Run(ctx context.Context) {
 	t.runIcon(ctx)
 }
 
-// Main runs the tray's part on the main thread until ended is closed; the goroutine of func main must call it. On
-// systems without such a part it only waits.
+// Main runs the part of the tray that needs the main thread, until ended is closed. The goroutine
+// of func main must call it. On systems without such a part it only waits.
 func (t *Tray) Main(ended <-chan struct{}) {
 	for {
 		select {

@@ -14,27 +14,27 @@ type View struct {
 
 // Item is a line of the menu.
 type Item struct {
-	// Key identifies the action of a click and never changes its meaning: another action
-	// needs another key. "" makes a line without an action.
+	// Key identifies the action of a click and never changes its meaning: a different action needs
+	// a different key. A line with the key "" has no action.
 	Key   string
 	Title string
 	// Checked shows a check mark.
 	Checked bool
-	// Separator is a line between items. It is allowed at the top level only, and all other
-	// fields are empty.
+	// Separator is true for a line between items. It is allowed only at the top level, and all
+	// other fields must be empty.
 	Separator bool
-	// Items make it a submenu; its own Key is then ignored.
+	// Items make the item a submenu; the item's own Key is then ignored.
 	Items []Item
 }
 
-// Limits of a view: menus contain text from untrusted sources.
+// Limits of a view, because menus contain text from untrusted sources.
 const (
 	maxTitle = 70 // runes
 	maxItems = 40 // items of one menu
 	maxDepth = 3
 )
 
-// sanitized returns the view within its limits, without invisible and bidirectional
+// sanitized returns a copy of the view within its limits, without invisible and bidirectional
 // control characters.
 func (v View) sanitized() View {
 	v.Tooltip = TruncateLine(v.Tooltip, maxTitle)
@@ -68,7 +68,7 @@ func sanitizeItems(in []Item, depth int) []Item {
 	return out
 }
 
-// TruncateLine returns a text as one line of at most n runes.
+// TruncateLine returns s as one line of at most n runes.
 func TruncateLine(s string, n int) string {
 	s = strings.Join(strings.Fields(strings.Map(func(r rune) rune {
 		switch {

@@ -11,16 +11,16 @@ import (
 // resolveTimeout limits the wait for a keychain, which may ask the user to unlock it.
 const resolveTimeout = 5 * time.Second
 
-// SecretResolver resolves the references of the configuration. It reports every secret to a redact.Set, so
-// that no text of Hob contains it.
+// SecretResolver resolves references in the configuration. It adds every secret to a redact.Set, so
+// that Hob's output never contains the secret.
 type SecretResolver struct {
 	secrets system.Secrets
 	known   *redact.Set
 	instead func(ctx context.Context, ref string) (string, error)
 }
 
-// NewSecretResolver returns a resolver of the secrets of a home. A simulation resolves references by
-// instead; nil otherwise.
+// NewSecretResolver returns a resolver for the secrets of a home. If instead is not nil, it is used
+// to resolve references in a simulation.
 func NewSecretResolver(p system.Paths, known *redact.Set, instead func(ctx context.Context, ref string) (string, error)) *SecretResolver {
 	kept := SecretsFor(p)
 	kept.Resolved = func(ref string, s system.Secret) { known.AddReference(ref, s.Reveal()) }
@@ -30,12 +30,12 @@ func NewSecretResolver(p system.Paths, known *redact.Set, instead func(ctx conte
 // Secrets returns the stores of the secrets.
 func (r *SecretResolver) Secrets() system.Secrets { return r.secrets }
 
-// Resolve resolves a reference, or returns the secret itself, within a deadline.
+// Resolve resolves a reference, or returns the secret itself. It has a deadline.
 func (r *SecretResolver) Resolve(ref string) (string, error) {
 	return r.ResolveContext(context.Background(), ref)
 }
 
-// ResolveContext is Resolve with a context.
+// ResolveContext works like Resolve, with a context.
 func (r *SecretResolver) ResolveContext(ctx context.Context, ref string) (string, error) {
 	if r.instead != nil {
 		return r.instead(ctx, ref)
@@ -46,8 +46,8 @@ func (r *SecretResolver) ResolveContext(ctx context.Context, ref string) (string
 	return s.Reveal(), err
 }
 
-// ResolveReference resolves a reference; it returns other values as they are and does not treat
-// them as secrets.
+// ResolveReference resolves a reference. It returns other values unchanged and does not treat them
+// as secrets.
 func (r *SecretResolver) ResolveReference(value string) (string, error) {
 	if !system.IsReference(value) {
 		return value, nil

@@ -1,9 +1,9 @@
-// Package vault stores secrets in one encrypted file, for sessions without a
-// keychain. The file is in the age format (https://age-encryption.org/v1) and is
-// encrypted with the key in a separate private file or with the passphrase in
-// HOB_SECRETS_PASSPHRASE. Each write replaces the whole file, one process at a time.
-// A damaged file is moved aside and never overwritten; a file for another key is not
-// changed. The package does not depend on keychains; package system calls it.
+// Package vault stores secrets in one encrypted file, for sessions without a keychain. The file has
+// the age format (https://age-encryption.org/v1) and is encrypted with the key in a separate
+// private file or with the passphrase in HOB_SECRETS_PASSPHRASE. Each write replaces the whole
+// file; only one process writes at a time. A damaged file is moved aside and never overwritten. A
+// file encrypted for another key is not changed. The package does not depend on keychains; package
+// system calls it.
 package vault
 
 import (
@@ -48,8 +48,8 @@ type Options struct {
 	Identity string // the key file, created when it is first needed
 	// Getenv replaces os.Getenv; optional.
 	Getenv func(string) string
-	// Work is the work factor of the passphrase as a power of two (default: the default of age,
-	// about 1 s on a common machine).
+	// Work is the work factor of the passphrase, as an exponent of two (default: the default of
+	// age, about 1 s on a common machine).
 	Work int
 }
 
@@ -130,7 +130,7 @@ func (v *Vault) Remove(ctx context.Context, name string) error {
 	})
 }
 
-// updateSecrets reads, changes and writes the file under a lock against other processes.
+// updateSecrets reads, changes and writes the file while it holds a lock against other processes.
 func (v *Vault) updateSecrets(ctx context.Context, fn func(map[string]string) error) (err error) {
 	lock, err := system.Acquire(ctx, v.opt.Path+".lock", system.RoleCLI)
 	if err != nil {
@@ -164,7 +164,7 @@ func (v *Vault) setAside(cause error) error {
 	return nil
 }
 
-// readSecrets returns the secrets in the file. A missing file has none.
+// readSecrets returns the secrets in the file, or none if the file does not exist.
 func (v *Vault) readSecrets() (map[string]string, error) {
 	fi, err := os.Stat(v.opt.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -239,7 +239,7 @@ func (v *Vault) writeSecrets(all map[string]string) error {
 	}
 	text, err := json.Marshal(fileContent{Version: version, Secrets: all})
 	if err != nil {
-		return errors.New("cannot encode the secrets") // the error might quote one
+		return errors.New("cannot encode the secrets") // the error could quote a secret
 	}
 	var out bytes.Buffer
 	w, err := age.Encrypt(&out, to)
@@ -261,7 +261,7 @@ func (v *Vault) writeSecrets(all map[string]string) error {
 	return system.WriteFile(v.opt.Path, out.Bytes())
 }
 
-// fileRecipient returns the key or passphrase that a new file is encrypted for.
+// fileRecipient returns the key or passphrase for which a new file is encrypted.
 func (v *Vault) fileRecipient() (age.Recipient, error) {
 	if pass := v.opt.Getenv(PassphraseEnv); pass != "" {
 		r, err := age.NewScryptRecipient(pass)

@@ -45,12 +45,12 @@ var (
 	ErrOldFormat = errors.New("a signature of the body alone is no longer accepted, because it does not protect against replays")
 )
 
-// Proof is the result of a verification.
+// Proof is the result of verifying a request.
 type Proof struct {
 	Fits bool
-	// Stale: the timestamp is further than Window from now.
+	// Stale is true if the timestamp differs from now by more than Window.
 	Stale bool
-	// ID identifies the request; a second copy has the same ID.
+	// ID identifies the request. A copy of the request has the same ID.
 	ID string
 }
 
@@ -89,7 +89,7 @@ func signedText(stamp, key string, body []byte) []byte {
 	return append([]byte(stamp+"."+key+"."), body...)
 }
 
-// Digest returns a name for a text that does not reveal it.
+// Digest returns an identifier for text that does not reveal the text.
 func Digest(kind string, text []byte) string {
 	sum := sha256.Sum256(text)
 	return kind + hex.EncodeToString(sum[:])

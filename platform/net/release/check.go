@@ -15,13 +15,13 @@ type Fetcher interface {
 	Fetch(ctx context.Context, r safehttp.Request) (*safehttp.Response, error)
 }
 
-// Options of Check; all are required but Kind and Seen.
+// Options are the options of Check. All fields except Kind and Seen are required.
 type Options struct {
 	Network Fetcher
-	URL     string // URL of the manifest; the URL of the signature is the same with ".minisig" appended
+	URL     string // URL of the manifest; the URL of the signature has the suffix ".minisig"
 	Keys    string
 	Version string // version of the running program
-	Seen    string // the newest version that this address named before: it reveals a replayed old manifest, whose signature is valid
+	Seen    string // newest version that this address has named so far, which reveals a replayed old manifest with a valid signature
 	OS      string
 	Arch    string
 	Kind    Kind // how the program was installed
@@ -32,8 +32,8 @@ type Options struct {
 type Result struct {
 	Current string `json:"current"`
 	Latest  string `json:"latest"`
-	// Newer: a newer version exists. Known is false if the program was not built from a release,
-	// because its version cannot be compared.
+	// Newer is true if a newer version exists. Known is false if the program was not built from a
+	// release, because its version cannot be compared.
 	Newer    bool      `json:"newer"`
 	Known    bool      `json:"known"`
 	Released time.Time `json:"released"`
@@ -104,7 +104,7 @@ func (o *Options) compareManifest(m Manifest) (Result, error) {
 	return r, nil
 }
 
-// fileFor returns the file of the installed package kind, or the archive if there is none.
+// fileFor returns the file for the kind of the installed package, or the archive if there is none.
 func (m *Manifest) fileFor(system, arch string, kind Kind) *File {
 	var found *File
 	for i, f := range m.Files {
@@ -121,7 +121,8 @@ func (m *Manifest) fileFor(system, arch string, kind Kind) *File {
 	return found
 }
 
-// Refused reports whether an answer was received but rejected, rather than not received.
+// Refused reports whether err means that an answer was received but rejected, and not that no
+// answer was received.
 func Refused(err error) bool {
 	for _, e := range []error{ErrSignature, ErrFormat, ErrExpired, ErrClock, ErrRollback, ErrSeen, ErrPlatform} {
 		if errors.Is(err, e) {

@@ -27,16 +27,17 @@ var ErrNoSource = errors.New("the address of the project's releases and its publ
 
 // Checker checks for a newer version and saves the result in a file.
 type Checker struct {
-	// Built contains the values built in by the linker, see docs/packaging.md. Configured
-	// completes them. A configured address replaces the built-in one, but a configured key never
-	// replaces a built-in key, because other people may have written the configuration.
+	// Built contains the values that the linker sets; see docs/packaging.md. Configured completes
+	// them. A configured address replaces a built-in one, but a configured key never replaces a
+	// built-in key, because other people may have written the configuration.
 	Built, Configured Source
 	Network           Fetcher
 	File              string // stores the last result
 	Version           string // the running version
 }
 
-// Check checks for a version newer than the running one. It works with an unwritable file.
+// Check checks whether there is a version newer than the running one. It also works if File cannot
+// be written.
 func (c Checker) Check(ctx context.Context, now time.Time) (Result, error) {
 	at, key := cmp.Or(c.Configured.URL, c.Built.URL), cmp.Or(c.Built.Key, c.Configured.Key)
 	if at == "" || key == "" {
@@ -64,9 +65,9 @@ func (c Checker) Check(ctx context.Context, now time.Time) (Result, error) {
 // Follower checks once a day and reports each newer version once.
 type Follower struct {
 	Checker
-	// Delay is the time from the start to a check that is due (default 5 minutes).
+	// Delay is the time after the start at which a due check runs (default 5 minutes).
 	Delay time.Duration
-	// Notify sends a notification to the user. Only the first one with a key is sent.
+	// Notify notifies the user. Only the first notification with a given key is sent.
 	Notify func(ctx context.Context, key, text string) error
 	Log    *slog.Logger
 }
@@ -76,7 +77,7 @@ func (f Follower) Run(ctx context.Context) error {
 	was := readLastCheck(f.File)
 	for {
 		wait := cmp.Or(f.Delay, 5*time.Minute)
-		if due := time.Until(was.At.Add(24 * time.Hour)); due > wait && due <= 24*time.Hour { // later than 24 h: the clock was wrong
+		if due := time.Until(was.At.Add(24 * time.Hour)); due > wait && due <= 24*time.Hour { // if the next check is due in more than 24 h, the clock was wrong
 			wait = due
 		}
 		if retry.Sleep(ctx, wait) != nil {
@@ -89,11 +90,11 @@ func (f Follower) Run(ctx context.Context) error {
 	}
 }
 
-// reportNewer checks once and notifies the user of a version that was not reported before.
+// reportNewer checks once. It notifies the user of a version that has not been reported yet.
 func (f Follower) reportNewer(ctx context.Context, was lastCheck) lastCheck {
 	at := time.Now()
 	r, err := f.Check(ctx, at)
-	now := readLastCheck(f.File) // includes the checks by commands
+	now := readLastCheck(f.File) // read the state again, because commands also check
 	now.At, now.Told = at, was.Told
 	if err == nil && r.Newer && r.Latest != was.Told {
 		text := fmt.Sprintf("Hob %s is available; this is %s. See how to get it with: hob update --check", r.Latest, r.Current)
@@ -113,13 +114,14 @@ func (f Follower) reportNewer(ctx context.Context, was lastCheck) lastCheck {
 // lastCheck is the saved state of update checks.
 type lastCheck struct {
 	At   time.Time `json:"at"`
-	Told string    `json:"told,omitempty"` // the version that the user was notified of
-	// Seen is the newest version that was named, and From the address that named it.
+	Told string    `json:"told,omitempty"` // version of which the user was notified
+	// Seen is the newest version that an address has named, and From is that address.
 	Seen string `json:"seen,omitempty"`
 	From string `json:"from,omitempty"`
 }
 
-// readLastCheck reads the state. An invalid file counts as no earlier check.
+// readLastCheck reads the state. If the file is invalid, it returns the state without an earlier
+// check.
 func readLastCheck(file string) (a lastCheck) {
 	b, err := os.ReadFile(file)
 	if err == nil {

@@ -21,8 +21,8 @@ const (
 	Winget  Kind = "winget"
 )
 
-// KindOf returns how the program was installed, by its path. exists reports
-// whether a file exists.
+// KindOf determines from its path how the program was installed. exists reports whether a file
+// exists.
 func KindOf(system, exe string, exists func(string) bool) Kind {
 	p := strings.ToLower(strings.ReplaceAll(exe, `\`, "/"))
 	has := func(s string) bool { return strings.Contains(p, s) }
@@ -63,7 +63,7 @@ func updateSteps(k Kind, system string, f File) []string {
 		return []string{"hob stop", "winget upgrade --id Hob.Hob"}
 	case Archive, Deb, RPM, App:
 	}
-	// Commands may only contain a plain file name, regardless of the manifest.
+	// commands contain only a plain file name, regardless of the manifest
 	name := regexp.MustCompile(`[^A-Za-z0-9._-]`).ReplaceAllString(path.Base(f.URL), "_")
 	check := "sha256sum " + name
 	switch system {

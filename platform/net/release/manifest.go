@@ -30,11 +30,11 @@ const (
 	maxText      = 1000
 )
 
-// program is the required program name of a manifest: the key may sign other
+// program is the program name that a manifest must contain, because the key may also sign other
 // files.
 const program = "hob"
 
-// soon is the tolerated clock difference for a release date in the future.
+// soon is the tolerated difference between clocks for a release date in the future.
 const soon = 24 * time.Hour
 
 // The reasons for which a manifest is refused.
@@ -54,7 +54,7 @@ type Manifest struct {
 	Program  string    `json:"program"`
 	Version  string    `json:"version"` // "v1.2.3"
 	Released time.Time `json:"released"`
-	Expires  time.Time `json:"expires"` // of the manifest: without it, an attacker could hide a new version by serving an old manifest
+	Expires  time.Time `json:"expires"` // expiry time of the manifest; without it, an attacker could hide a new version by serving an old manifest
 	Notes    string    `json:"notes"`
 	Page     string    `json:"page"` // for people
 	Files    []File    `json:"files"`
@@ -70,8 +70,8 @@ type File struct {
 	Size   int64  `json:"size"`
 }
 
-// parseKeys parses public keys in minisign format ("RW…"), separated by commas: during a key
-// rotation there are two.
+// parseKeys parses public keys in minisign format ("RW…"), separated by commas. During a key
+// rotation there are two keys.
 func parseKeys(text string) ([]minisign.PublicKey, error) {
 	var out []minisign.PublicKey
 	for word := range strings.SplitSeq(text, ",") {
@@ -84,13 +84,13 @@ func parseKeys(text string) ([]minisign.PublicKey, error) {
 	return out, nil
 }
 
-// CheckKeys reports whether keys can be used.
+// CheckKeys returns an error if the keys cannot be used.
 func CheckKeys(text string) error {
 	_, err := parseKeys(text)
 	return err
 }
 
-// Open verifies a manifest and only then reads it. now is this machine's time.
+// Open verifies a manifest and only then parses it. now is the time of this machine.
 func Open(keys string, manifest, signature []byte, now time.Time) (Manifest, error) {
 	list, err := parseKeys(keys)
 	if err != nil {

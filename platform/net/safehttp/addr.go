@@ -10,7 +10,7 @@ import (
 // class is the classification of an IP address. The zero value is public.
 type class struct {
 	is string // "" if public; otherwise its name in errors
-	// never: cannot be allowed, not even by configuration.
+	// never is true if the address cannot be allowed, not even by configuration.
 	never bool
 }
 
@@ -25,8 +25,8 @@ type specialPrefix struct {
 }
 
 // specials are the IANA special-purpose registries (RFC 6890 and its updates), and addresses at
-// which clouds answer their own machines with credentials. The first match names the class of the
-// address.
+// which clouds provide credentials to their own machines. The first match determines the class of
+// an address.
 var specials = sync.OnceValue(func() []specialPrefix {
 	var out []specialPrefix
 	for _, x := range []struct {
@@ -58,9 +58,9 @@ var specials = sync.OnceValue(func() []specialPrefix {
 	return out
 })
 
-// classifyAddr classifies an IP address. Addresses that are not known to be public
-// count as special: for IPv6 only 2000::/3 is allocated (RFC 4291), and the
-// well-known NAT64 prefix (RFC 6052) is classified by its embedded IPv4 address.
+// classifyAddr classifies an IP address. An address that is not known to be public is special: for
+// IPv6 only 2000::/3 is allocated (RFC 4291). An address with the well-known NAT64 prefix (RFC
+// 6052) has the class of the IPv4 address that it contains.
 func classifyAddr(a netip.Addr) class {
 	if !a.IsValid() || a.Zone() != "" {
 		return class{"an address with a zone", true}
@@ -96,7 +96,7 @@ func nat64(a netip.Addr) (netip.Addr, bool) {
 	return netip.AddrFrom4([4]byte(b[12:])), true
 }
 
-// classOf classifies an IP address like classifyAddr, and also recognizes this machine's own
+// classOf classifies an IP address as classifyAddr does, and also recognizes this machine's own
 // addresses, which may be public.
 func (c *Client) classOf(a netip.Addr) (class, error) {
 	if k := classifyAddr(a); !k.isPublic() {
@@ -104,7 +104,7 @@ func (c *Client) classOf(a netip.Addr) (class, error) {
 	}
 	mine, err := c.isOwnAddr(a)
 	switch {
-	case err != nil: // the address may be this machine's
+	case err != nil: // the address may belong to this machine
 		return class{"an address that may belong to this machine", true}, err
 	case mine:
 		return class{thisMachine, false}, nil
@@ -112,7 +112,7 @@ func (c *Client) classOf(a netip.Addr) (class, error) {
 	return class{}, nil
 }
 
-// isOwnAddr reports whether an address is one of this machine's.
+// isOwnAddr reports whether an address belongs to this machine.
 func (c *Client) isOwnAddr(a netip.Addr) (bool, error) {
 	list, err := c.opt.Interfaces()
 	if err != nil {

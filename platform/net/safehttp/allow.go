@@ -15,9 +15,9 @@ type allowedTarget struct {
 	port uint16
 }
 
-// ParseAllow validates one entry of Options.Allow: a host and a port. Multicast
-// and broadcast addresses and metadata services, which return credentials, cannot
-// be allowed.
+// ParseAllow validates one entry of Options.Allow, which is a host and a port. Multicast and
+// broadcast addresses cannot be allowed, and neither can metadata services, because they return
+// credentials.
 func ParseAllow(s string) error {
 	_, err := parseAllow(s)
 	return err
@@ -45,7 +45,7 @@ func parseAllow(s string) (allowedTarget, error) {
 	return allowedTarget{h.name, h.addr, uint16(n)}, nil
 }
 
-// isPermitted reports whether the owner named exactly this host and port.
+// isPermitted reports whether the configuration allows exactly this host and port.
 func (c *Client) isPermitted(h host, port uint16) bool {
 	for _, a := range c.allow {
 		if a.port == port && a.host == h.name && a.addr == h.addr {
@@ -55,9 +55,9 @@ func (c *Client) isPermitted(h host, port uint16) bool {
 	return false
 }
 
-// permitsAddr reports whether the configuration allows a connection to a
-// non-public address: the address itself is listed, or a listed name resolves to
-// it. "localhost" may only resolve to this machine.
+// permitsAddr reports whether the configuration allows a connection to a non-public address: the
+// address itself is listed, or a listed name resolves to it. "localhost" may resolve only to this
+// machine.
 func (c *Client) permitsAddr(t *target, k class, a netip.Addr) bool {
 	switch {
 	case k.never || !c.isPermitted(t.host, t.port):
@@ -70,10 +70,10 @@ func (c *Client) permitsAddr(t *target, k class, a netip.Addr) bool {
 	return true
 }
 
-// Named returns a client for an address that the user configured, such as a
-// webhook url. It may also reach the local network if the address names an IP
-// address there, or this machine. Internal host names must still be in Allow,
-// because the DNS server controls where they resolve.
+// Named returns a client for an address that the user configured, such as a webhook URL. The client
+// may also reach this machine, and the local network if the address contains an IP address in it.
+// Internal host names must still be in Allow, because the DNS server controls the addresses to
+// which they resolve.
 func (c *Client) Named(address string) (*Client, error) {
 	t, err := parseURL(address)
 	if err != nil {
@@ -87,8 +87,8 @@ func (c *Client) Named(address string) (*Client, error) {
 	return &own, err
 }
 
-// Inside reports whether the host of an address is internal by its text, and
-// Loopback whether it is this machine. The address must have passed Check.
+// Inside reports whether the text of an address shows that its host is internal. The address must
+// have passed Check.
 func Inside(u *url.URL) bool {
 	t, err := parseURL(u.String())
 	return err == nil && (t.host.isInternal() || t.host.addr.IsValid() && !classifyAddr(t.host.addr).isPublic())

@@ -5,10 +5,10 @@ import (
 	"net"
 )
 
-// Connect opens a connection for a program with its own protocol, such as a browser, to a web
-// "host:port" (scheme is "http" or "https"). It applies the same checks as a request. It never
-// connects to this machine, even if the configuration allows it, because scripts of a page could
-// then act as the user. Errors are an *Error or the context's.
+// Connect opens a connection to a web "host:port" (scheme is "http" or "https") for a program with
+// its own protocol, such as a browser. It applies the same checks as a request. It never connects
+// to this machine, even if the configuration allows it, because scripts of a page could then act as
+// the user. Errors are *Error or the context's error.
 func (c *Client) Connect(ctx context.Context, scheme, hostport string) (net.Conn, error) {
 	address := scheme + "://" + hostport
 	if t, err := parseURL(address); err == nil && (t.host.isLoopback() || t.host.addr.IsLoopback()) {

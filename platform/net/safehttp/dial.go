@@ -32,8 +32,8 @@ type dialTarget struct {
 	inside bool // an internal address, which is dialed without the proxy
 }
 
-// dialContext ignores the address from the transport: it connects to an address of the
-// target that passed the checks.
+// dialContext ignores the address from the transport. It connects to an address of the target that
+// passed the checks.
 func (d *dialer) dialContext(ctx context.Context, _, _ string) (net.Conn, error) {
 	addrs, err := d.resolveTarget(ctx)
 	if e, ok := errors.AsType[*Error](err); ok && d.c.proxy != nil && d.c.opt.ProxyResolves && (e.Kind == NotFound || e.Kind == Resolve) {
@@ -58,8 +58,8 @@ func (d *dialer) markConnected(conn net.Conn, err error) (net.Conn, error) {
 	return conn, err
 }
 
-// resolveTarget returns the checked addresses of the target. One non-public address
-// rejects all: no legitimate name mixes both.
+// resolveTarget returns the checked addresses of the target. If one address is not public, it
+// rejects all of them, because no legitimate name has both kinds.
 func (d *dialer) resolveTarget(ctx context.Context) ([]dialTarget, error) {
 	addrs := []netip.Addr{d.t.host.addr}
 	if !d.t.host.addr.IsValid() {
@@ -75,7 +75,7 @@ func (d *dialer) resolveTarget(ctx context.Context) ([]dialTarget, error) {
 			a = a.Unmap() // some resolvers return IPv4 addresses in this form
 		}
 		k, err := d.c.classOf(a)
-		if d.abroad && !k.isPublic() && err == nil { // a private one may be this machine's own
+		if d.abroad && !k.isPublic() && err == nil { // a private address may belong to this machine
 			var mine bool
 			if mine, err = d.c.isOwnAddr(a); mine || err != nil {
 				k = class{thisMachine, true}
@@ -129,7 +129,7 @@ func (d *dialer) connectTo(ctx context.Context, p dialTarget, left int) (net.Con
 	if d.c.opt.Dial != nil {
 		return d.c.opt.Dial(ctx, to)
 	}
-	// Check again at the last moment: the socket must use the checked address.
+	// check again at the last moment, because the socket must use the checked address
 	nd := &net.Dialer{Control: func(_, address string, _ syscall.RawConn) error {
 		if a, err := netip.ParseAddrPort(address); err != nil || a != to {
 			return newRefusal(Internal, d.t.host.name, address+" is not the address that was checked", "")
@@ -154,8 +154,8 @@ func ParseProxy(s string) (*url.URL, error) {
 	return u, nil
 }
 
-// throughProxy sends CONNECT to the configured proxy (RFC 9110, section 9.3.6),
-// for http as well as https, so that the proxy uses the checked address.
+// throughProxy sends CONNECT to the configured proxy (RFC 9110, section 9.3.6), for http as well as
+// for https, so that the proxy uses the checked address.
 func (d *dialer) throughProxy(ctx context.Context, to string) (net.Conn, error) {
 	p := d.c.proxy
 	broken := func(err error) error {
@@ -186,8 +186,8 @@ func (d *dialer) toProxy(ctx context.Context, p *url.URL) (net.Conn, error) {
 	return nd.DialContext(ctx, "tcp", p.Host)
 }
 
-// connectThroughProxy sends the CONNECT request and reads the response byte by byte, so that it
-// reads nothing behind it.
+// connectThroughProxy sends the CONNECT request. It reads the response byte by byte, so that it
+// reads nothing that follows the response.
 func connectThroughProxy(conn net.Conn, p *url.URL, to string) error {
 	req := "CONNECT " + to + " HTTP/1.1\r\nHost: " + to + "\r\n"
 	if p.User != nil {
@@ -208,8 +208,8 @@ func connectThroughProxy(conn net.Conn, p *url.URL, to string) error {
 	return nil
 }
 
-// oneByte reads single bytes, so that it takes nothing after the header from the tunnel, and limits
-// the length of the header.
+// oneByte reads single bytes, so that it reads nothing after the header. It limits the length of
+// the header.
 type oneByte struct {
 	net.Conn
 	n *int

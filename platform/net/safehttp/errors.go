@@ -8,23 +8,22 @@ import (
 	"unicode"
 )
 
-// Kind tells the caller how to handle a failed request.
+// Kind is the category of a failed request. The caller uses it to decide how to handle the failure.
 type Kind uint8
 
-// The kinds of errors. Those up to Refused are refusals: nothing was sent, and
-// trying again cannot help.
+// The kinds of errors. Those up to Refused are refusals: nothing was sent, and a retry cannot help.
 const (
-	BadURL   Kind = iota + 1 // not an address, or written so that it can be misread
+	BadURL   Kind = iota + 1 // not an address, or an address that can be misread
 	Scheme                   // neither http nor https
-	Port                     // a port of a service that is no web server
-	Internal                 // a name or an address inside the owner's network, or special
+	Port                     // the port of a service that is not a web server
+	Internal                 // a name or an address that is special or inside the user's network
 	Refused                  // any other request that is never sent, because of its method, a header, or a redirect to an unencrypted address
 
 	BadOption   // an entry of Options
 	NotFound    // the name does not exist
 	Resolve     // the DNS lookup failed
 	Unreachable // the connection failed
-	Proxy       // the owner's proxy did not connect
+	Proxy       // the user's proxy did not connect
 	TLS         // the certificate was not valid, or the handshake failed
 	Redirect    // too many redirects, or one to a target that is not allowed
 	TooLarge    // the body exceeds its limit
@@ -39,7 +38,7 @@ type Error struct {
 	Host    string // host of the request as written, or of the redirect
 	Message string
 	Remedy  string // optional
-	// Sent: the other side may have got the request.
+	// Sent is true if the server may have received the request.
 	Sent bool
 	Err  error
 }

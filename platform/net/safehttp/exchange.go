@@ -14,8 +14,7 @@ import (
 	"strings"
 )
 
-// userAgent is identical for all users and reveals nothing about the user or the
-// machine.
+// userAgent is the same for all users and reveals nothing about the user or the machine.
 const userAgent = "Mozilla/5.0 (compatible; Hob)"
 
 // Validators are the HTTP validators of a response, for a conditional request
@@ -25,12 +24,12 @@ type Validators struct {
 	LastModified string
 }
 
-// Validators returns the validators of the received body, for Request.If.
+// Validators returns the validators of the received body, for use in Request.If.
 func (r *Response) Validators() Validators {
 	return Validators{r.Header.Get("ETag"), r.Header.Get("Last-Modified")}
 }
 
-// NotModified reports whether the body of Request.If is still current.
+// NotModified reports whether the body to which Request.If belongs is still current.
 func (r *Response) NotModified() bool { return r.Status == http.StatusNotModified }
 
 // checkRequest rejects requests that are never sent.
@@ -106,7 +105,7 @@ func crossOriginHeader(h http.Header) http.Header {
 	return out
 }
 
-// redirectTarget returns the target of a redirect, nil if the response is not one.
+// redirectTarget returns the target of a redirect, or nil if the response is not a redirect.
 func (c *Client) redirectTarget(from *target, r *Request, resp *http.Response) (*target, error) {
 	switch resp.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
@@ -141,7 +140,7 @@ func tooMany(t *target, n int) *Error {
 	return &Error{Kind: Redirect, Host: t.url.Host, Sent: true, Message: "gave up after " + strconv.Itoa(n) + " redirects; the last one was by " + t.url.Host}
 }
 
-// newBody prevents the transport from sending the body twice.
+// newBody wraps the body so that the transport cannot send it twice.
 func newBody(b []byte) io.Reader { return io.NopCloser(bytes.NewReader(b)) }
 
 // readResponse reads the body, with limits on its compressed and decompressed size.
@@ -195,7 +194,7 @@ func (l *boundedReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// lateGzip opens the stream at the first read, because an empty body is not a gzip stream.
+// lateGzip opens the gzip stream at the first read, because an empty body is not a gzip stream.
 type lateGzip struct {
 	from io.Reader
 	z    *gzip.Reader

@@ -24,7 +24,7 @@ func parseHost(s string) (h host, why string) {
 	}
 	if !isASCII(s) {
 		var err error
-		// Check before ToASCII, which maps such characters to ASCII.
+		// check this before ToASCII, which maps such characters to ASCII
 		if !norm.NFKC.IsNormalString(s) || strings.ContainsRune(s, '。') || strings.ContainsFunc(s, isInvisible) { // full-width digits and dots, letters in circles
 			return h, "the host contains characters that look like ASCII letters, digits or dots"
 		}
@@ -68,7 +68,7 @@ func parseIPv6(s string) (h host, why string) {
 	return host{a.String(), a}, ""
 }
 
-// isNumericLabel reports whether a label would be read as a number somewhere.
+// isNumericLabel reports whether some parser would interpret a label as a number.
 func isNumericLabel(label string) bool {
 	if strings.Trim(label, "0123456789") == "" {
 		return true
@@ -104,19 +104,19 @@ func isASCII(s string) bool {
 	return true
 }
 
-// punycode is UTS 46 as for lookups, with strict rules for labels.
+// punycode is the UTS 46 profile for lookups, with strict rules for labels.
 var punycode = sync.OnceValue(func() *idna.Profile {
 	return idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(true), idna.BidiRule(), idna.CheckJoiners(true), idna.VerifyDNSLength(true))
 })
 
-// isInternal reports whether a host name has a local meaning: by RFC 6761, 6762, 7686, 8375 or
-// 9476, or by a common private suffix.
+// isInternal reports whether a host name has a local meaning, according to RFC 6761, 6762, 7686,
+// 8375 or 9476, or because of a common private suffix.
 func (h host) isInternal() bool {
 	if h.addr.IsValid() {
 		return false
 	}
 	labels := strings.Split(h.name, ".")
-	if len(labels) == 1 { // localhost, intranet, a search domain's machine
+	if len(labels) == 1 { // localhost, intranet, or a machine in a search domain
 		return true
 	}
 	if slices.Contains(labels, "localhost") || slices.Contains(labels, "localdomain") { // before other labels these names are misleading; as the last label they are internal
@@ -136,7 +136,7 @@ func internalTops() []string {
 }
 
 // internalNames lists public names of services that only this machine can reach, regardless of the
-// address they resolve to.
+// addresses to which they resolve.
 func internalNames() []string {
 	return []string{"metadata.packet.net", "metadata.platformequinix.com", "metadata.tencentyun.com"}
 }

@@ -11,13 +11,12 @@ import (
 const (
 	lookupTimeout = 5 * time.Second
 	maxRecords    = 16
-	maxRecordsLen = 16 << 10 // bytes of all of them
+	maxRecordsLen = 16 << 10 // total bytes of all records
 )
 
-// LookupTXT returns the TXT records of a public name, within 5 seconds. The
-// result is as trustworthy as the configured name servers: DNSSEC is not checked.
-// Errors are the context's or an *Error: NotFound if there are no records,
-// Resolve if the lookup failed.
+// LookupTXT returns the TXT records of a public name, within 5 s. The result is as trustworthy as
+// the configured name servers, because DNSSEC is not checked. Errors are the context's error or
+// *Error: NotFound if there are no records, Resolve if the lookup failed.
 func (c *Client) LookupTXT(ctx context.Context, name string) ([]string, error) {
 	h, why := parseHost(name)
 	switch {

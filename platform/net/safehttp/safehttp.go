@@ -1,12 +1,11 @@
-// Package safehttp is the only HTTP client for addresses that come from a model,
-// a page, a mail or other untrusted text. It connects to public hosts only. It
-// resolves a name once, checks every returned address and connects to a checked
-// address, so that DNS rebinding has no effect; each redirect is checked in the
-// same way. It does not reuse connections, ignores proxy environment variables
-// and sends no cookies, Referer or tokens.
+// Package safehttp is the only HTTP client for addresses that come from a model, a web page, an
+// email or other untrusted text. It connects only to public hosts. It resolves a name once, checks
+// every returned address and connects to a checked address, so that DNS rebinding has no effect. It
+// checks each redirect in the same way. It does not reuse connections, ignores proxy environment
+// variables and sends no cookies, Referer or tokens.
 //
-// It enforces no other policy: the guard decides whether a request is allowed. It
-// does not render pages and does not retry.
+// It enforces no other policy: the guard decides whether a request is allowed. It does not render
+// pages and does not retry.
 package safehttp
 
 import (
@@ -22,8 +21,8 @@ import (
 	"time"
 )
 
-// Resolver resolves names; *net.Resolver implements it. LookupTXT uses the method
-// of that name if it exists.
+// Resolver resolves names; *net.Resolver implements it. The client's LookupTXT uses the LookupTXT
+// method of the resolver if there is one.
 type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
@@ -39,16 +38,16 @@ type Options struct {
 	// ProxyResolves lets the proxy resolve names that this machine cannot
 	// resolve. Their addresses cannot be checked.
 	ProxyResolves bool
-	// Timeout bounds one request with all its redirects (default 30 s).
+	// Timeout limits one request including all redirects (default 30 s).
 	Timeout time.Duration
 	// MaxBody limits the compressed and the decompressed body in bytes (default
 	// 10 MB).
 	MaxBody int64
-	// MaxRedirects bounds how often a request is sent elsewhere (default 10).
+	// MaxRedirects limits the number of redirects (default 10).
 	MaxRedirects int
 
-	// The rest replaces the network in tests: resolver, dialer (called after the
-	// address check), trusted certificates and this machine's addresses.
+	// The other fields replace the network in tests: resolver, dialer (called after the address
+	// check), trusted certificates and this machine's addresses.
 	Resolver   Resolver
 	Dial       func(ctx context.Context, to netip.AddrPort) (net.Conn, error)
 	RootCAs    *x509.CertPool
@@ -62,7 +61,7 @@ type Client struct {
 	proxy *url.URL
 }
 
-// New checks the options; it connects to nothing.
+// New checks the options. It does not connect.
 func New(opt Options) (*Client, error) {
 	opt.Timeout = cmp.Or(opt.Timeout, 30*time.Second)
 	opt.MaxBody = cmp.Or(opt.MaxBody, 10<<20)
@@ -94,14 +93,14 @@ type Request struct {
 	Body   []byte      // for all methods except GET and HEAD
 	// If requests the body only if it has changed.
 	If Validators
-	// MaxBody, when not 0, replaces Options.MaxBody. Partial returns the beginning of a body that
-	// is longer, or breaks off, instead of an error.
+	// MaxBody replaces Options.MaxBody if it is not 0. If Partial is set and the body is longer or
+	// ends too early, Fetch returns the beginning of the body instead of an error.
 	MaxBody int64
 	Partial bool
-	// Timeout, when not 0, replaces Options.Timeout, and also limits the wait for the start of the
-	// response: a service may delay a long poll, and a large file takes time.
+	// Timeout replaces Options.Timeout if it is not 0. It also limits the wait for the start of the
+	// response, because a service may delay a long poll and a large file takes time.
 	Timeout time.Duration
-	// API: the request goes to a service that Hob is signed in to. It may write
+	// API is true if the request goes to a service to which Hob is signed in. The request may write
 	// and may set its own User-Agent.
 	API bool
 }
@@ -115,8 +114,8 @@ type Response struct {
 	Truncated bool     // see Request.Partial
 }
 
-// Fetch sends one request and reads the answer. It follows redirects of GET and
-// HEAD, and those only. Every error that is not the context's is an *Error.
+// Fetch sends one request and reads the response. It follows redirects only for GET and HEAD. Every
+// error except the context's is an *Error.
 func (c *Client) Fetch(ctx context.Context, r Request) (*Response, error) {
 	r.Method = cmp.Or(r.Method, http.MethodGet)
 	r.MaxBody = cmp.Or(r.MaxBody, c.opt.MaxBody)
@@ -175,8 +174,8 @@ func (d *dialer) roundTrip(ctx context.Context, r *Request, header http.Header) 
 	return resp, nil
 }
 
-// newTransport returns a transport for one request: address checks are not reused.
-// wait is Request.Timeout.
+// newTransport returns a transport for one request, so that address checks are not reused. wait is
+// Request.Timeout.
 func (c *Client) newTransport(d *dialer, wait time.Duration) *http.Transport {
 	return &http.Transport{
 		Proxy:                  nil, // never from the environment
@@ -186,8 +185,8 @@ func (c *Client) newTransport(d *dialer, wait time.Duration) *http.Transport {
 		ResponseHeaderTimeout:  cmp.Or(wait, 20*time.Second),
 		MaxResponseHeaderBytes: 64 << 10,
 		DisableKeepAlives:      true,
-		// A request canceled during connect leaves an idle HTTP/2 connection,
-		// which must be closed here.
+		// a request that is canceled while it connects leaves an idle HTTP/2 connection, which must
+		// be closed here
 		IdleConnTimeout:    200 * time.Millisecond,
 		DisableCompression: true, // readResponse decompresses the body, with a limit
 		ForceAttemptHTTP2:  true,

@@ -13,20 +13,20 @@ import (
 const maxURL = 8192
 
 // target is the target of a request. Its URL is canonical: lower-case scheme and host, punycode, no
-// default port, no fragment, everything that is not ASCII escaped.
+// default port, no fragment, and all non-ASCII characters escaped.
 type target struct {
 	url  *url.URL
 	host host
 	port uint16
-	// written is the host as given, if it differs: the Unicode form of an "xn--"
+	// written is the host as written in the address, if it differs: the Unicode form of an "xn--"
 	// name.
 	written string
 }
 
 func (t *target) originURL() string { return t.url.Scheme + "://" + t.url.Host }
 
-// Check validates an address without a DNS lookup, which would already reveal the
-// request to the name's owner. It returns the URL in canonical form.
+// Check validates an address and returns the URL in canonical form. It does no DNS lookup, which
+// would already reveal the request to the owner of the name.
 func (c *Client) Check(address string) (*url.URL, error) {
 	t, err := c.parseTarget(address)
 	if err != nil {
@@ -35,8 +35,8 @@ func (c *Client) Check(address string) (*url.URL, error) {
 	return t.url, nil
 }
 
-// Canonical is Check without a client: it returns the canonical form of a public
-// address. Two texts mean the same request if their canonical forms are equal.
+// Canonical works like Check, without a client. It returns the canonical form of a public address.
+// Two addresses mean the same request if their canonical forms are equal.
 func Canonical(address string) (*url.URL, error) { return (&Client{}).Check(address) }
 
 // parseTarget parses an address and rejects addresses inside the user's network that the user did
@@ -73,8 +73,8 @@ func privateAddrError(host string, k class) *Error {
 	return e
 }
 
-// parseURL parses an address strictly: it rejects everything that parsers interpret
-// differently (RFC 3986 against the URL standard of browsers).
+// parseURL parses an address strictly. It rejects everything that parsers interpret differently
+// (RFC 3986 and the URL standard of browsers).
 func parseURL(raw string) (*target, error) {
 	raw = strings.Trim(raw, " ")
 	switch {
@@ -106,8 +106,8 @@ func parseURL(raw string) (*target, error) {
 	return assembleURL(scheme, authority, tail)
 }
 
-// assembleURL builds the canonical form and parses it with net/url: both parsers
-// must agree on the host.
+// assembleURL builds the canonical form and parses it with net/url, because both parsers must agree
+// on the host.
 func assembleURL(scheme, authority, tail string) (*target, error) {
 	if strings.Contains(authority, "@") {
 		return nil, newRefusal(BadURL, "", "the address has a user name or an @ before the path, which hides the host", "remove it")
@@ -169,8 +169,8 @@ func splitPort(scheme, authority string) (name string, port uint16, err error) {
 	return name, uint16(n), nil
 }
 
-// escapeTail percent-encodes what a URL must not contain: non-ASCII characters,
-// characters that end a URL in a text, and stray percent signs.
+// escapeTail percent-encodes characters that a URL must not contain: non-ASCII characters,
+// characters that end a URL in text, and percent signs that do not start an escape.
 func escapeTail(tail string) string {
 	const hex = "0123456789ABCDEF"
 	var b strings.Builder

@@ -1,5 +1,4 @@
-// Package all lists the kinds of servers that an account may have. Adding a kind takes one line
-// here.
+// Package all lists the kinds of servers that an account may have. Each kind is one line here.
 package all
 
 import (
@@ -37,7 +36,7 @@ func Keys() (out []string) {
 	return out
 }
 
-// KeyChoice writes the keys as a choice: "imap, smtp or caldav".
+// KeyChoice lists the keys as alternatives: "imap, smtp or caldav".
 func KeyChoice() string {
 	keys := Keys()
 	last := len(keys) - 1

@@ -1,10 +1,10 @@
-// Package apple implements platform/pim for macOS apps: Calendar and Reminders
-// through EventKit; Notes, Contacts and Mail through Apple events. It runs the
-// fixed scripts in the folder scripts through a Runner. It compiles on every
-// system; elsewhere the Runner reports that osascript is missing.
+// Package apple implements platform/pim for macOS apps: Calendar and Reminders through EventKit;
+// Notes, Contacts and Mail through Apple events. It runs the constant scripts in the folder scripts
+// through a Runner. It compiles on every system; on other systems the Runner reports that osascript
+// is missing.
 //
-// A read never starts an app. If a permission is missing, the error names the
-// system setting. The daemon creates the drivers on macOS.
+// A read never starts an app. If a permission is missing, the error names the system setting. The
+// daemon creates the drivers on macOS.
 package apple
 
 import (
@@ -18,7 +18,7 @@ import (
 //go:embed scripts
 var scripts embed.FS
 
-// name is the users' name for these drivers.
+// name is the name that users give to these drivers.
 const name = "apple"
 
 // newApp returns an app by its bundle id, because names are localized.

@@ -13,8 +13,8 @@ import (
 	"hob/platform/pim/scriptapp"
 )
 
-// Calendar reads and writes all calendars of macOS: iCloud, accounts in the
-// system settings and local ones.
+// Calendar reads and writes all calendars of macOS: those of iCloud, of accounts in the system
+// settings, and local ones.
 type Calendar struct{ scriptapp.App }
 
 // NewCalendar returns a Calendar that runs its scripts with r.
@@ -62,7 +62,7 @@ type writeResult struct {
 
 func (r writeResult) occurrenceRef() string { return scriptapp.OccurrenceRef(r.ID, r.Start) }
 
-// CreateEvent implements pim.Calendars. EventKit cannot invite guests.
+// CreateEvent implements pim.Calendars. It rejects guests, because EventKit cannot invite them.
 func (c *Calendar) CreateEvent(ctx context.Context, calendar string, e pim.NewEvent) (pim.Receipt, error) {
 	if len(e.Guests) > 0 {
 		return pim.Receipt{}, fmt.Errorf("Calendar: %w: macOS does not let programs invite guests; use a CalDAV account or send the invitation by mail", errors.ErrUnsupported)
@@ -138,7 +138,7 @@ func (c *Calendar) changeEvent(ctx context.Context, w occurrenceKey, set scripta
 	})
 }
 
-// DeleteEvent implements pim.Calendars. It cannot be undone: guests and answers
+// DeleteEvent implements pim.Calendars. It cannot be undone, because guests and their answers
 // cannot be restored.
 func (c *Calendar) DeleteEvent(ctx context.Context, e pim.Event, whole bool) (pim.Receipt, error) {
 	w, err := parseOccurrence(e.Ref, e.Version, whole)

@@ -18,7 +18,7 @@ func NewContacts(r osrun.Runner) *Contacts {
 	return &Contacts{newApp(r, "com.apple.AddressBook", "Contacts", func(file string) osrun.Script { return loadScript(file) })}
 }
 
-// noYear is the year that Contacts gives to a birthday without one.
+// noYear is the year that Contacts uses for a birthday without a year.
 const noYear = 1604
 
 // FindContacts implements pim.Contacts.
@@ -46,7 +46,7 @@ func (c *Contacts) FindContacts(ctx context.Context, text string, limit int) ([]
 		for _, n := range p.Phones {
 			x.Phones = append(x.Phones, pim.SanitizeLine(n, 40))
 		}
-		if p.Born != nil { // kept at noon, Greenwich
+		if p.Born != nil { // stored as noon in UTC
 			if t := time.UnixMilli(*p.Born).UTC(); t.Year() == noYear {
 				x.Birthday = t.Format("--01-02")
 			} else {

@@ -13,9 +13,9 @@ import (
 	"hob/platform/pim/scriptapp"
 )
 
-// Mail is the Mail app, for users without an account in Hob. Since macOS 15 other
-// programs display its mails as quotations, and replies are not linked to the
-// mail they answer. An account (IMAP, SMTP) works better.
+// Mail is the Mail app, for users without an account in Hob. Since macOS 15, other programs display
+// its messages as quotations, and its replies are not linked to the message that they answer. An
+// account (IMAP, SMTP) works better.
 type Mail struct{ scriptapp.App }
 
 // NewMail returns a Mail that runs its scripts with r.
@@ -23,12 +23,12 @@ func NewMail(r osrun.Runner) *Mail {
 	return &Mail{newApp(r, "com.apple.mail", "Mail", mailScript)}
 }
 
-// From implements pim.Mailer: Mail decides.
+// From implements pim.Mailer. It returns the zero value, because Mail chooses the sender.
 func (*Mail) From() pim.Person { return pim.Person{} }
 
 func mailScript(file string) osrun.Script { return loadScript(file, "mail.applescript") }
 
-// Limits of a search: how many of the newest mails are searched.
+// Limits of a search, in number of newest messages.
 const (
 	scanFew     = 25
 	scanMany    = 200
@@ -46,7 +46,7 @@ type mailHead struct {
 	Flag     bool    `json:"flagSet"`
 }
 
-// mailRef begins the name of a message: apple/mail/id/folder.
+// mailRef is the prefix of a message's reference: apple/mail/id/folder.
 const mailRef = name + "/mail/"
 
 func (h mailHead) toPIMMessage(folder string) pim.Message {
@@ -57,8 +57,8 @@ func (h mailHead) toPIMMessage(folder string) pim.Message {
 	}
 }
 
-// FindMail implements pim.Mailer. It reads the newest mails of a folder because a search by Mail
-// itself blocks the app. A warning names the mails that it did not search.
+// FindMail implements pim.Mailer. It reads the newest messages of a folder, because a search by
+// Mail itself blocks the app. A warning describes the messages that were not searched.
 func (m *Mail) FindMail(ctx context.Context, q pim.MailQuery) ([]pim.Message, error) {
 	limit := q.Limit
 	if limit <= 0 {
@@ -97,7 +97,7 @@ func (m *Mail) FindMail(ctx context.Context, q pim.MailQuery) ([]pim.Message, er
 	return out, pim.Partial(warnings...)
 }
 
-// reachesBefore reports whether the search reached back beyond since.
+// reachesBefore reports whether rows include a message from before since.
 func reachesBefore(rows []mailHead, since time.Time) bool {
 	return !since.IsZero() && len(rows) > 0 && time.UnixMilli(int64(rows[len(rows)-1].Received)).Before(since)
 }
@@ -176,8 +176,8 @@ func (m *Mail) composeMail(ctx context.Context, l pim.OutgoingMail, how string, 
 	})
 }
 
-// MoveMail implements pim.Mailer. It cannot be undone because the mail gets a new
-// id in the other folder.
+// MoveMail implements pim.Mailer. It cannot be undone, because the message gets a new id in the
+// other folder.
 func (m *Mail) MoveMail(ctx context.Context, ref, folder string) (pim.Receipt, error) {
 	n, from, err := parseMailRef(ref)
 	if err != nil {
@@ -191,7 +191,7 @@ func (m *Mail) MoveMail(ctx context.Context, ref, folder string) (pim.Receipt, e
 	return m.Write(ctx, "move_mail.applescript", in, nil, func() pim.Receipt { return pim.Receipt{Outcome: pim.Sent} })
 }
 
-// TakeBack implements pim.Undoer. A mail sent through Mail cannot be undone.
+// TakeBack implements pim.Undoer. A message sent through Mail cannot be undone.
 func (*Mail) TakeBack(context.Context, []byte) error {
 	return fmt.Errorf("Mail: %w: cannot be undone", errors.ErrUnsupported)
 }

@@ -18,10 +18,10 @@ func NewNotes(r osrun.Runner) *Notes {
 	return &Notes{newApp(r, "com.apple.Notes", "Notes", noteScript)}
 }
 
-// mostNotes bounds how many notes a script returns.
+// mostNotes limits the notes that a script returns.
 const mostNotes = 1000
 
-// noteID begins the id of every note.
+// noteID is the prefix of every note's id.
 const noteID = "x-coredata://"
 
 type noteRow struct {
@@ -34,7 +34,7 @@ func (x noteRow) toPIMNote() pim.Note {
 	return scriptapp.SanitizeNote(pim.Note{Ref: x.ID, Title: x.Title, Text: x.Text, Cut: x.Cut, Folder: x.Folder, FolderID: x.FolderID, Shared: x.Shared}, x.Changed)
 }
 
-// FindNotes implements pim.Notes. Of a locked note only the title is known.
+// FindNotes implements pim.Notes. For a locked note, it returns only the title.
 func (n *Notes) FindNotes(ctx context.Context, text string, limit int) ([]pim.Note, error) {
 	return n.findNotes(ctx, "", text, limit)
 }
@@ -102,7 +102,7 @@ func (n *Notes) CreateNote(ctx context.Context, x pim.Note) (pim.Receipt, error)
 	})
 }
 
-// TakeBack implements pim.Undoer: a note that was changed since stays.
+// TakeBack implements pim.Undoer. It keeps a note that was changed since.
 func (n *Notes) TakeBack(ctx context.Context, b []byte) error {
 	u, err := scriptapp.ReadUndo[undoRecord](b)
 	if err != nil {

@@ -18,8 +18,7 @@ type Reminders struct {
 	zone *time.Location
 }
 
-// NewReminders returns Reminders that run their scripts with r; zone defines
-// where days begin.
+// NewReminders returns Reminders that run their scripts with r. zone determines when days begin.
 func NewReminders(r osrun.Runner, zone *time.Location) *Reminders {
 	return &Reminders{newApp(r, "com.apple.eventkit.reminders", "Reminders", remindScript), cmp.Or(zone, time.UTC)}
 }
@@ -55,7 +54,7 @@ func (r *Reminders) FindInList(ctx context.Context, list string, done bool) ([]p
 	return out, noFolder(err)
 }
 
-// noFolder converts a script's error about a missing list or folder.
+// noFolder converts the error of a script about a missing list or folder.
 func noFolder(err error) error {
 	if errors.Is(err, pim.ErrNotFound) {
 		return fmt.Errorf("%w: %w", pim.ErrNoFolder, err)

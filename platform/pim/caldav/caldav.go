@@ -1,12 +1,12 @@
-// Package caldav reads and writes calendars on a CalDAV server (RFC 4791): it
-// discovers the user's calendars, detects changes and returns the occurrences in
-// a time range, with rules expanded (package ics). Writes replace one object at a
-// time and only the version that was read.
+// Package caldav reads and writes calendars on a CalDAV server (RFC 4791). It discovers the user's
+// calendars, detects changes and returns the occurrences in a time range, with rules expanded
+// (package ics). A write replaces one object, and only if the object is still the version that was
+// read.
 //
-// It does not use go-webdav, which fails a whole calendar for one broken event,
-// drops the host of an address and does not expose sync tokens. Requests go only
-// to hosts of the configured domain, over TLS. Redirects are followed here
-// because the password is sent with each request.
+// It does not use go-webdav, which fails for a whole calendar if one event is invalid, drops the
+// host of an address and does not expose sync tokens. Requests are sent only to hosts of the
+// configured domain, over TLS. The package follows redirects itself, because the password is sent
+// with each request.
 package caldav
 
 import (
@@ -34,7 +34,7 @@ const (
 	maxRedirects = 5
 )
 
-// Client asks the server of one account.
+// Client communicates with the server of one account.
 type Client struct {
 	account pim.Account
 	base    *url.URL
@@ -42,12 +42,12 @@ type Client struct {
 	http    *http.Client
 }
 
-// Open checks the account and reads its password; it sends no request.
+// Open checks the account and reads its password. It sends no request.
 func Open(ctx context.Context, a pim.Account) (*Client, error) {
 	return openClient(ctx, a, pim.CalDAV)
 }
 
-// OpenCards opens the account's address books, with the checks of Open.
+// OpenCards opens the account's address books, with the same checks as Open.
 func OpenCards(ctx context.Context, a pim.Account) (*Client, error) {
 	return openClient(ctx, a, pim.CardDAV)
 }
@@ -95,7 +95,7 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("%s: the server returned %d %s", e.what, e.code, http.StatusText(e.code))
 }
 
-// requestXML sends a request with an XML body and reads the responses for each address.
+// requestXML sends a request with an XML body. It returns the responses by address.
 func (c *Client) requestXML(ctx context.Context, method string, at *url.URL, depth, body string) (*multistatus, *url.URL, error) {
 	for range maxRedirects {
 		next, ms, err := c.requestOnce(ctx, method, at, depth, body)
@@ -124,7 +124,7 @@ func (c *Client) requestOnce(ctx context.Context, method string, at *url.URL, de
 	res, err := c.http.Do(req)
 	if err != nil {
 		if u, is := errors.AsType[*url.Error](err); is {
-			err = u.Err // leave out the address, which is in the configuration
+			err = u.Err // omit the address, which is in the configuration
 		}
 		return nil, nil, err
 	}
@@ -158,8 +158,8 @@ func retryAfter(s string) time.Time {
 	return time.Now().Add(5 * time.Minute)
 }
 
-// checkSameDomain rejects addresses that must not receive the password: other domains than
-// the configured one, and unencrypted addresses.
+// checkSameDomain rejects addresses to which the password must not be sent: addresses in other
+// domains than the configured one, and unencrypted addresses.
 func (c *Client) checkSameDomain(at *url.URL) error {
 	if at.Scheme == c.base.Scheme && strings.EqualFold(at.Host, c.base.Host) {
 		return nil

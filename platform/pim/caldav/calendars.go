@@ -18,7 +18,7 @@ import (
 const (
 	maxHomes     = 5
 	maxCalendars = 200
-	maxMissing   = 1000 // events that cannot be read, by name
+	maxMissing   = 1000 // maximum unreadable events that are listed by name
 )
 
 // Calendars discovers the user's event calendars (RFC 4791, 6.2; RFC 6764). The
@@ -128,10 +128,9 @@ func newCalendar(at *url.URL, p prop) pim.Calendar {
 	return pim.Calendar{Path: at.String(), Name: name, Token: token, Shared: p.isShared(at)}
 }
 
-// PartialError reports that part of a calendar could not be read; missing events
-// may still exist.
+// PartialError reports that a part of a calendar could not be read. Missing events may still exist.
 type PartialError struct {
-	// UIDs are the events that could not be read. All: there may be others.
+	// UIDs identify the events that could not be read. If All is set, there may be others.
 	UIDs []string
 	All  bool
 	errs []error
@@ -140,7 +139,7 @@ type PartialError struct {
 // Error implements error.
 func (e *PartialError) Error() string { return errors.Join(e.errs[:min(len(e.errs), 3)]...).Error() }
 
-// Misses reports whether an event may be there although it was not returned.
+// Misses reports whether an event may exist although it was not returned.
 func (e *PartialError) Misses(uid string) bool { return e.All || slices.Contains(e.UIDs, uid) }
 
 func (e *PartialError) addBroken(data string, err error) {
@@ -155,16 +154,15 @@ func (e *PartialError) addBroken(data string, err error) {
 	e.All = e.All || len(e.UIDs) == before || len(e.UIDs) > maxMissing
 }
 
-// Events returns the events of one calendar that overlap the range, in order.
-// Events that the server omits or that cannot be parsed are skipped and reported
-// in a PartialError.
+// Events returns the events of one calendar that overlap the range, in order. It skips events that
+// the server omits or that cannot be parsed, and reports them in a PartialError.
 func (c *Client) Events(ctx context.Context, cal pim.Calendar, s ics.Span) ([]pim.Event, error) {
 	at, err := url.Parse(cal.Path)
 	if err != nil {
 		return nil, c.account.Errorf("%w: %q", pim.ErrNoFolder, pim.SanitizeLine(cal.Path, 100))
 	}
 	const form = "20060102T150405Z"
-	// Servers interpret a day without a zone in UTC, so widen the range by a day.
+	// servers interpret a day without a zone in UTC, so extend the range by a day on each side
 	from, to := s.From.UTC().Add(-24*time.Hour), s.To.UTC().Add(24*time.Hour)
 	ms, _, err := c.requestXML(ctx, "REPORT", at, "1", fmt.Sprintf(askEvents, from.Format(form), to.Format(form)))
 	if err != nil {

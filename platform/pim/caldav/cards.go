@@ -20,7 +20,7 @@ import (
 const (
 	maxBooks  = 20
 	maxCard   = 1 << 20 // bytes of one card, including its picture
-	maxValues = 10      // addresses or numbers of one
+	maxValues = 10      // maximum addresses or numbers of one card
 )
 
 const (
@@ -68,8 +68,8 @@ func (c *Client) addressBooks(ctx context.Context) ([]book, error) {
 	return nil, first
 }
 
-// booksFrom checks whether an address is an address book, an address book home or
-// the user's principal; it then reads the home.
+// booksFrom determines whether an address is an address book, an address book home or the user's
+// principal. For a principal, it reads the home.
 func (c *Client) booksFrom(ctx context.Context, u *url.URL, more int) (out []book, err error) {
 	ms, at, err := c.requestXML(ctx, "PROPFIND", u, "0", askBooks)
 	if err != nil {
@@ -130,7 +130,7 @@ func (c *Client) Cards(ctx context.Context, words string, limit int) ([]pim.Cont
 	var failed []error
 	for _, b := range list {
 		found, err := c.queryCards(ctx, b, some, want)
-		if len(found) == 0 && ctx.Err() == nil { // servers compare different fields, and accents differently: read all contacts then
+		if len(found) == 0 && ctx.Err() == nil { // servers compare different fields and treat accents differently, so read all contacts
 			found, err = c.queryCards(ctx, b, `<c:prop-filter name="FN"/>`, want)
 		}
 		failed = append(failed, err)
@@ -141,7 +141,7 @@ func (c *Client) Cards(ctx context.Context, words string, limit int) ([]pim.Cont
 	return out, errors.Join(failed...)
 }
 
-// queryCards asks one address book.
+// queryCards queries one address book.
 func (c *Client) queryCards(ctx context.Context, b book, filter string, want []string) (out []pim.Contact, err error) {
 	ms, _, err := c.requestXML(ctx, "REPORT", b.at, "1", fmt.Sprintf(askCards, filter))
 	if err != nil {
@@ -162,7 +162,7 @@ func (c *Client) queryCards(ctx context.Context, b book, filter string, want []s
 // contain all words.
 func parseCard(data string, want []string) (x pim.Contact, ok bool) {
 	defer func() {
-		if recover() != nil { // the reader has its limits
+		if recover() != nil { // the parser may panic on invalid data
 			ok = false
 		}
 	}()

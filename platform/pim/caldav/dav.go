@@ -36,15 +36,15 @@ type prop struct {
 	Owner     hrefs    `xml:"DAV: owner"`
 	Type      resource `xml:"DAV: resourcetype"`
 	Takes     takes    `xml:"urn:ietf:params:xml:ns:caldav supported-calendar-component-set"`
-	// The properties that list sharees: CalendarServer (caldav-sharing.txt, 5.2),
-	// Nextcloud, and draft-pot-webdav-resource-sharing-04, 5.2.
+	// The properties that list the people who can access a shared collection: CalendarServer
+	// (caldav-sharing.txt, 5.2), Nextcloud, and draft-pot-webdav-resource-sharing-04, 5.2.
 	Invited invited  `xml:"http://calendarserver.org/ns/ invite"`
 	Given   invited  `xml:"http://owncloud.org/ns invite"`
 	Sharing *sharing `xml:"DAV: share-access"`
 }
 
-// isShared reports whether, as far as the server tells, other people can write to
-// the collection: it belongs to another user or is shared.
+// isShared reports whether other people can write to the collection according to the server: it
+// belongs to another user or is shared.
 func (p prop) isShared(at *url.URL) bool {
 	switch {
 	case p.Type.Shared != nil, p.Type.SharedOwner != nil, len(p.Invited.Users)+len(p.Given.Users) > 0:
@@ -74,8 +74,8 @@ type hrefs struct {
 type resource struct {
 	Calendar *struct{} `xml:"urn:ietf:params:xml:ns:caldav calendar"`
 	Book     *struct{} `xml:"urn:ietf:params:xml:ns:carddav addressbook"`
-	// The resource types of a calendar that its owner shares and of one that was
-	// shared with the user (caldav-sharing.txt, 5.2.1).
+	// The resource types of a calendar that its owner shares, and of a calendar that was shared
+	// with the user (caldav-sharing.txt, 5.2.1).
 	SharedOwner *struct{} `xml:"http://calendarserver.org/ns/ shared-owner"`
 	Shared      *struct{} `xml:"http://calendarserver.org/ns/ shared"`
 }
@@ -86,8 +86,8 @@ type takes struct {
 	} `xml:"urn:ietf:params:xml:ns:caldav comp"`
 }
 
-// supportsComponent reports whether the calendar accepts components of a kind; without a
-// declared set it accepts all.
+// supportsComponent reports whether the calendar accepts components of a kind. A calendar that
+// declares no kinds accepts all.
 func (t takes) supportsComponent(kind string) bool {
 	for _, c := range t.Comp {
 		if strings.EqualFold(c.Name, kind) {
@@ -97,11 +97,11 @@ func (t takes) supportsComponent(kind string) bool {
 	return len(t.Comp) == 0
 }
 
-// isTruncated reports whether a response for the calendar itself says that the result is incomplete
-// (RFC 6578, 3.6) or unreadable.
+// isTruncated reports whether a response for the calendar itself states that the result is
+// incomplete (RFC 6578, 3.6) or unreadable.
 func (r response) isTruncated() bool { return r.Status != "" && !strings.Contains(r.Status, " 200") }
 
-// mergeProps returns the properties that the server found: those with status 200.
+// mergeProps returns the properties that the server found, which have status 200.
 func (r response) mergeProps() (p prop) {
 	for _, s := range r.Stats {
 		if s.Status == "" || strings.Contains(s.Status, " 200") {

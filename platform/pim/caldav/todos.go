@@ -17,9 +17,8 @@ func (c *Client) Lists(ctx context.Context) ([]pim.Calendar, error) {
 	return c.collectionsSupporting(ctx, "VTODO")
 }
 
-// Todos returns the tasks of one list: the open ones, or all if done is set.
-// Tasks that the server omits or that cannot be parsed are skipped and reported
-// in a PartialError.
+// Todos returns the tasks of one list: the open ones, or all if done is set. It skips tasks that
+// the server omits or that cannot be parsed, and reports them in a PartialError.
 func (c *Client) Todos(ctx context.Context, list pim.Calendar, done bool, zone *time.Location) ([]pim.Reminder, error) {
 	at, err := url.Parse(list.Path)
 	if err != nil {

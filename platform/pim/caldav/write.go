@@ -13,7 +13,7 @@ import (
 	"hob/platform/pim"
 )
 
-// ErrUnsure reports that a request was sent but its outcome is unknown.
+// ErrUnsure means that a request was sent but its outcome is unknown.
 var ErrUnsure = errors.New("outcome unknown")
 
 // setBasicAuth adds the account's credentials to a request.
@@ -26,8 +26,8 @@ func (c *Client) setBasicAuth(req *http.Request) {
 	}
 }
 
-// requestObject sends a request about one object. It does not follow redirects: writes go
-// to the address that the server gave for the calendar.
+// requestObject sends a request about one object. It does not follow redirects, because a write
+// must go to the address that the server returned for the calendar.
 func (c *Client) requestObject(ctx context.Context, method, path string, header map[string]string, body []byte) (status int, etag string, data []byte, err error) {
 	at, err := url.Parse(path)
 	if err != nil {
@@ -59,7 +59,7 @@ func (c *Client) requestObject(ctx context.Context, method, path string, header 
 	return res.StatusCode, res.Header.Get("ETag"), data, nil
 }
 
-// errorForStatus converts an HTTP status to an error, nil for success.
+// errorForStatus converts an HTTP status to an error. It returns nil for a success.
 func errorForStatus(what string, status int) error {
 	no := &statusError{status, what}
 	switch {
@@ -87,10 +87,9 @@ func (c *Client) Read(ctx context.Context, path string) (data []byte, etag strin
 	return data, etag, nil
 }
 
-// Write stores an object: a new one if etag is "", otherwise it replaces that
-// version. It returns the new version. An error that does not wrap ErrUnsure
-// means that nothing changed; pim.ErrChanged means that the server has another
-// version.
+// Write stores an object. If etag is "", it creates a new one; otherwise it replaces that version.
+// It returns the new version. An error that does not wrap ErrUnsure means that nothing changed.
+// pim.ErrChanged means that the server has another version.
 func (c *Client) Write(ctx context.Context, path string, data []byte, etag, kind string) (string, error) {
 	header := map[string]string{"Content-Type": kind + "; charset=utf-8"}
 	if etag == "" {
@@ -111,7 +110,7 @@ func (c *Client) Write(ctx context.Context, path string, data []byte, etag, kind
 	if err == nil {
 		err = &statusError{status, http.MethodPut}
 	}
-	// The write may have succeeded; read the object to find out.
+	// the write may have succeeded, so read the object to find out
 	there, now, rerr := c.Read(context.WithoutCancel(ctx), path)
 	switch {
 	case rerr == nil && bytes.Equal(stripWhitespace(there), stripWhitespace(data)):
@@ -153,8 +152,8 @@ func (c *Client) Remove(ctx context.Context, path, etag string) error {
 	return c.wrapError(fmt.Errorf("%w: %w", ErrUnsure, err))
 }
 
-// Schedules reports whether the server sends invitations itself. The calendar
-// resource reports it; the server root need not (RFC 6638, 2).
+// Schedules reports whether the server sends invitations itself. It queries the calendar, because
+// the root of the server does not have to report this (RFC 6638, 2).
 func (c *Client) Schedules(ctx context.Context) (bool, error) {
 	list, err := c.Calendars(ctx)
 	if err != nil {

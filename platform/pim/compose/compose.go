@@ -1,8 +1,8 @@
-// Package compose builds mails (RFC 5322, MIME) from pim.OutgoingMail: plain text,
-// files, an invitation. The sending drivers of platform/pim use it.
+// Package compose builds email messages (RFC 5322, MIME) from pim.OutgoingMail, with plain text,
+// files and an invitation. The drivers of platform/pim that send email use it.
 //
-// It rejects line breaks in headers and encodes everything else, so that the mail
-// contains exactly what the user was shown.
+// It rejects line breaks in headers and encodes everything else, so that the message contains
+// exactly the text that the user saw.
 package compose
 
 import (
@@ -32,11 +32,12 @@ func NewID(from string) string {
 	return hex.EncodeToString(b[:]) + "@" + host
 }
 
-// maxRefers is the maximum number of earlier mails in References: the first and the last ones.
+// maxRefers is the maximum number of earlier messages in References: the first and the most recent
+// ones.
 const maxRefers = 20
 
-// Letter encodes a mail. It includes the blind copies only if blind is set, for the sender's own
-// copy.
+// Letter encodes a message. It includes the Bcc recipients only if blind is set, for the sender's
+// own copy.
 func Letter(l pim.OutgoingMail, from pim.Person, blind bool) ([]byte, error) {
 	if err := l.Check(); err != nil {
 		return nil, err
@@ -123,7 +124,7 @@ func writeBody(b *bytes.Buffer, h gomail.Header, l pim.OutgoingMail) error {
 	return w.Close()
 }
 
-// writeTextPart writes the text, and the invitation as an alternative form of it (RFC 6047, 2.4).
+// writeTextPart writes the text, with the invitation as an alternative part (RFC 6047, 2.4).
 func writeTextPart(w *gomail.Writer, l pim.OutgoingMail) error {
 	in, err := w.CreateInline()
 	if err != nil {

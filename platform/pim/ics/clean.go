@@ -11,9 +11,8 @@ const (
 	maxDepth  = 8
 )
 
-// normalizeLines unfolds lines, drops invalid lines and components that are nested too
-// deeply, and balances BEGIN and END. whole reports that nothing was dropped, cut
-// or added.
+// normalizeLines unfolds lines, drops invalid lines and components that are nested too deeply, and
+// balances BEGIN and END. whole is true if nothing was dropped, cut or added.
 func normalizeLines(data []byte) (text string, whole bool) {
 	text = strings.NewReplacer("\r\n ", "", "\r\n\t", "", "\n ", "", "\n\t", "", "\x00", "").Replace(strings.TrimPrefix(string(data), "\ufeff"))
 	var b strings.Builder
@@ -68,7 +67,7 @@ func normalizeLines(data []byte) (text string, whole bool) {
 	return b.String(), whole
 }
 
-// valueAt returns the index of the colon before a line's value, -1 without one.
+// valueAt returns the index of the colon that precedes a line's value, or -1 if there is none.
 func valueAt(line string) int {
 	quoted := false
 	for i := range len(line) {
@@ -87,7 +86,7 @@ func valueAt(line string) int {
 	return -1
 }
 
-// goodParams reports whether the reader can read a line's name and parameters.
+// goodParams reports whether the parser can parse a line's name and parameters.
 func goodParams(s string) bool {
 	name, rest, more := cutOutside(s, ';')
 	if name == "" || strings.ContainsAny(name, "\" ,=:") {

@@ -25,8 +25,7 @@ type component struct {
 	sequence int
 }
 
-// moment is a date or time as written: the wall-clock reading, stored as UTC, and
-// its zone.
+// moment is a date or time as written: the wall-clock time, stored as UTC, and its zone.
 type moment struct {
 	wall time.Time
 	date bool
@@ -125,13 +124,13 @@ func (e *component) occurrenceRange(at moment) (start, end time.Time) {
 
 func (x *expander) allMoments(c *ical.Component, name string) (out []moment) {
 	for _, p := range c.Props.Values(name) {
-		list, _ := x.parseMoments(&p) // an unreadable value excludes nothing
+		list, _ := x.parseMoments(&p) // an unreadable value excludes no occurrence
 		out = append(out, list...)
 	}
 	return out[:min(len(out), maxEvents)]
 }
 
-// parseMoments parses dates and times. Of a period it returns the start.
+// parseMoments parses dates and times. For a period it returns the start.
 func (x *expander) parseMoments(p *ical.Prop) (out []moment, err error) {
 	z := x.zones.findZone(p.Params.Get(ical.ParamTimezoneID))
 	for v := range strings.SplitSeq(p.Value, ",") {

@@ -12,7 +12,7 @@ import (
 	"hob/platform/pim"
 )
 
-// object is data of one event that is being changed.
+// object is the data of one event that is being changed.
 type object struct {
 	root   *node
 	master *node
@@ -56,7 +56,7 @@ func parseObject(data []byte, kind, uid string, zone *time.Location) (o *object,
 	return o, nil
 }
 
-// propMoment reads a line's first value.
+// propMoment parses the first value of a line.
 func (o *object) propMoment(n *node, name string) (m moment, head string, ok bool) {
 	head, value, ok := n.findProp(name)
 	if !ok {
@@ -81,7 +81,7 @@ func (o *object) momentsOf(head, value string) []moment {
 	return list
 }
 
-// formatLike writes an instant in the form that a moment has.
+// formatLike formats an instant in the same form as m.
 func formatLike(m moment, at time.Time) string {
 	switch {
 	case m.date:
@@ -101,8 +101,8 @@ func headOf(name, like string) string {
 	return name + ";" + params
 }
 
-// Changed applies a change to the data of an event: to all occurrences if whole,
-// otherwise to the occurrence e.
+// Changed applies a change to the data of an event: to all occurrences if whole is set, otherwise
+// to the occurrence e.
 func Changed(data []byte, e pim.Event, c pim.EventChange, whole bool, zone *time.Location, now time.Time) ([]byte, error) {
 	o, err := parseEvent(data, e.UID, zone)
 	if err != nil {
@@ -139,8 +139,8 @@ func bumpSequence(n *node, now time.Time) {
 	stampComponent(n, now)
 }
 
-// findOrAddOccurrence returns the component of one occurrence; it derives a new one from
-// the series if there is none.
+// findOrAddOccurrence returns the component of one occurrence. If there is none, it derives one
+// from the series.
 func (o *object) findOrAddOccurrence(e pim.Event) (*node, error) {
 	for _, k := range o.others {
 		if m, _, ok := o.propMoment(k, "RECURRENCE-ID"); ok && m.recurrenceKey() == e.Occurrence {
@@ -163,7 +163,7 @@ func (o *object) findOrAddOccurrence(e pim.Event) (*node, error) {
 		n.setProp(endHead, formatLike(end, o.shiftedEnd(start, end, at)))
 	}
 	n.setProp(headOf("RECURRENCE-ID", head), formatLike(start, at))
-	// Insert it after the series, where readers expect it.
+	// insert it after the series, where parsers expect it
 	o.root.kids = slices.Insert(o.root.kids, slices.Index(o.root.kids, o.master)+1, n)
 	return n, nil
 }
@@ -184,8 +184,8 @@ func (o *object) shiftedEnd(start, end moment, at time.Time) time.Time {
 	return at.Add(end.toTime().Sub(start.toTime()))
 }
 
-// moveComponent changes the times of a component. It moves the start of a series, and its
-// exceptions, by the same wall-clock difference as the occurrence.
+// moveComponent changes the times of a component. For a series, it moves the start and the
+// exceptions by the same wall-clock difference as the occurrence.
 func (o *object) moveComponent(n *node, e pim.Event, c pim.EventChange, series bool) error {
 	start, head, ok := o.propMoment(n, "DTSTART")
 	if !ok {
@@ -260,7 +260,7 @@ func (o *object) shiftRecurrenceIDs(by time.Duration) {
 		}
 	}
 	move(o.master, "DTSTART", "EXDATE", "RDATE")
-	for i, l := range o.master.lines { // also move UNTIL, so that the last occurrence is not lost
+	for i, l := range o.master.lines { // move UNTIL too, so that the last occurrence is not lost
 		if before, rest, ok := strings.Cut(strings.ToUpper(l), "UNTIL="); ok && nameOf(l) == "RRULE" {
 			until, tail, more := strings.Cut(rest, ";")
 			form := wallForm

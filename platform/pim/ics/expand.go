@@ -78,8 +78,8 @@ func (x *expander) occurrenceStarts(m *component) (out []moment, err error) {
 		at.date = m.start.date
 		add(at)
 	}
-	// Widen the range: rules expand in wall-clock time, which differs from UTC, and an occurrence
-	// may begin before the range.
+	// extend the range, because rules expand in wall-clock time, which differs from UTC, and an
+	// occurrence may begin before the range
 	from, to := x.From.AddDate(0, 0, -1).Add(-m.length).AddDate(0, 0, -min(m.days, 3660)).UTC(), x.To.AddDate(0, 0, 1).UTC()
 	for _, text := range m.rules {
 		began := time.Now()
@@ -95,7 +95,7 @@ func (x *expander) occurrenceStarts(m *component) (out []moment, err error) {
 	return out, err
 }
 
-// expandRule expands a rule in wall-clock time, so that a meeting at nine stays at nine when the
+// expandRule expands a rule in wall-clock time, so that a meeting at 9:00 stays at 9:00 when the
 // clocks change (RFC 5545, 3.3.10).
 func (x *expander) expandRule(text string, start moment, from, to time.Time) (out []time.Time, err error) {
 	if len(text) > maxRule || x.spent > maxSpent {
@@ -112,7 +112,7 @@ func (x *expander) expandRule(text string, start moment, from, to time.Time) (ou
 		if z := strings.Contains(strings.ToUpper(text), "UNTIL="); z && !start.date && utcUntil(text) {
 			o.Until = start.zone.toWall(o.Until)
 		}
-		if start.date { // the entire last day counts
+		if start.date { // the last day is included
 			o.Until = o.Until.Truncate(24 * time.Hour).Add(24*time.Hour - time.Second)
 		}
 	}
@@ -143,8 +143,8 @@ func utcUntil(text string) bool {
 	return strings.HasSuffix(value, "Z")
 }
 
-// checkRuleCost rejects unusual rules that are slow to expand: the library steps through
-// them until the year 9999.
+// checkRuleCost rejects unusual rules that are slow to expand, because the library iterates over
+// them up to the year 9999.
 func checkRuleCost(o *rrule.ROption) error {
 	switch {
 	case o.Freq == rrule.SECONDLY || o.Freq == rrule.MINUTELY:
@@ -154,7 +154,7 @@ func checkRuleCost(o *rrule.ROption) error {
 	case len(o.Byeaster) > 0:
 		return fmt.Errorf("BYEASTER is not in RFC 5545")
 	case o.Freq == rrule.DAILY && o.Interval <= 1 && len(o.Bymonthday) > 0:
-		o.Freq = rrule.MONTHLY // the same days, in months' steps
+		o.Freq = rrule.MONTHLY // the result has the same days, in steps of a month
 	}
 	o.Bysecond = nil
 	if max(1, len(o.Byhour))*max(1, len(o.Byminute)) > 96 {

@@ -1,10 +1,9 @@
-// Package ics expands iCalendar data (RFC 5545) into the occurrences of its
-// events in a time range, with rules, exceptions and moved occurrences, in the
-// zones that the data defines.
+// Package ics expands iCalendar data (RFC 5545) to the occurrences of its events in a time range,
+// with rules, exceptions and moved occurrences, in the zones that the data defines.
 //
-// The data is untrusted: anyone can write an invitation. It is cleaned before
-// parsing, so that one bad line does not hide an event, and rules are limited, so
-// that none can exhaust the CPU.
+// The data is untrusted, because anyone can write an invitation. It is cleaned before parsing, so
+// that one invalid line does not hide an event. Rules are limited, so that no rule can exhaust the
+// CPU.
 package ics
 
 import (
@@ -32,12 +31,12 @@ const (
 // Span is the time range to read.
 type Span = pim.TimeRange
 
-// Events returns the occurrences in data that overlap the range, in order, at
-// most 1,000. Events that cannot be parsed are skipped; the error counts them and
-// does not invalidate the result.
+// Events returns at most 1,000 occurrences in data that overlap the range, in order. It skips
+// events that cannot be parsed. The error contains their number, and the result is valid even with
+// an error.
 func Events(data []byte, s Span) (out []pim.Event, err error) {
 	defer func() {
-		if p := recover(); p != nil { // the reader has its limits
+		if p := recover(); p != nil { // the parser may panic on invalid data
 			out, err = nil, fmt.Errorf("ics: read calendar data: %v", p)
 		}
 	}()

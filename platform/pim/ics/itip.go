@@ -16,8 +16,8 @@ const (
 	reply   = "REPLY"
 )
 
-// Message returns an event as a message to its guests: an invitation (Request) or
-// a cancellation (Cancel), of the whole series or of the occurrence e.
+// Message returns an event as a message to its guests: an invitation (Request) or a cancellation
+// (Cancel) of the whole series or of the occurrence e.
 func Message(method string, data []byte, e pim.Event, whole bool, zone *time.Location, now time.Time) (string, error) {
 	o, err := parseEvent(data, e.UID, zone)
 	if err != nil {
@@ -30,7 +30,7 @@ func Message(method string, data []byte, e pim.Event, whole bool, zone *time.Loc
 	kids := o.timezoneNodes()
 	for _, n := range list {
 		n = n.deepCopy()
-		n.kids = nil // alarms are everyone's own
+		n.kids = nil // everyone sets their own alarms
 		if method == Cancel {
 			n.setProp("STATUS", "CANCELLED")
 			bumpSequence(n, now)
@@ -81,7 +81,7 @@ func Answered(data []byte, e pim.Event, guest pim.Person, a pim.Answer, comment 
 		if !ok {
 			return nil, "", fmt.Errorf("ics: %w: %s is not invited", pim.ErrInvalid, guest.Address)
 		}
-		n.setProp("LAST-MODIFIED", now.UTC().Format(utcForm)) // the version is the organizer's
+		n.setProp("LAST-MODIFIED", now.UTC().Format(utcForm)) // only the organizer may change the version
 		r := &node{name: "VEVENT"}
 		for _, l := range n.lines {
 			if slices.Contains([]string{"UID", "SEQUENCE", "ORGANIZER", "DTSTART", "DTEND", "DURATION", "RECURRENCE-ID", "SUMMARY"}, nameOf(l)) {

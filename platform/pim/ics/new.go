@@ -25,7 +25,7 @@ func calendarOf(method string, kids ...*node) *node {
 	return n
 }
 
-// CheckEvent reports why an event is invalid.
+// CheckEvent returns the reason why an event is invalid.
 func CheckEvent(e pim.NewEvent) error {
 	switch {
 	case strings.TrimSpace(e.Title) == "":
@@ -107,8 +107,8 @@ func newEventNode(e pim.NewEvent, organizer pim.Person, now time.Time) []*node {
 	return []*node{zone, n}
 }
 
-// cnParam returns a person's name as a CN parameter, without quotation marks, which
-// parameters cannot contain.
+// cnParam returns a person's name as a CN parameter. It removes quotation marks, which parameters
+// cannot contain.
 func cnParam(p pim.Person) string {
 	if p.Name == "" {
 		return ""
@@ -136,7 +136,7 @@ func onClock(zone *node, t time.Time) string {
 	return t.Format(wallForm)
 }
 
-// newTimezoneNode returns the VTIMEZONE of a time; nil for UTC and for zones without a
+// newTimezoneNode returns the VTIMEZONE for a time. It returns nil for UTC and for zones without a
 // common name.
 func newTimezoneNode(t time.Time) *node {
 	id := t.Location().String()

@@ -11,11 +11,11 @@ import (
 	"hob/platform/pim"
 )
 
-// Todos returns at most 1,000 tasks (VTODO) of data. Tasks that cannot be parsed
-// are skipped; the error counts them. Dates and times without a zone are in zone.
+// Todos returns at most 1,000 tasks (VTODO) in data. It skips tasks that cannot be parsed; the
+// error contains their number. Dates and times without a zone are interpreted in zone.
 func Todos(data []byte, zone *time.Location) (out []pim.Reminder, err error) {
 	defer func() {
-		if p := recover(); p != nil { // the reader has its limits
+		if p := recover(); p != nil { // the parser may panic on invalid data
 			out, err = nil, fmt.Errorf("ics: read calendar data: %v", p)
 		}
 	}()
@@ -147,8 +147,8 @@ func NewTodo(r pim.Reminder, now time.Time) ([]byte, error) {
 	return calendarOf("", kids...).encodeLines(), nil
 }
 
-// Done returns the data with a task completed. A recurring task moves to its next
-// due time instead; repeats reports that.
+// Done returns the data with a task completed. A recurring task moves to its next due time instead;
+// repeats is then true.
 func Done(data []byte, uid string, zone *time.Location, now time.Time) (out []byte, repeats bool, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -193,7 +193,7 @@ func (o *object) advanceToNext(n *node, now time.Time) (bool, error) {
 	if err != nil && len(walls) == 0 {
 		return false, fmt.Errorf("ics: %w: the rule %q: %w", pim.ErrInvalid, pim.SanitizeLine(rule, 100), err)
 	}
-	// Missed occurrences are not repeated: take the first future time.
+	// do not repeat missed occurrences; use the first future time
 	left := 0
 	for left < len(walls)-1 && !(moment{walls[left], from.date, from.zone}).toTime().After(now) {
 		left++

@@ -9,14 +9,15 @@ import (
 	"hob/platform/pim"
 )
 
-// node is a component for editing: untouched lines keep their text and order.
+// node is a component that can be edited. Lines that are not edited keep their text and order.
 type node struct {
 	name  string
 	lines []string // unfolded
 	kids  []*node
 }
 
-// parseTree reads data to be changed. It rejects data that could not be written back completely.
+// parseTree parses data that will be changed. It rejects data that could not be written back
+// completely.
 func parseTree(data []byte) (*node, error) {
 	if len(data) > maxData {
 		return nil, fmt.Errorf("ics: %w: %d bytes", pim.ErrTooLarge, len(data))

@@ -62,9 +62,8 @@ type zones struct {
 
 func (z zones) homeZone() zone { return zone{loc: z.home, floating: true} }
 
-// findZone finds a zone by its IANA name, also behind a vendor prefix; by its
-// Windows name; or by its definition in the data. Unknown names fall back to the
-// user's zone.
+// findZone finds a zone by its IANA name, possibly after a vendor prefix, by its Windows name, or
+// by its definition in the data. For unknown names it returns the user's zone.
 func (z zones) findZone(id string) zone {
 	if id = strings.Trim(id, `"`); id == "" {
 		return z.homeZone()
@@ -126,7 +125,7 @@ func parseTimezone(c *ical.Component) (z zone) {
 		if err != nil || o.Freq != rrule.YEARLY || checkRuleCost(o) != nil {
 			continue
 		}
-		if o.Dtstart = start; start.Year() < firstYear { // the oldest rule, from the time at which it matters
+		if o.Dtstart = start; start.Year() < firstYear { // use the oldest rule, starting at the first year that matters
 			o.Dtstart = start.AddDate(firstYear-start.Year(), 0, 0)
 		}
 		r, err := rrule.NewRRule(*o)

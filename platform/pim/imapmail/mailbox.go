@@ -1,10 +1,10 @@
-// Package imapmail is an IMAP client (RFC 3501, 9051): it signs in, reads a folder
-// without changing it, waits for changes and reads mails in part. The methods
-// that write (Put, Move, Remove) are in write.go.
+// Package imapmail is an IMAP client (RFC 3501, 9051). It signs in, reads a folder without changing
+// it, waits for changes and reads parts of messages. The methods that write (Put, Move, Remove) are
+// in write.go.
 //
-// It uses go-imap. The server is untrusted: each response has a size limit and
-// each command a deadline. Mails are fetched as opaque bytes and parsed here, so
-// that no mail can break the IMAP session.
+// It uses go-imap. The server is untrusted: each response has a size limit and each command a
+// deadline. Messages are fetched as opaque bytes and parsed here, so that no message can break the
+// IMAP session.
 package imapmail
 
 import (
@@ -76,7 +76,7 @@ func Open(ctx context.Context, a pim.Account) (*Conn, error) {
 	return m, nil
 }
 
-// readGreeting starts the session; said is the text of a refusing greeting.
+// readGreeting starts the session. said is the text of a greeting that refuses the connection.
 func (m *Conn) readGreeting(ctx context.Context, s pim.Server, conf *tls.Config) (said string, err error) {
 	o := &imapclient.Options{
 		TLSConfig:             conf,
@@ -203,13 +203,13 @@ func specialUse(a imap.MailboxAttr) string {
 
 // State describes a folder when it was opened.
 type State struct {
-	Validity uint32 // while it is unchanged, UIDs mean the same mails
+	Validity uint32 // while it is unchanged, UIDs identify the same messages
 	Next     uint32 // the next UID; 0 if the server does not report it
 	Messages uint32
 }
 
-// Select opens a folder read-only. If no folder has that name, a use ("sent",
-// "archive") selects the folder for it.
+// Select opens a folder read-only. If no folder has the given name, a role such as "sent" or
+// "archive" selects the folder with that role.
 func (m *Conn) Select(ctx context.Context, folder string) (State, error) {
 	s, err := m.examineFolder(ctx, folder)
 	if err == nil || !errors.Is(err, pim.ErrNoFolder) && !errors.Is(err, pim.ErrRefused) {
@@ -258,7 +258,7 @@ func (m *Conn) openFolder(ctx context.Context, folder string, look bool) (out St
 	return out, err
 }
 
-// Close signs out, if that is quick, and closes the connection.
+// Close signs out, if that does not take long, and closes the connection.
 func (m *Conn) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
@@ -273,9 +273,8 @@ func (m *Conn) Close() error {
 // maxGreeting is the maximum number of bytes of a greeting that are stored.
 const maxGreeting = 500
 
-// greeted stores the first line from the server. A server that refuses the
-// connection sends it and closes at once, and go-imap may report only the closed
-// connection.
+// greeted stores the first line from the server. A server that refuses the connection sends the
+// reason and closes immediately, and go-imap may report only that the connection was closed.
 type greeted struct {
 	net.Conn
 

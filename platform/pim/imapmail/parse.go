@@ -21,7 +21,7 @@ const (
 	maxChars   = 20_000
 )
 
-// readHeader reads the header fields of a mail (RFC 5322), also malformed ones.
+// readHeader reads the header fields of a message (RFC 5322), even if they are malformed.
 func readHeader(raw []byte, x *pim.Message) {
 	fields, _ := mime.ReadFields(raw)
 	for _, f := range fields {
@@ -78,13 +78,13 @@ func messageID(value string) string {
 		return r
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 	if len(s) > maxID {
-		return "" // not a real Message-ID; the content identifies the mail
+		return "" // not a real Message-ID, so the content identifies the message
 	}
 	return s
 }
 
-// parsePeople reads a list of addresses. It keeps invalid ones as a name, so that the owner sees
-// the claimed sender.
+// parsePeople parses a list of addresses. It keeps an invalid address as a name, so that the user
+// sees the claimed sender.
 func parsePeople(value string, most int) (out []pim.Person) {
 	for _, a := range mime.ReadAddresses(value, most) {
 		out = append(out, newPerson(a.Name, a.Address))
@@ -97,14 +97,14 @@ func newPerson(name, addr string) pim.Person {
 	return pim.Person{Name: strings.Trim(pim.SanitizeLine(name, maxName), `"' `), Address: addr}
 }
 
-// readText reads the text of a mail from its beginning, which may be cut
-// anywhere. An HTML part is used when there is no plain one.
+// readText reads the text from the beginning of a message, which may be truncated at any point. It
+// uses an HTML part if there is no plain one.
 func readText(raw []byte) (text string, files []string, cut bool) {
 	return readTextOf(raw, maxChars)
 }
 
-// readTextOf reads at most chars characters of the text. cut reports that there
-// is more, or that the mail exceeds a parser limit.
+// readTextOf reads at most chars characters of the text. cut is true if there is more, or if the
+// message exceeds a limit of the parser.
 func readTextOf(raw []byte, chars int) (text string, files []string, cut bool) {
 	m := mime.Parse(raw, mime.Limits{Parts: maxParts})
 	left := int64(max(2*maxText, 6*chars)) // bytes of text that may still be read

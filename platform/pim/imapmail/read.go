@@ -29,17 +29,17 @@ func headerFields() []string {
 // After lists the UIDs from uid on, ascending.
 func (m *Conn) After(ctx context.Context, uid uint32) ([]uint32, error) {
 	found, err := m.searchUIDs(ctx, imap.SearchCriteria{UID: []imap.UIDSet{{imap.UIDRange{Start: imap.UID(max(uid, 1))}}}})
-	// "n:*" names the newest mail even when its UID is smaller (RFC 3501, 6.4.8).
+	// "n:*" includes the newest message even if its UID is smaller than n (RFC 3501, 6.4.8)
 	return slices.DeleteFunc(found, func(u uint32) bool { return u < uid }), err
 }
 
-// Since lists the UIDs of mails that arrived at t or later, ascending. It may include mails of up
-// to a day before, because servers only search by day.
+// Since lists the UIDs of messages that arrived at t or later, in ascending order. It may include
+// messages from up to a day before, because servers only search by day.
 func (m *Conn) Since(ctx context.Context, t time.Time) ([]uint32, error) {
 	return m.searchUIDs(ctx, imap.SearchCriteria{Since: t.UTC().AddDate(0, 0, -1)})
 }
 
-// Query selects mails of a folder; the zero value selects all.
+// Query selects messages in a folder. The zero value selects all.
 type Query struct {
 	Unseen        bool
 	Flagged       bool
@@ -48,7 +48,7 @@ type Query struct {
 	Text          string    // text anywhere in the mail
 }
 
-// Find lists the UIDs of the mails that fit, ascending.
+// Find lists the UIDs of the messages that match, in ascending order.
 func (m *Conn) Find(ctx context.Context, q Query) ([]uint32, error) {
 	c := imap.SearchCriteria{Since: q.Since, Before: q.Before}
 	if q.Unseen {
@@ -83,8 +83,8 @@ func (m *Conn) searchUIDs(ctx context.Context, c imap.SearchCriteria) (out []uin
 	return slices.Compact(out), err
 }
 
-// Headers reads the headers of at most Page mails, in UID order. Deleted mails
-// are skipped. pim.ErrRefused: one of them cannot be parsed.
+// Headers reads the headers of at most Page messages, in UID order. It skips deleted messages.
+// pim.ErrRefused means that one of them cannot be parsed.
 func (m *Conn) Headers(ctx context.Context, uids []uint32) ([]pim.Message, error) {
 	section := &imap.FetchItemBodySection{
 		Specifier: imap.PartSpecifierHeader, HeaderFields: headerFields(), Peek: true, Partial: &imap.SectionPartial{Size: maxHeader},
@@ -106,9 +106,8 @@ func (m *Conn) Text(ctx context.Context, x *pim.Message) error {
 	})
 }
 
-// collectMessages replaces FetchCommand.Collect of go-imap, which continues to read after
-// the connection failed within a literal, while the reader goroutine reads as
-// well.
+// collectMessages replaces FetchCommand.Collect of go-imap. That method continues to read after the
+// connection failed within a literal, while the reader goroutine also reads.
 func collectMessages(cmd *imapclient.FetchCommand) (out []*imapclient.FetchMessageBuffer, err error) {
 	for msg := cmd.Next(); msg != nil; msg = cmd.Next() {
 		buf := &imapclient.FetchMessageBuffer{SeqNum: msg.SeqNum}
@@ -179,7 +178,7 @@ func (m *Conn) fetchMails(ctx context.Context, uids []uint32, each int, section 
 	return nil
 }
 
-// recoverPanic parses a mail and converts a panic to an error.
+// recoverPanic runs take, which parses a message, and converts a panic to an error.
 func (m *Conn) recoverPanic(take func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/emersion/go-imap/v2/imapclient"
 )
 
-// The pace of waiting.
+// Intervals and limits of waiting.
 const (
 	// idleFor limits one IDLE. Some servers and routers stop sending updates
 	// without notice (RFC 2177 says 29 minutes at most).
@@ -35,8 +35,8 @@ func (m *Conn) onMailboxUpdate(d *imapclient.UnilateralDataMailbox) {
 	}
 }
 
-// onExpunge handles a removed mail on the reader goroutine: the count drops, so
-// that the next new mail is recognized as a change.
+// onExpunge handles a removed message on the reader goroutine. It decrements the count, so that the
+// next new message is recognized as a change.
 func (m *Conn) onExpunge(uint32) {
 	m.mu.Lock()
 	m.exists -= min(m.exists, 1)
@@ -51,9 +51,8 @@ func (m *Conn) signalChange() {
 	}
 }
 
-// Wait returns when the folder changed, when the maximum IDLE time is over or
-// when wake fires. It returns no error if ctx ends. Servers without IDLE are
-// polled.
+// Wait returns when the folder changed, when the maximum IDLE time is over, or when wake receives a
+// value. It returns no error if ctx ends. It polls servers without IDLE.
 func (m *Conn) Wait(ctx context.Context, wake <-chan struct{}) error {
 	if !m.idle {
 		return m.pollMailbox(ctx, wake)
@@ -95,9 +94,8 @@ func (m *Conn) Wait(ctx context.Context, wake <-chan struct{}) error {
 	})
 }
 
-// hasSlept reports whether this machine was suspended between two ticks: the wall
-// clock advanced while timers stood still. The server has dropped the connection
-// by then.
+// hasSlept reports whether this machine was suspended between two ticks: the wall clock advanced
+// while timers did not. The server has then dropped the connection.
 func hasSlept(before, now time.Time) bool {
 	return now.Round(0).Sub(before.Round(0)) > 3*tickEach
 }

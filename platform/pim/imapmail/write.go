@@ -16,8 +16,8 @@ import (
 // putWait is the time limit for storing a mail.
 const putWait = 3 * time.Minute
 
-// folderNames returns common folder names for a use, for servers that do not mark
-// special folders (RFC 6154). The first one is the name for a new folder.
+// folderNames returns common names of the folder with a role, for servers that do not mark special
+// folders (RFC 6154). The first one is the name of a new folder.
 func folderNames(use string) []string {
 	return map[string][]string{
 		"archive": {"Archive", "Archives", "Archiv", "All Mail"},
@@ -28,8 +28,8 @@ func folderNames(use string) []string {
 	}[use]
 }
 
-// For returns the folder for a use (archive, drafts, junk, sent, trash) and
-// creates it if necessary. Any other name must be an existing folder.
+// For returns the folder with a role (archive, drafts, junk, sent, trash) and creates it if
+// necessary. Any other name must be that of an existing folder.
 func (m *Conn) For(ctx context.Context, use string) (string, error) {
 	if strings.EqualFold(use, "inbox") {
 		return "INBOX", nil
@@ -91,12 +91,11 @@ func (p Place) Ref(account string) string {
 	return fmt.Sprintf("%s/%d/%d/%s", account, p.Validity, p.UID, p.Folder)
 }
 
-// ErrUnsure reports that the connection failed before the server confirmed a
-// write.
+// ErrUnsure means that the connection failed before the server confirmed a write.
 var ErrUnsure = errors.New("outcome unknown")
 
-// Put stores a mail in a folder, as a draft or as read. The UID is 0 if the
-// server does not return it.
+// Put stores a message in a folder, as a draft or as read. The UID in the result is 0 if the server
+// does not return it.
 func (m *Conn) Put(ctx context.Context, folder string, mail []byte, draft bool) (Place, error) {
 	flags := []imap.Flag{imap.FlagSeen}
 	if draft {
@@ -127,7 +126,7 @@ func (m *Conn) Enter(ctx context.Context, folder string) (State, error) {
 	return m.openFolder(ctx, folder, false)
 }
 
-// Named lists the UIDs of the mails of a Message-ID in the open folder.
+// Named lists the UIDs of the messages with a Message-ID in the open folder.
 func (m *Conn) Named(ctx context.Context, id string) ([]uint32, error) {
 	if id == "" {
 		return nil, nil
@@ -135,9 +134,9 @@ func (m *Conn) Named(ctx context.Context, id string) ([]uint32, error) {
 	return m.searchUIDs(ctx, imap.SearchCriteria{Header: []imap.SearchCriteriaHeaderField{{Key: "Message-ID", Value: "<" + id + ">"}}})
 }
 
-// Move moves a mail of the open folder. The new place has no UID if the server
-// does not return it. It fails on servers that cannot remove a single mail,
-// because other mails could be removed.
+// Move moves a message from the open folder. The new place has no UID if the server does not return
+// it. Move fails on servers that cannot remove a single message, because other messages could be
+// removed.
 func (m *Conn) Move(ctx context.Context, uid uint32, folder string) (Place, error) {
 	caps := m.c.Caps()
 	if !caps.Has(imap.CapMove) && !caps.Has(imap.CapIMAP4rev2) && !caps.Has(imap.CapUIDPlus) {
@@ -190,7 +189,7 @@ const (
 	wholeChars = 100_000
 )
 
-// Whole reads the text of a mail into x, up to the first megabyte.
+// Whole reads the text of a message into x, up to the first megabyte.
 func (m *Conn) Whole(ctx context.Context, x *pim.Message) error {
 	section := &imap.FetchItemBodySection{Peek: true, Partial: &imap.SectionPartial{Size: wholeBytes}}
 	return m.fetchMails(ctx, []uint32{x.UID}, wholeBytes, section, func(_ pim.Message, b []byte) {
@@ -199,8 +198,8 @@ func (m *Conn) Whole(ctx context.Context, x *pim.Message) error {
 	})
 }
 
-// Raw reads up to n bytes of a mail, from byte at on, in addition to its header
-// fields. ok is false if the mail no longer exists.
+// Raw reads at most n bytes of a message, starting at byte at, in addition to its header fields. ok
+// is false if the message no longer exists.
 func (m *Conn) Raw(ctx context.Context, uid uint32, at int64, n int) (x pim.Message, raw []byte, ok bool, err error) {
 	section := &imap.FetchItemBodySection{Peek: true, Partial: &imap.SectionPartial{Offset: at, Size: int64(n)}}
 	err = m.fetchMails(ctx, []uint32{uid}, n, section, func(found pim.Message, b []byte) { x, raw, ok = found, b, true })
@@ -210,7 +209,7 @@ func (m *Conn) Raw(ctx context.Context, uid uint32, at int64, n int) (x pim.Mess
 // Head reads the header fields of a mail into x.
 func Head(raw []byte, x *pim.Message) { readHeader(raw[:min(len(raw), maxHeader)], x) }
 
-// See marks a mail as read. The folder must have been opened with Enter.
+// See marks a message as read. The folder must have been opened with Enter.
 func (m *Conn) See(ctx context.Context, uid uint32) error {
 	return m.runBounded(ctx, askBytes, "mark a mail as read", func() error {
 		return m.c.Store(imap.UIDSetNum(imap.UID(uid)), &imap.StoreFlags{Op: imap.StoreFlagsAdd, Silent: true, Flags: []imap.Flag{imap.FlagSeen}}, nil).Close()

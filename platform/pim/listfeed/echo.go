@@ -1,11 +1,11 @@
-// Package listfeed distinguishes entries that Hob wrote from entries of the user in
-// shared lists and folders, so that Hob never receives its own output as input.
+// Package listfeed distinguishes entries that Hob wrote from entries of the user in shared lists
+// and folders, so that Hob never receives its own output as input.
 //
-// Two checks identify own entries. Their text ends with a mark (Key.Mark), which
-// works even if Hob stops right after writing and cannot be forged for a future
-// text. Entries written by tools have no mark; Hob keeps a digest of each (Own).
-// All other entries are received once (Poller). The list and note channels use it,
-// and the composition root for entries of tools.
+// Two checks identify Hob's entries. Their text ends with a mark (Key.Mark), which works even if
+// Hob stops right after writing and which cannot be forged for a future text. Entries written by
+// tools have no mark; Hob stores a digest of each one (Own). All other entries are received once
+// (Poller). The list and note channels use the package, and the composition root uses it for
+// entries of tools.
 package listfeed
 
 import (
@@ -62,9 +62,8 @@ func (k Key) Name(id string) string {
 	return short + hex.EncodeToString(m.Sum(nil)[:12])
 }
 
-// Marked reports whether a text contains any mark, including another
-// installation's: two assistants on one list would otherwise answer each other
-// endlessly.
+// Marked reports whether a text contains a mark, including a mark of another installation, because
+// two assistants on one list would otherwise answer each other endlessly.
 func Marked(texts ...string) bool { return slices.ContainsFunc(texts, mark.MatchString) }
 
 // With returns text followed by its mark.
@@ -85,15 +84,13 @@ func Digest(parts ...string) (d [Size]byte) {
 	return d
 }
 
-// Words returns the digest of an entry's words. It ignores white space, which
-// programs change.
+// Words returns the digest of an entry's words. It ignores whitespace, which programs change.
 func Words(parts ...string) [Size]byte {
 	return Digest(strings.Fields(strings.ToLower(strings.Join(parts, " ")))...)
 }
 
-// Set is a persistent set of digests. Its methods may be called concurrently,
-// also by several sets with the same name: each adds its entries to the stored
-// set.
+// Set is a persistent set of digests. Its methods may be called concurrently, even by several sets
+// with the same name: each adds its entries to the stored set.
 type Set struct {
 	keep StateStore
 	name string
@@ -101,11 +98,11 @@ type Set struct {
 	mu   *sync.Mutex
 }
 
-// lock is shared by all sets, because they rarely change.
+// lock is shared by all sets, because they rarely change
 var lock sync.Mutex //nolint:gochecknoglobals // two sets of one name are one value
 
-// NewSet returns a set stored under name. It drops the oldest entries beyond most, which must be at
-// most 8,000 so that the set fits into a StateStore value.
+// NewSet returns a set stored under name. It drops the oldest entries if there are more than most.
+// most must be at most 8,000, so that the set fits into a StateStore value.
 func NewSet(k StateStore, name string, most int) *Set { return &Set{k, name, min(most, 8000), &lock} }
 
 // All returns the members; nil if the set was never written.

@@ -7,9 +7,9 @@ import (
 	"hob/platform/pim"
 )
 
-// Texts that Hob's tools write into the user's lists and notes must not count as the user's words in
-// the channels that read these: untrusted text would become trusted by way of a reminder. So each
-// text is recorded before it is written.
+// Text that Hob's tools write into the user's lists and notes must not count as the user's words in
+// the channels that read them, because untrusted text would become trusted by way of a reminder.
+// Each text is therefore recorded before it is written.
 
 // RecordReminders returns the lists, which record the text of each new reminder for a channel.
 func RecordReminders(lists []pim.Reminders, channel StateStore) []pim.Reminders {
@@ -43,7 +43,7 @@ func (o recordedReminders) CreateReminder(ctx context.Context, r pim.Reminder) (
 	}
 	got, err := o.Reminders.CreateReminder(ctx, r)
 	if err == nil && got.ID != "" {
-		_ = o.own.Add(context.WithoutCancel(ctx), Digest(got.ID)) // on failure the recorded text still identifies the entry
+		_ = o.own.Add(context.WithoutCancel(ctx), Digest(got.ID)) // if this fails, the recorded text still identifies the entry
 	}
 	return got, err
 }
@@ -60,7 +60,7 @@ func (o recordedNotes) CreateNote(ctx context.Context, n pim.Note) (pim.Receipt,
 	}
 	got, err := o.Notes.CreateNote(ctx, n)
 	if err == nil && got.ID != "" {
-		_ = o.own.Add(context.WithoutCancel(ctx), Digest(got.ID)) // on failure the recorded text still identifies the entry
+		_ = o.own.Add(context.WithoutCancel(ctx), Digest(got.ID)) // if this fails, the recorded text still identifies the entry
 	}
 	return got, err
 }

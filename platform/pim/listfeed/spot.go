@@ -11,14 +11,14 @@ import (
 	"hob/platform/pim"
 )
 
-// Location is the list or folder that a Poller polls and in which Hob answers. It covers all
+// Location is the list or folder that a Poller polls and in which Hob answers. It includes all
 // accounts and programs that have a list or folder with one of its names. P is the driver
 // interface.
 type Location[P pim.Driver] struct {
 	Channel string // the channel that uses it: "reminders"
 	Kind    string // its kind, and the configuration key with its name: "list"
 	Name    string
-	Account string // the only source that counts; "": all of them
+	Account string // the only source to use; "" means all
 	Remedy  string // if there is no source
 	All     func() []P
 	Poller  *Poller
@@ -80,8 +80,8 @@ func (s *Location[P]) candidateSources(at string) ([]P, error) {
 	return nil, unsupportedError{fmt.Errorf("%s: no account supports a %s for Hob; %s", s.Channel, s.Kind, s.Remedy)}
 }
 
-// Tell describes the entries of each source. look describes one source and reports whether it is
-// shared.
+// Tell describes the entries of each source. look describes one source and reports whether the
+// source is shared.
 func (s *Location[P]) Tell(look func(P) (said string, shared bool, err error)) (string, error) {
 	places, err := s.candidateSources("")
 	var out []string
@@ -102,9 +102,9 @@ func (s *Location[P]) Tell(look func(P) (said string, shared bool, err error)) (
 	return strings.Join(out, "; "), err
 }
 
-// Say writes an entry of Hob to the source with that name, or to the first one that has the list or
-// folder, and returns the entry's reference. If asks is set, older entries are not accepted as
-// answers.
+// Say writes an entry of Hob to the source with the given name, or to the first source that has the
+// list or folder, and returns the entry's reference. If asks is set, older entries are not accepted
+// as answers.
 func (s *Location[P]) Say(ctx context.Context, at string, asks bool, put func(P, Key) (pim.Receipt, error)) (ref string, err error) {
 	if asks {
 		if err := s.Poller.RecordSnapshot(ctx, at); err != nil {
@@ -154,7 +154,7 @@ func (s *Location[P]) Find(ctx context.Context, at string, look func(P, Key) (re
 	return "", err
 }
 
-// Lasting reports whether an error is permanent.
+// Lasting reports whether an error will persist.
 func Lasting(err error) bool {
 	return isNotFoundThere(err) || errors.Is(err, pim.ErrInvalid) || errors.Is(err, pim.ErrRefused)
 }

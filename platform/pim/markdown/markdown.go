@@ -1,9 +1,8 @@
-// Package markdown implements pim.Notes on a folder of Markdown files, for
-// example an Obsidian vault. It never follows links out of the folder and ignores
-// hidden files and folders, which hold data of other programs.
+// Package markdown implements pim.Notes for a folder of Markdown files, such as an Obsidian vault.
+// It never follows links out of the folder, and ignores hidden files and folders, which contain
+// data of other programs.
 //
-// A new note is a new file. It is written atomically and never replaces another
-// file.
+// A new note is a new file. The file is written atomically and never replaces another file.
 package markdown
 
 import (
@@ -97,7 +96,7 @@ func listNotes(ctx context.Context, r *os.Root, deep bool) (out []file, warnings
 		if len(out) >= maxFiles {
 			return fs.SkipAll
 		}
-		// A link may lead to another note of the folder, and is not followed elsewhere.
+		// a link may lead to another note in the folder; other links are not followed
 		info, err := r.Stat(p)
 		if err != nil || !info.Mode().IsRegular() {
 			missed++

@@ -1,7 +1,7 @@
-// Package autostart starts a program with the user's session: as a systemd user unit or an
-// XDG autostart entry on Linux, a LaunchAgent on macOS, a value of the Run key on Windows.
-// It writes one file (or value), updates the service manager, and reports the current
-// state. It writes no secrets.
+// Package autostart starts a program with the user's session: as a systemd user unit or an XDG
+// autostart entry on Linux, a LaunchAgent on macOS, or a value of the Run key on Windows. It writes
+// one file (or registry value), updates the service manager, and reports the current state. It
+// writes no secrets.
 package autostart
 
 import (
@@ -32,15 +32,15 @@ const (
 
 // Entry describes the program to start.
 type Entry struct {
-	Program string // the absolute path of hob
-	Home    string // HOB_HOME; "" = the usual one
-	Path    string // PATH for programs that Hob starts; "" = the system's PATH
-	Log     string // log file for its output, if the service manager keeps none
+	Program string // absolute path of hob
+	Home    string // HOB_HOME; "" means the default home
+	Path    string // PATH for programs that Hob starts; "" means the system's PATH
+	Log     string // log file for the output, if the service manager keeps no log
 }
 
-// Self returns the entry that starts the running program: with home, if this process was
-// given one. It resolves links to the program, except on macOS, where the link of a package
-// stays valid when its target moves.
+// Self returns the entry that starts the running program, with home if this process was started
+// with one. It resolves links to the program, except on macOS, where the link of a package remains
+// valid when its target moves.
 func Self(program, home, log string, getenv func(string) string) Entry {
 	if real, err := filepath.EvalSymlinks(program); err == nil && runtime.GOOS != "darwin" {
 		program = real
@@ -55,20 +55,20 @@ func Self(program, home, log string, getenv func(string) string) Entry {
 // Status is the current state of the autostart entry.
 type Status struct {
 	Kind      Kind   `json:"kind"`
-	Place     string `json:"place"`             // the file, or the value
+	Place     string `json:"place"`             // path of the file, or name of the value
 	Installed bool   `json:"installed"`         // an entry exists
 	Current   bool   `json:"current"`           // the installed entry equals the one that Install would write
-	Same      bool   `json:"same"`              // the installed entry equals it apart from PATH
+	Same      bool   `json:"same"`              // the installed entry equals the one that Install would write, except for PATH
 	Program   string `json:"program,omitempty"` // program that the entry starts
 	Enabled   bool   `json:"enabled"`           // the system will start the program
 	Running   bool   `json:"running"`           // the system has started the program
-	Note      string `json:"note,omitempty"`    // an unknown state, or a recommended action
+	Note      string `json:"note,omitempty"`    // unknown state, or recommended action
 }
 
 // Run runs a program of the system and returns its output.
 type Run func(ctx context.Context, name string, args ...string) (string, error)
 
-// Options of New; the zero value is this machine's.
+// Options are the options of New. The zero value selects this machine.
 type Options struct {
 	Kind    Kind   // "" selects the best available mechanism
 	UserDir string // the owner's folder
@@ -76,7 +76,7 @@ type Options struct {
 	Run     Run
 	// Look finds a program; nil means exec.LookPath.
 	Look func(string) (string, error)
-	// Wait is the longest wait for the service manager (default 10 s).
+	// Wait is the maximum wait for the service manager (default 10 s).
 	Wait time.Duration
 }
 
@@ -89,7 +89,7 @@ type Manager struct {
 // runWait is the timeout of a system program.
 const runWait = 20 * time.Second
 
-// maxFile is larger than any autostart file, in bytes.
+// maxFile is a size in bytes that no autostart file exceeds.
 const maxFile = 64 << 10
 
 // New detects the autostart mechanism of this system.
@@ -139,7 +139,7 @@ func runProgram(ctx context.Context, name string, args ...string) (string, error
 	return text, nil
 }
 
-// validateEntry returns an error for values that no file format can represent.
+// validateEntry returns an error if the entry contains a value that no file format can represent.
 func (e Entry) validateEntry() error {
 	if !filepath.IsAbs(e.Program) && !windowsPath(e.Program) {
 		return fmt.Errorf("autostart: the program's path %q is not absolute", e.Program)
@@ -198,8 +198,8 @@ func (m *Manager) configDir() string {
 	return filepath.Join(m.o.UserDir, ".config")
 }
 
-// Install writes the entry and updates the service manager. start also starts the program
-// now, if the service manager supports that. Install is idempotent.
+// Install writes the entry and updates the service manager. If start is set and the service manager
+// supports it, Install also starts the program immediately. Install is idempotent.
 func (m *Manager) Install(ctx context.Context, e Entry, start bool) error {
 	place, text, err := m.Text(e)
 	if err != nil {
@@ -221,8 +221,8 @@ func (m *Manager) Install(ctx context.Context, e Entry, start bool) error {
 	return nil
 }
 
-// Uninstall removes the entry, or disables the entry of a package. It returns false if there
-// was none. Running programs continue.
+// Uninstall removes the entry, or disables the entry of a package. It returns false if there was
+// none. Running programs are not stopped.
 func (m *Manager) Uninstall(ctx context.Context) (bool, error) {
 	if m.kind == RunKey {
 		return removeRun()
@@ -286,7 +286,8 @@ func (m *Manager) Status(ctx context.Context, e Entry) (Status, error) {
 	return s, nil
 }
 
-// withoutPath returns a text without PATH, which depends on the terminal that wrote it.
+// withoutPath returns text without PATH, whose value depends on the terminal from which the entry
+// was written.
 func withoutPath(text string) string {
 	var out strings.Builder
 	skip := false

@@ -9,8 +9,8 @@ import (
 
 func systemKind() Kind { return RunKey }
 
-// approvedKey is the registry key in which Windows stores the disabled state of values: the first
-// byte of a disabled value is odd.
+// approvedKey is the registry key in which Windows records disabled values: the first byte of a
+// disabled value is odd.
 const approvedKey = `Software\Microsoft\Windows\CurrentVersion\Explorer\StartupApproved\Run`
 
 func setRun(text string) error {

@@ -17,7 +17,7 @@ func (m *Manager) detectKind(ctx context.Context) Kind {
 	if k := systemKind(); k != "" {
 		return k
 	}
-	for _, k := range []Kind{Systemd, XDG} { // an installed entry has priority over the running service manager
+	for _, k := range []Kind{Systemd, XDG} { // an installed entry takes precedence over a running service manager
 		m.kind = k
 		if _, err := os.Lstat(m.entryLocation()); err == nil {
 			return k
@@ -64,13 +64,13 @@ func (m *Manager) installUnit(ctx context.Context, start bool) error {
 
 func (m *Manager) disableUnit(ctx context.Context) error {
 	if m.checkSystemd(ctx) != nil {
-		return nil // no service manager runs that could start the unit
+		return nil // no service manager is running that could start the unit
 	}
 	_, err := m.runSystemctl(ctx, "disable", unitName)
 	return err
 }
 
-// packagedUnit returns the enabled unit of a package: systemd starts it although Hob installed
+// packagedUnit returns the enabled unit of a package, which systemd starts although Hob installed
 // nothing. place is "" if there is none.
 func (m *Manager) packagedUnit(ctx context.Context) (place, text string) {
 	if m.kind != Systemd {
@@ -134,8 +134,8 @@ const launchctl = "/bin/launchctl"
 
 func launchdDomain() string { return "gui/" + strconv.Itoa(os.Getuid()) }
 
-// installAgent makes launchd load the file. launchctl returns before the previous agent is unloaded, and
-// loading too early fails.
+// installAgent makes launchd load the file. It retries, because launchctl returns before the
+// previous agent is unloaded, and loading too early fails.
 func (m *Manager) installAgent(ctx context.Context, place string, start bool) error {
 	_, _ = m.o.Run(ctx, launchctl, "enable", launchdDomain()+"/"+label) // the user may have disabled the agent
 	if !start {

@@ -14,7 +14,7 @@ const (
 )
 
 // unitText returns a unit of systemd --user (systemd.unit(5), systemd.service(5)). Some sessions
-// never reach graphical-session.target, so the default target wants the unit too.
+// never reach graphical-session.target, so the default target also wants the unit.
 func unitText(e Entry) string {
 	var env strings.Builder
 	for _, v := range entryEnviron(e) {
@@ -49,8 +49,8 @@ func entryEnviron(e Entry) (out [][2]string) {
 	return out
 }
 
-// unsafe lists characters that systemd does not accept in the path of a program. Such a
-// program is started through env, unless env would take the path as a variable.
+// unsafe lists characters that systemd does not accept in the path of a program. Such a program is
+// started through env, unless env would interpret the path as a variable.
 const (
 	unsafe  = `"'\`
 	byEnv   = "/usr/bin/env "
@@ -64,8 +64,8 @@ func systemdProgram(path string) string {
 	return byEnv + strings.ReplaceAll(systemdQuote(path), "$", "$$")
 }
 
-// systemdQuote quotes one word of a unit, without specifiers. systemd expands variables
-// neither in the path of a program nor in Environment=.
+// systemdQuote quotes one word of a unit and escapes specifiers. systemd expands variables neither
+// in the path of a program nor in Environment=.
 func systemdQuote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, `%`, `%%`).Replace(s) + `"`
 }
@@ -142,11 +142,11 @@ func plistText(e Entry) string {
 
 func xmlText(s string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(s)) // a builder takes everything
+	_ = xml.EscapeText(&b, []byte(s)) // writing to a builder never fails
 	return b.String()
 }
 
-// runValue returns a value of the Run key. It cannot set variables.
+// runValue returns a value for the Run key. Such a value cannot set environment variables.
 func runValue(e Entry) (string, error) {
 	if e.Home != "" {
 		return "", fmt.Errorf("autostart: the Run key cannot set HOB_HOME; set it for your account (setx HOB_HOME \"%s\"), open a new terminal without it and run this command again", e.Home)
@@ -157,7 +157,7 @@ func runValue(e Entry) (string, error) {
 	return `"` + e.Program + `" start`, nil
 }
 
-// programOf returns the program in an installed entry, "" if it cannot be parsed.
+// programOf returns the program in an installed entry, or "" if the entry cannot be parsed.
 func programOf(k Kind, text string) string {
 	switch k {
 	case Systemd:

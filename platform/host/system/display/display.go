@@ -1,6 +1,6 @@
-// Package display reads and changes the brightness of the built-in screen and the dark mode
-// of the desktop. It uses logind for the backlight and the portal and GSettings for the
-// appearance on Linux; WMI and the registry on Windows; System Events on macOS, which does
+// Package display reads and changes the brightness of the built-in screen and the dark mode of the
+// desktop. On Linux it uses logind for the backlight, and the portal and GSettings for the
+// appearance. On Windows it uses WMI and the registry. On macOS it uses System Events; macOS does
 // not let programs read or set the brightness.
 package display
 
@@ -65,7 +65,8 @@ func New(o Options) *Display {
 // Brightness returns the brightness of the built-in screen in percent.
 func (d *Display) Brightness(ctx context.Context) (int, error) { return d.back.readBrightness(ctx) }
 
-// SetBrightness sets the brightness and returns the resulting one. It never makes the screen black.
+// SetBrightness sets the brightness and returns the resulting value. It never makes the screen
+// black.
 func (d *Display) SetBrightness(ctx context.Context, percent int) (int, error) {
 	if err := d.back.setBrightness(ctx, max(1, min(100, percent))); err != nil {
 		return 0, err
@@ -114,8 +115,8 @@ func (m macBackend) setBrightness(ctx context.Context, _ int) error {
 	return err
 }
 
-// isDark reads the user's preference, which needs no permission: the key exists only in dark
-// mode, otherwise the program fails.
+// isDark reads the user's preference, for which it needs no permission. The key exists only in dark
+// mode; otherwise the program fails.
 func (m macBackend) isDark(ctx context.Context) (bool, error) {
 	out, err := m.run.Run(ctx, nil, "/usr/bin/defaults", "read", "-g", "AppleInterfaceStyle")
 	if err == nil {

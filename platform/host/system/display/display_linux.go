@@ -29,8 +29,8 @@ type backlight struct {
 	now, of int
 }
 
-// findBacklight selects a backlight as Documentation/ABI/stable/sysfs-class-backlight advises: firmware before
-// platform before raw.
+// findBacklight selects a backlight in the order that
+// Documentation/ABI/stable/sysfs-class-backlight recommends: firmware, platform, raw.
 func (d linuxDisplay) findBacklight() (backlight, error) {
 	dir := filepath.Join(d.opt.Sys, "class", "backlight")
 	list, err := os.ReadDir(dir)

@@ -28,7 +28,7 @@ const (
 	systemLight = "SystemUsesLightTheme"
 )
 
-// isDark reads the app theme; without the value apps are light.
+// isDark reads the app theme. If the value does not exist, apps are light.
 func (windowsBackend) isDark(context.Context) (bool, error) {
 	k, err := registry.OpenKey(registry.CURRENT_USER, personalize, registry.QUERY_VALUE)
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package fileindex queries the system's file index: Spotlight, Windows Search, and on Linux
-// LocalSearch (Tracker), Baloo or plocate, whichever is installed. It returns paths from the
-// index; the caller checks whether a file still exists and whether its name may be shown.
+// LocalSearch (Tracker), Baloo or plocate, whichever is installed. It returns paths from the index.
+// The caller must check whether a file still exists and whether its name may be shown.
 package fileindex
 
 import (
@@ -19,16 +19,17 @@ import (
 	"hob/platform/host/osrun"
 )
 
-// ErrNone means that no index exists or responds, which is different from an empty result.
+// ErrNone means that there is no index or that it does not respond. This is different from an empty
+// result.
 var ErrNone = errors.New("no file index found on this system")
 
 // Found is the result of a search.
 type Found struct {
 	Paths []string
 	By    string
-	// Names means that the index only has file names, not content.
+	// Names is true if the index contains only file names and no content.
 	Names bool
-	// Cut means that there are, or may be, more results.
+	// Cut is true if there are, or may be, more results.
 	Cut bool
 }
 
@@ -125,7 +126,7 @@ func (s spotlight) findFiles(ctx context.Context, text string, roots []string) (
 	return f, nil
 }
 
-// mdQuery returns a query for names and texts ("File Metadata Query Expression Syntax",
+// mdQuery returns a query for names and content ("File Metadata Query Expression Syntax",
 // developer.apple.com). It escapes the four special characters inside quotes.
 func mdQuery(text string) string {
 	text = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `*`, `\*`, `'`, `\'`).Replace(text)
@@ -186,7 +187,7 @@ func (p plocate) findFiles(ctx context.Context, text string, roots []string) (Fo
 		// Both patterns must match; the pattern of the name contains no slash.
 		out, err := p.run.Run(ctx, nil, "plocate", "-i", "-0", "-l", fmt.Sprint(8*maxPaths), "--", escapeGlob(strings.TrimRight(root, "/")+"/")+"*", "*"+escapeGlob(text)+"*")
 		if failed, ok := errors.AsType[*osrun.Failure](err); ok && failed.Said == "" && ctx.Err() == nil {
-			continue // without a match it exits with 1 and prints nothing
+			continue // if nothing matches, plocate exits with status 1 and prints nothing
 		}
 		if err != nil {
 			return f, err
@@ -224,7 +225,7 @@ func (t tracker) findFiles(ctx context.Context, text string, _ []string) (f Foun
 	}
 	out, err := t.run.Run(ctx, nil, program, args...)
 	f.Paths = readURIs(out)
-	f.Cut = len(f.Paths) >= maxPaths // counts all folders, not only the roots
+	f.Cut = len(f.Paths) >= maxPaths // the limit applies to all folders, not only to the roots
 	return f, err
 }
 
@@ -258,8 +259,8 @@ func (b baloo) findFiles(ctx context.Context, text string, roots []string) (f Fo
 	return f, nil
 }
 
-// unixIndex queries the installed programs one after another, full-text indexes first. It tries
-// the next one if a program fails or its index is empty.
+// unixIndex queries the installed programs one after another, starting with the full-text indexes.
+// It tries the next program if one fails or its index is empty.
 type unixIndex struct{ run osrun.Programs }
 
 func (u unixIndex) findFiles(ctx context.Context, text string, roots []string) (best Found, _ error) {

@@ -1,6 +1,6 @@
-// Package power reads the battery (ReadBattery) and reports when the machine sleeps and wakes
-// (WatchSleep). Callers must not depend on WatchSleep: they also have to compare the wall clock,
-// because not every system reports every sleep.
+// Package power reads the battery (ReadBattery) and reports when the machine is suspended and
+// resumed (WatchSleep). Callers must not rely on WatchSleep alone: they must also compare the wall
+// clock, because not every system reports every suspend.
 package power
 
 import (
@@ -29,14 +29,14 @@ const (
 
 // Battery is the state of the machine's battery.
 type Battery struct {
-	// Present reports whether there is a battery. Without one, as in a desktop computer, only
+	// Present reports whether there is a battery. If there is none, as in a desktop computer, only
 	// Mains is set.
 	Present bool  `json:"present"`
 	Percent int   `json:"percent"`
 	State   State `json:"state,omitempty"`
-	// Left is the time until it is empty or full; 0 if unknown.
+	// Left is the time until the battery is empty or full; 0 if unknown.
 	Left time.Duration `json:"left_ns,omitempty"`
-	// Mains means that the machine is plugged in.
+	// Mains is true if the machine is plugged in.
 	Mains bool `json:"mains"`
 }
 
@@ -63,8 +63,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// ErrUnseen means that the battery state cannot be read, which does not mean that there is no
-// battery.
+// ErrUnseen means that the battery state cannot be read. It does not mean that there is no battery.
 var ErrUnseen = errors.New("battery state is not available")
 
 // ReadBattery reads the battery.
@@ -142,8 +141,8 @@ type systemPower struct {
 	FullSeconds uint32
 }
 
-// batteryState decodes the values of Windows: 255, and all bits set, mean unknown; flag 128 means
-// no battery.
+// batteryState decodes the values of Windows. 255 and a value with all bits set mean unknown; flag
+// 128 means that there is no battery.
 func (s systemPower) batteryState() (Battery, error) {
 	b := Battery{Mains: s.ACLine == 1}
 	if s.BatteryFlag == 255 || s.BatteryFlag&128 == 0 && s.Percent > 100 {
@@ -176,16 +175,16 @@ const (
 	Wakes  Event = false
 )
 
-// WatchSleep calls on for each sleep and each wake-up until ctx ends, and then returns nil. If the
-// system does not report sleep, it returns an error, which is only for the log, because
-// callers also compare the wall clock. on is called from one goroutine at a time and must
-// return immediately.
+// WatchSleep calls on for each suspend and each resume until ctx ends, and then returns nil. If the
+// system does not report them, it returns an error, which is only meant for the log, because
+// callers also compare the wall clock. on is called from one goroutine at a time and must return
+// immediately.
 func WatchSleep(ctx context.Context, o Options, on func(Event)) error {
 	return watchSleep(ctx, o.withDefaults(), on)
 }
 
-// FollowWakes calls onWake each time the machine wakes, until ctx ends. On a system that does not
-// report sleep it only waits. onWake must return immediately.
+// FollowWakes calls onWake each time the machine resumes, until ctx ends. On a system that does not
+// report this, it only waits. onWake must return immediately.
 func FollowWakes(ctx context.Context, o Options, log *slog.Logger, onWake func()) error {
 	err := WatchSleep(ctx, o, func(e Event) {
 		if e == Wakes {

@@ -16,7 +16,8 @@ func readBattery(ctx context.Context, o Options) (Battery, error) {
 	return readPmset(string(out))
 }
 
-// watchSleep fails: without cgo macOS does not report sleep, so callers rely on the wall clock.
+// watchSleep returns an error, because without cgo suspends are not reported on macOS. Callers rely
+// on the wall clock.
 func watchSleep(context.Context, Options, func(Event)) error {
 	return fmt.Errorf("macOS reports sleep only through IOKit, which Hob does not link: %w", errors.ErrUnsupported)
 }

@@ -109,7 +109,7 @@ func readSupplies(dir string) (b Battery, err error) {
 	return b, nil
 }
 
-// sysState merges the state of one more battery: a battery in use has priority.
+// sysState merges the state of another battery. A battery in use takes precedence.
 func sysState(s string, before State) State {
 	now := Unknown
 	switch s {
@@ -128,8 +128,8 @@ func sysState(s string, before State) State {
 	return now
 }
 
-// watchSleep receives logind's PrepareForSleep (org.freedesktop.login1). The bus sets the sender:
-// only the owner of that name, which is root on the system bus.
+// watchSleep receives logind's PrepareForSleep signals (org.freedesktop.login1). The bus sets the
+// sender, so only the owner of that name, which is root on the system bus, can send them.
 func watchSleep(ctx context.Context, o Options, on func(Event)) error {
 	for heard := false; ; heard = true {
 		err := listenPrepareForSleep(ctx, o, on)
@@ -139,7 +139,7 @@ func watchSleep(ctx context.Context, o Options, on func(Event)) error {
 		if err != nil && !heard {
 			return err
 		}
-		_ = retry.Sleep(ctx, again) // the bus closed; it may return
+		_ = retry.Sleep(ctx, again) // the bus connection closed; the bus may become available again
 	}
 }
 

@@ -34,14 +34,14 @@ type subscription struct {
 	context  uintptr
 }
 
-// powerCallback is created once: a process can create only a few thousand callbacks, which are
-// never freed.
+// powerCallback is created only once, because a process can create only a few thousand callbacks,
+// which are never freed.
 var powerCallback = sync.OnceValue(func() uintptr {
 	return windows.NewCallback(func(_, kind, _ uintptr) uintptr {
 		if kind == pbtSuspend || kind == pbtResume || kind == pbtAutomatic {
 			select {
 			case powerEvents <- kind:
-			default: // drop the event if the receiver is gone or slow: callers also compare the wall clock
+			default: // drop the event if the receiver has ended or is slow, because callers also compare the wall clock
 			}
 		}
 		return 0

@@ -1,6 +1,6 @@
-// Package sound reads and changes the volume of this machine: of the default output of
-// PipeWire, PulseAudio or ALSA on Linux, with their command-line programs; through Standard
-// Additions on macOS and IAudioEndpointVolume on Windows.
+// Package sound reads and changes the volume of this machine's default output. On Linux it uses the
+// command-line programs of PipeWire, PulseAudio or ALSA, on macOS Standard Additions, and on
+// Windows IAudioEndpointVolume.
 package sound
 
 import (
@@ -20,7 +20,7 @@ import (
 
 // Level is the volume of an output.
 type Level struct {
-	Percent int  `json:"percent"` // 0 to 100; more where a system amplifies
+	Percent int  `json:"percent"` // 0 to 100; more if the system amplifies
 	Muted   bool `json:"muted"`
 }
 
@@ -209,8 +209,8 @@ func (a amixer) setMuted(ctx context.Context, on bool) error {
 	return err
 }
 
-// firstBackend tries the installed programs one after another: a program fails if its sound server
-// does not run.
+// firstBackend tries the installed programs one after another, because a program fails if its sound
+// server is not running.
 type firstBackend struct {
 	run osrun.Programs
 	all []namedBackend

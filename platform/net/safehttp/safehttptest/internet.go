@@ -1,6 +1,6 @@
-// Package safehttptest simulates the internet in one process for tests: names
-// resolve to public addresses, and one handler serves all of them. The client's
-// checks run unchanged; only the final connection goes to a server on loopback.
+// Package safehttptest simulates the internet in one process for tests. Names resolve to public
+// addresses, and one handler serves all of them. The client's checks run unchanged; only the final
+// connection goes to a server on loopback.
 package safehttptest
 
 import (
@@ -58,8 +58,8 @@ func New(t testing.TB, h http.Handler) *Internet {
 	return n
 }
 
-// Name sets the addresses of a name. Each answer is a list of addresses separated
-// by blanks; the last answer repeats. Without an address the name does not exist.
+// Name sets the addresses of a name. Each answer is a list of addresses separated by spaces; the
+// last answer repeats. A name with no addresses does not exist.
 func (n *Internet) Name(name string, answers ...string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -120,7 +120,8 @@ func (n *Internet) dialAddr(ctx context.Context, to netip.AddrPort) (net.Conn, e
 	return conn, err
 }
 
-// trackConn stores a connection, so that Down can cut it. nil reserves an entry for a new one.
+// trackConn stores a connection, so that Down can close it. If conn is nil, it reserves an entry
+// for a new connection.
 func (n *Internet) trackConn(conn net.Conn) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
