@@ -61,3 +61,48 @@ func TestCopiesBringBackTheWholeText(t *testing.T) {
 		t.Errorf("purged: %v", err)
 	}
 }
+
+// A broken file is replaced by the last valid text, never by defaults.
+func TestRevisions_LoadTheLastValidText(t *testing.T) {
+	dir := t.TempDir()
+	c := Revisions{Path: filepath.Join(dir, "config.toml"), Dir: filepath.Join(dir, "undo")}
+	put := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(c.Path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const strict, broken = "[autonomy]\nlevel = \"watch\"\n", "[autonomy]\nlevle = \"watch\"\n"
+	put(broken)
+	if _, err := c.LoadOrLast(); !IsMistake(err) {
+		t.Errorf("without a valid text: %v", err)
+	}
+	put(strict)
+	valid, err := c.LoadOrLast()
+	if err != nil || valid.Replaces != nil {
+		t.Fatalf("%+v, %v", valid.Replaces, err)
+	}
+	for range 2 {
+		if err := c.MarkValid(valid); err != nil {
+			t.Fatal(err)
+		}
+	}
+	none, err := Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.MarkValid(none); err != nil { // a missing file is no valid text
+		t.Fatal(err)
+	}
+	put(broken)
+	last, err := c.LoadOrLast()
+	if err != nil || last.Autonomy.Level != "watch" || !IsMistake(last.Replaces) || !last.SameText(valid) {
+		t.Errorf("%+v, %v", last, err)
+	}
+	if err := c.Purge(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.LoadOrLast(); !IsMistake(err) {
+		t.Errorf("after Purge: %v", err)
+	}
+}

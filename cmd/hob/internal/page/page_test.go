@@ -72,6 +72,7 @@ func TestPage(t *testing.T) {
 		{"a card shows what is on today", testToday},
 		{"a card shows what runs by itself, and stops it", testThings},
 		{"a card says what the doctor says", testHealth},
+		{"problems are shown above the conversation", testProblems},
 		{"a card shows the channels, pairs and unpairs", testChannels},
 		{"a card lists what was told and held, which can be put off or told now", testNotices},
 		{"Enter sends and Shift+Enter does not", testKeyboard},
