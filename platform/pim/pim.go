@@ -1,10 +1,10 @@
-// Package pim defines the types of mail, calendars, tasks, notes and contacts for all drivers:
+// Package pim defines the types of email, calendars, tasks, notes and contacts for all drivers:
 // Account and how to connect to its servers, Message, Event and Calendar. Subpackages implement the
 // protocols of an account: imapmail (IMAP), smtpmail (SMTP), and caldav (CalDAV and CardDAV).
 //
-// Data from servers and senders is untrusted: texts are bounded and stripped of terminal control
-// characters. Connections go only to the configured hosts, always over TLS with a verified
-// certificate; a CalDAV server on this machine may be unencrypted.
+// Data from servers and senders is untrusted: the length of text is limited, and terminal control
+// characters are removed. Connections are opened only to the configured hosts, always over TLS with
+// a verified certificate. The connection to a CalDAV server on this machine may be unencrypted.
 package pim
 
 import (
@@ -17,19 +17,20 @@ import (
 
 // Errors that a caller can handle; returned errors wrap them.
 var (
-	// ErrSignIn: the server rejects the credentials. A retry with the same password does not help.
+	// ErrSignIn means that the server rejects the credentials. A retry with the same password does
+	// not help.
 	ErrSignIn = errors.New("the server refused the sign-in")
-	// ErrNoServer: the account has no server of this kind.
+	// ErrNoServer means that the account has no server of this kind.
 	ErrNoServer = errors.New("the account has no such server")
-	// ErrNoFolder: there is no such folder or calendar.
+	// ErrNoFolder means that the folder or calendar does not exist.
 	ErrNoFolder = errors.New("no such folder")
-	// ErrRefused: the server works but rejects this request.
+	// ErrRefused means that the server works but rejects this request.
 	ErrRefused = errors.New("the server refused the request")
-	// ErrTooLarge: the server sent more data than requested.
+	// ErrTooLarge means that the server sent more data than requested.
 	ErrTooLarge = errors.New("the server sent more data than requested")
 )
 
-// Person is a name and an address, as a mail or an event contains them.
+// Person is a name with an address, as in a message or an event.
 type Person struct {
 	Name    string `json:"name,omitempty"`
 	Address string `json:"address,omitempty"` // lower case
@@ -58,32 +59,31 @@ func (p Person) String() string {
 	return name + " <" + address + ">"
 }
 
-// Message is one mail. All its texts are untrusted.
+// Message is one email message. All its text is untrusted.
 type Message struct {
-	Ref      string    // names it to the Mailer that returned it, "" elsewhere
-	UID      uint32    // in its folder, for one UIDVALIDITY
-	ID       string    // Message-ID without brackets, "" if missing
+	Ref      string    // identifies the message to the Mailer that returned it; "" elsewhere
+	UID      uint32    // UID in the folder, valid for one UIDVALIDITY
+	ID       string    // Message-ID without brackets; "" if it is missing
 	From     []Person  //
 	To       []Person  // To and Cc
 	ReplyTo  []Person  // reply addresses set by the sender, used instead of From
-	Refers   []string  // the Message-IDs that it refers to, the oldest first
+	Refers   []string  // Message-IDs to which the message refers, oldest first
 	Subject  string    // one line
-	Date     time.Time // as the sender states it, zero if invalid
+	Date     time.Time // date that the sender states; zero if it is invalid
 	Received time.Time // time reported by the server
 	Size     int64     // in bytes
 	Seen     bool
 	Flagged  bool
-	Text     string // the part of its text that was read
-	Cut      bool   // whether there is more of it
+	Text     string // the part of the text that was read
+	Cut      bool   // the text is longer than Text
 	Files    []string
-	Refused  string // why it could not be read, or its text; "" when it was
+	Refused  string // reason why the message or its text could not be read; "" if it was read
 }
 
 // Folder is one folder of a mailbox.
 type Folder struct {
 	Name string
-	// Use is the folder's purpose: "" or one of archive, drafts, junk, sent,
-	// trash, all.
+	// Use is the role of the folder: "", archive, drafts, junk, sent, trash or all.
 	Use string
 }
 
@@ -91,36 +91,36 @@ type Folder struct {
 type Calendar struct {
 	Path  string `json:"path"` // address of the calendar on the server
 	Name  string `json:"name"`
-	Token string `json:"-"` // changes with the contents of the calendar; "" if the server has none
-	// Shared: the server reports that other people can write to it.
+	Token string `json:"-"` // changes when the contents of the calendar change; "" if the server does not provide it
+	// Shared is true if the server reports that other people can write to the calendar.
 	Shared bool `json:"-"`
 }
 
-// Event is one occurrence of a calendar event. All its texts are untrusted.
+// Event is one occurrence of a calendar event. All its text is untrusted.
 type Event struct {
-	// Ref identifies the event to the Calendars that returned it, "" elsewhere.
+	// Ref identifies the event to the Calendars that returned it; "" elsewhere.
 	Ref string `json:"ref,omitempty"`
-	// UID identifies the event and Occurrence the occurrence: its original start
-	// by the rule, which does not change when the occurrence moves ("" for an
-	// event that does not recur).
+	// UID identifies the event. Occurrence identifies the occurrence: it is its original start
+	// according to the rule, which does not change when the occurrence is moved. It is "" for an
+	// event that does not recur.
 	UID        string    `json:"uid"`
 	Occurrence string    `json:"occurrence,omitempty"`
 	Title      string    `json:"title"`
 	Place      string    `json:"place,omitempty"`
 	Notes      string    `json:"notes,omitempty"`
-	Start      time.Time `json:"start"` // in its own zone
+	Start      time.Time `json:"start"` // start in the event's own zone
 	End        time.Time `json:"end"`
 	AllDay     bool      `json:"all_day,omitempty"`
-	Floating   bool      `json:"floating,omitempty"` // all day, or a time without a zone: it follows the user's time zone
+	Floating   bool      `json:"floating,omitempty"` // an all-day event, or an event whose time has no zone and follows the user's time zone
 	Cancelled  bool      `json:"cancelled,omitempty"`
 	Open       bool      `json:"open,omitempty"` // the event leaves the time free (TRANSP:TRANSPARENT)
 	Organizer  Person    `json:"organizer,omitzero"`
 	Guests     []Person  `json:"guests,omitempty"`
 	Calendar   string    `json:"calendar,omitempty"`
-	Version    string    `json:"version,omitempty"` // changes with the server's copy
+	Version    string    `json:"version,omitempty"` // changes when the server's copy changes
 }
 
-// BusyError carries the time before which a server asked not to be called again.
+// BusyError contains the time before which the server must not be called again.
 type BusyError struct {
 	Until time.Time
 	Err   error

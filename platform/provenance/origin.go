@@ -7,10 +7,9 @@ import (
 	"unicode"
 )
 
-// Origin is a source of untrusted text: a page, a file, a sender. Source states
-// that a text is untrusted; its origins explain why. They are for display and
-// records only: no decision may depend on them, because attackers choose file
-// names and addresses.
+// Origin is a source of untrusted text, such as a page, a file or a sender. Source states that text
+// is untrusted, and its origins explain why. Origins are only for display and records: no decision
+// may depend on them, because attackers can choose file names and addresses.
 type Origin struct {
 	// Kind is one of "web", "search", "file", "mail", "message", "watcher",
 	// "webhook", "schedule", "mcp", "agent", "client", "pipe" (standard input),
@@ -19,12 +18,11 @@ type Origin struct {
 	// Label is an address, a path or a sender. It is untrusted text; String
 	// sanitizes it.
 	Label string `json:"label,omitempty"`
-	// Via is the tool or watcher that read it, Call and Event identify the call
-	// and event.
+	// Via is the tool or watcher that read the text. Call and Event identify its call and event.
 	Via   string `json:"via,omitempty"`
 	Call  string `json:"call,omitempty"`
 	Event string `json:"event,omitempty"`
-	// Marks are the families of tricks that the scanner saw in the text.
+	// Marks are the families of attacks for which the scanner found signs in the text.
 	Marks []string `json:"marks,omitempty"`
 }
 
@@ -34,8 +32,8 @@ const (
 	MaxLabel   = 160 // characters of a label
 )
 
-// Join merges lists without duplicates, in order. The last entry counts origins
-// beyond the limit.
+// Join merges lists without duplicates and keeps the order. If there are too many origins, the last
+// entry contains the number of omitted ones.
 func Join(lists ...[]Origin) []Origin {
 	var out []Origin
 	more := 0
@@ -118,7 +116,7 @@ func isPlainLabel(s string) bool {
 	return true
 }
 
-// String describes the origin on one line; text chosen by an attacker is quoted.
+// String describes the origin on one line. It quotes text that an attacker may have chosen.
 func (o Origin) String() string {
 	if o.Kind == "more" {
 		return o.Label + " more"
@@ -150,8 +148,8 @@ func (o Origin) String() string {
 	return name
 }
 
-// Told describes at most n origins: `the page "https://x" (browse_url) and the
-// file "a.txt"`; "" if there are none.
+// Told describes at most n origins: `the page "https://x" (browse_url) and the file "a.txt"`. It
+// returns "" if there are none.
 func Told(list []Origin, n int) string {
 	var words []string
 	more := 0

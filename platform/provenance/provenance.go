@@ -1,23 +1,22 @@
-// Package provenance names where a piece of text came from. Every part of a
-// conversation, every fact and every event carries one Source; the guard
-// derives from it whether a model call is tainted. The package holds no policy.
+// Package provenance states where text comes from. Every part of a conversation, every fact and
+// every event has one Source. The guard derives from it whether a model call is tainted. The
+// package contains no policy.
 package provenance
 
-// Source is the author class of a text. The zero value is Unknown, which counts
-// as Outside, so that forgetting to set it fails closed.
+// Source is the class of a text's author. The zero value is Unknown, which counts as Outside, so
+// that code that forgets to set it fails closed.
 type Source string
 
 // The sources.
 const (
-	Unknown Source = ""        // not set: treated as Outside
-	Owner   Source = "owner"   // typed by the owner on a proven channel
+	Unknown Source = ""        // not set, treated as Outside
+	Owner   Source = "owner"   // typed by the owner on a verified channel
 	Hob     Source = "hob"     // written by Hob itself (prompts, notices, templates)
-	Tool    Source = "tool"    // a result Hob computed from its own data
-	Outside Source = "outside" // mail, web, feeds, other people, files Hob did not write
+	Tool    Source = "tool"    // a result that Hob computed from its own data
+	Outside Source = "outside" // email, web pages, feeds, other people, files that Hob did not write
 )
 
-// Tainted reports whether text of this source may contain instructions of other
-// people.
+// Tainted reports whether text from this source may contain instructions from other people.
 func (s Source) Tainted() bool {
 	switch s {
 	case Owner, Hob, Tool:

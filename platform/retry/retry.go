@@ -1,5 +1,5 @@
-// Package retry holds the only backoff, the only supervisor and the only context-aware sleep of
-// Hob. It does not decide which errors are worth another attempt: the callers do.
+// Package retry contains the backoff, the supervisor and the context-aware sleep that all of Hob
+// uses. Callers decide which errors they retry.
 package retry
 
 import (
@@ -13,18 +13,18 @@ import (
 	"time"
 )
 
-// Backoff is a delay that doubles with each failure in a row. It is a value and may be shared.
+// Backoff is a delay that doubles with each consecutive failure. It is a value and may be shared.
 type Backoff struct {
-	First time.Duration // bound of the first delay
-	Max   time.Duration // bound of all delays, 0 = a day
-	// Jitter is the random part of a delay, from 0 (none) to 1 (all of it: "full jitter", AWS
-	// Architecture Blog, "Exponential Backoff And Jitter", 2015).
+	First time.Duration // maximum of the first delay
+	Max   time.Duration // maximum of all delays; 0 means a day
+	// Jitter is the random share of a delay, from 0 (none) to 1 (the whole delay; "full jitter",
+	// AWS Architecture Blog, "Exponential Backoff And Jitter", 2015).
 	Jitter float64
 	// Offset is added to each delay, because a random delay may be 0.
 	Offset time.Duration
 }
 
-// Delay returns the delay after a number of failures in a row. 0 failures count as 1.
+// Delay returns the delay after a number of consecutive failures. 0 failures count as 1.
 func (b Backoff) Delay(failures int) time.Duration {
 	limit := b.Max
 	if limit <= 0 {
@@ -45,12 +45,12 @@ func (b Backoff) Delay(failures int) time.Duration {
 	return b.Offset + d
 }
 
-// Sleep waits for d. It returns ctx.Err() as soon as ctx ends, also if d is not positive.
+// Sleep waits for d. It returns ctx.Err() as soon as ctx ends, even if d is not positive.
 func Sleep(ctx context.Context, d time.Duration) error {
 	return Wait(ctx, d, nil)
 }
 
-// Wait is Sleep that returns nil early when wake is closed or delivers a value.
+// Wait works like Sleep, but returns nil early if wake is closed or receives a value.
 func Wait(ctx context.Context, d time.Duration, wake <-chan struct{}) error {
 	if err := ctx.Err(); err != nil || d <= 0 {
 		return err
@@ -66,11 +66,11 @@ func Wait(ctx context.Context, d time.Duration, wake <-chan struct{}) error {
 	return nil
 }
 
-// ErrRestart is the error that a supervised function returns, possibly wrapped, to be run again at
-// once: this is no failure, and earlier failures no longer count.
+// ErrRestart is an error that a supervised function may return, possibly wrapped, to be restarted
+// immediately. It does not count as a failure, and it resets the count of earlier failures.
 var ErrRestart = errors.New("restart requested")
 
-// PanicError is a panic as an error. Its text has no stack, because users read it.
+// PanicError is the error for a panic. Its text does not contain the stack, because users read it.
 type PanicError struct {
 	Value any
 	Stack []byte
@@ -79,12 +79,12 @@ type PanicError struct {
 // Error implements error.
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
 
-// LogValue implements slog.LogValuer: the log gets the stack.
+// LogValue implements slog.LogValuer. The log contains the stack.
 func (e *PanicError) LogValue() slog.Value {
 	return slog.StringValue(e.Error() + "\n" + string(e.Stack))
 }
 
-// Recover calls f and returns a panic of it as a *PanicError.
+// Recover calls f. If f panics, it returns the panic as a *PanicError.
 func Recover(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -97,19 +97,20 @@ func Recover(f func() error) (err error) {
 // Supervisor runs a function again after it failed or panicked.
 type Supervisor struct {
 	Backoff Backoff // delay between a failure and the next run
-	// Healthy is how long a run must last for earlier failures not to count; 0 = they always count.
+	// Healthy is the duration of a run after which earlier failures no longer count; 0 means that
+	// they always count.
 	Healthy time.Duration
-	// Failed, if set, is called after each failure with the delay of Backoff. It returns the
-	// delay before the next run, or false to end: Run then returns err.
+	// Failed, if set, is called after each failure with the delay of Backoff. It returns the delay
+	// before the next run, or false to stop. Run then returns err.
 	Failed func(err error, delay time.Duration) (time.Duration, bool)
-	// Wake, if set, is called before each run. When its channel is closed, a delay after this run
+	// Wake, if set, is called before each run. If its channel is closed, a delay after this run
 	// ends early.
 	Wake func() <-chan struct{}
 }
 
-// Run calls f until ctx ends, f returns nil, or Failed ends it. It starts no goroutine and calls
-// f and Failed one after the other in its own. An error of f after ctx has ended does not count,
-// but Run returns a panic (*PanicError).
+// Run calls f until ctx ends, f returns nil, or Failed stops it. It starts no goroutine: it calls f
+// and Failed sequentially in its own goroutine. It ignores an error of f after ctx has ended, but
+// returns a panic (*PanicError).
 func (s Supervisor) Run(ctx context.Context, f func(context.Context) error) error {
 	for failures := 0; ctx.Err() == nil; {
 		var wake <-chan struct{}
@@ -147,8 +148,8 @@ func (s Supervisor) Run(ctx context.Context, f func(context.Context) error) erro
 	return nil
 }
 
-// RunTogether runs parts until ctx ends or one of them returns, which stops the others. It returns when
-// all have returned, with their errors. cancel ends ctx.
+// RunTogether runs parts concurrently until ctx ends or one of them returns, which stops the
+// others. It returns their errors when all of them have returned. cancel must end ctx.
 func RunTogether(ctx context.Context, cancel func(), parts []func(context.Context) error) error {
 	var wg sync.WaitGroup
 	errs := make([]error, len(parts))

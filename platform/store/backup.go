@@ -17,8 +17,8 @@ import (
 // keepBackups is the number of automatic backups to keep.
 const keepBackups = 5
 
-// Backup writes a consistent copy of the whole database to dst, which must not exist. It does not
-// block reads or writes (https://www.sqlite.org/lang_vacuum.html).
+// Backup writes a consistent copy of the whole database to dst, which must not exist. It blocks
+// neither reads nor writes (https://www.sqlite.org/lang_vacuum.html).
 func (s *Store) Backup(ctx context.Context, dst string) error {
 	s.copying.Lock()
 	defer s.copying.Unlock()
@@ -40,8 +40,8 @@ func (s *Store) copyDatabase(ctx context.Context, dst string) error {
 	return s.markIfDamaged(vacuumInto(ctx, db, dst))
 }
 
-// BackupNow creates a dated backup in the backup folder, keeps the newest five and returns its
-// path.
+// BackupNow creates a dated backup in the backup folder, removes all but the newest five, and
+// returns the path of the backup.
 func (s *Store) BackupNow(ctx context.Context) (string, error) {
 	dst := newBackupPath(s.backupDir, "")
 	if err := s.Backup(ctx, dst); err != nil {
@@ -66,7 +66,8 @@ type execer interface {
 	ExecContext(context.Context, string, ...any) (sql.Result, error)
 }
 
-// vacuumInto copies through a temporary file next to dst, so that dst is complete or absent.
+// vacuumInto copies through a temporary file in the folder of dst, so that dst is either complete
+// or does not exist.
 func vacuumInto(ctx context.Context, db execer, dst string) (err error) {
 	tmp := dst + ".part"
 	_ = os.Remove(tmp)
@@ -101,7 +102,7 @@ func syncFile(path string) error {
 
 func backupTimestamp() string { return time.Now().UTC().Format("20060102T150405.000") }
 
-// newBackupPath returns an unused name in the backup folder. Names sort by time.
+// newBackupPath returns an unused name in the backup folder. The names sort by time.
 func newBackupPath(dir, why string) string {
 	if why != "" {
 		why = "-" + why
@@ -160,13 +161,13 @@ func pruneBackups(dir string) {
 	}
 }
 
-// checkTruncated detects truncated files that SQLite accepts: an empty file, which SQLite treats as a new
-// database (correct if there are no backups), and one that ends within a page, which SQLite fills
-// with zeros (https://www.sqlite.org/fileformat.html#the_database_header).
+// checkTruncated detects truncated files that SQLite accepts: an empty file, which SQLite treats as
+// a new database (correct only if there are no backups), and a file that ends within a page, which
+// SQLite fills with zeros (https://www.sqlite.org/fileformat.html#the_database_header).
 func checkTruncated(path string, backups int) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil // missing, or opening it will report the error
+		return nil // the file is missing, or opening it reports the error
 	}
 	defer f.Close()
 	fi, err := f.Stat()
@@ -190,8 +191,9 @@ func checkTruncated(path string, backups int) error {
 	return nil
 }
 
-// restoreBackup renames a damaged file and restores the newest good backup. Without a backup, the path
-// stays empty. It makes the copy before it renames the file, so that a crash loses neither.
+// restoreBackup renames a damaged file and restores the newest intact backup. Without a backup, it
+// leaves the path empty. It copies the backup before it renames the file, so that a crash loses
+// neither.
 func restoreBackup(ctx context.Context, path, dir string) (aside string, err error) {
 	fresh := copyNewest(ctx, dir, path+".restored")
 	if aside, err = setAside(path); err != nil {
@@ -203,7 +205,7 @@ func restoreBackup(ctx context.Context, path, dir string) (aside string, err err
 	return aside, err
 }
 
-// setAside renames the file and its write-ahead log without overwriting other files.
+// setAside renames the file and its write-ahead log. It does not overwrite other files.
 func setAside(path string) (string, error) {
 	aside := path + ".damaged-" + backupTimestamp()
 	for n := 2; fileExists(aside); n++ {
@@ -308,7 +310,7 @@ func (s *Store) RenewBackups(ctx context.Context) (int, error) {
 	return len(gone), nil
 }
 
-// partialCopies returns the unfinished copies of a killed process.
+// partialCopies returns the unfinished copies that a killed process left behind.
 func partialCopies(dir string) []string {
 	return slices.DeleteFunc(filesWithPrefix(filepath.Join(dir, datedPrefix), ""), func(name string) bool { return !strings.HasSuffix(name, ".db.part") })
 }

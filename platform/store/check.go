@@ -13,9 +13,9 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Maximum file sizes in bytes for PRAGMA quick_check (1 ms per MB) at open: in every case, and
-// after an unclean exit. Larger files are only checked by `hob doctor`, or if damage was found in
-// them.
+// Maximum file sizes in bytes for PRAGMA quick_check (1 ms per MB) when a database is opened: in
+// every case, and after an unclean exit. Larger files are only checked by `hob doctor`, or if
+// damage was found in them.
 const (
 	checkAlways  = 4 << 20
 	checkUnclean = 64 << 20
@@ -25,7 +25,7 @@ const remedyDamaged = "restart Hob: it moves the file aside and restores the new
 
 var errDamaged = errors.New("the database file is damaged; " + remedyDamaged)
 
-// damageError contains the details of the damage. errors.Is reports it as errDamaged.
+// damageError contains the details of the damage. errors.Is recognizes it as errDamaged.
 type damageError struct{ found string }
 
 func (e *damageError) Error() string {
@@ -62,10 +62,11 @@ func (s *Store) verifyDatabase(ctx context.Context, unclean, skip bool) error {
 // suspectPath returns the path of a marker file that makes the next Open check the database.
 func (s *Store) suspectPath() string { return s.path + "-suspect" }
 
-// markIfDamaged inspects an error before it is returned. After damage it marks the database for a check.
+// markIfDamaged checks an error before it is returned. If the database is damaged, it marks the
+// database for a check.
 func (s *Store) markIfDamaged(err error) error {
 	if isDamaged(err) {
-		_ = ensureFile(s.suspectPath()) // without the marker, the next start finds the damage only when it reads there
+		_ = ensureFile(s.suspectPath()) // without the marker, the next start detects the damage only when it reads the damaged part
 	}
 	return err
 }
@@ -81,8 +82,8 @@ func (s *Store) CheckIntegrity(ctx context.Context) error {
 	return s.markIfDamaged(runCheck(ctx, s.r, s.path, "PRAGMA integrity_check(5)"))
 }
 
-// Checkpoint writes the write-ahead log into the database and empties it, unless readers use it
-// (https://www.sqlite.org/pragma.html#pragma_wal_checkpoint).
+// Checkpoint writes the content of the write-ahead log to the database and empties the log, unless
+// readers use it (https://www.sqlite.org/pragma.html#pragma_wal_checkpoint).
 func Checkpoint(ctx context.Context, path string) error {
 	if !fileExists(path) {
 		return nil
@@ -181,13 +182,13 @@ func classifyError(err error) error {
 	return err
 }
 
-// fullError is ErrFull with the SQLite error, which its text omits.
+// fullError is ErrFull that wraps the SQLite error. Its text omits the SQLite error.
 type fullError struct{ err error }
 
 func (*fullError) Error() string     { return ErrFull.Error() }
 func (e *fullError) Unwrap() []error { return []error{ErrFull, e.err} }
 
-// mayBeRolledBack reports errors after which SQLite may have rolled back the whole transaction
+// mayBeRolledBack reports whether SQLite may have rolled back the whole transaction after err
 // (https://www.sqlite.org/lang_transaction.html, "Response To Errors Within A Transaction").
 func mayBeRolledBack(err error) bool {
 	switch primaryCode(err) {

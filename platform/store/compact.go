@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// Compact rewrites the file without the remains of deleted rows and empties the write-ahead log. It
-// blocks writes but not reads. Deleted content is overwritten anyway (secure_delete), except in
+// Compact rewrites the file without remains of deleted rows and empties the write-ahead log. It
+// blocks writes but not reads. Deleted content is always overwritten (secure_delete), except in
 // gaps of pages that SQLite has rearranged.
 func (s *Store) Compact(ctx context.Context) error {
 	j := &writeJob{ctx: ctx, done: make(chan struct{}), alone: s.compactDatabase}

@@ -5,14 +5,14 @@ import (
 	"database/sql"
 )
 
-// Querier runs queries. A Tx sees its own writes, a Reader committed data. Code that only reads
-// accepts a Querier, so that it works with both.
+// Querier runs queries. A Tx sees its own writes; a Reader sees committed data. Code that only
+// reads should accept a Querier, so that it works with both.
 type Querier interface {
 	Query(query string, args ...any) (*sql.Rows, error)
 	QueryRow(query string, args ...any) *sql.Row
 }
 
-// Reader returns a Querier on the read pool that is bound to ctx.
+// Reader returns a Querier that uses the read pool and is bound to ctx.
 func (s *Store) Reader(ctx context.Context) Querier { return reader{ctx: ctx, s: s} }
 
 type reader struct {

@@ -13,8 +13,8 @@ import (
 // maxStatements is the maximum number of cached statements per connection.
 const maxStatements = 64
 
-// openDB opens a pool whose connections cache compiled statements, because compiling most of them
-// takes longer than running them.
+// openDB opens a pool whose connections cache compiled statements, because compiling most
+// statements takes longer than running them.
 func openDB(dsn string) (*sql.DB, error) {
 	c, err := sqlite.NewConnector(dsn)
 	if err != nil {
@@ -57,8 +57,8 @@ type conn struct {
 	kept map[string]*statement
 }
 
-// statement is a compiled statement of one conn. While its rows are being read it is busy, and the
-// same text is compiled again.
+// statement is a compiled statement of one conn. It is busy while its rows are being read; the same
+// text is then compiled again.
 type statement struct {
 	run interface {
 		driver.Stmt
@@ -140,12 +140,12 @@ func (c *conn) cachedStatement(ctx context.Context, query string) *statement {
 	return s
 }
 
-// unseen hides the value of a limit from the query planner. Otherwise SQLite would plan for this
-// value and recompile for each other one.
+// unseen hides the value of a LIMIT from the query planner. Otherwise SQLite would plan for this
+// value and recompile the statement for each other value.
 var unseen = strings.NewReplacer("LIMIT ?", "LIMIT 0+?")
 
-// isCacheable reports whether a statement is likely to be repeated. It excludes scripts and
-// one-time statements such as migrations and pragmas.
+// isCacheable reports whether a statement is likely to be repeated. Scripts and one-time statements
+// such as migrations and pragmas are not.
 func isCacheable(query string) bool {
 	word, _, _ := strings.Cut(strings.TrimLeft(query, " \t\r\n"), " ")
 	word, _, _ = strings.Cut(word, "\n")
@@ -156,7 +156,7 @@ func isCacheable(query string) bool {
 	return false
 }
 
-// evictStatement drops any statement that is not in use. A frequent one is cached again soon.
+// evictStatement drops a statement that is not in use. A frequently used one is soon cached again.
 func (c *conn) evictStatement() {
 	for query, s := range c.kept {
 		if !s.busy {

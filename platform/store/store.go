@@ -1,14 +1,14 @@
-// Package store manages Hob's only SQLite file: it opens the file, sets the pragmas, applies the
+// Package store manages Hob's only SQLite file. It opens the file, sets the pragmas, applies the
 // numbered migrations of the packages that own the tables, and provides one writer and a pool of
 // readers.
 //
-// It knows only its own table of migrations. Rows, queries and their meaning belong to the owning
-// packages. Times are stored as UTC integers (milliseconds since 1970); Millis and Time convert
-// them.
+// It owns only the table of migrations. The other tables, their queries and their meaning belong to
+// other packages. Times are stored as UTC integers (milliseconds since 1970); Millis and Time
+// convert them.
 //
-// Writes use group commit: closures passed to Write from many goroutines run one after another on
-// the writer's goroutine, each in its own savepoint, and share one durable commit. Write returns
-// after that commit.
+// Writes use group commit. Closures that many goroutines pass to Write run one after another on the
+// writer's goroutine, each in its own savepoint, and share one durable commit. Write returns after
+// that commit.
 package store
 
 import (
@@ -27,16 +27,16 @@ import (
 
 // Errors that callers handle.
 var (
-	// ErrNewerSchema: a newer Hob wrote the file. Remedy: update Hob.
+	// ErrNewerSchema means that a newer version of Hob wrote the file. Remedy: update Hob.
 	ErrNewerSchema = errors.New("the database was written by a newer version of Hob; update Hob, or point HOB_HOME at another folder")
-	// ErrClosed: Write was called after Close.
+	// ErrClosed means that Write was called after Close.
 	ErrClosed = errors.New("the store is closed")
-	// ErrFull: the disk is full and the transaction was rolled back.
+	// ErrFull means that the disk is full and the transaction was rolled back.
 	ErrFull = errors.New("the disk is full and the change was not saved; free some space")
 )
 
-// MigrationSet is the migrations of one package. Steps[i] upgrades its schema to version i+1 and never
-// changes after a release.
+// MigrationSet contains the migrations of one package. Steps[i] upgrades the package's schema to
+// version i+1 and never changes after a release.
 type MigrationSet struct {
 	Owner string
 	Steps []string
@@ -57,8 +57,9 @@ type Options struct {
 	Readers int
 	// BackupDir is the folder for automatic backups (default "backups" next to the file).
 	BackupDir string
-	// SkipCheck disables the PRAGMA quick_check at open. The check runs for small files, for files
-	// up to 64 MB after an unclean exit, and for files of any size after damage was found.
+	// SkipCheck disables the PRAGMA quick_check when the database is opened. The check runs for
+	// small files, for files up to 64 MB after an unclean exit, and for files of any size after
+	// damage was found.
 	SkipCheck bool
 	// BeforeMigration runs before the first migration of an existing database, which is open but
 	// unchanged. An error stops Open. The default creates a dated backup.
@@ -85,9 +86,9 @@ type Store struct {
 	merging   *walMerge // nil: the write-ahead log was small at open
 }
 
-// Open opens or creates the file and applies all migrations. A damaged file, or one that is not a
-// database, is renamed (see QuarantinedPath) and replaced by the newest good backup, or else by an empty
-// file.
+// Open opens or creates the file and applies all migrations. A file that is damaged or not a
+// database is renamed (see QuarantinedPath) and replaced by the newest intact backup, or by an
+// empty file if there is none.
 func Open(ctx context.Context, path string, sets []MigrationSet, opt Options) (*Store, error) {
 	if opt.Readers <= 0 {
 		opt.Readers = 4
@@ -192,8 +193,8 @@ func (s *Store) QuarantinedPath() string { return s.setAside }
 // Read returns the pool of read-only connections. Callers must close their rows.
 func (s *Store) Read() *sql.DB { return s.r }
 
-// CommitCount returns the number of commits of this process. While it is unchanged, data that only this
-// process writes is unchanged.
+// CommitCount returns the number of commits of this process. If it has not changed, data that only
+// this process writes has not changed either.
 func (s *Store) CommitCount() int64 { return s.commits.Load() }
 
 // Close runs the queued writes and closes the file. Further calls do nothing and return the same
@@ -204,8 +205,8 @@ func (s *Store) closeConnections() error {
 	s.merging.stopMerge()
 	close(s.stop)
 	<-s.done
-	rerr := s.r.Close() // first, because readers would prevent the truncation
-	// An empty log marks a clean exit; a leftover log triggers a check.
+	rerr := s.r.Close() // close the readers first, because they would prevent the truncation
+	// an empty log marks a clean exit, and a remaining log triggers a check
 	_, cerr := s.conn.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
 	return errors.Join(rerr, cerr, s.conn.Close(), s.w.Close())
 }

@@ -12,8 +12,8 @@ import (
 // maxGroup is the maximum number of closures per commit.
 const maxGroup = 64
 
-// Tx is a write transaction (a savepoint of a group commit). It is valid only inside the closure
-// passed to Write. A canceled context never interrupts its statements.
+// Tx is a write transaction, which is a savepoint of a group commit. It is valid only inside the
+// closure passed to Write. A canceled context never interrupts its statements.
 type Tx struct {
 	conn  *sql.Conn
 	ctx   context.Context
@@ -69,9 +69,9 @@ type writeJob struct {
 	alone func(context.Context) error // runs instead of fn, outside any transaction
 }
 
-// Write runs fn in a transaction. It returns after the durable commit, or with fn's error after a
-// rollback. ctx is checked only before fn starts. fn must not call Write and must wait only for the
-// database.
+// Write runs fn in a transaction. It returns nil after the durable commit, or fn's error after a
+// rollback. ctx is checked only before fn starts. fn must not call Write, and must wait for nothing
+// except the database.
 func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -123,7 +123,7 @@ func (s *Store) runWriter() {
 	}
 }
 
-// commitGroup runs the first job and all queued ones in one commit.
+// commitGroup runs the first job and all queued jobs in one commit.
 func (s *Store) commitGroup(first *writeJob) {
 	ctx := context.Background()
 	if first.alone != nil {
@@ -151,7 +151,7 @@ func (s *Store) commitGroup(first *writeJob) {
 		}
 		tried++
 		ok, lost := s.runJob(ctx, j)
-		if lost != nil { // the writes of the other jobs are rolled back too
+		if lost != nil { // the writes of the other jobs were rolled back as well
 			_, _ = s.conn.ExecContext(ctx, "ROLLBACK") // there may be no open transaction
 			for _, j := range jobs {
 				j.finishJob(fmt.Errorf("store: %w", lost))
@@ -211,7 +211,7 @@ func (s *Store) runJob(ctx context.Context, j *writeJob) (ok bool, lost error) {
 	}
 	j.tx = Tx{conn: s.conn, ctx: ctx}
 	err := j.callFunc()
-	err = classifyError(cmp.Or(err, j.tx.lost)) // also if the closure ignored the error
+	err = classifyError(cmp.Or(err, j.tx.lost)) // even if the closure ignored the error
 	end := "RELEASE j"
 	if err != nil || j.panic != nil {
 		end = "ROLLBACK TO j; RELEASE j"

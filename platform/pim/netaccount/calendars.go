@@ -20,7 +20,7 @@ import (
 // Calendars are the calendars of an account.
 type Calendars struct{ account pim.Account }
 
-// NewCalendars returns the calendars of an account with CalDAV.
+// NewCalendars returns the calendars of an account with a CalDAV server.
 func NewCalendars(a pim.Account) *Calendars { return &Calendars{a} }
 
 // Name implements pim.Driver.
@@ -70,8 +70,8 @@ func (c *Calendars) FindEvents(ctx context.Context, s pim.TimeRange) (out []pim.
 	return out, err
 }
 
-// objectUndo is the undo record of a write: Before was stored at Path (nil: nothing),
-// and the stored version is now ETag ("": nothing).
+// objectUndo is the undo data of a write. Before is the content that was stored at Path (nil if
+// there was none), and ETag is the version that is stored now ("" if there is none).
 type objectUndo struct {
 	Path   string
 	Before []byte
@@ -88,7 +88,7 @@ func (p objectUndo) marshalUndo() []byte {
 
 const calendarData = "text/calendar"
 
-// asUnknownOutcome converts an error with unknown outcome to a receipt.
+// asUnknownOutcome converts an error whose outcome is unknown to a receipt.
 func asUnknownOutcome(out pim.Receipt, err error, lost error) (pim.Receipt, error) {
 	if errors.Is(err, lost) {
 		return pim.Receipt{Outcome: pim.Uncertain, Why: err.Error()}, nil
@@ -108,8 +108,8 @@ func (c *Calendars) CreateEvent(ctx context.Context, calendar string, e pim.NewE
 	return c.createObject(ctx, (*caldav.Client).Calendars, calendar, e.UID, data)
 }
 
-// createObject stores a new object in the first calendar that accepts it, or in the named
-// one. An existing object with the same name counts as stored.
+// createObject stores a new object in the named calendar, or in the first calendar that accepts it.
+// If an object with the same name exists, it counts as stored.
 func (c *Calendars) createObject(ctx context.Context, those func(*caldav.Client, context.Context) ([]pim.Calendar, error), calendar, uid string, data []byte) (out pim.Receipt, err error) {
 	err = c.withClient(ctx, func(d *caldav.Client) error {
 		list, err := those(d, ctx)
@@ -136,7 +136,7 @@ func (c *Calendars) createObject(ctx context.Context, those func(*caldav.Client,
 				return err
 			}
 			etag, err := d.Write(ctx, path, data, "", calendarData)
-			if errors.Is(err, pim.ErrRefused) && i+1 < len(fit) { // read-only, for example shared or of birthdays
+			if errors.Is(err, pim.ErrRefused) && i+1 < len(fit) { // a read-only calendar, such as a shared one or one with birthdays
 				continue
 			}
 			if errors.Is(err, pim.ErrChanged) { // the object exists already: an earlier attempt succeeded without a confirmation

@@ -1,8 +1,8 @@
-// Package netaccount implements platform/pim for a provider account: mail over IMAP
-// and SMTP, calendars and tasks over CalDAV, contacts over CardDAV.
+// Package netaccount implements platform/pim for a provider account: email over IMAP and SMTP,
+// calendars and tasks over CalDAV, contacts over CardDAV.
 //
-// Each call opens its own connection, because tools run rarely. Tools use the
-// drivers through the interfaces of pim.
+// Each call opens its own connection, because tools are called rarely. Tools use the drivers
+// through the interfaces of pim.
 package netaccount
 
 import (
@@ -24,7 +24,7 @@ import (
 	"hob/platform/pim/smtpmail"
 )
 
-// Mail is the mail of an account.
+// Mail is the mailbox of an account.
 type Mail struct{ account pim.Account }
 
 // NewMail returns the mail of an account with IMAP, SMTP or both.
@@ -50,7 +50,7 @@ func (m *Mail) parseRef(ref string) (imapmail.Place, error) {
 	return imapmail.Place{}, m.account.Errorf("%w: no mail %q", pim.ErrNotFound, pim.SanitizeLine(ref, 100))
 }
 
-// withConn does something with a signed-in connection.
+// withConn calls do with a signed-in connection.
 func (m *Mail) withConn(ctx context.Context, do func(*imapmail.Conn) error) error {
 	c, err := imapmail.Open(ctx, m.account)
 	if err != nil {
@@ -83,7 +83,7 @@ func (m *Mail) FindMail(ctx context.Context, q pim.MailQuery) (out []pim.Message
 	return out, err
 }
 
-// openMailAt opens the folder of a mail and reads its head.
+// openMailAt opens the folder of a message and reads its headers.
 func (m *Mail) openMailAt(ctx context.Context, c *imapmail.Conn, p imapmail.Place, change bool) (pim.Message, error) {
 	open := c.Select
 	if change {
@@ -123,8 +123,8 @@ func (m *Mail) ReadMail(ctx context.Context, ref string) (out pim.Message, err e
 	return out, err
 }
 
-// SendMail implements pim.Mailer. A copy goes to the folder of sent mails, unless
-// the provider puts one there.
+// SendMail implements pim.Mailer. It stores a copy in the folder for sent messages, unless the
+// provider does this itself.
 func (m *Mail) SendMail(ctx context.Context, l pim.OutgoingMail) (pim.Receipt, error) {
 	l.ID = cmp.Or(l.ID, compose.NewID(m.account.Address))
 	var to []string
@@ -177,7 +177,7 @@ func (m *Mail) WasSent(ctx context.Context, id string) (sent bool, err error) {
 	return sent, err
 }
 
-// keepsItself reports whether the provider saves sent mails itself.
+// keepsItself reports whether the provider stores sent messages itself.
 func keepsItself(server string) bool {
 	s, err := pim.ParseServer(pim.SMTP, server)
 	host := strings.ToLower(s.Host)
@@ -186,7 +186,7 @@ func keepsItself(server string) bool {
 	})
 }
 
-// saveToSent saves a copy in the sent folder if there is none.
+// saveToSent stores a copy in the folder for sent messages if there is none.
 func (m *Mail) saveToSent(ctx context.Context, l pim.OutgoingMail) error {
 	if keepsItself(m.account.Server(pim.SMTP)) {
 		return nil
@@ -211,8 +211,8 @@ func (m *Mail) saveToSent(ctx context.Context, l pim.OutgoingMail) error {
 	})
 }
 
-// moveUndo is the undo record of a move: the mail is at Place with that Message-ID
-// and came from the folder From ("": it is new).
+// moveUndo is the undo data of a move. The message has the given Message-ID, is at Place and was in
+// the folder From before ("" if it is new).
 type moveUndo struct {
 	imapmail.Place
 	ID   string
@@ -243,7 +243,7 @@ func (m *Mail) DraftMail(ctx context.Context, l pim.OutgoingMail) (out pim.Recei
 		if err != nil {
 			return err
 		}
-		there, err := c.Named(ctx, l.ID) // stored by an earlier attempt that got no confirmation
+		there, err := c.Named(ctx, l.ID) // an earlier attempt stored the message but got no confirmation
 		if err != nil {
 			return err
 		}

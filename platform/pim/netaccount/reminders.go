@@ -20,8 +20,8 @@ type Reminders struct {
 	zone      *time.Location
 }
 
-// NewReminders returns the tasks of an account with CalDAV; zone defines where
-// days begin.
+// NewReminders returns the tasks of an account with a CalDAV server. zone determines when days
+// begin.
 func NewReminders(a pim.Account, zone *time.Location) *Reminders {
 	return &Reminders{NewCalendars(a), cmp.Or(zone, time.UTC)}
 }
@@ -29,7 +29,7 @@ func NewReminders(a pim.Account, zone *time.Location) *Reminders {
 // Name implements pim.Driver.
 func (r *Reminders) Name() string { return r.calendars.Name() }
 
-// mostReminders is the maximum number of returned reminders.
+// mostReminders is the maximum number of reminders that are returned.
 const mostReminders = 1000
 
 // FindReminders implements pim.Reminders.

@@ -29,7 +29,7 @@ const eventKind = "event"
 
 func eventKey(e scriptapp.Event) itemKey { return itemKey{e.ID, e.Store, e.Version} }
 
-// occurrenceRef returns the reference of an occurrence: the item and its start.
+// occurrenceRef returns the reference of an occurrence, which consists of the item and the start.
 func occurrenceRef(e scriptapp.Event) string {
 	return scriptapp.OccurrenceRef(eventKey(e).formatRef(eventKind), e.Start)
 }
@@ -71,7 +71,7 @@ func parseRule(s string) (*recurrence, error) {
 	}
 	r := &recurrence{Type: kind, Interval: max(o.Interval, 1), Count: o.Count}
 	if o.Freq == rrule.YEARLY {
-		r.Interval *= 12 // Outlook counts months there
+		r.Interval *= 12 // for yearly recurrences, Outlook counts months
 	}
 	for _, d := range o.Byweekday {
 		r.Mask |= 1 << ((d.Day() + 1) % 7) // rrule's Monday is 0
@@ -162,8 +162,8 @@ func (c *Calendar) ChangeEvent(ctx context.Context, e pim.Event, ch pim.EventCha
 	})
 }
 
-// DeleteEvent implements pim.Calendars. Outlook moves the event to its deleted
-// items; Hob cannot undo it.
+// DeleteEvent implements pim.Calendars. Outlook moves the event to its deleted items. Hob cannot
+// undo this.
 func (c *Calendar) DeleteEvent(ctx context.Context, e pim.Event, whole bool) (pim.Receipt, error) {
 	w, err := newOccurrenceKey("delete", e, whole)
 	if err != nil {

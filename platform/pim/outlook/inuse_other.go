@@ -2,5 +2,5 @@
 
 package outlook
 
-// InUse reports whether the user has classic Outlook with an account.
+// InUse reports whether classic Outlook is installed and has an account.
 func InUse() bool { return false }

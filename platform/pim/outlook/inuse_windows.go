@@ -4,8 +4,8 @@ import "golang.org/x/sys/windows/registry"
 
 const office = `Software\Microsoft\Office\16.0\Outlook`
 
-// InUse reports whether classic Outlook is installed and has an account. Without
-// this check the scripts fail only after PowerShell has started.
+// InUse reports whether classic Outlook is installed and has an account. Without this check, the
+// scripts would fail only after PowerShell has started.
 func InUse() bool {
 	classic, err := registry.OpenKey(registry.CLASSES_ROOT, `Outlook.Application\CLSID`, registry.QUERY_VALUE)
 	if err != nil {

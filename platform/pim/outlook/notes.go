@@ -19,7 +19,7 @@ func NewNotes(r osrun.Runner) *Notes { return &Notes{newApp(r, itemScript)} }
 
 const (
 	noteKind  = "note"
-	mostNotes = 1000 // maximum number that one script returns
+	mostNotes = 1000 // maximum number of notes that one script returns
 	scanNotes = 2000
 )
 
@@ -95,7 +95,7 @@ func (n *Notes) CreateNote(ctx context.Context, x pim.Note) (pim.Receipt, error)
 	})
 }
 
-// TakeBack implements pim.Undoer: a note that was changed since stays.
+// TakeBack implements pim.Undoer. It keeps a note that was changed since.
 func (n *Notes) TakeBack(ctx context.Context, undo []byte) error {
 	return undoItem(ctx, n.App, "write_note.ps1", undo)
 }
@@ -125,7 +125,7 @@ func (c *Contacts) FindContacts(ctx context.Context, words string, limit int) ([
 	for _, p := range got.People {
 		x := pim.Contact{Ref: p.ID, Name: pim.SanitizeLine(p.Name, 120), Company: pim.SanitizeLine(p.Company, 120), Birthday: pim.SanitizeLine(p.Born, 10)}
 		for _, a := range p.Addresses {
-			if strings.Contains(a, "@") { // otherwise it is a name in Exchange
+			if strings.Contains(a, "@") { // without "@" it is a name in Exchange
 				x.Addresses = append(x.Addresses, strings.ToLower(pim.SanitizeLine(a, 254)))
 			}
 		}

@@ -1,7 +1,7 @@
 // Package outlook implements the drivers of platform/pim for classic Outlook on Windows. It uses
 // Outlook's object model through PowerShell. The new Outlook has no object model; its users
-// configure a network account instead. The scripts are constants and are compiled on every system;
-// the daemon creates the drivers on Windows only.
+// configure a network account instead. The scripts are constant and are compiled on every system.
+// The daemon creates the drivers only on Windows.
 package outlook
 
 import (
@@ -20,7 +20,7 @@ import (
 //go:embed scripts
 var scripts embed.FS
 
-// name is the users' name for these drivers.
+// name is the name that users give to these drivers.
 const name = "outlook"
 
 // newApp returns Outlook with the time limit of a cold start, which is slow.
@@ -44,16 +44,16 @@ func loadScript(file string, shared ...string) osrun.Script {
 	return osrun.NewScript("outlook/"+file, parts...)
 }
 
-// Mail is the mailbox of Outlook's usual profile.
+// Mail is the mailbox of Outlook's default profile.
 type Mail struct{ scriptapp.App }
 
 // NewMail returns a Mail that runs its scripts with r.
 func NewMail(r osrun.Runner) *Mail { return &Mail{newApp(r, itemScript)} }
 
-// From implements pim.Mailer: Outlook decides.
+// From implements pim.Mailer. It returns the zero value, because Outlook chooses the sender.
 func (*Mail) From() pim.Person { return pim.Person{} }
 
-// Limits of a search: how many of the newest mails are searched.
+// Limits of a search, in number of newest messages.
 const (
 	scanFew  = 50
 	scanMany = 1000
@@ -66,7 +66,8 @@ type mailHead struct {
 	Unread, Flagged                 bool
 }
 
-// mailRef begins the name of a mail: outlook/mail/entry/store, both hexadecimal.
+// mailRef is the prefix of a message's reference: outlook/mail/entry/store, where entry and store
+// are hexadecimal.
 const mailRef = name + "/mail/"
 
 func (h mailHead) toPIMMessage(store string) pim.Message {
@@ -85,8 +86,8 @@ func sanitizePerson(p pim.Person) pim.Person {
 	return scriptapp.SanitizePerson(p)
 }
 
-// FindMail implements pim.Mailer. It searches the newest mails of a folder; a warning names the
-// mails that it did not search.
+// FindMail implements pim.Mailer. It searches the newest messages of a folder. A warning describes
+// the messages that were not searched.
 func (m *Mail) FindMail(ctx context.Context, q pim.MailQuery) ([]pim.Message, error) {
 	limit := q.Limit
 	if limit <= 0 {
@@ -237,7 +238,7 @@ func (m *Mail) MoveMail(ctx context.Context, ref, folder string) (pim.Receipt, e
 	})
 }
 
-// TakeBack implements pim.Undoer: it moves a mail back to its former folder.
+// TakeBack implements pim.Undoer. It moves a message back to its former folder.
 func (m *Mail) TakeBack(ctx context.Context, undo []byte) error {
 	u, err := scriptapp.ReadUndo[moveUndo](undo)
 	if err != nil {

@@ -62,8 +62,7 @@ type Reminders struct {
 	zone *time.Location
 }
 
-// NewReminders returns Reminders that run their scripts with r; zone defines
-// where days begin.
+// NewReminders returns Reminders that run their scripts with r. zone determines when days begin.
 func NewReminders(r osrun.Runner, zone *time.Location) *Reminders {
 	return &Reminders{newApp(r, itemScript), cmp.Or(zone, time.UTC)}
 }
@@ -73,15 +72,15 @@ const (
 	mostReminders = 1000
 )
 
-// The importance of a task (OlImportance) by its iCalendar priority.
+// The importance of a task (OlImportance) for each iCalendar priority.
 const (
 	lowImportance = iota
 	normalImportance
 	highImportance
 )
 
-// FindReminders implements pim.Reminders. A task is due on a day; it has a time when it
-// rings on that day.
+// FindReminders implements pim.Reminders. A task is due on a day. It has a time if its reminder is
+// on that day.
 func (r *Reminders) FindReminders(ctx context.Context, done bool) ([]pim.Reminder, error) {
 	var got struct {
 		Rows []struct {
@@ -167,7 +166,7 @@ func (r *Reminders) CompleteReminder(ctx context.Context, ref string) (pim.Recei
 	}
 	return r.Write(ctx, "write_task.ps1", undoRecord{How: "done", itemKey: t}, &got, func() pim.Receipt {
 		out := pim.Receipt{Outcome: pim.Sent, ID: ref}
-		if !got.Repeats && got.ID == t.ID { // a recurring task already shows its next occurrence; the completed one is a copy
+		if !got.Repeats && got.ID == t.ID { // a recurring task already shows its next occurrence, and the completed task is a copy
 			out.Undo = undoRecord{How: "open", itemKey: got.itemKey}.marshalUndo()
 		}
 		return out

@@ -1,6 +1,6 @@
-// Package pimtest starts real servers for mail and calendars, dovecot and
-// radicale, on free ports of the loopback. Only tests import it; they are skipped
-// with the reason where a server is not installed.
+// Package pimtest starts real servers for email and calendars (dovecot and radicale) on free
+// loopback ports. Only tests import it. If a server is not installed, they are skipped with this
+// reason.
 package pimtest
 
 import (
@@ -69,7 +69,7 @@ func (d *Dovecot) Account(name string) pim.Account {
 	}
 }
 
-// Start starts the server again after Stop, with the mails it had.
+// Start starts the server again after Stop. It keeps its messages.
 func (d *Dovecot) Start() {
 	d.t.Helper()
 	conf := filepath.Join(d.dir, "dovecot.conf")
@@ -108,8 +108,8 @@ func (d *Dovecot) Stop() {
 	d.cmd = nil
 }
 
-// Renumber gives the user's folders a new UIDVALIDITY and their mails new UIDs, like a server that
-// lost its index.
+// Renumber assigns a new UIDVALIDITY to the user's folders and new UIDs to their messages, like a
+// server that lost its index.
 func (d *Dovecot) Renumber(name string) {
 	d.t.Helper()
 	d.Stop()
@@ -126,8 +126,8 @@ func (d *Dovecot) Renumber(name string) {
 	d.Start()
 }
 
-// Deliver puts a mail into a folder of the user. came is the arrival time that the server reports
-// (zero: now).
+// Deliver stores a message in a folder of the user. came is the arrival time that the server
+// reports (zero means now).
 func (d *Dovecot) Deliver(name, folder, mail string, came time.Time) {
 	d.t.Helper()
 	c := d.dialClient(name)
@@ -135,7 +135,8 @@ func (d *Dovecot) Deliver(name, folder, mail string, came time.Time) {
 	d.appendMail(c, folder, mail, came)
 }
 
-// Appender returns a Deliver function for many mails that arrive now.
+// Appender returns a function that delivers messages that arrive now. It is faster than Deliver for
+// many messages.
 func (d *Dovecot) Appender(name, folder string) func(mail string) {
 	c := d.dialClient(name)
 	d.t.Cleanup(func() { _ = c.Close() })
@@ -198,7 +199,7 @@ func (d *Dovecot) Connections(name string) int {
 	dropPrivileges(cmd)
 	out, err := cmd.Output()
 	if err != nil {
-		return 0 // doveadm prints this if there are none
+		return 0 // doveadm prints this text if there are no connections
 	}
 	return strings.Count(string(out), "imap")
 }
@@ -299,7 +300,7 @@ func writeFile(t testing.TB, path, text string) {
 	chownToServer(t, path)
 }
 
-// findProgram finds a server, also where only root looks for programs.
+// findProgram finds the program of a server. It also searches folders that only root has in PATH.
 func findProgram(t testing.TB, name string) string {
 	t.Helper()
 	for _, p := range []string{name, "/usr/sbin/" + name} {
@@ -327,8 +328,8 @@ func shortTempDir(t testing.TB) string {
 	return dir
 }
 
-// serverUser returns user and group of the servers: dovecot refuses to serve mail of
-// root.
+// serverUser returns the user and group for the servers, because dovecot refuses to serve root's
+// email.
 func serverUser(t testing.TB) (string, string) {
 	t.Helper()
 	u, err := user.LookupId(fmt.Sprint(serverUID()))

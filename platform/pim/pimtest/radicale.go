@@ -106,7 +106,7 @@ func (r *Radicale) PutCard(book, name, lines string) {
 	r.sendRequest(http.MethodPut, book+"/"+name+".vcf", strings.ReplaceAll("BEGIN:VCARD\nVERSION:3.0\nUID:"+name+"\nN:;;;;\n"+lines+"\nEND:VCARD\n", "\n", "\r\n"))
 }
 
-// Put stores one object: the lines of its events.
+// Put stores one object, given by the lines of its events.
 func (r *Radicale) Put(calendar, name string, events ...string) {
 	r.t.Helper()
 	r.putObject("VEVENT", calendar, name, events...)

@@ -19,16 +19,16 @@ import (
 	"hob/platform/pim"
 )
 
-// Posted is a mail that a server took.
+// Posted is a message that a server accepted.
 type Posted struct {
 	From string
 	To   []string
 	Mail string
 }
 
-// SMTP is a running mail server. It accepts mail from clients that know the
-// Secret. It rejects mails to refuse@..., and closes the connection without a
-// reply after it received a mail to mute@....
+// SMTP is a running mail server. It accepts email from clients that know the Secret. It rejects
+// messages to refuse@..., and closes the connection without a reply after it received a message to
+// mute@....
 type SMTP struct {
 	URL string // "smtp://127.0.0.1:port", with STARTTLS
 	CA  string

@@ -12,20 +12,20 @@ import (
 
 // Answer is the response of one server of an account.
 type Answer struct {
-	Server string // the key of its kind: "imap"
+	Server string // key of the server's kind, such as "imap"
 	Said   string // for the owner
 	Err    error
-	// Essential: a refused sign-in there means that the password is wrong.
+	// Essential is true if a refused sign-in at this server means that the password is wrong.
 	Essential bool
 }
 
-// checkWait bounds the answers of one account's servers.
+// checkWait is the time limit for the answers of an account's servers.
 const checkWait = 10 * time.Second
 
 // maxSaid limits the text about a server, in characters.
 const maxSaid = 400
 
-// Check signs in to each server of an account, without reading or sending mail.
+// Check signs in to each server of an account. It does not read or send email.
 func Check(ctx context.Context, a pim.Account) []Answer {
 	ctx, cancel := context.WithTimeout(ctx, checkWait)
 	defer cancel()
@@ -49,7 +49,7 @@ func Check(ctx context.Context, a pim.Account) []Answer {
 	return out
 }
 
-// lineError is a server's error on one line that is safe for a terminal: certificates and
+// lineError is a server's error as one line that is safe for a terminal, because certificates and
 // answers are untrusted.
 type lineError struct {
 	line string

@@ -1,9 +1,10 @@
-// Package signin finds the servers of a mail address and signs in to the servers of an account.
-// It reads and sends no mail and stores nothing. `hob account`, `hob setup` and `hob doctor` use
-// it.
+// Package signin finds the servers for an email address and signs in to the servers of an account.
+// It does not read or send email and stores nothing. `hob account`, `hob setup` and `hob doctor`
+// use it.
 //
-// The table of providers and the user decide where a password goes. DNS answers are trusted
-// only within the domain of the address; otherwise a forged answer could collect the password.
+// Only the table of providers and the user decide to which server a password is sent. DNS answers
+// are trusted only within the domain of the address, because a forged answer could otherwise
+// collect the password.
 package signin
 
 import (
@@ -28,12 +29,12 @@ var table string
 
 // Found describes the servers that were found for an address.
 type Found struct {
-	Provider string // the name of the provider in the table; "" if it is not listed
+	Provider string // name of the provider in the table; "" if the provider is not listed
 	Servers  pim.Servers
 	Auth     string
-	Hint     string // the provider's requirement for programs
-	// Foreign is a host that DNS returned, outside the domain of the address and not in the
-	// provider table. The user must confirm it.
+	Hint     string // requirement of the provider for programs that sign in
+	// Foreign is a host that DNS returned but that is neither in the domain of the address nor in
+	// the table of providers. The user must confirm it.
 	Foreign string
 }
 
@@ -80,11 +81,11 @@ type Resolver interface {
 	LookupMX(ctx context.Context, name string) ([]*net.MX, error)
 }
 
-// lookWait bounds all lookups together.
+// lookWait is the time limit for all lookups together.
 const lookWait = 6 * time.Second
 
-// Find returns the servers of an address: from the table, from the DNS records of its domain
-// (RFC 6186, 6764), and from its mail servers. Unknown servers are "".
+// Find returns the servers for an address: from the table of providers, from the DNS records of the
+// domain (RFC 6186, 6764), and from the domain's mail servers. Unknown servers are "".
 func Find(ctx context.Context, address string, dns Resolver) (Found, error) {
 	domain, err := domainOf(address)
 	if err != nil {
@@ -156,7 +157,7 @@ func isWithinDomain(name, domain string) bool {
 	return name == domain || strings.HasSuffix(name, "."+domain)
 }
 
-// ProviderLabel returns a short name for the domain of an address: "example" for
+// ProviderLabel returns a short label for the domain of an address, such as "example" for
 // "ada@mail.example.org". It is "" if the domain has no letters or digits.
 func ProviderLabel(address string) string {
 	_, domain, _ := strings.Cut(strings.ToLower(address), "@")

@@ -14,12 +14,12 @@ import (
 // sendWait is the time limit for one mail.
 const sendWait = 3 * time.Minute
 
-// ErrUnsure reports that the server received the whole mail but did not confirm
-// it. The mail must not be sent again.
+// ErrUnsure means that the server received the whole message but did not confirm it. The message
+// must not be sent again.
 var ErrUnsure = errors.New("unknown whether the mail was sent")
 
-// ErrLater reports that the server temporarily rejects the mail (RFC 5321, 4.2.1:
-// codes that begin with 4).
+// ErrLater means that the server temporarily rejects the message (RFC 5321, 4.2.1: codes that begin
+// with 4).
 var ErrLater = fmt.Errorf("%w temporarily", pim.ErrRefused)
 
 // Send sends a mail to all recipients or to none. An error that does not wrap
@@ -36,8 +36,8 @@ func Send(ctx context.Context, a pim.Account, from string, to []string, mail []b
 	return s.sendMail(ctx, from, to, mail, commit)
 }
 
-// Session is a signed-in connection that sends one mail after another. Only one goroutine may use
-// it.
+// Session is a signed-in connection that sends several messages, one after another. Only one
+// goroutine may use it.
 type Session struct {
 	account pim.Account
 	c       *smtp.Client
@@ -58,11 +58,11 @@ func (s *Session) Close() {
 	s.conn.Allow(askBytes)
 	stop := time.AfterFunc(2*time.Second, func() { _ = s.c.Close() })
 	defer stop.Stop()
-	_ = s.c.Quit() // the mail is already accepted, so the reply does not matter
+	_ = s.c.Quit() // the server has already accepted the message, so the reply does not matter
 	_ = s.c.Close()
 }
 
-// Send is like the function Send, but uses this connection. After an error only Close may be
+// Send works like the function Send, but uses this connection. After an error, only Close may be
 // called.
 func (s *Session) Send(ctx context.Context, from string, to []string, mail []byte) error {
 	return s.sendMail(ctx, from, to, mail, nil)
@@ -104,8 +104,8 @@ func (s *Session) sendMail(ctx context.Context, from string, to []string, mail [
 		return no("send the mail", err)
 	}
 	if _, err := w.Write(mail); err != nil {
-		// The end of the mail was not written, so the server discards the mail (RFC 5321, 4.1.1.4).
-		// An orderly close would send the incomplete mail.
+		// the end of the message was not written, so the server discards the message (RFC 5321,
+		// 4.1.1.4); an orderly close would send the incomplete message
 		return no("send the mail", err)
 	}
 	if commit != nil {

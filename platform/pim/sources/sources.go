@@ -1,6 +1,6 @@
-// Package sources opens the mailboxes, calendars, address books, task lists and notes of the user:
-// those of network accounts, and those of the apps of this machine (macOS apps, or classic Outlook
-// on Windows). Mail, calendars and contacts of apps are used only by users without such an account.
+// Package sources opens the user's mailboxes, calendars, address books, task lists and notes: those
+// of network accounts and those of apps on this machine (macOS apps, or classic Outlook on
+// Windows). The email, calendars and contacts of apps are used only if there is no such account.
 package sources
 
 import (
@@ -18,31 +18,32 @@ import (
 
 // Options of Sources.
 type Options struct {
-	// Accounts returns the complete accounts; nil: none.
+	// Accounts returns the complete accounts. It may be nil.
 	Accounts func() []pim.Account
-	// Apps runs scripts of the apps of this machine; nil: apps are not used.
+	// Apps runs scripts of the apps on this machine. If it is nil, apps are not used.
 	Apps osrun.Runner
-	// AppsInUse reports whether the user uses the apps now; nil: always.
+	// AppsInUse reports whether the user currently uses the apps. If it is nil, the apps are always
+	// in use.
 	AppsInUse func() bool
-	// NotesFolder is a folder of Markdown files, "" for none.
+	// NotesFolder is a folder of Markdown files; "" if there is none.
 	NotesFolder string
 	// Zone returns the user's time zone.
 	Zone func() *time.Location
 }
 
-// Sources opens the user's data on each call. It may be used concurrently.
+// Sources opens the user's data sources on each call. It may be used concurrently.
 type Sources struct{ o Options }
 
 // New returns the sources. It opens nothing.
 func New(o Options) *Sources { return &Sources{o} }
 
-// SupportedAppsInUse reports whether the user uses the apps that Hob supports: on Windows only
-// classic Outlook. It asks the system at each call, because users switch.
+// SupportedAppsInUse reports whether the user uses the apps that Hob supports; on Windows this is
+// only classic Outlook. It queries the system at each call, because users may switch.
 func SupportedAppsInUse() bool {
 	return runtime.GOOS != "windows" || outlook.InUse()
 }
 
-// apps returns the runner of the apps, nil if the user does not use them.
+// apps returns the runner for the apps, or nil if the user does not use them.
 func (s *Sources) apps() osrun.Runner {
 	if s.o.AppsInUse != nil && !s.o.AppsInUse() {
 		return nil
@@ -50,7 +51,7 @@ func (s *Sources) apps() osrun.Runner {
 	return s.o.Apps
 }
 
-// WithServer returns the accounts with a server of a kind, such as pim.IMAP.
+// WithServer returns the accounts that have a server of a kind, such as pim.IMAP.
 func (s *Sources) WithServer(server string) (out []pim.Account) {
 	if s.o.Accounts == nil {
 		return nil
@@ -63,7 +64,7 @@ func (s *Sources) WithServer(server string) (out []pim.Account) {
 	return out
 }
 
-// Mailers returns the mailboxes; those that can send come first.
+// Mailers returns the mailboxes. Those that can send come first.
 func (s *Sources) Mailers() (out []pim.Mailer) {
 	accounts := s.WithServer(pim.SMTP)
 	accounts = append(accounts, slices.DeleteFunc(s.WithServer(pim.IMAP), func(a pim.Account) bool { return a.HasServer(pim.SMTP) })...)
@@ -80,7 +81,7 @@ func (s *Sources) Mailers() (out []pim.Mailer) {
 	return []pim.Mailer{apple.NewMail(apps)}
 }
 
-// Calendars returns the calendars of accounts, else those of an app.
+// Calendars returns the calendars of accounts or, if there are none, those of an app.
 func (s *Sources) Calendars() (out []pim.Calendars) {
 	for _, a := range s.WithServer(pim.CalDAV) {
 		out = append(out, netaccount.NewCalendars(a))
@@ -103,7 +104,7 @@ func (s *Sources) AppCalendars() []pim.Calendars {
 	return []pim.Calendars{apple.NewCalendar(apps)}
 }
 
-// Contacts returns the address books of accounts, else that of an app.
+// Contacts returns the address books of accounts or, if there are none, that of an app.
 func (s *Sources) Contacts() (out []pim.Contacts) {
 	for _, a := range s.WithServer(pim.CardDAV) {
 		out = append(out, netaccount.NewContacts(a))

@@ -1,8 +1,7 @@
-// Package origins stores the origins of items that Hob created: a fact, a task, a
-// call, an approval request, each identified by kind and id. A row exists only
-// for items created with untrusted text in the context. Trust is decided by the
-// item's own provenance and not by this table, so a missing row never makes
-// anything trusted.
+// Package origins stores the origins of items that Hob created, such as a fact, a task, a call or
+// an approval request. Kind and id identify an item. A row exists only for items created while the
+// context contained untrusted text. An item's own provenance determines whether it is trusted, and
+// not this table, so a missing row never makes anything trusted.
 package origins
 
 import (
@@ -18,14 +17,14 @@ import (
 
 // Kinds of things.
 const (
-	Row      = "row"    // a fact, note, task, reminder, watcher, ..., by its id
-	Call     = "call"   // the context when it was made
-	Result   = "result" // what a call returned
+	Row      = "row"    // a fact, note, task, reminder, watcher or other item, by its id
+	Call     = "call"   // the context when the call was made
+	Result   = "result" // the result of a call
 	Approval = "approval"
 	Task     = "task" // the result of a task that was delegated to an agent
 )
 
-// Migrations of the package's table.
+// Migrations returns the package's table.
 func Migrations() store.MigrationSet {
 	return store.MigrationSet{Owner: "origins", Steps: []string{`
 CREATE TABLE origins (kind TEXT NOT NULL, ref TEXT NOT NULL, list TEXT NOT NULL, PRIMARY KEY (kind, ref)) WITHOUT ROWID;
@@ -72,7 +71,7 @@ func DropTx(tx *store.Tx, kind, ref string) error {
 func Of(q store.Querier, kind string, refs ...string) ([]provenance.Origin, error) {
 	var all [][]provenance.Origin
 	for _, ref := range refs {
-		if len(all) > provenance.MaxOrigins { // a list holds no more
+		if len(all) > provenance.MaxOrigins { // a list contains at most this many origins
 			break
 		}
 		list, err := loadOrigins(q, kind, ref)

@@ -5,16 +5,15 @@ import (
 	"encoding/hex"
 )
 
-// encodedRun is a possibly encoded part of a view: the decoded values of its characters
-// and their positions.
+// encodedRun is a part of a view that may be encoded data: the decoded values of its characters and
+// their positions.
 type encodedRun struct {
 	vals []byte
 	at   []int
 }
 
-// encodedRuns splits a text into runs of at least least encoding characters. Lines are
-// joined, because mail wraps encoded data; an escaped line break appears as a
-// space.
+// encodedRuns returns the runs in a text that consist of at least least encoding characters. It
+// joins lines, because email wraps encoded data. An escaped line break appears as a space.
 func encodedRuns(v decodedView, least int, value func(byte) int) []encodedRun {
 	var out []encodedRun
 	var r encodedRun
@@ -71,10 +70,10 @@ func hexDigit(c byte) int {
 	return -1
 }
 
-// base64 searches possible base64 data of either alphabet, at every alignment. It
-// replaces whole groups of four characters, so that the rest stays decodable.
+// base64 searches possible base64 data in either alphabet and at every alignment. It replaces whole
+// groups of four characters, so that the remaining data can still be decoded.
 func (s *Scrubber) base64(v decodedView, depth int) []span {
-	with := base64.StdEncoding.EncodeToString([]byte(Mark + " ")) // 12 bytes: no padding
+	with := base64.StdEncoding.EncodeToString([]byte(Mark + " ")) // 12 bytes, which need no padding
 	var out []span
 	var plain []byte
 	for _, r := range encodedRuns(v, max(s.least, coded)*4/3, base64Digit) {
@@ -94,7 +93,7 @@ func (s *Scrubber) base64(v decodedView, depth int) []span {
 	return out
 }
 
-// bytesOf joins values of six bits to bytes.
+// bytesOf joins 6-bit values to bytes.
 func bytesOf(vals, out []byte) []byte {
 	for i := 1; i < len(vals); i++ {
 		was, is := vals[i-1], vals[i]

@@ -1,7 +1,7 @@
-// Package erase defines how data is permanently deleted: an Erasure describes
-// what to delete, an Eraser deletes it from the tables and files of one package,
-// and a Scrubber replaces phrases in any encoding. Package knowledge plans an
-// Erasure; the daemon lists the erasers. This package makes no decisions.
+// Package erase defines how data is permanently deleted. An Erasure describes the data to delete,
+// an Eraser deletes it from the tables and files of one package, and a Scrubber replaces phrases in
+// any encoding. Package knowledge plans an Erasure, and the daemon lists the erasers. This package
+// makes no decisions.
 package erase
 
 import (
@@ -20,21 +20,21 @@ type Doc struct {
 	Ref  string `json:"ref"`
 }
 
-// Erasure describes what to delete. It is computed once, so that a retry after a
-// crash deletes the same data.
+// Erasure describes the data to delete. It is computed only once, so that a retry after a crash
+// deletes the same data.
 type Erasure struct {
-	// ID identifies the erasure. Without an ID it is a dry run whose changes are
-	// rolled back.
+	// ID identifies the erasure. Without an ID, the erasure is a dry run whose changes are rolled
+	// back.
 	ID string `json:"id"`
 	// Facts and Docs are removed as whole rows.
 	Facts []string `json:"facts,omitempty"`
 	Docs  []Doc    `json:"docs,omitempty"`
-	// Sources: delete everything from these sources ("mail:ID", "file:PATH");
-	// with a Realm, only in the memory of that agent.
+	// Sources are sources from which everything is deleted ("mail:ID", "file:PATH"). With a Realm,
+	// it is deleted only from the memory of that agent.
 	Sources []string `json:"sources,omitempty"`
 	Realm   string   `json:"realm,omitempty"`
-	// Events are inbox events whose texts are deleted, with all messages and
-	// actions of their turns; Sessions are whole conversations.
+	// Events are inbox events whose text is deleted, together with all messages and actions of
+	// their turns. Sessions are whole conversations.
 	Events   []string `json:"events,omitempty"`
 	Sessions []string `json:"sessions,omitempty"`
 	// Calls are tool calls whose arguments and results are deleted.
@@ -48,12 +48,13 @@ func (e *Erasure) Empty() bool {
 	return len(e.Facts)+len(e.Docs)+len(e.Sources)+len(e.Events)+len(e.Sessions)+len(e.Calls)+len(e.Phrases) == 0
 }
 
-// From reports whether the stored data of a source is deleted.
+// From reports whether the stored data from a source must be deleted.
 func (e *Erasure) From(source, realm string) bool {
 	return slices.Contains(e.Sources, source) && (e.Realm == "" || e.Realm == realm)
 }
 
-// Whole reports whether an item is deleted completely: its event, conversation or call is named.
+// Whole reports whether an item must be deleted completely, because its event, conversation or call
+// is listed.
 func (e *Erasure) Whole(event, session, call string) bool {
 	return event != "" && slices.Contains(e.Events, event) || session != "" && slices.Contains(e.Sessions, session) ||
 		call != "" && slices.Contains(e.Calls, call)
@@ -62,7 +63,7 @@ func (e *Erasure) Whole(event, session, call string) bool {
 // Erased counts the changes of an Eraser.
 type Erased struct {
 	Rows     int // removed
-	Scrubbed int // rows and files in which a text was replaced
+	Scrubbed int // number of rows and files in which text was replaced
 	Files    int // removed
 }
 
@@ -71,16 +72,15 @@ func (n Erased) Add(m Erased) Erased {
 	return Erased{n.Rows + m.Rows, n.Scrubbed + m.Scrubbed, n.Files + m.Files}
 }
 
-// Eraser deletes an Erasure from the data of one package. Both methods may be
-// called again for a finished Erasure, after a crash or because a turn still had
-// the text in its context; they then delete what is left. An Erasure must not be
-// modified.
+// Eraser deletes the data of an Erasure from one package. Both methods may be called again for a
+// finished Erasure, after a crash or because a turn still had the text in its context. They then
+// delete the remaining data. An Erasure must not be modified.
 type Eraser interface {
-	// Tables returns the names of the tables that the Eraser handles.
+	// Tables returns the names of the tables that the Eraser processes.
 	Tables() []string
 	// EraseTx deletes the data of the Erasure from the database.
 	EraseTx(tx *store.Tx, e *Erasure, s *Scrubber) (Erased, error)
-	// Purge deletes data outside of the database (files, indexes, memory), after
-	// the commit of EraseTx.
+	// Purge deletes data outside the database (files, indexes, memory) after EraseTx has been
+	// committed.
 	Purge(ctx context.Context, e *Erasure, s *Scrubber) (Erased, error)
 }

@@ -8,11 +8,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// foldedText is a text prepared for comparison, with the original position of each
-// byte.
+// foldedText is a text in a form for comparison, with the original position of each byte.
 type foldedText struct {
 	text []byte
-	at   []int // nil: each byte is at its original position
+	at   []int // nil if each byte is at its original position
 }
 
 func (f foldedText) indexFrom(text string, from int) int {
@@ -33,14 +32,14 @@ func (f foldedText) originOf(i int) int {
 	return f.at[i]
 }
 
-// isWholeWord reports whether no letter or digit touches a part.
+// isWholeWord reports whether no letter or digit is adjacent to the range [i, j).
 func (f foldedText) isWholeWord(i, j int) bool {
 	before, _ := utf8.DecodeLastRune(f.text[:i])
 	after, _ := utf8.DecodeRune(f.text[j:])
 	return !isWordRune(before) && !isWordRune(after)
 }
 
-// inNumber reports whether a digit touches a part.
+// inNumber reports whether a digit is adjacent to the range [i, j).
 func (f foldedText) inNumber(i, j int) bool {
 	digit := func(c byte) bool { return c >= '0' && c <= '9' }
 	return i > 0 && digit(f.text[i-1]) || j < len(f.text) && digit(f.text[j])
@@ -50,9 +49,9 @@ func isWordRune(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
 
-// foldBytes lower-cases, removes accents and invisible characters, and collapses white
-// space. at holds the original positions of b's bytes; nil means that they are
-// b's indexes.
+// foldBytes converts b to lower case, removes accents and invisible characters, and collapses
+// whitespace. at contains the original positions of b's bytes; nil means that they are the indexes
+// of b.
 func foldBytes(b []byte, at []int) foldedText {
 	if at == nil && isASCIIOnly(b) {
 		return foldedText{text: bytes.ToLower(b)}

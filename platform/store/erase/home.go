@@ -9,23 +9,23 @@ import (
 	"slices"
 )
 
-// HomeFiles are the files in Hob's own folders that may contain erased text. Write replaces a file
-// atomically.
+// HomeFiles are the files in Hob's own folders that may contain text to erase. Write replaces a
+// file atomically.
 type HomeFiles struct {
 	// Texts are the paths of the user's texts for models, and MoreTexts is a pattern
-	// (filepath.Glob) of further ones; they are rewritten.
+	// (filepath.Glob) for others. They are rewritten.
 	Texts     []string
 	MoreTexts string
-	// Templates is the folder of the user's templates, with the files that were saved before a
-	// template was applied; its files are rewritten.
+	// Templates is the folder of the user's templates, which also contains the files that were
+	// saved before a template was applied. Its files are rewritten.
 	Templates string
-	// Pictures is the folder of pictures; those with erased text are removed.
+	// Pictures is the folder of pictures. Pictures that contain the text are removed.
 	Pictures string
-	// Logs is the folder of logs, which should not contain any text. They are rewritten in place,
+	// Logs is the folder of logs, which should not contain such text. They are rewritten in place,
 	// because the daemon keeps them open.
 	Logs string
-	// Settings are files and folders with settings of the user. They are not changed, because
-	// that could break a feature or allow a denied call; Log gets a warning.
+	// Settings are files and folders with the user's settings. They are not changed, because this
+	// could break a feature or allow a denied call. Instead, a warning is written to Log.
 	Settings []string
 	Write    func(path string, b []byte) error
 	Log      *slog.Logger

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Kinds of JSON tokens that can contain a text.
+// Kinds of JSON tokens that may contain text.
 const (
 	ofString = iota // the text between the quotes
 	ofNumber
@@ -16,8 +16,9 @@ const (
 
 type token struct{ kind, from, to int }
 
-// alignToJSON adjusts spans so that the text stays valid JSON when they are replaced. A span in a
-// string stays inside the quotes, a number is replaced as a whole, and all other tokens stay.
+// alignToJSON adjusts spans so that the text is still valid JSON after they are replaced. A span in
+// a string stays between the quotes, a number is replaced completely, and all other tokens are
+// kept.
 func alignToJSON(b []byte, found []span) []span {
 	head := bytes.TrimLeft(b, " \t\r\n")
 	if len(found) == 0 || len(head) == 0 || head[0] != '{' && head[0] != '[' || !json.Valid(b) {
@@ -42,7 +43,7 @@ func alignToJSON(b []byte, found []span) []span {
 	return out
 }
 
-// inString limits a span to a string and extends it to whole escapes.
+// inString limits a span to a string and extends it so that it does not split an escape sequence.
 func inString(b []byte, t token, f span) span {
 	from, _ := escapeBounds(b, t, max(t.from, f.from))
 	_, to := escapeBounds(b, t, min(t.to, f.to))
@@ -59,7 +60,7 @@ func escapeBounds(b []byte, t token, at int) (from, to int) {
 		if b[i] != '\\' {
 			continue
 		}
-		n := 1 // an even number of backslashes does not escape what follows
+		n := 1 // after an even number of backslashes, the next character is not escaped
 		for i-n >= t.from && b[i-n] == '\\' {
 			n++
 		}

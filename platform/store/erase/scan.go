@@ -8,8 +8,8 @@ import (
 // deepest is the maximum depth of nested encodings that are decoded.
 const deepest = 3
 
-// part is the number of bytes that are scanned at a time, because scanning needs many times as much
-// memory.
+// part is the number of bytes that are scanned at a time. It is limited because scanning needs a
+// multiple of that memory.
 const part = 256 << 10
 
 // maxEncodedLen returns the maximum length in bytes of an encoded phrase.
@@ -20,8 +20,8 @@ func (s *Scrubber) maxEncodedLen() int {
 	return len(s.wanted[0].text)*16 + 64
 }
 
-// findSpans searches the phrases in overlapping parts of a text. depth counts the
-// nested encodings.
+// findSpans searches for the phrases in overlapping parts of a text. depth is the number of nested
+// encodings.
 func (s *Scrubber) findSpans(b []byte, depth int) []span {
 	if len(s.wanted) == 0 || len(b) == 0 {
 		return nil
@@ -44,7 +44,7 @@ func (s *Scrubber) findSpans(b []byte, depth int) []span {
 	return out
 }
 
-// inPart searches every view of the text in a part.
+// inPart searches all views of the text in a part.
 func (s *Scrubber) inPart(b []byte, depth int, wide bool) (out []span) {
 	parts := []span{{to: len(b)}}
 	switch { // one escaped character may represent part of a phrase
@@ -73,7 +73,7 @@ func (s *Scrubber) inPart(b []byte, depth int, wide bool) (out []span) {
 	return out
 }
 
-// textStretches returns the text parts of data that may be binary.
+// textStretches returns the parts of possibly binary data that contain text.
 func (s *Scrubber) textStretches(b []byte, least int) (out []span) {
 	if s.odd {
 		return []span{{to: len(b)}}
@@ -96,8 +96,7 @@ func (s *Scrubber) textStretches(b []byte, least int) (out []span) {
 	return out
 }
 
-// textRuneLen returns the length of the text character at the start, 0 for binary
-// data.
+// textRuneLen returns the length of the text character at the start of b, or 0 for binary data.
 func textRuneLen(b []byte) int {
 	switch c := b[0]; {
 	case c >= ' ' && c < 0x7f, c >= '\t' && c <= '\r':
@@ -112,7 +111,7 @@ func textRuneLen(b []byte) int {
 	return n
 }
 
-// mayBeWide reports whether something may be UTF-16.
+// mayBeWide reports whether b may be UTF-16.
 func mayBeWide(b []byte) bool {
 	return bytes.HasPrefix(b, []byte{0xff, 0xfe}) || bytes.HasPrefix(b, []byte{0xfe, 0xff}) || bytes.IndexByte(b, 0) >= 0 || !utf8.Valid(b)
 }

@@ -8,34 +8,33 @@ import (
 	"unicode/utf8"
 )
 
-// Scrubber finds phrases in texts and replaces them. Case, accents, the amount of white space and
-// typographic quotes and dashes make no difference. A phrase is also found in escaped form (JSON,
-// in several layers; percent and quoted-printable; entities of HTML) or encoded (base64,
-// hexadecimal, UTF-16). It may be used concurrently.
+// Scrubber finds and replaces phrases in text. It ignores differences in case, accents, the amount
+// of whitespace, and typographic quotes and dashes. It also finds a phrase in escaped form (JSON,
+// in several layers; percent and quoted-printable; HTML entities) or encoded (base64, hexadecimal,
+// UTF-16). It may be used concurrently.
 type Scrubber struct {
 	wanted []foldedPhrase
-	least  int  // bytes of the shortest phrase
-	odd    bool // a phrase contains characters that no text has, such as control characters
+	least  int  // length of the shortest phrase, in bytes
+	odd    bool // a phrase contains characters that do not occur in text, such as control characters
 	pages  [256]bool
 }
 
 // foldedPhrase is a phrase prepared for comparison.
 type foldedPhrase struct {
 	text   string // folded
-	word   bool   // short and only letters: matched as a whole word only
-	digits bool   // of digits alone: never as a part of a longer number
+	word   bool   // short and consisting of letters only, so matched only as a whole word
+	digits bool   // consisting of digits only, so never matched inside a longer number
 }
 
-// shortWord is the length in characters up to which a word matches only whole words: forgetting
-// "Ana" must not change "banana".
+// shortWord is the maximum length in characters of a word that matches only as a whole word. For
+// example, forgetting "Ana" must not change "banana".
 const shortWord = 5
 
-// coded is the minimum length in bytes of phrases that are searched in encoded
-// data: shorter ones appear by chance in digests and images.
+// coded is the minimum length in bytes of phrases that are searched for in encoded data. Shorter
+// phrases occur by chance in digests and images.
 const coded = 6
 
-// NewScrubber returns a Scrubber for phrases as people write them; empty ones are
-// ignored.
+// NewScrubber returns a Scrubber for phrases as people write them. It ignores empty phrases.
 func NewScrubber(phrases ...string) *Scrubber {
 	s := &Scrubber{}
 	s.readUnits(wideSigns)
@@ -54,7 +53,7 @@ func NewScrubber(phrases ...string) *Scrubber {
 			s.least = n
 		}
 	}
-	// Of nested phrases, the longest is replaced.
+	// if one phrase contains another, the longer one is replaced
 	slices.SortStableFunc(s.wanted, func(a, b foldedPhrase) int { return cmp.Compare(len(b.text), len(a.text)) })
 	return s
 }
@@ -65,7 +64,7 @@ func (e *Erasure) Scrubber() *Scrubber { return NewScrubber(e.Phrases...) }
 // Has reports whether a text contains one of the phrases.
 func (s *Scrubber) Has(text string) bool { return len(s.findSpans([]byte(text), 0)) > 0 }
 
-// Text replaces the phrases in a text; changed reports whether there were any.
+// Text replaces the phrases in text. changed reports whether there were any.
 func (s *Scrubber) Text(text string) (out string, changed bool) {
 	b, changed := s.Bytes([]byte(text))
 	if !changed {
@@ -74,13 +73,13 @@ func (s *Scrubber) Text(text string) (out string, changed bool) {
 	return string(b), true
 }
 
-// Bytes is Text for data that may be binary. It does not modify b.
+// Bytes works like Text, for data that may be binary. It does not modify b.
 func (s *Scrubber) Bytes(b []byte) (out []byte, changed bool) {
 	found := s.findSpans(b, 0)
 	if len(found) == 0 {
 		return b, false
 	}
-	for range 8 { // a replacement may join the text around it to a new match
+	for range 8 { // a replacement may join the surrounding text to a new match
 		b = replaceSpans(b, found)
 		if found = s.findSpans(b, 0); len(found) == 0 {
 			break

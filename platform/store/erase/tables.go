@@ -13,33 +13,34 @@ import (
 // Table describes how one table of a package is erased.
 type Table struct {
 	Name string
-	// Text lists the columns in which phrases are replaced. A JSON column stays valid JSON.
+	// Text lists the columns in which phrases are replaced. The value of a JSON column stays valid
+	// JSON.
 	Text []string
-	// Names are columns that cannot be changed, because they identify an item (a watched path, a
-	// counted word). A row with a phrase in one of them is deleted.
+	// Names lists columns that must not be changed, because they identify an item (a watched path,
+	// a counted word). A row that contains a phrase in one of them is deleted.
 	Names []string
 	// Key are the columns of the primary key of a table without row ids.
 	Key []string
-	// Event, Session and Call are the columns with the row's event, conversation
-	// and call. If these are deleted, Whole gives the new column values; without
-	// Whole the row is deleted.
+	// Event, Session and Call are the columns that contain the row's event, conversation and call.
+	// If one of these is deleted, Whole provides the new column values. Without Whole, the row is
+	// deleted.
 	Event, Session, Call string
 	Whole                map[string]any
-	// Kind is the document kind of the rows, Ref the column with their document
-	// id: a row is deleted with its document.
+	// Kind is the document kind of the rows, and Ref is the column that contains their document id.
+	// A row is deleted with its document.
 	Kind, Ref string
 }
 
-// Owned is the Eraser of a package whose data is in tables only.
+// Owned is the Eraser of a package whose data is only in tables.
 type Owned struct {
 	List []Table
-	// Besides lists tables of the package that cannot contain text of any person.
+	// Besides lists tables of the package that cannot contain text by a person.
 	Besides []string
 	// Custom lists tables that only Before and After erase.
 	Custom []string
 	// Before and After, if set, erase what a Table cannot describe, before and after List.
 	Before, After Step
-	// Files and Forgot may be nil: they delete data in files and in memory.
+	// Files and Forgot delete data in files and in memory. They may be nil.
 	Files  func(ctx context.Context, e *Erasure, s *Scrubber) (Erased, error)
 	Forgot func()
 }
@@ -164,8 +165,8 @@ type changedRow struct {
 	drop bool
 }
 
-// scrubTx replaces the phrases. It reads all rows first and writes them afterwards, because a table
-// must not be changed while its rows are read.
+// scrubTx replaces the phrases. It reads all rows before it writes, because a table must not be
+// changed while its rows are being read.
 func (t Table) scrubTx(tx *store.Tx, s *Scrubber) (n Erased, err error) {
 	if len(s.wanted) == 0 || len(t.Text)+len(t.Names) == 0 {
 		return n, nil

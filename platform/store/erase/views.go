@@ -9,19 +9,19 @@ import (
 	"unicode/utf8"
 )
 
-// decodedView is a text with one kind of escapes decoded, with the original position of
-// each byte; at has one more entry, for the end.
+// decodedView is a text in which one kind of escape is decoded, with the original position of each
+// byte. at has an additional entry for the end.
 type decodedView struct {
 	text []byte
-	at   []int // nil: the text itself
+	at   []int // nil if the view is the text itself
 }
 
-// maxLayers is the maximum number of layers of backslashes that are decoded: arguments of a call
-// are JSON within JSON within JSON.
+// maxLayers is the maximum number of layers of backslash escapes that are decoded. For example, the
+// arguments of a call are JSON within JSON within JSON.
 const maxLayers = 5
 
-// decodedViews returns the text and its decoded forms. The first layers views differ
-// only in backslash escapes.
+// decodedViews returns the text and its decoded forms. The first layers views differ only in their
+// backslash escapes.
 func decodedViews(b []byte) (out []decodedView, layers int) {
 	out = []decodedView{{text: b}}
 	for range maxLayers {
@@ -50,12 +50,12 @@ func decodedViews(b []byte) (out []decodedView, layers int) {
 	return out, layers
 }
 
-// decodeEscapes returns the view in which escapes that begin with sign are decoded. escape
-// returns the meaning and length of the escape at the start of a text; length 0
-// means that there is none.
+// decodeEscapes returns a view in which the escapes that start with sign are decoded. escape
+// returns the meaning and length of the escape at the start of a text, or length 0 if there is
+// none.
 func (v decodedView) decodeEscapes(sign byte, escape func([]byte) ([]byte, int)) (decodedView, bool) {
 	signs := string(rune(sign))
-	if sign == '%' { // a form has "+" for a space
+	if sign == '%' { // in form data, "+" means a space
 		signs = "%+"
 	}
 	if !bytes.ContainsAny(v.text, signs) {

@@ -8,12 +8,12 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// wideSigns contains a character of each page (high byte in UTF-16) that may
-// spell a phrase: full-width letters, letters with accents, letter symbols,
-// ligatures, spaces, dashes and invisible characters.
+// wideSigns contains one character from each page (high byte in UTF-16) with which a phrase may be
+// written: full-width letters, letters with accents, letter symbols, ligatures, spaces, dashes and
+// invisible characters.
 const wideSigns = "aāǎ\u0301\u1ebf\u1d43\u2019\u2122\u2460\u3000\ufb01\ufeff\uff21\U0001d400\U0001f130"
 
-// readUnits records the pages that contain a phrase in UTF-16.
+// readUnits records the pages that phrase uses in UTF-16.
 func (s *Scrubber) readUnits(phrase string) {
 	for _, p := range []string{phrase, strings.ToUpper(phrase), strings.ToLower(phrase)} {
 		for _, f := range []norm.Form{norm.NFC, norm.NFD, norm.NFKC, norm.NFKD} {
@@ -24,8 +24,8 @@ func (s *Scrubber) readUnits(phrase string) {
 	}
 }
 
-// findUTF16 searches UTF-16 of either byte order. It skips data without any page of
-// the phrases.
+// findUTF16 searches UTF-16 in either byte order. It skips data that contains no page of the
+// phrases.
 func (s *Scrubber) findUTF16(b []byte) (out []span) {
 	for shift := range 2 {
 		for _, big := range []bool{false, true} {

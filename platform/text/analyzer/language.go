@@ -9,7 +9,7 @@ import (
 //go:embed languages.txt
 var languagesText string
 
-// functionWords maps folded function words to their languages.
+// functionWords maps folded function words to the languages in which they occur.
 var functionWords = sync.OnceValue(func() map[string][]string {
 	m := map[string][]string{}
 	for line := range strings.Lines(languagesText) {
@@ -91,7 +91,7 @@ func (p *profile) addTokens(list []token) {
 	}
 }
 
-// latinLanguage returns the language of words in Latin script; unknown without
+// latinLanguage returns the language of words in Latin script, or unknown if there are no
 // indicators.
 func (p *profile) latinLanguage() string {
 	best, second, lang := 0.0, 0.0, unknown
@@ -108,7 +108,7 @@ func (p *profile) latinLanguage() string {
 	return lang
 }
 
-// rowLanguage returns the language under which a document is counted.
+// rowLanguage returns the language of a document for the statistics.
 func (p *profile) rowLanguage(ofLatin string) string {
 	most := inLatin
 	for s, n := range p.scripts {

@@ -14,19 +14,19 @@ type token struct {
 	script script
 	whole  bool // several words joined by punctuation
 	part   bool // one part of such a whole
-	pair   bool // of a script that does not separate words
+	pair   bool // a pair of characters in a script that does not separate words
 	second bool // a single character of such a script
 }
 
-// script is the class of a script, as far as it determines how words are split.
+// script is a class of scripts whose words are split in the same way.
 type script int
 
 const (
 	inLatin script = iota
 	inCyrillic
-	inUkrainian // Cyrillic letters that Russian does not have
+	inUkrainian // Cyrillic letters that do not occur in Russian
 	inArabic
-	inDense // does not part words
+	inDense // a script that does not separate words
 	inOther
 )
 
@@ -63,16 +63,16 @@ func scriptOf(r rune) script {
 	return inOther
 }
 
-// splitter cuts a text. run is the word being read, of one kind of script.
+// splitter splits a text. run is the current word, which consists of one class of script.
 type splitter struct {
 	out    []token
 	s      string
-	begin  int // of the run, -1 for none
+	begin  int // start of the run; -1 for none
 	kind   script
 	quote  bool // the run follows an apostrophe
-	whole  int  // where the words joined by punctuation begin, -1 for none
-	joined int  // number of its words
-	first  int  // index of its first token
+	whole  int  // start of the words that are joined by punctuation; -1 for none
+	joined int  // number of the joined words
+	first  int  // index of the first of their tokens
 }
 
 // tokenizeText returns the tokens of a text.
@@ -89,8 +89,8 @@ func tokenizeText(text string) []token {
 	return p.out
 }
 
-// normalizeText returns the text in lower case with compatibility forms normalized (full
-// width, ligatures), as NFKC does.
+// normalizeText returns s in lower case, with compatibility forms (full width, ligatures)
+// normalized as by NFKC.
 func normalizeText(s string) string {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
@@ -108,7 +108,7 @@ func (p *splitter) stepRune(i int, r rune) {
 			k = scriptOf(r)
 		}
 		p.addLetter(i, k)
-	case unicode.IsMark(r) && p.begin >= 0: // belongs to the letter before it
+	case unicode.IsMark(r) && p.begin >= 0: // belongs to the preceding letter
 	case r == '\'' || r == '’':
 		p.endRun(i)
 		p.endWhole(i)
@@ -141,7 +141,7 @@ func (p *splitter) addLetter(i int, k script) {
 	}
 }
 
-// endRun closes the run before i.
+// endRun ends the run before i.
 func (p *splitter) endRun(i int) {
 	if p.begin < 0 {
 		return
@@ -186,7 +186,7 @@ func (p *splitter) emitBigrams(w string) {
 	}
 }
 
-// truncateWord cuts a long word at the boundary of a character.
+// truncateWord truncates a long word at a character boundary.
 func truncateWord(w string) string {
 	if len(w) <= maxTerm {
 		return w
@@ -215,7 +215,7 @@ func foldAccents(w string) string {
 	}
 	var b strings.Builder
 	for _, r := range norm.NFD.String(w) {
-		if r < 0x300 || r > 0x36f { // marks of other scripts make other letters
+		if r < 0x300 || r > 0x36f { // in other scripts, marks form different letters
 			b.WriteRune(asciiDigit(r))
 		}
 	}

@@ -25,8 +25,8 @@ import (
 // unknown is the language whose stemmer is used for words of an undetected language.
 const unknown = "en"
 
-// stemWord returns the stem of a word in a language (https://snowballstem.org); the
-// word itself when there is no stemmer for it.
+// stemWord returns the stem of a word in a language (https://snowballstem.org), or the word itself
+// if there is no stemmer for the language.
 func stemWord(w, lang string) string {
 	if len(w) < 3 || isNumber(w) || !utf8.ValidString(w) {
 		return w

@@ -1,9 +1,9 @@
 // Package analyzer tokenizes text for search. It folds case, accents and possessives, and emits
-// each word as written and as its stem. It emits bigrams for scripts without word separators, and
-// names with punctuation ("invoice-4711.pdf") as a whole and in parts.
+// each word as written and as its stem. For scripts without word separators it emits bigrams. For
+// names with punctuation ("invoice-4711.pdf") it emits the complete name and its parts.
 //
 // It stores no index and ranks nothing. Documents and queries must be analyzed with the same
-// version: see Version.
+// version; see Version.
 package analyzer
 
 import (
@@ -11,16 +11,16 @@ import (
 	"strings"
 )
 
-// Version changes when the same text gives different terms.
+// Version changes if the same text results in different terms.
 const Version = 1
 
 // Bounds on the work for one text.
 const (
-	maxTerm = 64      // maximum length of a term in bytes; longer ones are cut
+	maxTerm = 64      // maximum length of a term in bytes; longer terms are truncated
 	maxText = 1 << 20 // maximum bytes of a text to analyze
 )
 
-// Part is a text of a row and the weight of its words.
+// Part is one text of a row with the weight of its words.
 type Part struct {
 	Text   string
 	Weight int
@@ -30,7 +30,7 @@ type Part struct {
 type Doc struct {
 	Freq   map[string]int // number of occurrences times the weight
 	Length int            // words
-	Lang   string         // language of the words in Latin letters, "" if unknown; otherwise the script
+	Lang   string         // language of the words in Latin script, or "" if it is unknown; for other scripts, the script
 }
 
 // Of analyses the parts of a row.
@@ -85,18 +85,18 @@ const (
 // QueryTerm is one word of a query. The first of its variants is its exact form.
 type QueryTerm struct {
 	Text     string // as written, folded
-	Extra    bool   // a name with punctuation whose parts are also words: documents need not contain it
+	Extra    bool   // a name with punctuation whose parts are also words, so documents do not have to contain it
 	Variants []TermVariant
 }
 
-// Query returns the words of a text, each once and at most n, with the stems
-// they have in the languages.
+// Query returns the words of a text, each once and at most n, with their stems in the given
+// languages.
 func Query(text string, langs []string, n int) []QueryTerm {
 	var out []QueryTerm
 	seen := map[string]bool{}
 	for _, t := range tokenizeText(text) {
 		if t.second && t.pair {
-			continue // the pairs that contain it are more specific
+			continue // the pairs that contain the character are more specific
 		}
 		exact := foldAccents(t.text)
 		if seen[exact] || len(out) == n {
@@ -129,8 +129,8 @@ func (w *QueryTerm) addStems(t token, langs []string) {
 	}
 }
 
-// Freq returns how often a document contains the word, by its best variant; loose
-// also counts terms that begin with the word or are similar to it.
+// Freq returns how often the best variant of the word occurs in a document. loose also counts terms
+// that begin with the word or are similar to it.
 func (w *QueryTerm) Freq(d Doc, loose bool) float64 {
 	best := 0.0
 	for _, v := range w.Variants {
@@ -145,8 +145,8 @@ func (w *QueryTerm) Freq(d Doc, loose bool) float64 {
 	return best
 }
 
-// Like returns the weight of a similar term: one that begins with the word or its
-// stem, or that differs by one typo (two in long words); 0 is no match.
+// Like returns the weight of a term that begins with the word or its stem, or that differs from it
+// by one typing error (two in long words). It returns 0 if the term does not match.
 func (w *QueryTerm) Like(term string) float64 {
 	whole, root := w.Text, Root(w.Text)
 	switch {
@@ -166,8 +166,8 @@ const (
 	minRoot   = 5
 )
 
-// Root cuts up to three letters from a long word, so that "allergies" matches "allergic", which
-// stemmers distinguish. It returns "" for a word without such an ending.
+// Root removes up to three letters from the end of a long word, so that "allergies" matches
+// "allergic", which have different stems. It returns "" if the word has no such ending.
 func Root(w string) string {
 	r := []rune(w)
 	if len(r) <= 5 || isNumber(w) {
@@ -176,7 +176,7 @@ func Root(w string) string {
 	return string(r[:max(5, len(r)-3)])
 }
 
-// Slips returns how many typos are tolerated: none in short words and numbers.
+// Slips returns the number of typing errors that are tolerated: none in short words and numbers.
 func Slips(w string) int {
 	switch n := len([]rune(w)); {
 	case strings.ContainsAny(w, "0123456789") || n < 4:
@@ -189,8 +189,8 @@ func Slips(w string) int {
 
 func isNumber(w string) bool { return strings.Trim(w, "0123456789") == "" }
 
-// isWithinDistance reports whether two words are at most k insertions, deletions and
-// replacements apart.
+// isWithinDistance reports whether a and b differ by at most k insertions, deletions and
+// replacements.
 func isWithinDistance(a, b []rune, k int) bool {
 	if len(a)-len(b) > k || len(b)-len(a) > k {
 		return false

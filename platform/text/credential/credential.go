@@ -1,14 +1,14 @@
-// Package credential finds credentials in prose: "the wifi password is hunter2",
-// "Türcode 4711", "API key: ...". Package redact detects key formats and known
-// secrets; this package interprets the sentence around a value.
+// Package credential finds credentials in prose: "the wifi password is hunter2", "Türcode 4711",
+// "API key: ...". Package redact detects key formats and known secrets; this package interprets the
+// sentence that contains a value.
 //
-// A Viewer decides who may read such a text. It reveals a credential only if the
-// user asked for it by name: with a word of its subject ("wifi") and one of its
-// kind ("password"). The memory tools, the prompt and `hob memory search` use it.
+// A Viewer determines who may read such text. It reveals a credential only if the user asked for it
+// by name: with a word for its subject ("wifi") and a word for its kind ("password"). The memory
+// tools, the prompt and `hob memory search` use it.
 //
-// False positives are preferred: they cost only a note that something was
-// omitted. Not detected are values written as words ("four seven one one"); IBANs
-// are not credentials.
+// False positives are preferred, because they only cause a note that something was omitted. The
+// package does not detect values written as words ("four seven one one"). It does not treat IBANs
+// as credentials.
 package credential
 
 import (
@@ -21,7 +21,7 @@ import (
 // Mark replaces an omitted credential value in a text.
 const Mark = "[withheld]"
 
-// maxQuestion is the maximum number of bytes of a question to read.
+// maxQuestion is the maximum number of bytes of a question that are read.
 const maxQuestion = 4000
 
 // Kind is a set of kinds of credentials.
@@ -42,9 +42,9 @@ const (
 // Credential is a credential found in a text.
 type Credential struct {
 	Kind Kind
-	// Subjects are the words that distinguish this credential from others, folded: "wifi", "bank".
+	// Subjects are the folded words that distinguish this credential from others: "wifi", "bank".
 	Subjects []string
-	// From and To bound its value in the text, in bytes.
+	// From and To are the bounds of the credential's value in the text, in bytes.
 	From, To int
 }
 
@@ -54,23 +54,23 @@ type Viewer struct {
 	words []string
 }
 
-// Everything returns a Viewer that sees every text unchanged: for indexes,
-// exports and other code that displays the text to no one.
+// Everything returns a Viewer that sees all text unchanged. It is for indexes, exports and other
+// code that does not display the text.
 func Everything() Viewer { return Viewer{all: true} }
 
 // ReadsAll reports whether v is Everything.
 func (v Viewer) ReadsAll() bool { return v.all }
 
-// AskedBy returns a Viewer for the credentials that the texts ask for by name.
-// Pass only what the user said in a private conversation, never model output.
+// AskedBy returns a Viewer for the credentials that the texts ask for by name. Pass only the user's
+// messages in a private conversation, and never model output.
 func AskedBy(texts ...string) Viewer {
 	return Viewer{words: slices.DeleteFunc(slices.Clone(texts), func(s string) bool { return strings.TrimSpace(s) == "" })}
 }
 
-// Show returns a text as v may read it. It replaces credentials that were not
-// asked for by Mark. ok is false if the text has credentials and v asked for none
-// of them: omit the whole text then. heading is the title above the text, such as
-// a note's, and may name the subject.
+// Show returns the text that v may read. It replaces credentials that were not asked for by Mark.
+// ok is false if the text contains credentials and v asked for none of them; the whole text must
+// then be omitted. heading is the title of the text, such as that of a note, and may name the
+// subject.
 func (v Viewer) Show(heading, text string) (shown string, ok bool) {
 	if v.all {
 		return text, true
@@ -134,7 +134,7 @@ func Find(heading, text string) []Credential {
 	return slices.CompactFunc(out, func(a, b Credential) bool { return a.From == b.From }) // two windows may find the same credential
 }
 
-// addShaped adds credentials that redact recognizes by their shape and that no sentence names.
+// addShaped adds credentials that redact recognizes by their format and that no sentence names.
 // Their position is unknown, so the value is the complete text.
 func addShaped(text string, found []Credential) []Credential {
 	rest := []byte(text)

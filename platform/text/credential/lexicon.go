@@ -14,9 +14,9 @@ var wordText string
 
 // lexicon is the parsed words.txt.
 type lexicon struct {
-	kinds     map[string]Kind // by the folded words, joined with blanks
+	kinds     map[string]Kind // by the folded words, joined with spaces
 	loose     map[string]bool
-	longest   map[string]int // words of the longest kind, by its first word
+	longest   map[string]int // number of words of the longest kind, by its first word
 	ends      map[string]Kind
 	is        map[string]bool
 	notBefore map[string]bool
@@ -65,8 +65,8 @@ var lex = sync.OnceValue(func() *lexicon {
 	return l
 })
 
-// kindAt returns the kind of the words at i, their number, and the first part of
-// a compound ("bank" of "bankpasswort").
+// kindAt returns the kind that the words at i name, the number of these words, and the first part
+// of a compound ("bank" of "bankpasswort").
 func (l *lexicon) kindAt(words []token, i int) (kind Kind, n int, before string) {
 	for n := min(l.longest[words[i].word], len(words)-i); n > 0; n-- {
 		parts := make([]string, n)
@@ -109,7 +109,7 @@ func parseQuestion(text string) (asked []string, kind Kind) {
 		case k != 0:
 			kind |= k
 			asked = append(asked, subjectWords(before)...)
-			for j := range n { // "door code": the word is a subject, too
+			for j := range n { // in "door code", the first word is also a subject
 				asked = append(asked, subjectWords(words[i+j].word)...)
 			}
 			i += n
@@ -145,7 +145,7 @@ func subjectTerms(text string) []string {
 	return slices.Compact(out)
 }
 
-// subjectWords cuts a word into what may be subjects.
+// subjectWords splits a word into parts that may be subjects.
 func subjectWords(word string) []string {
 	l := lex()
 	var out []string
@@ -177,5 +177,5 @@ func sameSubject(a, b string) bool {
 
 func isWirelessWord(w string) bool { return w == "wifi" || w == "wlan" || w == "wireless" }
 
-// foldApostrophes is textnorm.Fold with a uniform apostrophe.
+// foldApostrophes works like textnorm.Fold and unifies apostrophes.
 func foldApostrophes(s string) string { return textnorm.Fold(strings.ReplaceAll(s, "’", "'")) }

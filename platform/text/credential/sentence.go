@@ -12,10 +12,10 @@ type token struct {
 	from, to int    // position of raw in the text, in bytes
 	quoted   bool
 	colon    bool // ":" or "=" follows directly
-	end      bool // whether a sentence may end after it
+	end      bool // a sentence may end after the token
 }
 
-// sentence is a line, or a part of one, whose words belong together.
+// sentence is a line, or a part of a line, whose words belong together.
 type sentence struct{ words []token }
 
 // maxGap is the maximum number of words between a kind and "is": "the password for the wifi of the
@@ -25,9 +25,9 @@ const maxGap = 10
 // maxValueWords is the maximum number of plain words in a passphrase.
 const maxValueWords = 6
 
-// Bounds of the work on one text: a sentence is read in windows of windowWords that
-// overlap by overlapWords, and a piece without white space that is longer than maxPiece
-// bytes is one word.
+// Limits of the work on one text. A sentence is read in windows of windowWords words that overlap
+// by overlapWords words. A piece without whitespace that is longer than maxPiece bytes counts as
+// one word.
 const (
 	windowWords  = 64
 	overlapWords = 20
@@ -65,7 +65,7 @@ const (
 	quotes  = "\"'`“”„«»‘’‚‹›"
 )
 
-// tokenizeText reads the words of a text that begins at byte at of another one.
+// tokenizeText returns the words of a text that starts at byte at of a larger text.
 func tokenizeText(text string, at int) (out []token) {
 	i := 0
 	for i < len(text) {
@@ -146,8 +146,8 @@ func (s sentence) findCredentials() (out []Credential) {
 	return out
 }
 
-// looseKind reports whether an ambiguous word such as "code" or "key" means a
-// credential: a lock, door or account is named next to it.
+// looseKind reports whether an ambiguous word such as "code" or "key" means a credential, because a
+// lock, door or account is named near it.
 func (s sentence) looseKind(i int) bool {
 	l := lex()
 	if !l.loose[s.words[i].word] || i > 0 && l.notBefore[s.words[i-1].word] {
@@ -168,8 +168,8 @@ func (s sentence) looseKind(i int) bool {
 	return false
 }
 
-// newCredential returns the credential whose value is the words from index from up to, but not
-// including, index to.
+// newCredential returns the credential whose value consists of the words from index from up to, but
+// not including, index to.
 func (s sentence) newCredential(kind Kind, from, to int) Credential {
 	c := Credential{Kind: kind, From: s.words[from].from, To: s.words[to-1].to}
 	var rest []string
@@ -182,8 +182,8 @@ func (s sentence) newCredential(kind Kind, from, to int) Credential {
 	return c
 }
 
-// valueAfter finds the value after a kind whose last word is at i. strict rejects
-// ordinary words.
+// valueAfter finds the value that follows a kind whose last word is at i. strict rejects ordinary
+// words.
 func (s sentence) valueAfter(i int, strict bool) (from, to int, ok bool) {
 	l := lex()
 	if i+1 >= len(s.words) {
@@ -235,7 +235,7 @@ func (s sentence) readValue(i int, strict bool) (from, to int, ok bool) {
 		}
 		end++
 	}
-	// "correct horse battery staple" is a value, "correct" and "not set yet" are none.
+	// "correct horse battery staple" is a value, but "correct" and "not set yet" are not
 	first := l.noValue[s.words[i].word] || strings.HasSuffix(s.words[i].word, "ed")
 	if first && (end-i < 4 || plain > 1) {
 		return 0, 0, false
@@ -254,7 +254,7 @@ func isConjunction(w string) bool {
 	return false
 }
 
-// valueBefore finds the value before a kind at i: "hunter2 is the wifi password".
+// valueBefore finds the value that precedes a kind at i: "hunter2 is the wifi password".
 func (s sentence) valueBefore(i int) (from, to int, ok bool) {
 	l := lex()
 	for j := i - 1; j > 0 && j >= i-5; j-- {
@@ -269,8 +269,8 @@ func (s sentence) valueBefore(i int) (from, to int, ok bool) {
 	return 0, 0, false
 }
 
-// looksLikeSecret reports whether a word looks like a value regardless of the words around it: it
-// mixes letters with digits or signs, or has three digits.
+// looksLikeSecret reports whether a word looks like a value regardless of the context: it mixes
+// letters with digits or signs, or contains three digits.
 func looksLikeSecret(t token) bool {
 	var digits, letters, signs, upper, lower int
 	for i, r := range []rune(t.raw) {

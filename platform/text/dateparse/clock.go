@@ -2,14 +2,14 @@ package dateparse
 
 import "time"
 
-// dayHalf is the half of the day of an hour.
+// dayHalf is the half of the day to which an hour belongs.
 type dayHalf uint8
 
 const (
 	halfUnknown dayHalf = iota // "at 5"
 	halfAM
 	halfPM
-	halfBoth // the 24-hour clock was used: "17:30", "05:10"
+	halfBoth // the time uses the 24-hour clock: "17:30", "05:10"
 )
 
 // clockTime is a time of day.
@@ -96,8 +96,8 @@ func (d dayPart) partHours() (from, to, at int) {
 	return 8, 18, 8
 }
 
-// inPart lists the hours of the 24-hour clock that c can mean in a part of the
-// day; 24 and more is after midnight.
+// inPart lists the hours of the 24-hour clock that c may mean in a part of the day. 24 and above
+// are after midnight.
 func (c clockTime) inPart(d dayPart) []int {
 	if c.half != halfUnknown {
 		if d == partNight && c.h < 6 && c.half != halfBoth {
@@ -125,8 +125,9 @@ func (c clockTime) inPart(d dayPart) []int {
 	return c.possibleHours()
 }
 
-// possibleHours lists the possible meanings of a bare hour, the likeliest first: 1 to 6 are in the
-// afternoon; 7 to 12 are taken literally or, if that time has passed, twelve hours later.
+// possibleHours lists the possible meanings of an hour without further information, the most likely
+// first. 1 to 6 are in the afternoon. 7 to 12 are taken literally or, if that time has passed, 12
+// hours later.
 func (c clockTime) possibleHours() []int {
 	switch {
 	case c.half != halfUnknown:
@@ -183,9 +184,8 @@ func (p *parser) resolveClock(s spec) (Moment, bool) {
 	return found, ok
 }
 
-// underWay handles an afternoon, evening or night that has begun: it means its
-// next full hour, or now in its last one. "This morning" usually refers to the
-// past.
+// underWay resolves an afternoon, evening or night that has already started. It means the next full
+// hour in it, or now if it is the last hour. "This morning" usually refers to the past.
 func (p *parser) underWay(d day, s spec) (Moment, bool) {
 	_, to, _ := s.part.partHours()
 	if d != p.today || s.set&fClock != 0 || s.part < partNoon || !localTime(d, to, 0, 0, p.now.Location()).After(p.now) {
@@ -210,7 +210,7 @@ func (p *parser) latestClock(s spec) (Moment, bool) {
 	return Moment{}, false
 }
 
-// hoursSaid lists the hours that s can mean, the likeliest first.
+// hoursSaid lists the hours that s may mean, the most likely first.
 func (s spec) hoursSaid() []int {
 	if s.set&fClock == 0 {
 		_, _, at := s.part.partHours()
@@ -219,7 +219,7 @@ func (s spec) hoursSaid() []int {
 	return s.clock.inPart(s.part)
 }
 
-// smallHours: after midnight, "tonight at 1" means the current night.
+// smallHours resolves times after midnight: "tonight at 1" then means the current night.
 func (p *parser) smallHours(s spec) (Moment, bool) {
 	if s.part != partNight || s.span.lo != p.today || p.now.Hour() >= 5 || s.set&fClock == 0 || s.clock.h >= 6 {
 		return Moment{}, false
@@ -228,7 +228,7 @@ func (p *parser) smallHours(s spec) (Moment, bool) {
 	return m, m.Time.After(p.now)
 }
 
-// nextReading returns the first reading of s on day d that is not over yet.
+// nextReading returns the first reading of s on day d that has not passed.
 func (p *parser) nextReading(d day, s spec) (Moment, bool) {
 	for _, h := range s.hoursSaid() {
 		if h >= 24 && d > p.today && s.clock.half == halfUnknown && s.set&fPart == 0 {

@@ -25,8 +25,8 @@ func cronError(line string, err error) error {
 		truncateRunes(line, 80), ErrNotUnderstood, err)
 }
 
-// looksLikeCron reports whether s is intended as a cron line, valid or not: five
-// words of which the first two have no letters.
+// looksLikeCron reports whether s is intended as a cron line, valid or not. This is the case if it
+// has five words, of which the first two contain no letters.
 func looksLikeCron(s string) bool {
 	if strings.HasPrefix(s, "@") {
 		return true
@@ -44,12 +44,12 @@ func looksLikeCron(s string) bool {
 	return true
 }
 
-// checkCron validates a cron line and returns it in the form that every cron
-// reader knows: Sunday is 0, names are numbers, "?" is "*".
+// checkCron validates a cron line and returns it in the form that every cron parser supports:
+// Sunday is 0, names are numbers, "?" is "*".
 //
-// Several lines with ";" between them are a schedule that each of them adds to.
-// "L" as the day of month is its last one; "1#2" as the day of week is the second
-// Monday of the month and "5L" the last Friday.
+// Several lines separated by ";" form one schedule with the times of all lines. "L" as the day of
+// the month is the last day. "1#2" as the day of the week is the second Monday of the month, and
+// "5L" the last Friday.
 func checkCron(line string) (string, error) {
 	if strings.Contains(line, ";") {
 		return checkLines(line)
@@ -91,7 +91,7 @@ func checkCron(line string) (string, error) {
 	return strings.Join(words, " "), nil
 }
 
-// everFires reports whether one of the months has one of the days.
+// everFires reports whether one of the days exists in one of the months.
 func everFires(doms, months []int) bool {
 	for _, m := range months {
 		longest := []int{31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31}[m-1]
@@ -171,7 +171,7 @@ func (f cronField) parseValue(s string) (int, error) {
 	return n, nil
 }
 
-// formatPart returns a part in its simplest form; 7 (Sunday) becomes 0.
+// formatPart formats a part in its simplest form. 7 (Sunday) becomes 0.
 func (f cronField) formatPart(s string, lo, hi, step int) string {
 	suffix := ""
 	if step > 1 {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// maxLines bounds the lines of one schedule.
+// maxLines limits the lines of one schedule.
 const maxLines = 24
 
 // checkLines validates several cron lines.
@@ -39,8 +39,8 @@ func parseSpecialField(field int, s string) (string, bool) {
 	return "", false
 }
 
-// fitSpecials rejects a day of month combined with the nth weekday, which cron
-// would treat as "either".
+// fitSpecials rejects the combination of a day of the month with an nth weekday, which cron would
+// interpret as "either".
 func fitSpecials(words []string) error {
 	_, last := parseSpecialField(2, words[2])
 	_, nth := parseSpecialField(4, words[4])

@@ -2,7 +2,7 @@ package dateparse
 
 import "time"
 
-// day is a calendar day counted from 1970-01-01, free of zones.
+// day is a calendar day, counted from 1970-01-01 and independent of zones.
 type day int
 
 func dayOf(t time.Time) day {
@@ -35,8 +35,8 @@ func (d day) weekStart() day {
 // startIn returns the first instant of the day in loc.
 func (d day) startIn(loc *time.Location) time.Time { return localTime(d, 0, 0, 0, loc) }
 
-// addMonths moves by whole months and stays inside the month reached: one
-// month after 31 January is the last day of February.
+// addMonths adds whole months and stays inside the resulting month: one month after 31 January is
+// the last day of February.
 func (d day) addMonths(n int) day {
 	y, m, dd := d.civilDate()
 	first := newDay(y, m+time.Month(n), 1)
@@ -51,9 +51,9 @@ func validDate(y int, m time.Month, d int) bool {
 	return y >= 1 && y <= 9999 && m >= 1 && m <= 12 && d >= 1 && d <= daysIn(y, m)
 }
 
-// localTime returns the wall-clock time of a day in loc. A time that the zone skips
-// moves forward to the first instant after the gap; a time that occurs twice
-// is the first of the two. time.Date promises neither.
+// localTime returns the wall-clock time of a day in loc. For a time that the zone skips, it returns
+// the first instant after the gap. For a time that occurs twice, it returns the first one.
+// time.Date guarantees neither.
 func localTime(d day, hour, minute, second int, loc *time.Location) time.Time {
 	y, m, dd := d.civilDate()
 	wall := time.Date(y, m, dd, hour, minute, second, 0, time.UTC)
@@ -75,7 +75,7 @@ func localTime(d day, hour, minute, second int, loc *time.Location) time.Time {
 	return t
 }
 
-// wallClock returns the wall-clock reading at t as a UTC time.
+// wallClock returns the wall-clock time at t as a UTC time.
 func wallClock(t time.Time) time.Time {
 	_, off := t.Zone()
 	return t.UTC().Add(time.Duration(off) * time.Second)
@@ -86,7 +86,7 @@ type daySpan struct{ lo, hi day }
 
 func (s daySpan) containsSpan(o daySpan) bool { return s.lo <= o.lo && o.hi <= s.hi }
 
-// unitSpan returns the calendar unit around d, moved by n such units.
+// unitSpan returns the calendar unit that contains d, shifted by n such units.
 func unitSpan(d day, g Grain, n int) daySpan {
 	y, m, _ := d.civilDate()
 	switch g {

@@ -67,7 +67,7 @@ func (l calendarLength) addUnits(n float64, u unit) calendarLength {
 // isSubDaily reports whether l is finer than whole days.
 func (l calendarLength) isSubDaily() bool { return l.exact != 0 }
 
-// shiftTime moves t by l, forward or (sign -1) back.
+// shiftTime moves t by l, forward or, if sign is -1, backward.
 func (l calendarLength) shiftTime(t time.Time, sign int) time.Time {
 	d := dayOf(t)
 	if l.months != 0 {
@@ -95,7 +95,7 @@ func addWorkdays(d day, n int) day {
 	return d
 }
 
-// maxLength keeps sums inside what time.Time and time.Duration can hold.
+// maxLength limits sums to values that time.Time and time.Duration can represent.
 const maxLength = 100000
 
 // quantity is a number of units.

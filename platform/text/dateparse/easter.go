@@ -29,8 +29,8 @@ func orthodoxEaster(y int) day {
 // hebrewEpoch is the day before 1 Tishri of year 1.
 const hebrewEpoch = -2092590
 
-// hebrewNewYear returns 1 Tishri of a Hebrew year (Reingold and Dershowitz,
-// Calendrical Calculations, "Hebrew calendar").
+// hebrewNewYear returns 1 Tishri of a Hebrew year (Reingold and Dershowitz, Calendrical
+// Calculations, "Hebrew calendar").
 func hebrewNewYear(y int) day {
 	d := hebrewElapsed(y)
 	delay := 0

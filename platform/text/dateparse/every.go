@@ -8,9 +8,8 @@ import (
 
 // Every is a recurrence: either a cron line or an interval with a first time.
 type Every struct {
-	// Cron has five fields (minute, hour, day of month, month, day of week
-	// 0-6 from Sunday) and is read in the owner's zone; "" when the recurrence
-	// is an Interval.
+	// Cron has five fields (minute, hour, day of month, month, day of week 0-6 from Sunday) and is
+	// interpreted in the owner's zone. It is "" if the recurrence is an Interval.
 	Cron string
 	// Interval is the distance between occurrences. Whole days follow the
 	// calendar, so that "every other day at 9" stays at 9 when the clocks change:
@@ -22,8 +21,8 @@ type Every struct {
 	Except string
 }
 
-// Next returns the first occurrence of an Interval after t, the zero time if e is
-// a cron line.
+// Next returns the first occurrence of an Interval after t. For a cron line it returns the zero
+// time.
 func (e Every) Next(t time.Time) time.Time {
 	if e.Interval <= 0 || e.Anchor.IsZero() {
 		return time.Time{}
@@ -90,13 +89,13 @@ func ParseEvery(phrase string, now time.Time) (Every, error) {
 type everyAlt struct {
 	end   int
 	every Every
-	timed bool // whether the text names a time of day, or how many times a day
+	timed bool // the text contains a time of day, or how many times per day
 }
 
 // recurrenceRule is the recurrence parsed so far.
 type recurrenceRule struct {
 	marked  bool // whether the rule contains a repeating word
-	unit    unit // 0 if it names only days
+	unit    unit // 0 if the rule contains only days
 	n       int  // every n units
 	days    uint8
 	doms    uint32
@@ -110,8 +109,8 @@ type recurrenceRule struct {
 	lastDom bool // the last day of the month
 	soft    bool // "Monday to Friday" repeats only with a time of day
 	start   *Moment
-	not     uint8    // weekdays that were excepted
-	except  []string // days that were, see Every.Except
+	not     uint8    // excluded weekdays
+	except  []string // excluded days; see Every.Except
 }
 
 // hasTimeOfDay reports whether a rule includes the time of day, so that it needs no
@@ -126,8 +125,8 @@ const (
 	weekends = 0x41
 )
 
-// parseRecurrences parses the recurrences that start at i, longest first, and returns how
-// far it understood the text.
+// parseRecurrences parses the recurrences that start at i, longest first, and returns the position
+// up to which it understood the text.
 func (p *parser) parseRecurrences(i int) ([]everyAlt, int) {
 	var out []everyAlt
 	read := i
@@ -165,8 +164,8 @@ func (p *parser) ruleItem(i int, r recurrenceRule) (int, recurrenceRule, bool) {
 	return i, r, false
 }
 
-// timesA reads "once a day", "twice a day", "three times a day", "once every
-// hour" is read as the "every" that follows.
+// timesA parses "once a day", "twice a day", "three times a day". It leaves "once every hour" to
+// the parser of "every".
 func (p *parser) timesA(i int, r recurrenceRule) (int, recurrenceRule, bool) {
 	if r.marked {
 		return 0, r, false
@@ -206,8 +205,7 @@ func (p *parser) timesA(i int, r recurrenceRule) (int, recurrenceRule, bool) {
 	return end, r, true
 }
 
-// parseStarting reads "starting Monday", "from tomorrow", the first time of an
-// interval.
+// parseStarting parses "starting Monday", "from tomorrow": the first time of an interval.
 func (p *parser) parseStarting(i int, r recurrenceRule) (int, recurrenceRule, bool) {
 	if r.start != nil || !p.isWord(i, "starting", "beginning", "from", "commencing") || p.isWord(i, "from") && r.unit >= unitSecond && r.unit <= unitHour {
 		return 0, r, false

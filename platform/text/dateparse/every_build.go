@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// buildRecurrence converts a rule to a cron line or an interval; it fails if neither can
-// express it.
+// buildRecurrence converts a rule to a cron line or an interval. It fails if neither can express
+// the rule.
 func (p *parser) buildRecurrence(r recurrenceRule) (Every, bool) {
 	e, ok := p.buildAll(r)
 	e.Except = strings.Join(r.except, ", ")
@@ -64,10 +64,10 @@ func (p *parser) buildAll(r recurrenceRule) (Every, bool) {
 	return p.buildCron(r, slots)
 }
 
-// hasNthWeekday reports whether a rule names the nth weekday or the last day of a month.
+// hasNthWeekday reports whether a rule contains an nth weekday or the last day of a month.
 func (r recurrenceRule) hasNthWeekday() bool { return len(r.nths) > 0 || r.lastDom }
 
-// timeSlot is a set of hours of the day with a common minute.
+// timeSlot is a set of hours of the day with the same minute.
 type timeSlot struct {
 	minute int
 	hours  []int
@@ -184,8 +184,8 @@ func joinLines(slots []timeSlot, dom, month, dow string) (Every, bool) {
 	return Every{Cron: line}, err == nil
 }
 
-// buildDays builds intervals of whole days, which stay intervals because cron cannot count across
-// weeks.
+// buildDays builds intervals of whole days. They remain intervals, because cron cannot count days
+// across weeks.
 func (p *parser) buildDays(r recurrenceRule, mins int, hours []int) (Every, bool) {
 	if len(hours) != 1 || r.doms != 0 || r.months != 0 || bits.OnesCount8(r.days) > 1 || r.n > 1000 {
 		return Every{}, false
@@ -217,7 +217,7 @@ func (p *parser) buildDays(r recurrenceRule, mins int, hours []int) (Every, bool
 // buildCron returns the cron line of a recurrence by days, months or years.
 func (p *parser) buildCron(r recurrenceRule, slots []timeSlot) (Every, bool) {
 	_, month, dom := p.today.civilDate()
-	dom = min(dom, 28) // a day that every month has
+	dom = min(dom, 28) // use a day that every month has
 	switch {
 	case r.unit == unitWeek && r.days == 0 && r.doms == 0:
 		r.days = 1 << p.today.weekdayOf()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// DaysOff in Every.Except are the days off that the owner's own calendar names.
+// DaysOff is the entry in Every.Except for the days off in the owner's own calendar.
 const DaysOff = "days off"
 
 // parseExceptions reads "except on 24 December and 1 January", "but not on public
@@ -77,7 +77,7 @@ func (r recurrenceRule) withException(entry string) recurrenceRule {
 	return r
 }
 
-// exceptionDate returns a date as an exception, with its year if one was given.
+// exceptionDate returns a date as an exception. It contains the year if the text does.
 func (s spec) exceptionDate() (string, bool) {
 	switch {
 	case s.either != nil || s.dom < 1 || s.dom > 31 || s.months != 1:

@@ -201,7 +201,8 @@ func (p *parser) clockList(i int, r recurrenceRule) (int, recurrenceRule, bool) 
 	return end, r, true
 }
 
-// shareHalves applies the half of the day of the last hour to bare hours before it: "8 and 10pm".
+// shareHalves applies the half of the day of the last hour to the preceding hours without one: "8
+// and 10pm".
 func shareHalves(cs []clockTime) []clockTime {
 	last := cs[len(cs)-1]
 	for i, c := range cs {

@@ -39,7 +39,7 @@ func (p *parser) everyNth(k int, r recurrenceRule) (int, recurrenceRule, bool) {
 	if named {
 		end = e
 	}
-	if !named && !last && nths[0].n > 1 { // "every third Thursday" is every three weeks
+	if !named && !last && nths[0].n > 1 { // "every third Thursday" means every three weeks
 		return 0, r, false
 	}
 	r.unit, r.n, r.nths, r.lastDom = unitMonth, 1, nths, last
@@ -136,8 +136,8 @@ func (n nth) nthIn(c daySpan) (daySpan, bool) {
 	return daySpan{all[i].lo, all[i+n.count-1].hi}, true
 }
 
-// weeksOf lists the weeks of c. As in ISO 8601 a week belongs where its Thursday
-// is; a weekend where its Saturday is.
+// weeksOf lists the weeks of c. As in ISO 8601, a week belongs to the unit that contains its
+// Thursday; a weekend belongs to the unit that contains its Saturday.
 func weeksOf(c daySpan, ends bool) []daySpan {
 	var all []daySpan
 	for mon := c.lo.weekStart(); mon < c.hi; mon += 7 {

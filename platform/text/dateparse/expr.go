@@ -1,20 +1,20 @@
 package dateparse
 
-// candidateParse is one way to read a token range that ends before end.
+// candidateParse is one reading of a token range that ends before end.
 type candidateParse struct {
 	end int
 	s   spec
 }
 
-// connector is a word that may stand between two pieces, or before the first.
+// connector is a word between two pieces or before the first piece.
 type connector struct {
 	end int
-	at  bool // a word that announces a time of day
-	any bool // whether there is any connecting word
+	at  bool // a word that introduces a time of day
+	any bool // there is a connecting word
 }
 
-// connectorsAt lists the positions a next piece may start at: right at i, or after
-// words such as ", on the".
+// connectorsAt lists the positions at which the next piece may start: directly at i, or after words
+// such as ", on the".
 func (p *parser) connectorsAt(i int) []connector {
 	out := []connector{{end: i}}
 	j := connector{end: i}
@@ -42,15 +42,15 @@ func (p *parser) connectorsAt(i int) []connector {
 	return out
 }
 
-// isLeadingConnector reports whether a connecting word at i belongs to the moment itself
-// and is not the start of a range ("from 5 to 7").
+// isLeadingConnector reports whether a connecting word at i belongs to the moment itself, instead
+// of starting a range ("from 5 to 7").
 func (p *parser) isLeadingConnector(i int) bool {
 	_, j, ok := p.parseQualifier(i + 1)
 	return ok && p.isWord(i, "from") && p.isWord(j, "week", "month", "year", "weekend")
 }
 
-// parseExpression reads a moment that starts at i: pieces joined by connecting words. The
-// result is ordered longest first and holds one reading per end.
+// parseExpression parses a moment that starts at i: pieces joined by connecting words. The result
+// is sorted longest first and contains one reading per end.
 func (p *parser) parseExpression(i int) []candidateParse {
 	if got, ok := p.exprs[i]; ok {
 		return got

@@ -16,9 +16,9 @@ var holidaysText string
 // holiday is a named day and the rule that computes its date.
 type holiday struct {
 	rule   string               // as in holidays.txt
-	find   func(year int) []day // the base of the rule in a year
-	moves  [7]day               // by how much it moves off each weekday
-	before int                  // the weekday before it, or -1
+	find   func(year int) []day // the days of the base of the rule in a year
+	moves  [7]day               // number of days by which the holiday moves, for each weekday
+	before int                  // use the last such weekday before the base day; -1 for none
 	offset day
 	eve    *holiday // the day before the holiday
 }
@@ -49,7 +49,7 @@ func inYear(d day, y int) bool {
 	return cy == y
 }
 
-// feasts is the table of holidays.txt, by the first word of each name.
+// feasts contains the table in holidays.txt, by the first word of each name.
 var feasts = sync.OnceValue(func() map[string][]feastName {
 	table, err := readFeasts(holidaysText)
 	if err != nil {
@@ -90,8 +90,8 @@ func readFeasts(text string) (map[string][]feastName, error) {
 	return table, nil
 }
 
-// readRule reads the left side of a line of holidays.txt: a base and how the
-// day moves from it.
+// readRule parses the left side of a line in holidays.txt: a base, and how the day moves from the
+// base.
 func readRule(words []string) (*holiday, error) {
 	f := &holiday{rule: strings.Join(words, " "), before: -1}
 	base := len(words)
@@ -124,7 +124,7 @@ func readRule(words []string) (*holiday, error) {
 		}
 	}
 	if words[0] == "hebrew" {
-		f.offset-- // the holiday begins at sunset of the day before
+		f.offset-- // the holiday begins at sunset of the previous day
 	}
 	find, err := readBase(words[:base])
 	f.find = find
@@ -280,8 +280,8 @@ func parsiIn(y int) []day {
 	return out
 }
 
-// nowruzDay returns the first day of spring in Iran: the day of the equinox, the next
-// when that falls after noon in Tehran.
+// nowruzDay returns the first day of spring in Iran. This is the day of the equinox, or the next
+// day if the equinox is after noon in Tehran.
 func nowruzDay(y int) day {
 	tehran := observerPlace{zone: 3*time.Hour + 30*time.Minute}
 	d, h := tehran.dayAt(sunAt(0, tehran.instantAt(newDay(y, 3, 20), 12)))

@@ -6,12 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// Match is a time mentioned in a sentence. At most one of Moment and Every is
-// set. Period is set for a range of time; Moment is also set if the range is one
-// unit ("next week", "tomorrow morning"). All three are nil for a time that
-// cannot be resolved: one with two readings, for which Parse(Text) returns the
-// question to ask, or a recurrence that cannot be expressed, for which
-// ParseEvery(Text) returns the reason.
+// Match is a time mentioned in a sentence. At most one of Moment and Every is set. Period is set
+// for a time range; Moment is also set if the range is one unit ("next week", "tomorrow morning").
+// All three are nil for a time that cannot be resolved. This is either a time with two readings,
+// for which Parse(Text) returns the question to ask, or a recurrence that cannot be expressed, for
+// which ParseEvery(Text) returns the reason.
 type Match struct {
 	Start, End int // bytes in the sentence, on rune boundaries
 	Text       string
@@ -20,13 +19,12 @@ type Match struct {
 	Period     *Period
 }
 
-// maxSentence bounds what Find reads, in bytes; a longer text is cut.
+// maxSentence limits the text that Find reads, in bytes. A longer text is truncated.
 const maxSentence = 16 << 10
 
-// Find returns the times mentioned in a sentence, longest first, without
-// overlaps. A match includes leading words ("at 5", "on Friday"). Words that are
-// only sometimes times ("may", "second", "sat") count only with supporting
-// context.
+// Find returns the times mentioned in a sentence, longest first, without overlaps. A match includes
+// leading words ("at 5", "on Friday"). Words that are only sometimes times ("may", "second", "sat")
+// are matched only if the context supports this.
 func Find(sentence string, now time.Time) []Match {
 	if len(sentence) > maxSentence {
 		cut := maxSentence
@@ -64,7 +62,8 @@ func Find(sentence string, now time.Time) []Match {
 	return out
 }
 
-// foundMatch is a match in tokens. rank orders the kinds where they tie.
+// foundMatch is a match in tokens. rank determines the order of kinds for matches of the same
+// length.
 type foundMatch struct {
 	start, end, rank int
 	m                Match
@@ -146,8 +145,8 @@ func (p *parser) matchesAt(i int) []foundMatch {
 	return out
 }
 
-// contradictingDate reports whether a conflicting date follows what was read up to i:
-// "tomorrow 25 December" on another day.
+// contradictingDate reports whether a conflicting date follows the text before i: "tomorrow 25
+// December" on another day.
 func (p *parser) contradictingDate(i int) (int, bool) {
 	for _, a := range p.parsePieces(i) {
 		if a.s.set&(fDom|fWeekday|fFeast) != 0 && !a.s.weak && !a.s.loose && p.mayEnd(a.end) && p.isResolvable(a.s) {

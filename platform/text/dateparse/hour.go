@@ -5,7 +5,7 @@ type hourReading struct {
 	c      clockTime
 	end    int
 	digits bool
-	marked bool // written in a form that only a time of day has
+	marked bool // written in a form that is only used for times of day
 }
 
 // hourMinute reads the hour and minutes that start at i, longest first.
@@ -93,7 +93,7 @@ func (p *parser) parseMinutes(i int, c clockTime, sep string) []hourReading {
 	if sep == ":" && p.tokenText(end) == ":" && p.tokenNumber(end+1) >= 0 && p.tokenNumber(end+1) < 60 && p.isGlued(end) && p.isGlued(end+1) {
 		c.s, c.grain = p.tokenNumber(end+1), Second
 		end += 2
-		if p.tokenText(end) == "." && p.isGlued(end) && p.tokenNumber(end+1) >= 0 && p.isGlued(end+1) { // fractions do not matter here
+		if p.tokenText(end) == "." && p.isGlued(end) && p.tokenNumber(end+1) >= 0 && p.isGlued(end+1) { // fractions of a second are ignored
 			end += 2
 		}
 	}

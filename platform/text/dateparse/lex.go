@@ -10,14 +10,14 @@ import (
 type token struct {
 	text       string // lower case, without apostrophes
 	start, end int    // bytes in the sentence
-	n          int    // value of digits, -1 for anything else
+	n          int    // value of the digits; -1 for any other token
 	glued      bool   // no white space before the token
 	word       bool
 	capital    bool // the first letter is upper case
 }
 
-// tokenizeSentence cuts a sentence into tokens. White space is dropped; it is known from
-// token.glued.
+// tokenizeSentence splits a sentence into tokens. It drops whitespace; token.glued records where
+// there was none.
 func tokenizeSentence(s string) []token {
 	var toks []token
 	space := true

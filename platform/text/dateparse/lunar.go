@@ -2,17 +2,17 @@ package dateparse
 
 import "time"
 
-// chineseIn returns day d of a month in the Chinese year that begins in year y:
-// months begin with the new moon in Beijing, the winter solstice is in the
-// eleventh month, and of thirteen months between two solstices the first without
-// a principal term is the leap month (GB/T 33661-2017).
+// chineseIn returns day d of a month in the Chinese year that begins in year y. A month begins with
+// the new moon in Beijing, and the winter solstice is in the eleventh month. If there are 13 months
+// between two solstices, the first month without a principal term is the leap month (GB/T
+// 33661-2017).
 func chineseIn(y, month, d int) []day {
 	beijing := observerPlace{zone: 8 * time.Hour}
 	solstice := func(y int) day {
 		s, _ := beijing.dayAt(sunAt(270, beijing.instantAt(newDay(y, 12, 21), 12)))
 		return s
 	}
-	// starts lists the months from the eleventh of the year before.
+	// starts lists the months, beginning with the eleventh of the previous year.
 	first := beijing.monthStart(solstice(y - 1))
 	last := beijing.monthStart(solstice(y))
 	starts := []day{first}
@@ -44,15 +44,14 @@ func (p observerPlace) monthStart(d day) day {
 	return s
 }
 
-// solarTerm returns the number of the sign of the zodiac that the Sun is in when day d
-// begins.
+// solarTerm returns the index of the zodiac sign in which the Sun is when day d begins.
 func (p observerPlace) solarTerm(d day) int { return int(sunLongitude(p.instantAt(d, 0)) / 30) }
 
 // islamicIn lists day d of an Islamic month inside year y of the common calendar, by the rule of
-// the Umm al-Qura calendar: a month begins on the day after an evening in Mecca on which the
-// conjunction was before sunset and the Moon sets after the Sun; until 1998, on the day after the
-// conjunction in universal time (R. H. van Gent, The Umm al-Qura Calendar of Saudi Arabia). In
-// countries that observe the crescent, dates can differ by a day.
+// the Umm al-Qura calendar. A month begins on the day after an evening in Mecca on which the
+// conjunction was before sunset and the Moon sets after the Sun. Until 1998 it began on the day
+// after the conjunction in universal time (R. H. van Gent, The Umm al-Qura Calendar of Saudi
+// Arabia). In countries that observe the crescent, dates can differ by a day.
 func islamicIn(y, month, d int) []day {
 	var out []day
 	for n := (y-622)*12*33/32/12 - 1; n <= (y-622)*33/32+3; n++ {
@@ -82,14 +81,14 @@ func islamicMonth(n int) day {
 	}
 }
 
-// lahiriAyanamsa returns the ayanamsa of the Indian national calendar: how far its zodiac
-// lags behind the tropical one, in degrees.
+// lahiriAyanamsa returns the ayanamsa of the Indian national calendar, which is the difference
+// between its zodiac and the tropical one, in degrees.
 func lahiriAyanamsa(t instant) float64 { return 23.85306 + 1.39697*float64(t)/36525 }
 
 func siderealSun(t instant) float64 { return normalizeAngle(sunLongitude(t) - lahiriAyanamsa(t)) }
 
-// sankrantiDay returns the day of year y on which the Sun reaches a sidereal
-// longitude; with bySunset, the next day if it does so after sunset.
+// sankrantiDay returns the day of year y on which the Sun reaches a sidereal longitude. With
+// bySunset it returns the next day if the Sun does so after sunset.
 func sankrantiDay(y int, longitude float64, bySunset bool) day {
 	ujjain := indiaPlace()
 	t := ujjain.instantAt(newDay(y, 1, 14), 12)
@@ -106,7 +105,7 @@ func sankrantiDay(y int, longitude float64, bySunset bool) day {
 	return d
 }
 
-// indiaPlace returns Ujjain, the meridian of Indian calendars, by Indian time.
+// indiaPlace returns Ujjain, the meridian of Indian calendars, with Indian time.
 func indiaPlace() observerPlace {
 	return observerPlace{lat: 23.18, lon: 75.77, zone: 5*time.Hour + 30*time.Minute}
 }
@@ -147,9 +146,9 @@ func hinduHour(w string) (hinduWhen, bool) {
 	return 0, false
 }
 
-// hinduIn returns the day in year y on which a tithi (1 to 15 waxing, 16 to 30
-// waning) of a lunar month prevails at the deciding time. Months end with the new
-// moon, Chaitra is 1; leap months are skipped.
+// hinduIn returns the day in year y on which a tithi (1 to 15 waxing, 16 to 30 waning) of a lunar
+// month prevails at the deciding time. Months end with the new moon, and Chaitra is month 1. Leap
+// months are skipped.
 func hinduIn(y, month, tithi int, when hinduWhen) []day {
 	ujjain := indiaPlace()
 	for n := newMoonBefore(ujjain.instantAt(newDay(y-1, 12, 1), 0)); ; {
@@ -167,8 +166,8 @@ func hinduIn(y, month, tithi int, when hinduWhen) []day {
 	}
 }
 
-// tithiDay returns the day after the new moon n on which the tithi prevails; a
-// tithi that never prevails belongs to the day on which it begins.
+// tithiDay returns the day after the new moon n on which the tithi prevails. A tithi that never
+// prevails belongs to the day on which it begins.
 func (p observerPlace) tithiDay(n instant, tithi int, when hinduWhen) day {
 	first, _ := p.dayAt(n + instant(float64(tithi-1)/30*synodicMonth) - 2)
 	for d := first; d < first+5; d++ {

@@ -29,7 +29,7 @@ func (p *parser) resolveReadings(i int) []candidate {
 	return out
 }
 
-// skipTrailingWords skips words that change nothing: "3pm approximately", "5 sharp".
+// skipTrailingWords skips words that do not change the meaning: "3pm approximately", "5 sharp".
 func (p *parser) skipTrailingWords(i int) int {
 	if p.isWord(i, "or") && p.isWord(i+1, "so", "thereabouts") {
 		return i + 2
@@ -83,8 +83,8 @@ func (p *parser) describeChoices(s spec) []string {
 	return out
 }
 
-// askWeekdayConflict makes a weekday that conflicts with its date ambiguous: the date,
-// or the nearest such weekday.
+// askWeekdayConflict makes a spec ambiguous whose weekday conflicts with its date. The readings are
+// the date, and the nearest such weekday.
 func (p *parser) askWeekdayConflict(s spec) (spec, bool) {
 	const both = fWeekday | fDom | fMonth
 	if s.set&both != both || s.either != nil || s.set&(fNth|fFeast) != 0 {

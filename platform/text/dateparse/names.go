@@ -71,7 +71,7 @@ func isEverydayWord(w string) bool {
 	return false
 }
 
-// unit is a unit of time as people count it.
+// unit is a unit of time as used in everyday language.
 type unit uint8
 
 const (
@@ -156,7 +156,7 @@ func (p *parser) parseUnit(i int) (unit, int, bool) {
 	return u, i + 1, ok
 }
 
-// grainOf returns the calendar unit of u; Day for units counted in days.
+// grainOf returns the calendar unit of u, which is Day for units that consist of days.
 func (u unit) grainOf() Grain {
 	switch u {
 	case unitSecond:
@@ -177,8 +177,8 @@ func (u unit) grainOf() Grain {
 	return Day
 }
 
-// zoneName returns the zone of a common abbreviation. PST and the like have a
-// fixed offset, as written.
+// zoneName returns the zone of a common abbreviation. Abbreviations such as PST have a fixed
+// offset.
 func zoneName(w string) (*time.Location, bool) {
 	hours := 0.0
 	switch w {

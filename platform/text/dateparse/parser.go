@@ -9,7 +9,7 @@ type parser struct {
 	toks  []token
 	now   time.Time
 	today day
-	whole bool                     // the input must be a single time: weak words count
+	whole bool                     // the input must be a single time, so ambiguous words are accepted
 	past  bool                     // a time without a year means the latest one, not the next
 	back  bool                     // a bare time of day means the latest such time
 	exprs map[int][]candidateParse // results of parseExpression, by start
@@ -59,7 +59,7 @@ func (p *parser) daysOf(f *holiday, year int) []day {
 	return days
 }
 
-// tokenText returns the folded text of token i, "" outside the sentence.
+// tokenText returns the folded text of token i, or "" if i is outside the sentence.
 func (p *parser) tokenText(i int) string {
 	if i < 0 || i >= len(p.toks) {
 		return ""
@@ -67,7 +67,7 @@ func (p *parser) tokenText(i int) string {
 	return p.toks[i].text
 }
 
-// tokenNumber returns the value of token i when it is a run of digits, else -1.
+// tokenNumber returns the value of token i if it consists of digits, otherwise -1.
 func (p *parser) tokenNumber(i int) int {
 	if i < 0 || i >= len(p.toks) {
 		return -1
@@ -91,7 +91,7 @@ func (p *parser) isWord(i int, words ...string) bool {
 	return false
 }
 
-// matchPhrase returns the position after the given words if they are at i.
+// matchPhrase reports whether the given words are at i, and returns the position after them.
 func (p *parser) matchPhrase(i int, words ...string) (int, bool) {
 	for _, w := range words {
 		if p.tokenText(i) != w {
@@ -102,7 +102,7 @@ func (p *parser) matchPhrase(i int, words ...string) (int, bool) {
 	return i, true
 }
 
-// skipWord returns i+1 when token i is one of words, else i.
+// skipWord returns i+1 if token i is one of words, otherwise i.
 func (p *parser) skipWord(i int, words ...string) int {
 	if p.isWord(i, words...) {
 		return i + 1
@@ -118,7 +118,7 @@ func (p *parser) skipDot(i int) int {
 	return i
 }
 
-// skipAbbreviation returns the position after the short name at i and its stop.
+// skipAbbreviation returns the position after the abbreviation at i and its full stop.
 func (p *parser) skipAbbreviation(i int) int {
 	if n := len(p.tokenText(i)); n <= 5 && !p.isWord(i, "march", "april", "may", "june", "july") && i+2 < len(p.toks) {
 		return p.skipDot(i + 1)
@@ -138,7 +138,7 @@ func (p *parser) inNumber(i int) bool {
 	return p.isGlued(i+1) && p.isWord(i+1, ".", ",", ":") && p.isGlued(i+2) && p.tokenNumber(i+2) >= 0
 }
 
-// skipEnd skips what may follow a phrase that is a whole time.
+// skipEnd skips tokens that may follow a phrase that is a complete time.
 func (p *parser) skipEnd(i int) int {
 	for p.isWord(i, ".", "!", "?", ",", ";") {
 		i++

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Period is a time range [From, To). An open end is the zero time: "after Friday"
-// has no To, "before Friday" no From.
+// Period is a time range [From, To). An open end is the zero time: "after Friday" has no To, and
+// "before Friday" has no From.
 type Period struct {
 	From, To time.Time
 	Text     string
@@ -18,7 +18,7 @@ type Period struct {
 // day.
 var noMonth = regexp.MustCompile(`^\s*\d{4}-(0?0|1[3-9]|[2-9]\d)\s*$`)
 
-// periodOf returns the period of a moment, nil for an instant or a day.
+// periodOf returns the period of a moment, or nil if the moment is an instant or a day.
 func (p *parser) periodOf(s spec, m Moment) *Period {
 	loc := p.now.Location()
 	switch {
@@ -37,11 +37,10 @@ func (p *parser) periodOf(s spec, m Moment) *Period {
 	return &Period{From: span.lo.startIn(loc), To: span.hi.startIn(loc)}
 }
 
-// ParsePeriod parses a complete phrase for a time range: "today", "last week",
-// "in March", "since Monday", "between 3 May and 9 May". A month or weekday
-// without a year is the latest one that has begun. Both ends of a range of days
-// are included; see docs/dates.md. The error is an *AmbiguousError or wraps
-// ErrNotUnderstood.
+// ParsePeriod parses a complete phrase for a time range: "today", "last week", "in March", "since
+// Monday", "between 3 May and 9 May". A month or weekday without a year is the latest one that has
+// started. Both ends of a range of days are included; see docs/dates.md. The error is an
+// *AmbiguousError or wraps ErrNotUnderstood.
 func ParsePeriod(phrase string, now time.Time) (Period, error) {
 	if len(phrase) > maxPhrase || noMonth.MatchString(phrase) {
 		return Period{}, notUnderstood(phrase, periodForms)
@@ -92,7 +91,7 @@ func (p *parser) wholeRange() (*Period, []string) {
 	return nil, nil
 }
 
-// asPeriod returns the period of a moment, the whole day for a day.
+// asPeriod returns the period of a moment. For a day it is the whole day.
 func (p *parser) asPeriod(c candidate) (Period, bool) {
 	if c.period != nil {
 		return *c.period, true

@@ -45,8 +45,8 @@ func (p *parser) clockPiece(i int) []candidateParse {
 	return out
 }
 
-// bareHour reads a time of day that nothing marks: the "5" of "at 5", the
-// "3 15" of "at 3 15". It is believed only next to other evidence.
+// bareHour parses a time of day that has no mark: the "5" in "at 5", the "3 15" in "at 3 15". It is
+// accepted only together with other evidence.
 func (p *parser) bareHour(i int) []candidateParse {
 	var out []candidateParse
 	for _, r := range p.hourMinute(i) {
@@ -70,8 +70,8 @@ func (p *parser) bareHour(i int) []candidateParse {
 	return out
 }
 
-// meantHour distinguishes "around 5" from "around 5 apples", "at three" from "at
-// one with nature": no noun may follow the number.
+// meantHour distinguishes "around 5" from "around 5 apples", and "at three" from "at one with
+// nature". No noun may follow the number.
 func (p *parser) meantHour(i int, r hourReading) bool {
 	if !p.isWord(i-1, "about", "around", "by", "approximately", "roughly", "circa", "~") && r.digits || r.c.grain != Hour {
 		return true
@@ -84,8 +84,8 @@ func (p *parser) meantHour(i int, r hourReading) bool {
 		"but", "then", "every", "each", "at", "until", "till", "from", "because", "when", "o", "oclock", "sharp", "through")
 }
 
-// isMeasurement reports whether the number before i counts something else than
-// hours: "at 6.45 percent", "at 20 euros".
+// isMeasurement reports whether the number before i counts something other than hours: "at 6.45
+// percent", "at 20 euros".
 func (p *parser) isMeasurement(i int) bool {
 	return p.isWord(i, "percent", "per", "degrees", "dollars", "euros", "pounds", "cents", "bucks", "miles", "km", "kilometers",
 		"kilometres", "metres", "meters", "mph", "kmh", "points", "people", "persons", "times", "items", "places", "locations",
@@ -154,7 +154,7 @@ func (p *parser) pastClock(i int) (clockTime, int, bool) {
 	case p.isWord(j, "to", "till", "til", "before", "of"):
 		sign = -1
 		if p.tokenNumber(i) >= 0 && p.tokenNumber(i) <= 12 && j == i+1 {
-			return clockTime{}, 0, false // "5 to 7" is rather a range
+			return clockTime{}, 0, false // "5 to 7" is more likely a range
 		}
 	default:
 		return clockTime{}, 0, false
@@ -235,8 +235,8 @@ func (p *parser) parseMeridian(i int, digits bool) (dayHalf, int, bool) {
 	return 0, 0, false
 }
 
-// partPiece reads a part of the day: "in the morning", "late evening", "at
-// night"; "this morning" and "tonight" are read by relativeDay and qualified.
+// partPiece parses a part of the day: "in the morning", "late evening", "at night". relativeDay and
+// parseQualified parse "this morning" and "tonight".
 func (p *parser) partPiece(i int) []candidateParse {
 	if p.isWord(i, "first") && p.isWord(i+1, "thing") {
 		return []candidateParse{{i + 2, spec{set: fPart, part: partMorning, weak: true}}}

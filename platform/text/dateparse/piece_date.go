@@ -61,7 +61,7 @@ func (p *parser) dayWord(i int) (int, int, bool) {
 	return 0, 0, false
 }
 
-// skipDateSeparator skips what may stand between the parts of a written date.
+// skipDateSeparator skips a separator between the parts of a written date.
 func (p *parser) skipDateSeparator(i int) int {
 	if p.isWord(i, ",", ".") {
 		return p.skipWord(i+1, ",")
@@ -131,8 +131,8 @@ func (p *parser) monthDate(i int) []candidateParse {
 	return append(out, candidateParse{end, alone})
 }
 
-// meantName distinguishes "One may ask" from "one May": within a sentence, months
-// that are also verbs must be capitalized without other evidence.
+// meantName distinguishes "One may ask" from "one May". Within a sentence and without other
+// evidence, months that are also verbs must be capitalized.
 func (p *parser) meantName(i int) bool {
 	return p.whole || !p.isWord(i, "may", "march") || p.toks[i].capital
 }
@@ -178,7 +178,7 @@ func (p *parser) monthYear(m time.Month, end int) []candidateParse {
 	return out
 }
 
-// shortYear reads "'87", or "87" where only a year can stand.
+// shortYear parses "'87", or "87" at a position where only a year is possible.
 func (p *parser) shortYear(i int) (numberReading, bool) {
 	j := p.skipWord(i, "'")
 	if len(p.tokenText(j)) != 2 || p.tokenNumber(j) < 0 || (j == i && p.tokenNumber(j) <= 31) || p.inNumber(j) {
@@ -195,7 +195,7 @@ func completeYear(y int) int {
 	return 2000 + y
 }
 
-// withYear returns a day and month with the year that may follow, and without.
+// withYear returns a day and month, both with the year that may follow and without it.
 func (p *parser) withYear(s spec, end int) []candidateParse {
 	if !p.validMonthDay(s.month, s.dom) {
 		return nil

@@ -70,8 +70,8 @@ func (p *parser) edgeWord(j int) (edgeKind, int, bool) {
 	return e, p.skipWord(k, "of"), true
 }
 
-// edgeOf returns an edge of the days that s names: a period and its
-// representative day. The end of a single day is its last second.
+// edgeOf returns an edge of the days that s describes: a period and its representative day. The end
+// of a single day is its last second.
 func (p *parser) edgeOf(e edgeKind, end int, s spec) []candidateParse {
 	span, g, ok := p.resolveDays(s)
 	if !ok || !p.inRange(span.lo) {
@@ -111,8 +111,8 @@ func (p *parser) edgeOf(e edgeKind, end int, s spec) []candidateParse {
 	return []candidateParse{{end, out}}
 }
 
-// edgeRun returns the part of span that an edge covers: thirds of a year or
-// month, halves for "early" and "late".
+// edgeRun returns the part of span that an edge includes: a third of a year or month, or a half for
+// "early" and "late".
 func edgeRun(e edgeKind, span daySpan, g Grain) daySpan {
 	lo, hi := span.lo, span.hi
 	switch g {

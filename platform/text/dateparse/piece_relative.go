@@ -5,7 +5,7 @@ import "time"
 // direction is the meaning of "next", "this" and "last" before a unit.
 type direction struct {
 	n    int  // -1, 0, +1
-	soon bool // "coming": the first after today, not of the next week
+	soon bool // "coming": the first after today, instead of the one in the next week
 }
 
 func (p *parser) parseQualifier(i int) (direction, int, bool) {
@@ -72,7 +72,7 @@ func (p *parser) parseCountedUnits(_, j int, dir direction) []candidateParse {
 	return out
 }
 
-// unitsFromNow returns n units before or after now: a period that ends or begins now. As a
+// unitsFromNow returns n units before or after now, as a period that ends or begins now. As a
 // moment, "the next two weeks" is the start of the second week ahead.
 func (p *parser) unitsFromNow(dir direction, n int, u unit, end int) []candidateParse {
 	if n < 1 || n > maxLength {
@@ -198,8 +198,9 @@ func (p *parser) oneUnit(dir direction, u unit, end int) []candidateParse {
 	return []candidateParse{{end, spanSpec(unitSpan(p.today, u.grainOf(), dir.n), u.grainOf())}}
 }
 
-// oneWeekday: "next Tuesday" is the Tuesday of the next calendar week, "last"
-// of the last, "this" of the current; "coming" and "past" are the nearest.
+// oneWeekday resolves a weekday with a direction. "next Tuesday" is the Tuesday of the next
+// calendar week, "last" that of the previous week, and "this" that of the current week; "coming"
+// and "past" select the nearest one.
 func (p *parser) oneWeekday(dir direction, wd time.Weekday, end int) []candidateParse {
 	d := p.today.weekStart() + day((int(wd)+6)%7) + day(7*dir.n)
 	if dir.soon && dir.n > 0 {

@@ -27,7 +27,7 @@ func (p *parser) parseShift(i int) []candidateParse {
 	return append(out, p.weekdaysAway(i)...)
 }
 
-// parseRelative reads the word after a length that counts from now.
+// parseRelative parses the word that follows a length that is counted from now.
 func (p *parser) parseRelative(l lengthAlt) []candidateParse {
 	i := l.end
 	if n := int(l.l.n); l.l.word == unitWeekend && n > 0 && n < 1000 {
@@ -84,8 +84,8 @@ func (p *parser) shiftNow(l lengthAlt, sign int) []candidateParse {
 	return []candidateParse{{l.end, s}}
 }
 
-// parseAnchored reads a length counted from something other than now: "3 days after
-// January 12th", "a week from Tuesday", "an hour before noon".
+// parseAnchored parses a length that is counted from another time than now: "3 days after January
+// 12th", "a week from Tuesday", "an hour before noon".
 func (p *parser) parseAnchored(l lengthAlt) []candidateParse {
 	sign, i := 1, l.end
 	switch {

@@ -50,7 +50,7 @@ func (p *parser) nthPiece(i int) []candidateParse {
 	return append(p.ofTheUnit(s, end), candidateParse{end, s})
 }
 
-// ofTheUnit reads the container "of the month", which is the current one.
+// ofTheUnit parses the container "of the month", which means the current month.
 func (p *parser) ofTheUnit(s spec, i int) []candidateParse {
 	if !p.isWord(i, "of", "in") || !p.isWord(i+1, "the", "my") {
 		return nil
@@ -98,8 +98,8 @@ func (p *parser) weekOf(i int) []candidateParse {
 	return out
 }
 
-// weekendNear returns the weekend next to a day: for a Monday the previous one,
-// otherwise the one of its week.
+// weekendNear returns the weekend nearest to a day. For a Monday this is the previous one,
+// otherwise that of the same week.
 func weekendNear(d day) daySpan {
 	sat := d.weekStart() + 5
 	if d.weekdayOf() == time.Monday {
@@ -136,7 +136,7 @@ func (p *parser) feastWeekend(i int) []candidateParse {
 	return out
 }
 
-// isoWeek reads the number of a week, of this year unless another follows.
+// isoWeek parses the number of a week. It is a week of this year unless another year follows.
 func (p *parser) isoWeek(i int) []candidateParse {
 	n := p.tokenNumber(i)
 	if n < 1 || n > 53 || len(p.tokenText(i)) > 2 {

@@ -49,7 +49,7 @@ func (p *parser) twoEnded(i int) []rangeAlt {
 	return out
 }
 
-// rangeWord skips what opens a range: "from", "between", "at", "on".
+// rangeWord skips a word that starts a range: "from", "between", "at", "on".
 func (p *parser) rangeWord(i int) int {
 	j := p.skipWord(i, "at", "on", "in", "during", "anytime", "sometime")
 	return p.skipWord(j, "from", "between")
@@ -73,7 +73,7 @@ func (p *parser) parseRangeEnds(head candidateParse, i int, opened bool) []range
 	return out
 }
 
-// rangeJoin skips the word between the ends.
+// rangeJoin skips the word between the two ends.
 func (p *parser) rangeJoin(i int, between bool) (int, bool) {
 	if p.isWord(i, "-") && p.isGlued(i) && p.isGlued(i+1) && p.numberWord(i-1) && p.numberWord(i+1) {
 		return 0, false // twenty-seven
@@ -91,7 +91,7 @@ func (p *parser) numberWord(i int) bool {
 	return p.tokenNumber(i) < 0 && len(p.parseNumberWords(i)) > 0
 }
 
-// cutsDate reports whether a dash at end lies inside a written date: 2026-03.
+// cutsDate reports whether a dash at end is inside a written date: 2026-03.
 func (p *parser) cutsDate(i, end int) bool {
 	if !p.isWord(end, "-") || !p.isGlued(end) {
 		return false
@@ -104,8 +104,8 @@ func (p *parser) cutsDate(i, end int) bool {
 	return ok
 }
 
-// parseRangeEnd reads one end of a range: an ordinary moment, or the bare number that
-// the other end explains ("3 to 5pm", "9th through 17th").
+// parseRangeEnd parses one end of a range: an ordinary moment, or a number that the other end
+// completes ("3 to 5pm", "9th through 17th").
 func (p *parser) parseRangeEnd(i int, _ bool) []candidateParse {
 	out := append([]candidateParse{}, p.parseExpression(i)...)
 	if n := p.tokenNumber(i); n < 1900 || n > 2099 || len(p.tokenText(i)) != 4 { // 2014-2018 are years
@@ -123,7 +123,7 @@ func (p *parser) parseRangeEnd(i int, _ bool) []candidateParse {
 	return out
 }
 
-// pairUp joins two ends with the day before and any day after the range.
+// pairUp combines two ends with the day that precedes and any day that follows the range.
 func (p *parser) pairUp(head, from, to candidateParse, opened bool) []rangeAlt {
 	var out []rangeAlt
 	if r, ok := p.resolveSpan(head.s, from.s, to.s, opened); ok && (head.s.set == 0 || p.contextFits(head.s, from.s)) {
@@ -148,8 +148,8 @@ func (p *parser) pairUp(head, from, to candidateParse, opened bool) []rangeAlt {
 	return out
 }
 
-// contextFits reports whether a day next to a range can contain it: hours need a day,
-// bare days a month.
+// contextFits reports whether a day that precedes or follows a range can contain it: hours need a
+// day, and days without a month need a month.
 func (p *parser) contextFits(ctx, from spec) bool {
 	if from.set&(fClock|fPart) != 0 {
 		return ctx.set&fDate == 0 || ctx.dayGrain() == Day
@@ -157,7 +157,7 @@ func (p *parser) contextFits(ctx, from spec) bool {
 	return true
 }
 
-// resolveSpan resolves a range. Both ends share the context ctx and complete each other.
+// resolveSpan resolves a range. Both ends share the context ctx, and each completes the other.
 func (p *parser) resolveSpan(ctx, from, to spec, opened bool) (rangeAlt, bool) {
 	from, to, ask := p.disambiguateRange(from, to)
 	if ask != nil {
@@ -186,7 +186,7 @@ func (p *parser) resolveSpan(ctx, from, to spec, opened bool) (rangeAlt, bool) {
 	}
 	look := p
 	if p.past && !p.back && a.set&fClock != 0 {
-		look = p.withDirection(false) // search hours forward, days and months backward
+		look = p.withDirection(false) // search forward for hours, and backward for days and months
 	}
 	if b.set&fInstant != 0 && !b.at.After(p.now) {
 		look = p.withDirection(true)

@@ -2,14 +2,14 @@ package dateparse
 
 import "time"
 
-// datesOf keeps only the date of a spec.
+// datesOf returns only the date of a spec.
 func datesOf(s spec) spec {
 	s.set &= fDate
 	s.clock, s.part = clockTime{}, partNone
 	return s
 }
 
-// shareHalf applies the half of the day of b to the bare hour of a, if a is then before b.
+// shareHalf applies the half of the day of b to the hour of a if a has none and is then before b.
 func shareHalf(a, b spec) spec {
 	if a.clock.half != halfUnknown || b.clock.half == halfUnknown || b.clock.half == halfBoth {
 		return a
@@ -27,8 +27,8 @@ func shareHalf(a, b spec) spec {
 	return a
 }
 
-// rangeEnd finds the end of a range that begins at lo: the first moment after
-// lo that b describes. A day, month or year that ends a range belongs to it.
+// rangeEnd finds the end of a range that begins at lo: the first moment after lo that b describes.
+// A day, month or year at the end of a range is included in it.
 func (p *parser) rangeEnd(a, b spec, lo Moment) (time.Time, bool) {
 	if b.set&fInstant != 0 {
 		return b.at, true
@@ -56,8 +56,8 @@ func (p *parser) rangeEnd(a, b spec, lo Moment) (time.Time, bool) {
 	return span.hi.startIn(p.now.Location()), ok
 }
 
-// laterClock returns the first time after now that the clock of s can mean, so
-// that in "from 9 to 5" the 5 is in the afternoon.
+// laterClock returns the first time after now that the clock of s may mean. Thus in "from 9 to 5",
+// the 5 is in the afternoon.
 func (p *parser) laterClock(s spec) (time.Time, bool) {
 	hours := s.clock.possibleHours()
 	if s.clock.half == halfUnknown {
@@ -82,8 +82,8 @@ func (p *parser) withDirection(back bool) *parser {
 	return &other
 }
 
-// enclosingRange returns a range of months or dates that includes now: "from August to
-// October" in September has begun.
+// enclosingRange returns a range of months or dates that includes now. For example, in September
+// "from August to October" has already started.
 func (p *parser) enclosingRange(a, b spec) (*Period, bool) {
 	if p.past || a.set&fMonth == 0 || b.set&fMonth == 0 || (a.set|b.set)&(fClock|fPart|fInstant|fYear|fSpan) != 0 {
 		return nil, false
@@ -102,7 +102,7 @@ func (p *parser) enclosingRange(a, b spec) (*Period, bool) {
 	return &Period{From: lo.lo.startIn(loc), To: hi.hi.startIn(loc)}, true
 }
 
-// disambiguateRange reports ambiguous ends of a range; an unambiguous end decides the
+// disambiguateRange reports ambiguous ends of a range. If one end is unambiguous, it determines the
 // order of day and month for the other.
 func (p *parser) disambiguateRange(from, to spec) (spec, spec, []string) {
 	if len(from.either) == 2 && to.order != orderUnknown {
@@ -123,7 +123,7 @@ func (p *parser) disambiguateRange(from, to spec) (spec, spec, []string) {
 	return from, to, ask
 }
 
-// applyDateOrder keeps the reading of an ambiguous date in the order given.
+// applyDateOrder selects the reading of an ambiguous date that has the given order.
 func (p *parser) applyDateOrder(s spec, o dateOrder) spec {
 	s.either = s.either[o-orderDayFirst : o-orderDayFirst+1]
 	return s

@@ -2,11 +2,11 @@ package dateparse
 
 import "time"
 
-// horizon is the number of years searched for a date without a year; a weekday on
-// 29 February needs up to 40.
+// horizon is the number of years in which a date without a year is searched for. A weekday on 29
+// February needs up to 40.
 const horizon = 40
 
-// isResolvable reports whether s, as said so far, can be resolved.
+// isResolvable reports whether s can be resolved with its current constraints.
 func (p *parser) isResolvable(s spec) bool {
 	if s.either != nil {
 		return true
@@ -15,8 +15,7 @@ func (p *parser) isResolvable(s spec) bool {
 	return ok
 }
 
-// resolveSpec finds the moment that s describes, the next one where s leaves a
-// choice.
+// resolveSpec finds the moment that s describes, or the next one if several are possible.
 func (p *parser) resolveSpec(s spec) (Moment, bool) {
 	if s.set&fInstant != 0 {
 		if s.set&fSpan != 0 {
@@ -84,12 +83,12 @@ func (s spec) dayGrain() Grain {
 // namesYear reports whether s names its year or span, so that it does not recur.
 func (s spec) namesYear() bool { return s.set&(fSpan|fYear) != 0 }
 
-// eachOccurrence yields the runs of days that satisfy s: all of them inside the
-// span or year that s names, else those from today on (the latest first when
-// the parser looks back), until yield returns false.
+// eachOccurrence yields the runs of days that satisfy s until yield returns false. If s contains a
+// span or year, it yields all of them inside it; otherwise those from today on (the latest first if
+// the parser looks back).
 func (p *parser) eachOccurrence(s spec, yield func(daySpan) bool) {
 	if s.set&fDate == 0 || s.set&fNth != 0 && s.set&(fSpan|fYear|fMonth) == 0 {
-		return // "the first Monday" of nothing
+		return // "the first Monday" without a container
 	}
 	if s.namesYear() {
 		w := s.span
@@ -111,7 +110,7 @@ func (p *parser) eachOccurrence(s spec, yield func(daySpan) bool) {
 	going := true
 	ahead := horizon
 	if full := fWeekday | fDom | fMonth; s.set&full == full && !(s.month == time.February && s.dom == 29) {
-		ahead = 2 // a weekday with a date limits the search
+		ahead = 2 // a weekday together with a date limits the search
 	}
 	for n := 0; n < ahead && going; n++ {
 		p.eachWithin(s, daySpan{newDay(y+n, 1, 1), newDay(y+n+1, 1, 1)}, func(d daySpan) bool {
@@ -124,12 +123,13 @@ func (p *parser) eachOccurrence(s spec, yield func(daySpan) bool) {
 	}
 }
 
-// skipsToday: a weekday name does not mean today, unless it comes with a time that has not passed.
+// skipsToday reports whether today must be skipped, because the name of a weekday does not mean
+// today unless it has a time that has not passed.
 func (p *parser) skipsToday(s spec) bool {
 	return s.set&fDate == fWeekday && s.set&(fClock|fPart) == 0
 }
 
-// latestOccurrence yields the last occurrence that has begun.
+// latestOccurrence yields the last occurrence that has started.
 func (p *parser) latestOccurrence(s spec, yield func(daySpan) bool) {
 	y, _, _ := p.today.civilDate()
 	for n := range horizon {
@@ -183,8 +183,8 @@ func (p *parser) eachWithin(s spec, w daySpan, yield func(daySpan) bool) {
 	}
 }
 
-// withinNth yields the nth unit of each container; a weekday next to a longer
-// unit is searched within it: "Friday of the first week of May".
+// withinNth yields the nth unit of each container. A weekday next to a longer unit is searched for
+// within that unit: "Friday of the first week of May".
 func (p *parser) withinNth(s spec, w daySpan, yield func(daySpan) bool) {
 	n, inner := s.nth, spec{}
 	s.set &^= fNth
@@ -210,7 +210,7 @@ func (p *parser) withinNth(s spec, w daySpan, yield func(daySpan) bool) {
 	})
 }
 
-// withinMonths yields the day of the month that s names, month by month.
+// withinMonths yields the day of the month in s for each month.
 func withinMonths(s spec, w daySpan, yield func(daySpan) bool) {
 	y, m, _ := w.lo.civilDate()
 	for ; newDay(y, m, 1) < w.hi; m++ {
@@ -233,7 +233,7 @@ func (p *parser) withinFeast(s spec, w daySpan, yield func(daySpan) bool) {
 	}
 }
 
-// matchesDay checks the single-day constraints of s.
+// matchesDay reports whether d satisfies the single-day constraints of s.
 func (s spec) matchesDay(d day) bool {
 	if s.set&fWeekday != 0 && d.weekdayOf() != s.wd {
 		return false

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// The positions of Sun and Moon, for calendars that follow them. After Jean Meeus, Astronomical
-// Algorithms (2nd ed. 1998), chapters 25 and 47, without terms below 0.0005 degrees: between 1900
+// The positions of Sun and Moon, for calendars that depend on them, after Jean Meeus, Astronomical
+// Algorithms (2nd ed. 1998), chapters 25 and 47, without terms below 0.0005 degrees. Between 1900
 // and 2100 the position of the Sun is accurate to 0.01 degrees and the time of a new moon to a few
 // minutes.
 
@@ -21,12 +21,12 @@ type observerPlace struct {
 
 const j2000 = day(10957) // 1 January 2000
 
-// instantAt returns hour h of day d by the clock of the place.
+// instantAt returns hour h of day d according to the clock of the place.
 func (p observerPlace) instantAt(d day, h float64) instant {
 	return instant(float64(d-j2000) - 0.5 + h/24 - p.zone.Hours()/24)
 }
 
-// dayAt returns the day on which t falls at the place, and the hour there.
+// dayAt returns the day and the hour at the place at instant t.
 func (p observerPlace) dayAt(t instant) (day, float64) {
 	x := float64(t) + 0.5 + p.zone.Hours()/24
 	whole := math.Floor(x)
@@ -51,7 +51,7 @@ func (t instant) julianCenturies() float64 {
 func sinDeg(x float64) float64 { return math.Sin(x * math.Pi / 180) }
 func cosDeg(x float64) float64 { return math.Cos(x * math.Pi / 180) }
 
-// normalizeAngle brings an angle into [0, 360).
+// normalizeAngle maps an angle to the range [0, 360).
 func normalizeAngle(x float64) float64 {
 	x = math.Mod(x, 360)
 	if x < 0 {
@@ -148,7 +148,7 @@ func moonPosition(t instant) (float64, float64) {
 	return normalizeAngle(l + sum/1e6 - 0.00478*sinDeg(125.04-1934.136*c)), lat
 }
 
-// moonElongation returns how far the Moon is ahead of the Sun, in [0, 360).
+// moonElongation returns by how many degrees the Moon is ahead of the Sun, in [0, 360).
 func moonElongation(t instant) float64 {
 	l, _ := moonPosition(t)
 	return normalizeAngle(l - sunLongitude(t))
@@ -174,7 +174,7 @@ func newMoonBefore(t instant) instant {
 
 func newMoonAfter(t instant) instant { return newMoonBefore(newMoonBefore(t) + 35) }
 
-// sunAt finds when the Sun reaches a longitude, near the time given.
+// sunAt returns the instant, close to near, at which the Sun reaches a longitude.
 func sunAt(longitude float64, near instant) instant {
 	t := near
 	for range 6 {
@@ -193,15 +193,15 @@ func (p observerPlace) sunHours(d day) (float64, float64) {
 	decl := math.Asin(sinDeg(obliquity)*sinDeg(l)) * 180 / math.Pi
 	c := noon.julianCenturies()
 	ra := math.Atan2(cosDeg(obliquity)*sinDeg(l), cosDeg(l)) * 180 / math.Pi
-	equation := normalizeAngle(280.46646+36000.76983*c-0.0057183-ra+180) - 180 // of time, in degrees
+	equation := normalizeAngle(280.46646+36000.76983*c-0.0057183-ra+180) - 180 // equation of time in degrees
 	transit := 12 + p.zone.Hours() - p.lon/15 - equation/15
 	cosH := (sinDeg(-0.833) - sinDeg(p.lat)*sinDeg(decl)) / (cosDeg(p.lat) * cosDeg(decl))
 	half := math.Acos(max(-1, min(1, cosH))) * 180 / math.Pi / 15
 	return transit - half, transit + half
 }
 
-// moonAltitude returns the height of the Moon above the horizon of the place, seen
-// from its surface, in degrees.
+// moonAltitude returns the altitude of the Moon above the horizon, seen from the surface at the
+// place, in degrees.
 func (p observerPlace) moonAltitude(t instant) float64 {
 	l, b := moonPosition(t)
 	ra := math.Atan2(sinDeg(l)*cosDeg(obliquity)-math.Tan(b*math.Pi/180)*sinDeg(obliquity), cosDeg(l)) * 180 / math.Pi

@@ -22,12 +22,12 @@ const (
 
 const fDate = fSpan | fYear | fMonth | fDom | fWeekday | fFeast | fNth
 
-// spec holds the constraints of a time: pieces add constraints, which are then
-// resolved relative to now.
+// spec contains the constraints of a time. Pieces add constraints, which are then resolved relative
+// to now.
 type spec struct {
 	set    field
 	span   daySpan
-	grain  Grain // of span and of a run of months
+	grain  Grain // grain of span or of a run of months
 	year   int
 	month  time.Month
 	months int // length of the run that begins with month
@@ -42,9 +42,9 @@ type spec struct {
 	pick   day
 	inYear int       // the year of "in 2 years", for "March in 2 years"
 	keep   bool      // relative to now: keeps the time of day
-	loose  bool      // a bare hour, accepted only next to a day or after "at"
-	weak   bool      // ordinary words, believed only with other evidence
-	run    *Period   // the period itself, when it is not a calendar unit
+	loose  bool      // an hour without further information, accepted only next to a day or after "at"
+	weak   bool      // ordinary words, accepted only together with other evidence
+	run    *Period   // the period itself if it is not a calendar unit
 	either []spec    // the possible dates of an ambiguous date
 	order  dateOrder // order of day and month in a numeric date
 	own    bool      // the end of a range whose day is named first
@@ -52,7 +52,7 @@ type spec struct {
 
 // nth is "the second Monday", "the last two weeks", "the third last day".
 type nth struct {
-	n     int // counted from the end when negative
+	n     int // counted from the end if negative
 	count int // number of units
 	unit  unit
 	wd    time.Weekday

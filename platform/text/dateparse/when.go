@@ -1,15 +1,16 @@
 // Package dateparse parses dates, times, periods and recurrences in plain English and formats them
-// for people: "next Tuesday at 5", "in 20 minutes", "every weekday at 8:30", "the last 7 days".
+// for the user: "next Tuesday at 5", "in 20 minutes", "every weekday at 8:30", "the last 7 days".
 //
 // It is deterministic and uses only the standard library. It schedules nothing, does not know the
-// user's time zone (results are in the zone of the given "now") and never guesses: unknown phrases
-// return ErrNotUnderstood, phrases with two readings an AmbiguousError. docs/dates.md describes the
-// rules. Tools, the offline model, channels and the command line use it.
+// user's time zone (results are in the zone of the given "now") and never guesses: for unknown
+// phrases it returns ErrNotUnderstood, and for phrases with two readings an AmbiguousError.
+// docs/dates.md describes the rules. Tools, the offline model, channels and the command line use
+// it.
 //
 // The package is one grammar in many small files. lex.go tokenizes, and the piece_*.go files parse
 // single pieces ("tuesday", "5pm", "of next month") into constraints. expr.go joins pieces, and
-// resolve.go finds the instant that satisfies them. range.go and every*.go parse periods and
-// recurrences.
+// resolve.go finds the instant that satisfies the constraints. range.go and every*.go parse periods
+// and recurrences.
 package dateparse
 
 import (
@@ -59,29 +60,29 @@ func (g Grain) String() string {
 
 // Moment is an instant that a text names, with its precision.
 type Moment struct {
-	// Time is in the zone of now. For a grain of Day and coarser it is the first instant of that
-	// day, week, month, quarter or year. A phrase that counts from now ("in 2 days") keeps now's
-	// time of day.
+	// Time is in the zone of now. For the grain Day or a coarser one, it is the first instant of
+	// the day, week, month, quarter or year. For a phrase that is relative to now ("in 2 days"), it
+	// has now's time of day.
 	Time  time.Time
 	Grain Grain
-	// HasClock: the phrase names a time of day ("at 5", "noon", "in the morning",
-	// "in 20 minutes"); otherwise the caller chooses the hour.
+	// HasClock is true if the phrase contains a time of day ("at 5", "noon", "in the morning", "in
+	// 20 minutes"). Otherwise the caller chooses the hour.
 	HasClock bool
 }
 
-// ErrNotUnderstood is wrapped by the error of Parse, ParseEvery and
-// ParsePeriod for a phrase they cannot read with certainty.
+// ErrNotUnderstood is wrapped by the error of Parse, ParseEvery and ParsePeriod for a phrase that
+// they cannot parse with certainty.
 var ErrNotUnderstood = errors.New("not understood as a time")
 
-// AmbiguousError reports a phrase with two equally good readings, such as
-// 03/04/2026, which is a date both day first and month first. Ask the user
-// instead of guessing.
+// AmbiguousError is the error for a phrase with two equally likely readings. For example,
+// 03/04/2026 is a date with the day first and with the month first. Ask the user instead of
+// guessing.
 type AmbiguousError struct {
 	Phrase  string   // the input
-	Choices []string // the readings, worded so that Parse understands each
+	Choices []string // the readings, each in a form that Parse understands
 }
 
-// Error asks the question.
+// Error returns the question to ask the user.
 func (e *AmbiguousError) Error() string {
 	return fmt.Sprintf("%q can mean %s; say which", e.Phrase, strings.Join(e.Choices, " or "))
 }
@@ -110,13 +111,12 @@ func truncateRunes(s string, n int) string {
 // read.
 const maxPhrase = 400
 
-// Parse parses a complete phrase for one moment: RFC 3339 and other ISO 8601
-// forms, or plain English. The result is in now's location. The error is an
-// *AmbiguousError if the phrase has two readings and wraps ErrNotUnderstood
-// otherwise.
+// Parse parses a complete phrase for one moment: RFC 3339 and other ISO 8601 forms, or plain
+// English. The result is in now's location. The error is an *AmbiguousError if the phrase has two
+// readings; otherwise it wraps ErrNotUnderstood.
 //
-// A phrase without a year, day or half of the day means the next such moment: see
-// docs/dates.md for the rules.
+// A phrase without a year, day or half of the day means the next such moment; see docs/dates.md for
+// the rules.
 func Parse(phrase string, now time.Time) (Moment, error) {
 	if m, ok := parseISO(strings.TrimSpace(phrase), now.Location()); ok {
 		return m, nil

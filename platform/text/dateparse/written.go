@@ -18,7 +18,7 @@ func (p *parser) numericDate(i int) []candidateParse {
 	if !ok {
 		return nil
 	}
-	if c.sep == "." && c.year < 0 && c.named < 0 { // 1.2.3 is rather a version
+	if c.sep == "." && c.year < 0 && c.named < 0 { // 1.2.3 is more likely a version
 		if p.toks[c.end-1].end-p.toks[i].start != len("02.01.06") {
 			return nil
 		}
@@ -40,7 +40,7 @@ func (p *parser) numericDate(i int) []candidateParse {
 // writtenDate holds the parts of a date in the order in which they were written.
 type writtenDate struct {
 	parts [3]int // value
-	named int    // index of the part that is a month's name, or -1
+	named int    // index of the part that is the name of a month, or -1
 	year  int    // index of the part that is a year of four digits, or -1
 	n     int
 	sep   string
@@ -84,7 +84,7 @@ func (p *parser) parseWrittenDate(i int) (writtenDate, bool) {
 	return c, true
 }
 
-// toSpec decides which part is the day, the month and the year.
+// toSpec determines which parts are the day, the month and the year.
 func (c writtenDate) toSpec() (spec, bool) {
 	a, b := c.parts[0], c.parts[1]
 	if c.n == 2 {
@@ -132,8 +132,8 @@ func (c writtenDate) withName() (spec, bool) {
 	return monthDaySpec(c.parts[c.named], c.parts[d], year)
 }
 
-// dayMonthOrder reads a and b as day and month in the order that makes a date.
-// When both do, the date is ambiguous; with dots the day comes first.
+// dayMonthOrder interprets a and b as day and month in the order that results in a date. If both
+// orders do, the date is ambiguous; with dots, the day comes first.
 func dayMonthOrder(a, b, year int, dayFirst bool) (spec, bool) {
 	df, okDF := monthDaySpec(b, a, year)
 	mf, okMF := monthDaySpec(a, b, year)

@@ -24,12 +24,12 @@ import (
 // Helper is the hidden command that parses one file in a separate process; see Serve.
 const Helper = "document-read"
 
-// Bounds of a process that reads a file.
+// Limits of a process that reads a file.
 const (
 	helperMemory = 512 << 20
 	// helperExit is the exit status of a worker that ended itself because of its memory.
 	helperExit = 77
-	// helperAnswer is the maximum size of an answer in addition to its text.
+	// helperAnswer is the maximum size of an answer, not including its text.
 	helperAnswer = 4 << 20
 )
 
@@ -50,7 +50,7 @@ type workerResponse struct {
 // workerFailure is an error in transit between the two processes.
 type workerFailure struct {
 	Name string `json:"name,omitempty"` // name of the skipped part
-	Kind int    `json:"kind"`           // of kinds, from 1; 0: none of them
+	Kind int    `json:"kind"`           // index of the kind, starting at 1; 0 means none of the kinds
 	Text string `json:"text"`
 }
 
@@ -68,7 +68,7 @@ func encodeFailure(name string, err error) workerFailure {
 	return f
 }
 
-// toError restores the error; an error without a kind counts as ErrBroken.
+// toError converts the failure back to an error. A failure without a kind becomes ErrBroken.
 func (f workerFailure) toError() error {
 	text := singleLine(f.Text, 400)
 	if f.Kind > 0 && f.Kind <= len(errorKinds()) {
@@ -87,9 +87,9 @@ func (e *workerError) Error() string { return e.text }
 
 func (e *workerError) Unwrap() error { return e.kind }
 
-// parseInWorker parses a PDF in a worker process, which can be killed if it needs too
-// much time or memory. The PDF library trusts the sizes in a file and cannot be
-// canceled. Mail is parsed in the worker as well.
+// parseInWorker parses a PDF in a worker process, which can be killed if it needs too much time or
+// memory. The PDF library trusts the sizes in a file and cannot be canceled. Email is parsed in the
+// worker as well.
 func (p *parser) parseInWorker(_ string, data []byte) (*Document, error) {
 	if len(p.limits.Helper) == 0 {
 		return nil, fmt.Errorf("%w: this file type needs a worker process, and the program cannot start itself", ErrUnsupported)
@@ -104,7 +104,7 @@ func (p *parser) parseInWorker(_ string, data []byte) (*Document, error) {
 	return a.Document, nil
 }
 
-// callWorker lets the worker parse a file. The response text has at most most bytes.
+// callWorker makes the worker parse a file. The text of the response has at most most bytes.
 func (p *parser) callWorker(w workerRequest, data []byte, most int64) (a workerResponse, err error) {
 	w.Limits.Helper = nil
 	head, err := json.Marshal(w)
@@ -127,9 +127,8 @@ func (p *parser) callWorker(w workerRequest, data []byte, most int64) (a workerR
 	return a, nil
 }
 
-// runHelper starts the worker. It returns at most limit bytes of output and how
-// the worker ended. It returns an error only if ctx ended or the worker could not
-// be started.
+// runHelper starts the worker. It returns at most limit bytes of output, and how the worker ended.
+// It returns an error only if ctx ended or the worker could not be started.
 func runHelper(ctx context.Context, args []string, head, data []byte, limit int64) (out []byte, ended, err error) {
 	inR, inW, err := osrun.Pipe()
 	if err != nil {
@@ -143,7 +142,7 @@ func runHelper(ctx context.Context, args []string, head, data []byte, limit int6
 	cmd.Stdin, cmd.Stdout = inR, outW
 	cmd.Dir, cmd.Env = os.TempDir(), helperEnv()
 	tree, err := osrun.Start(cmd)
-	_, _ = inR.Close(), outW.Close() // the child has its own copies
+	_, _ = inR.Close(), outW.Close() // the child process has its own copies
 	if err != nil {
 		return nil, nil, errors.Join(err, inW.Close(), outR.Close())
 	}
@@ -154,7 +153,7 @@ func runHelper(ctx context.Context, args []string, head, data []byte, limit int6
 		_ = inW.Close()
 	})
 	work.Go(func() {
-		out, _ = io.ReadAll(io.LimitReader(outR, limit)) // reading ends when the child ends
+		out, _ = io.ReadAll(io.LimitReader(outR, limit)) // reading ends when the child process ends
 		_ = outR.Close()
 	})
 	select {
@@ -167,8 +166,8 @@ func runHelper(ctx context.Context, args []string, head, data []byte, limit int6
 	return out, tree.Err(), ctx.Err()
 }
 
-// helperEnv returns the worker's environment: what a program needs to start,
-// without the user's credentials.
+// helperEnv returns the worker's environment. It contains the variables that a program needs to
+// start, and no credentials.
 func helperEnv() []string {
 	env := []string{system.Marker + "=document", "GOTRACEBACK=none"}
 	if root := os.Getenv("SystemRoot"); root != "" {
@@ -214,7 +213,7 @@ func Serve(in io.Reader, out io.Writer) int {
 	return 0
 }
 
-// answerRequest reads the file; a panic of the library is the file's fault.
+// answerRequest parses the file. If the library panics, the file counts as broken.
 func (p *parser) answerRequest(kind string, data []byte) (a workerResponse) {
 	defer func() {
 		if x := recover(); x != nil {
@@ -257,7 +256,7 @@ Rust .rs|Ruby .rb|PHP .php|Swift .swift|Scala .scala|Perl .pl .pm|Lua .lua|R .r|
 Dart .dart|Shell .sh .bash .zsh .fish|PowerShell .ps1|SQL .sql|CSS .css .scss .less|XML .xml .xsd .xsl .svg|YAML .yaml .yml|TOML .toml|INI .ini .cfg .conf|
 Zig .zig|Nim .nim|Vue .vue|Svelte .svelte|TeX .tex .bib|Protobuf .proto`
 
-// sourceLanguage returns the language of a file extension, "" if it is not source code.
+// sourceLanguage returns the language for a file extension, or "" if it is not that of source code.
 func sourceLanguage(ext string) string {
 	for l := range strings.SplitSeq(endings, "|") {
 		words := strings.Fields(l)

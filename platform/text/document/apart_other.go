@@ -2,5 +2,5 @@
 
 package document
 
-// limitResources does nothing: watchMemory alone keeps to the limit.
+// limitResources does nothing, because watchMemory enforces the limit.
 func limitResources(uint64) error { return nil }

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Detect returns the type of a file by its content, and for text formats also by
-// its name. Unsupported types have names, too.
+// Detect returns the type of a file according to its content and, for text formats, also to its
+// name. Unsupported types have names, too.
 func Detect(name string, data []byte) string {
 	head := data[:min(len(data), 1024)]
 	switch {
@@ -131,7 +131,8 @@ func afterFirstLine(s string) string {
 	return rest
 }
 
-// isMail reports whether a text begins with header fields in a combination that only mails have.
+// isMail reports whether a text begins with a combination of header fields that only email messages
+// have.
 func isMail(s string) bool {
 	names := map[string]bool{}
 	for l := range strings.Lines(s) {

@@ -1,12 +1,11 @@
-// Package document converts files to structured text: title, author, date, and
-// sections with headings and locations (page 3, sheet Budget). It detects the
-// type by content and reads text, Markdown, HTML, PDF, DOCX, XLSX, PPTX, EPUB,
-// mail, calendars, contact cards, tables and source code. It opens no files, uses
-// no network and stores nothing.
+// Package document converts files to structured text: title, author, date, and sections with
+// headings and locations (page 3, sheet Budget). It detects the type by the content and reads text,
+// Markdown, HTML, PDF, DOCX, XLSX, PPTX, EPUB, email, calendars, contact cards, tables and source
+// code. It opens no files, uses no network and stores nothing.
 //
-// Every file is treated as hostile. Size, depth and counts are bounded (Limits),
-// a parser panic is reported as a broken file, and text that a reader would not
-// see is omitted if the format marks it.
+// Every file is treated as hostile. Size, depth and counts are limited (Limits), a panic of a
+// parser is reported as a broken file, and text that a reader would not see is omitted if the
+// format marks it.
 package document
 
 import (
@@ -29,19 +28,18 @@ var (
 	ErrTooLarge    = errors.New("the file is too large")
 )
 
-// Limits bound the size of the result; zero fields have defaults.
+// Limits limit the size of the result. Zero fields have default values.
 type Limits struct {
 	File     int64         // bytes of a file, or of a part of one (10 MB)
 	Unpacked int64         // maximum decompressed bytes of an archive or a part (64 MB)
-	Ratio    int64         // times that a part of an archive may grow (200)
+	Ratio    int64         // maximum ratio of decompressed to compressed size for a part of an archive (200)
 	Entries  int           // parts of an archive, rows of a table, pages (100,000; 20,000; 5,000)
-	Parts    int           // documents in one file: mails, attachments (5,000)
+	Parts    int           // documents in one file, such as messages and attachments (5,000)
 	Depth    int           // levels of attachments within attachments (3)
 	Text     int           // maximum bytes of text per document (8 MB); the rest is cut and reported
-	Time     time.Duration // for one file (30 s)
-	// Helper is the command that runs Serve in a separate process: this program
-	// with a hidden command. If empty, PDFs are not read and mail is parsed in
-	// this process.
+	Time     time.Duration // time limit for one file (30 s)
+	// Helper is the command that runs Serve in a separate process: this program with a hidden
+	// command. If it is empty, PDFs are not read, and email is parsed in this process.
 	Helper []string `json:"-"`
 }
 
@@ -72,16 +70,16 @@ type File struct {
 	Skipped []Skipped
 }
 
-// Skipped is a part that was not read, and why.
+// Skipped is a part that was not read, with the reason.
 type Skipped struct {
 	Name string
 	Err  error
 }
 
-// Document is one text: a file, a mail in a mailbox, an attachment.
+// Document is one text: a file, a message in a mailbox, or an attachment.
 type Document struct {
-	// Part identifies the document within its file, "" for the file itself. It is
-	// stable when other parts are added or removed.
+	// Part identifies the document within its file; "" means the file itself. It does not change
+	// when other parts are added or removed.
 	Part     string
 	Name     string // file name of an attachment
 	Kind     string
@@ -89,7 +87,7 @@ type Document struct {
 	Author   string
 	Language string
 	At       time.Time // when it was written or sent; zero if unknown
-	People   []Person  // named by headers and cards
+	People   []Person  // people named in headers and on contact cards
 	Sections []Section
 	Cut      bool // only its beginning was read
 }
@@ -107,16 +105,16 @@ type Section struct {
 	Heading []string // from the outermost
 	Place   string   // "page 3", "sheet Budget", "slide 4"; "" if there is none
 	Text    string
-	// Rows replace Text in a table; Header belongs before each chunk of them.
+	// Rows replace Text in a table. Header must precede each chunk of rows.
 	Header string
 	Rows   []string
 	Code   bool // Text is source code: its lines are unchanged
-	// Quoted: text that a mail quotes from another mail.
+	// Quoted is true for text that a message quotes from another message.
 	Quoted bool
 }
 
-// Parse parses a file. The name is used if the content does not identify the
-// type. Errors wrap one of this package's errors or are ctx's.
+// Parse parses a file. It uses the name if the content does not identify the type. Errors wrap one
+// of this package's errors or are ctx's error.
 func Parse(ctx context.Context, name string, data []byte, limits Limits) (File, error) {
 	limits = limits.withDefaults()
 	ctx, cancel := context.WithTimeout(ctx, limits.Time)
@@ -137,8 +135,8 @@ func Parse(ctx context.Context, name string, data []byte, limits Limits) (File, 
 	return f, nil
 }
 
-// makeNamesUnique gives parts with the same name distinct names. Mails without an id and
-// files attached twice have the same name.
+// makeNamesUnique assigns distinct names to parts with the same name, such as messages without an
+// id and files that are attached twice.
 func makeNamesUnique(docs []Document) {
 	seen := map[string]int{}
 	for i := range docs {
@@ -149,7 +147,7 @@ func makeNamesUnique(docs []Document) {
 	}
 }
 
-// parser is one call of Parse.
+// parser is the state of one call of Parse.
 type parser struct {
 	ctx     context.Context
 	limits  Limits
@@ -164,7 +162,7 @@ func (p *parser) parseFile(name string, data []byte, depth int) (docs []Document
 	}
 	kind := Detect(name, data)
 	defer func() {
-		if r := recover(); r != nil { // of a library, over a file it did not expect
+		if r := recover(); r != nil { // a library may panic for a file that it does not expect
 			docs, err = nil, fmt.Errorf("%w: %s: %.200v", ErrBroken, kind, r)
 		}
 	}()
@@ -271,7 +269,7 @@ func singleLine(s string, n int) string {
 	return readability.CutRunes(strings.Join(strings.Fields(dropControlRunes(s)), " "), n)
 }
 
-// dropControlRunes drops control characters, which are no text.
+// dropControlRunes removes control characters, which are not text.
 func dropControlRunes(s string) string {
 	s = strings.ToValidUTF8(strings.ReplaceAll(s, "\r\n", "\n"), "\uFFFD")
 	return strings.Map(func(r rune) rune {

@@ -35,8 +35,8 @@ func (p *parser) parseDOCX(_ string, data []byte) (*Document, error) {
 	return d, nil
 }
 
-// headingStyles gives the level of headings by the id of their style: names are
-// translated in the id, and "heading 1" in the name.
+// headingStyles returns the level of headings by the id of their style. Ids are translated, but the
+// name of the style is always "heading 1" and so on.
 func (b *archive) headingStyles() (map[string]int, error) {
 	out := map[string]int{}
 	if b.files["word/styles.xml"] == nil {

@@ -10,17 +10,16 @@ import (
 	"hob/platform/text/readability"
 )
 
-// Bounds of JSON: how deep it is looked into, how deep it may be at all, and how
-// long the name of a value is.
+// Limits of JSON: the depth down to which it is converted, the maximum depth, and the length of a
+// value's name.
 const (
 	maxJSON     = 40
 	deepestJSON = 10_000
 	maxNames    = 200
 )
 
-// parseJSON reads a list as rows and other values as lines of names and values. It
-// streams the input, because the decoded value takes many times the memory of the
-// file.
+// parseJSON converts a list to rows, and other values to lines with names and values. It streams
+// the input, because the decoded value needs several times the memory of the file.
 func (p *parser) parseJSON(_ string, data []byte) (*Document, error) {
 	s, err := decodeOrError(data)
 	if err != nil {
@@ -110,7 +109,7 @@ type jsonFlattener struct {
 	cut  bool
 }
 
-// errFull reports that the text limit is reached.
+// errFull means that the limit of the text was reached.
 var errFull = errors.New("enough")
 
 func (p *parser) newValues(s string) *jsonFlattener {

@@ -14,25 +14,26 @@ import (
 // maxMailParts is the maximum number of parts that are read from one mail.
 const maxMailParts = 1000
 
-// readMail is a parsed mail with its attached files. The helper parses the mail and the HTML of its
-// text; attached files are parsed like other files.
+// readMail is a parsed message with its attached files. The helper parses the message and the HTML
+// of its text. Attached files are parsed like other files.
 type readMail struct {
 	Document Document       `json:"document"`
 	Files    []attachedFile `json:"files,omitempty"`
 }
 
-// attachedFile is an attachment of a mail.
+// attachedFile is an attachment of a message.
 type attachedFile struct {
 	Name string `json:"name,omitempty"`
 	Data []byte `json:"data,omitempty"`
-	// Sum identifies Data. Mails are those in it if it is a mail itself; Data is empty then.
+	// Sum identifies Data. If the attachment is itself a message, Mails contains the messages in it
+	// and Data is empty.
 	Sum   string     `json:"sum"`
 	Mails []readMail `json:"mails,omitempty"`
 	// Failed is the reason why the file cannot be read.
 	Failed *workerFailure `json:"failed,omitempty"`
 }
 
-// readMails reads a mail or a mailbox, in the helper if there is one.
+// readMails reads a message or a mailbox. It uses the helper if there is one.
 func (p *parser) readMails(kind string, data []byte, depth int) ([]Document, error) {
 	if p.parts <= 0 {
 		return nil, ErrTooLarge
@@ -43,7 +44,7 @@ func (p *parser) readMails(kind string, data []byte, depth int) ([]Document, err
 	}
 	docs := p.mailDocuments(list, depth)
 	if kind == "mailbox" {
-		for i := range docs { // a mailbox has no mail that is the file itself
+		for i := range docs { // in a mailbox, no message is the file itself
 			if docs[i].Part == "" {
 				docs[i].Part = "mail"
 			}
@@ -54,14 +55,14 @@ func (p *parser) readMails(kind string, data []byte, depth int) ([]Document, err
 
 func (p *parser) parseMails(kind string, data []byte) ([]readMail, error) {
 	limits := p.limits
-	limits.Parts = p.parts // so that the parser stops here; documents are counted separately
+	limits.Parts = p.parts // so that the parser stops at this limit; documents are counted separately
 	if len(p.limits.Helper) == 0 {
 		q := &parser{ctx: p.ctx, limits: limits, parts: p.parts}
 		list, err := q.mailsIn(kind, data, 0)
 		p.skipped = append(p.skipped, q.skipped...)
 		return list, err
 	}
-	// Files are sent in Base64, each mail with its own header.
+	// files are sent as Base64, and each message has its own header
 	a, err := p.callWorker(workerRequest{Limits: limits, Kind: kind}, data, int64(len(data))*3+int64(limits.Text)*3+helperAnswer)
 	if err != nil {
 		return nil, err
@@ -80,7 +81,7 @@ func (p *parser) mailsIn(kind string, data []byte, depth int) ([]readMail, error
 	return []readMail{p.parseMail(data, depth)}, p.ctx.Err()
 }
 
-// parseMailbox cuts a mailbox (RFC 4155) into its mails.
+// parseMailbox splits a mailbox (RFC 4155) into its messages.
 func (p *parser) parseMailbox(data []byte, depth int) (out []readMail, err error) {
 	rest := bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
 	for len(rest) > 0 {
@@ -149,7 +150,7 @@ func (p *parser) parseMail(data []byte, depth int) readMail {
 	return r
 }
 
-// readAttachedFile reads an attachment; an attached mail is parsed.
+// readAttachedFile reads an attachment. It parses an attached message.
 func (p *parser) readAttachedFile(part mime.Part, depth int) attachedFile {
 	data := part.Bytes(p.limits.File + 1)
 	sum := sha256.Sum256(data)
@@ -191,8 +192,7 @@ func (p *parser) mailDocuments(list []readMail, depth int) (out []Document) {
 	return out
 }
 
-// parseAttachment parses an attachment; one that cannot be read is reported as
-// skipped.
+// parseAttachment parses an attachment. An attachment that cannot be read is reported as skipped.
 func (p *parser) parseAttachment(of *Document, f attachedFile, depth int) (docs []Document) {
 	skip := func(err error) []Document {
 		p.skipped = append(p.skipped, Skipped{"the attachment " + f.Name, err})
@@ -228,7 +228,7 @@ func (p *parser) parseAttachment(of *Document, f attachedFile, depth int) (docs 
 	return docs
 }
 
-// MailPart returns the Part of the mail with that Message-ID.
+// MailPart returns the Part of the message with a Message-ID.
 func MailPart(id string) string { return "mail:" + shortID(strings.Trim(id, "<> ")) }
 
 // shortID returns a short hash of an id.

@@ -14,8 +14,8 @@ var (
 	comment = regexp.MustCompile(`(?s)<!--.*?-->`)
 )
 
-// parseMarkdown reads headings, front matter and text; marks of links are dropped,
-// comments, which no reader sees, as well (https://spec.commonmark.org/0.31.2/).
+// parseMarkdown parses headings, front matter and text. It drops the marks of links, and comments,
+// which readers do not see (https://spec.commonmark.org/0.31.2/).
 func (p *parser) parseMarkdown(_ string, data []byte) (*Document, error) {
 	s, err := decodeOrError(data)
 	if err != nil {
@@ -35,7 +35,7 @@ func (p *parser) parseMarkdown(_ string, data []byte) (*Document, error) {
 	return d, nil
 }
 
-// splitAtHeadings cuts a text at its headings.
+// splitAtHeadings splits a text at its headings.
 func splitAtHeadings(s string) []Section {
 	b := &sectionBuilder{}
 	lines := strings.Split(s, "\n")
@@ -73,11 +73,11 @@ func splitAtHeadings(s string) []Section {
 	return b.finishSections()
 }
 
-// stripLinkTargets keeps the words of links and drops their addresses.
+// stripLinkTargets replaces links by their text, without the addresses.
 func stripLinkTargets(l string) string { return mdLink.ReplaceAllString(l, "$1") }
 
-// readFrontMatter reads the front matter and returns the text after it. It evaluates only lines of
-// a key and a plain value.
+// readFrontMatter reads the front matter and returns the text that follows it. It evaluates only
+// lines that consist of a key and a plain value.
 func readFrontMatter(d *Document, s string) string {
 	rest, ok := strings.CutPrefix(s, "---\n")
 	if !ok {
@@ -108,7 +108,7 @@ func readFrontMatter(d *Document, s string) string {
 	return body
 }
 
-// parseHTML reads the text of a page that its readers see.
+// parseHTML extracts the text that readers of a page see.
 func (p *parser) parseHTML(_ string, data []byte) (*Document, error) {
 	return htmlDocument(decodeHTML(data))
 }

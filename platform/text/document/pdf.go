@@ -14,11 +14,11 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// parsePDF reads the text of all pages. It must run in the worker only: the library
-// trusts the file's sizes and cannot be canceled.
+// parsePDF reads the text of all pages. It must run only in the worker, because the library trusts
+// the sizes in the file and cannot be canceled.
 func (p *parser) parsePDF(data []byte) (*Document, error) {
 	if i := bytes.Index(data[:min(len(data), 1024)], []byte("%PDF-")); i > 0 {
-		data = data[i:] // ISO 32000-1 allows other bytes before the header; the library does not
+		data = data[i:] // ISO 32000-1 allows other bytes before the header, but the library does not
 	}
 	if err := p.checkInflatedSize(data); err != nil {
 		return nil, err
@@ -94,8 +94,8 @@ func (p *parser) parsePages(data []byte) (*Document, error) {
 	return d, nil
 }
 
-// pageText puts the glyphs of a page together: a step in height is a new line,
-// a gap wider than a quarter of the letters' height a blank.
+// pageText joins the glyphs of a page. A change in height starts a new line, and a gap wider than a
+// quarter of the height of the letters is a space.
 func pageText(page pdf.Page, left *int64) (text string, err error) {
 	defer func() {
 		if x := recover(); x != nil {
@@ -132,7 +132,8 @@ func pageText(page pdf.Page, left *int64) (text string, err error) {
 	return expandLigatures(b.String()), nil
 }
 
-// measureStream decompresses a stream as the library would, up to the limit.
+// measureStream decompresses a stream as the library would, up to the limit, and subtracts the size
+// from left.
 func measureStream(v pdf.Value, left *int64) error {
 	for i := range v.Len() {
 		if err := measureStream(v.Index(i), left); err != nil {
@@ -149,8 +150,8 @@ func measureStream(v pdf.Value, left *int64) error {
 	return nil
 }
 
-// expandLigatures replaces ligatures ("ﬁ") by letters and joins words that were
-// hyphenated at the end of a line.
+// expandLigatures replaces ligatures ("ﬁ") by letters, and joins words that are hyphenated at the
+// end of a line.
 func expandLigatures(s string) string {
 	var b strings.Builder
 	for _, r := range s {

@@ -17,7 +17,7 @@ func newBrokenError(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrBroken, fmt.Errorf(format, args...))
 }
 
-// decodeHTML converts a page to UTF-8 by the encoding that the page declares.
+// decodeHTML converts a page to UTF-8 from the encoding that the page declares.
 func decodeHTML(b []byte) string {
 	enc, name, certain := charset.DetermineEncoding(b[:min(len(b), 1024)], "")
 	if name != "utf-8" && certain {
@@ -32,8 +32,8 @@ func decodeHTML(b []byte) string {
 	return dropControlRunes(s)
 }
 
-// parseCSV parses a table. It chooses the separator that gives the first lines the same number of
-// fields.
+// parseCSV parses a table. It chooses the separator with which the first lines have the same number
+// of fields.
 func (p *parser) parseCSV(_ string, data []byte) (*Document, error) {
 	s, err := decodeOrError(data)
 	if err != nil {
@@ -86,7 +86,7 @@ func detectSeparator(s string) rune {
 	return best
 }
 
-// table gathers rows; the first with words in it is its header.
+// table collects rows. The first row that contains words is its header.
 type table struct {
 	header string
 	rows   []string

@@ -10,10 +10,9 @@ import (
 	xunicode "golang.org/x/text/encoding/unicode"
 )
 
-// decodeText converts text to UTF-8: UTF-16 and UTF-8 with a byte order mark, UTF-16
-// recognized by its zero bytes, UTF-8, and other text as Windows-1252, a superset
-// of Latin-1 (https://encoding.spec.whatwg.org/#names-and-labels). ok is false
-// for binary data.
+// decodeText converts text to UTF-8. It detects UTF-16 and UTF-8 with a byte order mark, UTF-16 by
+// its zero bytes, and UTF-8. It decodes other text as Windows-1252, a superset of Latin-1
+// (https://encoding.spec.whatwg.org/#names-and-labels). ok is false for binary data.
 func decodeText(b []byte) (string, bool) {
 	switch {
 	case bytes.HasPrefix(b, []byte("\xff\xfe")), bytes.HasPrefix(b, []byte("\xfe\xff")):
@@ -35,7 +34,7 @@ func decodeText(b []byte) (string, bool) {
 	return string(out), err == nil
 }
 
-// dropPartialRune drops a character that was cut off at the end.
+// dropPartialRune removes a truncated character at the end.
 func dropPartialRune(b []byte) []byte {
 	for i := 1; i <= min(3, len(b)); i++ {
 		if c := b[len(b)-i]; utf8.RuneStart(c) {
@@ -48,7 +47,7 @@ func dropPartialRune(b []byte) []byte {
 	return b
 }
 
-// countControlBytes counts control characters that no text has.
+// countControlBytes counts control characters that do not occur in text.
 func countControlBytes(b []byte) (n int) {
 	for _, c := range b {
 		if c < ' ' && c != '\n' && c != '\r' && c != '\t' && c != '\f' && c != 0x1b || c == 0x7f {
@@ -86,7 +85,7 @@ func utf16(b []byte, order xunicode.Endianness) (string, bool) {
 	return string(out), true
 }
 
-// decodeOrError is decodeText with an error for binary data.
+// decodeOrError works like decodeText, but returns an error for binary data.
 func decodeOrError(b []byte) (string, error) {
 	s, ok := decodeText(b)
 	if !ok {
@@ -123,7 +122,7 @@ func (p *parser) parseText(_ string, data []byte) (*Document, error) {
 	return d, nil
 }
 
-// isUnderline reports whether a line is only a rule below a heading.
+// isUnderline reports whether a line consists only of a rule below a heading.
 func isUnderline(l, heading string) bool {
 	l = strings.TrimSpace(l)
 	return len(l) >= 3 && len(l)*2 >= len(heading) && (strings.Trim(l, "=") == "" || strings.Trim(l, "-") == "")
@@ -143,14 +142,14 @@ func isAllCaps(l string) bool {
 	return letters >= 4
 }
 
-// sectionBuilder gathers lines under headings.
+// sectionBuilder collects lines under headings.
 type sectionBuilder struct {
 	out  []Section
 	path []string // by level, from 1
 	b    strings.Builder
 }
 
-// startHeading begins a section under a heading of a level from 1.
+// startHeading starts a section under a heading of the given level, which starts at 1.
 func (s *sectionBuilder) startHeading(level int, title string) {
 	s.closeSection()
 	level = min(max(level, 1), 6)

@@ -12,7 +12,7 @@ import (
 type workbook struct {
 	*archive
 	shared []string
-	dates  []bool // by the number of a cell's format
+	dates  []bool // whether a format is a date, by the number of the cell format
 	y1904  bool
 	left   int // remaining bytes of text
 }
@@ -24,8 +24,8 @@ const (
 	maxShared = 2_000_000
 )
 
-// parseXLSX reads the sheets row by row; the first row with words is the header.
-// Formulas show the value that was computed last.
+// parseXLSX reads the sheets row by row. The first row that contains words is the header. For
+// formulas, it returns the value that was last computed.
 func (p *parser) parseXLSX(_ string, data []byte) (*Document, error) {
 	b, err := p.openArchive(data)
 	if err != nil {
@@ -87,7 +87,7 @@ func (k *workbook) readSharedStrings() error {
 	})
 }
 
-// readDateFormats finds out which formats of cells are dates (18.8.30).
+// readDateFormats determines which cell formats are dates (18.8.30).
 func (k *workbook) readDateFormats() error {
 	if k.files["xl/styles.xml"] == nil {
 		return nil
@@ -195,14 +195,14 @@ func (k *workbook) cellValue(kind string, style int, v string) string {
 		if style >= 0 && style < len(k.dates) && k.dates[style] {
 			return k.formatSerialDate(v)
 		}
-		if f, err := strconv.ParseFloat(v, 64); err == nil { // 0.1 is kept as 0.10000000000000001
+		if f, err := strconv.ParseFloat(v, 64); err == nil { // the file may contain 0.1 as 0.10000000000000001
 			return strconv.FormatFloat(f, 'f', -1, 64)
 		}
 	}
 	return v
 }
 
-// formatSerialDate turns a day's number into a date (18.17.4.1).
+// formatSerialDate converts a serial day number to a date (18.17.4.1).
 func (k *workbook) formatSerialDate(v string) string {
 	f, err := strconv.ParseFloat(v, 64)
 	if err != nil || f < 0 || f > 2_958_465 {

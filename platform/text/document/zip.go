@@ -35,7 +35,7 @@ func (p *parser) openArchive(data []byte) (*archive, error) {
 	return b, nil
 }
 
-// errNoPart reports that an archive has no part with that name.
+// errNoPart means that an archive has no part with the given name.
 var errNoPart = errors.New("a required part is missing")
 
 // readPart decompresses one part. It does not trust the declared size.
@@ -77,12 +77,12 @@ func (b *archive) walkXML(name string, visit func(*element)) error {
 	return b.p.walkElements(data, visit)
 }
 
-// maxElements bounds the nesting of elements.
+// maxElements limits the nesting of elements.
 const maxElements = 300
 
 // element is an item of a walk: a start tag, a text or an end tag.
 type element struct {
-	Name  string // local name; of the element around a text
+	Name  string // local name; for a text, that of the enclosing element
 	Attr  []xml.Attr
 	Text  string
 	Start bool
@@ -146,8 +146,8 @@ func (p *parser) walkElements(data []byte, visit func(*element)) error {
 	}
 }
 
-// readRelations returns the targets of a part's relations by id (ECMA-376 part 2,
-// 8.3), and by the last word of their type.
+// readRelations returns the targets of a part's relations by id (ECMA-376 part 2, 8.3) and by the
+// last element of their type.
 func (b *archive) readRelations(part string) (byID, byType map[string]string, err error) {
 	byID, byType = map[string]string{}, map[string]string{}
 	dir := path.Dir(part)
@@ -170,7 +170,7 @@ func (b *archive) readRelations(part string) (byID, byType map[string]string, er
 	return byID, byType, err
 }
 
-// readCoreProperties reads the title, author and date that Office keeps (ECMA-376 part 2, 11); a
+// readCoreProperties reads the title, author and date that Office stores (ECMA-376 part 2, 11). A
 // document without them is valid.
 func (b *archive) readCoreProperties(d *Document) {
 	_ = b.walkXML("docProps/core.xml", func(e *element) {

@@ -30,7 +30,7 @@ const (
 	maxDepth = 200
 )
 
-// Item is an entry. Its texts are plain text.
+// Item is an entry of a feed. Its fields are plain text.
 type Item struct {
 	ID         string
 	Title      string
@@ -38,8 +38,8 @@ type Item struct {
 	Author     string
 	Summary    string
 	Categories []string
-	// At is the publication time; zero if the feed has none or it is in the
-	// future. Date is its original text.
+	// At is the publication time. It is zero if the feed contains none or if it is in the future.
+	// Date is the original text of the date.
 	At   time.Time
 	Date string
 }
@@ -49,8 +49,7 @@ func Read(body []byte, base *url.URL) (items []Item, title string, err error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil, "", errors.New("the response is empty")
 	}
-	// The parser does this too, but the depth check runs first and would stop
-	// here.
+	// the parser does this too, but checkDepth runs first and would stop here
 	body = slices.DeleteFunc(bytes.Clone(body), func(b byte) bool { return b < 0x20 && b != '\t' && b != '\n' && b != '\r' })
 	if err := checkDepth(body); err != nil {
 		return nil, "", err
@@ -126,8 +125,8 @@ func summaryText(s string) string {
 	return readability.CutRunes(strings.TrimSpace(readability.Tidy(readability.Words(s))), maxSummary)
 }
 
-// checkDepth rejects XML that is nested deeper than in any real feed. It uses the
-// same parser settings, so that both fail on the same input.
+// checkDepth rejects XML that is nested deeper than any real feed. It uses the same settings as the
+// parser, so that both fail for the same input.
 func checkDepth(body []byte) error {
 	d := xml.NewDecoder(bytes.NewReader(body))
 	d.Strict = false

@@ -16,15 +16,15 @@ import (
 
 const (
 	maxFile = 2 << 20     // bytes
-	longest = 366         // days of one event
-	again   = time.Minute // how long the read files are cached
+	longest = 366         // maximum days of one event
+	again   = time.Minute // time for which the files are cached
 
-	// patience limits the wait for a refresh: an unavailable network share may
-	// hang for minutes.
+	// patience limits the wait for a refresh, because an unavailable network share may hang for
+	// minutes.
 	patience = 2 * time.Second
 )
 
-// Files are the days off in calendar files. They are followed while the program
+// Files provides the days off in calendar files. It detects changes of the files while the program
 // runs. It may be used concurrently.
 type Files struct {
 	paths []string
@@ -33,7 +33,7 @@ type Files struct {
 	mu      sync.Mutex
 	looked  time.Time
 	looking chan struct{}            // closed when the running refresh has ended
-	late    bool                     // waiting for this refresh timed out before
+	late    bool                     // a previous wait for this refresh timed out
 	files   map[string]*calendarFile // never written to
 }
 
@@ -46,14 +46,14 @@ type calendarFile struct {
 	bad  string // last reported error
 }
 
-// New follows files and reports read errors to bad. The last readable content of
-// a file stays in use until it can be read again.
+// New returns the Files for paths. It reports read errors to bad. The last readable content of a
+// file is used until the file can be read again.
 func New(paths []string, bad func(error)) *Files {
 	return &Files{paths: paths, bad: bad, files: map[string]*calendarFile{}}
 }
 
-// Reporter returns a function that reports days off by the files, and logs read errors; nil
-// without files.
+// Reporter returns a function that reports whether a day is off according to the files, and that
+// logs read errors. It returns nil if there are no files.
 func Reporter(paths []string, log *slog.Logger) func(day time.Time) bool {
 	if len(paths) == 0 {
 		return nil
@@ -113,7 +113,7 @@ func (f *Files) refreshFiles(now time.Time, files map[string]*calendarFile, done
 		if err == nil {
 			var days map[string]bool
 			if days, err = Read(path, now); err == nil || len(days) > 0 {
-				fresh.at, fresh.size, fresh.days = fi.ModTime(), fi.Size(), days // on an error the next refresh tries again
+				fresh.at, fresh.size, fresh.days = fi.ModTime(), fi.Size(), days // after an error, the next refresh tries again
 			}
 		}
 		if err != nil {
@@ -129,8 +129,8 @@ func (f *Files) refreshFiles(now time.Time, files map[string]*calendarFile, done
 	close(done)
 }
 
-// Read returns the days off in a calendar file, from last year to three years
-// ahead. The error reports what could not be read; the rest is returned.
+// Read returns the days off in a calendar file, from last year to three years ahead. The error
+// describes the entries that could not be read; all others are returned.
 func Read(path string, now time.Time) (map[string]bool, error) {
 	h, err := os.Open(path)
 	if err != nil {

@@ -14,10 +14,10 @@ const (
 	minPiece  = 16
 )
 
-// longest is the maximum length of one hidden text; the rest is ignored.
+// longest is the maximum length of one hidden text. The part beyond it is ignored.
 const longest = 4000
 
-// hiddenTexts lists the texts that a page or a document contains but does not show: comments,
+// hiddenTexts lists the texts that a page or a document contains but does not display: comments,
 // elements that are not displayed, descriptions of pictures, titles of links.
 func hiddenTexts(text string) (out []string) {
 	take := func(s string) {
@@ -64,8 +64,8 @@ func hiddenTexts(text string) (out []string) {
 	return out
 }
 
-// inTag collects the text that an element hides: its descriptions, and its content if it is not
-// displayed.
+// inTag collects the text that an element hides: its descriptions, and its content if the element
+// is not displayed.
 func inTag(tag, behind string, take func(string)) {
 	low := strings.ToLower(tag)
 	for _, a := range []string{"alt=", "title=", "aria-label=", "content=", "data-"} {
@@ -139,7 +139,7 @@ func spelledOut(s string) (out []string) {
 }
 
 // alternativeReadings lists other readings of a text: with decoded parts, with spaced-out letters
-// joined, with digits read as letters, with ROT13, and reversed.
+// joined, with digits interpreted as letters, with ROT13, and reversed.
 func alternativeReadings(plain, raw string) (out []string) {
 	total := 0
 	add := func(s string) {
@@ -152,7 +152,7 @@ func alternativeReadings(plain, raw string) (out []string) {
 		if s, ok := decodeRun(run); ok {
 			p, _ := Normal(s)
 			add(p)
-			for _, inner := range encodedRuns(s, 1) { // one more level, no deeper
+			for _, inner := range encodedRuns(s, 1) { // decode one more level, but no deeper
 				if s, ok := decodeRun(inner); ok {
 					p, _ := Normal(s)
 					add(p)
@@ -215,7 +215,7 @@ func isMostlyReadable(b []byte) bool {
 	return good*10 >= len(b)*8
 }
 
-// joinSpacedLetters joins letters that are separated by single separators; two separators end a
+// joinSpacedLetters joins letters that are separated by single separators. Two separators end a
 // word.
 func joinSpacedLetters(s string) string {
 	var b strings.Builder

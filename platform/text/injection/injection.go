@@ -1,16 +1,15 @@
-// Package injection detects signs of prompt injection in untrusted text. It reads
-// the text as a model would: without invisible characters, with look-alike
-// letters normalized, and also if it is spelled with digits, encoded, or hidden
-// in comments and markup.
+// Package injection detects signs of prompt injection in untrusted text. It reads the text as a
+// model would: without invisible characters, with look-alike letters normalized, and also if it is
+// spelled with digits, encoded, or hidden in comments and markup.
 //
-// It only marks texts. Words prove nothing: many attacks look like ordinary
-// requests, and harmless texts discuss attacks. No decision may depend on the
-// result; a mark is shown to the user in approval requests.
+// It only marks text. Words prove nothing: many attacks look like ordinary requests, and harmless
+// text discusses attacks. No decision may depend on the result. Approval requests show a mark to
+// the user.
 //
-// classes.txt and rules.txt define the six families and their languages: orders
-// to ignore rules (override), impersonation or role changes (impersonation), data
-// exfiltration (exfiltration), tool use (commands), secrecy from the user
-// (secrecy), and urgency, authority or a hidden payload (pressure).
+// classes.txt and rules.txt define the six families and their languages: orders to ignore rules
+// (override), impersonation or role changes (impersonation), data exfiltration (exfiltration), tool
+// use (commands), secrecy from the user (secrecy), and urgency, authority or a hidden payload
+// (pressure).
 package injection
 
 import (
@@ -28,18 +27,19 @@ const (
 	Pressure      = "pressure"
 )
 
-// maxText is the maximum part of a text that is scanned: its beginning and its end.
+// maxText is the maximum number of bytes of a text that are scanned, at its beginning and at its
+// end.
 const maxText = 64 << 10
 
-// Scan returns the families detected in a text in alphabetical order, nil if
-// none. It takes linear time.
+// Scan returns the families detected in a text, in alphabetical order, or nil if there are none.
+// Its running time is linear.
 func Scan(text string) []string {
 	if len(text) > maxText {
 		text = text[:maxText/2] + "\n" + text[len(text)-maxText/2:]
 	}
 	found := map[string]bool{}
 	plain, unseen := Normal(text)
-	if unseen != "" { // a text within the text that only a model reads
+	if unseen != "" { // text within the text that only a model reads
 		found[Pressure] = true
 		matchWords(unseen, found)
 	}

@@ -33,7 +33,7 @@ func Normal(text string) (plain, unseen string) {
 		}
 	}
 	plain = b.String()
-	if !norm.NFKD.IsNormalString(plain) { // characters that became adjacent when an invisible one between them was removed
+	if !norm.NFKD.IsNormalString(plain) { // characters that became adjacent when an invisible character between them was removed
 		plain = norm.NFKD.String(plain)
 	}
 	return plain, strings.ToLower(tags.String())
@@ -48,9 +48,9 @@ func isPlainASCII(s string) bool {
 	return true
 }
 
-// foldConfusable folds letters of other scripts that look like Latin ones, and a few
-// symbols (after the confusables of Unicode UTS 39). It also folds them within
-// words of their own script, which the word lists do not contain.
+// foldConfusable folds letters of other scripts that look like Latin letters, and a few symbols
+// (after the confusables of Unicode UTS 39). It also folds them within words of their own script,
+// because the word lists do not contain such words.
 func foldConfusable(r rune) rune {
 	switch {
 	case r < 0x80:
@@ -88,7 +88,7 @@ var confusables = sync.OnceValue(func() map[rune]rune {
 })
 
 // framePattern detects the chat formats of models, and markup that a viewer executes. Most patterns
-// have an anchor: a text that each match contains.
+// have an anchor, which is a string that every match contains.
 type framePattern struct {
 	family  string
 	needs   []string

@@ -20,17 +20,17 @@ type rule struct {
 	classes []int
 }
 
-// wordStem is the beginning of words.
+// wordStem is the common beginning of several words.
 type wordStem struct {
 	text    string
 	classes uint64
 }
 
-// lexicon holds the parsed word lists; it is loaded at first use.
+// lexicon contains the parsed word lists. It is loaded on first use.
 type lexicon struct {
 	whole  map[string]uint64      // the classes of a word
 	begins map[[3]byte][]wordStem // word stems by their first three letters
-	rules  [64][]rule             // by each of their classes
+	rules  [64][]rule             // rules by each of their classes
 }
 
 var words = sync.OnceValue(func() *lexicon {
@@ -88,11 +88,11 @@ func (l *lexicon) wordClasses(w string) uint64 {
 	return m
 }
 
-// matchWords notes the families whose rules a normal text fits. A sentence may
-// end within a rule's span; an empty line ends it.
+// matchWords records the families whose rules match a normalized text. The words of a rule may be
+// in several sentences, but not in several paragraphs.
 func matchWords(text string, found map[string]bool) {
 	l := words()
-	var last [64]int // position of the last word of each class, from 1; 0 if there is none
+	var last [64]int // position of the last word of each class, counted from 1; 0 if there is none
 	at := 0
 	for len(text) > 0 {
 		n := 0
@@ -127,8 +127,8 @@ func matchWords(text string, found map[string]bool) {
 	}
 }
 
-// isSatisfied reports whether words of all classes occurred within the span, and not all in one
-// word.
+// isSatisfied reports whether words of all classes occurred within the span, and not all of them in
+// one word.
 func (r *rule) isSatisfied(last *[64]int, at int) bool {
 	first := at
 	for _, c := range r.classes {

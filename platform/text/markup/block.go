@@ -8,7 +8,7 @@ import (
 	east "github.com/yuin/goldmark/extension/ast"
 )
 
-// renderBlocks returns the blocks in n, each without a line break at its end.
+// renderBlocks returns the blocks in n, without line breaks at their ends.
 func (w *writer) renderBlocks(n ast.Node, inQuote int) []string {
 	var out []string
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
@@ -51,8 +51,8 @@ func (w *writer) renderBlock(n ast.Node, inQuote int) string {
 	return strings.Join(w.renderBlocks(n, inQuote), "\n\n")
 }
 
-// renderCodeBlock renders a code block. Its lines are not indented within lists if the
-// dialect has code block marks.
+// renderCodeBlock renders a code block. In lists, its lines are not indented if the dialect marks
+// code blocks.
 func (w *writer) renderCodeBlock(lang, s string) string {
 	s = w.d.formatCodeBlock(lang, s)
 	if _, ok := w.d.(plain); ok {
@@ -61,7 +61,7 @@ func (w *writer) renderCodeBlock(lang, s string) string {
 	return strings.ReplaceAll(s, "\n", still)
 }
 
-// still stands for a line break within a code block until the text is complete.
+// still represents a line break within a code block until the text is complete.
 const still = "\x01"
 
 // prefixLines puts a mark at the beginning of each line.
@@ -69,7 +69,7 @@ func prefixLines(s, mark string) string {
 	return mark + strings.NewReplacer("\n", "\n"+mark, still, still+mark).Replace(s)
 }
 
-// codeText returns the text of a block of code.
+// codeText returns the text of a code block.
 func (w *writer) codeText(n ast.Node) string {
 	return strings.TrimRight(string(n.Lines().Value(w.src)), "\n")
 }
@@ -112,7 +112,7 @@ func (w *writer) renderList(n *ast.List, inQuote int) string {
 	return strings.Join(items, "\n\n")
 }
 
-// hasCheckbox reports whether an item begins with a box, which is its mark.
+// hasCheckbox reports whether a list item begins with a checkbox, which replaces its bullet.
 func hasCheckbox(item ast.Node) bool {
 	first := item.FirstChild()
 	if first == nil || first.FirstChild() == nil {
@@ -122,7 +122,7 @@ func hasCheckbox(item ast.Node) bool {
 	return ok
 }
 
-// indentLines moves all lines but the first to the right.
+// indentLines indents all lines except the first.
 func indentLines(s string, n int) string {
 	lines := strings.Split(s, "\n")
 	for i, l := range lines {

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// discord is the Markdown of Discord, see https://support.discord.com/hc/en-us/articles/210298617.
-// It is similar to Hob's Markdown, so text must be escaped, or Discord would interpret it as
-// markup.
+// discord is Discord's Markdown; see https://support.discord.com/hc/en-us/articles/210298617. It is
+// similar to Hob's Markdown, so text must be escaped, because Discord would otherwise interpret it
+// as markup.
 type discord struct{}
 
 func (discord) escapeText(s string) string {
@@ -34,7 +34,7 @@ func (discord) escapeText(s string) string {
 	return breakMentions(b.String())
 }
 
-// isSpecial reports whether Discord would interpret a character of a text as markup.
+// isSpecial reports whether Discord would interpret the character at s[i] as markup.
 func isSpecial(s string, i int, r, before, after rune) bool {
 	switch r {
 	case '`':
@@ -66,8 +66,8 @@ func tagAt(s string) bool {
 	return false
 }
 
-// urlAt returns the length of the address that begins at s[i], 0 if none does. Backslashes would
-// break the address.
+// urlAt returns the length of the address that begins at s[i], or 0 if there is none. Backslashes
+// would break the address.
 func urlAt(s string, i int) int {
 	if !strings.HasPrefix(s[i:], "https://") && !strings.HasPrefix(s[i:], "http://") {
 		return 0
@@ -79,7 +79,7 @@ func urlAt(s string, i int) int {
 	return end
 }
 
-// breakMentions inserts a character without width into text that would notify people.
+// breakMentions inserts a zero-width character into text that would notify people.
 func breakMentions(s string) string {
 	return strings.NewReplacer("@everyone", "@"+noWidth+"everyone", "@here", "@"+noWidth+"here", "<@", "<"+noWidth+"@").Replace(s)
 }
@@ -91,7 +91,8 @@ func (discord) bulletMark() string              { return "- " }
 func (discord) thematicBreak() string           { return "———" }
 func (discord) checkboxMark(done bool) string   { return checkboxSymbol(done) }
 
-// formatParagraph prevents lines of text from starting a heading, a list or a quote.
+// formatParagraph escapes the starts of lines, so that no line of text starts a heading, a list or
+// a quote.
 func (discord) formatParagraph(s string) string {
 	lines := strings.Split(s, "\n")
 	for i, l := range lines {
@@ -153,7 +154,7 @@ func escapeSlack(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
 }
 
-// breakCodeFences inserts a character without width into text that would begin or end a code block.
+// breakCodeFences inserts a zero-width character into text that would start or end a code block.
 func breakCodeFences(s string) string { return strings.ReplaceAll(s, "``", "`"+noWidth+"`") }
 
 func (slack) strongMarks() (string, string)   { return "*", "*" }

@@ -9,10 +9,10 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// The extensions of GitHub to Markdown (https://github.github.com/gfm/). The parser's own package
-// for them compiles patterns at each start of the program, for links that are not used here.
+// GitHub's extensions of Markdown (https://github.github.com/gfm/). The parser's own package for
+// them compiles patterns at each start of the program, for links that are not used here.
 
-// struckOut reads ~~struck out~~. A single tilde is text: "~5" is about five.
+// struckOut parses ~~struck out~~. A single tilde is ordinary text: "~5" means about five.
 type struckOut struct{}
 
 func (struckOut) Trigger() []byte { return []byte{'~'} }
@@ -55,8 +55,8 @@ func (boxes) Parse(parent ast.Node, block text.Reader, _ parser.Context) ast.Nod
 	return nil
 }
 
-// tables converts paragraphs whose second line consists of dashes to tables. Lines before the head
-// stay a paragraph.
+// tables converts paragraphs whose second line consists of dashes to tables. Lines before the table
+// header remain a paragraph.
 type tables struct{}
 
 func (tables) Transform(p *ast.Paragraph, reader text.Reader, _ parser.Context) {
@@ -112,7 +112,7 @@ func parseAlignments(src []byte, line text.Segment) (out []east.Alignment) {
 	return out
 }
 
-// splitCells divides a line at its bars, but not at \|.
+// splitCells splits a line at its vertical bars, but not at \|.
 func splitCells(src []byte, line text.Segment) (out []text.Segment) {
 	line = line.TrimLeftSpace(src)
 	line = line.TrimRightSpace(src)
@@ -144,8 +144,8 @@ func trimCell(src []byte, start, stop int) text.Segment {
 	return s.TrimRightSpace(src)
 }
 
-// newTableRow returns a row of at most n cells. It does not pad missing cells: a header
-// with many columns over many rows would produce a huge table.
+// newTableRow returns a row of at most n cells. It does not add missing cells, because a header
+// with many columns and many rows would then produce a huge table.
 func newTableRow(of []text.Segment, n int) *east.TableRow {
 	r := east.NewTableRow(nil)
 	for _, at := range of[:min(len(of), n)] {

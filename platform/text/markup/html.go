@@ -28,7 +28,7 @@ func (htmlDialect) formatLink(label, address string) string {
 	return `<a href="` + address + `">` + label + "</a>"
 }
 
-// htmlBlocks writes blocks as HTML.
+// htmlBlocks renders blocks as HTML.
 type htmlBlocks struct{ w *writer }
 
 func (h *htmlBlocks) writeString(s string) { h.w.b.WriteString(s) }
@@ -104,7 +104,7 @@ func (h *htmlBlocks) writeTable(n *east.Table) {
 	h.writeString("</table>\n")
 }
 
-// plain is text without marks.
+// plain renders text without marks.
 type plain struct{}
 
 func (plain) escapeText(s string) string         { return s }

@@ -10,7 +10,7 @@ import (
 	east "github.com/yuin/goldmark/extension/ast"
 )
 
-// dialect renders the elements of one output format. escape and code receive
+// dialect renders the elements of one output format. Its methods for escaping and for code receive
 // unescaped text.
 type dialect interface {
 	escapeText(s string) string
@@ -21,7 +21,7 @@ type dialect interface {
 	// formatCodeBlock formats a code block; s ends without a line break.
 	formatCodeBlock(lang, s string) string
 	formatQuote(s string, nested bool) string
-	// formatLink writes text and address. label is escaped; it is "" for an address alone.
+	// formatLink formats a link. label is escaped; it is "" for an address without a label.
 	formatLink(label, address string) string
 	bulletMark() string
 	checkboxMark(done bool) string
@@ -31,12 +31,13 @@ type dialect interface {
 	formatParagraph(s string) string
 }
 
-// writer writes the nodes of one text.
+// writer renders the nodes of one text.
 type writer struct {
 	src []byte
 	d   dialect
 	b   strings.Builder
-	// run is the text since the last mark. The bounds of words are known only when it is complete.
+	// run is the text since the last mark. The boundaries of words are known only when it is
+	// complete.
 	run    strings.Builder
 	bold   int // nesting depth of bold
 	italic int
@@ -107,8 +108,8 @@ func (w *writer) writeWithMark(n ast.Node, mark string) {
 	w.run.WriteString(mark)
 }
 
-// writeMarked puts marks around the children of n, but only once for nested elements:
-// ** within bold text would end it in some formats.
+// writeMarked writes the children of n between marks. For nested elements it writes the marks only
+// once, because ** within bold text would end the bold text in some formats.
 func (w *writer) writeMarked(n ast.Node, already *int, open, end string) {
 	if *already > 0 || open == "" {
 		w.writeChildren(n)
@@ -121,7 +122,7 @@ func (w *writer) writeMarked(n ast.Node, already *int, open, end string) {
 	*already--
 }
 
-// markSpacing returns the separator needed between a mark and an adjacent letter.
+// markSpacing returns the separator that is needed between a mark and an adjacent letter.
 func (w *writer) markSpacing(n ast.Node, before bool) string {
 	if _, narrow := w.d.(slack); !narrow {
 		return ""
@@ -146,7 +147,7 @@ func (w *writer) markSpacing(n ast.Node, before bool) string {
 	return ""
 }
 
-// noWidth is visible only to programs.
+// noWidth is a zero-width character, which only programs see.
 const noWidth = "\u200b"
 
 func (w *writer) writeEmphasis(n *ast.Emphasis) {

@@ -1,12 +1,11 @@
-// Package markup converts Markdown to the formats of channels: Telegram HTML,
-// Slack mrkdwn, Discord Markdown, plain text, and a subset of HTML for mail.
-// Channel drivers call it for each text they send.
+// Package markup converts Markdown to the formats of channels: Telegram HTML, Slack mrkdwn, Discord
+// Markdown, plain text, and a subset of HTML for email. Channel drivers call it for each text that
+// they send.
 //
-// For any input the output is balanced, contains only the markup listed at each
-// function, and mentions no one, because texts may quote unknown senders.
-// Unfinished texts are supported, such as a draft with an open code block. Text
-// without Markdown stays unchanged. Length limits are enforced by the channels
-// manager.
+// For any input, the output is balanced, contains only the markup listed at each function, and
+// mentions no one, because the text may quote unknown senders. Unfinished text is supported, such
+// as a draft with an open code block. Text without Markdown is unchanged. The channels manager
+// enforces length limits.
 package markup
 
 import (
@@ -19,10 +18,9 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// Telegram returns text for the parse mode HTML of the Bot API: the tags b, i, u,
-// s, code, pre, blockquote and a, as described at
-// https://core.telegram.org/bots/api#html-style. @names are not rendered as
-// mentions.
+// Telegram returns text for the parse mode HTML of the Bot API. It uses the tags b, i, u, s, code,
+// pre, blockquote and a, as described at https://core.telegram.org/bots/api#html-style. @names are
+// not rendered as mentions.
 func Telegram(md string) string { return renderMarkdown(md, telegram{}) }
 
 // Slack returns mrkdwn: *b* _i_ ~s~, code and links, with &, < and > escaped so
@@ -30,15 +28,15 @@ func Telegram(md string) string { return renderMarkdown(md, telegram{}) }
 // https://docs.slack.dev/messaging/formatting-message-text.
 func Slack(md string) string { return renderMarkdown(md, slack{}) }
 
-// Discord returns Discord's Markdown. Tables become code blocks, and mentions are
-// broken by a character without width.
+// Discord returns Discord's Markdown. Tables become code blocks, and zero-width characters break
+// mentions.
 func Discord(md string) string { return renderMarkdown(md, discord{}) }
 
-// Plain returns the text without marks: a link as "text (url)", lists with - and
-// numbers, tables as aligned columns.
+// Plain returns the text without marks. A link becomes "text (url)", lists have - and numbers, and
+// tables have aligned columns.
 func Plain(md string) string { return renderMarkdown(md, plain{}) }
 
-// HTML returns a part of HTML for the body of a mail: no scripts, no pictures, no HTML from the
+// HTML returns HTML for the body of an email. It contains no scripts, no pictures, no HTML from the
 // text, and only http, https and mailto links.
 func HTML(md string) string {
 	src, doc, ok := parseMarkdown(md)
@@ -61,9 +59,9 @@ func renderMarkdown(md string, d dialect) string {
 	return strings.Trim(out, "\n")
 }
 
-// parseMarkdown parses Markdown with tables, strikethrough and task lists. It does not
-// support HTML, which stays text, or link definitions, which would disappear from
-// the text. ok is false for abnormally deep nesting: show the text unchanged.
+// parseMarkdown parses Markdown with tables, strikethrough and task lists. It does not support
+// HTML, which remains text, or link definitions, which would disappear from the text. ok is false
+// if the nesting is abnormally deep; the text should then be shown unchanged.
 func parseMarkdown(md string) (src []byte, doc ast.Node, ok bool) {
 	src = []byte(cleanControls(md))
 	if isTooComplex(src) {
@@ -110,14 +108,14 @@ func cleanControls(md string) string {
 	}, md)
 }
 
-// Limits of nesting and open marks. Parse time is quadratic in these, but linear
-// in the text.
+// Limits of nesting and open marks. The time for parsing is quadratic in these but linear in the
+// length of the text.
 const (
 	maxDepth = 40
 	maxOpen  = 2000
 )
 
-// isTooComplex reports whether a text would take the parser too long.
+// isTooComplex reports whether the parser would take too long for a text.
 func isTooComplex(src []byte) bool {
 	depth, open := 0, 0
 	begun, blank := true, true // at the marks that begin a line; the line is blank so far
@@ -158,8 +156,8 @@ func isTooComplex(src []byte) bool {
 	return false
 }
 
-// Escape returns Markdown that displays a text literally. It does not escape full
-// stops, which never change the rendering and whose backslash the renderers keep.
+// Escape returns Markdown that displays text literally. It does not escape full stops, because they
+// never change the rendering and the renderers keep a backslash before them.
 func Escape(text string) string {
 	var b strings.Builder
 	for _, r := range text {

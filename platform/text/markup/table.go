@@ -8,7 +8,7 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// renderTable writes a table in columns, for letters of one width.
+// renderTable renders a table as columns for a monospaced font.
 func (w *writer) renderTable(n *east.Table) string {
 	var rows [][]string
 	var widths []int
@@ -73,8 +73,8 @@ func tableRuler(widths []int) string {
 	return strings.Join(parts, "  ")
 }
 
-// displayWidth returns the display width of a text in a monospaced font; wide
-// characters count 2.
+// displayWidth returns the display width of s in a monospaced font. A wide character has the width
+// 2.
 func displayWidth(s string) (n int) {
 	for _, r := range s {
 		switch util.EastAsianWidth(r) {

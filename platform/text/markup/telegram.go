@@ -65,7 +65,7 @@ func (telegram) formatCodeBlock(lang, s string) string {
 	return `<pre><code class="language-` + escapeHTML(lang) + `">` + escapeHTML(s) + "</code></pre>"
 }
 
-// formatQuote: quotes cannot be nested there.
+// formatQuote formats a quote. It does not nest quotes, because Telegram does not support this.
 func (telegram) formatQuote(s string, nested bool) string {
 	if nested {
 		return prefixLines(s, "&gt; ")

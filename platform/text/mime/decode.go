@@ -12,8 +12,8 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// DecodeWords decodes the encoded words of RFC 2047, also where the RFC does not allow them. It
-// decodes bytes that are not UTF-8 as Latin-1, the most common case.
+// DecodeWords decodes the encoded words of RFC 2047, even where the RFC does not allow them. It
+// decodes bytes that are not UTF-8 as Latin-1, which is the most common case.
 func DecodeWords(s string) string {
 	if !utf8.ValidString(s) {
 		if latin, err := charmap.ISO8859_1.NewDecoder().String(s); err == nil {
@@ -30,8 +30,8 @@ func DecodeWords(s string) string {
 	return s
 }
 
-// Open decodes the body of a part. It returns at most as many bytes as the body has, and stops
-// where the encoding is invalid.
+// Open returns a reader for the decoded body of a part. It returns at most as many bytes as the
+// body has, and stops at an invalid encoding.
 func (p Part) Open() io.Reader {
 	switch p.Encoding {
 	case "base64":
@@ -48,8 +48,8 @@ func (p Part) Bytes(n int64) []byte {
 	return b
 }
 
-// Text returns the body as text: of its first n bytes, in UTF-8 where the character set
-// is known.
+// Text returns the first n bytes of the body as text. The text is UTF-8 if the character set is
+// known.
 func (p Part) Text(n int64) string {
 	b := p.Bytes(n)
 	set := p.Params["charset"]
@@ -68,7 +68,7 @@ func (p Part) Text(n int64) string {
 	return string(b)
 }
 
-// cutRune reports whether text is valid except for a truncated last character.
+// cutRune reports whether b is valid UTF-8 except for a truncated last character.
 func cutRune(b []byte) bool {
 	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
 		if !utf8.FullRune(b[len(b)-i:]) && utf8.Valid(b[:len(b)-i]) {
@@ -78,8 +78,8 @@ func cutRune(b []byte) bool {
 	return false
 }
 
-// base64Filter returns the bytes of Base64 up to the padding, without other characters (RFC 2045,
-// 6.8).
+// base64Filter returns the Base64 characters up to the padding and drops all other characters (RFC
+// 2045, 6.8).
 type base64Filter struct{ b []byte }
 
 func (l *base64Filter) Read(p []byte) (n int, err error) {
@@ -98,7 +98,7 @@ func (l *base64Filter) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// lenientReader converts a decoding error to the end of the input.
+// lenientReader reports a decoding error as the end of the input.
 type lenientReader struct{ r io.Reader }
 
 func (f *lenientReader) Read(p []byte) (int, error) {
@@ -109,8 +109,8 @@ func (f *lenientReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// quotedPrintable decodes RFC 2045, 6.7, line by line. Lines may have any length;
-// invalid escapes are kept as text.
+// quotedPrintable decodes quoted-printable (RFC 2045, 6.7) line by line. Lines may have any length.
+// Invalid escapes are kept as text.
 type quotedPrintable struct{ rest, line []byte }
 
 func (q *quotedPrintable) Read(p []byte) (n int, err error) {
@@ -154,7 +154,7 @@ func (q *quotedPrintable) decodeNextLine() {
 	q.line = append(out, end...)
 }
 
-// hexValue returns the value of a hexadecimal digit, -1 for other bytes.
+// hexValue returns the value of a hexadecimal digit, or -1 for other bytes.
 func hexValue(c byte) int {
 	switch {
 	case c >= '0' && c <= '9':

@@ -10,16 +10,15 @@ import (
 	"github.com/emersion/go-message/charset"
 )
 
-// Field is one header field, its name in lower case, its value unfolded.
+// Field is one header field with a lower-case name and an unfolded value.
 type Field struct{ Name, Value string }
 
-// Fields are the header fields of a mail, the topmost first.
+// Fields are the header fields of a message, the topmost first.
 type Fields []Field
 
-// ReadFields parses a mail's header fields (RFC 5322, 2.2) and skips invalid
-// lines. sound is false if another parser may see different fields: too many
-// fields, invalid lines or mixed line endings. It is then unknown which From the
-// receiving server verified.
+// ReadFields parses the header fields of a message (RFC 5322, 2.2) and skips invalid lines. sound
+// is false if another parser may see different fields, because there are too many fields, invalid
+// lines or mixed line endings. It is then unknown which From field the receiving server verified.
 func ReadFields(raw []byte) (out Fields, sound bool) {
 	crlf := bytes.Contains(raw, []byte("\r\n"))
 	whole := len(raw) <= MaxHeader
@@ -66,8 +65,7 @@ func ReadFields(raw []byte) (out Fields, sound bool) {
 	return out, sound && whole
 }
 
-// First returns the value of the topmost field with that name, "" if there is
-// none.
+// First returns the value of the topmost field with a name, or "" if there is none.
 func (f Fields) First(name string) string {
 	for _, x := range f {
 		if x.Name == name {
@@ -77,10 +75,10 @@ func (f Fields) First(name string) string {
 	return ""
 }
 
-// Has reports whether there is a field of a name.
+// Has reports whether there is a field with a name.
 func (f Fields) Has(name string) bool { return f.Count(name) > 0 }
 
-// Count returns how many fields of a name there are.
+// Count returns the number of fields with a name.
 func (f Fields) Count(name string) (n int) {
 	for _, x := range f {
 		if x.Name == name {
@@ -102,14 +100,14 @@ func (f Fields) Date() time.Time {
 	return time.Time{}
 }
 
-// Address is a mailbox in a header field. Either field may be "": from a
-// malformed list, at least the claimed name is kept.
+// Address is a mailbox in a header field. Either field may be "", because for a malformed list at
+// least the claimed name is kept.
 type Address struct{ Name, Address string }
 
 // maxAddresses is the maximum length of an address list in bytes.
 const maxAddresses = 32 << 10
 
-// ReadAddresses parses a list of addresses (RFC 5322, 3.4), up to a maximum number.
+// ReadAddresses parses a list of addresses (RFC 5322, 3.4). It returns at most most addresses.
 func ReadAddresses(value string, most int) (out []Address) {
 	if len(value) > maxAddresses || most <= 0 {
 		return nil
@@ -125,7 +123,7 @@ func ReadAddresses(value string, most int) (out []Address) {
 	return out
 }
 
-// looseAddresses finds the addresses of a list that does not follow the rules.
+// looseAddresses finds the addresses in a list that violates the syntax.
 func looseAddresses(value string, most int) (out []Address) {
 	for part := range strings.SplitSeq(value, ",") {
 		if len(out) == most {

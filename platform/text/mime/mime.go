@@ -1,13 +1,12 @@
-// Package mime parses mail (RFC 5322, RFC 2045 to 2049). It is the program's only
-// mail parser: channels, document ingestion and mailboxes use it.
+// Package mime parses email (RFC 5322, RFC 2045 to 2049). It is the program's only email parser:
+// channels, document ingestion and mailboxes use it.
 //
-// Mail is treated as hostile. Parsing takes time linear in the input: parts,
-// depth and header size are limited, and decoding never returns more bytes than
-// it read. Malformed mail is common; the parser returns what it can interpret.
-// Content beyond a limit is omitted and Message.Cut names the limit, so that
-// callers can detect a partial mail.
+// Email is treated as hostile. The time for parsing is linear in the input: parts, depth and header
+// size are limited, and decoding never returns more bytes than it read. Malformed email is common;
+// the parser returns the parts that it can interpret. Content beyond a limit is omitted, and
+// Message.Cut names the limit, so that callers can detect an incomplete message.
 //
-// The package writes no mail, opens no file and uses no network.
+// The package writes no email, opens no file and uses no network.
 package mime
 
 import (
@@ -22,36 +21,36 @@ import (
 // ErrLimit is the error that Message.Cut wraps.
 var ErrLimit = errors.New("the mail exceeds a parser limit")
 
-// Limits bound the structure of a mail; a zero field has its default.
+// Limits limit the structure of a message. Zero fields have default values.
 type Limits struct {
-	Parts int // leaves of the tree of parts (100)
-	Depth int // levels of parts within parts (20)
+	Parts int // maximum number of leaf parts (100)
+	Depth int // maximum nesting of parts (20)
 }
 
-// The bounds of a header.
+// The limits of a header.
 const (
-	// MaxHeader is the maximum number of bytes that are read from the header of a mail or part.
+	// MaxHeader is the maximum number of bytes that are read from the header of a message or part.
 	MaxHeader = 256 << 10
 	// MaxFields is the maximum number of header fields that are read.
 	MaxFields = 2000
 )
 
-// The bounds of the work on a mail, in bytes looked at: a mail of n bytes costs at most
-// workFactor*n + workFloor. A mail within the limits stays far below it.
+// The limits of the work on a message, in bytes processed. A message of n bytes costs at most
+// workFactor*n + workFloor. A message within the other limits costs much less.
 const (
 	workFactor = 64
 	workFloor  = 64 << 10
 )
 
-// Message is a mail.
+// Message is a parsed email message.
 type Message struct {
 	Header Fields
-	// Sound: another reader sees the same header fields; see ReadFields.
+	// Sound is true if another parser sees the same header fields; see ReadFields.
 	Sound bool
 	// Parts are the leaf parts, in order.
 	Parts []Part
-	// Cut wraps ErrLimit and names the limit that the mail exceeds; nil if all of it was
-	// read.
+	// Cut wraps ErrLimit and names the limit that the message exceeds. It is nil if the complete
+	// message was read.
 	Cut error
 
 	limits Limits
@@ -59,7 +58,7 @@ type Message struct {
 	spent  int
 }
 
-// Part is one part of a mail that has no parts itself.
+// Part is one part of a message that contains no other parts.
 type Part struct {
 	Kind        string            // media type in lower case, such as "text/plain"
 	Params      map[string]string // parameters of the media type

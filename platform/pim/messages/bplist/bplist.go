@@ -53,7 +53,7 @@ func Parse(b []byte) (any, error) {
 	return r.readObject(top, 0)
 }
 
-// readUint reads an unsigned integer, the higher byte first.
+// readUint reads a big-endian unsigned integer.
 func readUint(b []byte) uint64 {
 	var v uint64
 	for _, c := range b {
@@ -62,7 +62,7 @@ func readUint(b []byte) uint64 {
 	return v
 }
 
-// readObject reads the object of that number.
+// readObject reads the object with index i.
 func (r *reader) readObject(i uint64, depth int) (any, error) {
 	if r.left--; r.left < 0 || depth > maxDepth || i >= uint64(len(r.offsets)/r.width) {
 		return nil, ErrFormat
@@ -116,7 +116,7 @@ func readScalar(mark byte, low int, b []byte) (any, error) {
 		return nil, ErrFormat
 	}
 	switch {
-	case mark == 1 && low == 4: // a 128-bit integer; the upper half holds the sign only
+	case mark == 1 && low == 4: // a 128-bit integer, whose upper half contains only the sign
 		return int64(readUint(b[8:16])), nil //nolint:gosec // its bits
 	case mark == 1:
 		return int64(readUint(b[:size])), nil //nolint:gosec // eight bytes are signed, fewer are not
@@ -128,7 +128,8 @@ func readScalar(mark byte, low int, b []byte) (any, error) {
 	return nil, ErrFormat
 }
 
-// readCount returns the number of elements, which is in the marker or in an integer after it.
+// readCount returns the number of elements, which is in the marker or in an integer that follows
+// it.
 func readCount(low int, b []byte) (int, []byte, bool) {
 	if low != 15 {
 		return low, b, true

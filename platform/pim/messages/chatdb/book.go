@@ -11,7 +11,7 @@ import (
 	"hob/platform/pim/messages/typedstream"
 )
 
-// decodeText finds the text of a row.
+// decodeText determines the text of a row.
 func (r *row) decodeText(m *Message, s summary) {
 	m.Text, m.Missing = stripPlaceholders(r.text.String), strings.Count(r.text.String, place)
 	edited := r.edited.Int64 != 0 || s.edited
@@ -41,7 +41,7 @@ func (r *row) decodeText(m *Message, s summary) {
 	}
 }
 
-// chatIndex holds the known people and chats.
+// chatIndex contains the known people and chats.
 type chatIndex struct {
 	chats   map[int64]*Chat
 	handles map[int64]handle
@@ -156,8 +156,7 @@ func (d *DB) loadAttachments(ctx context.Context, after int64, rows []row) (map[
 // addresses.
 const recent = 2000
 
-// Own returns the user's own addresses in Messages, as far as recent chats
-// contain them.
+// Own returns the user's own addresses in Messages that occur in recent chats.
 func (d *DB) Own(ctx context.Context) (map[string]bool, error) {
 	chats, err := d.loadChats(ctx)
 	if err != nil {
@@ -188,8 +187,7 @@ func (d *DB) Own(ctx context.Context) (map[string]bool, error) {
 	return out, nil
 }
 
-// Find returns the chats with that key, guid or identifier, most recently used
-// first.
+// Find returns the chats whose key, guid or identifier equals chat, most recently used first.
 func (d *DB) Find(ctx context.Context, chat string) ([]Chat, error) {
 	all, err := d.loadChats(ctx)
 	if err != nil {

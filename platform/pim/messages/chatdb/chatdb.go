@@ -22,9 +22,9 @@ import (
 
 // Errors that a caller can handle. fs.ErrNotExist means that the file does not exist.
 var (
-	// ErrNoAccess: macOS does not let this process read the database.
+	// ErrNoAccess means that macOS does not let this process read the database.
 	ErrNoAccess = errors.New("no permission to read the Messages database")
-	// ErrNotMessages: the file is not a Messages database.
+	// ErrNotMessages means that the file is not a Messages database.
 	ErrNotMessages = errors.New("the file is not a Messages database")
 )
 
@@ -35,21 +35,20 @@ const logEnd = "-wal"
 type DB struct {
 	sql     *sql.DB
 	file    string
-	private string    // the folder of a copy, "" when the file itself is open
-	from    fileState // the state of the copied file
+	private string    // folder of the copy; "" if the file itself is open
+	from    fileState // state of the copied file
 	seen    fileState // state at the last call of Changed
 	main    os.FileInfo
-	log     os.FileInfo // nil if there was none
+	log     os.FileInfo // nil if there was no log
 	columns map[string]map[string]bool
 }
 
-// Open opens the file read-only. If SQLite cannot open it in place, for example
-// in a read-only folder, Open reads a copy in a private folder within temp ("" is
-// the system's).
+// Open opens the file read-only. If SQLite cannot open it in place, for example in a read-only
+// folder, Open reads a copy in a private folder within temp ("" means the system's folder).
 //
-// Only SQLite may open the file while a DB is open: closing any file descriptor
-// drops all locks of this process on the file, also those of another DB
-// (sqlite.org/howtocorrupt.html, 2.2), and Messages would then remove its log.
+// Only SQLite may open the file while a DB is open. Closing any file descriptor releases all locks
+// of this process on the file, including those of another DB (sqlite.org/howtocorrupt.html, 2.2),
+// and Messages would then remove its log.
 func Open(ctx context.Context, file, temp string) (*DB, error) {
 	info, err := os.Stat(file)
 	switch {
@@ -63,7 +62,7 @@ func Open(ctx context.Context, file, temp string) (*DB, error) {
 	log, _ := os.Stat(file + logEnd) // nil if there is no log
 	d, err := openInPlace(ctx, file)
 	if err == nil {
-		if log == nil { // SQLite has made one
+		if log == nil { // SQLite has created a log
 			log, _ = os.Stat(file + logEnd)
 		}
 		d.file, d.main, d.log = file, info, log
@@ -93,8 +92,8 @@ func checkReadable(file string) error {
 // lockWait is the maximum wait for a database that another program has locked.
 const lockWait = 5 * time.Second
 
-// openInPlace opens a file in place. It never uses immutable=1, which would ignore the
-// newest messages in the log (sqlite.org/uri.html).
+// openInPlace opens a file in place. It never uses immutable=1, which would ignore the newest
+// messages, because they are in the log (sqlite.org/uri.html).
 func openInPlace(ctx context.Context, file string) (_ *DB, err error) {
 	at, err := filepath.Abs(file)
 	if err != nil {
@@ -126,7 +125,7 @@ func openInPlace(ctx context.Context, file string) (_ *DB, err error) {
 	return d, nil
 }
 
-// tableColumns returns the columns of each Messages table; a missing table has none.
+// tableColumns returns the columns of each Messages table. A table that does not exist has none.
 func tableColumns(ctx context.Context, pool *sql.DB) (map[string]map[string]bool, error) {
 	rows, err := pool.QueryContext(ctx, "SELECT s.name, c.name FROM sqlite_schema s, pragma_table_info(s.name) c WHERE s.type = 'table' AND s.name IN ('message', 'handle', 'chat', 'attachment', 'chat_message_join', 'chat_handle_join', 'message_attachment_join', 'chat_recoverable_message_join', 'sqlite_sequence')")
 	if err != nil {
@@ -164,8 +163,8 @@ func sqliteCode(err error) int {
 	return 0
 }
 
-// isCannotOpen reports whether SQLite could not open the database in place, although the file can
-// be read. SQLite answers a log without its index with "read-only".
+// isCannotOpen reports whether SQLite could not open the database in place although the file can be
+// read. For a log without its index, SQLite returns "read-only".
 func isCannotOpen(err error) bool {
 	c := sqliteCode(err)
 	return c == codeCantOpen || c == codeReadOnly
@@ -192,8 +191,8 @@ func (d *DB) Close() error {
 	return err
 }
 
-// Stale reports whether the open files were replaced, or the copy is out of date:
-// the DB must be reopened. A removed log would never show new rows.
+// Stale reports whether the open files were replaced or the copy is outdated. The DB must then be
+// reopened, because a removed log would never contain new rows.
 func (d *DB) Stale() bool {
 	if d.private != "" {
 		now, err := stampOf(d.file)
@@ -207,8 +206,8 @@ func (d *DB) Stale() bool {
 	return (err != nil) != (d.log == nil) || err == nil && !os.SameFile(log, d.log)
 }
 
-// Changed reports whether the file or its log was written since the last call. It must not be
-// called concurrently.
+// Changed reports whether the file or its log was written since the last call. Calls must not be
+// concurrent.
 func (d *DB) Changed() bool {
 	now, err := stampOf(d.file)
 	was := d.seen
@@ -216,5 +215,5 @@ func (d *DB) Changed() bool {
 	return err != nil || now != was
 }
 
-// Copied reports whether a copy is read.
+// Copied reports whether the DB reads a copy.
 func (d *DB) Copied() bool { return d.private != "" }

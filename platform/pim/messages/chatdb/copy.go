@@ -33,12 +33,12 @@ func stampOf(file string) (fileState, error) {
 // copyName is the pattern of the folders with copies.
 const copyName = "messages-*"
 
-// RemoveStaleCopies removes copies within temp that a killed process left behind. It spares
-// recent ones, which may be in use.
+// RemoveStaleCopies removes copies within temp that a killed process left behind. It keeps recent
+// ones, which may be in use.
 func RemoveStaleCopies(temp string) {
 	old, err := filepath.Glob(filepath.Join(temp, copyName))
 	if err != nil {
-		return // temp is a pattern itself
+		return // temp contains pattern characters
 	}
 	for _, dir := range old {
 		if info, err := os.Lstat(dir); err == nil && info.IsDir() && time.Since(info.ModTime()) > time.Hour {
@@ -50,9 +50,8 @@ func RemoveStaleCopies(temp string) {
 // copies is the maximum number of attempts to copy a changing file.
 const copies = 5
 
-// openCopy copies the database with its log. It does not copy the log index
-// (-shm), which holds the state of other processes; SQLite rebuilds it from the
-// log.
+// openCopy copies the database with its log. It does not copy the log index (-shm), which contains
+// the state of other processes. SQLite rebuilds the index from the log.
 func openCopy(ctx context.Context, file, temp string) (_ *DB, err error) {
 	if temp != "" {
 		if err := os.MkdirAll(temp, 0o700); err != nil {
@@ -93,7 +92,7 @@ func openCopy(ctx context.Context, file, temp string) (_ *DB, err error) {
 	return nil, fmt.Errorf("copy the Messages database: it changed during each of %d attempts; try again later", copies)
 }
 
-// copyFile copies a regular file; it does nothing if there is none.
+// copyFile copies a regular file. It does nothing if the file does not exist.
 func copyFile(from, to string) error {
 	info, err := os.Stat(from)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {

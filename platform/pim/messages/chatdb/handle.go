@@ -6,13 +6,12 @@ import (
 	"unicode"
 )
 
-// smsMark matches the suffix that macOS adds to a number that wrote by SMS.
+// smsMark matches the suffix that macOS appends to the number of an SMS sender.
 var smsMark = regexp.MustCompile(`\((?:sms\w*|filtered)\)$`)
 
-// Handle normalizes an address: a telephone number to E.164 if possible, an email
-// address to lower-case ASCII letters; everything else (short codes, sender
-// names) is unchanged. country is the two-letter code that Messages stores for
-// numbers without a country prefix, "" if none.
+// Handle normalizes an address: a telephone number to E.164 if possible, and an email address to
+// lower-case ASCII letters. Other addresses (short codes, sender names) are unchanged. country is
+// the two-letter code that Messages stores for numbers without a country prefix, or "".
 func Handle(id, country string) string {
 	id = strings.TrimSpace(id)
 	for _, scheme := range []string{"tel:", "mailto:", "sms:"} {
@@ -21,7 +20,7 @@ func Handle(id, country string) string {
 		}
 	}
 	id = smsMark.ReplaceAllString(id, "")
-	if strings.Contains(id, "@") { // lower-case A to Z only: no other letter may become an ASCII letter
+	if strings.Contains(id, "@") { // lower only A to Z, because no other letter may become an ASCII letter
 		return strings.Map(func(r rune) rune {
 			if r >= 'A' && r <= 'Z' {
 				return r + 'a' - 'A'

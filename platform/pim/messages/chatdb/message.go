@@ -16,45 +16,43 @@ type Kind string
 const (
 	Plain   Kind = "message"
 	Tapback Kind = "tapback" // a reaction to another message, or a sticker on it
-	Edit    Kind = "edit"    // a message that was changed since it was written
+	Edit    Kind = "edit"    // a message that was edited after it was sent
 	Unsent  Kind = "unsent"  // an unsent (retracted) message
 	Event   Kind = "event"   // an event in a chat: a new name, a member who joined or left
 	App     Kind = "app"     // the balloon of an app, such as a game or a payment
 )
 
-// Message is one row.
+// Message is one row of the database.
 type Message struct {
 	RowID int64
 	GUID  string
-	Chat  *Chat // nil: the message belongs to no chat (yet)
-	// Sender is the writer's address (see Handle), "" for the owner of the database.
+	Chat  *Chat // nil if the message belongs to no chat (yet)
+	// Sender is the sender's address (see Handle), or "" for the owner of the database.
 	Sender string
-	// Person identifies a sender across addresses: Messages groups the addresses
-	// on one contact card.
+	// Person identifies a sender across addresses, because Messages groups the addresses on one
+	// contact card.
 	Person string
-	// Handle is the address in the row: that of the other person, even if the owner wrote the
+	// Handle is the address in the row: that of the other person, even if the owner sent the
 	// message.
 	Handle string
 	FromMe bool
 	At     time.Time // UTC
 	Text   string
-	// Approximate: the text was recovered from a damaged row or from
-	// contradicting columns. Undecodable: there is a text, but it could not be
-	// decoded.
+	// Approximate is true if the text was recovered from a damaged row or from contradicting
+	// columns. Undecodable is true if there is a text that could not be decoded.
 	Approximate, Undecodable bool
 	Kind                     Kind
-	// ReplyTo is the guid of the message that is answered, or reacted to.
+	// ReplyTo is the guid of the message that this message answers or reacts to.
 	ReplyTo  string
-	Reaction string // of a tapback: "love" ..., an emoji, "sticker"
+	Reaction string // reaction of a tapback: "love" and others, an emoji, or "sticker"
 	Removed  bool   // the reaction was removed
 	Files    []Attachment
-	// Missing is the number of files that the text refers to but that do not
-	// exist (yet).
+	// Missing is the number of files to which the text refers but which do not exist (yet).
 	Missing int
 	Service string // iMessage, SMS, RCS
-	Caller  string // the owner's address that received or sent it
-	Balloon string // the app that created its balloon
-	// Sent and Delivered are the state of one of the owner's messages; Error is not 0 if it could
+	Caller  string // the owner's address that received or sent the message
+	Balloon string // app that created the balloon
+	// Sent and Delivered are the state of a message that the owner sent. Error is not 0 if it could
 	// not be sent.
 	Sent, Delivered bool
 	Error           int64
@@ -73,7 +71,7 @@ type Attachment struct {
 type Chat struct {
 	ID         int64
 	GUID       string
-	Identifier string // an address, or the name of a group: "chat123456"
+	Identifier string // an address, or the identifier of a group: "chat123456"
 	Name       string // name that the members gave the chat
 	Service    string // iMessage, SMS, RCS; never derived from the guid
 	Group      bool
@@ -81,8 +79,8 @@ type Chat struct {
 	Addressed  string // the user's address from which the last message was sent
 }
 
-// Key returns a stable name of a chat, independent of its service and of guids
-// that macOS rewrites: the other person's address or the group's identifier.
+// Key returns a stable key of a chat: the other person's address or the group's identifier. It does
+// not depend on the service of the chat or on guids, which macOS rewrites.
 func (c *Chat) Key() string {
 	if c.Group {
 		return c.Identifier
@@ -110,8 +108,8 @@ func isGroupChat(style int64, guid string) bool {
 // epoch is 2001-01-01T00:00:00Z in seconds since 1970.
 const epoch = 978_307_200
 
-// parseDate converts a date column: nanoseconds since 2001, or seconds in rows from
-// before macOS 10.13, which are far smaller numbers.
+// parseDate converts a date column. The value is in nanoseconds since 2001, or in seconds for rows
+// from before macOS 10.13, which are much smaller numbers.
 func parseDate(v int64) time.Time {
 	if v < 1e12 && v > -1e12 {
 		return time.Unix(epoch+v, 0).UTC()
@@ -129,8 +127,8 @@ const (
 
 var reactions = []string{"love", "like", "dislike", "laugh", "emphasis", "question", "", "sticker"}
 
-// reactionName returns the name of a reaction; ok reports whether the row is one.
-// Unknown types count as reactions, so that their texts are not read as messages.
+// reactionName returns the name of a reaction. ok reports whether the row is a reaction. Unknown
+// types count as reactions, so that their text is not read as a message.
 func reactionName(kind int64, emoji string) (name string, removed, ok bool) {
 	if kind == sticker {
 		return "sticker", false, true
@@ -145,7 +143,7 @@ func reactionName(kind int64, emoji string) (name string, removed, ok bool) {
 	return cmp.Or(name, emoji, "reaction"), removed, true
 }
 
-// parseTarget returns the guid of "p:0/GUID" and "bp:GUID".
+// parseTarget returns the guid in "p:0/GUID" or "bp:GUID".
 func parseTarget(s string) string {
 	if i := strings.LastIndexByte(s, '/'); i >= 0 {
 		return s[i+1:]
@@ -153,13 +151,12 @@ func parseTarget(s string) string {
 	return strings.TrimPrefix(s, "bp:")
 }
 
-// summary holds the edits in message_summary_info (imessage-exporter,
-// message_types/edited.rs): the parts, which of them were retracted, and the
-// versions of edited parts.
+// summary contains the edits in message_summary_info (imessage-exporter, message_types/edited.rs):
+// the parts, which of them were retracted, and the versions of edited parts.
 type summary struct {
 	parts, retracted int
 	edited           bool
-	last             string // the newest text of the parts that were changed
+	last             string // the newest text of the edited parts
 }
 
 func parseSummary(b []byte) summary {

@@ -15,7 +15,7 @@ import (
 
 func sortedKeys(m map[string]any) []string {
 	keys := slices.Sorted(maps.Keys(m))
-	slices.SortStableFunc(keys, func(a, b string) int { // "10" comes after "9"
+	slices.SortStableFunc(keys, func(a, b string) int { // sort by number: "10" comes after "9"
 		x, errA := strconv.Atoi(a)
 		y, errB := strconv.Atoi(b)
 		if errA != nil || errB != nil {
@@ -32,8 +32,8 @@ type Mark struct {
 	GUID  string `json:"guid"`
 }
 
-// Last returns the newest row and the highest row number ever assigned, which
-// survives the deletion of that row.
+// Last returns the newest row, and the highest row number that was ever assigned. That number
+// persists if its row is deleted.
 func (d *DB) Last(ctx context.Context) (last Mark, highest int64, err error) {
 	err = d.sql.QueryRowContext(ctx, "SELECT ROWID, CAST(guid AS TEXT) FROM message ORDER BY ROWID DESC LIMIT 1").Scan(&last.RowID, &last.GUID)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -50,7 +50,7 @@ func (d *DB) Last(ctx context.Context) (last Mark, highest int64, err error) {
 	return last, highest, nil
 }
 
-// GUID returns the guid of a row, "" if there is no such row.
+// GUID returns the guid of a row, or "" if the row does not exist.
 func (d *DB) GUID(ctx context.Context, rowID int64) (guid string, err error) {
 	err = d.sql.QueryRowContext(ctx, "SELECT CAST(guid AS TEXT) FROM message WHERE ROWID = ?", rowID).Scan(&guid)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -66,8 +66,8 @@ func (d *DB) wrapError(err error) error {
 	return explainError(d.file, err)
 }
 
-// columnExpr returns the SQL expression of a column, or a constant if the schema
-// lacks it.
+// columnExpr returns the SQL expression for a column, or a constant if the schema does not have the
+// column.
 func (d *DB) columnExpr(table, as, name, kind string) string {
 	if !d.columns[table][name] {
 		return "NULL"
@@ -78,10 +78,10 @@ func (d *DB) columnExpr(table, as, name, kind string) string {
 	return "CAST(" + as + "." + name + " AS " + kind + ")"
 }
 
-// maxBlob bounds a text: a longer one cannot be sent.
+// maxBlob limits the size of a text. A longer text cannot be sent.
 const maxBlob = 4 << 20
 
-// rowsQuery returns the query for rows, with the existing columns.
+// rowsQuery returns the query for rows. It selects only existing columns.
 func (d *DB) rowsQuery() string {
 	var cols []string
 	add := func(table, as, kind string, names ...string) {
@@ -101,9 +101,8 @@ func (d *DB) rowsQuery() string {
 	return "SELECT m.ROWID, " + strings.Join(cols, ", ") + " FROM message m WHERE m.ROWID > ? ORDER BY m.ROWID LIMIT ?"
 }
 
-// joinedIDs returns the related id of each row in a range, the highest if there are
-// several. It runs one query for all rows because not every schema has an index
-// on them.
+// joinedIDs returns the related id of each row in a range, or the highest one if there are several.
+// It runs one query for all rows, because not every schema has an index for the relation.
 func (d *DB) joinedIDs(ctx context.Context, table, column string, after int64, rows []row) (map[int64]int64, error) {
 	out := map[int64]int64{}
 	if len(rows) == 0 || !d.columns[table]["message_id"] || !d.columns[table][column] {
@@ -143,14 +142,14 @@ func (r *row) scanTargets() []any {
 // that a preview repeats.
 const before = 50
 
-// Messages returns up to limit rows after the given one, in row order. next is
-// the last row that was read; it equals after if there are no more rows. Deleted
-// rows and previews that repeat a message are omitted.
+// Messages returns up to limit rows after the given one, in row order. next is the last row that
+// was read; it equals after if there are no more rows. Deleted rows, and previews that repeat a
+// message, are omitted.
 func (d *DB) Messages(ctx context.Context, after int64, limit int) (out []Message, next int64, err error) {
 	return d.readMessages(ctx, after, limit, before)
 }
 
-// All is Messages including previews that repeat a message of an earlier page.
+// All works like Messages, but includes previews that repeat a message of an earlier page.
 func (d *DB) All(ctx context.Context, after int64, limit int) ([]Message, int64, error) {
 	return d.readMessages(ctx, after, limit, 0)
 }
@@ -174,7 +173,7 @@ func (d *DB) readMessages(ctx context.Context, after int64, limit, before int) (
 	if err != nil {
 		return nil, after, err
 	}
-	book, err := d.loadChatIndex(ctx) // runs last: a message may be the first of its sender, or in its chat
+	book, err := d.loadChatIndex(ctx) // load this last, because a message may be the first of its sender or chat
 	if err != nil {
 		return nil, after, err
 	}
@@ -263,7 +262,7 @@ func (r *row) toMessage(b *chatIndex, chat int64) Message {
 // maxPreview is the maximum time between a message and its preview.
 const maxPreview = 90 * time.Second
 
-// previews remembers texts with links, since the preview of a link can be a second row.
+// previews records texts with links, because the preview of a link may be a second row.
 type previews map[string][]Message
 
 func (p previews) isDuplicate(m Message) bool {

@@ -1,6 +1,6 @@
-// Package chatdbtest writes databases as Messages does, for tests: the schemas of
-// several versions of macOS as imessage-exporter documents them (docs/tables), archived
-// texts, property lists of edits.
+// Package chatdbtest writes databases as Messages does, for tests. It contains the schemas of
+// several versions of macOS that imessage-exporter documents (docs/tables), archived texts, and
+// property lists of edits.
 package chatdbtest
 
 import (
@@ -22,14 +22,14 @@ import (
 // Version is a macOS version, described by its schema.
 type Version struct {
 	Name    string
-	Seconds bool // dates are seconds, not nanoseconds
-	// Blob: texts are stored in attributedBody only.
+	Seconds bool // dates are in seconds instead of nanoseconds
+	// Blob is true if texts are stored only in attributedBody.
 	Blob   bool
-	Prefix string // of new chats' guids; "" is the service's name
+	Prefix string // prefix of the guids of new chats; "" means the name of the service
 	gone   []string
 }
 
-// The columns that older versions lack.
+// The columns that older versions do not have.
 var (
 	since26   = []string{"message.is_sos", "message.schedule_type", "message.schedule_state"}
 	sinceEdit = []string{"message.date_edited", "message.date_retracted", "message.was_detonated", "chat_recoverable_message_join"}
@@ -69,8 +69,8 @@ var tables = map[string]string{
 	"chat_recoverable_message_join": "chat_id INTEGER, message_id INTEGER, delete_date INTEGER, PRIMARY KEY (chat_id, message_id)",
 }
 
-// DB is a database that the test writes as Messages does: in WAL mode, with new
-// rows in the log. Its methods may be called concurrently.
+// DB is a database to which a test writes as Messages does: in WAL mode, with new rows in the log.
+// Its methods may be called concurrently.
 type DB struct {
 	File    string
 	Version Version
@@ -97,7 +97,7 @@ func New(t testing.TB, file string, v Version) *DB {
 	return d
 }
 
-// Reopen opens a database that New has made.
+// Reopen opens a database that New created.
 func Reopen(t testing.TB, file string, v Version) *DB {
 	t.Helper()
 	pool, err := sql.Open("sqlite", "file:"+filepath.ToSlash(file)+"?_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)&_pragma=wal_autocheckpoint(0)&_pragma=busy_timeout(10000)")
@@ -157,7 +157,7 @@ func (d *DB) Update(v Version) {
 	}
 }
 
-// Close ends the writing: it moves the log's content into the file.
+// Close moves the log's content into the file. No more rows can be written.
 func (d *DB) Close() {
 	d.t.Helper()
 	if err := d.sql.Close(); err != nil {
@@ -179,7 +179,7 @@ func (d *DB) Exec(q string, args ...any) int64 {
 	return id
 }
 
-// Put inserts a row, with the values for which the version has a column.
+// Put inserts a row. It omits values for which the version has no column.
 func (d *DB) Put(table string, values map[string]any) int64 {
 	d.t.Helper()
 	var cols, marks []string
@@ -243,10 +243,10 @@ func (d *DB) Chat(ident, service string, group bool, members ...string) int64 {
 	return id
 }
 
-// Message is a row to insert. Zero fields get usual values.
+// Message is a row to insert. Zero fields get typical values.
 type Message struct {
 	GUID, Text string
-	Chat       int64  // 0: it belongs to none
+	Chat       int64  // 0 if the message belongs to no chat
 	From       string // "": the owner
 	Service    string // default iMessage
 	At         time.Time
@@ -297,7 +297,7 @@ func (d *DB) Say(m Message) (int64, string) {
 	return id, m.GUID
 }
 
-// Edited returns the summary of a message whose parts had these versions.
+// Edited returns the summary of a message whose parts had the given versions.
 func Edited(parts ...[]string) []byte {
 	ranges, versions := map[string]any{}, map[string]any{}
 	for i, texts := range parts {

@@ -1,14 +1,13 @@
-// Package typedstream extracts the text of an attributed string that NSArchiver
-// wrote: the column attributedBody of the Messages database, and earlier versions
-// of an edited message. It reads only the text.
+// Package typedstream extracts the text of an attributed string that NSArchiver wrote: the column
+// attributedBody of the Messages database, and earlier versions of an edited message. It reads only
+// the text.
 //
-// The format is NeXTSTEP's typed stream, version 4 ("streamtyped"): an integer is
-// one byte, or a tag and the bytes of a longer one; a type string precedes a
-// value and is written in full at its first use. The text is the first value of
-// the first string object: the class name NSString, then 84 01 2B (a new type
-// string of one character, "+"), its length and its bytes, and 86, the end of the
-// object. The authors of python-typedstream and imessage-exporter documented
-// this.
+// The format is NeXTSTEP's typed stream, version 4 ("streamtyped"). An integer is one byte, or a
+// tag followed by the bytes of a longer integer. A type string precedes a value and is written in
+// full at its first use. The text is the first value of the first string object. It consists of the
+// class name NSString, then 84 01 2B (a new type string of one character, "+"), the length and the
+// bytes of the text, and 86, the end of the object. The authors of python-typedstream and
+// imessage-exporter documented this.
 package typedstream
 
 import (
@@ -25,7 +24,7 @@ var ErrUndecodable = errors.New("unknown message text encoding")
 // Text is an extracted text.
 type Text struct {
 	Text string
-	// Approximate: the archive is cut off or malformed, and Text is the readable part.
+	// Approximate is true if the archive is truncated or malformed and Text is its readable part.
 	Approximate bool
 }
 
@@ -33,7 +32,7 @@ const (
 	tagInt16 = 0x81
 	tagInt32 = 0x82
 	tagFirst = 0x80 // from here ...
-	tagLast  = 0x91 // ... to here a byte is a tag, not a number
+	tagLast  = 0x91 // bytes up to here are tags instead of numbers
 	tagEnd   = 0x86
 )
 
@@ -42,7 +41,7 @@ const (
 	className = "NSString"  // also the end of its superclass's name in NSMutableString's chain
 	value     = "\x84\x01+" // a new type string "+": bytes with their length follow
 	cut       = "\x86\x84"  // the end of an object, and the next item
-	bomLE     = "\xff\xfe"  // UTF-16, the lower byte first
+	bomLE     = "\xff\xfe"  // byte order mark of little-endian UTF-16
 )
 
 // Decode returns the text of an archived attributed string. An empty string is a valid text. If no
@@ -69,7 +68,7 @@ func Decode(b []byte) (Text, error) {
 	return recoverText(rest)
 }
 
-// parseExact returns the value if it is a complete text.
+// parseExact returns the value if the text is complete.
 func parseExact(b []byte) (Text, bool) {
 	if bytes.HasPrefix(b, []byte(bomLE)) && len(b)%2 == 0 {
 		t, err := decodeUTF16(b[len(bomLE):])
@@ -94,8 +93,7 @@ func readLength(b []byte) (n int, rest []byte, ok bool) {
 	return int(b[0]), b[1:], true
 }
 
-// recoverText recovers the text up to the next marker if the stated length does not
-// fit.
+// recoverText recovers the text up to the next marker if the stated length is wrong.
 func recoverText(b []byte) (Text, error) {
 	if _, body, _ := readLength(b); body != nil {
 		b = body
