@@ -284,7 +284,7 @@ func chatKilled(s *transcript) {
 	s.note("The daemon is killed with kill -9 while you type \"add a task: buy bread\".")
 	s.show("$ hob chat\n" + c.screen())
 
-	c.signal(syscall.SIGSTOP) // the message reaches no one
+	c.stop() // the message reaches no one
 	c.press("add a task: buy eggs\r")
 	c.expect("> add a task: buy eggs")
 	time.Sleep(300 * time.Millisecond)
@@ -375,8 +375,8 @@ func (c *chatTerminal) ends() {
 	}
 }
 
-// signal sends a signal to the daemon of this home.
-func (c *chatTerminal) signal(sig syscall.Signal) {
+// signal sends a signal to the daemon of this home and returns its pid.
+func (c *chatTerminal) signal(sig syscall.Signal) int {
 	c.s.t.Helper()
 	b, err := os.ReadFile(filepath.Join(c.s.h.home, "endpoint.json"))
 	fatal(c.s.t, err)
@@ -386,6 +386,17 @@ func (c *chatTerminal) signal(sig syscall.Signal) {
 	}
 	pid, err := strconv.Atoi(string(m[1]))
 	fatal(c.s.t, errors.Join(err, syscall.Kill(pid, sig)))
+	return pid
+}
+
+// stop suspends the daemon, and waits until it is: its threads continue until one takes the signal.
+func (c *chatTerminal) stop() {
+	c.s.t.Helper()
+	pid := c.signal(syscall.SIGSTOP)
+	c.s.h.eventually("the daemon is suspended", func() bool {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		return err == nil && strings.Contains(string(b), ") T ")
+	})
 }
 
 func (c *chatTerminal) kill() { c.s.t.Helper(); c.signal(syscall.SIGKILL) }
