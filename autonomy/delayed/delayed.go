@@ -212,15 +212,15 @@ func (x *Sender) carryOut(ctx context.Context, s bus.ScheduledSend) {
 	}
 	switch {
 	case err == nil:
-		x.persistOutcome(ctx, s, func() error { return x.recordOutcome(s, bus.SendSent, res, nil) })
+		x.persistOutcome(ctx, s, func() error { return x.recordOutcome(ctx, s, bus.SendSent, res, nil) })
 	case tools.CodeOf(err) == tools.OutcomeUnknown:
-		x.persistOutcome(ctx, s, func() error { return x.recordOutcome(s, bus.SendUnknown, res, err) })
+		x.persistOutcome(ctx, s, func() error { return x.recordOutcome(ctx, s, bus.SendUnknown, res, err) })
 	case errors.Is(err, bus.ErrCancelled):
 	case ctx.Err() != nil && !committed: // continues after the next start
 	case isTemporary(err) && s.Attempts < maxAttempts:
 		x.persistOutcome(ctx, s, func() error { return x.retryLater(ctx, s, err) })
 	default:
-		x.persistOutcome(ctx, s, func() error { return x.recordOutcome(s, bus.SendFailed, res, err) })
+		x.persistOutcome(ctx, s, func() error { return x.recordOutcome(ctx, s, bus.SendFailed, res, err) })
 	}
 }
 
@@ -302,7 +302,7 @@ func (x *Sender) retryLater(ctx context.Context, s bus.ScheduledSend, cause erro
 
 // recordOutcome records the outcome in the row, the ledger and the audit log, and notifies the user of
 // everything but a complete success, in one transaction.
-func (x *Sender) recordOutcome(s bus.ScheduledSend, state bus.SendState, res tools.Result, cause error) error {
+func (x *Sender) recordOutcome(ctx context.Context, s bus.ScheduledSend, state bus.SendState, res tools.Result, cause error) error {
 	e := bus.Entry{Call: s.Call, State: bus.CallDone, Result: res.Text, Source: res.Source}
 	outcome, text, why := "done", "", ""
 	if u := res.Undo; u != nil {
@@ -320,7 +320,7 @@ func (x *Sender) recordOutcome(s bus.ScheduledSend, state bus.SendState, res too
 	} else if res.Incomplete {
 		text = res.Text
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	return x.o.Store.Write(ctx, func(tx *store.Tx) error {
 		if err := x.o.Bus.Scheduled.EndTx(tx, s.Call, state, why); err != nil {
@@ -356,9 +356,9 @@ func (x *Sender) settleInterrupted(ctx context.Context, s bus.ScheduledSend) {
 	}
 	x.persistOutcome(ctx, s, func() error {
 		if sent {
-			return x.recordOutcome(s, bus.SendSent, tools.Result{Text: upperFirst(s.What) + " was sent; Hob was interrupted then.", Source: s.Provenance}, nil)
+			return x.recordOutcome(ctx, s, bus.SendSent, tools.Result{Text: upperFirst(s.What) + " was sent; Hob was interrupted then.", Source: s.Provenance}, nil)
 		}
-		return x.recordOutcome(s, bus.SendUnknown, tools.Result{}, tools.Errorf(tools.OutcomeUnknown, "Hob was interrupted while it sent it and did not send it again. Check what arrived before you retry"))
+		return x.recordOutcome(ctx, s, bus.SendUnknown, tools.Result{}, tools.Errorf(tools.OutcomeUnknown, "Hob was interrupted while it sent it and did not send it again. Check what arrived before you retry"))
 	})
 }
 

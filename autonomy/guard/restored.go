@@ -25,19 +25,7 @@ type Cut struct {
 // outdated context, and records the restore in the audit log with the end of the replaced log. It returns
 // the closed requests.
 func (g *Guard) RestoreTx(tx *store.Tx, snapshot, origin string, replaced Cut) (closed []Approval, err error) {
-	rows, err := tx.Query(`SELECT ` + approvalColumns + ` FROM approvals WHERE state = 'pending' ORDER BY created_at, id`)
-	if err != nil {
-		return nil, fmt.Errorf("guard: restore: %w", err)
-	}
-	for rows.Next() {
-		a, err := scanApproval(rows)
-		if err != nil {
-			_ = rows.Close()
-			return nil, fmt.Errorf("guard: restore: %w", err)
-		}
-		closed = append(closed, a)
-	}
-	if err := rows.Err(); err != nil {
+	if closed, err = pendingApprovals(tx); err != nil {
 		return nil, fmt.Errorf("guard: restore: %w", err)
 	}
 	_, err = tx.Exec(`UPDATE approvals SET state = ?, decided_by = 'restore', note = ?, decided_at = ? WHERE state = 'pending'`,
@@ -128,4 +116,21 @@ func (g *Guard) openTombstones() {
 	g.mu.Lock()
 	g.tombstones = l
 	g.mu.Unlock()
+}
+
+// pendingApprovals returns the open approval requests, oldest first.
+func pendingApprovals(tx *store.Tx) (out []Approval, err error) {
+	rows, err := tx.Query(`SELECT ` + approvalColumns + ` FROM approvals WHERE state = 'pending' ORDER BY created_at, id`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		a, err := scanApproval(rows)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, a)
+	}
+	return out, rows.Err()
 }

@@ -34,7 +34,7 @@ func (sv *Service) FollowConfig(ctx context.Context) error {
 	var seen, judged fs.FileInfo
 	if broken := sv.o.Config.Replaces; broken != nil { // known; only another text can be better
 		judged, _ = os.Stat(sv.o.Revisions.Path)
-		sv.setBroken(broken)
+		_ = sv.setBroken(broken)
 		sv.reportBroken(ctx, broken)
 	}
 	for {

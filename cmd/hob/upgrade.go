@@ -40,7 +40,7 @@ func openDaemon(ctx context.Context, o engineOptions) (engine, error) {
 	d, err := app.Open(ctx, opt)
 	if ferr := up.Finish(ctx, err); ferr != nil {
 		if err == nil {
-			ferr = errors.Join(ferr, d.Close())
+			ferr = errors.Join(ferr, d.Close()) //nolint:contextcheck // closing has its own time limits
 		}
 		return nil, ferr
 	}

@@ -35,7 +35,7 @@ func (m *Model) embedBatch(ctx context.Context, texts []string) ([][]float32, ll
 	if err != nil {
 		return nil, llm.Usage{}, m.wire.Errorf(llm.BadRequest, "encode the texts: %w", err)
 	}
-	resp, err := m.sendRequest(ctx, http.MethodPost, m.path+":batchEmbedContents", nil, body)
+	resp, err := m.sendRequest(ctx, http.MethodPost, m.path+":batchEmbedContents", nil, body) //nolint:bodyclose // decodeResponse closes it
 	var out struct {
 		Embeddings []struct {
 			Values []float32 `json:"values"`

@@ -142,7 +142,7 @@ func (m *Model) listModels(ctx context.Context, page string) (names []string, ne
 		} `json:"models"`
 		Next string `json:"nextPageToken"`
 	}
-	resp, err := m.sendRequest(ctx, http.MethodGet, "models", query, nil)
+	resp, err := m.sendRequest(ctx, http.MethodGet, "models", query, nil) //nolint:bodyclose // decodeResponse closes it
 	if err := m.decodeResponse(ctx, resp, err, llm.MaxModelList, &list); err != nil {
 		return nil, "", err
 	}

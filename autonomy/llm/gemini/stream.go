@@ -22,7 +22,7 @@ func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, 
 		path, query = m.path+":generateContent", nil
 	}
 	return m.wire.StreamAnswer(ctx, m.o, func(ctx context.Context, a *llm.AnswerStream) error {
-		resp, err := a.Open(maxAdaptions, func() (any, func(int, string) bool) {
+		resp, err := a.Open(maxAdaptions, func() (any, func(int, string) bool) { //nolint:bodyclose // the answer stream closes it
 			q := m.knownQuirks()
 			req := m.buildRequest(r, q)
 			return req, func(status int, message string) bool {

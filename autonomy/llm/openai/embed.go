@@ -27,7 +27,7 @@ func (m *Model) embedBatch(ctx context.Context, texts []string) ([][]float32, ll
 	if err != nil {
 		return nil, llm.Usage{}, m.wire.Errorf(llm.BadRequest, "encode the texts: %w", err)
 	}
-	resp, err := m.sendTexts(ctx, body)
+	resp, err := m.sendTexts(ctx, body) //nolint:bodyclose // decodeResponse closes it
 	raw, err := m.wire.ReadBody(ctx, resp, err, llm.MaxVectors)
 	if err != nil {
 		return nil, llm.Usage{}, err

@@ -96,7 +96,7 @@ func (m *Model) Models(ctx context.Context) ([]string, error) {
 }
 
 func (m *Model) listModels(ctx context.Context) ([]string, error) {
-	resp, err := m.sendRequest(ctx, http.MethodGet, "/models", nil)
+	resp, err := m.sendRequest(ctx, http.MethodGet, "/models", nil) //nolint:bodyclose // decodeResponse closes it
 	body, err := m.wire.ReadBody(ctx, resp, err, llm.MaxModelList)
 	if err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ const maxAdaptions = 4
 // Stream implements llm.Model.
 func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
 	return m.wire.StreamAnswer(ctx, m.o, func(ctx context.Context, a *llm.AnswerStream) error {
-		resp, err := a.Open(maxAdaptions, func() (any, func(int, string) bool) {
+		resp, err := a.Open(maxAdaptions, func() (any, func(int, string) bool) { //nolint:bodyclose // the answer stream closes it
 			q := m.knownQuirks()
 			req := m.buildRequest(r, q)
 			return req, func(status int, message string) bool {
