@@ -38,6 +38,7 @@ var driverNameExceptions = map[string]string{
 	"cmd/hob/internal/simulate/mail.go":     "a mail server for tests speaks IMAP to any driver",
 	"cmd/hob/internal/simulate/calendar.go": "a calendar server for tests speaks CalDAV to any driver",
 	"cmd/hob/internal/simulate/world.go":    "the names of these two servers",
+	"platform/host/abilities":               "protocols and apps of the machine in a table for the user",
 	"platform/host/command":                 "programs on the machine",
 	"platform/host/denypaths":               "folders of programs on the machine",
 	"platform/text/redact/shapes.go":        "forms of secrets of well-known services",

@@ -32,7 +32,7 @@ func families() []string {
 func floor(path string) (n int, ok bool) {
 	path = strings.TrimPrefix(path, module)
 	first, _, _ := strings.Cut(path, "/")
-	if strings.HasSuffix(path, "test") && path != "cmd/hob/internal/selftest" { // selftest is a command
+	if strings.HasSuffix(path, "test") {
 		return 0, false
 	}
 	switch {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hob/cmd/hob/internal/selftest"
+	"hob/platform/host/abilities"
 	"hob/platform/host/system"
 	"hob/platform/host/vault"
 )
@@ -43,17 +43,17 @@ func (a *cli) runSelftest(ctx context.Context, yes, dry bool) error {
 		pid = c.pid
 	}
 	fmt.Fprintf(a.err, "Hob %s on %s/%s. The table contains no content, no name and no path of yours.\n", a.version, runtime.GOOS, runtime.GOARCH)
-	o := selftest.Options{Paths: p, Secrets: vault.SecretsFor(p), Pid: pid, Allow: func(selftest.Ability) bool { return yes }}
+	o := abilities.Options{Paths: p, Secrets: vault.SecretsFor(p), Pid: pid, Allow: func(abilities.Ability) bool { return yes }}
 	if !yes && !dry {
 		in := bufio.NewReader(a.in)
-		o.Allow = func(x selftest.Ability) bool { return a.allowTry(in, x) }
+		o.Allow = func(x abilities.Ability) bool { return a.allowTry(in, x) }
 	}
-	var rows []selftest.Row
+	var rows []abilities.Row
 	if !a.asJSON {
 		fmt.Fprintf(a.out, "%-16s  %-28s  %-8s  %6s  %s\n", "ABILITY", "MECHANISM", "RESULT", "MS", "DETAIL")
 		o.Each = a.printTry
 	}
-	if rows = selftest.Run(ctx, o); ctx.Err() != nil {
+	if rows = abilities.Run(ctx, o); ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if a.asJSON {
@@ -62,7 +62,7 @@ func (a *cli) runSelftest(ctx context.Context, yes, dry bool) error {
 	return nil
 }
 
-func (a *cli) printTry(r selftest.Row) {
+func (a *cli) printTry(r abilities.Row) {
 	detail := r.Detail
 	if r.Remedy != "" {
 		detail = strings.TrimSpace(detail + "; " + r.Remedy)
@@ -71,7 +71,7 @@ func (a *cli) printTry(r selftest.Row) {
 }
 
 // allowTry asks once whether an ability may be tried; anything but yes or an empty line means no.
-func (a *cli) allowTry(in *bufio.Reader, x selftest.Ability) bool {
+func (a *cli) allowTry(in *bufio.Reader, x abilities.Ability) bool {
 	fmt.Fprintf(a.err, "Try %s? %s [Y/n] ", x.Name, strings.TrimSpace(x.Effect+" "+x.Asks))
 	line, err := in.ReadString('\n')
 	answer := strings.ToLower(strings.TrimSpace(line))

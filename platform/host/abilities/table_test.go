@@ -1,4 +1,4 @@
-package selftest_test
+package abilities_test
 
 import (
 	"encoding/json"
@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"hob/cmd/hob/internal/selftest"
+	"hob/platform/host/abilities"
 	"hob/platform/host/osrun/osruntest"
 	"hob/platform/host/system"
 	"hob/platform/host/vault"
 )
 
-func options(t *testing.T, env map[string]string) selftest.Options {
+func options(t *testing.T, env map[string]string) abilities.Options {
 	t.Helper()
 	home := filepath.Join(t.TempDir(), "ada-lovelace")
 	p := system.Paths{Home: filepath.Join(home, "hob"), Data: filepath.Join(home, "hob"), Logs: filepath.Join(home, "hob", "logs"), Runtime: filepath.Join(home, "hob", "run")}
@@ -25,11 +25,11 @@ func options(t *testing.T, env map[string]string) selftest.Options {
 	s := vault.SecretsFor(p)
 	s.Getenv = getenv
 	s.Fallback = vault.New(vault.Options{Path: p.SecretsFile(), Identity: p.Identity(), Getenv: getenv})
-	return selftest.Options{Paths: p, Secrets: s, Getenv: getenv, Home: home, Allow: func(selftest.Ability) bool { return true }}
+	return abilities.Options{Paths: p, Secrets: s, Getenv: getenv, Home: home, Allow: func(abilities.Ability) bool { return true }}
 }
 
-func byName(rows []selftest.Row) map[string]selftest.Row {
-	out := map[string]selftest.Row{}
+func byName(rows []abilities.Row) map[string]abilities.Row {
+	out := map[string]abilities.Row{}
 	for _, r := range rows {
 		out[r.Ability] = r
 	}
@@ -40,8 +40,8 @@ func byName(rows []selftest.Row) map[string]selftest.Row {
 func TestRun_DryHasNoEffect(t *testing.T) {
 	o := options(t, nil)
 	o.Allow = nil
-	for _, r := range selftest.Run(t.Context(), o) {
-		if (r.Ability == "speech" || r.Ability == "keychain") && r.Result == selftest.Works && !strings.Contains(r.Detail, "nothing was") {
+	for _, r := range abilities.Run(t.Context(), o) {
+		if (r.Ability == "speech" || r.Ability == "keychain") && r.Result == abilities.Works && !strings.Contains(r.Detail, "nothing was") {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -58,15 +58,15 @@ func TestRun_TriesTheScriptsOfAMac(t *testing.T) {
 		"status": []int{3, 3}, "calendars": []map[string]any{{"id": "c1", "title": "ada-lovelace at work"}, {"id": "l1", "title": "List", "entity": 1}},
 		"events": []any{}, "reminders": []map[string]any{{"id": "r1", "title": "ada-lovelace", "calendar": "l1"}},
 	}})
-	rows := selftest.Run(t.Context(), o)
+	rows := abilities.Run(t.Context(), o)
 	got := byName(rows)
 	for _, name := range []string{"calendar", "reminders"} {
-		if r := got[name]; r.Result != selftest.Works || r.Detail != "answered, 1 read" {
+		if r := got[name]; r.Result != abilities.Works || r.Detail != "answered, 1 read" {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
 	for _, name := range []string{"mail", "notes", "contacts", "iMessage"} {
-		if r := got[name]; r.Result == selftest.Works || r.Result == selftest.Skipped || r.Detail == "" {
+		if r := got[name]; r.Result == abilities.Works || r.Result == abilities.Skipped || r.Detail == "" {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}

@@ -1,11 +1,11 @@
-// Package selftest tries each ability of this machine that Hob uses, through the same packages as
+// Package abilities tries each ability of this machine that Hob uses, through the same packages as
 // Hob's tools, and reports a table that a user can send to the project. The table contains no
 // content, no name and no path of the user.
 //
 // A try reads at most one item and discards it. Three tries have an effect that the user notices: a
 // notification, a spoken word, and a secret that is stored and deleted. Options.Allow asks for each
 // of them. The package starts no daemon and calls no model.
-package selftest
+package abilities
 
 import (
 	"context"

@@ -1,11 +1,11 @@
-package selftest_test
+package abilities_test
 
 import (
 	"os"
 	"os/exec"
 	"testing"
 
-	"hob/cmd/hob/internal/selftest"
+	"hob/platform/host/abilities"
 	"hob/platform/host/desktop/desktoptest"
 )
 
@@ -19,12 +19,12 @@ func TestRun_TriesTheDesktopOfThisMachine(t *testing.T) {
 	o := options(t, map[string]string{"DISPLAY": desktoptest.Display(t), "DBUS_SESSION_BUS_ADDRESS": b.Address, "PATH": os.Getenv("PATH"), "HOME": t.TempDir()})
 	o.System = "linux"
 	t.Setenv("DBUS_SESSION_BUS_ADDRESS", b.Address) // the keychain's library reads it itself
-	rows := byName(selftest.Run(t.Context(), o))
-	for name, want := range map[string]selftest.Result{
-		"notifications": selftest.Works, "clipboard": selftest.Works, "screenshot": selftest.Works, "keychain": selftest.Works,
-		"tray": selftest.Missing, "mail": selftest.NotOffered, "iMessage": selftest.NotOffered,
+	rows := byName(abilities.Run(t.Context(), o))
+	for name, want := range map[string]abilities.Result{
+		"notifications": abilities.Works, "clipboard": abilities.Works, "screenshot": abilities.Works, "keychain": abilities.Works,
+		"tray": abilities.Missing, "mail": abilities.NotOffered, "iMessage": abilities.NotOffered,
 	} {
-		if got := rows[name]; got.Result != want || want == selftest.Missing && got.Remedy == "" {
+		if got := rows[name]; got.Result != want || want == abilities.Missing && got.Remedy == "" {
 			t.Errorf("%s: %+v, want %s", name, got, want)
 		}
 	}
