@@ -156,18 +156,18 @@ var conversation = map[string][]llmtest.Call{
 
 const costPage = `# What a prompt costs
 
-Tokens are counted as bytes / 4, which is within a few percent of any tokenizer. TestPromptCost runs the program against a scripted
+This page counts tokens as bytes / 4, which is within a few percent of any tokenizer. TestPromptCost runs the program against a scripted
 model server, measures the parts of its requests and generates this page
 (` + "`go test ./cmd/hob/internal/app -run TestPromptCost -update`" + `).
 
 ## "hello"
 
-The request for "hello", OpenAI's format, with the tools that Hob has:
+This table shows the request for "hello" in OpenAI's format, with the tools that Hob has:
 
 | part | tokens | share |
 |---|---:|---:|
 @REAL@
-The same with additional tools from a test fixture, which Hob does not have:
+This table shows the same request with additional tools from a test fixture, which Hob does not have:
 
 | part | tokens | share |
 |---|---:|---:|
@@ -176,8 +176,8 @@ The same with additional tools from a test fixture, which Hob does not have:
 
 Three turns in five use tools. *Sent before* is the part at the beginning of a request that equals the previous request byte for byte; a cache
 can save only this part. Anthropic caches up to the marks that Hob sets: after the tools, the system block, the part sent before and the whole
-request. It bills cache writes at 1.25 times the price and cache reads at a tenth. OpenAI caches prompts of more than 1,024 tokens on its
-own, in steps of 128, and bills cache reads at a tenth. List prices as of @ASOF@ (autonomy/usage/prices.json). The figures assume
+request. Anthropic bills cache writes at 1.25 times the price and cache reads at a tenth. OpenAI caches prompts of more than 1,024 tokens on its
+own, in steps of 128, and bills cache reads at a tenth. The list prices are from @ASOF@ (autonomy/usage/prices.json). The figures assume
 that each request follows while the cache is still valid (five minutes at Anthropic).
 
 Anthropic's format:

@@ -13,8 +13,8 @@ import (
 const faultsHead = `# When a model API misbehaves
 
 TestFaults injects each fault into each API (OpenAI, Anthropic, Gemini), streamed and not streamed where the fault can occur. The
-last column is the reply you read. After each fault the conversation continues, no key is visible, no text is repeated, and a tool
-with effects ran at most once. The test generates this page.
+last column is the reply that you read. After each fault, the conversation continues, no API key is visible, no text is repeated, and a
+tool with effects ran at most once. The test generates this page.
 
 | # | what the API does | what Hob does | what you read |
 |---|---|---|---|
@@ -81,10 +81,10 @@ func lineFaults() []fault {
 		{name: "compressed without being requested", answers: rawAnswer(map[string]string{"Content-Encoding": "gzip"}, gzipped), does: "decompresses it", sees: well, calls: 1},
 		{name: "unknown compression", answers: rawAnswer(map[string]string{"Content-Encoding": "br"}, gzipped), does: "fails without a retry", sees: "(?i)sorry.*compressed.*; ", calls: 1},
 		{name: "the wrong content type", answers: rawAnswer(map[string]string{"Content-Type": "text/html"}, func(s string) string { return s }), does: "detects the format from the content", sees: well, calls: 1},
-		{name: "a stream instead of one piece, and the reverse", answers: func(p playWay) []llmtest.Answer {
+		{name: "a stream when Hob expects one piece, and the reverse", answers: func(p playWay) []llmtest.Answer {
 			return []llmtest.Answer{{Status: http.StatusOK, Body: llmtest.Render(p.api, p.whole, llmtest.Answer{Text: well})}}
 		}, does: "accepts the answer", sees: well, calls: 1},
-		{name: "text that is not UTF-8", answers: rawAnswer(nil, func(s string) string { return strings.Replace(s, "is well", "is \xff\xfewell", 1) }), does: "replaces them", sees: "^All is \uFFFD+well.$", calls: 1},
+		{name: "text that is not UTF-8", answers: rawAnswer(nil, func(s string) string { return strings.Replace(s, "is well", "is \xff\xfewell", 1) }), does: "replaces the invalid bytes", sees: "^All is \uFFFD+well.$", calls: 1},
 	}
 }
 
@@ -117,8 +117,8 @@ func callFaults() []fault {
 	return []fault{
 		{name: "two calls with the same id", answers: answersOf(faulty(two, llmtest.SameIDs, 0), done), does: "assigns new ids, runs both once", sees: "I added it", calls: 2, tasks: 2},
 		{name: "calls without ids", answers: answersOf(faulty(two, llmtest.NoIDs, 0), done), does: "assigns new ids, runs both once", sees: "I added it", calls: 2, tasks: 2},
-		{name: "a call with the finish reason of an answer", answers: answersOf(llmtest.Answer{Calls: addsTask().Calls, Stop: "stop"}, done), does: "runs it once", sees: "I added it", calls: 2, tasks: 1},
-		{name: "the finish reason of a call without one", answers: oneAnswer(llmtest.Answer{Text: well, Stop: "tool_calls"}), does: "accepts the answer", sees: well, calls: 1},
+		{name: "a tool call with the finish reason of an answer", answers: answersOf(llmtest.Answer{Calls: addsTask().Calls, Stop: "stop"}, done), does: "runs it once", sees: "I added it", calls: 2, tasks: 1},
+		{name: "the finish reason of a tool call without a tool call", answers: oneAnswer(llmtest.Answer{Text: well, Stop: "tool_calls"}), does: "accepts the answer", sees: well, calls: 1},
 		{name: "truncated arguments", answers: answersOf(faulty(addsTask(), llmtest.CutArgs, 0), noted), does: "does not run the call, reports the error to the model", sees: "That did not work", calls: 2},
 		{name: "arguments that are not JSON", answers: answersOf(named("create_task", "please add tea"), noted), does: "does not run the call, reports the error to the model", sees: "That did not work", calls: 2},
 		{name: "arguments of the wrong type", answers: answersOf(named("create_task", `{"title":["tea"]}`), noted), does: "does not run the call, reports the error to the model", sees: "That did not work", calls: 2},

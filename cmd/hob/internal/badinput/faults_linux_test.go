@@ -29,7 +29,7 @@ const faultsFile = "../../../../docs/faults.md"
 // faultsHead begins the part of docs/faults.md that TestFaultTranscripts generates.
 const faultsHead = `## When this machine misbehaves
 
-Transcripts of the real program, from TestFaultTranscripts. In each case Hob keeps working and recovers by itself.
+TestFaultTranscripts recorded these transcripts with the real program. In each case, Hob keeps working and recovers on its own.
 `
 
 // TestFaultTranscripts takes away what Hob needs while it runs, checks how it continues, and

@@ -22,25 +22,25 @@ type incident struct {
 
 // incidents are numbered from 1.
 var incidents = []incident{
-	{what: "A control page trusted an address in its own query, connected there and sent its stored token (CVE-2026-25253)", control: "the page takes no endpoint from its address; Origin and Host are checked on every request; the page stores no token; the CSP allows connections to its own origin only"},
+	{what: "A control page trusted an address in its own query, connected there and sent its stored token (CVE-2026-25253)", control: "the page takes no endpoint from its address; Hob checks Origin and Host on every request; the page stores no token; the CSP allows connections to its own origin only"},
 	{what: "Any web page could guess a password of a local WebSocket; a forged device token bypassed the rate limiter (\"ClawJacked\")", control: "a random token of 256 bits; rate limits apply on loopback too, regardless of headers; pairing always needs your approval"},
-	{what: "A local `config.apply` without proof set a command that was then run (CVE-2026-25593)", control: "every route except health and the page's files needs the token; the API cannot change settings that run programs"},
+	{what: "A local `config.apply` without authentication set a command that then ran (CVE-2026-25593)", control: "every route except health and the page's files needs the token; the API cannot change settings that run programs"},
 	{what: "A token was accepted without verification; a client declared its own scope (CVE-2026-28472, CVE-2026-53821, CVE-2026-33577)", control: "constant-time comparison on each route; rights come from the server's rows; a grant can only narrow"},
-	{what: "Revoked tokens stayed valid on open sockets", control: "authentication is checked for each request; a revocation closes open connections"},
+	{what: "Revoked tokens stayed valid on open sockets", control: "Hob checks authentication for each request; a revocation closes open connections"},
 	{what: "The master token was sent in probes of loopback ports (CVE-2026-22174)", control: "Hob sends the token to no other service; child processes and models never see it"},
-	{what: "Requests to internal addresses from a tool argument (CVE-2026-26322)", control: "one dialer resolves the name, rejects special ranges and connects to the checked address, for each redirect; proxies from the environment are checked the same way"},
-	{what: "\"Allow always\" stayed valid while the payload changed; shell expansion bypassed an allowlist; a here-document read secrets (CVE-2026-29607, CVE-2026-28463, CVE-2026-44115)", control: "commands are judged by their syntax tree; an approval is bound to the resolved program, its digest and its arguments; no shell where none is needed; a scrubbed environment; grants end"},
-	{what: "Links were swapped between the check and the use; a flag that marks the user was forged in the input (CVE-2026-44112, CVE-2026-44113, CVE-2026-44118)", control: "files are opened below a root that links cannot leave; only the channel's proof identifies the user"},
+	{what: "A tool argument caused requests to internal addresses (CVE-2026-26322)", control: "one dialer resolves the name, rejects special ranges and connects to the checked address, for each redirect; proxies from the environment are checked the same way"},
+	{what: "\"Allow always\" stayed valid while the payload changed; shell expansion bypassed an allowlist; a here-document read secrets (CVE-2026-29607, CVE-2026-28463, CVE-2026-44115)", control: "Hob checks the syntax tree of a command; an approval is bound to the resolved program, its digest and its arguments; commands run without a shell if possible and in a clean environment; grants expire"},
+	{what: "Links were swapped between the check and the use; the input forged a flag that marks the user (CVE-2026-44112, CVE-2026-44113, CVE-2026-44118)", control: "Hob opens files below a root that links cannot leave; only the channel's proof identifies the user"},
 	{what: "Another name of a parameter escaped the sandbox (2026.3.28; CVE-2026-32046)", control: "one check for files, regardless of the parameter name; a test tries each parameter of each tool"},
 	{what: "An empty caller or the suffix of a number was accepted; a list silently became open (CVE-2026-28446)", control: "exact comparison of normalised addresses; an empty list allows no one; an invalid setting is an error at start"},
-	{what: "Hundreds of malicious skills wrote persona and memory files (\"ClawHavoc\")", control: "persona, memory of the user and settings are not writable by any tool, not even after an approval; a template's skills are copied when the template is used, count as untrusted text and grant no rights; its schedules and watchers act with the rights of untrusted text"},
-	{what: "An MCP server began to copy every mail; a client ran what a server sent (postmark-mcp, CVE-2025-6514)", control: "text and tools of other servers are marked as foreign; Hob ignores their own claims about effects", waits: "an MCP client (there is none yet) that pins servers and asks when a description changes"},
+	{what: "Hundreds of malicious skills wrote persona and memory files (\"ClawHavoc\")", control: "no tool can write the persona, the memory of the user or settings, not even after an approval; a template's skills are copied when the template is used, count as untrusted text and grant no rights; its schedules and watchers act with the rights of untrusted text"},
+	{what: "An MCP server began to copy every mail; a client ran what a server sent (postmark-mcp, CVE-2025-6514)", control: "Hob marks text and tools from other servers as foreign and ignores their claims about effects", waits: "an MCP client (there is none yet) that pins servers and asks when a description changes"},
 	{what: "Look-alike installers and packages", control: "one source; static, reproducible builds; `hob update` accepts a release only if its list is signed with the key that is built into the program", waits: "signed packages for each system; installations from other sources are not protected"},
-	{what: "Hundreds of thousands of gateways open to the internet", control: "loopback only; anything else is refused without TLS and a password"},
-	{what: "\"Do nothing until I say so\" was lost in a summary, a remote stop was ignored, 200 mails were deleted", control: "the rule is code and not a prompt; batches ask first; changes can be undone; /stop is handled before queued messages and ends the running turn", waits: "mail: each move can be undone, but many moves in a row are not yet one batch with one approval request"},
-	{what: "Link previews of chat platforms fetched addresses that contained text a model had read", control: "previews are off when sending; outgoing text is scanned for secrets and for long opaque addresses"},
-	{what: "An invitation in a calendar led to a command (and EchoLeak, CVE-2025-32711)", control: "a turn that has read untrusted text runs and sends nothing without a new approval, whichever tools are chained; this covers invitations, guests, cards, mail, pages in the browser, pictures and the screen"},
-	{what: "A messenger bridge listened on all addresses without proof", control: "there is no bridge process: iMessage reads the Mac's own database and sends through scripts, and child processes use pipes", waits: "a bridge process, if one is ever added: a private socket and a secret for each run"},
+	{what: "Hundreds of thousands of gateways open to the internet", control: "Hob listens only on loopback; it refuses any other address without TLS and a password"},
+	{what: "\"Do nothing until I say so\" was lost in a summary, a remote stop was ignored, 200 mails were deleted", control: "the rule is in code, not in a prompt; Hob asks before batches; you can undo changes; Hob handles /stop before queued messages and ends the running turn", waits: "mail: each move can be undone, but many moves in a row are not yet one batch with one approval request"},
+	{what: "Link previews of chat platforms fetched addresses that contained text a model had read", control: "Hob sends without previews, and scans outgoing text for secrets and long opaque addresses"},
+	{what: "An invitation in a calendar caused a command to run (also EchoLeak, CVE-2025-32711)", control: "a turn that has read untrusted text runs and sends nothing without a new approval, whichever tools are chained; this covers invitations, guests, cards, mail, pages in the browser, pictures and the screen"},
+	{what: "A messenger bridge listened on all addresses without authentication", control: "there is no bridge process: iMessage reads the Mac's own database and sends through scripts, and child processes use pipes", waits: "a bridge process, if one is ever added: a private socket and a secret for each run"},
 	{what: "A batch runner skipped the guard; forged tool history filled the context (CVE-2026-9350, CVE-2026-14626 and others)", control: "one check for every entry point; a client's history is untrusted and bounded; only tool results from Hob's own store count"},
 	{what: "Models obeyed 40 to 75 % of injected instructions in measurements (ClawSafety, A3S-Bench)", control: "the tool boundary enforces the rules even if the model obeys every injected instruction"},
 }
@@ -171,9 +171,9 @@ func TestTheTableOfIncidents(t *testing.T) {
 
 const incidentsHead = `# Incidents
 
-What went wrong in assistants of this kind, and what stops it in Hob. The last column is generated from the names of the existing
-tests (` + "`go test ./cmd/hob/internal/redteam -run Table -update`" + `), so it cannot claim an untested defence. "Waits for"
-names what Hob does not have yet. [security.md](security.md) describes all threats.
+This page lists incidents in other assistants and what prevents them in Hob. The last column is generated from the names of existing tests
+(` + "`go test ./cmd/hob/internal/redteam -run Table -update`" + `), so it cannot claim an untested defence. "Waits for"
+names features that Hob does not have yet. [security.md](security.md) describes all threats.
 
 | | What happened elsewhere | What stops it here | Shown by |
 |---|---|---|---|
