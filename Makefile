@@ -34,12 +34,12 @@ WATCHED := -gcflags='modernc.org/...=-race=false -d=checkptr=0'
 # A test without the detector runs without cgo, so that it shares the compiled
 # packages of the linters and the program. -s -w: linking takes a third less time.
 UNRACED := ./cmd/hob ./cmd/hob/internal/redteam ./cmd/hob/internal/badinput ./cmd/hob/internal/simulate
+# Many tests wait for servers, timeouts and processes: with one package more than cores, the cores
+# are busy meanwhile.
+PACKAGES := $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 4) + 1)
 LINKED  := -ldflags='-s -w'
 PLAIN   := CGO_ENABLED=0 $(GO) test -vet=off $(LINKED) -shuffle=on -timeout 15m
 RACED   := CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 $(GO) test -p $(PACKAGES) $(RACE) $(WATCHED) -vet=off $(LINKED) -shuffle=on -timeout 25m
-# Many tests wait for servers, timeouts and processes: with one package more than cores, the cores
-# are busy meanwhile.
-PACKAGES = $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 4) + 1)
 # A program with the race detector sleeps for a second before it exits unless
 # atexit_sleep_ms says otherwise. `make check` runs vet.
 test: ## every test, shuffled, with the race detector where there is a C compiler; one of each kind of long test
