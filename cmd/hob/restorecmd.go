@@ -25,8 +25,10 @@ func (a *cli) backupCmd() *cobra.Command {
 		Use: "backup [SNAPSHOT]", Short: "Back up the database and the configuration", Args: cobra.MaximumNArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			switch {
-			case list && verify, len(args) > 0 && !verify:
-				return &failure{code: exitUsage, cause: "a snapshot can be named only with --verify, and --verify and --list exclude each other"}
+			case list && verify:
+				return &failure{code: exitUsage, cause: "--verify and --list exclude each other"}
+			case len(args) > 0 && !verify:
+				return &failure{code: exitUsage, cause: fmt.Sprintf("unexpected argument %q", args[0]), remedy: "a snapshot is named only with --verify"}
 			case list:
 				return a.listSnapshots()
 			case verify:

@@ -13,9 +13,10 @@ import (
 	"hob/autonomy/llm/llmtest"
 )
 
-// withModel is a configuration whose model is a test server.
+// withModel returns a configuration with a model, a test server, whose errors are reported: the built-in brain does
+// not answer instead.
 func withModel(s *llmtest.Server) string {
-	return strings.Replace(offline, `"offline"`, `"test/m"`, 1) + fmt.Sprintf("[providers.test]\nkind = \"openai\"\nbase_url = \"%s/v1\"\nmodel = \"m\"\n", s.URL)
+	return strings.Replace(offline, `"offline"`, "\"test/m\"\nfallback = [\"none\"]", 1) + fmt.Sprintf("[providers.test]\nkind = \"openai\"\nbase_url = \"%s/v1\"\nmodel = \"m\"\n", s.URL)
 }
 
 // asked returns the owner's text, without the context that Hob adds before it.
