@@ -114,7 +114,9 @@ func (f cronField) checkField(s string) (string, []int, error) {
 		for n := lo; n <= hi; n += step {
 			set = append(set, n)
 		}
-		parts = append(parts, f.formatPart(part, lo, hi, step))
+		if p := f.formatPart(part, lo, hi, step); !slices.Contains(parts, p) { // "0,0" is described once
+			parts = append(parts, p)
+		}
 	}
 	return strings.Join(parts, ","), set, nil
 }
