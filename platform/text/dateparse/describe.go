@@ -120,7 +120,7 @@ func describeShort(f []string) (string, bool) {
 		return "", false
 	}
 	switch m, err := strconv.Atoi(f[0]); {
-	case mins == "*" && hstep == 1:
+	case mins == "*" && hstep == 1 && (60%mstep == 0 || window+on == ""): // "*/7" begins anew in each hour
 		return "every " + countUnits(mstep, "minute") + window + on, true
 	case err == nil && m == 0 && (hours == "*" || window != ""):
 		return "every " + countUnits(hstep, "hour") + window + on, true
