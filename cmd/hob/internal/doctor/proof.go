@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"hob/platform/host/system"
@@ -77,8 +78,14 @@ func proveRestore(ctx context.Context, e Env) (rows int64, err error) {
 	if err := errors.Join(os.Mkdir(p.Data, privateDir), os.Mkdir(filepath.Dir(restored), privateDir)); err != nil {
 		return 0, err
 	}
-	if err := store.CopyDatabase(ctx, e.Paths.Database(), p.Database()); err != nil {
-		return 0, err
+	for n := 1; ; n++ { // another process may open or close the database at the same time
+		err := store.CopyDatabase(ctx, e.Paths.Database(), p.Database())
+		if err == nil {
+			break
+		}
+		if n == 10 || !strings.Contains(err.Error(), "SQLITE_BUSY") || retry.Sleep(ctx, 200*time.Millisecond) != nil {
+			return 0, err
+		}
 	}
 	made, err := snapshot.Create(ctx, snapshot.Options{Paths: p, Version: e.Version, Reason: snapshot.Manual})
 	if err != nil {
