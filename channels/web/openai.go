@@ -44,11 +44,27 @@ type chatMessage struct {
 }
 
 type chatPart struct {
-	Type     string `json:"type"`
-	Text     string `json:"text"`
-	ImageURL struct {
-		URL string `json:"url"`
-	} `json:"image_url"`
+	Type     string  `json:"type"`
+	Text     string  `json:"text"`
+	Refusal  string  `json:"refusal"`
+	ImageURL partURL `json:"image_url"`
+}
+
+// partURL is the address of an image: a string in the Responses API, an object with the field url
+// in Chat Completions.
+type partURL string
+
+// UnmarshalJSON accepts both forms.
+func (u *partURL) UnmarshalJSON(b []byte) error {
+	if len(b) > 0 && b[0] == '{' {
+		var o struct {
+			URL string `json:"url"`
+		}
+		err := json.Unmarshal(b, &o)
+		*u = partURL(o.URL)
+		return err
+	}
+	return json.Unmarshal(b, (*string)(u))
 }
 
 // chatInput is a client's request as Hob processes it. Only the last user message counts as the
@@ -71,19 +87,24 @@ func decodeChat(b []byte) (chatInput, error) {
 		return chatInput{}, invalidFailure("n must be 1: a turn has effects and cannot run twice")
 	}
 	in := chatInput{stream: req.Stream, usage: req.StreamOptions.IncludeUsage, user: req.User}
+	return in, in.addMessages("messages", req.Messages)
+}
+
+// addMessages reads the messages of a request. field is the name of their list in the request.
+func (in *chatInput) addMessages(field string, messages []chatMessage) error {
 	last := -1
-	for i, m := range req.Messages {
+	for i, m := range messages {
 		if m.Role == "user" {
 			last = i
 		}
 	}
 	if last < 0 {
-		return in, newFailure(http.StatusBadRequest, "empty", `send "messages": [{"role": "user", "content": "..."}]`, "the user message is missing")
+		return newFailure(http.StatusBadRequest, "empty", fmt.Sprintf(`send "%s": [{"role": "user", "content": "..."}]`, field), "the user message is missing")
 	}
-	for i, m := range req.Messages {
+	for i, m := range messages {
 		text, images, err := m.parseContent()
 		if err != nil {
-			return in, invalidFailure("messages[%d]: %v", i, err)
+			return invalidFailure("%s[%d]: %v", field, i, err)
 		}
 		if i == last {
 			in.text, in.images = text, images
@@ -94,12 +115,12 @@ func decodeChat(b []byte) (chatInput, error) {
 		}
 	}
 	if in.text == "" && len(in.images) == 0 {
-		return in, newFailure(http.StatusBadRequest, "empty", "", "the user message is empty")
+		return newFailure(http.StatusBadRequest, "empty", "", "the user message is empty")
 	}
 	if len(in.images) > maxImages {
-		return in, invalidFailure("a message may have %d images, this one has %d", maxImages, len(in.images))
+		return invalidFailure("a message may contain at most %d images, this one contains %d", maxImages, len(in.images))
 	}
-	return in, checkText(in.text)
+	return checkText(in.text)
 }
 
 // parseContent returns the text and the images of a message, whose content is a string or a list of
@@ -125,19 +146,19 @@ func (m chatMessage) parseContent() (string, []channels.Image, error) {
 	var images []channels.Image
 	for i, p := range parts {
 		switch p.Type {
-		case "text", "input_text", "refusal":
+		case "text", "input_text", "output_text", "refusal":
 			if i > 0 && text.Len() > 0 {
 				text.WriteString("\n")
 			}
-			text.WriteString(p.Text)
-		case "image_url":
-			img, err := dataURL(p.ImageURL.URL)
+			text.WriteString(p.Text + p.Refusal)
+		case "image_url", "input_image":
+			img, err := dataURL(string(p.ImageURL))
 			if err != nil {
 				return "", nil, err
 			}
 			images = append(images, img)
 		default:
-			return "", nil, fmt.Errorf("parts of type %q cannot be read; text and image_url can", p.Type)
+			return "", nil, fmt.Errorf("parts of type %q are not supported; send text and images", p.Type)
 		}
 	}
 	return text.String(), images, nil
@@ -186,16 +207,17 @@ func (s *Server) serveCompletions(w http.ResponseWriter, r *http.Request, _ call
 	in.Via = "openai"
 	in.Outside, in.Images = c.outside, c.images
 	if c.stream {
-		return s.streamChat(w, r, in, c.usage)
+		return s.streamAppending(w, r, in, func(out *sse, event string) appendingClient {
+			return &chunkClient{sse: out, usage: c.usage, chunk: chatCompletion{
+				ID: "chatcmpl-" + event, Object: "chat.completion.chunk", Created: time.Now().Unix(), Model: modelName,
+			}}
+		})
 	}
 	st, err := s.runTurn(r, in)
 	if err != nil {
 		return err
 	}
-	content := st.Answer
-	if !isFinal(st) {
-		content = askText(st.Approvals)
-	}
+	content := answerOrQuestion(st)
 	reply := chatCompletion{
 		ID: "chatcmpl-" + st.ID, Object: "chat.completion", Created: time.Now().Unix(), Model: modelName,
 		Choices: []chatChoice{{Message: &chatReply{Role: "assistant", Content: content}, FinishReason: new("stop")}},
@@ -235,9 +257,17 @@ type chatUsage struct {
 }
 
 func usageOf(raw json.RawMessage) *chatUsage {
-	var u struct{ Input, Output int }
-	_ = json.Unmarshal(raw, &u) // absent if no model was called
+	var u api.TokenUsage
+	_ = json.Unmarshal(raw, &u) // null if no model was called
 	return &chatUsage{u.Input, u.Output, u.Input + u.Output}
+}
+
+// answerOrQuestion returns the answer of a turn or, if it waits for the owner, the questions.
+func answerOrQuestion(st api.EventStatus) string {
+	if isFinal(st) {
+		return st.Answer
+	}
+	return askText(st.Approvals)
 }
 
 // askText describes approval requests in words, because these clients have no format for them.

@@ -4,23 +4,30 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"time"
 
 	"hob/autonomy/api"
 	"hob/channels"
 )
 
-// chatSink encodes a turn as chat.completion.chunk objects. These clients can only append, so a
-// corrected answer is appended to the text already streamed.
-type chatSink struct {
-	*sse
-	chunk chatCompletion
-	usage bool
-	wrote bool
+// appendingClient encodes a turn for a client of an OpenAI endpoint, which can only append text.
+type appendingClient interface {
+	begin() error
+	writeText(text string) error
+	end(usage json.RawMessage) error
+	fail(why *failure) error
 }
 
-// streamChat responds with a stream of chunks.
-func (s *Server) streamChat(w http.ResponseWriter, r *http.Request, in channels.Inbound, usage bool) error {
+// appendingSink passes the events of a turn to an appendingClient. A corrected answer is appended
+// to the text already streamed.
+type appendingSink struct {
+	*sse
+	client appendingClient
+	wrote  bool
+}
+
+// streamAppending responds with a stream for the client that open returns. event is the id of the
+// stored message.
+func (s *Server) streamAppending(w http.ResponseWriter, r *http.Request, in channels.Inbound, open func(out *sse, event string) appendingClient) error {
 	sub := s.backend.Subscribe(0)
 	defer sub.Close()
 	acc, err := s.backend.Receive(r.Context(), in)
@@ -31,10 +38,8 @@ func (s *Server) streamChat(w http.ResponseWriter, r *http.Request, in channels.
 	if err != nil {
 		return nil // the client disconnected; the message is stored
 	}
-	c := &chatSink{sse: out, usage: usage, chunk: chatCompletion{
-		ID: "chatcmpl-" + acc.Event, Object: "chat.completion.chunk", Created: time.Now().Unix(), Model: modelName,
-	}}
-	if c.writeDelta(chatReply{Role: "assistant"}, nil) != nil {
+	c := &appendingSink{sse: out, client: open(out, acc.Event)}
+	if c.client.begin() != nil {
 		return nil
 	}
 	st, err := s.followTurn(r, acc, sub, c)
@@ -45,27 +50,22 @@ func (s *Server) streamChat(w http.ResponseWriter, r *http.Request, in channels.
 		err = turnFailure(st)
 	}
 	if err != nil {
-		_ = c.writeData(failureOf(s.waitEndError(r, acc.Event, err)).errorBody())
+		_ = c.client.fail(failureOf(s.waitEndError(r, acc.Event, err)))
 	}
 	c.b.WriteString("data: [DONE]\n\n")
 	_ = c.flushEvents()
 	return nil
 }
 
-func (c *chatSink) writeDelta(d chatReply, finish *string) error {
-	c.chunk.Choices = []chatChoice{{Delta: &d, FinishReason: finish}}
-	return c.writeData(c.chunk)
-}
-
-func (c *chatSink) writeText(t string) error {
-	if t == "" {
+func (c *appendingSink) writeText(text string) error {
+	if text == "" {
 		return nil
 	}
 	c.wrote = true
-	return c.writeDelta(chatReply{Content: t}, nil)
+	return c.client.writeText(text)
 }
 
-func (c *chatSink) sendEvent(kind string, data any) error {
+func (c *appendingSink) sendEvent(kind string, data any) error {
 	switch kind {
 	case "content_delta":
 		t, _ := data.(struct {
@@ -78,20 +78,20 @@ func (c *chatSink) sendEvent(kind string, data any) error {
 		_ = json.Unmarshal(raw, &a) // show the fields that could be decoded
 		return c.writeText(c.separatorText() + approvalQuestion(a))
 	case "message_end":
-		return c.writeEnd(data)
+		return c.sendEnd(data)
 	}
 	return nil
 }
 
 // separatorText returns the separator between the streamed text and the text that follows.
-func (c *chatSink) separatorText() string {
+func (c *appendingSink) separatorText() string {
 	if c.wrote {
 		return "\n\n"
 	}
 	return ""
 }
 
-func (c *chatSink) writeEnd(data any) error {
+func (c *appendingSink) sendEnd(data any) error {
 	m, _ := data.(map[string]any)
 	if replaced, _ := m["replaced"].(bool); replaced {
 		answer, _ := m["answer"].(string)
@@ -99,15 +99,36 @@ func (c *chatSink) writeEnd(data any) error {
 			return err
 		}
 	}
-	if err := c.writeDelta(chatReply{}, new("stop")); err != nil {
-		return err
-	}
-	if !c.usage {
-		return nil
-	}
 	raw, _ := m["usage"].(json.RawMessage)
-	c.chunk.Choices, c.chunk.Usage = []chatChoice{}, usageOf(raw)
+	return c.client.end(raw)
+}
+
+func (c *appendingSink) sendPing() error { return c.writeComment("ping") }
+
+// chunkClient writes chat.completion.chunk objects.
+type chunkClient struct {
+	*sse
+	chunk chatCompletion
+	usage bool // the client requests a chunk with the usage
+}
+
+func (c *chunkClient) begin() error { return c.writeDelta(chatReply{Role: "assistant"}, nil) }
+
+func (c *chunkClient) writeDelta(d chatReply, finish *string) error {
+	c.chunk.Choices = []chatChoice{{Delta: &d, FinishReason: finish}}
 	return c.writeData(c.chunk)
 }
 
-func (c *chatSink) sendPing() error { return c.writeComment("ping") }
+func (c *chunkClient) writeText(text string) error {
+	return c.writeDelta(chatReply{Content: text}, nil)
+}
+
+func (c *chunkClient) end(usage json.RawMessage) error {
+	if err := c.writeDelta(chatReply{}, new("stop")); err != nil || !c.usage {
+		return err
+	}
+	c.chunk.Choices, c.chunk.Usage = []chatChoice{}, usageOf(usage)
+	return c.writeData(c.chunk)
+}
+
+func (c *chunkClient) fail(why *failure) error { return c.writeData(why.errorBody()) }

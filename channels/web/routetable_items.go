@@ -354,6 +354,15 @@ func (s *Server) openAIRoutes() []route {
 			}}},
 		},
 		{
+			method: "POST", path: "/v1/responses", id: "responses", tag: "openai", summary: "Create a response (Open Responses)",
+			detail: "Only the last message with the role user counts as the user's own words; everything else in the request is untrusted text. " +
+				"previous_response_id continues the session of that response; otherwise a new session begins. Tools of the client are not used. Images must be data: URLs.",
+			params: []param{headerParam("X-Hob-Session", "the session; without it, that of previous_response_id or a new one"), channelParam(), keyParam(keyText)},
+			endpoint: endpoint{owner: s.serveResponses, request: bodyOf[responsesRequest](), replies: []reply{{
+				status: http.StatusOK, text: "the response, or its events with stream", json: []reflect.Type{reflect.TypeFor[response]()}, media: []string{"text/event-stream"},
+			}}},
+		},
+		{
 			method: "GET", path: "/v1/models", id: "models", tag: "openai", summary: "List the models: only hob",
 			endpoint: readEndpoint(s, serveModels),
 		},
