@@ -106,10 +106,8 @@ func Create(ctx context.Context, o Options) (_ Snapshot, err error) {
 		return Snapshot{}, err
 	}
 	failpoint.Hit("snapshot.database")
-	for _, f := range homeFiles(o.Paths) {
-		if err := copyTree(f, filepath.Join(part, filesFolder, filepath.Base(f))); err != nil {
-			return Snapshot{}, err
-		}
+	if err := copyFiles(o.Paths, filepath.Join(part, filesFolder)); err != nil {
+		return Snapshot{}, err
 	}
 	if m.Files, err = listFiles(part); err != nil {
 		return Snapshot{}, err
@@ -139,6 +137,41 @@ func Create(ctx context.Context, o Options) (_ Snapshot, err error) {
 	return s, nil
 }
 
+func copyFiles(p system.Paths, dir string) error {
+	for _, f := range homeFiles(p) {
+		if err := copyTree(f, filepath.Join(dir, filepath.Base(f))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// filesOnly is the reason in the name of a folder that SaveFiles makes.
+const filesOnly = "files"
+
+// SaveFiles copies the files of the home to a new folder in the backup folder, for a home whose database
+// no snapshot can contain. It returns the folder, or "" if there are no files. The folder is not a
+// snapshot; Prune and an erasure delete it like one.
+func SaveFiles(p system.Paths) (dir string, err error) {
+	name, err := unusedName(p.Backups(), time.Now().UTC(), filesOnly)
+	if err != nil {
+		return "", err
+	}
+	dir = filepath.Join(p.Backups(), name)
+	part := dir + store.PartialSuffix
+	err = copyFiles(p, part)
+	if _, serr := os.Stat(part); err == nil && errors.Is(serr, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err == nil {
+		err = system.RenameDurable(part, dir)
+	}
+	if err != nil {
+		return "", errors.Join(fmt.Errorf("save the files of the home: %w", err), system.RemoveAll(part))
+	}
+	return dir, nil
+}
+
 // unusedName returns a name that sorts by time.
 func unusedName(dir string, at time.Time, reason string) (string, error) {
 	if strings.ContainsAny(reason, `/\.`) {
@@ -158,7 +191,11 @@ func unusedName(dir string, at time.Time, reason string) (string, error) {
 	}
 }
 
-// homeFiles returns the files and folders of the home that a snapshot contains, missing ones included.
+// homeFolders is the index of the first folder in homeFiles.
+const homeFolders = 5
+
+// homeFiles returns the files of the home that a snapshot contains and then the folders, missing ones
+// included.
 func homeFiles(p system.Paths) []string {
 	return []string{
 		p.ConfigFile(), p.SoulFile(), p.UserFile(), p.MemoryFile(), p.AgentsFile(), p.PolicyDir(), p.AgentDir(""), p.TemplatesDir(),
@@ -169,13 +206,17 @@ func homeFiles(p system.Paths) []string {
 // workspace is the folder of an agent that works in a container. Its files may have any size.
 const workspace = "workspace"
 
-// copyTree copies a file, or the regular files of a folder. It follows the link of a single file,
-// because people keep config.toml in another folder, but no links inside folders.
+// copyTree copies a file, or the regular files of a folder. It follows a link to the file or folder,
+// because people keep config.toml and skills in another folder, but no links inside folders.
 func copyTree(from, to string) error {
-	fi, err := os.Stat(from)
+	from, err := filepath.EvalSymlinks(from)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	if err != nil {
+		return err
+	}
+	fi, err := os.Stat(from)
 	if err != nil {
 		return err
 	}
@@ -217,6 +258,9 @@ func listFiles(dir string) (out []File, err error) {
 		rel, rerr := filepath.Rel(dir, name)
 		if err != nil || rerr != nil || e.IsDir() || rel == manifestFile {
 			return errors.Join(err, rerr)
+		}
+		if !e.Type().IsRegular() { // a link could lead to any file
+			return fmt.Errorf("%w: %s is not a regular file; use another one", ErrDamaged, filepath.ToSlash(rel))
 		}
 		f, err := digestFile(name)
 		f.Name = strings.TrimPrefix(filepath.ToSlash(rel), filesFolder+"/")
@@ -384,8 +428,8 @@ func compareFiles(want, have []File) error {
 		byName[f.Name] = f
 	}
 	for _, f := range want {
-		if path.IsAbs(f.Name) || !filepath.IsLocal(filepath.FromSlash(f.Name)) {
-			return fmt.Errorf("%q is not a file of a home", f.Name)
+		if f.Name != store.SnapshotDatabase && !isHomeFile(f.Name) {
+			return fmt.Errorf("%q is not a file that a snapshot contains", f.Name)
 		}
 		got, ok := byName[f.Name]
 		switch {
@@ -400,6 +444,17 @@ func compareFiles(want, have []File) error {
 		return fmt.Errorf("%s is not in the manifest", name)
 	}
 	return nil
+}
+
+// isHomeFile reports whether Create copies a file with this name. A manifest must not lead to another
+// file, such as the token or the audit key.
+func isHomeFile(name string) bool {
+	if path.Clean(name) != name || !filepath.IsLocal(filepath.FromSlash(name)) {
+		return false
+	}
+	top, _, inFolder := strings.Cut(name, "/")
+	n := slices.IndexFunc(homeFiles(system.Paths{}), func(f string) bool { return filepath.Base(f) == top })
+	return n >= homeFolders || n >= 0 && !inFolder
 }
 
 // Keep is the number of snapshots of each reason that callers of Prune keep.
@@ -422,7 +477,13 @@ func Prune(dir string, keep int) error {
 		}
 	}
 	entries, rerr := os.ReadDir(dir)
+	slices.Reverse(entries) // the newest first
 	for _, e := range entries {
+		if isFilesFolder(e.Name()) {
+			if seen[filesOnly]++; seen[filesOnly] > keep {
+				err = errors.Join(err, Snapshot{Path: filepath.Join(dir, e.Name())}.Delete())
+			}
+		}
 		if strings.HasPrefix(e.Name(), store.SnapshotPrefix) && strings.HasSuffix(e.Name(), store.PartialSuffix) {
 			err = errors.Join(err, system.RemoveAll(filepath.Join(dir, e.Name())))
 		}
@@ -431,6 +492,12 @@ func Prune(dir string, keep int) error {
 		rerr = nil
 	}
 	return errors.Join(err, rerr)
+}
+
+// isFilesFolder reports whether SaveFiles made the folder.
+func isFilesFolder(name string) bool {
+	stamp, ok := strings.CutPrefix(name, store.SnapshotPrefix)
+	return ok && len(stamp) > len(stampLayout) && strings.HasPrefix(stamp[len(stampLayout):], "-"+filesOnly) && !strings.HasSuffix(name, store.PartialSuffix)
 }
 
 // Delete deletes the snapshot. It renames a folder first, so that a killed process leaves no

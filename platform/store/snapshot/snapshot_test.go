@@ -1,10 +1,14 @@
 package snapshot_test
 
 import (
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,6 +95,13 @@ func TestVerify_DetectsEveryChange(t *testing.T) {
 		"missing file":    func(s snapshot.Snapshot) error { return os.Remove(s.File("policy/a.cel")) },
 		"additional file": func(s snapshot.Snapshot) error { return os.WriteFile(s.File("USER.md"), nil, 0o600) },
 		"cut database":    func(s snapshot.Snapshot) error { return os.Truncate(s.Database(), 4096) },
+		"a link": func(s snapshot.Snapshot) error {
+			name := s.File("SOUL.md")
+			return errors.Join(os.Rename(name, s.Path+".soul"), os.Symlink(s.Path+".soul", name))
+		},
+		"another file of the home": listFile("token"),
+		"a path to another file":   listFile("skills/../audit.key"),
+		"a file below a file":      listFile("SOUL.md/x"),
 		"other manifest": func(s snapshot.Snapshot) error {
 			name := filepath.Join(s.Path, "manifest.json")
 			b, err := os.ReadFile(name)
@@ -111,6 +122,71 @@ func TestVerify_DetectsEveryChange(t *testing.T) {
 				t.Errorf("Verify = %v, want ErrDamaged", err)
 			}
 		})
+	}
+}
+
+// listFile adds a file to the snapshot and, with its digest, to the manifest.
+func listFile(as string) func(snapshot.Snapshot) error {
+	return func(s snapshot.Snapshot) error {
+		text := []byte("planted")
+		name := filepath.Join(s.Path, "files", filepath.FromSlash(as))
+		if err := errors.Join(os.RemoveAll(filepath.Join(s.Path, "files", strings.Split(as, "/")[0])), os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, text, 0o600)); err != nil {
+			return err
+		}
+		m := s.Manifest
+		m.Files = slices.DeleteFunc(slices.Clone(m.Files), func(f snapshot.File) bool {
+			return f.Name == as || strings.HasPrefix(f.Name, as+"/") || strings.HasPrefix(as, f.Name+"/")
+		})
+		m.Files = append(m.Files, snapshot.File{Name: as, SHA256: fmt.Sprintf("%x", sha256.Sum256(text)), Size: int64(len(text))})
+		b, err := json.Marshal(m)
+		return errors.Join(err, os.WriteFile(filepath.Join(s.Path, "manifest.json"), b, 0o600))
+	}
+}
+
+// A folder that is a link to another place, as in a repository of settings, is copied and restored.
+func TestCreate_FollowsLinkedFolder(t *testing.T) {
+	p, _ := newHome(t)
+	elsewhere := filepath.Join(t.TempDir(), "skills")
+	skills := filepath.Join(p.Home, "skills")
+	fatal(t, os.Rename(skills, elsewhere))
+	if err := os.Symlink(elsewhere, skills); err != nil {
+		t.Skip(err)
+	}
+	s, err := snapshot.Create(t.Context(), snapshot.Options{Paths: p, Reason: snapshot.Manual})
+	fatal(t, err)
+	if b, err := os.ReadFile(s.File("skills/s/run.sh")); err != nil || !strings.Contains(string(b), "/bin/sh") {
+		t.Errorf("run.sh = %q, %v", b, err)
+	}
+}
+
+func TestSaveFiles_CopiesWithoutDatabase(t *testing.T) {
+	p, st := newHome(t)
+	var dirs []string
+	for range 3 {
+		dir, err := snapshot.SaveFiles(p)
+		fatal(t, err)
+		dirs = append(dirs, dir)
+	}
+	if b, err := os.ReadFile(filepath.Join(dirs[0], "skills", "s", "run.sh")); err != nil || len(b) == 0 {
+		t.Errorf("run.sh = %q, %v", b, err)
+	}
+	for _, name := range []string{"token", "secrets.age", "audit.key", "hob.db"} {
+		if _, err := os.Stat(filepath.Join(dirs[0], name)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s was copied", name)
+		}
+	}
+	if list, err := snapshot.List(p.Backups()); err != nil || len(list) != 0 {
+		t.Errorf("List = %+v, %v", list, err)
+	}
+	fatal(t, snapshot.Prune(p.Backups(), 2))
+	if _, err := os.Stat(dirs[0]); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("the oldest folder is still there")
+	}
+	if n, err := st.RenewBackups(t.Context()); err != nil || n != 2 {
+		t.Errorf("RenewBackups = %d, %v; want 2", n, err)
+	}
+	if dir, err := snapshot.SaveFiles(system.Paths{Home: t.TempDir(), Data: t.TempDir()}); dir != "" || err != nil {
+		t.Errorf("SaveFiles of an empty home = %q, %v", dir, err)
 	}
 }
 
