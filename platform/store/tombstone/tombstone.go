@@ -179,12 +179,18 @@ func (l *Log) Sync(ctx context.Context, apply func(tx *store.Tx, missing []Entry
 }
 
 // AddFrom appends the entries of another database to the file, so that they survive its replacement.
+// It repairs an altered file like Sync and then returns ErrAltered.
 func (l *Log) AddFrom(q store.Querier) error {
 	have, err := Rows(q)
 	if err != nil {
 		return err
 	}
 	inFile, err := l.readFile()
+	if errors.Is(err, ErrAltered) {
+		if werr := l.rewriteFile(append(inFile, missingFrom(have, inFile)...)); werr != nil {
+			return werr
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -301,7 +307,7 @@ func (l *Log) encodeLines(list []Entry, prev string) (text []byte, last string, 
 	return text, prev, nil
 }
 
-// rewriteFile moves an altered file aside and writes the entries to a new one.
+// rewriteFile keeps an altered file under another name and replaces it by a new one.
 func (l *Log) rewriteFile(list []Entry) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -309,8 +315,11 @@ func (l *Log) rewriteFile(list []Entry) error {
 	if err != nil {
 		return err
 	}
-	if err := system.Rename(l.path, l.path+".altered-"+time.Now().UTC().Format("20060102T150405")); err != nil {
-		return fmt.Errorf("record revocations and erasures: %w", err)
+	aside := l.path + ".altered-" + time.Now().UTC().Format("20060102T150405")
+	if os.Link(l.path, aside) != nil { // the file system has no hard links
+		if err := system.Rename(l.path, aside); err != nil {
+			return fmt.Errorf("record revocations and erasures: %w", err)
+		}
 	}
 	if err := system.WriteFile(l.path, text); err != nil {
 		return err
