@@ -14,6 +14,7 @@ import (
 
 	"hob/platform/host/system"
 	"hob/platform/retry"
+	"hob/platform/store"
 )
 
 // anchor is the end of the log as stored outside the database. If the log is shorter or contains a
@@ -84,12 +85,14 @@ func (g *Guard) Truncated(ctx context.Context) error {
 
 // readAnchor returns the anchor, or nil if there is none. An anchor with a wrong MAC is an error,
 // because it may hide a change.
-func (g *Guard) readAnchor() (*anchor, error) {
+func (g *Guard) readAnchor() (*anchor, error) { return g.readAnchorFile(g.opt.Anchor) }
+
+func (g *Guard) readAnchorFile(name string) (*anchor, error) {
 	key := g.chainKey()
-	if g.opt.Anchor == "" || key == nil {
+	if name == "" || key == nil {
 		return nil, nil
 	}
-	b, err := os.ReadFile(g.opt.Anchor)
+	b, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -98,16 +101,22 @@ func (g *Guard) readAnchor() (*anchor, error) {
 	}
 	var a anchor
 	if json.Unmarshal(b, &a) != nil || !hmac.Equal([]byte(a.MAC), []byte(a.computeMAC(key))) {
-		return nil, fmt.Errorf("guard: the anchor of the audit log, %s, was changed or belongs to another audit key", g.opt.Anchor)
+		return nil, fmt.Errorf("guard: the anchor of the audit log, %s, was changed or belongs to another audit key", name)
 	}
 	return &a, nil
 }
 
-// OpenAuditKey reads the audit log key, or creates it. quarantined means that the database was
-// damaged and moved away; the anchor of its log is then also moved away.
-func OpenAuditKey(paths system.Paths, quarantined bool) ([]byte, error) {
-	if quarantined {
-		err := system.Rename(paths.AuditAnchorFile(), paths.AuditAnchorFile()+".of-damaged")
+// OpenAuditKey reads the audit log key, or creates it. If the store replaced the database, OpenAuditKey
+// moves the anchor of its log away for ReplacedCut.
+func OpenAuditKey(paths system.Paths, r *store.Replacement) ([]byte, error) {
+	if r != nil {
+		name, old := paths.AuditAnchorFile(), replacedAnchor(paths.AuditAnchorFile(), r)
+		_, err := os.Stat(old)
+		if err == nil { // after a crash, name is the anchor of the new log
+			err = os.Remove(name)
+		} else {
+			err = system.Rename(name, old)
+		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("read the anchor of the audit log: %w", err)
 		}

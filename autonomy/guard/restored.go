@@ -19,6 +19,8 @@ const restoreAction = "restore"
 type Cut struct {
 	Lines int64
 	Head  string
+	// Replacement is the id of the store.Replacement, or "" for a restore that the user requested.
+	Replacement string
 }
 
 // RestoreTx prepares a restored database: it closes the open approval requests, which refer to an
@@ -40,7 +42,7 @@ func (g *Guard) RestoreTx(tx *store.Tx, snapshot, origin string, replaced Cut) (
 		}
 	}
 	return closed, g.AuditTx(tx, Record{
-		Actor: "owner", Action: restoreAction, Origin: origin, Verdict: "allow", Rule: "snapshot " + snapshot, Outcome: fmt.Sprintf("replaced:%d:%s", replaced.Lines, replaced.Head),
+		Actor: "owner", Action: restoreAction, Event: replaced.Replacement, Origin: origin, Verdict: "allow", Rule: "snapshot " + snapshot, Outcome: fmt.Sprintf("replaced:%d:%s", replaced.Lines, replaced.Head),
 	})
 }
 
@@ -56,16 +58,33 @@ func restoreOf(r Record) (out api.AuditRestore, ok bool) {
 	return out, true
 }
 
-// LastCut returns the end of the log in the database q, or the end that the anchor records if the
-// database cannot be read.
-func (g *Guard) LastCut(q store.Querier) (c Cut) {
-	if q != nil && q.QueryRow(`SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1`).Scan(&c.Lines, &c.Head) == nil {
-		return c
+// LastCut returns the end of a replaced log: its last line in the database q, which may be nil or
+// damaged, or the end that its anchor file records, if that is later.
+func (g *Guard) LastCut(q store.Querier, anchorFile string) (c Cut) {
+	if q != nil && q.QueryRow(`SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1`).Scan(&c.Lines, &c.Head) != nil {
+		c = Cut{}
 	}
-	if a, err := g.readAnchor(); err == nil && a != nil {
-		return Cut{a.Lines, a.Hash}
+	if a, err := g.readAnchorFile(anchorFile); err == nil && a != nil && a.Lines > c.Lines {
+		c = Cut{Lines: a.Lines, Head: a.Hash}
 	}
-	return Cut{}
+	return c
+}
+
+// ReplacedCut is LastCut of a database that the store replaced. OpenAuditKey has kept its anchor.
+func (g *Guard) ReplacedCut(r *store.Replacement) Cut {
+	c := g.LastCut(nil, replacedAnchor(g.opt.Anchor, r))
+	c.Replacement = r.ID
+	return c
+}
+
+// HasReplacement reports whether the log has a line of RestoreTx with this id.
+func HasReplacement(q store.Querier, id string) (has bool, err error) {
+	err = q.QueryRow(`SELECT EXISTS (SELECT 1 FROM audit WHERE action = ? AND event = ?)`, restoreAction, id).Scan(&has)
+	return has, err
+}
+
+func replacedAnchor(anchorFile string, r *store.Replacement) string {
+	return anchorFile + ".of-" + r.ID
 }
 
 // Tombstones returns the log of revocations and erasures. It exists after InitKeys and is nil without

@@ -78,9 +78,9 @@ func (k *Intake) reportHold(ctx context.Context) error {
 }
 
 // ReportStart notifies the owner of problems that Hob found at startup. audit is the error from the
-// audit log check, or nil if the log is intact. aside is the path to which a damaged database was
-// moved, or "" if the database was not damaged.
-func (k *Intake) ReportStart(ctx context.Context, audit error, aside string) error {
+// audit log check, or nil if the log is intact. db tells whether a backup replaced the database;
+// ReportStart confirms that.
+func (k *Intake) ReportStart(ctx context.Context, audit error, db *store.Store) error {
 	if audit != nil {
 		k.o.Log.Error("audit log check failed", "err", audit)
 		text := fmt.Sprintf("Audit log check failed: %v. The database was modified or restored from a backup. See `hob audit verify`.", audit)
@@ -88,9 +88,22 @@ func (k *Intake) ReportStart(ctx context.Context, audit error, aside string) err
 			return err
 		}
 	}
-	if err := k.reportHold(ctx); err != nil || aside == "" {
+	r := db.Replacement()
+	if err := k.reportHold(ctx); err != nil || r == nil {
 		return err
 	}
-	k.o.Log.Error("damaged database moved away", "file", aside)
-	return k.NotifyCritical(ctx, "set-aside:"+aside, fmt.Sprintf("My database was damaged. I moved it to %s and restored the newest good backup, or started with an empty database if there was none. I did not overwrite the old file.", aside))
+	k.o.Log.Error("database replaced", "file", r.Aside, "backup", r.Backup)
+	text := "My database was missing."
+	if r.Aside != "" {
+		text = fmt.Sprintf("My database was damaged. I moved it to %s and did not change it.", r.Aside)
+	}
+	if r.Backup != "" {
+		text += " I continue with the newest good backup, " + r.Backup + "."
+	} else {
+		text += " There was no good backup, so I started with an empty database."
+	}
+	if err := k.NotifyCritical(ctx, "replaced:"+r.ID, text); err != nil {
+		return err
+	}
+	return db.ConfirmReplacement()
 }

@@ -17,6 +17,7 @@ import (
 	"hob/platform/host/system"
 	"hob/platform/store"
 	"hob/platform/store/snapshot"
+	"hob/platform/store/tombstone"
 	"hob/platform/store/upgrade"
 )
 
@@ -38,6 +39,8 @@ type Report struct {
 	Before string `json:"before"`
 	// Aside is the new path of a damaged database.
 	Aside string `json:"aside,omitempty"`
+	// Files is the folder with the replaced files of the home, if no snapshot contains them.
+	Files string `json:"files,omitempty"`
 	// Warnings describe parts of the replaced state that could not be read.
 	Warnings []string       `json:"warnings,omitempty"`
 	Applied  Applied        `json:"applied"`
@@ -56,6 +59,8 @@ func journalFile(p system.Paths) string { return filepath.Join(p.Data, "restore.
 type journal struct {
 	Snapshot string          `json:"snapshot"`
 	Files    []snapshot.File `json:"files"` // staged files of the home
+	// Aside is the name under which the replaced database is kept, because it is damaged, or "".
+	Aside string `json:"aside,omitempty"`
 }
 
 // The names in the staging folder.
@@ -85,7 +90,8 @@ func Restore(ctx context.Context, o Options) (r Report, err error) {
 			err = errors.Join(err, discardStaging(p))
 		}
 	}()
-	if err := saveCurrent(ctx, o, &r); err != nil {
+	j := journal{Snapshot: s.Name}
+	if j.Aside, err = saveCurrent(ctx, o, &r); err != nil {
 		return r, err
 	}
 	failpoint.Hit("restore.saved")
@@ -97,7 +103,6 @@ func Restore(ctx context.Context, o Options) (r Report, err error) {
 		return r, fmt.Errorf("restore: %w", err)
 	}
 	failpoint.Hit("restore.prepared")
-	j := journal{Snapshot: s.Name}
 	for _, f := range s.Manifest.Files {
 		if f.Name != store.SnapshotDatabase {
 			j.Files = append(j.Files, f)
@@ -114,7 +119,10 @@ func Restore(ctx context.Context, o Options) (r Report, err error) {
 	if r.Aside, err = completeRestore(context.WithoutCancel(ctx), p, j); err != nil {
 		return r, err
 	}
-	return r, snapshot.Prune(p.Backups(), snapshot.Keep)
+	if err := errors.Join(system.RemoveAll(stagingDir(p)), snapshot.Prune(p.Backups(), snapshot.Keep)); err != nil {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("old files were not deleted: %v", err))
+	}
+	return r, nil
 }
 
 // discardStaging removes the staging folder of a restore that was not committed.
@@ -150,22 +158,28 @@ func checkSpace(o Options) error {
 	return nil
 }
 
-// saveCurrent creates a snapshot of the current state. It skips a damaged database, which
-// store.Replace keeps as a file.
-func saveCurrent(ctx context.Context, o Options, r *Report) error {
-	if _, err := os.Stat(o.Paths.Database()); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	s, err := snapshot.Create(ctx, snapshot.Options{Paths: o.Paths, Version: o.Version, Reason: snapshot.Restore})
-	switch {
-	case store.IsDamaged(err):
+// saveCurrent creates a snapshot of the current state. If the database is damaged or missing, it saves
+// the other files only, and returns the name under which store.Replace keeps the damaged database.
+func saveCurrent(ctx context.Context, o Options, r *Report) (aside string, err error) {
+	db := o.Paths.Database()
+	if _, err := os.Stat(db); err == nil {
+		s, err := snapshot.Create(ctx, snapshot.Options{Paths: o.Paths, Version: o.Version, Reason: snapshot.Restore})
+		if err == nil {
+			r.Before = s.Name
+			return "", nil
+		}
+		if !store.IsDamaged(err) {
+			return "", fmt.Errorf("restore: save the current state: %w", err)
+		}
+		aside = store.AsidePath(db)
 		r.Warnings = append(r.Warnings, "the current database is damaged; no snapshot of it was made, the file is kept")
-		return nil
-	case err != nil:
-		return fmt.Errorf("restore: save the current state: %w", err)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("restore: %w", err)
 	}
-	r.Before = s.Name
-	return nil
+	if r.Files, err = snapshot.SaveFiles(o.Paths); err != nil {
+		return "", fmt.Errorf("restore: %w", err)
+	}
+	return aside, nil
 }
 
 // stageFiles copies the snapshot to the staging folder.
@@ -234,9 +248,11 @@ func prepareDatabase(ctx context.Context, o Options, r *Report) (err error) {
 	if err != nil {
 		return err
 	}
-	if r.Applied, err = Sync(ctx, SyncOptions{Store: st, Guard: g, Files: stagedTexts(dir)}); err != nil {
+	var altered error
+	if r.Applied, altered, err = syncTombstones(ctx, SyncOptions{Store: st, Guard: g, Files: stagedTexts(dir)}); err != nil {
 		return err
 	}
+	warnAltered(r, altered)
 	err = st.Write(ctx, func(tx *store.Tx) error {
 		closed, err := g.RestoreTx(tx, r.Snapshot, "cli", cut)
 		if err != nil {
@@ -261,22 +277,28 @@ func prepareDatabase(ctx context.Context, o Options, r *Report) (err error) {
 func recordReplaced(o Options, g *guard.Guard, r *Report) (guard.Cut, error) {
 	db, err := store.OpenFile(o.Paths.Database())
 	if errors.Is(err, fs.ErrNotExist) {
-		return guard.Cut{}, nil
+		return g.LastCut(nil, o.Paths.AuditAnchorFile()), nil
 	}
-	if err == nil {
-		defer db.Close()
-		err = g.Tombstones().AddFrom(db)
+	if err != nil {
+		return guard.Cut{}, err
 	}
-	var q store.Querier
-	if err == nil {
-		q = db
-	} else {
-		if !store.IsDamaged(err) {
-			return guard.Cut{}, fmt.Errorf("read the current database: %w", err)
-		}
+	defer db.Close()
+	switch err := g.Tombstones().AddFrom(db); {
+	case errors.Is(err, tombstone.ErrAltered):
+		warnAltered(r, err)
+	case store.IsDamaged(err):
 		r.Warnings = append(r.Warnings, "revocations of the damaged database that were not yet in "+o.Paths.TombstoneFile()+" are lost")
+	case err != nil:
+		return guard.Cut{}, fmt.Errorf("read the current database: %w", err)
 	}
-	return g.LastCut(q), nil
+	return g.LastCut(db, o.Paths.AuditAnchorFile()), nil
+}
+
+// warnAltered adds a warning about an altered file of revocations, unless err is nil.
+func warnAltered(r *Report, err error) {
+	if err != nil {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%v; Hob repaired it from the database and kept the changed file beside it; check the grants and pairings: hob grant list, hob channel list", err))
+	}
 }
 
 // stagedTexts lists the staged files that may contain erased phrases.
@@ -308,12 +330,14 @@ func Resume(ctx context.Context, p system.Paths) (name string, err error) {
 	if err := json.Unmarshal(b, &j); err != nil {
 		return "", fmt.Errorf("restore: read %s: %w; delete the file and restore again", journalFile(p), err)
 	}
-	_, err = completeRestore(ctx, p, j)
+	if _, err = completeRestore(ctx, p, j); err == nil {
+		err = system.RemoveAll(stagingDir(p))
+	}
 	return j.Snapshot, err
 }
 
 // completeRestore copies the staged files into the home, replaces the database last and removes the journal.
-// It can be repeated after a crash at any instant.
+// The caller removes the staging folder. It can be repeated after a crash at any instant.
 func completeRestore(ctx context.Context, p system.Paths, j journal) (aside string, err error) {
 	dir := stagingDir(p)
 	db := filepath.Join(dir, stagedDatabase)
@@ -333,21 +357,21 @@ func completeRestore(ctx context.Context, p system.Paths, j journal) (aside stri
 			return "", fmt.Errorf("restore: %w; the next start completes it", err)
 		}
 		failpoint.Hit("restore.files")
-		if aside, err = store.Replace(ctx, p.Database(), db); err != nil {
+		if aside, err = store.Replace(ctx, p.Database(), db, j.Aside, j.Aside != ""); err != nil {
 			return aside, fmt.Errorf("restore: %w; the next start completes it", err)
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("restore: %w", err)
 	}
 	failpoint.Hit("restore.replaced")
-	if err := upgrade.Discard(p); err != nil {
+	if err := errors.Join(upgrade.Discard(p), store.DiscardReplacement(p.Database())); err != nil {
 		return aside, err
 	}
 	if err := os.Remove(journalFile(p)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return aside, fmt.Errorf("restore: %w", err)
 	}
 	failpoint.Hit("restore.done")
-	return aside, system.RemoveAll(dir)
+	return aside, nil
 }
 
 // Find returns a snapshot by its name or path, the newest one for "", or any other copy of a database

@@ -54,39 +54,55 @@ func Open(ctx context.Context, o SyncOptions) error {
 	return err
 }
 
-// Sync applies the revocations and erasures that the database lacks. If the store replaced a damaged
-// database by a backup, Sync also puts the restored work on hold. guard.CheckStart
-// reports an altered file of revocations; Sync does not fail.
+// Sync applies the revocations and erasures that the database lacks. If the store replaced the
+// database by a backup, now or before a crash, Sync also puts the restored work on hold.
+// guard.CheckStart reports an altered file of revocations; Sync does not fail.
 func Sync(ctx context.Context, o SyncOptions) (a Applied, err error) {
+	a, altered, err := syncTombstones(ctx, o)
+	if err != nil {
+		return a, err
+	}
+	if altered != nil {
+		o.Guard.ReportAltered(altered)
+	}
+	if a != (Applied{}) && o.Log != nil {
+		o.Log.Warn("the database was restored: revocations and erasures applied again", "grants", a.Grants, "pairings", a.Pairings, "erasures", a.Erasures)
+	}
+	r := o.Store.Replacement()
+	if r == nil || r.Backup == "" {
+		return a, nil
+	}
+	return a, holdReplaced(ctx, o, r)
+}
+
+// syncTombstones returns in altered why the file of revocations was repaired.
+func syncTombstones(ctx context.Context, o SyncOptions) (a Applied, altered, err error) {
 	_, err = o.Guard.Tombstones().Sync(ctx, func(tx *store.Tx, missing []tombstone.Entry) error {
 		a, err = applyEntries(tx, o, missing)
 		return err
 	})
 	if errors.Is(err, tombstone.ErrAltered) {
-		o.Guard.ReportAltered(err)
-		err = nil
+		return a, err, nil
 	}
 	if err != nil {
-		return a, fmt.Errorf("apply revocations and erasures: %w", err)
+		return a, nil, fmt.Errorf("apply revocations and erasures: %w", err)
 	}
-	if a != (Applied{}) && o.Log != nil {
-		o.Log.Warn("the database was restored: revocations and erasures applied again", "grants", a.Grants, "pairings", a.Pairings, "erasures", a.Erasures)
-	}
-	if o.Store.QuarantinedPath() == "" {
-		return a, nil
-	}
-	return a, holdReplaced(ctx, o)
+	return a, nil, nil
 }
 
-// holdReplaced puts the work in a backup on hold that replaced a damaged database.
-func holdReplaced(ctx context.Context, o SyncOptions) error {
+// holdReplaced puts the work in a backup on hold that replaced a damaged or missing database. The
+// store reports the replacement again after a crash; the line in the audit log tells that it was held.
+func holdReplaced(ctx context.Context, o SyncOptions, r *store.Replacement) error {
 	var empty bool
 	if err := o.Store.Reader(ctx).QueryRow(`SELECT NOT EXISTS (SELECT 1 FROM audit) AND NOT EXISTS (SELECT 1 FROM inbox)`).Scan(&empty); err != nil || empty {
 		return err
 	}
-	const name = "the newest good backup"
+	name := "the newest good backup (" + r.Backup + ")"
 	return o.Store.Write(ctx, func(tx *store.Tx) error {
-		if _, err := o.Guard.RestoreTx(tx, name, "start", o.Guard.LastCut(nil)); err != nil {
+		if held, err := guard.HasReplacement(tx, r.ID); err != nil || held {
+			return err
+		}
+		if _, err := o.Guard.RestoreTx(tx, name, "start", o.Guard.ReplacedCut(r)); err != nil {
 			return err
 		}
 		return bus.StartHoldTx(tx, name)

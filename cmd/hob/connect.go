@@ -183,7 +183,7 @@ func (a *cli) openHere(ctx context.Context, p system.Paths) (*client, error) {
 		return nil, errors.Join(err, closeLog(), lock.Release())
 	}
 	if d, is := e.(interface{ SetAside() string }); is && d.SetAside() != "" {
-		fmt.Fprintln(a.err, a.colorize(a.err, amber, "warning: ")+"the database was damaged and is now "+d.SetAside()+"; Hob continues with the newest good backup, or an empty database")
+		fmt.Fprintln(a.err, a.colorize(a.err, amber, "warning: ")+d.SetAside())
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	ran := make(chan error, 1)

@@ -248,6 +248,9 @@ func (a *cli) printRestored(r recovery.Report) {
 	if r.Aside != "" {
 		fmt.Fprintf(a.out, "The damaged database is now %s.\n", r.Aside)
 	}
+	if r.Files != "" {
+		fmt.Fprintf(a.out, "The replaced configuration files are in %s.\n", r.Files)
+	}
 	for _, w := range r.Warnings {
 		fmt.Fprintln(a.err, a.colorize(a.err, amber, "warning: ")+w)
 	}

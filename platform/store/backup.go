@@ -191,66 +191,44 @@ func checkTruncated(path string, backups int) error {
 	return nil
 }
 
-// restoreBackup renames a damaged file and restores the newest intact backup. Without a backup, it
-// leaves the path empty. It copies the backup before it renames the file, so that a crash loses
-// neither.
-func restoreBackup(ctx context.Context, path, dir string) (aside string, err error) {
-	fresh := copyNewest(ctx, dir, path+".restored")
-	if aside, err = setAside(path); err != nil {
-		return "", err
-	}
-	if fresh != "" {
-		err = system.Rename(fresh, path)
-	}
-	return aside, err
-}
-
-// setAside renames the file and its write-ahead log. It does not overwrite other files.
-func setAside(path string) (string, error) {
-	aside := path + ".damaged-" + backupTimestamp()
-	for n := 2; fileExists(aside); n++ {
-		aside = fmt.Sprintf("%s.damaged-%s-%d", path, backupTimestamp(), n)
-	}
-	if err := system.Rename(path, aside); err != nil {
-		return "", err
-	}
-	_ = os.Remove(path + "-suspect")
-	for _, ext := range []string{"-wal", "-shm"} {
-		if fileExists(path + ext) {
-			if err := system.Rename(path+ext, aside+ext); err != nil {
-				return "", err
-			}
-		}
-	}
-	return aside, nil
-}
-
-// copyNewest copies the newest backup that passes its check to dst and returns its path, or "" if
-// there is none.
-func copyNewest(ctx context.Context, dir, dst string) string {
+// copyNewest copies the newest backup that passes its check to dst and returns its name. Without a
+// good backup, it creates an empty file and returns "". It fails if a backup cannot be read or copied:
+// an older or empty database must not replace data that still exists.
+func copyNewest(ctx context.Context, dir, dst string) (name string, err error) {
 	names := listBackups(dir)
 	slices.Reverse(names)
 	for _, n := range names {
-		if copyGood(ctx, n, dst) == nil {
-			return dst
+		if err := copyGood(ctx, n, dst); isDamaged(err) {
+			continue
+		} else if err != nil {
+			return "", fmt.Errorf("copy %s: %w", n, err)
 		}
+		rel, err := filepath.Rel(dir, n)
+		return strings.TrimSuffix(filepath.ToSlash(rel), "/"+SnapshotDatabase), err
 	}
-	return ""
+	if checkGood(ctx, dst) == nil { // an older version of Hob left the copy between two renames
+		return filepath.Base(dst), nil
+	}
+	return "", os.WriteFile(dst, nil, 0o600)
 }
 
 func copyGood(ctx context.Context, name, dst string) error {
+	if err := checkGood(ctx, name); err != nil {
+		return err
+	}
+	return CopyDatabase(ctx, name, dst)
+}
+
+func checkGood(ctx context.Context, name string) error {
 	if err := checkTruncated(name, 1); err != nil {
 		return err
 	}
-	db, err := sql.Open("sqlite", "file:"+escapeURIPath(name)+"?mode=ro")
+	db, err := OpenFile(name)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	if err := quickCheck(ctx, db, name); err != nil {
-		return err
-	}
-	return vacuumInto(ctx, db, dst)
+	return quickCheck(ctx, db, name)
 }
 
 func fileExists(path string) bool {

@@ -2,12 +2,14 @@ package store_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"database/sql"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -111,8 +113,14 @@ func TestADamagedFileIsSetAside(t *testing.T) {
 				}
 				insert(t, db, 2000, "goes on")
 				fatal(t, db.Close())
-				if db = open(t, path); db.QuarantinedPath() != "" {
-					t.Error("the restored file was set aside as well")
+				db = open(t, path)
+				if r := db.Replacement(); db.QuarantinedPath() != "" || r == nil || r.Aside != aside || (r.Backup != "") != backup {
+					t.Errorf("after reopening: set aside %q, replacement %+v", db.QuarantinedPath(), r)
+				}
+				fatal(t, db.ConfirmReplacement())
+				fatal(t, db.Close())
+				if db = open(t, path); db.Replacement() != nil {
+					t.Errorf("after the confirmation: replacement %+v", db.Replacement())
 				}
 			})
 		}
@@ -215,8 +223,148 @@ func TestDamageMetWhileRunning(t *testing.T) {
 		t.Error("not replaced at the next start")
 	}
 	fatal(t, db.Close())
-	if got := list(t, filepath.Dir(path)); len(got) != 3 {
+	if got := list(t, filepath.Dir(path)); len(got) != 4 { // with the record of the replacement
 		t.Errorf("files: %v", got)
+	}
+}
+
+// A crash while the damaged file is replaced, at any instant, loses neither the damaged file nor the
+// record that the data is old, and never starts an empty home.
+func TestOpen_CompletesReplacementAfterCrash(t *testing.T) {
+	record := func(t *testing.T, path, aside string) {
+		t.Helper()
+		fatal(t, os.WriteFile(path+"-replaced", fmt.Appendf(nil, `{"id":"r1","aside":%q,"backup":"hob-x.db"}`, aside), 0o600))
+	}
+	copyFile := func(t *testing.T, from, to string) {
+		t.Helper()
+		b, err := os.ReadFile(from)
+		fatal(t, err)
+		fatal(t, os.WriteFile(to, b, 0o600))
+	}
+	for _, tt := range []struct {
+		name  string
+		crash func(t *testing.T, path, aside, backup string)
+		kept  bool // the damaged file exists
+	}{
+		{"after the copy", func(t *testing.T, path, _, backup string) { copyFile(t, backup, path+".restored") }, true},
+		{"after the record", func(t *testing.T, path, aside, backup string) {
+			copyFile(t, backup, path+".restored")
+			record(t, path, aside)
+		}, true},
+		{"after the link", func(t *testing.T, path, aside, backup string) {
+			copyFile(t, backup, path+".restored")
+			record(t, path, aside)
+			fatal(t, os.Link(path, aside))
+		}, true},
+		{"after the rename, without hard links", func(t *testing.T, path, aside, backup string) {
+			copyFile(t, backup, path+".restored")
+			record(t, path, aside)
+			fatal(t, os.Rename(path, aside))
+		}, true},
+		{"of an earlier version between its renames", func(t *testing.T, path, aside, backup string) {
+			copyFile(t, backup, path+".restored")
+			fatal(t, os.Rename(path, aside))
+		}, true},
+		{"of an earlier version, whose backups are gone", func(t *testing.T, path, _, backup string) {
+			fatal(t, os.Rename(backup, path+".restored"))
+			fatal(t, os.Remove(path))
+		}, false},
+		{"and the database is missing", func(t *testing.T, path, _, _ string) { fatal(t, os.Remove(path)) }, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			path := temp(t)
+			want := grown(t, path, true)
+			backup := filepath.Join(filepath.Dir(path), "backups", list(t, filepath.Join(filepath.Dir(path), "backups"))[0])
+			overwrite(t, path, 0, []byte("garbage garbage garbage"))
+			broken, err := os.ReadFile(path)
+			fatal(t, err)
+			fatal(t, os.WriteFile(path+"-wal", []byte("a log"), 0o600))
+			tt.crash(t, path, path+".damaged-x", backup)
+			db := open(t, path)
+			if diff := cmp.Diff(want, brief(rows(t, db.Reader(t.Context())))); diff != "" {
+				t.Error(diff)
+			}
+			r := db.Replacement()
+			if r == nil || r.ID == "" || r.Backup == "" {
+				t.Fatalf("Replacement = %+v", r)
+			}
+			var kept [][]byte
+			for _, name := range list(t, filepath.Dir(path)) {
+				if strings.HasPrefix(name, "hob.db.damaged-") && !strings.HasSuffix(name, "-wal") {
+					b, err := os.ReadFile(filepath.Join(filepath.Dir(path), name))
+					fatal(t, err)
+					kept = append(kept, b)
+				}
+			}
+			if tt.kept && (len(kept) != 1 || !bytes.Equal(kept[0], broken)) {
+				t.Errorf("%d files are kept, want the damaged one: %v", len(kept), list(t, filepath.Dir(path)))
+			}
+			if names := list(t, filepath.Dir(path)); slices.Contains(names, "hob.db.restored") {
+				t.Errorf("files: %v", names)
+			}
+		})
+	}
+}
+
+// A file that the user puts in place of the damaged one after a crash is not overwritten.
+func TestOpen_KeepsFileThatReplacesTheDamagedOne(t *testing.T) {
+	path := temp(t)
+	grown(t, path, true)
+	good, err := os.ReadFile(path)
+	fatal(t, err)
+	fatal(t, os.WriteFile(path+".damaged-x", []byte("garbage"), 0o600))
+	fatal(t, os.WriteFile(path+".restored", nil, 0o600))
+	fatal(t, os.WriteFile(path+"-replaced", fmt.Appendf(nil, `{"id":"r1","aside":%q}`, path+".damaged-x"), 0o600))
+	db := open(t, path)
+	fatal(t, db.Close())
+	now, err := os.ReadFile(path)
+	fatal(t, err)
+	if db.Replacement() != nil || len(now) != len(good) {
+		t.Errorf("Replacement = %+v, %d bytes, want %d", db.Replacement(), len(now), len(good))
+	}
+	if names := list(t, filepath.Dir(path)); slices.Contains(names, "hob.db.restored") || slices.Contains(names, "hob.db-replaced") {
+		t.Errorf("files: %v", names)
+	}
+}
+
+// A backup that cannot be read is no reason to continue with an older or empty database.
+func TestOpen_StopsWhenBackupCannotBeRead(t *testing.T) {
+	path := temp(t)
+	grown(t, path, true)
+	fatal(t, os.Mkdir(filepath.Join(filepath.Dir(path), "backups", "hob-99990101T000000.000.db"), 0o700))
+	overwrite(t, path, 0, []byte("garbage garbage garbage"))
+	if _, err := store.Open(t.Context(), path, sets(), store.Options{}); err == nil || !strings.Contains(err.Error(), "hob-99990101T000000.000.db") {
+		t.Errorf("Open = %v, want the name of the backup", err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Error(err)
+	}
+}
+
+// A migration whose result fails the check is rolled back; the intact database is not replaced.
+func TestOpen_KeepsDatabaseWhoseMigrationFailsItsCheck(t *testing.T) {
+	path := temp(t)
+	grown(t, path, true)
+	db := open(t, path)
+	want := brief(rows(t, db.Reader(t.Context())))
+	fatal(t, db.Close())
+	bad := sets(`CREATE TABLE checked (k INTEGER CHECK (k > 0)); PRAGMA ignore_check_constraints = 1; INSERT INTO checked VALUES (-1); PRAGMA ignore_check_constraints = 0`)
+	_, err := store.Open(t.Context(), path, bad, store.Options{})
+	if !errors.Is(err, store.ErrMigration) || store.IsDamaged(err) || strings.Contains(err.Error(), "restart Hob") {
+		t.Errorf("Open = %v, want ErrMigration", err)
+	}
+	noDatabase := filepath.Join(filepath.Dir(path), "copy.db")
+	fatal(t, os.WriteFile(noDatabase, bytes.Repeat([]byte("x"), 9000), 0o600))
+	_, err = store.Open(t.Context(), path, bad, store.Options{BeforeMigration: func(ctx context.Context, _ store.Migration) error {
+		_, err := store.Inspect(ctx, noDatabase)
+		return err
+	}})
+	if err == nil || store.IsDamaged(err) {
+		t.Errorf("Open = %v, want the error of the copy", err)
+	}
+	db = open(t, path)
+	if diff := cmp.Diff(want, brief(rows(t, db.Reader(t.Context())))); diff != "" || db.Replacement() != nil {
+		t.Errorf("replacement %+v, %s", db.Replacement(), diff)
 	}
 }
 

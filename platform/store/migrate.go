@@ -30,14 +30,34 @@ func (s *Store) migrateSchema(ctx context.Context, sets []MigrationSet, before f
 	case len(have) == 0: // a new database
 	case before == nil:
 		if err := s.backupTo(ctx, "pre-migration"); err != nil {
-			return fmt.Errorf("store: backup before migration: %w", err)
+			return s.blameMigration(ctx, fmt.Errorf("store: backup before migration: %w", err))
 		}
 	default:
 		if err := before(ctx, Migration{Path: s.path, From: have, To: Versions(sets)}); err != nil {
-			return err
+			return s.blameMigration(ctx, err)
 		}
 	}
-	return s.applySets(ctx, table, sets, have)
+	return s.blameMigration(ctx, s.applySets(ctx, table, sets, have))
+}
+
+// blameMigration hides the damage that err reports if the database itself is intact: a copy was damaged,
+// or a migration that was rolled back. Otherwise Open would replace an intact database.
+func (s *Store) blameMigration(ctx context.Context, err error) error {
+	if !IsDamaged(err) || isDamaged(quickCheck(ctx, s.conn, s.path)) {
+		return err
+	}
+	return &migrationError{err}
+}
+
+// migrationError wraps an error that reports damage, but not of the database.
+type migrationError struct{ err error }
+
+func (e *migrationError) Error() string {
+	return strings.ReplaceAll(e.err.Error(), "; "+remedyDamaged, "")
+}
+
+func (e *migrationError) Is(target error) bool {
+	return target != errDamaged && errors.Is(e.err, target)
 }
 
 // Versions returns the schema versions that the migrations lead to.

@@ -81,6 +81,7 @@ type Store struct {
 	done      chan struct{}
 	closing   func() error
 	setAside  string
+	replaced  *Replacement
 	copying   sync.Mutex // serializes backups
 	commits   atomic.Int64
 	merging   *walMerge // nil: the write-ahead log was small at open
@@ -88,7 +89,8 @@ type Store struct {
 
 // Open opens or creates the file and applies all migrations. A file that is damaged or not a
 // database is renamed (see QuarantinedPath) and replaced by the newest intact backup, or by an
-// empty file if there is none.
+// empty file if there is none. So is a file that is missing although there are backups. The caller
+// handles Replacement.
 func Open(ctx context.Context, path string, sets []MigrationSet, opt Options) (*Store, error) {
 	if opt.Readers <= 0 {
 		opt.Readers = 4
@@ -99,23 +101,36 @@ func Open(ctx context.Context, path string, sets []MigrationSet, opt Options) (*
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("store: make folder: %w; %s", err, remedyFolder)
 	}
-	err := checkTruncated(path, len(listBackups(opt.BackupDir)))
+	if err := resumeReplacement(path); err != nil {
+		return nil, fmt.Errorf("store: replace the damaged database: %w; %s", err, remedyFolder)
+	}
+	backups := len(listBackups(opt.BackupDir))
+	err := checkTruncated(path, backups)
+	if !fileExists(path) && (backups > 0 || fileExists(replacementCopy(path))) {
+		err = fmt.Errorf("store: %s is missing: %w", path, errDamaged)
+	}
 	if err == nil {
 		s, oerr := openStore(ctx, path, sets, opt)
-		if oerr == nil || !isDamaged(oerr) {
-			return s, oerr
+		if oerr == nil {
+			if s.replaced, oerr = currentReplacement(path); oerr != nil {
+				return nil, errors.Join(oerr, s.Close())
+			}
+			return s, nil
+		}
+		if !isDamaged(oerr) {
+			return nil, oerr
 		}
 		err = oerr
 	}
-	aside, rerr := restoreBackup(ctx, path, opt.BackupDir)
+	r, rerr := replaceByBackup(ctx, path, opt.BackupDir)
 	if rerr != nil {
 		return nil, fmt.Errorf("%w, and it could not be replaced by a backup: %w", err, rerr)
 	}
 	s, err := openStore(ctx, path, sets, opt)
 	if err != nil {
-		return nil, fmt.Errorf("%w (the damaged file is now %s)", err, aside)
+		return nil, fmt.Errorf("%w (%s)", err, r)
 	}
-	s.setAside = aside
+	s.setAside, s.replaced = r.Aside, r
 	return s, nil
 }
 
@@ -187,7 +202,7 @@ func dataSourceName(path string, readOnly bool) string {
 // Path returns the file's path.
 func (s *Store) Path() string { return s.path }
 
-// QuarantinedPath returns the new path of a damaged file that Open renamed, or "".
+// QuarantinedPath returns the new path of a damaged file that this Open renamed, or "".
 func (s *Store) QuarantinedPath() string { return s.setAside }
 
 // Read returns the pool of read-only connections. Callers must close their rows.

@@ -322,7 +322,7 @@ func (u *Upgrade) restoreSnapshot(ctx context.Context, j journal) error {
 		return err
 	}
 	failpoint.Hit("upgrade.restore.copied")
-	if _, err := store.Replace(ctx, db, db+".restoring"); err != nil {
+	if _, err := store.Replace(ctx, db, db+".restoring", "", false); err != nil {
 		return err
 	}
 	return u.removeJournal()

@@ -168,12 +168,13 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 	for _, step := range []func(context.Context) error{
 		d.openNetwork, d.openUsage, d.openModels, d.openGuard, d.openChannels, d.openNotices, d.openWatchers, d.openGoals, d.openCrew,
 		d.openKnowledge, d.openBrowser, d.openTools, d.openLearning, d.openLoop, d.openService, d.openWeb, d.openTray,
+		func(ctx context.Context) error { return d.erasing.FinishRestored(ctx) },
 	} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
 	}
-	return d, errors.Join(d.erasing.FinishRestored(ctx), d.intake.ReportStart(ctx, d.guard.CheckStart(ctx, opt.Paths.AuditKeyFile()), d.store.QuarantinedPath()))
+	return d, d.intake.ReportStart(ctx, d.guard.CheckStart(ctx, opt.Paths.AuditKeyFile()), d.store)
 }
 
 // Migrations returns the tables of all packages that own tables.
@@ -188,7 +189,7 @@ func Migrations() []store.MigrationSet {
 func (d *App) openGuard(ctx context.Context) error {
 	d.sessions = session.New(d.store)
 	c := d.opt.Config
-	key, err := guard.OpenAuditKey(d.opt.Paths, d.store.QuarantinedPath() != "")
+	key, err := guard.OpenAuditKey(d.opt.Paths, d.store.Replacement())
 	if err != nil {
 		return err
 	}
@@ -331,9 +332,8 @@ func (d *App) Run(ctx context.Context) error {
 // Ready returns a channel that is closed when Run accepts messages.
 func (d *App) Ready() <-chan struct{} { return d.ready }
 
-// SetAside returns the path to which Open moved a damaged database, or "" if the database was
-// intact.
-func (d *App) SetAside() string { return d.store.QuarantinedPath() }
+// SetAside describes how Open replaced a damaged or missing database, or returns "" if it was intact.
+func (d *App) SetAside() string { return d.store.Replacement().String() }
 
 // Shutdown makes Run return.
 func (d *App) Shutdown() { d.downOnce.Do(func() { close(d.shutdown) }) }

@@ -46,6 +46,7 @@ func TestFaultTranscripts(t *testing.T) {
 		{"Another program uses the port", portTaken},
 		{"A mistake in config.toml", configBroken},
 		{"The disk is full", diskFull},
+		{"The database is damaged", databaseDamaged},
 		{"The daemon is killed during hob chat", chatKilled},
 	}
 	shown := make([]string, len(cases))
@@ -99,6 +100,8 @@ var replaced = []struct {
 	{regexp.MustCompile(`today at \d\d:\d\d`), "today at 15:00"},
 	{regexp.MustCompile(`after \d\d:\d\d:\d\d`), "after 15:00:10"},
 	{regexp.MustCompile(`code=\S+`), "code=CODE"},
+	{regexp.MustCompile(`\d{8}T\d{6}\.\d{3}`), "20260301T080000.000"},
+	{regexp.MustCompile(`on \d{4}-\d\d-\d\d \d\d:\d\d`), "on 2026-03-01 08:00"},
 }
 
 // show adds text to the transcript.
@@ -265,6 +268,17 @@ func diskFull(s *transcript) {
 	s.run("bread.*eggs.*milk", "", "task", "list")
 	s.run("ok +database", "is sound", "doctor")
 	s.h.stop()
+}
+
+func databaseDamaged(s *transcript) {
+	s.h = newHouse(s.t, offline)
+	s.run("Added", "", "ask", "add a task: buy milk")
+	s.h.hob("backup").works("snapshot-")
+	s.note("The machine fails later and damages the database.")
+	s.h.write("hob.db", strings.Repeat("not a database ", 600))
+	s.run("milk.*was damaged and is now .*newest good backup", "", "task", "list")
+	s.run("Restored the newest good backup", "Restored", "restore", "--pending")
+	s.run("hold has ended", "", "restore", "--release", "all")
 }
 
 func chatKilled(s *transcript) {

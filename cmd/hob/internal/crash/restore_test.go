@@ -64,6 +64,70 @@ func TestRestore_KilledAtAnyInstantLeavesOldOrNew(t *testing.T) {
 	}
 }
 
+// replacementPoints are the instants at which the first start with a damaged database is killed.
+var replacementPoints = []string{
+	"replacement.copied", "replacement.recorded", "replacement.aside", "replacement.done", "store.commit.before", "store.commit.after", "store.commit.before:2",
+	"store.commit.after:2", "store.commit.before:3", "store.commit.after:3", "store.commit.after:4",
+}
+
+// A start that replaces a damaged or missing database and is killed at any instant loses neither the
+// damaged file nor the hold: the next start uses the backup, on hold, and never an empty home.
+func TestReplacement_KilledAtAnyInstantIsOnHold(t *testing.T) {
+	t.Parallel()
+	bin, err := program()
+	check(t, err)
+	dir := t.TempDir()
+	h := &restoredHome{t: t, bin: bin, user: filepath.Join(dir, "user"), home: filepath.Join(dir, "first")}
+	check(t, errors.Join(os.MkdirAll(h.user, 0o700), os.MkdirAll(h.home, 0o700)))
+	h.configure("Oldname")
+	h.run(0, "", "task", "add", "oldtask")
+	snapshot := filepath.Base(strings.TrimSpace(h.run(0, "", "backup")))
+	h.run(0, "", "task", "add", "newtask")
+	last := regexp.MustCompile(`intact: (\d+)`).FindStringSubmatch(h.run(0, "", "audit", "verify"))
+	if last == nil {
+		t.Fatal("hob audit verify does not tell the number of lines")
+	}
+	garbage := bytes.Repeat([]byte("garbage "), 2000)
+	for n, point := range replacementPoints {
+		w := h.copyTo(filepath.Join(dir, fmt.Sprint("replaced", n)))
+		db := filepath.Join(w.home, "hob.db")
+		missing := n%3 == 2
+		if missing {
+			check(t, os.Remove(db))
+		} else {
+			check(t, os.WriteFile(db, garbage, 0o600))
+		}
+		if out := w.run(-1, point, "task", "list"); !w.killed {
+			t.Errorf("%s: the start was not killed: %s", point, out)
+		}
+		w.run(-1, "store.commit.before:1", "task", "list") // killed again, at the first commit of the next start
+		tasks := w.run(0, "", "task", "list")
+		if !strings.Contains(tasks, "oldtask") || strings.Contains(tasks, "newtask") {
+			t.Errorf("%s: tasks %q, want those of the backup", point, tasks)
+		}
+		if pending := w.run(0, "", "restore", "--pending"); !strings.Contains(pending, "Restored the newest good backup ("+snapshot+")") {
+			t.Errorf("%s: not on hold: %s", point, pending)
+		}
+		audit := w.run(0, "", "audit", "verify")
+		if strings.Count(audit, "records that the newest good backup") != 1 || !strings.Contains(audit, "the replaced log ended at line "+last[1]+",") {
+			t.Errorf("%s: audit %q, want one restore that replaced %s lines", point, audit, last[1])
+		}
+		kept, err := filepath.Glob(db + ".damaged-*")
+		check(t, err)
+		if missing != (len(kept) == 0) {
+			t.Errorf("%s: kept %q", point, kept)
+		}
+		for _, name := range kept {
+			if b, err := os.ReadFile(name); err != nil || !bytes.Equal(b, garbage) {
+				t.Errorf("%s: %s is not the damaged file: %v", point, name, err)
+			}
+		}
+		if left, _ := filepath.Glob(db + "[.-]re*"); len(left) > 0 {
+			t.Errorf("%s: left %q", point, left)
+		}
+	}
+}
+
 // restoredHome is a home that is used by commands only.
 type restoredHome struct {
 	t               *testing.T

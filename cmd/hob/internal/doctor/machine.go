@@ -17,6 +17,7 @@ import (
 
 	"hob/platform/host/system"
 	"hob/platform/store"
+	"hob/platform/store/snapshot"
 )
 
 const (
@@ -155,6 +156,9 @@ func (e Env) newToken(c []Check) []Check {
 func checkDatabase(ctx context.Context, e Env) []Check {
 	path := e.Paths.Database()
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		if list, _ := snapshot.List(e.Paths.Backups()); len(list) > 0 { // checkBackup reports an unreadable folder
+			return warnCheck("database", "it is missing", "the next start uses the newest good backup; to choose another one: hob restore NAME")
+		}
 		return okCheck("database", "the first start creates it")
 	}
 	if f, err := os.OpenFile(path, os.O_RDWR, 0); err != nil {

@@ -1,0 +1,278 @@
+package recovery_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/autonomy/guard/pairing"
+	"hob/autonomy/recovery"
+	"hob/knowledge"
+	"hob/platform/host/system"
+	"hob/platform/provenance"
+	"hob/platform/store"
+	"hob/platform/store/snapshot"
+	"hob/platform/store/tombstone"
+)
+
+func fatal(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func migrations() []store.MigrationSet {
+	return append([]store.MigrationSet{bus.Migrations(), guard.Migrations(), pairing.Migrations()}, knowledge.Migrations()...)
+}
+
+// events is the number of open events of a home.
+const events = 60
+
+// home is a home whose snapshot contains events; line 5 and the following ones of the audit log, a
+// revocation and the files with the text "new" are newer.
+type home struct {
+	t        *testing.T
+	p        system.Paths
+	snapshot snapshot.Snapshot
+	lines    int64 // of the audit log
+}
+
+func newHome(t *testing.T) *home {
+	t.Helper()
+	dir := t.TempDir()
+	h := &home{t: t, p: system.Paths{Home: dir, Data: dir, Logs: filepath.Join(dir, "logs"), Runtime: filepath.Join(dir, "run")}}
+	h.writeFiles("old")
+	h.use(func(st *store.Store, g *guard.Guard) {
+		inbox := bus.New(st, bus.Options{}).Inbox
+		for range events {
+			_, err := inbox.Put(t.Context(), bus.Event{Kind: bus.Watcher, Source: "w1", Session: "watcher:w1", Text: strings.Repeat("a file appeared ", 100), Provenance: provenance.Outside, NotBefore: time.Now().Add(time.Hour)})
+			fatal(t, err)
+		}
+		h.audit(st, g, 4)
+	})
+	s, err := snapshot.Create(t.Context(), snapshot.Options{Paths: h.p, Version: "test", Reason: snapshot.Manual})
+	fatal(t, err)
+	h.snapshot = s
+	h.use(func(st *store.Store, g *guard.Guard) {
+		h.audit(st, g, 7)
+		fatal(t, st.Write(t.Context(), func(tx *store.Tx) error { return g.Tombstones().AddTx(tx, tombstone.Grant, "g1", nil) }))
+		head, err := g.Head(t.Context())
+		fatal(t, err)
+		h.lines = head.Lines
+	})
+	h.writeFiles("new")
+	return h
+}
+
+var homeFiles = []string{"config.toml", "SOUL.md", "USER.md", "MEMORY.md", "agents/a/SOUL.md", "skills/s/SKILL.md"}
+
+func (h *home) writeFiles(text string) {
+	h.t.Helper()
+	for _, name := range homeFiles {
+		fatal(h.t, system.WriteFile(filepath.Join(h.p.Home, filepath.FromSlash(name)), []byte(text)))
+	}
+}
+
+// checkFiles checks the text of the files below a folder.
+func (h *home) checkFiles(dir, want string) {
+	h.t.Helper()
+	for _, name := range homeFiles {
+		if b, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name))); err != nil || string(b) != want {
+			h.t.Errorf("%s = %q, %v, want %q", filepath.Join(dir, name), b, err, want)
+		}
+	}
+}
+
+// open opens the database and the guard like a start until recovery.Open.
+func (h *home) open() (*store.Store, *guard.Guard) {
+	h.t.Helper()
+	st, err := store.Open(h.t.Context(), h.p.Database(), migrations(), store.Options{BackupDir: h.p.Backups()})
+	fatal(h.t, err)
+	key, err := guard.OpenAuditKey(h.p, st.Replacement())
+	fatal(h.t, err)
+	g, err := guard.New(st, guard.Options{AuditKey: key, Anchor: h.p.AuditAnchorFile(), Tombstones: h.p.TombstoneFile()})
+	fatal(h.t, err)
+	return st, g
+}
+
+// use runs fn in the open home.
+func (h *home) use(fn func(*store.Store, *guard.Guard)) {
+	h.t.Helper()
+	st, g := h.open()
+	fatal(h.t, recovery.Open(h.t.Context(), recovery.SyncOptions{Store: st, Guard: g}))
+	fn(st, g)
+	_, err := g.WriteAnchor(h.t.Context())
+	fatal(h.t, errors.Join(err, st.Close()))
+}
+
+func (h *home) audit(st *store.Store, g *guard.Guard, lines int) {
+	h.t.Helper()
+	for range lines {
+		fatal(h.t, st.Write(h.t.Context(), func(tx *store.Tx) error {
+			return g.AuditTx(tx, guard.Record{Actor: "hob", Action: "call", Origin: "test", Verdict: "allow", Outcome: "done"})
+		}))
+	}
+}
+
+// damages lists what happens to the database.
+var damages = map[string]func(path string) error{
+	"pages of noise": func(path string) error { return overwriteMiddle(path, 0xA5) },
+	"pages of zeros": func(path string) error { return overwriteMiddle(path, 0) },
+	"another file":   func(path string) error { return os.WriteFile(path, bytes.Repeat([]byte("x"), 9000), 0o600) },
+	"missing":        os.Remove,
+}
+
+// overwriteMiddle overwrites the second and third quarter of a file.
+func overwriteMiddle(path string, with byte) error {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	from, to := len(b)/4&^4095, len(b)*3/4&^4095
+	copy(b[from:to], bytes.Repeat([]byte{with}, to-from))
+	return os.WriteFile(path, b, 0o600)
+}
+
+// checkHeld checks that the home is restored and on hold, and that the audit log names the end of the
+// replaced log.
+func (h *home) checkHeld(st *store.Store, g *guard.Guard) {
+	h.t.Helper()
+	s, err := bus.New(st, bus.Options{}).Hold.Status(h.t.Context())
+	if err != nil || !s.Active || s.Events != events {
+		h.t.Errorf("hold = %+v, %v, want %d events", s, err, events)
+	}
+	head, err := g.VerifyAll(h.t.Context())
+	if err != nil || len(head.Restores) != 1 || head.Restores[0].ReplacedLines != h.lines || head.Restores[0].ReplacedHead == "" {
+		h.t.Errorf("audit log = %+v, %v, want one restore that replaced %d lines", head, err, h.lines)
+	}
+	if err := g.CheckStart(h.t.Context(), h.p.AuditKeyFile()); err != nil {
+		h.t.Error(err)
+	}
+	entries, err := tombstone.Rows(st.Reader(h.t.Context()))
+	if err != nil || len(entries) != 1 || entries[0].Ref != "g1" {
+		h.t.Errorf("revocations = %+v, %v, want g1", entries, err)
+	}
+}
+
+func (h *home) restore() recovery.Report {
+	h.t.Helper()
+	r, err := recovery.Restore(h.t.Context(), recovery.Options{Paths: h.p, Migrations: migrations(), Version: "test", Snapshot: h.snapshot})
+	fatal(h.t, err)
+	return r
+}
+
+// A restore over a database that no snapshot can contain keeps the damaged file and the other files of
+// the home.
+func TestRestore_KeepsDamagedDatabaseAndFiles(t *testing.T) {
+	for name, damage := range damages {
+		t.Run(name, func(t *testing.T) {
+			h := newHome(t)
+			fatal(t, damage(h.p.Database()))
+			damaged, err := os.ReadFile(h.p.Database())
+			missing := errors.Is(err, fs.ErrNotExist)
+			r := h.restore()
+			if r.Before != "" || len(r.Held) != events || (r.Aside == "") != missing {
+				t.Errorf("Before = %q, Aside = %q, %d held, want no snapshot, the damaged file and %d", r.Before, r.Aside, len(r.Held), events)
+			}
+			if !missing {
+				if kept, err := os.ReadFile(r.Aside); err != nil || !bytes.Equal(kept, damaged) {
+					t.Errorf("the damaged file is not kept: %d bytes, %v", len(kept), err)
+				}
+			}
+			h.checkFiles(r.Files, "new")
+			h.checkFiles(h.p.Home, "old")
+			h.use(h.checkHeld)
+		})
+	}
+}
+
+func TestRestore_SavesIntactState(t *testing.T) {
+	h := newHome(t)
+	r := h.restore()
+	if r.Before == "" || r.Aside != "" || r.Files != "" || len(r.Warnings) > 0 {
+		t.Errorf("Restore = %+v", r)
+	}
+	h.checkFiles(filepath.Join(h.p.Backups(), r.Before, "files"), "new")
+	h.use(h.checkHeld)
+	if left, _ := filepath.Glob(filepath.Join(h.p.Data, "restore*")); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+}
+
+// An altered file of revocations is repaired and reported; it does not prevent a restore.
+func TestRestore_RepairsAlteredTombstones(t *testing.T) {
+	for name, damage := range map[string]func(path string) error{"intact database": func(string) error { return nil }, "damaged database": damages["another file"]} {
+		t.Run(name, func(t *testing.T) {
+			h := newHome(t)
+			b, err := os.ReadFile(h.p.TombstoneFile())
+			fatal(t, err)
+			fatal(t, os.WriteFile(h.p.TombstoneFile(), append(b, []byte("changed\n")...), 0o600))
+			fatal(t, damage(h.p.Database()))
+			r := h.restore()
+			if !slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "line 2") && strings.Contains(w, "hob grant list") }) {
+				t.Errorf("Warnings = %q", r.Warnings)
+			}
+			h.use(h.checkHeld)
+		})
+	}
+}
+
+// The work of a backup that replaced the database waits for the user, even if the first start after the
+// replacement ends at any step.
+func TestOpen_HoldsReplacedDatabaseAfterCrash(t *testing.T) {
+	for name, damage := range damages {
+		t.Run(name, func(t *testing.T) {
+			h := newHome(t)
+			fatal(t, damage(h.p.Database()))
+			crash := func(at func(st *store.Store, g *guard.Guard) error) {
+				t.Helper()
+				st, g := h.open()
+				if r := st.Replacement(); r == nil || r.Backup != h.snapshot.Name {
+					t.Fatalf("Replacement = %+v", r)
+				}
+				fatal(t, errors.Join(at(st, g), st.Close()))
+			}
+			crash(func(*store.Store, *guard.Guard) error { return nil })
+			crash(func(_ *store.Store, g *guard.Guard) error { return g.InitKeys(context.Background()) })
+			for range 2 {
+				crash(func(st *store.Store, g *guard.Guard) error {
+					return recovery.Open(context.Background(), recovery.SyncOptions{Store: st, Guard: g})
+				})
+			}
+			h.use(func(st *store.Store, g *guard.Guard) {
+				h.checkHeld(st, g)
+				fatal(t, st.ConfirmReplacement())
+			})
+			h.use(func(st *store.Store, g *guard.Guard) {
+				h.checkHeld(st, g)
+				if st.Replacement() != nil {
+					t.Errorf("Replacement = %+v after the confirmation", st.Replacement())
+				}
+			})
+		})
+	}
+}
+
+// A restore ends an unconfirmed replacement: the restored database is on hold already.
+func TestRestore_DiscardsReplacement(t *testing.T) {
+	h := newHome(t)
+	fatal(t, damages["another file"](h.p.Database()))
+	st, _ := h.open()
+	fatal(t, st.Close())
+	h.restore()
+	h.use(func(st *store.Store, _ *guard.Guard) {
+		if st.Replacement() != nil {
+			t.Errorf("Replacement = %+v", st.Replacement())
+		}
+	})
+}
