@@ -64,6 +64,8 @@ type journal struct {
 	From     map[string]int `json:"from"`
 	Version  string         `json:"version"` // of the program that migrates
 	Started  time.Time      `json:"started"`
+	// Aside is the name under which a damaged database is kept when the snapshot replaces it, or "".
+	Aside string `json:"aside,omitempty"`
 }
 
 func journalFile(p system.Paths) string { return filepath.Join(p.Data, "upgrade.json") }
@@ -91,10 +93,12 @@ func (u *Upgrade) readJournal() (j journal, found bool, err error) {
 	return j, true, nil
 }
 
-// Discard ends an interrupted upgrade whose database a restore has replaced.
+// Discard ends an interrupted or failed upgrade whose database a restore has replaced.
 func Discard(p system.Paths) error {
-	if err := os.Remove(journalFile(p)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("upgrade: %w", err)
+	for _, name := range []string{journalFile(p), failureFile(p)} {
+		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("upgrade: %w", err)
+		}
 	}
 	return system.RemoveAll(trialDir(p))
 }
@@ -129,19 +133,31 @@ func (u *Upgrade) Recover(ctx context.Context) error {
 	case preparing:
 		return u.dropUpgrade(j)
 	case restoring:
-		return u.restoreSnapshot(ctx, j)
+		return u.recoverSnapshot(ctx, j)
 	}
 	have, err := store.SchemaOf(ctx, u.o.Paths.Database())
 	switch {
+	case store.IsDamaged(err), errors.Is(err, fs.ErrNotExist), err == nil && len(have) == 0:
+		u.o.Log.Error("the database is damaged after an interrupted upgrade; restoring the data of before", "err", err, "snapshot", j.Snapshot)
+		j.Aside = store.AsidePath(u.o.Paths.Database())
+		return u.recoverSnapshot(ctx, j)
 	case err != nil:
 		return fmt.Errorf("upgrade: %w", err)
 	case maps.Equal(have, j.From):
 		return u.dropUpgrade(j)
 	case !store.Supports(store.Versions(u.o.Sets), have): // this is the previous version
 		u.o.Log.Warn("the upgrade to a newer version was interrupted; restoring the data of before", "version", j.Version, "snapshot", j.Snapshot)
-		return u.restoreSnapshot(ctx, j)
+		return u.recoverSnapshot(ctx, j)
 	}
 	return nil // migrated: Finish confirms it
+}
+
+// recoverSnapshot restores the snapshot of an interrupted upgrade.
+func (u *Upgrade) recoverSnapshot(ctx context.Context, j journal) error {
+	if err := u.restoreSnapshot(ctx, j); err != nil {
+		return fmt.Errorf("upgrade: restore the data of before: %w; choose a backup of: hob backup --list, and run: hob restore NAME", err)
+	}
+	return nil
 }
 
 // dropUpgrade ends an upgrade that has changed nothing, and deletes its snapshot.
@@ -162,6 +178,9 @@ func (u *Upgrade) dropUpgrade(j journal) error {
 
 // Prepare implements store.Options.BeforeMigration.
 func (u *Upgrade) Prepare(ctx context.Context, m store.Migration) error {
+	if err := u.checkRetry(); err != nil {
+		return err
+	}
 	if err := u.checkSpace(); err != nil {
 		return err
 	}
@@ -255,6 +274,9 @@ func (u *Upgrade) tryMigration(ctx context.Context, s snapshot.Snapshot) (err er
 		return err
 	}
 	err = st.CheckIntegrity(ctx)
+	if st.Replacement() != nil {
+		err = errors.New("the copy of the database is damaged; check the disk")
+	}
 	if err := errors.Join(err, st.Close()); err != nil {
 		return err
 	}
@@ -288,9 +310,15 @@ func (u *Upgrade) Finish(ctx context.Context, opened error) error {
 		if err := snapshot.Prune(u.o.Paths.Backups(), snapshot.Keep); err != nil {
 			u.o.Log.Warn("old snapshots not deleted", "err", err)
 		}
+		if err := ForgetFailure(u.o.Paths); err != nil {
+			u.o.Log.Warn("record of a failed upgrade not deleted", "err", err)
+		}
 		return u.removeJournal()
 	}
 	u.o.Log.Error("upgrade failed", "version", u.o.Version, "err", opened)
+	if err := u.recordFailure(opened); err != nil { // the next start repeats the upgrade immediately
+		u.o.Log.Warn("failed upgrade not recorded", "err", err)
+	}
 	have, err := store.SchemaOf(ctx, u.o.Paths.Database())
 	if err == nil && j.State == migrating && !maps.Equal(have, j.From) {
 		err = u.restoreSnapshot(ctx, j)
@@ -322,7 +350,7 @@ func (u *Upgrade) restoreSnapshot(ctx context.Context, j journal) error {
 		return err
 	}
 	failpoint.Hit("upgrade.restore.copied")
-	if _, err := store.Replace(ctx, db, db+".restoring", "", false); err != nil {
+	if _, err := store.Replace(ctx, db, db+".restoring", j.Aside, j.Aside != ""); err != nil {
 		return err
 	}
 	return u.removeJournal()

@@ -1,6 +1,8 @@
 package upgrade_test
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -9,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"hob/platform/host/system"
 	"hob/platform/store"
@@ -51,19 +54,27 @@ func oldHome(t *testing.T) system.Paths {
 	return p
 }
 
+// badCheck returns migrations whose result fails the integrity check.
+func badCheck() []store.MigrationSet {
+	sets := setsOf(1, nil)
+	sets[0].Steps = append(sets[0].Steps, `CREATE TABLE checked (k INTEGER CHECK (k > 0)); PRAGMA ignore_check_constraints = 1; INSERT INTO checked VALUES (-1); PRAGMA ignore_check_constraints = 0`)
+	return sets
+}
+
 // startOptions describes one start of a program.
 type startOptions struct {
-	sets   []store.MigrationSet
-	trial  error // result of the trial
-	opened error // what fails after the migration
-	free   uint64
+	sets    []store.MigrationSet
+	trial   error // result of the trial
+	opened  error // what fails after the migration
+	free    uint64
+	version string // default v2
 }
 
 // startProgram does what the composition root does, and returns the result of Finish.
 func startProgram(t *testing.T, p system.Paths, o startOptions) error {
 	t.Helper()
 	up := upgrade.New(upgrade.Options{
-		Paths: p, Sets: o.sets, Version: "v2", Log: slog.New(slog.DiscardHandler),
+		Paths: p, Sets: o.sets, Version: cmp.Or(o.version, "v2"), Log: slog.New(slog.DiscardHandler),
 		Trial: func(_ context.Context, c system.Paths) error {
 			if b, err := os.ReadFile(c.SoulFile()); err != nil || string(b) != "soul" {
 				t.Errorf("SOUL.md of the copy = %q, %v", b, err)
@@ -149,6 +160,7 @@ func TestUpgrade_RollsBack(t *testing.T) {
 	}{
 		"when the trial fails":                  {startOptions{sets: declared(), trial: boom}, "self-check in a copy of the home: boom"},
 		"when a migration loses rows":           {startOptions{sets: setsOf(2, nil)}, "table u has 1 rows, had 2"},
+		"when a migration fails its check":      {startOptions{sets: badCheck()}, "CHECK constraint failed in checked"},
 		"when the home does not open afterward": {startOptions{sets: declared(), opened: boom}, "boom"},
 		"when the disk is nearly full":          {startOptions{sets: declared(), free: 1 << 20}, "1 MB are free; free some space"},
 	} {
@@ -163,9 +175,74 @@ func TestUpgrade_RollsBack(t *testing.T) {
 				snapshots = 1
 			}
 			checkHome(t, p, 1, snapshots)
-			fatal(t, startProgram(t, p, startOptions{sets: setsOf(1, nil)})) // the old version works
-			fatal(t, startProgram(t, p, startOptions{sets: declared()}))     // and a repaired new one
+			if found, err := filepath.Glob(p.Database() + ".damaged-*"); err != nil || len(found) > 0 {
+				t.Errorf("the intact database was moved: %q, %v", found, err)
+			}
+			fatal(t, startProgram(t, p, startOptions{sets: setsOf(1, nil), version: "v1"}))   // the old version works
+			fatal(t, startProgram(t, p, startOptions{sets: declared(), version: "v2-fixed"})) // and a repaired new one
 			checkHome(t, p, 2, snapshots+1)
+			if f, found := upgrade.LastFailure(p); found {
+				t.Errorf("LastFailure = %+v after a successful upgrade", f)
+			}
+		})
+	}
+}
+
+// A service manager that restarts Hob every few seconds must not repeat a failed upgrade each time.
+func TestPrepare_WaitsAfterFailure(t *testing.T) {
+	p := oldHome(t)
+	failing := startOptions{sets: declared(), trial: errors.New("boom")}
+	refused := func() bool {
+		t.Helper()
+		err := startProgram(t, p, failing)
+		if err == nil || !strings.Contains(err.Error(), "boom") {
+			t.Fatalf("error = %v, want boom", err)
+		}
+		checkHome(t, p, 1, 0)
+		return strings.Contains(err.Error(), "start again after")
+	}
+	if refused() || !refused() || !refused() {
+		t.Error("the failed upgrade is repeated at once")
+	}
+	f, found := upgrade.LastFailure(p)
+	if !found || f.Version != "v2" || f.Tries != 1 || f.NextTry().Sub(f.At) != time.Minute {
+		t.Errorf("LastFailure = %+v, %v", f, found)
+	}
+	for tries, want := range map[int]time.Duration{2: 2 * time.Minute, 6: 32 * time.Minute, 7: time.Hour, 1000: time.Hour} {
+		if got := (upgrade.Failure{Tries: tries}).NextTry().Sub(time.Time{}); got != want {
+			t.Errorf("after %d failures: %s, want %s", tries, got, want)
+		}
+	}
+	fatal(t, os.WriteFile(p.ConfigFile(), []byte("x = 2"), 0o600))
+	if refused() {
+		t.Error("a changed configuration is not tried")
+	}
+	fatal(t, upgrade.ForgetFailure(p))
+	if refused() {
+		t.Error("not repeated after ForgetFailure")
+	}
+}
+
+// The database is unreadable after a crash during the migration: the snapshot replaces it, and the
+// damaged file is kept.
+func TestRecover_RestoresSnapshotWhenDatabaseIsUnreadable(t *testing.T) {
+	for name, damage := range map[string]func(path string) error{
+		"damaged": func(path string) error { return os.WriteFile(path, bytes.Repeat([]byte("x"), 9000), 0o600) },
+		"missing": os.Remove,
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := oldHome(t)
+			up := upgrade.New(upgrade.Options{Paths: p, Sets: declared(), Version: "v2", Log: slog.New(slog.DiscardHandler), Trial: func(context.Context, system.Paths) error { return nil }})
+			st, err := store.Open(t.Context(), p.Database(), declared(), store.Options{BeforeMigration: up.Prepare})
+			fatal(t, err)
+			fatal(t, st.Close())
+			fatal(t, damage(p.Database()))
+			fatal(t, startProgram(t, p, startOptions{sets: declared()}))
+			checkHome(t, p, 2, 2)
+			kept, err := filepath.Glob(p.Database() + ".damaged-*")
+			if fatal(t, err); len(kept) > 0 != (name == "damaged") {
+				t.Errorf("kept: %q", kept)
+			}
 		})
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"hob/platform/host/system"
 	"hob/platform/store"
 	"hob/platform/store/snapshot"
+	"hob/platform/store/upgrade"
 	"hob/platform/text/textnorm"
 )
 
@@ -43,6 +44,7 @@ func checkLeftovers(ctx context.Context, e Env) []Check {
 	out = append(out, deadSockets(ctx, e)...)
 	out = append(out, oldFiles(e)...)
 	out = append(out, longLog(e)...)
+	out = append(out, failedUpgrade(e)...)
 	if len(out) == 0 {
 		return okCheck("leftovers", "no leftover files")
 	}
@@ -145,7 +147,9 @@ func oldFiles(e Env) []Check {
 	if e.Paths.Data != e.Paths.Home {
 		add(e.Paths.Data, temporary.MatchString)
 	}
-	add(e.Paths.Data, func(name string) bool { return name == filepath.Base(e.Paths.Database())+".restored" })
+	if _, err := os.Stat(e.Paths.Database() + "-replaced"); errors.Is(err, fs.ErrNotExist) { // otherwise the next start needs it
+		add(e.Paths.Data, func(name string) bool { return name == filepath.Base(e.Paths.Database())+".restored" })
+	}
 	add(e.Paths.Backups(), func(name string) bool {
 		return strings.HasPrefix(name, "hob-") && strings.HasSuffix(name, ".db.part")
 	})
@@ -176,6 +180,17 @@ func longLog(e Env) []Check {
 	return withFix(func(ctx context.Context) (string, error) {
 		return "merged the write-ahead log into the database", store.Checkpoint(ctx, e.Paths.Database())
 	}, warnCheck("leftovers", fmt.Sprintf("the write-ahead log has %d MB that are not in the database yet", n>>20), fixRemedy))
+}
+
+// failedUpgrade reports an upgrade that the next starts do not repeat immediately.
+func failedUpgrade(e Env) []Check {
+	f, found := upgrade.LastFailure(e.Paths)
+	if !found {
+		return nil
+	}
+	return withFix(func(context.Context) (string, error) {
+		return "the next start repeats the upgrade", upgrade.ForgetFailure(e.Paths)
+	}, warnCheck("leftovers", fmt.Sprintf("the upgrade to %s failed at %s: %s", f.Version, f.At.Local().Format("2006-01-02 15:04"), f.Reason), "remove the cause and repeat the upgrade: "+fixRemedy+" && hob start, or go back: hob update --rollback"))
 }
 
 // Maximum age of the newest backup, and of a database without a backup.

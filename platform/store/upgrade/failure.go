@@ -1,0 +1,95 @@
+package upgrade
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"hob/platform/host/system"
+)
+
+// Failure records the last upgrade that failed, so that a service manager that restarts Hob does not
+// repeat the snapshot and the trial each time.
+type Failure struct {
+	Version string    `json:"version"` // of the program that failed
+	Config  string    `json:"config"`  // digest of the configuration file, which may be the cause
+	Reason  string    `json:"reason"`
+	At      time.Time `json:"at"`
+	Tries   int       `json:"tries"`
+}
+
+// The time after a failure in which the same version does not repeat the upgrade. It doubles with each
+// failure.
+const (
+	firstRetry = time.Minute
+	maxRetry   = time.Hour
+)
+
+// NextTry returns when a start repeats the upgrade.
+func (f Failure) NextTry() time.Time {
+	wait := firstRetry
+	for n := 1; n < f.Tries && wait < maxRetry; n++ {
+		wait *= 2
+	}
+	return f.At.Add(min(wait, maxRetry))
+}
+
+func failureFile(p system.Paths) string { return filepath.Join(p.Data, "upgrade-failed.json") }
+
+// LastFailure returns the last upgrade that failed, if no later one succeeded. An unreadable record
+// counts as none.
+func LastFailure(p system.Paths) (f Failure, found bool) {
+	b, err := os.ReadFile(failureFile(p))
+	if err != nil || json.Unmarshal(b, &f) != nil {
+		return Failure{}, false
+	}
+	return f, true
+}
+
+// ForgetFailure lets the next start repeat the upgrade.
+func ForgetFailure(p system.Paths) error {
+	if err := os.Remove(failureFile(p)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("upgrade: %w", err)
+	}
+	return nil
+}
+
+// checkRetry fails while the upgrade must not be repeated. Another version or configuration may succeed.
+func (u *Upgrade) checkRetry() error {
+	f, found := LastFailure(u.o.Paths)
+	now := time.Now()
+	if !found || f.Version != u.o.Version || f.Config != u.configDigest() || now.Before(f.At) || !now.Before(f.NextTry()) {
+		return nil
+	}
+	const stamp = "2006-01-02 15:04:05 UTC"
+	return fmt.Errorf("upgrade to %s failed at %s: %s; your data is as before the upgrade: start again after %s or after a change of config.toml, repeat now with: hob doctor --fix, or go back with: hob update --rollback",
+		f.Version, f.At.UTC().Format(stamp), f.Reason, f.NextTry().UTC().Format(stamp))
+}
+
+// recordFailure records that the upgrade failed with the error opened.
+func (u *Upgrade) recordFailure(opened error) error {
+	f := Failure{Version: u.o.Version, Config: u.configDigest(), Reason: opened.Error(), At: time.Now().UTC(), Tries: 1}
+	if last, found := LastFailure(u.o.Paths); found && last.Version == f.Version && last.Config == f.Config {
+		f.Tries += last.Tries
+	}
+	b, err := json.Marshal(f)
+	if err != nil {
+		return err
+	}
+	return system.WriteFile(failureFile(u.o.Paths), b)
+}
+
+func (u *Upgrade) configDigest() string {
+	b, err := os.ReadFile(u.o.Paths.ConfigFile())
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
