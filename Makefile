@@ -29,11 +29,11 @@ WATCHED := -gcflags='modernc.org/...=-race=false -d=checkptr=0'
 # These packages are tested without the race detector. The attempts of the adversary
 # take eight times as long with it, and the code under them is raced by other tests.
 # Weeks and years of virtual time can crash the detector itself (golang/go#78156).
-# The commands and their bad inputs start hundreds of processes whose code is raced
+# The commands, their bad inputs and the kills start hundreds of processes whose code is raced
 # in its own packages; `make test-long` races them as well.
 # A test without the detector runs without cgo, so that it shares the compiled
 # packages of the linters and the program. -s -w: linking takes a third less time.
-UNRACED := ./cmd/hob ./cmd/hob/internal/redteam ./cmd/hob/internal/badinput ./cmd/hob/internal/simulate
+UNRACED := ./cmd/hob ./cmd/hob/internal/redteam ./cmd/hob/internal/badinput ./cmd/hob/internal/simulate ./cmd/hob/internal/crash ./cmd/hob/internal/repo
 # Many tests wait for servers, timeouts and processes: with one package more than cores, the cores
 # are busy meanwhile.
 PACKAGES := $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 4) + 1)

@@ -1,4 +1,4 @@
-package autonomy_test
+package repo
 
 import (
 	"bytes"
@@ -163,7 +163,7 @@ type overlay struct {
 
 func newOverlay(t *testing.T) *overlay {
 	t.Helper()
-	root, err := filepath.Abs("..")
+	root, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package autonomy_test
+package repo
 
 import (
 	"fmt"
@@ -22,7 +22,7 @@ func newCommitRepo(t *testing.T) *commitRepo {
 			t.Skip(err)
 		}
 	}
-	script, err := os.ReadFile("../.ci/commits")
+	script, err := os.ReadFile(root + "/.ci/commits")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package autonomy_test
+package repo
 
 import (
 	"go/ast"
@@ -71,13 +71,13 @@ func TestDriverNames(t *testing.T) {
 		return false
 	}
 	set := token.NewFileSet()
-	err := filepath.WalkDir("..", func(at string, e fs.DirEntry, err error) error {
-		file := strings.TrimPrefix(filepath.ToSlash(at), "../")
+	err := filepath.WalkDir(root, func(at string, e fs.DirEntry, err error) error {
+		file := strings.TrimPrefix(filepath.ToSlash(at), root+"/")
 		dir := path.Dir(file)
 		switch {
 		case err != nil:
 			return err
-		case e.IsDir() && (strings.HasPrefix(e.Name(), ".") && at != ".." || slices.Contains([]string{"testdata", "bin", "docs", "help"}, e.Name()) || strings.HasSuffix(e.Name(), "test") || slices.Contains(folders, file)):
+		case e.IsDir() && (strings.HasPrefix(e.Name(), ".") && at != root || slices.Contains([]string{"testdata", "bin", "docs", "help"}, e.Name()) || strings.HasSuffix(e.Name(), "test") || slices.Contains(folders, file)):
 			return fs.SkipDir
 		case e.IsDir(), strings.HasSuffix(file, "_test.go"), dir == ".":
 			return nil

@@ -1,4 +1,4 @@
-package autonomy_test
+package repo
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 // TestHouseFigures holds what keeps the code easy to find and to change. Lower a limit when
 // the code has become better; do not raise one.
 func TestHouseFigures(t *testing.T) {
-	folders, err := os.ReadDir("../platform")
+	folders, err := os.ReadDir(root + "/platform")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestHouseFigures(t *testing.T) {
 			t.Errorf("%s has %d methods, want at most %d: split it into types with one purpose each", name, n, maxMethods)
 		}
 	}
-	for dir, most := range map[string]int{"../cmd/hob/internal/app": 1500, "../cmd/hob/internal": 15000} {
+	for dir, most := range map[string]int{root + "/cmd/hob/internal/app": 1500, root + "/cmd/hob/internal": 15000} {
 		if n := sourceLines(t, dir); n > most {
 			t.Errorf("%s has %d lines without tests, want at most %d: move behavior to the package that owns it", dir, n, most)
 		}
@@ -120,11 +120,11 @@ func isOneWord(name string) bool {
 func inspectSources(t *testing.T, visit func(dir string, file *ast.File)) {
 	t.Helper()
 	set := token.NewFileSet()
-	err := filepath.WalkDir("..", func(path string, e fs.DirEntry, err error) error {
+	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case e.IsDir() && (e.Name() == "bin" || e.Name() == "testdata" || strings.HasPrefix(e.Name(), ".") && path != ".."):
+		case e.IsDir() && (e.Name() == "bin" || e.Name() == "testdata" || strings.HasPrefix(e.Name(), ".") && path != root):
 			return fs.SkipDir
 		case e.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
 			return nil
@@ -133,7 +133,7 @@ func inspectSources(t *testing.T, visit func(dir string, file *ast.File)) {
 		if err != nil {
 			return err
 		}
-		visit(filepath.ToSlash(strings.TrimPrefix(filepath.Dir(path), "../")), file)
+		visit(moduleDir(path), file)
 		return nil
 	})
 	if err != nil {

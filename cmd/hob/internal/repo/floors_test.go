@@ -1,4 +1,4 @@
-package autonomy_test
+package repo
 
 import (
 	"encoding/json"
@@ -106,7 +106,7 @@ func TestFloors(t *testing.T) {
 func list(t *testing.T, goos string) []pkg {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-e", "-json=ImportPath,Imports,Error", "./...")
-	cmd.Dir = ".."
+	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "GOOS="+goos, "CGO_ENABLED=0")
 	out, err := cmd.Output()
 	if err != nil {
@@ -169,7 +169,7 @@ func TestMayImport(t *testing.T) {
 func TestTopLevel(t *testing.T) {
 	planned := strings.Fields(`cmd autonomy platform watchers tools channels knowledge templates assets
 		go.mod go.sum Makefile README.md LICENSE CONTRIBUTING.md CHANGELOG.md docs bin`) // bin is built, and not committed
-	entries, err := os.ReadDir("..")
+	entries, err := os.ReadDir(root)
 	if err != nil {
 		t.Fatal(err)
 	}

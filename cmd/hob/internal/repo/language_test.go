@@ -1,4 +1,4 @@
-package autonomy_test
+package repo
 
 import (
 	"bufio"
@@ -134,17 +134,17 @@ func readPhrases(t *testing.T) *regexp.Regexp {
 // inspectMarkdown visits the Markdown files of the module except reports.
 func inspectMarkdown(t *testing.T, visit func(dir, text string)) {
 	t.Helper()
-	err := filepath.WalkDir("..", func(path string, e fs.DirEntry, err error) error {
+	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case e.IsDir() && (e.Name() == "bin" || e.Name() == "testdata" || e.Name() == "reports" || strings.HasPrefix(e.Name(), ".") && path != ".."):
+		case e.IsDir() && (e.Name() == "bin" || e.Name() == "testdata" || e.Name() == "reports" || strings.HasPrefix(e.Name(), ".") && path != root):
 			return fs.SkipDir
 		case e.IsDir() || !strings.HasSuffix(path, ".md"):
 			return nil
 		}
 		text, err := os.ReadFile(path)
-		visit(filepath.ToSlash(strings.TrimPrefix(filepath.Dir(path), "../")), string(text))
+		visit(moduleDir(path), string(text))
 		return err
 	})
 	if err != nil {
@@ -173,7 +173,7 @@ func readLanguageFile(t *testing.T) map[string]languageFigures {
 func writeLanguageFile(t *testing.T, now map[string]*languageFigures) {
 	t.Helper()
 	var b strings.Builder
-	b.WriteString("# package\tone-word functions\tcomments \"x is/are\"\tphrases (packages that are not listed: 0); written by go test ./autonomy -run TestLanguageFigures -update-language\n")
+	b.WriteString("# package\tone-word functions\tcomments \"x is/are\"\tphrases (packages that are not listed: 0); written by go test ./cmd/hob/internal/repo -run TestLanguageFigures -update-language\n")
 	for _, dir := range slices.Sorted(maps.Keys(now)) {
 		if f := now[dir]; *f != (languageFigures{}) {
 			fmt.Fprintf(&b, "%s\t%d\t%d\t%d\n", dir, f.oneWord, f.isAre, f.phrases)
