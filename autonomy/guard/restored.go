@@ -70,7 +70,7 @@ func (g *Guard) LastCut(q store.Querier, anchorFile string) (c Cut) {
 	return c
 }
 
-// ReplacedCut is LastCut of a database that the store replaced. OpenAuditKey has kept its anchor.
+// ReplacedCut returns the LastCut of a database that the store replaced, whose anchor OpenAuditKey kept.
 func (g *Guard) ReplacedCut(r *store.Replacement) Cut {
 	c := g.LastCut(nil, replacedAnchor(g.opt.Anchor, r))
 	c.Replacement = r.ID

@@ -9,8 +9,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -29,8 +31,75 @@ import (
 )
 
 // The archives in testdata/homes are homes that old versions made, one for each schema since commit
-// b2fd773; the name is the commit that made it. Before you add a migration, add one of the current
-// schema: hob.db, config.toml, SOUL.md, USER.md, MEMORY.md, audit.key and audit.anchor.
+// b2fd773; the name is the commit that made it. TestUpgrade_HasHomeOfCurrentSchema fails after a new
+// migration until -update has added one. Add rows to its new tables before you commit it.
+
+//nolint:gochecknoglobals // a flag of the test
+var updateHomes = flag.Bool("update", false, "write a home with the current schema to testdata/homes")
+
+// archivedFiles are the files of an archive, missing ones included.
+var archivedFiles = []string{"hob.db", "config.toml", "SOUL.md", "USER.md", "MEMORY.md", "audit.key", "audit.anchor", "tombstones"}
+
+func TestUpgrade_HasHomeOfCurrentSchema(t *testing.T) {
+	t.Parallel()
+	archives, err := filepath.Glob("testdata/homes/*.tar.gz")
+	check(t, err)
+	newest, highest := "", -1
+	for _, archive := range archives {
+		dir := t.TempDir()
+		check(t, unpackHome(archive, dir))
+		schema, err := store.SchemaOf(t.Context(), filepath.Join(dir, "hob.db"))
+		check(t, err)
+		if maps.Equal(schema, store.Versions(app.Migrations())) {
+			return
+		}
+		sum := 0
+		for _, v := range schema {
+			sum += v
+		}
+		if sum > highest {
+			newest, highest = dir, sum
+		}
+	}
+	if !*updateHomes {
+		t.Fatal("no archive in testdata/homes has the current schema; add one: go test ./cmd/hob/internal/crash -run TestUpgrade_HasHomeOfCurrentSchema -update")
+	}
+	bin, err := program()
+	check(t, err)
+	r := &upgradeRun{t: t, bin: bin}
+	out, err := r.runTasks(newest)
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	commit, err := exec.CommandContext(t.Context(), "git", "rev-parse", "--short=8", "HEAD").Output()
+	check(t, err)
+	check(t, packHome(newest, filepath.Join("testdata", "homes", strings.TrimSpace(string(commit))+".tar.gz")))
+}
+
+func packHome(dir, archive string) error {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	w := tar.NewWriter(z)
+	for _, name := range archivedFiles {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = w.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(text)), Format: tar.FormatPAX})
+		}
+		if err == nil {
+			_, err = w.Write(text)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(w.Close(), z.Close()); err != nil {
+		return err
+	}
+	return os.WriteFile(archive, b.Bytes(), 0o600)
+}
 
 // brokenConfig makes the program fail after it has migrated the database.
 const brokenConfig = "[triggers.x]\naction = \"say hello\"\nsecret = \"env:NOT_SET_IN_THIS_TEST\"\n"
