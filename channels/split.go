@@ -11,7 +11,7 @@ import (
 // if possible, otherwise at the end of a line or word, and only as a last resort inside a word. It
 // never splits a user-perceived character (UAX 29, extended grapheme clusters). It does not cut a
 // list item or a fenced code block that fits into one part. A longer code block is closed at the
-// end of a part and reopened in the next, and the head of a table is repeated. Links, code and
+// end of a part and reopened in the next, and the header of a table is repeated. Links, code and
 // strong text are not cut between their words. White space at the cuts is dropped. A limit of 0 or
 // less means no limit.
 func SplitFor(text string, l Limits) []string {

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// spans matches spans that break when they are cut between their words (CommonMark 0.31, sections
-// 6.1 to 6.4): code, links, strong text, strikethrough.
+// spans matches spans that must not be cut between words (CommonMark 0.31, sections 6.1 to 6.4):
+// code, links, strong text, strikethrough.
 var spans = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("`[^`\n]+`" + `|!?\[[^\[\]\n]+\]\([^()\n]*\)|\*\*[^*\n]+\*\*|__[^_\n]+__|~~[^~\n]+~~`)
 })
@@ -40,15 +40,15 @@ func (c textCutter) wordAt(text string, end int) int {
 	return 0
 }
 
-// lineAt cuts text at the start of a line and repeats the head of a divided table.
+// lineAt cuts text at the start of a line and repeats the header of a divided table.
 func (c textCutter) lineAt(text string, at int) (part, rest string) {
 	head := c.headAt(text, at)
 	part, rest = cutAt(text, at)
 	return part, head + rest
 }
 
-// headAt returns the head of the table that a cut at the start of a line would divide, which is its
-// first 2 lines. It returns "" if there is no table or the head is too long to repeat.
+// headAt returns the header (the first 2 lines) of the table that a cut at the start of a line
+// would divide. It returns "" if there is no table or the header is too long to repeat.
 func (c textCutter) headAt(text string, at int) string {
 	next, _, _ := strings.Cut(text[at:], "\n")
 	if !strings.Contains(next, "|") || strings.TrimSpace(next) == "" {

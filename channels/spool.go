@@ -23,7 +23,7 @@ import (
 	"hob/platform/retry"
 )
 
-// OutgoingFile is a file to send, as it was when sending was requested.
+// OutgoingFile describes a file to send, as it was at the time of the request.
 type OutgoingFile struct {
 	Name, MIME, Path string
 	Hidden           bool // whether the file or a folder above it is hidden
@@ -35,7 +35,7 @@ type OutgoingFile struct {
 const MaxOutgoingFile = 50 << 20
 
 const (
-	// maxSpool limits the total size of the copies, in bytes.
+	// maxSpool limits the total size of the file copies in the spool, in bytes.
 	maxSpool = 500 << 20
 	// spoolStale is how long an unreferenced copy is kept, because the row of its message may not
 	// be committed yet. If space runs out, spoolFresh applies instead.
@@ -92,7 +92,7 @@ func NewSpool(o SpoolOptions) *Spool {
 // Path returns the path of the copy with this digest.
 func (o *Spool) Path(digest string) string { return filepath.Join(o.o.Dir, digest) }
 
-// Put copies a file that open opens; an existing copy is kept. Call it outside of transactions,
+// Put copies the file that open returns; an existing copy is kept. Call it outside of transactions,
 // because copying is slow. It returns a SpoolFullError, ErrFileChanged, or the error of open.
 func (o *Spool) Put(ctx context.Context, f OutgoingFile, open func() (io.ReadCloser, error)) error {
 	if o.hasCopy(f) {
@@ -209,7 +209,8 @@ func (c *verifiedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// RemoveUnused removes unreferenced copies after an hour, and incomplete copies left by a crash.
+// RemoveUnused removes unreferenced copies that are at least an hour old, and incomplete copies
+// left by a crash.
 func (o *Spool) RemoveUnused(ctx context.Context) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -8,14 +8,15 @@ import (
 	"hob/platform/retry"
 )
 
-// Typer is a channel with a typing indicator. Typing shows the indicator in a chat for some
-// seconds, for as long as the platform does; it never sends a message. It may be called
-// concurrently with Send and Run and returns soon after ctx ends. Its errors are only logged.
+// Typer is a channel with a typing indicator. Typing shows the indicator in a chat for a few
+// seconds, depending on the platform; it never sends a message. It may be called concurrently with
+// Send and Run and returns soon after ctx ends. Its errors are only logged.
 type Typer interface {
 	Typing(ctx context.Context, chat string) error
 }
 
-// Timing of typing indicators. Fast answers show none, and platforms limit the frequency.
+// Timing of typing indicators. Fast answers show no indicator, and platforms limit how often it may
+// be sent.
 const (
 	typingAfter   = 500 * time.Millisecond
 	typingEvery   = 5 * time.Second

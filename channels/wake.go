@@ -12,7 +12,7 @@ import (
 // then restarts, which does not count as a failure.
 var errWoke = fmt.Errorf("machine woke from sleep: %w", retry.ErrRestart)
 
-// receiverRun holds the running receiver of a channel.
+// receiverRun holds a channel's running receiver.
 type receiverRun struct {
 	cancel context.CancelCauseFunc // nil while no receiver runs
 	woke   chan struct{}           // closed at the next wake-up
@@ -20,8 +20,8 @@ type receiverRun struct {
 
 // HandleWake must be called when the machine has woken from sleep or its clock was changed. It
 // immediately reconnects channels with a connection (Connected), because a dead connection reports
-// no error, and retries channels that wait after a failure. It loses no messages and may be called
-// at any time.
+// no error, and retries channels that are waiting after a failure. It loses no messages and may be
+// called at any time.
 func (m *Manager) HandleWake() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

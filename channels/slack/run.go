@@ -18,8 +18,8 @@ type session struct {
 	to     channels.Receiver
 	frames chan frame // frames from all sockets, in the order of each socket
 	wg     sync.WaitGroup
-	// Queues for presses and commands. They are separate from messages because a person waits for
-	// the result.
+	// Queues for button presses and commands. They are separate from frames, because a person is
+	// waiting for the result.
 	presses, commands chan frame
 }
 
@@ -34,7 +34,7 @@ func (c *Channel) Run(ctx context.Context, to channels.Receiver) error {
 	defer cancel()
 	watch.Go(func() { c.withdrawAnswered(all, &watch) })
 	sup := retry.Supervisor{
-		// The wait is random: up to Pause, 2 Pause, 4 Pause ... 2 min.
+		// The random wait is at most Pause, 2 Pause, 4 Pause ... 2 min, plus half of Pause.
 		Backoff: retry.Backoff{First: c.at.Pause, Max: 2 * time.Minute, Jitter: 1, Offset: c.at.Pause / 2},
 		Healthy: time.Minute,
 		Failed: func(err error, delay time.Duration) (time.Duration, bool) {
@@ -55,7 +55,7 @@ func (c *Channel) Run(ctx context.Context, to channels.Receiver) error {
 	return err
 }
 
-// ignoreCanceled returns nil if err only reports the end of the context.
+// ignoreCanceled returns nil if ctx has ended, and otherwise err.
 func ignoreCanceled(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -64,7 +64,8 @@ func ignoreCanceled(ctx context.Context, err error) error {
 }
 
 // runSession connects, fetches missed messages and then receives new ones, until the connection is
-// lost or a message was not accepted. The next run reads that message from the history.
+// lost or a message is not accepted. The next run reads the message that was not accepted from the
+// history.
 func (s *session) runSession(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var open []*socket
@@ -106,7 +107,7 @@ func (s *session) runSession(ctx context.Context) error {
 	s.wg.Go(func() { handleInOrder(ctx, s.presses, s.handlePress) })
 	s.wg.Go(func() { handleInOrder(ctx, s.commands, s.handleCommand) })
 	if past {
-		// Socket events wait until receiveMissed returns, so that the order is kept.
+		// Socket events wait until receiveMissed returns, so that messages are handled in order.
 		if err := s.receiveMissed(ctx, s.receiveMessage); err != nil {
 			return err
 		}
@@ -159,9 +160,9 @@ func (s *session) routeFrames(ctx context.Context, k *socket) {
 	}
 }
 
-// renewSocket replaces a connection that Slack is about to end. Slack ends it some seconds after
-// "warning", or with "refresh_requested" when another one is open, so the old connection is read
-// until then.
+// renewSocket replaces a connection that Slack is about to end. Slack ends it a few seconds after
+// "warning", or after "refresh_requested" once another connection is open. The old connection is
+// read until then.
 func (s *session) renewSocket(f frame, connect func() (*socket, error)) (*socket, error) {
 	if f.env.Reason != "warning" && f.env.Reason != "refresh_requested" {
 		return nil, disconnectError(f.env.Reason)
@@ -187,8 +188,9 @@ func (s *session) handleEvent(ctx context.Context, f frame) error {
 	return nil
 }
 
-// acknowledgeFrame acknowledges an envelope. A write error is noticed when the connection is read.
-// Slack then sends the envelope again, and its key identifies it as a duplicate.
+// acknowledgeFrame acknowledges an envelope. A write error is only logged: reading the connection
+// then fails as well, Slack sends the envelope again, and the message's key identifies it as a
+// duplicate.
 func (s *session) acknowledgeFrame(f frame, payload any) {
 	if err := f.from.ackEnvelope(f.env.ID, payload); err != nil {
 		s.log.Debug("acknowledging a Slack envelope failed", "error", err)
@@ -217,7 +219,7 @@ func (s *session) receiveMessage(ctx context.Context, m message) error {
 	if err := s.markRead(ctx, place, m.TS, m.ThreadTS == "" || taken && in.Mentioned); err != nil {
 		return err
 	}
-	if taken && in.Group && in.Mentioned && m.ThreadTS == "" { // the answers to it start a thread
+	if taken && in.Group && in.Mentioned && m.ThreadTS == "" { // replies to it are in a new thread
 		return s.markRead(ctx, in.Chat, m.TS, true)
 	}
 	return nil
@@ -235,8 +237,8 @@ func handleInOrder(ctx context.Context, from <-chan frame, do func(context.Conte
 	}
 }
 
-// handleCommand handles "/hob text". Only the person who sent the command sees the answer, because
-// Hob may not be a member of the channel
+// handleCommand handles "/hob text". Hob may not be a member of the channel, so its answer goes to
+// the sender's direct chat. Only the sender sees the immediate reply in the channel
 // (docs.slack.dev/interactivity/implementing-slash-commands).
 func (s *session) handleCommand(ctx context.Context, f frame) {
 	cmd, ok := parseCommand(f.env.Payload)

@@ -22,8 +22,8 @@ const (
 	maxSection = 3000
 )
 
-// messageArgs returns the arguments for a message, which disable link previews and notifications
-// for names.
+// messageArgs returns the arguments for posting a message. They disable link previews and mentions
+// by plain names.
 func messageArgs(chat, text string) url.Values {
 	channel, thread, _ := strings.Cut(chat, "/")
 	args := url.Values{"channel": {channel}, "text": {text}, "unfurl_links": {"false"}, "unfurl_media": {"false"}, "link_names": {"false"}, "parse": {"none"}}
@@ -33,7 +33,7 @@ func messageArgs(chat, text string) url.Values {
 	return args
 }
 
-// postResult is Slack's response to a posted text.
+// postResult is Slack's response to a posted message.
 type postResult struct {
 	Channel string `json:"channel"`
 	TS      string `json:"ts"`
@@ -88,8 +88,8 @@ func (c *Channel) noteShare(id string) {
 	c.shared[id] = true
 }
 
-// pressableQuestion returns the question that a press may answer. A text without buttons can be
-// answered in words.
+// pressableQuestion returns the question that a button press may answer, or "" for a message
+// without buttons. Without buttons, the question can be answered in words.
 func (c *Channel) pressableQuestion(ctx context.Context, d channels.Delivery) string {
 	if c.buttons == nil || d.Kind != channels.Question {
 		return ""
@@ -114,15 +114,15 @@ func deliveryMetadata(id string) string {
 }
 
 // putText posts a message, or replaces the draft with it. A question is always a new message, so
-// that its timestamp is that of its text.
+// that its timestamp is the time at which its text appeared.
 func (c *Channel) putText(ctx context.Context, d channels.Delivery, args url.Values, fresh bool) (postResult, error) {
 	var out postResult
 	if d.Draft != "" {
 		if !fresh && utf8.RuneCountInString(args.Get("text")) <= maxUpdate {
 			err := c.updateMessage(ctx, d.Draft, args, &out)
 			gone := errorCode(err)
-			// Rate limits are per method. Drafts use up the limit for edits, so a complete text
-			// falls back to a new message.
+			// Rate limits are per method. If drafts have used up the limit for edits, a complete
+			// text is sent as a new message.
 			if gone != "message_not_found" && gone != "cant_update_message" && gone != "edit_window_closed" && gone != "msg_too_long" && channels.ClassOf(err) != channels.Later {
 				return out, err
 			}
@@ -231,7 +231,7 @@ func (c *Channel) Find(ctx context.Context, d channels.Delivery) (channels.Recei
 
 // Typing implements channels.Typer. Slack shows the status of an app only in threads, for which the
 // scope chat:write is sufficient (docs.slack.dev/reference/methods/assistant.threads.setStatus).
-// The status ends with the next text or after 2 minutes.
+// The status disappears with the next message or after 2 minutes.
 func (c *Channel) Typing(ctx context.Context, chat string) error {
 	channel, thread, _ := strings.Cut(chat, "/")
 	c.mu.Lock()

@@ -98,12 +98,12 @@ type Channel struct {
 	mu       sync.Mutex
 	me       identity
 	admitted []string // the members whose email addresses are in allow
-	state    string   // state shown by DescribeStatus
-	trouble  error    // error shown by Link
+	state    string   // status returned by DescribeStatus
+	trouble  error    // error returned by Link
 	names    map[string]string
 	shared   map[string]bool            // deliveries whose files were already sent
 	asked    map[string]*postedQuestion // keyed by question
-	noStatus bool                       // Slack does not support a status here
+	noStatus bool                       // whether Slack rejected the typing status; if so, it is not sent again
 	noDraft  time.Time                  // end of the rate limit for drafts
 	drafts   []time.Time                // times of the drafts in the last minute
 }

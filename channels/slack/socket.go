@@ -181,7 +181,7 @@ func (s *socket) extendDeadline() {
 	}
 }
 
-// startLeaving makes the connection end soon.
+// startLeaving makes the connection end after drain at the latest.
 func (s *socket) startLeaving() {
 	s.leaving.Store(true)
 	_ = s.conn.SetReadDeadline(time.Now().Add(drain))

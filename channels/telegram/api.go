@@ -64,7 +64,7 @@ func hasRefusalText(err error, words ...string) bool {
 	return false
 }
 
-const maxAnswer = 8 << 20 // 100 updates of a few kilobytes each
+const maxAnswer = 8 << 20 // enough for 100 updates of a few kilobytes each
 
 // callMethod calls a Bot API method and decodes its result into out.
 func (c *Channel) callMethod(ctx context.Context, method string, p params, out any) error {

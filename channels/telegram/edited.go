@@ -51,7 +51,8 @@ func (c *Channel) rememberTaken(m *message) {
 
 // parseCorrection returns the new text of an accepted message. It returns false if something other
 // than the text changed, such as a live location. It also returns false if the message was never
-// accepted, because its sender is unknown or it is older than Hob. Attachments are already known.
+// accepted, because its sender is unknown or it is older than Hob. The result has no attachments,
+// because they arrived with the original message.
 func (c *Channel) parseCorrection(m *message) (channels.Inbound, bool) {
 	i := slices.IndexFunc(c.heard, func(h takenMessage) bool { return h.Key == m.messageKey() })
 	if i < 0 || c.heard[i].Sum == m.textChecksum() || m.EditDate-m.Date > int64(correctable/time.Second) {

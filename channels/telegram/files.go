@@ -18,7 +18,7 @@ import (
 const maxDownload = 20 << 20
 
 // attachedFiles lists the files of a message. A picture has several sizes, of which the largest is
-// used. An animation is also listed as a document.
+// used. Telegram also lists an animation as a document, so that document is skipped.
 func (c *Channel) attachedFiles(m *message) []channels.File {
 	var out []channels.File
 	add := func(f *file, name, mime string) {

@@ -19,8 +19,8 @@ type replyContext struct {
 	Chat    int64 `json:"c,omitempty"` // the chat to which the message id belongs
 }
 
-// toInbound converts a message. It returns false for messages that no person wrote: messages of
-// other bots and of Hob itself, posts in the name of a channel, and service messages such as joins.
+// toInbound converts a message. It returns false for messages that no person wrote: messages from
+// other bots and from Hob itself, posts on behalf of a channel, and service messages such as joins.
 func (c *Channel) toInbound(m *message) (channels.Inbound, bool) {
 	me := c.botUser()
 	if m.From == nil || m.From.IsBot || m.SenderChat != nil || m.Chat.ID == 0 {
@@ -36,10 +36,10 @@ func (c *Channel) toInbound(m *message) (channels.Inbound, bool) {
 	in.Mentioned = !in.Group || m.ReplyTo.isOwn(me)
 	if m.ReplyTo != nil {
 		in.ReplyTo = []string{strconv.FormatInt(m.ReplyTo.ID, 10)}
-		in.Threaded = m.ReplyTo.ID == m.Thread // applies to every message in a topic
+		in.Threaded = m.ReplyTo.ID == m.Thread // true for every message in a topic
 	}
 	var texts []string
-	alone := "" // the message contains only a name
+	alone := "" // text of a part that consists only of a mention of Hob
 	changed := false
 	for _, part := range append([]*message{m}, m.rest...) {
 		changed = changed || part.changed
@@ -89,8 +89,8 @@ func (m *message) textAndEntities() (string, []entity) {
 	return m.Caption, m.CaptionEntities
 }
 
-// forwardOrigin returns the author of a forwarded message, if it is known, or "" if the message is
-// not forwarded.
+// forwardOrigin returns the author of a forwarded message, or "" if the message is not forwarded or
+// its author is unknown.
 func (m *message) forwardOrigin() string {
 	var o origin
 	if !isPresent(m.Forward) || json.Unmarshal(m.Forward, &o) != nil {
@@ -149,8 +149,9 @@ func (m *message) quotedText(me user) string {
 	return strings.Join(strings.FieldsFunc(text+"\x00"+own+"\x00"+theirs, func(r rune) bool { return r == 0 }), "\n")
 }
 
-// startCommandText returns the code in the first message to a bot. A link such as
-// https://t.me/hobbot?start=CODE sends "/start CODE".
+// startCommandText converts the first message to a bot. "/start CODE", which a link such as
+// https://t.me/hobbot?start=CODE sends, becomes CODE, and "/start" becomes "/help". Other text is
+// returned unchanged.
 func startCommandText(text string) string {
 	rest, ok := strings.CutPrefix(text, "/start")
 	switch {
@@ -198,7 +199,7 @@ func (u user) cutMention(text string, entities []entity) (string, bool) {
 	return strings.TrimSpace(string(utf16.Decode(units))), named
 }
 
-// maxLink is the maximum length in bytes of a link that is kept.
+// maxLink is the maximum length in bytes of a link that is added to the text.
 const maxLink = 2048
 
 // describeContent describes content other than text. own is the sender's part; theirs is text from

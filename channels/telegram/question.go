@@ -21,7 +21,8 @@ const (
 	maxNotice = 200 // maximum length of the reply to a press, in characters
 )
 
-// approvalKeyboard returns a keyboard with two buttons, or nil if there is no question.
+// approvalKeyboard returns a keyboard with two buttons, or nil if there is no question or its id
+// does not fit into a button.
 func approvalKeyboard(question string) any {
 	if question == "" || len(yes+question) > maxData {
 		return nil
@@ -48,8 +49,8 @@ func (c *Channel) removeButtons(ctx context.Context, s channels.PostedQuestion) 
 }
 
 // handlePress handles a button press. Everyone who presses gets a reply. Only the owner's press
-// decides; Buttons checks this, because a client can send any data as a press by its own user
-// (https://core.telegram.org/bots/api#callbackquery).
+// decides; the ButtonHandler checks this, because a client can send any data as a press by its own
+// user (https://core.telegram.org/bots/api#callbackquery).
 func (c *Channel) handlePress(ctx context.Context, q callback) {
 	in, cancel := context.WithTimeout(ctx, pressWait)
 	said, err := c.decideQuestion(in, q)
@@ -61,7 +62,7 @@ func (c *Channel) handlePress(ctx context.Context, q callback) {
 	if alert {
 		c.log.Info("button press had no effect", "sender", q.From.ID, "error", err)
 		if said = err.Error(); errors.Is(err, channels.ErrNotOwner) {
-			said = channels.ErrNotOwner.Error() // do not show other errors to other people
+			said = channels.ErrNotOwner.Error() // do not show the details to other people
 		} else if errors.Is(err, context.DeadlineExceeded) {
 			said = "That took too long. Press again."
 		}
@@ -69,7 +70,7 @@ func (c *Channel) handlePress(ctx context.Context, q callback) {
 	if r := []rune(said); len(r) > maxNotice {
 		said = string(r[:maxNotice-3]) + "..."
 	}
-	// An old press cannot be answered, for example one made while Hob was not running.
+	// Answering fails for an old press, for example one made while Hob was not running.
 	ctx, cancel = context.WithTimeout(ctx, pressWait)
 	defer cancel()
 	if err := c.callMethod(ctx, "answerCallbackQuery", params{"callback_query_id": q.ID, "text": said, "show_alert": alert}, nil); err != nil {

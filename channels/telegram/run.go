@@ -45,7 +45,7 @@ func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 
 const (
 	longestPause = 30 * time.Second
-	conflicts    = 4 // number of tolerated conflicts with another poll, such as the poll of a killed Hob process
+	conflicts    = 4 // number of tolerated conflicts with another poll, for example by a Hob process that was just killed
 )
 
 // pollUntilDone polls until ctx ends or the owner must act.
@@ -100,7 +100,7 @@ func (c *Channel) noteStatus(err error) {
 //go:embed commands.txt
 var commandList string
 
-// signIn signs in and registers the commands once.
+// signIn signs in, and registers the commands if they have changed.
 func (c *Channel) signIn(ctx context.Context) error {
 	if _, err := c.getMe(ctx); err != nil {
 		return err

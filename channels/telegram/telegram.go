@@ -53,15 +53,15 @@ type Options struct {
 	Album time.Duration // wait for the rest of an album (default 700 ms)
 }
 
-// Limits set by Telegram; see https://core.telegram.org/bots/api#sendmessage, #senddocument and
-// https://core.telegram.org/bots/faq#broadcasting-to-users.
+// Limits set by Telegram (https://core.telegram.org/bots/api#sendmessage, #senddocument and
+// https://core.telegram.org/bots/faq#broadcasting-to-users), and Hob's own timing.
 const (
 	maxText    = 4096
 	maxCaption = 1024
 	maxFile    = 50 << 20
 	perMinute  = 30
 	settle     = 1500 * time.Millisecond
-	slack      = 8 * time.Second // added to the poll timeout before a poll counts as dead
+	slack      = 8 * time.Second // time after the poll timeout until a poll is considered dead
 )
 
 // Channel is a Telegram bot. All methods may be called concurrently.

@@ -7,7 +7,8 @@ import (
 	"hob/autonomy/api"
 )
 
-// answeringSurface returns the auth method of the request that answers, for the audit log.
+// answeringSurface returns the place where a decision was made, for the audit log: "cli", "chat" or
+// "api".
 func (s *Server) answeringSurface(r *http.Request, proof authMethod) (string, error) {
 	switch channel, err := s.channelOf(r); {
 	case err != nil:

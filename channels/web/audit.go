@@ -83,7 +83,7 @@ func (s *Server) auditExport(w http.ResponseWriter, r *http.Request, _ call) err
 	}
 	out := &lateHeader{w: w, kind: types[format]}
 	err := s.backend.AuditExport(r.Context(), out, format, since, until)
-	if err != nil && out.begun { // part of the response was sent, so the error can only be shown by a broken response
+	if err != nil && out.begun { // part of the response was sent, so an error can only be signaled by breaking off the response
 		panic(http.ErrAbortHandler)
 	}
 	return err

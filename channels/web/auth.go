@@ -84,8 +84,9 @@ func (s *Server) cookieName(r *http.Request) string {
 	return "hob_" + port
 }
 
-// A cookie consists of 16 random bytes, its expiry time, and an HMAC over both with a key derived
-// from the token. It survives restarts, and a new token invalidates it.
+// newCookie returns a login cookie. It consists of 16 random bytes, its expiry time, and an HMAC
+// over both with a key derived from the token. It survives restarts, and a new token invalidates
+// it.
 func (s *Server) newCookie(r *http.Request, now time.Time) *http.Cookie {
 	b := make([]byte, 24, 24+sha256.Size)
 	_, _ = rand.Read(b[:16]) // crypto/rand never fails
@@ -155,7 +156,7 @@ func (d *loginGuard) newCode(now time.Time, here bool) (code string, ends time.T
 	return code, ends, true
 }
 
-// useCode redeems a code. here reports whether the request comes from this machine.
+// useCode redeems a code. here is whether the request comes from this machine.
 func (d *loginGuard) useCode(code string, now time.Time, here bool) bool {
 	h := sha256.Sum256([]byte(code))
 	d.mu.Lock()

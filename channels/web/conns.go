@@ -15,7 +15,7 @@ const (
 )
 
 // guardedListener is a listener with a limited number of connections. If there are too many, it
-// closes the oldest unauthenticated one.
+// closes the oldest unauthenticated one, or the new one if all are authenticated.
 type guardedListener struct {
 	net.Listener
 

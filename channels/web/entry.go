@@ -77,8 +77,8 @@ func (s *Server) checkEntry(r *http.Request) error {
 	return nil
 }
 
-// knownHost checks the Host header: a loopback name with the bound port, or a name that the
-// owner allowed.
+// knownHost reports whether the Host header is allowed: a loopback name or the bound address with
+// the bound port, or a name that the owner allowed.
 func (s *Server) knownHost(hostport string) bool {
 	host, port, err := net.SplitHostPort(hostport)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// lookAgain is the polling interval for a turn that waits for the owner.
+	// lookAgain is the polling interval for a turn that is waiting for the owner.
 	lookAgain = time.Second
 	// lastWords is how long the live feed may lag behind the end of a turn.
 	lastWords = 200 * time.Millisecond
@@ -22,7 +22,7 @@ const (
 
 // turnSink writes the events of a turn to one client.
 type turnSink interface {
-	// sendEvent sends an event. Text arrives as content_delta {text}.
+	// sendEvent sends an event. Text of the answer is sent as content_delta {text}.
 	sendEvent(kind string, data any) error
 	sendPing() error
 	flushEvents() error
@@ -36,7 +36,7 @@ var errGone = errors.New("web: the client went away")
 type follower struct {
 	s    *Server
 	sink turnSink
-	// mark records that the client displays something. It is nil if the client has no id.
+	// mark records what the client displays. It is nil if the client has no id.
 	mark  func(api.Display) error
 	id    string
 	feed  <-chan api.FeedEvent
@@ -48,7 +48,7 @@ type follower struct {
 	asked     map[string]bool
 	last      json.RawMessage // data of the event message_end
 	failed    bool
-	paused    <-chan time.Time // ticks while the turn waits for the owner
+	paused    <-chan time.Time // ticks while the turn is waiting for the owner
 	stopTick  func()
 }
 

@@ -13,14 +13,14 @@ import (
 	"hob/channels"
 )
 
-// Limits of posts to channels. Posts may come from anywhere through the owner's tunnel. All of them
-// have the tunnel's address.
+// Limits for posts to channels. Posts from anywhere may arrive through the owner's tunnel, so all
+// of them have the tunnel's address.
 const (
 	maxPost     = 1 << 20          // maximum bytes of a body
 	postTime    = 10 * time.Second // time limit for sending the request
-	hookTime    = 30 * time.Second // time limit for the response
+	hookTime    = 30 * time.Second // time limit for the channel's response
 	maxPosts    = 64               // maximum concurrent requests
-	postsMinute = 120              // per channel, with a valid proof
+	postsMinute = 120              // maximum posts with a valid proof, per channel and minute
 )
 
 // hooks counts posts. Senders with invalid proofs are only slowed down. They never lock out senders
@@ -125,8 +125,8 @@ func (s *Server) serveHook(w http.ResponseWriter, r *http.Request) error {
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, hookTime)
 	defer cancel()
-	// Programs of other users may run the owner's tunnel, so a post from the owner's program is not
-	// authenticated by that alone.
+	// The owner's tunnel may run under another user's account, so such a post is not rejected. The
+	// channel is told that the sender is unknown.
 	a := ch.Hook(ctx, channels.WebhookRequest{Header: r.Header, Body: body, Unknown: who != PeerOwner})
 	if a.Status == http.StatusUnauthorized {
 		return s.hooks.doors.countFailure(r, unsignedFailure())

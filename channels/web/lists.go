@@ -232,7 +232,7 @@ func (s *Server) findings(r *http.Request, _ call) ([]api.Finding, error) {
 	return out, err
 }
 
-// streamFindings streams each finding. It may also repair problems.
+// streamFindings streams each finding. It also fixes problems if the request asks for it.
 func (s *Server) streamFindings(w http.ResponseWriter, r *http.Request, _ call) error {
 	var in ExamineRequest
 	if err := s.readJSONBody(w, r, &in); err != nil {

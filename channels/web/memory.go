@@ -112,7 +112,7 @@ func (s *Server) memoryExport(w http.ResponseWriter, r *http.Request, _ call) er
 	}
 	out := &lateHeader{w: w, kind: types[format]}
 	err := s.backend.MemoryExport(r.Context(), out, format, conversations)
-	if err != nil && out.begun { // part of the response was sent, so the error can only be shown by a broken response
+	if err != nil && out.begun { // part of the response was sent, so an error can only be signaled by breaking off the response
 		panic(http.ErrAbortHandler)
 	}
 	return err

@@ -44,7 +44,7 @@ func decodeMessage(b []byte) (Message, error) {
 	return in, nil
 }
 
-// Limits of the parts of one message.
+// Limits for the parts of one message.
 const (
 	maxParts    = 20
 	maxPartName = 200 // maximum bytes
@@ -214,7 +214,7 @@ func (s *Server) answerWhenDone(w http.ResponseWriter, r *http.Request, in chann
 	return nil
 }
 
-// runTurn passes a message to the engine and waits until its turn is complete or waits for the
+// runTurn passes a message to the engine and waits until its turn is complete or is waiting for the
 // owner. For a dead message it returns an error that names the event.
 func (s *Server) runTurn(r *http.Request, in channels.Inbound) (api.EventStatus, error) {
 	ctx, cancel := withServerLifetime(r.Context())

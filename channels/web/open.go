@@ -39,7 +39,7 @@ func Open(ctx context.Context, o OpenOptions) (*Server, error) {
 	c := o.Config
 	o.Token, o.Listen, o.Hosts = token.Reveal(), c.Listen, c.Hosts
 	if o.InProcess {
-		o.Listen = "127.0.0.1:0" // a placeholder, because nothing listens
+		o.Listen = "127.0.0.1:0" // a placeholder, because the server opens no socket
 	}
 	pin := ""
 	if c.TLSCert != "" && !o.InProcess {

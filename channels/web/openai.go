@@ -292,7 +292,8 @@ func approvalQuestion(a api.Approval) string {
 	return fmt.Sprintf("May I do this? %s\n(%s) Answer /yes %s or /no %s.\n", what, a.Reason, a.ID, a.ID)
 }
 
-// exactCall returns the complete call as it would run, with invisible characters made visible.
+// exactCall returns the complete call as it would run, with U+FFFD in place of invisible
+// characters.
 func exactCall(tool string, args json.RawMessage) string {
 	var b bytes.Buffer
 	if len(args) == 0 || json.Compact(&b, args) != nil || b.String() == "{}" || b.String() == "null" {

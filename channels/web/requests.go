@@ -41,7 +41,7 @@ type Accepted struct {
 	Repeated bool   `json:"repeated,omitempty"`
 }
 
-// Waiting is the response to a message whose turn waits for the user.
+// Waiting is the response to a message whose turn is waiting for the user.
 type Waiting struct {
 	Event     string         `json:"event"`
 	Session   string         `json:"session"`
@@ -118,7 +118,7 @@ type PauseRequest struct {
 
 // HoldRequest decides about held items.
 type HoldRequest struct {
-	ID      string `json:"id"`      // of the item; all: every item, and the hold ends
+	ID      string `json:"id"`      // id of the item; "all" decides every item and ends the hold
 	Release bool   `json:"release"` // false: drop
 }
 
@@ -188,5 +188,5 @@ type HookResponse struct {
 	Event    string `json:"event"`
 	Repeated bool   `json:"repeated,omitempty"`
 	Answer   string `json:"answer,omitempty"`
-	Question string `json:"question,omitempty"` // the approval request for which the turn waits
+	Question string `json:"question,omitempty"` // the approval request that the turn is waiting for
 }

@@ -18,7 +18,7 @@ type route struct {
 	id, tag         string // operationId and group of the operation
 	summary, detail string
 	params          []param
-	security        []string // proofs of an open route in openapi.json; empty means that it needs no proof
+	security        []string // proofs listed in openapi.json for an open route; empty means that it needs no proof
 	grave           bool     // whether the route decides for the owner, so that its client must be identified
 	fails           []int    // HTTP statuses of errors that clients should handle
 	endpoint
@@ -80,7 +80,7 @@ func neededBodyOf[T any]() *requestBody {
 	return &requestBody{json: reflect.TypeFor[T](), required: true}
 }
 
-// okJSON returns the usual response.
+// okJSON returns a response with status 200 and a JSON body of one of the types.
 func okJSON(types ...reflect.Type) []reply {
 	return []reply{{status: http.StatusOK, text: "OK", json: types}}
 }

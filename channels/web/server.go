@@ -92,7 +92,7 @@ type Server struct {
 	mu    sync.Mutex
 	ln    net.Listener
 	addr  string    // host:port to which the server is bound
-	moved time.Time // when it bound another address than the configured one
+	moved time.Time // when it bound an address other than the configured one
 }
 
 // New validates the options. It does not bind an address.

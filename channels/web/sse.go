@@ -39,7 +39,7 @@ func (s *sse) writeEvent(id uint64, kind string, data any) error {
 		s.b.Write(strconv.AppendUint(s.b.AvailableBuffer(), id, 10))
 	}
 	s.b.WriteString("\ndata: ")
-	if err := encodeLine(&s.b, data); err != nil { // data is on one line that ends with
+	if err := encodeLine(&s.b, data); err != nil { // encodeLine ends the data with a line feed
 		return fmt.Errorf("web: encode an event: %w", err)
 	}
 	s.b.WriteByte('\n')
@@ -87,7 +87,7 @@ func (s *sse) flushEvents() error {
 // precedence.
 func mergeJSONFields(raw json.RawMessage, fields map[string]any) map[string]any {
 	out := map[string]any{}
-	_ = json.Unmarshal(raw, &out) // other values have no fields
+	_ = json.Unmarshal(raw, &out) // a value that is not an object has no fields
 	if out == nil {
 		out = map[string]any{}
 	}

@@ -95,7 +95,7 @@ func (f *follower) flushSink() error {
 
 // finishStream sends the missing events and ends the stream.
 func (f *follower) finishStream(st api.EventStatus) error {
-	for _, c := range f.calls { // tool results that the feed
+	for _, c := range f.calls { // tool results that the feed dropped
 		d := map[string]any{"id": c.id, "name": c.name, "ok": false, "text": "the result is in message_end"}
 		if err := f.emitEvent("tool_result", d); err != nil {
 			return err

@@ -39,7 +39,7 @@ type message struct {
 	Chat       string    `json:"chat"`    // returned with the answer
 	Session    string    `json:"session"` // the conversation; only the owner may set it
 	At         time.Time `json:"at"`
-	Wait       bool      `json:"wait"` // wait for the answer for as long as a request may take
+	Wait       bool      `json:"wait"` // whether to wait for the answer, for at most 25 s
 }
 
 // acceptedPost is the response to a post.
@@ -167,7 +167,7 @@ type messageReply struct {
 	at               time.Time
 }
 
-// postQueue holds the replies for which posts wait.
+// postQueue holds the replies that posts are waiting for.
 type postQueue struct {
 	mu      sync.Mutex
 	to      channels.Receiver       // nil while the channel does not run
@@ -194,7 +194,8 @@ func (i *postQueue) setReceiver(r channels.Receiver) {
 	i.notifyWaiters()
 }
 
-// currentReceiver returns the receiver. Until done is called, the post may still wait for replies.
+// currentReceiver returns the receiver. Until done is called, the post counts as one whose event is
+// not known yet.
 func (i *postQueue) currentReceiver() (r channels.Receiver, done func()) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -1,11 +1,12 @@
-// Package webhook connects Hob to the owner's programs over HTTP. Each text is sent as a signed
+// Package webhook connects Hob to the owner's programs over HTTP. Each message is sent as a signed
 // POST to a configured URL. Posts to /hooks/webhook with the same secret are received as messages
 // (incoming.go). Each direction can be used alone.
 //
 // The outgoing body is JSON {id, event, kind, session, chat, text, created_at}. The header
 // X-Hob-Signature covers X-Hob-Timestamp, Idempotency-Key and the body with the configured secret
 // (platform/net/hooksig); Idempotency-Key is the id, which stays the same when a delivery is
-// repeated, so that the receiver can drop duplicates. The channels manager handles retries and durability.
+// repeated, so that the receiver can drop duplicates. The channels manager handles retries and
+// durability.
 package webhook
 
 import (
@@ -134,11 +135,11 @@ type deliveryBody struct {
 	Chat      string                `json:"chat,omitempty"`
 	Text      string                `json:"text"`
 	CreatedAt time.Time             `json:"created_at"`
-	Previews  bool                  `json:"link_previews"` // for a receiver that forwards the text
+	Previews  bool                  `json:"link_previews"` // whether a receiver that forwards the text may show link previews
 }
 
-// Send implements channels.Channel. A text for which a post is waiting is sent only in the response
-// to that post.
+// Send implements channels.Channel. A message that a post is waiting for is sent only in the
+// response to that post.
 func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Receipt, error) {
 	switch taken, err := c.in.offerAnswer(ctx, d, c.url == ""); {
 	case err != nil:

@@ -204,7 +204,7 @@ func serverFlags(s signin.Found) (flags string) {
 	return flags
 }
 
-// accountTested is the test result of one server of an account.
+// accountTested is the test result for one server of an account.
 type accountTested struct {
 	Account string `json:"account"`
 	Server  string `json:"server,omitempty"`

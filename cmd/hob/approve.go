@@ -108,7 +108,7 @@ func approvalDetails(p api.Approval) (out [][2]string) {
 }
 
 // spellOutInvisible replaces characters that are invisible or change the writing direction with
-// their names.
+// escape sequences such as \u202e.
 func spellOutInvisible(s string) string {
 	var b strings.Builder
 	for _, r := range s {

@@ -73,9 +73,9 @@ func (a *cli) askQuestion(ctx context.Context, c *client, session string, in use
 	return withDefaults(apiclient.Reply{Answered: api.Answered{Answer: st.Answer, Session: st.Session, Event: st.ID, Tools: st.Tools, Usage: st.Usage}}), nil
 }
 
-// cancelTurn stops a turn that the user interrupted. If the engine runs in this process, the next
-// command would otherwise resume the turn. A daemon's turn continues, because another client may be
-// waiting for it in the same conversation.
+// cancelTurn stops the turn of an interrupted command if the engine runs in this process, because
+// the next command would otherwise resume the turn. A daemon's turn continues, because another
+// client may be waiting for it in the same conversation.
 func (a *cli) cancelTurn(ctx context.Context, c *client, session string) error {
 	if ctx.Err() == nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 )
 
 // addArchiveFlag adds the flag --db to "hob channel test". "hob channel test CHANNEL --db FILE"
-// lists the messages in a file of the channel's platform, on any system and without a daemon.
+// lists the messages in a file from the channel's platform, on any system and without a daemon.
 func (a *cli) addArchiveFlag(cmd *cobra.Command) *cobra.Command {
 	var file string
 	rest := cmd.RunE

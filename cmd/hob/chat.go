@@ -36,14 +36,14 @@ type chat struct {
 	tty     bool
 	piped   bool // whether standard input is not the user's own text
 	warned  bool // whether the warning about pastes was shown; only run uses it
-	// received is closed when the message before the next one was received; only run uses it.
+	// received is closed when the previous message was received; only run uses it.
 	received chan struct{}
 
 	connecting sync.Mutex // held while a new client is opened
 
 	turns  sync.WaitGroup
 	mu     sync.Mutex
-	client *client         // of the daemon that runs; see daemonClient
+	client *client         // client of the running daemon; see daemonClient
 	mine   map[string]bool // the events that this chat created; their answers are streamed here
 	told   map[string]bool // deliveries that were shown
 	busy   int             // number of running turns

@@ -176,7 +176,7 @@ func (ch *chat) hasCrashed(c *client) bool {
 	return err == nil && crashed && h.Role == system.RoleDaemon && c.finish == nil
 }
 
-// stoppedText tells how Hob runs again after an orderly stop.
+// stoppedText returns the message after an orderly stop, which says how Hob starts again.
 func (ch *chat) stoppedText() string {
 	if ch.noStart {
 		return "Hob does not answer; it may have been stopped. Start it with: hob start"
@@ -184,8 +184,8 @@ func (ch *chat) stoppedText() string {
 	return "Hob was stopped. Your next message starts it again."
 }
 
-// replaceClient replaces the client of a daemon that does not answer, unless that has happened already.
-// If no daemon runs and start is set, it starts one.
+// replaceClient replaces the client of a daemon that does not answer, unless the client was already
+// replaced. If no daemon runs and start is set, it starts one.
 func (ch *chat) replaceClient(ctx context.Context, lost *client, start bool) error {
 	ch.connecting.Lock()
 	defer ch.connecting.Unlock()

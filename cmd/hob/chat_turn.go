@@ -14,10 +14,10 @@ import (
 	"hob/platform/retry"
 )
 
-// sendMessage sends one message and shows the answer while it is generated. It calls received when the
-// daemon has stored the message, and settled when the turn is finished or waits for the user. If
-// the daemon ends, it sends the message to the next one, with the same key: a message that was
-// stored already is not stored again, and its answer follows.
+// sendMessage sends one message and shows the answer while it is generated. It calls received when
+// the daemon has stored the message, and settled when the turn is finished or is waiting for the
+// user. If the daemon ends, it sends the message to the next one, with the same key: a message that
+// was stored already is not stored again, and its answer follows.
 func (ch *chat) sendMessage(ctx context.Context, message web.Message, received, settled func()) {
 	defer settled()
 	ch.addRunning(1)
@@ -43,7 +43,7 @@ func (ch *chat) sendMessage(ctx context.Context, message web.Message, received, 
 		if retry.Sleep(ctx, pauses.Delay(fails)) != nil {
 			return
 		}
-		// After an orderly stop, only a message that Hob has not received starts it again.
+		// After an orderly stop, only a message that Hob has not received starts Hob again.
 		start := !t.stored || ch.hasCrashed(c)
 		if err := ch.replaceClient(ctx, c, start); err != nil && start && !ch.noStart && ctx.Err() == nil {
 			t.showFailure("Hob cannot be started: " + err.Error())
@@ -143,7 +143,7 @@ func (t *turn) handleEvent(d apiclient.TurnEvent) {
 			t.text.addText(d.Answer)
 		}
 		t.text.endText()
-		if d.Interrupted && d.Answer != "Stopped." { // the answer of a turn that has shown no text
+		if d.Interrupted && d.Answer != "Stopped." { // a turn that was stopped before it showed text has the answer "Stopped."
 			t.chat.screen.printNote(dim, "(stopped)")
 		}
 	case "error":

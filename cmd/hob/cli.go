@@ -120,7 +120,7 @@ func (a *cli) main(ctx context.Context, args []string) int {
 }
 
 // requireUTF8 rejects arguments that are not valid UTF-8. JSON cannot represent such arguments: the
-// encoder would replace bytes, and the result would be a different text or path.
+// encoder would replace bytes, and the result would be a different message or path.
 func requireUTF8(args []string) error {
 	for _, arg := range args {
 		if !utf8.ValidString(arg) {
@@ -201,7 +201,7 @@ func revisionsOf(p system.Paths) config.Revisions {
 	return config.Revisions{Path: p.ConfigFile(), Dir: p.ConfigUndoDir()}
 }
 
-// warnBroken warns if c is the last valid configuration in place of the file.
+// warnBroken warns if c is the last valid configuration because the file has a mistake.
 func (a *cli) warnBroken(c *config.Config) {
 	if c.Replaces == nil {
 		return

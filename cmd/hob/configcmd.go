@@ -139,7 +139,7 @@ func (a *cli) configList() error {
 		Accepts string `json:"accepts"`
 		Default string `json:"default"`
 		Key     string `json:"key"`
-		Value   any    `json:"value,omitempty"` // nil for the keys of sections that there may be many of
+		Value   any    `json:"value,omitempty"` // nil for keys in sections of which there may be several
 	}
 	var list []setting
 	for _, k := range config.Keys() {

@@ -142,8 +142,8 @@ func (a *cli) runDoctor(ctx context.Context, x doctorOptions) error {
 }
 
 // lockHome locks out other commands and the daemon while fixes run. If the lock file cannot be
-// created, the fixes run without a lock. If a daemon runs, no lock is needed, because the fixes
-// then do not change the home.
+// created, the fixes run without a lock. If a daemon runs, no lock is needed: the daemon applies
+// the fixes and already holds the lock.
 func (a *cli) lockHome(p system.Paths, daemon int) func(context.Context) (func() error, error) {
 	if daemon != 0 {
 		return nil

@@ -89,7 +89,7 @@ func (a *cli) showLesson(c *cobra.Command, id string) error {
 	})
 }
 
-// countOrNone is empty for 0.
+// countOrNone returns n, or nil for 0.
 func countOrNone(n int) any {
 	if n == 0 {
 		return nil

@@ -151,7 +151,8 @@ func (a *cli) completeMemory(c *cobra.Command, _ []string, _ string) ([]string, 
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// originText returns the origin of an item. Items from the user have no mark.
+// originText returns an item's speaker. For untrusted text, and for items without a speaker that
+// are not from the user, it returns the provenance.
 func originText(from provenance.Source, speaker string) string {
 	switch from {
 	case provenance.Owner, provenance.Unknown:

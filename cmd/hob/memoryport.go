@@ -129,8 +129,8 @@ func (a *cli) memoryImportCmd() *cobra.Command {
 	return c
 }
 
-// importFormats lists the formats for --format. The first ones are also detected from the content;
-// other content is rejected.
+// importFormats lists the formats for --format. Those before the formats of documents are also
+// detected from the content; other content is rejected.
 func importFormats() []string {
 	return append([]string{"hob", "chatgpt", "claude", "vcard"}, slices.Sorted(maps.Keys(importEndings()))...)
 }
@@ -143,8 +143,8 @@ func importEndings() map[string]string {
 // mostPiped is the maximum size of piped input in bytes.
 const mostPiped = 1 << 30
 
-// spoolInput saves standard input to a file, because the import reads it more than once. The file
-// name is a digest of the content, so that a repeated import is recognized.
+// spoolInput saves standard input to a file at path, because the import reads it more than once.
+// name contains a digest of the content, so that a repeated import is recognized.
 func (a *cli) spoolInput(ending string) (path, name string, clean func(), err error) {
 	f, err := os.CreateTemp("", "hob-import-*") // CreateTemp uses mode 0600
 	if err != nil {

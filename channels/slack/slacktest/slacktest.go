@@ -70,7 +70,7 @@ type Failure struct {
 	After  string // value of the Retry-After header
 	Code   string
 	Needed string // scope that is missing
-	Late   bool   // the call has its effect despite the failure
+	Late   bool   // whether the call takes effect despite the failure
 }
 
 // New starts a server that ends with the test.
@@ -87,10 +87,10 @@ func (*Server) Options() slack.Options {
 	return slack.Options{API: "http://slack.example.com/api/", Domain: "example.com", Plain: true, Pause: 5 * time.Millisecond}
 }
 
-// Open creates a channel with Deps.
+// Open creates a channel with d.Deps.
 func (d *Server) Open() *slack.Channel { return d.OpenAt(d.Options()) }
 
-// OpenAt creates a channel with its own Deps and options.
+// OpenAt creates a channel with d.Deps and the given options.
 func (d *Server) OpenAt(o slack.Options) *slack.Channel {
 	d.T.Helper()
 	c, err := slack.New(slack.Config{BotToken: BotToken, AppToken: AppToken, Allow: d.Allow}, d.Deps, o)
@@ -290,7 +290,7 @@ func (d *Server) answerMethod(_ context.Context, method string, a url.Values) Ob
 		return Object{"ok": true, "channel": Object{"name": "general"}}
 	case "conversations.open":
 		return Object{"ok": true, "channel": Object{"id": "D" + strings.TrimPrefix(a.Get("users"), "U")}}
-	case "users.conversations": // Hob is a member of all of them
+	case "users.conversations": // Hob is a member of all channels
 		start := 0
 		_, _ = fmt.Sscanf(a.Get("cursor"), "at%d", &start)
 		all := slices.Sorted(maps.Keys(d.said))
@@ -336,7 +336,7 @@ func (d *Server) answerMethod(_ context.Context, method string, a url.Values) Ob
 	return errorReply("unknown_method")
 }
 
-// fillMessage copies blocks and metadata, which are JSON in form values, to m.
+// fillMessage decodes the form values blocks and metadata, which contain JSON, into m.
 func (d *Server) fillMessage(m Object, a url.Values) {
 	for _, k := range []string{"blocks", "metadata"} {
 		if a.Has(k) {
@@ -395,7 +395,7 @@ func (d *Server) Posts() (out []Object) {
 	return out
 }
 
-// Made returns the arguments of the calls of a method, in order.
+// Made returns the arguments of the calls to a method, in order.
 func (d *Server) Made(method string) (out []url.Values) {
 	d.Lock()
 	defer d.Unlock()
@@ -407,7 +407,7 @@ func (d *Server) Made(method string) (out []url.Values) {
 	return out
 }
 
-// Escaped returns s with all references escaped
+// Escaped returns s with &, < and > escaped
 // (docs.slack.dev/messaging/formatting-message-text#escaping).
 func Escaped(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)

@@ -37,7 +37,7 @@ func (s *Server) Fail(c channels.Class, n int) bool {
 		channels.Permanent:    func(w http.ResponseWriter) { Refuse(w, 403, "Forbidden: bot was blocked by the user", nil) },
 		channels.Unauthorized: func(w http.ResponseWriter) { Refuse(w, 401, "Unauthorized", nil) },
 	}[c]
-	if c == channels.Temporary { // a message that was certainly not sent is not marked
+	if c == channels.Temporary { // simulate a failed connection: a message that was certainly not sent is not marked as repeated
 		s.Net.Fail(n)
 		return true
 	}
@@ -52,7 +52,7 @@ func (s *Server) Fail(c channels.Class, n int) bool {
 	return true
 }
 
-// Previewed implements channelstest.Previewer. Typed implements channelstest.Sign.
+// Previewed implements channelstest.Previewer.
 func (s *Server) Previewed() int { s.mu.Lock(); defer s.mu.Unlock(); return s.previews }
 
 // Typed implements channelstest.Sign.

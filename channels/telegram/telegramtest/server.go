@@ -45,9 +45,9 @@ type Post struct {
 	Filename     string
 }
 
-// Server keeps updates until a poll with a higher offset; a negative offset drops all but the last
-// ones. A second poll ends the first one with 409, and a webhook ends all polls. Read or change the
-// exported fields only inside With.
+// Server keeps updates until a poll passes a higher offset. A poll with the negative offset -n
+// drops all but the last n updates. A second poll ends the first one with status 409, and a webhook
+// ends all polls. Read or change the exported fields only inside With.
 type Server struct {
 	*channelstest.Site
 
@@ -93,10 +93,10 @@ func (*Server) Options() telegram.Options {
 	return telegram.Options{Base: "http://telegram.example.com", Poll: 5 * time.Second, Pause: time.Millisecond}
 }
 
-// Open creates a channel with Deps.
+// Open creates a channel with s.Deps.
 func (s *Server) Open() *telegram.Channel { return s.OpenAt(s.Options()) }
 
-// OpenAt creates a channel with its own Deps and options.
+// OpenAt creates a channel with s.Deps and the given options.
 func (s *Server) OpenAt(o telegram.Options) *telegram.Channel {
 	s.T.Helper()
 	ch, err := telegram.New(telegram.Config{Token: Token, Allow: s.Allow}, s.Deps, o)

@@ -94,8 +94,8 @@ type request struct {
 	header       map[string]string
 }
 
-// openResponse sends a request and returns the response. Statuses from 400 are errors, except for
-// those in accept.
+// openResponse sends a request and returns the response. Statuses of 400 and above are errors,
+// except for those in accept.
 func (c *Client) openResponse(ctx context.Context, r request, accept ...int) (*http.Response, error) {
 	u := c.address + r.path
 	if len(r.query) > 0 {
@@ -242,7 +242,7 @@ func listValues(q api.Query, of, state string) url.Values {
 	return values("limit", countText(q.Limit), "before", q.Before, "q", q.Text, "all", flagText(q.All), of, q.Of, state, q.State)
 }
 
-// flagText returns the value of a parameter that is on or absent.
+// flagText returns "1" for true, and "" for false, which omits the parameter.
 func flagText(on bool) string {
 	if on {
 		return "1"

@@ -17,7 +17,7 @@ const (
 	managePath   = "/api/v1/manage"
 )
 
-// Reply is the answer to one message, or the approval requests for which the turn waits.
+// Reply is the answer to one message, or the approval requests that its turn is waiting for.
 type Reply struct {
 	api.Answered
 

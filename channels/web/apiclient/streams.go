@@ -76,7 +76,7 @@ func (c *Client) SendStreaming(ctx context.Context, session string, m web.Messag
 }
 
 // Follow yields the live events, of which the first is EventOpen. A client that reconnects passes
-// the last event id it received. An empty id starts with the next event.
+// the id of the last event it received. With an empty id, the stream starts with the next event.
 func (c *Client) Follow(ctx context.Context, last string) iter.Seq2[LiveEvent, error] {
 	return func(yield func(LiveEvent, error) bool) {
 		r := request{method: http.MethodGet, path: "/api/v1/events", header: map[string]string{}}
@@ -91,7 +91,8 @@ func (c *Client) Follow(ctx context.Context, last string) iter.Seq2[LiveEvent, e
 	}
 }
 
-// decodeLive decodes an event. If the data is of another form, only the id and type are set.
+// decodeLive decodes an event. Fields that cannot be decoded stay empty. A delivery or
+// tool_progress event whose data cannot be decoded also loses its type.
 func decodeLive(e serverEvent) LiveEvent {
 	out := LiveEvent{ID: e.id, Type: e.name}
 	var f struct {

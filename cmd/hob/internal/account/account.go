@@ -55,7 +55,8 @@ func Name(address, provider string, taken []config.Account) string {
 // ErrNone means that no server of an account works.
 var ErrNone = errors.New("cannot sign in to any server of the account")
 
-// Try signs in with a secret. Of the servers that were found automatically, only one must work.
+// Try signs in with a secret. At least one server must work, including every server that the user
+// named, and no essential server may reject the secret. Other servers that do not work are dropped.
 // said describes the result for each server.
 func (n *New) Try(ctx context.Context, secret string) (said []string, err error) {
 	a := n.Account.Account

@@ -177,7 +177,7 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 	return d, d.intake.ReportStart(ctx, d.guard.CheckStart(ctx, opt.Paths.AuditKeyFile()), d.store)
 }
 
-// Migrations returns the tables of all packages that own tables.
+// Migrations returns the migrations of all packages that own tables.
 func Migrations() []store.MigrationSet {
 	sets := []store.MigrationSet{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), learn.Migrations(), extract.Migrations(), agents.Migrations(), goals.Migrations(), notify.Migrations(), trace.Migrations(), usage.Migrations()}
 	sets = append(sets, modelrouter.Migrations(), pairing.Migrations())
@@ -320,10 +320,10 @@ func (d *App) Run(ctx context.Context) error {
 	close(d.ready)
 	defer d.isReady.Store(false)
 	ended := retry.RunTogether(ctx, cancel, parts)
-	if err := d.erasing.FinishAll(context.WithoutCancel(ctx)); err != nil { // no turn runs now
+	if err := d.erasing.FinishAll(context.WithoutCancel(ctx)); err != nil { // no turn is running now
 		d.opt.Log.Error("deletion not complete; continues at the next start", "err", err)
 	}
-	if err := d.usage.Flush(context.WithoutCancel(ctx)); err != nil { // store the calls of the turns that were interrupted last
+	if err := d.usage.Flush(context.WithoutCancel(ctx)); err != nil { // store the model calls of the turns that were interrupted last
 		d.opt.Log.Error("model calls not stored", "err", err)
 	}
 	return ended

@@ -33,7 +33,7 @@ type Options struct {
 	Config  *config.Config
 	Log     *slog.Logger
 	Version string
-	Restart func() // begins to start the process again, with the configuration of the file; nil: it cannot
+	Restart func() // begins to restart the process with the configuration in the file; nil if that is impossible
 	// InProcess is true if a command uses the engine without a daemon. Nothing listens, no watcher
 	// or schedule runs, and Hob sends no unprompted messages.
 	InProcess       bool

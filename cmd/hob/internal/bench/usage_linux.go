@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// usageOf reads proc(5). It sums processor time from schedstat, which is in nanoseconds; stat is in
-// hundredths of a second.
+// usageOf reads proc(5). It sums processor time from schedstat, which has nanosecond resolution;
+// stat has a resolution of only 1/100 s.
 func usageOf(pid int) (usage, error) {
 	var u usage
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

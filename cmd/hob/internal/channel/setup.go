@@ -101,8 +101,9 @@ func Sections(c *config.Config, desktop bool) channels.Section {
 	}
 }
 
-// CheckTargets returns the mistakes of the channels that [notify] names, as config.Errors. Channels
-// without a section exist in every configuration; without a desktop, the page shows what they would.
+// CheckTargets returns the mistakes in the channel names in [notify], as config.Errors. Channels
+// that need no section are always valid; on a machine without a desktop, the page shows the
+// notifications of the desktop channel.
 func CheckTargets(c *config.Config) error {
 	var errs config.Errors
 	check := func(key, name string) {
@@ -121,8 +122,8 @@ func CheckTargets(c *config.Config) error {
 	return errs
 }
 
-// CheckNames returns an error if [notify] names no channel, or if an enabled section does not name a
-// channel, neither an opened channel nor one that failed to open.
+// CheckNames returns the error of CheckTargets, or an error if an enabled section does not belong
+// to a channel that was opened or failed to open.
 func CheckNames(c *config.Config, opened map[string]channels.Channel, failed map[string]error) error {
 	if err := CheckTargets(c); err != nil {
 		return err

@@ -1,5 +1,5 @@
-// Command dist builds the files for a release: icons, manual pages and completions (-only files),
-// and with these the archives, the Linux packages and the macOS apps. `make dist` runs it; see
+// Command dist builds the files for a release: icons, manual pages and completions (nothing else
+// with -only files), the archives, the Linux packages and the macOS apps. `make dist` runs it; see
 // docs/packaging.md.
 //
 // Builds are reproducible: files contain the commit time, but neither the time nor the place of the

@@ -125,7 +125,7 @@ type Probe struct {
 	// Also lists names of further findings of the probe. A name that ends with a space matches as a
 	// prefix.
 	Also []string
-	// Means describes what does not work if the probe fails.
+	// Means describes what the probe checks.
 	Means string
 	// After lists the probes that must end before this one begins.
 	After []string

@@ -20,7 +20,7 @@ const (
 	othersWrite = 0o022
 )
 
-// outerFolders returns Hob's folders outside its home and its data folder.
+// outerFolders returns Hob's folders other than its home and its data folder.
 func (e Env) outerFolders() []string {
 	p := e.Paths
 	return []string{p.Logs, p.Runtime, p.Backups(), p.UndoDir(), p.ConfigUndoDir(), p.Index(), p.Pictures(), p.Browser(), p.PolicyDir(), p.TemplatesDir()}
@@ -35,7 +35,7 @@ func (e Env) privateFiles() []string {
 	return append(list, copies...)
 }
 
-// checkFiles checks which other users can read or change Hob's files. It never changes the target
+// checkFiles checks whether other users can read or change Hob's files. It never changes the target
 // of a link.
 func checkFiles(_ context.Context, e Env) []Check {
 	var out, open []Check
@@ -73,8 +73,8 @@ func checkFiles(_ context.Context, e Env) []Check {
 	return out
 }
 
-// checkFileMode checks one file or folder. loose reports that other users can read it, which has a
-// fix.
+// checkFileMode checks one file or folder. loose means that other users can read it, which the
+// caller reports with a fix.
 func checkFileMode(path string, mode fs.FileMode) (out []Check, loose bool) {
 	fi, err := os.Lstat(path)
 	switch {

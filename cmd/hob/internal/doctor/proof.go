@@ -35,8 +35,8 @@ const (
 	maxDrift    = 50 * time.Millisecond
 )
 
-// checkRestore makes a backup, verifies it, and restores it into a temporary home. The copies are in
-// the folder of the backups, under a name that the next backup deletes if Hob is killed.
+// checkRestore makes a backup, verifies it, and restores it into a temporary home. The copies are
+// in the backup folder, under a name that the next backup deletes if Hob is killed.
 func checkRestore(ctx context.Context, e Env) []Check {
 	const name = "restore"
 	fi, err := os.Stat(e.Paths.Database())
@@ -73,7 +73,7 @@ func proveRestore(ctx context.Context, e Env) (rows int64, err error) {
 	}
 	defer func() { err = errors.Join(err, system.RemoveAll(dir)) }()
 	p := e.Paths
-	p.Data = filepath.Join(dir, "copied") // the snapshot of this copy lies in its own folder of backups
+	p.Data = filepath.Join(dir, "copied") // the snapshot of the copied database is in the copy's own backup folder
 	restored := filepath.Join(dir, "restored", "hob.db")
 	if err := errors.Join(os.Mkdir(p.Data, privateDir), os.Mkdir(filepath.Dir(restored), privateDir)); err != nil {
 		return 0, err
@@ -116,8 +116,8 @@ func proveRestore(ctx context.Context, e Env) (rows int64, err error) {
 	return rows, nil
 }
 
-// checkEveryFile checks each file of the home: its owner, and whether others can change it or reach
-// it. Inside a private folder the mode of a file for others has no effect.
+// checkEveryFile checks each file in the home: its owner, and whether others can change or access
+// it. Inside a private folder, a file's permissions for others have no effect.
 func checkEveryFile(ctx context.Context, e Env) []Check {
 	const name = "every file"
 	var bad []string
@@ -192,8 +192,8 @@ func checkKeyStorage(ctx context.Context, e Env) []Check {
 	return okCheck(name, "a secret was encrypted, read and deleted in a temporary file")
 }
 
-// checkTime compares the wall clock with the monotonic clock, and with the kernel's own opinion
-// where there is one.
+// checkTime compares the wall clock with the monotonic clock, and reports whether the kernel
+// considers its clock synchronized, where the kernel knows this.
 func checkTime(ctx context.Context, _ Env) []Check {
 	const name, remedy = "time source", "set the clock of this machine and enable network time"
 	before := time.Now()
@@ -228,7 +228,7 @@ func checkUpdates(_ context.Context, e Env) []Check {
 	return okCheck(name, "the public key of releases is present; whether the server answers is unproven (hob update --check)")
 }
 
-// checkUnproven names what no check of this machine proves.
+// checkUnproven lists what the checks do not prove.
 func checkUnproven(_ context.Context, e Env) []Check {
 	out := "delivery on channels (hob channel test NAME), the abilities of the desktop (hob selftest), the server of updates (hob update --check), and a copy of the backup on another disk"
 	if runtime.GOOS != "linux" {

@@ -78,7 +78,7 @@ func describeProvider(o llmall.AutoOptions, name, from string, e Env) Provider {
 	return p
 }
 
-// providerUses returns the configuration keys that name a provider.
+// providerUses returns what a provider is used for; see Provider.Used.
 func providerUses(e Env, provider string) []string {
 	a := e.Config.Agent
 	is := func(name string) bool { return name == provider || strings.HasPrefix(name, provider+"/") }

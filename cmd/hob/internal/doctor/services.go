@@ -19,7 +19,7 @@ import (
 	"hob/platform/host/system"
 )
 
-// ConfigChecker returns a function that finds the mistakes that only drivers know.
+// ConfigChecker returns a function that finds the mistakes that only drivers can detect.
 func ConfigChecker(s system.Secrets) func(context.Context, *config.Config) error {
 	return func(ctx context.Context, c *config.Config) error {
 		if errs := Drivers(ctx, c, s); len(errs) > 0 {
@@ -115,7 +115,8 @@ func checkModel(ctx context.Context, e Env) []Check {
 	return out
 }
 
-// checkBudget reports the limits, and the models without a price that count toward them.
+// checkBudget reports the limits, and a configured model without a known price, whose assumed price
+// counts toward them.
 func checkBudget(ctx context.Context, e Env) []Check {
 	b := e.Config.Budget
 	var caps []string
@@ -198,7 +199,7 @@ func pingModel(ctx context.Context, name string, m llm.Model, why string, err er
 }
 
 // checkTriggers checks the triggers. It also reports triggers that share a secret: the signature
-// does not cover the trigger's name, so a recorded call of one trigger is a valid call of the
+// does not cover the trigger's name, so a recorded call to one trigger is a valid call to the
 // other.
 func checkTriggers(ctx context.Context, e Env) []Check {
 	var out []Check

@@ -4,5 +4,5 @@ package doctor
 
 import "errors"
 
-// kernelSynced reports that this system has no local second opinion about its clock.
+// kernelSynced reports that this system has no second local source for the time.
 func kernelSynced() (synced bool, by string, err error) { return false, "", errors.ErrUnsupported }

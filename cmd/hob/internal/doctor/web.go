@@ -61,7 +61,7 @@ func checkBrowser(ctx context.Context, e Env) []Check {
 		return okCheck("browser", e.Message+", so Hob has no browser (docs/browser.md)")
 	case b.RunsUnsandboxed():
 		return warnCheck("browser", found.Name+" would run without its sandbox, because Hob runs as root", "run Hob as a normal user, or: hob config set browser.enabled false")
-	case e.Browses != nil && e.Browses(): // starting a second instance would show nothing more
+	case e.Browses != nil && e.Browses(): // starting a second instance would prove nothing more
 		return okCheck("browser", found.Name+" runs")
 	case e.Starts:
 		if err := b.TestStart(ctx); err != nil {

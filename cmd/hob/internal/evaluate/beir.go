@@ -22,7 +22,7 @@ import (
 	"hob/platform/text/dateparse"
 )
 
-// Row is one text in a collection.
+// Row is one document in a collection.
 type Row struct {
 	ID, Title, Text         string
 	Speaker, Session, Stamp string

@@ -131,7 +131,8 @@ func askServers() (out []Question) {
 	return append(out, Question{Key: "mail_user", Kind: Text, Title: "What is the user name?", About: "Leave it empty to use the mail address."})
 }
 
-// signIn determines the servers of the account in the answers and signs in to them.
+// signIn returns the account in the answers with its servers, and a hint for the user. It does not
+// sign in.
 func signIn(ctx context.Context, o Options, a Answers) (*account.New, string, error) {
 	found, err := o.foundFor(ctx, a)
 	if err != nil {

@@ -220,8 +220,8 @@ func SecretName(name, key string) string {
 // commonKeys lists the keys that every section may contain.
 func commonKeys() []string { return []string{"mention", "send_delay", "settle", "stream"} }
 
-// splitGiven splits the answers by the keys of the section. Values for keys common to all sections
-// are only written.
+// splitGiven separates the answers to the channel's own questions from the values of keys that all
+// sections have in common. Those values are written without a question.
 func (c channelSetup) splitGiven(given map[string]string) (pre Answers, more []config.Value, err error) {
 	pre = Answers{}
 	var known []string

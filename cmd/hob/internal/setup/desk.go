@@ -164,7 +164,7 @@ func templateStep() Step {
 			if inUse != "" {
 				q.Default, q.About = inUse, inUse+" is active."
 			}
-			if !q.hasOption(q.Default) { // a folder or an archive
+			if !q.hasOption(q.Default) { // a template from a folder or an archive
 				q.Options = append(q.Options, Option{q.Default, q.Default})
 			}
 			return []Question{q}, nil

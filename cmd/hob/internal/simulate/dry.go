@@ -14,7 +14,8 @@ import (
 const wouldDo = "Would have been done: "
 
 // wrapTool replaces tools that have effects outside Hob. Read-only tools and Hob's own tools work
-// as usual, on the copy and the simulated web.
+// as usual, on the copy and the simulated web. In a replay, all tools except Hob's own return the
+// recorded results.
 func (p *play) wrapTool(t tools.Tool) tools.Tool {
 	if d, is := t.(tools.SplitTool); is {
 		return d.Each(p.wrapTool)

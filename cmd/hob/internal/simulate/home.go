@@ -76,7 +76,7 @@ func copyTree(from, to string) error {
 	})
 }
 
-// workspace is the name of the folder of an agent that works in a container.
+// workspace is the name of the working folder of an agent in a container.
 const workspace = "workspace"
 
 // loadConfig loads the copied configuration with the script's additions, and removes all access to
@@ -117,7 +117,7 @@ func (p *play) loadConfig() error {
 		c.Agent.Model, c.Providers = Offline, nil
 		onlyMain(c)
 	}
-	for i := range c.Members { // disable containers, because they would be real
+	for i := range c.Members { // disable containers, because they would really run
 		c.Members[i].Isolation = ""
 	}
 	c.Knowledge.Embeddings, c.Knowledge.Folders = "off", nil
@@ -144,8 +144,8 @@ func (p *play) loadConfig() error {
 	return nil
 }
 
-// tick is the longest sleep of the loop. Due work wakes the loop anyway, and each tick takes real
-// time.
+// tick is the minimum tick interval of the loop in a simulation. Due work wakes the loop anyway,
+// and each tick takes real time.
 const tick = 5 * time.Minute
 
 // onlyServers removes the providers that are external agents, because an external agent would

@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// The name, in the configuration, of the model with the script's answers.
+// The configuration's name for the model that returns the script's answers.
 const (
 	scriptProvider = "script"
 	scriptModel    = scriptProvider + "/model"

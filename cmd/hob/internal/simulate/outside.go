@@ -217,7 +217,7 @@ func stallTimeouts(list []config.Provider) func(host string) time.Duration {
 	}
 }
 
-// stopError ends the play early.
+// stopError ends the simulation early.
 type stopError struct {
 	done chan struct{}
 	mu   sync.Mutex
@@ -239,7 +239,7 @@ func (h *stopError) stopCause() error {
 	return h.err
 }
 
-// waitUntil waits until a time. Its error is the reason why the play cannot continue.
+// waitUntil waits until a time. Its error is the reason why the simulation cannot continue.
 func (p *play) waitUntil(at time.Time) error {
 	t := time.NewTimer(time.Until(at))
 	defer t.Stop()

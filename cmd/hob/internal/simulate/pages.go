@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// playedPages serves the simulated web. It responds with "not modified" for a location that is not
-// in the script.
+// playedPages serves the simulated web. It responds with "not modified" for a host that is not in
+// the script, and with 404 for any other missing page.
 type playedPages struct {
 	known map[string]bool // hosts in the script
 	plain map[uint16]bool // ports of unencrypted addresses

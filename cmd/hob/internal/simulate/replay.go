@@ -54,7 +54,7 @@ func (p *journalDay) recordedCall(tool string, args json.RawMessage) (bus.Entry,
 	return bus.Entry{}, false
 }
 
-// recordedTool is a tool that returns its results from the replayed day.
+// recordedTool is a tool that returns the results recorded on the replayed day.
 type recordedTool struct {
 	dryRunTool
 	past *journalDay
@@ -109,7 +109,7 @@ func recordedAnswers(list []journal) (out []*recordedTurn) {
 	return out
 }
 
-// ownWords returns the first words of a message, without text that Hob added.
+// ownWords returns up to 200 characters from the start of a message, without text that Hob added.
 func ownWords(m llm.Message) string {
 	for _, part := range m.Parts {
 		if text := strings.TrimSpace(part.Text); text != "" && !part.Context {

@@ -33,7 +33,7 @@ const (
 	Would   Kind = "would"   // a tool would have had an effect outside Hob
 	Denied  Kind = "denied"  // a tool was not allowed
 	Ask     Kind = "ask"     // an approval was requested
-	Answers Kind = "answer"  // the user's answer to an approval request, or that it was not answered
+	Answers Kind = "answer"  // the user's answer to an approval request, or a note that there was none
 	Say     Kind = "say"     // a message from Hob
 	Hold    Kind = "hold"    // a message was deferred
 	Failed  Kind = "failed"  // an operation failed

@@ -102,7 +102,8 @@ func (resolver) LookupNetIP(context.Context, string, string) ([]netip.Addr, erro
 	return []netip.Addr{netip.MustParseAddr(public)}, nil
 }
 
-// fakeSecret returns the same value for every reference, because the real values are not needed.
+// fakeSecret returns a placeholder, because the real value is not needed. It resolves only the keys
+// of the configured models, and only if the simulation uses them.
 func (w *world) fakeSecret(ctx context.Context, ref string) (string, error) {
 	if w.p.o.Model == Configured {
 		for _, pr := range w.p.conf.Providers {

@@ -168,9 +168,9 @@ func keyMap() *huh.KeyMap {
 	return k
 }
 
-// formTheme returns a theme with only those of the terminal's own 16 colors that are readable on
-// light and dark backgrounds, so it needs no background detection. Symbols repeat the meaning for
-// users who see no colors.
+// formTheme returns a theme that uses only those of the terminal's 16 colors that are readable on
+// light and dark backgrounds, so it does not need to detect the background. Symbols repeat the
+// meaning for users who see no colors.
 func formTheme(bool) *huh.Styles {
 	t := huh.ThemeBase(true)
 	bold, faint, plain := lipgloss.NewStyle().Bold(true), lipgloss.NewStyle().Faint(true), lipgloss.NewStyle()
