@@ -54,7 +54,7 @@ type SpoolFullError struct {
 
 // Error implements error.
 func (e *SpoolFullError) Error() string {
-	return fmt.Sprintf("%s (%d kB) was not sent: waiting and recently sent files use %d MB of the limit of %d MB", e.File.Name, e.File.Size>>10, e.Used>>20, e.Max>>20)
+	return fmt.Sprintf("%s (%d kB) was not sent: waiting and recently sent files already use %d MB of the %d MB allowed; try again later", e.File.Name, e.File.Size>>10, e.Used>>20, e.Max>>20)
 }
 
 // SpoolOptions holds the options of a Spool.

@@ -100,7 +100,7 @@ func (m *Manager) repeatSign(ctx context.Context, t Typer, channel, chat string)
 		if err == nil || ctx.Err() != nil {
 			continue
 		}
-		m.opt.Log.Debug("showing the typing sign failed", "channel", channel, "error", err)
+		m.opt.Log.Debug("showing the typing indicator failed", "channel", channel, "error", err)
 		if c := ClassOf(err); c == Unsupported || c == Unauthorized || c == Permanent {
 			return
 		}

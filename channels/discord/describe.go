@@ -26,7 +26,7 @@ func (Driver) Describe() channels.Description {
 		Intro: "At discord.com/developers/applications: New Application; in Bot, enable Message Content Intent.\n" +
 			"In Bot, Reset Token shows the token once: copy it here.",
 		Settings: []settings.Setting{
-			{Key: "token", Kind: settings.Secret, Title: "Token of the bot", Help: "Your input is not shown.", Check: func(s string) error {
+			{Key: "token", Kind: settings.Secret, Title: "Bot token", Help: "Your input is not shown.", Check: func(s string) error {
 				switch {
 				case tokenForm.MatchString(s):
 					return nil

@@ -249,7 +249,7 @@ func (p *interactionResponder) refuseUnknownSender(ctx context.Context, what rep
 	}
 	ctx, cancel := context.WithTimeout(ctx, pressWait)
 	defer cancel()
-	const words = "I only talk with my owner and people on the allow list. If I am your Hob, run on your machine: hob channel pair discord"
+	const words = "I only talk to my owner and people on the allow list. If I am your Hob, run this on your machine: hob channel pair discord"
 	var err error
 	if what.Private {
 		_, err = p.c.editOriginal(ctx, what, post{Content: words})

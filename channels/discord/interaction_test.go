@@ -115,7 +115,7 @@ func TestStrangersCommand(t *testing.T) {
 		w.Lock()
 		defer w.Unlock()
 		m := w.Interactions[discordtest.Secret+id]
-		return m != nil && strings.Contains(fmt.Sprint(m["content"]), "I only talk with my owner")
+		return m != nil && strings.Contains(fmt.Sprint(m["content"]), "I only talk to my owner")
 	})
 	if w.Original(id)["flags"].(int)&64 == 0 {
 		t.Error("everybody sees it")
@@ -124,7 +124,7 @@ func TestStrangersCommand(t *testing.T) {
 	// told.
 	id = w.Command("ask", "who are you?", "666", true)
 	channelstest.Until(t, "a word", func() bool { return len(w.Told()) == 1 })
-	if got := w.Told()[0]; w.Original(id) != nil || !strings.HasPrefix(got, "I only talk with my owner") || !strings.HasSuffix(got, fmt.Sprint(" ", 4|64)) {
+	if got := w.Told()[0]; w.Original(id) != nil || !strings.HasPrefix(got, "I only talk to my owner") || !strings.HasSuffix(got, fmt.Sprint(" ", 4|64)) {
 		t.Errorf("told %q; the sign is %v", got, w.Original(id))
 	}
 }

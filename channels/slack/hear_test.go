@@ -329,7 +329,7 @@ func TestCommand(t *testing.T) {
 	inbox.Refuse(channels.ErrStranger)
 	env = d.Envelope("slash_commands", object{"team_id": slacktest.Team, "channel_id": "D1", "user_id": "U2", "text": "x", "trigger_id": "3"}, nil)
 	channelstest.Until(t, "the answer", func() bool { return d.Acked(env) })
-	if p := fmt.Sprint(d.Acks[env]); !strings.Contains(p, "ephemeral") || !strings.Contains(p, "I only talk with my owner") {
+	if p := fmt.Sprint(d.Acks[env]); !strings.Contains(p, "ephemeral") || !strings.Contains(p, "I only talk to my owner") {
 		t.Errorf("the acknowledgement to a stranger says %s", p)
 	}
 }

@@ -102,7 +102,7 @@ func (s *session) runSession(ctx context.Context) error {
 		return err
 	}
 	if now.open > 1 { // Slack distributes the messages across the connections
-		s.log.Warn("slack: another connection of this app receives part of the messages; check whether another Hob uses the same tokens", "connections", now.open)
+		s.log.Warn("slack: another connection of this app receives some of the messages; check whether another Hob uses the same tokens", "connections", now.open)
 	}
 	s.wg.Go(func() { handleInOrder(ctx, s.presses, s.handlePress) })
 	s.wg.Go(func() { handleInOrder(ctx, s.commands, s.handleCommand) })
@@ -259,7 +259,7 @@ func (s *session) handleCommand(ctx context.Context, f frame) {
 	_, err = s.to.Receive(ctx, in)
 	switch {
 	case errors.Is(err, channels.ErrStranger):
-		s.acknowledgeFrame(f, ephemeralReply("I only talk with my owner and people on the allow list. If I am your Hob, run on your machine: hob channel pair slack"))
+		s.acknowledgeFrame(f, ephemeralReply("I only talk to my owner and people on the allow list. If I am your Hob, run this on your machine: hob channel pair slack"))
 	case err != nil:
 		s.log.Warn("Slack command not accepted", "error", err)
 		s.acknowledgeFrame(f, ephemeralReply("I could not receive that. Send it again in a moment."))

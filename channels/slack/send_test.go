@@ -385,7 +385,7 @@ func TestTest(t *testing.T) {
 	d := slacktest.New(t)
 	c := d.Open()
 	said, err := c.Test(t.Context())
-	if err != nil || said != "signed in as @hob on Home; Socket Mode answers" {
+	if err != nil || said != "signed in as @hob on Home; Socket Mode works" {
 		t.Errorf("%q, %v", said, err)
 	}
 	d.Granted = "chat:write,im:history"

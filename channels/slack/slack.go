@@ -130,7 +130,7 @@ func New(cfg Config, deps channels.Deps, o Options) (*Channel, error) {
 			continue
 		}
 		if team, user, other := strings.Cut(id, "/"); other && (!isID(team) || !isID(user)) || !other && !isUser(id) {
-			return nil, fmt.Errorf("%q in allow is not a member id; copy it from the menu of the person's profile (Copy member ID), such as \"U0123456789\", and for a member of another workspace \"T0123456789/U0123456789\"", id)
+			return nil, fmt.Errorf("%q in allow is not a member id; copy the id from the menu of the person's profile (Copy member ID): \"U0123456789\", or \"T0123456789/U0123456789\" for a member of another workspace", id)
 		}
 		c.allow = append(c.allow, id)
 	}
@@ -270,7 +270,7 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("signed in as @%s on %s; Socket Mode answers%s", me.Name, me.Called, nobody), nil
+	return fmt.Sprintf("signed in as @%s on %s; Socket Mode works%s", me.Name, me.Called, nobody), nil
 }
 
 // missingScopes returns the scopes that the bot token lacks. Slack returns the granted scopes in

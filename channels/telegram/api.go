@@ -192,7 +192,7 @@ func encodeForm(fields map[string]string, field string, a channels.Attachment) (
 	case err != nil:
 		return "", nil, err
 	case n > maxFile:
-		return "", nil, fmt.Errorf("it is larger than the limit of %d MB", maxFile>>20)
+		return "", nil, fmt.Errorf("larger than the limit of %d MB", maxFile>>20)
 	}
 	err = w.Close()
 	return w.FormDataContentType(), b.Bytes(), err

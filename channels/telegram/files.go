@@ -55,7 +55,7 @@ func (c *Channel) attachedFiles(m *message) []channels.File {
 	return out
 }
 
-var errTooLarge = errors.New("telegram gives bots no files larger than 20 MB; send it in parts or by another channel")
+var errTooLarge = errors.New("telegram bots cannot download files larger than 20 MB; send the file in parts or through another channel")
 
 // fetchFile downloads a file. getFile returns the path of the file on the same server.
 func (c *Channel) fetchFile(ctx context.Context, id string, size int64) (io.ReadCloser, error) {
@@ -87,7 +87,7 @@ func (c *Channel) fetchFile(ctx context.Context, id string, size int64) (io.Read
 		return nil, errors.New("telegram: the file is on another server, so Hob does not fetch it")
 	}
 	if resp.Status != http.StatusOK {
-		return nil, channels.Errorf(channels.Temporary, "telegram: a file: the server answered %d %s", resp.Status, http.StatusText(resp.Status))
+		return nil, channels.Errorf(channels.Temporary, "telegram: download a file: the server answered %d %s", resp.Status, http.StatusText(resp.Status))
 	}
 	return io.NopCloser(bytes.NewReader(resp.Body)), nil
 }

@@ -26,7 +26,7 @@ const (
 // Run implements channels.Channel.
 func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 	if c.keep == nil {
-		return channels.Errorf(channels.Permanent, "telegram: no store for the update offset; messages would be received twice or lost")
+		return channels.Errorf(channels.Permanent, "telegram: no store for the update offset, so messages would be received twice or lost")
 	}
 	inner, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -313,7 +313,7 @@ func (c *Channel) forwardMessage(ctx context.Context, r channels.Receiver, m *me
 	switch _, err := r.Receive(ctx, in); {
 	case errors.Is(err, channels.ErrStranger):
 	case err != nil:
-		return fmt.Errorf("telegram: message not accepted; Hob retries: %w", err)
+		return fmt.Errorf("telegram: message not accepted, Hob will retry: %w", err)
 	default:
 		c.rememberTaken(m)
 	}

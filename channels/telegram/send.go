@@ -200,7 +200,7 @@ func (c *Channel) sendFormatted(ctx context.Context, method string, to *target, 
 		if !hasRefusalText(err, "can't parse entities", "message is too long", "message text is empty") {
 			return err
 		}
-		c.log.Info("telegram rejected the formatting of a text; sending it plain", "error", err)
+		c.log.Info("telegram rejected the formatting of a message; sending it as plain text", "error", err)
 		delete(p, "parse_mode")
 	}
 	p["text"] = markup.Plain(text)

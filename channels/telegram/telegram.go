@@ -167,7 +167,7 @@ func (c *Channel) Link() error {
 
 func (u user) describePrivacy() string {
 	if u.ReadsAll {
-		return "it receives all messages of its groups"
+		return "it receives all messages in its groups"
 	}
 	return "in groups it receives only commands, mentions and replies to it (privacy mode; change it with @BotFather's /setprivacy)"
 }
@@ -208,7 +208,7 @@ func (c *Channel) webhookHost(ctx context.Context) (string, error) {
 	return "an address", nil
 }
 
-const takeHookAway = "if nothing else needs it, remove it by opening https://api.telegram.org/bot<TOKEN>/deleteWebhook with your token, or create a separate bot for Hob with @BotFather"
+const takeHookAway = "if nothing else needs the webhook, remove it by opening https://api.telegram.org/bot<TOKEN>/deleteWebhook with your token, or create a separate bot for Hob with @BotFather"
 
 func (c *Channel) getMe(ctx context.Context) (user, error) {
 	var me user

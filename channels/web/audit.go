@@ -42,7 +42,7 @@ func (s *Server) auditRecords(r *http.Request, _ call) ([]api.AuditRecord, error
 	q.Limit = common.Limit
 	if common.Before != "" {
 		if q.Before, err = strconv.ParseInt(common.Before, 10, 64); err != nil || q.Before < 1 {
-			return nil, invalidFailure("before must be the number of a line")
+			return nil, invalidFailure("before must be a line number")
 		}
 	}
 	out, err := s.backend.Audit(r.Context(), q)

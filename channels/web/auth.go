@@ -53,13 +53,13 @@ func (s *Server) checkCredential(r *http.Request, cred *credential) (authMethod,
 		if scheme, token, _ := strings.Cut(h, " "); strings.EqualFold(scheme, "Bearer") && cred.isToken(strings.TrimSpace(token)) {
 			return byToken, nil
 		}
-		return "", s.doors.countFailure(r, newFailure(http.StatusUnauthorized, "unauthorised", "the token is in the file token in HOB_HOME", "the token is wrong"))
+		return "", s.doors.countFailure(r, newFailure(http.StatusUnauthorized, "unauthorised", "use the token in the file HOB_HOME/token", "the token is wrong"))
 	}
 	c, err := r.Cookie(s.cookieName(r))
 	if err == nil && cred.isCookie(c.Value, time.Now()) {
 		return byCookie, nil
 	}
-	f := newFailure(http.StatusUnauthorized, "unauthorised", "run `hob open`, or send the token from the file token in HOB_HOME as Authorization: Bearer", "this needs the owner's token")
+	f := newFailure(http.StatusUnauthorized, "unauthorised", "run `hob open`, or send the token from the file HOB_HOME/token as Authorization: Bearer", "this request needs the token of this Hob")
 	if s.opt.Password != "" {
 		f.Code = "password_required"
 	}

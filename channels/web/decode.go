@@ -32,7 +32,7 @@ func (s *Server) readRawBody(w http.ResponseWriter, r *http.Request) ([]byte, er
 	}
 	if n > MaxBody {
 		_, _ = io.CopyN(io.Discard, r.Body, drainBody)
-		return nil, newFailure(http.StatusRequestEntityTooLarge, "too_large", "send less, or put it into a file and send the file name",
+		return nil, newFailure(http.StatusRequestEntityTooLarge, "too_large", "send less, or save the text in a file and send the file name",
 			"the request is larger than %d MB (limit for a message's text: %d MB)", MaxBody>>20, MaxText>>20)
 	}
 	_ = rc.SetReadDeadline(time.Time{})
@@ -89,7 +89,7 @@ func unmarshalOne(b []byte, v any, strict bool) error {
 		if _, err = d.Token(); errors.Is(err, io.EOF) {
 			return nil
 		}
-		return newFailure(http.StatusBadRequest, "invalid", "send one JSON object", "there is something after the end of the JSON object")
+		return newFailure(http.StatusBadRequest, "invalid", "send one JSON object", "there is data after the end of the JSON object")
 	}
 	f := newFailure(http.StatusBadRequest, "invalid", "see GET /api/v1/openapi.json for the accepted fields", "the body is not valid JSON for this request: %s", plainJSONError(err))
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {

@@ -44,7 +44,7 @@ func (s *Server) recoverHandler(w http.ResponseWriter, r *http.Request) {
 		panic(p)
 	}
 	s.log.Error("handler panicked", "method", r.Method, "path", r.URL.Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-	s.writeError(w, r, newFailure(http.StatusInternalServerError, "failed", "see the log of Hob", "internal error while handling this request"))
+	s.writeError(w, r, newFailure(http.StatusInternalServerError, "failed", "see Hob's log", "internal error while handling this request"))
 }
 
 // setSecurityHeaders sets the security headers of every response.
@@ -127,7 +127,7 @@ func (s *Server) serveUnknownRoute(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(probe, r)
 	if allow := probe.header.Get("Allow"); allow != "" {
 		w.Header().Set("Allow", allow)
-		s.writeError(w, r, newFailure(http.StatusMethodNotAllowed, "method_not_allowed", "use "+allow, "%s does not take %s", r.URL.Path, r.Method))
+		s.writeError(w, r, newFailure(http.StatusMethodNotAllowed, "method_not_allowed", "use "+allow, "%s does not support %s", r.URL.Path, r.Method))
 		return
 	}
 	if to := probe.header.Get("Location"); to != "" { // the path contains // or ..

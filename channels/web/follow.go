@@ -29,7 +29,7 @@ type turnSink interface {
 }
 
 // errGone means that the client disconnected.
-var errGone = errors.New("web: the client went away")
+var errGone = errors.New("web: the client disconnected")
 
 // follower streams one turn to one client. The live feed is immediate but may drop events; the
 // backend's event status is complete. At the end, the follower adds what the feed dropped.

@@ -34,7 +34,7 @@ func (d directTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		defer close(ended)
 		defer func() {
 			if p := recover(); p != nil {
-				_ = pw.CloseWithError(errors.New("web: the handler broke off"))
+				_ = pw.CloseWithError(errors.New("web: the handler aborted the response"))
 			}
 		}()
 		d.s.ServeHTTP(w, in)
@@ -61,7 +61,7 @@ func (d directTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		if err := r.Context().Err(); err != nil {
 			return nil, err
 		}
-		return nil, errors.New("web: the handler broke off")
+		return nil, errors.New("web: the handler ended without a response")
 	}
 	return &http.Response{
 		Status: http.StatusText(w.status), StatusCode: w.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,

@@ -196,7 +196,7 @@ func toolStatus(o api.ToolOutcome) int {
 func noticesEndpoint[T any](s *Server, timed bool, act func(ctx context.Context, id, until string) (T, error)) endpoint {
 	return actionEndpoint(s, func(r *http.Request, _ call, in NoticeRequest) (out T, err error) {
 		if len(in.ID) > 200 || len(in.For) > 200 || timed && in.For == "" {
-			return out, newFailure(http.StatusBadRequest, "invalid", `send {"id": "n-...", "for": "1h"}`, "the notice or the duration is missing")
+			return out, newFailure(http.StatusBadRequest, "invalid", `send {"id": "n-...", "for": "1h"}`, "the duration is missing, or a value is too long")
 		}
 		return act(r.Context(), in.ID, in.For)
 	})
@@ -205,7 +205,7 @@ func noticesEndpoint[T any](s *Server, timed bool, act func(ctx context.Context,
 // setPause stops background work for a limited time or resumes it ("off").
 func (s *Server) setPause(r *http.Request, _ call, in PauseRequest) (api.Pause, error) {
 	if len(in.For) > 200 {
-		return api.Pause{}, newFailure(http.StatusBadRequest, "invalid", `send {"for": "1h"}`, "the duration is missing")
+		return api.Pause{}, newFailure(http.StatusBadRequest, "invalid", `send {"for": "1h"}`, "the duration is too long")
 	}
 	return s.backend.SetPause(r.Context(), in.For)
 }
@@ -221,7 +221,7 @@ func (s *Server) findings(r *http.Request, _ call) ([]api.Finding, error) {
 	}
 	for k := range values {
 		if k != "name" {
-			return nil, newFailure(http.StatusBadRequest, "invalid", "the parameter is name, as often as needed", "unknown parameter %q", k)
+			return nil, newFailure(http.StatusBadRequest, "invalid", "the only parameter is name, which may be repeated", "unknown parameter %q", k)
 		}
 	}
 	if err := checkNames(values["name"]); err != nil {
@@ -248,7 +248,7 @@ func (s *Server) streamFindings(w http.ResponseWriter, r *http.Request, _ call) 
 
 func checkNames(names []string) error {
 	if len(names) > maxNames || slices.ContainsFunc(names, func(n string) bool { return len(n) > 200 }) {
-		return invalidFailure("the names of the checks are not valid")
+		return invalidFailure("there are too many check names, or a name is too long")
 	}
 	return nil
 }

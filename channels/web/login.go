@@ -72,7 +72,7 @@ func sameMachine(r *http.Request) bool {
 // passwordLogin gives a browser its cookie in exchange for the password, if one is set.
 func (s *Server) passwordLogin(w http.ResponseWriter, r *http.Request) error {
 	if s.opt.Password == "" {
-		return newFailure(http.StatusNotFound, "not_found", "run `hob open`", "no password is set; open Hob with a login link")
+		return newFailure(http.StatusNotFound, "not_found", "run `hob open`", "no password is set, so the page needs a login link")
 	}
 	if err := s.refuseUntrustedPeer(r, true); err != nil {
 		return err

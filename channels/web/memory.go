@@ -40,7 +40,7 @@ func (s *Server) explainSearch(r *http.Request, c call) (api.ExplainedSearch, er
 		return api.ExplainedSearch{}, err
 	}
 	if strings.TrimSpace(q.Text) == "" {
-		return api.ExplainedSearch{}, invalidFailure("q is missing: the search text")
+		return api.ExplainedSearch{}, invalidFailure("the search text q is missing")
 	}
 	return s.backend.ExplainSearch(r.Context(), q)
 }

@@ -34,7 +34,7 @@ func decodeMessage(b []byte) (Message, error) {
 		return in, err
 	}
 	if len(in.Attachments) > maxImages {
-		return in, invalidFailure("a message may have %d attachments, this one has %d", maxImages, len(in.Attachments))
+		return in, invalidFailure("a message may contain at most %d attachments, this one contains %d", maxImages, len(in.Attachments))
 	}
 	for i, a := range in.Attachments {
 		if err := checkImage(a.MIME, a.Data); err != nil {
@@ -57,7 +57,7 @@ func checkParts(text string, parts []channels.TextPart) error {
 	case text != "" && len(parts) > 0:
 		return newFailure(http.StatusBadRequest, "invalid", `send {"text": "..."} or {"parts": [...]}`, "a message has text or parts, not both")
 	case len(parts) > maxParts:
-		return invalidFailure("a message may have %d parts, this one has %d", maxParts, len(parts))
+		return invalidFailure("a message may contain at most %d parts, this one contains %d", maxParts, len(parts))
 	}
 	origins := []channels.TextOrigin{channels.Typed, channels.Pasted, channels.Piped, channels.FromFile}
 	total := 0
@@ -80,7 +80,7 @@ func checkText(text string) error { return checkLength(len(text)) }
 // checkLength rejects text of more than MaxText bytes.
 func checkLength(size int) error {
 	if size > MaxText {
-		return newFailure(http.StatusRequestEntityTooLarge, "too_large", "put it into a file and send the file name",
+		return newFailure(http.StatusRequestEntityTooLarge, "too_large", "save the text in a file and send the file name",
 			"the text is larger than %d MB", MaxText>>20)
 	}
 	return nil
@@ -92,7 +92,7 @@ func checkImage(mime string, data []byte) error {
 		return fmt.Errorf("%q is not an image type that can be read (png, jpeg, gif, webp)", mime)
 	}
 	if got := http.DetectContentType(data); got != mime {
-		return fmt.Errorf("it says %s and holds %s", mime, got)
+		return fmt.Errorf("it is declared as %s but contains %s", mime, got)
 	}
 	return nil
 }
@@ -101,7 +101,7 @@ func checkImage(mime string, data []byte) error {
 func sessionID(id string) (string, error) {
 	bad := func(r rune) bool { return r < ' ' || r == 0x7f }
 	if id == "" || len(id) > 200 || !utf8.ValidString(id) || strings.ContainsFunc(id, bad) {
-		return "", newFailure(http.StatusBadRequest, "invalid", "a session's name has 1 to 200 bytes and no control characters", "the name of the session is not valid")
+		return "", newFailure(http.StatusBadRequest, "invalid", "a session name consists of 1 to 200 bytes without control characters", "the session name is not valid")
 	}
 	return id, nil
 }
@@ -113,7 +113,7 @@ func (s *Server) channelOf(r *http.Request) (string, error) {
 		return "web", nil
 	}
 	if !slices.Contains(s.opt.Channels, name) {
-		return "", invalidFailure("X-Hob-Channel may be web, %s; not %q", strings.Join(s.opt.Channels, ", "), name)
+		return "", invalidFailure("X-Hob-Channel must be one of web, %s, but is %q", strings.Join(s.opt.Channels, ", "), name)
 	}
 	return name, nil
 }

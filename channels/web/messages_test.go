@@ -138,7 +138,7 @@ func TestBadRequests(t *testing.T) {
 		{"a form", path, `text=x`, []string{"Content-Type", "application/x-www-form-urlencoded"}, 415, "not JSON"},
 		{"too much text", path, `{"text":"` + big + `"}`, nil, 413, "10 MB"},
 		{"too much of everything", path, `{"text":"` + big + strings.Repeat("y", 7<<20) + `"}`, nil, 413, "16 MB"},
-		{"not an image", path, `{"text":"x","attachments":[{"mime":"image/png","data":"aGk="}]}`, nil, 400, "it says image/png"},
+		{"not an image", path, `{"text":"x","attachments":[{"mime":"image/png","data":"aGk="}]}`, nil, 400, "declared as image/png"},
 		{"an executable", path, `{"text":"x","attachments":[{"mime":"application/x-sh","data":"aGk="}]}`, nil, 400, "not an image type"},
 		{"not base64", path, `{"text":"x","attachments":[{"mime":"image/png","data":"?"}]}`, nil, 400, "base64"},
 		{"an unknown channel", path, `{"text":"x"}`, []string{"X-Hob-Channel", "webhook"}, 400, "X-Hob-Channel"},

@@ -43,13 +43,13 @@ func generateDocument(t *testing.T) []byte {
 			"openapi", "3.1.0",
 			"info", object("title", "Hob", "version", "1",
 				"description", "The HTTP API of Hob on 127.0.0.1. The server checks Host and Origin. Unknown JSON fields and unknown parameters are errors. "+
-					"A request may have 16 MB and the text of a message 10 MB.",
+					"A request may be at most 16 MB and the text of a message at most 10 MB.",
 				"license", object("name", "MIT", "identifier", "MIT")),
 			"servers", openapigen.List{object("url", "http://127.0.0.1:7717")},
 			"security", openapigen.List{object("token", openapigen.List{}), object("cookie", openapigen.List{})},
 		),
 		Security: object(
-			"token", object("type", "http", "scheme", "bearer", "description", "the content of the file token in HOB_HOME"),
+			"token", object("type", "http", "scheme", "bearer", "description", "the content of the file HOB_HOME/token"),
 			"cookie", object("type", "apiKey", "in", "cookie", "name", "hob_7717", "description", "from a login link; its name ends with the port"),
 			"signature", object("type", "apiKey", "in", "header", "name", "X-Hob-Signature"),
 		),

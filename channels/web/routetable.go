@@ -48,7 +48,7 @@ func pageParams(more ...param) []param {
 	return append([]param{limitParam("1000"), queryParam("before", "only rows older than the row with this id")}, more...)
 }
 
-func sessionFilter() param { return queryParam("session", "only rows of this session") }
+func sessionFilter() param { return queryParam("session", "only rows for this session") }
 
 func stateFilter() param { return queryParam("state", "only rows in this state") }
 
@@ -66,17 +66,17 @@ func clientParam(required bool) param {
 }
 
 func channelParam() param {
-	return headerParam("X-Hob-Channel", "pull channel of the client: web (default) or terminal")
+	return headerParam("X-Hob-Channel", "the client's pull channel: web (default) or terminal")
 }
 
 func keyParam(text string) param { return headerParam("Idempotency-Key", text) }
 
-const keyText = "the client's own id of the request; the server accepts each key once per session"
+const keyText = "the client's own id for the request; the server accepts each key once per session"
 
 func (s *Server) healthRoutes() []route {
 	return []route{
 		{
-			method: "GET", path: "/healthz", id: "health", tag: "health", summary: "Report that the process runs",
+			method: "GET", path: "/healthz", id: "health", tag: "health", summary: "Report that the process is running",
 			endpoint: endpoint{open: s.serveHealthz, replies: okJSON(reflect.TypeFor[Health]())},
 		},
 		{
@@ -140,12 +140,12 @@ func (s *Server) messageRoutes() []route {
 				},
 				{
 					status: http.StatusAccepted, json: []reflect.Type{reflect.TypeFor[Accepted](), reflect.TypeFor[Waiting]()},
-					text: "with async: the message is stored. Otherwise a tool call waits for the user, and the turn continues after the decision",
+					text: "with async: the message is stored. Otherwise a tool call is waiting for the user, and the turn continues after the decision",
 				},
 			}},
 		},
 		{
-			method: "GET", path: "/api/v1/sessions/{session}/messages", id: "messages", tag: "api", summary: "List the messages of a session, newest first",
+			method: "GET", path: "/api/v1/sessions/{session}/messages", id: "messages", tag: "api", summary: "List the messages in a session, newest first",
 			params: append([]param{pathParam("session", "the session")}, pageParams()...), endpoint: listEndpoint(s, s.backend.Messages),
 		},
 		{
@@ -158,7 +158,7 @@ func (s *Server) messageRoutes() []route {
 			params: pageParams(sessionFilter()), endpoint: listEndpoint(s, s.backend.Inbox),
 		},
 		{
-			method: "GET", path: "/api/v1/deliveries", id: "deliveries", tag: "lists", summary: "List the texts that Hob sent or will send, newest first",
+			method: "GET", path: "/api/v1/deliveries", id: "deliveries", tag: "lists", summary: "List the messages that Hob sent or will send, newest first",
 			params: pageParams(sessionFilter(), stateFilter()), endpoint: listEndpoint(s, s.backend.Deliveries),
 		},
 		{
@@ -175,12 +175,12 @@ func (s *Server) feedRoutes() []route {
 			method: "GET", path: "/api/v1/events", id: "events", tag: "api", summary: "Stream the live events",
 			params: []param{
 				headerParam("Last-Event-ID", "the last id that the client received"),
-				{name: "after", in: "query", text: "the same for clients that cannot set headers", schema: paramSchema{kind: "integer"}},
+				{name: "after", in: "query", text: "same as Last-Event-ID, for clients that cannot set headers", schema: paramSchema{kind: "integer"}},
 				sessionFilter(),
 			},
 			endpoint: endpoint{owner: s.serveEvents, replies: []reply{{
 				status: http.StatusOK, stream: reflect.TypeFor[api.FeedEvent](),
-				text: "server-sent events whose data is a FeedEvent. A slow client learns from the event dropped how many it lost",
+				text: "server-sent events whose data is a FeedEvent. The event dropped tells a slow client how many events it missed",
 			}}},
 		},
 		{
@@ -198,8 +198,8 @@ func (s *Server) feedRoutes() []route {
 func (s *Server) sessionRoutes() []route {
 	session := pathParam("session", "the session")
 	search := []param{
-		limitParam("1000"), queryParam("q", `the search text; "in quotes" a phrase, -word excludes a word`), queryParam("session", "only messages of this session"),
-		queryParam("who", "only messages of the owner, hob, a tool or outside"),
+		limitParam("1000"), queryParam("q", `the search text; "in quotes" finds a phrase, -word excludes a word`), queryParam("session", "only messages in this session"),
+		queryParam("who", "only messages from the owner, hob, a tool or outside"),
 	}
 	return []route{
 		{
@@ -207,11 +207,11 @@ func (s *Server) sessionRoutes() []route {
 			params: pageParams(), endpoint: listEndpoint(s, s.backend.Sessions),
 		},
 		{
-			method: "GET", path: "/api/v1/sessions/search", id: "search", tag: "api", summary: "Search the messages of all sessions, best match first",
+			method: "GET", path: "/api/v1/sessions/search", id: "search", tag: "api", summary: "Search the messages in all sessions, best match first",
 			params: append(search, sincePeriod()...), endpoint: readEndpoint(s, s.searchMessages),
 		},
 		{
-			method: "GET", path: "/api/v1/sessions/{session}/export", id: "export", tag: "api", summary: "Export the messages of a session, oldest first",
+			method: "GET", path: "/api/v1/sessions/{session}/export", id: "export", tag: "api", summary: "Export the messages in a session, oldest first",
 			params:   []param{session, choiceParam("format", "the format; jsonl is one JSON object per line", "markdown", "jsonl")},
 			endpoint: endpoint{owner: s.serveExport, replies: okMedia("text/markdown", "application/jsonl")},
 		},
@@ -236,7 +236,7 @@ func (s *Server) approvalRoutes() []route {
 		{
 			method: "POST", path: "/api/v1/sessions/{session}/approvals/{approval}", id: "approve", tag: "api", grave: true,
 			summary: "Answer an approval request; the first answer counts", fails: []int{404, 409},
-			params: []param{pathParam("session", "session of the approval request"), pathParam("approval", "its id, or that of its batch"), channelParam()},
+			params: []param{pathParam("session", "session of the approval request"), pathParam("approval", "id of the request, or of its batch"), channelParam()},
 			endpoint: endpoint{
 				owner: s.serveApproval, request: bodyOf[DecisionRequest](),
 				replies: okJSON(reflect.TypeFor[api.Approval](), reflect.TypeFor[[]api.Approval]()),
@@ -266,12 +266,12 @@ func (s *Server) channelRoutes() []route {
 		},
 		{
 			method: "POST", path: "/api/v1/channels/{channel}/pair", id: "pair", tag: "api", grave: true,
-			summary: "Create a code that the user types on a channel to pair an account",
+			summary: "Create a code that the user sends on a channel to pair an account",
 			params:  []param{name}, fails: []int{404}, endpoint: ownerActEndpoint(s, "channel", s.backend.Pair),
 		},
 		{
 			method: "POST", path: "/api/v1/channels/{channel}/test", id: "testChannel", tag: "api", grave: true,
-			summary: "Sign in to a channel as it is configured now, and optionally send the user one text there",
+			summary: "Sign in to a channel with its current configuration, and optionally send the user a test message there",
 			params:  []param{name}, fails: []int{404}, endpoint: actionEndpoint(s, s.testChannel),
 		},
 		{
@@ -279,10 +279,10 @@ func (s *Server) channelRoutes() []route {
 			params: []param{pathParam("pairing", "id of the pairing")}, fails: []int{404}, endpoint: ownerActEndpoint(s, "pairing", s.backend.Unpair),
 		},
 		{
-			method: "POST", path: "/hooks/{channel}", id: "hook", tag: "api", summary: "Receive a post of a platform or program for a channel, which authenticates it",
+			method: "POST", path: "/hooks/{channel}", id: "hook", tag: "api", summary: "Receive a post from a platform or program for a channel, which authenticates the post",
 			params: []param{
 				pathParam("channel", "a configured channel that receives webhooks"),
-				headerParam("X-Hob-Signature", "webhook: v1=hex(HMAC-SHA256(timestamp.key.body)) with the secret of the channel; without X-Hob-Timestamp sha256=hex(HMAC-SHA256(body))"),
+				headerParam("X-Hob-Signature", "webhook: v1=hex(HMAC-SHA256(timestamp.key.body)) with the channel's secret; without X-Hob-Timestamp sha256=hex(HMAC-SHA256(body))"),
 				headerParam("X-Hob-Timestamp", "webhook: seconds since 1970 when the post was sent; the server rejects a difference of more than 5 minutes"),
 				keyParam("webhook: detects repeated posts, with X-Hob-Timestamp (no dots); the id in the body takes precedence"),
 			},
@@ -305,10 +305,10 @@ func (s *Server) triggerRoutes() []route {
 			method: "POST", path: "/api/v1/triggers/{trigger}/fire", id: "fire", tag: "api", summary: "Fire a trigger; the body becomes untrusted text",
 			params: []param{
 				pathParam("trigger", "name of the trigger"),
-				headerParam("X-Hob-Signature", "v1=hex(HMAC-SHA256(timestamp.key.body)) with the secret of the trigger, instead of the token; without X-Hob-Timestamp sha256=hex(HMAC-SHA256(body))"),
+				headerParam("X-Hob-Signature", "v1=hex(HMAC-SHA256(timestamp.key.body)) with the trigger's secret, instead of the token; without X-Hob-Timestamp sha256=hex(HMAC-SHA256(body))"),
 				headerParam("X-Hob-Timestamp", "seconds since 1970 when a signed request was sent; the server rejects a difference of more than 5 minutes"),
-				keyParam("the sender's id of the request, which detects repetitions. It counts with X-Hob-Timestamp (no dots) or the token; otherwise the same signed body counts once"),
-				headerParam("X-Request-Id", "like Idempotency-Key, with the token"),
+				keyParam("the sender's id for the request, which detects repetitions. It is used with X-Hob-Timestamp (no dots) or the token; otherwise the same signed body is accepted once"),
+				headerParam("X-Request-Id", "like Idempotency-Key, but only with the token"),
 			},
 			security: []string{"token", "cookie", "signature"}, fails: []int{401},
 			endpoint: endpoint{open: s.serveTrigger, request: &requestBody{}, replies: []reply{

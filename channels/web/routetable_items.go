@@ -25,7 +25,7 @@ func (s *Server) toolRoutes() []route {
 			params: []param{pathParam("tool", "name of the tool")}, fails: []int{404},
 			endpoint: endpoint{owner: s.serveTool, request: bodyOf[ToolRequest](), replies: []reply{
 				{status: http.StatusOK, text: "OK", json: outcome},
-				{status: http.StatusAccepted, text: "the call waits for the user", json: outcome},
+				{status: http.StatusAccepted, text: "the call is waiting for the user", json: outcome},
 				{status: http.StatusBadRequest, text: "invalid_arguments", json: outcome},
 				{status: http.StatusForbidden, text: "policy_denied, denied_by_owner or approval_timeout", json: outcome},
 			}},
@@ -50,7 +50,7 @@ func (s *Server) goalRoutes() []route {
 			endpoint: endpoint{owner: s.newGoal, request: bodyOf[GoalRequest](), replies: okJSON(reflect.TypeFor[api.ToolOutcome]())},
 		},
 		{
-			method: "GET", path: "/api/v1/plan", id: "plan", tag: "lists", summary: "Get the plan of today: calendars, tasks, reminders, schedules, important mail, goals",
+			method: "GET", path: "/api/v1/plan", id: "plan", tag: "lists", summary: "Get today's plan: calendars, tasks, reminders, schedules, important email, goals",
 			endpoint: readEndpoint(s, s.planOfDay),
 		},
 		{
@@ -85,10 +85,10 @@ func (s *Server) noticeRoutes() []route {
 	return []route{
 		{
 			method: "GET", path: "/api/v1/notices", id: "notices", tag: "lists", endpoint: listEndpoint(s, s.backend.Notices),
-			summary: "List the notices, sent or not, with the rule that decided, newest first",
+			summary: "List the notices, whether sent or not, with the rule that applied, newest first",
 			params: pageParams(
 				queryParam("state", "only notices in this state: told, held, released, repeated or dropped"),
-				queryParam("id", "only those of this notice, event or delivery"),
+				queryParam("id", "only the notice with this id, or the notices of this event or delivery"),
 			),
 		},
 		{
@@ -102,15 +102,15 @@ func (s *Server) noticeRoutes() []route {
 			endpoint: noticesEndpoint(s, true, s.backend.SnoozeNotice),
 		},
 		{
-			method: "POST", path: "/api/v1/notices/quiet", id: "quiet", tag: "api", summary: "Defer notices that are not critical for a time, or end that (off); without for only return the state",
+			method: "POST", path: "/api/v1/notices/quiet", id: "quiet", tag: "api", summary: "Defer notices that are not critical for a time, or stop deferring (off); if for is missing, only return the state",
 			endpoint: noticesEndpoint(s, false, func(ctx context.Context, _, until string) (api.Quiet, error) { return s.backend.SetQuiet(ctx, until) }),
 		},
 		{
-			method: "POST", path: "/api/v1/pause", id: "pause", tag: "api", grave: true, summary: "Stop background work for a time, or resume it (off); without for only return the state",
+			method: "POST", path: "/api/v1/pause", id: "pause", tag: "api", grave: true, summary: "Stop background work for a time, or resume it (off); if for is missing, only return the state",
 			endpoint: actionEndpoint(s, s.setPause),
 		},
 		{
-			method: "GET", path: "/api/v1/hold", id: "hold", tag: "api", summary: "Get the texts and events that wait since a backup was restored",
+			method: "GET", path: "/api/v1/hold", id: "hold", tag: "api", summary: "Get the messages and events on hold since a backup was restored",
 			endpoint: readEndpoint(s, func(r *http.Request, _ call) (api.RestoreHold, error) { return s.backend.Hold(r.Context()) }),
 		},
 		{
@@ -134,7 +134,7 @@ func (s *Server) agentRoutes() []route {
 			endpoint: listEndpoint(s, s.backend.Delegations),
 		},
 		{
-			method: "POST", path: "/api/v1/delegations/{id}/cancel", id: "cancel_delegation", tag: "api", summary: "Cancel a delegated task and the tasks below it",
+			method: "POST", path: "/api/v1/delegations/{id}/cancel", id: "cancel_delegation", tag: "api", summary: "Cancel a delegated task and its subtasks",
 			params: []param{pathParam("id", "id of the delegated task")}, endpoint: readEndpoint(s, s.cancelDelegation),
 		},
 	}
@@ -145,10 +145,10 @@ func memoryParams() []param {
 	p := []param{
 		limitParam(""), queryParam("q", "the search text, in plain words"), flagParam("all", "without q: include replaced facts"),
 		queryParam("kind", "only rows of these kinds, separated by commas: fact, retired, turn, chunk, note, task, ..."),
-		queryParam("speaker", "only statements of this speaker: owner, hob or a name"),
+		queryParam("speaker", "only statements by this speaker: owner, hob or a name"),
 	}
 	p = append(p, sincePeriod()...)
-	return append(p, flagParam("history", "include former values"), flagParam("meaning", "the embedder and the model may be used"))
+	return append(p, flagParam("history", "include former values"), flagParam("meaning", "allow the search to use the embedder and the model"))
 }
 
 // memoryRoutes returns the routes of the memory. Importing a file reads the file as the owner, so
@@ -179,7 +179,7 @@ func (s *Server) memoryRoutes() []route {
 		},
 		{
 			method: "POST", path: at + "/import", id: "memory_import", tag: "api", grave: true,
-			summary:  "Import a file or folder of this machine; each line is a MemoryProgress, the last one an ImportResult",
+			summary:  "Import a file or folder on this machine; each line is a MemoryProgress, the last one an ImportResult",
 			endpoint: endpoint{owner: s.memoryImport, request: bodyOf[api.MemoryImport](), replies: okMedia("application/jsonl")},
 		},
 		{
@@ -205,12 +205,12 @@ func (s *Server) forgetRoutes() []route {
 			summary: "Preview what the tool forget would delete for a row, a text or a source",
 			params: []param{
 				queryParam("id", "a fact, note, task or other row"), queryParam("q", "the text to delete"),
-				queryParam("source", "delete what came from it: event:ID, session:ID, mail:ID, file:PATH, url:URL, import:NAME"),
+				queryParam("source", "delete what came from this source: event:ID, session:ID, mail:ID, file:PATH, url:URL, import:NAME"),
 				flagParam("all", "also a single plain word wherever it occurs"),
 			},
 		},
 		{
-			method: "GET", path: "/api/v1/memory/erasures", id: "memory_erasures", tag: "lists", summary: "List the deletions with their progress; with id it responds when that one is done",
+			method: "GET", path: "/api/v1/memory/erasures", id: "memory_erasures", tag: "lists", summary: "List the deletions with their progress; with id, the response is sent when that deletion is done",
 			params: []param{queryParam("id", "only this deletion"), limitParam("1000")}, endpoint: listEndpoint(s, s.backend.Erasures),
 		},
 	}
@@ -240,9 +240,9 @@ func (s *Server) learnedRoutes() []route {
 
 func (s *Server) auditRoutes() []route {
 	filters := pageParams(
-		queryParam("event", "only lines of this event"), sessionFilter(), queryParam("tool", "only lines of this tool"), queryParam("actor", "hob or owner"),
+		queryParam("event", "only lines for this event"), sessionFilter(), queryParam("tool", "only lines for this tool"), queryParam("actor", "hob or owner"),
 		queryParam("action", "call, answer, undo, stop, ..."), queryParam("verdict", "allow, ask, deny, ..."),
-		queryParam("outcome", "done, started or an error code"), queryParam("call", "only lines of this call"),
+		queryParam("outcome", "done, started or an error code"), queryParam("call", "only lines for this call"),
 	)
 	filters = append(append(filters, sincePeriod()...), queryParam("tainted", "1: only lines that untrusted text influenced"))
 	return []route{
@@ -274,7 +274,7 @@ func (s *Server) usageRoutes() []route {
 			params: pageParams(), endpoint: listEndpoint(s, s.backend.Usage),
 		},
 		{
-			method: "GET", path: "/api/v1/budget", id: "budget", tag: "lists", summary: "Get the cost of today and this month with their limits",
+			method: "GET", path: "/api/v1/budget", id: "budget", tag: "lists", summary: "Get today's and this month's cost with the limits",
 			params: pageParams(), endpoint: listEndpoint(s, unfiltered(s.backend.Budget)),
 		},
 	}
@@ -297,15 +297,15 @@ func (s *Server) manageRoutes() []route {
 			endpoint: actionEndpoint(s, func(*http.Request, call, OptionalSession) (api.Shutdown, error) { return s.backend.Shutdown(), nil }),
 		},
 		{
-			path: "token", summary: "Replace the token: everything opened with the old one ends immediately; the file contains the new one",
+			path: "token", summary: "Replace the token: everything opened with the old token ends immediately; the token file contains the new one",
 			endpoint: actionEndpoint(s, func(r *http.Request, _ call, _ OptionalSession) (api.RotatedToken, error) {
 				return s.backend.RotateToken(r.Context())
 			}),
 		},
-		{path: "config", summary: "Journal a change of the configuration, so that it can be undone", endpoint: actionEndpoint(s, s.configChanged)},
+		{path: "config", summary: "Journal a configuration change, so that it can be undone", endpoint: actionEndpoint(s, s.configChanged)},
 		{path: "files/trust", summary: "Trust the current content of a file, or of the files below a folder", endpoint: actionEndpoint(s, s.trustFile)},
 		{
-			path: "template", summary: "Create the schedules, watchers and goals of templates, or only preview that (dry)",
+			path: "template", summary: "Create the schedules, watchers and goals of templates, or only preview them (dry)",
 			endpoint: actionEndpoint(s, func(r *http.Request, _ call, in templates.DesiredState) (templates.ApplyResult, error) {
 				return s.backend.Template(r.Context(), in)
 			}),
@@ -321,11 +321,11 @@ func (s *Server) manageRoutes() []route {
 func (s *Server) doctorRoutes() []route {
 	return []route{
 		{
-			method: "GET", path: "/api/v1/doctor", id: "doctor", tag: "api", summary: "Run the checks of the daemon and return their findings",
+			method: "GET", path: "/api/v1/doctor", id: "doctor", tag: "api", summary: "Run the daemon's checks and return their findings",
 			params: []param{queryParam("name", "only this check; may be repeated")}, endpoint: readEndpoint(s, s.findings),
 		},
 		{
-			method: "GET", path: "/api/v1/problems", id: "problems", tag: "api", summary: "List the faults that Hob works around at the moment",
+			method: "GET", path: "/api/v1/problems", id: "problems", tag: "api", summary: "List the faults that Hob is currently working around",
 			endpoint: readEndpoint(s, func(r *http.Request, _ call) ([]api.Problem, error) {
 				return notNil(s.backend.Problems(r.Context())), nil
 			}),
@@ -347,8 +347,8 @@ func (s *Server) openAIRoutes() []route {
 		{
 			method: "POST", path: "/v1/chat/completions", id: "completions", tag: "openai", summary: "Create a chat completion (OpenAI-compatible)",
 			detail: "Only the last message with the role user counts as the user's own words; everything else in the request is untrusted text. " +
-				"Tools of the client are not used. Images must be data: URLs.",
-			params: []param{headerParam("X-Hob-Session", "the session; without it the field user, else openai"), channelParam(), keyParam(keyText)},
+				"The client's tools are not used. Images must be data: URLs.",
+			params: []param{headerParam("X-Hob-Session", "the session; default: the field user, or else openai"), channelParam(), keyParam(keyText)},
 			endpoint: endpoint{owner: s.serveCompletions, request: bodyOf[chatRequest](), replies: []reply{{
 				status: http.StatusOK, text: "a chat.completion, or chunks of it with stream", json: []reflect.Type{reflect.TypeFor[chatCompletion]()}, media: []string{"text/event-stream"},
 			}}},

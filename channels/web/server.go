@@ -41,7 +41,7 @@ const (
 	wsaeaddrinuse = syscall.Errno(10048) // equivalent of EADDRINUSE on Windows
 )
 
-var errShortToken = errors.New("web: the token is missing or shorter than 32 characters; delete the file token in HOB_HOME to get a new one")
+var errShortToken = errors.New("web: the token is missing or shorter than 32 characters; delete the file HOB_HOME/token to get a new one")
 
 // Options holds the options of a Server. Token, Backend and Log are required.
 type Options struct {
@@ -173,7 +173,7 @@ func (s *Server) listenElsewhere(ctx context.Context, lc *net.ListenConfig, take
 	}
 	ln, err := lc.Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
-		return nil, fmt.Errorf("%w; a free port: %w", taken, err)
+		return nil, fmt.Errorf("%w; listening on a free port also failed: %w", taken, err)
 	}
 	return ln, nil
 }

@@ -31,7 +31,7 @@ func (s *Server) recordShown(r *http.Request, _ call, _ struct{}) (Shown, error)
 		return Shown{}, err
 	}
 	if client == "" {
-		return Shown{}, newFailure(http.StatusBadRequest, "invalid", "send the header "+ClientHeader+" with a random id of the client", "the client id is missing")
+		return Shown{}, newFailure(http.StatusBadRequest, "invalid", "send the header "+ClientHeader+" with a random client id", "the client id is missing")
 	}
 	err = s.backend.Shown(r.Context(), client, api.Display{Delivery: r.PathValue("delivery")})
 	return Shown{Shown: err == nil}, err

@@ -15,7 +15,7 @@ func (Driver) Describe() channels.Description {
 		Intro: "Hob posts its messages to your server, signed with a shared secret.\n" +
 			"Your server may post to /hooks/webhook on Hob's port, signed in the same way.",
 		Settings: []settings.Setting{
-			{Key: "url", Kind: settings.Text, Optional: true, Title: "Address of your server", Help: "Such as https://example.org/hob; without one Hob only receives posts.", Check: func(s string) error {
+			{Key: "url", Kind: settings.Text, Optional: true, Title: "Address of your server", Help: "For example https://example.org/hob. Without an address, Hob only receives posts.", Check: func(s string) error {
 				if u, err := url.Parse(s); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
 					return errors.New("must be an address such as https://example.org/hob")
 				}
@@ -23,7 +23,7 @@ func (Driver) Describe() channels.Description {
 			}},
 			{Key: "secret", Kind: settings.Secret, Title: "Secret for signing posts", Help: "Your input is not shown. Use a long random value."},
 			{Key: "signature", Kind: settings.Text, Optional: true, Unasked: true, Default: "v1", Title: "Obsolete: the time, the key and the body of each post are signed"},
-			channels.AllowSetting("names of senders, as your server gives them"),
+			channels.AllowSetting("names of senders, as your server sends them"),
 		},
 		FixedRecipient: true,
 	}

@@ -112,7 +112,7 @@ func parseMessage(b []byte) (m message, wrong string) {
 		return m, "the body is not valid JSON for this request: " + strings.TrimPrefix(err.Error(), "json: ")
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return m, "there is something after the end of the JSON object"
+		return m, "there is data after the end of the JSON object"
 	}
 	return m, m.validationError()
 }
@@ -122,14 +122,14 @@ func (m message) validationError() string {
 		{"id", m.ID}, {"sender", m.Sender}, {"sender_name", m.SenderName}, {"chat", m.Chat}, {"session", m.Session},
 	} {
 		if len(f.value) > maxName || strings.ContainsFunc(f.value, unicode.IsControl) {
-			return f.name + " has at most 200 bytes and no control characters"
+			return f.name + " must be at most 200 bytes without control characters"
 		}
 	}
 	switch {
 	case strings.TrimSpace(m.Text) == "":
 		return "text is empty"
 	case m.Sender != "" && m.Session != "":
-		return "session is for the owner's own words; leave it out, or leave sender out"
+		return "session is only for messages from the owner; omit session or sender"
 	case m.Sender != "" && channels.SenderID(m.Sender) == "":
 		return "sender contains invisible characters"
 	case strings.Contains(m.Chat, ":") || strings.HasPrefix(m.Chat, person):

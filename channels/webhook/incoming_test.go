@@ -195,7 +195,7 @@ func TestRefusedPosts(t *testing.T) {
 		{"a session of somebody else", signed(`{"text":"a","sender":"ada","session":"main"}`), 400, "session"},
 		{"a chat that looks like another's", signed(`{"text":"a","chat":"from/ada"}`), 400, "chat"},
 		{"an invisible sender", signed(`{"text":"a","sender":"\u200b"}`), 400, "sender"},
-		{"a long id", signed(`{"text":"a","id":"` + strings.Repeat("x", 201) + `"}`), 400, "id has"},
+		{"a long id", signed(`{"text":"a","id":"` + strings.Repeat("x", 201) + `"}`), 400, "id must be at most 200 bytes"},
 		{"not UTF-8", signed("{\"text\":\"\xff\"}"), 400, "UTF-8"},
 	} {
 		a := ch.Hook(t.Context(), c.post)

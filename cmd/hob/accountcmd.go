@@ -34,18 +34,18 @@ func (a *cli) accountCmd() *cobra.Command {
 	}
 	f.String("user", "", "user name (default: the address)")
 	f.String("auth", "", `sign-in method: "password" or "token"`)
-	f.String("ca", "", "file with the CA certificate of the server")
+	f.String("ca", "", "file with the server's CA certificate")
 	f.String("password", "", "reference to the password: env:NAME, file:PATH or keychain:NAME (default: ask)")
 	f.BoolVar(&untested, "untested", false, "save the account without signing in")
 	test := a.addJSONFlag(&cobra.Command{
-		Use: "test [NAME]", Short: "Test the sign-in of one account, or of all", Args: cobra.MaximumNArgs(1),
+		Use: "test [NAME]", Short: "Test the sign-in to one or all accounts", Args: cobra.MaximumNArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error { return a.testAccounts(c.Context(), args) }),
 	})
 	remove := &cobra.Command{
 		Use: "remove NAME", Short: "Remove an account and its password", Args: cobra.ExactArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error { return a.removeAccount(c.Context(), args[0]) }),
 	}
-	return a.commandGroup(&cobra.Command{Use: "account", Short: "Manage mail and calendar accounts", SuggestFor: []string{"accounts", "mail", "email", "calendar"}}, list, add, test, remove)
+	return a.commandGroup(&cobra.Command{Use: "account", Short: "Manage email and calendar accounts", SuggestFor: []string{"accounts", "mail", "email", "calendar"}}, list, add, test, remove)
 }
 
 // newAccountRow returns an account as shown in lists, without its secret.
@@ -173,7 +173,7 @@ func (a *cli) newAccount(c *cobra.Command, cfg *config.Config, address string) (
 		return nil, "", usageErrorf("%v", err)
 	case dns != nil && found.Foreign != "":
 		return nil, "", &failure{
-			code: exitFailed, cause: fmt.Sprintf("the domain of %s points to servers of another domain: %s", address, found.Foreign),
+			code: exitFailed, cause: fmt.Sprintf("the domain of %s points to servers in another domain: %s", address, found.Foreign),
 			remedy: "if this is your provider, run: hob account add " + address + serverFlags(found),
 		}
 	case dns != nil && !found.Known():
@@ -282,7 +282,7 @@ func (a *cli) removeAccount(ctx context.Context, name string) error {
 	fmt.Fprintf(a.out, "Removed the account %s. Hob stops using it after the next start.\n", name)
 	if gone.Password == "keychain:"+account.SecretName(name) {
 		if err := vault.SecretsFor(p).Forget(ctx, account.SecretName(name)); err != nil {
-			return fmt.Errorf("its password was not deleted: %w", err)
+			return fmt.Errorf("the account was removed, but its password was not deleted: %w", err)
 		}
 	}
 	return nil

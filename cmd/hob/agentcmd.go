@@ -38,8 +38,8 @@ func (a *cli) agentCmd() *cobra.Command {
 		Use: "new NAME", Short: "Create an agent: its configuration section and folder", Args: cobra.ExactArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error { return a.newAgent(c, args[0]) }),
 	}
-	add.Flags().String("about", "", "purpose of the agent, in one sentence")
-	add.Flags().String("model", "", "model of the agent (default: the model of Hob)")
+	add.Flags().String("about", "", "the agent's purpose, in one sentence")
+	add.Flags().String("model", "", "the agent's model (default: Hob's model)")
 	add.Flags().String("tools", "", `tools it may use: "category:web, read_*" (default: all)`)
 	add.Flags().String("deny", "", "tools it may not use")
 	add.Flags().String("level", "", "lower autonomy level: watch, supervised")

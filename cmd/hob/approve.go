@@ -176,7 +176,7 @@ func (a *cli) approveCmd() *cobra.Command {
 		}),
 	}
 	l.addFlags(cmd)
-	cmd.Flags().StringVar(&batch, "batch", "", "approve all pending requests of this batch")
+	cmd.Flags().StringVar(&batch, "batch", "", "approve all pending requests in this batch")
 	cmd.Flags().StringVar(&batch, "all-of", "", "same as --batch")
 	_ = cmd.Flags().MarkHidden("all-of") // cannot fail: the flag exists
 	return cmd
@@ -195,7 +195,7 @@ func (a *cli) denyCmd() *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVar(&note, "note", "", "reason, shown to the model")
-	cmd.Flags().StringVar(&batch, "batch", "", "deny all pending requests of this batch")
+	cmd.Flags().StringVar(&batch, "batch", "", "deny all pending requests in this batch")
 	return cmd
 }
 
@@ -333,7 +333,7 @@ func (a *cli) grantAddCmd() *cobra.Command {
 	add.Flags().StringVar(&in.Name, "name", "", "name of the grant")
 	add.Flags().StringVar(&in.Expires, "for", "", `duration: "1h" (default), at most "30d"`)
 	add.Flags().IntVar(&in.Uses, "uses", 0, "maximum number of calls")
-	add.Flags().BoolVar(&in.Outside, "outside", false, "also when untrusted text (a mail, a page, a file) is in the context")
+	add.Flags().BoolVar(&in.Outside, "outside", false, "also allow calls while untrusted text (an email, a page, a file) is in the context")
 	return add
 }
 

@@ -42,8 +42,8 @@ func (a *cli) askCmd() *cobra.Command {
 			})
 		}),
 	})
-	cmd.Flags().StringVarP(&session, "session", "s", cliSession, "conversation of the message")
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "approve the requests of this turn, except calls that destroy data or reveal a credential")
+	cmd.Flags().StringVarP(&session, "session", "s", cliSession, "conversation for the message")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "approve the requests in this turn, except calls that destroy data or reveal a credential")
 	cmd.Flags().BoolVar(&mine, "mine", false, "treat standard input as your own words (default: untrusted text)")
 	return cmd
 }

@@ -22,13 +22,13 @@ func (a *cli) addArchiveFlag(cmd *cobra.Command) *cobra.Command {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	cmd.Flags().StringVar(&file, "db", "", "for "+strings.Join(names, ", ")+": list the messages of this chat.db")
+	cmd.Flags().StringVar(&file, "db", "", "for "+strings.Join(names, ", ")+": list the messages in this chat.db")
 	list := a.runCommand(func(c *cobra.Command, args []string) error {
 		switch {
 		case len(args) != 1 || readers[args[0]] == nil:
 			return usageErrorf("--db works only with: hob channel test %s --db FILE", strings.Join(names, "|"))
 		case file == "":
-			return usageErrorf("--db is empty; name a chat.db")
+			return usageErrorf("--db is empty; give the path of a chat.db")
 		}
 		return a.listArchive(c, readers[args[0]], file)
 	})

@@ -15,7 +15,7 @@ import (
 func (a *cli) channelTestCmd() *cobra.Command {
 	var send bool
 	cmd := a.addJSONFlag(&cobra.Command{
-		Use: "test [CHANNEL]", Short: "Sign in to a channel, or to all that are set up, without sending anything", Args: cobra.MaximumNArgs(1), ValidArgsFunction: completeChannels,
+		Use: "test [CHANNEL]", Short: "Sign in to one or all channels without sending anything", Args: cobra.MaximumNArgs(1), ValidArgsFunction: completeChannels,
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			if send && len(args) == 0 {
 				return usageErrorf("channel is missing; name the channel for the test message")

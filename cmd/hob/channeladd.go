@@ -203,7 +203,7 @@ func (a *cli) secretLine(o setup.Options, key string) (string, error) {
 	}
 	s, err := o.Stdin()
 	if err != nil || s == "" {
-		return "", usageErrorf("standard input has no line for %s", key)
+		return "", usageErrorf("standard input contains no line for %s", key)
 	}
 	return s, nil
 }

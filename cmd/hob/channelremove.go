@@ -151,7 +151,7 @@ func (l *removalPlan) summaryLines() (out []string) {
 		out = append(out, "[channels."+l.Channel+"] is removed from the configuration. (hob undo restores it.)")
 	}
 	for _, v := range l.changes {
-		out = append(out, v.Key+" named it, and becomes "+fmt.Sprintf("%q", v.Value)+".")
+		out = append(out, v.Key+" refers to it and becomes "+fmt.Sprintf("%q", v.Value)+".")
 	}
 	if len(l.Secrets) > 0 {
 		out = append(out, "These secrets are deleted permanently: "+strings.Join(l.Secrets, ", ")+".")
@@ -188,13 +188,13 @@ func (a *cli) takeAway(ctx context.Context, p system.Paths, l *removalPlan) erro
 			return nil
 		})
 		if err != nil {
-			return fmt.Errorf("the section was removed, but an account is still paired: %w; hob channel list", err)
+			return fmt.Errorf("the section was removed, but an account is still paired: %w; see: hob channel list", err)
 		}
 	}
 	s := vault.SecretsFor(p)
 	for _, name := range l.Secrets {
 		if err := s.Forget(ctx, name); err != nil {
-			return fmt.Errorf("the channel was removed, but its secret %s was not: %w; hob secret remove %s", name, err, name)
+			return fmt.Errorf("the channel was removed, but its secret %s was not: %w; run: hob secret remove %s", name, err, name)
 		}
 	}
 	return nil

@@ -87,6 +87,6 @@ func trafficText(c api.Channel, zone *time.Location) string {
 	add(c.Heard, "heard", c.HeardAt)
 	add(c.Sent, "sent", c.SentAt)
 	add(c.Queued, "waiting to be sent", time.Time{})
-	add(c.Refused, "of unknown senders ignored", time.Time{})
+	add(c.Refused, "from unknown senders ignored", time.Time{})
 	return strings.Join(parts, ", ")
 }

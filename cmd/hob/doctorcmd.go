@@ -102,7 +102,7 @@ func (a *cli) runDoctor(ctx context.Context, x doctorOptions) error {
 	}
 	if x.fix && e.DaemonErr != nil {
 		x.fix = false
-		fmt.Fprintln(a.err, a.colorize(a.err, amber, "warning: ")+"cannot apply fixes while a daemon runs that does not answer; stop it first: hob stop")
+		fmt.Fprintln(a.err, a.colorize(a.err, amber, "warning: ")+"cannot apply fixes while an unresponsive daemon is running; stop it first: hob stop")
 	}
 	live := a.liveReporter()
 	var list []doctor.Check
@@ -114,7 +114,7 @@ func (a *cli) runDoctor(ctx context.Context, x doctorOptions) error {
 			list, err = nil, nil
 			if x.fix { // the daemon holds the home's lock and does not know about the fixes
 				x.fix = false
-				fmt.Fprintln(a.err, a.colorize(a.err, amber, "warning: ")+"cannot apply fixes while another version of Hob runs; restart it: hob stop, then hob start, then check again")
+				fmt.Fprintln(a.err, a.colorize(a.err, amber, "warning: ")+"cannot apply fixes while another version of Hob is running; restart it: hob stop, then hob start, then check again")
 			}
 		} else if err == nil {
 			x.only = func(p doctor.Probe) bool { return p.Here }

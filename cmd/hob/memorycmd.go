@@ -59,7 +59,7 @@ func (a *cli) memorySearchCmd() *cobra.Command {
 // memoryFlags adds the flags that narrow a search.
 func memoryFlags(c *cobra.Command) {
 	c.Flags().StringSliceP("kind", "k", nil, "kinds of items: fact, turn, chunk, note, task, ... (retired: corrected facts)")
-	c.Flags().String("speaker", "", "only messages of this speaker: owner, hob or a name")
+	c.Flags().String("speaker", "", "only messages from this speaker: owner, hob or a name")
 	c.Flags().String("since", "", "first day: 2026-03-01")
 	c.Flags().String("until", "", "end of the period: before this day")
 	c.Flags().Bool("history", false, "include previous values of facts")

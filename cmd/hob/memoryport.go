@@ -45,7 +45,7 @@ func (a *cli) memoryExportCmd() *cobra.Command {
 			})
 		}),
 	}
-	c.Flags().StringVarP(&format, "format", "f", "", "jsonl or markdown (default: by the file name, else jsonl)")
+	c.Flags().StringVarP(&format, "format", "f", "", "jsonl or markdown (default: based on the file name, or jsonl)")
 	c.Flags().BoolVarP(&conversations, "conversations", "c", false, "include all messages")
 	c.Flags().BoolVar(&force, "force", false, "overwrite an existing file")
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"jsonl", "markdown"}, cobra.ShellCompDirectiveNoFileComp))

@@ -14,7 +14,7 @@ import (
 
 func (a *cli) memoryStatsCmd() *cobra.Command {
 	return a.addJSONFlag(&cobra.Command{
-		Use: "stats", Short: "Show statistics of the memory", Args: cobra.NoArgs,
+		Use: "stats", Short: "Show memory statistics", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
 			return a.withClient(c.Context(), func(cl *client) error {
 				n, err := cl.MemoryStats(c.Context())

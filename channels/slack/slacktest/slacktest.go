@@ -342,7 +342,7 @@ func (d *Server) fillMessage(m Object, a url.Values) {
 		if a.Has(k) {
 			var v any
 			if err := json.Unmarshal([]byte(a.Get(k)), &v); err != nil {
-				d.T.Errorf("%s is no JSON: %q", k, a.Get(k))
+				d.T.Errorf("%s is not JSON: %q", k, a.Get(k))
 			}
 			m[k] = v
 		}

@@ -79,7 +79,7 @@ func (g *generator) structSchema(t reflect.Type) (Object, error) {
 		return g.addComponent(t, schema)
 	}
 	if p := reflect.PointerTo(t); p.Implements(reflect.TypeFor[json.Marshaler]()) || p.Implements(reflect.TypeFor[encoding.TextMarshaler]()) {
-		return nil, fmt.Errorf("%s encodes itself: describe its schema by hand", t)
+		return nil, fmt.Errorf("%s has custom JSON encoding; add its schema to Overrides", t)
 	}
 	ref, err := g.addComponent(t, nil) // add the component before its fields, because it may contain itself
 	if err != nil {

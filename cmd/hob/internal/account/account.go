@@ -53,7 +53,7 @@ func Name(address, provider string, taken []config.Account) string {
 }
 
 // ErrNone means that no server of an account works.
-var ErrNone = errors.New("cannot sign in to any server of the account")
+var ErrNone = errors.New("cannot sign in to any of the account's servers")
 
 // Try signs in with a secret. At least one server must work, including every server that the user
 // named, and no essential server may reject the secret. Other servers that do not work are dropped.

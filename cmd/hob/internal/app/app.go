@@ -154,7 +154,7 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 		return nil, err
 	}
 	if _, err := system.LocalZone(); err != nil && opt.Config.Agent.Timezone == "Local" {
-		opt.Log.Warn("unknown name of the local time zone; times may be wrong", "err", err)
+		opt.Log.Warn("name of the local time zone is unknown; times may be wrong", "err", err)
 	}
 	d.store, err = store.Open(ctx, opt.Paths.Database(), Migrations(), store.Options{BackupDir: opt.Paths.Backups(), BeforeMigration: opt.BeforeMigration, Volatile: opt.Play != nil})
 	if err != nil {

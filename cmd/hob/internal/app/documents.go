@@ -57,7 +57,7 @@ func (d *App) openDocuments() error {
 		Within: files.Reached, Show: d.files.Show, Log: d.opt.Log,
 		Tell: func(ctx context.Context, key, text string) {
 			if err := d.intake.Notify(ctx, key, text); err != nil {
-				d.opt.Log.ErrorContext(ctx, "cannot notify the user of documents", "err", err)
+				d.opt.Log.ErrorContext(ctx, "cannot notify the user about documents", "err", err)
 			}
 		},
 	})

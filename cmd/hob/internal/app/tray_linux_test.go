@@ -37,7 +37,7 @@ func TestTray(t *testing.T) {
 			t.Errorf("the doctor says %d %s, want %q", code, body, want)
 		}
 	}
-	doctor("the panel shows the icon, and its menu answers")
+	doctor("the panel shows the icon, and its menu responds")
 	h.say("remember that the gate is green")
 	if _, ok := traytest.Find(icon.Menu(t), "personal-assistant"); !ok {
 		t.Error("there are no templates")

@@ -33,7 +33,7 @@ func TestConfigurations(t *testing.T) {
 		{"no port", "[web]\nlisten = \"127.0.0.1:99999\"\n", `the port must be`},
 		{"model of nobody", "[agent]\nmodel = \"nobody/x\"\n", `config.toml:2: agent.model: .*\[providers.nobody\] does not exist`},
 		{"fallback of nobody", "[agent]\nmodel = \"offline\"\nfallback = [\"nobody/x\"]\n", `config.toml:3: agent.fallback: .*\[providers.nobody\] does not exist`},
-		{"notices to nowhere", "[notify]\nchannel = \"pigeon\"\n", `config.toml:2: notify.channel: .*no \[channels.pigeon\].*write "origin"`},
+		{"notices to nowhere", "[notify]\nchannel = \"pigeon\"\n", `config.toml:2: notify.channel: .*no \[channels.pigeon\].*use "origin"`},
 		{"unknown channel", "[channels.pigeon]\nurl = \"x\"\n", `config.toml:1: channels.pigeon: unknown channel`},
 		{"unknown kind", "[providers.x]\nkind = \"telepathy\"\n", `config.toml:2: providers.x.kind: .*must be one of`},
 		{"no address", "[providers.x]\nkind = \"openai\"\nbase_url = \"here\"\n", `must be an address such as`},

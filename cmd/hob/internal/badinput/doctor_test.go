@@ -66,7 +66,7 @@ func sickHomes() []sick {
 			h.start()
 			h.kill()
 			h.deadSocket("run/old.sock")
-		}, 0, `warn +leftovers +the daemon \(pid \d+, since .*\) was interrupted; its lock, endpoint.json.* -> hob doctor --fix.*unused sockets: .*old.sock`, `cleared the lock of pid \d+, removed .*endpoint.json.*removed .*old.sock`},
+		}, 0, `warn +leftovers +the daemon \(pid \d+, since .*\) was interrupted and left its lock, endpoint.json.* -> hob doctor --fix.*unused sockets: .*old.sock`, `cleared the lock of pid \d+, removed .*endpoint.json.*removed .*old.sock`},
 		{"a write that was cut off", "leftovers", "", func(t *testing.T, h *house) {
 			h.write(".config.toml.1234567", "half")
 			old := time.Now().Add(-2 * time.Hour)
@@ -103,7 +103,7 @@ func sickHomes() []sick {
 				w.Header().Set("Date", time.Now().Add(49*time.Hour).UTC().Format(http.TimeFormat))
 				fmt.Fprint(w, `{"object":"list","data":[{"id":"m1","object":"model"}]}`)
 			})))
-		}, 0, `warn +clock +49h0m behind the time of 127.0.0.1 -> set the clock of this machine`, ""},
+		}, 0, `warn +clock +49h0m behind the time of 127.0.0.1 -> set this machine's clock`, ""},
 		{"a mail account that is refused", "account work", "", func(t *testing.T, h *house) {
 			a := pimtest.Speak(t, "* OK [CAPABILITY IMAP4rev1 AUTH=PLAIN SASL-IR] hello\r\n", func(tag, _ string) string {
 				return tag + " NO [AUTHENTICATIONFAILED] wrong password\r\n"
@@ -134,7 +134,7 @@ func sickHomes() []sick {
 				t.Skip("only the superuser can give files away")
 			}
 			fatal(t, os.Mkdir(filepath.Join(h.home, "policy"), 0o755)) //nolint:gosec // somebody else's
-		}, 1, `fail +files .*policy belongs to another user of this machine -> take ownership: sudo chown`, ""},
+		}, 1, `fail +files .*policy belongs to another user on this machine -> take ownership: sudo chown`, ""},
 	}
 }
 
@@ -187,7 +187,7 @@ func TestAHangingDaemon(t *testing.T) {
 	if daemon := r.of("daemon"); r.code != 1 || !regexp.MustCompile(`fail +daemon .*does not answer.* -> `).MatchString(daemon) {
 		t.Errorf("exit code %d, %q\n%s%s", r.code, daemon, r.out, r.errs)
 	}
-	if files := r.of("files"); !strings.Contains(files, "other users can read") || strings.Contains(r.out, "fixed: ") || !strings.Contains(r.errs, "cannot apply fixes while a daemon runs") {
+	if files := r.of("files"); !strings.Contains(files, "other users can read") || strings.Contains(r.out, "fixed: ") || !strings.Contains(r.errs, "cannot apply fixes while an unresponsive daemon is running") {
 		t.Errorf("%q\n%s%s", files, r.out, r.errs)
 	}
 }
@@ -206,7 +206,7 @@ func TestAnOlderDaemon(t *testing.T) {
 	t.Cleanup(s.Close)
 	h.write("endpoint.json", fmt.Sprintf(`{"pid":%d,"address":%q}`, h.daemon.Process.Pid, s.Listener.Addr()))
 	r := h.hob("doctor", "--fix")
-	if !strings.Contains(r.of("memory"), "damaged") || strings.Contains(r.out, "fixed: ") || !strings.Contains(r.errs, "cannot apply fixes while another version of Hob runs") {
+	if !strings.Contains(r.of("memory"), "damaged") || strings.Contains(r.out, "fixed: ") || !strings.Contains(r.errs, "cannot apply fixes while another version of Hob is running") {
 		t.Errorf("%s%s", r.out, r.errs)
 	}
 	if _, err := os.Stat(filepath.Join(h.home, "index", "damaged")); err != nil {

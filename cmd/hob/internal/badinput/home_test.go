@@ -94,7 +94,7 @@ func TestClockSetBack(t *testing.T) {
 	h.hob("schedule", "add", "brief me", "--every", "0 8 * * *").works("Scheduled")
 	later := time.Now().Add(48 * time.Hour) // as the files look when the clock was two days ahead
 	fatal(t, os.Chtimes(filepath.Join(h.home, "hob.db"), later, later))
-	h.hob("doctor").works("warn +clock.*in the future: the clock was set back.*-> set the clock of this machine")
+	h.hob("doctor").works("warn +clock.*in the future: the clock was set back.*-> set this machine's clock")
 	h.start()
 	if got := h.say("what did I ask you to remember?"); !strings.Contains(got, "9911") {
 		t.Error(got)

@@ -140,7 +140,7 @@ func (h *home) waitDeliveries(ctx context.Context, session, kind string, n int) 
 			return out[:n], nil
 		}
 		if err := retry.Sleep(ctx, 20*time.Millisecond+time.Duration(n)*100*time.Microsecond); err != nil {
-			return nil, fmt.Errorf("%d of %d texts were sent: %w", len(out), n, err)
+			return nil, fmt.Errorf("%d of %d messages were sent: %w", len(out), n, err)
 		}
 	}
 }

@@ -62,7 +62,7 @@ func modelTurns(ctx context.Context, o Options, r benchRounds) ([]Figure, error)
 			return milliseconds((percentileAt(turns, 50) - percentileAt(plain, 50)) / steps)
 		}
 		return []Figure{
-			{Name: "turn_p50", Value: milliseconds(percentileAt(plain, 50)), Unit: "ms", Target: 4, About: "a turn over HTTP with an instant model, everything durable, less the model server's time"},
+			{Name: "turn_p50", Value: milliseconds(percentileAt(plain, 50)), Unit: "ms", Target: 4, About: "a turn over HTTP with an instant model, everything durable, minus the model server's time"},
 			{Name: "turn_p95", Value: milliseconds(percentileAt(plain, 95)), Unit: "ms", About: "the same, 95th percentile"},
 			{Name: "tool_step_p50", Value: step(task), Unit: "ms", Target: 2, About: fmt.Sprintf("additional time for a call of create_task: another request, policy check, ledger, audit, tool (mean of %d in a turn)", steps)},
 			{Name: "file_step_p50", Value: step(file), Unit: "ms", Target: 2, About: "the same for write_file, which is in the ledger before and after it runs"},

@@ -116,7 +116,7 @@ func (h *home) readMetric(ctx context.Context, name string) (float64, error) {
 			return strconv.ParseFloat(value, 64)
 		}
 	}
-	return 0, fmt.Errorf("the metrics do not tell of %s", name)
+	return 0, fmt.Errorf("the metrics do not contain %s", name)
 }
 
 // feedServer serves any number of feeds, each with 20 entries and an ETag.

@@ -40,7 +40,7 @@ func main() {
 // and writes a table. args are passed to `hob bench`.
 func run(ctx context.Context, out, progress io.Writer, base, head string, rounds int, args []string) error {
 	if base == "" || rounds < 1 {
-		return errors.New("no program to compare with, or no round; use -base PROGRAM -rounds N")
+		return errors.New("the program to compare with or the number of rounds is missing; use -base PROGRAM -rounds N")
 	}
 	var list []*comparison
 	byName := map[string]*comparison{}

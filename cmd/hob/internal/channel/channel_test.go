@@ -174,7 +174,7 @@ func TestCheckTargets(t *testing.T) {
 		{"the default", "", ""},
 		{"channels without a section", "[notify]\nchannel = \"desktop\"\nfallback = [\"web\", \"terminal\"]\n", ""},
 		{"a configured channel", hook + "[notify]\nchannel = \"webhook\"\n", ""},
-		{"a channel that needs a section", "[notify]\nchannel = \"telegram\"\n", `config.toml:2: notify.channel: "telegram": there is no [channels.telegram]; write "origin"`},
+		{"a channel that needs a section", "[notify]\nchannel = \"telegram\"\n", `config.toml:2: notify.channel: "telegram": there is no [channels.telegram]; use "origin"`},
 		{"an unknown fallback", "[notify]\nfallback = [\"pigeon\"]\n", `config.toml:2: notify.fallback: ["pigeon"]: there is no [channels.pigeon]`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

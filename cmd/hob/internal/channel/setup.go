@@ -78,15 +78,15 @@ func (s Setup) UnpairableReason(name string, health []channels.Health, pairable 
 	case k.Always || i >= 0:
 		return fmt.Sprintf("%s needs no pairing; Hob treats everyone who can use it as you", name)
 	case there && section.Enabled:
-		return fmt.Sprintf("%s was set up after Hob was started; hob stop, then hob start", name)
+		return fmt.Sprintf("%s was set up after Hob was started; restart Hob: hob stop, then hob start", name)
 	case there:
-		return fmt.Sprintf("%s is disabled; hob config set channels.%s.enabled true, then hob stop and hob start", name, name)
+		return fmt.Sprintf("%s is disabled; enable it: hob config set channels.%s.enabled true, then hob stop and hob start", name, name)
 	case known:
-		return fmt.Sprintf("%s is not set up; hob channel add %s", name, name)
+		return fmt.Sprintf("%s is not set up; set it up: hob channel add %s", name, name)
 	case len(pairable) == 0:
 		return fmt.Sprintf("channel %q not found; known channels: %s", name, strings.Join(Names(), ", "))
 	}
-	return fmt.Sprintf("channel %q not found; you can pair on %s", name, strings.Join(pairable, ", "))
+	return fmt.Sprintf("channel %q not found; you can pair an account on %s", name, strings.Join(pairable, ", "))
 }
 
 // Sections returns the channels' parts of the configuration. On a machine with a desktop, some
@@ -109,7 +109,7 @@ func CheckTargets(c *config.Config) error {
 	check := func(key, name string) {
 		_, configured := c.Channel(name)
 		if k, _ := Find(name); !configured && !k.Always && !k.OnDesktop && name != "origin" && name != "auto" {
-			errs = append(errs, c.Errorf(key, `there is no [channels.%s]; write "origin" or the name of a channel that is configured`, name))
+			errs = append(errs, c.Errorf(key, `there is no [channels.%s]; use "origin" or the name of a configured channel`, name))
 		}
 	}
 	check("notify.channel", c.Notify.Channel)

@@ -38,7 +38,7 @@ func Test(ctx context.Context, c *config.Config, drivers []channels.Driver, name
 	case i < 0:
 		return "", fmt.Errorf("%s does not work on this machine", name)
 	case !there && !k.OnDesktop:
-		return "", fmt.Errorf("%w: [channels.%s] is missing; hob channel add %s", ErrUnset, name, name)
+		return "", fmt.Errorf("%w: [channels.%s] is missing; set it up: hob channel add %s", ErrUnset, name, name)
 	}
 	decode := s.Decode
 	if !there {
@@ -56,7 +56,7 @@ func Test(ctx context.Context, c *config.Config, drivers []channels.Driver, name
 	defer cancel()
 	said, err := runTester(ctx, t)
 	if err != nil && ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("no answer within %s: %w; check the internet connection and the name of the server", patience, err)
+		err = fmt.Errorf("no answer within %s: %w; check the internet connection and the server name", patience, err)
 	}
 	return said, err
 }

@@ -36,12 +36,12 @@ func main() {
 	var o options
 	var epoch int64
 	flag.StringVar(&o.out, "out", "bin/dist", "output folder")
-	flag.StringVar(&o.hob, "hob", "bin/hob", "hob for this machine, which writes the manual and the completions")
+	flag.StringVar(&o.hob, "hob", "bin/hob", "hob program for this machine, which writes the manual and the completions")
 	flag.StringVar(&o.version, "version", "0.0.0", "the version")
-	flag.StringVar(&o.nfpm, "nfpm", "", "path of nfpm (empty: no packages for Linux)")
+	flag.StringVar(&o.nfpm, "nfpm", "", "path of nfpm (empty: no Linux packages)")
 	flag.StringVar(&o.only, "only", "", `"files": neither build nor pack`)
-	flag.StringVar(&o.ldflags, "ldflags", "-s -w", "flags of the linker")
-	flag.Int64Var(&epoch, "epoch", 0, "time of the commit, in seconds since 1970")
+	flag.StringVar(&o.ldflags, "ldflags", "-s -w", "linker flags")
+	flag.Int64Var(&epoch, "epoch", 0, "commit time, in seconds since 1970")
 	flag.Parse()
 	o.made = time.Unix(epoch, 0).UTC()
 	if err := o.buildAll(os.Stdout); err != nil {

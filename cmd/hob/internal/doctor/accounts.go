@@ -15,7 +15,7 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-const accountRemedy = "see the section of the account in the configuration and docs/accounts.md"
+const accountRemedy = "see the account's section in the configuration and docs/accounts.md"
 
 // checkAccounts signs in to the servers of each account. It neither reads nor sends data there.
 func checkAccounts(ctx context.Context, e Env) []Check {

@@ -55,7 +55,7 @@ func checkChannels(ctx context.Context, e Env) []Check {
 	case len(on) == 0:
 		return okCheck("channels", "the terminal and the web page")
 	case e.Channels == nil:
-		return skipCheck("channels", strings.Join(names, ", ")+" are set up, in addition to the terminal and the web page; their state is known only while Hob runs", "hob start, then: hob doctor channels")
+		return skipCheck("channels", strings.Join(names, ", ")+" are set up, in addition to the terminal and the web page; their state is known only while Hob is running", "hob start, then: hob doctor channels")
 	}
 	return okCheck("channels", strings.Join(names, ", ")+", the terminal and the web page")
 }

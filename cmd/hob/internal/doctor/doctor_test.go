@@ -224,7 +224,7 @@ func TestChecks(t *testing.T) {
 			return conf(t, e, embeddings(modelServer(t, func(w http.ResponseWriter, _ *http.Request) {
 				fmt.Fprint(w, `{"object":"list","data":[{"index":0,"embedding":[1,2,3]}]}`)
 			})))
-		}, OK, "local/nomic answers with vectors of 3 dimensions", false},
+		}, OK, "local/nomic returns vectors with 3 dimensions", false},
 		{"an embedder that is away", "embeddings", func(t *testing.T, e Env) Env {
 			return conf(t, e, embeddings("http://127.0.0.1:1/v1"))
 		}, Warn, "until it answers, new items are found by words only", false},

@@ -30,7 +30,7 @@ func checkDocuments(ctx context.Context, e Env) []Check {
 	}
 	if e.Documents == nil {
 		if len(folders) > 0 && len(out) == 0 {
-			return okCheck("documents", textnorm.CountNoun(len(folders), "folder is", "folders are")+" present; their content is checked while Hob runs")
+			return okCheck("documents", textnorm.CountNoun(len(folders), "folder is", "folders are")+" present; their content is checked while Hob is running")
 		}
 		return out
 	}

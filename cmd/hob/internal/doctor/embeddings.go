@@ -36,20 +36,20 @@ func checkEmbeddings(ctx context.Context, e Env) []Check {
 		if err != nil {
 			return checkUnreachable(info, err)
 		}
-		return okCheck("embeddings", fmt.Sprintf("%s answers with vectors of %d dimensions", info.Name(), len(v[0])))
+		return okCheck("embeddings", fmt.Sprintf("%s returns vectors with %d dimensions", info.Name(), len(v[0])))
 	}
 	l, is := em.(llmall.Lister)
 	if !is {
-		return skipCheck("embeddings", info.Name()+" has no way to check it", "")
+		return skipCheck("embeddings", info.Name()+" cannot be checked without using it", "")
 	}
 	models, err := l.Models(ctx)
 	switch {
 	case err != nil && llm.KindOf(err) != llm.NotFound:
 		return checkUnreachable(info, err)
 	case err == nil && len(models) > 0 && !slices.ContainsFunc(models, func(s string) bool { return strings.TrimPrefix(s, "models/") == info.Model }):
-		return warnCheck("embeddings", fmt.Sprintf("%s does not list the model %s", info.Provider, info.Model), "check its name and whether the key may use it: hob provider test")
+		return warnCheck("embeddings", fmt.Sprintf("%s does not list the model %s", info.Provider, info.Model), "check the model name and whether the key may use the model: hob provider test")
 	}
-	return okCheck("embeddings", info.Name()+"; every remembered text is sent to it")
+	return okCheck("embeddings", info.Name()+"; the text of everything in the memory is sent to it")
 }
 
 // checkUnreachable returns the finding for an embedder that does not respond. No data is lost: new

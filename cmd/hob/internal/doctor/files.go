@@ -90,7 +90,7 @@ func checkFileMode(path string, mode fs.FileMode) (out []Check, loose bool) {
 		return foreignOwnerCheck("files", path), false
 	}
 	if mode == privateDir && !fi.IsDir() {
-		return failCheck("files", path+" is not a folder", "move it away; Hob creates the folder"), false
+		return failCheck("files", path+" is not a folder", "move the file elsewhere; Hob then creates the folder"), false
 	}
 	switch perm := fi.Mode().Perm(); {
 	case !system.OthersMayRead(fi) && perm&mode&privateFile != privateFile: // the owner lacks permission to read and write the file
@@ -127,7 +127,7 @@ func checkLinkTarget(name, path string) []Check {
 }
 
 func foreignOwnerCheck(name, path string) []Check {
-	return failCheck(name, path+" belongs to another user of this machine", "take ownership: sudo chown -R $(id -un) "+path)
+	return failCheck(name, path+" belongs to another user on this machine", "take ownership: sudo chown -R $(id -un) "+path)
 }
 
 // closeAccessFix returns a fix that makes files and folders inaccessible to other users.

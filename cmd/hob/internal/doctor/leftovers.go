@@ -65,7 +65,7 @@ func cutOff(e Env) []Check {
 	if dead.Role == system.RoleDaemon {
 		what = "the daemon"
 	}
-	c := warnCheck("leftovers", fmt.Sprintf("%s (pid %d, since %s) was interrupted; its lock%s remain", what, dead.PID, dead.Since.Local().Format("2006-01-02 15:04"), e.alsoLeft()),
+	c := warnCheck("leftovers", fmt.Sprintf("%s (pid %d, since %s) was interrupted and left its lock%s", what, dead.PID, dead.Since.Local().Format("2006-01-02 15:04"), e.alsoLeft()),
 		fixRemedy+"; the next start also clears them")
 	return withFix(func(ctx context.Context) (string, error) {
 		said := []string{fmt.Sprintf("cleared the lock of pid %d", dead.PID)} // the fix itself holds the lock, which has overwritten the old one
@@ -179,7 +179,7 @@ func longLog(e Env) []Check {
 	}
 	return withFix(func(ctx context.Context) (string, error) {
 		return "merged the write-ahead log into the database", store.Checkpoint(ctx, e.Paths.Database())
-	}, warnCheck("leftovers", fmt.Sprintf("the write-ahead log has %d MB that are not in the database yet", n>>20), fixRemedy))
+	}, warnCheck("leftovers", fmt.Sprintf("the write-ahead log contains %d MB that are not in the database yet", n>>20), fixRemedy))
 }
 
 // failedUpgrade reports an upgrade that the next starts do not repeat immediately.

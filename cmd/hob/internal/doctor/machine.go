@@ -45,7 +45,7 @@ func checkHome(_ context.Context, e Env) []Check {
 			out = append(out, failCheck("home", err.Error(), "make the folder readable, or set HOB_HOME to another one")...)
 			continue
 		case !fi.IsDir():
-			out = append(out, failCheck("home", dir+" is not a folder", "move it away, or set HOB_HOME to another place")...)
+			out = append(out, failCheck("home", dir+" is not a folder", "move the file elsewhere, or set HOB_HOME to another folder")...)
 			continue
 		}
 		out = append(out, checkHomeFolder(dir, fi)...)
@@ -230,7 +230,7 @@ func checkZone(_ context.Context, e Env) []Check {
 const tooFar = 2 * time.Minute
 
 func checkClock(_ context.Context, e Env) []Check {
-	const remedy = "set the clock of this machine and enable network time"
+	const remedy = "set this machine's clock and enable network time"
 	if e.Now.Year() < 2026 {
 		return failCheck("clock", "the clock shows "+e.Now.Format(time.DateOnly)+", which is before this version of Hob was built", remedy)
 	}

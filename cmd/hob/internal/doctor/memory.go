@@ -35,7 +35,7 @@ func checkMemory(ctx context.Context, e Env) []Check {
 		return warnCheck("memory", fmt.Sprintf("read the index folder: %v", err), "take ownership: chown -R $USER "+e.Paths.Index())
 	}
 	if e.Memory == nil {
-		return skipCheck("memory", "the index is checked while Hob runs", "hob start, then: hob doctor memory")
+		return skipCheck("memory", "the index is checked while Hob is running", "hob start, then: hob doctor memory")
 	}
 	list, err := e.Memory(ctx)
 	if err != nil {
@@ -104,7 +104,7 @@ func checkForgetting(ctx context.Context, e Env) []Check {
 		return failCheck(name, "the deletion of "+troubled[0].BegunAt.Local().Format("2006-01-02 15:04")+" is incomplete: "+textnorm.Ellipsize(troubled[0].Trouble, 300),
 			"fix the cause; Hob retries automatically, or immediately after: hob stop, then hob start")
 	case len(waiting) > 0:
-		return warnCheck(name, "the deletion of "+waiting[0].BegunAt.Local().Format("2006-01-02 15:04")+" waits for a turn that does not end",
+		return warnCheck(name, "the deletion of "+waiting[0].BegunAt.Local().Format("2006-01-02 15:04")+" is waiting for a turn that does not end",
 			"find the turn: hob status; the deletion completes when it ends, or after: hob stop, then hob start")
 	case begun > 0:
 		return okCheck(name, "deletions complete when the running turns end")

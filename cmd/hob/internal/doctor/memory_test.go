@@ -23,7 +23,7 @@ func TestMemory(t *testing.T) {
 		state   State
 		want    string
 	}{
-		{"without a daemon", nil, false, Skip, "while Hob runs"},
+		{"without a daemon", nil, false, Skip, "while Hob is running"},
 		{"all is well", says(Derived{Name: "index", State: "ready"}, Derived{Name: "vectors", State: "off"}), false, OK, "no vectors"},
 		{"a little behind", says(Derived{Name: "index", State: "behind", Behind: 12}), false, OK, "searchable"},
 		{"far behind", says(Derived{Name: "index", State: "behind", Behind: 20_000}), false, Warn, "20000 changes behind"},

@@ -46,7 +46,7 @@ func checkRestore(ctx context.Context, e Env) []Check {
 	case err != nil:
 		return failWithError(name, err, "make the database readable")
 	case fi.Size() > maxProofDatabase:
-		return skipCheck(name, fmt.Sprintf("the database has %d MB, too many for a quick proof", fi.Size()>>20), "make a backup, which is verified: hob backup")
+		return skipCheck(name, fmt.Sprintf("the database is %d MB, too large for a quick proof", fi.Size()>>20), "make a backup, which is verified: hob backup")
 	}
 	if free, err := system.DiskFree(e.Paths.Data); err == nil && free < 4*uint64(fi.Size()) {
 		return skipCheck(name, fmt.Sprintf("only %d MB are free, and a proof needs %d MB", free>>20, 4*fi.Size()>>20), "free some space")
@@ -161,9 +161,9 @@ func checkEveryFile(ctx context.Context, e Env) []Check {
 	case len(bad) > 0:
 		return warnCheck(name, fmt.Sprintf("%s of %d belong to other users or can be read by them: %s", textnorm.CountNoun(len(bad), "file", "files"), count, bad[0]), fixRemedy+", or: chmod -R go-rwx "+e.Paths.Home)
 	case ctx.Err() != nil || count >= maxWalkedFiles:
-		return okCheck(name, fmt.Sprintf("checked the first %d files: all are yours, and other users cannot open them", count))
+		return okCheck(name, fmt.Sprintf("checked the first %d files: all are yours, and other users cannot access them", count))
 	}
-	return okCheck(name, fmt.Sprintf("all %d files and folders are yours, and others cannot reach them", count))
+	return okCheck(name, fmt.Sprintf("all %d files and folders are yours, and other users cannot access them", count))
 }
 
 // checkKeyStorage stores a random secret in a temporary encrypted file, reads it and deletes it. It
@@ -187,7 +187,7 @@ func checkKeyStorage(ctx context.Context, e Env) []Check {
 	raw, err := os.ReadFile(file)
 	fi, statErr := os.Stat(file)
 	if err = errors.Join(err, statErr); err != nil || system.OthersMayRead(fi) || bytes.Contains(raw, []byte(secret)) {
-		return failWithError(name, errors.Join(errors.New("the file of secrets is not encrypted and private"), err), "")
+		return failWithError(name, errors.Join(errors.New("the secrets file is not encrypted or not private"), err), "")
 	}
 	return okCheck(name, "a secret was encrypted, read and deleted in a temporary file")
 }
@@ -195,7 +195,7 @@ func checkKeyStorage(ctx context.Context, e Env) []Check {
 // checkTime compares the wall clock with the monotonic clock, and reports whether the kernel
 // considers its clock synchronized, where the kernel knows this.
 func checkTime(ctx context.Context, _ Env) []Check {
-	const name, remedy = "time source", "set the clock of this machine and enable network time"
+	const name, remedy = "time source", "set this machine's clock and enable network time"
 	before := time.Now()
 	if err := retry.Sleep(ctx, driftWindow); err != nil {
 		return skipCheck(name, err.Error(), "")
@@ -210,7 +210,7 @@ func checkTime(ctx context.Context, _ Env) []Check {
 	case err != nil:
 		return okCheck(name, fmt.Sprintf("the wall clock and the monotonic clock agree; not compared with a second source: %v", err))
 	case !synced:
-		return okCheck(name, "the wall clock and the monotonic clock agree; "+by+" reports no time service, so it is unproven that the time is right")
+		return okCheck(name, "the wall clock and the monotonic clock agree; "+by+" reports no time service, so the time may be wrong")
 	}
 	return okCheck(name, "the wall clock and the monotonic clock agree; "+by+" says that the clock is synchronized")
 }
@@ -221,21 +221,21 @@ func checkUpdates(_ context.Context, e Env) []Check {
 	url, key := cmp.Or(e.Config.Update.URL, e.Release.URL), cmp.Or(e.Config.Update.Key, e.Release.Key)
 	switch {
 	case url == "" || key == "":
-		return skipCheck(name, "this build has no address of releases or no public key, so hob update cannot verify a release", "use a release, or set update.url and update.key (docs/packaging.md)")
+		return skipCheck(name, "this build contains no release address or no public key, so hob update cannot verify a release", "use a release, or set update.url and update.key (docs/packaging.md)")
 	case release.CheckKeys(key) != nil:
-		return failWithError(name, fmt.Errorf("the public key of releases is invalid: %w", release.CheckKeys(key)), "hob config set update.key RW…")
+		return failWithError(name, fmt.Errorf("the public key for releases is invalid: %w", release.CheckKeys(key)), "hob config set update.key RW…")
 	}
-	return okCheck(name, "the public key of releases is present; whether the server answers is unproven (hob update --check)")
+	return okCheck(name, "the public key for releases is present; the update server was not contacted (hob update --check)")
 }
 
 // checkUnproven lists what the checks do not prove.
 func checkUnproven(_ context.Context, e Env) []Check {
-	out := "delivery on channels (hob channel test NAME), the abilities of the desktop (hob selftest), the server of updates (hob update --check), and a copy of the backup on another disk"
+	out := "delivery on channels (hob channel test NAME), the functions of the desktop (hob selftest), the update server (hob update --check), and a copy of the backup on another disk"
 	if runtime.GOOS != "linux" {
-		out += "; the clock has no second local source here"
+		out += "; the clock, which has no second local source here"
 	}
 	if e.Daemon == 0 {
-		out += "; the rights of the background process, which does not run"
+		out += "; the permissions of the background process, which is not running"
 	}
 	return okCheck("unproven", "not proven by the doctor: "+out)
 }

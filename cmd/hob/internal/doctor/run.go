@@ -202,7 +202,7 @@ func (r *probeRun) runProbe(ctx context.Context, p Probe) []Check {
 	go func() {
 		defer func() {
 			if x := recover(); x != nil {
-				came <- failCheck(p.Name, fmt.Sprintf("the check crashed: %v", x), "report this bug of Hob")
+				came <- failCheck(p.Name, fmt.Sprintf("the check crashed: %v", x), "report this bug in Hob")
 			}
 		}()
 		came <- p.Run(ctx, r.Env)

@@ -132,7 +132,7 @@ func checkBudget(ctx context.Context, e Env) []Check {
 		caps = append(caps, fmt.Sprintf("%d tokens per day", b.DailyTokens))
 	}
 	if len(caps) == 0 {
-		return okCheck("budget", "no limit on the cost of models (hob config set budget.daily_usd 2)")
+		return okCheck("budget", "no limit on model costs (hob config set budget.daily_usd 2)")
 	}
 	said := "at most " + strings.Join(caps, ", ")
 	prices, err := usage.NewPrices(usage.OwnPrices(e.Config.Prices))
@@ -170,7 +170,7 @@ func unpricedModel(ctx context.Context, e Env, prices *usage.Prices) string {
 
 // pingModel checks that the model's server responds. It uses no tokens.
 func pingModel(ctx context.Context, name string, m llm.Model, why string, err error) []Check {
-	const remedy = "see the section [providers] of the configuration: hob config path"
+	const remedy = "see the section [providers] in the configuration: hob config path"
 	if err != nil {
 		return failCheck(name, err.Error(), remedy)
 	}
@@ -180,7 +180,7 @@ func pingModel(ctx context.Context, name string, m llm.Model, why string, err er
 	}
 	l, is := m.(llmall.Lister)
 	if !is {
-		return skipCheck(name, info.Name()+" has no way to check it ("+why+")", "hob ask hello")
+		return skipCheck(name, info.Name()+" cannot be checked without using it ("+why+")", "hob ask hello")
 	}
 	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
@@ -214,7 +214,7 @@ func checkTriggers(ctx context.Context, e Env) []Check {
 			out = append(out, failCheck("trigger "+t.Name, err.Error(), "")...)
 		case secret == "":
 		case users[secret] != "":
-			out = append(out, warnCheck("trigger "+t.Name, "same secret as the trigger "+users[secret]+", so a recorded call of one is a valid call of the other", "give each trigger a different secret")...)
+			out = append(out, warnCheck("trigger "+t.Name, "same secret as the trigger "+users[secret]+", so a recorded call to one is a valid call to the other", "give each trigger a different secret")...)
 		default:
 			users[secret] = t.Name
 		}

@@ -40,7 +40,7 @@ func (e Env) sessionParts() []desktopPart {
 	}
 	return []desktopPart{
 		{"windows", "list of open windows", "see docs/desktop.md", "", func(ctx context.Context) error { _, err := windows.List(ctx); return err }},
-		{"screenshots", "screenshots of the screen", "see docs/desktop.md", link, func(ctx context.Context) error {
+		{"screenshots", "pictures of the screen", "see docs/desktop.md", link, func(ctx context.Context) error {
 			_, err := camera.Capture(ctx, image.Rect(0, 0, 1, 1))
 			return err
 		}},

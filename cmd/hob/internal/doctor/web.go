@@ -28,7 +28,7 @@ func checkSearch(ctx context.Context, e Env) []Check {
 			return failWithError("web", err, "check [search] base_url")
 		}
 	}
-	said := "searches are made with " + chosen
+	said := "searches use " + chosen
 	switch {
 	case e.Config.Network.Proxy != "" && e.Config.Network.ProxyResolves:
 		return warnCheck("web", said+"; the proxy may resolve names, so Hob cannot check their addresses", "hob config set network.proxy_resolves false")

@@ -97,7 +97,7 @@ func Read(dir string) (c Collection, err error) {
 	case len(c.Rows) == 0:
 		return c, fmt.Errorf("%s: corpus.jsonl has no rows", dir)
 	case len(c.Questions) == 0:
-		return c, fmt.Errorf("%s: no query of queries.jsonl has an answer in qrels", dir)
+		return c, fmt.Errorf("%s: no query in queries.jsonl has an answer in qrels", dir)
 	}
 	return c, nil
 }
@@ -113,7 +113,7 @@ type entry struct {
 func readEntry(line []byte) (entry, error) {
 	var e entry
 	if err := json.Unmarshal(line, &e); err != nil {
-		return e, fmt.Errorf("no JSON object with _id and text: %w", err)
+		return e, fmt.Errorf("not a JSON object with _id and text: %w", err)
 	}
 	if e.ID == "" {
 		return e, errors.New("_id is missing")
@@ -213,11 +213,11 @@ func readGrades(dir string) (map[string]map[string]int, error) {
 func readGrade(line string) (query, row string, grade int, err error) {
 	f := strings.Split(strings.TrimRight(line, "\r"), "\t")
 	if len(f) != 3 {
-		return "", "", 0, fmt.Errorf("%d columns instead of query-id, corpus-id and score, parted by tabs", len(f))
+		return "", "", 0, fmt.Errorf("%d columns instead of query-id, corpus-id and score, separated by tabs", len(f))
 	}
 	grade, err = strconv.Atoi(strings.TrimSpace(f[2]))
 	if err != nil || grade > 1000 {
-		return "", "", 0, fmt.Errorf("the score %q is no whole number up to 1000", f[2])
+		return "", "", 0, fmt.Errorf("the score %q is not an integer up to 1000", f[2])
 	}
 	return f[0], f[1], grade, nil
 }

@@ -39,14 +39,14 @@ func givenServers(a Answers) pim.Servers {
 func accountStep() Step {
 	return Step{
 		Name: "account", Title: "Mail and calendars", Keys: append(serverQuestionKeys(), "mail_user", "mail_password"),
-		About: "Hob can then notify you about mail and meetings, and send mail and book events when you ask.",
+		About: "Hob can then notify you about email and meetings, and send email and book events when you ask.",
 		Next:  nextOfAccount, Apply: applyAccount,
 	}
 }
 
 func nextOfAccount(ctx context.Context, o Options, a Answers) ([]Question, error) {
 	if !a.isGiven("mail") {
-		q := Question{Key: "mail", Kind: Text, Title: "What is your mail address?", About: "Leave it empty to skip this."}
+		q := Question{Key: "mail", Kind: Text, Title: "What is your email address?", About: "Leave it empty to skip this."}
 		for i, x := range o.Config.Accounts {
 			q.About += map[bool]string{true: " Existing accounts: ", false: ", "}[i == 0] + x.Name
 		}
@@ -74,7 +74,7 @@ func nextOfAccount(ctx context.Context, o Options, a Answers) ([]Question, error
 	if !a.isGiven("mail_password") {
 		return []Question{{
 			Key: "mail_password", Kind: Secret, Title: "What is the password?",
-			About: cmp.Or(found.Hint, "Many providers require an app password; create it in the security settings of your account.") + " Your input is not shown.",
+			About: cmp.Or(found.Hint, "Many providers require an app password; create it in your account's security settings.") + " Your input is not shown.",
 			Check: func(s string) error {
 				if s == "" {
 					return errors.New("password is empty; enter the password of the account")
@@ -128,7 +128,7 @@ func askServers() (out []Question) {
 	for _, d := range pimall.Descriptions() {
 		out = append(out, Question{Key: d.Key, Kind: Text, Title: d.Question, About: "Leave it empty if there is none."})
 	}
-	return append(out, Question{Key: "mail_user", Kind: Text, Title: "What is the user name?", About: "Leave it empty to use the mail address."})
+	return append(out, Question{Key: "mail_user", Kind: Text, Title: "What is the user name?", About: "Leave it empty to use the email address."})
 }
 
 // signIn returns the account in the answers with its servers, and a hint for the user. It does not
@@ -205,7 +205,7 @@ func (o Options) completeAccounts(ctx context.Context, all map[string]any) (kept
 		if secret := text("password"); secret != "" && !system.IsReference(secret) {
 			kept = append(kept, StoredSecret{account.SecretName(name), secret})
 			keys["password"] = "keychain:" + account.SecretName(name)
-			fmt.Fprintf(o.Out, "Stored the password of the account %s; remove it from the answers file.\n", name)
+			fmt.Fprintf(o.Out, "Stored the password for the account %s; remove it from the answers file.\n", name)
 		}
 	}
 	return kept, nil

@@ -172,7 +172,7 @@ func (o Options) takeAnswers(all map[string]any) (Answers, error) {
 			if near := config.SuggestName(k, append(known, sections...)); near != "" {
 				return nil, fmt.Errorf("%s: unknown key; did you mean %q?", k, near)
 			}
-			return nil, fmt.Errorf("%s: unknown key; known keys are %s, and the sections of the configuration", k, strings.Join(known, ", "))
+			return nil, fmt.Errorf("%s: unknown key; known keys are %s, and the configuration sections", k, strings.Join(known, ", "))
 		}
 		v, err := formatValue(all[k])
 		if err != nil {
@@ -205,7 +205,7 @@ func (o Options) readStdinLine(key string) (string, error) {
 	}
 	s, err := o.Stdin()
 	if s == "" {
-		return "", fmt.Errorf("%s: standard input has no line for this key", key)
+		return "", fmt.Errorf("%s: standard input contains no line for this key", key)
 	}
 	return s, err
 }
@@ -270,7 +270,7 @@ func formatValue(v any) (string, error) {
 		for _, x := range v {
 			s, ok := x.(string)
 			if !ok || strings.Contains(s, ",") {
-				return "", fmt.Errorf("%v is not a list of texts without commas", v)
+				return "", fmt.Errorf("%v is not a list of strings without commas", v)
 			}
 			items = append(items, s)
 		}

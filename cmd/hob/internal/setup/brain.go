@@ -223,7 +223,7 @@ func (o Options) askOfServer(ctx context.Context, p provider, a Answers) ([]Ques
 func (o Options) askModel(models []string, usual string) Question {
 	q := Question{Key: "model", Kind: Text, Title: "Which model?", Default: usual}
 	if len(models) == 0 {
-		q.About = "Leave it empty for the default of the server."
+		q.About = "Leave it empty for the server's default."
 		return q
 	}
 	models = slices.Sorted(slices.Values(models))

@@ -74,7 +74,7 @@ func nextOfChannels(_ context.Context, o Options, a Answers) ([]Question, error)
 		return nil, nil
 	}
 	q := Question{Key: "notify", Kind: Choice, Title: "Where should Hob send notifications?", Default: o.Config.Notify.Channel, Options: []Option{
-		{"auto", "on the desktop while you are at it, otherwise where you asked"},
+		{"auto", "on the desktop while you use it, otherwise where you asked"},
 		{"origin", "where you asked"},
 	}}
 	for _, name := range Items(a["channels"]) {

@@ -73,13 +73,13 @@ func (o Options) checkFolders(list []string) error {
 func quietStep() Step {
 	return Step{
 		Name: "quiet", Title: "Quiet hours", Keys: []string{"quiet_hours"},
-		About: "Hob holds other than critical notifications and sends them as one digest afterwards.",
+		About: "Hob holds notifications that are not critical and sends them as one digest afterwards.",
 		Next: func(_ context.Context, o Options, a Answers) ([]Question, error) {
 			if a.isGiven("quiet_hours") {
 				return nil, nil
 			}
 			q := Question{
-				Key: "quiet_hours", Kind: Text, Title: "When should the quiet hours be?", About: "Such as 22:00-07:00, or off.", Default: o.quietNow(),
+				Key: "quiet_hours", Kind: Text, Title: "When should the quiet hours be?", About: "For example 22:00-07:00, or off.", Default: o.quietNow(),
 				Check: func(s string) error {
 					if s == o.quietNow() {
 						return nil
@@ -127,7 +127,7 @@ func parseHours(s string) (start, end string, err error) {
 	if s == "" || s == "off" || s == "none" {
 		return "", "", nil
 	}
-	bad := fmt.Errorf("%q is not a time of day; write it as 22:00-07:00, or off", s)
+	bad := fmt.Errorf("%q is not a time of day; write the hours as 22:00-07:00, or off", s)
 	m := span.FindStringSubmatch(s)
 	if m == nil {
 		return "", "", bad
@@ -201,7 +201,7 @@ func autostartStep() Step {
 			}
 			return []Question{{
 				Key: "autostart", Kind: YesNo, Title: "Should Hob start when you log in?", Default: "true",
-				About: "Watchers and reminders work only while Hob runs. Same as hob service install.",
+				About: "Watchers and reminders work only while Hob is running. Same as hob service install.",
 			}}, nil
 		},
 		Apply: func(ctx context.Context, o Options, a Answers) (StepResult, error) {
@@ -234,7 +234,7 @@ func aboutYouStep() Step {
 				return err
 			}}
 			if zone.Default == "Local" {
-				zone.About = "Local is the time zone of this machine"
+				zone.About = "Local is this machine's time zone"
 				if n, err := system.LocalZone(); err == nil {
 					zone.About += ": " + n
 				}
@@ -277,7 +277,7 @@ func featureList() []feature {
 	return []feature{
 		{"browser", "browser: uses web pages in a separate browser", func(c *config.Config) bool { return c.Browser.Enabled }, "browser.enabled", "true", "false"},
 		{"tray", "tray: an icon with a menu", func(c *config.Config) bool { return c.Tray.Enabled != "off" }, "tray.enabled", "auto", "off"},
-		{"plan", "plan: sends the plan of the day each morning", func(c *config.Config) bool { return c.Plan.At != "" }, "plan.at", "07:00", ""},
+		{"plan", "plan: sends the daily plan each morning", func(c *config.Config) bool { return c.Plan.At != "" }, "plan.at", "07:00", ""},
 		{"pictures", "pictures: a model reads the pictures in your documents", func(c *config.Config) bool { return c.Knowledge.Pictures != "off" }, "knowledge.pictures", "auto", "off"},
 		{"autonomy", "autonomy: acts in the background and asks when needed", func(c *config.Config) bool { return c.Autonomy.Enabled }, "autonomy.enabled", "true", "false"},
 	}

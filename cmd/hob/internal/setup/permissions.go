@@ -13,7 +13,7 @@ import (
 func permissionsStep() Step {
 	return Step{
 		Name: "permissions", Title: "Permissions", Keys: []string{"permissions"},
-		About: "Permissions that macOS requires. For calendars, contacts and other apps macOS asks when Hob first needs them: allow it then.",
+		About: "Permissions that macOS requires. For calendars, contacts and other apps, macOS asks when Hob first needs access: allow it then.",
 		Shown: func(_ context.Context, o Options) bool { return o.Permissions != nil },
 		Next:  nextOfPermissions,
 		Apply: func(ctx context.Context, o Options, _ Answers) (d StepResult, err error) {

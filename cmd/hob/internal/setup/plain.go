@@ -32,7 +32,7 @@ const many = 20
 func (d *Plain) Ask(ctx context.Context, p Page) (Answers, error) {
 	fmt.Fprintln(d.Out)
 	if p.Number == 1 {
-		fmt.Fprintf(d.Out, "Enter accepts the value in [brackets], %s skips a step, Ctrl-C stops: hob setup then continues there.\n\n", leave)
+		fmt.Fprintf(d.Out, "Enter accepts the value in [brackets], %s skips a step, Ctrl-C stops. The next hob setup continues at that step.\n\n", leave)
 	}
 	title := pim.SanitizeText(p.Title)
 	if p.Number > 0 {

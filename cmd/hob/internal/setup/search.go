@@ -33,7 +33,7 @@ func nextOfSearch(_ context.Context, o Options, a Answers) ([]Question, error) {
 	}
 	switch {
 	case slices.Contains([]string{"tavily", "brave"}, a["search"]) && !a.isGiven("search_key"):
-		q := Question{Key: "search_key", Kind: Secret, Title: "What is the key of the search service?", About: "Your input is not shown. Setup tests the key with one search."}
+		q := Question{Key: "search_key", Kind: Secret, Title: "What is the API key of the search service?", About: "Your input is not shown. Setup tests the key with one search."}
 		if o.Config.Search.Key != "" {
 			q.About += " Leave it empty to keep the stored one."
 		}

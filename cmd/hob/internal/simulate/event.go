@@ -24,7 +24,7 @@ func parseEvent(body string, zone *time.Location) (e event, err error) {
 		}
 		key, value, ok := strings.Cut(line, ":")
 		if value = strings.TrimSpace(value); !ok || value == "" {
-			return e, fmt.Errorf(`%q is not a line of an event, such as "title: Standup"`, line)
+			return e, fmt.Errorf(`%q is not an event line; write a line such as "title: Standup"`, line)
 		}
 		switch strings.ToLower(strings.TrimSpace(key)) {
 		case "uid":
@@ -44,7 +44,7 @@ func parseEvent(body string, zone *time.Location) (e event, err error) {
 		case "cancelled":
 			e.cancelled = value == "yes"
 		default:
-			return e, fmt.Errorf("an event has title, start, end, place, notes, uid and cancelled, not %q", key)
+			return e, fmt.Errorf("unknown field %q; use title, start, end, place, notes, uid or cancelled", key)
 		}
 	}
 	if e.title == "" || e.start.IsZero() {

@@ -51,7 +51,7 @@ func parseAnswer(body string) (a answer, err error) {
 	}
 	a.text = strings.TrimSpace(strings.Join(text, "\n"))
 	if a.text == "" && len(a.calls) == 0 {
-		return a, errors.New("the answer of the model is missing after this line")
+		return a, errors.New("the model's answer is missing after this line")
 	}
 	return a, nil
 }

@@ -143,7 +143,7 @@ func (o *outside) exchangeOnce(s *outsideRequest, r *http.Request) (*http.Respon
 			res.Body, res.ContentLength = io.NopCloser(io.MultiReader(&all, truncatedBody{err})), -1
 			return res, nil
 		case all.Len() > maxAnswer:
-			return nil, fmt.Errorf("the answer of the model at %s is larger than %d MB", r.URL.Host, maxAnswer>>20)
+			return nil, fmt.Errorf("the answer from the model at %s is larger than %d MB", r.URL.Host, maxAnswer>>20)
 		}
 	}
 }

@@ -161,7 +161,7 @@ func Parse(name string, r io.Reader) (*Script, error) {
 		if head != "" {
 			body.Write(text)
 		} else if trimmed != "" && !strings.HasPrefix(trimmed, "#") {
-			return nil, bad(line, errors.New(`a line such as "-- day 1 09:00 message --" is missing before it; comments begin with "#"`))
+			return nil, bad(line, errors.New(`a line such as "-- day 1 09:00 message --" is missing before this text; comments begin with "#"`))
 		}
 	}
 	if err := section(); err != nil {
@@ -210,7 +210,7 @@ func parseHead(head string) (in Input, err error) {
 		return in, errors.New("the kind of input is missing after the time: " + inputKinds())
 	}
 	if in.Kind = InputKind(f[0]); in.Kind == model || in.Kind == configure {
-		return in, fmt.Errorf("%q has no time: write \"-- %[1]s --\"", in.Kind)
+		return in, fmt.Errorf("%q takes no time; write \"-- %[1]s --\"", in.Kind)
 	}
 	if len(f) > 1 {
 		in.To, in.More = f[1], strings.Join(f[2:], " ")
@@ -225,7 +225,7 @@ func (w *scriptTime) parseClock(s string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf(`the time of day must be "09:30" or "09:30:15", not %q`, s)
+	return fmt.Errorf(`the time of day must look like "09:30" or "09:30:15", not %q`, s)
 }
 
 func inputKinds() string {
@@ -255,7 +255,7 @@ func (s *Script) addInput(in Input) (err error) {
 		return nil
 	case Says:
 		if text == "" {
-			err = errors.New("the message of the user is missing after this line")
+			err = errors.New("the user's message is missing after this line")
 		}
 	case Writes:
 		if err = need("a channel and a sender"); err == nil && in.More == "" {
@@ -266,7 +266,7 @@ func (s *Script) addInput(in Input) (err error) {
 			_, err = mail.ReadMessage(strings.NewReader(strings.TrimLeft(in.Body, "\r\n")))
 		}
 		if err != nil && in.To != "" {
-			err = fmt.Errorf("not a mail: %w; write headers, an empty line and the text", err)
+			err = fmt.Errorf("not an email: %w; write headers, an empty line and the text", err)
 		}
 	case Event:
 		if err = need("an account"); err == nil {
@@ -283,11 +283,11 @@ func (s *Script) addInput(in Input) (err error) {
 		}
 	case Call:
 		if err = need("a tool"); err == nil && text != "" && !json.Valid([]byte(text)) {
-			err = errors.New("the arguments of the tool are not valid JSON")
+			err = errors.New("the tool's arguments are not valid JSON")
 		}
 	case Reply:
 		if in.To != "yes" && in.To != "no" {
-			err = errors.New(`write "answer yes" or "answer no", followed by the tool or words of the request if several may be open`)
+			err = errors.New(`write "answer yes" or "answer no", followed by the tool or words from the request if several may be open`)
 		}
 	case Away:
 		if in.span, err = time.ParseDuration(in.To); err != nil || in.span <= 0 {

@@ -20,7 +20,7 @@ func TestMistakesInAScript(t *testing.T) {
 		"an invalid day":                {"-- day 0 09:00 message --\nhi\n", 1, "from 1 to"},
 		"an invalid time":               {"-- day 1 25:00 message --\nhi\n", 1, `"09:30"`},
 		"an empty message":              {"\n\n-- day 1 09:00 message --\n\n", 3, "missing after this line"},
-		"an invalid mail":               {"-- day 1 09:00 mail work --\nhello there\n", 1, "not a mail"},
+		"an invalid mail":               {"-- day 1 09:00 mail work --\nhello there\n", 1, "not an email"},
 		"a mail for nobody":             {"-- day 1 09:00 mail --\nFrom: a@b.c\n\nx\n", 1, "needs an account"},
 		"an event without a time":       {"-- day 1 09:00 event work --\ntitle: Standup\n", 1, "needs a"},
 		"an event that ends first":      {"-- day 1 09:00 event work --\ntitle: x\nstart: 2026-11-24 10:00\nend: 2026-11-24 09:00\n", 1, "must end after"},
@@ -31,7 +31,7 @@ func TestMistakesInAScript(t *testing.T) {
 		"an invalid answer":             {"-- day 1 09:00 answer maybe --\n", 1, `"answer yes"`},
 		"an invalid duration":           {"-- day 1 09:00 away soon --\n", 1, `"away 8h"`},
 		"a model without an answer":     {"-- model --\n\n", 1, "missing after this line"},
-		"a model with a time":           {"-- day 1 09:00 model --\nhi\n", 1, "has no time"},
+		"a model with a time":           {"-- day 1 09:00 model --\nhi\n", 1, "takes no time"},
 		"a message before the start":    {"-- start message --\nhi\n", 1, "needs a time"},
 		"no UTF-8":                      {"-- day 1 09:00 message --\n\xff\n", 2, "UTF-8"},
 	} {
