@@ -126,20 +126,25 @@ func (h *home) audit(st *store.Store, g *guard.Guard, lines int) {
 
 // damages lists what happens to the database.
 var damages = map[string]func(path string) error{
-	"pages of noise": func(path string) error { return overwriteMiddle(path, 0xA5) },
-	"pages of zeros": func(path string) error { return overwriteMiddle(path, 0) },
-	"another file":   func(path string) error { return os.WriteFile(path, bytes.Repeat([]byte("x"), 9000), 0o600) },
-	"missing":        os.Remove,
+	"a page of noise": func(path string) error { return overwritePage(path, 0xA5) },
+	"a page of zeros": func(path string) error { return overwritePage(path, 0) },
+	"half of it noise": func(path string) error {
+		b, err := os.ReadFile(path)
+		copy(b[len(b)/4:], bytes.Repeat([]byte{0xA5}, len(b)/2))
+		return errors.Join(err, os.WriteFile(path, b, 0o600))
+	},
+	"another file": func(path string) error { return os.WriteFile(path, bytes.Repeat([]byte("x"), 9000), 0o600) },
+	"missing":      os.Remove,
 }
 
-// overwriteMiddle overwrites the second and third quarter of a file.
-func overwriteMiddle(path string, with byte) error {
+// overwritePage overwrites a page with events. Only a check of the whole file finds that.
+func overwritePage(path string, with byte) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	from, to := len(b)/4&^4095, len(b)*3/4&^4095
-	copy(b[from:to], bytes.Repeat([]byte{with}, to-from))
+	page := bytes.LastIndex(b, []byte("a file appeared")) &^ 4095
+	copy(b[page:], bytes.Repeat([]byte{with}, 4096))
 	return os.WriteFile(path, b, 0o600)
 }
 
