@@ -40,7 +40,7 @@ const (
 	CardDAV = "carddav" // see ParseURL
 )
 
-// Account is one of the owner's accounts.
+// Account is one of the user's accounts.
 type Account struct {
 	Name    string
 	Servers Servers
@@ -99,8 +99,8 @@ type Server struct {
 func (s Server) Addr() string { return net.JoinHostPort(s.Host, s.Port) }
 
 // ParseServer parses "host", "host:port" or "imaps://host:port" (TLS from the start; the schemes
-// without s use STARTTLS). Without a scheme, the port determines this: 993 and 465 mean TLS from
-// the start. The default port is 993 for IMAP and 587 for SMTP.
+// without s use STARTTLS). Without a scheme, the ports 993 and 465 mean TLS from the start. The
+// default port is 993 for IMAP (143 for imap://) and 587 for SMTP.
 func ParseServer(protocol, s string) (Server, error) {
 	bad := fmt.Errorf(`%q must be the name of a server such as "%s.example.org" or "%[2]s.example.org:%s"`, s, protocol, standardPort(protocol, false))
 	scheme, rest, found := strings.Cut(s, "://")
@@ -209,7 +209,7 @@ func (a Account) TLS(host string) (*tls.Config, error) {
 	return c, nil
 }
 
-// The bounds of a connection.
+// Timeout and keep-alive interval of a connection.
 const (
 	dialWait  = 20 * time.Second
 	keepAlive = 2 * time.Minute
@@ -229,7 +229,8 @@ func (a Account) Dial(ctx context.Context, addr string) (net.Conn, error) {
 }
 
 // MailServer returns the mail server of a protocol (IMAP or SMTP), with the TLS configuration and
-// the secret for it. Callers connect afterwards, because the secret may require the user.
+// the secret for it. Callers should connect afterwards, because the user may have to unlock the
+// secret.
 func (a Account) MailServer(ctx context.Context, protocol string) (s Server, conf *tls.Config, secret string, err error) {
 	if a.Server(protocol) == "" {
 		return s, nil, "", a.Errorf("%w: %s is not set", ErrNoServer, protocol)
@@ -278,7 +279,7 @@ func SanitizeText(s string) string {
 	}, s)
 }
 
-// Bounded is a connection that returns at most the number of bytes that the last call of Allow
+// Bounded is a connection that returns at most the number of bytes that the last call to Allow
 // specified. It fails if the server sends more.
 type Bounded struct {
 	net.Conn

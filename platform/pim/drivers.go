@@ -146,17 +146,17 @@ type OutgoingMail struct {
 	Date       time.Time
 	// Invite is iCalendar data with a METHOD (RFC 6047) that is attached; "" for none.
 	Invite string
-	// Commit, if not nil, is called by a LateCommitter right before the server may accept the mail.
-	// After an error nothing is sent.
+	// Commit, if not nil, is called by a LateCommitter right before the server may accept the
+	// message. After an error nothing is sent.
 	Commit func() error `json:"-"`
 }
 
 // LateCommitter is implemented by mailers that call OutgoingMail.Commit, and that can find out
-// whether they sent a mail.
+// whether they sent a message.
 type LateCommitter interface {
 	Mailer
-	// WasSent reports whether the mail with this Message-ID is in the folder of sent mails. False
-	// does not prove that the mail was not sent.
+	// WasSent reports whether the message with this Message-ID is in the folder for sent messages.
+	// False does not prove that the message was not sent.
 	WasSent(ctx context.Context, id string) (bool, error)
 }
 
@@ -174,8 +174,8 @@ type Calendars interface {
 	// FindEvents returns the occurrences in the range, in order. Their Ref is set.
 	FindEvents(ctx context.Context, s TimeRange) ([]Event, error)
 	// CreateEvent creates an event in the calendar with the given name or path; "" selects the
-	// default. Guests are added to the event. A server or program that sends invitations itself
-	// does so.
+	// default. Guests are added to the event. They get an invitation only if the server or program
+	// itself sends one.
 	CreateEvent(ctx context.Context, calendar string, e NewEvent) (Receipt, error)
 	// ChangeEvent changes an event that FindEvents returned: all occurrences if whole is set,
 	// otherwise only that one.
@@ -270,7 +270,7 @@ type Lists interface {
 	FindInList(ctx context.Context, list string, done bool) ([]Reminder, error)
 }
 
-// Note is one of the owner's notes.
+// Note is one of the user's notes.
 type Note struct {
 	Ref     string    `json:"ref"`
 	Title   string    `json:"title"`
@@ -321,7 +321,7 @@ type Contacts interface {
 	FindContacts(ctx context.Context, words string, limit int) ([]Contact, error)
 }
 
-// Limits of an outgoing mail.
+// Limits of an outgoing message.
 const (
 	MaxRecipients = 20
 	MaxLetter     = 100_000  // maximum characters of the text
@@ -376,7 +376,7 @@ func ValidMessageID(id string) bool {
 	return id != "" && !strings.ContainsAny(id, "<> ") && !hasUnsafeRunes(id) && len(id) <= 900
 }
 
-// StripInvisible removes invisible and bidi characters from a header text.
+// StripInvisible removes invisible and bidi characters from the text of a header field.
 func StripInvisible(s string) string {
 	return strings.Map(func(r rune) rune {
 		if hasUnsafeRunes(string(r)) {
@@ -399,8 +399,8 @@ func CheckPerson(p Person) error {
 	return nil
 }
 
-// hasUnsafeRunes reports whether a text contains characters that end a line, are invisible, or
-// change the text direction.
+// hasUnsafeRunes reports whether s contains characters that end a line, are invisible, or change
+// the text direction.
 func hasUnsafeRunes(s string) bool {
 	return !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool {
 		return unicode.IsControl(r) || r == 0x2028 || r == 0x2029 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0xfeff || r == 0x200b

@@ -22,8 +22,8 @@ type AccountDescription struct {
 	Key string
 	// Label names the server in lists: "outgoing mail".
 	Label string
-	// Flag is the help of the flag, Question the question of setup, Help the description of the
-	// key in the documentation.
+	// Flag is the help of the flag, Question is what setup asks, and Help describes the key in the
+	// documentation.
 	Flag, Question, Help string
 	// Check validates a server.
 	Check func(server string) error
@@ -38,11 +38,11 @@ type AccountDescription struct {
 // AnnouncedService is a service name of DNS SRV records (RFC 6186, 6764).
 type AnnouncedService struct {
 	Service string // "imaps"
-	// Prefix and Suffix make the server from the announced host and port.
+	// Prefix and Suffix are put around the announced host and port to form the server's value.
 	Prefix, Suffix string
 }
 
-// checkServer validates the servers of one protocol of mail.
+// checkServer returns a function that validates the servers of a mail protocol.
 func checkServer(protocol string) func(string) error {
 	return func(server string) error { _, err := ParseServer(protocol, server); return err }
 }
@@ -55,8 +55,8 @@ func MailKind(protocol, secure, startTLS string, d AccountDescription) AccountDe
 	return d
 }
 
-// CheckURL validates the address of a server of calendars or contacts.
+// CheckURL validates the address of a calendar or contacts server.
 func CheckURL(address string) error { _, err := ParseURL(address); return err }
 
-// JoinNames writes names, which others chose, on one line of at most 200 characters.
+// JoinNames joins untrusted names in one line of at most 200 characters.
 func JoinNames(names []string) string { return SanitizeLine(strings.Join(names, ", "), 200) }

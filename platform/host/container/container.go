@@ -1,4 +1,4 @@
-// Package container runs one program at a time in a container, with the command-line program of
+// Package container runs one program at a time in a container, through the command-line client of
 // Docker or Podman. The container has a read-only root, no capabilities and no way to gain any,
 // limits on memory, CPUs, processes and time, no network unless requested, and one writable folder.
 //
@@ -24,7 +24,7 @@ import (
 	"hob/platform/text/shortid"
 )
 
-// Limits of the output of a container, in bytes.
+// Limits on the output of a container, in bytes.
 const (
 	maxOut = 32 << 20
 	maxErr = 16 << 10
@@ -245,7 +245,7 @@ func firstLine(s string) string {
 	return s
 }
 
-// engineEnviron returns the variables that an engine needs, and no keys.
+// engineEnviron returns the environment variables that an engine needs, without any secrets.
 func engineEnviron(all []string) (out []string) {
 	for _, e := range all {
 		name, _, _ := strings.Cut(e, "=")

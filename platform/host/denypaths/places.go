@@ -1,6 +1,6 @@
 package denypaths
 
-// Reasons that users read.
+// Reasons that are shown to users.
 const (
 	keys     = "it holds keys or passwords"
 	starts   = "programs in it start automatically"

@@ -18,9 +18,9 @@ import (
 type Options struct {
 	Home string   // the owner's
 	Own  []string // Hob's own folders
-	// Allowed are the folders that the user allows Hob to use. If one of them is inside a place of
-	// the machine, such as /root for the user root, only the listed names below it are protected
-	// and not the whole place.
+	// Allowed are the folders that the user allows Hob to use. If one of them is inside a protected
+	// place of the system, such as /root for the user root, that place is not protected as a whole:
+	// only the protected names below it are.
 	Allowed []string
 }
 
@@ -37,14 +37,14 @@ type Places struct {
 	list func() []Place
 }
 
-// New returns the list. It reads no file before the first call.
+// New returns the list. The list is built on first use, because that resolves links.
 func New(opt Options) *Places {
 	p := &Places{opt: opt}
 	p.list = sync.OnceValue(p.resolvedPlaces)
 	return p
 }
 
-// List returns the absolute protected paths, both as configured and with resolved links.
+// List returns the absolute protected paths, both as configured and with their links resolved.
 func (p *Places) List() []Place { return slices.Clone(p.list()) }
 
 // ProtectionReason returns the reason why the absolute path abs is protected, or "" if it is not.
@@ -87,12 +87,13 @@ func (p *Places) ProtectedInside(abs string) string {
 	return ""
 }
 
-// ofProcess returns the files of a process under /proc that contain nothing private.
+// ofProcess returns the names of the files in a folder /proc/PID that contain nothing private.
 func ofProcess() []string {
 	return []string{"stat", "status", "statm", "comm", "limits", "cgroup", "mounts", "mountinfo", "io", "uptime", "sched", "oom_score"}
 }
 
-// harmlessDevices returns the devices that are safe to open: they store nothing and have no effect.
+// harmlessDevices returns the names below /dev that are safe to open: devices without effects, the
+// process's own streams, and the folder for shared memory.
 func harmlessDevices() []string {
 	return []string{"null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr", "fd", "shm"}
 }
@@ -122,7 +123,8 @@ func specialFileKind(parts []string) string {
 	return ""
 }
 
-// ofAProcess reports whether name is a process number, or a pattern that may match one.
+// ofAProcess reports whether name is a process ID, "self" or "thread-self", or a pattern that may
+// match one.
 func ofAProcess(name string) bool {
 	return strings.ContainsAny(name, "*?[") || name == "self" || name == "thread-self" || name != "" && strings.Trim(name, "0123456789") == ""
 }
@@ -161,7 +163,7 @@ func (p *Places) resolvedPlaces() []Place {
 	return out
 }
 
-// isOpened reports whether the user allowed a folder below the place of the machine.
+// isOpened reports whether place contains the user's home or a folder that the user allowed.
 func (p *Places) isOpened(place string) bool {
 	parts := Split(place)
 	for _, a := range append(slices.Clone(p.opt.Allowed), p.opt.Home) {

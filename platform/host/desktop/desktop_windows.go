@@ -85,7 +85,7 @@ func detectPresence(context.Context, Options) (Presence, error) {
 		return p, fmt.Errorf("desktop: %w: GetLastInputInfo: %w", ErrUnseen, err)
 	}
 	now, _, _ := kernel.NewProc("GetTickCount").Call()
-	p.Idle, p.IdleKnown = time.Duration(uint32(now)-info.time)*time.Millisecond, true // the counter wraps after 49 days, and so does the difference
+	p.Idle, p.IdleKnown = time.Duration(uint32(now)-info.time)*time.Millisecond, true // GetTickCount wraps after 49 days, but the difference is also modulo 2^32
 	// While the screen is locked, this process cannot open the desktop with the keyboard.
 	h, _, _ := user.NewProc("OpenInputDesktop").Call(0, 0, desktopReadObjects)
 	p.Locked, p.LockKnown = h == 0, true

@@ -53,8 +53,8 @@ func readAssertions(b []byte) (Focus, string, error) {
 	return FocusOff, "macOS", nil
 }
 
-// focusState maps QUERY_USER_NOTIFICATION_STATE of Windows (shellapi.h). It does not include Focus
-// Assist, so "accepts notifications" does not mean that Windows shows them.
+// focusState converts a QUERY_USER_NOTIFICATION_STATE of Windows (shellapi.h). That state does not
+// include Focus Assist, so "accepts notifications" does not mean that Windows shows them.
 func focusState(state int) (Focus, string, error) {
 	switch state {
 	case 2, 3, 4:

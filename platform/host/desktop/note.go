@@ -15,7 +15,7 @@ type Urgency uint8
 const (
 	Low Urgency = iota
 	Normal
-	Critical // most servers keep it until it is closed
+	Critical // most servers show it until it is closed
 )
 
 // Default is the key of an action that is triggered by a click on the notification itself.
@@ -26,7 +26,7 @@ const Default = "default"
 type Action struct {
 	Key   string // key that Event reports; Default means a click on the notification
 	Label string
-	URL   string // address that the system opens on a press
+	URL   string // address that the system opens when the button is pressed
 }
 
 // Notification is the content of a notification. Its text is plain: markup in it is escaped.
@@ -82,8 +82,9 @@ var (
 )
 
 // sanitizeText makes s safe for other programs. The result is valid UTF-8 (a bus disconnects
-// senders of invalid bytes) without control characters, except line breaks, and without characters
-// that change the text direction.
+// senders of invalid bytes) without control characters, except line breaks and tabs, and without
+// characters that change the text direction. If most is not 0, the result is at most that many
+// characters long.
 func sanitizeText(s string, most int) string {
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n")
 	s = strings.Map(func(r rune) rune {
@@ -107,7 +108,8 @@ func sanitizeText(s string, most int) string {
 	return s
 }
 
-// Limits of a notification. Callers that can tell the user should truncate earlier.
+// Limits of a notification. Callers that can tell the user that text is missing should truncate it
+// themselves.
 const (
 	maxTitle   = 200
 	maxBody    = 4000

@@ -58,7 +58,7 @@ type NotificationClient struct {
 	events chan Event
 }
 
-// notificationBackend is the notification backend of a system.
+// notificationBackend shows notifications on one operating system.
 type notificationBackend interface {
 	showNotification(ctx context.Context, n Notification) error
 	withdrawNotification(ctx context.Context, id string) error

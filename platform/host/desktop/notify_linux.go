@@ -98,7 +98,7 @@ func (b *dbusBackend) showNotification(ctx context.Context, n Notification) erro
 	}
 }
 
-// sendNotify calls Notify of the server.
+// sendNotify calls the server's Notify method.
 func (l *serverConn) sendNotify(ctx context.Context, o *serverOwner, app string, n Notification) (id uint32, err error) {
 	hints := map[string]dbus.Variant{"urgency": dbus.MakeVariant(byte(n.Urgency)), "desktop-entry": dbus.MakeVariant("hob")}
 	if n.Transient {
@@ -179,7 +179,7 @@ func (b *dbusBackend) serverInfo(ctx context.Context) (Server, error) {
 	return o.Server, nil
 }
 
-// findServer returns the connection and the server's owner.
+// findServer returns the connection to the bus and the current notification server.
 func (b *dbusBackend) findServer(ctx context.Context) (*serverConn, *serverOwner, error) {
 	l, err := b.connectBus(ctx)
 	if err != nil {
@@ -313,7 +313,7 @@ func (l *serverConn) closeNotifications(b *dbusBackend, server string) {
 	}
 }
 
-// handleSignal handles a signal.
+// handleSignal handles a press, a closed notification, or the start or end of a server.
 func (b *dbusBackend) handleSignal(l *serverConn, s *dbus.Signal) {
 	switch s.Name {
 	case busOwner:

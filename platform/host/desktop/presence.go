@@ -26,7 +26,7 @@ type Presence struct {
 var ErrUnseen = errors.New("cannot determine whether the user is at the machine")
 
 // DetectPresence reports whether the user is at the machine. An error wraps ErrUnseen if this is
-// unknown, as on a server. It does not mean that the user is away.
+// unknown, as on a server; an error never means that the user is away.
 func DetectPresence(ctx context.Context, o Options) (Presence, error) {
 	o = o.withDefaults()
 	ctx, cancel := context.WithTimeout(ctx, o.Wait)

@@ -41,7 +41,7 @@ func newBanner(app string, n Notification) bannerRequest {
 	return r
 }
 
-// bannerError returns the error for a banner if banner.js did not report it.
+// bannerError converts an error of the script banner.js. It returns nil if err is nil.
 func bannerError(err error) error {
 	e, ok := errors.AsType[*osrun.Error](err)
 	switch {
@@ -78,7 +78,7 @@ func newToast(app string, n Notification) (toastRequest, error) {
 	return r, err
 }
 
-// toastTag shortens an id to the 64 characters that Windows allows.
+// toastTag returns a hash of the id, because Windows limits tags to 64 characters.
 func toastTag(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return hex.EncodeToString(sum[:16])
@@ -131,7 +131,7 @@ type toastAnswer struct {
 	Setting int `json:"setting"` // 0 means that toasts are shown
 }
 
-// toastError returns the error of a toast.
+// toastError converts the result of toast.ps1. It returns nil if toasts are shown.
 func toastError(a toastAnswer, err error) error {
 	e, ok := errors.AsType[*osrun.Error](err)
 	switch {

@@ -112,8 +112,8 @@ func visionScript() osrun.Script { return osrun.NewScript("ocr/vision.js", visio
 
 func winScript() osrun.Script { return osrun.NewScript("ocr/ocr.ps1", winText) }
 
-// scriptReader passes a picture to a script in a private file, because a request is too small for a
-// picture.
+// scriptReader passes a picture to a script in a private file, because a picture may be larger than
+// a request.
 type scriptReader struct {
 	scripts osrun.Runner
 	script  osrun.Script

@@ -63,7 +63,7 @@ func (s *Scripts) engineEnviron(e Engine) []string {
 // (learn.microsoft.com, "CreateProcessW").
 const maxEncoded = 32_000
 
-// bootstrap runs a script from standard input that is too long for a command line.
+// bootstrap reads a script that is too long for a command line from standard input, and runs it.
 const bootstrap = `$hob = [Console]::In.ReadToEnd() | ConvertFrom-Json
 [Console]::SetIn((New-Object System.IO.StringReader $hob.in))
 & ([scriptblock]::Create($hob.script))`

@@ -22,7 +22,7 @@ const (
 	Changed       Kind = "changed"           // the item changed since it was read; nothing was done
 	Timeout       Kind = "timeout"           // no answer in time
 	Busy          Kind = "busy"              // the app is busy; retry later
-	Cancelled     Kind = "cancelled"         // the owner pressed cancel
+	Cancelled     Kind = "cancelled"         // the user pressed cancel
 	Invalid       Kind = "invalid_input"     // the request is invalid
 	Internal      Kind = "internal"          // a bug in Hob, or an unknown error
 )
@@ -33,7 +33,7 @@ type Error struct {
 	Script     string
 	App        string // display name
 	Permission string // the missing permission: "automation", "calendars", "accessibility" ...
-	Number     int    // system error number: of an Apple event, or an HRESULT
+	Number     int    // error number of an Apple event, or an HRESULT; 0 if there is none
 	Cause      string // description of the error
 	Remedy     string // the user's next step
 	Link       string // URL of the pane in the system settings
@@ -130,7 +130,8 @@ const (
 	paneContacts      = "x-apple.systempreferences:com.apple.preference.security?Privacy_Contacts"
 )
 
-// Allow fills in the missing permission, the remedy and the link to its settings.
+// Allow sets Kind to Denied and fills in the missing permission, the remedy and the link to the
+// settings.
 func (e *Error) Allow(permission string) *Error {
 	e.Kind, e.Permission = Denied, permission
 	of := e.App

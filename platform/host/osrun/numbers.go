@@ -1,7 +1,7 @@
 package osrun
 
-// assistive is the bundle id of System Events. If it refuses a request, the Accessibility
-// permission is missing.
+// assistive is the bundle id of System Events. If System Events refuses a request, the
+// Accessibility permission is missing.
 const assistive = "com.apple.systemevents"
 
 // Error numbers of Apple events (MacErrors.h, AppleScript Language Guide,
@@ -29,7 +29,8 @@ const (
 	notRunning = 9600
 )
 
-// explainAppleError fills in the error for a macOS error number.
+// explainAppleError fills in kind, cause and remedy from the error number of macOS. id is the app's
+// bundle id.
 func (e *Error) explainAppleError(id string) *Error {
 	switch e.Number {
 	case aeNotPermitted:
@@ -80,7 +81,7 @@ const (
 	mapiCancel      = -0x7FFBFEED // 0x80040113 MAPI_E_USER_CANCEL
 )
 
-// explainHRESULT fills in the error for an HRESULT.
+// explainHRESULT fills in kind, cause and remedy from the HRESULT.
 func (e *Error) explainHRESULT() *Error {
 	switch e.Number {
 	case comNoClass, comBadClass:
@@ -105,7 +106,7 @@ func (e *Error) explainHRESULT() *Error {
 	return e
 }
 
-// explainNamedKind fills in the error for a kind that a script returned by name.
+// explainNamedKind fills in cause and remedy from the kind that a script returned.
 func (e *Error) explainNamedKind() *Error {
 	switch e.Kind {
 	case NotInstalled:
@@ -119,7 +120,7 @@ func (e *Error) explainNamedKind() *Error {
 		e.Cause = "Hob may not control the app"
 		return e.Allow(perm)
 	case Unsupported, SetupRequired, NotFound, Changed, Timeout, Busy, Cancelled, Invalid:
-		e.Cause = e.Said // a message of the script
+		e.Cause = e.Said // the script's own message
 	default:
 		e.Kind = Internal
 	}

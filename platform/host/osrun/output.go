@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Limits of the output that Output keeps.
+// Limits of the output that Output keeps, in bytes.
 const (
 	maxOutput = 4 << 20
 	maxErrors = 16 << 10
@@ -21,9 +21,9 @@ const (
 // child process that left the process tree may keep them open forever.
 const linger = time.Second
 
-// Output runs a program with in as its input and returns its output. When ctx ends, it
-// kills the program with all its children and returns ctx's error. The error of a failed
-// program includes the end of its stderr.
+// Output runs a program with in as its input and returns its output. When ctx ends, it kills the
+// program with all its descendants and returns ctx's error. The error of a failed program includes
+// its stderr.
 func Output(ctx context.Context, cmd *exec.Cmd, in []byte) (out []byte, err error) {
 	var pipes [3][2]io.Closer
 	defer func() {

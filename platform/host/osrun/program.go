@@ -13,8 +13,8 @@ import (
 // ErrNoProgram means that no suitable program is installed.
 var ErrNoProgram = errors.New("required program is not installed")
 
-// Programs runs plain programs of the system: without a shell and with a minimal environment. When
-// a program ends, all its children are ended, too. The zero value is useful.
+// Programs runs installed programs, without a shell and with a minimal environment. When a program
+// ends, its remaining descendants are killed. The zero value is useful.
 type Programs struct {
 	// Getenv is os.Getenv unless a test replaces it. Programs are looked up in its PATH.
 	Getenv func(string) string
@@ -46,8 +46,8 @@ func (p Programs) searchPath() string {
 	return usual
 }
 
-// Find returns the path of the first installed program, or "" if none is installed. A name that
-// contains a folder is returned unchanged.
+// Find returns the path of the first of these programs that is installed, or "" if none is
+// installed. An absolute path is not looked up in PATH.
 func (p Programs) Find(names ...string) string {
 	for _, name := range names {
 		folders := filepath.SplitList(p.searchPath())

@@ -11,7 +11,7 @@ import (
 // Engine is the program that runs a script.
 type Engine uint8
 
-// The engines. The zero value is none.
+// The engines. The zero value means none.
 const (
 	JavaScript  Engine = iota + 1 // osascript -l JavaScript (JXA)
 	AppleScript                   // osascript
@@ -45,9 +45,9 @@ var (
 // Script is a constant program: no text is ever inserted into it. It defines main (Main in
 // PowerShell), which receives the request and returns the value that Runner.Run decodes.
 type Script struct {
-	Name   string // for errors and tests, "calendar/list.js"
+	Name   string // for errors and tests, such as "calendar/list.js"
 	Engine Engine
-	// Text is the ASCII text of the script. NewScript joins it; shared parts come first.
+	// Text is the ASCII text of the script. NewScript joins it from its parts, shared parts first.
 	Text string
 }
 
@@ -90,8 +90,8 @@ type Call struct {
 	Script Script
 	App    App
 	In     any // the request, as JSON; other processes of this user may be able to read it
-	// Write marks a call that makes changes. Run starts its app if necessary, never repeats the
-	// call after it has started, and reports if the outcome is unknown.
+	// Write marks a call that makes changes. Run starts the app if necessary, never repeats the
+	// call after the changes have begun, and reports if the outcome is unknown.
 	Write bool
 	// Start is true if the app may also be started for a read.
 	Start bool

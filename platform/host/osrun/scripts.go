@@ -34,8 +34,8 @@ type Options struct {
 }
 
 // Scripts runs scripts on this machine. It runs one script per app at a time, because killing
-// osascript does not stop the work in the app. During a backoff, an app that did not answer gets no
-// calls.
+// osascript does not stop the work in the app. An app that did not answer gets no calls until its
+// backoff ends.
 type Scripts struct {
 	opt   Options
 	slots chan struct{}
@@ -187,8 +187,8 @@ func (s *Scripts) backoffLeft(l *appQueue) time.Duration {
 	return min(left, s.opt.Cool)
 }
 
-// runWithRetry runs the script. It repeats the script if that is safe: the script had not started,
-// and the app was blocked, had ended, or must be started.
+// runWithRetry runs the script. It repeats the script if that is safe: nothing was done yet, and
+// the app was busy, had ended, or must first be started.
 func (s *Scripts) runWithRetry(ctx context.Context, c Call, in []byte) (json.RawMessage, error) {
 	gone, busy := 1, 3
 	started := time.Time{}
@@ -229,8 +229,8 @@ func (s *Scripts) runWithRetry(ctx context.Context, c Call, in []byte) (json.Raw
 	}
 }
 
-// isGone reports whether err means that the app ended during the call. Messages returns this error
-// for reads even while it is running.
+// isGone reports whether err means that the app ended during the call. The Messages app returns
+// this error for reads even while it is running.
 func isGone(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && (e.Number == aeNoProcess || e.Number == aeConnection || e.Number == rpcUnavailable || e.Number == rpcFailed)
@@ -279,8 +279,9 @@ func (s *Scripts) runOnce(ctx context.Context, c Call, in []byte) (_ json.RawMes
 	return nil, !a.Began, e
 }
 
-// contextError returns the error of a run that the context ended. This is the caller's error, or an
-// error with kind and cause if the time limit of the call expired.
+// contextError returns the error of a call whose context ended. If ctx itself ended, the error
+// wraps ctx's error. Otherwise the time limit of the call expired, and the error has kind and
+// cause.
 func (c Call) contextError(ctx context.Context, kind Kind, cause string, unknown bool) *Error {
 	e := Error{Kind: kind, Cause: cause, Unknown: unknown}
 	switch err := ctx.Err(); {

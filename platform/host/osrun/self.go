@@ -50,7 +50,7 @@ func SelfTest(ctx context.Context, r Runner, e Engine) error {
 	return nil
 }
 
-// AutomationAccess is the automation permission for an app of macOS.
+// AutomationAccess is the automation permission for a macOS app.
 type AutomationAccess struct {
 	App App
 	Err error // nil if access is allowed, otherwise an *Error; its kind is NotRunning if the app is not running
@@ -79,7 +79,7 @@ func CheckAutomation(ctx context.Context, r Runner) []AutomationAccess {
 	return out
 }
 
-// kitLeave returns nil if this process has full access to events or reminders of EventKit
+// kitLeave returns nil if this process has full access to the events or reminders in EventKit
 // (EKAuthorizationStatus: 0 is not determined, 3 full access).
 func kitLeave(ctx context.Context, r Runner, entity int, name, permission string) error {
 	var out struct {

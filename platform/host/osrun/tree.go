@@ -1,6 +1,5 @@
-// Package osrun runs programs and scripts on this machine. When a child process ends, its
-// descendants are ended, too. The package applies no policy: callers decide whether a program may
-// run.
+// Package osrun runs programs and scripts on this machine. When a child process ends, its remaining
+// descendants are killed. The package applies no policy: callers decide whether a program may run.
 package osrun
 
 import (
@@ -89,8 +88,9 @@ func (t *Tree) Kill() {
 	}
 }
 
-// End waits at most patience for the child to exit, then terminates it, then kills it. The caller
-// must have closed the child's input. End returns when the child has ended.
+// End waits for the child to exit. If it has not exited after patience, End terminates the tree;
+// after patience again, it kills the tree. The caller must have closed the child's input. End
+// returns when the child has ended.
 func (t *Tree) End(patience time.Duration) {
 	for _, next := range []func(){t.Terminate, t.Kill} {
 		timer := time.NewTimer(patience)
@@ -117,7 +117,7 @@ func DescribeExit(err error) string {
 	return err.Error()
 }
 
-// Pipe returns os.Pipe for a child's input or output, with a wrapped error.
+// Pipe calls os.Pipe for a child's input or output and wraps its error.
 func Pipe() (r, w *os.File, err error) {
 	if r, w, err = os.Pipe(); err != nil {
 		return nil, nil, fmt.Errorf("create a pipe: %w", err)

@@ -10,8 +10,8 @@ import (
 )
 
 // processGroup is a job object, which kills its processes when it is closed. A process that the
-// child starts before the child is assigned to the job escapes, but programs do not start that
-// fast.
+// child starts before it is assigned to the job is not in the job, but programs do not start others
+// that fast.
 type processGroup struct{ job windows.Handle }
 
 func (*processGroup) prepareCommand(cmd *exec.Cmd) {

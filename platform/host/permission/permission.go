@@ -1,7 +1,8 @@
-// Package permission reports which macOS permissions this process does not have, where to grant
-// them, and to which program. It requests no permissions, so macOS shows no dialog. macOS grants
-// permissions to the responsible process. The daemon must therefore check its own permissions:
-// those of a terminal do not apply to a daemon started by the session, and vice versa.
+// Package permission reports whether macOS has granted the permissions that Hob can use to this
+// process, where to grant them, and to which program. It requests no permissions, so macOS shows no
+// dialog. macOS grants permissions to the responsible process. The daemon must therefore check its
+// own permissions: those of a terminal do not apply to a daemon started by the session, and vice
+// versa.
 package permission
 
 import (
@@ -12,7 +13,7 @@ import (
 	"strings"
 )
 
-// Permission is a missing permission of macOS.
+// Permission is a macOS permission that Hob can use, and whether it is granted.
 type Permission struct {
 	ID   string `json:"id"`
 	Name string `json:"name"` // name as shown in System Settings
@@ -30,7 +31,7 @@ type Permission struct {
 type Options struct {
 	Home   string // the owner's folder
 	Getenv func(string) string
-	// Trusted and MayCapture query the system. If they return an error, the permission is omitted.
+	// Trusted and MayCapture query the system. If one returns an error, List omits its permission.
 	Trusted, MayCapture func() (bool, error)
 }
 
@@ -69,7 +70,7 @@ func fullDisk(home string) (given bool, err error) {
 	return false, err
 }
 
-// label is the prefix of the launchd labels that start Hob.
+// label is a part of every launchd label that starts Hob.
 const label = "hob"
 
 // Responsible returns the name of the program that needs the permission: the terminal

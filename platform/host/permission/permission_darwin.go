@@ -6,7 +6,7 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// List returns the missing permissions of this process.
+// List returns the permissions of this process whose state is known.
 func List() []Permission {
 	home, err := os.UserHomeDir()
 	if err != nil {

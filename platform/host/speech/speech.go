@@ -18,17 +18,17 @@ import (
 	"hob/platform/host/osrun"
 )
 
-// MaxText is the maximum length of a text in characters, about five minutes of speech.
+// MaxText is the maximum length of the text in characters, about five minutes of speech.
 const MaxText = 4000
 
-// maxTime is the time limit of one text.
+// maxTime is the time limit for reading one text aloud.
 const maxTime = 8 * time.Minute
 
 // Errors of a Voice. Wrapping errors name the remedy.
 var (
 	ErrTooLong = fmt.Errorf("text is longer than %d characters", MaxText)
 	ErrEmpty   = errors.New("text contains nothing to read aloud")
-	// ErrStopped means that the context ended while reading.
+	// ErrStopped means that the context or the time limit ended before the text had been read.
 	ErrStopped = errors.New("reading aloud was stopped")
 )
 
@@ -40,7 +40,7 @@ type Options struct {
 	Scripts osrun.Runner
 }
 
-// Voice reads texts aloud, one at a time.
+// Voice reads text aloud. Concurrent calls wait for each other.
 type Voice struct {
 	back backend
 	turn chan struct{} // semaphore of size 1: one text is read at a time
@@ -66,8 +66,7 @@ func newVoice(b backend) *Voice { return &Voice{b, make(chan struct{}, 1)} }
 var languagePattern = regexp.MustCompile(`^[a-z]{2,3}$`)
 
 // Say reads text aloud and returns when it has finished. language is a code such as "de"; ""
-// selects the system's language. Say waits until earlier texts have been read, and stops when ctx
-// ends.
+// selects the system's language. Say waits until earlier calls have ended, and stops when ctx ends.
 func (v *Voice) Say(ctx context.Context, text, language string) error {
 	text = speakableText(text)
 	switch {
@@ -113,8 +112,9 @@ func speakableText(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// errLanguage is returned if the language cannot be selected, because the system voice would read
-// the text as if it were in the voice's language.
+// errLanguage is returned if a language is requested that the system cannot select. The system
+// voice must not be used instead, because it would read the text as if it were in the voice's
+// language.
 var errLanguage = fmt.Errorf("the language cannot be selected on this system; leave it empty to use the system voice: %w", errors.ErrUnsupported)
 
 // sayVoice uses the program of macOS (man say).

@@ -32,8 +32,9 @@ func Currency(getenv func(string) string, zone string) string {
 	return unit.String()
 }
 
-// Country returns the ISO 3166 code of the user's country, determined in the same way as in
-// Currency. It returns "" if the country is unknown.
+// Country returns the ISO 3166 code of the user's country. This is the country in LC_ALL,
+// LC_TELEPHONE or LANG, or else the country of the IANA zone. It returns "" if the country is
+// unknown.
 func Country(getenv func(string) string, zone string) string {
 	country, ok := localeCountry(cmp.Or(getenv("LC_ALL"), getenv("LC_TELEPHONE"), getenv("LANG")))
 	if !ok {

@@ -20,8 +20,8 @@ import (
 func WriteFile(path string, data []byte) error { return WriteFrom(path, bytes.NewReader(data)) }
 
 // WriteFrom works like WriteFile, with the content of r. If r fails, nothing is replaced. During
-// the write, and after a crash, a temporary file exists in the same folder. Its name begins with
-// the name of path between two dots.
+// the write, and after a crash, a temporary file exists in the same folder. Its name begins with a
+// dot, the name of the file, and another dot.
 func WriteFrom(path string, r io.Reader) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
@@ -90,7 +90,7 @@ func Rename(from, to string) error {
 	return err
 }
 
-// RenameDurable is Rename that returns after the rename is on disk.
+// RenameDurable works like Rename, but returns only after the rename is on disk.
 func RenameDurable(from, to string) error {
 	if err := Rename(from, to); err != nil {
 		return err
@@ -122,7 +122,7 @@ func EscapeGlob(path string) string {
 }
 
 // RemoveAll works like os.RemoveAll, but also on file systems that only support simple deletion:
-// some network drives and RAM disks of Windows reject the method that Go uses ("Incorrect
+// some network drives and RAM disks on Windows reject the method that Go uses ("Incorrect
 // function").
 func RemoveAll(path string) error {
 	err := os.RemoveAll(path)

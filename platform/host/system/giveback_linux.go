@@ -10,7 +10,7 @@ import (
 
 // ReleaseProgramPages releases the mapped pages of the program's own file that were never written
 // to, because most of them are used only at startup and during turns. They remain in the page
-// cache, from which pages that are used again are restored.
+// cache, so using them again is cheap.
 func ReleaseProgramPages() {
 	exe, err := os.Readlink("/proc/self/exe")
 	if err != nil {

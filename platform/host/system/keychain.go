@@ -104,8 +104,8 @@ func (s Secrets) Keep(ctx context.Context, name string, v Secret, file bool) (wh
 	return where, nil
 }
 
-// dropOld removes a secret from the file after it was stored in the keychain, because the file is read
-// first.
+// dropOld removes a secret from the file after it was stored in the keychain. Otherwise the
+// outdated value would be used, because the file is read first.
 func (s Secrets) dropOld(ctx context.Context, name string) error {
 	if s.Fallback == nil {
 		return nil
@@ -246,8 +246,8 @@ func (s Secrets) findInKeychain(ctx context.Context, name string) (Secret, error
 	return "", err
 }
 
-// withKeychain returns an error if the keychain does not respond in time. The call itself cannot be
-// canceled; it ends when the keychain responds.
+// withKeychain runs call. It returns an error if the keychain does not respond in time. The call
+// itself cannot be canceled; it ends when the keychain responds.
 func (s Secrets) withKeychain(ctx context.Context, name string, call func() (string, error)) (string, error) {
 	if err := keychainThere(s.Env); err != nil {
 		return "", fmt.Errorf("read keychain:%s: %w; use file:PATH or env:NAME instead", name, err)

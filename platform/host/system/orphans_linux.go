@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mourning is the time during which other code may wait for a child that has exited. No code waits
-// for an adopted child.
+// mourning is the time that other code has to wait for a child that has exited. After that, the
+// child is regarded as an adopted one, for which no code waits, and is reaped.
 const mourning = time.Minute
 
 func keepOrphans(ctx context.Context) error {

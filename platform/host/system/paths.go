@@ -106,8 +106,8 @@ func absolutePath(path, userHome string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// Expand replaces a leading "~" by the user's home folder and returns a clean path. Relative paths
-// remain relative.
+// Expand replaces a leading "~" with the user's home folder and returns a clean path. Relative
+// paths remain relative.
 func Expand(path string) (string, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -193,7 +193,8 @@ func (p Paths) AuditKeyFile() string { return filepath.Join(p.Home, "audit.key")
 // audit log.
 func (p Paths) AuditAnchorFile() string { return filepath.Join(p.Home, "audit.anchor") }
 
-// TombstoneFile returns the path of the revocations and erasures that a restored backup must not undo.
+// TombstoneFile returns the path of the file with the revocations and erasures that a restored
+// backup must not undo.
 func (p Paths) TombstoneFile() string { return filepath.Join(p.Home, "tombstones") }
 
 // Database returns the path of the SQLite file.
@@ -211,7 +212,7 @@ func (p Paths) Pictures() string { return filepath.Join(p.Data, "pictures") }
 // Browser returns the folder of the profile of Hob's browser, which contains cookies and logins.
 func (p Paths) Browser() string { return filepath.Join(p.Data, "browser") }
 
-// ChannelDir returns the folder for a channel's files at run time.
+// ChannelDir returns the folder for the files that a channel writes at run time.
 func (p Paths) ChannelDir(name string) string { return filepath.Join(p.Data, "channels", name) }
 
 // UndoDir returns the folder for the data that is needed to undo file changes.

@@ -11,7 +11,7 @@ import (
 // It is not a secret.
 const Marker = "STARTED_BY_HOB"
 
-// Client identifies the process behind a connection to a server of this process.
+// Client is the kind of process behind a connection to a server of this process.
 type Client uint8
 
 // Kinds of clients. The zero value means unknown.
@@ -63,8 +63,8 @@ func ClientOf(client, server string, tree Tree, thorough bool) (Client, error) {
 	return c, nil
 }
 
-// errGone means that no local socket has the address. A client that has closed its end cannot be
-// identified.
+// errGone means that no local socket has these two addresses. A client that has closed its end
+// cannot be identified.
 var errGone = errors.New("connection is closed")
 
 func plainAddr(a netip.AddrPort) netip.AddrPort {

@@ -329,8 +329,8 @@ func startedBy(pid int, tree Tree) bool {
 }
 
 // findLauncher returns the name of a program that starts other programs on request, if a process
-// descends from one, because a process of Hob may have made the request. Programs in Hob's own unit
-// are exempt, because the user started both there.
+// descends from one, because a process of Hob may have made the request. A launcher in Hob's own
+// unit is exempt, because the user started both Hob and the launcher there.
 func findLauncher(pid int, parents map[int]int) string {
 	if unit := transientUnit(pid); unit != "" && unit != transientUnit(os.Getpid()) {
 		return "the unit " + unit

@@ -25,8 +25,8 @@ func ProcessExists(pid int) bool {
 // Terminate asks a process to exit (SIGTERM).
 func Terminate(pid int) error { return syscall.Kill(pid, syscall.SIGTERM) }
 
-// Reexec replaces this process by a new run of its program with the same arguments. It returns only
-// on an error.
+// Reexec replaces this process with a new run of its program with the same arguments. It returns
+// only on an error.
 func Reexec() error {
 	exe, err := os.Executable()
 	if err == nil {

@@ -126,7 +126,8 @@ func encodePNG(m image.Image) []byte { //nolint:unused // used on macOS
 	return b.Bytes()
 }
 
-// encodeICO encodes an icon for Windows with 32 bits per pixel, which every release reads.
+// encodeICO encodes an icon for Windows with 32 bits per pixel, which every version of Windows can
+// read.
 func encodeICO(list ...*image.NRGBA) []byte {
 	var dir, data bytes.Buffer
 	put := func(b *bytes.Buffer, v ...any) {

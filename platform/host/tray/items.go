@@ -87,7 +87,7 @@ func noticeItems(told []Notice) (out []Item) {
 	return out
 }
 
-// templateItems list the templates; the one in use has a mark.
+// templateItems returns an item for each template; the one in use has a check mark.
 func templateItems(list []Template) []Item {
 	if len(list) == 0 {
 		return nil

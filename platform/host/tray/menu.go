@@ -20,7 +20,7 @@ const (
 	menuBusy, menuIdle = time.Second, time.Minute
 	// resultShown is the time for which the result of a click is shown in the menu.
 	resultShown = time.Minute
-	// clickTimeout is the time limit for the effect of a click.
+	// clickTimeout is the time limit of the action that a click starts.
 	clickTimeout = 15 * time.Second
 )
 
@@ -111,8 +111,8 @@ type Menu struct {
 	failed bool   // the last turn ended in an error
 	said   string // the result of the last click
 	saidAt time.Time
-	asked  map[string]bool // requests for whose end a goroutine waits
-	shown  []string        // the requests in the menu, and the time since which they have their positions
+	asked  map[string]bool // requests for whose answer a goroutine is waiting
+	shown  []string        // the requests in the menu, and the time since when they have been at their positions
 	moved  time.Time
 }
 
@@ -176,7 +176,7 @@ func (m *Menu) Run(ctx context.Context) error {
 	}
 }
 
-// noteChange records how turns end.
+// noteChange records whether the last turn failed, and requests a refresh.
 func (m *Menu) noteChange(c Change) {
 	m.mu.Lock()
 	switch c {
@@ -273,9 +273,9 @@ func (m *Menu) watchQuestions(ctx context.Context, wg *sync.WaitGroup, open []Qu
 	}
 }
 
-// shownSince returns the time since which a request has had its position in the menu, because all
-// requests move up when one is answered. If the request is missing, it has ended, which the caller
-// reports.
+// shownSince returns the time since when a request has been at its position in the menu. That time
+// is new after another request was answered, because the later requests then move up. If the
+// request is missing, it has ended, which the caller reports.
 func (m *Menu) shownSince(question string) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()

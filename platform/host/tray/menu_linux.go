@@ -24,7 +24,7 @@ type menuLine struct {
 type menuModel struct {
 	rev  uint32
 	root *menuLine
-	ids  map[string]int32 // by the path of the keys
+	ids  map[string]int32 // item ids by the path of the keys
 	byID map[int32]*menuLine
 	was  map[int32]*menuLine // the lines before the last change
 }

@@ -169,7 +169,7 @@ func (b *statusBar) refreshView() {
 	b.keepOpenMenu(old)
 }
 
-// maxTags limits the age of a tag, for menus that stay open for a long time.
+// maxTags is the number of newer tags after which the tags of a menu that is still open expire.
 const maxTags = 5000
 
 // keepOpenMenu preserves the tags of an open menu, so that clicks on its items still work while the

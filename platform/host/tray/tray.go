@@ -78,7 +78,7 @@ func (t *Tray) Show(v View) {
 	t.views <- v
 }
 
-// Run shows the icon until ctx ends, while a panel is available.
+// Run shows the icon while a panel is available. It returns when ctx ends.
 func (t *Tray) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()

@@ -30,7 +30,7 @@ func NewSecretResolver(p system.Paths, known *redact.Set, instead func(ctx conte
 // Secrets returns the stores of the secrets.
 func (r *SecretResolver) Secrets() system.Secrets { return r.secrets }
 
-// Resolve resolves a reference, or returns the secret itself. It has a deadline.
+// Resolve resolves a reference, or returns the secret itself. It waits at most resolveTimeout.
 func (r *SecretResolver) Resolve(ref string) (string, error) {
 	return r.ResolveContext(context.Background(), ref)
 }

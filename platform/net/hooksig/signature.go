@@ -1,11 +1,11 @@
-// Package hooksig signs and verifies HTTP requests between Hob and other programs. Triggers and
-// the webhook channel use it.
+// Package hooksig signs and verifies HTTP requests between Hob and other programs. Triggers and the
+// webhook channel use it.
 //
-// There is one format. X-Hob-Timestamp holds the seconds since 1970, Idempotency-Key an id of the
-// request, and X-Hob-Signature "v1=" and the hex HMAC-SHA256 of timestamp.key.body. A key has no
-// dot, so the text can be split in one way only. A request older than Window is stale; within
-// Window a second copy has the same key. The format of older versions, "sha256=" and the HMAC of
-// the body alone, protects against no replay and is refused (ErrOldFormat).
+// A request has three headers: X-Hob-Timestamp contains the seconds since 1970, Idempotency-Key an
+// id of the request, and X-Hob-Signature "v1=" and the hex HMAC-SHA256 of timestamp.key.body. A key
+// contains no dot, so the signed text can be split in only one way. A request older than Window is
+// stale; a replay within Window has the same key. The format of older versions, "sha256=" and the
+// HMAC of the body alone, is rejected (ErrOldFormat), because it does not protect against replays.
 package hooksig
 
 import (
@@ -19,7 +19,8 @@ import (
 	"time"
 )
 
-// Window is the tolerated clock difference of the signer: an older request may be a replay.
+// Window is the maximum difference between the signer's clock and this one. An older request may be
+// a replay.
 const Window = 5 * time.Minute
 
 // The headers.
@@ -35,7 +36,7 @@ const (
 	maxStamp = 1 << 40 // seconds since 1970
 )
 
-// Remedy says how to sign a request.
+// Remedy tells senders how to sign a request.
 const Remedy = "send X-Hob-Timestamp (seconds since 1970), Idempotency-Key (your id of the request) and X-Hob-Signature: v1=hex(HMAC-SHA256(secret, timestamp.key.body)); see docs/triggers.md"
 
 // Errors of requests that cannot have a valid signature.
@@ -75,9 +76,9 @@ func Read(h http.Header, secret, body []byte, now time.Time) (Proof, error) {
 	}, nil
 }
 
-// Sign sets the headers of a request with this key, which has no dot and at most 200 bytes.
-// X-Hob-Signature also holds the signature of the body alone, after a comma, for receivers that
-// were written for older versions.
+// Sign sets the three headers of a request. key must not contain a dot and must be at most 200
+// bytes long. X-Hob-Signature also contains the signature of the body alone, after a comma, for
+// receivers that were written for older versions.
 func Sign(h http.Header, secret []byte, key string, body []byte, now time.Time) {
 	stamp := strconv.FormatInt(now.Unix(), 10)
 	h.Set(Time, stamp)

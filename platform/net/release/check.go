@@ -10,7 +10,7 @@ import (
 	"hob/platform/net/safehttp"
 )
 
-// Fetcher fetches from addresses; *safehttp.Client is one.
+// Fetcher sends HTTP requests; *safehttp.Client implements it.
 type Fetcher interface {
 	Fetch(ctx context.Context, r safehttp.Request) (*safehttp.Response, error)
 }
@@ -121,8 +121,8 @@ func (m *Manifest) fileFor(system, arch string, kind Kind) *File {
 	return found
 }
 
-// Refused reports whether err means that an answer was received but rejected, and not that no
-// answer was received.
+// Refused reports whether err means that an answer was received but rejected. It returns false if
+// no answer was received.
 func Refused(err error) bool {
 	for _, e := range []error{ErrSignature, ErrFormat, ErrExpired, ErrClock, ErrRollback, ErrSeen, ErrPlatform} {
 		if errors.Is(err, e) {

@@ -27,9 +27,9 @@ var ErrNoSource = errors.New("the address of the project's releases and its publ
 
 // Checker checks for a newer version and saves the result in a file.
 type Checker struct {
-	// Built contains the values that the linker sets; see docs/packaging.md. Configured completes
-	// them. A configured address replaces a built-in one, but a configured key never replaces a
-	// built-in key, because other people may have written the configuration.
+	// Built contains the values that the linker sets; see docs/packaging.md. Configured supplies
+	// missing ones. A configured address replaces a built-in one, but a configured key never
+	// replaces a built-in key, because other people may have written the configuration.
 	Built, Configured Source
 	Network           Fetcher
 	File              string // stores the last result
@@ -114,7 +114,7 @@ func (f Follower) reportNewer(ctx context.Context, was lastCheck) lastCheck {
 // lastCheck is the saved state of update checks.
 type lastCheck struct {
 	At   time.Time `json:"at"`
-	Told string    `json:"told,omitempty"` // version of which the user was notified
+	Told string    `json:"told,omitempty"` // version that the user was notified of
 	// Seen is the newest version that an address has named, and From is that address.
 	Seen string `json:"seen,omitempty"`
 	From string `json:"from,omitempty"`

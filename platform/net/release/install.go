@@ -33,13 +33,13 @@ const (
 	versionTime  = 30 * time.Second
 )
 
-// Reasons for which Hob does not replace its program.
+// Reasons why Hob does not replace its program.
 var (
-	// ErrManaged: a package manager or the system replaces the program.
+	// ErrManaged means that a package manager or the system replaces the program.
 	ErrManaged = errors.New("this program is managed by a package manager")
-	// ErrDownload: the downloaded file is not the one in the signed manifest.
+	// ErrDownload means that the downloaded file is not the one in the signed manifest.
 	ErrDownload = errors.New("the download is not the file in the signed manifest")
-	// ErrNoPrevious: there is no program to go back to.
+	// ErrNoPrevious means that there is no previous program to return to.
 	ErrNoPrevious = errors.New("there is no previous version")
 )
 
@@ -64,7 +64,8 @@ func Installed() (Program, error) {
 // Previous returns the path where Swap keeps the replaced program.
 func (p Program) Previous() string { return p.siblingPath(".previous") }
 
-// siblingPath returns a path in the program's folder; on Windows programs end in ".exe".
+// siblingPath returns the path of the program with mark added to its name, before ".exe" on
+// Windows.
 func (p Program) siblingPath(mark string) string {
 	base, ext := p.Path, ""
 	if strings.EqualFold(filepath.Ext(base), ".exe") {
@@ -73,8 +74,8 @@ func (p Program) siblingPath(mark string) string {
 	return base + mark + ext
 }
 
-// CheckReplaceable reports why the program cannot be replaced here. The error wraps ErrManaged for the
-// kinds that the system installs.
+// CheckReplaceable returns an error if Hob cannot replace the program. The error wraps ErrManaged
+// if a package manager or the system installed it.
 func (p Program) CheckReplaceable() error {
 	if p.Kind != Archive {
 		return fmt.Errorf("%w (%s)", ErrManaged, p.Kind)
@@ -87,9 +88,9 @@ func (p Program) CheckReplaceable() error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// Download fetches a file of the manifest, unpacks the program from it and stores it beside the current
-// one. It verifies the size and the checksum before it unpacks, and then that the program runs and
-// reports the version.
+// Download fetches a file of the manifest, unpacks the program from it and stores it next to the
+// current one. It verifies the size and the checksum before it unpacks the file, and then checks
+// that the program runs and reports the expected version.
 func (p Program) Download(ctx context.Context, n Fetcher, f File, version string) (staged string, err error) {
 	if f.Size > maxArchive {
 		return "", fmt.Errorf("download %s: %d MB are more than %d MB", f.URL, f.Size>>20, maxArchive>>20)
@@ -186,7 +187,7 @@ type Description struct {
 	Schema  map[string]int `json:"schema"` // the database schema that it supports; nil for old versions
 }
 
-// Describe runs a program of Hob to learn its version.
+// Describe runs a Hob program to get its version and database schema.
 func Describe(ctx context.Context, program string) (d Description, err error) {
 	ctx, cancel := context.WithTimeout(ctx, versionTime)
 	defer cancel()
@@ -200,10 +201,10 @@ func Describe(ctx context.Context, program string) (d Description, err error) {
 	return d, nil
 }
 
-// Swap replaces the program by the file at from, in the same folder, and keeps the replaced one at
-// Previous. from may be Previous itself: then both change places. Except on Windows the program exists
-// at every instant; Windows cannot replace a running program, so both files are renamed, and an error
-// in between is undone.
+// Swap replaces the program with the file at from, in the same folder, and keeps the replaced one
+// at Previous. from may be Previous itself: then the two programs change places. Except on Windows,
+// the program exists at every moment. Windows cannot replace a running program, so Swap renames
+// both files there, and undoes the first rename if the second one fails.
 func (p Program) Swap(from string) error {
 	if err := p.finishSwap(); err != nil {
 		return err
@@ -230,7 +231,8 @@ func (p Program) Swap(from string) error {
 	return nil
 }
 
-// swapByRename renames the running program away and the new one into its place.
+// swapByRename renames the running program to keep, and the new program to the name of the running
+// one.
 func swapByRename(program, from, keep string) error {
 	if err := system.Rename(program, keep); err != nil {
 		return err
@@ -241,7 +243,8 @@ func swapByRename(program, from, keep string) error {
 	return nil
 }
 
-// linkOrCopy gives a file a second name, or copies it where the file system has no links.
+// linkOrCopy creates a hard link to a file, or copies the file if the file system does not support
+// links.
 func linkOrCopy(from, to string) error {
 	if os.Link(from, to) == nil {
 		return nil
@@ -265,8 +268,8 @@ func (p Program) CheckPrevious(ctx context.Context) (Description, error) {
 	return Describe(ctx, p.Previous())
 }
 
-// finishSwap finishes a Swap that a crash interrupted: the replaced program gets its name, and a second
-// name of the current one is removed.
+// finishSwap finishes a Swap that a crash interrupted: it moves the replaced program to Previous,
+// or removes the hard link to the program if it was not replaced yet.
 func (p Program) finishSwap() error {
 	old := p.siblingPath(".old")
 	kept, err := os.Stat(old)

@@ -15,7 +15,7 @@ const (
 	Archive Kind = "archive"
 	Deb     Kind = "deb"
 	RPM     Kind = "rpm"
-	App     Kind = "app" // of macOS, installed by hand
+	App     Kind = "app" // a macOS app, installed by hand
 	Brew    Kind = "brew"
 	Scoop   Kind = "scoop"
 	Winget  Kind = "winget"

@@ -21,7 +21,7 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// The bounds of a manifest and its signature.
+// Limits of a manifest and its signature.
 const (
 	maxManifest  = 256 << 10
 	maxSignature = 4 << 10
@@ -34,10 +34,10 @@ const (
 // files.
 const program = "hob"
 
-// soon is the tolerated difference between clocks for a release date in the future.
+// soon is the maximum time by which a release date may be in the future, because clocks differ.
 const soon = 24 * time.Hour
 
-// The reasons for which a manifest is refused.
+// Reasons why a manifest is rejected.
 var (
 	ErrSignature = errors.New("not signed with the project's key")
 	ErrFormat    = errors.New("not a Hob release manifest")

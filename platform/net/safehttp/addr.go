@@ -9,7 +9,7 @@ import (
 
 // class is the classification of an IP address. The zero value is public.
 type class struct {
-	is string // "" if public; otherwise its name in errors
+	is string // description for errors; "" if public
 	// never is true if the address cannot be allowed, not even by configuration.
 	never bool
 }

@@ -11,7 +11,7 @@ import (
 // allowedTarget is an address inside the user's network that the user allowed.
 type allowedTarget struct {
 	host string     // as in a canonical URL, without brackets
-	addr netip.Addr // when the host is an address
+	addr netip.Addr // set if the host is an IP address
 	port uint16
 }
 

@@ -23,7 +23,7 @@ type dialer struct {
 	c         *Client
 	t         *target
 	connected atomic.Bool
-	abroad    bool // never this machine, regardless of the configuration
+	abroad    bool // this machine is refused, regardless of the configuration
 }
 
 // dialTarget is an address to which a connection may be made.

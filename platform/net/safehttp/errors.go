@@ -19,7 +19,7 @@ const (
 	Internal                 // a name or an address that is special or inside the user's network
 	Refused                  // any other request that is never sent, because of its method, a header, or a redirect to an unencrypted address
 
-	BadOption   // an entry of Options
+	BadOption   // an invalid entry of Options
 	NotFound    // the name does not exist
 	Resolve     // the DNS lookup failed
 	Unreachable // the connection failed
@@ -32,7 +32,7 @@ const (
 	Broken // the connection ended before the response was complete
 )
 
-// Error is a request that failed.
+// Error describes a failed request.
 type Error struct {
 	Kind    Kind
 	Host    string // host of the request as written, or of the redirect
@@ -60,7 +60,7 @@ func newRefusal(kind Kind, host, message, remedy string) *Error {
 	return &Error{Kind: kind, Host: host, Message: "refused: " + message, Remedy: remedy}
 }
 
-// classifyError classifies an error of a transport.
+// classifyError converts a transport error to an *Error, or returns the error of the context.
 func (d *dialer) classifyError(ctx context.Context, err error) error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
@@ -82,7 +82,7 @@ func (d *dialer) classifyError(ctx context.Context, err error) error {
 	return e
 }
 
-// briefError returns the text of an error that may quote data from the peer.
+// briefError returns err's text, sanitized and shortened, because it may quote data from the peer.
 func briefError(err error) string {
 	s := strings.ToValidUTF8(err.Error(), "?")
 	s = strings.Map(func(r rune) rune {

@@ -64,7 +64,8 @@ func (r *Request) checkRequest() error {
 // hasBody reports whether the request has a body.
 func (r *Request) hasBody() bool { return r.Method != http.MethodGet && r.Method != http.MethodHead }
 
-// ownHeaders lists headers that control the connection or reveal the user.
+// ownHeaders lists the headers that callers must not set, because they control the connection or
+// reveal the user.
 func ownHeaders() []string {
 	return []string{
 		"Accept-Encoding", "Connection", "Content-Length", "Cookie", "Expect", "Host", "Keep-Alive", "Referer", "Te", "Trailer",

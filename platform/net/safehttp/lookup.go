@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The bounds of LookupTXT.
+// Limits of LookupTXT.
 const (
 	lookupTimeout = 5 * time.Second
 	maxRecords    = 16

@@ -54,7 +54,7 @@ type Options struct {
 	Interfaces func() ([]net.Addr, error)
 }
 
-// Client fetches. Its methods may be called concurrently.
+// Client sends requests. Its methods may be called concurrently.
 type Client struct {
 	opt   Options
 	allow []allowedTarget

@@ -192,7 +192,7 @@ func isHex(c byte) bool {
 	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f'
 }
 
-// isURLDelimiter reports whether a rune ends a URL in a text or controls a terminal.
+// isURLDelimiter reports whether a rune ends a URL in text or controls a terminal.
 func isURLDelimiter(r rune) bool {
 	return r <= ' ' || unicode.IsControl(r) || unicode.IsSpace(r) || r == utf8.RuneError
 }
@@ -209,7 +209,7 @@ func validScheme(s string) bool {
 	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789+-.") == ""
 }
 
-// host is a name in punycode or an address.
+// host is a name in punycode or an IP address.
 type host struct {
 	name string // without brackets
 	addr netip.Addr

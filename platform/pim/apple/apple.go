@@ -18,7 +18,7 @@ import (
 //go:embed scripts
 var scripts embed.FS
 
-// name is the name that users give to these drivers.
+// name is the name by which users refer to these drivers.
 const name = "apple"
 
 // newApp returns an app by its bundle id, because names are localized.
@@ -26,8 +26,8 @@ func newApp(r osrun.Runner, id, title string, load func(file string) osrun.Scrip
 	return scriptapp.App{Runner: r, Driver: name, App: osrun.App{ID: id, Name: title}, Wait: 60 * time.Second, Load: load}
 }
 
-// dialogLimit is the input of all EventKit scripts: the maximum time for which a permission dialog
-// of macOS may be open, in seconds.
+// dialogLimit is a part of the input of all EventKit scripts: the maximum time for which a macOS
+// permission dialog may be open, in seconds.
 type dialogLimit struct {
 	Patience int `json:"patience"`
 }

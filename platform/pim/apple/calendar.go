@@ -53,7 +53,7 @@ func (c *Calendar) FindEvents(ctx context.Context, s pim.TimeRange) ([]pim.Event
 	return got.ToPIM("Calendar", s, func(scriptapp.Event, *pim.Event) {})
 }
 
-// writeResult is the scripts' result of a write.
+// writeResult is the output of a script that writes.
 type writeResult struct {
 	ID, Version string
 	Start       int64
@@ -131,7 +131,7 @@ func (c *Calendar) changeEvent(ctx context.Context, w occurrenceKey, set scripta
 		Set scriptapp.EventChange `json:"set"`
 	}{w, set}, &got, func() pim.Receipt {
 		r := pim.Receipt{Outcome: pim.Sent, ID: got.occurrenceRef()}
-		if undoable { // a change of one occurrence of a series cannot be undone
+		if undoable { // a change to one occurrence of a series cannot be undone
 			r.Undo = scriptapp.MarshalUndo(undoRecord{Change: r.ID, Version: got.Version, Set: set.Invert(got.Was)})
 		}
 		return r

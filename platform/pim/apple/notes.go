@@ -10,7 +10,7 @@ import (
 	"hob/platform/pim/scriptapp"
 )
 
-// Notes reads and writes notes of the Notes app.
+// Notes reads and writes notes in the Notes app.
 type Notes struct{ scriptapp.App }
 
 // NewNotes returns Notes that run their scripts with r.
@@ -102,7 +102,7 @@ func (n *Notes) CreateNote(ctx context.Context, x pim.Note) (pim.Receipt, error)
 	})
 }
 
-// TakeBack implements pim.Undoer. It keeps a note that was changed since.
+// TakeBack implements pim.Undoer. It does not delete a note that was changed since.
 func (n *Notes) TakeBack(ctx context.Context, b []byte) error {
 	u, err := scriptapp.ReadUndo[undoRecord](b)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"hob/platform/pim/scriptapp"
 )
 
-// Reminders are the lists of the Reminders app.
+// Reminders reads and writes the lists of the Reminders app.
 type Reminders struct {
 	scriptapp.App
 	zone *time.Location
@@ -54,7 +54,7 @@ func (r *Reminders) FindInList(ctx context.Context, list string, done bool) ([]p
 	return out, noFolder(err)
 }
 
-// noFolder converts the error of a script about a missing list or folder.
+// noFolder adds pim.ErrNoFolder to a script's error about a missing list or folder.
 func noFolder(err error) error {
 	if errors.Is(err, pim.ErrNotFound) {
 		return fmt.Errorf("%w: %w", pim.ErrNoFolder, err)
@@ -104,7 +104,7 @@ func (r *Reminders) CreateReminder(ctx context.Context, x pim.Reminder) (pim.Rec
 		Notes string `json:"notes,omitempty"`
 		Day   string `json:"day,omitempty"`
 		At    int64  `json:"at,omitempty"`
-		// Priority is as in iCalendar.
+		// Priority uses the iCalendar values.
 		Priority int `json:"priority,omitempty"`
 	}{dialogLimit: newDialogLimit(), List: x.List, Title: x.Title, Notes: x.Notes, Priority: x.Priority}
 	switch {

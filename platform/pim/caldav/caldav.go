@@ -27,7 +27,7 @@ import (
 	"hob/platform/pim"
 )
 
-// The bounds of an answer.
+// Limits of a response.
 const (
 	askWait      = 30 * time.Second
 	maxBody      = 16 << 20
@@ -138,7 +138,7 @@ func (c *Client) requestOnce(ctx context.Context, method string, at *url.URL, de
 		if err != nil || res.Header.Get("Location") == "" {
 			return nil, nil, errors.New("the server redirects to an invalid address")
 		}
-		to.User = nil // some servers repeat the name and password (radicale)
+		to.User = nil // some servers (radicale) repeat the name and password in the address
 		return to, nil, nil
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return nil, nil, fmt.Errorf("%w: %d %s", pim.ErrSignIn, res.StatusCode, http.StatusText(res.StatusCode))
@@ -158,8 +158,8 @@ func retryAfter(s string) time.Time {
 	return time.Now().Add(5 * time.Minute)
 }
 
-// checkSameDomain rejects addresses to which the password must not be sent: addresses in other
-// domains than the configured one, and unencrypted addresses.
+// checkSameDomain rejects addresses to which the password must not be sent: addresses outside the
+// configured domain, and unencrypted addresses.
 func (c *Client) checkSameDomain(at *url.URL) error {
 	if at.Scheme == c.base.Scheme && strings.EqualFold(at.Host, c.base.Host) {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The parts of an answer that are read (RFC 4918, 14).
+// multistatus contains the parts of a response that are used (RFC 4918, 14).
 type multistatus struct {
 	XMLName   xml.Name   `xml:"DAV: multistatus"`
 	Responses []response `xml:"DAV: response"`

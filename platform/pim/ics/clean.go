@@ -4,15 +4,15 @@ import (
 	"strings"
 )
 
-// The bounds of lines and depth.
+// Limits of lines and nesting.
 const (
-	maxParams = 2 << 10  // bytes before a line's value: the reader is slow with them
+	maxParams = 2 << 10  // bytes before a line's value, because the parser is slow with long ones
 	maxValue  = 64 << 10 // bytes of a value
 	maxDepth  = 8
 )
 
-// normalizeLines unfolds lines, drops invalid lines and components that are nested too deeply, and
-// balances BEGIN and END. whole is true if nothing was dropped, cut or added.
+// normalizeLines unfolds lines, drops invalid lines and too deeply nested components, and balances
+// BEGIN and END. whole is true if nothing was dropped, cut or added.
 func normalizeLines(data []byte) (text string, whole bool) {
 	text = strings.NewReplacer("\r\n ", "", "\r\n\t", "", "\n ", "", "\n\t", "", "\x00", "").Replace(strings.TrimPrefix(string(data), "\ufeff"))
 	var b strings.Builder
@@ -110,7 +110,7 @@ func goodParams(s string) bool {
 	return true
 }
 
-// cutOutside cuts at the first c that is not quoted.
+// cutOutside cuts s at the first c that is not inside quotes.
 func cutOutside(s string, c byte) (before, after string, found bool) {
 	quoted := false
 	for i := range len(s) {

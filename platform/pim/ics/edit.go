@@ -168,7 +168,7 @@ func (o *object) findOrAddOccurrence(e pim.Event) (*node, error) {
 	return n, nil
 }
 
-// occurrenceTime returns the time of an occurrence with that name.
+// occurrenceTime parses name, the recurrence key of an occurrence, and returns its time.
 func (o *object) occurrenceTime(start moment, name string) (time.Time, error) {
 	if start.date {
 		return time.Parse(dayForm, name)
@@ -199,7 +199,7 @@ func (o *object) moveComponent(n *node, e pim.Event, c pim.EventChange, series b
 	if c.End != nil {
 		to = *c.End
 	}
-	if start.date { // only the date of a day counts
+	if start.date { // for an all-day event only the date counts
 		from, to = truncateDay(from), truncateDay(to)
 		if c.End == nil {
 			to = from.AddDate(0, 0, max(1, int((length+12*time.Hour)/(24*time.Hour))))

@@ -11,7 +11,7 @@ import (
 	"hob/platform/pim"
 )
 
-// The bounds of a rule.
+// Limits of a rule.
 const (
 	maxRule  = 500     // bytes
 	maxSteps = 100_000 // occurrences that are examined
@@ -154,7 +154,7 @@ func checkRuleCost(o *rrule.ROption) error {
 	case len(o.Byeaster) > 0:
 		return fmt.Errorf("BYEASTER is not in RFC 5545")
 	case o.Freq == rrule.DAILY && o.Interval <= 1 && len(o.Bymonthday) > 0:
-		o.Freq = rrule.MONTHLY // the result has the same days, in steps of a month
+		o.Freq = rrule.MONTHLY // this yields the same days, but iterates by month
 	}
 	o.Bysecond = nil
 	if max(1, len(o.Byhour))*max(1, len(o.Byminute)) > 96 {
@@ -165,7 +165,7 @@ func checkRuleCost(o *rrule.ROption) error {
 			return fmt.Errorf("%w: BYMONTHDAY or BYYEARDAY does not fit its frequency", pim.ErrTooLarge)
 		}
 	}
-	for _, pos := range o.Bysetpos { // a week has this many occurrences
+	for _, pos := range o.Bysetpos { // a position must not exceed the number of occurrences in a week
 		if o.Freq == rrule.WEEKLY && max(pos, -pos) > max(1, len(o.Byweekday))*max(1, len(o.Byhour))*max(1, len(o.Byminute)) {
 			return fmt.Errorf("%w: invalid weekday position", pim.ErrTooLarge)
 		}

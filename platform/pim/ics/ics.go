@@ -17,7 +17,7 @@ import (
 	"hob/platform/pim"
 )
 
-// The bounds of one object's data.
+// Limits of the data of one object.
 const (
 	maxData  = 2 << 20 // bytes
 	maxTitle = 300     // characters

@@ -164,7 +164,7 @@ func newTimezoneNode(t time.Time) *node {
 		if after > before {
 			kind = "DAYLIGHT"
 		}
-		wall := at.Add(time.Duration(before) * time.Second) // on the old clock
+		wall := at.Add(time.Duration(before) * time.Second) // local time before the change
 		nth := (wall.Day()-1)/7 + 1
 		if wall.AddDate(0, 0, 7).Month() != wall.Month() {
 			nth = -1

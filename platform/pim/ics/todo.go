@@ -175,7 +175,7 @@ func Done(data []byte, uid string, zone *time.Location, now time.Time) (out []by
 	return o.root.encodeLines(), repeats, nil
 }
 
-// advanceToNext moves a recurring task to its next time; false if there is none.
+// advanceToNext moves a recurring task to its next time. It returns false if there is none.
 func (o *object) advanceToNext(n *node, now time.Time) (bool, error) {
 	_, rule, recurs := n.findProp("RRULE")
 	if !recurs {

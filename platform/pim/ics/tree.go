@@ -127,10 +127,10 @@ func (n *node) setProp(head, value string) {
 	}
 }
 
-// setText sets a property to an escaped text.
+// setText sets a property to text, escaped.
 func (n *node) setText(name, text string) { n.setProp(name, escapeText(text)) }
 
-// escapeText returns a text as a property value (RFC 5545, 3.3.11).
+// escapeText escapes s as a property value (RFC 5545, 3.3.11).
 func escapeText(s string) string {
 	return strings.NewReplacer(`\`, `\\`, ";", `\;`, ",", `\,`, "\n", `\n`).Replace(strings.TrimSpace(pim.SanitizeText(s)))
 }

@@ -27,10 +27,10 @@ import (
 	"hob/platform/pim"
 )
 
-// The bounds of a conversation.
+// Limits of a session.
 const (
 	askWait  = time.Minute // for one answer
-	askBytes = 1 << 20     // bytes of one response that contains no mails
+	askBytes = 1 << 20     // bytes of one response that contains no messages
 )
 
 // Conn is a signed-in connection. Only one goroutine may use it.

@@ -9,7 +9,7 @@ import (
 	"hob/platform/text/readability"
 )
 
-// The bounds of a mail's parts, in characters and numbers.
+// Limits of a message's parts, in characters or numbers of items.
 const (
 	maxSubject = 300
 	maxName    = 120

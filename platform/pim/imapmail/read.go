@@ -13,11 +13,11 @@ import (
 	"hob/platform/pim"
 )
 
-// Limits for reading mails.
+// Limits for reading messages.
 const (
-	maxHeader = 32 << 10 // bytes of a mail's header fields
-	maxText   = 64 << 10 // bytes of a mail, from its beginning
-	// Page is the maximum number of mails per read.
+	maxHeader = 32 << 10 // bytes of a message's header fields
+	maxText   = 64 << 10 // bytes of a message, from its beginning
+	// Page is the maximum number of messages per read.
 	Page = 50
 )
 
@@ -45,7 +45,7 @@ type Query struct {
 	Flagged       bool
 	Since, Before time.Time // whole days, because servers do not compare times
 	From, Subject string    // in these header fields
-	Text          string    // text anywhere in the mail
+	Text          string    // text anywhere in the message
 }
 
 // Find lists the UIDs of the messages that match, in ascending order.
@@ -97,7 +97,7 @@ func (m *Conn) Headers(ctx context.Context, uids []uint32) ([]pim.Message, error
 	return out, err
 }
 
-// Text reads the beginning of a mail's text into x.
+// Text reads the beginning of a message's text into x.
 func (m *Conn) Text(ctx context.Context, x *pim.Message) error {
 	section := &imap.FetchItemBodySection{Peek: true, Partial: &imap.SectionPartial{Size: maxText}}
 	return m.fetchMails(ctx, []uint32{x.UID}, maxText, section, func(_ pim.Message, b []byte) {

@@ -51,8 +51,9 @@ func (m *Conn) signalChange() {
 	}
 }
 
-// Wait returns when the folder changed, when the maximum IDLE time is over, or when wake receives a
-// value. It returns no error if ctx ends. It polls servers without IDLE.
+// Wait returns when the folder changed, when the maximum IDLE time is over, when this machine was
+// suspended, or when a value arrives on wake. It returns no error if ctx ends. It polls servers
+// without IDLE.
 func (m *Conn) Wait(ctx context.Context, wake <-chan struct{}) error {
 	if !m.idle {
 		return m.pollMailbox(ctx, wake)

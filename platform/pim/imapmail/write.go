@@ -13,7 +13,7 @@ import (
 	"hob/platform/pim"
 )
 
-// putWait is the time limit for storing a mail.
+// putWait is the time limit for storing a message.
 const putWait = 3 * time.Minute
 
 // folderNames returns common names of the folder with a role, for servers that do not mark special
@@ -51,7 +51,7 @@ func (m *Conn) For(ctx context.Context, use string) (string, error) {
 	if name := by(func(f pim.Folder) bool { return f.Use == want }); name != "" {
 		return name, nil
 	}
-	if name := by(func(f pim.Folder) bool { return want == "archive" && f.Use == "all" }); name != "" { // as Gmail has it
+	if name := by(func(f pim.Folder) bool { return want == "archive" && f.Use == "all" }); name != "" { // Gmail archives messages in this folder
 		return name, nil
 	}
 	if name := by(func(f pim.Folder) bool { return strings.EqualFold(f.Name, use) }); name != "" {
@@ -75,15 +75,14 @@ func (m *Conn) For(ctx context.Context, use string) (string, error) {
 	return known[0], m.runBounded(ctx, askBytes, "create the folder "+known[0], func() error { return m.c.Create(known[0], nil).Wait() })
 }
 
-// Place is the location of a mail.
+// Place is the location of a message.
 type Place struct {
 	Folder   string
 	Validity uint32
 	UID      uint32
 }
 
-// Ref returns the reference of a mail: account/validity/uid/folder; "" if its UID
-// is unknown.
+// Ref returns the reference of a message: account/validity/uid/folder; "" if its UID is unknown.
 func (p Place) Ref(account string) string {
 	if p.UID == 0 {
 		return ""
@@ -158,7 +157,7 @@ func (m *Conn) Move(ctx context.Context, uid uint32, folder string) (Place, erro
 	return out, m.markUncertain(err)
 }
 
-// Remove permanently deletes one mail of the open folder.
+// Remove permanently deletes one message from the open folder.
 func (m *Conn) Remove(ctx context.Context, uid uint32) error {
 	if !m.c.Caps().Has(imap.CapUIDPlus) && !m.c.Caps().Has(imap.CapIMAP4rev2) {
 		return m.account.Errorf("%w: the server cannot remove a single mail (no UIDPLUS)", errors.ErrUnsupported)
@@ -172,7 +171,7 @@ func (m *Conn) Remove(ctx context.Context, uid uint32) error {
 	}))
 }
 
-// markUncertain marks an error that is not a refusal by the server.
+// markUncertain wraps an error with ErrUnsure unless the server refused the request.
 func (m *Conn) markUncertain(err error) error {
 	if err == nil || errors.Is(err, pim.ErrRefused) || errors.Is(err, pim.ErrNoFolder) {
 		return err
@@ -183,7 +182,7 @@ func (m *Conn) markUncertain(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnsure, err)
 }
 
-// The limits of a mail that is read completely.
+// Limits of a message that is read completely.
 const (
 	wholeBytes = 1 << 20
 	wholeChars = 100_000
@@ -206,7 +205,7 @@ func (m *Conn) Raw(ctx context.Context, uid uint32, at int64, n int) (x pim.Mess
 	return x, raw, ok, err
 }
 
-// Head reads the header fields of a mail into x.
+// Head reads the header fields of a message into x.
 func Head(raw []byte, x *pim.Message) { readHeader(raw[:min(len(raw), maxHeader)], x) }
 
 // See marks a message as read. The folder must have been opened with Enter.

@@ -1,11 +1,11 @@
 // Package listfeed distinguishes entries that Hob wrote from entries of the user in shared lists
 // and folders, so that Hob never receives its own output as input.
 //
-// Two checks identify Hob's entries. Their text ends with a mark (Key.Mark), which works even if
-// Hob stops right after writing and which cannot be forged for a future text. Entries written by
-// tools have no mark; Hob stores a digest of each one (Own). All other entries are received once
-// (Poller). The list and note channels use the package, and the composition root uses it for
-// entries of tools.
+// Two checks identify Hob's entries. The text of an entry that a channel wrote ends with a mark
+// (Key.Mark), which works even if Hob stops right after writing and which cannot be forged for
+// future text. Entries that tools wrote have no mark; Hob stores a digest of each one (Own). All
+// other entries are received once (Poller). The list and note channels use the package, and the
+// composition root uses it for entries of tools.
 package listfeed
 
 import (
@@ -62,8 +62,8 @@ func (k Key) Name(id string) string {
 	return short + hex.EncodeToString(m.Sum(nil)[:12])
 }
 
-// Marked reports whether a text contains a mark, including a mark of another installation, because
-// two assistants on one list would otherwise answer each other endlessly.
+// Marked reports whether one of texts contains a mark, including a mark of another installation,
+// because two assistants on one list would otherwise answer each other endlessly.
 func Marked(texts ...string) bool { return slices.ContainsFunc(texts, mark.MatchString) }
 
 // With returns text followed by its mark.
@@ -71,10 +71,10 @@ func (k Key) With(text, id string) string {
 	return strings.TrimRight(text, "\n ") + "\n\n" + k.Mark(id)
 }
 
-// Size is the length of a digest.
+// Size is the length of a digest, in bytes.
 const Size = 8
 
-// Digest returns the key of an entry or a text in a Set.
+// Digest returns the digest by which a Set stores an entry or text.
 func Digest(parts ...string) (d [Size]byte) {
 	h := sha256.New()
 	for _, p := range parts {

@@ -16,9 +16,10 @@ import (
 
 // Entry is an item of a list or folder that may be a message.
 type Entry struct {
-	Ref  string // names it to its place
+	Ref  string // identifies the entry to its source
 	List string // identifies the list independently of its title
-	// Key identifies the message: of all entries with one key, only one is received, once.
+	// Key identifies the message: of several entries with one key, only one is received, and only
+	// once.
 	Key string
 	// State changes while someone edits the entry.
 	State string
@@ -29,14 +30,15 @@ type Entry struct {
 	Text string
 	// At is the change time according to the source.
 	At time.Time
-	// Shared: the location reports that other people can write there.
+	// Shared is true if the source reports that other people can write to the list or folder.
 	Shared bool
 }
 
 // Source is one account, or one program, that has the list or the folder.
 type Source interface {
 	Name() string
-	// Entries returns the possible messages. pim.ErrNoFolder: no such list.
+	// Entries returns the entries that may be messages. The error wraps pim.ErrNoFolder if the list
+	// or folder does not exist.
 	Entries(ctx context.Context) ([]Entry, error)
 }
 
@@ -191,13 +193,13 @@ func (e *Poller) foreignEntries(ctx context.Context, p Source, own map[[Size]byt
 	return found, nil
 }
 
-// isOwnEntry reports whether Hob or one of its tools has made an entry. The first of its texts
-// may be a title that its program has changed.
+// isOwnEntry reports whether Hob or one of its tools created an entry. The other texts are also
+// compared without the first, because that may be a title which its program has changed.
 func isOwnEntry(x Entry, own map[[Size]byte]bool) bool {
 	return Marked(x.Texts...) || own[Digest(x.Ref)] || own[Words(x.Texts...)] || len(x.Texts) > 1 && own[Words(x.Texts[1:]...)]
 }
 
-// Own reports whether Hob or one of its tools has made an entry. Call it when the text of the entry
+// Own reports whether Hob or one of its tools created an entry. Call it when the text of the entry
 // was not completely known during the poll.
 func (e *Poller) Own(ctx context.Context, x Entry) (bool, error) {
 	own, err := e.own.All(ctx)
@@ -318,8 +320,8 @@ func (e *Poller) processEntries(ctx context.Context, p Source, found []Entry, ta
 // truncate times to seconds.
 const skew = 2 * time.Second
 
-// isSettled reports whether an entry has been unchanged for long enough, and by
-// when it was written.
+// isSettled reports whether an entry has been unchanged for long enough. written is a time by which
+// the entry was written.
 func (e *Poller) isSettled(x Entry) (written time.Time, ok bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -361,9 +363,8 @@ func (e *Poller) completeEntry(ctx context.Context, p Source, x Entry) error {
 	return e.seen.Add(ctx, Digest(x.Key))
 }
 
-// SenderOf returns the sender name for writers of a list. If the place has list IDs,
-// the name survives a renamed list and a new list with the old title does not get
-// it.
+// SenderOf returns the sender name for writers of a list. If the source has list IDs, the name
+// stays the same when the list is renamed, and a new list with the old title does not get it.
 func SenderOf(kind string, p Source, x Entry, name string) string {
 	if x.List == "" {
 		return kind + " " + strings.ToLower(p.Name()+"/"+name)
@@ -374,7 +375,7 @@ func SenderOf(kind string, p Source, x Entry, name string) string {
 // maxText is the maximum length of a message on this channel, in characters.
 const maxText = 4000
 
-// Short truncates a text to the length of a message.
+// Short truncates text to the maximum length of a message.
 func Short(text string) string {
 	if r := []rune(text); len(r) > maxText {
 		return string(r[:maxText]) + "\n[cut]"

@@ -7,11 +7,11 @@ import (
 	"hob/platform/pim"
 )
 
-// Text that Hob's tools write into the user's lists and notes must not count as the user's words in
+// Text that Hob's tools write to the user's lists and notes must not count as the user's words in
 // the channels that read them, because untrusted text would become trusted by way of a reminder.
-// Each text is therefore recorded before it is written.
+// All such text is therefore recorded before it is written.
 
-// RecordReminders returns the lists, which record the text of each new reminder for a channel.
+// RecordReminders wraps the lists so that they record the text of each new reminder for a channel.
 func RecordReminders(lists []pim.Reminders, channel StateStore) []pim.Reminders {
 	own := NewSet(channel, Own, MostOwn)
 	out := make([]pim.Reminders, len(lists))
@@ -21,7 +21,7 @@ func RecordReminders(lists []pim.Reminders, channel StateStore) []pim.Reminders 
 	return out
 }
 
-// RecordNotes returns the notes, which record the text of each new note for a channel.
+// RecordNotes wraps the notes so that they record the text of each new note for a channel.
 func RecordNotes(notes []pim.Notes, channel StateStore) []pim.Notes {
 	own := NewSet(channel, Own, MostOwn)
 	out := make([]pim.Notes, len(notes))
@@ -65,7 +65,7 @@ func (o recordedNotes) CreateNote(ctx context.Context, n pim.Note) (pim.Receipt,
 	return got, err
 }
 
-// RecordAllReminders is RecordReminders for several channels.
+// RecordAllReminders works like RecordReminders, for several channels.
 func RecordAllReminders(lists []pim.Reminders, channels []StateStore) []pim.Reminders {
 	for _, c := range channels {
 		lists = RecordReminders(lists, c)
@@ -73,7 +73,7 @@ func RecordAllReminders(lists []pim.Reminders, channels []StateStore) []pim.Remi
 	return lists
 }
 
-// RecordAllNotes is RecordNotes for several channels.
+// RecordAllNotes works like RecordNotes, for several channels.
 func RecordAllNotes(notes []pim.Notes, channels []StateStore) []pim.Notes {
 	for _, c := range channels {
 		notes = RecordNotes(notes, c)

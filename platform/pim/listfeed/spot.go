@@ -12,14 +12,13 @@ import (
 )
 
 // Location is the list or folder that a Poller polls and in which Hob answers. It includes all
-// accounts and programs that have a list or folder with one of its names. P is the driver
-// interface.
+// accounts and programs that have a list or folder with this name. P is the driver interface.
 type Location[P pim.Driver] struct {
 	Channel string // the channel that uses it: "reminders"
 	Kind    string // its kind, and the configuration key with its name: "list"
 	Name    string
 	Account string // the only source to use; "" means all
-	Remedy  string // if there is no source
+	Remedy  string // what to do if there is no source
 	All     func() []P
 	Poller  *Poller
 }
@@ -54,14 +53,14 @@ func Only[P, D pim.Driver](list func() []D) (out []P) {
 // ErrUncertain means that the outcome of Say is unknown.
 var ErrUncertain = errors.New("write outcome unknown")
 
-// unsupportedError reports that no driver supports the list or folder. It is
+// unsupportedError reports that no driver supports the list or folder. errors.Is equates it with
 // errors.ErrUnsupported.
 type unsupportedError struct{ error }
 
 func (unsupportedError) Is(target error) bool { return target == errors.ErrUnsupported }
 
-// candidateSources returns the candidate drivers: the one with that name, or all if at is
-// "".
+// candidateSources returns the drivers of the configured account, or all drivers if none is
+// configured. If at is the name of one of them, it returns only that one.
 func (s *Location[P]) candidateSources(at string) ([]P, error) {
 	var out []P
 	var names []string
@@ -154,7 +153,7 @@ func (s *Location[P]) Find(ctx context.Context, at string, look func(P, Key) (re
 	return "", err
 }
 
-// Lasting reports whether an error will persist.
+// Lasting reports whether a retry cannot succeed.
 func Lasting(err error) bool {
 	return isNotFoundThere(err) || errors.Is(err, pim.ErrInvalid) || errors.Is(err, pim.ErrRefused)
 }
@@ -165,7 +164,7 @@ func isNotFoundThere(err error) bool {
 	return errors.Is(err, pim.ErrNoFolder) || errors.Is(err, pim.ErrNotFound) || errors.Is(err, errors.ErrUnsupported)
 }
 
-// sourcesNamed returns the source with that name, or all if name is "".
+// sourcesNamed returns the source with that name, or all if there is no such source.
 func sourcesNamed[P pim.Driver](places []P, name string) []P {
 	i := slices.IndexFunc(places, func(p P) bool { return p.Name() == name })
 	if i < 0 {
@@ -174,7 +173,7 @@ func sourcesNamed[P pim.Driver](places []P, name string) []P {
 	return places[i : i+1]
 }
 
-// Title returns the first line of a text, at most that many characters.
+// Title returns the first line of text, truncated to most characters.
 func Title(text string, most int) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	return cmp.Or(pim.SanitizeLine(line, most), "…")

@@ -21,10 +21,10 @@ import (
 	"hob/platform/pim"
 )
 
-// Name is the users' name for this driver.
+// Name is the name by which users refer to this driver.
 const Name = "folder"
 
-// The bounds of a folder.
+// Limits of a folder.
 const (
 	maxFiles = 20_000
 	maxFile  = 4 << 20   // bytes of one note
@@ -34,7 +34,7 @@ const (
 	begins   = 300     // characters of a note in a list
 )
 
-// Notes are the notes of a folder.
+// Notes reads and creates the notes in a folder.
 type Notes struct{ dir string }
 
 // New returns the notes of dir, an absolute path.
@@ -193,8 +193,8 @@ func containsAll(text string, want []string) bool {
 	return !slices.ContainsFunc(want, func(w string) bool { return !strings.Contains(text, w) })
 }
 
-// readNoteText reads a file as text, without its front matter. Too large files and
-// binary files are errors.
+// readNoteText reads a file as text, without its front matter. It returns an error for files that
+// are too large or binary.
 func readNoteText(r *os.Root, p string) (string, error) {
 	f, err := r.Open(p)
 	if err != nil {
@@ -225,7 +225,7 @@ func (f file) toNote(text string) pim.Note {
 	return x
 }
 
-// stripFrontMatter returns a text without its front matter.
+// stripFrontMatter returns text without its front matter.
 func stripFrontMatter(text string) string {
 	if rest, ok := strings.CutPrefix(text, "---\n"); ok {
 		if _, after, ended := strings.Cut(rest, "\n---\n"); ended {

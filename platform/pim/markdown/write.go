@@ -139,7 +139,7 @@ func lastRune(s string) (r rune, size int) {
 	return r, size
 }
 
-// TakeBack implements pim.Undoer: a note that was changed since stays.
+// TakeBack implements pim.Undoer. It does not delete a note that was changed since.
 func (n *Notes) TakeBack(_ context.Context, undo []byte) error {
 	var u createUndo
 	if err := json.Unmarshal(undo, &u); err != nil || !fs.ValidPath(u.Path) {

@@ -10,8 +10,8 @@ import (
 	"hob/platform/host/osrun"
 )
 
-// Scripts for macOS. They use System Events, which shows the content of windows to programs that
-// have the Accessibility permission.
+// Scripts for macOS. They use System Events, which gives programs with the Accessibility permission
+// access to the content of windows.
 var (
 	//go:embed mac.js
 	macShared string
@@ -33,8 +33,8 @@ func systemEvents() osrun.App {
 	return osrun.App{ID: "com.apple.systemevents", Name: "System Events"}
 }
 
-// Limits of a script that reads the tree. The script ends on its own before Hob would kill it,
-// because each element costs several Apple events.
+// Limits of a script that reads the tree. Each element costs several Apple events, so the script
+// stops on its own after scriptMillis, before Hob would kill it.
 const (
 	scriptDepth  = 8
 	scriptMillis = 10_000
@@ -55,7 +55,7 @@ func scriptBounds() scriptRead {
 	return scriptRead{Nodes: MaxNodes, Depth: scriptDepth, Kids: maxKids, Text: maxText, Millis: scriptMillis}
 }
 
-// scriptNode is an element in the output of the scripts of macOS and Windows.
+// scriptNode is an element in the output of the scripts for macOS and Windows.
 type scriptNode struct {
 	App    string `json:"app"`
 	PID    int    `json:"pid"`
@@ -118,7 +118,8 @@ func macAct(ctx context.Context, r osrun.Runner, n Node, text *string) error {
 	return scriptError(r.Run(ctx, osrun.Call{Script: macActScript(), App: systemEvents(), In: newAct(n, text), Start: true, Write: true, Wait: scriptWait}, nil))
 }
 
-// scriptError converts an error and preserves whether the action was performed.
+// scriptError wraps err with ErrGone or ErrNot. It returns err unchanged if the action may have
+// been performed.
 func scriptError(err error) error {
 	if k := osrun.KindOf(err); k == osrun.Changed || k == osrun.NotFound {
 		return fmt.Errorf("%w: %w", ErrGone, err)

@@ -41,15 +41,15 @@ type Node struct {
 	Name   string
 	Text   string
 	Does   string // name of the action that Do performs; "" if there is none
-	Takes  bool   // Fill can set its text
+	Takes  bool   // Fill can set the element's text
 	Secret bool   // a password field, whose text is never read
 }
 
 // Options are the options of New. The zero value is useful.
 type Options struct {
 	Getenv func(string) string
-	Wait   time.Duration // timeout, default 8 s, 20 s for scripts
-	// Scripts runs the scripts of macOS and Windows; nil creates a runner.
+	Wait   time.Duration // timeout, default 8 s, for scripts 20 s (macOS) or 25 s (Windows)
+	// Scripts runs the scripts for macOS and Windows; nil creates a runner.
 	Scripts osrun.Runner
 }
 
@@ -70,7 +70,8 @@ func New(o Options) *Reader {
 	return &Reader{o}
 }
 
-// Ready returns an error if the accessibility interface is not available.
+// Ready returns an error if the accessibility interface is not available, and errors.ErrUnsupported
+// if only a slow read would show that.
 func (r *Reader) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, r.opt.Wait)
 	defer cancel()

@@ -87,7 +87,7 @@ func (l *atspiConn) callObject(ctx context.Context, at objectRef, method string,
 }
 
 func (l *atspiConn) childRefs(ctx context.Context, at objectRef) (out []objectRef) {
-	_ = l.callObject(ctx, at, accessible+".GetChildren", nil, &out) // after an error the element has no children
+	_ = l.callObject(ctx, at, accessible+".GetChildren", nil, &out) // on error, the element is treated as having no children
 	return out[:min(len(out), maxKids)]
 }
 

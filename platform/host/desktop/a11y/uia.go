@@ -9,7 +9,7 @@ import (
 	"hob/platform/host/osrun"
 )
 
-// Scripts of Windows, which use UI Automation.
+// Scripts for Windows, which use UI Automation.
 var (
 	//go:embed uia.ps1
 	uiaShared string
@@ -33,7 +33,7 @@ const (
 	maxFrames = 4
 )
 
-// matchWindows returns the windows that match the words, or the window in front.
+// matchWindows returns the windows that match words, or the active window if words is empty.
 func matchWindows(list []window.Window, words string) (out []window.Window) {
 	words = strings.ToLower(strings.TrimSpace(words))
 	for _, w := range list {

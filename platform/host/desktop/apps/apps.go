@@ -56,9 +56,9 @@ const (
 	Addresses // and files
 )
 
-// Takes reports whether an application can open a file or an address at startup.
+// Takes reports whether an application can open item, a file or an address, when it starts.
 func (a App) Takes(item string) bool {
-	if filepath.IsAbs(item) { // files have absolute paths
+	if filepath.IsAbs(item) { // an absolute path is a file; anything else is an address
 		return a.Opens >= Files
 	}
 	return a.Opens == Addresses
@@ -82,7 +82,7 @@ type Options struct {
 	// Marker is the name of a variable that is set in the environment of started programs; ""
 	// sets none.
 	Marker string
-	// Scripts runs the scripts of Windows; nil creates a runner.
+	// Scripts runs the scripts for Windows; nil creates a runner.
 	Scripts osrun.Runner
 	// Wait is the timeout of a search or a start (default 10 s).
 	Wait time.Duration
@@ -108,8 +108,8 @@ func New(o Options) *Finder {
 // maxName is the maximum length of an application's name, in bytes.
 const maxName = 200
 
-// Find returns the application with a name. If several or no applications match, the error
-// lists similar names.
+// Find returns the application that best matches name. If several or no applications match, the
+// error lists similar names.
 func (f *Finder) Find(ctx context.Context, name string) (App, error) {
 	name = strings.Join(strings.Fields(name), " ")
 	if name == "" || len(name) > maxName || strings.ContainsFunc(name, unicode.IsControl) {
@@ -134,11 +134,9 @@ func (f *Finder) List(ctx context.Context) ([]App, error) {
 	return all, nil
 }
 
-// Start starts an application. nil means that the system accepted it; Start does not wait for
-// the application.
-//
-// An item is the absolute path of a file, or an address, that the application opens; "" for
-// none.
+// Start starts an application and opens item with it: the absolute path of a file, an address, or
+// "" for none. A nil error means that the system accepted the request; Start does not wait for the
+// application.
 func (f *Finder) Start(ctx context.Context, a App, item string) error {
 	ctx, cancel := context.WithTimeout(ctx, f.opt.Wait)
 	defer cancel()
@@ -148,8 +146,9 @@ func (f *Finder) Start(ctx context.Context, a App, item string) error {
 	return nil
 }
 
-// findAppByName returns the best match for a name: an equal name, then a name that begins with it,
-// then a name with a word that begins with it.
+// findAppByName returns the best match for name: an application with this name or id, then one with
+// this search word, then a name that begins with it, then one that contains it as a word, then one
+// that contains it at all (at least 4 bytes).
 func findAppByName(all []App, name string) (App, error) {
 	want := strings.ToLower(name)
 	for _, fits := range []func(App) bool{
@@ -183,7 +182,8 @@ func joinAppNames(list []App) string {
 	return strings.Join(out, ", ")
 }
 
-// similarNames lists names with a similar beginning.
+// similarNames returns a suffix for an error that lists the names with the same first 3 bytes, or
+// "" if there are none.
 func similarNames(all []App, want string) string {
 	var close []App
 	for _, a := range all {

@@ -89,9 +89,9 @@ func (f *Finder) listApps(ctx context.Context) ([]App, error) {
 	return out, nil
 }
 
-// isSharedEntry reports whether the administrator also installed the programs of an entry. It makes
-// their paths absolute, because a user's program may come first in PATH. A program that does not
-// exist could be created by any user.
+// isSharedEntry reports whether the programs of an entry were also installed by the administrator.
+// It makes their paths absolute, because a program of the user may come first in PATH. An entry
+// whose program does not exist is not shared, because any user could create the program.
 func isSharedEntry(a *App) bool {
 	at := 0
 	if path.Base(a.Command[0]) == "env" { // env searches PATH itself
@@ -122,8 +122,8 @@ func isSharedEntry(a *App) bool {
 	return true
 }
 
-// isAdminOwned reports whether only the administrator can write to a file. For a link, it checks
-// the target.
+// isAdminOwned reports whether a file, after its links are resolved, is in a folder in which only
+// the administrator can write.
 func isAdminOwned(file string) bool {
 	file, err := filepath.EvalSymlinks(file)
 	return err == nil && slices.ContainsFunc([]string{"/usr/", "/bin/", "/sbin/", "/opt/", "/snap/", "/var/lib/flatpak/", "/var/lib/snapd/", "/nix/store/", "/gnu/store/"},
@@ -185,8 +185,8 @@ func findTerminal() ([]string, error) {
 }
 
 // startTransientUnit starts an application through the user's service manager. The manager has the
-// session's environment, and the application outlives this process. It reports whether there is
-// such a manager.
+// session's environment, and the application outlives this process. If there is no service manager,
+// it returns false without an error.
 func (f *Finder) startTransientUnit(ctx context.Context, bus string, a App, command []string) (bool, error) {
 	conn, err := session.Dial(ctx, bus)
 	if err != nil {

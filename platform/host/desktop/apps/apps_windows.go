@@ -10,10 +10,10 @@ func (f *Finder) listApps(ctx context.Context) ([]App, error) {
 	return startMenu(ctx, f.opt.Scripts)
 }
 
-// launchApp opens an item of the shell's folder of applications.
+// launchApp opens an application through the shell's application folder.
 func (f *Finder) launchApp(_ context.Context, a App, what string) error {
 	if what != "" {
-		return ErrItem // the application folder cannot pass an item
+		return ErrItem // an application in this folder cannot be started with an item
 	}
 	verb, err := windows.UTF16PtrFromString("open")
 	if err != nil {

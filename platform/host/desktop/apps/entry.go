@@ -85,8 +85,8 @@ func unescapeEntry(s string) string {
 	return strings.NewReplacer(`\s`, " ", `\n`, "\n", `\t`, "\t", `\r`, "\r", `\\`, `\`).Replace(s)
 }
 
-// splitExec splits the key Exec into words: a word may be in double quotes, in which a
-// backslash escapes the next character.
+// splitExec splits the value of Exec into words. A word may be in double quotes, in which a
+// backslash escapes special characters.
 func splitExec(s string) (out []string, err error) {
 	var word strings.Builder
 	quoted, any := false, false
@@ -118,8 +118,8 @@ func splitExec(s string) (out []string, err error) {
 	return out, nil
 }
 
-// expandExec replaces field codes by values. It removes those for files and addresses, and
-// returns the position of the first of them.
+// expandExec replaces field codes with their values. It removes those for files and addresses and
+// returns the position of the first one.
 func expandExec(words []string, name, icon string) (out []string, at int, what Opens) {
 	for i, w := range words {
 		switch {
@@ -207,8 +207,8 @@ func menuApps(items []startMenuItem) (list []App) {
 	return list
 }
 
-// sharedID reports whether an id belongs to a packaged application, or to a program in the folders
-// of Windows or Program Files, which are identified by their GUID (KNOWNFOLDERID).
+// sharedID reports whether an id belongs to a packaged application, or to a program in the Windows
+// or Program Files folders, whose GUID (KNOWNFOLDERID) the id contains.
 func sharedID(id string) bool {
 	if strings.Contains(id, "!") || strings.HasPrefix(id, "Microsoft.") {
 		return true

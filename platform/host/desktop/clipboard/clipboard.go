@@ -25,7 +25,7 @@ import (
 	"hob/platform/retry"
 )
 
-// MaxText is the maximum length of a text, in bytes.
+// MaxText is the maximum length of the text, in bytes.
 const MaxText = 1 << 20
 
 // Errors of a Clipboard. Wrapping errors name the cause and the remedy.
@@ -51,7 +51,7 @@ type Content struct {
 type Options struct {
 	// Getenv is os.Getenv unless a test replaces it.
 	Getenv func(string) string
-	// Scripts runs the scripts of macOS; nil creates a runner.
+	// Scripts runs the scripts for macOS; nil creates a runner.
 	Scripts osrun.Runner
 	// Wait is the timeout of one read or write (default 3 s).
 	Wait time.Duration
@@ -64,11 +64,11 @@ type Clipboard struct {
 	turn chan struct{} // semaphore of size 1 for reads and writes
 }
 
-// backend accesses the clipboard of a system.
+// backend accesses the clipboard on one operating system.
 type backend interface {
 	readClipboard(ctx context.Context) (Content, error)
 	writeText(ctx context.Context, text string) error
-	// close stops offering a written text to other programs.
+	// close stops offering the written text to other programs.
 	close()
 }
 
@@ -86,7 +86,7 @@ func New(o Options) *Clipboard {
 	return &Clipboard{opt: o, desk: newBackend(o), turn: make(chan struct{}, 1)}
 }
 
-// Close stops offering a written text to other programs.
+// Close stops offering the written text to other programs.
 func (b *Clipboard) Close() { b.desk.close() }
 
 func (b *Clipboard) acquireTurn(ctx context.Context) (context.Context, func(), error) {
@@ -123,7 +123,7 @@ func (b *Clipboard) Read(ctx context.Context) (Content, error) {
 }
 
 // Write writes text to the clipboard and reads it back. It returns an error if the clipboard then
-// has another content.
+// contains something else.
 func (b *Clipboard) Write(ctx context.Context, text string) error {
 	switch {
 	case len(text) > MaxText:
@@ -142,8 +142,8 @@ func (b *Clipboard) Write(ctx context.Context, text string) error {
 	return b.confirmWrite(ctx, text)
 }
 
-// confirmTime is the time within which a written text must appear, because xclip and xsel exit
-// before the X server has processed their request.
+// confirmTime is the time within which written text must appear, because xclip and xsel exit before
+// the X server has processed their request.
 const confirmTime = time.Second
 
 // confirmWrite reads the clipboard until it contains text.
@@ -161,7 +161,8 @@ func (b *Clipboard) confirmWrite(ctx context.Context, text string) error {
 	}
 }
 
-// normalizeText converts s to the form that all systems return.
+// normalizeText converts line ends to "\n" and removes them at the end, because both differ between
+// systems.
 func normalizeText(s string) string {
 	return strings.TrimRight(strings.ReplaceAll(s, "\r\n", "\n"), "\n")
 }
@@ -221,7 +222,8 @@ func readPasteboard(ctx context.Context, r osrun.Runner, o Options) (Content, er
 	return Content{Text: *a.Text, Hidden: a.Hidden}, nil
 }
 
-// markBusy marks the error of a program that was killed before it answered.
+// markBusy wraps err with ErrBusy if ctx has ended, because the program was then killed before it
+// answered.
 func markBusy(ctx context.Context, err error) error { //nolint:unused // used on macOS
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("%w: %w", ErrBusy, err)

@@ -30,7 +30,7 @@ type osClipboard struct {
 	ended <-chan struct{}
 }
 
-// detectSession returns how to access the clipboard.
+// detectSession returns the session and, if wl-clipboard must be used, its programs.
 func (d *osClipboard) detectSession(ctx context.Context) (session.Env, *wlClipboard, error) {
 	e := session.DetectSession(ctx, d.opt.Getenv)
 	switch {
@@ -105,8 +105,8 @@ func markSilent(err error) error {
 	return err
 }
 
-// pickTextFormat returns the best of the offered text formats, or the common one if a program lists
-// none.
+// pickTextFormat returns the best of the offered text formats, or "" if there is none. It returns
+// UTF8_STRING if formats is empty.
 func pickTextFormat(formats []string) string {
 	if len(formats) == 0 {
 		return "UTF8_STRING"
@@ -119,7 +119,8 @@ func pickTextFormat(formats []string) string {
 	return ""
 }
 
-// readableFormats returns the formats whose names are meaningful to people.
+// readableFormats returns up to 8 formats with MIME type names, because people do not understand
+// the others.
 func readableFormats(formats []string) (out []string) {
 	for _, f := range formats {
 		if strings.Contains(f, "/") && len(out) < 8 {
@@ -143,7 +144,7 @@ func (d *osClipboard) writeText(ctx context.Context, text string) error {
 	return d.offerText(ctx, e, text)
 }
 
-// offerText offers text from this process. It replaces a text that this process already offers.
+// offerText offers text from this process, in place of the text that this process offered before.
 func (d *osClipboard) offerText(ctx context.Context, e session.Env, text string) error {
 	life, drop := context.WithCancel(context.WithoutCancel(ctx))
 	dialing := context.AfterFunc(ctx, drop)
@@ -232,7 +233,7 @@ func (w *wlClipboard) readSelection(ctx context.Context) (Content, error) {
 }
 
 // writeSelection starts a process of wl-copy that provides the text and continues to run. That
-// process leaves the process group that ends with its parent.
+// process leaves its process group, so it does not end with its parent.
 func (w *wlClipboard) writeSelection(ctx context.Context, text string) error {
 	ctx, cancel := context.WithTimeout(ctx, waylandWait)
 	defer cancel()

@@ -58,5 +58,6 @@ func (osClipboard) writeText(ctx context.Context, text string) error {
 	return nil
 }
 
-// textPointer returns the address of a text for a system call that does not outlive the text.
+// textPointer returns p as an argument for a system call. The text must exist until the call
+// returns.
 func textPointer(p *uint16) uintptr { return uintptr(unsafe.Pointer(p)) } //nolint:gosec // required by the calling convention of Windows

@@ -213,7 +213,7 @@ func (s *Server) Press(id uint32, key string) {
 	s.Close(id, 2)
 }
 
-// Only signals that an action was chosen.
+// Only signals that an action was chosen, but not that the notification was closed.
 func (s *Server) Only(id uint32, key string) { _ = s.conn.Emit(path, Name+".ActionInvoked", id, key) }
 
 // Close signals that a notification was closed.

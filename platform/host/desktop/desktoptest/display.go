@@ -73,7 +73,7 @@ func Dialog(t testing.TB, args ...string) (cmd *exec.Cmd, env []string) {
 }
 
 // Home makes the bus the session bus of this process, creates a home folder for the test, and
-// returns the paths of a Hob with that home.
+// returns the folder and Hob's paths below it.
 func (b *Bus) Home(t *testing.T) (home string, paths system.Paths) {
 	t.Helper()
 	home = t.TempDir()

@@ -12,8 +12,8 @@ import (
 	"hob/platform/retry"
 )
 
-// inputBackend controls the keyboard and the pointer of a desktop during one action. act defines
-// which checks run in which order, and this is the same on every system.
+// inputBackend controls the keyboard and the pointer of a desktop during one action. windowAction
+// decides which checks run in which order, so that they are the same on every system.
 type inputBackend interface {
 	// listWindows lists the windows, from the front to the back.
 	listWindows(ctx context.Context) ([]window.Window, error)
@@ -145,7 +145,7 @@ func (a windowAction) pressChords(ctx context.Context, chord []string) error {
 }
 
 func (a windowAction) clickAt(ctx context.Context, x, y int, button string, twice bool) error {
-	if a.checkPoint(ctx, x, y) != nil { // another window may cover it
+	if a.checkPoint(ctx, x, y) != nil { // another window may cover the point
 		if err := a.bringToFront(ctx); err != nil {
 			return err
 		}

@@ -1,6 +1,6 @@
 // Package input types and clicks as the user would. It applies no policy, but it only acts in the
 // window that its caller names. It first brings that window to the front, checks it again between
-// the pieces of a text, and stops with an error if another window has the focus.
+// the pieces of the text, and stops with an error if another window has the focus.
 //
 // It works on systems that report which window is in front: X11, the Wayland compositor sway,
 // Windows and macOS. act.go contains the checks before each piece, which are the same on all
@@ -9,12 +9,13 @@
 // For the pointer and key chords it uses robotgo's backends without cgo, which are selected at run
 // time and not loaded if there is no display. It does not use them in the following cases, in which
 // they do not work:
-//   - Texts on X11: robotgo restores a key's old meaning before programs have read
-//     the new one, so that letters missing on the keyboard are lost. Here they get
-//     spare keys and keep them.
-//   - A display that robotgo does not find itself (in a service): XTEST.
+//   - Text on X11: robotgo restores a key's old meaning before programs have read
+//     the new one, so that letters missing on the keyboard are lost. This package
+//     assigns such letters to spare keys and keeps the assignment.
+//   - A display that robotgo does not find itself (in a service): this package uses
+//     XTEST.
 //   - Wayland: robotgo's keyboard has only US letters and silently drops all others;
-//     wtype creates a keyboard with the letters that a text needs.
+//     wtype creates a keyboard with all letters of the text.
 //   - Letters with modifiers on macOS: robotgo presses the position of a letter on a
 //     US keyboard, which is another key elsewhere; System Events uses the actual
 //     layout.
@@ -42,14 +43,14 @@ var (
 	ErrUnsure = errors.New("unknown how much of the input was sent")
 )
 
-// MaxText is the maximum length of a typed text, in characters.
+// MaxText is the maximum length of the text to type, in characters.
 const MaxText = 5000
 
 // Options of New; the zero value is useful.
 type Options struct {
 	Getenv func(string) string
 	Wait   time.Duration // timeout of one action, default 60 s
-	// Scripts runs the scripts of macOS; nil creates a runner.
+	// Scripts runs the scripts for macOS; nil creates a runner.
 	Scripts osrun.Runner
 }
 

@@ -21,8 +21,8 @@ type macBackend struct {
 // keyPause is the wait of robotgo after each key, in milliseconds.
 const keyPause = 3
 
-// openBackend checks that robotgo has found its libraries, because robotgo does not report an
-// error, and that macOS accepts input from this process.
+// openBackend fails if the screen has no width: robotgo reports no error if it did not find the
+// system's libraries or a screen.
 func (h *Controller) openBackend(_ context.Context, w window.Window) (inputBackend, error) {
 	if width, _ := robot.GetScreenSize(); width == 0 {
 		return nil, fmt.Errorf("%w: this process has no macOS screen; start Hob within your desktop session", errors.ErrUnsupported)

@@ -151,8 +151,9 @@ func (b *keyboardMap) findKey(sym uint32) (code xproto.Keycode, shift, ok bool) 
 	return 0, false, false
 }
 
-// remapSpareKey assigns a keysym to a key without one, or to a spare key that this piece does not
-// need. The key has the same meaning with and without shift.
+// remapSpareKey ensures that a key produces the keysym. If none does, it assigns the keysym to a
+// key without one, or to a spare key that this piece does not need. That key has the same meaning
+// with and without shift.
 func (b *keyboardMap) remapSpareKey(sym uint32) error {
 	if code, _, ok := b.findKey(sym); ok {
 		b.lent = append(b.lent, code)
@@ -198,7 +199,8 @@ func (b *keyboardMap) tapKey(ctx context.Context, code xproto.Keycode, shift boo
 }
 
 // sendKeystroke presses a key with its modifiers and releases all of them. It does not wait in
-// between, because pressed keys would stay down if the connection ended with its context.
+// between, because the keys would stay pressed if the context ended meanwhile and closed the
+// connection.
 func (b *keyboardMap) sendKeystroke(code xproto.Keycode, held ...xproto.Keycode) {
 	for _, m := range held {
 		b.s.fakeInput(xproto.KeyPress, byte(m))
@@ -214,7 +216,7 @@ func (s *x11Backend) fakeInput(kind, detail byte) {
 	xtest.FakeInput(s.x.X, kind, detail, 0, s.x.Root, 0, 0, 0)
 }
 
-// pressChord uses robotgo if it finds the same display.
+// pressChord uses robotgo if robotgo finds the same display.
 func (s *x11Backend) pressChord(ctx context.Context, key string, held []string) error {
 	if s.env.Inherited {
 		defer robot.Close() // robotgo keeps a connection open and does not detect that the display has closed

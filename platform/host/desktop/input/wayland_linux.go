@@ -21,12 +21,12 @@ type swayBackend struct {
 	sway  *swayipc.Conn
 	w     window.Window
 	wtype string
-	first []string // arguments before those of each call
+	first []string // arguments that precede those of each call
 	env   []string
 }
 
-// found is the time in milliseconds for which programs can detect a new keyboard. Key presses
-// before that are lost.
+// found is the time in milliseconds that programs need to detect a new keyboard. Keys that are
+// pressed earlier are lost.
 const found = "150"
 
 func openWayland(ctx context.Context, e session.Env, w window.Window) (inputBackend, error) {
@@ -77,7 +77,7 @@ func (d *swayBackend) pressChord(ctx context.Context, key string, held []string)
 	return d.runWtype(ctx, "", wtypeChord(key, held)...)
 }
 
-// wtypeChord returns the arguments of wtype for a chord. Keys have the names of xkb.
+// wtypeChord returns the arguments of wtype for a chord. It uses xkb's names of the keys.
 func wtypeChord(key string, held []string) (args []string) {
 	mods := make([]string, len(held))
 	for i, h := range held {

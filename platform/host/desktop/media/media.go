@@ -96,9 +96,9 @@ type Options struct {
 // PlayerControl controls the players of this machine. It is stateless; calls may be concurrent.
 type PlayerControl struct{ back backend }
 
-// backend accesses the players of a system.
+// backend accesses the players on one operating system.
 type backend interface {
-	// listPlayers returns the players that responded. why is the error of the others.
+	// listPlayers returns the players that responded. why contains the errors of the others.
 	listPlayers(ctx context.Context) (list []Player, why error)
 	sendRequest(ctx context.Context, r Request) error
 }
@@ -143,8 +143,8 @@ func playerRank(p Player) int {
 	return i
 }
 
-// Do performs an action once and never retries it. Its errors wrap ErrUnsure if the player may
-// have received it.
+// Do performs an action once and never retries it. Its errors wrap ErrUnsure if the player may have
+// received the request.
 func (d *PlayerControl) Do(ctx context.Context, r Request) error {
 	if !slices.Contains(Actions(), r.Action) {
 		return ErrUnable

@@ -21,7 +21,7 @@ const (
 	mprisPath   = dbus.ObjectPath("/org/mpris/MediaPlayer2")
 	mprisRoot   = "org.mpris.MediaPlayer2"
 	mprisPlayer = "org.mpris.MediaPlayer2.Player"
-	// mprisTwin is a helper that repeats the last player under another name.
+	// mprisTwin is a helper that exposes the last used player a second time, under its own name.
 	mprisTwin = mpris + "playerctld"
 )
 

@@ -59,7 +59,7 @@ func durationSeconds(s float64) time.Duration {
 	return 0
 }
 
-// macBackend controls the players of macOS with a scripting dictionary.
+// macBackend controls the macOS players that have a scripting dictionary.
 type macBackend struct{ scripts osrun.Runner }
 
 func macApps() []osrun.App {

@@ -41,7 +41,7 @@ type frameworkLib struct {
 	rect func(uintptr, *rect) bool
 	// CFDictionaryRef CGSessionCopyCurrentDictionary(void)
 	session func() uintptr
-	// bool CGPreflightScreenCaptureAccess(void), of macOS 10.15; nil before
+	// bool CGPreflightScreenCaptureAccess(void); nil before macOS 10.15
 	mayCapture func() bool
 
 	// Boolean AXIsProcessTrusted(void)
@@ -59,8 +59,8 @@ type frameworkLib struct {
 	perform func(uintptr, uintptr) int32
 	// AXError AXUIElementGetPid(AXUIElementRef, pid_t *)
 	pidOf func(uintptr, *int32) int32
-	// AXError _AXUIElementGetWindow(AXUIElementRef, CGWindowID *), declared in no header; nil if
-	// the system does not have it
+	// AXError _AXUIElementGetWindow(AXUIElementRef, CGWindowID *), which no header declares; nil if
+	// the system does not provide it
 	windowOf func(uintptr, *uint32) int32
 
 	// Boolean IsSecureEventInputEnabled(void)
@@ -148,7 +148,7 @@ func (l *frameworkLib) stringValue(ref uintptr) string {
 	return ""
 }
 
-// dictValue returns the value of a key in a dictionary. The dictionary keeps the ownership.
+// dictValue returns the value of a key in a dictionary. The caller must not release the value.
 func (l *frameworkLib) dictValue(dict uintptr, name string) (v uintptr) {
 	l.withString(name, func(ref uintptr) { v = l.get(dict, ref) })
 	return v

@@ -58,7 +58,7 @@ func Windows() ([]Window, error) {
 	return out, nil
 }
 
-// describeWindows adds the information that Accessibility provides.
+// describeWindows adds the titles and the focus, which only Accessibility provides.
 func (l *frameworkLib) describeWindows(list []Window) {
 	all := l.systemWide()
 	if all == 0 {
@@ -75,7 +75,7 @@ func (l *frameworkLib) describeWindows(list []Window) {
 			l.readTitles(w.PID, list)
 		}
 	}
-	for i := range list { // if the number of the window is unknown, use the program's first window
+	for i := range list { // if the focused window's id is unknown, use the program's first window
 		if w := &list[i]; w.PID == pid && w.Layer == 0 && (id == 0 || w.ID == id) {
 			w.Focused = true
 			return
@@ -83,7 +83,8 @@ func (l *frameworkLib) describeWindows(list []Window) {
 	}
 }
 
-// focusedWindow returns the program with the keyboard focus and the number of its window.
+// focusedWindow returns the process with the keyboard focus and the id of its focused window; an id
+// of 0 means unknown.
 func (l *frameworkLib) focusedWindow(all uintptr) (pid int, id uint32) {
 	app := l.copyAttribute(all, "AXFocusedApplication")
 	if app == 0 {

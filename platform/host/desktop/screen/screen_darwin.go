@@ -14,7 +14,7 @@ import (
 	"hob/platform/host/permission"
 )
 
-// seen is true because macOS returns a black picture if access is denied.
+// seen states whether a black picture is an error: macOS returns one if access is denied.
 const seen = true
 
 // captureScreen runs screencapture(1). It first checks the permission, because without it

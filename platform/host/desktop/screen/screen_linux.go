@@ -13,7 +13,7 @@ import (
 	"hob/platform/host/desktop/window"
 )
 
-// seen is false because a black picture means that the screen is black.
+// seen states whether a black picture is an error: here it only means that the screen is black.
 const seen = false
 
 // strip is the number of rows per request. It is limited because answers of an X server are limited

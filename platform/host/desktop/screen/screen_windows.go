@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// seen is true because Windows returns a black picture if access is denied.
+// seen states whether a black picture is an error: Windows returns one if access is denied.
 const seen = true
 
 func (c *Capturer) captureScreen(_ context.Context, part image.Rectangle) (image.Image, error) {

@@ -15,7 +15,7 @@ import (
 	"hob/platform/host/osrun"
 )
 
-// onWayland tries grim, to which compositors such as sway give access to the screen, and then the
+// onWayland tries grim, which compositors such as sway allow to read the screen, and then the
 // desktop's portal.
 func onWayland(ctx context.Context, e session.Env, part image.Rectangle) (image.Image, error) {
 	img, err := grimScreenshot(ctx, e, part)

@@ -89,7 +89,7 @@ func IsDBusError(err error, names ...string) bool {
 }
 
 // Display returns the number of a local display. It fails for a remote display, as over ssh,
-// because that does not show whether the user is at this machine.
+// because input there does not show that the user is at this machine.
 func Display(name string) (string, error) {
 	host, rest, ok := strings.Cut(name, ":")
 	number, _, _ := strings.Cut(rest, ".")
@@ -148,7 +148,7 @@ func SystemBus(getenv func(string) string) string {
 	return systemBus
 }
 
-// Seat returns the logind session of this user's display. It looks up the session by the user's id,
+// Seat returns the logind session of this user's display. It looks up the session by the user ID,
 // because a user service belongs to no session.
 func Seat(ctx context.Context, conn *dbus.Conn) (dbus.ObjectPath, error) {
 	uid := os.Getuid()

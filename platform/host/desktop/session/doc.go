@@ -3,8 +3,7 @@
 // inherits none of these, so the package looks them up at each use and does not cache them. The
 // package starts nothing.
 //
-// The neighboring packages that read or control the desktop use it. It is empty on systems other
-// than Linux.
+// The packages that read or control the desktop use it. It is empty on systems other than Linux.
 package session
 
 import "errors"

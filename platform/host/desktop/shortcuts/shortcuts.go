@@ -1,5 +1,5 @@
-// Package shortcuts lists and runs the user's macOS shortcuts with Apple's program (man
-// shortcuts, macOS 12). Other systems have none.
+// Package shortcuts lists and runs the user's macOS shortcuts with Apple's program shortcuts (since
+// macOS 12). Other systems have no shortcuts.
 package shortcuts
 
 import (
@@ -24,7 +24,7 @@ var (
 	ErrUnsure = errors.New("unknown whether the shortcut finished; check the screen for its dialog")
 )
 
-// Limits of the program.
+// Limits of time, of the number of names, and of the output in bytes.
 const (
 	listTime  = 15 * time.Second
 	runTime   = 60 * time.Second

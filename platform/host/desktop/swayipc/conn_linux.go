@@ -33,8 +33,8 @@ var ErrNone = errors.New("this Wayland compositor does not list its windows")
 // Conn is a connection to sway.
 type Conn struct{ net net.Conn }
 
-// Dial connects to the sway compositor of a session. It gives up when ctx ends. A service gets
-// SWAYSOCK from the desktop's environment, or uses the socket if there is only one.
+// Dial connects to the sway compositor of a session. It gives up when ctx ends. If SWAYSOCK is not
+// known, it uses the socket in the user's runtime folder if there is only one.
 func Dial(ctx context.Context, e session.Env) (*Conn, error) {
 	path := e.Sway
 	if path == "" && filepath.IsAbs(e.RuntimeDir) {

@@ -72,7 +72,7 @@ func Focused(list []Window) (Window, bool) {
 	return list[i], true
 }
 
-// Kind is the category of a window, for decisions about who may act in it.
+// Kind is the category of a window, for decisions about what may be done in it.
 type Kind uint8
 
 // Window kinds.
@@ -80,7 +80,7 @@ const (
 	Plain    Kind = iota
 	Terminal      // typed text is executed
 	Browser       // its title is the title of the active page
-	Notice        // a notification, which may be an approval request of Hob
+	Notice        // a notification, which may be an approval request from Hob
 	Prompt        // a prompt for a password or for permissions
 )
 

@@ -14,7 +14,7 @@ import (
 const aboveWindows = 20
 
 // listWindows requires the Accessibility permission. Without it, titles and the front window are
-// unknown, and no action could be bound to a window.
+// unknown, so no action could be restricted to one window.
 func (w *Windows) listWindows(context.Context) ([]Window, error) {
 	if !quartz.Trusted() {
 		e := &osrun.Error{Script: "windows", App: "macOS", Cause: "Hob has no Accessibility permission"}

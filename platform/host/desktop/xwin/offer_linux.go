@@ -9,8 +9,8 @@ import (
 	"github.com/jezek/xgb/xproto"
 )
 
-// MaxOffer is the maximum length of an offered text, in bytes. Such a text is sent in one piece,
-// which every X server accepts.
+// MaxOffer is the maximum length of the offered text, in bytes. The text is sent in one piece, and
+// every X server accepts a piece of this size.
 const MaxOffer = 200_000
 
 // Offer offers text on the clipboard until ctx ends, another program copies something, or the

@@ -12,7 +12,7 @@ import (
 	"hob/platform/retry"
 )
 
-// MaxText is the maximum length of a text read from the clipboard, in bytes.
+// MaxText is the maximum length of text read from the clipboard, in bytes.
 const MaxText = 4 << 20
 
 // clipboardName is the selection for copied content (ICCCM 2.6.1, freedesktop clipboard

@@ -16,13 +16,13 @@ import (
 type Window struct {
 	ID         uint32 // id of the client's own window
 	Title      string
-	Class      string // of WM_CLASS, instance and class
+	Class      string // instance and class from WM_CLASS, in lower case
 	Program    string
 	PID        int
 	X, Y, W, H int
 	Active     bool
-	// Notice is true for a notification, a tooltip or a similar window, which no window manager
-	// manages.
+	// Notice is true for a notification, a tooltip, the desktop, or a window without a title that
+	// the window manager does not manage.
 	Notice bool
 
 	frame xproto.Window
@@ -77,7 +77,7 @@ func (c *Conn) describeWindow(w *Window, own xproto.Window) {
 	}
 }
 
-// clientWindow returns the program's window inside the frame of a window manager.
+// clientWindow returns the program's window inside the frame that the window manager has added.
 func (c *Conn) clientWindow(w xproto.Window, depth int) xproto.Window {
 	if len(c.windowProperty(w, "WM_CLASS")) > 0 || depth == 0 {
 		return w
@@ -118,7 +118,7 @@ func (c *Conn) isWithin(w, outer xproto.Window) bool {
 	return false
 }
 
-// ErrFocus means that the window did not come to the front.
+// ErrFocus means that the window did not get the keyboard focus in time.
 var ErrFocus = errors.New("window did not take the keyboard focus")
 
 // Activate brings a window to the front and waits until it has the keyboard focus.

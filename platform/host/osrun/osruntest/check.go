@@ -32,8 +32,8 @@ func Check(t *testing.T, scripts ...osrun.Script) {
 	}
 }
 
-// grammar names the environment variable for the parser: a folder in which
-// "npm install web-tree-sitter@0.27.1 tree-sitter-powershell@0.26.4" was run.
+// grammar is the name of the environment variable with the parser's folder, in which "npm install
+// web-tree-sitter@0.27.1 tree-sitter-powershell@0.26.4" was run.
 const grammar = "HOB_PS_GRAMMAR"
 
 // WinRT types, which the grammar does not support.

@@ -60,8 +60,8 @@ func lintJS(s osrun.Script, whole string, bad func(string)) {
 	}
 }
 
-// reserved matches words that have a meaning in AppleScript or an app, and that are not compiled as
-// variable names (sweetrb/apple-notes-mcp#72).
+// reserved matches assignments to words that have a meaning in AppleScript or an app and therefore
+// do not compile as variable names (sweetrb/apple-notes-mcp#72).
 var reserved = regexp.MustCompile(`(?m)\b(?:set|repeat with)\s+(item|items|name|lines|word|words|text|list|result|it|me|of|id|index|count|date|content|subject|sender|message|messages|mailbox|account|folder|file|contents|properties|class|number|string)\s+(?:to|in|from)\b`)
 
 var (
@@ -116,7 +116,7 @@ func lintAS(text string, bad func(string)) {
 
 var (
 	mainPS = regexp.MustCompile(`(?m)^function Main\(\$in\) \{$`)
-	// Aliases, evaluated strings, a comparison that filters an array.
+	// oddPS matches aliases, evaluated strings, and comparisons that filter an array.
 	oddPS = regexp.MustCompile(`(?im)Invoke-Expression|\biex\b|\bAdd-Type\b|ScriptBlock\]::Create|\s-(?:eq|ne)\s+\$null|\|\s*(?:%|\?|gci|gwmi|select|where|foreach|sort|cat|ls|echo)\s|@"|@'|\$\(\s*\$in\.`)
 	cmdPS = regexp.MustCompile(`(?m)^\s*Answer\b`)
 )

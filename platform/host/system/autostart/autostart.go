@@ -38,9 +38,9 @@ type Entry struct {
 	Log     string // log file for the output, if the service manager keeps no log
 }
 
-// Self returns the entry that starts the running program, with home if this process was started
-// with one. It resolves links to the program, except on macOS, where the link of a package remains
-// valid when its target moves.
+// Self returns the entry that starts the running program, with home if HOB_HOME is set. It resolves
+// links to the program, except on macOS, where the link of a package remains valid when its target
+// moves.
 func Self(program, home, log string, getenv func(string) string) Entry {
 	if real, err := filepath.EvalSymlinks(program); err == nil && runtime.GOOS != "darwin" {
 		program = real
@@ -221,8 +221,8 @@ func (m *Manager) Install(ctx context.Context, e Entry, start bool) error {
 	return nil
 }
 
-// Uninstall removes the entry, or disables the entry of a package. It returns false if there was
-// none. Running programs are not stopped.
+// Uninstall removes the entry, or disables the entry that a package installed. It returns false if
+// there was none. Running programs are not stopped.
 func (m *Manager) Uninstall(ctx context.Context) (bool, error) {
 	if m.kind == RunKey {
 		return removeRun()

@@ -100,7 +100,7 @@ func brightnessScript() osrun.Script {
 	return osrun.NewScript("system/display/brightness.ps1", brightnessText)
 }
 
-// macBackend accesses the display of macOS.
+// macBackend accesses the display on macOS.
 type macBackend struct {
 	scripts osrun.Runner
 	run     osrun.Programs

@@ -203,7 +203,7 @@ func (p plocate) findFiles(ctx context.Context, text string, roots []string) (Fo
 	return f, nil
 }
 
-// escapeGlob escapes the special characters of a pattern in a text.
+// escapeGlob escapes the characters in text that are special in a glob pattern.
 func escapeGlob(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(text)
 }

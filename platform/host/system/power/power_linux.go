@@ -109,7 +109,8 @@ func readSupplies(dir string) (b Battery, err error) {
 	return b, nil
 }
 
-// sysState merges the state of another battery. A battery in use takes precedence.
+// sysState returns the state of the battery after another one with the sysfs state s was read. A
+// battery in use takes precedence.
 func sysState(s string, before State) State {
 	now := Unknown
 	switch s {

@@ -34,7 +34,7 @@ type Internet struct {
 	names map[string][]string
 	heard []*http.Request
 	down  bool
-	fails int // number of next connections that fail
+	fails int // how many of the next connections fail
 	conns []net.Conn
 }
 
@@ -164,7 +164,7 @@ func (n *Internet) Fail(connections int) {
 	n.fails += connections
 }
 
-// Client returns a client with these options.
+// Client returns a client for this internet.
 func (n *Internet) Client(t testing.TB) *safehttp.Client {
 	t.Helper()
 	c, err := safehttp.New(n.Options())

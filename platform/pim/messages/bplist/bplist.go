@@ -17,7 +17,7 @@ import (
 // ErrFormat reports data that is not a binary property list or exceeds a limit.
 var ErrFormat = errors.New("not a binary property list, or too large")
 
-// UID is a reference of NSKeyedArchiver.
+// UID is a reference to an object in an archive of NSKeyedArchiver.
 type UID uint64
 
 // Limits of the parser.
