@@ -102,7 +102,7 @@ func (s Server) Addr() string { return net.JoinHostPort(s.Host, s.Port) }
 // without s use STARTTLS). Without a scheme, the ports 993 and 465 mean TLS from the start. The
 // default port is 993 for IMAP (143 for imap://) and 587 for SMTP.
 func ParseServer(protocol, s string) (Server, error) {
-	bad := fmt.Errorf(`%q must be the name of a server such as "%s.example.org" or "%[2]s.example.org:%s"`, s, protocol, standardPort(protocol, false))
+	bad := fmt.Errorf(`%q is not a valid server name; use one such as "%s.example.org" or "%[2]s.example.org:%s"`, s, protocol, standardPort(protocol, false))
 	scheme, rest, found := strings.Cut(s, "://")
 	if !found {
 		scheme, rest = "", s
@@ -157,11 +157,11 @@ func ParseURL(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	switch {
 	case err != nil || u.Host == "" || !validHost(u.Hostname()) || u.Scheme != "https" && u.Scheme != "http":
-		return nil, fmt.Errorf(`%q must be an address such as "https://dav.example.org/"`, s)
+		return nil, fmt.Errorf(`%q is not a valid address; use one such as "https://dav.example.org/"`, s)
 	case u.User != nil:
 		return nil, errors.New("the address must not contain a user name or password; set user and password instead")
 	case u.RawQuery != "" || u.Fragment != "":
-		return nil, errors.New("the address must not have a query or fragment")
+		return nil, errors.New("the address must not contain a query or fragment")
 	case u.Scheme == "http" && !ThisMachine(u.Hostname()):
 		return nil, fmt.Errorf("%q would send the password unencrypted; use https", s)
 	}

@@ -61,7 +61,7 @@ var (
 	// ErrNotFound means that no item has the reference.
 	ErrNotFound = errors.New("not found")
 	// ErrChanged means that the item changed in the meantime. Nothing was written.
-	ErrChanged = errors.New("it changed in the meantime")
+	ErrChanged = errors.New("the item changed in the meantime")
 	// ErrInvalid means that the content cannot be written in this form.
 	ErrInvalid = errors.New("invalid content")
 )
@@ -366,7 +366,7 @@ func (l OutgoingMail) Check() error {
 	case len([]rune(l.Text)) > MaxLetter:
 		return fmt.Errorf("%w: the text is longer than %d characters", ErrInvalid, MaxLetter)
 	case len(l.Files) > MaxFiles || size > MaxFileBytes:
-		return fmt.Errorf("%w: too many or too large attachments; at most %d files with a total of %d MB", ErrInvalid, MaxFiles, MaxFileBytes>>20)
+		return fmt.Errorf("%w: too many or too large attachments; attach at most %d files with a total of %d MB", ErrInvalid, MaxFiles, MaxFileBytes>>20)
 	}
 	return nil
 }

@@ -26,8 +26,8 @@ var (
 	ErrNoFolder = errors.New("no such folder")
 	// ErrRefused means that the server works but rejects this request.
 	ErrRefused = errors.New("the server refused the request")
-	// ErrTooLarge means that the server sent more data than requested.
-	ErrTooLarge = errors.New("the server sent more data than requested")
+	// ErrTooLarge means that data exceeds a limit, such as an answer longer than requested.
+	ErrTooLarge = errors.New("the data exceeds a limit")
 )
 
 // Person is a name with an address, as in a message or an event.

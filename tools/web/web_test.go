@@ -146,7 +146,7 @@ func TestBrowseFails(t *testing.T) {
 		{"file", "file:///etc/passwd", nil, tools.PolicyDenied, "refused"},
 		{"words", "the news", nil, tools.InvalidArguments, "refused: the address contains white space"},
 		{"leads inside", "http://inside.example/", nil, tools.PolicyDenied, "resolves to 10.0.0.1, which is a private network"},
-		{"no such host", "http://nowhere.example/", nil, tools.NotFound, "there is no host nowhere.example"},
+		{"no such host", "http://nowhere.example/", nil, tools.NotFound, "host not found: nowhere.example"},
 		{"pdf", "paper.example/a.pdf", answer("application/pdf", "%PDF-1.7"), tools.Unsupported, "find the same text as a web page"},
 		{"picture", "http://paper.example/", answer("image/png", "\x89PNG\r\n\x1a\n"), tools.Unsupported, "use a page, a feed or a text file"},
 		{"not there", "http://paper.example/", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) }, tools.NotFound, "404 Not Found"},

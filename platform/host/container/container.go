@@ -71,7 +71,7 @@ const checkAgain = 30 * time.Second
 // New checks the options. It does not search for the engine; see Check.
 func New(o Options) (*Box, error) {
 	if o.Image == "" || o.Home == "" || o.Workspace == "" || o.Program == "" {
-		return nil, errors.New("container: required option is missing")
+		return nil, errors.New("container: the options Image, Home, Workspace and Program are required")
 	}
 	if !filepath.IsAbs(o.Workspace) || !filepath.IsAbs(o.Program) {
 		return nil, errors.New("container: workspace and program must be absolute paths")
@@ -133,7 +133,7 @@ func (b *Box) checkImage(ctx context.Context) error {
 	}
 	name := filepath.Base(engine)
 	if _, err := runEngine(ctx, engine, nil, "info"); err != nil {
-		return fmt.Errorf("%w: %s info: %w; start it, or set isolation = \"none\"", ErrDown, name, err)
+		return fmt.Errorf("%w: %s info: %w; start the engine, or set isolation = \"none\"", ErrDown, name, err)
 	}
 	if _, err := runEngine(ctx, engine, nil, "image", "inspect", b.o.Image); err != nil {
 		return fmt.Errorf("%w: %s; fetch it with: %s pull %s", ErrNoImage, b.o.Image, name, b.o.Image)

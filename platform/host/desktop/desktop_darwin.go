@@ -17,7 +17,7 @@ import (
 func lookFocus(_ context.Context, o Options) (Focus, string, error) {
 	f, err := os.Open(filepath.Join(o.Getenv("HOME"), "Library", "DoNotDisturb", "DB", "Assertions.json"))
 	if errors.Is(err, fs.ErrPermission) {
-		err = fmt.Errorf("macOS shows its focus mode only to programs with Full Disk Access; allow Hob in System Settings, Privacy & Security, Full Disk Access (x-apple.systempreferences:com.apple.preference.security?Privacy_AllFiles): %w", err)
+		err = fmt.Errorf("macOS reports its focus mode only to programs with Full Disk Access: %w; allow Hob in System Settings, Privacy & Security, Full Disk Access (x-apple.systempreferences:com.apple.preference.security?Privacy_AllFiles)", err)
 	}
 	if err != nil {
 		return FocusUnknown, "", err
@@ -47,7 +47,7 @@ func (b bannerBackend) showNotification(ctx context.Context, n Notification) err
 func (bannerBackend) withdrawNotification(context.Context, string) error { return nil }
 
 func (bannerBackend) serverInfo(context.Context) (Server, error) {
-	return Server{Name: "osascript (shown as Script Editor, if it is allowed to)"}, nil
+	return Server{Name: "osascript (shown as Script Editor, if Script Editor may show notifications)"}, nil
 }
 
 func (bannerBackend) close() {}

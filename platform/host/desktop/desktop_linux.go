@@ -91,13 +91,13 @@ func (n *NotificationClient) Open(ctx context.Context, address string) error {
 	}
 	portal, err := l.findPortal(ctx, b.opt.Trust)
 	if err != nil {
-		return fmt.Errorf("desktop: no portal to open addresses (xdg-desktop-portal): %w", err)
+		return fmt.Errorf("desktop: open the browser: the desktop portal (xdg-desktop-portal) failed: %w", err)
 	}
 	var handle dbus.ObjectPath
 	err = callMethod(ctx, l.conn, portal, "/org/freedesktop/portal/desktop", "org.freedesktop.portal.OpenURI.OpenURI",
 		[]any{"", address, map[string]dbus.Variant{}}, &handle)
 	if err != nil {
-		return fmt.Errorf("desktop: no portal to open addresses (xdg-desktop-portal): %w", err)
+		return fmt.Errorf("desktop: open the browser: the desktop portal (xdg-desktop-portal) failed: %w", err)
 	}
 	return nil
 }
@@ -125,7 +125,7 @@ func (l *serverConn) findPortal(ctx context.Context, trust func(int) error) (uni
 func screenIdle(ctx context.Context, getenv func(string) string) (time.Duration, error) {
 	e := session.DetectSession(ctx, getenv)
 	if e.Wayland != "" {
-		return 0, errors.New("the X server under Wayland does not see all input")
+		return 0, errors.New("under Wayland, the X server does not receive all input")
 	}
 	x, err := xwin.Dial(ctx, e)
 	if err != nil {

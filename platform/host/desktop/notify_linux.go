@@ -215,7 +215,7 @@ func (l *serverConn) findOwner(ctx context.Context, trust func(int) error) (*ser
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w; start one, such as dunst, mako or that of your desktop: %w", ErrNoServer, err)
+		return nil, fmt.Errorf("%w: %w; start one, such as dunst, mako or the one of your desktop", ErrNoServer, err)
 	}
 	var pid uint32
 	err = callMethod(ctx, l.conn, busName, busPath, busName+".GetConnectionUnixProcessID", []any{o.unique}, &pid)
@@ -276,7 +276,7 @@ func (b *dbusBackend) connectBus(ctx context.Context) (*serverConn, error) {
 		{dbus.WithMatchSender(busName), dbus.WithMatchInterface(busName), dbus.WithMatchMember("NameOwnerChanged"), dbus.WithMatchArg(0, notesName)},
 	} {
 		if err := conn.AddMatchSignalContext(ctx, match...); err != nil {
-			return nil, errors.Join(fmt.Errorf("subscribe on the session bus: %w", err), conn.Close())
+			return nil, errors.Join(fmt.Errorf("subscribe to signals on the session bus: %w", err), conn.Close())
 		}
 	}
 	l = &serverConn{conn: conn, shown: map[string]shownNote{}}

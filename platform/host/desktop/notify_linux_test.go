@@ -185,7 +185,7 @@ func TestTheBusComesAndGoes(t *testing.T) {
 		}
 		return b.Getenv(key)
 	}})
-	if err := n.Notify(t.Context(), question("q0")); !errors.Is(err, desktop.ErrNoSession) || !strings.Contains(err.Error(), "systemd --user") {
+	if err := n.Notify(t.Context(), question("q0")); !errors.Is(err, desktop.ErrNoSession) || !strings.Contains(err.Error(), "systemd user service") {
 		t.Fatalf("no bus: %v, want ErrNoSession with a remedy", err)
 	}
 	for range 2 {

@@ -103,11 +103,11 @@ func lookLogin(ctx context.Context, o Options, p *Presence) error {
 		return err
 	}
 	if !idle { // a desktop that reports nothing to logind cannot be distinguished from this state
-		return errors.New("presence unknown: logind does not report the session as idle, and many desktops never do")
+		return errors.New("logind does not report the session as idle, but many desktops never tell logind that it is")
 	}
 	since, err := readProperty[uint64](ctx, conn, loginName, path, loginSession, "IdleSinceHint")
 	if err != nil || since > math.MaxInt64 {
-		return errors.Join(errors.New("logind does not report since when the session is idle"), err)
+		return errors.Join(errors.New("logind does not report since when the session has been idle"), err)
 	}
 	p.Idle, p.IdleKnown, p.By = max(0, time.Since(time.UnixMicro(int64(since)))), true, "logind"
 	return nil

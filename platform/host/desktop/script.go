@@ -50,7 +50,7 @@ func bannerError(err error) error {
 	case !ok:
 		return fmt.Errorf("desktop: %w", err)
 	case e.Kind == osrun.Denied:
-		return fmt.Errorf("desktop: %w: allow it in System Settings, Notifications, Script Editor (%d)", ErrNoServer, e.Number)
+		return fmt.Errorf("desktop: %w: Script Editor may not show notifications (error %d); allow it in System Settings, Notifications, Script Editor", ErrNoServer, e.Number)
 	case e.Kind == osrun.Timeout || e.Unknown:
 		return fmt.Errorf("desktop: %w: %w", ErrUnsure, err)
 	}
@@ -121,7 +121,7 @@ func toastXML(n Notification) (string, error) {
 	}
 	b, err := xml.Marshal(d)
 	if err != nil {
-		return "", fmt.Errorf("desktop: write a toast: %w", err)
+		return "", fmt.Errorf("desktop: encode the toast: %w", err)
 	}
 	return strings.Replace(string(b), "<binding>", `<binding template="ToastGeneric">`, 1), nil
 }
@@ -151,7 +151,7 @@ func toastError(a toastAnswer, err error) error {
 func settingText(n int) string {
 	switch n {
 	case 1:
-		return "notifications of Hob are off; turn them on in Settings, System, Notifications"
+		return "notifications from Hob are off; turn them on in Settings, System, Notifications"
 	case 2:
 		return "notifications are off; turn them on in Settings, System, Notifications"
 	case 3:

@@ -96,7 +96,7 @@ type tesseract struct{ run osrun.Programs }
 func (t tesseract) readText(ctx context.Context, picture []byte, _ string) (string, error) {
 	out, err := t.run.Run(ctx, picture, "tesseract", "stdin", "stdout")
 	if errors.Is(err, osrun.ErrNoProgram) {
-		return "", fmt.Errorf("%w; install tesseract-ocr and its language packs", err)
+		return "", fmt.Errorf("%w; install tesseract-ocr and the language packs for your languages", err)
 	}
 	return string(out), err
 }

@@ -148,7 +148,7 @@ func (e *Error) Allow(permission string) *Error {
 	case "contacts":
 		e.Remedy, e.Link = "allow Hob in System Settings, Privacy & Security, Contacts", paneContacts
 	case "outlook":
-		e.Remedy = "check the screen for a dialog of Outlook; in Outlook see File, Options, Trust Center, Programmatic Access"
+		e.Remedy = "check the screen for an Outlook dialog; in Outlook, see File, Options, Trust Center, Programmatic Access"
 	default:
 		e.Remedy, e.Link = "allow Hob to use "+of+" in System Settings, Privacy & Security, Automation", paneAutomation
 	}

@@ -57,7 +57,7 @@ func (e *Error) explainAppleError(id string) *Error {
 	case aePrivilege, aeReadOnly:
 		e.Kind, e.Cause = Unsupported, "app does not allow this change"
 	case aeCancelled:
-		e.Kind, e.Cause = Cancelled, "cancelled on the screen"
+		e.Kind, e.Cause = Cancelled, "canceled on the screen"
 	case asSyntax, asSyntaxExpected, aeCoercion, aeScript:
 		e.Kind = Internal
 	}
@@ -90,18 +90,18 @@ func (e *Error) explainHRESULT() *Error {
 		e.Kind, e.Cause, e.Remedy = NotRunning, "app is not running", "open it first"
 	case comServerFailed:
 		e.Kind, e.Cause = SetupRequired, "app could not be started for Hob"
-		e.Remedy = "set up its account first, and do not run it (or Hob) as administrator"
+		e.Remedy = "set up an account in the app first, and run neither the app nor Hob as administrator"
 	case comRejected, comRetryLater:
 		e.Kind, e.Cause, e.Remedy = Busy, "app is blocked by an open dialog", "close its open dialogs and try again"
 	case rpcUnavailable, rpcFailed:
 		e.Kind, e.Cause, e.Remedy = NotRunning, "app ended during the call", "open it again"
 	case comDenied, comAborted, comServerFault:
-		e.Cause = "app or a policy refuses access by programs"
+		e.Cause = "the app or a policy denies access to other programs"
 		return e.Allow("outlook")
 	case mapiNotFound:
 		e.Kind, e.Cause = NotFound, "requested item not found"
 	case mapiCancel:
-		e.Kind, e.Cause = Cancelled, "cancelled on the screen"
+		e.Kind, e.Cause = Cancelled, "canceled on the screen"
 	}
 	return e
 }

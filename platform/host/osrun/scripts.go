@@ -96,10 +96,10 @@ const (
 func (s *Scripts) Run(ctx context.Context, c Call, out any) error {
 	in, err := ASCII(c.In)
 	if err != nil {
-		return fmt.Errorf("%s: write the request: %w", c.Script.Name, err)
+		return fmt.Errorf("%s: encode the request: %w", c.Script.Name, err)
 	}
 	if len(in) > maxIn {
-		return c.callError(Error{Kind: Invalid, Cause: fmt.Sprintf("request has %d bytes, the limit is %d", len(in), maxIn)})
+		return c.callError(Error{Kind: Invalid, Cause: fmt.Sprintf("request is %d bytes long, the limit is %d", len(in), maxIn)})
 	}
 	if c.Wait <= 0 {
 		c.Wait = quick
@@ -136,7 +136,7 @@ func (s *Scripts) runQueued(ctx context.Context, c Call, in []byte) (json.RawMes
 		}
 	}
 	if left := s.backoffLeft(l); left > 0 {
-		return nil, c.callError(Error{Kind: Busy, Cause: "app did not answer; no further calls for " + left.Round(time.Second).String(), Remedy: "check the screen for a dialog of the app or the system"})
+		return nil, c.callError(Error{Kind: Busy, Cause: "app did not answer, so Hob does not call it for " + left.Round(time.Second).String(), Remedy: "check the screen for a dialog of the app or the system"})
 	}
 	data, err := s.runWithRetry(ctx, c, in)
 	if KindOf(err) == Timeout && c.App.ID != "" {

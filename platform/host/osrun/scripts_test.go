@@ -133,7 +133,7 @@ func TestErrors(t *testing.T) {
 		"not running":            {"x.js", `say {"ok":false,"kind":"not_running"}`, osrun.NotRunning, "open it first"},
 		"not there":              {"x.js", `say {"ok":false,"number":-1728}`, osrun.NotFound, "not found"},
 		"not understood":         {"x.js", `say {"ok":false,"number":-1708}`, osrun.Unsupported, "version"},
-		"cancelled":              {"x.js", `say {"ok":false,"number":-128}`, osrun.Cancelled, "cancelled"},
+		"cancelled":              {"x.js", `say {"ok":false,"number":-128}`, osrun.Cancelled, "canceled"},
 		"a key press refused":    {"x.js", `say {"ok":false,"number":1002}`, osrun.Denied, "Privacy_Accessibility"},
 		"an exception":           {"x.js", `say {"ok":false,"number":-2700,"message":"TypeError: undefined"}`, osrun.Internal, "TypeError"},
 		"calendars refused":      {"x.js", `say {"ok":false,"kind":"permission_denied","message":"calendars"}`, osrun.Denied, "Privacy_Calendars"},

@@ -94,7 +94,7 @@ func kitLeave(ctx context.Context, r Runner, entity int, name, permission string
 	case 3:
 		return nil
 	case 0:
-		e.Kind, e.Cause, e.Remedy = SetupRequired, "macOS has not asked you yet whether Hob may control the app", "let Hob use the app once and allow it"
+		e.Kind, e.Cause, e.Remedy = SetupRequired, "macOS has not asked you yet whether Hob may control the app", "let Hob use the app once and allow access in the dialog"
 		return e
 	}
 	e.Cause = "access was denied"

@@ -115,7 +115,7 @@ func speakableText(text string) string {
 // errLanguage is returned if a language is requested that the system cannot select. The system
 // voice must not be used instead, because it would read the text as if it were in the voice's
 // language.
-var errLanguage = fmt.Errorf("the language cannot be selected on this system; leave it empty to use the system voice: %w", errors.ErrUnsupported)
+var errLanguage = fmt.Errorf("the language cannot be selected on this system: %w; leave the language empty to use the system voice", errors.ErrUnsupported)
 
 // sayVoice uses the program of macOS (man say).
 type sayVoice struct {

@@ -101,7 +101,7 @@ func readLogTail(path string, from int64) string {
 	b, err := io.ReadAll(io.NewSectionReader(f, from, 64<<10))
 	b = bytes.TrimSpace(b)
 	if err != nil || len(b) == 0 {
-		return "it wrote no log; see " + path
+		return "the daemon wrote no log; see " + path
 	}
 	lines := strings.Split(string(b), "\n")
 	return strings.Join(lines[max(0, len(lines)-5):], "\n")

@@ -99,7 +99,7 @@ func (s Secrets) Keep(ctx context.Context, name string, v Secret, file bool) (wh
 		return "", fmt.Errorf("the secret stored in the %s cannot be read back: %w", where, err)
 	}
 	if subtle.ConstantTimeCompare([]byte(got), []byte(v)) != 1 {
-		return "", fmt.Errorf("the %s returned another value than was stored", where)
+		return "", fmt.Errorf("the %s returned a different value from the one that was stored", where)
 	}
 	return where, nil
 }

@@ -43,7 +43,7 @@ type HeldError struct {
 
 func (e *HeldError) Error() string {
 	if errors.Is(e.Err, ErrRunning) {
-		return fmt.Sprintf("a daemon already runs in this home (pid %d); use it, or stop it with: hob stop", e.Holder.PID)
+		return fmt.Sprintf("a daemon is already running in this home (pid %d); use it, or stop it with: hob stop", e.Holder.PID)
 	}
 	return fmt.Sprintf("another hob command (pid %d) is running in this home; try again when it has ended", e.Holder.PID)
 }

@@ -273,7 +273,7 @@ func writeRemedy(err error, other string) string {
 	case diskFull(err):
 		return "free some space on its disk"
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
-		return "raise the limit of open files (ulimit -n), or close some programs"
+		return "raise the limit on open files (ulimit -n), or close some programs"
 	}
 	return other
 }

@@ -51,7 +51,7 @@ func ClientOf(client, server string, tree Tree, thorough bool) (Client, error) {
 	}
 	to, err := netip.ParseAddrPort(server)
 	if err != nil {
-		return ClientUnknown, fmt.Errorf("find the process behind %s: its server: %w", client, err)
+		return ClientUnknown, fmt.Errorf("find the process behind %s: server address: %w", client, err)
 	}
 	c, err := clientOf(plainAddr(from), plainAddr(to), tree, thorough)
 	if errors.Is(err, errGone) && !from.Addr().Unmap().IsLoopback() {

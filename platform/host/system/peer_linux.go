@@ -72,7 +72,7 @@ func findSocketHolder(inode string, tree Tree) (Client, error) {
 			continue
 		}
 		if by := findLauncher(pid, parents); by != "" {
-			return ClientUnknown, fmt.Errorf("process %d was started by %s for an unknown process", pid, by)
+			return ClientUnknown, fmt.Errorf("process %d was started by %s on behalf of an unknown process", pid, by)
 		}
 		if belongsToTree(pid, parents, tree) {
 			return ClientHob, nil

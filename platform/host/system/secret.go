@@ -110,7 +110,7 @@ func secretFile(name string) (Secret, error) {
 	}
 	fi, err := os.Stat(path)
 	if err != nil {
-		return "", fmt.Errorf("the secret file %s: %w; create it with the secret as its only line", path, innermostError(err))
+		return "", fmt.Errorf("read the secret file %s: %w; create it with the secret as its only line", path, innermostError(err))
 	}
 	switch {
 	case !fi.Mode().IsRegular():
@@ -122,7 +122,7 @@ func secretFile(name string) (Secret, error) {
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return "", fmt.Errorf("the secret file %s: %w", path, innermostError(err))
+		return "", fmt.Errorf("read the secret file %s: %w", path, innermostError(err))
 	}
 	v := strings.TrimRight(string(b), "\r\n")
 	if v == "" {

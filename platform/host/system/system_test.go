@@ -175,7 +175,7 @@ func TestEnsureTokenLeavesOtherFilesAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = EnsureToken(path)
-	wantErr(t, err, "move it away")
+	wantErr(t, err, "move the file elsewhere")
 }
 
 func TestLock(t *testing.T) {

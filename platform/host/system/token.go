@@ -48,14 +48,14 @@ var errDamagedToken = errors.New("file does not contain a token")
 func ReadToken(path string) (Secret, error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("token %s not found: %w; the next start creates one", path, innermostError(err))
+		return "", fmt.Errorf("token %s not found: %w; the daemon creates one at its next start", path, innermostError(err))
 	}
 	if err != nil {
-		return "", fmt.Errorf("read the token %s: %w; move it away, the next start creates a new one", path, innermostError(err))
+		return "", fmt.Errorf("read the token %s: %w; move the file elsewhere, and the daemon creates a new one at its next start", path, innermostError(err))
 	}
 	s := strings.TrimSpace(string(b))
 	if raw, err := hex.DecodeString(s); err != nil || len(raw) != tokenBytes {
-		return "", fmt.Errorf("read the token %s: %w; the next start creates a new one", path, errDamagedToken)
+		return "", fmt.Errorf("read the token %s: %w; the daemon creates a new one at its next start", path, errDamagedToken)
 	}
 	return Secret(s), nil
 }
@@ -100,7 +100,7 @@ func ReadKey(path string) ([]byte, error) {
 	}
 	key, err := hex.DecodeString(strings.TrimSpace(string(b)))
 	if err != nil || len(key) != keyBytes {
-		return nil, fmt.Errorf("the file %s does not contain a key; restore it from a copy, or move it away: the next start creates a new one", path)
+		return nil, fmt.Errorf("the file %s does not contain a key; restore it from a copy, or move the file elsewhere: Hob creates a new one at the next start", path)
 	}
 	return key, nil
 }

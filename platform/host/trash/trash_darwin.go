@@ -56,7 +56,7 @@ func putIn(bin string, dir *os.Root, name, abs string, at time.Time) (Item, erro
 			return Item{}, err
 		}
 	}
-	return Item{}, fmt.Errorf("the Trash already holds %d files with this name; empty it", maxTries)
+	return Item{}, fmt.Errorf("the Trash already contains %d files with this name; empty the Trash", maxTries)
 }
 
 func (c *Store) restoreItem(item Item, dir *os.Root, name string) error {

@@ -104,7 +104,7 @@ func (b trashBin) createFolders() error {
 		return err
 	}
 	if st, ok := fi.Sys().(*syscall.Stat_t); !ok || (b.top != "" && (!fi.IsDir() || int(st.Uid) != os.Getuid())) {
-		return fmt.Errorf("%s is not a folder of this user", b.path)
+		return fmt.Errorf("%s is not a folder that belongs to this user", b.path)
 	}
 	for _, sub := range []string{"files", "info"} {
 		if err := os.Mkdir(filepath.Join(b.path, sub), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -147,7 +147,7 @@ func (b trashBin) putFile(dir *os.Root, name, abs string, at time.Time) (Item, e
 			return Item{}, err
 		}
 	}
-	return Item{}, fmt.Errorf("the trash already holds %d files with this name; empty it", maxTries)
+	return Item{}, fmt.Errorf("the trash already contains %d files with this name; empty the trash", maxTries)
 }
 
 // writeTrashInfo writes the .trashinfo file with the percent-encoded path (RFC 2396 section 2).

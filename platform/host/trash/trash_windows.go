@@ -100,7 +100,7 @@ func recyclePath(abs string) error {
 	case r != 0:
 		return fmt.Errorf("move to the Recycle Bin: Windows error 0x%x; close programs that use the file", r)
 	case op.aborted != 0:
-		return errors.New("move to the Recycle Bin: stopped by Windows")
+		return errors.New("move to the Recycle Bin: Windows stopped the operation")
 	}
 	return nil
 }
@@ -135,7 +135,7 @@ func listRecycled(bin, abs string) []Item {
 
 func (c *Store) restoreItem(item Item, dir *os.Root, name string) error {
 	if item.Location == "" {
-		return fmt.Errorf("%w: location in the Recycle Bin is unknown; restore it in the Recycle Bin", ErrGone)
+		return fmt.Errorf("%w: its location in the Recycle Bin is unknown; restore the item yourself in the Recycle Bin", ErrGone)
 	}
 	bin, err := os.OpenRoot(filepath.Dir(item.Location))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -346,7 +346,7 @@ func (m *Menu) openPage(ctx context.Context, session string, last bool) error {
 		return err
 	}
 	if err := m.note.Open(ctx, link); err != nil {
-		return fmt.Errorf("cannot open the browser; run: hob open (%w)", err)
+		return fmt.Errorf("cannot open the browser: %w; run: hob open", err)
 	}
 	return nil
 }

@@ -193,7 +193,7 @@ func (v *Vault) decryptFile(fi fs.FileInfo) (map[string]string, error) {
 	}
 	switch {
 	case !fi.Mode().IsRegular():
-		return nil, fmt.Errorf("the secrets file %s is not a regular file; move it away", v.opt.Path)
+		return nil, fmt.Errorf("the secrets file %s is not a regular file; move it elsewhere", v.opt.Path)
 	case fi.Size() > maxFile:
 		return nil, damaged("file is larger than 1 MB")
 	case system.OthersMayRead(fi):
@@ -209,7 +209,7 @@ func (v *Vault) decryptFile(fi fs.FileInfo) (map[string]string, error) {
 	}
 	r, err := age.Decrypt(bytes.NewReader(raw), ids...)
 	if _, other := errors.AsType[*age.NoIdentityMatchError](err); other {
-		return nil, fmt.Errorf("the secrets file %s: %w; restore %s, or set %s to its passphrase", v.opt.Path, ErrOtherKey, v.opt.Identity, PassphraseEnv)
+		return nil, fmt.Errorf("the secrets file %s: %w; restore the key %s, or set %s to its passphrase", v.opt.Path, ErrOtherKey, v.opt.Identity, PassphraseEnv)
 	}
 	if err != nil {
 		return nil, damaged(err)
@@ -223,7 +223,7 @@ func (v *Vault) decryptFile(fi fs.FileInfo) (map[string]string, error) {
 		return nil, damaged("content is not a list of secrets")
 	}
 	if c.Version != version {
-		return nil, fmt.Errorf("the secrets file %s has version %d, this Hob supports version %d; update Hob", v.opt.Path, c.Version, version)
+		return nil, fmt.Errorf("the secrets file %s has version %d, this version of Hob supports version %d; update Hob", v.opt.Path, c.Version, version)
 	}
 	if c.Secrets == nil {
 		c.Secrets = map[string]string{}
@@ -253,7 +253,7 @@ func (v *Vault) writeSecrets(all map[string]string) error {
 		return fmt.Errorf("encrypt the secrets: %w", err)
 	}
 	if out.Len() > maxFile {
-		return errors.New("the secrets file would be larger than 1 MB; remove some: hob secret list")
+		return errors.New("the secrets file would be larger than 1 MB; remove secrets that you no longer need (see: hob secret list)")
 	}
 	v.mu.Lock()
 	v.opened = nil

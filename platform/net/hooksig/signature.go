@@ -37,12 +37,12 @@ const (
 )
 
 // Remedy tells senders how to sign a request.
-const Remedy = "send X-Hob-Timestamp (seconds since 1970), Idempotency-Key (your id of the request) and X-Hob-Signature: v1=hex(HMAC-SHA256(secret, timestamp.key.body)); see docs/triggers.md"
+const Remedy = "send X-Hob-Timestamp (seconds since 1970), Idempotency-Key (your id for the request) and X-Hob-Signature: v1=hex(HMAC-SHA256(secret, timestamp.key.body)); see docs/triggers.md"
 
 // Errors of requests that cannot have a valid signature.
 var (
 	ErrTime      = errors.New("X-Hob-Timestamp is missing or is not a time")
-	ErrKey       = errors.New("the Idempotency-Key is missing or cannot be signed")
+	ErrKey       = errors.New("the Idempotency-Key is missing, longer than 200 bytes, or contains a dot")
 	ErrOldFormat = errors.New("a signature of the body alone is no longer accepted, because it does not protect against replays")
 )
 

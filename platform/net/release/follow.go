@@ -97,7 +97,7 @@ func (f Follower) reportNewer(ctx context.Context, was lastCheck) lastCheck {
 	now := readLastCheck(f.File) // read the state again, because commands also check
 	now.At, now.Told = at, was.Told
 	if err == nil && r.Newer && r.Latest != was.Told {
-		text := fmt.Sprintf("Hob %s is available; this is %s. See how to get it with: hob update --check", r.Latest, r.Current)
+		text := fmt.Sprintf("Hob %s is available; you have %s. To see how to update, run: hob update --check", r.Latest, r.Current)
 		if err = f.Notify(ctx, "release:"+r.Latest, text); err == nil {
 			now.Told = r.Latest
 		}

@@ -83,7 +83,7 @@ func (p Program) CheckReplaceable() error {
 	dir := filepath.Dir(p.Path)
 	f, err := os.CreateTemp(dir, ".hob-write-test-*")
 	if err != nil {
-		return fmt.Errorf("the folder %s is not writable: %w; run the command as the user who installed Hob, or install it in a folder of yours, such as ~/.local/bin", dir, errors.Unwrap(err))
+		return fmt.Errorf("the folder %s is not writable: %w; run the command as the user who installed Hob, or install it in a folder that you own, such as ~/.local/bin", dir, errors.Unwrap(err))
 	}
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
@@ -93,10 +93,10 @@ func (p Program) CheckReplaceable() error {
 // that the program runs and reports the expected version.
 func (p Program) Download(ctx context.Context, n Fetcher, f File, version string) (staged string, err error) {
 	if f.Size > maxArchive {
-		return "", fmt.Errorf("download %s: %d MB are more than %d MB", f.URL, f.Size>>20, maxArchive>>20)
+		return "", fmt.Errorf("download %s: the file is %d MB, the limit is %d MB", f.URL, f.Size>>20, maxArchive>>20)
 	}
 	if free, err := system.DiskFree(filepath.Dir(p.Path)); err == nil && free < uint64(4*f.Size+(64<<20)) { //nolint:gosec // a positive size
-		return "", fmt.Errorf("download %s: not enough disk space in %s, %d MB are free; free some space", f.URL, filepath.Dir(p.Path), free>>20)
+		return "", fmt.Errorf("download %s: not enough disk space in %s (%d MB free); free some space", f.URL, filepath.Dir(p.Path), free>>20)
 	}
 	res, err := n.Fetch(ctx, safehttp.Request{URL: f.URL, MaxBody: f.Size + 1, Timeout: downloadTime})
 	if err != nil {
@@ -119,7 +119,7 @@ func (p Program) Download(ctx context.Context, n Fetcher, f File, version string
 	failpoint.Hit("update.staged")
 	got, err := Describe(ctx, staged)
 	if err == nil && got.Version != version {
-		err = fmt.Errorf("the downloaded program is version %q, the manifest names %s", terminalSafe(got.Version, 50), version)
+		err = fmt.Errorf("the downloaded program is version %q, but the manifest names %s", terminalSafe(got.Version, 50), version)
 	}
 	if err != nil {
 		return "", errors.Join(err, os.Remove(staged))
@@ -145,7 +145,7 @@ func unpackProgram(name string, archive []byte) ([]byte, error) {
 				return readLimited(r)
 			}
 		}
-		return nil, errors.New("the archive contains no hob")
+		return nil, errors.New("the archive does not contain the program hob")
 	}
 	z, err := gzip.NewReader(bytes.NewReader(archive))
 	if err != nil {
@@ -154,7 +154,7 @@ func unpackProgram(name string, archive []byte) ([]byte, error) {
 	for t := tar.NewReader(z); ; {
 		h, err := t.Next()
 		if errors.Is(err, io.EOF) {
-			return nil, errors.New("the archive contains no hob")
+			return nil, errors.New("the archive does not contain the program hob")
 		}
 		if err != nil {
 			return nil, err
@@ -225,7 +225,7 @@ func (p Program) Swap(from string) error {
 	}
 	failpoint.Hit("update.replaced")
 	if err := system.RenameDurable(keep, p.Previous()); err != nil {
-		return fmt.Errorf("replaced %s, but the previous program is at %s: %w", p.Path, keep, err)
+		return fmt.Errorf("replaced %s, but the previous program is still at %s: %w", p.Path, keep, err)
 	}
 	failpoint.Hit("update.done")
 	return nil

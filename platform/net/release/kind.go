@@ -79,5 +79,5 @@ func updateSteps(k Kind, system string, f File) []string {
 	case string(RPM):
 		return append(out, "sudo dnf install ./"+name, "hob stop && hob start")
 	}
-	return append(out, "hob stop", "unpack it over this program", "hob start")
+	return append(out, "hob stop", "unpack it and replace this program with it", "hob start")
 }

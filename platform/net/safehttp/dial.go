@@ -104,7 +104,7 @@ func (d *dialer) resolveError(ctx context.Context, err error) error {
 	}
 	e := &Error{Kind: Resolve, Host: d.t.host.name, Err: err, Message: "cannot resolve host " + d.t.host.name, Remedy: "check the internet connection and retry"}
 	if n, ok := errors.AsType[*net.DNSError](err); ok && n.IsNotFound {
-		e.Kind, e.Message, e.Remedy = NotFound, "there is no host "+d.t.host.name, "check the spelling and the internet connection"
+		e.Kind, e.Message, e.Remedy = NotFound, "host not found: "+d.t.host.name, "check the spelling and the internet connection"
 	}
 	if d.c.proxy != nil {
 		e.Message += ", so its address cannot be checked"

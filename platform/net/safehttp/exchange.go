@@ -45,7 +45,7 @@ func (r *Request) checkRequest() error {
 		return newRefusal(Refused, "", "the method "+strconv.Quote(r.Method)+" is not allowed", "use GET, HEAD or POST")
 	}
 	if len(r.Body) > 0 && !r.hasBody() {
-		return newRefusal(Refused, "", "a "+r.Method+" must not have a body", "")
+		return newRefusal(Refused, "", "a "+r.Method+" request must not have a body", "")
 	}
 	for name, values := range r.Header {
 		key := textproto.CanonicalMIMEHeaderKey(name)
@@ -138,7 +138,7 @@ func (c *Client) redirectTarget(from *target, r *Request, resp *http.Response) (
 }
 
 func tooMany(t *target, n int) *Error {
-	return &Error{Kind: Redirect, Host: t.url.Host, Sent: true, Message: "gave up after " + strconv.Itoa(n) + " redirects; the last one was by " + t.url.Host}
+	return &Error{Kind: Redirect, Host: t.url.Host, Sent: true, Message: "gave up after " + strconv.Itoa(n) + " redirects; the last one came from " + t.url.Host}
 }
 
 // newBody wraps the body so that the transport cannot send it twice.

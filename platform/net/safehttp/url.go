@@ -97,7 +97,7 @@ func parseURL(raw string) (*target, error) {
 	}
 	rest, ok = strings.CutPrefix(rest, "//")
 	if !ok || strings.HasPrefix(rest, "/") {
-		return nil, newRefusal(BadURL, "", "behind "+scheme+": two slashes and a host must follow", "write https://host/path")
+		return nil, newRefusal(BadURL, "", scheme+": must be followed by two slashes and a host", "write https://host/path")
 	}
 	authority, tail := rest, ""
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
@@ -110,7 +110,7 @@ func parseURL(raw string) (*target, error) {
 // on the host.
 func assembleURL(scheme, authority, tail string) (*target, error) {
 	if strings.Contains(authority, "@") {
-		return nil, newRefusal(BadURL, "", "the address has a user name or an @ before the path, which hides the host", "remove it")
+		return nil, newRefusal(BadURL, "", "the address contains a user name or an @ before the path, which disguises the host", "remove it")
 	}
 	name, port, err := splitPort(scheme, authority)
 	if err != nil {

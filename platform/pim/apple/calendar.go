@@ -65,7 +65,7 @@ func (r writeResult) occurrenceRef() string { return scriptapp.OccurrenceRef(r.I
 // CreateEvent implements pim.Calendars. It rejects guests, because EventKit cannot invite them.
 func (c *Calendar) CreateEvent(ctx context.Context, calendar string, e pim.NewEvent) (pim.Receipt, error) {
 	if len(e.Guests) > 0 {
-		return pim.Receipt{}, fmt.Errorf("Calendar: %w: macOS does not let programs invite guests; use a CalDAV account or send the invitation by mail", errors.ErrUnsupported)
+		return pim.Receipt{}, fmt.Errorf("Calendar: %w: macOS does not let programs invite guests; use a CalDAV account or send the invitation by email", errors.ErrUnsupported)
 	}
 	in := struct {
 		dialogLimit
@@ -107,7 +107,7 @@ type occurrenceKey struct {
 func parseOccurrence(ref, version string, whole bool) (occurrenceKey, error) {
 	id, start, ok := scriptapp.ParseOccurrenceRef(ref)
 	if !ok {
-		return occurrenceKey{}, fmt.Errorf("Calendar: %w: no event %q", pim.ErrNotFound, pim.SanitizeLine(ref, 100))
+		return occurrenceKey{}, fmt.Errorf("Calendar: %w: event %q", pim.ErrNotFound, pim.SanitizeLine(ref, 100))
 	}
 	return occurrenceKey{newDialogLimit(), id, start, version, whole}, nil
 }
@@ -203,10 +203,10 @@ type weekday struct {
 func parseRule(s string) (*recurrence, error) {
 	o, err := rrule.StrToROption(s)
 	if err != nil {
-		return nil, fmt.Errorf("Calendar: %w: the rule %q: %w", pim.ErrInvalid, pim.SanitizeLine(s, 100), err)
+		return nil, fmt.Errorf("Calendar: %w: the recurrence rule %q: %w", pim.ErrInvalid, pim.SanitizeLine(s, 100), err)
 	}
 	if o.Freq > rrule.DAILY || len(o.Byyearday)+len(o.Byweekno)+len(o.Byhour)+len(o.Byminute)+len(o.Bysecond)+len(o.Byeaster) > 0 {
-		return nil, fmt.Errorf("Calendar: %w: macOS does not support the rule %q", pim.ErrInvalid, pim.SanitizeLine(s, 100))
+		return nil, fmt.Errorf("Calendar: %w: macOS does not support the recurrence rule %q", pim.ErrInvalid, pim.SanitizeLine(s, 100))
 	}
 	r := &recurrence{Frequency: int(rrule.DAILY - o.Freq), Interval: max(o.Interval, 1), MonthDays: o.Bymonthday, Months: o.Bymonth, Positions: o.Bysetpos, Count: o.Count}
 	for _, d := range o.Byweekday {

@@ -89,10 +89,10 @@ func (m *Mail) FindMail(ctx context.Context, q pim.MailQuery) ([]pim.Message, er
 	}
 	var warnings []string
 	if len(out) < limit && len(got.Rows) < got.Total && in.Scan == scanMany && !reachesBefore(got.Rows, q.Since) {
-		warnings = append(warnings, fmt.Sprintf("Mail: searched only the newest %d of %d mails", len(got.Rows), got.Total))
+		warnings = append(warnings, fmt.Sprintf("Mail: searched only the newest %d of %d messages", len(got.Rows), got.Total))
 	}
 	if q.Text != "" {
-		warnings = append(warnings, "Mail: searched subjects and senders only, not the texts")
+		warnings = append(warnings, "Mail: searched subjects and senders only, not the text of messages")
 	}
 	return out, pim.Partial(warnings...)
 }
@@ -106,7 +106,7 @@ func parseMailRef(ref string) (int64, string, error) {
 	id, folder, ok := strings.Cut(strings.TrimPrefix(ref, mailRef), "/")
 	n, err := strconv.ParseInt(id, 10, 32)
 	if !ok || err != nil || n <= 0 || !strings.HasPrefix(ref, mailRef) {
-		return 0, "", fmt.Errorf("Mail: %w: no mail %q", pim.ErrNotFound, pim.SanitizeLine(ref, 100))
+		return 0, "", fmt.Errorf("Mail: %w: message %q", pim.ErrNotFound, pim.SanitizeLine(ref, 100))
 	}
 	return n, folder, nil
 }
@@ -144,7 +144,7 @@ func (m *Mail) ReadMail(ctx context.Context, ref string) (pim.Message, error) {
 
 // SendMail implements pim.Mailer.
 func (m *Mail) SendMail(ctx context.Context, l pim.OutgoingMail) (pim.Receipt, error) {
-	return m.composeMail(ctx, l, "send", pim.Receipt{Outcome: pim.Pending, Why: "the Mail app accepted the mail and sends it"})
+	return m.composeMail(ctx, l, "send", pim.Receipt{Outcome: pim.Pending, Why: "the Mail app accepted the message and will send it"})
 }
 
 // DraftMail implements pim.Mailer.
@@ -170,7 +170,7 @@ func (m *Mail) composeMail(ctx context.Context, l pim.OutgoingMail, how string, 
 	var got struct{ Taken bool }
 	return m.Write(ctx, "write_mail.applescript", in, &got, func() pim.Receipt {
 		if !got.Taken {
-			return pim.Receipt{Outcome: pim.Uncertain, Why: "the Mail app did not confirm that it accepted the mail"}
+			return pim.Receipt{Outcome: pim.Uncertain, Why: "the Mail app did not confirm that it accepted the message"}
 		}
 		return r
 	})
@@ -193,5 +193,5 @@ func (m *Mail) MoveMail(ctx context.Context, ref, folder string) (pim.Receipt, e
 
 // TakeBack implements pim.Undoer. A message sent through Mail cannot be undone.
 func (*Mail) TakeBack(context.Context, []byte) error {
-	return fmt.Errorf("Mail: %w: cannot be undone", errors.ErrUnsupported)
+	return fmt.Errorf("Mail: %w: this action cannot be undone", errors.ErrUnsupported)
 }

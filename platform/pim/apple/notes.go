@@ -80,7 +80,7 @@ func (n *Notes) findNotes(ctx context.Context, folder, text string, limit int) (
 // ReadNote implements pim.Notes.
 func (n *Notes) ReadNote(ctx context.Context, ref string) (pim.Note, error) {
 	if !strings.HasPrefix(ref, noteID) {
-		return pim.Note{}, fmt.Errorf("Notes: %w: no note %q", pim.ErrNotFound, pim.SanitizeLine(ref, 100))
+		return pim.Note{}, fmt.Errorf("Notes: %w: note %q", pim.ErrNotFound, pim.SanitizeLine(ref, 100))
 	}
 	var got noteRow
 	err := n.Read(ctx, "read_note.js", struct {

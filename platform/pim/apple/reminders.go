@@ -78,7 +78,7 @@ func (r *Reminders) findReminders(ctx context.Context, list string, done bool) (
 	}
 	var warnings []string
 	if got.More {
-		warnings = append(warnings, fmt.Sprintf("Reminders: read only the first %d", mostReminders))
+		warnings = append(warnings, fmt.Sprintf("Reminders: only the first %d were read", mostReminders))
 	}
 	out := make([]pim.Reminder, 0, len(got.Reminders))
 	for _, t := range got.Reminders {

@@ -170,7 +170,7 @@ func (c *Client) checkSameDomain(at *url.URL) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("the server redirects to %s, which is not the configured host; if you trust it, set it as caldav", pim.SanitizeLine(at.Scheme+"://"+at.Host, 200))
+	return fmt.Errorf("the server redirects to %s, which is not the configured host; if you trust it, set the account's caldav or carddav to that address", pim.SanitizeLine(at.Scheme+"://"+at.Host, 200))
 }
 
 func readMultistatus(r io.Reader) (*multistatus, error) {

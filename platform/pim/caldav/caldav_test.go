@@ -123,7 +123,7 @@ func TestHostileServers(t *testing.T) {
 					return
 				}
 			}
-		}, "more data than requested"},
+		}, "the data exceeds a limit"},
 		{"nests deeply", multi(strings.Repeat("<a>", 1<<20)), "not valid XML"},
 		{"has nothing", multi(`<multistatus xmlns="DAV:"/>`), "no calendars"},
 		{"is busy", func(w http.ResponseWriter, _ *http.Request) {

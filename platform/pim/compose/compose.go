@@ -71,7 +71,7 @@ func Letter(l pim.OutgoingMail, from pim.Person, blind bool) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	if err := writeBody(&b, h, l); err != nil {
-		return nil, fmt.Errorf("compose the mail: %w", err)
+		return nil, fmt.Errorf("compose the message: %w", err)
 	}
 	return b.Bytes(), nil
 }

@@ -51,7 +51,7 @@ func parseObject(data []byte, kind, uid string, zone *time.Location) (o *object,
 		}
 	}
 	if o.master == nil && len(o.others) == 0 {
-		return nil, fmt.Errorf("ics: %w: no such item in the calendar data", pim.ErrNotFound)
+		return nil, fmt.Errorf("ics: %w: the item is not in the calendar data", pim.ErrNotFound)
 	}
 	return o, nil
 }
@@ -148,12 +148,12 @@ func (o *object) findOrAddOccurrence(e pim.Event) (*node, error) {
 		}
 	}
 	if o.master == nil {
-		return nil, fmt.Errorf("ics: %w: no such occurrence", pim.ErrNotFound)
+		return nil, fmt.Errorf("ics: %w: the series does not have this occurrence", pim.ErrNotFound)
 	}
 	start, head, ok := o.propMoment(o.master, "DTSTART")
 	at, err := o.occurrenceTime(start, e.Occurrence)
 	if !ok || err != nil {
-		return nil, fmt.Errorf("ics: %w: no such occurrence", pim.ErrNotFound)
+		return nil, fmt.Errorf("ics: %w: the series does not have this occurrence", pim.ErrNotFound)
 	}
 	n := o.master.deepCopy()
 	n.removeProps("RRULE", "RDATE", "EXDATE", "EXRULE")
@@ -220,7 +220,7 @@ func (o *object) moveComponent(n *node, e pim.Event, c pim.EventChange, series b
 		}
 		if shift != 0 {
 			if truncateDay(start.zone.toWall(from)) != truncateDay(start.zone.toWall(was)) || start.date {
-				return fmt.Errorf("ics: %w: a whole series can only be moved within its days; move one occurrence or create a new series", pim.ErrInvalid)
+				return fmt.Errorf("ics: %w: a whole series can only be moved to another time on the same day; move one occurrence or create a new series", pim.ErrInvalid)
 			}
 			o.shiftRecurrenceIDs(shift)
 		}
@@ -294,7 +294,7 @@ func Without(data []byte, e pim.Event, zone *time.Location, now time.Time) ([]by
 	start, head, ok := o.propMoment(o.master, "DTSTART")
 	at, err := o.occurrenceTime(start, e.Occurrence)
 	if !ok || err != nil {
-		return nil, fmt.Errorf("ics: %w: no such occurrence", pim.ErrNotFound)
+		return nil, fmt.Errorf("ics: %w: the series does not have this occurrence", pim.ErrNotFound)
 	}
 	o.root.kids = slices.DeleteFunc(o.root.kids, func(k *node) bool {
 		if !slices.Contains(o.others, k) {

@@ -86,7 +86,7 @@ func (x *expander) occurrenceStarts(m *component) (out []moment, err error) {
 		walls, rerr := x.expandRule(text, m.start, from, to)
 		x.spent += time.Since(began)
 		if rerr != nil && err == nil {
-			err = fmt.Errorf("the rule of %q: %w", pim.SanitizeLine(m.Title, 60), rerr)
+			err = fmt.Errorf("the recurrence rule of %q: %w", pim.SanitizeLine(m.Title, 60), rerr)
 		}
 		for _, w := range walls {
 			add(moment{w, m.start.date, m.start.zone})
@@ -152,7 +152,7 @@ func checkRuleCost(o *rrule.ROption) error {
 	case o.Interval < 0 || o.Interval > 10_000:
 		return fmt.Errorf("the interval %d is out of range", o.Interval)
 	case len(o.Byeaster) > 0:
-		return fmt.Errorf("BYEASTER is not in RFC 5545")
+		return fmt.Errorf("BYEASTER is not defined in RFC 5545")
 	case o.Freq == rrule.DAILY && o.Interval <= 1 && len(o.Bymonthday) > 0:
 		o.Freq = rrule.MONTHLY // this yields the same days, but iterates by month
 	}
@@ -162,16 +162,16 @@ func checkRuleCost(o *rrule.ROption) error {
 	}
 	if o.Freq == rrule.HOURLY || o.Freq == rrule.DAILY || o.Freq == rrule.WEEKLY {
 		if len(o.Bymonthday)+len(o.Byyearday)+len(o.Byweekno) > 0 || o.Freq != rrule.WEEKLY && len(o.Bysetpos) > 0 {
-			return fmt.Errorf("%w: BYMONTHDAY or BYYEARDAY does not fit its frequency", pim.ErrTooLarge)
+			return fmt.Errorf("%w: BYMONTHDAY, BYYEARDAY, BYWEEKNO or BYSETPOS does not fit the frequency", pim.ErrTooLarge)
 		}
 	}
 	for _, pos := range o.Bysetpos { // a position must not exceed the number of occurrences in a week
 		if o.Freq == rrule.WEEKLY && max(pos, -pos) > max(1, len(o.Byweekday))*max(1, len(o.Byhour))*max(1, len(o.Byminute)) {
-			return fmt.Errorf("%w: invalid weekday position", pim.ErrTooLarge)
+			return fmt.Errorf("%w: BYSETPOS exceeds the number of occurrences in a week", pim.ErrTooLarge)
 		}
 	}
 	if o.Freq == rrule.HOURLY && len(o.Byhour) > 0 && o.Interval > 1 {
-		return fmt.Errorf("%w: the interval may never reach its hours", pim.ErrTooLarge)
+		return fmt.Errorf("%w: the interval may never reach an hour in BYHOUR", pim.ErrTooLarge)
 	}
 	slices.Sort(o.Bymonth)
 	o.Bymonth = slices.Compact(o.Bymonth)

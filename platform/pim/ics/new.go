@@ -49,7 +49,7 @@ func CheckEvent(e pim.NewEvent) error {
 	}
 	x := &expander{Span: Span{Zone: time.UTC}}
 	if _, err := x.expandRule(e.Rule, moment{wall: e.Start}, e.Start, e.Start.AddDate(1, 0, 0)); err != nil || strings.ContainsAny(e.Rule, "\r\n") {
-		return fmt.Errorf("%w: the rule %q: %w", pim.ErrInvalid, pim.SanitizeLine(e.Rule, 100), err)
+		return fmt.Errorf("%w: the recurrence rule %q: %w", pim.ErrInvalid, pim.SanitizeLine(e.Rule, 100), err)
 	}
 	return nil
 }

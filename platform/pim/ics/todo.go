@@ -161,7 +161,7 @@ func Done(data []byte, uid string, zone *time.Location, now time.Time) (out []by
 	}
 	n := o.master
 	if n == nil || len(o.others) > 0 {
-		return nil, false, fmt.Errorf("ics: %w: the series has changed occurrences; complete the task in the app that created it", pim.ErrInvalid)
+		return nil, false, fmt.Errorf("ics: %w: occurrences of the series were changed individually; complete the task in the app that created it", pim.ErrInvalid)
 	}
 	if repeats, err = o.advanceToNext(n, now); err != nil {
 		return nil, false, err
@@ -191,7 +191,7 @@ func (o *object) advanceToNext(n *node, now time.Time) (bool, error) {
 	}
 	walls, err := o.x.expandRule(rule, from, from.wall.Add(time.Second), from.wall.AddDate(5, 0, 0))
 	if err != nil && len(walls) == 0 {
-		return false, fmt.Errorf("ics: %w: the rule %q: %w", pim.ErrInvalid, pim.SanitizeLine(rule, 100), err)
+		return false, fmt.Errorf("ics: %w: the recurrence rule %q: %w", pim.ErrInvalid, pim.SanitizeLine(rule, 100), err)
 	}
 	// do not repeat missed occurrences; use the first future time
 	left := 0
@@ -221,7 +221,7 @@ func (o *object) reduceCount(n *node, rule string, by int) error {
 		}
 		count, err := strconv.Atoi(strings.TrimSpace(value))
 		if err != nil {
-			return fmt.Errorf("ics: %w: the rule %q", pim.ErrInvalid, pim.SanitizeLine(rule, 100))
+			return fmt.Errorf("ics: %w: the recurrence rule %q", pim.ErrInvalid, pim.SanitizeLine(rule, 100))
 		}
 		parts[i] = "COUNT=" + strconv.Itoa(max(1, count-by))
 	}

@@ -30,7 +30,7 @@ func parseTree(data []byte) (*node, error) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
 		if len(line) >= maxValue {
-			return nil, fmt.Errorf("ics: %w: the event contains large data", pim.ErrTooLarge)
+			return nil, fmt.Errorf("ics: %w: a value in the event is too long", pim.ErrTooLarge)
 		}
 		name, value, _ := strings.Cut(line, ":")
 		switch {

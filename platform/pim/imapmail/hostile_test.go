@@ -44,7 +44,7 @@ func TestHostileServers(t *testing.T) {
 		want        string // of the error; "" for none
 	}{
 		{"an ordinary one", hello, plain, ""},
-		{"a line without end", "* OK " + strings.Repeat("x", 3<<20), plain, "more data than requested"},
+		{"a line without end", "* OK " + strings.Repeat("x", 3<<20), plain, "the data exceeds a limit"},
 		{"no IMAP at all", "HTTP/1.1 400 Bad Request\r\n\r\n", plain, "connect"},
 		{"goodbye at once", "* BYE we are full\r\n", plain, "we are full"},
 		{"BYE with a request to retry", "* BYE [UNAVAILABLE] back \x1b[31mat nine\r\n", plain, "back [31mat nine"},
@@ -53,12 +53,12 @@ func TestHostileServers(t *testing.T) {
 		{"hangs up", hello, on("LOGIN", ""), "sign in"},
 		{"busy", hello, on("LOGIN", "TAG NO [UNAVAILABLE] later\r\n"), "sign-in is temporarily unavailable"},
 		{"colours the terminal", hello, on("LOGIN", "TAG NO \x1b[31mred\r\n"), "refused the sign-in: [31mred"},
-		{"numbers nothing", hello, on("EXAMINE", "TAG OK done\r\n"), "does not support mail UIDs"},
+		{"numbers nothing", hello, on("EXAMINE", "TAG OK done\r\n"), "does not support message UIDs"},
 		{"lists nest deeply", hello, on("EXAMINE", "* FLAGS "+strings.Repeat("(", 4000)+"\r\n"), "open the folder"},
-		{"endless UIDs", hello, on("UID SEARCH", "* SEARCH"+strings.Repeat(" 4294967295", 1<<20)+"\r\nTAG OK done\r\n"), "more data than requested"},
-		{"a huge mail", hello, on("UID FETCH", "* 1 FETCH (UID 5 BODY[] {99999999}\r\n"+strings.Repeat("x", 4<<20)), "more data than requested"},
+		{"endless UIDs", hello, on("UID SEARCH", "* SEARCH"+strings.Repeat(" 4294967295", 1<<20)+"\r\nTAG OK done\r\n"), "the data exceeds a limit"},
+		{"a huge mail", hello, on("UID FETCH", "* 1 FETCH (UID 5 BODY[] {99999999}\r\n"+strings.Repeat("x", 4<<20)), "the data exceeds a limit"},
 		{"an unrequested mail", hello, on("UID FETCH", "* 1 FETCH (UID 99 BODY[] {1}\r\nx)\r\nTAG OK done\r\n"), ""},
-		{"numbers out of range", hello, on("UID FETCH", "* 99999999999999 FETCH (UID 5)\r\n"), "read mails"},
+		{"numbers out of range", hello, on("UID FETCH", "* 99999999999999 FETCH (UID 5)\r\n"), "read messages"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -246,7 +246,7 @@ func (m *Conn) openFolder(ctx context.Context, folder string, look bool) (out St
 			return err
 		}
 		if d.UIDValidity == 0 {
-			return errors.New("the server does not support mail UIDs (no UIDVALIDITY)")
+			return errors.New("the server does not support message UIDs (no UIDVALIDITY)")
 		}
 		m.folder = folder
 		m.mu.Lock()
@@ -337,5 +337,5 @@ func (Kind) Test(ctx context.Context, a pim.Account) (string, error) {
 	if m.Pushes() {
 		return "mail can be read; new mail is detected immediately", nil
 	}
-	return "mail can be read and is polled every minute (the server has no push)", nil
+	return "mail can be read and is polled every minute (the server does not support push)", nil
 }

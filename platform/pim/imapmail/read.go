@@ -138,7 +138,7 @@ func collectMessages(cmd *imapclient.FetchCommand) (out []*imapclient.FetchMessa
 
 func (m *Conn) fetchMails(ctx context.Context, uids []uint32, each int, section *imap.FetchItemBodySection, take func(pim.Message, []byte)) error {
 	if len(uids) == 0 || len(uids) > Page {
-		return m.account.Errorf("%d mails requested at once; must be 1 to %d", len(uids), Page)
+		return m.account.Errorf("%d messages requested at once; must be 1 to %d", len(uids), Page)
 	}
 	var set imap.UIDSet
 	for _, u := range uids {
@@ -149,7 +149,7 @@ func (m *Conn) fetchMails(ctx context.Context, uids []uint32, each int, section 
 		raw []byte
 	}
 	var all []found
-	err := m.runBounded(ctx, int64(len(uids)*(each+4<<10)+64<<10), "read mails", func() error {
+	err := m.runBounded(ctx, int64(len(uids)*(each+4<<10)+64<<10), "read messages", func() error {
 		list, err := collectMessages(m.c.Fetch(set, &imap.FetchOptions{
 			UID: true, Flags: true, InternalDate: true, RFC822Size: true, BodySection: []*imap.FetchItemBodySection{section},
 		}))
@@ -182,7 +182,7 @@ func (m *Conn) fetchMails(ctx context.Context, uids []uint32, each int, section 
 func (m *Conn) recoverPanic(take func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = m.account.Errorf("read mails: %w: parser panic: %v", pim.ErrRefused, p)
+			err = m.account.Errorf("read messages: %w: parser panic: %v", pim.ErrRefused, p)
 		}
 	}()
 	take()

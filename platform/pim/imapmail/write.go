@@ -109,13 +109,13 @@ func (m *Conn) Put(ctx context.Context, folder string, mail []byte, draft bool) 
 	err = errors.Join(err, a.Close())
 	d, werr := a.Wait()
 	if !stop() {
-		return Place{}, m.account.Errorf("store a mail: %w: %w", ErrUnsure, context.Cause(ctx))
+		return Place{}, m.account.Errorf("store a message: %w: %w", ErrUnsure, context.Cause(ctx))
 	}
 	if no, is := errors.AsType[*imap.Error](werr); is {
-		return Place{}, m.wrapError("store a mail in "+pim.SanitizeLine(folder, 80), no)
+		return Place{}, m.wrapError("store a message in "+pim.SanitizeLine(folder, 80), no)
 	}
 	if err = errors.Join(err, werr); err != nil {
-		return Place{}, m.account.Errorf("store a mail: %w: %w", ErrUnsure, err)
+		return Place{}, m.account.Errorf("store a message: %w: %w", ErrUnsure, err)
 	}
 	return Place{folder, d.UIDValidity, uint32(d.UID)}, nil
 }
@@ -139,10 +139,10 @@ func (m *Conn) Named(ctx context.Context, id string) ([]uint32, error) {
 func (m *Conn) Move(ctx context.Context, uid uint32, folder string) (Place, error) {
 	caps := m.c.Caps()
 	if !caps.Has(imap.CapMove) && !caps.Has(imap.CapIMAP4rev2) && !caps.Has(imap.CapUIDPlus) {
-		return Place{}, m.account.Errorf("%w: the server cannot move a mail (neither MOVE nor UIDPLUS)", errors.ErrUnsupported)
+		return Place{}, m.account.Errorf("%w: the server cannot move a message (neither MOVE nor UIDPLUS)", errors.ErrUnsupported)
 	}
 	out := Place{Folder: folder}
-	err := m.runBounded(ctx, askBytes, "move a mail to "+pim.SanitizeLine(folder, 80), func() error {
+	err := m.runBounded(ctx, askBytes, "move a message to "+pim.SanitizeLine(folder, 80), func() error {
 		d, err := m.c.Move(imap.UIDSetNum(imap.UID(uid)), folder).Wait()
 		if err != nil {
 			return err
@@ -160,9 +160,9 @@ func (m *Conn) Move(ctx context.Context, uid uint32, folder string) (Place, erro
 // Remove permanently deletes one message from the open folder.
 func (m *Conn) Remove(ctx context.Context, uid uint32) error {
 	if !m.c.Caps().Has(imap.CapUIDPlus) && !m.c.Caps().Has(imap.CapIMAP4rev2) {
-		return m.account.Errorf("%w: the server cannot remove a single mail (no UIDPLUS)", errors.ErrUnsupported)
+		return m.account.Errorf("%w: the server cannot remove a single message (no UIDPLUS)", errors.ErrUnsupported)
 	}
-	return m.markUncertain(m.runBounded(ctx, askBytes, "remove a mail", func() error {
+	return m.markUncertain(m.runBounded(ctx, askBytes, "remove a message", func() error {
 		set := imap.UIDSetNum(imap.UID(uid))
 		if err := m.c.Store(set, &imap.StoreFlags{Op: imap.StoreFlagsAdd, Silent: true, Flags: []imap.Flag{imap.FlagDeleted}}, nil).Close(); err != nil {
 			return err
@@ -210,7 +210,7 @@ func Head(raw []byte, x *pim.Message) { readHeader(raw[:min(len(raw), maxHeader)
 
 // See marks a message as read. The folder must have been opened with Enter.
 func (m *Conn) See(ctx context.Context, uid uint32) error {
-	return m.runBounded(ctx, askBytes, "mark a mail as read", func() error {
+	return m.runBounded(ctx, askBytes, "mark a message as read", func() error {
 		return m.c.Store(imap.UIDSetNum(imap.UID(uid)), &imap.StoreFlags{Op: imap.StoreFlagsAdd, Silent: true, Flags: []imap.Flag{imap.FlagSeen}}, nil).Close()
 	})
 }

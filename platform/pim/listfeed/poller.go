@@ -122,7 +122,7 @@ func (e *Poller) Made(ctx context.Context, ref string) {
 		return
 	}
 	if err := e.own.Add(context.WithoutCancel(ctx), Digest(ref)); err != nil {
-		e.o.Log.Warn("the digest of an own entry was not saved; only its mark identifies it", "channel", e.o.What, "error", err)
+		e.o.Log.Warn("cannot save the digest of one of Hob's entries; only its mark identifies the entry", "channel", e.o.What, "error", err)
 	}
 }
 
@@ -270,7 +270,7 @@ func (s status) statusText(o Options) string {
 	case s.shared:
 		return fmt.Sprintf("%s: %q is shared with others, so its entries are not treated as yours; stop sharing it or use another one", at, o.Name)
 	}
-	return fmt.Sprintf("%s: %d in %q", at, s.open, o.Name)
+	return fmt.Sprintf("%s: entries in %q: %d", at, o.Name, s.open)
 }
 
 // processEntries processes settled entries and returns the delay until the next poll.

@@ -76,7 +76,7 @@ func (s *Location[P]) candidateSources(at string) ([]P, error) {
 	case len(names) > 0:
 		return nil, unsupportedError{fmt.Errorf("%s: no account %q; set account in [channels.%s] to one of %s", s.Channel, s.Account, s.Channel, strings.Join(names, ", "))}
 	}
-	return nil, unsupportedError{fmt.Errorf("%s: no account supports a %s for Hob; %s", s.Channel, s.Kind, s.Remedy)}
+	return nil, unsupportedError{fmt.Errorf("%s: no account provides a %s that Hob can use; %s", s.Channel, s.Kind, s.Remedy)}
 }
 
 // Tell describes the entries of each source. look describes one source and reports whether the

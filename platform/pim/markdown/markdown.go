@@ -245,7 +245,7 @@ func truncateRunes(s string, n int) (string, bool) {
 // ReadNote implements pim.Notes.
 func (n *Notes) ReadNote(_ context.Context, ref string) (pim.Note, error) {
 	if !fs.ValidPath(ref) || !isNote(ref) || isHiddenPath(ref) {
-		return pim.Note{}, fmt.Errorf("%w: no note %q", pim.ErrNotFound, pim.SanitizeLine(ref, 100))
+		return pim.Note{}, fmt.Errorf("%w: note %q", pim.ErrNotFound, pim.SanitizeLine(ref, 100))
 	}
 	r, err := n.openRoot()
 	if err != nil {
@@ -254,7 +254,7 @@ func (n *Notes) ReadNote(_ context.Context, ref string) (pim.Note, error) {
 	defer func() { _ = r.Close() }()
 	info, err := r.Stat(ref)
 	if errors.Is(err, fs.ErrNotExist) {
-		return pim.Note{}, fmt.Errorf("%w: no note %q", pim.ErrNotFound, pim.SanitizeLine(ref, 100))
+		return pim.Note{}, fmt.Errorf("%w: note %q", pim.ErrNotFound, pim.SanitizeLine(ref, 100))
 	}
 	if err != nil {
 		return pim.Note{}, fmt.Errorf("note %q: %w", pim.SanitizeLine(ref, 100), unwrapPathError(err))

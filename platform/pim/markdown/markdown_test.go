@@ -101,8 +101,8 @@ func TestCreate(t *testing.T) {
 		{"a device of Windows", pim.Note{Title: "con.txt", Text: "new"}, "Note con.txt.md"},
 		{"a long one", pim.Note{Title: strings.Repeat("ž", 150), Text: "new"}, strings.Repeat("ž", 60) + ".md"},
 		{"no name", pim.Note{Title: " ... ", Text: "new"}, "error title"},
-		{"outside", pim.Note{Title: "x", Folder: "../"}, "error not a notes folder"},
-		{"hidden", pim.Note{Title: "x", Folder: ".obsidian"}, "error not a notes folder"},
+		{"outside", pim.Note{Title: "x", Folder: "../"}, "error not a valid name of a notes folder"},
+		{"hidden", pim.Note{Title: "x", Folder: ".obsidian"}, "error not a valid name of a notes folder"},
 		{"no such folder", pim.Note{Title: "x", Folder: "Nowhere"}, "error no such folder: \"Nowhere\""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -74,7 +74,7 @@ func (n *Notes) CreateNote(ctx context.Context, x pim.Note) (pim.Receipt, error)
 func folderPath(folder string) (string, error) {
 	dir := path.Clean(strings.Trim(strings.ReplaceAll(folder, `\`, "/"), "/ "))
 	if !fs.ValidPath(dir) || dir != "." && isHiddenPath(dir) {
-		return "", fmt.Errorf("%w: %q is not a notes folder", pim.ErrInvalid, pim.SanitizeLine(folder, 100))
+		return "", fmt.Errorf("%w: %q is not a valid name of a notes folder", pim.ErrInvalid, pim.SanitizeLine(folder, 100))
 	}
 	return dir, nil
 }
@@ -123,7 +123,7 @@ func fileName(title string) (string, error) {
 		s = strings.TrimRight(s[:len(s)-last], ". ")
 	}
 	if s == "" {
-		return "", fmt.Errorf("%w: a note needs a title with a letter in it", pim.ErrInvalid)
+		return "", fmt.Errorf("%w: the title of a note must contain a letter", pim.ErrInvalid)
 	}
 	stem, _, _ := strings.Cut(strings.ToLower(s), ".")
 	if slices.Contains([]string{"con", "prn", "aux", "nul"}, stem) || len(stem) == 4 && (strings.HasPrefix(stem, "com") || strings.HasPrefix(stem, "lpt")) && stem[3] >= '0' && stem[3] <= '9' {

@@ -126,12 +126,12 @@ func TestTokens(t *testing.T) {
 	}
 	if os.Getuid() != 0 || superuser() {
 		h.mode("token", 0)
-		h.hob("ask", "hello").fails(1, "permission denied.*move it away")
+		h.hob("ask", "hello").fails(1, "permission denied.*move the file elsewhere")
 	}
 	fatal(t, os.Remove(token))
 	fatal(t, os.Mkdir(token, 0o700))
 	h.own(token)
-	h.hob("ask", "hello").fails(1, "is a directory.*move it away")
+	h.hob("ask", "hello").fails(1, "is a directory.*move the file elsewhere")
 	fatal(t, os.Remove(token))
 	h.write("precious", "mine")
 	fatal(t, os.Symlink(filepath.Join(h.home, "precious"), token))

@@ -72,7 +72,7 @@ func TestSecondDaemon(t *testing.T) {
 	h := newHouse(t, offline)
 	h.start()
 	h.hob("start").works("was already running")
-	h.hob("start", "--foreground").fails(1, `a daemon already runs in this home \(pid \d+\).*hob stop`)
+	h.hob("start", "--foreground").fails(1, `a daemon is already running in this home \(pid \d+\).*hob stop`)
 	h.hob("ask", "hello").works("Hello")
 	other := newHouse(t, strings.ReplaceAll(offline, "127.0.0.1:0", strings.TrimPrefix(h.base, "http://")))
 	other.start()

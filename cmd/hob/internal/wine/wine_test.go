@@ -162,7 +162,7 @@ func TestWine(t *testing.T) {
 	t.Log("with one")
 	w.want(0, "Hob is ready", "start")
 	w.want(0, "Hob was already running", "start")
-	w.want(1, "a daemon already runs", "start", "--foreground")
+	w.want(1, "a daemon is already running", "start", "--foreground")
 	w.want(0, "windows/amd64", "status")
 	w.want(0, "milk", "ask", "add milk to my tasks")
 	w.want(0, "flowerpot", "ask", "what did I ask you to remember?")

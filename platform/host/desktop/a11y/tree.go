@@ -92,7 +92,7 @@ const MaxFill = 5000
 // Fill replaces the text of an element. It fails with ErrGone in the same cases as Do.
 func (r *Reader) Fill(ctx context.Context, n Node, text string) error {
 	if !utf8.ValidString(text) || utf8.RuneCountInString(text) > MaxFill || strings.ContainsRune(text, 0) {
-		return fmt.Errorf("text is too long; use at most %d characters", MaxFill)
+		return fmt.Errorf("text is too long or not valid UTF-8; use at most %d characters", MaxFill)
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.opt.Wait)
 	defer cancel()

@@ -50,7 +50,7 @@ func (r *Reader) openLink(ctx context.Context) (*atspiConn, error) {
 	defer desk.Close() //nolint:errcheck // nothing was to be kept
 	var address string
 	if err := session.Call(ctx, desk, "org.a11y.Bus", "/org/a11y/bus", "org.a11y.Bus.GetAddress", nil, &address); err != nil {
-		return nil, fmt.Errorf("%w; install at-spi2-core: %w", ErrNone, err)
+		return nil, fmt.Errorf("%w: %w; install at-spi2-core", ErrNone, err)
 	}
 	// Programs check this property only at startup, so programs that are already running may not
 	// respond.

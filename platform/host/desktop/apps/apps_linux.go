@@ -181,7 +181,7 @@ func findTerminal() ([]string, error) {
 			return append([]string{path}, t[1:]...), nil
 		}
 	}
-	return nil, fmt.Errorf("application needs a terminal and none is installed; install xterm")
+	return nil, fmt.Errorf("application needs a terminal emulator, but none is installed; install xterm")
 }
 
 // startTransientUnit starts an application through the user's service manager. The manager has the

@@ -127,9 +127,9 @@ func (b *Clipboard) Read(ctx context.Context) (Content, error) {
 func (b *Clipboard) Write(ctx context.Context, text string) error {
 	switch {
 	case len(text) > MaxText:
-		return fmt.Errorf("%w: text has %d bytes, the limit is %d", ErrTooLong, len(text), MaxText)
+		return fmt.Errorf("%w: %d bytes, the limit is %d", ErrTooLong, len(text), MaxText)
 	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
-		return errors.New("write the clipboard: text is not valid UTF-8")
+		return errors.New("write to the clipboard: text is not valid UTF-8 or contains a NUL character")
 	}
 	ctx, leave, err := b.acquireTurn(ctx)
 	if err != nil {
@@ -137,7 +137,7 @@ func (b *Clipboard) Write(ctx context.Context, text string) error {
 	}
 	defer leave()
 	if err := b.desk.writeText(ctx, text); err != nil {
-		return fmt.Errorf("write the clipboard: %w", err)
+		return fmt.Errorf("write to the clipboard: %w", err)
 	}
 	return b.confirmWrite(ctx, text)
 }
@@ -152,11 +152,11 @@ func (b *Clipboard) confirmWrite(ctx context.Context, text string) error {
 		c, err := b.desk.readClipboard(ctx)
 		switch {
 		case err != nil:
-			return fmt.Errorf("write the clipboard: %w: %w", ErrUnsure, err)
+			return fmt.Errorf("write to the clipboard: %w: %w", ErrUnsure, err)
 		case normalizeText(c.Text) == normalizeText(text):
 			return nil
 		case time.Now().After(end) || retry.Sleep(ctx, 5*time.Millisecond) != nil:
-			return fmt.Errorf("write the clipboard: %w: another program has copied something", ErrUnsure)
+			return fmt.Errorf("write to the clipboard: %w: another program has replaced the content", ErrUnsure)
 		}
 	}
 }

@@ -241,7 +241,7 @@ func (w *wlClipboard) writeSelection(ctx context.Context, text string) error {
 	cmd.Env, cmd.Stdin, cmd.WaitDelay = w.env, strings.NewReader(text), time.Second
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
-			return fmt.Errorf("%w: this compositor lets only the focused window write the clipboard", ErrBusy)
+			return fmt.Errorf("%w: this compositor lets only the focused window write to the clipboard", ErrBusy)
 		}
 		return fmt.Errorf("wl-copy: %w", err)
 	}

@@ -37,7 +37,7 @@ func NewBus(t testing.TB) *Bus {
 	t.Helper()
 	program, err := exec.LookPath("dbus-daemon")
 	if err != nil {
-		t.Skip("there is no dbus-daemon here")
+		t.Skip("dbus-daemon is not installed")
 	}
 	dir, err := os.MkdirTemp("", "bus") // the path of a socket must be short
 	if err != nil {
@@ -63,7 +63,7 @@ func NewBus(t testing.TB) *Bus {
 	t.Cleanup(b.Stop)
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		t.Fatalf("dbus-daemon says no address: %v", err)
+		t.Fatalf("dbus-daemon printed no address: %v", err)
 	}
 	b.Address = strings.TrimSpace(line)
 	return b
@@ -133,7 +133,7 @@ func NewServer(t testing.TB, b *Bus, caps ...string) *Server {
 	}
 	reply, err := s.conn.RequestName(Name, dbus.NameFlagReplaceExisting|dbus.NameFlagAllowReplacement)
 	if err != nil || reply != dbus.RequestNameReplyPrimaryOwner {
-		t.Fatalf("own %s: %v %v", Name, reply, err)
+		t.Fatalf("claim the bus name %s: %v %v", Name, reply, err)
 	}
 	return s
 }
@@ -189,7 +189,7 @@ func (s *Server) Withdrawn(t testing.TB, n int) []uint32 {
 			return closed
 		}
 		if time.Now().After(end) {
-			t.Fatalf("%d notes were withdrawn, want %d", len(closed), n)
+			t.Fatalf("%d notifications were withdrawn, want %d", len(closed), n)
 		}
 	}
 }
@@ -202,7 +202,7 @@ func (s *Server) Last(t testing.TB, n int) Shown {
 			return all[len(all)-1]
 		}
 		if time.Now().After(end) {
-			t.Fatalf("%d notes were shown, want %d", len(s.All()), n)
+			t.Fatalf("%d notifications were shown, want %d", len(s.All()), n)
 		}
 	}
 }

@@ -20,7 +20,7 @@ func Display(t testing.TB) string {
 	t.Helper()
 	program, err := exec.LookPath("Xvfb")
 	if err != nil {
-		t.Skip("there is no Xvfb here")
+		t.Skip("Xvfb is not installed")
 	}
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -39,7 +39,7 @@ func Display(t testing.TB) string {
 	line, err := bufio.NewReader(r).ReadString('\n')
 	_ = r.Close()
 	if err != nil {
-		t.Skipf("Xvfb does not start here: %v", err)
+		t.Skipf("Xvfb does not start: %v", err)
 	}
 	return ":" + strings.TrimSpace(line)
 }
@@ -51,11 +51,11 @@ func Dialog(t testing.TB, args ...string) (cmd *exec.Cmd, env []string) {
 	t.Helper()
 	program, err := exec.LookPath("zenity")
 	if err != nil {
-		t.Skip("there is no zenity here")
+		t.Skip("zenity is not installed")
 	}
 	const launcher = "/usr/libexec/at-spi-bus-launcher"
 	if _, err := os.Stat(launcher); err != nil {
-		t.Skip("there is no at-spi2-core here")
+		t.Skip("at-spi2-core is not installed")
 	}
 	bus, display, home := NewBus(t), Display(t), t.TempDir()
 	env = []string{"DISPLAY=" + display, "DBUS_SESSION_BUS_ADDRESS=" + bus.Address, "HOME=" + home, "XDG_RUNTIME_DIR=" + home, "PATH=/usr/bin:/bin", "GTK_MODULES=gail:atk-bridge", "LC_ALL=C.UTF-8", "GSETTINGS_BACKEND=memory"}

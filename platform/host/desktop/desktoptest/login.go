@@ -51,7 +51,7 @@ func NewLogin(t testing.TB, b *Bus, charge float64, state uint32) *Login {
 	must(err)
 	for _, name := range []string{"org.freedesktop.login1", "org.freedesktop.UPower"} {
 		if reply, err := l.conn.RequestName(name, 0); err != nil || reply != dbus.RequestNameReplyPrimaryOwner {
-			t.Fatalf("own %s: %v %v", name, reply, err)
+			t.Fatalf("claim the bus name %s: %v %v", name, reply, err)
 		}
 	}
 	return l

@@ -73,7 +73,7 @@ func NewManager(t testing.TB, b *Bus, env ...string) *Manager {
 		t.Fatal(err)
 	}
 	if r, err := c.RequestName(name, dbus.NameFlagDoNotQueue); err != nil || r != dbus.RequestNameReplyPrimaryOwner {
-		t.Fatalf("own %s: %v %v", name, r, err)
+		t.Fatalf("claim the bus name %s: %v %v", name, r, err)
 	}
 	return m
 }

@@ -50,7 +50,7 @@ func NewPlayer(t testing.TB, b *Bus, name, identity, state string, meta map[stri
 	}
 	reply, err := p.conn.RequestName("org.mpris.MediaPlayer2."+name, dbus.NameFlagDoNotQueue)
 	if err != nil || reply != dbus.RequestNameReplyPrimaryOwner {
-		t.Fatalf("own a player's name: %v %v", reply, err)
+		t.Fatalf("claim the bus name of a player: %v %v", reply, err)
 	}
 	return p
 }

@@ -22,7 +22,7 @@ func NewWayland(t testing.TB) *Wayland {
 	t.Helper()
 	program, err := exec.LookPath("sway")
 	if err != nil {
-		t.Skip("there is no sway here")
+		t.Skip("sway is not installed")
 	}
 	dir, err := os.MkdirTemp("", "sway") // the path of a socket must be short
 	if err != nil {
@@ -45,7 +45,7 @@ func NewWayland(t testing.TB) *Wayland {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody, NoSetGroups: false}}
 	}
 	if err := cmd.Start(); err != nil {
-		t.Skipf("sway does not start here: %v", err)
+		t.Skipf("sway does not start: %v", err)
 	}
 	ended := make(chan struct{})
 	go func() {
@@ -64,7 +64,7 @@ func NewWayland(t testing.TB) *Wayland {
 		}
 		select {
 		case <-ended:
-			t.Skip("sway does not start here")
+			t.Skip("sway does not start")
 		case <-time.After(10 * time.Millisecond):
 		}
 		if time.Now().After(end) {
@@ -81,7 +81,7 @@ func (w *Wayland) Run(t testing.TB, name string, args ...string) {
 	t.Helper()
 	program, err := exec.LookPath(name)
 	if err != nil {
-		t.Skipf("there is no %s here", name)
+		t.Skipf("%s is not installed", name)
 	}
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Env = []string{"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8", "HOME=" + t.TempDir()}

@@ -29,7 +29,7 @@ func (f *Manager) revealPath(ctx context.Context, path string) error {
 	defer conn.Close() //nolint:errcheck // nothing was to be kept
 	err = session.Call(ctx, conn, manager, managerPath, manager+".ShowItems", []any{[]string{fileURL(path)}, ""})
 	if session.IsDBusError(err, "ServiceUnknown", "NameHasNoOwner", "UnknownMethod", "UnknownInterface") {
-		return fmt.Errorf("%w (%s): install for example nautilus, dolphin or thunar: %w", ErrNone, manager, errors.Join(errors.ErrUnsupported, err))
+		return fmt.Errorf("%w (%s); install one, such as nautilus, dolphin or thunar: %w", ErrNone, manager, errors.Join(errors.ErrUnsupported, err))
 	}
 	return err
 }

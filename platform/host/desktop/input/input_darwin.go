@@ -42,7 +42,7 @@ func (macBackend) checkKeyboardFree(context.Context) error {
 		return (&osrun.Error{Script: "type and click", App: "macOS", Cause: "Hob has no Accessibility permission"}).Allow("accessibility")
 	}
 	if who := quartz.KeyboardHolder(); who != "" {
-		return fmt.Errorf("%w: %s has the keyboard", ErrMoved, who)
+		return fmt.Errorf("%w: %s receives the keyboard input", ErrMoved, who)
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func (h *Controller) openBackend(ctx context.Context, w window.Window) (inputBac
 	}
 	if err := xtest.Init(x.X); err != nil {
 		x.Close()
-		return nil, fmt.Errorf("the X display has no XTEST extension: %w: %w", errors.ErrUnsupported, err)
+		return nil, fmt.Errorf("the X display does not support the XTEST extension: %w: %w", errors.ErrUnsupported, err)
 	}
 	return &x11Backend{x, env, w}, nil
 }
@@ -54,7 +54,7 @@ func (s *x11Backend) checkKeyboardFree(context.Context) error {
 		return err
 	}
 	if r.Status != xproto.GrabStatusSuccess {
-		return fmt.Errorf("%w: a screen lock, a password prompt or a menu has the keyboard", ErrMoved)
+		return fmt.Errorf("%w: a screen lock, a password prompt or a menu has grabbed the keyboard", ErrMoved)
 	}
 	return xproto.UngrabKeyboardChecked(s.x.X, xproto.TimeCurrentTime).Check()
 }

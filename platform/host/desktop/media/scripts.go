@@ -127,7 +127,7 @@ func (w windowsBackend) listPlayers(ctx context.Context) ([]Player, error) {
 
 func (w windowsBackend) sendRequest(ctx context.Context, r Request) error {
 	if r.Action == Volume {
-		return fmt.Errorf("%w: Windows players have no volume; set the volume of the machine", ErrUnable)
+		return fmt.Errorf("%w: Windows does not control the volume of single players; set the volume of the machine", ErrUnable)
 	}
 	return scriptError(w.scripts.Run(ctx, osrun.Call{Script: smtcScript(), In: requestOf(r), Write: true}, nil))
 }

@@ -166,7 +166,7 @@ func Raise(pid int, id uint32) error {
 		return true
 	})
 	if !found {
-		return errors.New("the program does not report the window")
+		return errors.New("the program does not list this window; it may be closed")
 	}
 	return nil
 }

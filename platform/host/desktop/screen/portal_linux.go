@@ -69,7 +69,7 @@ func requestScreenshot(ctx context.Context, conn *dbus.Conn) (string, error) {
 	var started uint32
 	_ = session.Call(ctx, conn, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.StartServiceByName", []any{portalName, uint32(0)}, &started) // the next call reports a failure
 	if err := session.Call(ctx, conn, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.GetNameOwner", []any{portalName}, &owner); err != nil {
-		return "", fmt.Errorf("%w: no screenshot portal; install xdg-desktop-portal and the backend of your desktop: %w", errors.ErrUnsupported, err)
+		return "", fmt.Errorf("%w: no screenshot portal: %w; install xdg-desktop-portal and the backend of your desktop", errors.ErrUnsupported, err)
 	}
 	heard := make(chan *dbus.Signal, 8)
 	conn.Signal(heard)
@@ -79,12 +79,12 @@ func requestScreenshot(ctx context.Context, conn *dbus.Conn) (string, error) {
 	var handle dbus.ObjectPath
 	options := map[string]dbus.Variant{"handle_token": dbus.MakeVariant(token), "interactive": dbus.MakeVariant(false), "modal": dbus.MakeVariant(false)}
 	if err := session.Call(ctx, conn, owner, portalPath, shot, []any{"", options}, &handle); err != nil {
-		return "", fmt.Errorf("%w: portal has no screenshot support: %w", errors.ErrUnsupported, err)
+		return "", fmt.Errorf("%w: portal does not support screenshots: %w", errors.ErrUnsupported, err)
 	}
 	for {
 		select {
 		case <-ctx.Done():
-			return "", fmt.Errorf("portal does not respond; check the screen for its dialog: %w", ctx.Err())
+			return "", fmt.Errorf("portal does not respond: %w; check the screen for its dialog", ctx.Err())
 		case s, ok := <-heard:
 			switch {
 			case !ok:

@@ -25,7 +25,7 @@ const (
 var ErrBlack = errors.New("screenshot is black: the screen is locked or off, or the system does not let Hob see it")
 
 // ErrEmpty means that the requested part is outside the screen.
-var ErrEmpty = errors.New("requested part is outside of the screen")
+var ErrEmpty = errors.New("requested part is outside the screen")
 
 // Options of New; the zero value is useful.
 type Options struct {

@@ -23,7 +23,7 @@ func (c *Capturer) captureScreen(ctx context.Context, part image.Rectangle) (img
 	if !quartz.MayCapture() {
 		return nil, &osrun.Error{
 			Kind: osrun.Denied, Script: "screencapture", App: "macOS", Permission: "screen", Cause: "Hob has no Screen Recording permission; a screenshot would be black or show only the wallpaper",
-			Remedy: "allow Hob in System Settings, Privacy & Security, Screen Recording, and restart it", Link: permission.ScreenPane,
+			Remedy: "allow Hob in System Settings, Privacy & Security, Screen Recording, and restart Hob", Link: permission.ScreenPane,
 		}
 	}
 	dir, err := os.MkdirTemp("", "hob-screen-")
@@ -38,7 +38,7 @@ func (c *Capturer) captureScreen(ctx context.Context, part image.Rectangle) (img
 	}
 	cmd := exec.Command("/usr/sbin/screencapture", append(args, file)...) //nolint:noctx // Output ends the whole process tree
 	if _, err := osrun.Output(ctx, cmd, nil); err != nil {
-		return nil, fmt.Errorf("the screen is locked, or the session has none: %w", err)
+		return nil, fmt.Errorf("the screen is locked, or this session has no screen: %w", err)
 	}
 	return decodeImageFile(file)
 }

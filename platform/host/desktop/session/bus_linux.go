@@ -33,7 +33,7 @@ func Bus(getenv func(string) string) (string, error) {
 			return "unix:path=" + path, nil
 		}
 	}
-	return "", fmt.Errorf("%w (no D-Bus session bus): start Hob within the desktop session, or as a service of systemd --user", ErrNone)
+	return "", fmt.Errorf("%w (no D-Bus session bus); start Hob within the desktop session, or as a systemd user service", ErrNone)
 }
 
 // Dial connects to a bus. It gives up when ctx ends.

@@ -15,7 +15,7 @@ import (
 func Display(ctx context.Context, e session.Env) (*xwin.Conn, error) {
 	switch {
 	case e.Wayland != "":
-		return nil, fmt.Errorf("%w: this is Wayland: %w", ErrUnknown, errors.ErrUnsupported)
+		return nil, fmt.Errorf("%w: this is a Wayland session: %w", ErrUnknown, errors.ErrUnsupported)
 	case e.None():
 		return nil, fmt.Errorf("%w (DISPLAY is not set); start Hob within the desktop session", session.ErrNone)
 	}
@@ -27,7 +27,7 @@ func Display(ctx context.Context, e session.Env) (*xwin.Conn, error) {
 func Compositor(ctx context.Context, e session.Env) (*swayipc.Conn, error) {
 	c, err := swayipc.Dial(ctx, e)
 	if err != nil {
-		return nil, fmt.Errorf("%w: on Wayland only sway reports the window in front; use an X11 session, or read_screen and click_element, which work without it: %w: %w", ErrUnknown, errors.ErrUnsupported, err)
+		return nil, fmt.Errorf("%w: on Wayland only sway reports the window in front: %w: %w; use an X11 session, or use read_screen and click_element, which do not need it", ErrUnknown, errors.ErrUnsupported, err)
 	}
 	return c, nil
 }

@@ -50,13 +50,13 @@ func Dial(ctx context.Context, e session.Env) (*Conn, error) {
 		nc, err = d.DialContext(ctx, "unix", "@"+path)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: the display %s: %w", session.ErrNone, e.Display, err)
+		return nil, fmt.Errorf("%w: connect to the display %s: %w", session.ErrNone, e.Display, err)
 	}
 	c := &Conn{net: nc, atoms: map[string]xproto.Atom{}}
 	c.stop = context.AfterFunc(ctx, func() { _ = nc.Close() })
 	if err := c.connectSetup(session.Cookie(e.Authority, e.Home, number)); err != nil {
 		c.stop()
-		return nil, errors.Join(fmt.Errorf("the display %s: %w", e.Display, contextCause(ctx, err)), nc.Close())
+		return nil, errors.Join(fmt.Errorf("connect to the display %s: %w", e.Display, contextCause(ctx, err)), nc.Close())
 	}
 	return c, nil
 }

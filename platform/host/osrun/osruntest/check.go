@@ -45,11 +45,11 @@ func ParsePowerShell(t *testing.T, scripts ...osrun.Script) []string {
 	t.Helper()
 	node, err := exec.LookPath("node")
 	if err != nil {
-		t.Skip("there is no node")
+		t.Skip("node is not installed")
 	}
 	at := os.Getenv(grammar)
 	if at == "" {
-		t.Skip("there is no parser for PowerShell: " + grammar + " names its folder")
+		t.Skip("the PowerShell parser is not installed: " + grammar + " names its folder")
 	}
 	dir := t.TempDir()
 	args := []string{filepath.Join(dir, "parse.cjs")}
@@ -68,7 +68,7 @@ func ParsePowerShell(t *testing.T, scripts ...osrun.Script) []string {
 	out, err := cmd.CombinedOutput()
 	said, whole := strings.CutSuffix(string(out), "--end--\n")
 	if !whole {
-		t.Fatalf("the parser: %v: %s", err, out)
+		t.Fatalf("run the parser: %v: %s", err, out)
 	}
 	var bad []string
 	for line := range strings.Lines(said) {

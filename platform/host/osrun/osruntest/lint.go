@@ -15,7 +15,7 @@ func Lint(s osrun.Script) []string {
 	bad := func(text string) { out = append(out, s.Name+": "+text) }
 	whole := s.FullText()
 	if strings.ContainsFunc(whole, func(r rune) bool { return r > 0x7e }) {
-		bad("it is not ASCII")
+		bad("text is not ASCII")
 	}
 	for _, splice := range []string{"%s", "%v", "{{", "${"} {
 		if strings.Contains(s.Text, splice) {
@@ -23,7 +23,7 @@ func Lint(s osrun.Script) []string {
 		}
 	}
 	if len(s.Text) > 40_000 {
-		bad("it is too long")
+		bad("text is too long")
 	}
 	switch s.Engine {
 	case osrun.JavaScript:
@@ -33,7 +33,7 @@ func Lint(s osrun.Script) []string {
 	case osrun.PowerShell:
 		lintPS(s.Text, bad)
 	default:
-		bad("it has no engine")
+		bad("no engine is selected")
 	}
 	return out
 }
@@ -45,7 +45,7 @@ var (
 
 func lintJS(s osrun.Script, whole string, bad func(string)) {
 	if n := len(mainJS.FindAllString(whole, -1)); n != 1 {
-		bad("it has not exactly one main")
+		bad("must define main exactly once")
 	}
 	if n := len(runJS.FindAllString(whole, -1)); n != 1 {
 		bad("defines its own run function")
@@ -73,10 +73,10 @@ var (
 // lintAS does not parse AppleScript: it only counts opening and closing keywords.
 func lintAS(text string, bad func(string)) {
 	if len(asMain.FindAllString(text, -1)) != 1 {
-		bad("it has not exactly one \"on main(request)\"")
+		bad("must contain exactly one \"on main(request)\"")
 	}
 	if m := reserved.FindString(text); m != "" {
-		bad("it uses a word of AppleScript as a variable: " + m)
+		bad("uses an AppleScript keyword as a variable: " + m)
 	}
 	if strings.Contains(text, "do shell script") || strings.Contains(text, "run script") || strings.Contains(text, `date "`) {
 		bad("runs a shell or a script, or parses a localized date")
@@ -110,7 +110,7 @@ func lintAS(text string, bad func(string)) {
 		}
 	}
 	if len(open) > 0 {
-		bad("this is never closed: " + strings.Join(open, ", "))
+		bad("blocks are not closed: " + strings.Join(open, ", "))
 	}
 }
 

@@ -146,7 +146,7 @@ func (e Entry) validateEntry() error {
 	}
 	for _, s := range []string{e.Program, e.Home, e.Path, e.Log} {
 		if strings.ContainsFunc(s, unicode.IsControl) || strings.ToValidUTF8(s, "") != s {
-			return fmt.Errorf("autostart: the path %q contains characters that the file format does not allow; move the program or its home", s)
+			return fmt.Errorf("autostart: the path %q contains characters that the file format does not allow; move the program or its home folder", s)
 		}
 	}
 	return nil
@@ -308,7 +308,7 @@ func readOwnFile(path string) (string, error) {
 		return "", nil
 	}
 	if err == nil && (!fi.Mode().IsRegular() || fi.Size() > maxFile) {
-		err = fmt.Errorf("%s is not a file that Hob wrote; move it away", path)
+		err = fmt.Errorf("%s was not written by Hob; move the file elsewhere", path)
 	}
 	if err != nil {
 		return "", fmt.Errorf("autostart: %w", err)

@@ -149,7 +149,7 @@ func xmlText(s string) string {
 // runValue returns a value for the Run key. Such a value cannot set environment variables.
 func runValue(e Entry) (string, error) {
 	if e.Home != "" {
-		return "", fmt.Errorf("autostart: the Run key cannot set HOB_HOME; set it for your account (setx HOB_HOME \"%s\"), open a new terminal without it and run this command again", e.Home)
+		return "", fmt.Errorf("autostart: the Run key cannot set HOB_HOME; set it for your account (setx HOB_HOME \"%s\"), open a new terminal in which you do not set it, and run this command again", e.Home)
 	}
 	if strings.Contains(e.Program, `"`) {
 		return "", fmt.Errorf("autostart: path %s contains a quotation mark", e.Program)

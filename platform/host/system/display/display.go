@@ -107,7 +107,7 @@ type macBackend struct {
 }
 
 func (macBackend) readBrightness(context.Context) (int, error) {
-	return 0, errors.Join(errors.New("macOS does not let programs read or set the brightness; use the keys, or System Settings, Displays"), errors.ErrUnsupported)
+	return 0, errors.Join(errors.New("macOS does not let programs read or set the brightness; use the brightness keys, or System Settings, Displays"), errors.ErrUnsupported)
 }
 
 func (m macBackend) setBrightness(ctx context.Context, _ int) error {

@@ -146,7 +146,7 @@ type systemPower struct {
 func (s systemPower) batteryState() (Battery, error) {
 	b := Battery{Mains: s.ACLine == 1}
 	if s.BatteryFlag == 255 || s.BatteryFlag&128 == 0 && s.Percent > 100 {
-		return b, fmt.Errorf("%w: unknown to Windows", ErrUnseen)
+		return b, fmt.Errorf("%w: Windows does not report it", ErrUnseen)
 	}
 	if s.BatteryFlag&128 != 0 {
 		return b, nil

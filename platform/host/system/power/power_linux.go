@@ -47,7 +47,7 @@ func askUPower(ctx context.Context, o Options) (b Battery, err error) {
 	}
 	percent, ok := props["Percentage"].Value().(float64)
 	if b.Present, _ = props["IsPresent"].Value().(bool); b.Present && (!ok || percent != percent || percent < 0 || percent > 100) {
-		return Battery{}, errors.New("UPower reports no charge")
+		return Battery{}, errors.New("UPower does not report the charge")
 	}
 	if on, err := session.Property[bool](ctx, conn, upower, "/org/freedesktop/UPower", upower, "OnBattery"); err == nil {
 		b.Mains = !on

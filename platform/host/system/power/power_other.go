@@ -14,5 +14,5 @@ func readBattery(context.Context, Options) (Battery, error) {
 }
 
 func watchSleep(context.Context, Options, func(Event)) error {
-	return fmt.Errorf("watch sleep on %s: %w", runtime.GOOS, errors.ErrUnsupported)
+	return fmt.Errorf("watch for sleep on %s: %w", runtime.GOOS, errors.ErrUnsupported)
 }

@@ -213,7 +213,7 @@ func Eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("it never came to be that " + what)
+			t.Fatal("timed out waiting until " + what)
 		}
 	}
 }
