@@ -60,7 +60,8 @@ func (a *QuestionTracker) Add(ctx context.Context, question, chat, message strin
 	}
 }
 
-// Since returns when a question was posted in a message. If that is unknown, it returns otherwise.
+// Since returns when a question was posted in a message, or the argument otherwise if that is
+// unknown.
 func (a *QuestionTracker) Since(ctx context.Context, question, message string, otherwise time.Time) time.Time {
 	for _, s := range a.loadOnce(ctx) {
 		if s.Question == question && s.Message == message {

@@ -31,8 +31,8 @@ type ButtonPress struct {
 // ButtonHandler handles button presses of a channel. Its methods may be called concurrently.
 type ButtonHandler interface {
 	// Asked returns the only question in a delivery that a press may answer. It returns "" if there
-	// is none, if there are several, if the question is already answered, or while a program runs
-	// that Hob started and that could simulate a press.
+	// is none, if there are several, or if the question is already answered. It also returns ""
+	// while a program that Hob started is running, because the program could simulate a press.
 	Asked(ctx context.Context, d Delivery) (question string, err error)
 	// Answer decides the question, which has been visible to the owner since shown. It returns the
 	// reply for the owner. If the press is not accepted, it returns an error with text for the
@@ -52,10 +52,10 @@ type ButtonHandler interface {
 	Ended(ctx context.Context, question string) error
 	// Later sends a delivery again in one hour. It returns the reply to the owner.
 	Later(ctx context.Context, delivery string) (string, error)
-	// CanCancel reports whether the event of a delivery has a send to other people that can still be
-	// canceled.
+	// CanCancel reports whether the event of a delivery includes a send to other people that can
+	// still be canceled.
 	CanCancel(ctx context.Context, d Delivery) (bool, error)
-	// Cancel cancels the sends of an event, as CanCancel found them. It returns the reply for the
+	// Cancel cancels the sends of an event that CanCancel found. It returns the reply for the
 	// owner.
 	Cancel(ctx context.Context, channel, event string) (string, error)
 	// Trusted returns an error if Hob started the process pid: such a process may neither show

@@ -129,8 +129,8 @@ type DuplicateChecker interface {
 }
 
 // SenderFilter is a Receiver that tells a channel whether to spend effort on verifying a sender.
-// Admits reports whether the message would be accepted if Sender were proven. This is so for the
-// owner, for allowed senders, and while the owner may be pairing.
+// AdmitsSender reports whether the message would be accepted if Sender were proven. This is so for
+// the owner, for allowed senders, and while the owner may be pairing.
 type SenderFilter interface {
 	AdmitsSender(ctx context.Context, in Inbound) (bool, error)
 }
@@ -141,7 +141,7 @@ type RejectionObserver interface {
 	Overhear(ctx context.Context, in Inbound) error
 }
 
-// DeliveryKind is the kind of an outbound text.
+// DeliveryKind is the kind of an outbound message.
 type DeliveryKind string
 
 // The kinds of deliveries. Each message gets exactly one Reply.
@@ -167,11 +167,12 @@ const (
 	Dead    State = "dead"   // delivery failed permanently; the owner was notified
 	// Cancelled means that the delivery was withdrawn before it was sent.
 	Cancelled State = "cancelled"
-	// Held: it was queued when a backup was restored, and waits for the owner.
+	// Held means that the delivery was queued when a backup was restored and is waiting for the
+	// owner.
 	Held State = "held"
 )
 
-// Delivery is one outbound text.
+// Delivery is one outbound message.
 type Delivery struct {
 	ID        string // also the idempotency key on platforms that support one
 	Event     string
@@ -182,7 +183,7 @@ type Delivery struct {
 	Text      string
 	Attempts  int
 	CreatedAt time.Time
-	// Cause is the Payload of the message that this text answers, or nil.
+	// Cause is the Payload of the message that this delivery answers, or nil.
 	Cause json.RawMessage
 	// Draft is the platform's id of the message that shows this answer while it is written
 	// (Drafter), or "". Send replaces the content of that message with the complete answer.
@@ -195,10 +196,9 @@ type Delivery struct {
 	// MaybeRepeated reports whether a crash interrupted an earlier attempt, so that the text may
 	// have arrived already.
 	MaybeRepeated bool
-	// Previews allows the platform to fetch the links in Text for a preview. Hob never sets
-	// it: the request alone would send data to a server that a hostile text chose. A driver
-	// whose platform fetches links by default must disable it in each text
-	// (channelstest.Previewer).
+	// Previews allows the platform to fetch the links in Text for a preview. Hob never sets it: the
+	// request alone would send data to a server that hostile text chose. A driver whose platform
+	// fetches links by default must disable previews in each message (channelstest.Previewer).
 	Previews bool
 }
 
@@ -218,15 +218,15 @@ func DeliveryRef(delivery string) string { return "delivery:" + delivery }
 // Receipt is the platform's confirmation of a delivery.
 type Receipt struct {
 	ID string `json:"id,omitempty"` // the platform's id of the message
-	// Parts lists the ids of all messages of a split text, including the first one. The
-	// Manager sets it.
+	// Parts lists the ids of all messages of a split delivery, including the first one. The Manager
+	// sets it.
 	Parts []string `json:"parts,omitempty"`
 }
 
 // Channel is one connection to a messaging platform. Run receives messages until ctx ends and
-// passes each to r; it returns nil only after ctx has ended. Send sends one text. It may be called
-// concurrently with Run but not with itself. An error that the manager should act on is an *Error;
-// other errors count as temporary.
+// passes each to r; it returns nil only after ctx has ended. Send sends one delivery. It may be
+// called concurrently with Run but not with itself. An error that the manager should act on is an
+// *Error; other errors count as temporary.
 type Channel interface {
 	Run(ctx context.Context, r Receiver) error
 	Send(ctx context.Context, d Delivery) (Receipt, error)
@@ -255,7 +255,7 @@ type Allower interface{ Allow() []string }
 type Limits struct {
 	// MaxText is the maximum length of a message in characters. Longer messages are split.
 	MaxText int
-	// UTF16 reports whether the platform counts UTF-16 code units. Most emoji have two.
+	// UTF16 reports whether the platform counts UTF-16 code units. Most emoji consist of two.
 	UTF16 bool
 	// PerMinute is the maximum number of messages per minute.
 	PerMinute int
@@ -284,7 +284,7 @@ type Attacher interface{ Attaches() }
 // Drafter is a channel that can show an answer while it is written. Draft shows the answer so far:
 // if d.Draft is "", it posts d.Text in d.Chat, silently if possible; otherwise it replaces the text
 // of that message. It returns the message's id. Draft may be called concurrently with Send and Run,
-// at most every 1.5 s; its errors are only logged. The text is cut to fit into one message.
+// at most every 1.5 s; its errors are only logged. The text is cut to fit in one message.
 //
 // A new message is sent with d.ID if the platform stores client ids. After a crash, or without a
 // response, a DeliveryFinder looks up the message by that ID, and a platform that drops duplicates
@@ -415,7 +415,7 @@ type Class uint8
 const (
 	Temporary    Class = iota // retry with exponential backoff
 	Later                     // retry at RetryAt
-	Permanent                 // permanent failure: do not retry this text
+	Permanent                 // permanent failure: do not retry this delivery
 	Unauthorized              // the owner must act: stop the channel until the next restart
 	Unsupported               // the channel does not support this delivery
 )

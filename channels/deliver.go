@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	maxFailures = 12             // how often a reachable platform may reject one text
+	maxFailures = 12             // maximum number of times that a reachable platform may reject one message
 	maxAge      = 24 * time.Hour // maximum age of a message for an unreachable platform
 	// maxOutage is the maximum duration of an outage that the platform reports.
 	maxOutage  = 90 * time.Minute
@@ -49,7 +49,7 @@ type deliverer struct {
 	empty   int // number of consecutive claims that returned no rows
 }
 
-// retryState is the in-memory state of an undelivered text.
+// retryState is the in-memory state of an undelivered message.
 type retryState struct {
 	parts    []string
 	of       int // number of text parts; an additional part reports files
@@ -120,7 +120,7 @@ func (d *deliverer) requeueInFlight(ctx context.Context) error {
 		return fmt.Errorf("find interrupted deliveries: %w", err)
 	}
 	for _, row := range rows {
-		t := d.tries[row.ID] // this text is known if only this goroutine was restarted
+		t := d.tries[row.ID] // the state is known if only this goroutine was restarted
 		unsure := !d.dedupes && (t == nil || t.unsure || t.sent > 0)
 		if err := d.out.Retry(ctx, row.ID, time.Now(), "interrupted while it was being sent", unsure); err != nil {
 			return fmt.Errorf("requeue an interrupted delivery: %w", err)
@@ -164,7 +164,7 @@ func (d *deliverer) waitForWork(ctx context.Context, wake <-chan struct{}) bool 
 	return true
 }
 
-// deliverRow sends one text. An error means that the channel cannot continue.
+// deliverRow sends one delivery. An error means that the channel cannot continue.
 func (d *deliverer) deliverRow(ctx context.Context, row Delivery) (err error) {
 	var left string
 	if row.Files, left = d.splitFiles(row.Files); left != "" {
@@ -241,8 +241,8 @@ func (d *deliverer) findDraft(ctx context.Context, row, first Delivery) (id stri
 	return r.ID, nil
 }
 
-// splitFiles returns the files that the channel accepts, and a note about the others, which were
-// queued when the channel accepted more files.
+// splitFiles returns the files that the channel accepts, and a note about the others: files that no
+// longer exist, and files that were queued when the channel accepted more.
 func (d *deliverer) splitFiles(files []Attachment) (along []Attachment, left string) {
 	var not []Attachment
 	for _, f := range files {

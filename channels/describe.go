@@ -37,8 +37,9 @@ type Description struct {
 	// notes. Text that tools write there is recorded, so that it does not count as the user's
 	// words.
 	ReadsReminders, ReadsNotes bool
-	// NotesFolder returns the messages folder within [pim] notes_folder from the channel's section.
-	// File tools and commands must not access the folder. Nil means that the channel has none.
+	// NotesFolder reads, from the channel's section, the name of the channel's folder within [pim]
+	// notes_folder. File tools and commands must not access the folder. Nil means that the channel
+	// has none.
 	NotesFolder func(decode func(any) error) (string, error)
 	// Permissions lists the operating system permissions that the channel needs.
 	Permissions []Permission

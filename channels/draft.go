@@ -169,7 +169,7 @@ func (d *draft) signalUpdate() {
 	}
 }
 
-// takeText returns the current text and the texts completed by Break.
+// takeText returns the current text and the pieces completed by Break.
 func (d *draft) takeText() (text string, broken []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -368,7 +368,7 @@ func (d *draft) showText(ctx context.Context, m message, text string) (got strin
 	return got, err
 }
 
-// cutText shortens text to fit into one message: its beginning, followed by mark.
+// cutText shortens text to fit in one message: its beginning, followed by mark.
 func (d *draft) cutText(text, mark string) string {
 	text = strings.ToValidUTF8(text, "")
 	if mark != "" {

@@ -35,7 +35,7 @@ const (
 	fetchTimeout  = 90 * time.Second
 	guestTimeout  = 20 * time.Second // for guests, because messages from the owner may wait for the download
 	readTimeout   = 20 * time.Second
-	// textOfFile is how many bytes of a file's text the message contains at most. A tool reads the
+	// textOfFile is the maximum number of bytes of a file's text in the message. A tool reads the
 	// rest.
 	textOfFile = 6000
 )
@@ -155,7 +155,7 @@ type timedBytes struct {
 	bytes int64
 }
 
-// hasRoom reports whether a file fits into the sender's hourly limit.
+// hasRoom reports whether a file fits within the sender's hourly limit.
 func (b *guestUploads) hasRoom(sender string, bytes int64, now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

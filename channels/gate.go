@@ -106,7 +106,7 @@ func (g *inboundFilter) Receive(ctx context.Context, in Inbound) (Accepted, erro
 		g.unmentioned.Add(1)
 		return Accepted{}, g.reportRejected(ctx, in, own)
 	}
-	if !in.Forwarded || in.FromOwner { // a forwarded text belongs to the owner's message that accompanies it
+	if !in.Forwarded || in.FromOwner { // forwarded text belongs to the owner's message that accompanies it
 		in.Debounce = g.settle
 	}
 	if acc, known, err := g.checkDuplicate(ctx, in); err != nil || known {

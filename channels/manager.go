@@ -24,7 +24,7 @@ type Options struct {
 	Channels map[string]Channel
 	// Failed maps the names of channels that could not be created to their errors, for Status.
 	Failed map[string]error
-	// Trouble, if set, is called once when a channel needs its owner to act.
+	// Trouble, if set, is called once when a channel stops until its owner acts.
 	Trouble func(channel string, err error)
 	// SharedGroups makes the members of a group chat share one conversation.
 	SharedGroups bool
@@ -48,7 +48,7 @@ type Options struct {
 type ChannelOverride struct {
 	Unmentioned bool           // in groups, accept messages that are not addressed to Hob
 	Whole       bool           // do not show drafts of answers
-	Settle      *time.Duration // replaces Limits.Settle if set
+	Settle      *time.Duration // replaces Limits.Debounce if set
 }
 
 // Manager runs channels concurrently. It restarts a failed channel with exponential backoff. A
@@ -142,7 +142,8 @@ func (m *Manager) Run(ctx context.Context) error {
 	return nil
 }
 
-// superviseHalf runs one half of a channel and restarts it until ctx ends or the owner must act.
+// superviseHalf runs one half of a channel (receiving or delivering) and restarts it until ctx ends
+// or the owner must act.
 func (m *Manager) superviseHalf(ctx context.Context, name, part string, run func(context.Context) error) {
 	m.noteState(name, "running", nil)
 	last := ""       // the text of the last failure

@@ -2,7 +2,7 @@ package channels
 
 import "time"
 
-// OutgoingMessage is one text to one chat on a channel.
+// OutgoingMessage is one message to one chat on a channel.
 type OutgoingMessage struct {
 	Channel, To, Text string
 	Files             []OutgoingFile

@@ -24,14 +24,14 @@ type TextPart struct {
 	Name   string     `json:"name,omitempty" schema:"maxLength=200"` // a label chosen by the client, such as a file name
 }
 
-// TextSource is the origin of an untrusted text in a message.
+// TextSource is the origin of untrusted text in a message.
 type TextSource struct {
 	Origin TextOrigin `json:"origin"`
 	Name   string     `json:"name,omitempty"`
 }
 
 // SetParts replaces the text of the message with parts. Typed parts become Text, one per line.
-// Every other part becomes a separate untrusted text, so that rules that read the user's words
+// Every other part becomes a separate entry of Outside, so that rules that read the user's words
 // ignore it.
 func (in *Inbound) SetParts(parts []TextPart) {
 	var typed []string

@@ -19,7 +19,7 @@ type claimChecker struct {
 	budget  *turnBudget
 	model   *modelExchange
 	feed    *liveFeed
-	checked bool // whether the model has received the hint about a claim without a call
+	checked bool // whether the model was sent the hint about an unsupported claim
 }
 
 // concludeAnswer returns the answer that ends the turn, unless the answer claims an action that no
@@ -106,8 +106,8 @@ func (k *claimChecker) isBorneOut(c actionclaims.Claim, deeds []actionclaims.Act
 	return c.IsSupportedBy(results)
 }
 
-// resultTexts returns the messages and results from tools and from other people in this turn. If
-// whole is true, it returns those in the entire context.
+// resultTexts returns the tool results and the messages from other people in this turn. If whole is
+// true, it returns those in the entire context.
 func (k *claimChecker) resultTexts(whole bool) []string {
 	from := k.conv.own
 	if whole {

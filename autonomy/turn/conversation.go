@@ -25,8 +25,8 @@ type conversation struct {
 	own    int           // index in msgs at which this turn begins
 	stored int           // number of messages in this turn that are stored
 	words  []string      // messages from the owner that arrived while the turn ran
-	// continued reports whether other turns ran while this one waited for the owner, and the model
-	// does not know it yet.
+	// continued reports whether other turns ran while this one was waiting for the owner and the
+	// model has not been told so yet.
 	continued bool
 	// external reports whether an external agent is running and has read text that Hob has not
 	// seen. actor is that agent, or the model of the turn.
@@ -56,7 +56,7 @@ func (c *conversation) appendAnswer(parts []llm.Part) {
 		if p.Call == nil {
 			continue
 		}
-		if args := string(p.Call.Args); c.o.Redact.Known(args) != args { // refusePlaceholder refuses such a call
+		if args := string(p.Call.Args); c.o.Redact.Known(args) != args { // refusePlaceholder refuses a call that contains the placeholder
 			p.Call.Args = json.RawMessage(c.o.Redact.Known(args))
 		}
 		var b bytes.Buffer

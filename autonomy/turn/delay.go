@@ -14,16 +14,16 @@ import (
 	"hob/tools"
 )
 
-// delayedCall replaces a call that reaches other people by a row that waits, so that the user can
-// cancel it. autonomy/delayed carries the call out. It implements tools.TxTool: the row is stored
-// in the transaction that records the call.
+// delayedCall replaces a call that reaches other people with a stored row, so that the user can
+// cancel the call before it runs. autonomy/delayed runs it when the delay is over. delayedCall
+// implements tools.TxTool: the row is stored in the transaction that records the call.
 type delayedCall struct {
 	tools.Delayer
 	x *toolExecutor
 	s *callStep
 }
 
-// delayOf returns the tool that delays an allowed call, nil if the call runs at once. Calls that
+// delayOf returns the tool that delays an allowed call, or nil if the call runs at once. Calls that
 // reach only the user are never delayed.
 func (x *toolExecutor) delayOf(s *callStep) tools.TxTool {
 	d, ok := s.tool.(tools.Delayer)
@@ -63,11 +63,11 @@ type delayedOut struct {
 	At time.Time `json:"at"`
 }
 
-// maxRecipientsNamed bounds the recipients in the description of a send.
+// maxRecipientsNamed is the maximum number of recipients named in the description of a send.
 const maxRecipientsNamed = 5
 
-// describeSend describes the send and its recipients. A recipient that is not among the
-// arguments comes from a mail, an event or an address book, so it is untrusted text.
+// describeSend describes the send and its recipients. A recipient that is not among the arguments
+// comes from an email, an event or an address book, so it is untrusted text.
 func (d delayedCall) describeSend() (string, provenance.Source) {
 	to := slices.DeleteFunc(slices.Clone(d.s.dec.Judgment.To), func(a string) bool { return a == tools.Owner })
 	source, args := provenance.Tool, strings.ToLower(string(d.s.args))

@@ -68,9 +68,9 @@ func (m *modelExchange) billingAccount() llm.Account {
 	return llm.Account{Purpose: purpose, Agent: m.o.Name, Session: m.t.Event.Session, Event: m.t.Event.ID, Unattended: !m.t.Attended && !m.t.Guest}
 }
 
-// mayStandIn reports whether the built-in brain may answer for a model that cannot be reached: it
-// does at once if a person waits, and otherwise after the last retry. Goals and delegated tasks
-// need a model; they wait for it.
+// mayStandIn reports whether the built-in brain may answer if the model cannot be reached. For a
+// message from a person it may answer at once, otherwise only after the last retry. Goals and
+// delegated tasks need a model, so they wait for it.
 func (m *modelExchange) mayStandIn() bool {
 	e := m.t.Event
 	return m.t.Depth == 0 && e.Kind != bus.Goal && (e.Kind == bus.Message || e.Attempts >= bus.MaxAttempts)
@@ -136,7 +136,7 @@ func (m *modelExchange) readStream(ctx context.Context, q *modelCall) error {
 	return nil
 }
 
-// shownTo returns the messages in the form for the model. The built-in brain parses tool results, so
+// shownTo returns the messages as the model gets them. The built-in brain parses tool results, so
 // it gets them unchanged.
 func (m *modelExchange) shownTo() []llm.Message {
 	msgs := session.MergeSummary(m.conv.msgs)
@@ -260,8 +260,8 @@ func (m *modelExchange) recordTokenCount(u llm.Usage) {
 	}
 }
 
-// answerTextMiddleware returns the middleware that adds text to an answer without text. The text
-// reports a refusal or the paths of the saved pictures.
+// answerTextMiddleware returns the middleware that adds the paths of saved pictures to an answer,
+// and text to a refusal without text.
 func (m *modelExchange) answerTextMiddleware() middleware {
 	return middleware{name: "say", afterModel: func(_ context.Context, q *modelCall) {
 		m.keepPictures(&q.resp)

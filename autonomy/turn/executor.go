@@ -31,7 +31,7 @@ const defaultTimeout = 120 * time.Second
 // performCall runs an allowed call and makes its outcome durable. It returns only store errors; the
 // tool's error is in the step.
 func (x *toolExecutor) performCall(ctx context.Context, s *callStep) error {
-	if s.dec.Verdict != guard.Allow { // nothing runs without the guard
+	if s.dec.Verdict != guard.Allow { // only calls that the guard allowed may run
 		return fmt.Errorf("turn: %s: the guard says %s", s.tool.Spec().Name, s.dec.Verdict)
 	}
 	if late := x.delayOf(s); late != nil && !s.hasOutcome() {
@@ -175,7 +175,7 @@ func (x *toolExecutor) toolCall(s *callStep, progress func(float64, string)) too
 // While the work runs, the turn is suspended. The suspension is stored in the same transaction, so
 // the turn cannot miss the end of the work.
 func (x *toolExecutor) awaitCall(ctx context.Context, s *callStep, w tools.Waiter) (suspended bool, err error) {
-	if s.dec.Verdict != guard.Allow { // nothing runs without the guard
+	if s.dec.Verdict != guard.Allow { // only calls that the guard allowed may run
 		return false, fmt.Errorf("turn: %s: the guard says %s", s.tool.Spec().Name, s.dec.Verdict)
 	}
 	x.feed.publishEvent("status", map[string]any{"tool": s.tool.Spec().Name, "state": "running"})
@@ -216,7 +216,7 @@ func isAwaitingCall(e bus.Entry, s *callStep) bool {
 	return waits && e.State == bus.CallStarted
 }
 
-// canModelFix reports whether the model can react to a failure.
+// canModelFix reports whether the model may be able to correct a failure. If not, the turn fails.
 func canModelFix(err error) bool {
 	_, ok := errors.AsType[*tools.Error](err)
 	return ok && !errors.Is(err, store.ErrFull)
@@ -263,7 +263,7 @@ type Caller struct {
 
 type callerKey struct{}
 
-// WithCaller returns a context for calls of tools on behalf of a turn.
+// WithCaller returns a context for tool calls on behalf of a turn.
 func WithCaller(ctx context.Context, c Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }

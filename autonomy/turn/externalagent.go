@@ -37,7 +37,7 @@ func (x *externalAgent) newBroker(ctx context.Context) (d *permissionBroker, lea
 }
 
 // settleLeftovers cleans up after the broker of an interrupted turn. Open approval requests expire,
-// because the agent that sent them no longer runs. Started actions get an unknown outcome.
+// because the agent that sent them is no longer running. Started actions get an unknown outcome.
 // settleLeftovers notifies the owner of both.
 func (x *externalAgent) settleLeftovers(ctx context.Context) error {
 	waiting, err := x.o.Guard.Approvals(ctx, guard.Pending, "", x.t.Event.ID, 100)
@@ -133,7 +133,7 @@ const unclear tools.Effects = 1 << 7
 type externalTool struct {
 	spec tools.Spec
 	by   string
-	says string // the agent's own words
+	says string // the agent's own description of the action
 }
 
 func newPseudo(a llm.Action) externalTool {

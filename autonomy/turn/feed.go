@@ -14,7 +14,7 @@ import (
 type liveFeed struct {
 	o     *Options
 	t     *Turn
-	begun map[string]string // ids of the calls that are being streamed
+	begun map[string]string // the provider's call id -> the id in the turn, for calls that are being streamed
 }
 
 // publishEvent publishes an event of the turn to the live feed.
@@ -59,14 +59,14 @@ func (f *liveFeed) publishResult(s *callStep) {
 }
 
 // heartbeat is the interval between live events about a running tool. reports is the minimum
-// interval between progress reports of the tool.
+// interval between progress reports from the tool.
 const (
 	heartbeat = 15 * time.Second
 	reports   = time.Second
 )
 
-// progressReporter publishes the progress of a tool: at the start, for each report of the tool, and
-// at every heartbeat. It publishes nothing after the tool ends.
+// progressReporter publishes the progress of a tool: at the start, for each report from the tool,
+// and at every heartbeat. It publishes nothing after the tool ends.
 type progressReporter struct {
 	publish func(typ string, data map[string]any)
 	call    map[string]any // id and name of the call
@@ -75,7 +75,7 @@ type progressReporter struct {
 	mu       sync.Mutex
 	ended    bool
 	beats    *time.Timer
-	told     time.Time // when the last report of the tool was published
+	told     time.Time // when the last report from the tool was published
 	fraction float64   // negative if unknown
 	note     string
 }

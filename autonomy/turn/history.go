@@ -83,7 +83,7 @@ func (h *callHistory) priorCalls(s *callStep) []priorCall {
 	for id, p := range h.ended {
 		all[id] = p
 	}
-	for id, e := range h.rec.ledger { // the ledger has the rule of calls before a crash
+	for id, e := range h.rec.ledger { // the ledger also has the calls before a crash, with the rule that allowed each
 		all[id] = pastOf(e)
 	}
 	before := true
@@ -104,7 +104,7 @@ func (h *callHistory) priorCalls(s *callStep) []priorCall {
 }
 
 // countChanges returns how many items the step's tool has changed in this turn, and whether the
-// owner approved or denied a request about it.
+// owner approved or denied such a batch of changes in this turn.
 func (h *callHistory) countChanges(ctx context.Context, s *callStep) (n int, agreed, refused bool) {
 	name := s.tool.Spec().Name
 	for _, p := range h.priorCalls(s) {
@@ -125,9 +125,9 @@ func (h *callHistory) countChanges(ctx context.Context, s *callStep) (n int, agr
 	return n, agreed, refused
 }
 
-// egressEvidence collects the evidence for an egress decision. Only the parts of user messages with
-// the owner's provenance count as the owner's words. Text added by Hob, summaries and tool results
-// do not count.
+// egressEvidence collects the evidence for an egress decision. The owner's words are Turn.Words,
+// the parts of user messages with the owner's provenance, and the arguments of a call that the
+// owner wrote. Text added by Hob, summaries and tool results do not count.
 func (h *callHistory) egressEvidence(ctx context.Context, s *callStep) guard.EgressEvidence {
 	out := guard.EgressEvidence{Words: slices.Clone(h.t.Words), Now: slices.Clone(h.t.Words)}
 	for i, m := range h.conv.msgs {
@@ -199,7 +199,7 @@ func jsonStrings(raw json.RawMessage) []string {
 	return out
 }
 
-// Limits of the stored addresses of one result: their number, and the length of each in bytes.
+// Limits on the addresses stored for one result: their number, and the length of each in bytes.
 const (
 	maxLinks = 300
 	maxLink  = 2048
@@ -252,8 +252,8 @@ func decodePlain(s string) string {
 	return strings.ToLower(s)
 }
 
-// linksOf returns the addresses in a result that the model may open next. Addresses from a
-// third-party tool may contain the arguments of the call.
+// linksOf returns the addresses in a result that the model may open next. It returns none for a
+// third-party tool, because such addresses may contain the arguments of the call.
 func linksOf(t tools.Tool, res tools.Result) []string {
 	if len(res.Links) == 0 || t != nil && t.Spec().Foreign {
 		return nil

@@ -72,11 +72,11 @@ func (b *contextBuilder) currentMessage(ctx context.Context, added []llm.Part) l
 	for i := range b.t.Images {
 		m.Parts = append(m.Parts, llm.Part{Image: &b.t.Images[i], Source: seen, Origins: b.conv.messageOrigins(seen)})
 	}
-	if b.t.Text == "" && len(b.t.Outside) > 0 { // only untrusted text: Hob wrote the added sentence, not the owner
+	if b.t.Text == "" && len(b.t.Outside) > 0 { // only untrusted text: the added sentence is from Hob, not from the owner
 		m.Parts = append(m.Parts, llm.Part{Text: renderText("unasked", nil), Source: provenance.Hob, Context: true})
 	} else if b.t.Text != "" || len(b.t.Images) == 0 {
 		p := llm.Part{Text: b.redactSecrets(b.t.Text, b.t.Source), Source: b.t.Source, Origins: b.conv.messageOrigins(b.t.Source)}
-		if p.Source.Tainted() { // the message to answer is not fenced
+		if p.Source.Tainted() { // the message to answer is scanned but not fenced
 			if marks := b.scanMarks(ctx, p.Text); len(marks) > 0 {
 				p.Origins = withMarks(p.Origins, marks)
 				b.auditMarks(&p, "", marks)
@@ -87,8 +87,8 @@ func (b *contextBuilder) currentMessage(ctx context.Context, added []llm.Part) l
 	return m
 }
 
-// redactSecrets returns text in the form for a model. It keeps secrets that the owner wrote and
-// removes Hob's own secrets.
+// redactSecrets returns text as the model may see it. In text from the owner, it removes only Hob's
+// own secrets; in untrusted text, it removes everything that looks like a secret.
 func (b *contextBuilder) redactSecrets(text string, src provenance.Source) string {
 	if src.Tainted() {
 		return b.o.Redact.Text(text)
@@ -146,7 +146,7 @@ func (b *contextBuilder) scanMarks(ctx context.Context, text string) []string {
 	return marks
 }
 
-// withMarks adds the injection marks to the origins of the marked text.
+// withMarks adds the injection marks to the origin of the marked text.
 func withMarks(list []provenance.Origin, marks []string) []provenance.Origin {
 	if len(list) == 0 {
 		list = []provenance.Origin{{Kind: "tool"}}
@@ -155,7 +155,7 @@ func withMarks(list []provenance.Origin, marks []string) []provenance.Origin {
 	for i, o := range out {
 		if o.Kind != "more" {
 			out[i].Marks = marks
-			break // only the nearest message gets the marks
+			break // the first origin is the marked text itself
 		}
 	}
 	return provenance.Join(out)

@@ -11,7 +11,8 @@ import (
 	"hob/tools"
 )
 
-// turnBudget tracks how much of its limits the turn has used, and refuses loops.
+// turnBudget tracks how much of its limits the turn has used. It refuses calls that repeat without
+// progress.
 type turnBudget struct {
 	o     *Options
 	t     *Turn
@@ -89,7 +90,7 @@ type loopDetector struct {
 	limits   Limits
 	recent   []string       // hashes of the last calls
 	failed   map[string]int // tool -> consecutive failures
-	errors   map[string]int // "tool: code" -> times
+	errors   map[string]int // "tool: code" -> number of failures
 	refusals int
 	hinted   int  // percentage of used rounds at the last hint to the model
 	final    bool // the next model call gets no tools and must answer
@@ -143,7 +144,7 @@ func (c *loopDetector) countAlternations() int {
 	return k
 }
 
-// resultNote returns a note for the model to append to a call's result.
+// resultNote returns a note for the model, to be appended to a call's result.
 func (c *loopDetector) resultNote(tool string, args []byte, err error) string {
 	if err != nil {
 		c.failed[tool]++

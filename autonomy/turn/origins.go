@@ -87,8 +87,8 @@ func (w *stepRecorder) rowOrigins(q store.Querier, data any) []provenance.Origin
 	return list
 }
 
-// changedTx stores the origins in the context of a call, for the call and for the rows that it
-// created or changed.
+// changedTx stores the origins of the untrusted text that was in context for a call. It stores them
+// for the call and for the rows that the call created or changed.
 func (w *stepRecorder) changedTx(tx *store.Tx, s *callStep) error {
 	list := s.inView
 	if err := origins.KeepTx(tx, origins.Call, s.call.ID, list); err != nil {
@@ -114,8 +114,8 @@ func (w *stepRecorder) earlierCallOrigins(ctx context.Context, call string) []pr
 	return list
 }
 
-// traceTx stores the origins in the context of a call and those of its result. It writes nothing
-// for a call without untrusted text.
+// traceTx stores the origins of the untrusted text in the context of a call and in its result. It
+// writes nothing for a call without untrusted text.
 func (w *stepRecorder) traceTx(tx *store.Tx, s *callStep) error {
 	if w.conv.isTainted() {
 		if err := w.changedTx(tx, s); err != nil {

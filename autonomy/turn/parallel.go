@@ -124,8 +124,9 @@ func hasDisjointFiles(steps []*callStep) bool {
 	return true
 }
 
-// foldPath returns path in the form for comparison. Every OS has file systems that ignore case or
-// Unicode composition. On other file systems, the only effect is that some calls run in order.
+// foldPath normalizes path for comparison. Every OS has file systems that ignore case or Unicode
+// composition. On other file systems, the only effect is that some calls run one after another
+// instead of in parallel.
 func foldPath(path string) string {
 	return norm.NFC.String(strings.ToLower(strings.ToUpper(norm.NFC.String(filepath.Clean(path)))))
 }

@@ -63,7 +63,7 @@ func (p *policyCheck) askGuard(ctx context.Context, s *callStep) error {
 }
 
 // policyMiddleware applies the guard's decision. toolCalls requests the owner's approval later,
-// when it is the call's turn to run.
+// when it is about to run the call.
 func (p *policyCheck) policyMiddleware() middleware {
 	return middleware{name: "policy", beforeTool: func(ctx context.Context, s *callStep) error {
 		s.inView = p.conv.contextOrigins()

@@ -143,7 +143,7 @@ func (w *stepRecorder) queueEnd(s *callStep) {
 	w.queueWrite(func(tx *store.Tx) error { return w.recordEndTx(tx, s, e) })
 }
 
-// recordLate queues the ledger row of a call that has none yet.
+// recordLate queues the ledger row of a call that does not have one yet.
 func (w *stepRecorder) recordLate(s *callStep) {
 	if e, known := w.ledger[s.call.ID]; known && !isAwaitingCall(e, s) {
 		return
@@ -197,8 +197,8 @@ func (w *stepRecorder) finishedEntry(s *callStep) bus.Entry {
 	return e
 }
 
-// unknownEntry returns the row of a call that was interrupted. The provenance of the row's text
-// remains Hob after another crash.
+// unknownEntry returns the row of a call that was interrupted. The row's text is Hob's own, so it
+// has Hob's provenance, even after another crash.
 func unknownEntry(e bus.Entry, why error) bus.Entry {
 	e.State, e.Code, e.FinishedAt = bus.CallUnknown, string(tools.OutcomeUnknown), time.Now()
 	e.Result, e.Source = why.Error(), tools.SourceOf(why)

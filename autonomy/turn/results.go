@@ -13,11 +13,11 @@ import (
 	"hob/tools"
 )
 
-// continuedHint follows the first results of a turn that was overtaken while it waited.
+// continuedHint follows the first results of a turn if other turns ran while it was waiting.
 const continuedHint = "\n[hint] The user answered this request later. The messages before it are newer."
 
-// appendResults passes the results of the calls back along the chain and adds them to the
-// conversation.
+// appendResults passes the results of the calls back through the middleware chain and adds them to
+// the conversation.
 func (tc *toolCalls) appendResults(ctx context.Context) {
 	m := llm.Message{Role: llm.ToolRole}
 	for i, s := range tc.hist.steps {
@@ -39,8 +39,8 @@ func (tc *toolCalls) appendResults(ctx context.Context) {
 	tc.hist.steps = nil
 }
 
-// answerAbandonedCalls answers the open calls of turns that were given up or wait for the owner:
-// models reject a history with a call that has no result.
+// answerAbandonedCalls adds results for the open calls of turns that were abandoned or are waiting
+// for the owner, because models reject a history that contains a call without a result.
 func (w *stepRecorder) answerAbandonedCalls(ctx context.Context, msgs []llm.Message) ([]llm.Message, error) {
 	var out []llm.Message
 	for i, m := range msgs {
@@ -78,8 +78,8 @@ func (w *stepRecorder) answerAbandonedCalls(ctx context.Context, msgs []llm.Mess
 	return out, nil
 }
 
-// findResult returns the result of a call from the ledger. waits reports that its turn waits for
-// the owner and will continue.
+// findResult returns the result of a call from the ledger. waits reports whether the call's turn is
+// waiting for the owner and will continue.
 func (w *stepRecorder) findResult(ctx context.Context, c llm.ToolCall, waits bool) (llm.Part, error) {
 	res := llm.ToolResult{ID: c.ID, Name: c.Name, Text: "cancelled: this turn was given up before the call ran", Error: true}
 	if waits {

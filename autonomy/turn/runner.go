@@ -84,7 +84,7 @@ type Options struct {
 	Bus      *bus.Bus
 	Guard    *guard.Guard
 	Sessions *session.Sessions
-	// Compactor shortens a conversation that does not fit into a request. Nil disables compaction.
+	// Compactor shortens a conversation that does not fit in a request. Nil disables compaction.
 	Compactor *session.Compactor
 	Catalog   *tools.Catalog
 	Prompt    *prompt.Builder
@@ -97,8 +97,8 @@ type Options struct {
 	Name string
 	// Level replaces the guard's level if it is more restrictive.
 	Level guard.Level
-	// Whole lists all existing tools. A call to a tool that the agent does not have is then denied
-	// by name instead of reported as unknown. Nil means that the agent has all tools.
+	// Whole lists all existing tools, so that a call to a tool that the agent does not have is
+	// denied by name instead of being reported as unknown. Nil means that the agent has all tools.
 	Whole *tools.Catalog
 	// DryRun, if set, answers calls instead of running their tools.
 	DryRun CallAnswerer
@@ -117,9 +117,9 @@ type Options struct {
 	Redact *redact.Set
 	// Guardian checks untrusted text and marks hostile text. Nil disables the check.
 	Guardian TextChecker
-	// SendDelay is how long a call that reaches other people waits, so that the user can cancel it;
-	// 0 = such calls run at once. Sends: this process carries them out; otherwise they wait until
-	// Hob starts.
+	// SendDelay is how long a call that reaches other people is delayed, so that the user can
+	// cancel it. 0 means that such calls run at once. Sends reports whether this process runs the
+	// delayed calls; if not, they wait until Hob starts.
 	SendDelay time.Duration
 	Sends     bool
 	// Block withholds marked untrusted text.
@@ -190,7 +190,8 @@ type Turn struct {
 	// Origins lists the sources of all text in the turn's input that is not from the owner.
 	Origins []provenance.Origin
 	Images  []llm.Image
-	// Attended reports whether the owner asked in a conversation and can answer.
+	// Attended reports whether the owner started the turn in a conversation and can answer
+	// questions.
 	Attended bool
 	// Private reports whether only the owner reads and writes in this conversation.
 	Private bool
@@ -220,7 +221,7 @@ type Turn struct {
 	// Said, if set, returns the messages that the owner sent to this turn since the previous call
 	// of Said.
 	Said func() []SteerMessage
-	// Hold marks the turn as waiting for the owner in memory until release is called. It may be nil
+	// Hold marks the turn as waiting in memory for the owner until release is called. It may be nil
 	// and may be called concurrently.
 	Hold func() (release func())
 	// Cancelled reports whether the owner stopped this turn while it waited for an answer.
@@ -236,7 +237,8 @@ type Outcome struct {
 	Source provenance.Source
 	// Origins lists the sources of that untrusted text.
 	Origins []provenance.Origin
-	// Messages are not stored yet. The caller stores them together with the end of the event.
+	// Messages holds the messages that are not stored yet. The caller stores them together with the
+	// end of the event.
 	Messages []llm.Message
 	// Record stores the ledger rows and audit lines of the last step. Call it in the transaction
 	// that stores Messages.
@@ -251,7 +253,7 @@ type Outcome struct {
 }
 
 // Run runs the turn until there is an answer. It returns an *llm.Error if the model failed, and
-// ErrDraining if the daemon shuts down and the turn should be requeued.
+// ErrDraining if the daemon is shutting down and the turn should be requeued.
 func (r *Runner) Run(ctx context.Context, t Turn) (Outcome, error) {
 	run := newTurnRun(r, &t)
 	run.chain.links = run.buildChain(ctx)

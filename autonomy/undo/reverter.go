@@ -60,8 +60,8 @@ func New(o Options) (*Reverter, error) {
 // Outcome lists what was undone and what was not, newest first.
 type Outcome struct {
 	Undone []Step `json:"undone"`
-	// Left lists the actions that were not undone. The first action failed with its error; the
-	// others were not tried.
+	// Left lists the actions that were not undone. The first of them failed and contains the error;
+	// the others were not tried.
 	Left []Step `json:"not_undone"`
 }
 

@@ -16,7 +16,7 @@ import (
 	"hob/tools"
 )
 
-// Undoable lists the actions that a request would undo, in that order.
+// Undoable lists the actions that a request would undo, in the order in which it would undo them.
 func (rv *Reverter) Undoable(ctx context.Context, r tools.UndoRequest) ([]bus.Entry, error) {
 	switch {
 	case r.Redo:

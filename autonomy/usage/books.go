@@ -28,7 +28,7 @@ type Options struct {
 	// Caps returns the current caps: the caps for all calls if agent is "", otherwise the
 	// additional caps for one agent. nil means no caps.
 	Caps func(agent string) Caps
-	// Zone returns the user's time zone; days and months follow the user's calendar.
+	// Zone returns the user's time zone, in which days and months begin and end.
 	Zone func() *time.Location
 	// CallsPerMinute limits unattended calls. 0 means 10; a negative value means that none are
 	// allowed.
@@ -105,7 +105,7 @@ func (b *Tracker) FlushTx(tx *store.Tx) error {
 	return nil
 }
 
-// gather is how long rows wait at most for another transaction to store them.
+// gather is the maximum time that rows wait for another transaction to store them.
 const gather = time.Second
 
 // Run stores the remaining rows and sends queued messages. It returns when ctx has ended and

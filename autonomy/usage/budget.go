@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// typicalOutput is reserved for an answer without a length limit, in tokens.
+	// typicalOutput is the number of tokens reserved for an answer without a length limit.
 	typicalOutput = 8192
 	// leastOutput is the shortest useful answer, in tokens.
 	leastOutput = 1024
@@ -45,9 +45,9 @@ type limit struct {
 	firstNeed, wantNeed int64 // cost of the call with the shortest answer, and with the full answer
 }
 
-// admitCall reserves the maximum cost of a call from every cap. It returns the maximum length of
+// admitCall reserves the maximum cost of a call against every cap. It returns the maximum length of
 // the answer in tokens, or 0 for no limit. It waits if a cap is exceeded only because of
-// reservations for running calls. If a cap is reached, the error is an llm.Budget.
+// reservations for running calls. If a cap is reached, the error has the kind llm.Budget.
 func (b *Tracker) admitCall(ctx context.Context, q callEstimate) (*reservation, int, error) {
 	if q.account.Unattended {
 		if err := b.checkUnattended(ctx, q); err != nil {

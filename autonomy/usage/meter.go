@@ -92,7 +92,7 @@ func (m *meter) newBid(info llm.Info, a llm.Account, r llm.Request, input int) c
 
 // setPrice computes the cost of a call.
 func (c *Call) setPrice(info llm.Info, host string, prices *Prices) {
-	c.Model = info.Model // the name is known now even if the server had to list its models
+	c.Model = info.Model // the name is known by now, even if the server's list of models was needed to find it
 	p, ok := prices.Of(info, host)
 	if !ok {
 		c.Counted = prices.Unknown().Cost(c.Usage)

@@ -9,9 +9,9 @@ import (
 	"hob/platform/store"
 )
 
-// PriceBook returns the current [budget] and [prices] sections. It reloads them when the file is
-// saved, so a raised limit needs no restart. If the new file is invalid, the previous values stay
-// in effect. Methods may be called concurrently.
+// PriceBook provides the prices and caps from the current [budget] and [prices] sections. It
+// reloads them when the file is saved, so a raised limit needs no restart. If the new file is
+// invalid, the previous values stay in effect. Methods may be called concurrently.
 type PriceBook struct {
 	path string
 	log  *slog.Logger

@@ -36,11 +36,11 @@ func (p Price) Cost(u llm.Usage) Micros {
 	plain := max(0, u.Input-u.CacheRead-u.CacheWrite)
 	sum := float64(plain)*p.Input + float64(u.CacheRead)*orElse(p.CacheRead, p.Input) +
 		float64(u.CacheWrite)*orElse(p.CacheWrite, p.Input) + float64(u.Output)*p.Output
-	return Micros(math.Ceil(sum - 1e-6)) // 1 $ a million tokens is 1 µ$ a token
+	return Micros(math.Ceil(sum - 1e-6)) // $1 per million tokens is 1 µ$ per token
 }
 
-// maxCost returns the maximum cost of a call, which assumes that no input is cached and that all of
-// it is written to the cache.
+// maxCost returns the maximum cost of a call. It assumes that no input is read from the cache and,
+// if that costs more, that all input is written to it.
 func (p Price) maxCost(input, output int) Micros {
 	return max(p.Cost(llm.Usage{Input: input, Output: output}), p.Cost(llm.Usage{Input: input, Output: output, CacheWrite: input}))
 }
@@ -154,9 +154,9 @@ func (p *Prices) Of(info llm.Info, host string) (Price, bool) {
 	return price, ok
 }
 
-// stripDate removes the date from a name: claude-sonnet-4-20250514, gpt-4o-2024-08-06,
-// gemini-2.5-flash-preview-05-20, mistral-small-latest. Any other suffix is a different model
-// with its own price.
+// stripDate removes a date, "latest" or "preview" from the end of a name, as in
+// claude-sonnet-4-20250514, gpt-4o-2024-08-06, gemini-2.5-flash-preview-05-20 and
+// mistral-small-latest. Any other suffix means a different model with its own price.
 func stripDate(model string) string {
 	for {
 		i := strings.LastIndexByte(model, '-')

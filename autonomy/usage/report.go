@@ -131,8 +131,8 @@ func (b *Tracker) Periods(ctx context.Context) ([]Period, error) {
 	return out, nil
 }
 
-// Of returns the number of model calls for an event, and their cost. cost is nil if no call has a
-// price.
+// Of returns the number of model calls for an event, and their cost. cost is nil if there are no
+// calls or the price of a call is unknown.
 func (b *Tracker) Of(ctx context.Context, event string) (calls int, cost *Micros, err error) {
 	if err := b.flushPending(ctx); err != nil {
 		return 0, nil, err

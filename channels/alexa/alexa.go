@@ -61,7 +61,7 @@ type Options struct {
 	Slow  time.Duration // wait after which Alexa says that the answer takes a moment (2 s)
 }
 
-// patience is how long a request waits for an answer at most. Alexa stops waiting after 8 s
+// patience is the maximum time that a request waits for an answer. Alexa stops waiting after 8 s
 // (developer.amazon.com/docs/alexa/custom-skills, "Request and Response JSON Reference").
 const patience = 6500 * time.Millisecond
 

@@ -54,7 +54,7 @@ func newSSMLEscaper() *strings.Replacer {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 }
 
-// splitAtLimit splits text after at most most spoken characters.
+// splitAtLimit splits text so that head has no more than most spoken characters.
 func splitAtLimit(text string, most int) (head, rest string) {
 	for i, r := range text {
 		switch r {

@@ -96,7 +96,7 @@ func (f *Typing) Typed() int {
 // NewDeduping returns a Deduping without messages.
 func NewDeduping() Deduping { return Deduping{&Fake{dedupe: true}} }
 
-// Finding is a Fake whose platform can look up a sent text.
+// Finding is a Fake whose platform can look up a sent message.
 type Finding struct{ *Fake }
 
 // Find implements channels.DeliveryFinder.

@@ -12,7 +12,7 @@ import (
 	"hob/platform/net/safehttp/safehttptest"
 )
 
-// Stalls makes a platform hang. The zero value hangs nothing. Its methods may be called
+// Stalls makes a platform hang. The zero value does not make it hang. Its methods may be called
 // concurrently.
 type Stalls struct {
 	mu   sync.Mutex

@@ -32,7 +32,7 @@ func (f *burstFolder) foldID() string {
 }
 
 // foldNote returns n unchanged, or the combined notification into which it was folded. A retried
-// text may be counted twice, which is harmless.
+// message may be counted twice, which is harmless.
 func (c *Channel) foldNote(n desktop.Notification, what shownNote, d channels.Delivery, now time.Time) (desktop.Notification, shownNote) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -75,7 +75,7 @@ func (c *Channel) noteOf(ctx context.Context, d channels.Delivery) (desktop.Noti
 	return n, what, nil
 }
 
-// fitNote truncates text to fit into one notification, and reports whether the result is complete.
+// fitNote truncates text to fit in one notification, and reports whether the result is complete.
 func fitNote(text string) (string, bool) {
 	whole := true
 	if lines := strings.SplitN(text, "\n", mostLines+1); len(lines) > mostLines {

@@ -59,7 +59,8 @@ func (c *Channel) begunIn(ctx context.Context, r channels.Receiver, guild, from 
 }
 
 // searchMessages returns the latest messages in a server that match query. If Discord reports
-// "Index not yet available", the error includes the time to retry.
+// "Index not yet available", searchMessages retries once after the time that Discord requests, but
+// after at most 5 s.
 func (c *Channel) searchMessages(ctx context.Context, guild, query string) ([]message, error) {
 	var all []message
 	waited := false

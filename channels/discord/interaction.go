@@ -20,7 +20,7 @@ const (
 	interactionPress   = 3
 
 	answerLater  = 5 // a message follows
-	answerSilent = 6 // nothing changes for now
+	answerSilent = 6 // acknowledges a press without a visible change
 )
 
 const (
@@ -80,8 +80,8 @@ func (i *interaction) displayName() string {
 	return cmp.Or(nick, i.actingUser().Global, i.actingUser().Username)
 }
 
-// isPrivate reports whether only the user sees the answer. This is true for commands, but not for
-// "ask", whose question is visible in the chat.
+// isPrivate reports whether only the user sees the answer. This is true for commands in a server,
+// except for "ask", whose question is visible in the chat.
 func (i *interaction) isPrivate() bool { return i.Guild != "" && i.Data.Name != "ask" }
 
 // isComplete reports whether all fields are present and safe for a URL.

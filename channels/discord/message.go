@@ -152,8 +152,8 @@ func (c *Channel) botAndGuild(id string) (user, guild) {
 	return c.me, guild{}
 }
 
-// cloneWithNames returns a copy of g with names as its channel names, because the names change
-// under the lock.
+// cloneWithNames copies names to the channel names of g and returns g. It copies them because the
+// caller's map changes under the lock.
 func (g guild) cloneWithNames(names map[string]string) guild {
 	for k, v := range names {
 		g.channels[k] = v

@@ -36,8 +36,9 @@ type rateLimits struct {
 	until map[string]time.Time
 }
 
-// waitForRoute waits for the route's rate limit, or returns an error if the wait would be long. The
-// global limit does not apply to interactions ("Rate Limits": global rate limit).
+// waitForRoute waits for the route's rate limit. It returns an error if the wait would be long or k
+// must not use the reserved calls. The global limit does not apply to interactions ("Rate Limits":
+// global rate limit).
 func (l *rateLimits) waitForRoute(ctx context.Context, k apiCall) error {
 	what, now := k.what, time.Now()
 	l.mu.Lock()

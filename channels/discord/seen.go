@@ -72,8 +72,8 @@ func (s *readState) isKnownChat(chat string) bool {
 	return ok
 }
 
-// markRead records the read position in a chat. If write is false, the next call stores it, because
-// reading a message twice is harmless.
+// markRead records the read position in a chat. If write is false, it ignores an unknown chat and
+// leaves storing the position to a later call, because reading a message twice is harmless.
 func (s *readState) markRead(ctx context.Context, chat string, at readPosition, write bool) error {
 	s.mu.Lock()
 	if s.chats == nil {

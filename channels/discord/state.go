@@ -88,8 +88,9 @@ type namedChannel struct {
 	Name  string `json:"name"`
 }
 
-// addGuild handles GUILD_CREATE and returns the server's id. Of the bot's roles, only the role
-// created for the bot (role tags) addresses the bot; other roles also address other people.
+// addGuild handles GUILD_CREATE and returns the server's id. Of the bot's roles, only a mention of
+// the role that Discord created for the bot (role tags) is addressed to the bot. Other people may
+// also have the other roles.
 func (c *Channel) addGuild(data json.RawMessage) string {
 	var g struct {
 		ID       string         `json:"id"`

@@ -14,8 +14,8 @@ import (
 )
 
 // Hob does not answer bounces of its emails (RFC 3464), but mentions them in the status. Anyone can
-// write a bounce, so it counts only if it names a stored sent email, whose Message-ID only the
-// recipient knows.
+// write a bounce, so it counts only if it names the Message-ID of a sent email that is stored. Only
+// the recipient knows that id.
 
 // Limits for bounces.
 const (

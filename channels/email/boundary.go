@@ -295,8 +295,8 @@ func (s lineScan) sentenceStart(i int) int {
 	return i
 }
 
-// minBroken is the minimum width in columns that a line has together with the next word if a mail
-// program wrapped it.
+// minBroken is the minimum total width in columns of a line and the word that follows it, if a mail
+// program wrapped the line before that word.
 const minBroken = 60
 
 // displayWidth returns the display width of s in columns.

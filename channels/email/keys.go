@@ -23,7 +23,7 @@ var errNewKey = fmt.Errorf("its DKIM key is new and must stay published for half
 // "s1._domainkey.example.org/DIGEST".
 type keyID string
 
-// keySeen records since when a key is known.
+// keySeen records since when a key has been known.
 type keySeen struct {
 	Since int64 `json:"since"` // in Unix milliseconds
 	Sure  bool  `json:"sure,omitempty"`

@@ -23,7 +23,7 @@ type smtpPool struct {
 	used        time.Time
 	out         *smtpmail.Session
 	box         *imapmail.Conn
-	use, folder string // use for which box was opened, and its folder
+	use, folder string // the use for which box was opened, such as "sent", and the name of the folder
 	timer       *time.Timer
 }
 

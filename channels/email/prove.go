@@ -20,7 +20,7 @@ import (
 var errLater = errors.New("the sender cannot be verified now")
 
 // verifySignatures checks whether one of an email's signatures is valid with a key that trusts
-// accepts, and returns that key. why is the reason if no signature is valid. It is errLater if a
+// accepts, and returns that key. why is the reason if no signature is valid. err is errLater if a
 // retry may succeed.
 func verifySignatures(ctx context.Context, network lookup, raw []byte, list []signatureCheck, trusts func(keyID) error) (by keyID, why string, err error) {
 	for _, s := range list {
@@ -118,7 +118,7 @@ func (s signatureCheck) verifySignature(ctx context.Context, network lookup, raw
 }
 
 // checkKeyRecord checks the DNS record of a key before it is used (RFC 6376, 3.6.1). whole reports
-// that the key applies to exactly this domain, not to subdomains.
+// whether the key applies only to exactly this domain and not to subdomains.
 func checkKeyRecord(list []string) (whole bool, err error) {
 	if len(list) != 1 {
 		return false, fmt.Errorf("%d DKIM keys are published instead of one", len(list))

@@ -59,7 +59,7 @@ func (p splitMail) limitOwnText(answer bool) splitMail {
 	return splitMail{own: strings.TrimSpace(own), quoted: joinTexts(strings.TrimSpace(p.own[len(own):]), p.quoted)}
 }
 
-// headOf returns the first n characters of s at most. It cuts at the end of a paragraph, line or
+// headOf returns at most the first n characters of s. It cuts at the end of a paragraph, line or
 // word in the second half, if there is one.
 func headOf(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
@@ -117,7 +117,7 @@ const maxSignature = 12
 
 var gaps = regexp.MustCompile(`\n[ \t]*\n([ \t]*\n)+`)
 
-// joinFlowed joins the lines of a format=flowed text (RFC 3676, 4.1).
+// joinFlowed joins the lines of format=flowed text (RFC 3676, 4.1).
 func joinFlowed(lines []string) (out []string) {
 	for i := 0; i < len(lines); i++ {
 		line := lines[i]

@@ -228,8 +228,9 @@ const (
 	disowned                // the sender is not verified, or the result is malformed
 )
 
-// trustedVerdict returns the trusted host's verdict on whether an email came from this address.
-// Only the topmost field is used, because each host adds its own at the top (RFC 8601, 4.1 and 5);
+// trustedVerdict returns the trusted host's verdict on whether an email came from this address. It
+// uses the topmost field of that host with a result about the sender, but no field below the
+// Received field that follows. Each host adds its own fields at the top (RFC 8601, 4.1 and 5), so
 // the sender may have forged a lower field with the same host name.
 func trustedVerdict(fields mime.Fields, trusted, address string) verdict {
 	if trusted == "" || address == "" {
@@ -319,9 +320,9 @@ func resultsVerdict(results []result, address string) verdict {
 
 func addressDomain(address string) string { return address[strings.LastIndexByte(address, '@')+1:] }
 
-// isWithinDomain reports whether domain equals d or is a subdomain of d. DMARC also calls the
-// reverse aligned (RFC 7489, 3.1). That needs the public suffix list and is left to the host that
-// checked DMARC.
+// isWithinDomain reports whether domain equals d or is a subdomain of d. DMARC also treats the
+// reverse as aligned (RFC 7489, 3.1). Checking that requires the public suffix list and is left to
+// the host that checked DMARC.
 func isWithinDomain(domain, d string) bool {
 	d = strings.TrimSuffix(d, ".")
 	return strings.Contains(d, ".") && (domain == d || strings.HasSuffix(domain, "."+d))

@@ -74,8 +74,9 @@ func splitParts(all []textPart, answer bool) splitMail {
 // email.
 const maxLines = 2000
 
-// subtractQuoted removes from the sender's text what the HTML version twin marks as quoted or
-// hides. In HTML, mail programs mark quotations, and a long name or line cannot break the marks.
+// subtractQuoted removes from the sender's text the parts that the HTML version twin hides or marks
+// as quoted. In HTML, mail programs mark quotations, and a long name or line cannot break the
+// marks.
 func subtractQuoted(p splitMail, twin string, answer bool) splitMail {
 	html, unseen := splitHTML(twin, answer)
 	switch {
@@ -106,8 +107,8 @@ func subtractQuoted(p splitMail, twin string, answer bool) splitMail {
 	return p
 }
 
-// foundOnlyIn returns a function that reports whether a line is in one text but not in the other.
-// It compares letters only.
+// foundOnlyIn returns a function that reports whether a line occurs in the text in but not in the
+// text notIn. It compares letters only.
 func foundOnlyIn(in, notIn string) func(line string) bool {
 	var here, there [2]string
 	for i, bare := range [2]bool{false, true} {
@@ -126,8 +127,8 @@ func foundOnlyIn(in, notIn string) func(line string) bool {
 // address matches the addresses that mail programs write next to a link, a picture or a name.
 var address = regexp.MustCompile(`<[^<>\n]*>|\[[^\[\]\n]*\]|\S+://\S+|\S+@\S+`)
 
-// lettersOf returns the characters that the text and HTML forms of s have in common. If bare is
-// set, it omits the addresses next to links, pictures and names.
+// lettersOf returns the letters of s in lower case, because only they are the same in the text and
+// HTML forms of an email. If bare is set, it omits the addresses next to links, pictures and names.
 func lettersOf(s string, bare bool) string {
 	if bare {
 		s = address.ReplaceAllString(s, " ")

@@ -28,7 +28,7 @@ const (
 	maxHops = 100
 	// clock is the tolerance for wrong clocks and delayed messages.
 	clock = 24 * time.Hour
-	// behind is how long before the last check a renumbered folder is searched.
+	// behind is how far before the last check the search in a renumbered folder begins.
 	behind = 48 * time.Hour
 	// firstPause and lastPause limit the wait before the next lookup of a sender's keys, waitFor is
 	// the maximum total wait, and maxLater the maximum number of deferred messages.
@@ -123,7 +123,7 @@ func (s *state) countMail(address string, at time.Time) {
 }
 
 // mailDigest returns a digest that identifies a message. It covers the Message-ID and the sender,
-// because anyone can reuse a Message-ID, or other properties if there is no Message-ID.
+// because anyone can reuse a Message-ID. If there is no Message-ID, it covers other properties.
 func mailDigest(m pim.Message) string {
 	from := ""
 	if len(m.From) > 0 {

@@ -47,7 +47,7 @@ type Options struct {
 	// Debounce is how long a new row is ignored because it is still being written (default 400 ms).
 	// Hold is how long Hob waits for the content of an empty row (10 s).
 	Debounce, Hold time.Duration
-	// Verify is how long Hob searches for a sent text (default 10 s).
+	// Verify is how long Hob searches for a sent message (default 10 s).
 	Verify time.Duration
 	// Orphan is how long a script started by an earlier process may still send (1 min).
 	Orphan time.Duration

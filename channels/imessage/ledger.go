@@ -27,7 +27,7 @@ const (
 	done      state = "done"      // found in the database
 )
 
-// entry is one text or file sent by Hob. It does not contain the text itself.
+// entry is one message text or file sent by Hob. It does not contain the text itself.
 type entry struct {
 	Key    string    `json:"k"`           // delivery id and number of the part
 	Chat   string    `json:"c"`           // hash of the chat key
@@ -178,12 +178,12 @@ const (
 	selfEcho  = 15 * time.Minute
 	otherEcho = 2 * time.Minute
 	skew      = 5 * time.Second // maximum difference between this Mac's clock and Apple's
-	long      = 20              // minimum characters: equal messages of more than this length are not a coincidence
+	long      = 20              // minimum number of characters at which equal messages are not a coincidence
 )
 
-// isEcho reports whether an incoming message repeats Hob's recent text in that chat. Each short
-// text has one echo, so the same text written later by a person is received. A long text may be
-// echoed any number of times.
+// isEcho reports whether an incoming message repeats a recent message from Hob in that chat. A
+// short message has one echo, so the same text written later by a person is received. A long
+// message may be echoed any number of times.
 func (l *ledger) isEcho(ctx context.Context, chats []string, text string, m chatdb.Message, self bool) (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

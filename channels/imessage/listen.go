@@ -49,8 +49,8 @@ type listener struct {
 	db  *chatdb.DB
 	cur cursor
 	own map[string]bool // the owner's addresses at the last check
-	// seen maps incomplete rows to the time since when the listener waits for them. The first one
-	// blocks later rows.
+	// seen maps incomplete rows to the time since which the listener has been waiting for them. The
+	// first one blocks later rows.
 	seen    map[int64]time.Time
 	blocked bool
 	notice  logWatcher
@@ -325,7 +325,7 @@ func (l *listener) forwardMessage(ctx context.Context, m chatdb.Message) (handed
 	}
 	chats := []string{m.Chat.Key()}
 	self := !m.Chat.Group && l.own[chats[0]]
-	if self { // a message to one of the owner's addresses can return from another
+	if self { // a message to one of the owner's addresses can come back from another of them
 		chats = slices.Collect(maps.Keys(l.own))
 	}
 	said, err = l.c.ledger.isEcho(ctx, chats, what, m, self)

@@ -150,7 +150,7 @@ func (c *Channel) toInbound(ctx context.Context, m message) (channels.Inbound, b
 	return in, in.Text != "" || len(in.Files) > 0 || len(in.Outside) > 0 || mentioned
 }
 
-// firstID returns the first valid id, or otherwise if there is none.
+// firstID returns the first valid id, or the argument otherwise if there is none.
 func firstID(otherwise string, ids ...string) string {
 	for _, id := range ids {
 		if isID(id) {

@@ -12,10 +12,10 @@ func botScopes() []string {
 		"commands",          // receives /hob
 		"files:read",        // reads incoming files
 		"files:write",       // sends outgoing files
-		"groups:history",    // the same in private channels
+		"groups:history",    // for threads and sent messages in private channels
 		"groups:read",
 		"im:history", // receives direct messages
-		"im:read",    // list direct messages after Hob was not running
+		"im:read",    // lists direct chats after Hob was not running, to find missed messages
 		"im:write",   // answers /hob
 		"mpim:history",
 		"mpim:read",

@@ -23,7 +23,7 @@ type readState struct {
 }
 
 const (
-	maxPlaces = 300                 // maximum number of stored places
+	maxPlaces = 300                 // maximum number of stored read positions
 	maxLooked = 60                  // maximum number of known conversations that are checked after a pause, latest first; the same maximum applies to unknown ones
 	maxPages  = 10                  // maximum pages of the conversation list
 	stale     = 14 * 24 * time.Hour // age after which a conversation is not checked

@@ -20,7 +20,7 @@ var guardianText string
 // Limits of a guardian request.
 const (
 	guardianWait  = 20 * time.Second
-	guardianBytes = 12_000 // maximum bytes sent of a long text, split between its beginning and its end
+	guardianBytes = 12_000 // maximum number of bytes sent; longer text is cut in the middle
 )
 
 // Checker checks untrusted text with a model. It implements turn.TextChecker and is safe for
@@ -36,7 +36,7 @@ type TextChecker interface {
 
 // Open returns the checker configured in [guard] guardian, or nil if none is set. model returns a
 // function that creates the named model. If the model cannot be created, every check fails, and the
-// turn continues as without a guardian.
+// turn continues as if there were no guardian.
 func Open(name string, model func(name string) func(context.Context) (llm.Model, error)) TextChecker {
 	if name == "" || name == "off" {
 		return nil

@@ -21,7 +21,7 @@ type AgentModels struct {
 	*Router
 	pool     *modelPool
 	model    string   // "auto", "offline" or "provider/model"
-	fallback []string // models to try when it fails
+	fallback []string // models to try when model fails
 	small    string   // model for plain messages; "" means none
 
 	mu       sync.Mutex
@@ -120,7 +120,7 @@ func (a *AgentModels) Info(ctx context.Context) llm.Info {
 	return m.Info()
 }
 
-// IsFree reports whether calls of the default model are free.
+// IsFree reports whether calls to the default model are free.
 func (a *AgentModels) IsFree() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -17,7 +17,8 @@ type TurnInfo struct {
 	Event   string
 	// Text is the user's message.
 	Text string
-	// Bare reports whether the message has no attachments such as pictures or other text.
+	// Bare reports whether the message consists only of Text, without attachments such as pictures
+	// and without other text.
 	Bare bool
 	// Attended reports whether the user sent the message in a conversation.
 	Attended bool

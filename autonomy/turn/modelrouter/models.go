@@ -53,8 +53,8 @@ func (m *Models) newAgentModels(section, model string, fallback []string, small 
 	return out, err
 }
 
-// AddAgent returns the models of an agent: separate ones if its section names a model or
-// fallbacks, otherwise nil.
+// AddAgent creates, registers and returns the models of an agent if its section names a model or
+// fallbacks. Otherwise it returns nil, and the agent uses the default agent's models.
 func (m *Models) AddAgent(s config.Member) (*AgentModels, error) {
 	if s.Model == "" && len(s.Fallback) == 0 {
 		return nil, nil

@@ -20,25 +20,27 @@ import (
 type Outage struct {
 	Model string
 	Since time.Time
-	// Cause is the last failure as a sentence for users, Reason the same without the provider.
+	// Cause is the last failure as a sentence for users. Reason is the same sentence without the
+	// name of the provider.
 	Cause, Reason string
 	// Next is the time from which the next turn tries the model again.
 	Next time.Time
 }
 
 // Limits of the pause after a failed attempt. A pause is at least twice as long as the attempt
-// took, so that waiting for a silent server never dominates.
+// took, so that Hob never spends most of the time waiting for a silent server.
 const (
 	firstPause = 10 * time.Second
 	lastPause  = time.Minute
 	slowPause  = 15 * time.Minute
 )
 
-// probeTime bounds a probe, for which a status waits.
+// probeTime is the time limit of a probe. It is short because a status request waits for the probe.
 const probeTime = time.Second
 
-// trackedModel records whether a model can be reached. It observes calls: the next turn after the
-// pause is the probe. A status may probe, too, with a request that uses no tokens.
+// trackedModel records whether a model can be reached. It observes the calls: the first call after
+// the pause shows whether the model is reachable again. A status request may also probe, with a
+// request that uses no tokens.
 type trackedModel struct {
 	llm.Model
 	// list asks the server for its models; nil if the driver has no such request.
@@ -51,8 +53,9 @@ type trackedModel struct {
 	err      *llm.Error
 }
 
-// isOutage reports whether an error means that the model is out of reach: the network, a timeout, a
-// rate limit or the server's own failure. After a refusal such as 401 the server is reachable.
+// isOutage reports whether an error means that the model cannot be reached: a network error, a
+// timeout, a rate limit or a failure of the server. After a refusal such as 401 the server counts
+// as reachable.
 func isOutage(e *llm.Error) bool { return e.Retryable() }
 
 // Stream implements llm.Model.
@@ -101,8 +104,8 @@ func (m *trackedModel) recordFailure(err error, took time.Duration) {
 	m.next = now.Add(max(pause, min(max(2*took, e.RetryAfter), slowPause)))
 }
 
-// claimAttempt returns an error while the model rests after a failure. One caller after the pause
-// gets nil, and the others rest until that attempt has ended.
+// claimAttempt returns an error during the pause after a failure. After the pause, one caller gets
+// nil, and the others get an error until that caller's attempt has ended.
 func (m *trackedModel) claimAttempt() *llm.Error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -118,8 +121,8 @@ func (m *trackedModel) claimAttempt() *llm.Error {
 	return nil
 }
 
-// probeServer ends the outage of a server that answers again. The list of models proves nothing if the
-// server refused calls, such as after 429.
+// probeServer ends the outage if the server answers again. It probes only after network errors and
+// timeouts: a server that refused calls, for example with 429, may still return its list of models.
 func (m *trackedModel) probeServer(ctx context.Context) {
 	m.mu.Lock()
 	due := m.list != nil && m.err != nil && (m.err.Kind == llm.Network || m.err.Kind == llm.Stalled) && time.Now().After(m.next)
@@ -155,8 +158,8 @@ func (m *trackedModel) currentOutage() (Outage, bool) {
 	return Outage{Model: m.Info().Name(), Since: m.since, Reason: cmp.Or(m.err.Message, m.err.Cause()), Cause: m.err.Cause(), Next: m.next}, true
 }
 
-// restingModel is a tracked model in a chain in which another model can answer: during the pause
-// after a failure it costs no time.
+// restingModel is a tracked model in a chain in which another model can answer. During the pause
+// after a failure its calls fail at once, so that the next model answers without delay.
 type restingModel struct{ *trackedModel }
 
 // Stream implements llm.Model.

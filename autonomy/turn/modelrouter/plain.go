@@ -28,9 +28,9 @@ var keywords = sync.OnceValue(func() map[string]bool {
 	return out
 })
 
-// IsPlainMessage reports whether a small model suffices for text. A plain message is one short
-// sentence without code, addresses or keywords of a demanding task. why is the reason if the
-// message is not plain.
+// IsPlainMessage reports whether a small model suffices for text. A plain message is short and
+// contains no code, addresses or keywords of a demanding task. why is the reason if the message is
+// not plain.
 func IsPlainMessage(text string) (plain bool, why string) {
 	text = strings.TrimSpace(text)
 	words := strings.Fields(text)

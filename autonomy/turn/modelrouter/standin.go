@@ -13,8 +13,8 @@ import (
 )
 
 // standIn is a chain of models with the built-in brain as its last resort. The brain answers if the
-// budget refuses the call, and if no model of the chain can be reached and the request allows it
-// (llm.Request.StandIn). A turn that it starts with tool calls, it also finishes.
+// budget refuses the call, or if no model of the chain can be reached and the request allows it
+// (llm.Request.StandIn). If the brain starts a turn with tool calls, it also finishes that turn.
 type standIn struct {
 	chain llm.Model
 	brain llm.Model
@@ -22,7 +22,7 @@ type standIn struct {
 	pool  *modelPool
 }
 
-// standInUse says for which errors the built-in brain answers, besides the budget's.
+// standInUse defines after which errors, besides those of the budget, the built-in brain answers.
 type standInUse uint8
 
 const (
@@ -31,16 +31,16 @@ const (
 	forAll                       // fallback = ["offline"]: like any other fallback model
 )
 
-// standInState is what all chains of a pool share.
+// standInState is the state that all chains of a pool share.
 type standInState struct {
 	mu sync.Mutex
-	// told is the start of the outage that a session was informed about.
+	// told maps a session to the start of the outage that the user was last informed about there.
 	told map[string]time.Time
 	// started holds the events whose turns the built-in brain started with tool calls.
 	started map[string]bool
 }
 
-// maxRemembered bounds the maps of standInState; they restart empty beyond it.
+// maxRemembered is the maximum size of each map in standInState; a full map is cleared.
 const maxRemembered = 1000
 
 func rememberKey[V any](m *map[string]V, key string, v V) {
@@ -50,7 +50,8 @@ func rememberKey[V any](m *map[string]V, key string, v V) {
 	(*m)[key] = v
 }
 
-// newStandIn returns the chain of a model and its fallbacks with the built-in brain behind it.
+// newStandIn returns the chain of a model and its fallbacks, with the built-in brain as the last
+// resort.
 func (p *modelPool) newStandIn(first, brain llm.Model, more []string) (llm.Model, error) {
 	s := &standIn{brain: brain, pool: p}
 	all := []llm.Model{first}
@@ -128,7 +129,7 @@ func (s *standIn) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event
 	}
 }
 
-// replaceableError returns the error if the built-in brain answers in spite of it.
+// replaceableError returns the error if the built-in brain may answer instead, otherwise nil.
 func (s *standIn) replaceableError(r llm.Request, err error) *llm.Error {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok || e.Visible || e.Acted || e.Kind == llm.Interrupted {
@@ -146,7 +147,8 @@ func (s *standIn) replaceableError(r llm.Request, err error) *llm.Error {
 }
 
 // streamBrain streams the built-in brain's answer. The final text of a turn explains why the model
-// did not answer, but only once per outage in each conversation.
+// did not answer, but only once per outage in each conversation. A turn that a model started always
+// gets the explanation.
 func (s *standIn) streamBrain(ctx context.Context, r llm.Request, failed *llm.Error, yield func(llm.Event, error) bool) {
 	calls, said := false, false
 	for e, err := range s.brain.Stream(ctx, r) {
@@ -171,8 +173,8 @@ func (s *standIn) streamBrain(ctx context.Context, r llm.Request, failed *llm.Er
 	}
 }
 
-// finishStep records a step of the built-in brain and returns the explanation for its answer, "" for
-// none.
+// finishStep records a step of the built-in brain. It returns the explanation for the brain's
+// answer, or "" if none is needed.
 func (s *standIn) finishStep(r llm.Request, failed *llm.Error, calls bool) string {
 	st := &s.pool.standIns
 	st.mu.Lock()
@@ -185,7 +187,7 @@ func (s *standIn) finishStep(r llm.Request, failed *llm.Error, calls bool) strin
 	}
 	delete(st.started, r.Account.Event)
 	since, cause := s.outageOfChain(failed)
-	middle := r.TakenOver && r.Messages[len(r.Messages)-1].Role == llm.ToolRole // a model began this turn
+	middle := r.TakenOver && r.Messages[len(r.Messages)-1].Role == llm.ToolRole // a model started this turn
 	if cause == "" || !middle && !since.IsZero() && st.told[r.Session].Equal(since) {
 		return ""
 	}
@@ -193,8 +195,8 @@ func (s *standIn) finishStep(r llm.Request, failed *llm.Error, calls bool) strin
 	return fmt.Sprintf("(My built-in brain answered, because %s. `hob status` shows when I try the model again.)", cause)
 }
 
-// outageOfChain returns the start and the cause of the failure for which the built-in brain answers;
-// no cause for the budget, which has its own notification.
+// outageOfChain returns the start and the cause of the failure because of which the built-in brain
+// answers. The cause is "" if the budget refused the call, because that has its own notification.
 func (s *standIn) outageOfChain(failed *llm.Error) (time.Time, string) {
 	if failed != nil && failed.Kind == llm.Budget {
 		return time.Time{}, ""

@@ -139,7 +139,7 @@ func executeTemplate(t *minitmpl.Template, data any) (string, error) {
 	return strings.TrimSpace(b.String()), nil
 }
 
-// shortenLines keeps the complete lines that fit into n bytes and adds a note if lines are omitted.
+// shortenLines keeps the complete lines that fit in n bytes and adds a note if lines are omitted.
 func shortenLines(s string, n int) string {
 	s = strings.TrimSpace(strings.ToValidUTF8(s, "\uFFFD"))
 	s = strings.ReplaceAll(s, strings.TrimSpace(identityMark), "<identity >") // only the block itself may open this section
@@ -150,8 +150,8 @@ func shortenLines(s string, n int) string {
 	return headLines(s, n-len(more)) + more
 }
 
-// headLines returns at most the first n bytes of s. It returns complete lines, unless the first
-// line is too long.
+// headLines returns at most the first n bytes of s. It cuts at the end of a line if there is one in
+// the second half of these bytes, otherwise at a rune boundary.
 func headLines(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -40,8 +40,8 @@ type selectedContext struct {
 	lessons []string // ids of the shown lessons
 }
 
-// collectContext collects all context that could help with the turn. It keeps the part that fits
-// into the budget, in reading order.
+// collectContext collects all context that could help with the turn. It keeps the part that fits in
+// the budget, in reading order.
 func (b *Builder) collectContext(ctx context.Context, s TurnContext, p *pinnedBlock, now block) selectedContext {
 	g := &contextCollector{b: b, ctx: ctx, s: s, texts: b.texts}
 	info := b.o.Model(ctx)
@@ -96,8 +96,8 @@ func (g *contextCollector) setOrigins(k kind, list ...provenance.Origin) {
 // window.
 func isShownOnce(k kind) bool { return k == kindOwner || k == kindSkill || k == kindProject }
 
-// isInWindow reports whether the conversation's window already contains these lines as context.
-// Each request then includes them.
+// isInWindow reports whether the conversation's window already contains these lines as context. If
+// so, each request includes them anyway.
 func (g *contextCollector) isInWindow(text string) bool {
 	for _, m := range g.s.Before {
 		for _, p := range m.Parts {

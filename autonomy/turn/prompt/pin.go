@@ -26,7 +26,7 @@ CREATE INDEX prompt_sessions_block ON prompt_sessions(block);
 // pinnedBlock is the block of a conversation.
 type pinnedBlock struct {
 	block
-	fresh bool   // not stored yet, or changed
+	fresh bool   // whether the block is new or changed and must be stored
 	first string // key of the message with which the window began (messageKey)
 	told  string // the identity that the conversation last received
 	base  int    // number of real turns before the conversation was last restarted
@@ -53,7 +53,7 @@ func (b *Builder) loadPinned(ctx context.Context, s TurnContext, now block) (pin
 	case err != nil:
 		return p, fmt.Errorf("prompt: the conversation's block: %w", err)
 	}
-	if len(s.Before) == 0 { // the first turn of the window continues
+	if len(s.Before) == 0 { // the turn being continued is the first one in the window
 		old.base = min(old.base, s.Turns)
 	}
 	first := s.Recorded

@@ -86,8 +86,8 @@ type Options struct {
 	Name string // the name of the assistant
 	// Texts returns the current contents of the owner's files.
 	Texts func() Texts
-	// Catalog holds the tools. Channels and Watchers list the channels to the owner and the kinds
-	// of watchers.
+	// Catalog holds the tools. Channels lists the channels to the owner, and Watchers the kinds of
+	// watchers.
 	Catalog            *tools.Catalog
 	Channels, Watchers []string
 	// Store stores the blocks of conversations. If it is nil, each request gets the present block.
@@ -106,7 +106,7 @@ type Options struct {
 type Builder struct {
 	o            Options
 	system, soul *minitmpl.Template
-	texts        *minitmpl.Template // templates of the context
+	texts        *minitmpl.Template // templates for the context
 
 	mu   sync.Mutex
 	made [2]struct { // the newest block for the owner and for guests

@@ -10,7 +10,7 @@ import (
 	"hob/platform/store/erase"
 )
 
-// Eraser returns the eraser of stored results.
+// Eraser returns the eraser for stored results.
 func (k *Store) Eraser() erase.Eraser {
 	return erase.Owned{Files: func(ctx context.Context, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
 		for _, call := range e.Calls {

@@ -1,7 +1,7 @@
 // Package results stores the full text of shortened tool results, so that the model can read the
 // omitted parts later. Each call has one private file, named after the call id; the total size and
-// the age of the files are limited. The ledger records the provenance and the conversation. The
-// agent stores results; the tool read_result reads them.
+// the age of the files are limited. The ledger records the provenance and the conversation. Package
+// turn stores the results; the tool read_result reads them.
 package results
 
 import (

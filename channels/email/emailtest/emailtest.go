@@ -36,7 +36,7 @@ type Layout struct {
 
 // Words holds the strings that are filled into a layout.
 type Words struct {
-	Own     string // the sender's text; lines end with " "
+	Own     string // the sender's text; lines end with "\n"
 	Order   string // one line of the quoted email
 	Name    string // display name of the quoted author; "" means "Eve Example"
 	Address string // address of the quoted author; "" means "eve@evil.example"
@@ -140,7 +140,7 @@ const (
 	BothForms = "both" // multipart/alternative
 )
 
-// Mail returns the header fields and the body of an email in the given form, with " " as line end.
+// Mail returns the header fields and the body of an email in the given form, with "\n" as line end.
 // It omits From, To, Date and Message-ID, which the caller prepends. answers is the Message-ID,
 // without brackets, to which a layout with Thread refers.
 func (l Layout) Mail(w Words, form, answers string) string {
