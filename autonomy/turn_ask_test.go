@@ -225,7 +225,7 @@ func TestAToolThatPanics(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := scripted(
 				calls(call(name, `{"text":"a"}`), call(name, `{"text":"b"}`)),
-				llmtest.Answer{Result: "error failed: " + name + " broke down: oh", Text: "it broke"}, llmtest.Answer{Text: "fine"})
+				llmtest.Answer{Result: "error failed: " + name + " crashed: oh", Text: "it broke"}, llmtest.Answer{Text: "fine"})
 			e := start(t, setup{model: m, tools: []tools.Tool{tool}})
 			id := e.put("s", "go", "")
 			if got := e.await(id).Answer; got != "it broke" {
@@ -275,7 +275,7 @@ func TestATurnThatWasGivenUpIsMended(t *testing.T) {
 			}
 		}
 	}
-	want := []string{"Added milk.", "cancelled: this turn was given up before the call ran"}
+	want := []string{"Added milk.", "canceled: this turn was abandoned before the call ran"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -64,7 +64,7 @@ func TestTheRoundsRunOut(t *testing.T) {
 			want := []string{fmt.Sprintf("%d: No more tools in this turn. Answer now in words: what is done, what failed and why.", rounds)}
 			if rounds >= 10 {
 				want = append([]string{
-					fmt.Sprintf("%d: Most of the tool budget of this turn is used: bring it together.", rounds*7/10),
+					fmt.Sprintf("%d: Most of the tool budget of this turn is used: start to wrap up.", rounds*7/10),
 					fmt.Sprintf("%d: The tool budget of this turn is nearly used up: answer now.", rounds*9/10),
 				}, want...)
 			}

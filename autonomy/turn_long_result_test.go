@@ -58,7 +58,7 @@ func TestTheRestOfALongResultCanBeRead(t *testing.T) {
 		})
 	}
 	e := withResults(t, dir, brain())
-	if got := e.say("s", "read the page"); !strings.Contains(got, "the needle") || !strings.Contains(got, "go on with offset") {
+	if got := e.say("s", "read the page"); !strings.Contains(got, "the needle") || !strings.Contains(got, "continue with offset") {
 		t.Errorf("in the same turn: …%s", got[max(0, len(got)-200):])
 	}
 	if got := e.say("s", "search"); !strings.Contains(got, "[at 20004]") {

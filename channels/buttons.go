@@ -10,7 +10,7 @@ import (
 var ErrQuick = errors.New("the button was pressed too soon after the question appeared; read the question and press again")
 
 // ErrNotShown means that a spoken yes or no does not refer to the last spoken question.
-var ErrNotShown = errors.New("that is not my latest question here; answer it with its button or its id in a chat, on my page, or with hob approve")
+var ErrNotShown = errors.New("that is not the latest question that I asked here; answer it with its button, with its id in a chat, on my page or with hob approve")
 
 // ErrNotOwner means that the person who pressed a button is not the owner.
 var ErrNotOwner = errors.New("only my owner can answer this question")

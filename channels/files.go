@@ -75,7 +75,7 @@ func (g *inboundFilter) fetchFiles(ctx context.Context, in *Inbound) error {
 	defer cancel()
 	for i, file := range files {
 		if i == maxFiles {
-			f.addNote("[%d more files were not fetched: a message may bring %d]", len(files)-maxFiles, maxFiles)
+			f.addNote("[%d more files were not fetched: a message may contain at most %d]", len(files)-maxFiles, maxFiles)
 			break
 		}
 		f.fetchFile(c, file)
@@ -112,11 +112,11 @@ func (f *fileFetch) fetchFile(ctx context.Context, file File) {
 		return
 	}
 	if f.total+int(max(file.Size, 0)) > maxFilesTotal {
-		f.addNote("[file %s was not fetched: together the files are larger than %s]", name, formatSize(maxFilesTotal))
+		f.addNote("[file %s was not fetched: the files of the message are together larger than %s]", name, formatSize(maxFilesTotal))
 		return
 	}
 	if !f.in.FromOwner && !f.brought.hasRoom(f.in.Sender, max(file.Size, 0), time.Now()) {
-		f.addNote("[file %s was not fetched: files of somebody who is not the owner may have %s together in an hour]", name, formatSize(maxGuestHour))
+		f.addNote("[file %s was not fetched: files from each person other than the user are limited to %s per hour]", name, formatSize(maxGuestHour))
 		return
 	}
 	data, err := f.readFile(ctx, file)
@@ -132,7 +132,7 @@ func (f *fileFetch) fetchFile(ctx context.Context, file File) {
 		f.addNote("[file %s could not be fetched]", name)
 		return
 	case f.total+len(data) > maxFilesTotal:
-		f.addNote("[file %s was not fetched: together the files are larger than %s]", name, formatSize(maxFilesTotal))
+		f.addNote("[file %s was not fetched: the files of the message are together larger than %s]", name, formatSize(maxFilesTotal))
 		return
 	}
 	f.total += len(data)
@@ -188,7 +188,7 @@ var errLarge = errors.New("the file is too large")
 // readFile downloads a file up to the size limit.
 func (f *fileFetch) readFile(ctx context.Context, file File) (data []byte, err error) {
 	if file.Open == nil {
-		return nil, errors.New("the channel cannot fetch it")
+		return nil, errors.New("the channel cannot fetch files")
 	}
 	err = recoverPanic(func() error {
 		r, err := file.Open(ctx)
@@ -209,16 +209,16 @@ func (f *fileFetch) readFile(ctx context.Context, file File) (data []byte, err e
 // keepFile stores a file for the owner.
 func (f *fileFetch) keepFile(ctx context.Context, name string, data []byte) {
 	if f.files.Keep == nil {
-		f.addNote("[file %s, %s, was not kept: there is no folder for files]", name, formatSize(int64(len(data))))
+		f.addNote("[file %s, %s, was not saved: no folder for files is configured]", name, formatSize(int64(len(data))))
 		return
 	}
 	at, err := f.files.Keep(ctx, name, data)
 	if err != nil {
 		f.log.Warn("storing a file of a message failed", "channel", f.name, "error", err)
-		f.addNote("[file %s, %s, could not be kept]", name, formatSize(int64(len(data))))
+		f.addNote("[file %s, %s, could not be saved]", name, formatSize(int64(len(data))))
 		return
 	}
-	note := fmt.Sprintf("[file %s, %s, kept as %s]", name, formatSize(int64(len(data))), at)
+	note := fmt.Sprintf("[file %s, %s, saved as %s]", name, formatSize(int64(len(data))), at)
 	if text := f.extractText(ctx, name, data); text != "" {
 		note += "\n" + text
 	}

@@ -76,9 +76,9 @@ func TestFilesOfAMessage(t *testing.T) {
 	}
 	notes := strings.Join(got.Outside, "\n")
 	for _, want := range []string{
-		"[file passwd, 14 bytes, kept as " + filepath.Join(dir, "Received", "passwd") + "]\ntext of a file",
+		"[file passwd, 14 bytes, saved as " + filepath.Join(dir, "Received", "passwd") + "]\ntext of a file",
 		"[file x.exe.txt, 60 MB, was not fetched: larger than 20 MB]", "[file liar.bin was not fetched: larger than 20 MB]", "[file broken could not be fetched]",
-		"kept as " + filepath.Join(dir, "Received", "run.sh.txt"), "[file big.png, 3.8 MB, kept as ",
+		"saved as " + filepath.Join(dir, "Received", "run.sh.txt"), "[file big.png, 3.8 MB, saved as ",
 	} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("the notes do not say %q:\n%s", want, notes)
@@ -311,11 +311,11 @@ func TestFilesOfAGuestHaveALimit(t *testing.T) {
 			for range 5 {
 				last = send()
 			}
-			if refused := strings.Contains(last, "100 MB together in an hour"); refused == owner || !owner && kept != 6 || owner && kept != 10 {
+			if refused := strings.Contains(last, "are limited to 100 MB per hour"); refused == owner || !owner && kept != 6 || owner && kept != 10 {
 				t.Errorf("owner %v: %d files were kept, %q", owner, kept, last)
 			}
 			time.Sleep(time.Hour)
-			if last = send(); strings.Contains(last, "an hour") {
+			if last = send(); strings.Contains(last, "per hour") {
 				t.Errorf("an hour later: %s", last)
 			}
 			h.stop(t)

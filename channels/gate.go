@@ -96,7 +96,7 @@ func (g *inboundFilter) Receive(ctx context.Context, in Inbound) (Accepted, erro
 		}
 	case !g.isAllowedSender(in.Sender):
 		if n := g.refused.Add(1); n&(n-1) == 0 { // log only at powers of two, so that a flood cannot fill the disk
-			g.log.Info("Messages from unknown senders rejected", "channel", g.name, "sender", in.Sender, "refused", n)
+			g.log.Info("messages from unknown senders rejected", "channel", g.name, "sender", in.Sender, "refused", n)
 		}
 		return Accepted{}, g.reportRejected(ctx, in, own)
 	default:

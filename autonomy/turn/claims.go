@@ -28,12 +28,12 @@ type claimChecker struct {
 func (k *claimChecker) concludeAnswer(ctx context.Context, text string) (answer string, done bool) {
 	claims, err := k.findUnbackedClaims(ctx, text)
 	if err != nil {
-		k.o.Log.WarnContext(ctx, "cannot look up what an answer claims", "event", k.t.Event.ID, "err", err)
+		k.o.Log.WarnContext(ctx, "cannot check the claims in an answer", "event", k.t.Event.ID, "err", err)
 	}
 	if len(claims) == 0 {
 		return k.conv.defuseLinks(text), true
 	}
-	k.o.Log.InfoContext(ctx, "an answer claims what no call did", "event", k.t.Event.ID, "claims", len(claims), "corrected", k.checked)
+	k.o.Log.InfoContext(ctx, "answer claims an action that no call performed", "event", k.t.Event.ID, "claims", len(claims), "corrected", k.checked)
 	if !k.checked && !k.budget.loops.final && k.budget.round < k.o.Limits.Rounds {
 		k.checked = true
 		phrases := make([]string, 0, len(claims))

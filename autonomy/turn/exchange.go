@@ -219,7 +219,7 @@ func tooLong(err error) error {
 	}
 	return &llm.Error{
 		Kind: llm.Overflow, Provider: e.Provider, Status: e.Status, Err: e,
-		Message: "this does not fit into the model's context window, even with the conversation shortened",
+		Message: "the request does not fit in the model's context window, even after the conversation was shortened",
 		Remedy:  "send a shorter message, start a new conversation with /new, or choose a model with a larger window",
 	}
 }
@@ -291,8 +291,8 @@ func (m *modelExchange) keepPictures(resp *llm.Response) {
 		}
 		where, err := m.keepPicture(i, p.Image)
 		if err != nil {
-			m.o.Log.Warn("a picture was not kept", "event", m.t.Event.ID, "err", err)
-			out = append(out, llm.Part{Text: fmt.Sprintf("\n[a picture that could not be kept: %v]\n", err)})
+			m.o.Log.Warn("cannot save a picture", "event", m.t.Event.ID, "err", err)
+			out = append(out, llm.Part{Text: fmt.Sprintf("\n[a picture that could not be saved: %v]\n", err)})
 			continue
 		}
 		out = append(out, p, llm.Part{Text: "\n[picture: " + where + "]\n"})
@@ -305,9 +305,9 @@ func (m *modelExchange) keepPicture(n int, i *llm.Image) (string, error) {
 	ext := map[string]string{"image/png": ".png", "image/jpeg": ".jpg", "image/webp": ".webp", "image/gif": ".gif"}[http.DetectContentType(i.Data)]
 	switch {
 	case ext == "":
-		return "", fmt.Errorf("it is neither PNG, JPEG, WebP nor GIF")
+		return "", fmt.Errorf("the format is not PNG, JPEG, WebP or GIF")
 	case len(i.Data) > maxPicture:
-		return "", fmt.Errorf("it is larger than %d MB", maxPicture>>20)
+		return "", fmt.Errorf("the picture is larger than %d MB", maxPicture>>20)
 	case m.o.Pictures == nil:
 		return "", fmt.Errorf("storage for pictures is not configured")
 	}

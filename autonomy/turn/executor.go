@@ -32,7 +32,7 @@ const defaultTimeout = 120 * time.Second
 // tool's error is in the step.
 func (x *toolExecutor) performCall(ctx context.Context, s *callStep) error {
 	if s.dec.Verdict != guard.Allow { // only calls that the guard allowed may run
-		return fmt.Errorf("turn: %s: the guard says %s", s.tool.Spec().Name, s.dec.Verdict)
+		return fmt.Errorf("turn: %s: not allowed by the guard: verdict is %s", s.tool.Spec().Name, s.dec.Verdict)
 	}
 	if late := x.delayOf(s); late != nil && !s.hasOutcome() {
 		return x.performOwn(ctx, s, late)
@@ -155,7 +155,7 @@ func discardProgress(float64, string) {}
 func (x *toolExecutor) recoverToolPanic(s *callStep, err *error) {
 	if p := recover(); p != nil {
 		x.o.Log.Error("tool panicked", "tool", s.tool.Spec().Name, "panic", fmt.Sprint(p))
-		*err = tools.Errorf(tools.Failed, "%s broke down: %v", tools.Clean(s.tool.Spec().Name), p)
+		*err = tools.Errorf(tools.Failed, "%s crashed: %v", tools.Clean(s.tool.Spec().Name), p)
 	}
 }
 
@@ -176,7 +176,7 @@ func (x *toolExecutor) toolCall(s *callStep, progress func(float64, string)) too
 // the turn cannot miss the end of the work.
 func (x *toolExecutor) awaitCall(ctx context.Context, s *callStep, w tools.Waiter) (suspended bool, err error) {
 	if s.dec.Verdict != guard.Allow { // only calls that the guard allowed may run
-		return false, fmt.Errorf("turn: %s: the guard says %s", s.tool.Spec().Name, s.dec.Verdict)
+		return false, fmt.Errorf("turn: %s: not allowed by the guard: verdict is %s", s.tool.Spec().Name, s.dec.Verdict)
 	}
 	x.feed.publishEvent("status", map[string]any{"tool": s.tool.Spec().Name, "state": "running"})
 	var failed error

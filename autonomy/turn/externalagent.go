@@ -67,7 +67,7 @@ func (x *externalAgent) settleLeftovers(ctx context.Context) error {
 		}
 		for _, e := range lost {
 			s := &callStep{call: llm.ToolCall{ID: e.Call}, tool: externalTool{spec: tools.Spec{Name: e.Tool, Effects: unclear}}, args: e.Args}
-			s.err = tools.Errorf(tools.OutcomeUnknown, "Hob was cut off while the agent did this, and nobody knows whether it took effect")
+			s.err = tools.Errorf(tools.OutcomeUnknown, "Hob was interrupted while the agent did this, so it is not known whether it took effect")
 			if err := x.rec.recordEndTx(tx, s, unknownEntry(e, s.err)); err != nil {
 				return err
 			}
@@ -75,7 +75,7 @@ func (x *externalAgent) settleLeftovers(ctx context.Context) error {
 		return x.policy.notifyTx(tx, lapsedText(waiting, lost))
 	})
 	if err != nil {
-		return fmt.Errorf("turn: settle what was cut off: %w", err)
+		return fmt.Errorf("turn: close the interrupted actions of an external agent: %w", err)
 	}
 	return nil
 }
@@ -84,7 +84,7 @@ func (x *externalAgent) settleLeftovers(ctx context.Context) error {
 // unknown in an interruption.
 func lapsedText(waiting []guard.Approval, lost []bus.Entry) string {
 	var b strings.Builder
-	b.WriteString("I was stopped in the middle of this and begin again.")
+	b.WriteString("I was interrupted while I was working on this, so I am starting again.")
 	for _, a := range waiting {
 		fmt.Fprintf(&b, "\nMy question %s has expired (%s). I will ask again if I still need to.", a.ID, a.Summary)
 	}
@@ -138,7 +138,7 @@ type externalTool struct {
 
 func newPseudo(a llm.Action) externalTool {
 	return externalTool{by: a.By, says: a.Title, spec: tools.Spec{
-		Name: pseudoPrefix + a.Kind, Category: "agent", Description: "Something that an external agent does by itself.", Effects: effectsOf(a.Does),
+		Name: pseudoPrefix + a.Kind, Category: "agent", Description: "An action that an external agent performs itself.", Effects: effectsOf(a.Does),
 	}}
 }
 
@@ -174,7 +174,7 @@ func (p externalTool) Spec() *tools.Spec { return &p.spec }
 
 // Call is never used: the agent runs its actions itself.
 func (p externalTool) Call(context.Context, tools.Call) (tools.Result, error) {
-	return tools.Result{}, tools.Errorf(tools.Unsupported, "%s is done by %s itself", tools.Clean(p.spec.Name), tools.Clean(p.by))
+	return tools.Result{}, tools.Errorf(tools.Unsupported, "%s is an action that %s performs itself", tools.Clean(p.spec.Name), tools.Clean(p.by))
 }
 
 // Summary implements tools.Summarizer. It shows the machine-readable action first, then the agent's
@@ -182,10 +182,10 @@ func (p externalTool) Call(context.Context, tools.Call) (tools.Result, error) {
 func (p externalTool) Summary(args json.RawMessage) string {
 	verb := map[string]string{
 		"read": "read", "search": "search", "think": "think about", "edit": "change files", "move": "move files", "delete": "delete",
-		"execute": "run a program", "fetch": "fetch from the network", "switch_mode": "change how it works",
+		"execute": "run a program", "fetch": "fetch from the network", "switch_mode": "switch its mode",
 	}[strings.TrimPrefix(p.spec.Name, pseudoPrefix)]
 	if verb == "" {
-		verb = "do something that it does not name"
+		verb = "do something that it does not describe"
 	}
 	var in struct {
 		Input json.RawMessage `json:"input"`

@@ -177,7 +177,7 @@ func (c *loopDetector) roundsHint(round int, spent bool) string {
 		return "\n[hint] The tool budget of this turn is nearly used up: answer now."
 	case used >= 70 && c.hinted < 70:
 		c.hinted = 70
-		return "\n[hint] Most of the tool budget of this turn is used: bring it together."
+		return "\n[hint] Most of the tool budget of this turn is used: start to wrap up."
 	}
 	return ""
 }

@@ -82,7 +82,7 @@ func (w *stepRecorder) resultOrigins(q store.Querier, s *callStep) []provenance.
 func (w *stepRecorder) rowOrigins(q store.Querier, data any) []provenance.Origin {
 	list, err := origins.Of(q, origins.Row, rowsOf(data)...)
 	if err != nil {
-		w.o.Log.Warn("origins cannot be read", "err", err)
+		w.o.Log.Warn("cannot read origins", "err", err)
 	}
 	return list
 }
@@ -109,7 +109,7 @@ func (w *stepRecorder) changedTx(tx *store.Tx, s *callStep) error {
 func (w *stepRecorder) earlierCallOrigins(ctx context.Context, call string) []provenance.Origin {
 	list, err := origins.Of(w.o.Store.Reader(ctx), origins.Result, call)
 	if err != nil {
-		w.o.Log.Warn("origins cannot be read", "call", call, "err", err)
+		w.o.Log.Warn("cannot read origins", "call", call, "err", err)
 	}
 	return list
 }

@@ -90,7 +90,7 @@ func refusePlaceholder(s *callStep) error {
 	}
 	return &tools.Error{
 		Source: provenance.Tool,
-		Code:   tools.PolicyDenied, Message: "the arguments hold " + redact.Mark + " in the place of a secret, which would be lost or used wrongly",
+		Code:   tools.PolicyDenied, Message: "the arguments hold " + redact.Mark + " in place of a secret, which the call would lose or misuse",
 		Remedy: "leave that part unchanged: change only other parts, or ask the user to insert the secret with a reference (env:NAME, keychain:NAME)",
 	}
 }
@@ -120,7 +120,7 @@ func (p *policyCheck) askOwner(ctx context.Context, asks []*callStep, next func(
 		return next(tx, until)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("turn: ask the owner: %w", err)
+		return nil, fmt.Errorf("turn: request approval: %w", err)
 	}
 	return rows, nil
 }
@@ -163,7 +163,7 @@ func (p *policyCheck) applyAnswer(ctx context.Context, s *callStep, q guard.Appr
 		return err
 	}
 	if s.dec.Verdict == guard.Ask { // the wait ended without an answer
-		s.dec = guard.Decision{Verdict: guard.Deny, Rule: s.dec.Rule, Code: tools.ApprovalTimeout, Reason: "nobody answered the question in time"}
+		s.dec = guard.Decision{Verdict: guard.Deny, Rule: s.dec.Rule, Code: tools.ApprovalTimeout, Reason: "the approval request was not answered in time"}
 	}
 	s.applyDenial()
 	if s.dec.Code != tools.ApprovalTimeout {
@@ -186,7 +186,7 @@ func (p *policyCheck) lapseQuestion(ctx context.Context, q guard.Approval, notif
 		return p.notifyTx(tx, lapsedText([]guard.Approval{q}, nil))
 	})
 	if err != nil {
-		return fmt.Errorf("turn: end a question: %w", err)
+		return fmt.Errorf("turn: close an approval request: %w", err)
 	}
 	return nil
 }

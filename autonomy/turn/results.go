@@ -81,9 +81,9 @@ func (w *stepRecorder) answerAbandonedCalls(ctx context.Context, msgs []llm.Mess
 // findResult returns the result of a call from the ledger. waits reports whether the call's turn is
 // waiting for the owner and will continue.
 func (w *stepRecorder) findResult(ctx context.Context, c llm.ToolCall, waits bool) (llm.Part, error) {
-	res := llm.ToolResult{ID: c.ID, Name: c.Name, Text: "cancelled: this turn was given up before the call ran", Error: true}
+	res := llm.ToolResult{ID: c.ID, Name: c.Name, Text: "canceled: this turn was abandoned before the call ran", Error: true}
 	if waits {
-		res.Text = llm.WaitingResult + "this call has not run; it runs after the user approves the open request. Do not repeat it"
+		res.Text = llm.WaitingResult + "this call has not run yet; it will run when the user approves the open request. Do not repeat it"
 	}
 	e, err := w.o.Bus.Ledger.Call(ctx, c.ID)
 	if errors.Is(err, bus.ErrNotFound) {
@@ -97,7 +97,7 @@ func (w *stepRecorder) findResult(ctx context.Context, c llm.ToolCall, waits boo
 		res.Text, res.Error = results.Shorten(e.Result, ""), false
 	case bus.CallStarted:
 		e.Source = provenance.Tool
-		res.Text = fmt.Sprintf("error %s: this turn was given up while %s ran", tools.OutcomeUnknown, e.Tool)
+		res.Text = fmt.Sprintf("error %s: this turn was abandoned while %s was running", tools.OutcomeUnknown, e.Tool)
 	default:
 		res.Text = fmt.Sprintf("error %s: %s", e.Code, e.Result)
 	}
@@ -136,7 +136,7 @@ func (tc *toolCalls) shortenResult(ctx context.Context, s *callStep, text string
 		return results.Shorten(text, "")
 	}
 	if err := tc.o.Results.Put(s.call.ID, text); err != nil {
-		tc.o.Log.WarnContext(ctx, "cannot keep a long result", "call", s.call.ID, "err", err)
+		tc.o.Log.WarnContext(ctx, "cannot store a long result", "call", s.call.ID, "err", err)
 		return results.Shorten(text, "")
 	}
 	return results.Shorten(text, s.call.ID)

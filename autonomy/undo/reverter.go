@@ -46,7 +46,7 @@ type Reverter struct {
 // New returns a Reverter after checking the options.
 func New(o Options) (*Reverter, error) {
 	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Catalog == nil {
-		return nil, errors.New("undo: an option is missing")
+		return nil, errors.New("undo: a required option is missing")
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -95,7 +95,7 @@ func stopCause(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil
 	}
-	return tools.Errorf(tools.Cancelled, "it was stopped before that")
+	return tools.Errorf(tools.Cancelled, "the request was stopped before this action")
 }
 
 func actionVerb(r tools.UndoRequest) string {
@@ -142,13 +142,13 @@ func (rv *Reverter) undoAll(ctx context.Context, r tools.UndoRequest, list []bus
 func (rv *Reverter) notUndone(r tools.UndoRequest, e bus.Entry, list []bus.Entry, err error, src provenance.Source) error {
 	text := fmt.Sprintf("I could not %s: %v", e.UndoLabel, err)
 	if r.Redo {
-		text = fmt.Sprintf("I could not do it again: %v", err)
+		text = fmt.Sprintf("I could not redo it: %v", err)
 	}
 	if len(list) > 1 {
 		text += fmt.Sprintf("; none of the %d actions was undone", len(list))
 	}
 	if r.ID == "" && tools.CodeOf(err) == tools.Conflict { // skipping this action would undo one that the owner did not mean
-		text += "; earlier actions are in `hob undo --list`, and /undo ID takes one of them back"
+		text += "; `hob undo --list` shows earlier actions, and /undo ID undoes one of them"
 	}
 	return tools.Quoting(tools.Errorf(tools.CodeOf(err), "%s", tools.Clean(text)), src)
 }

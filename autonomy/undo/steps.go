@@ -117,7 +117,7 @@ func (rv *Reverter) applyUndoStep(ctx context.Context, r tools.UndoRequest, e bu
 	}
 	rec := rv.undoRecord(r, e, string(tools.CodeOf(err)))
 	if aerr := rv.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error { return rv.o.Guard.AuditTx(tx, rec) }); aerr != nil {
-		rv.o.Log.Error("an attempt to undo cannot be recorded", "call", e.Call, "err", aerr)
+		rv.o.Log.Error("cannot record an attempt to undo", "call", e.Call, "err", aerr)
 	}
 	return "", err
 }
@@ -180,7 +180,7 @@ func (rv *Reverter) undoAction(ctx context.Context, r tools.UndoRequest, t tools
 			return err
 		}
 		if !first {
-			return tools.Errorf(tools.Conflict, "another request has just undone it")
+			return tools.Errorf(tools.Conflict, "another request has just undone this action")
 		}
 		if own {
 			if text, err = u.UndoTx(ctx, tx, e.Undo); err != nil {
@@ -207,7 +207,7 @@ func (rv *Reverter) cancelSend(ctx context.Context, r tools.UndoRequest, e bus.E
 			return err
 		}
 		if first, err := rv.o.Bus.Ledger.UndoneTx(tx, e.Call, r.By); err != nil || !first {
-			return cmp.Or(err, error(tools.Errorf(tools.Conflict, "another request has just undone it")))
+			return cmp.Or(err, error(tools.Errorf(tools.Conflict, "another request has just undone this action")))
 		}
 		text = "Canceled: " + s.What + " was not sent."
 		return rv.o.Guard.AuditTx(tx, rv.undoRecord(r, e, "done"))

@@ -81,7 +81,7 @@ func (b *Tracker) checkUnattended(ctx context.Context, q callEstimate) error {
 }
 
 func stoppedError(ctx context.Context, info llm.Info) error {
-	return &llm.Error{Kind: llm.Interrupted, Provider: info.Provider, Message: "the model call was cancelled", Err: context.Cause(ctx)}
+	return &llm.Error{Kind: llm.Interrupted, Provider: info.Provider, Message: "the model call was canceled", Err: context.Cause(ctx)}
 }
 
 // tryReserve checks the caps once. If wait is not nil, the caller checks again when wait is closed.
@@ -179,7 +179,7 @@ func (l *limit) affordableTokens(left int64, q callEstimate) int {
 func (l *limit) refusalError(q callEstimate) *llm.Error {
 	return &llm.Error{
 		Kind: llm.Budget, Provider: q.info.Provider,
-		Message: fmt.Sprintf("%s is reached (%s so far, and this call may take %s)", l.capTitle(), l.formatAmount(l.spent), l.formatAmount(l.firstNeed)),
+		Message: fmt.Sprintf("%s is reached (%s used so far; this call may need %s)", l.capTitle(), l.formatAmount(l.spent), l.formatAmount(l.firstNeed)),
 		Remedy:  "raise it: " + l.remedyCommand(),
 	}
 }
@@ -218,18 +218,18 @@ func (l *limit) messageKey(what string) string {
 }
 
 func (b *Tracker) sayReached(l limit, q callEstimate) {
-	b.queueMessage(l.messageKey("reached"), fmt.Sprintf("The cap of %s %s is reached (%s so far, and the next call to %s may take %s): until %s I continue with the built-in brain, or raise it with `%s`.",
+	b.queueMessage(l.messageKey("reached"), fmt.Sprintf("The cap of %s %s is reached: %s used so far, and the next call to %s may need %s. Until %s I will use the built-in brain. To raise the cap: `%s`.",
 		l.formatAmount(l.cap), l.per, l.formatAmount(l.spent), q.info.Name(), l.formatAmount(l.firstNeed), l.until, l.remedyCommand()))
 }
 
 func (b *Tracker) sayWarning(l limit, share float64) {
-	b.queueMessage(l.messageKey("warned"), fmt.Sprintf("%.0f %% of the cap of %s %s is used (%s); when it is reached I continue with the built-in brain, unless you raise it with `%s`.",
+	b.queueMessage(l.messageKey("warned"), fmt.Sprintf("%.0f %% of the cap of %s %s is used (%s). When the cap is reached, I will use the built-in brain. To raise the cap: `%s`.",
 		share*100, l.formatAmount(l.cap), l.per, l.formatAmount(l.spent), l.remedyCommand()))
 }
 
 func (b *Tracker) sayUnknown(q callEstimate) {
 	u := b.o.Prices().Unknown()
-	b.queueMessage("budget:unknown:"+q.info.Name(), fmt.Sprintf("I do not know the price of %s, so it counts toward your cap at a high price ($%g and $%g per million tokens in and out) until you set its price: `hob config set 'prices.\"%s\".input' 1` and the same with output.",
+	b.queueMessage("budget:unknown:"+q.info.Name(), fmt.Sprintf("I do not know the price of %s, so I count its calls toward your cap at a high price ($%g per million input tokens, $%g per million output tokens) until you set its prices: `hob config set 'prices.\"%s\".input' 1` and the same with output.",
 		q.info.Name(), u.Input, u.Output, q.info.Name()))
 }
 

@@ -83,7 +83,7 @@ func TestCaps(t *testing.T) {
 		{"no cap", Caps{}, newFake("m", 1, 1), false, ""},
 		{"far from it", Caps{Daily: Dollars(1)}, newFake("m", 1, 1), false, ""},
 		{"a day", Caps{Daily: Dollars(0.01)}, newFake("m", 1, 1), true, "hob config set budget.daily_usd 0.02"},
-		{"a month", Caps{Daily: Dollars(1), Monthly: Dollars(0.01)}, newFake("m", 1, 1), true, "until next month"},
+		{"a month", Caps{Daily: Dollars(1), Monthly: Dollars(0.01)}, newFake("m", 1, 1), true, "Until next month"},
 		{"tokens", Caps{DailyTokens: 1000}, newFake("m", 1, 1), true, "hob config set budget.daily_tokens 2000"},
 		{"tokens of a model without a price", Caps{DailyTokens: 1000}, newFake("strange", 1, 1), true, "1000 tokens a day"},
 		{"money for a model without a price", Caps{Daily: Dollars(0.05)}, newFake("strange", 1, 1), true, "cap of $0.05 a day"},

@@ -284,7 +284,7 @@ func (c *Channel) speakQueued(ctx context.Context, q *request, event string) (re
 		question, err := c.buttons.Open(ctx, channels.Delivery{ID: asks.ID, Event: asks.Event, Kind: channels.Question, Channel: Name, Chat: asks.Chat, Text: asks.Text})
 		switch {
 		case err != nil:
-			c.log.Warn("finding the spoken question failed", "error", err)
+			c.log.Warn("cannot find the spoken question", "error", err)
 			return speakAndListen(said, more), true
 		case question == "":
 			c.dropQueuedText(asks.ID)
@@ -296,7 +296,7 @@ func (c *Channel) speakQueued(ctx context.Context, q *request, event string) (re
 		how := elsewhere
 		bare, err := c.buttons.Spoken(ctx, voiceClient(q), channels.Delivery{ID: asks.ID, Event: asks.Event, Kind: channels.Question, Channel: Name, Chat: asks.Chat, Text: asks.Text})
 		if err != nil {
-			c.log.Warn("checking whether a spoken yes may answer a question failed", "error", err)
+			c.log.Warn("cannot check whether a spoken yes may answer a question", "error", err)
 		}
 		if bare != question { // from a background task
 			return speakAndListen(said+"\n\n"+byItsID, more), true

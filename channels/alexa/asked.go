@@ -78,7 +78,7 @@ func (c *Channel) decideSpokenQuestion(ctx context.Context, q *request, a spoken
 	case errors.Is(err, channels.ErrNotOwner):
 		return speakAndEnd(stranger)
 	case err != nil:
-		c.log.Warn("answering a question failed", "error", err)
+		c.log.Warn("cannot answer a question", "error", err)
 		words = unanswered
 	}
 	c.spoke.setQuestion(q.Session.ID, spokenQuestion{})

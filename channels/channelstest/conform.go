@@ -23,18 +23,18 @@ const patience = time.Minute
 func Conform(t *testing.T, open Open) {
 	t.Helper()
 	for _, c := range append([]part{
-		{"a text arrives as it is", testTextArrives},
-		{"the platform fetches no link of a text", testNoLinkPreview},
-		{"errors carry their class", testErrorClasses},
+		{"a message arrives unchanged", testTextArrives},
+		{"the platform fetches no link in a message", testNoLinkPreview},
+		{"errors have the right class", testErrorClasses},
 		{"send returns when its context ends", sendEnds},
-		{"a typing sign is no message and returns when its context ends", testTypingSign},
+		{"a typing indicator is not a message and returns when its context ends", testTypingSign},
 		{"run returns nil when its context ends", runEnds},
-		{"the members of a group are told apart", testGroupMessages},
-		{"a second copy is dropped where the channel says so", testDeduplication},
-		{"a long text arrives in parts", testSplitText},
-		{"a refused text is given up and the next one arrives", testRefusedDelivery},
-		{"a text cut off before it arrived is sent", cutOffBefore},
-		{"a text cut off after it arrived is not told twice unmarked", cutOffAfter},
+		{"the members of a group are distinguished", testGroupMessages},
+		{"a duplicate is dropped if the channel deduplicates", testDeduplication},
+		{"a long message arrives in parts", testSplitText},
+		{"a rejected message is dropped and the next one arrives", testRefusedDelivery},
+		{"a message interrupted before it arrived is sent", cutOffBefore},
+		{"a message interrupted after it arrived is not repeated without a mark", cutOffAfter},
 	}, failureParts()...) {
 		t.Run(c.name, func(t *testing.T) {
 			ch, p := open(t)
@@ -66,13 +66,13 @@ func testTextArrives(t *testing.T, ch channels.Channel, p Platform) {
 func testNoLinkPreview(t *testing.T, ch channels.Channel, p Platform) {
 	v, ok := p.(Previewer)
 	if !ok {
-		t.Skip("the platform fetches no links by itself")
+		t.Skip("the platform does not fetch links")
 	}
 	if _, err := ch.Send(t.Context(), newDelivery("d1", "see https://example.invalid/?d=secret and www.example.invalid")); err != nil {
 		t.Fatal(err)
 	}
 	if n := v.Previewed(); n != 0 {
-		t.Errorf("the platform fetched %d links of the text", n)
+		t.Errorf("the platform fetched %d links in the message", n)
 	}
 }
 
@@ -104,10 +104,10 @@ func sendEnds(t *testing.T, ch channels.Channel, p Platform) {
 	select {
 	case err := <-done:
 		if err == nil {
-			t.Error("Send returned nil although nothing was taken")
+			t.Error("Send returned nil although nothing was accepted")
 		}
 	case <-time.After(patience):
-		t.Fatal("Send goes on although its context has ended")
+		t.Fatal("Send continues although its context has ended")
 	}
 }
 
@@ -116,16 +116,16 @@ func sendEnds(t *testing.T, ch channels.Channel, p Platform) {
 func testTypingSign(t *testing.T, ch channels.Channel, p Platform) {
 	ty, ok := ch.(channels.Typer)
 	if !ok {
-		t.Skip("the channel shows no typing signs")
+		t.Skip("the channel shows no typing indicators")
 	}
 	if err := ty.Typing(t.Context(), "c"); err != nil {
 		t.Errorf("Typing: %v", err)
 	}
 	if got := p.Arrived(); len(got) > 0 {
-		t.Errorf("a typing sign arrived as %q", got)
+		t.Errorf("a typing indicator arrived as the message %q", got)
 	}
 	if s, ok := p.(Sign); ok && s.Typed() != 1 {
-		t.Errorf("%d signs were shown, want 1", s.Typed())
+		t.Errorf("%d typing indicators were shown, want 1", s.Typed())
 	}
 	release := p.Stall()
 	defer release()
@@ -139,7 +139,7 @@ func testTypingSign(t *testing.T, ch channels.Channel, p Platform) {
 	select {
 	case <-done:
 	case <-time.After(patience):
-		t.Fatal("Typing goes on although its context has ended")
+		t.Fatal("Typing continues although its context has ended")
 	}
 }
 
@@ -154,7 +154,7 @@ func runEnds(t *testing.T, ch channels.Channel, _ Platform) {
 			t.Errorf("Run: %v", err)
 		}
 	case <-time.After(patience):
-		t.Fatal("Run goes on although its context has ended")
+		t.Fatal("Run continues although its context has ended")
 	}
 }
 
@@ -163,7 +163,7 @@ func runEnds(t *testing.T, ch channels.Channel, _ Platform) {
 func testGroupMessages(t *testing.T, ch channels.Channel, p Platform) {
 	s, ok := p.(Speaker)
 	if !ok {
-		t.Skip("nobody writes to this channel")
+		t.Skip("the channel receives no messages")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -187,18 +187,18 @@ func testGroupMessages(t *testing.T, ch channels.Channel, p Platform) {
 	}
 	heard := inbox.Heard()
 	if len(heard) != 3 {
-		t.Fatalf("heard %d of 3 messages", len(heard))
+		t.Fatalf("received %d of 3 messages", len(heard))
 	}
 	a, b, alone := heard[0], heard[1], heard[2]
 	switch {
 	case !a.Group || !b.Group || alone.Group:
-		t.Error("a group is not told apart from a chat of two")
+		t.Error("a group is not distinguished from a private chat")
 	case a.Sender == "" || b.Sender == "" || a.Sender == b.Sender:
 		t.Errorf("the members are %q and %q", a.Sender, b.Sender)
 	case a.Chat != b.Chat || a.Chat == alone.Chat:
 		t.Errorf("the chats are %q, %q and %q", a.Chat, b.Chat, alone.Chat)
 	case a.Conversation(false) == b.Conversation(false) || a.Conversation(true) != b.Conversation(true):
-		t.Error("the conversations are not those of the members")
+		t.Error("a group message is not in the conversation of its author")
 	}
 }
 
@@ -227,19 +227,19 @@ func testSplitText(t *testing.T, ch channels.Channel, p Platform) {
 	runManager(t, ch, out, func() bool { return out.Row(id).State == channels.Sent })
 	got := strings.Join(strings.Fields(strings.Join(p.Arrived(), " ")), " ")
 	if want := strings.Join(strings.Fields(text), " "); got != want {
-		t.Errorf("the parts do not make the whole: %d of %d characters", len(got), len(want))
+		t.Errorf("the parts are not the complete message: %d of %d characters", len(got), len(want))
 	}
 }
 
 func testRefusedDelivery(t *testing.T, ch channels.Channel, p Platform) {
 	if !p.Fail(channels.Permanent, 1) {
-		t.Skip("the platform refuses nothing for ever")
+		t.Skip("the platform has no permanent failure")
 	}
 	out := NewOutbox()
 	bad, good := out.Put(newDelivery("d1", "bad")), out.Put(newDelivery("d2", "good"))
 	runManager(t, ch, out, func() bool { return out.Row(good).State == channels.Sent })
 	if r := out.Row(bad); r.State != channels.Dead || r.Why == "" {
-		t.Errorf("the refused text is %s (%q), want dead with a reason", r.State, r.Why)
+		t.Errorf("the rejected message is %s (%q), want dead with a reason", r.State, r.Why)
 	}
 }
 
@@ -248,7 +248,7 @@ func cutOffBefore(t *testing.T, ch channels.Channel, p Platform) {
 	id := out.PutCutOff(newDelivery("d1", "hello"))
 	runManager(t, ch, out, func() bool { return out.Row(id).State == channels.Sent })
 	if got := p.Arrived(); len(got) != 1 || !strings.HasSuffix(got[0], "hello") {
-		t.Errorf("arrived %q, want the text once", got)
+		t.Errorf("arrived %q, want the message once", got)
 	}
 }
 

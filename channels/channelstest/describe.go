@@ -43,7 +43,7 @@ func checkSetting(t *testing.T, s settings.Setting) {
 		t.Errorf("%+v: key, title and kind are required", s)
 	}
 	if (s.Kind == settings.Choice) != (s.Options != nil) {
-		t.Errorf("%s: a choice has options, and nothing else has", s.Key)
+		t.Errorf("%s: a choice must have options, and other settings must have none", s.Key)
 	}
 	if s.Default != "" && s.Check != nil {
 		if err := s.Check(s.Default); err != nil {

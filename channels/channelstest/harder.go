@@ -16,15 +16,15 @@ import (
 // restarts, hostile messages and secrets.
 func failureParts() []part {
 	return []part{
-		{"texts of a chat arrive in their order", inOrder},
-		{"a flood of texts arrives whole and in order", testFlood},
-		{"a huge text without a space arrives whole", testOversizeText},
-		{"texts of every script arrive as they are", testUnicodeScripts},
-		{"markup of a hostile text does nothing", hostileMarkup},
-		{"no secret stands in an error", secretsInErrors},
-		{"an outage costs no text", testOutage},
-		{"a message that comes twice is taken once", testDuplicateKey},
-		{"a restart hears what was said meanwhile, once", testRestart},
+		{"messages in a chat arrive in order", inOrder},
+		{"a flood of messages arrives complete and in order", testFlood},
+		{"a huge message without a space arrives complete", testOversizeText},
+		{"messages in every script arrive unchanged", testUnicodeScripts},
+		{"markup in a hostile message has no effect", hostileMarkup},
+		{"no error contains a secret", secretsInErrors},
+		{"an outage loses no message", testOutage},
+		{"a message that arrives twice is accepted once", testDuplicateKey},
+		{"messages sent during a restart are received once", testRestart},
 	}
 }
 
@@ -93,7 +93,7 @@ func checkArrivedInOrder(t *testing.T, p Platform, texts []string) {
 	if _, ok := p.(Folder); ok {
 		for i, text := range texts {
 			if i >= len(got) || !strings.Contains(got[i], text) {
-				t.Fatalf("text %d of %d, %q, did not arrive in its turn", i, len(texts), text)
+				t.Fatalf("message %d of %d, %q, did not arrive in order", i, len(texts), text)
 			}
 		}
 		return
@@ -102,7 +102,7 @@ func checkArrivedInOrder(t *testing.T, p Platform, texts []string) {
 		return
 	}
 	if len(texts) > 20 {
-		t.Errorf("%d of %d texts arrived, or in another order", len(got), len(texts))
+		t.Errorf("%d of %d messages arrived, or they arrived in the wrong order", len(got), len(texts))
 		return
 	}
 	t.Errorf("arrived %q, want %q", got, texts)
@@ -128,11 +128,11 @@ func testOversizeText(t *testing.T, ch channels.Channel, p Platform) {
 		return s == channels.Sent || s == channels.Dead
 	})
 	if r := out.Row(id); r.State != channels.Sent {
-		t.Fatalf("the text is %s: %s", r.State, r.Why)
+		t.Fatalf("the message is %s: %s", r.State, r.Why)
 	}
 	got := strings.Join(p.Arrived(), "")
 	if got != text {
-		t.Errorf("the parts do not make the whole: %d of %d characters", utf8.RuneCountInString(got), utf8.RuneCountInString(text))
+		t.Errorf("the parts are not the complete message: %d of %d characters", utf8.RuneCountInString(got), utf8.RuneCountInString(text))
 	}
 	for _, part := range p.Arrived() {
 		if n := channels.Length(part, l.Limits()); n > l.Limits().MaxText {
@@ -157,18 +157,18 @@ func testUnicodeScripts(t *testing.T, ch channels.Channel, p Platform) {
 func hostileMarkup(t *testing.T, ch channels.Channel, p Platform) {
 	r, ok := p.(Renderer)
 	if !ok {
-		t.Skip("the platform reads no markup")
+		t.Skip("the platform does not render markup")
 	}
 	for i, text := range HostileTexts() {
 		if _, err := ch.Send(t.Context(), newDelivery(fmt.Sprintf("d%d", i), text)); err != nil {
 			t.Errorf("Send(%q): %v", text, err)
 		}
 		if got := r.Rendered(); len(got) > 0 {
-			t.Fatalf("the text %q does something on the platform: %q", text, got)
+			t.Fatalf("the message %q has an effect on the platform: %q", text, got)
 		}
 	}
 	if n := len(p.Arrived()); n != len(HostileTexts()) {
-		t.Errorf("%d of %d texts arrived", n, len(HostileTexts()))
+		t.Errorf("%d of %d messages arrived", n, len(HostileTexts()))
 	}
 }
 
@@ -191,13 +191,13 @@ func HostileTexts() []string {
 func secretsInErrors(t *testing.T, ch channels.Channel, p Platform) {
 	s, ok := p.(Secrets)
 	if !ok {
-		t.Skip("the channel was given no secret")
+		t.Skip("the channel has no secret")
 	}
 	look := func(what, text string) {
 		t.Helper()
 		for _, secret := range s.Secrets() {
 			if secret != "" && strings.Contains(text, secret) {
-				t.Errorf("a secret stands in %s", what)
+				t.Errorf("a secret is in %s", what)
 			}
 		}
 	}
@@ -235,7 +235,7 @@ func secretsInErrors(t *testing.T, ch channels.Channel, p Platform) {
 func testOutage(t *testing.T, ch channels.Channel, p Platform) {
 	o, ok := p.(Outage)
 	if !ok {
-		t.Skip("the platform is always there")
+		t.Skip("the platform is always reachable")
 	}
 	out := NewOutbox()
 	ids, texts := putNumbered(out, 3)
@@ -250,7 +250,7 @@ func testOutage(t *testing.T, ch channels.Channel, p Platform) {
 	})
 	if !up {
 		o.Up()
-		t.Fatal("a text went out in the outage")
+		t.Fatal("a message was sent during the outage")
 	}
 	got := p.Arrived()
 	for i, text := range got { // a truncated text may be marked
@@ -276,7 +276,7 @@ func heardBy(t *testing.T, ch channels.Channel, inbox *Inbox, act func(ctx conte
 		<-tick.C
 	}
 	if ctx.Err() != nil {
-		t.Errorf("heard only %d messages in time", len(inbox.Heard()))
+		t.Errorf("received only %d messages in time", len(inbox.Heard()))
 	}
 	cancel()
 	if err := <-ended; err != nil {
@@ -296,7 +296,7 @@ func testDuplicateKey(t *testing.T, ch channels.Channel, p Platform) {
 	s, ok := p.(Speaker)
 	r, again := p.(Repeater)
 	if !ok || !again {
-		t.Skip("the platform repeats nothing")
+		t.Skip("the platform does not redeliver messages")
 	}
 	inbox := &Inbox{}
 	heardBy(t, ch, inbox, func(ctx context.Context) {
@@ -316,7 +316,7 @@ func testDuplicateKey(t *testing.T, ch channels.Channel, p Platform) {
 		}
 	}
 	if slices.Sort(keys); len(slices.Compact(keys)) != 1 {
-		t.Errorf("the repeated message came under the keys %q, want one", keys)
+		t.Errorf("the repeated message has the keys %q, want one key", keys)
 	}
 }
 
@@ -324,7 +324,7 @@ func testRestart(t *testing.T, ch channels.Channel, p Platform) {
 	s, ok := p.(Speaker)
 	o, again := p.(Reopener)
 	if !ok || !again {
-		t.Skip("the platform keeps nothing for a channel that is away")
+		t.Skip("the platform stores no messages for an offline channel")
 	}
 	last := func(text string) func([]channels.Inbound) bool {
 		return func(in []channels.Inbound) bool { return len(in) > 0 && in[len(in)-1].Text == text }
@@ -349,6 +349,6 @@ func testRestart(t *testing.T, ch channels.Channel, p Platform) {
 		want = []string{"before", "afterwards"}
 	}
 	if !slices.Equal(got, want) {
-		t.Errorf("heard %q, want %q", got, want)
+		t.Errorf("received %q, want %q", got, want)
 	}
 }

@@ -112,7 +112,7 @@ func Running(t *testing.T, ch channels.Channel, r channels.Receiver) (stop func(
 		case err := <-done:
 			return err
 		case <-time.After(patience):
-			t.Error("Run goes on although its context has ended")
+			t.Error("Run continues although its context has ended")
 			return nil
 		}
 	})
@@ -136,7 +136,7 @@ func Until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !holds(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("in vain waited for: %s", what)
+			t.Fatalf("timed out waiting for: %s", what)
 		}
 	}
 }

@@ -91,7 +91,7 @@ const maxShown = 200
 // New validates the configuration. It does not connect.
 func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	if c.Burst < 0 || c.Burst > maxBurst {
-		return nil, fmt.Errorf("burst = %d is out of range; set 1 to %d notifications per minute", c.Burst, maxBurst)
+		return nil, fmt.Errorf("burst = %d is out of range; set it to a value from 1 to %d (notifications per minute)", c.Burst, maxBurst)
 	}
 	ch := &Channel{log: deps.Log, buttons: deps.Buttons, shown: map[string]shownNote{}, asked: make(chan shownQuestion, 16)}
 	if ch.log == nil {

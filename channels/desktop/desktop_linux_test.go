@@ -382,7 +382,7 @@ func TestBurst(t *testing.T) {
 	if len(ids) != 5 { // three, what is folded, and the question
 		t.Errorf("%d bubbles", len(ids))
 	}
-	if fold.Title != "Hob: 47 more notifications" || fold.Body != "• news 45\n• news 46\n• news 47\n• news 48\n• news 49\nand 42 before" {
+	if fold.Title != "Hob: 47 more notifications" || fold.Body != "• news 45\n• news 46\n• news 47\n• news 48\n• news 49\nand 42 earlier" {
 		t.Errorf("folded %q\n%s", fold.Title, fold.Body)
 	}
 	if q := s.Last(t, 51); len(q.Actions) != 8 {

@@ -50,7 +50,7 @@ func (c *Channel) disarmButtons(ctx context.Context) {
 	}
 	c.mu.Unlock()
 	for id, text := range open {
-		n := desktop.Notification{ID: id, Title: "Hob asks (and has stopped)", Body: text + "\n(Answer when Hob runs again: in the chat, on its page or with hob approve.)", Urgency: desktop.Normal}
+		n := desktop.Notification{ID: id, Title: "Hob asks (but is not running)", Body: text + "\n(Answer when Hob is running again: in the chat, on its page or with hob approve.)", Urgency: desktop.Normal}
 		if err := c.note.Notify(ctx, n); err != nil {
 			c.log.Warn("removing the buttons of a question failed; they no longer work", "note", id, "err", err)
 		}

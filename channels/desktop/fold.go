@@ -59,7 +59,7 @@ func (c *Channel) foldNote(n desktop.Notification, what shownNote, d channels.De
 		out.Title = fmt.Sprintf("Hob: %d more questions for you", f.count)
 	}
 	if more := f.count - len(f.lines); more > 0 {
-		out.Body = fmt.Sprintf("%s\nand %d before", out.Body, more)
+		out.Body = fmt.Sprintf("%s\nand %d earlier", out.Body, more)
 	}
 	if c.buttons != nil {
 		if page := c.buttons.Page(""); page != "" {

@@ -34,7 +34,7 @@ func (c *Channel) begunIn(ctx context.Context, r channels.Receiver, guild, from 
 			return ctx.Err()
 		}
 		if err != nil {
-			c.log.Info("finding new direct messages sent while Hob was off failed", "server", guild, "error", err)
+			c.log.Info("finding new mentions sent while Hob was off failed", "server", guild, "error", err)
 		}
 		all = append(all, found...)
 	}
@@ -71,7 +71,7 @@ func (c *Channel) searchMessages(ctx context.Context, guild, query string) ([]me
 			Retry    float64     `json:"retry_after"`
 		}
 		path := "/guilds/" + guild + "/messages/search?sort_by=timestamp&sort_order=desc&limit=" + strconv.Itoa(searchSize) + "&offset=" + strconv.Itoa(page*searchSize) + "&" + query
-		if err := c.getJSON(ctx, "search for new direct messages", path, &out); err != nil {
+		if err := c.getJSON(ctx, "search for new mentions", path, &out); err != nil {
 			return all, err
 		}
 		if out.Code != 0 {

@@ -45,7 +45,7 @@ func (Driver) Describe() channels.Description {
 			if id == "" {
 				return nil
 			}
-			return []string{fmt.Sprintf("Invite the bot to one of your servers to write to it: https://discord.com/oauth2/authorize?client_id=%s&scope=bot+applications.commands&permissions=%d", id, int64(botPermissions))}
+			return []string{fmt.Sprintf("To write to the bot, invite it to one of your servers: https://discord.com/oauth2/authorize?client_id=%s&scope=bot+applications.commands&permissions=%d", id, int64(botPermissions))}
 		},
 	}
 }

@@ -254,7 +254,7 @@ func (p *interactionResponder) refuseUnknownSender(ctx context.Context, what rep
 	if what.Private {
 		_, err = p.c.editOriginal(ctx, what, post{Content: words})
 	} else { // everyone sees the typing indicator, so remove it
-		gone := apiCall{what: "remove the typing sign", method: http.MethodDelete, path: interactionWebhookPath(what) + "/messages/@original", public: true}
+		gone := apiCall{what: "remove the typing indicator", method: http.MethodDelete, path: interactionWebhookPath(what) + "/messages/@original", public: true}
 		if err = p.c.doRequest(ctx, gone, nil); err == nil {
 			_, err = p.c.followUp(ctx, what, post{Content: words, Flags: flagEphemeral})
 		}

@@ -11,6 +11,7 @@ import (
 	"hob/platform/pim"
 	"hob/platform/pim/imapmail"
 	"hob/platform/text/mime"
+	"hob/platform/text/textnorm"
 )
 
 // Hob does not answer bounces of its emails (RFC 3464), but mentions them in the status. Anyone can
@@ -109,7 +110,7 @@ func (h *receiver) noteBounce(ctx context.Context, l *parsedMail, raw []byte) {
 		return err
 	})
 	if err != nil || !sent {
-		h.c.log.InfoContext(ctx, "bounce for an unknown mail", "uid", l.UID, "err", err)
+		h.c.log.InfoContext(ctx, "bounce for an unknown email", "uid", l.UID, "err", err)
 		return
 	}
 	h.c.log.WarnContext(ctx, "mail bounced", "to", pim.SanitizeLine(r.to, 100), "status", r.status)
@@ -126,7 +127,7 @@ func (r *bouncedMail) isExpired(now time.Time) bool { return now.Sub(time.Unix(r
 
 // String returns the note for the channel status.
 func (r *bouncedMail) String() string {
-	s := fmt.Sprintf("%d sent mails bounced, the last one on %s", r.N, time.Unix(r.At, 0).Format("2 Jan 15:04"))
+	s := fmt.Sprintf("%s bounced, the last one on %s", textnorm.CountNoun(r.N, "sent email", "sent emails"), time.Unix(r.At, 0).Format("2 Jan 15:04"))
 	if r.to != "" {
 		s += " to " + r.to
 	}
@@ -140,8 +141,8 @@ func statusMeaning(status string) string {
 		{"5.1.", "the address does not exist"},
 		{"5.2.2", "the mailbox is full"},
 		{"5.2.", "the mailbox accepts no mail"},
-		{"5.3.4", "the mail is too large"},
-		{"5.7.", "the mail was rejected: check the sending rules of your mail host"},
+		{"5.3.4", "the email is too large"},
+		{"5.7.", "the email was rejected: check the sending rules of your mail host"},
 	} {
 		if status == m[0] || strings.HasSuffix(m[0], ".") && strings.HasPrefix(status, m[0]) {
 			return ": " + m[1]

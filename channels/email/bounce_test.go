@@ -8,6 +8,7 @@ import (
 
 	"hob/channels"
 	"hob/platform/text/mime"
+	"hob/platform/text/textnorm"
 )
 
 // bounced is a report as mail servers write it (RFC 3464, with the example in appendix E).
@@ -64,29 +65,31 @@ func testComesBack(t *testing.T, sv servers) {
 		strings.Replace(bounced(5, r.ID, "failed", "5.1.1", ada), "report-type=delivery-status", "report-type=disposition-notification", 1),
 	} {
 		w.put(m)
-		w.until("it was looked at", func() bool { return strings.Contains(ch.DescribeStatus(), fmt.Sprint(i+1, " mails ignored")) })
+		w.until("it was looked at", func() bool {
+			return strings.Contains(ch.DescribeStatus(), textnorm.CountNoun(i+1, "email", "emails")+" ignored")
+		})
 		if s := ch.DescribeStatus(); strings.Contains(s, "bounced") {
 			t.Errorf("%d: %s", i, s)
 		}
 	}
 	w.put(bounced(6, r.ID, "failed", "5.1.1", ada))
 	w.until("it is told", func() bool {
-		return strings.Contains(ch.DescribeStatus(), "1 sent mails bounced, the last one on ") && strings.Contains(ch.DescribeStatus(), "to ada@example.org (5.1.1: the address does not exist)")
+		return strings.Contains(ch.DescribeStatus(), "1 sent email bounced, the last one on ") && strings.Contains(ch.DescribeStatus(), "to ada@example.org (5.1.1: the address does not exist)")
 	})
 	w.put(bounced(7, r.ID, "failed", "4.4.7", "<b>Eve & Sons</b>"))
-	w.until("it is told", func() bool { return strings.Contains(ch.DescribeStatus(), "2 sent mails bounced") })
+	w.until("it is told", func() bool { return strings.Contains(ch.DescribeStatus(), "2 sent emails bounced") })
 	if s := ch.DescribeStatus(); strings.Contains(s, "Eve") || strings.Contains(s, "evil") || !strings.Contains(s, "(4.4.7: all delivery attempts failed)") {
 		t.Error(s)
 	}
 	stop()
 	ch = w.channel(w.config())
 	w.run(ch)
-	w.until("it is still told", func() bool { return strings.Contains(ch.DescribeStatus(), "2 sent mails bounced") })
+	w.until("it is still told", func() bool { return strings.Contains(ch.DescribeStatus(), "2 sent emails bounced") })
 	for i := range maxReports + 5 {
 		w.put(bounced(10+i, r.ID, "failed", "5.1.1", ada))
 	}
-	w.until("they were looked at", func() bool { return strings.Contains(ch.DescribeStatus(), fmt.Sprint(maxReports+5, " mails ignored")) })
-	if s := ch.DescribeStatus(); !strings.Contains(s, fmt.Sprint(maxReports+2, " sent mails bounced")) && time.Now().Minute() > 2 {
+	w.until("they were looked at", func() bool { return strings.Contains(ch.DescribeStatus(), fmt.Sprint(maxReports+5, " emails ignored")) })
+	if s := ch.DescribeStatus(); !strings.Contains(s, fmt.Sprint(maxReports+2, " sent emails bounced")) && time.Now().Minute() > 2 {
 		t.Error(s) // but when the hour has turned meanwhile
 	}
 	if len(w.mails()) != 1 || len(w.in.all()) != 0 {

@@ -63,7 +63,7 @@ func (c *Channel) usableSignatures(l *parsedMail, now time.Time) (out []signatur
 		switch {
 		case not != "":
 		case !isAligned(domain, s.domain):
-			not = "it is signed by another domain only (" + pim.SanitizeLine(s.domain, 80) + ")"
+			not = "only another domain has signed it (" + pim.SanitizeLine(s.domain, 80) + ")"
 		default:
 			not = s.unsignedParts(l.fields, others)
 		}

@@ -265,10 +265,10 @@ func testSigned(t *testing.T, sv servers) {
 		t.Errorf("%+v", in)
 	}
 	w.until("it says why", func() bool {
-		return strings.Contains(ch.DescribeStatus(), "2 mails with an unverified sender, the last one in the name of an allowed sender: its DKIM signature is not valid: body hash")
+		return strings.Contains(ch.DescribeStatus(), "2 emails with an unverified sender, the last one that claimed to be from an allowed sender: its DKIM signature is not valid: body hash")
 	})
 	test, err := ch.Test(t.Context())
-	if err != nil || !strings.Contains(test, "the DKIM signature of the sender's domain, which 4 of the 4 newest mails carry in a usable form") {
+	if err != nil || !strings.Contains(test, "the DKIM signature of the sender's domain, which 4 of the 4 newest emails carry in a usable form") {
 		t.Errorf("%s, %v", test, err)
 	}
 	stop()
@@ -290,7 +290,7 @@ func testSigned(t *testing.T, sv servers) {
 	z.mu.Unlock()
 	w.put(next.sign(t, plain("new@x.org", ada, "", "by a new key"), "example.org"))
 	w.until("it waits", func() bool {
-		return strings.Contains(ch.DescribeStatus(), "1 mails wait until their sender can be verified")
+		return strings.Contains(ch.DescribeStatus(), "1 email waiting until the sender can be verified")
 	})
 	stop()
 	ch = w.channel(c)
@@ -334,7 +334,7 @@ func testNameServersDown(t *testing.T, sv servers) {
 		t.Errorf("%+v", in)
 	}
 	w.until("they wait", func() bool {
-		return strings.Contains(ch.DescribeStatus(), "2 mails wait until their sender can be verified")
+		return strings.Contains(ch.DescribeStatus(), "2 emails waiting until the sender can be verified")
 	})
 	stop()
 	z.set(false)
@@ -349,7 +349,7 @@ func testNameServersDown(t *testing.T, sv servers) {
 	w.until("none waits", func() bool { return !strings.Contains(ch.DescribeStatus(), "wait") })
 	z.set(true)
 	w.put(k.sign(t, plain("last@x.org", ada, "", "too late"), "example.org"))
-	w.until("it waits", func() bool { return strings.Contains(ch.DescribeStatus(), "1 mails wait") })
+	w.until("it waits", func() bool { return strings.Contains(ch.DescribeStatus(), "1 email waiting") })
 	stop()
 	st, err := open().loadState(t.Context())
 	if err != nil || len(st.Later) != 1 {

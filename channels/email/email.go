@@ -28,6 +28,7 @@ import (
 	"hob/platform/pim"
 	"hob/platform/pim/imapmail"
 	"hob/platform/pim/smtpmail"
+	"hob/platform/text/textnorm"
 )
 
 // Name is the name of the channel.
@@ -208,7 +209,7 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 			return "", classifyError(err)
 		}
 	}
-	return fmt.Sprintf("signed in as %s: %d mails in %s; %s", c.address, s.Messages, c.conf.Folder, describeRecognition(c.trusted, found)), nil
+	return fmt.Sprintf("signed in as %s: %s in %s; %s", c.address, textnorm.CountNoun(int(s.Messages), "email", "emails"), c.conf.Folder, describeRecognition(c.trusted, found)), nil
 }
 
 // DescribeStatus implements channels.StatusDescriber.
@@ -223,22 +224,22 @@ func (c *Channel) DescribeStatus() string {
 		out += ": " + pim.SanitizeLine(c.trouble.Error(), 200)
 	}
 	if c.left > 0 {
-		out += fmt.Sprintf("; %d mails ignored, the last one because %s", c.left, c.why)
+		out += fmt.Sprintf("; %s ignored, the last one because %s", textnorm.CountNoun(c.left, "email", "emails"), c.why)
 	}
 	if c.broken > 0 {
-		out += fmt.Sprintf("; %d mails could not be read", c.broken)
+		out += fmt.Sprintf("; %s could not be read", textnorm.CountNoun(c.broken, "email", "emails"))
 	}
 	if c.back != nil && !c.back.isExpired(time.Now()) {
 		out += "; " + c.back.String()
 	}
 	if c.waiting > 0 {
-		out += fmt.Sprintf("; %d mails wait until their sender can be verified", c.waiting)
+		out += fmt.Sprintf("; %s waiting until the sender can be verified", textnorm.CountNoun(c.waiting, "email", "emails"))
 	}
 	if c.unknown > 0 {
-		out += fmt.Sprintf("; %d mails with an unverified sender", c.unknown)
+		out += fmt.Sprintf("; %s with an unverified sender", textnorm.CountNoun(c.unknown, "email", "emails"))
 	}
 	if c.doubt != "" {
-		out += ", the last one in the name of an allowed sender: " + c.doubt
+		out += ", the last one that claimed to be from an allowed sender: " + c.doubt
 	}
 	return out
 }

@@ -301,7 +301,7 @@ func (h *receiver) forwardWithFiles(ctx context.Context, l *parsedMail, in chann
 		h.c.mu.Unlock()
 	}
 	if h.st.isRateLimited(l.claimed, l.Received) {
-		return h.ignoreMail(ctx, l, fmt.Sprintf("more than %d mails from this address within an hour", perHour))
+		return h.ignoreMail(ctx, l, fmt.Sprintf("more than %d emails from this address within an hour", perHour))
 	}
 	in.Key = h.inboundKey(l)
 	if in.Files = l.attachedFiles(); l.Size > h.c.most && len(in.Files) > 0 {
@@ -324,7 +324,7 @@ func (h *receiver) forwardMail(ctx context.Context, l *parsedMail, in channels.I
 	h.st.countMail(l.claimed, l.Received)
 	h.st.confirmKey(l.proved)
 	if err := h.m.See(ctx, l.UID); errors.Is(err, pim.ErrRefused) {
-		h.c.log.InfoContext(ctx, "marking a mail as read failed", "uid", l.UID, "err", err)
+		h.c.log.InfoContext(ctx, "marking an email as read failed", "uid", l.UID, "err", err)
 	} else if err != nil {
 		return err
 	}
@@ -395,7 +395,7 @@ func (h *receiver) skipUnreadable(ctx context.Context, uid uint32, err error) er
 	h.c.mu.Lock()
 	h.c.broken++
 	h.c.mu.Unlock()
-	h.c.log.WarnContext(ctx, "mail skipped: it cannot be read", "folder", h.c.conf.Folder, "uid", uid, "err", err)
+	h.c.log.WarnContext(ctx, "email skipped: it cannot be read", "folder", h.c.conf.Folder, "uid", uid, "err", err)
 	return nil
 }
 
@@ -404,7 +404,7 @@ func (h *receiver) skipUnreadable(ctx context.Context, uid uint32, err error) er
 func recoverPanic(do func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("parsing the mail panicked: %v\n%s", p, debug.Stack())
+			err = fmt.Errorf("parsing the email panicked: %v\n%s", p, debug.Stack())
 		}
 	}()
 	do()

@@ -176,7 +176,7 @@ func testWhoWrites(t *testing.T, sv servers) {
 	c.TrustedHost = ""
 	blind := w.channel(c)
 	test, err := blind.Test(t.Context())
-	if err != nil || !strings.Contains(test, "trusted_host") || !strings.Contains(test, "none of the 3 newest mails carries a usable one: the sender's domain has not signed it") {
+	if err != nil || !strings.Contains(test, "trusted_host") || !strings.Contains(test, "none of the 3 newest emails carries a usable one: the sender's domain has not signed it") {
 		t.Errorf("%q, %v", test, err)
 	}
 	for imap, want := range map[string]string{"imap.gmail.com": "mx.google.com", "imaps://imap.gmail.com:993": "mx.google.com", "outlook.office365.com": "", "imap.gmail.com.evil.example": "", "imap.mail.me.com": ""} {
@@ -328,7 +328,7 @@ func testUnreadableMail(t *testing.T, sv servers) {
 	}
 	w.run(ch)
 	w.heard(2)
-	if tries.Load() != maxTries || !strings.Contains(ch.DescribeStatus(), "1 mails could not be read") {
+	if tries.Load() != maxTries || !strings.Contains(ch.DescribeStatus(), "1 email could not be read") {
 		t.Errorf("%d tries; %s", tries.Load(), ch.DescribeStatus())
 	}
 }

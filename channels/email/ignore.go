@@ -38,13 +38,13 @@ func leaveAutomatic(fields mime.Fields, subject string) string {
 			}
 		case "precedence":
 			if word == "bulk" || word == "list" || word == "junk" || word == "auto_reply" {
-				return "it is a mass mail (Precedence)"
+				return "it is a mass mailing (Precedence)"
 			}
 		case "list-id", "list-unsubscribe", "list-post":
 			return "it comes from a mailing list"
 		case "return-path":
 			if strings.Join(strings.Fields(value), "") == "<>" {
-				return "it reports on a mail (empty Return-Path)"
+				return "it is a report about an email (empty Return-Path)"
 			}
 		case "x-auto-response-suppress": // [MS-OXCMAIL] 2.2.3.2.14: programs must not answer emails with this field
 			if value != "" && value != "none" {
@@ -58,7 +58,7 @@ func leaveAutomatic(fields mime.Fields, subject string) string {
 				kind = word
 			}
 			if kind == "multipart/report" {
-				return "it reports on a mail (multipart/report)"
+				return "it is a report about an email (multipart/report)"
 			}
 		}
 	}

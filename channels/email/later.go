@@ -38,7 +38,7 @@ func (h *receiver) collectSignatures(ctx context.Context, l *parsedMail, in chan
 	list, why := h.c.usableSignatures(l, time.Now())
 	switch {
 	case trustedVerdict(l.fields, h.c.trusted, l.from) == disowned:
-		list, why = nil, h.c.trusted+" says that it is not"
+		list, why = nil, h.c.trusted+" did not verify the sender"
 	case l.Size > h.c.most && len(list) > 0:
 		list, why = nil, "it is too large to verify"
 	}
@@ -79,7 +79,7 @@ func (h *receiver) lookupKeys(ctx context.Context, l *parsedMail, list []signatu
 		clear(h.mute)
 	}
 	h.mute[domain] = time.Now().Add(min(quiet, h.c.pause))
-	h.c.log.InfoContext(ctx, "looking up the keys of a mail's signature failed", "uid", l.UID, "err", pim.SanitizeLine(failed.Error(), 300))
+	h.c.log.InfoContext(ctx, "looking up the keys of an email's signature failed", "uid", l.UID, "err", pim.SanitizeLine(failed.Error(), 300))
 	if n == nextTry || n == firstTry && found == 0 {
 		return nil, fmt.Errorf("%w: %w", errLater, failed)
 	}

@@ -85,7 +85,7 @@ func limitText(s string) string {
 	n := 0
 	for i := range s {
 		if n == maxWords {
-			return s[:i] + "\n[the mail goes on]"
+			return s[:i] + "\n[the email continues]"
 		}
 		n++
 	}

@@ -161,7 +161,7 @@ func testTwoHobs(t *testing.T, sv servers) {
 		b.put("Authentication-Results: " + trusted + "; dmarc=pass header.from=test.local\n" + mail)
 	}
 	b.until("both are left", func() bool {
-		return strings.Contains(other.DescribeStatus(), "2 mails ignored, the last one because Hob wrote it")
+		return strings.Contains(other.DescribeStatus(), "2 emails ignored, the last one because Hob wrote it")
 	})
 	if n := len(b.in.all()); n != 0 {
 		t.Errorf("%d were heard", n)

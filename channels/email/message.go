@@ -44,7 +44,7 @@ func (c *Channel) toInbound(l *parsedMail) (in channels.Inbound, why string) {
 		thread = hashOf(mailDigest(l.Message))
 	}
 	if hops >= maxHops {
-		return in, fmt.Sprintf("its thread has more than %d mails from Hob; start a new thread", maxHops)
+		return in, fmt.Sprintf("its thread has more than %d emails from Hob; start a new thread", maxHops)
 	}
 	address := l.from
 	in = channels.Inbound{Channel: Name, Sender: address, ChatName: subject, At: l.Received}
@@ -102,7 +102,7 @@ func (c *Channel) toInbound(l *parsedMail) (in channels.Inbound, why string) {
 
 // unmarked stands for the quotation in a reply or forward in which no quotation was recognized. Its
 // text may have another author, so a turn that reads it is tainted.
-const unmarked = "[This mail replies to or forwards another one, and no quotation was recognized in it.]"
+const unmarked = "[This email replies to or forwards another one, but no quotation was recognized in it.]"
 
 // senderText returns the sender's own text, with the subject if it is part of the message.
 func senderText(subject string, l *parsedMail, quotes bool) string {

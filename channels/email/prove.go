@@ -102,7 +102,7 @@ func (s signatureCheck) verifySignature(ctx context.Context, network lookup, raw
 	case panicked != nil:
 		err = panicked
 	case err == nil && len(found) != 1:
-		err = errors.New("no signature for this mail")
+		err = errors.New("no signature for this email")
 	case err == nil:
 		err = found[0].Err
 	}

@@ -55,7 +55,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	}
 	raw, err := c.encodeMail(n)
 	if err != nil {
-		return channels.Receipt{}, &channels.Error{Class: channels.Permanent, Err: fmt.Errorf("email: write the mail: %w", err)}
+		return channels.Receipt{}, &channels.Error{Class: channels.Permanent, Err: fmt.Errorf("email: encode the message: %w", err)}
 	}
 	if c.conf.Drafts {
 		return channels.Receipt{ID: n.id}, classifyError(c.fileMail(ctx, "drafts", n.id, raw, true))
@@ -68,7 +68,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	}
 	if !keepsItself(c.account.Server(pim.SMTP)) {
 		if err := c.fileMail(ctx, "sent", n.id, raw, d.Attempts > 0 || d.MaybeRepeated); err != nil { // the email was sent, so this is not a failure
-			c.log.WarnContext(ctx, "mail sent, but storing the copy failed", "err", err)
+			c.log.WarnContext(ctx, "email sent, but storing the copy failed", "err", err)
 		}
 	}
 	return channels.Receipt{ID: n.id}, nil
@@ -134,7 +134,7 @@ func (c *Channel) newOutgoingMail(d channels.Delivery) (outgoingMail, error) {
 		address = cmp.Or(why.To, memberOf(d))
 	}
 	if address == "" {
-		return outgoingMail{}, fmt.Errorf("no recipient known; send a mail to %s first", c.address)
+		return outgoingMail{}, fmt.Errorf("no recipient known; send an email to %s first", c.address)
 	}
 	n := outgoingMail{to: pim.Person{Address: address}, text: d.Markdown(), files: d.Files, date: d.CreatedAt}
 	if err := pim.CheckPerson(n.to); err != nil {
@@ -259,7 +259,7 @@ func loadFiles(n outgoingMail) (text string, out []loadedFile, err error) {
 			return "", nil, fmt.Errorf("file %s: %w", f.Name, err)
 		}
 		if fi.Size() > maxFile || total+fi.Size() > maxAll {
-			text += fmt.Sprintf("\n\n(The file %s is not attached: it is too large for a mail.)", pim.SanitizeLine(f.Name, 100))
+			text += fmt.Sprintf("\n\n(The file %s is not attached: it is too large for an email.)", pim.SanitizeLine(f.Name, 100))
 			continue
 		}
 		total += fi.Size()

@@ -45,7 +45,7 @@ func trustedHost(s string) (string, error) {
 		return "", fmt.Errorf(`trusted_host must be one name, such as "mx.example.org", or "*.example.org" for all names in a domain, not %q`, pim.SanitizeLine(s, 80))
 	}
 	if all && isSharedDomain(domain) {
-		return "", fmt.Errorf(`trusted_host %q also matches hosts of other people; name the domain of your own mail host`, pim.SanitizeLine(s, 80))
+		return "", fmt.Errorf(`trusted_host %q also matches hosts of other people; use the domain of your own mail host`, pim.SanitizeLine(s, 80))
 	}
 	return s, nil
 }
@@ -63,7 +63,7 @@ func hostName(s string) bool {
 const (
 	// bySignature describes verification without results from the mail host.
 	bySignature = "the DKIM signature of the sender's domain"
-	unset       = "The checks of your mail host are more reliable, but Hob ignores them because trusted_host (the name in its results) is not set"
+	unset       = "The checks by your mail host are more reliable, but Hob ignores them because trusted_host (the name in its results) is not set"
 )
 
 // resultsSurvey summarizes the headers of the newest messages in a folder.
@@ -120,13 +120,13 @@ func describeRecognition(trusted string, s resultsSurvey) string {
 	names := slices.Compact(slices.Sorted(slices.Values(s.ids)))
 	switch {
 	case trusted != "" && n == 0 && s.mails > 0:
-		return fmt.Sprintf("senders are verified by the results of %s, but none of the %s has them: %s. Correct trusted_host in [channels.email]. Otherwise %s counts, %s", trusted, newestMailsText(s.mails), describeHosts(s.ids, names, s.mails), bySignature, s.describeSignatures())
+		return fmt.Sprintf("senders are verified by the results that %s adds, but none of the %s contains them: %s. Correct trusted_host in [channels.email]. Until then, senders are verified by %s, %s", trusted, newestMailsText(s.mails), describeHosts(s.ids, names, s.mails), bySignature, s.describeSignatures())
 	case trusted != "" && s.mails == 0:
-		return fmt.Sprintf("senders are verified by the results that %s adds; mail without a result is verified by %s", trusted, bySignature)
+		return fmt.Sprintf("senders are verified by the results that %s adds; email without a result is verified by %s", trusted, bySignature)
 	case trusted != "":
-		return fmt.Sprintf("senders are verified by the results that %s adds (found in %d of the %s); mail without a result is verified by %s", trusted, n, newestMailsText(s.mails), bySignature)
+		return fmt.Sprintf("senders are verified by the results that %s adds (found in %d of the %s); email without a result is verified by %s", trusted, n, newestMailsText(s.mails), bySignature)
 	case s.mails == 0:
-		return fmt.Sprintf("senders are verified by %s. There is no mail to check this with: send one from another address and test again. %s", bySignature, unset)
+		return fmt.Sprintf("senders are verified by %s. There is no email to test this with: send one from another address and test again. %s", bySignature, unset)
 	}
 	return fmt.Sprintf("senders are verified by %s, %s. %s", bySignature, s.describeSignatures(), s.trustedHostAdvice(names))
 }
@@ -145,19 +145,19 @@ func (s resultsSurvey) trustedHostAdvice(names []string) string {
 	case len(s.ids) == 0:
 		return fmt.Sprintf("%s. None of the %s has an Authentication-Results header: your mail host does not check senders or does not report it", unset, newestMailsText(s.mails))
 	case len(names) == 1 && names[0] == "":
-		return unset + ". This host reports its results without its name (as Microsoft does), so they cannot be told from headers a sender wrote; if DKIM signatures do not survive here, use a mailbox at another host"
+		return unset + ". This host reports its results without its name (as Microsoft does), so Hob cannot distinguish them from headers that a sender wrote; if DKIM signatures are no longer valid when emails arrive here, use a mailbox at another host"
 	}
 	if all := commonPattern(names); all != "" && len(s.ids) == s.mails {
-		return fmt.Sprintf("%s. The %s %s %s at the top: if that is your own mail host, set trusted_host = %q in [channels.email]", unset, newestMailsText(s.mails), carryVerb(s.mails), strings.Join(firstNames(names), ", "), all)
+		return fmt.Sprintf("%s. The %s %s %s at the top: if that is the name of your own mail host, set trusted_host = %q in [channels.email]", unset, newestMailsText(s.mails), carryVerb(s.mails), strings.Join(firstNames(names), ", "), all)
 	}
-	return fmt.Sprintf("%s. A host that checks mail puts its name at the top of each incoming mail, and here %s. Set trusted_host only to your own mail host: a sender may have written any other name", unset, describeHosts(s.ids, names, s.mails))
+	return fmt.Sprintf("%s. A host that checks senders adds its name at the top of each incoming email. Here, %s. Set trusted_host only to the name of your own mail host: a sender may have written any other name", unset, describeHosts(s.ids, names, s.mails))
 }
 
 func newestMailsText(mails int) string {
 	if mails == 1 {
-		return "newest mail"
+		return "newest email"
 	}
-	return fmt.Sprintf("%d newest mails", mails)
+	return fmt.Sprintf("%d newest emails", mails)
 }
 
 func carryVerb(mails int) string {

@@ -29,15 +29,15 @@ func testTestTellsTheHost(t *testing.T, sv servers) {
 	for i := range 3 {
 		w.put(letterTo(fmt.Sprint(i, "@x.org"), ada, "", "hello"))
 	}
-	if s := test(); !strings.Contains(s, `The 3 newest mails carry mx.test.local at the top`) || !strings.Contains(s, `set trusted_host = "mx.test.local"`) {
+	if s := test(); !strings.Contains(s, `The 3 newest emails carry mx.test.local at the top`) || !strings.Contains(s, `set trusted_host = "mx.test.local"`) {
 		t.Error(s)
 	}
 	c.TrustedHost = "mx.other.local"
-	if s := test(); !strings.Contains(s, "none of the 3 newest mails has them: 3 of 3 carry mx.test.local") {
+	if s := test(); !strings.Contains(s, "none of the 3 newest emails contains them: 3 of 3 carry mx.test.local") {
 		t.Error(s)
 	}
 	c.TrustedHost = "*.Test.local"
-	if s := test(); !strings.Contains(s, "in 3 of the 3 newest mails") {
+	if s := test(); !strings.Contains(s, "in 3 of the 3 newest emails") {
 		t.Error(s)
 	}
 	ch := w.channel(c)
@@ -48,7 +48,7 @@ func testTestTellsTheHost(t *testing.T, sv servers) {
 	}
 	w.put(strings.Replace(letterTo("not@x.org", ada, "", "hello"), trusted, "mx.other.example", 1))
 	w.heard(2)
-	if s := ch.DescribeStatus(); !strings.Contains(s, "1 mails with an unverified sender") {
+	if s := ch.DescribeStatus(); !strings.Contains(s, "1 email with an unverified sender") {
 		t.Error(s)
 	}
 }
@@ -60,11 +60,11 @@ func TestWhatTheHostIsCalled(t *testing.T) {
 		mails   int
 		want    string
 	}{
-		{"", nil, 4, "None of the 4 newest mails has an Authentication-Results header"},
+		{"", nil, 4, "None of the 4 newest emails has an Authentication-Results header"},
 		{"", []string{"", "", ""}, 3, "as Microsoft does"},
 		{"", []string{"mx-03.host.example", "mx-08.host.example", "mx-03.host.example"}, 3, `set trusted_host = "*.host.example"`},
 		{"", []string{"bimi.host.example", "a.mx.host.example"}, 2, `set trusted_host = "*.host.example"`},
-		{"", []string{"mx.host.example"}, 1, `The newest mail carries mx.host.example at the top: if that is your own mail host, set`},
+		{"", []string{"mx.host.example"}, 1, `The newest email carries mx.host.example at the top: if that is the name of your own mail host, set`},
 		// One of them may be a sender's: nothing is proposed.
 		{"", []string{"mx.host.example", "mx.evil.example"}, 2, "1 of 2 carries mx.evil.example, 1 of 2 carries mx.host.example. Set trusted_host only"},
 		{"", []string{"mx.host.example"}, 5, "1 of 5 carries mx.host.example, 4 carry nothing. Set trusted_host only"},

@@ -111,7 +111,7 @@ func New(cfg Config, deps channels.Deps, o Options) (*Channel, error) {
 	for _, a := range cfg.Allow {
 		id := chatdb.Handle(a, "")
 		if !strings.Contains(id, "@") && !strings.HasPrefix(id, "+") {
-			return nil, fmt.Errorf("imessage: %q in channels.imessage.allow is not valid; use an e-mail address or a number with its country code, such as +15550100", a)
+			return nil, fmt.Errorf("imessage: %q in channels.imessage.allow is not valid; use an email address or a phone number with its country code, such as +15550100", a)
 		}
 		c.allow = append(c.allow, id, bySMS+id)
 	}
@@ -150,7 +150,7 @@ func (c *Channel) explainDBError(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, chatdb.ErrNoAccess):
-		return channels.Errorf(channels.Unauthorized, "%w; switch on %s in System Settings, Privacy & Security, Full Disk Access (x-apple.systempreferences:com.apple.preference.security?Privacy_AllFiles), then start Hob again", err, permission.Responsible(c.deps.Getenv))
+		return channels.Errorf(channels.Unauthorized, "%w; enable %s in System Settings, Privacy & Security, Full Disk Access (x-apple.systempreferences:com.apple.preference.security?Privacy_AllFiles), then start Hob again", err, permission.Responsible(c.deps.Getenv))
 	case errors.Is(err, fs.ErrNotExist): // also occurs while Messages recreates the database
 		return channels.Errorf(channels.Temporary, "no Messages database at %s; open Messages and sign in", c.cfg.DB)
 	case errors.Is(err, chatdb.ErrNotMessages): // also occurs after the file is created and before its tables are
@@ -196,7 +196,7 @@ func (c *Channel) DescribeStatus() string {
 		s += ", last message at " + c.heard.Format("15:04")
 	}
 	if c.pending > 0 {
-		s += fmt.Sprintf("; the last %d texts are not confirmed as sent", c.pending)
+		s += fmt.Sprintf("; the last %d messages are not confirmed as sent", c.pending)
 	}
 	return s
 }

@@ -281,7 +281,7 @@ func TestEmptyRowsBlockNobody(t *testing.T) {
 		m.db.Say(chatdbtest.Message{Chat: chat, From: "+15550166", At: time.Now()})
 	}
 	m.hear(chat, ada, "after them")
-	l.want(m, "[a message that could not be read; it stands in Messages]", "after them")
+	l.want(m, "[a message that could not be read; see the Messages app]", "after them")
 	if h := l.inbox.Heard(); !h[0].Unknown || h[1].Unknown {
 		t.Errorf("what could not be read decides: %+v", h[0])
 	}

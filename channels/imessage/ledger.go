@@ -79,7 +79,7 @@ func (l *ledger) loadEntries(ctx context.Context) error {
 	if l.keep != nil {
 		b, err := l.keep.Get(ctx, ledgerKey)
 		if err != nil {
-			return fmt.Errorf("imessage: load sent texts: %w", err)
+			return fmt.Errorf("imessage: load sent messages: %w", err)
 		}
 		if len(b) > 0 && json.Unmarshal(b, &l.list) != nil {
 			l.list = nil // written by an unknown version
@@ -103,7 +103,7 @@ func (l *ledger) saveEntries(ctx context.Context) error {
 		return err
 	}
 	if err := l.keep.Set(ctx, ledgerKey, b); err != nil {
-		return fmt.Errorf("imessage: store sent texts: %w", err)
+		return fmt.Errorf("imessage: store sent messages: %w", err)
 	}
 	return nil
 }

@@ -352,7 +352,7 @@ type replyContext struct {
 }
 
 // undecoded replaces text that cannot be decoded.
-const undecoded = "[a message that could not be read; it stands in Messages]"
+const undecoded = "[a message that could not be read; see the Messages app]"
 
 // bySMS is the prefix for the address of a sender who did not use iMessage. SMS senders can be
 // forged, so they are treated as different people with separate chats.

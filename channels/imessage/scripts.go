@@ -107,9 +107,9 @@ func (c *Channel) classifyScriptError(t target, err error) error {
 		e.Class = channels.Unsupported
 	case osrun.NotFound:
 		e.Class = channels.Permanent
-		e.Err = errors.Join(errors.New("Messages has no account or chat for this address; send a message there once in Messages, then try again"), err) //nolint:staticcheck // Messages is a name
+		e.Err = errors.Join(errors.New("Messages has no account or chat for this address; send one message to this address in the Messages app, then try again"), err) //nolint:staticcheck // Messages is a name
 		if t.group {
-			e.Err = errors.Join(errors.New("Messages does not know this group's id; send a message to the group once in Messages, then try again"), err) //nolint:staticcheck // likewise
+			e.Err = errors.Join(errors.New("Messages does not know this group's id; send one message to the group in the Messages app, then try again"), err) //nolint:staticcheck // likewise
 		}
 	case osrun.Invalid:
 		e.Class = channels.Permanent

@@ -56,7 +56,7 @@ func (c *Channel) resolveTarget(ctx context.Context, db *chatdb.DB, d channels.D
 	case len(list) > 0:
 		return target{key: list[0].Key(), guid: list[0].GUID, service: list[0].Service, group: list[0].Group}, nil
 	case strings.Contains(d.Chat, ";+;") || !isAddress(key):
-		return target{}, channels.Errorf(channels.Permanent, "Messages has no chat %q; use an e-mail address or a number with its country code, such as +15550100", d.Chat)
+		return target{}, channels.Errorf(channels.Permanent, "Messages has no chat %q; use an email address or a phone number with its country code, such as +15550100", d.Chat)
 	}
 	t := target{key: key, service: "iMessage"}
 	if strings.HasPrefix(d.Chat, bySMS) {
@@ -199,9 +199,9 @@ func (c *Channel) awaitSentRow(ctx context.Context, db *chatdb.DB, t target, it 
 		case err != nil:
 			c.deps.Log.WarnContext(ctx, "finding a sent message failed", "channel", Name, "error", err)
 		case found.astray:
-			return "", c.recordFailure(ctx, e, "Messages put it into a chat other than the group; send a message to the group once in Messages, then try again")
+			return "", c.recordFailure(ctx, e, "Messages sent the message to a chat other than the group; send one message to the group in the Messages app, then try again")
 		case row.Error != 0 && settled:
-			return "", c.recordFailure(ctx, e, fmt.Sprintf("Messages could not deliver it (error %d); check whether %s can be reached by %s", row.Error, t.key, row.Service))
+			return "", c.recordFailure(ctx, e, fmt.Sprintf("Messages could not deliver the message (error %d); check whether %s can be reached by %s", row.Error, t.key, row.Service))
 		case row.Error == 0 && (settled || row.GUID != "" && (row.Sent || row.Delivered)):
 			e.State, e.GUID = done, row.GUID
 			c.withLock(func() { c.pending = 0 })
@@ -212,7 +212,7 @@ func (c *Channel) awaitSentRow(ctx context.Context, db *chatdb.DB, t target, it 
 				return "", c.recordFailure(ctx, e, "Messages sent nothing and left an empty row; open Messages and check that it is signed in and that "+t.key+" can receive messages")
 			}
 			c.withLock(func() { c.pending++ })
-			c.deps.Log.WarnContext(ctx, "text accepted by Messages but not visible yet", "channel", Name)
+			c.deps.Log.WarnContext(ctx, "message accepted by the Messages app but not visible yet", "channel", Name)
 			return "", nil
 		}
 		if retry.Sleep(ctx, min(verifyEach, c.opt.Verify/4)) != nil {

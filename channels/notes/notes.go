@@ -91,14 +91,14 @@ func (*Channel) Limits() channels.Limits { return channels.Limits{MaxText: 50_00
 
 // DescribeStatus implements channels.StatusDescriber.
 func (c *Channel) DescribeStatus() string {
-	return cmp.Or(c.spot.Poller.Last(), fmt.Sprintf("waits for notes that begin with %s in the folder %q", prefix, c.conf.Folder))
+	return cmp.Or(c.spot.Poller.Last(), fmt.Sprintf("waiting for notes that begin with %s in the folder %q", prefix, c.conf.Folder))
 }
 
 // Test implements channels.Tester.
 func (c *Channel) Test(ctx context.Context) (string, error) {
 	return c.spot.Tell(func(p pim.Folders) (string, bool, error) {
 		found, err := p.FindInFolder(ctx, c.conf.Folder, prefix, most)
-		return fmt.Sprintf("%d notes hold %s", len(found), prefix), slices.ContainsFunc(found, func(n pim.Note) bool { return n.Shared }), err
+		return fmt.Sprintf("%d notes contain %s", len(found), prefix), slices.ContainsFunc(found, func(n pim.Note) bool { return n.Shared }), err
 	})
 }
 

@@ -83,7 +83,7 @@ func (*Channel) Limits() channels.Limits { return channels.Limits{MaxText: 3000,
 
 // DescribeStatus implements channels.StatusDescriber.
 func (c *Channel) DescribeStatus() string {
-	return cmp.Or(c.spot.Poller.Last(), fmt.Sprintf("waits for reminders in the list %q", c.conf.List))
+	return cmp.Or(c.spot.Poller.Last(), fmt.Sprintf("waiting for reminders in the list %q", c.conf.List))
 }
 
 // Test implements channels.Tester.

@@ -143,7 +143,7 @@ func classifyCode(r *refusal, retry time.Time) error {
 	case "is_archived":
 		class, remedy = channels.Permanent, "the channel is archived; write to Hob in another chat"
 	case "user_not_found", "user_disabled", "cannot_dm_bot", "messages_tab_disabled":
-		class, remedy = channels.Permanent, "Messages cannot be sent there; switch on messages under App Home of the app"
+		class, remedy = channels.Permanent, "messages cannot be sent there; enable messages under App Home of the app"
 	case "restricted_action", "restricted_action_read_only_channel", "restricted_action_thread_only_channel", "restricted_action_thread_locked", "restricted_action_non_threadable_channel", "access_denied", "as_user_not_supported":
 		class, remedy = channels.Permanent, "the workspace does not allow Hob to write there; ask its administrator"
 	case "msg_too_long", "no_text", "invalid_blocks", "invalid_blocks_format", "invalid_arguments", "invalid_form_data", "invalid_metadata_format", "metadata_too_large", "thread_not_found", "message_not_found", "cant_update_message", "cant_delete_message", "edit_window_closed", "file_not_found", "file_uploads_disabled", "storage_limit_reached", "blocked_file_type", "method_not_supported_for_channel_type", "channel_type_not_supported", "unknown_method", "user_not_in_channel":

@@ -37,7 +37,7 @@ func (Driver) Describe() channels.Description {
 		Settings: []settings.Setting{
 			{Key: "bot_token", Kind: settings.Secret, Title: "Bot token (xoxb-...)", Help: "Your input is not shown.", Check: checkToken("xoxb-", bot), Sample: "xoxb-played"},
 			{Key: "app_token", Kind: settings.Secret, Title: "App-level token (xapp-...)", Help: "Your input is not shown.", Check: checkToken("xapp-", app), Sample: "xapp-played"},
-			channels.AllowSetting("ids of members, U0123456789 (Copy member ID in a profile); of another workspace T0123456789/U0123456789; addresses of members, if the app has the scope users:read.email"),
+			channels.AllowSetting("member ids such as U0123456789 (Copy member ID in a profile), or T0123456789/U0123456789 for another workspace; email addresses of members if the app has the scope users:read.email"),
 		},
 		Pairs:    true,
 		Manifest: Manifest,

@@ -60,7 +60,7 @@ func (c *Channel) fetchFile(ctx context.Context, f file) (io.ReadCloser, error) 
 	case !c.isSlackHost(resp.URL.String()):
 		return nil, channels.Errorf(channels.Permanent, "slack: the file %q is not on a Slack host, so Hob does not fetch it", f.Name)
 	case resp.Status != http.StatusOK:
-		return nil, fmt.Errorf("slack: a file: Slack answered %d", resp.Status)
+		return nil, fmt.Errorf("slack: fetch a file: Slack answered %d", resp.Status)
 	case strings.HasPrefix(kind, "text/html") && !strings.HasPrefix(f.MIME, "text/html"):
 		// Without read access, Slack returns the sign-in page.
 		return nil, channels.Errorf(channels.Unauthorized, "slack: Slack did not return the file; check that the app has the scope files:read")
@@ -124,7 +124,7 @@ func (c *Channel) uploadFile(ctx context.Context, a channels.Attachment) (string
 		return "", err
 	}
 	if resp.Status != http.StatusOK {
-		return "", fmt.Errorf("slack: a file: Slack answered %d", resp.Status)
+		return "", fmt.Errorf("slack: upload a file: Slack answered %d", resp.Status)
 	}
 	return to.ID, nil
 }

@@ -106,7 +106,7 @@ func (in sendIn) sendResult(c tools.Call, m channels.OutgoingMessage, s channels
 	r := tools.Result{Source: provenance.Tool, Data: sendOut{QueuedMessage: s, Channel: in.Channel, To: in.To, Owner: m.Owner}}
 	waits := ""
 	if s.Waits {
-		waits = ", when Hob runs (hob start)"
+		waits = " if Hob is running then (start it with hob start)"
 	}
 	if m.Owner {
 		r.Text = "Sending to " + in.recipientText() + waits + "."

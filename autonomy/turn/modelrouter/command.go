@@ -30,7 +30,7 @@ func (m *Models) Command(ctx context.Context, session, agent, name string) (stri
 	if err := a.Pin(ctx, session, name); err != nil {
 		return "", fmt.Errorf("%w. Available models: %s", err, strings.Join(m.knownNames(), ", "))
 	}
-	return fmt.Sprintf("%s answers in this conversation from your next message. Go back with /model auto.", name), nil
+	return fmt.Sprintf("From your next message on, %s answers in this conversation. Go back with /model auto.", name), nil
 }
 
 func (m *Models) reportModel(ctx context.Context, a *AgentModels, session string) (string, error) {
@@ -45,17 +45,17 @@ func (m *Models) reportModel(ctx context.Context, a *AgentModels, session string
 	standing, _ := a.Describe()
 	var b strings.Builder
 	if pinned != "" {
-		fmt.Fprintf(&b, "%s answers in this conversation, because you chose it. Elsewhere it is %s (%s).\n", pinned, standing, reason)
+		fmt.Fprintf(&b, "%s answers in this conversation, because you chose it. The default model is %s (%s).\n", pinned, standing, reason)
 	} else {
-		fmt.Fprintf(&b, "%s answers here (%s).\n", standing, reason)
+		fmt.Fprintf(&b, "This conversation uses %s (%s).\n", standing, reason)
 	}
 	if small := a.small; small != "" && pinned == "" {
-		fmt.Fprintf(&b, "Short simple messages go to %s.\n", small)
+		fmt.Fprintf(&b, "Short, simple messages go to %s.\n", small)
 	}
 	if len(a.fallback) > 0 {
 		fmt.Fprintf(&b, "Fallback: %s.\n", strings.Join(a.fallback, ", then "))
 	}
-	fmt.Fprintf(&b, "Available models: %s.\nChoose one for this conversation with /model NAME, go back with /model auto.", strings.Join(m.knownNames(), ", "))
+	fmt.Fprintf(&b, "Available models: %s.\nChoose one for this conversation with /model NAME; go back with /model auto.", strings.Join(m.knownNames(), ", "))
 	return b.String(), nil
 }
 

@@ -192,7 +192,7 @@ func (s *standIn) finishStep(r llm.Request, failed *llm.Error, calls bool) strin
 		return ""
 	}
 	rememberKey(&st.told, r.Session, since)
-	return fmt.Sprintf("(My built-in brain answered, because %s. `hob status` shows when I try the model again.)", cause)
+	return fmt.Sprintf("(My built-in brain answered, because %s. `hob status` shows when I will try the model again.)", cause)
 }
 
 // outageOfChain returns the start and the cause of the failure because of which the built-in brain

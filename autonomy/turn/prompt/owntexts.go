@@ -81,13 +81,13 @@ func ReadOptional(path string) (string, error) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("%w; make the file readable, or move it away", err)
+		return "", fmt.Errorf("%w; make the file readable, or move it elsewhere", err)
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, maxOwnText+1))
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("%w; make the file readable, or move it away", err)
+		return "", fmt.Errorf("%w; make the file readable, or move it elsewhere", err)
 	case len(b) > maxOwnText:
 		return "", fmt.Errorf("%s is larger than %d KB; shorten it, because the model reads it with every message", path, maxOwnText/1000)
 	case !utf8.Valid(b):

@@ -106,9 +106,9 @@ func TestReadResult(t *testing.T) {
 		code                tools.Code
 		size                int // size of the text, if it matters
 	}{
-		{"from the start", "s", `{"id":"call_1"}`, "[0 to 14000 of 30020; go on with offset 14000]", "", 0},
+		{"from the start", "s", `{"id":"call_1"}`, "[0 to 14000 of 30020; continue with offset 14000]", "", 0},
 		{"the end", "s", `{"id":"call_1","offset":30000}`, "Größe: Needle here\n[30000 to 30020 of 30020]", "", 0},
-		{"a piece", "s", `{"id":"call_1","offset":5,"limit":3}`, "567\n[5 to 8 of 30020; go on with offset 8]", "", 0},
+		{"a piece", "s", `{"id":"call_1","offset":5,"limit":3}`, "567\n[5 to 8 of 30020; continue with offset 8]", "", 0},
 		{"never more than fits", "s", `{"id":"call_1","limit":1000000}`, "[0 to 14000", "", 0},
 		{"within a rune", "s", `{"id":"call_1","offset":30003,"limit":1}`, "ö\n", "", 0},
 		{"search", "s", `{"id":"call_1","search":"needle"}`, "[at 30009] ", "", 0},
@@ -118,7 +118,7 @@ func TestReadResult(t *testing.T) {
 		{"before the start", "s", `{"id":"call_1","offset":-1}`, "negative", tools.InvalidArguments, 0},
 		{"another conversation", "t", `{"id":"call_1"}`, "no call", tools.NotFound, 0},
 		{"no such call", "s", `{"id":"call_9"}`, "no call", tools.NotFound, 0},
-		{"not kept any more", "s", `{"id":"call_gone"}`, "not kept any more", tools.NotFound, 0},
+		{"no longer stored", "s", `{"id":"call_gone"}`, "no longer stored", tools.NotFound, 0},
 		{"the ledger cannot be read", "s", `{"id":"call_broken"}`, "no database", tools.Failed, 0},
 	}
 	tool := Tool(k, look)

@@ -61,7 +61,7 @@ func Tool(k *Store, look func(ctx context.Context, call string) (bus.Entry, erro
 			}
 			text, err := k.Get(in.ID)
 			if errors.Is(err, ErrGone) {
-				return tools.Result{}, &tools.Error{Source: provenance.Tool, Code: tools.NotFound, Message: fmt.Sprintf("the whole result of %s is not kept any more", in.ID), Remedy: "make the call again if it only looks"}
+				return tools.Result{}, &tools.Error{Source: provenance.Tool, Code: tools.NotFound, Message: fmt.Sprintf("the full result of %s is no longer stored", in.ID), Remedy: "repeat the call if it only reads"}
 			}
 			if err != nil {
 				return tools.Result{}, err
@@ -99,7 +99,7 @@ func readPage(text string, in readIn) (string, readOut, error) {
 	}
 	note := fmt.Sprintf("\n[%d to %d of %d", out.From, out.To, out.Size)
 	if out.To < out.Size {
-		note += fmt.Sprintf("; go on with offset %d", out.To)
+		note += fmt.Sprintf("; continue with offset %d", out.To)
 	}
 	return text[out.From:out.To] + note + "]", out, nil
 }

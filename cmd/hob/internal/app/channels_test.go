@@ -217,7 +217,7 @@ func TestFilesComeAlong(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	for _, want := range []string{"kept as " + path, "the gate is green", "was not fetched: larger than 20 MB"} {
+	for _, want := range []string{"saved as " + path, "the gate is green", "was not fetched: larger than 20 MB"} {
 		if !strings.Contains(seen, want) {
 			t.Errorf("the model was not told %q", want)
 		}

@@ -94,7 +94,7 @@ func TestOddFiles(t *testing.T) {
 	}
 	remove("SOUL.md")
 	folder("USER.md")
-	h.hob("ask", "hello").fails(1, `USER.md: is a directory.*move it away`)
+	h.hob("ask", "hello").fails(1, `USER.md: is a directory.*move it elsewhere`)
 	remove("USER.md")
 	remove("hob.db")
 	folder("hob.db")

@@ -47,8 +47,8 @@ func TestTokenFormats(t *testing.T) {
 		{"alexa", "skill", "amzn1.ask.skill.0a1b2c3d-0000-4000-8000-0a1b2c3d4e5f", ""},
 		{"alexa", "skill", "my skill", "amzn1.ask.skill."},
 		{"email", "address", "hob@example.org", ""},
-		{"email", "address", "Hob <hob@example.org>", "must be an address"},
-		{"email", "imap", "https://imap.example.org", "must be a server"},
+		{"email", "address", "Hob <hob@example.org>", "must look like hob@example.org"},
+		{"email", "imap", "https://imap.example.org", "must look like imap.example.org"},
 		{"email", "imap", "imap.example.org:993", ""},
 		{"webhook", "url", "example.org", "https://example.org/hob"},
 	} {
