@@ -25,7 +25,7 @@ type questionWords struct {
 	forms                                 map[string][]string // all forms of a word, including the word itself
 }
 
-// Bits in the marks of a word.
+// Bits in questionWords.marks.
 const (
 	tellsNothing = 1 << iota
 	tellsTime
@@ -110,9 +110,9 @@ const (
 	akinRest = 3
 )
 
-// matchWeight returns how well w matches the term: 1 for the same word or stem, form for a similar
-// stem, otherwise 0. It runs for each word of hundreds of rows and therefore stems only words that
-// can match.
+// matchWeight returns how well w matches the term: 1 for the same word or stem, the value form for
+// a similar stem, otherwise 0. It runs for each word of hundreds of rows and therefore stems only
+// words that can match.
 func (t *term) matchWeight(w string, form float64) float64 {
 	if w == t.text || len(t.forms) > 0 && slices.Contains(t.forms, w) {
 		return 1

@@ -12,7 +12,7 @@ type ConversationQuery struct {
 	Text, Session, Who string
 	Since, Until       time.Time
 	Limit              int
-	Without            string // event of the search request, whose own messages are excluded
+	Without            string // event of the search request; its own messages are excluded
 	// Viewer is the reader of the result. Text that the viewer may not see is marked as Withheld.
 	Viewer credential.Viewer
 }

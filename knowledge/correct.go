@@ -153,7 +153,7 @@ func (w *conflictCheck) candidateClaims(s say.Triple) ([]claim, error) {
 	had, err := claimsOf(w.tx, w.f.Realm, `c.subject = ? AND c.attr IN ('owns', 'member_of', 'uses')`, say.Owner)
 	for _, c := range had {
 		if v := say.Words(c.Value); len(v) == len(words) && !slices.ContainsFunc(v, func(x string) bool { return !slices.Contains(words, x) }) {
-			c.Attr = say.When // say.Any ends claims with this attribute
+			c.Attr = say.When // the attribute that a statement with say.Any ends
 			out = append(out, c)
 		}
 	}

@@ -12,7 +12,7 @@ type File struct {
 	Size     int64
 	Modified time.Time
 	Trusted  bool   // the user trusts the file's folder; only set during a walk
-	Content  []byte // not set during a walk, and neither are Source and Origins
+	Content  []byte // not set during a walk; the same applies to Source and Origins
 	Source   provenance.Source
 	Origins  []provenance.Origin
 }
@@ -38,7 +38,7 @@ type DocumentResult struct {
 	Chunks    int           `json:"chunks"`
 	Unchanged int           `json:"unchanged"`
 	Skipped   []SkippedPart `json:"skipped,omitempty"`
-	// Fresh lists the sources that are new. Folder is the folder that is kept in sync.
+	// Fresh lists the new sources. Folder is the folder that is kept in sync.
 	Fresh  []string `json:"fresh,omitempty"`
 	Folder string   `json:"folder,omitempty"`
 	// More is true if the time limit was reached. The remaining files are ingested in the

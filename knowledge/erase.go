@@ -13,7 +13,7 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// Types of package erase, which erasure uses. Every package that stores text has an Eraser.
+// Aliases for the types of package erase. Every package that stores text has an Eraser.
 type (
 	// Erasure lists the data to erase.
 	Erasure = erase.Erasure
@@ -21,7 +21,7 @@ type (
 	Erased = erase.Erased
 	// Eraser removes the data of an Erasure from one package.
 	Eraser = erase.Eraser
-	// Scrubber redacts phrases in texts.
+	// Scrubber redacts phrases in text.
 	Scrubber = erase.Scrubber
 )
 

@@ -132,7 +132,7 @@ func (b *Base) inRealm(q store.Querier, realm, kind, name string) (bool, error) 
 	return all > 0 && others == 0, nil
 }
 
-// rowsFrom adds the other rows of a source.
+// rowsFrom adds the rows of a source, except facts.
 func (b *Base) rowsFrom(q store.Querier, f ForgetRequest, kind, name, source string, g *ErasurePlan) error {
 	rows, err := queryChanges(q, `SELECT 0, d.n, 0, `+docOrEmpty+` FROM docs d WHERE d.source = ? OR ? = 'session' AND d.grp = ? AND d.kind = ? ORDER BY d.n`, source, kind, name, KindTurn)
 	if err != nil {

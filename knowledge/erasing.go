@@ -100,8 +100,9 @@ func (x *ErasureService) BeginTx(tx *store.Tx, b *Base, e Erasure, event string,
 	return e.ID, nil
 }
 
-// ReopenTx starts an erasure again whose text a restored backup brought back. It keeps the backups, and
-// the next FinishRestored completes it. An erasure that the database knows is not repeated.
+// ReopenTx restarts an erasure whose text a restored backup has brought back. It keeps the backups,
+// and the next FinishRestored completes the erasure. An erasure that is already in the database is
+// not restarted.
 func ReopenTx(tx *store.Tx, e Erasure) error {
 	plan, err := json.Marshal(e)
 	if err != nil {

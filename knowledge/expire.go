@@ -11,8 +11,8 @@ import (
 	say "hob/platform/text/triples"
 )
 
-// longest limits the time for which RunExpiry sleeps, because the machine may have been suspended
-// in the meantime.
+// longest limits how long RunExpiry sleeps, because the machine may have been suspended in the
+// meantime.
 const longest = time.Hour
 
 // RunExpiry retires facts at the end of their validity, until ctx ends. It writes to the database

@@ -20,7 +20,7 @@ import (
 // Remembered is the result of RememberTx.
 type Remembered struct {
 	Fact Fact
-	// Known is true if the same fact already existed. Nothing was added then.
+	// Known is true if the same fact already existed. In that case nothing was added.
 	Known bool
 	// Retired lists the older facts that the new fact corrects.
 	Retired []Fact

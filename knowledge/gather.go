@@ -77,7 +77,7 @@ func (g *candidateSet) byWords() error {
 	return g.fetchRows(g.found)
 }
 
-// fetchRows reads the rows of the matches that the request allows.
+// fetchRows reads the matching rows that the request allows.
 func (g *candidateSet) fetchRows(found []TermMatch) error {
 	ids := make([]string, 0, len(found))
 	has := map[int64]uint64{}
@@ -95,8 +95,8 @@ func (g *candidateSet) fetchRows(found []TermMatch) error {
 	return g.readRows(`SELECT `+rowColumns+` FROM json_each(?) v CROSS JOIN docs d ON d.n = v.value WHERE `+g.where.sql, args, func(r *row) { r.has = has[r.n] })
 }
 
-// byTime adds rows from the time that the question names. The rows do not have to contain words of
-// the question.
+// byTime adds rows from the time that the question names. They need not contain words from the
+// question.
 func (g *candidateSet) byTime() error {
 	if g.k.anchor != nil {
 		if s, ok, err := g.b.resolveAnchor(g.q, g.r, *g.k.anchor); err != nil {
@@ -126,7 +126,7 @@ func (k *parsedQuestion) dropEventWords(event string) {
 // resolveAnchor returns the period before or after the event that the anchor names.
 func (b *Base) resolveAnchor(q store.Querier, r Request, a anchor) (timeSpan, bool, error) {
 	r.Text, r.Limit, r.Meaning, r.History = a.event, 1, false, false
-	got, err := b.runRetrieval(context.Background(), q, r) // only the time of the hit is used, its text is discarded
+	got, err := b.runRetrieval(context.Background(), q, r) // only the time of the match is used; its text is discarded
 	if err != nil || len(got.Hits) == 0 {
 		return timeSpan{}, false, err
 	}
@@ -217,7 +217,7 @@ func (g *candidateSet) addNeighborRows() error {
 
 const rowColumns = `d.n, d.kind, d.ref, d.title, d.text, d.at, d.provenance, d.realm, d.grp, d.pos, d.speaker, d.source`
 
-// readRows adds the rows of a statement that are not candidates yet.
+// readRows runs an SQL statement and adds the resulting rows that are not candidates yet.
 func (g *candidateSet) readRows(stmt string, args []any, each func(*row)) (err error) {
 	rows, err := g.q.Query(stmt, args...)
 	if err != nil {

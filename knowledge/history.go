@@ -177,9 +177,9 @@ const (
 	factsTop = 10
 )
 
-// demoteRepeats moves messages to the end that repeat a value that one of the best facts replaced,
-// if the messages are older than that fact. It marks them as history, because they were correct
-// when they were written.
+// demoteRepeats moves messages to the end if they repeat a value that one of the best facts
+// replaced and are older than that fact. It marks them as history, because they were correct when
+// they were written.
 func demoteRepeats(q store.Querier, rows []*row) error {
 	var facts []*row
 	var ids []any

@@ -53,7 +53,7 @@ type Fact struct {
 	CreatedAt time.Time `json:"created_at"`
 	RetiredAt time.Time `json:"retired_at,omitzero"`
 	RetiredBy string    `json:"retired_by,omitempty"` // id of the fact that replaced this one
-	// Kind is "" for a statement, "preference", or "observation" for a conclusion of Hob.
+	// Kind is "" for a statement, "preference", or "observation" for a conclusion that Hob drew.
 	Kind string `json:"kind,omitempty"`
 	// Source is the origin of the row, as in Doc.
 	Source string `json:"source,omitempty"`
@@ -80,8 +80,8 @@ type Doc struct {
 	Pos   int    `json:"pos,omitempty"`
 	// Speaker is the author: "owner", "hob" or a name.
 	Speaker string `json:"speaker,omitempty"`
-	// Source is the origin of the row, by which erasure requests name it: "event:ID", "mail:ID",
-	// "file:PATH", "url:URL", "import:NAME".
+	// Source is the origin of the row. Erasure requests use it to name the row: "event:ID",
+	// "mail:ID", "file:PATH", "url:URL", "import:NAME".
 	Source string `json:"source,omitempty"`
 }
 
@@ -90,7 +90,7 @@ type Hit struct {
 	Doc
 	N     int64   `json:"-"` // row number
 	Score float64 `json:"score"`
-	// Parts are the components of the score, see Base.Retrieve.
+	// Parts are the components of the score; see Base.Retrieve.
 	Parts []Part `json:"parts,omitempty"`
 	// Until is the time at which a fact in the history became invalid.
 	Until time.Time `json:"until,omitzero"`
@@ -98,7 +98,7 @@ type Hit struct {
 	Replaced []Fact `json:"replaced,omitempty"`
 }
 
-// SearchOptions filters a search. The zero value is useful.
+// SearchOptions filters a search. The zero value is ready to use.
 type SearchOptions struct {
 	Limit int      // default 10, at most 1,000
 	Kinds []string // empty means all kinds except retired facts
@@ -111,7 +111,7 @@ type SearchOptions struct {
 	EveryRealm bool
 }
 
-// Options configures New. The zero value is useful.
+// Options configures New. The zero value is ready to use.
 type Options struct {
 	// HalfLife is the age at which the recency bonus is halved (default 30 days).
 	HalfLife time.Duration
@@ -154,7 +154,7 @@ type Base struct {
 	st    *store.Store
 	opt   Options
 	tune  Tuning
-	read  atomic.Bool   // this version has parsed all facts
+	read  atomic.Bool   // the current version of the parser has parsed all facts
 	timed chan struct{} // receives a value after a fact with a validity period is stored
 }
 
@@ -283,7 +283,7 @@ const (
 	ByClaude  = "claude"
 )
 
-// IsPersonName reports whether a speaker is a name of a person.
+// IsPersonName reports whether a speaker is a person's name.
 func IsPersonName(speaker string) bool {
 	switch speaker {
 	case "", ByOwner, ByHob, ByTool, ByOutside, ByYou, ByChatGPT, ByClaude:

@@ -16,10 +16,10 @@ var (
 	ErrNoEnd     = errors.New("an entity of the relation no longer exists")
 )
 
-// OwnerID is the entity of the user.
+// OwnerID is the id of the user's entity.
 const OwnerID = "owner"
 
-// Link connects two entities, each of which is given by id or name. "me" is the user.
+// Link connects two entities, each identified by id or name. "me" is the user.
 type Link struct {
 	From, Relation, To string
 	FromKind, ToKind   string // kind for an entity that must be created; "" means to guess the kind

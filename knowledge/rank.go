@@ -24,7 +24,7 @@ type row struct {
 	doc      Doc
 	length   float64 // number of content words
 	own      []float64
-	has      uint64 // bits from the index, see TermMatch.Has
+	has      uint64 // bits from the index; see TermMatch.Has
 	question bool
 	timed    bool
 	numbered bool
@@ -49,7 +49,7 @@ func (r *row) addScore(name string, v float64) {
 }
 
 // readAll computes the text features of all rows in parallel, because this step takes a large part
-// of a search.
+// of the search time.
 func readAll(rows []*row, k *parsedQuestion, form float64) {
 	const least = 64 // minimum number of rows for which several goroutines are used
 	workers := min(runtime.GOMAXPROCS(0), maxReaders, 1+len(rows)/least)

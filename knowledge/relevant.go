@@ -19,7 +19,7 @@ import (
 //go:embed quiet.txt
 var quietText string
 
-// loadQuietWords returns the folded words because of which a fact is never shown.
+// loadQuietWords returns the folded words that never cause a fact to be shown.
 var loadQuietWords = sync.OnceValue(func() map[string]bool {
 	m := map[string]bool{}
 	for line := range strings.Lines(quietText) {
@@ -36,11 +36,11 @@ var loadQuietWords = sync.OnceValue(func() map[string]bool {
 const (
 	// weak determines which facts are dropped: those with less than this share of the best score.
 	weak = 0.3
-	// common is the number of facts from which on a word is common. Only the newest of these facts
-	// are read, and a fact needs two common words to match.
+	// common is the number of facts that must contain a word for it to count as common. Only the
+	// newest of these facts are read, and a fact needs two common words to match.
 	common     = 100
 	commonness = 0.5
-	// maxSubjects limits the words of one text.
+	// maxSubjects limits the number of words that are used from one text.
 	maxSubjects = 12
 )
 

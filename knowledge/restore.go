@@ -14,7 +14,7 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// EachFact calls fn for every fact, including retired ones, in the order of creation. It holds no
+// EachFact calls fn for every fact, including retired ones, in order of creation. It holds no
 // transaction between pages.
 func (b *Base) EachFact(q store.Querier, fn func(Fact) error) error {
 	const page = 200

@@ -25,7 +25,7 @@ type Request struct {
 	Realm      string
 	EveryRealm bool
 	Limit      int // default 10, at most 1,000
-	// Now and Zone are used to resolve words for times such as "last spring". The defaults are the
+	// Now and Zone are used to resolve time expressions such as "last spring". The defaults are the
 	// current time and UTC.
 	Now  time.Time
 	Zone *time.Location
@@ -166,7 +166,7 @@ func (b *Base) runRetrieval(ctx context.Context, q store.Querier, r Request) (An
 		return a, err
 	}
 	if r.Meaning {
-		a.Hits, a.Withheld = readableHits(r.Viewer, a.Hits, len(a.Hits)) // a model reads the hits
+		a.Hits, a.Withheld = readableHits(r.Viewer, a.Hits, len(a.Hits)) // a model reads the hits, so remove those that the viewer may not read
 		if err := b.improveAnswer(ctx, q, r, &a); err != nil {
 			if ctx.Err() != nil {
 				return a, err
@@ -256,9 +256,9 @@ func fuseRankings(rows []*row, slow int) {
 	sortRows(rows)
 }
 
-// buildHits converts the best rows to hits. A message that states an outdated fact for which the
-// question asks becomes history instead of a hit: it contains the right words, but its statement is
-// wrong.
+// buildHits converts the best rows to hits. A message that states an outdated fact that the
+// question asks about becomes history instead of a hit: it contains the right words, but its
+// statement is wrong.
 func (b *Base) buildHits(q store.Querier, k *parsedQuestion, a *Answer, rows []*row, limit int) error {
 	fuseRankings(rows, b.tune.Meaning)
 	if err := demoteRepeats(q, rows); err != nil {

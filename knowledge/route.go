@@ -12,7 +12,7 @@ import (
 
 // parsedQuestion is a parsed request.
 type parsedQuestion struct {
-	text   string // the text without expressions for times
+	text   string // the text without time expressions
 	terms  []term
 	spans  []timeSpan
 	anchor *anchor
@@ -78,7 +78,7 @@ func (k *parsedQuestion) detectAnswerKind(text string) {
 	if has("old") && !has("how", "old") && !has("years", "old") {
 		k.bygone = append(k.bygone, "old")
 	}
-	for _, w := range tokenizeFolded(k.text) { // "the day before" is an expression for a time
+	for _, w := range tokenizeFolded(k.text) { // "the day before" is a time expression
 		if w == "before" || w == "earlier" || loadQuestionWords().before[w] {
 			k.bygone = append(k.bygone, w)
 		}

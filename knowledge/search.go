@@ -68,7 +68,7 @@ func (b *Base) Search(q store.Querier, text string, opt SearchOptions) ([]Hit, e
 const matched = 300
 
 // matchesWithWords returns the matches that contain at least the given number of words. It sorts
-// them by that number, then by rank.
+// them by the number of words they contain, then by rank.
 func matchesWithWords(a WordAnswer, words int) (out []TermMatch) {
 	for _, m := range a.Matches {
 		if n := bits.OnesCount64(m.Has); n >= max(words, 1) {
@@ -95,7 +95,7 @@ func (b *Base) readMatches(q store.Querier, list []TermMatch, w sqlCondition, li
 	return b.boostRecent(out, limit), err
 }
 
-// sqlCondition is a SQL condition on kinds and realm.
+// sqlCondition is an SQL condition on kinds and realm.
 type sqlCondition struct {
 	sql  string
 	args []any

@@ -19,8 +19,8 @@ const (
 	late = 31 * day
 )
 
-// parseSpans parses the expressions for times in text, and returns text without them. A time
-// without a year is the latest one before now, unless the text refers to the future.
+// parseSpans parses the time expressions in text, and returns text without them. A time without a
+// year is the latest one before now, unless the text refers to the future.
 func parseSpans(text string, now time.Time) (list []timeSpan, rest string) {
 	found := dateparse.Find(text, now)
 	slices.SortFunc(found, func(a, b dateparse.Match) int { return b.Start - a.Start })
@@ -34,7 +34,7 @@ func parseSpans(text string, now time.Time) (list []timeSpan, rest string) {
 }
 
 func spanOf(m dateparse.Match, now time.Time) (s timeSpan, ok bool) {
-	p, err := dateparse.ParsePeriod(m.Text, now) // interprets a missing year as a past one
+	p, err := dateparse.ParsePeriod(m.Text, now) // interprets a date without a year as a past date
 	switch {
 	case err == nil:
 		s = timeSpan{p.From, p.To}
@@ -77,13 +77,13 @@ type anchor struct {
 	unit   string // "day", "week", ...
 	before bool
 	event  string
-	time   *timeSpan // the time of the event, if the event itself is an expression for a time
+	time   *timeSpan // the time of the event, if the event itself is a time expression
 }
 
 var anchorPattern = regexp.MustCompile(`(?i)\b(?:the\s+)?(day|week|weekend|month|year)s?\s+(before|after)\s+([^?.!,;]+)`)
 
-// anchorOf parses an anchor and returns text without it. It ignores complete expressions for times
-// ("the day before yesterday").
+// anchorOf parses an anchor and returns text without it. It ignores complete time expressions ("the
+// day before yesterday").
 func anchorOf(text string, now time.Time) (a anchor, rest string, ok bool) {
 	m := anchorPattern.FindStringSubmatchIndex(text)
 	if m == nil {
@@ -101,8 +101,8 @@ func anchorOf(text string, now time.Time) (a anchor, rest string, ok bool) {
 	return a, text[:m[0]] + " " + text[m[1]:], true
 }
 
-// atTime reports whether the event is an expression for a time ("the week before Christmas"), and
-// resolves the time.
+// atTime reports whether the event is a time expression ("the week before Christmas"), and resolves
+// the time.
 func (a *anchor) atTime(now time.Time) bool {
 	for _, t := range dateparse.Find(a.event, now) {
 		if s, ok := spanOf(t, now); ok && t.Start == 0 {
@@ -136,8 +136,8 @@ func (a anchor) adjacentSpan(s timeSpan) timeSpan {
 	return timeSpan{s.to, s.to.AddDate(years, months, days)}
 }
 
-// eventTime returns the time at which the events in text took place. This is the time that text
-// names, relative to said, or else said itself.
+// eventTime returns the time at which the events in text took place: the time that text names,
+// resolved relative to said, or said itself if text names none.
 func eventTime(text string, said time.Time) time.Time {
 	for _, m := range dateparse.Find(text, said) {
 		switch {

@@ -51,7 +51,7 @@ func DefaultTuning() Tuning {
 	}
 }
 
-// withDefaults replaces zero values by the defaults.
+// withDefaults replaces zero values with the defaults.
 func (t Tuning) withDefaults() Tuning {
 	have, otherwise := reflect.ValueOf(&t).Elem(), reflect.ValueOf(DefaultTuning())
 	for i := range have.NumField() {

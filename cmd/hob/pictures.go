@@ -10,7 +10,7 @@ import (
 	"regexp"
 )
 
-// dataURL matches a line in an exported conversation that contains a picture.
+// dataURL matches a line with an embedded picture in an exported conversation.
 var dataURL = regexp.MustCompile(`^!\[picture\]\(data:image/(png|jpeg|gif|webp);base64,([A-Za-z0-9+/=]+)\)\n?$`)
 
 // pictureExtractor copies Markdown and writes the pictures in it to separate files.
@@ -18,9 +18,9 @@ type pictureExtractor struct {
 	to     io.Writer
 	dir    string // folder for the picture files
 	beside string // folder of the Markdown file; picture names are relative to it
-	line   []byte // start of a line that is not complete yet
+	line   []byte // beginning of an incomplete line
 	n      int
-	fenced []byte // end mark of the open code fence; content inside a fence is plain text
+	fenced []byte // marker that closes the current code fence, nil outside one; text inside a fence is not changed
 }
 
 // Write implements io.Writer.

@@ -15,8 +15,8 @@ import (
 	"hob/platform/host/system"
 )
 
-// policyCmd manages the user's own rules. It reads the folder itself, so that it works even if the
-// rules prevent Hob from starting.
+// policyCmd manages the user's own rules. It reads the rules folder directly instead of asking the
+// daemon, so that it works even if the rules prevent Hob from starting.
 func (a *cli) policyCmd() *cobra.Command {
 	list := a.addJSONFlag(&cobra.Command{
 		Use: "list", Short: "List your policy rules", Args: cobra.NoArgs,
@@ -136,7 +136,7 @@ func (a *cli) printOutcomes(out []rules.Outcome) error {
 	return nil
 }
 
-// effectsOf sets the effects of the tools in cases that specify none.
+// effectsOf sets the tool effects of the cases that specify none.
 func (a *cli) effectsOf(ctx context.Context, cases []rules.Case) error {
 	if !slices.ContainsFunc(cases, func(c rules.Case) bool { return len(c.Effects) == 0 }) {
 		return nil

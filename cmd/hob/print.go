@@ -15,7 +15,7 @@ import (
 	"hob/platform/text/visible"
 )
 
-// formatTime formats a time in the zone, or returns "" if the time is zero.
+// formatTime formats t in zone, or returns "" if t is zero.
 func formatTime(zone *time.Location, t time.Time) string {
 	if t.Year() < 1971 {
 		return ""
@@ -39,7 +39,7 @@ func (a *cli) userZone() *time.Location {
 	return loc
 }
 
-// cellsOf returns the cells of a table for an item: strings, numbers, times and lists.
+// cellsOf returns the table cells of an item: strings, numbers, times and lists.
 type cellsOf[T any] func(item T) []any
 
 // printFetched fetches a list and prints it; see printList.
@@ -53,7 +53,8 @@ func printFetched[T any](ctx context.Context, a *cli, fetch func(c *client) ([]T
 	})
 }
 
-// printList prints a list: as JSON with --json, else as a table. titles separates them with "|".
+// printList prints a list: as JSON with --json, otherwise as a table. titles contains the column
+// titles, separated by "|".
 func printList[T any](a *cli, list []T, empty, titles string, cells cellsOf[T]) error {
 	switch {
 	case a.asJSON && list == nil:
@@ -68,7 +69,7 @@ func printList[T any](a *cli, list []T, empty, titles string, cells cellsOf[T]) 
 	return nil
 }
 
-// formatCell formats the cell of a table. Times are in the owner's zone.
+// formatCell formats a table cell. Times are shown in zone.
 func formatCell(zone *time.Location, v any) string {
 	switch x := v.(type) {
 	case nil:
@@ -100,8 +101,8 @@ func (a *cli) printJSON(v any) error {
 	return e.Encode(v)
 }
 
-// printTable prints items in columns; see printList. On a terminal it cuts the last column at the edge
-// of the window; in a pipe it cuts nothing.
+// printTable prints items in columns; see printList. On a terminal it truncates the last column at
+// the edge of the window; in a pipe it truncates nothing.
 func printTable[T any](a *cli, list []T, titles string, cellsOf cellsOf[T]) {
 	head := strings.Split(titles, "|")
 	cells := make([][]string, len(list))

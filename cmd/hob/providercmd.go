@@ -79,8 +79,8 @@ func latencyText(p doctor.Provider) string {
 	return fmt.Sprintf("%d ms", p.LatencyMS)
 }
 
-// modelsText returns the number of models and the names of the first two, or the name of the only
-// one.
+// modelsText returns the number of models and the names of the first two. For a single model it
+// returns only the name.
 func modelsText(list []string) string {
 	if len(list) > 1 {
 		return fmt.Sprintf("%d: %s, %s ...", len(list), list[0], list[1])

@@ -63,7 +63,7 @@ func firstOf(args []string) string {
 type snapshotRow struct {
 	Name    string    `json:"name"`
 	Path    string    `json:"path"`
-	Reason  string    `json:"reason"` // manual, upgrade, restore; database: a copy of the database alone
+	Reason  string    `json:"reason"` // manual, upgrade or restore; "database" marks a copy of the database alone
 	Created time.Time `json:"created"`
 	Version string    `json:"version,omitempty"`
 	Bytes   int64     `json:"bytes"`
@@ -106,7 +106,8 @@ func (a *cli) listSnapshots() error {
 	})
 }
 
-// verifySnapshot checks digests, integrity, row counts and that the database opens for reading.
+// verifySnapshot checks the digests, the integrity and the row counts, and that the database can be
+// opened for reading.
 func (a *cli) verifySnapshot(ctx context.Context, name string) error {
 	p, err := system.DefaultPaths()
 	if err != nil {
@@ -216,8 +217,8 @@ func (a *cli) restoreSnapshot(ctx context.Context, name string, yes bool) (err e
 	return nil
 }
 
-// resumeRestore completes a restore that was interrupted, under the lock of the home, and returns the
-// configuration that is valid then.
+// resumeRestore completes an interrupted restore while it holds the lock of the home, and returns
+// the configuration that is valid afterward.
 func resumeRestore(ctx context.Context, p system.Paths, cfg *config.Config) (*config.Config, error) {
 	name, err := recovery.Resume(ctx, p)
 	if err != nil || name == "" {
@@ -226,7 +227,8 @@ func resumeRestore(ctx context.Context, p system.Paths, cfg *config.Config) (*co
 	return config.Load(p.ConfigFile())
 }
 
-// confirmRestore asks on a terminal; without one it fails and explains how to answer.
+// confirmRestore asks for confirmation on a terminal. Without a terminal it fails and explains how
+// to confirm.
 func (a *cli) confirmRestore(ctx context.Context, p system.Paths, s snapshot.Snapshot) error {
 	ok, asked, err := a.yesOrNo(ctx, fmt.Sprintf("Replace the database and the configuration in %s by %s of %s?", p.Home, s.Name, formatTime(a.userZone(), s.Manifest.Created)))
 	switch {
@@ -268,7 +270,7 @@ func (a *cli) printRestored(r recovery.Report) {
 	fmt.Fprintln(a.out, "After the start, Hob answers you here and in the browser. Background work and messages from and to other channels wait until you run: hob restore --release all (or --drop all)")
 }
 
-// printHeld prints what waits, one line each.
+// printHeld prints the items on hold, one per line.
 func (a *cli) printHeld(items []api.HeldItem) {
 	if len(items) == 0 {
 		fmt.Fprintln(a.out, "No text or event of the backup waits.")

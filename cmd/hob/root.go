@@ -18,7 +18,7 @@ import (
 //go:embed help/*.md
 var helpTexts embed.FS
 
-// The groups of `hob help`.
+// Command groups in `hob help`.
 const (
 	groupTalk   = "talk"
 	groupThings = "things"

@@ -16,7 +16,7 @@ import (
 
 // screen shows a chat and reads its input. It is a terminal with a line editor, or a pair of pipes.
 type screen interface {
-	// printNote prints a separate text on its own lines.
+	// printNote prints text on lines of its own, separate from an answer.
 	printNote(color, text string)
 	// newParagraph begins an answer that arrives in pieces.
 	newParagraph() paragraph
@@ -30,7 +30,7 @@ type screen interface {
 // paragraph is an answer that arrives in pieces.
 type paragraph interface {
 	addText(text string)
-	// endText completes the last line. More text may be added after that.
+	// endText completes the last line. More text may follow.
 	endText()
 }
 
@@ -65,13 +65,13 @@ func (a *cli) newScreen(session string) (s screen, restore func() error, tty boo
 	t.measureWidth()
 	return t, func() error {
 		t.term.SetBracketedPasteMode(false)
-		_, err := io.WriteString(rawWriter(a.out), "\r\n") // end the line with the prompt
+		_, err := io.WriteString(rawWriter(a.out), "\r\n") // end the line that shows the prompt
 		return errors.Join(err, term.Restore(fd, old))
 	}, true, nil
 }
 
-// readLines calls read until it fails and passes each result on. The goroutine ends with the input
-// or with the process, because reading a terminal cannot be canceled.
+// readLines calls read until it fails and sends each result to the returned channel. The goroutine
+// ends with the input or with the process, because reading a terminal cannot be canceled.
 func readLines(ctx context.Context, read func() (line, error)) <-chan line {
 	out := make(chan line)
 	go func() {
@@ -102,7 +102,7 @@ type pipeScreen struct {
 
 	mu   sync.Mutex
 	out  io.Writer
-	open bool // whether an answer has an unfinished line
+	open bool // whether the last line of an answer is incomplete
 }
 
 func (p *pipeScreen) printNote(_, text string) {
@@ -154,7 +154,7 @@ type terminalScreen struct {
 	fd    int
 	term  *term.Terminal
 	typed chan struct{}
-	// Only the goroutine in lines uses pastes.
+	// Only the goroutine of readLines uses pastes.
 	pastes *pasteFolder
 
 	mu    sync.Mutex
@@ -186,14 +186,15 @@ func (e *terminalScreen) printNote(color, text string) {
 		}
 		b.WriteString(e.app.colorize(e.app.out, color, l) + "\n")
 	}
-	_, _ = io.WriteString(e, b.String()) // a closed terminal also ends the input
+	_, _ = io.WriteString(e, b.String()) // an error means that the terminal is closed, which also ends the input
 }
 
 func (e *terminalScreen) newParagraph() paragraph {
 	return &wrappedText{term: e, width: e.measureWidth(), bold: e.boldText}
 }
 
-// Write shows text above the line that is being typed; see rendered.
+// Write shows text above the line that is being typed. See trustControls for the characters that it
+// removes.
 func (e *terminalScreen) Write(b []byte) (int, error) {
 	if _, err := io.WriteString(e.term, trustControls(e.app.out, string(b))); err != nil {
 		return 0, err
@@ -239,7 +240,7 @@ func (w *wrappedText) writeLines(text string) {
 	if w.bold != nil {
 		text = strong.ReplaceAllStringFunc(text, func(s string) string { return w.bold(s[2 : len(s)-2]) })
 	}
-	_, _ = w.term.Write([]byte(text)) // a closed terminal also ends the input
+	_, _ = w.term.Write([]byte(text)) // an error means that the terminal is closed, which also ends the input
 }
 
 func (w *wrappedText) addText(text string) {
@@ -271,7 +272,7 @@ func (w *wrappedText) endText() {
 	w.rest = ""
 }
 
-// breakLine splits s at a space if it is longer than width. ok is false if s is not longer.
+// breakLine splits s at a space if it is longer than width. ok is false if s fits.
 func breakLine(s string, width int) (head, tail string, ok bool) {
 	n := 0
 	for i := range s {

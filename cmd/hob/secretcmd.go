@@ -129,7 +129,7 @@ func (a *cli) listSecrets(ctx context.Context) error {
 	return nil
 }
 
-// secretCheck is the result for one reference.
+// secretCheck is the check result for one reference to a secret.
 type secretCheck struct {
 	Ref   string `json:"reference"`
 	Key   string `json:"key,omitempty"` // configuration key
@@ -202,10 +202,10 @@ func (a *cli) listReferences(ctx context.Context, s system.Secrets) ([]secretChe
 	return out, err
 }
 
-// moveSecrets moves secrets out of the configuration. It changes the file after all secrets are
-// stored and read back. This cannot be undone, because undo would need the plain-text secret; for
-// the same reason, earlier versions of the file are deleted. An interrupted template change is
-// completed first, because it has its own copies.
+// moveSecrets moves secrets out of the configuration. It changes the file only after all secrets
+// have been stored and read back. This cannot be undone, because undo would need the secrets in
+// plain text; for the same reason, earlier versions of the file are deleted. An interrupted
+// template change is completed first, because it has its own copies of the configuration.
 func (a *cli) moveSecrets(ctx context.Context, keys []string, file bool) error {
 	return a.withTemplateLock(ctx, func(_ system.Paths, h *templates.Installation) error { return a.adoptAlone(ctx, h, keys, file) })
 }

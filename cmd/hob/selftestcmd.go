@@ -14,7 +14,7 @@ import (
 	"hob/platform/host/vault"
 )
 
-// selftestCmd tries the abilities of this machine. It needs no daemon and changes no data.
+// selftestCmd tests what Hob can do on this machine. It needs no daemon and changes no data.
 func (a *cli) selftestCmd() *cobra.Command {
 	var yes, dry bool
 	cmd := a.addJSONFlag(&cobra.Command{

@@ -41,7 +41,7 @@ func (a *cli) serviceCmd() *cobra.Command {
 
 func kindOf(c *cobra.Command) string { return c.Flag("kind").Value.String() }
 
-// findService determines how Hob starts with the session, and which files this needs.
+// findService determines how Hob starts with the session, and which files this requires.
 func (a *cli) findService(ctx context.Context, kind string) (*autostart.Manager, autostart.Entry, error) {
 	var e autostart.Entry
 	switch {

@@ -62,8 +62,8 @@ func (a *cli) runSimulation(ctx context.Context, f simulateFlags) (err error) {
 	return nil
 }
 
-// simulateUntilInterrupt waits for the simulation or for Ctrl-C. The wait is outside the
-// simulation, because code in simulated time cannot receive signals.
+// simulateUntilInterrupt waits until the simulation ends or the user presses Ctrl-C. It waits
+// outside the simulation, because code in simulated time cannot receive signals.
 func simulateUntilInterrupt(ctx context.Context, o simulate.Options) (*simulate.Result, error) {
 	type end struct {
 		out *simulate.Result
@@ -182,7 +182,7 @@ func (a *cli) loadScript(path string) (*simulate.Script, error) {
 	return s, nil
 }
 
-// printTimeline prints the timeline as text: one line per entry, below a line for each day.
+// printTimeline prints the timeline as text: a heading for each day and one line per entry.
 func (a *cli) printTimeline(r *simulate.Result) {
 	day := ""
 	for _, e := range r.Timeline {

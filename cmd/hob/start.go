@@ -42,11 +42,11 @@ func (a *cli) startCmd() *cobra.Command {
 	return cmd
 }
 
-// gcPercent is Go's GOGC for the daemon. About 3 MB of its heap are live. Collecting twice as often
-// as by default costs 10 % more processor time, but only under full load, and always saves 2 MB.
+// gcPercent is Go's GOGC for the daemon. About 3 MB of its heap is live. Collecting twice as often
+// as the default costs 10 % more CPU time, but only under full load, and always saves 2 MB.
 const gcPercent = 50
 
-// runDaemon runs the daemon process, and again when it asks for a restart.
+// runDaemon runs the daemon process and starts it again when it requests a restart.
 func (a *cli) runDaemon(ctx context.Context) error {
 	var again atomic.Bool
 	err := a.runDaemonOnce(ctx, &again)
@@ -221,8 +221,8 @@ func (a *cli) startInBackground(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// startDeadline ends when a daemon had startWait to become ready, not counting an upgrade of the home,
-// whose time depends on its size.
+// startDeadline returns a context that ends if the daemon is not ready within startWait. The time
+// of an upgrade of the home does not count, because it depends on the size of the home.
 func (a *cli) startDeadline(ctx context.Context, p system.Paths) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {

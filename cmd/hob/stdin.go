@@ -15,11 +15,11 @@ import (
 	"hob/channels/web"
 )
 
-// pipeWait is the maximum wait for the first byte on standard input if the question is an argument.
-// A program that started hob may leave an empty pipe open forever.
+// pipeWait is the maximum wait for the first byte on standard input if the message is given as an
+// argument. A program that started hob may leave an empty pipe open forever.
 const pipeWait = 3 * time.Second
 
-// userInput is one command's input for Hob.
+// userInput is the input that a command sends to Hob.
 type userInput struct {
 	typed string // arguments, or a line from a terminal
 	piped string // standard input if it is not a terminal
@@ -62,7 +62,8 @@ func (a *cli) readInput(ctx context.Context, args []string, mine bool) (userInpu
 	return in, nil
 }
 
-// readPipe reads standard input to its end. If wait is false, it stops waiting if no data arrives.
+// readPipe reads standard input to its end. If wait is false, it waits for the first byte for at
+// most pipeWait.
 func (a *cli) readPipe(ctx context.Context, wait bool) (string, error) {
 	type result struct {
 		text []byte

@@ -74,7 +74,8 @@ func completeTemplates(_ *cobra.Command, args []string, _ string) ([]string, cob
 	return out, cobra.ShellCompDirectiveDefault
 }
 
-// things stores the template resources that are not files, over the API.
+// things implements templates.ResourceStore over the API, for template resources that are not
+// files.
 type things struct{ a *cli }
 
 // Reconcile implements templates.ResourceStore.
@@ -113,7 +114,7 @@ func (a *cli) withTemplateLock(ctx context.Context, fn func(p system.Paths, h *t
 	if err != nil {
 		return fmt.Errorf("another command is changing templates: %w", err)
 	}
-	defer func() { _ = lock.Release() }() // the process ends anyway
+	defer func() { _ = lock.Release() }() // the end of the process also releases the lock
 	h, err := a.templateHome(p)
 	if err != nil {
 		return err

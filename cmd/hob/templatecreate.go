@@ -202,7 +202,7 @@ func everyOf(s api.Watcher, now time.Time) (string, bool) {
 }
 
 // adoptInTemplates replaces secrets with references in the saved configurations of the active
-// template. In a copy that cannot be parsed, it replaces the plain text.
+// template. In a copy that cannot be parsed, it replaces every occurrence of the secret's text.
 func adoptInTemplates(h *templates.Installation, found []config.PlainSecret, values []config.Value) error {
 	return h.RewriteConfig(func(text []byte) ([]byte, error) {
 		for i, v := range values {

@@ -55,8 +55,8 @@ func taskFlags(c *cobra.Command) {
 	c.Flags().String("notes", "", "notes on the task")
 }
 
-// onOne returns a command that calls a tool for one item, which is named by its id or by words of
-// its title.
+// onOne returns a command that calls a tool for one item, identified by its id or by words from its
+// title.
 func (a *cli) onOne(use, short, tool, arg string) *cobra.Command {
 	return a.addJSONFlag(&cobra.Command{
 		Use: use, Short: short, Args: cobra.MinimumNArgs(1),
@@ -66,7 +66,7 @@ func (a *cli) onOne(use, short, tool, arg string) *cobra.Command {
 	})
 }
 
-// resumeCommand is like onOne, but sets the argument resume of a tool that pauses.
+// resumeCommand is like onOne, but for a tool that pauses items: it sets the argument resume.
 func (a *cli) resumeCommand(use, short, tool, arg string) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: cobra.MinimumNArgs(1),

@@ -91,7 +91,8 @@ func (a *cli) nextTimes(w api.Watcher) string {
 	return nextTimesText(w.Coming, zone, time.Now().In(zone))
 }
 
-// dueText returns the due time of a task in a form that a table shows in the user's time zone.
+// dueText returns the due time of a task as a value that a table shows in the user's time zone.
+// Other text is returned unchanged.
 func dueText(due string) any {
 	if t, err := time.Parse(time.RFC3339, due); err == nil {
 		return t

@@ -17,10 +17,10 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// cliSession is the conversation of commands without --session.
+// cliSession is the conversation that commands without --session use.
 const cliSession = "cli"
 
-// approvalSummary describes a request and its reason.
+// approvalSummary describes an approval request and its reason.
 func approvalSummary(p api.Approval) string {
 	s := p.Summary
 	if s == "" {
@@ -128,7 +128,7 @@ func (a *cli) confirmApproval(ctx context.Context, q api.Approval) (bool, error)
 	}
 }
 
-// waitEvent polls until an event is done or asks another question.
+// waitEvent polls until the event is done or has an approval request that is not in asked.
 func (c *client) waitEvent(ctx context.Context, id string, asked []api.Approval) (api.EventStatus, error) {
 	known := map[string]bool{}
 	for _, q := range asked {
@@ -216,10 +216,10 @@ const (
 	commandApproval
 )
 
-// resolveApprovals collects the user's answers to the questions of an event and waits until the
-// event is finished. It asks on the terminal, unless the prior approval covers the question.
+// resolveApprovals collects the user's answers to the approval requests of an event and waits until
+// the event is finished. It asks on the terminal, unless the prior approval covers the request.
 func (a *cli) resolveApprovals(ctx context.Context, c *client, event string, questions []api.Approval, given priorApproval) (api.EventStatus, error) {
-	if event == "" { // a server of an older version does not return the event
+	if event == "" { // an older server does not return the event
 		event = questions[0].Event
 	}
 	for {

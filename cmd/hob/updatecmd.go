@@ -38,7 +38,7 @@ func (a *cli) updateCmd() *cobra.Command {
 	return c
 }
 
-// findUpdate asks for the newest version. The client can also download it.
+// findUpdate queries the newest version. The returned Fetcher can also download it.
 func (a *cli) findUpdate(ctx context.Context) (r release.Result, n release.Fetcher, err error) {
 	p, cfg, err := a.loadHome()
 	if err != nil {
@@ -80,12 +80,12 @@ func (a *cli) checkUpdate(ctx context.Context) error {
 // updateResult is the result of an update or a rollback.
 type updateResult struct {
 	Version   string `json:"version"`            // installed now
-	Previous  string `json:"previous"`           // goes back with --rollback
-	Restarted bool   `json:"restarted"`          // the daemon ran before and runs again
-	Snapshot  string `json:"snapshot,omitempty"` // to restore, because the installed version cannot open the database
+	Previous  string `json:"previous"`           // version that --rollback restores
+	Restarted bool   `json:"restarted"`          // whether a running daemon was restarted
+	Snapshot  string `json:"snapshot,omitempty"` // snapshot to restore, because the installed version cannot open the database
 }
 
-// installUpdate replaces this program by the newest version and restarts the daemon.
+// installUpdate replaces this program with the newest version and restarts the daemon.
 func (a *cli) installUpdate(ctx context.Context) error {
 	r, n, err := a.findUpdate(ctx)
 	switch {
@@ -119,8 +119,8 @@ func (a *cli) installUpdate(ctx context.Context) error {
 	return a.printUpdate(done, fmt.Sprintf("Updated Hob from %s to %s. Go back with: hob update --rollback", sanitizePrintable(r.Current), r.Latest))
 }
 
-// replaceableProgram returns the installed program, or why it cannot be replaced. Steps are the commands
-// of the package manager.
+// replaceableProgram returns the installed program, or an error that says why it cannot be
+// replaced. The error suggests steps, which are the commands of the package manager.
 func (a *cli) replaceableProgram(steps []string) (release.Program, error) {
 	program, err := release.Installed()
 	if err != nil {
@@ -138,7 +138,7 @@ func (a *cli) replaceableProgram(steps []string) (release.Program, error) {
 }
 
 // swapProgram stops a running daemon, replaces the program and starts the daemon again. If the new
-// version does not start, it puts the current one back. It reports whether the daemon was restarted.
+// version does not start, it restores the current one. It reports whether the daemon was restarted.
 func (a *cli) swapProgram(ctx context.Context, program release.Program, from string) (restarted bool, err error) {
 	p, err := system.DefaultPaths()
 	if err != nil {
@@ -178,8 +178,8 @@ func startProgram(ctx context.Context, program release.Program, wanted bool) err
 	return nil
 }
 
-// rollbackUpdate goes back to the program that the last update replaced. A database that is too new for
-// it stays as it is, and the result names the snapshot to restore.
+// rollbackUpdate goes back to the program that the last update replaced. It does not change a
+// database that is too new for that program; the result then names the snapshot to restore.
 func (a *cli) rollbackUpdate(ctx context.Context) error {
 	p, err := system.DefaultPaths()
 	if err != nil {

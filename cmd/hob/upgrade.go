@@ -20,7 +20,8 @@ import (
 	"hob/platform/text/document"
 )
 
-// openDaemon opens the real engine. It upgrades an older home first, and puts it back if that fails.
+// openDaemon opens the daemon's engine. It first upgrades an older home; if the upgrade fails, it
+// restores the home.
 func openDaemon(ctx context.Context, o engineOptions) (engine, error) {
 	up := upgrade.New(upgrade.Options{
 		Paths: o.Paths, Sets: app.Migrations(), Version: o.Version, Log: o.Log,
@@ -33,7 +34,7 @@ func openDaemon(ctx context.Context, o engineOptions) (engine, error) {
 		Paths: o.Paths, Config: o.Config, Log: o.Log, Version: o.Version, InProcess: o.InProcess, Desktop: desktop.Available(os.Getenv), Tray: true, Screen: true,
 		Release: o.Release, BeforeMigration: up.Prepare, Restart: o.Restart,
 	}
-	if exe, err := os.Executable(); err == nil { // without the path, running a command or reading a PDF reports an error
+	if exe, err := os.Executable(); err == nil { // without the path, running commands and reading PDFs fail with an error
 		opt.Helper = []string{exe, command.Helper}
 		opt.Reader = []string{exe, document.Helper}
 	}
@@ -47,7 +48,7 @@ func openDaemon(ctx context.Context, o engineOptions) (engine, error) {
 	return d, nil
 }
 
-// trialConfig is the configuration of a trial: it leads to no model, account or channel.
+// trialConfig is the configuration of a trial. It configures no external model, account or channel.
 const trialConfig = `[agent]
 model = "offline"
 [autonomy]
@@ -59,8 +60,8 @@ allowed = []
 // trialTime limits a trial.
 const trialTime = 5 * time.Minute
 
-// tryHome runs one turn with the built-in brain in a migrated copy of a home. Nothing that waits in the
-// copy is processed or sent.
+// tryHome runs one turn with the built-in brain in a migrated copy of a home. Pending work in the
+// copy is neither processed nor sent.
 func tryHome(ctx context.Context, p system.Paths, version string) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, trialTime)
 	defer cancel()

@@ -139,7 +139,8 @@ func eventKinds() []watchers.Description {
 	return slices.DeleteFunc(watchersall.Kinds(), func(k watchers.Description) bool { return k.Timed })
 }
 
-// defaultKind returns the kind that applies without --kind, whose source is a path on this machine.
+// defaultKind returns the kind that applies without --kind: the one whose source is a path on this
+// machine.
 func defaultKind() watchers.Description {
 	kinds := eventKinds()
 	return kinds[slices.IndexFunc(kinds, func(k watchers.Description) bool { return k.Source == watchers.PathSource })]

@@ -11,7 +11,7 @@ import (
 
 // Open returns the vectors that the configuration requires. It sets the prefixes, the limits and
 // the first pass in the options. With embeddings = "off" it returns nil and removes the vectors,
-// because they would contain deleted text.
+// because without updates they would keep data about deleted text.
 func Open(ctx context.Context, c config.Knowledge, o Options) (*Vectors, error) {
 	if c.Embeddings == "off" {
 		return nil, removeUnused(ctx, o)

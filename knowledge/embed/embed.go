@@ -121,7 +121,8 @@ func (v *Vectors) Changed() {
 	}
 }
 
-// modelIdentity returns the model and the prefix. The stored vectors must have the same ones.
+// modelIdentity returns the model and the prefix. Stored vectors are valid only for the same model
+// and prefix.
 func (v *Vectors) modelIdentity() string { return v.o.Model + "\n" + v.o.DocumentPrefix }
 
 // openVectorFile opens the vector database on first use.

@@ -8,8 +8,8 @@ import (
 	"hob/platform/store/erase"
 )
 
-// Eraser returns the eraser of the vectors of erased docs. It counts nothing, because the docs
-// were counted.
+// Eraser returns an eraser that deletes the vectors of erased docs. It reports a count of 0,
+// because another eraser counts the docs.
 func (v *Vectors) Eraser() erase.Eraser {
 	return erase.Owned{Files: func(ctx context.Context, _ *erase.Erasure, _ *erase.Scrubber) (n erase.Erased, err error) {
 		_, err = v.Forget(ctx)

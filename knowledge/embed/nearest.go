@@ -128,8 +128,8 @@ func (f *vectorFile) nearestRows(ctx context.Context, vector []byte, at partitio
 	return out, rows.Err()
 }
 
-// signCandidates runs the first pass. It returns at most limit rows, namely those whose sign bits
-// differ from those of the query in the fewest positions.
+// signCandidates runs the first pass. It returns at most limit rows: those whose sign bits differ
+// from those of the query in the fewest positions.
 func (f *vectorFile) signCandidates(ctx context.Context, want []byte, at partitionSet, limit int) (_ []int64, err error) {
 	best := newClosest(want, limit)
 	rows, err := f.r.QueryContext(ctx, `SELECT ns, bits FROM chunks WHERE place IN (`+at.ids+`)`)
@@ -152,7 +152,7 @@ func (f *vectorFile) signCandidates(ctx context.Context, want []byte, at partiti
 type topK struct {
 	want   []uint64
 	limit  int
-	counts []int // kept rows by distance
+	counts []int // number of kept rows at each distance
 	bound  int   // maximum useful distance
 	kept   int   // number of rows within the bound
 	rows   []nearRow

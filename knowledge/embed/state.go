@@ -13,8 +13,8 @@ type syncState struct {
 	model string // model and document prefix; "" in an empty file
 	dims  int    // length of the vectors; 0 until the first vector is stored
 	seq   int64  // all changes up to this one are processed
-	mark  int64  // mark of that change
-	// walking is true during a scan of all docs. walked is the position of the scan. seq applies
+	mark  int64  // marker of that change; see knowledge.Base.ChangeMarker
+	// walking is true during a scan of all docs. walked is the position of the scan. seq is used
 	// after the scan.
 	walking bool
 	walked  int64

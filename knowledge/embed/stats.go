@@ -91,7 +91,7 @@ func (v *Vectors) DerivedStats(ctx context.Context) (api.DerivedStats, error) {
 	return out, nil
 }
 
-// Digest returns a digest of all stored data, with which two files can be compared. It fails if the
+// Digest returns a digest of all stored data, so that two files can be compared. It fails if the
 // file is inconsistent.
 func (v *Vectors) Digest(ctx context.Context) (sum string, rows int, err error) {
 	err = v.withVectorFile(ctx, func(f *vectorFile) (err error) {

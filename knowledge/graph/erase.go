@@ -43,8 +43,8 @@ func removeNamelessTx(tx *store.Tx, _ *erase.Erasure, _ *erase.Scrubber) (n eras
 }
 
 // eraseOriginTx removes the data of a source. If other data mentions an entity, the entity keeps
-// the names that the other data uses. An entity in a link keeps its last name. realm limits the
-// removal to one realm.
+// the names that the other data uses. An entity that is part of a link always keeps at least one
+// name. realm limits the removal to one realm.
 func eraseOriginTx(tx *store.Tx, source, realm string) (n int, err error) {
 	const there = ` AND (?2 = '' OR entity IN (SELECT id FROM entities WHERE realm = ?2))`
 	for _, stmt := range []string{
@@ -71,8 +71,8 @@ func eraseOriginTx(tx *store.Tx, source, realm string) (n int, err error) {
 }
 
 const (
-	// unspoken selects entities that no row mentions and that have no relations. orphan selects
-	// those of them that have no manual name either.
+	// unspoken selects entities that no row mentions and that have no relations. orphan selects the
+	// subset that also has no manual name.
 	unspoken = `id <> 'owner' AND NOT EXISTS (SELECT 1 FROM mentions WHERE entity = entities.id)
 	AND NOT EXISTS (SELECT 1 FROM relations WHERE from_id = entities.id) AND NOT EXISTS (SELECT 1 FROM relations WHERE to_id = entities.id)`
 	orphan = unspoken + ` AND NOT EXISTS (SELECT 1 FROM entity_aliases WHERE entity = entities.id AND doc = 0)`

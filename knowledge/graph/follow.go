@@ -16,15 +16,15 @@ import (
 // Name identifies the graph as a consumer of changes.
 const Name = "graph"
 
-// look is the interval at which changes by other processes are checked for. retryAfter is the delay
+// look is the interval at which Run checks for changes by other processes. retryAfter is the delay
 // after a failure.
 const (
 	look       = time.Hour
 	retryAfter = 30 * time.Second
 )
 
-// moment is the maximum time for which a reader waits for the latest changes. atOnce is the number
-// of new names that are searched for in one step.
+// moment is how long a reader waits at most for the latest changes. atOnce is the maximum number of
+// new names that are searched for in one step.
 const (
 	moment = 2 * time.Second
 	atOnce = 20

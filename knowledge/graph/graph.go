@@ -3,8 +3,8 @@
 //
 // Data extracted from rows is derived. The graph follows the changes of docs in the background
 // instead of during a turn, and derived data is deleted in the same transaction as its row. Manual
-// links of the user (LinkTx) are independent. Two entities are merged while they share an email
-// address or a phone number, or while one is called by the other's role (see regroupTx). The
+// links of the user (LinkTx) do not depend on rows. Two entities are merged while they share an
+// email address or a phone number, or while one is called by the other's role (see regroupTx). The
 // package calls no model.
 package graph
 
@@ -58,7 +58,7 @@ func New(o Options) (*Graph, error) {
 	return &Graph{o: o, wake: make(chan struct{}, 1)}, nil
 }
 
-// OwnerID is the entity of the user.
+// OwnerID is the id of the user's entity.
 const OwnerID = knowledge.OwnerID
 
 // Kinds of aliases.

@@ -67,7 +67,7 @@ func (g *Graph) LinkTx(tx *store.Tx, l knowledge.Link) (out knowledge.Linked, er
 	return out, err
 }
 
-// relateTx stores a relation, unless a relation exists that is trusted to the same degree.
+// relateTx stores a relation, unless the same relation exists and is trusted at least as much.
 func relateTx(tx *store.Tx, l knowledge.Link, from, name, to string) (r knowledge.Relation, known bool, err error) {
 	list, err := scanRelations(tx.Query(`SELECT `+relationColumns+` FROM relations r WHERE r.from_id = ? AND r.name = ? AND r.to_id = ? AND r.over = 0 AND r.doc = 0 AND r.fact IN ('', ?)`, from, name, to, l.Fact))
 	if err != nil {

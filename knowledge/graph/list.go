@@ -23,7 +23,7 @@ type Filter struct {
 // Neighbor is an entity related to another one.
 type Neighbor struct {
 	Relation knowledge.Relation `json:"relation"`
-	// Name is the name of the relation from the view of the queried entity: "employs" if the other
+	// Name is the name of the relation as seen from the queried entity: "employs" if the other
 	// entity "works at" it.
 	Name   string           `json:"name"`
 	Entity knowledge.Entity `json:"entity"`

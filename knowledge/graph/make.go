@@ -62,8 +62,8 @@ func (m *rowExtraction) forEachString(f func(string), stmt string, args ...any) 
 	return nil
 }
 
-// removeStale removes the names and mentions that the row no longer contains. An entity is removed with
-// its last name or mention.
+// removeStale removes the names and mentions that the row no longer contains. Triggers remove an
+// entity when no name or mention of it remains.
 func (m *rowExtraction) removeStale() error {
 	for n := range m.old {
 		if err := m.execSQL(`DELETE FROM entity_aliases WHERE entity = ? AND key = ? AND doc = ?`, n.entity, n.key, m.doc); err != nil {
@@ -146,7 +146,7 @@ func (m *rowExtraction) createEntity(name, kind string) (string, error) {
 	return id, err
 }
 
-// addAlias adds a name to an entity. Earlier rows are searched for a new name later.
+// addAlias adds a name to an entity. Earlier rows are searched for new names later.
 func (m *rowExtraction) addAlias(id, key, text, kind string) error {
 	var there int
 	if err := m.tx.QueryRow(`SELECT count(*) FROM entity_aliases WHERE entity = ? AND key = ?`, id, key).Scan(&there); err != nil {

@@ -35,7 +35,7 @@ func NormalizePhone(s, region string) (string, bool) {
 	if len(s) > 40 || strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || r == '@' || r == ':' }) {
 		return "", false
 	}
-	// in +49 (0)30 123, the digit in brackets is dialled only within the country
+	// in +49 (0)30 123, the digit in brackets is dialed only within the country
 	s = strings.ReplaceAll(s, "(0)", "")
 	plus := strings.HasPrefix(s, "+")
 	d := strings.Map(func(r rune) rune {

@@ -161,7 +161,7 @@ func (g *Graph) matchImported(tx *store.Tx, e knowledge.Entity) (string, error) 
 	return "", nil
 }
 
-// RestoreRelationTx imports a relation between two entities, which are given by id. It returns
+// RestoreRelationTx imports a relation between two entities, which are identified by id. It returns
 // false if the relation exists. If the fact of the relation exists, the relation is bound to it.
 func (g *Graph) RestoreRelationTx(tx *store.Tx, r knowledge.Relation) (bool, error) {
 	name, turned := CanonicalRelation(r.Name)

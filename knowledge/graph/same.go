@@ -57,7 +57,7 @@ func firstOrEmpty(list []string, err error) (string, error) {
 	return list[0], nil
 }
 
-// identityKey is an alias because of which entities may be merged.
+// identityKey is an alias that may cause entities to be merged.
 type identityKey struct {
 	entity, kind, key string
 	realm             string
@@ -67,10 +67,10 @@ type identityKey struct {
 	named          bool
 }
 
-// regroupTx determines again which entities are merged, after aliases changed: entities that share
-// an address or number, and "my sister" with the person who has that role. Untrusted text can merge
-// only entities that no trusted text mentions. The result is derived, so that entities are
-// separated when the reason is removed.
+// regroupTx recomputes which entities are merged. Call it after aliases change. It merges entities
+// that share an address or a number, and "my sister" with the person who has that role. Untrusted
+// text can merge only entities that no trusted text mentions. The result is derived, so entities
+// are separated again when the reason is removed.
 func (g *Graph) regroupTx(tx *store.Tx) error {
 	var changed bool
 	if err := tx.QueryRow(`SELECT regroup FROM graph_state`).Scan(&changed); err != nil || !changed {
@@ -95,7 +95,8 @@ func (g *Graph) regroupTx(tx *store.Tx) error {
 	return nil
 }
 
-// loadIdentityKeys returns the aliases by entity: entities with names first, then the oldest.
+// loadIdentityKeys returns the aliases, sorted by entity: first the entities with a name, then the
+// others, each oldest first.
 func loadIdentityKeys(q store.Querier) (out []identityKey, err error) {
 	rows, err := q.Query(`SELECT a.entity, a.kind, a.key, e.realm, max(`+clean+`),
 			`+foreign+`,
@@ -160,7 +161,7 @@ func groupEntities(list []identityKey) map[string]string {
 	return into
 }
 
-// mergePairs returns the pairs of a group that are the same.
+// mergePairs returns the pairs of entities in a group that must be merged.
 func mergePairs(group []identityKey) (out [][2]string) {
 	one := group[0].entity
 	if k := group[0].kind; k == byRole || k == byCall {

@@ -58,8 +58,8 @@ func (m *rowExtraction) roleEntity(s say.Subject) (string, error) {
 	return id, m.relateToOwner(id, s.Role)
 }
 
-// entityInRole returns the entity that is known only by a role: the entity with the role, or else
-// the one without other names. It returns "" if several named entities have the role.
+// entityInRole returns the entity for a role without a name. If several entities have the role, it
+// returns the one that is known only by the role, or "" if all of them have names.
 func (m *rowExtraction) entityInRole(key string) (string, error) {
 	list, err := findNamesakes(m.tx, m.d.Realm, key, byRole, byCall)
 	if err != nil || len(list) < 2 {
@@ -108,7 +108,7 @@ func titleCase(s string) string {
 	return strings.Join(f, " ")
 }
 
-// objectKinds maps a relation to the kind of the entity that it leads to.
+// objectKinds maps a relation to the kind of its target entity.
 var objectKinds = map[string]string{
 	"lives_in": knowledge.Place, "works_at": knowledge.Company, "studies_at": knowledge.Company, "married_to": knowledge.Person, "engaged_to": knowledge.Person,
 	"dating": knowledge.Person, "works_with": knowledge.Person, "reports_to": knowledge.Person, "drives": knowledge.Thing, "owns": knowledge.Thing,

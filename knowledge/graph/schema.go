@@ -45,8 +45,8 @@ CREATE TRIGGER entities_gone AFTER DELETE ON entities BEGIN
 END;`
 
 // schema2: earlier rows are searched for new names (fresh). A name is deleted with the last row
-// that contains it, and an entity with its last name. The links of a fact are deleted with the
-// fact. merged_into is derived from the aliases and recomputed after they change (regroup).
+// that contains it, and an entity when it has no names left. The links of a fact are deleted with
+// the fact. merged_into is derived from the aliases and recomputed after they change (regroup).
 const schema2 = `
 ALTER TABLE entity_aliases ADD COLUMN fresh INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX entity_aliases_fresh ON entity_aliases (text) WHERE fresh = 1;
@@ -59,7 +59,8 @@ DROP TRIGGER docs_graph_gone;
 DROP TRIGGER entities_gone;
 ` + entitiesGone
 
-// schema3: a manual name (doc is 0) has a source, which keeps the entity.
+// schema3: a manual name (doc is 0) has a source. An entity with a manual name is kept even if no
+// row mentions it.
 const schema3 = `
 DROP TRIGGER docs_graph_gone;
 DROP TRIGGER entities_gone;
@@ -85,8 +86,8 @@ END;`
 // schema4: registers the graph as a consumer, so that changes that it has not processed are kept.
 const schema4 = `INSERT INTO derived (name, seq) SELECT '` + Name + `', seq FROM graph_state WHERE true ON CONFLICT (name) DO NOTHING;`
 
-// Triggers that run when rows are deleted. With them no code that deletes rows can omit these
-// steps.
+// Triggers that run when rows are deleted. They guarantee that no code that deletes rows omits
+// these steps.
 const (
 	aliasesMade = `
 CREATE TRIGGER aliases_made AFTER INSERT ON entity_aliases WHEN new.kind IN ('mail', 'phone', 'role', 'called') BEGIN

@@ -12,8 +12,7 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// viewHops is the maximum distance from an entity, in relations, of the entities that are shown
-// around it.
+// viewHops is how many relations away from an entity the entities shown around it may be.
 const viewHops = 2
 
 // nearRows is the maximum number of rows about an entity that are shown.

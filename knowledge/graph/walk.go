@@ -119,7 +119,7 @@ func mergedMembers(q store.Querier, ids []string) ([]string, error) {
 }
 
 // ExpandNeighbors implements knowledge.Graph. It never follows relations of the user's own entity,
-// because that is related to all others.
+// because that entity is related to all others.
 func (g *Graph) ExpandNeighbors(q store.Querier, realms, entities []string, hops, limit int) ([]knowledge.GraphNeighbor, error) {
 	if limit <= 0 || limit > maxAround {
 		limit = maxAround
@@ -179,8 +179,7 @@ func (g *Graph) rowsOf(q store.Querier, realms []string, id string, limit int, f
 	return rows.Err()
 }
 
-// unseenNeighbors returns the entities at a distance of one relation that have not been visited
-// yet.
+// unseenNeighbors returns the entities that are one relation away and have not been visited yet.
 func (g *Graph) unseenNeighbors(q store.Querier, realms, ids []string, seen map[string]bool) ([]string, error) {
 	var out []string
 	for _, id := range ids {

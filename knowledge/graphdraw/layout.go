@@ -8,7 +8,8 @@ func (p point) subtractPoint(q point) point { return point{p.x - q.x, p.y - q.y}
 func (p point) length() float64             { return math.Hypot(p.x, p.y) }
 
 const (
-	// apart is the preferred distance of connected nodes, in pixels. It leaves room for a label.
+	// apart is the preferred distance between connected nodes, in pixels. It leaves room for a
+	// label.
 	apart = 170.0
 	// number of layout rounds; more make no visible difference
 	rounds = 400
@@ -60,8 +61,8 @@ func relaxStep(at []point, pairs [][2]int, most float64) {
 			force[i].x, force[i].y = force[i].x+d.x*f, force[i].y+d.y*f
 			force[j].x, force[j].y = force[j].x-d.x*f, force[j].y-d.y*f
 		}
-		// Pull each node to the center, so that unconnected nodes do not drift away. The vertical
-		// pull is stronger, because a screen is wider than high.
+		// Pull each node toward the center, so that unconnected nodes do not drift away. The
+		// vertical pull is stronger, because a screen is wider than it is high.
 		force[i].x, force[i].y = force[i].x-at[i].x*1.2, force[i].y-at[i].y*3
 	}
 	for _, p := range pairs {
@@ -101,7 +102,7 @@ func (g Graph) separateBoxes(at []point) {
 	}
 }
 
-// moveIn shifts the picture so that its margin is correct.
+// moveIn shifts the picture so that its left and top margins are correct.
 func (g Graph) moveIn(at []point) []point {
 	left, top := math.Inf(1), math.Inf(1)
 	for i, p := range at {

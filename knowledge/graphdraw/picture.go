@@ -103,8 +103,8 @@ func quoteDOT(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
-// kindColor returns the color for a kind of entity. It is readable on a white and on a black
-// background.
+// kindColor returns the color for a kind of entity. It is readable on both white and black
+// backgrounds.
 func kindColor(kind string) string {
 	switch kind {
 	case "person":

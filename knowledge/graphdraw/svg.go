@@ -73,7 +73,7 @@ func (g Graph) drawEdges(b *strings.Builder, at []point) {
 		if n%2 == 1 {
 			bow = -bow
 		}
-		if i > j { // count the sides from the same end of the line in both directions
+		if i > j { // use the same side for both directions of an edge
 			bow = -bow
 		}
 		from, to := at[i], at[j]

@@ -9,8 +9,7 @@ import (
 	api "github.com/blevesearch/bleve_index_api"
 )
 
-// windows is the number of sections of the index from which rows are sampled that contain a common
-// word.
+// windows is the number of sections of the index in which rows with a common word are sampled.
 const windows = 32
 
 // collectCommon finds candidates if all words are common: the rows that contain the two rarest
@@ -76,8 +75,8 @@ func (s *termSearch) intersectWords(f *fieldSearch, words []int, most int) ([]in
 	return last, nil
 }
 
-// samplePlaces reads at most the given number of positions. more reports that there are others. The
-// positions are then a sample of the whole index.
+// samplePlaces reads at most the given number of positions. more reports whether there are others;
+// the positions are then a sample of the whole index.
 func (s *termSearch) samplePlaces(t api.TermFieldReader, most int) (out []int64, more bool, err error) {
 	var tfd api.TermFieldDoc
 	for len(out) <= most {

@@ -37,16 +37,16 @@ var (
 	ErrClosed = errors.New("the index is closed")
 )
 
-// Options configures New. The zero value is useful.
+// Options configures New. The zero value is ready to use.
 type Options struct {
 	// Title (default 2) and Speaker (default 1) are the weights of a word in the title and in the
-	// speaker's name. A word in the text has the weight 1.
+	// speaker's name. A word in the text has a weight of 1.
 	Title, Speaker int
 	// Postings (default 12,000) limits the number of rows that a query reads for its rare words.
 	// Common words only increase the scores of these rows.
 	Postings int
-	// Delay (default 500 ms) is the time for which changes are collected before they are indexed.
-	// Searches see changes immediately.
+	// Delay (default 500 ms) is how long changes are collected before they are indexed. Searches
+	// see changes immediately.
 	Delay time.Duration
 	Log   *slog.Logger
 }
@@ -72,7 +72,7 @@ func (o *Options) setDefaults() {
 // Index is the index of one store. Its methods may be called concurrently.
 type Index struct {
 	st   *store.Store
-	base *knowledge.Base // only to follow changes
+	base *knowledge.Base // used only to follow changes
 	dir  string
 	opt  Options
 	scan knowledge.Index // fallback that works without an index

@@ -53,7 +53,7 @@ func (x *Index) compactCurrent(ctx context.Context) error {
 }
 
 // removeUnusedFiles removes unused files that contain deleted data: a damaged index that was moved
-// aside, and what an interrupted rebuild left behind. The caller holds work.
+// aside, and the files that an interrupted rebuild left behind. The caller holds work.
 func (x *Index) removeUnusedFiles() error {
 	if x.dir == "" {
 		return nil
@@ -73,7 +73,7 @@ func (x *Index) removeUnusedFiles() error {
 	return nil
 }
 
-// Eraser returns the eraser of the index, which follows the erased rows, see Compact.
+// Eraser returns an eraser that calls Compact, which also removes the erased rows from the index.
 func (x *Index) Eraser() erase.Eraser {
 	return erase.Owned{Files: func(ctx context.Context, _ *erase.Erasure, _ *erase.Scrubber) (erase.Erased, error) {
 		return erase.Erased{}, x.Compact(ctx)

@@ -23,7 +23,7 @@ func (x *Index) Reindex(ctx context.Context, progress func(done, total int)) err
 	if err := x.rebuildIndex(ctx, progress); err != nil {
 		return err
 	}
-	return x.removeUnusedFiles() // the new index is not damaged
+	return x.removeUnusedFiles() // the new index is intact, so no damaged one is needed
 }
 
 // rebuildIndex creates the next generation. The caller holds work, so that the store keeps the
@@ -72,7 +72,7 @@ func (x *Index) createGeneration() (*generation, error) {
 // indexAllRows indexes all rows, and then the changes made since it started.
 func (x *Index) indexAllRows(ctx context.Context, g *generation, progress func(done, total int)) error {
 	q := x.st.Reader(ctx)
-	// Makes the store keep all changes for the new index.
+	// Make the store keep all changes for the new index.
 	if err := x.ackChanges(ctx, 0); err != nil {
 		return err
 	}

@@ -152,7 +152,8 @@ func (s *termSearch) findMatches() (out knowledge.WordAnswer, err error) {
 	return s.buildAnswer(append(list, s.matchFresh()...)), nil
 }
 
-// buildAnswer removes names with punctuation that occur in no row. Their parts are separate words.
+// buildAnswer returns the best matches and the statistics of the query terms. It omits names with
+// punctuation that occur in no row, because their parts are separate words.
 func (s *termSearch) buildAnswer(list []knowledge.TermMatch) knowledge.WordAnswer {
 	out := knowledge.WordAnswer{Rows: s.rows}
 	place := make([]int, len(s.words))
@@ -221,7 +222,7 @@ func (s *termSearch) averageLength(field string) (float64, bool) {
 	return 0, false
 }
 
-// countFreshRows replaces the outdated versions of fresh rows by the fresh rows in the statistics
+// countFreshRows replaces the outdated versions of fresh rows with the fresh rows in the statistics
 // of words and fields.
 func (s *termSearch) countFreshRows() error {
 	length, rows := map[string]float64{}, map[string]int{}

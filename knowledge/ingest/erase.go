@@ -24,9 +24,9 @@ func (l *Library) Eraser() erase.Eraser {
 	}
 }
 
-// eraseSourcesTx erases whole sources, mails and folders. An erased source, or one whose name
-// contains an erased phrase, is not ingested again automatically until it changes. For this a
-// digest of its name, its size and its time are kept.
+// eraseSourcesTx erases whole sources, emails and folders. An erased source, or one whose name
+// contains an erased phrase, is not ingested again automatically until it changes. For this purpose
+// a digest of its name, its size and its time are kept.
 func (l *Library) eraseSourcesTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
 	going, err := findErasedTx(tx, e, s)
 	if err != nil {

@@ -39,7 +39,7 @@ func (l *Library) walkFiles(ctx context.Context, path string, visit func(knowled
 	return left, markTransient(err)
 }
 
-// markTransient marks errors that may be resolved without a change of the file.
+// markTransient marks errors that may be resolved without a change to the file.
 func markTransient(err error) error {
 	if code := tools.CodeOf(err); err != nil && (code == tools.Failed || code == tools.TimedOut) {
 		return Retryable(err)
@@ -163,7 +163,7 @@ func isFileFault(err error) bool {
 	return false
 }
 
-// unreadError wraps an error of reading a file.
+// unreadError wraps an error from reading a file.
 type unreadError struct{ error }
 
 func (e unreadError) Unwrap() error { return e.error }

@@ -38,7 +38,7 @@ func (l *Library) Folders(ctx context.Context) (out []Folder, err error) {
 	return out, rows.Err()
 }
 
-// AddFolder starts syncing a folder. fresh is false if it was synced before.
+// AddFolder starts syncing a folder. fresh is false if it was already synced.
 func (l *Library) AddFolder(ctx context.Context, f Folder, now time.Time) (fresh bool, err error) {
 	err = l.opt.Store.Write(ctx, func(tx *store.Tx) error {
 		r, err := tx.Exec(`INSERT INTO doc_folders (path, realm, added_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, f.Path, f.Realm, store.Millis(now))
@@ -162,7 +162,7 @@ func (l *Library) Reconcile(ctx context.Context, f Folder, progress func(done, t
 // breath is the pause after each ingested file of a scan, during which other work can run.
 const breath = 2 * time.Millisecond
 
-// ingestEntry ingests one file of a folder. It returns only errors of ctx and of the store, and
+// ingestEntry ingests one file of a folder. It returns only errors from ctx and from the store, and
 // records other errors in r.
 func (l *Library) ingestEntry(ctx context.Context, f Folder, e knowledge.File, r *Report) (changed bool, err error) {
 	o, err := l.ingestFile(ctx, FileOptions{Realm: f.Realm, Folder: f.Path, Provenance: provenance.Hob}, e)

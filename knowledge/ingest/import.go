@@ -66,7 +66,7 @@ func ResolveFolders(list []string, home string) []string {
 	return out
 }
 
-// resolveLinks returns the form of p that the paths of files below p start with.
+// resolveLinks returns p with its links resolved, the prefix of the paths of files below p.
 func resolveLinks(p string) string {
 	if real, err := filepath.EvalSymlinks(p); err == nil {
 		return real

@@ -85,7 +85,7 @@ func (l *Library) Parts(q store.Querier, source string) (ids []string, err error
 	return ids, err
 }
 
-// mailsTx removes erased messages. They are not ingested again with their mailbox.
+// mailsTx removes erased messages. They stay erased when their mailbox is ingested again.
 func (l *Library) mailsTx(tx *store.Tx, e *erase.Erasure) (n erase.Erased, err error) {
 	for _, source := range e.Sources {
 		list, err := findMailParts(tx, source)
@@ -115,7 +115,7 @@ func (l *Library) mailsTx(tx *store.Tx, e *erase.Erasure) (n erase.Erased, err e
 }
 
 // forgetPeopleTx deletes the people on contact cards of a mailbox from which a message is erased.
-// People on the other cards are stored again when the mailbox is read the next time.
+// People on the other cards are stored again the next time the mailbox is read.
 func (l *Library) forgetPeopleTx(tx *store.Tx, p mailPart) error {
 	if l.opt.Entities == nil {
 		return nil

@@ -188,7 +188,7 @@ func (l *Library) documentChunks(in Input, d document.Document) []knowledge.Doc 
 	return out
 }
 
-// sectionSpeaker returns the author of a section of a mail, or "" for quoted text.
+// sectionSpeaker returns the author of a section of an email, or "" for quoted text.
 func sectionSpeaker(d document.Document, s document.Section) string {
 	if d.Kind != "mail" || s.Quoted || len(d.People) == 0 {
 		return ""

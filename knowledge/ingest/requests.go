@@ -33,7 +33,7 @@ type Requests struct {
 	Network *safehttp.Client
 }
 
-// CheckURL returns an address in the form in which it would be requested. It does no DNS lookup.
+// CheckURL parses and normalizes an address as a request would, without a DNS lookup.
 func (x Requests) CheckURL(raw string) (*url.URL, error) {
 	u, err := x.Network.Check(raw)
 	return u, refusedURL(err)
@@ -55,7 +55,7 @@ func refusedURL(err error) error {
 	case e.Kind == safehttp.TimedOut:
 		out.Code = tools.TimedOut
 	}
-	if e.Sent || e.Kind == safehttp.TLS || e.Kind == safehttp.Proxy { // other people wrote this text
+	if e.Sent || e.Kind == safehttp.TLS || e.Kind == safehttp.Proxy { // the text comes from a remote server
 		out.Source = provenance.Outside
 	}
 	return out
@@ -80,8 +80,8 @@ func (x Requests) Ingest(ctx context.Context, c tools.Call, want knowledge.Docum
 	return documentResult(r, path), documentError(err)
 }
 
-// folderPatience is the maximum time for which a call imports the files of a folder. The remaining
-// files are imported in the background.
+// folderPatience is how long a call may import the files of a folder. The remaining files are
+// imported in the background.
 const folderPatience = 2 * time.Minute
 
 func (x Requests) ingestFolder(ctx context.Context, c tools.Call, path string) (knowledge.DocumentResult, error) {
@@ -114,7 +114,8 @@ func documentResult(r Report, path string) knowledge.DocumentResult {
 	return t
 }
 
-// documentError adds the code to an error of a file.
+// documentError turns an error from a document into a tool error with a code. It returns other
+// errors unchanged.
 func documentError(err error) error {
 	switch {
 	case err == nil:

@@ -88,7 +88,7 @@ func (s *Sync) Run(ctx context.Context) error {
 }
 
 // updateRunning starts and stops the goroutines of the folders. It reads the list of folders while
-// it holds the lock, on which End relies.
+// it holds the lock. WaitStopped relies on this.
 func (s *Sync) updateRunning(ctx context.Context, wg *sync.WaitGroup) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -22,7 +22,7 @@ type sourceWriter struct {
 	sum   []byte
 	whole bool
 	todo  []func(*store.Tx) error
-	// people is true if the graph contains people of this source or is about to get some. told
+	// people is true if the graph contains people of this source or this write adds some. told
 	// lists the relations in the current version.
 	people bool
 	told   []string

@@ -39,7 +39,7 @@ type DescriberOptions struct {
 	// Later is wrapped by errors that the image did not cause.
 	Later   error
 	Timeout time.Duration // per call, default 45 s
-	// Pause is the time after such an error for which the model is not called (default 1 minute).
+	// Pause is how long the model is not called after such an error (default 1 minute).
 	Pause time.Duration
 	Now   func() time.Time
 }
@@ -89,7 +89,7 @@ func (d *Describer) readyModel(ctx context.Context) (llm.Model, error) {
 	return m, nil
 }
 
-// Describe calls the model once. The request contains no tools and no text of the user.
+// Describe calls the model once. The request contains no tools and none of the user's text.
 func (d *Describer) Describe(ctx context.Context, data []byte) (string, error) {
 	mime := http.DetectContentType(data)
 	if !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, mime) {

@@ -20,7 +20,7 @@ import (
 // knowledge.ErrNoEntity for unusable data. RestoreRelationTx returns knowledge.ErrNoEnd if an
 // entity of the relation is missing.
 type Graph interface {
-	// CatchUp processes the changes of the memory, for a limited time.
+	// CatchUp processes pending changes of the memory, for a limited time.
 	CatchUp(ctx context.Context, b knowledge.ChangeSource) error
 	ForEach(q store.Querier, entity func(knowledge.Entity) error, relation func(knowledge.Relation) error) error
 	// RestoreEntityTx imports an entity and returns its local id.
@@ -62,7 +62,7 @@ type Conversations interface {
 	ResetTx(tx *store.Tx, session string) error
 	// MessageText returns the text of a message.
 	MessageText(raw []byte) (string, error)
-	// OwnsRow reports whether ref, the reference of a memory row, is that of a stored message.
+	// OwnsRow reports whether ref, the reference of a memory row, refers to a stored message.
 	OwnsRow(ref string) bool
 }
 
@@ -130,7 +130,7 @@ func (t *Transfer) MemoryExport(ctx context.Context, to io.Writer, format string
 	return w.Close()
 }
 
-// exporter writes everything, one kind after the other.
+// exporter writes all records, one kind after another.
 type exporter struct {
 	Options
 	w Writer

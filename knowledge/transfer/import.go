@@ -147,7 +147,7 @@ func (im *importer) importRecords(ctx context.Context) error {
 		return ctx.Err()
 	}, im.skipRecord, func(read int64) { im.read = read })
 	if err != nil {
-		return errors.Join(err, im.flushBatch(ctx)) // complete records are kept; the rest follows with the next import
+		return errors.Join(err, im.flushBatch(ctx)) // complete records stay imported; another import adds the rest
 	}
 	return im.flushBatch(ctx)
 }
@@ -210,7 +210,7 @@ func (im *importer) isHobExport() bool {
 	return im.src.Format == HobJSONL || im.src.Format == HobMarkdown
 }
 
-// sourceRef returns the source of an item, by which the user can have it erased.
+// sourceRef returns the source of an item. The user can erase the item by naming this source.
 func (im *importer) sourceRef(said string) string {
 	if im.isHobExport() && im.isTrustedSource() { // restored unchanged
 		return said

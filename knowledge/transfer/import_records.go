@@ -215,7 +215,7 @@ func (p batchImport) putMessage(m Message) (bool, error) {
 	return added, err
 }
 
-// finishBatch excludes the imported messages from later requests, in which they would appear after
+// finishBatch excludes the imported messages from later requests, where they would appear after
 // newer messages.
 func (p batchImport) finishBatch() error {
 	for id := range p.touched {
@@ -269,7 +269,7 @@ func (p batchImport) putGraph(r Record) (added bool, err error) {
 	}
 	added, err = im.Graph.RestoreRelationTx(p.tx, *x)
 	switch {
-	case errors.Is(err, knowledge.ErrNoEnd) && im.in.DryRun: // a real import would have added the missing entity before
+	case errors.Is(err, knowledge.ErrNoEnd) && im.in.DryRun: // a real import would already have added the missing entity
 		return true, nil
 	case errors.Is(err, knowledge.ErrNoEnd), errors.Is(err, knowledge.ErrNoEntity):
 		return false, invalidRecordError{err}

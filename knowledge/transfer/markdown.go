@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Delimiters of data for Hob that Markdown does not display.
+// Delimiters of the comments that contain data for Hob. Markdown viewers do not display them.
 const (
 	open = "<!-- hob:"
 	shut = " -->"

@@ -35,7 +35,7 @@ type Record struct {
 	Message  *Message        `json:"message,omitempty"`
 }
 
-// Note is a note of the user.
+// Note is one of the user's notes.
 type Note struct {
 	ID         string              `json:"id"`
 	Title      string              `json:"title"`

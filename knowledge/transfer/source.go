@@ -83,7 +83,7 @@ func Open(name string, key []byte) (_ *Source, err error) {
 // Close closes the file.
 func (s *Source) Close() error { return s.f.Close() }
 
-// detectFormat detects a format by the start of a file.
+// detectFormat detects the format from the start of a file.
 func detectFormat(b []byte) Format {
 	text := bytes.TrimLeft(bytes.TrimPrefix(b, []byte("\xef\xbb\xbf")), " \t\r\n")
 	switch {

@@ -30,8 +30,8 @@ func (b *budget) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// forEachElement calls fn for each element of a JSON array, which may be larger than the memory.
-// For a file that contains one object, it calls fn once.
+// forEachElement calls fn for each element of a JSON array, which may be larger than the available
+// memory. For a file that contains one object, it calls fn once.
 func forEachElement(r io.Reader, fn func(n int, raw json.RawMessage) error) error {
 	b := &budget{r: r, left: maxRecord}
 	d := json.NewDecoder(b)
@@ -85,7 +85,8 @@ const (
 	You = knowledge.ByYou
 )
 
-// maxText limits the length of a message in bytes. Messages that exceed it contain pasted text.
+// maxText is the length in bytes at which messages are truncated. Longer messages contain pasted
+// text.
 const maxText = 100_000
 
 // emitTurns emits the messages of a conversation as rows.

@@ -79,7 +79,7 @@ func hasLinks(dir string) (bool, error) {
 }
 
 // readVault emits an entity with its aliases for each note with links, and a relation for each
-// link. The caller ingests the texts of the notes as documents.
+// link. The caller ingests the text of the notes as documents.
 func readVault(dir string, t recordFunc) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

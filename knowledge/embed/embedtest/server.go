@@ -20,7 +20,7 @@ import (
 	"hob/platform/retry"
 )
 
-// Options configures New. The zero value is useful.
+// Options configures New. The zero value is ready to use.
 type Options struct {
 	// Numbers is the length of the vectors. 0 means 256.
 	Numbers int

@@ -29,7 +29,7 @@ import (
 	"hob/platform/pim/outlook"
 )
 
-// errMissing reports something that the user can provide.
+// errMissing means that something is missing that the user can provide.
 var errMissing = errors.New("missing")
 
 const wait = 5 * time.Second
@@ -47,7 +47,7 @@ func (o Options) mechanismsOf() mechanisms {
 	return mechanisms{"D-Bus notifications", "StatusNotifierItem", "Secret Service", "X11 or Wayland", "X11 or Wayland", "X11 or Wayland", "AT-SPI", "speech-dispatcher or espeak-ng", "tesseract", "logind or the screen saver"}
 }
 
-// Abilities lists the abilities in the order in which they are tried.
+// Abilities lists the abilities in the order in which they are tested.
 func (o Options) Abilities() []Ability {
 	out := o.appAbilities()
 	if o.System == runtime.GOOS {
@@ -64,8 +64,8 @@ func (o Options) Abilities() []Ability {
 	return out
 }
 
-// appAbilities lists the abilities of the apps of this machine. On Linux there are none: mail and calendars
-// come from network accounts.
+// appAbilities lists the abilities of the apps on this machine. On Linux there are none: email and
+// calendars come from network accounts.
 func (o Options) appAbilities() []Ability {
 	r := o.Scripts
 	var mail pim.Mailer

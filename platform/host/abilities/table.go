@@ -1,10 +1,10 @@
-// Package abilities tries each ability of this machine that Hob uses, through the same packages as
-// Hob's tools, and reports a table that a user can send to the project. The table contains no
-// content, no name and no path of the user.
+// Package abilities tests each ability of this machine that Hob uses, through the same packages as
+// Hob's tools, and reports a table that a user can send to the project. The table contains none of
+// the user's content, names or paths.
 //
-// A try reads at most one item and discards it. Three tries have an effect that the user notices: a
-// notification, a spoken word, and a secret that is stored and deleted. Options.Allow asks for each
-// of them. The package starts no daemon and calls no model.
+// A test reads at most one item and discards it. Three tests have an effect that the user notices:
+// a notification, a spoken word, and a secret that is stored and deleted. Options.Allow asks for
+// each of them. The package starts no daemon and calls no model.
 package abilities
 
 import (
@@ -25,16 +25,16 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// Result is the result of a try.
+// Result is the result of a test.
 type Result string
 
 // The results.
 const (
 	Works      Result = "works"
 	Fails      Result = "fails"    // it should work here
-	Missing    Result = "missing"  // a permission, a program, or an app that does not run
+	Missing    Result = "missing"  // a permission or a program is missing, or an app is not running
 	Skipped    Result = "skipped"  // not tried
-	NotOffered Result = "not here" // this system does not have it
+	NotOffered Result = "not here" // this system does not offer the ability
 )
 
 const (
@@ -52,23 +52,23 @@ type Row struct {
 	Remedy    string `json:"remedy,omitempty"`
 }
 
-// Ability is one thing that Hob can do on this machine.
+// Ability is a capability of Hob on this machine.
 type Ability struct {
 	Name, Mechanism string
-	// Effect says what the user notices; "" if nothing. Asks names the permission for which the
-	// system may show a dialog; "" if none.
+	// Effect says what the user notices; "" if nothing. Asks names the permission that the system
+	// may request in a dialog; "" if none.
 	Effect, Asks string
-	// Quiet is tried in place of Try if the effect is not allowed; nil skips the ability.
+	// Quiet runs instead of Try if the effect is not allowed; nil skips the ability.
 	Quiet func(context.Context) (said string, err error)
-	// Try is nil if the system does not have the ability; Instead says what to use.
+	// Try is nil if the system does not offer the ability; Instead then names an alternative.
 	Try     func(context.Context) (said string, err error)
 	Instead string
 }
 
 // Options describe the machine.
 type Options struct {
-	// System is the GOOS whose abilities are tried (default: this one). For another one only the
-	// abilities that run scripts are listed.
+	// System is the GOOS whose abilities are tested (default: this one). For another system only
+	// the abilities that run scripts are listed.
 	System  string
 	Paths   system.Paths
 	Secrets system.Secrets
@@ -77,13 +77,13 @@ type Options struct {
 	Home    string // the user's home (default: os.UserHomeDir)
 	// Pid is the process id of the running daemon, 0 if none.
 	Pid int
-	// Allow asks whether an ability with an effect or a dialog may be tried; nil allows nothing.
+	// Allow asks whether an ability with an effect or a dialog may be tested; nil allows nothing.
 	Allow func(Ability) bool
-	// Each is called with each row when it is known; optional.
+	// Each is called with each row as soon as the row is known; optional.
 	Each func(Row)
 }
 
-// Run tries the abilities one after another, so that dialogs of the system do not overlap.
+// Run tests the abilities one after another, so that dialogs of the system do not overlap.
 func Run(ctx context.Context, o Options) []Row {
 	if o.System == "" {
 		o.System = runtime.GOOS
@@ -95,7 +95,7 @@ func Run(ctx context.Context, o Options) []Row {
 		o.Scripts = osrun.NewScripts(osrun.Options{})
 	}
 	if o.Home == "" {
-		o.Home, _ = os.UserHomeDir() // an unknown home cannot be in a text
+		o.Home, _ = os.UserHomeDir() // without a known home there is no path to remove
 	}
 	clean := o.newCleaner()
 	var out []Row

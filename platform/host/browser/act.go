@@ -277,7 +277,7 @@ func (t *tab) awaitOutcome(ctx context.Context, begin time.Time, was string, out
 	return err
 }
 
-// maxValue limits the value of a script, in bytes.
+// maxValue limits the length of a script's value, in bytes.
 const maxValue = 20_000
 
 // telling converts a script's value to text, in Hob's isolated world.
@@ -412,7 +412,7 @@ func redactSecrets(text string, secrets []string) string {
 		}
 		var quoted strings.Builder
 		e := json.NewEncoder(&quoted)
-		e.SetEscapeHTML(false) // in the form that the page's own JSON has
+		e.SetEscapeHTML(false) // as JSON written by the page itself contains it
 		if e.Encode(s) == nil {
 			pairs = append(pairs, strings.TrimSuffix(quoted.String()[1:], "\"\n"), "[secret]")
 		}

@@ -212,7 +212,7 @@ func (b *Browser) hasFocusedTab(ctx context.Context) bool {
 	return false
 }
 
-// Running reports whether a browser runs.
+// Running reports whether a browser is running.
 func (b *Browser) Running() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

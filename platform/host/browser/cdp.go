@@ -79,7 +79,7 @@ func (c *cdpConn) writeLoop() {
 		select {
 		case b := <-c.out:
 			if _, err := c.w.Write(b); err != nil {
-				_ = c.r.Close() // the reader then closes the channel lost
+				_ = c.r.Close() // the reader then closes the lost channel
 				return
 			}
 		case <-c.lost:
@@ -205,7 +205,7 @@ func (c *cdpConn) callCommand(ctx context.Context, session, method string, param
 	return nil
 }
 
-// rawValue is an unparsed JSON value of a page.
+// rawValue is an unparsed JSON value from a page.
 type rawValue json.RawMessage
 
 // UnmarshalJSON implements json.Unmarshaler.

@@ -12,8 +12,7 @@ type dialog struct {
 	text string
 }
 
-// patience is the maximum time for which a dialog stays open so that a user at the window can
-// answer it.
+// patience is how long a dialog stays open so that a user at the window can answer it.
 const patience = time.Minute
 
 // handleEvent handles an event of the tab. It must not block.
@@ -108,7 +107,7 @@ func closeOnce(c chan struct{}) {
 }
 
 // answerDialog answers a dialog. It records alerts, and answers questions with no, except the
-// question whether to leave the page. The caller holds t.mu.
+// question whether to leave the page, which it answers with yes. The caller holds t.mu.
 func (t *tab) answerDialog(d *dialog, after time.Duration) {
 	yes := d.kind == "alert" || d.kind == "beforeunload"
 	t.p.runBackground(func() {

@@ -28,7 +28,7 @@ type Error struct {
 	Kind    Kind
 	Message string
 	Remedy  string // optional
-	// Quoted means that the message contains untrusted text of a page.
+	// Quoted means that the message contains untrusted text from a page.
 	Quoted bool
 	Err    error
 }
@@ -42,8 +42,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// sanitizeLine returns text of a page as one line of at most most runes. It removes control and
-// invisible characters and replaces whitespace by spaces.
+// sanitizeLine returns text from a page as one line of at most most runes. It removes control and
+// invisible characters and replaces whitespace with spaces.
 func sanitizeLine(s string, most int) string {
 	s = strings.Map(func(r rune) rune {
 		switch {

@@ -121,7 +121,7 @@ func ClearProfile(profile string, all bool) error {
 	return nil
 }
 
-// ForgetPages calls Forget of b, which uses the profile, or ClearProfile if b is nil.
+// ForgetPages calls Forget on b, the browser that uses the profile, or ClearProfile if b is nil.
 func ForgetPages(b *Browser, profile string, all bool) error {
 	if b != nil {
 		return b.Forget(all)

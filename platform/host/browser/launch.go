@@ -50,9 +50,9 @@ func browserFlags(profile, proxy string, headless, unboxed bool, goos string) []
 // key, token or proxy.
 //
 // Pages must not start programs. The environment therefore omits the session bus, whose portal
-// could start programs, and the folder nothing is the first in PATH if it is not "". Files that the
-// browser would write to the user's folders, such as crash reports with parts of pages, are written
-// to the parent of that folder.
+// could start programs, and nothing, a folder of programs that do nothing, comes first in PATH
+// unless it is "". Files that the browser would write to the user's folders, such as crash reports
+// with parts of pages, are written to the parent of that folder.
 func browserEnviron(all []string, nothing string) []string {
 	out := []string{system.Marker + "=browser", "DBUS_SESSION_BUS_ADDRESS=disabled:"}
 	own := []string{"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"}

@@ -146,7 +146,7 @@ func (t *tab) waitLoaded(ctx context.Context, loader string) {
 		loaded, quiet := t.loaded, t.quiet
 		coming := loader != "" && t.loader != loader && !slices.Contains(t.before, loader)
 		t.mu.Unlock()
-		if coming { // the browser has reported the document, but the page has not yet
+		if coming { // the browser has announced the document, but the tab has not switched to it yet
 			if retry.Sleep(ctx, 10*time.Millisecond) != nil {
 				return
 			}

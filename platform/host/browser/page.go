@@ -234,8 +234,8 @@ type seenElement struct {
 	element Element
 }
 
-// ElementOf returns an element in the state of the last read of its page, with the tab and address
-// of the page. It does not query the browser.
+// ElementOf returns an element as it was when its page was last read, with the tab and address of
+// the page. It does not query the browser.
 func (b *Browser) ElementOf(handle string) (e Element, tab, page string, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -20,7 +20,7 @@ type Network interface {
 	Connect(ctx context.Context, scheme, hostport string) (net.Conn, error)
 }
 
-// Nowhere is a Network that opens no connections, for a browser that is only tested.
+// Nowhere is a Network that opens no connections. It is used to test whether a browser starts.
 type Nowhere struct{}
 
 // Connect implements Network.

@@ -50,7 +50,7 @@ func (b *Browser) firstTab(ctx context.Context, p *process) (*tab, error) {
 
 // authenticateProxy makes the browser request a page from the proxy with the password. The browser
 // then uses the password for all requests. A browser that does not send this request uses another
-// proxy, set by a policy of this machine, so that Hob cannot control its traffic.
+// proxy, set by a policy on this machine, so that Hob cannot control its traffic.
 func (b *Browser) authenticateProxy(ctx context.Context, p *process, t *tab) error {
 	if err := t.callCommand(ctx, "Fetch.enable", jsonObject{"handleAuthRequests": true, "patterns": []jsonObject{{"urlPattern": "http://" + greeting + "/*"}}}, nil); err != nil {
 		return &Error{Kind: NotStarted, Message: "cannot control the browser: " + err.Error(), Err: err}

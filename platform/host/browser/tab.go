@@ -13,7 +13,7 @@ import (
 	"hob/platform/retry"
 )
 
-// Tab is the current state of a tab. Title and URL are untrusted text of the page.
+// Tab is the current state of a tab. Title and URL are untrusted text from the page.
 type Tab struct {
 	ID     string `json:"id"` // "t3"; never reused
 	Title  string `json:"title,omitempty"`

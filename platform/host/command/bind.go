@@ -13,7 +13,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Limits of the code that one approval includes.
+// Limits of the code that one approval covers.
 const (
 	maxBound  = 2000     // files
 	maxTree   = 64 << 20 // total bytes in folders that are bound completely

@@ -78,7 +78,8 @@ func (b *binding) matchPattern(dir, shape string) []string {
 	return b.look.matchFiles(shape)
 }
 
-// expandParts returns the possible texts of the parts of a word. "*" replaces unknown parts.
+// expandParts returns the possible texts of the parts of a word. Unknown parts are replaced with
+// "*".
 func (b *binding) expandParts(dir string, parts []syntax.WordPart) (shapes []string, unknown bool) {
 	shapes = []string{""}
 	extend := func(values []string) {

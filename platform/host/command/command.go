@@ -47,14 +47,14 @@ type Options struct {
 	// Allowed are the folders in which commands may run and from which listed commands may read.
 	Allowed []string
 	Places  *denypaths.Places // required
-	// Allow are the user's own entries. An entry is a program with the first of its arguments, such
+	// Allow are the user's own entries. An entry is a program followed by its first arguments, such
 	// as "npm test".
 	Allow []string
 	// Path lists the folders that contain programs (default: the system's folders).
 	Path []string
 }
 
-// Analyzer analyses commands. It may be used concurrently.
+// Analyzer analyzes commands. It may be used concurrently.
 type Analyzer struct {
 	opt     Options
 	allowed []string
@@ -151,8 +151,8 @@ type Verdict struct {
 	// Exact describes what would run: the folder; the absolute path, digest and arguments of each
 	// program; the digests of scripts; and the text if a shell is needed.
 	Exact string
-	// Unbound describes code that would run but that an approval cannot be bound to, such as files
-	// that a Makefile includes, or output of a program that a shell runs.
+	// Unbound describes code that would run but that an approval cannot cover, such as files that a
+	// Makefile includes, or output of a program that a shell runs.
 	Unbound []string
 	// Plan describes how the command runs.
 	Plan Plan

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// manyNames reports whether a file has several names (hard links).
+// manyNames reports whether a file has more than one hard link.
 func manyNames(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && info.Mode().IsRegular() && st.Nlink > 1
@@ -33,8 +33,8 @@ func idOf(info fs.FileInfo) fileID {
 	return id
 }
 
-// openPlain opens a file or a folder for reading without following any link in its path. A file must be
-// regular and have a single name.
+// openPlain opens a file or a folder for reading without following any link in its path. A file
+// must be regular and have only one hard link.
 func openPlain(path string, folder bool) (*os.File, error) {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	dir, err := unix.Open("/", searchOnly|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)

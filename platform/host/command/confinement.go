@@ -31,9 +31,9 @@ func (s sandbox) Meets(n Need) bool {
 	return false
 }
 
-// Within returns the verdict for the case that s confines commands. A listed command whose need s
-// does not meet loses Listed. If a command is listed because of s, its Exact states this, and its
-// plan runs only in a sandbox.
+// Within returns the verdict for a command that runs in the sandbox s. If s does not meet the need
+// of a listed command, the command is no longer Listed. If a command is listed because of s, its
+// Exact states this, and its plan runs only in a sandbox.
 func (v Verdict) Within(s sandbox) Verdict {
 	switch {
 	case !v.Listed || v.Plan.Needs == NeedNothing:
@@ -55,7 +55,7 @@ func (v Verdict) Within(s sandbox) Verdict {
 // following links and passes the open handles to the program.
 type Handover struct {
 	Args   []string `json:"args"`             // replaces the step's arguments
-	Input  string   `json:"input,omitempty"`  // becomes the standard input
+	Input  string   `json:"input,omitempty"`  // becomes standard input
 	Files  []string `json:"files,omitempty"`  // become /dev/fd/3 and so on
 	Folder string   `json:"folder,omitempty"` // becomes the working folder
 }

@@ -13,7 +13,8 @@ type argument struct {
 }
 
 // parsedForm is a parsed command line. It contains the meaning of the arguments, and the arguments
-// to run with. Their order (options, then operands) has the same meaning for every option parser.
+// to run the program with. Their order (options, then operands) has the same meaning for every
+// option parser.
 type parsedForm struct {
 	found []argument
 	// args are the final arguments. operands are the last part of args.
@@ -176,7 +177,7 @@ func fitsKind(k argumentKind, value string) bool {
 	return true
 }
 
-// isNumber accepts an optional sign and unit letters, such as "+10" and "5k".
+// isNumber accepts a number with an optional sign and unit letters, such as "+10" and "5k".
 func isNumber(s string) bool {
 	s = strings.TrimLeft(s, "+-")
 	digits := strings.TrimLeft(s, "0123456789.")

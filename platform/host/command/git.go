@@ -67,7 +67,7 @@ func (l *analysis) checkGit(dir string, args []string) (table, run, env []string
 		run = append(run, "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
 	}
 	if rest[0] == "status" {
-		run = append(run, "--ignore-submodules=all") // git would otherwise run in the submodules with the settings of the submodules
+		run = append(run, "--ignore-submodules=all") // otherwise git would run in the submodules with their settings
 	}
 	return table, append(run, rest[1:]...), gitEnv(), ""
 }

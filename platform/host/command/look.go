@@ -150,7 +150,7 @@ func (l *analysis) noteCall(c *syntax.CallExpr) {
 	}
 	l.noteEnteredFolders(args)
 	if l.findAllowedEntry(args) != nil {
-		return // the user's own entry
+		return // one of the user's own entries allows it
 	}
 	l.noteEffects(args)
 }
@@ -239,7 +239,7 @@ func (l *analysis) checkMentions(text string) {
 	}
 }
 
-// expansionReason returns the reason for an error of expansion.
+// expansionReason returns the reason for an expansion error.
 func expansionReason(err error) string {
 	if u, ok := errors.AsType[*unknownWordError](err); ok {
 		return u.why

@@ -100,8 +100,8 @@ func escapeLength(s string) int {
 	return len(s)
 }
 
-// checkText rejects text that a user could not read as it is interpreted, because it contains
-// invisible characters or characters that change the text direction.
+// checkText rejects text that a user cannot read the way the shell interprets it, because it
+// contains invisible characters or characters that change the text direction.
 func checkText(text string) error {
 	bad := func(message, remedy string) error {
 		return &Refusal{Err: ErrInvalid, Message: message, Remedy: remedy}

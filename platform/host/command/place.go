@@ -13,7 +13,7 @@ type pathTarget struct {
 	exists    bool
 	folder    bool
 	regular   bool
-	many      bool   // the file has several names (hard links)
+	many      bool   // the file has more than one hard link
 	inside    bool   // the path is inside an allowed folder
 	protected string // why
 }
@@ -28,7 +28,7 @@ func (j *Analyzer) resolvePlace(dir, path string) pathTarget {
 		path = dir + "/" + path
 	}
 	if path == "/dev/stdin" || path == "/dev/stdout" || path == "/dev/stderr" {
-		return pathTarget{abs: path, exists: true} // a file of the process that runs the command, not of this one
+		return pathTarget{abs: path, exists: true} // the path refers to the process that runs the command, not to this process
 	}
 	lexical := filepath.Clean(path)
 	p := pathTarget{abs: lexical}

@@ -42,8 +42,9 @@ type Step struct {
 	Path string   `json:"path"`
 	Args []string `json:"args"` // including the program's name as written
 	Env  []string `json:"env,omitempty"`
-	// In is a file that becomes the input. Out and Err are the targets of the outputs: "" is
-	// unchanged, "null" is /dev/null, and "out" and "err" are the target of the other output.
+	// In is a file that becomes standard input. Out and Err are the targets of standard output and
+	// standard error: "" is unchanged, "null" is /dev/null, and "out" and "err" are the target of
+	// the other output.
 	In  string `json:"in,omitempty"`
 	Out string `json:"out,omitempty"`
 	Err string `json:"err,omitempty"`
@@ -51,7 +52,7 @@ type Step struct {
 	Hand *Handover `json:"hand,omitempty"`
 }
 
-// planCommand builds the plan, and lists the command if all its programs are listed.
+// planCommand builds the plan, and marks the command as listed if all its programs are listed.
 func (l *analysis) planCommand() {
 	v := &l.verdict
 	v.Plan.Dir = l.dir
@@ -94,7 +95,7 @@ func (l *analysis) planCommand() {
 		v.Plan.Shell = l.cmd.Text
 	}
 	v.Listed = direct && listed && len(v.Why) == 0 && v.Refused == nil && !v.Egress && !v.Send && !v.Destroy
-	v.Own = v.Listed && own && !strings.ContainsAny(l.cmd.Text, "*?[") // names of files are not Hob's own text
+	v.Own = v.Listed && own && !strings.ContainsAny(l.cmd.Text, "*?[") // file names from patterns are not Hob's own text
 	v.Plan.Hidden = v.Listed && !v.Writes && (!v.Own || v.Plan.Needs != NeedNothing)
 	if v.Listed && len(patterns) == 1 {
 		v.Pattern = patterns[0]

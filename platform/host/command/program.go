@@ -14,8 +14,8 @@ import (
 	"hob/platform/host/system"
 )
 
-// systemPath returns the folders in which programs are searched for. The system's folders come
-// first, so that no program in another folder can replace "ls".
+// systemPath returns the folders that are searched for programs. The system's folders come first,
+// so that no program in another folder can replace "ls".
 func systemPath() []string {
 	switch runtime.GOOS {
 	case "darwin":
@@ -92,7 +92,8 @@ func (j *Analyzer) isTrustedFolder(path string) bool {
 			return err == nil && ofSystem(info)
 		}
 	}
-	// links of a distribution point to its own libraries, for example through /etc/alternatives
+	// a distribution's own links point to its library folders, for example through
+	// /etc/alternatives
 	for _, d := range []string{"/usr/lib", "/usr/libexec", "/usr/share", "/nix/store", "/gnu/store", "/opt/homebrew/Cellar", "/System", "/Library/Developer/CommandLineTools", "/Applications/Xcode.app"} {
 		if isBelow(d, dir) {
 			info, err := os.Stat(dir)
@@ -144,7 +145,7 @@ func (j *Analyzer) fileDigest(path string) (string, error) {
 	return sum, nil
 }
 
-// Placeholders for the digest of a file without one.
+// Placeholders for files that have no digest.
 const (
 	absent     = "absent"
 	unreadable = "unreadable"

@@ -58,7 +58,7 @@ func columnsOf(list string) []string {
 	return columns
 }
 
-// psColumns reports whether a list names columns without the environment.
+// psColumns reports whether a list contains only columns that do not show the environment.
 func psColumns(list string) bool {
 	known := []string{
 		"pid", "ppid", "pgid", "sid", "sess", "uid", "user", "euser", "ruser", "group", "gid", "pcpu", "%cpu", "cpu", "pmem", "%mem", "rss", "rsz", "vsz", "sz", "stat", "state", "s", "tty", "tt", "tname",

@@ -99,7 +99,7 @@ type landlockRuleset struct {
 	Network bool     `json:"network"`
 }
 
-// stopped is the time for which a command may continue after the first signal.
+// stopped is how long a command may keep running after the first signal.
 const stopped = 300 * time.Millisecond
 
 // Run runs a plan until the plan ends, ctx ends, or the time limit expires. In the last two cases

@@ -14,11 +14,11 @@ type sandbox struct {
 	missing string // why there is no sandbox, or which protection this one does not provide
 }
 
-// Kind and Missing describe the sandbox and the protection that it does not provide.
+// Kind and Missing return the kind of the sandbox and the protection that it does not provide.
 func (s sandbox) Kind() string    { return s.kind }
 func (s sandbox) Missing() string { return s.missing }
 
-// lookAgain is the time for which the detected sandbox is cached.
+// lookAgain is how long the detected sandbox is cached.
 const lookAgain = 10 * time.Minute
 
 // Sandbox returns the sandbox of this machine. It caches the result for lookAgain.

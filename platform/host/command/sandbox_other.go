@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// findSandbox returns no sandbox. A job object of Windows groups processes, but hides and blocks
+// findSandbox returns no sandbox. A Windows job object groups processes, but hides and blocks
 // nothing.
 func (j *Analyzer) findSandbox(context.Context) sandbox {
 	return sandbox{missing: "Hob supports no sandbox on this system; its job object only ends the processes of a command"}

@@ -22,10 +22,10 @@ import (
 // Helper is the hidden command that serves one job.
 const Helper = "command-run"
 
-// helperEnv is set in the helper process, and not if a user starts the hidden command.
+// helperEnv is set only in the helper process, not when a user starts the hidden command.
 const helperEnv = "HOB_COMMAND_RUN"
 
-// Exit statuses of the helper, the same as those of a shell.
+// Exit statuses of the helper. They are the same as those of a shell.
 const (
 	statusNotRun   = 126
 	statusNotFound = 127
@@ -111,9 +111,9 @@ func (x *executor) printError(format string, args ...any) {
 	_, _ = fmt.Fprintf(x.err, "hob: "+format+"\n", args...) // there is no one to report the error to
 }
 
-// checkUnchanged compares the files with their digests from the judgment, except for those that
-// only the administrator can change: files, files that must not exist, and the names in folders in
-// which patterns were expanded.
+// checkUnchanged checks that nothing has changed since the judgment: the content of files, the
+// absence of files, and the names in folders in which patterns were expanded. Files that only the
+// administrator can change have no digest and are not checked.
 func (x *executor) checkUnchanged() error {
 	p := x.job.Plan
 	changed := func(path string) error {

@@ -141,7 +141,7 @@ func (f parsedForm) pathArguments() []string {
 func (l *analysis) judgeValues(dir string, e *tableEntry, f parsedForm) string {
 	for _, a := range f.found {
 		if strings.HasPrefix(a.value, "@") && (a.kind != word || e.name == "strings") {
-			return a.value + " may stand for arguments in a file" // all programs of binutils read such files (libiberty, expandargv)
+			return a.value + " may stand for arguments in a file" // all binutils programs read such files (libiberty, expandargv)
 		}
 		switch a.kind {
 		case pathKind:

@@ -132,7 +132,7 @@ func (l *analysis) parameterReason(p *syntax.ParamExp) string {
 	return "the value of " + name + " is known only when it runs"
 }
 
-// wordPattern converts a word to a pattern for files, in which unknown parts match everything.
+// wordPattern converts a word to a file pattern in which unknown parts match everything.
 func (l *analysis) wordPattern(dir string, parts []syntax.WordPart, quoted bool) string {
 	var b strings.Builder
 	for i, p := range parts {
@@ -179,7 +179,7 @@ func (l *analysis) matchFiles(shape string) []string {
 			if l.folders++; l.folders > maxFolders || len(next) > maxFits {
 				break
 			}
-			list, _ := os.ReadDir(dir) // commands cannot show an unreadable folder either
+			list, _ := os.ReadDir(dir) // a command cannot list an unreadable folder either
 			l.entries += len(list)
 			for _, e := range list {
 				if ok, err := filepath.Match(part, e.Name()); err == nil && ok && len(next) < maxFits {

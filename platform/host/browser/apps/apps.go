@@ -31,7 +31,8 @@ type App struct {
 	arc    bool
 }
 
-// All returns the supported browsers by bundle id, because names are localized.
+// All returns the supported browsers. They are identified by bundle id, because names are
+// localized.
 func All() []App {
 	return []App{
 		{Name: "safari", Title: "Safari", bundle: "com.apple.Safari", family: "safari"},
@@ -52,7 +53,7 @@ func AppByName(name string) (App, bool) {
 	return all[i], true
 }
 
-// Tab is the current state of a tab. Title and URL are untrusted text of the page.
+// Tab is the current state of a tab. Title and URL are untrusted text from the page.
 type Tab struct {
 	ID     string `json:"id"` // index of the window and index of the tab; in Safari the tab index is the position in the window
 	Title  string `json:"title,omitempty"`
@@ -83,8 +84,9 @@ const (
 
 // Options of New.
 type Options struct {
-	// Taken reports whether a browser with this display name is running that is not the user's,
-	// because macOS cannot distinguish two instances of one program.
+	// Taken reports whether Hob itself runs the browser with this display name. macOS cannot
+	// distinguish two instances of one program, so scripts could reach Hob's browser instead of the
+	// user's.
 	Taken func(title string) bool
 }
 
@@ -183,7 +185,7 @@ func joinScript(file string) osrun.Script {
 	for _, f := range []string{"tabs.js", file} {
 		b, err := scripts.ReadFile("scripts/" + f)
 		if err != nil {
-			b = []byte("missing " + f) // the tests read every script
+			b = []byte("missing " + f) // cannot happen: the tests read every script
 		}
 		parts = append(parts, string(b))
 	}
