@@ -32,7 +32,7 @@ var (
 	ErrNoErasure     = errors.New("no such erasure")
 	ErrOneOf         = errors.New("give exactly one of id, query and source")
 	ErrNothingToGo   = errors.New("nothing matches")
-	ErrSourceUnknown = errors.New(`a source is "event:ID", "session:ID", "mail:ID", "file:PATH", "url:URL", "import:NAME" or "browser:all"`)
+	ErrSourceUnknown = errors.New(`unknown source: use "event:ID", "session:ID", "mail:ID", "file:PATH", "url:URL", "import:NAME" or "browser:all"`)
 )
 
 // ForgetRequest is an erasure request. Exactly one of ID, Query and Source is set.
@@ -216,7 +216,7 @@ func (b *Base) planByQuery(q store.Querier, f ForgetRequest, text string, g *Era
 	case len([]rune(text)) > mostQuery:
 		return fmt.Errorf("%w: more than %d characters; forget it by id or by source", ErrQueryTooLong, mostQuery)
 	case n < leastQuery || !slices.ContainsFunc(words, func(w string) bool { return !loadVagueWords()[textnorm.Fold(w)] }):
-		return fmt.Errorf("%w: %q is too common; use a rarer text, or forget by id", ErrTooCommon, textnorm.Ellipsize(text, 40))
+		return fmt.Errorf("%w: %q is too common; use rarer words, or forget by id", ErrTooCommon, textnorm.Ellipsize(text, 40))
 	}
 	if f.Everything || len(words) > 1 || isDistinctive(text) {
 		g.Erasure.Phrases = []string{text}
@@ -301,7 +301,7 @@ func (b *Base) countRedactedRows(q store.Querier, g *ErasurePlan) error {
 		}
 	}
 	if most := cmp.Or(b.opt.ForgetMost, defaultForgetMost); total+len(g.Facts) > most {
-		return fmt.Errorf("%w: %d rows match and at most %d can be erased at once; use a rarer text, forget by id or by source, or raise [knowledge] forget_most",
+		return fmt.Errorf("%w: %d rows match and at most %d can be erased at once; use rarer words, forget by id or by source, or raise [knowledge] forget_most",
 			ErrTooCommon, total+len(g.Facts), most)
 	}
 	return nil

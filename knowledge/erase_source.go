@@ -39,10 +39,10 @@ func (b *Base) planBySource(q store.Querier, f ForgetRequest, source string, g *
 	kind, name, ok := strings.Cut(source, ":")
 	kinds := sourceKinds(kind)
 	if !ok || kinds == nil || strings.TrimSpace(name) == "" {
-		return fmt.Errorf("%w; this is %q", ErrSourceUnknown, source)
+		return fmt.Errorf("%w, not %q", ErrSourceUnknown, source)
 	}
 	if kind == "browser" && (source != BrowserSource || f.isRealmBound()) {
-		return fmt.Errorf("%w; this is %q", ErrSourceUnknown, source)
+		return fmt.Errorf("%w, not %q", ErrSourceUnknown, source)
 	}
 	if kind == "file" {
 		name = b.expandPath(name)

@@ -30,7 +30,7 @@ func (b *Base) RunExpiry(ctx context.Context, log *slog.Logger) error {
 			}
 		}
 		if err != nil && ctx.Err() == nil {
-			log.Warn("expired facts could not be retired; they will be retried", "err", err)
+			log.Warn("expired facts could not be retired; Hob will try again", "err", err)
 			wait = time.Minute
 		}
 		if retry.Wait(ctx, wait, b.timed) != nil {

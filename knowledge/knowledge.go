@@ -32,7 +32,7 @@ const (
 // Errors that callers handle.
 var (
 	ErrEmpty    = errors.New("cannot remember: the text is empty")
-	ErrTooLong  = errors.New("the text is longer than a fact can be (10,000 characters); save it as a note or a file")
+	ErrTooLong  = errors.New("the text is longer than 10,000 bytes, the limit for a fact; save it as a note or a file")
 	ErrNotFound = errors.New("no such fact")
 )
 

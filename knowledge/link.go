@@ -12,7 +12,7 @@ import (
 var (
 	ErrNoEntity  = errors.New("no entity with this name")
 	ErrAmbiguous = errors.New("several entities have this name; give an id")
-	ErrSame      = errors.New("both ends are the same")
+	ErrSame      = errors.New("both ends of the relation are the same")
 	ErrNoEnd     = errors.New("an entity of the relation no longer exists")
 )
 

@@ -49,7 +49,7 @@ func readConfigFile(path string) ([]byte, fs.FileInfo, error) {
 		return nil, nil, nil
 	}
 	if err == nil && !fi.Mode().IsRegular() {
-		return nil, nil, Errors{{File: path, Msg: "not a file; move it away, then run: hob init"}}
+		return nil, nil, Errors{{File: path, Msg: "not a file; move it elsewhere, then run: hob init"}}
 	}
 	if err == nil && fi.Size() > maxSize { // do not read a huge file just to report this error
 		return nil, nil, Errors{{File: path, Msg: fmt.Sprintf("the file is larger than %d KB; it is not a configuration", maxSize>>10)}}

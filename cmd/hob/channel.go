@@ -160,6 +160,6 @@ func (*cli) isRunning(p system.Paths) bool {
 // printRestartHint prints a hint if the running Hob has not loaded the change yet.
 func (a *cli) printRestartHint(p system.Paths) {
 	if a.isRunning(p) {
-		fmt.Fprintln(a.err, "Hob applies this at its next start: hob stop, then hob start")
+		fmt.Fprintln(a.err, "Hob applies the changes when it restarts: run hob stop, then hob start")
 	}
 }

@@ -86,7 +86,7 @@ func (a *cli) addChannel(ctx context.Context, name string, f channelFlags) error
 	out := addedChannel{Channel: name, Next: append([]string{}, then...)}
 	running := a.isRunning(o.Paths)
 	if running {
-		out.Next = append([]string{"Hob applies this at its next start: hob stop, then hob start"}, out.Next...)
+		out.Next = append([]string{"Hob applies the changes when it restarts: run hob stop, then hob start"}, out.Next...)
 	} else {
 		out.Next = append([]string{"Start Hob: hob start"}, out.Next...)
 	}

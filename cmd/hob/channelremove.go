@@ -55,7 +55,7 @@ func (a *cli) removeChannel(ctx context.Context, name string, yes bool) error {
 		case err != nil:
 			return err
 		case !asked:
-			return &failure{code: exitDenied, cause: "nothing was changed, because there is no terminal to ask on", remedy: "check the list above and confirm with: --yes"}
+			return &failure{code: exitDenied, cause: "nothing was changed, because confirmation needs a terminal", remedy: "check the list above and confirm with: --yes"}
 		case !ok:
 			fmt.Fprintln(a.err, "Nothing was changed.")
 			return nil

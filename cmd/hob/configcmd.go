@@ -124,7 +124,7 @@ func (a *cli) configSet(ctx context.Context, key, value string) error {
 		fmt.Fprintln(a.err, a.colorize(a.err, amber, "warning: ")+ch.Warning)
 	}
 	if h, held, err := system.Probe(p.LockFile()); err == nil && held && h.Role == system.RoleDaemon {
-		fmt.Fprintln(a.err, "Hob applies this at its next start: hob stop, then hob start")
+		fmt.Fprintln(a.err, "Hob applies the changes when it restarts: run hob stop, then hob start")
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ func (p *pictureExtractor) savePicture(kind string, data []byte) (string, error)
 	raw := make([]byte, base64.StdEncoding.DecodedLen(len(data)))
 	n, err := base64.StdEncoding.Decode(raw, data)
 	if err != nil {
-		return "", fmt.Errorf("export: a picture cannot be read: %w", err)
+		return "", fmt.Errorf("export: decode a picture: %w", err)
 	}
 	if err := os.MkdirAll(p.dir, 0o700); err != nil {
 		return "", fmt.Errorf("export: %w", err)
@@ -86,7 +86,7 @@ func (p *pictureExtractor) savePicture(kind string, data []byte) (string, error)
 	path := filepath.Join(p.dir, fmt.Sprintf("picture-%d.%s", p.n, kind))
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
-		return "", fmt.Errorf("export: %w; name a new folder", err)
+		return "", fmt.Errorf("export: %w; choose an empty folder", err)
 	}
 	if _, err = f.Write(raw[:n]); err != nil {
 		_ = f.Close()

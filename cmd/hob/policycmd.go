@@ -78,7 +78,7 @@ func (a *cli) policyCheck() error {
 	fmt.Fprintf(a.out, "%s: valid, %d rules\n", r.Dir(), len(list))
 	for _, x := range list {
 		if x.Kind == "permit" {
-			fmt.Fprintf(a.err, "%s%s:%d is a permit rule, which has no effect: your rules can only restrict\n", a.colorize(a.err, amber, "warning: "), sanitizePrintable(x.File), x.Line)
+			fmt.Fprintf(a.err, "%s%s:%d is a permit rule, which has no effect: your rules can only add restrictions\n", a.colorize(a.err, amber, "warning: "), sanitizePrintable(x.File), x.Line)
 		}
 	}
 	return nil
@@ -87,7 +87,7 @@ func (a *cli) policyCheck() error {
 func (a *cli) policyTest(ctx context.Context, path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return fmt.Errorf("read the cases: %w", err)
+		return fmt.Errorf("read the test cases: %w", err)
 	}
 	cases, err := rules.ParseCases(path, text)
 	if err != nil {

@@ -25,7 +25,7 @@ func (a *cli) providerCmd() *cobra.Command {
 		}),
 	})
 	test := a.addJSONFlag(&cobra.Command{
-		Use: "test [NAME]", Short: "Test the providers; free of charge", Args: cobra.MaximumNArgs(1),
+		Use: "test [NAME]", Short: "Test the providers, free of charge", Args: cobra.MaximumNArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error { return a.testProviders(c.Context(), args) }),
 	})
 	return a.commandGroup(&cobra.Command{Use: "provider", Short: "List and test model providers", SuggestFor: []string{"providers", "model", "models"}}, list, test)

@@ -26,9 +26,9 @@ func (a *cli) backupCmd() *cobra.Command {
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			switch {
 			case list && verify:
-				return &failure{code: exitUsage, cause: "--verify and --list exclude each other"}
+				return &failure{code: exitUsage, cause: "--verify and --list cannot be combined"}
 			case len(args) > 0 && !verify:
-				return &failure{code: exitUsage, cause: fmt.Sprintf("unexpected argument %q", args[0]), remedy: "a snapshot is named only with --verify"}
+				return &failure{code: exitUsage, cause: fmt.Sprintf("unexpected argument %q", args[0]), remedy: "a snapshot name requires --verify"}
 			case list:
 				return a.listSnapshots()
 			case verify:
@@ -147,7 +147,7 @@ func (a *cli) restoreCmd() *cobra.Command {
 	var yes, pending bool
 	var release, drop string
 	cmd := a.addJSONFlag(&cobra.Command{
-		Use: "restore [SNAPSHOT]", Short: "Restore a backup, or decide what waits since then", Args: cobra.MaximumNArgs(1),
+		Use: "restore [SNAPSHOT]", Short: "Restore a backup, or decide about items on hold", Args: cobra.MaximumNArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			deciding := pending || release != "" || drop != ""
 			switch {
@@ -164,9 +164,9 @@ func (a *cli) restoreCmd() *cobra.Command {
 		}),
 	})
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "skip the confirmation")
-	cmd.Flags().BoolVar(&pending, "pending", false, "list the texts and events that wait since a restore")
-	cmd.Flags().StringVar(&release, "release", "", "item to send or process now; all ends the hold")
-	cmd.Flags().StringVar(&drop, "drop", "", "item to drop; all drops everything and ends the hold")
+	cmd.Flags().BoolVar(&pending, "pending", false, "list the messages and events on hold since a restore")
+	cmd.Flags().StringVar(&release, "release", "", "item to send or process now; \"all\" ends the hold")
+	cmd.Flags().StringVar(&drop, "drop", "", "item to drop; \"all\" drops everything and ends the hold")
 	return cmd
 }
 
@@ -230,12 +230,12 @@ func resumeRestore(ctx context.Context, p system.Paths, cfg *config.Config) (*co
 // confirmRestore asks for confirmation on a terminal. Without a terminal it fails and explains how
 // to confirm.
 func (a *cli) confirmRestore(ctx context.Context, p system.Paths, s snapshot.Snapshot) error {
-	ok, asked, err := a.yesOrNo(ctx, fmt.Sprintf("Replace the database and the configuration in %s by %s of %s?", p.Home, s.Name, formatTime(a.userZone(), s.Manifest.Created)))
+	ok, asked, err := a.yesOrNo(ctx, fmt.Sprintf("Replace the database and the configuration in %s with the snapshot %s, created %s?", p.Home, s.Name, formatTime(a.userZone(), s.Manifest.Created)))
 	switch {
 	case err != nil:
 		return err
 	case !asked:
-		return &failure{code: exitDenied, cause: "nothing was restored, because there is no terminal to ask on", remedy: "confirm with: --yes"}
+		return &failure{code: exitDenied, cause: "nothing was restored, because confirmation needs a terminal", remedy: "confirm with: --yes"}
 	case !ok:
 		return &failure{code: exitDenied, cause: "nothing was restored"}
 	}
@@ -243,12 +243,12 @@ func (a *cli) confirmRestore(ctx context.Context, p system.Paths, s snapshot.Sna
 }
 
 func (a *cli) printRestored(r recovery.Report) {
-	fmt.Fprintf(a.out, "Restored %s, created %s.\n", r.Snapshot, formatTime(a.userZone(), r.Created))
+	fmt.Fprintf(a.out, "Restored the snapshot %s, created %s.\n", r.Snapshot, formatTime(a.userZone(), r.Created))
 	if r.Before != "" {
-		fmt.Fprintf(a.out, "The state before is in the snapshot %s.\n", r.Before)
+		fmt.Fprintf(a.out, "The previous state is in the snapshot %s.\n", r.Before)
 	}
 	if r.Aside != "" {
-		fmt.Fprintf(a.out, "The damaged database is now %s.\n", r.Aside)
+		fmt.Fprintf(a.out, "The damaged database was moved to %s.\n", r.Aside)
 	}
 	if r.Files != "" {
 		fmt.Fprintf(a.out, "The replaced configuration files are in %s.\n", r.Files)
@@ -257,7 +257,7 @@ func (a *cli) printRestored(r recovery.Report) {
 		fmt.Fprintln(a.err, a.colorize(a.err, amber, "warning: ")+w)
 	}
 	if n := r.Applied; n != (recovery.Applied{}) {
-		fmt.Fprintf(a.out, "Applied again: %s, %s, %s.\n", countText(n.Grants, "revoked grant", "revoked grants"), countText(n.Pairings, "removed pairing", "removed pairings"), countText(n.Erasures, "deletion", "deletions"))
+		fmt.Fprintf(a.out, "Reapplied changes made after the backup: %s, %s, %s.\n", countText(n.Grants, "revoked grant", "revoked grants"), countText(n.Pairings, "removed pairing", "removed pairings"), countText(n.Erasures, "deletion", "deletions"))
 	}
 	if r.Closed > 0 {
 		fmt.Fprintf(a.out, "Closed %s.\n", countText(r.Closed, "open approval request", "open approval requests"))
@@ -267,13 +267,13 @@ func (a *cli) printRestored(r recovery.Report) {
 		items = append(items, api.HeldItem(x))
 	}
 	a.printHeld(items)
-	fmt.Fprintln(a.out, "After the start, Hob answers you here and in the browser. Background work and messages from and to other channels wait until you run: hob restore --release all (or --drop all)")
+	fmt.Fprintln(a.out, "After it starts, Hob answers you here and in the browser. Background work and messages from and to other channels are on hold until you run: hob restore --release all (or --drop all)")
 }
 
 // printHeld prints the items on hold, one per line.
 func (a *cli) printHeld(items []api.HeldItem) {
 	if len(items) == 0 {
-		fmt.Fprintln(a.out, "No text or event of the backup waits.")
+		fmt.Fprintln(a.out, "No message or event from the backup is on hold.")
 		return
 	}
 	fmt.Fprintf(a.out, "On hold: %s.\n", countText(len(items), "item", "items"))
@@ -303,7 +303,7 @@ func (a *cli) showHold(ctx context.Context) error {
 			fmt.Fprintf(a.out, "Restored %s on %s. Background work and other channels are on hold.\n", sanitizePrintable(h.Snapshot), formatTime(a.userZone(), h.RestoredAt))
 		}
 		a.printHeld(h.Items)
-		fmt.Fprintln(a.out, "Decide with: hob restore --release ID, hob restore --drop ID; all instead of an ID ends the hold")
+		fmt.Fprintln(a.out, "Decide with: hob restore --release ID or hob restore --drop ID. Use \"all\" instead of an ID to end the hold.")
 		return nil
 	})
 }

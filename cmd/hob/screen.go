@@ -50,7 +50,7 @@ func (a *cli) newScreen(session string) (s screen, restore func() error, tty boo
 	}
 	old, err := term.MakeRaw(fd)
 	if err != nil {
-		return nil, nil, false, fmt.Errorf("take over the terminal: %w", err)
+		return nil, nil, false, fmt.Errorf("switch the terminal to raw mode: %w", err)
 	}
 	t := &terminalScreen{app: a, fd: fd, typed: make(chan struct{}, 1), width: 80, pastes: &pasteFolder{in: a.in}}
 	prompt := "> "

@@ -46,7 +46,7 @@ func (a *cli) secretCmd() *cobra.Command {
 		}),
 	}
 	test := a.addJSONFlag(&cobra.Command{
-		Use: "test [NAME]", Short: "Check whether one secret, or all, can be read", Args: cobra.MaximumNArgs(1),
+		Use: "test [NAME]", Short: "Check whether one or all secrets can be read", Args: cobra.MaximumNArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error { return a.testSecrets(c.Context(), args) }),
 	})
 	adopt := &cobra.Command{
@@ -77,7 +77,7 @@ func (a *cli) secretText(name string) (string, error) {
 	} else {
 		line, err := bufio.NewReader(io.LimitReader(a.in, 64<<10)).ReadString('\n')
 		if err != nil && line == "" {
-			return "", usageErrorf("give the secret on standard input")
+			return "", usageErrorf("no secret on standard input; pipe it to this command")
 		}
 		text = line
 	}
@@ -251,14 +251,14 @@ func (a *cli) adoptAlone(ctx context.Context, h *templates.Installation, keys []
 	// Change the copies first: after a crash the secret is then still in the configuration, so the
 	// next run finds it.
 	if err := adoptInTemplates(h, found, values); err != nil {
-		return fmt.Errorf("the saved configuration from before the active template still contains the secret: %w", err)
+		return fmt.Errorf("the configuration that was saved before the active template was applied still contains the secret: %w", err)
 	}
 	if _, err := config.SetAll(p.ConfigFile(), values); err != nil {
 		return fmt.Errorf("the configuration was not changed: %w", err)
 	}
 	if err := revisionsOf(p).Purge(); err != nil {
-		return fmt.Errorf("earlier versions of the configuration contain the secret and cannot be removed: %w", errors.Join(err))
+		return fmt.Errorf("earlier versions of the configuration, which contain the secret, could not be deleted: %w", errors.Join(err))
 	}
-	fmt.Fprintln(a.out, "The configuration now refers to them. Earlier versions that contained them were deleted; this cannot be undone.")
+	fmt.Fprintln(a.out, "The configuration now refers to the stored secrets. Earlier versions that contained them in plain text were deleted; this cannot be undone.")
 	return nil
 }

@@ -18,20 +18,20 @@ import (
 func (a *cli) selftestCmd() *cobra.Command {
 	var yes, dry bool
 	cmd := a.addJSONFlag(&cobra.Command{
-		Use: "selftest", Short: "Try what Hob can do on this machine", Args: cobra.NoArgs,
+		Use: "selftest", Short: "Test what Hob can do on this machine", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
 			return a.runSelftest(c.Context(), yes, dry)
 		}),
 	})
 	cmd.Flags().BoolVar(&yes, "yes", false, "try everything without asking")
-	cmd.Flags().BoolVar(&dry, "dry", false, "skip what shows, says or stores something, or may open a dialog")
+	cmd.Flags().BoolVar(&dry, "dry", false, "skip tests that show, speak or store something or may open a dialog")
 	cmd.MarkFlagsMutuallyExclusive("yes", "dry")
 	return cmd
 }
 
 func (a *cli) runSelftest(ctx context.Context, yes, dry bool) error {
 	if _, terminal := terminalFD(a.in); !terminal && !yes && !dry {
-		return usageErrorf("no terminal to ask on; add --yes to try everything, or --dry to skip what shows, says or stores something")
+		return usageErrorf("the questions need a terminal; add --yes to try everything, or --dry to skip tests that show, speak or store something")
 	}
 	p, err := system.DefaultPaths()
 	if err != nil {
@@ -42,7 +42,7 @@ func (a *cli) runSelftest(ctx context.Context, yes, dry bool) error {
 	if running && err == nil {
 		pid = c.pid
 	}
-	fmt.Fprintf(a.err, "Hob %s on %s/%s. The table contains no content, no name and no path of yours.\n", a.version, runtime.GOOS, runtime.GOARCH)
+	fmt.Fprintf(a.err, "Hob %s on %s/%s. The table contains none of your data, names or paths.\n", a.version, runtime.GOOS, runtime.GOARCH)
 	o := abilities.Options{Paths: p, Secrets: vault.SecretsFor(p), Pid: pid, Allow: func(abilities.Ability) bool { return yes }}
 	if !yes && !dry {
 		in := bufio.NewReader(a.in)
@@ -72,7 +72,7 @@ func (a *cli) printTry(r abilities.Row) {
 
 // allowTry asks once whether an ability may be tried; anything but yes or an empty line means no.
 func (a *cli) allowTry(in *bufio.Reader, x abilities.Ability) bool {
-	fmt.Fprintf(a.err, "Try %s? %s [Y/n] ", x.Name, strings.TrimSpace(x.Effect+" "+x.Asks))
+	fmt.Fprintf(a.err, "Try %s (%s)? [Y/n] ", x.Name, strings.TrimSpace(x.Effect+" "+x.Asks))
 	line, err := in.ReadString('\n')
 	answer := strings.ToLower(strings.TrimSpace(line))
 	return err == nil && (answer == "" || answer == "y" || answer == "yes")

@@ -36,7 +36,7 @@ func (a *cli) serviceCmd() *cobra.Command {
 	for _, c := range []*cobra.Command{install, uninstall, status} {
 		c.Flags().String("kind", "", "systemd or xdg, on Linux (default: detected)")
 	}
-	return a.commandGroup(&cobra.Command{Use: "service", Short: "Manage the start of Hob when you log in", SuggestFor: []string{"autostart", "daemon"}}, install, status, uninstall)
+	return a.commandGroup(&cobra.Command{Use: "service", Short: "Manage whether Hob starts when you log in", SuggestFor: []string{"autostart", "daemon"}}, install, status, uninstall)
 }
 
 func kindOf(c *cobra.Command) string { return c.Flag("kind").Value.String() }
@@ -46,9 +46,9 @@ func (a *cli) findService(ctx context.Context, kind string) (*autostart.Manager,
 	var e autostart.Entry
 	switch {
 	case kind != "" && kind != string(autostart.Systemd) && kind != string(autostart.XDG):
-		return nil, e, usageErrorf("--kind is systemd or xdg")
+		return nil, e, usageErrorf("--kind must be systemd or xdg")
 	case kind != "" && runtime.GOOS != "linux":
-		return nil, e, usageErrorf("--kind is only for Linux")
+		return nil, e, usageErrorf("--kind works only on Linux")
 	}
 	p, err := system.DefaultPaths()
 	if err != nil {
@@ -61,7 +61,7 @@ func (a *cli) findService(ctx context.Context, kind string) (*autostart.Manager,
 	e = autostart.Self(exe, p.Home, p.LogFile(), os.Getenv)
 	m, err := autostart.New(ctx, autostart.Options{Kind: autostart.Kind(kind)})
 	if errors.Is(err, errors.ErrUnsupported) {
-		return nil, e, &failure{code: exitFailed, cause: "no way to start programs at login is known for this system", remedy: "run this at login: hob start"}
+		return nil, e, &failure{code: exitFailed, cause: "starting at login is not supported on this system", remedy: "configure your system to run this at login: hob start"}
 	}
 	return m, e, err
 }
@@ -110,7 +110,7 @@ func (a *cli) installService(ctx context.Context, kind string) error {
 	case err != nil:
 		return err
 	case running && !s.Running:
-		fmt.Fprintln(a.out, "It is already running, started manually; from the next login your session starts it.")
+		fmt.Fprintln(a.out, "Hob is already running because you started it manually. From your next login on, it starts automatically.")
 	case !running && !s.Running:
 		fmt.Fprintln(a.out, "To start it now: hob start")
 	}
@@ -137,7 +137,7 @@ func (a *cli) uninstallService(ctx context.Context, kind string) error {
 		fmt.Fprintln(a.out, "Hob was not set to start at login; nothing was changed.")
 		return nil
 	}
-	fmt.Fprintln(a.out, "Hob no longer starts when you log in. The running Hob continues until: hob stop")
+	fmt.Fprintln(a.out, "Hob no longer starts when you log in. Hob keeps running until you run: hob stop")
 	return nil
 }
 
@@ -154,7 +154,7 @@ func (a *cli) serviceStatus(ctx context.Context, kind string) error {
 		return a.printJSON(s)
 	}
 	if !s.Installed {
-		fmt.Fprintf(a.out, "Not installed (%s). Start it at login with: hob service install\n", s.Kind)
+		fmt.Fprintf(a.out, "Not installed (%s). To start Hob at login, run: hob service install\n", s.Kind)
 		if s.Note != "" {
 			fmt.Fprintln(a.out, "Note: "+sanitizePrintable(s.Note))
 		}
@@ -164,12 +164,12 @@ func (a *cli) serviceStatus(ctx context.Context, kind string) error {
 	fmt.Fprintf(a.out, "Starts: %s\n", sanitizePrintable(s.Program))
 	switch {
 	case s.Program != e.Program:
-		fmt.Fprintf(a.out, "This is not the current program (%s). Update it with: hob service install\n", e.Program)
+		fmt.Fprintf(a.out, "The current program is %s. Update the entry with: hob service install\n", e.Program)
 	case !s.Current:
 		fmt.Fprintln(a.out, "The entry is outdated. Update it with: hob service install")
 	}
 	if !s.Enabled {
-		fmt.Fprintln(a.out, "It is disabled and will not start.")
+		fmt.Fprintln(a.out, "The entry is disabled, so Hob will not start at login.")
 	}
 	if s.Running {
 		fmt.Fprintln(a.out, "It runs.")

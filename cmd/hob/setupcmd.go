@@ -60,7 +60,7 @@ func (a *cli) runSetup(ctx context.Context, f setupFlags, steps []string) error 
 		return err
 	}
 	if h, held, err := system.Probe(o.Paths.LockFile()); err == nil && held && h.Role == system.RoleDaemon {
-		fmt.Fprintln(a.out, "Hob applies this at its next start: hob stop, then hob start")
+		fmt.Fprintln(a.out, "Hob applies the changes when it restarts: run hob stop, then hob start")
 	}
 	return nil
 }
@@ -68,7 +68,7 @@ func (a *cli) runSetup(ctx context.Context, f setupFlags, steps []string) error 
 // askSetup asks on the terminal: in a form if the terminal can show one, otherwise line by line.
 func (a *cli) askSetup(ctx context.Context, o setup.Options, f setupFlags, steps []string) error {
 	if _, in := terminalFD(a.in); !in && !f.plain {
-		return usageErrorf("no terminal to ask on; give the answers with --answers FILE, or as lines with --plain")
+		return usageErrorf("setup needs a terminal for its questions; provide the answers with --answers FILE, or line by line on standard input with --plain")
 	}
 	if f.restart {
 		if err := setup.Restart(o.Paths); err != nil {

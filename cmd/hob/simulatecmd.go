@@ -37,7 +37,7 @@ func (a *cli) simulateCmd() *cobra.Command {
 	c.Flags().StringVar(&f.from, "from", "", "script with the events (docs/simulation.md); - is standard input")
 	c.Flags().StringVar(&f.start, "start", "", `start time, "2026-11-23" or "2026-11-23 09:00" (default: now)`)
 	c.Flags().StringVar(&f.zone, "zone", "", "time zone of the simulation (default: yours)")
-	c.Flags().StringVar(&f.model, "model", simulate.Offline, `"offline", or "configured": calls your models, at their usual cost`)
+	c.Flags().StringVar(&f.model, "model", simulate.Offline, `"offline", or "configured" to call your models at their usual cost`)
 	c.Flags().StringVar(&f.replay, "replay", "", `replay the events of a day: "2026-11-21", "yesterday", "today"`)
 	return c
 }
@@ -108,7 +108,7 @@ func (a *cli) simulationOptions(f simulateFlags) (o simulate.Options, err error)
 		return o, usageErrorf("--days must be from 1 to %d", simulate.MaxDays)
 	}
 	if f.model != simulate.Offline && f.model != simulate.Configured {
-		return o, usageErrorf(`--model is "offline" or "configured", not %q`, f.model)
+		return o, usageErrorf(`--model must be "offline" or "configured", not %q`, f.model)
 	}
 	zone := cfg.Agent.Timezone
 	if f.zone != "" {
@@ -123,7 +123,7 @@ func (a *cli) simulationOptions(f simulateFlags) (o simulate.Options, err error)
 	}
 	if f.replay != "" {
 		if f.start != "" || f.from != "" {
-			return o, usageErrorf("--replay takes the events and times from the journal; remove --from and --start")
+			return o, usageErrorf("--replay uses the events and times in the journal; remove --from and --start")
 		}
 		o.Replay, o.Days = true, 1
 		if o.Start, err = dayOf(f.replay, loc); err != nil {
@@ -160,7 +160,7 @@ func startOf(s string, zone *time.Location) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, usageErrorf(`--start is written "2026-11-23" or "2026-11-23 09:00", not %q`, s)
+	return time.Time{}, usageErrorf(`--start must look like "2026-11-23" or "2026-11-23 09:00", not %q`, s)
 }
 
 func (a *cli) loadScript(path string) (*simulate.Script, error) {
@@ -200,7 +200,7 @@ func (a *cli) printTimeline(r *simulate.Result) {
 		fmt.Fprintf(a.out, "  %s  %s  %s\n", e.At.Format("15:04"), a.colorize(a.out, kindColor(e.Kind), fmt.Sprintf("%-7s", e.Kind)), clipTo(oneLine(what), 400))
 	}
 	if r.Replayed > 0 {
-		fmt.Fprintf(a.out, "\nReplayed %d events of the day; %d had a different result\n", r.Replayed, r.Differences)
+		fmt.Fprintf(a.out, "\nReplayed %d events from the day; %d had a different result\n", r.Replayed, r.Differences)
 	}
 	fmt.Fprintf(a.out, "\n%s to %s (%s): %d inputs, %d events, %d ticks, %s\n", r.Start.Format("2006-01-02 15:04"), r.End.Format("2006-01-02 15:04"), r.Zone,
 		r.Inputs, r.Events, r.Ticks, costOf(r))

@@ -116,7 +116,7 @@ func (a *cli) runDaemonOnce(ctx context.Context, again *atomic.Bool) (err error)
 		at.Pin = d.Pin()
 	}
 	if err := system.WriteEndpoint(p.EndpointFile(), at); err != nil {
-		log.Error("write the endpoint file: commands cannot find this daemon", "err", err)
+		log.Error("endpoint file not written; commands cannot find this daemon", "err", err)
 	}
 	log.Info("ready", "address", e.Addr(), "home", p.Home, "version", a.version)
 	ended := make(chan struct{})
@@ -237,7 +237,7 @@ func (a *cli) startDeadline(ctx context.Context, p system.Paths) (context.Contex
 			end = time.Now().Add(startWait)
 			if !reported {
 				reported = true
-				fmt.Fprintln(a.err, "Upgrading the data of this home; this can take minutes.")
+				fmt.Fprintln(a.err, "Upgrading Hob's data; this can take several minutes.")
 			}
 		}
 		cancel(context.DeadlineExceeded)
@@ -363,7 +363,7 @@ func (a *cli) initCmd() *cobra.Command {
 			path := p.ConfigFile()
 			switch fi, err := os.Stat(path); {
 			case err == nil && !fi.Mode().IsRegular():
-				return fmt.Errorf("%s: not a file; move it away, then run: hob init", path)
+				return fmt.Errorf("%s: not a file; move it elsewhere, then run: hob init", path)
 			case err == nil:
 				fmt.Fprintf(a.out, "%s already exists; nothing was changed.\n", path)
 				return nil

@@ -33,9 +33,9 @@ func (a *cli) templateCmd() *cobra.Command {
 		}),
 	})
 	use.Flags().BoolVarP(&yes, "yes", "y", false, "skip the confirmation")
-	use.Flags().BoolVar(&trust, "trust", false, "accept its SOUL.md even if it looks like an attack on the model")
+	use.Flags().BoolVar(&trust, "trust", false, "accept the template's SOUL.md even if it looks like an attack on the model")
 	reset := a.addJSONFlag(&cobra.Command{
-		Use: "reset", Short: "Restore the state before the template", Args: cobra.NoArgs,
+		Use: "reset", Short: "Restore the state from before the template", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error { return a.resetTemplate(c.Context(), yes) }),
 	})
 	reset.Flags().BoolVarP(&yes, "yes", "y", false, "skip the confirmation")
@@ -130,7 +130,7 @@ func (a *cli) withTemplateLock(ctx context.Context, fn func(p system.Paths, h *t
 		}
 		fmt.Fprintf(a.err, "Completed an interrupted change: %s.\n", inUse(s))
 		for _, path := range kept {
-			fmt.Fprintln(a.err, "You edited a file in the meantime. Your edit was kept; saved copies: "+path)
+			fmt.Fprintln(a.err, "You edited a file in the meantime. Hob saved a copy of the replaced or missing text: "+path)
 		}
 	}
 	return fn(p, h)
@@ -217,7 +217,7 @@ func (a *cli) removeTemplate(ctx context.Context, name string, yes bool) error {
 				return err
 			}
 			if !asked {
-				return &failure{code: exitDenied, cause: "nothing was deleted, because there is no terminal to ask on", remedy: "confirm with: --yes"}
+				return &failure{code: exitDenied, cause: "nothing was deleted, because confirmation needs a terminal", remedy: "confirm with: --yes"}
 			}
 			if !ok {
 				return nil

@@ -56,7 +56,7 @@ func (a *cli) createTemplate(ctx context.Context, name, about string) error {
 		if t.Soul != "" {
 			fmt.Fprint(a.out, ", and your SOUL.md")
 		}
-		fmt.Fprintln(a.out, ". Edit it there, then: hob template use "+name)
+		fmt.Fprintln(a.out, ". Edit the files, then apply the template with: hob template use "+name)
 		for _, what := range slices.Sorted(maps.Keys(left)) {
 			fmt.Fprintf(a.out, "%d omitted: %s.\n", left[what], what)
 		}

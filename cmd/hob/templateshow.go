@@ -102,7 +102,7 @@ func (a *cli) colorDiff(diff string) {
 func (a *cli) printPreview(plan *templates.Plan, t *templates.Template) {
 	switch {
 	case t == nil:
-		fmt.Fprintf(a.out, "Resetting %s would change this:\n\n", plan.Was)
+		fmt.Fprintf(a.out, "Resetting %s would make these changes:\n\n", plan.Was)
 	case plan.Was != "" && plan.Was != t.Name:
 		fmt.Fprintf(a.out, "%s (%s) instead of %s: %s\n\n", t.Name, t.Version, plan.Was, sanitizePrintable(t.Description))
 	default:
@@ -144,7 +144,7 @@ func (a *cli) printForeignNotice(t *templates.Template) {
 	}
 	fmt.Fprintf(a.out, "It is not built in (%s). The actions of its schedules, watchers and goals count as untrusted text. Its SOUL.md\nbecomes part of every conversation: read it.\n", sanitizePrintable(t.Path))
 	if m := suspiciousPatterns(t); len(m) > 0 {
-		fmt.Fprintf(a.out, "%s its texts look like an attack on the model: %s\n", a.colorize(a.out, red, "careful:"), strings.Join(m, ", "))
+		fmt.Fprintf(a.out, "%s its text looks like an attack on the model: %s\n", a.colorize(a.out, red, "careful:"), strings.Join(m, ", "))
 	}
 	fmt.Fprintln(a.out)
 }
@@ -178,7 +178,7 @@ func (a *cli) printApplied(p system.Paths, plan *templates.Plan, d templates.App
 		fmt.Fprintln(a.out, "kept: "+path)
 	}
 	if h, held, err := system.Probe(p.LockFile()); err == nil && held && h.Role == system.RoleDaemon && plan.Config.Diff != "" {
-		fmt.Fprintln(a.out, "Hob applies the settings at its next start: hob stop, then hob start. The personality applies from the next conversation.")
+		fmt.Fprintln(a.out, "Hob applies the settings when it restarts: run hob stop, then hob start. The personality applies from the next conversation.")
 	}
 }
 

@@ -106,10 +106,10 @@ func (a *cli) confirmPlan(ctx context.Context, plan *templates.Plan, doubtful bo
 	}
 	ok, asked, err := ask(ctx, what)
 	if err == nil && !asked && doubtful {
-		return false, &failure{code: exitDenied, cause: "nothing was changed: its SOUL.md looks like an attack on the model, and --yes alone does not accept it", remedy: "read it; if you trust it: hob template use with --yes --trust"}
+		return false, &failure{code: exitDenied, cause: "nothing was changed: its SOUL.md looks like an attack on the model, and --yes alone does not accept it", remedy: "read the file; if you trust it, add --yes --trust to hob template use"}
 	}
 	if err == nil && !asked {
-		return false, &failure{code: exitDenied, cause: "nothing was changed, because there is no terminal to ask on", remedy: "check the preview above and confirm with: --yes"}
+		return false, &failure{code: exitDenied, cause: "nothing was changed, because confirmation needs a terminal", remedy: "check the preview above and confirm with: --yes"}
 	}
 	if err == nil && !ok {
 		fmt.Fprintln(a.err, "Nothing was changed.")

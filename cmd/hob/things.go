@@ -107,7 +107,7 @@ func (a *cli) reminderCmd() *cobra.Command {
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			in := changedFlags(c, "every", "at")
 			if len(in) != 1 {
-				return usageErrorf("say when with exactly one of --every and --at")
+				return usageErrorf("set the time with exactly one of --every and --at")
 			}
 			in["text"] = joinWords(args)
 			return a.runTool(c.Context(), false, "create_reminder", in)
@@ -134,7 +134,7 @@ func (a *cli) scheduleCmd() *cobra.Command {
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			in := changedFlags(c, "every", "at", "missed")
 			if (in["every"] == nil) == (in["at"] == nil) {
-				return usageErrorf("say when with exactly one of --every and --at")
+				return usageErrorf("set the time with exactly one of --every and --at")
 			}
 			in["action"] = joinWords(args)
 			return a.runTool(c.Context(), false, "create_schedule", in)

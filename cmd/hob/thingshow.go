@@ -72,7 +72,7 @@ func missedWords(policy string, timed bool) string {
 		return ""
 	}
 	return map[string]string{
-		"run_once": "one late run for all missed ones", "skip": "missed runs are skipped; Hob notifies you", "run_all": "one late run for each missed one",
+		"run_once": "one late run for all missed runs", "skip": "missed runs are skipped; Hob notifies you", "run_all": "one late run for each missed run",
 	}[policy]
 }
 

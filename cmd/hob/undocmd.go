@@ -20,7 +20,7 @@ type undoFlags struct {
 func (a *cli) undoCmd() *cobra.Command {
 	var f undoFlags
 	cmd := a.addJSONFlag(&cobra.Command{
-		Use: "undo [ID]", Short: "Undo actions of Hob", Args: cobra.MaximumNArgs(1),
+		Use: "undo [ID]", Short: "Undo Hob's actions", Args: cobra.MaximumNArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			in, err := f.toolArguments(args)
 			if err != nil {
@@ -37,7 +37,7 @@ func (a *cli) undoCmd() *cobra.Command {
 	})
 	cmd.Flags().IntVar(&f.last, "last", 0, "undo the last N actions")
 	cmd.Flags().BoolVar(&f.turn, "turn", false, "undo all actions of the last answer")
-	cmd.Flags().BoolVar(&f.redo, "redo", false, "redo the last undone action, or ID (files and configuration)")
+	cmd.Flags().BoolVar(&f.redo, "redo", false, "redo the last undone action, or the action ID (only files and configuration)")
 	cmd.Flags().BoolVar(&f.list, "list", false, "list the actions that can be undone")
 	return cmd
 }

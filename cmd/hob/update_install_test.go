@@ -154,9 +154,9 @@ func TestUpdateInstalls(t *testing.T) {
 	expect(true, "hob v1.0.0", "version")
 	s.publishVersion("v1.1.0", []byte("#!/bin/sh\necho '{\"version\": \"v0.9.0\"}'\n"), false)
 	expect(false, `the downloaded program is version "v0.9.0"`, "update")
-	// A version that cannot start: the running one is put back and runs again.
+	// A version that cannot start: the running one is restored and runs again.
 	s.publishVersion("v1.1.0", []byte("#!/bin/sh\n[ \"$1\" = version ] || { echo broken; exit 1; }\necho '{\"version\": \"v1.1.0\"}'\n"), false)
-	expect(false, "did not start, so this one was put back", "update")
+	expect(false, "did not start, so the current version was restored", "update")
 	expect(true, "hob v1.0.0", "version")
 	expect(true, "Hob was already running", "start")
 
@@ -165,9 +165,9 @@ func TestUpdateInstalls(t *testing.T) {
 	expect(true, "hob v1.1.0", "version")
 	expect(true, "Hob was already running", "start")
 	expect(true, "is the newest version", "update")
-	expect(true, "Went back from Hob v1.1.0 to v1.0.0.\nHob runs again.", "update", "--rollback")
+	expect(true, "Rolled back Hob from v1.1.0 to v1.0.0.\nHob runs again.", "update", "--rollback")
 	expect(true, "hob v1.0.0", "version")
-	expect(true, "Went back from Hob v1.0.0 to v1.1.0.", "update", "--rollback")
+	expect(true, "Rolled back Hob from v1.0.0 to v1.1.0.", "update", "--rollback")
 	expect(true, "stopped", "stop")
 
 	// A database that the previous version cannot open.

@@ -52,9 +52,9 @@ func (a *cli) findUpdate(ctx context.Context) (r release.Result, n release.Fetch
 	}.Check(ctx, time.Now())
 	switch {
 	case errors.Is(err, release.ErrNoSource):
-		err = &failure{code: exitFailed, cause: err.Error(), remedy: "see docs/packaging.md; or set them: hob config set update.url https://… and hob config set update.key RW…"}
+		err = &failure{code: exitFailed, cause: err.Error(), remedy: "see docs/packaging.md, or configure both: hob config set update.url https://… and hob config set update.key RW…"}
 	case release.Refused(err):
-		err = &failure{code: exitFailed, cause: err.Error(), remedy: "do not install that version; if this lasts for days, report it to the project"}
+		err = &failure{code: exitFailed, cause: err.Error(), remedy: "do not install that version; if the error persists for days, report it to the project"}
 	case err != nil:
 		err = &failure{code: exitFailed, cause: err.Error(), remedy: "try again later"}
 	}
@@ -107,7 +107,7 @@ func (a *cli) installUpdate(ctx context.Context) error {
 	a.reportStep("Downloading Hob %s (%d MB)", r.Latest, max(1, r.File.Size>>20))
 	staged, err := program.Download(ctx, n, *r.File, r.Latest)
 	if errors.Is(err, release.ErrDownload) {
-		return &failure{code: exitFailed, cause: err.Error(), remedy: "nothing was changed; try again later, and report it to the project if this lasts", err: err}
+		return &failure{code: exitFailed, cause: err.Error(), remedy: "nothing was changed; try again later, and report it to the project if the error persists", err: err}
 	}
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ func (a *cli) replaceableProgram(steps []string) (release.Program, error) {
 	}
 	err = program.CheckReplaceable()
 	if errors.Is(err, release.ErrManaged) {
-		remedy := "use it to install the version that you want"
+		remedy := "use the package manager to install the version you want"
 		if len(steps) > 0 {
 			remedy = "update it with: " + strings.Join(steps, "; ")
 		}
@@ -161,7 +161,7 @@ func (a *cli) swapProgram(ctx context.Context, program release.Program, from str
 	if err := startProgram(ctx, program, running); err != nil {
 		ctx = context.WithoutCancel(ctx)
 		back := errors.Join(program.Swap(program.Previous()), startProgram(ctx, program, running))
-		return false, &failure{code: exitFailed, err: errors.Join(err, back), cause: fmt.Sprintf("the other version did not start, so this one was put back: %v", err), remedy: "see " + p.LogFile()}
+		return false, &failure{code: exitFailed, err: errors.Join(err, back), cause: fmt.Sprintf("the other version did not start, so the current version was restored: %v", err), remedy: "see " + p.LogFile()}
 	}
 	return running, nil
 }
@@ -191,7 +191,7 @@ func (a *cli) rollbackUpdate(ctx context.Context) error {
 	}
 	previous, err := program.CheckPrevious(ctx)
 	if errors.Is(err, release.ErrNoPrevious) {
-		return &failure{code: exitFailed, cause: err.Error(), remedy: "install the version that you want by hand", err: err}
+		return &failure{code: exitFailed, cause: err.Error(), remedy: "install the version you want manually", err: err}
 	}
 	if err != nil {
 		return err
@@ -201,7 +201,7 @@ func (a *cli) rollbackUpdate(ctx context.Context) error {
 		return err
 	}
 	done := updateResult{Version: previous.Version, Previous: a.version}
-	text := fmt.Sprintf("Went back from Hob %s to %s.", sanitizePrintable(a.version), sanitizePrintable(previous.Version))
+	text := fmt.Sprintf("Rolled back Hob from %s to %s.", sanitizePrintable(a.version), sanitizePrintable(previous.Version))
 	if previous.Schema == nil || store.Supports(previous.Schema, have) {
 		done.Restarted, err = a.swapProgram(ctx, program, program.Previous())
 	} else {
@@ -210,13 +210,13 @@ func (a *cli) rollbackUpdate(ctx context.Context) error {
 		}
 		err = program.Swap(program.Previous())
 		s, found, serr := upgrade.FittingSnapshot(ctx, p, previous.Schema)
-		text += " It cannot open the database, which the newer version has migrated, so Hob was not started."
+		text += " This version cannot open the database, which the newer version has migrated, so Hob was not started."
 		switch {
 		case serr != nil:
 			err = errors.Join(err, serr)
 		case found:
 			done.Snapshot = s.Name
-			text += fmt.Sprintf("\nReturn to the snapshot of %s, which loses later changes: hob restore %s\nOr undo this rollback: hob update --rollback", s.Manifest.Created.Format("2006-01-02 15:04 UTC"), s.Name)
+			text += fmt.Sprintf("\nRestore the snapshot from %s, which discards later changes: hob restore %s\nOr undo this rollback: hob update --rollback", s.Manifest.Created.Format("2006-01-02 15:04 UTC"), s.Name)
 		default:
 			text += "\nNo snapshot fits this version. Undo this rollback with: hob update --rollback"
 		}
@@ -274,9 +274,9 @@ func (a *cli) showUpdate(r release.Result) {
 		fmt.Fprintf(a.out, "\nMore: %s\n", r.Page)
 	}
 	if r.Kind == release.Archive && r.Newer {
-		fmt.Fprintln(a.out, "\nInstall it with: hob update\nOr by hand:")
+		fmt.Fprintln(a.out, "\nInstall it with: hob update\nOr manually:")
 	} else {
-		fmt.Fprintf(a.out, "\nTo get it (installed by: %s):\n", r.Kind)
+		fmt.Fprintf(a.out, "\nTo install it (installation type: %s):\n", r.Kind)
 	}
 	for _, s := range r.Steps {
 		fmt.Fprintf(a.out, "  %s\n", s)

@@ -84,10 +84,10 @@ func tryHome(ctx context.Context, p system.Paths, version string) (err error) {
 	defer func() { err = errors.Join(err, c.closeEngine()) }()
 	out, err := c.Send(ctx, "upgrade", userInput{typed: "What are my tasks?"}.messageBody())
 	if err != nil {
-		return fmt.Errorf("a turn in the copy: %w", err)
+		return fmt.Errorf("run a test turn in the upgraded copy: %w", err)
 	}
 	if strings.TrimSpace(out.Answer) == "" {
-		return errors.New("a turn in the copy: no answer")
+		return errors.New("run a test turn in the upgraded copy: no answer")
 	}
 	return nil
 }

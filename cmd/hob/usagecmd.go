@@ -12,7 +12,7 @@ import (
 
 func (a *cli) usageCmd() *cobra.Command {
 	budget := a.addJSONFlag(&cobra.Command{
-		Use: "budget", Short: "Show the cost of today and this month against the limits", Args: cobra.NoArgs,
+		Use: "budget", Short: "Show the costs and limits of today and this month", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
 			return a.withClient(c.Context(), func(cl *client) error {
 				rows, err := cl.Budget(c.Context())
@@ -153,9 +153,9 @@ func (a *cli) printBudget(rows []api.BudgetRow) {
 		asOf, unpriced = r.PricesAsOf, r.Unpriced
 	}
 	if unpriced > 0 {
-		fmt.Fprintf(a.out, "The price of %d call(s) this month is unknown: hob config set 'prices.\"provider/model\".input' 1 (and output)\n", unpriced)
+		fmt.Fprintf(a.out, "The price of %d call(s) this month is unknown. Set prices with: hob config set 'prices.\"provider/model\".input' 1 (and .output)\n", unpriced)
 	}
-	fmt.Fprintln(a.out, a.colorize(a.out, dim, fmt.Sprintf("Prices are list prices collected by %s, not a bill; your [prices] take precedence.", asOf)))
+	fmt.Fprintln(a.out, a.colorize(a.out, dim, fmt.Sprintf("The costs are based on list prices as of %s and are not a bill; your [prices] take precedence.", asOf)))
 }
 
 // colorGauge returns a bar that turns amber and red as it fills.

@@ -55,7 +55,7 @@ a feed or a page. Set further options of a kind with --set; see docs/watchers.md
 func (a *cli) watchChange() *cobra.Command {
 	change := &cobra.Command{
 		Use: "change WATCHER...", Short: "Change the hours and the rate of a watcher", Args: cobra.MinimumNArgs(1),
-		Long: `Change the hours and the rate of a watcher. It keeps its state. The word
+		Long: `Change the hours and the rate of a watcher. The watcher keeps its state. The word
 "always" removes the limit set by --hours or --every.`,
 		Example: `  hob watch change Ada --hours "mon-fri 08:00-18:00" --per-day 3
   hob watch change prices --every 6h`,
@@ -78,10 +78,10 @@ func (a *cli) watchChange() *cobra.Command {
 
 func (a *cli) watchTry() *cobra.Command {
 	try := a.addJSONFlag(&cobra.Command{
-		Use: "try [WATCHER... | WHAT]", Short: "Show what a watcher would have found in the last days",
-		Long: `Show what a watcher or a schedule would have found in the last days, without
-changing anything. Name an existing one by its ID or words of it, or describe a new one
-with --kind. This works for feeds, mail, messages, repositories and times, but not for
+		Use: "try [WATCHER... | WHAT]", Short: "Show what a watcher would have found in recent days",
+		Long: `Show what a watcher or a schedule would have found in recent days, without
+changing anything. Name an existing one by its ID or words from its title, or describe a new one
+with --kind. This works for feeds, email, messages, repositories and times, but not for
 sources without a history (files, pages, calendars).`,
 		Example: `  hob watch try releases
   hob watch try --kind feed https://example.org/feed.xml --set words='["release"]' --days 14
@@ -178,7 +178,7 @@ func watcherOf(c *cobra.Command, args []string) (map[string]any, error) {
 	}
 	switch {
 	case len(args) == 0 && kind.Source == watchers.PathSource:
-		return nil, usageErrorf("say which file or folder")
+		return nil, usageErrorf("name the file or folder to watch")
 	case len(args) == 0:
 	case kind.Argument == "":
 		return nil, usageErrorf("the kind %s takes no argument; set its options with --set KEY=VALUE", kind.Kind)

@@ -96,7 +96,7 @@ func New(o Options) (*Vectors, error) {
 		o.FirstPass = Auto
 	}
 	if o.FirstPass != Auto && o.FirstPass != On && o.FirstPass != Off {
-		return nil, fmt.Errorf("embed: the first pass %q must be %q, %q or %q", o.FirstPass, Auto, On, Off)
+		return nil, fmt.Errorf("embed: unknown first pass %q; use %q, %q or %q", o.FirstPass, Auto, On, Off)
 	}
 	if o.Rescored <= 0 {
 		o.Rescored = 300

@@ -43,7 +43,7 @@ func (v *Vectors) Nearest(ctx context.Context, q store.Querier, text string, kin
 		return nil, err
 	}
 	if len(vector) != 4*s.dims {
-		return nil, fmt.Errorf("the embedder returns vectors of %d numbers, stored ones have %d; Hob rebuilds them in the background; run hob memory reindex to rebuild them now", len(vector)/4, s.dims)
+		return nil, fmt.Errorf("the embedder returns vectors of length %d, but the stored vectors have length %d; Hob is rebuilding them in the background; run hob memory reindex to rebuild them now", len(vector)/4, s.dims)
 	}
 	var matches []knowledge.TermMatch
 	err = v.withVectorFile(ctx, func(f *vectorFile) (err error) {

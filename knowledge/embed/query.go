@@ -61,7 +61,7 @@ func (q *queryCache) queryVector(ctx context.Context, text string) ([]byte, erro
 	case err != nil && late:
 		return nil, ErrSlow
 	case err != nil:
-		return nil, fmt.Errorf("the question has no vector: %w", err)
+		return nil, fmt.Errorf("embed the query: %w", err)
 	case len(list) != 1:
 		return nil, &llm.Error{Kind: llm.Garbled, Provider: q.o.Model, Message: "the embedder did not return exactly one vector for the query"}
 	}

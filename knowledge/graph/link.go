@@ -36,7 +36,7 @@ func (g *Graph) LinkTx(tx *store.Tx, l knowledge.Link) (out knowledge.Linked, er
 	if l.Fact != "" {
 		err := tx.QueryRow(`SELECT n FROM docs WHERE ref = ? AND kind = ?`, l.Fact, knowledge.KindFact).Scan(&m.doc)
 		if errors.Is(err, sql.ErrNoRows) {
-			return out, fmt.Errorf("%w; the fact is no longer valid", knowledge.ErrNoEntity)
+			return out, fmt.Errorf("%w: the fact is no longer valid", knowledge.ErrNoEntity)
 		}
 		if err != nil {
 			return out, fmt.Errorf("graph: link: %w", err)

@@ -42,7 +42,7 @@ func (g *Graph) Overview(q store.Querier, name string, limit int) (api.MemoryGra
 	}
 	e, ok, err := g.findEntity(q, name)
 	if err == nil && !ok {
-		err = fmt.Errorf("no person or thing has the name %q: %w; see all with: hob memory graph", textnorm.Ellipsize(name, 60), api.ErrNotFound)
+		err = fmt.Errorf("no person or other entity is named %q: %w; list all with: hob memory graph", textnorm.Ellipsize(name, 60), api.ErrNotFound)
 	}
 	if err != nil {
 		return api.MemoryGraph{}, err

@@ -182,14 +182,14 @@ func optimizeReaders(each []api.TermFieldReader, kind string) (api.TermFieldRead
 	for _, t := range each {
 		o, ok := t.(api.Optimizable)
 		if !ok {
-			return nil, fmt.Errorf("index: search: postings cannot be joined (%T)", t)
+			return nil, fmt.Errorf("index: search: cannot combine postings of type %T", t)
 		}
 		var err error
 		if octx, err = o.Optimize(kind, octx); err != nil {
 			return nil, fmt.Errorf("index: search: %w", err)
 		}
 		if octx == nil {
-			return nil, fmt.Errorf("index: search: postings cannot be joined by %s", kind)
+			return nil, fmt.Errorf("index: search: cannot combine postings with %s", kind)
 		}
 	}
 	out, err := octx.Finish()
@@ -198,7 +198,7 @@ func optimizeReaders(each []api.TermFieldReader, kind string) (api.TermFieldRead
 	}
 	t, ok := out.(api.TermFieldReader)
 	if !ok {
-		return nil, fmt.Errorf("index: search: postings cannot be joined by %s", kind)
+		return nil, fmt.Errorf("index: search: cannot combine postings with %s", kind)
 	}
 	return t, nil
 }

@@ -30,7 +30,7 @@ const Name = "index"
 var (
 	// ErrBusy means that another process uses the index. Remedy: stop that process, or use the
 	// daemon.
-	ErrBusy = errors.New("the index is in use by another Hob process; stop that process or try again")
+	ErrBusy = errors.New("the index is in use by another Hob process; stop that process or try again later")
 	// ErrDamaged means that an index file is corrupt. The index will be rebuilt.
 	ErrDamaged = errors.New("the index is damaged")
 	// ErrClosed means that the index is closed.
@@ -200,7 +200,7 @@ func (x *Index) loadCurrent() (*generation, error) {
 		return nil, x.setAside(path, errors.Join(ErrDamaged, g.close()))
 	}
 	if err == nil {
-		x.opt.Log.Info("index does not match the database; it is rebuilt", "folder", path)
+		x.opt.Log.Info("index does not match the database; rebuilding it", "folder", path)
 		err = errors.Join(g.close(), forgetCurrent(x.dir))
 		return nil, err
 	}
@@ -231,8 +231,8 @@ func (x *Index) setAside(path string, why error) error {
 	}
 	err = errors.Join(err, forgetCurrent(x.dir))
 	if err != nil {
-		return fmt.Errorf("%w; and it could not be moved aside: %w", why, err)
+		return fmt.Errorf("%w; moving it aside also failed: %w", why, err)
 	}
-	x.opt.Log.Error("index was damaged; it was moved aside and is rebuilt", "folder", aside, "err", why)
+	x.opt.Log.Error("index was damaged and moved aside; rebuilding it", "folder", aside, "err", why)
 	return nil
 }

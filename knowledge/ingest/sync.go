@@ -201,7 +201,7 @@ func (s *Sync) syncFolder(ctx context.Context, f Folder, news *pendingPaths) {
 		s.reportSkipped(ctx, f, r)
 		switch {
 		case errors.Is(err, ErrFolderGone):
-			s.notifyUser(ctx, "gone:"+f.Path, "The folder "+s.displayPath(f.Path)+" does not exist or is empty. I keep its documents and sync it when it is back.")
+			s.notifyUser(ctx, "gone:"+f.Path, "The folder "+s.displayPath(f.Path)+" does not exist or is empty. I am keeping its documents and will sync it again when it is back.")
 			next.Reset(goneAfter)
 		case err != nil:
 			s.opt.Log.WarnContext(ctx, "folder sync failed", "err", err)
@@ -243,7 +243,7 @@ func (s *Sync) reportSkipped(ctx context.Context, f Folder, r Report) {
 	if n > 1 {
 		what = fmt.Sprintf("%d files", n)
 	}
-	s.notifyUser(ctx, "skipped:"+hex.EncodeToString(sum.Sum(nil)[:8]), what+" in "+s.displayPath(f.Path)+" could not be ingested; see which and why: hob memory documents")
+	s.notifyUser(ctx, "skipped:"+hex.EncodeToString(sum.Sum(nil)[:8]), what+" in "+s.displayPath(f.Path)+" could not be ingested; for details, run: hob memory documents")
 }
 
 func (s *Sync) notifyUser(ctx context.Context, key, text string) {

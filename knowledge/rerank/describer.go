@@ -96,7 +96,7 @@ func (d *Describer) Describe(ctx context.Context, data []byte) (string, error) {
 		return "", errors.New("models accept only PNG, JPEG, GIF and WebP; convert the image")
 	}
 	if len(data) > maxPicture {
-		return "", fmt.Errorf("the image has %d bytes, the limit is %d; save it smaller", len(data), maxPicture)
+		return "", fmt.Errorf("the image is %d bytes, but the limit is %d; save a smaller version", len(data), maxPicture)
 	}
 	m, err := d.readyModel(ctx)
 	if err != nil {

@@ -53,7 +53,7 @@ func TestDescribe(t *testing.T) {
 		{"built-in model", llm.Info{Provider: "offline", Vision: true}, png, nil, "A cat.", "no model with image input", true},
 		{"external agent", llm.Info{Provider: "p", Vision: true, Acts: true}, png, nil, "A cat.", "no model with image input", true},
 		{"unsupported format", llm.Info{Provider: "p", Vision: true}, "BM", nil, "A cat.", "convert the image", false},
-		{"too large", llm.Info{Provider: "p", Vision: true}, png + strings.Repeat("x", maxPicture), nil, "A cat.", "save it smaller", false},
+		{"too large", llm.Info{Provider: "p", Vision: true}, png + strings.Repeat("x", maxPicture), nil, "A cat.", "save a smaller version", false},
 		{"budget used up", llm.Info{Provider: "p", Vision: true}, png, &llm.Error{Kind: llm.Budget, Provider: "p", Message: "used up"}, "", "used up", true},
 		{"refused by the API", llm.Info{Provider: "p", Vision: true}, png, &llm.Error{Kind: llm.BadRequest, Provider: "p", Message: "bad image"}, "", "bad image", false},
 	} {

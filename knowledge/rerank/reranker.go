@@ -45,7 +45,7 @@ func (r *Reranker) Rerank(ctx context.Context, text string, hits []knowledge.Hit
 	seen := map[int]bool{}
 	for _, n := range *out.Order {
 		if n < 1 || n > len(shown) || seen[n] {
-			return nil, fmt.Errorf("the model's order contains %d, but there are %d findings", n, len(shown))
+			return nil, fmt.Errorf("the model's order contains result %d, but there are only %d results", n, len(shown))
 		}
 		seen[n] = true
 	}

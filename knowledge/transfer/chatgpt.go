@@ -57,7 +57,7 @@ func readChatGPT(r io.Reader, t recordFunc) error {
 		}
 		c.ID = cmp.Or(c.ConversationID, c.ID)
 		if c.ID == "" || len(c.Mapping) == 0 || len(c.Mapping) > maxNodes {
-			t.skip(where, errors.New("the conversation has no id, no messages or too many"))
+			t.skip(where, errors.New("the conversation has no id, no messages or too many messages"))
 			return nil
 		}
 		return c.emitTurns(t)

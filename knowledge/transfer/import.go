@@ -61,9 +61,9 @@ func (t *Transfer) MemoryImport(ctx context.Context, in api.MemoryImport, step f
 
 // importSummary describes the result in one sentence.
 func importSummary(o api.ImportResult, name string) string {
-	verb := "Took in"
+	verb := "Imported"
 	if o.DryRun {
-		verb = "Would take in"
+		verb = "Would import"
 	}
 	var parts []string
 	for _, k := range []string{"fact", "preference", "lesson", "entity", "relation", "note", "document", "chunk", "turn", "session", "message"} {
@@ -76,7 +76,7 @@ func importSummary(o api.ImportResult, name string) string {
 		s = fmt.Sprintf("%s %s from %s (%s)", verb, strings.Join(parts, ", "), name, o.Format)
 	}
 	if o.Known > 0 {
-		s += fmt.Sprintf("; %d were known already", o.Known)
+		s += fmt.Sprintf("; %d were already known", o.Known)
 	}
 	if n := len(o.Skipped) + o.More; n > 0 {
 		s += fmt.Sprintf("; %d could not be read", n)

@@ -142,7 +142,7 @@ func (p batchImport) putDoc(d knowledge.Doc, kind string) (bool, error) {
 	}
 	d.Kind, d.Ref = kind, im.recordID("i", d.Ref)
 	if kind == knowledge.KindTurn && im.Conversations.OwnsRow(d.Ref) {
-		return false, invalidRecordError{errors.New("its id is that of a message of yours")}
+		return false, invalidRecordError{errors.New("its id belongs to one of your messages")}
 	}
 	d.Source = im.sourceRef(d.Source)
 	d.Provenance, d.Origins = im.limitTrust(d.Provenance, d.Origins)
@@ -206,7 +206,7 @@ func (p batchImport) putMessage(m Message) (bool, error) {
 	}
 	id, ok := im.into[m.Session]
 	if !ok {
-		return false, invalidRecordError{errors.New("the conversation of the message must come before it")}
+		return false, invalidRecordError{errors.New("the conversation must come before its messages")}
 	}
 	added, err := im.Conversations.RestoreMessageTx(p.tx, id, m.Turn, m.At, m.Message)
 	if added {

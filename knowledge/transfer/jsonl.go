@@ -94,7 +94,7 @@ func readJSONL(r io.Reader, t recordFunc) error {
 func readHead(b []byte) error {
 	var h exportHeader
 	if err := json.Unmarshal(b, &h); err != nil || h.Hob != "memory" {
-		return fmt.Errorf("%w: the file does not start like a Hob export", ErrFormat)
+		return fmt.Errorf("%w: the file does not start with the header of a Hob export", ErrFormat)
 	}
 	if h.Version > Version || h.Version < 1 {
 		return ErrNewer

@@ -240,7 +240,7 @@ func readMarkdown(r io.Reader, t recordFunc) error {
 		return err
 	}
 	if first {
-		return fmt.Errorf("%w: the file does not start like a Hob export", ErrFormat)
+		return fmt.Errorf("%w: the file does not start with the header of a Hob export", ErrFormat)
 	}
 	return flush()
 }

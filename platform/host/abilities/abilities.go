@@ -74,7 +74,7 @@ func (o Options) appAbilities() []Ability {
 	var notes pim.Notes
 	var contacts pim.Contacts
 	var by [5]string
-	noMessages := Ability{Name: "iMessage", Mechanism: "chat.db", Instead: "only macOS has it"}
+	noMessages := Ability{Name: "iMessage", Mechanism: "chat.db", Instead: "available only on macOS"}
 	switch o.System {
 	case "darwin":
 		mail, calendar, reminders, notes, contacts = apple.NewMail(r), apple.NewCalendar(r), apple.NewReminders(r, time.Local), apple.NewNotes(r), apple.NewContacts(r)
@@ -83,13 +83,13 @@ func (o Options) appAbilities() []Ability {
 		mail, calendar, reminders, notes, contacts = outlook.NewMail(r), outlook.NewCalendar(r), outlook.NewReminders(r, time.Local), outlook.NewNotes(r), outlook.NewContacts(r)
 		by = [5]string{"Outlook (COM)", "Outlook (COM)", "Outlook (COM)", "Outlook (COM)", "Outlook (COM)"}
 	default:
-		const account = "no app to try: Hob uses your accounts; check them with hob doctor accounts"
+		const account = "no app to test: Hob uses your accounts; check them with hob doctor accounts"
 		return []Ability{
 			{Name: "mail", Mechanism: "IMAP and SMTP", Instead: account},
 			{Name: "calendar", Mechanism: "CalDAV", Instead: account},
 			{Name: "reminders", Mechanism: "CalDAV", Instead: account},
 			{Name: "contacts", Mechanism: "CardDAV", Instead: account},
-			{Name: "notes", Mechanism: "Hob", Instead: "Hob keeps notes itself"},
+			{Name: "notes", Mechanism: "Hob", Instead: "Hob stores notes itself"},
 			noMessages,
 		}
 	}
@@ -145,9 +145,9 @@ func (o Options) desktopAbilities() []Ability {
 	m := o.mechanismsOf()
 	shown := desktop.Options{Getenv: o.Getenv, Scripts: o.Scripts, Wait: wait}
 	return []Ability{
-		{Name: "notifications", Mechanism: m.notifications, Effect: "shows a notification and removes it.", Quiet: func(ctx context.Context) (string, error) {
+		{Name: "notifications", Mechanism: m.notifications, Effect: "shows a notification and removes it", Quiet: func(ctx context.Context) (string, error) {
 			_, err := desktop.New(shown).Server(ctx)
-			return "the server answers; nothing was shown", err
+			return "the server responds; nothing was shown", err
 		}, Try: func(ctx context.Context) (string, error) { return showNotification(ctx, desktop.New(shown)) }},
 		{Name: "tray", Mechanism: m.tray, Try: func(ctx context.Context) (string, error) {
 			p, err := tray.Shown(ctx, o.Getenv, o.Pid)
@@ -155,22 +155,22 @@ func (o Options) desktopAbilities() []Ability {
 			case err != nil:
 				return "", err
 			case !p.Host:
-				return "", fmt.Errorf("no panel shows icons (%w); on GNOME install the extension AppIndicator", errMissing)
+				return "", fmt.Errorf("no panel shows tray icons (%w); on GNOME install the extension AppIndicator", errMissing)
 			case o.Pid == 0:
-				return "a panel shows icons; Hob does not run", nil
+				return "a panel shows tray icons; Hob is not running", nil
 			}
-			return fmt.Sprintf("icon shown: %t, menu answers: %t", p.Item, p.Menu), nil
+			return fmt.Sprintf("icon shown: %t, menu responds: %t", p.Item, p.Menu), nil
 		}},
 		{
-			Name: "keychain", Mechanism: m.keychain, Effect: "stores a random secret and deletes it.", Asks: "the keychain may ask for its password",
+			Name: "keychain", Mechanism: m.keychain, Effect: "stores a random secret and deletes it;", Asks: "the keychain may ask for its password",
 			Quiet: func(ctx context.Context) (string, error) {
-				return "answers; nothing was stored", o.Secrets.CheckKeychain(ctx)
+				return "responds; nothing was stored", o.Secrets.CheckKeychain(ctx)
 			},
 			Try: o.storeSecret,
 		},
 		{Name: "presence", Mechanism: m.presence, Try: func(ctx context.Context) (string, error) {
 			_, err := desktop.DetectPresence(ctx, shown)
-			return "answers", err
+			return "responds", err
 		}},
 		{Name: "clipboard", Mechanism: m.clipboard, Try: func(ctx context.Context) (string, error) {
 			c := clipboard.New(clipboard.Options{Getenv: o.Getenv, Scripts: o.Scripts, Wait: wait})
@@ -189,7 +189,7 @@ func (o Options) desktopAbilities() []Ability {
 		{Name: "window contents", Mechanism: m.elements, Try: func(ctx context.Context) (string, error) {
 			return "ready", a11y.New(a11y.Options{Getenv: o.Getenv, Wait: wait}).Ready(ctx)
 		}},
-		{Name: "speech", Mechanism: m.speech, Effect: "says one word aloud.", Try: func(ctx context.Context) (string, error) {
+		{Name: "speech", Mechanism: m.speech, Effect: "speaks one word aloud", Try: func(ctx context.Context) (string, error) {
 			return "spoken", speech.New(speech.Options{Getenv: o.Getenv, Scripts: o.Scripts}).Say(ctx, "test", "en")
 		}},
 		{Name: "text in pictures", Mechanism: m.ocr, Try: func(ctx context.Context) (string, error) {
@@ -198,14 +198,14 @@ func (o Options) desktopAbilities() []Ability {
 				return "", err
 			}
 			_, err := ocr.New(ocr.Options{Getenv: o.Getenv, Scripts: o.Scripts}).Read(ctx, b.Bytes())
-			return "an empty picture was read", err
+			return "a blank test image was read", err
 		}},
 	}
 }
 
 func showNotification(ctx context.Context, n *desktop.NotificationClient) (string, error) {
 	const id = "hob-selftest"
-	err := n.Notify(ctx, desktop.Notification{ID: id, Title: "Hob", Body: "Test of hob selftest", Transient: true})
+	err := n.Notify(ctx, desktop.Notification{ID: id, Title: "Hob", Body: "Test from hob selftest", Transient: true})
 	if err != nil {
 		return "", err
 	}
@@ -228,7 +228,7 @@ func (o Options) storeSecret(ctx context.Context) (_ string, err error) {
 	case err != nil:
 		return "", err
 	case got != value:
-		return "", errors.New("the stored secret differs")
+		return "", errors.New("the secret that was read differs from the stored one")
 	case where == system.InFile:
 		return "no keychain: stored, read and deleted in the encrypted file", nil
 	}

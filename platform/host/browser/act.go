@@ -155,7 +155,7 @@ func (b *Browser) Fill(ctx context.Context, id string, fields []Field, submit bo
 				return err
 			}
 			if r.Missing {
-				return &Error{Kind: NotFound, Message: f.Handle + " disappeared from the page while it was filled in", Remedy: "nothing was sent; read the page again"}
+				return &Error{Kind: NotFound, Message: f.Handle + " disappeared from the page while it was being filled in", Remedy: "nothing was sent; read the page again"}
 			}
 			if r.Why != "" {
 				return &Error{Kind: Refused, Message: fmt.Sprintf("%s was not filled in: %s", f.Handle, sanitizeLine(r.Why, 300)), Remedy: "the fields before it were filled in; nothing was sent", Quoted: true}
@@ -187,7 +187,7 @@ func (b *Browser) Fill(ctx context.Context, id string, fields []Field, submit bo
 // outcomeUnknown returns the error of an action that was performed but whose outcome cannot be
 // read.
 func outcomeUnknown(err error) error {
-	const said = "the action was done, but its outcome cannot be read: "
+	const said = "the action was performed, but its outcome cannot be read: "
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
 		return fmt.Errorf(said+"%w", err)
@@ -211,7 +211,7 @@ func (t *tab) checkToggled(ctx context.Context, handle, want string) error {
 		return err
 	}
 	if d.Missing || d.Element.Value != want {
-		return &Error{Kind: Refused, Message: handle + " was clicked but does not show as " + want, Remedy: "read the page before you try again; nothing was sent"}
+		return &Error{Kind: Refused, Message: handle + " was clicked, but its state is not " + want, Remedy: "read the page before you try again; nothing was sent"}
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ const maxMessage = 24 << 20
 
 var (
 	errLost     = errors.New("browser has ended")
-	errTooLarge = errors.New("answer of the browser is larger than 24 MB")
+	errTooLarge = errors.New("the browser's response is larger than 24 MB")
 )
 
 // cdpConn is a DevTools protocol connection over the browser's two pipes. In both directions it
@@ -219,7 +219,7 @@ func (v rawValue) decodeInto(out any) error {
 		return nil
 	}
 	if err := json.Unmarshal(v, out); err != nil {
-		return fmt.Errorf("browser: decode the result of the page: %w", err)
+		return fmt.Errorf("browser: decode the page's result: %w", err)
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func (b *Browser) Go(ctx context.Context, id string, delta int, address string) 
 		return Tab{}, err
 	}
 	if e.URL != address {
-		return Tab{}, &Error{Kind: Changed, Message: "the history changed meanwhile", Remedy: "read the tab again"}
+		return Tab{}, &Error{Kind: Changed, Message: "the history has changed in the meantime", Remedy: "read the tab again"}
 	}
 	begin := time.Now()
 	if err := t.callCommand(ctx, "Page.navigateToHistoryEntry", jsonObject{"entryId": e.ID}, nil); err != nil {

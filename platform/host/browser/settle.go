@@ -64,8 +64,8 @@ func (b *Browser) authenticateProxy(ctx context.Context, p *process, t *tab) err
 	}
 	if !p.proxy.hasGreeted() {
 		return &Error{
-			Kind: NotStarted, Message: "the browser does not use Hob's proxy, so Hob could not control its traffic",
-			Remedy: "a policy of this machine may set another proxy; set [browser] path to a browser without one",
+			Kind: NotStarted, Message: "the browser does not use Hob's proxy, so Hob cannot control its traffic",
+			Remedy: "a policy on this machine may set another proxy; set [browser] path to a browser without such a policy",
 		}
 	}
 	t.mu.Lock()

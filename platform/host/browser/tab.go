@@ -158,7 +158,7 @@ func (b *Browser) followTab(p *process, session string, info targetInfo) {
 		defer cancel()
 		if many {
 			_ = p.conn.callCommand(ctx, "", "Target.closeTarget", jsonObject{"targetId": info.TargetID}, nil) // if this fails, the tab stays open although MaxTabs is exceeded
-			b.addWarning("a page tried to open more tabs than allowed; they were closed")
+			b.addWarning("a page tried to open more tabs than allowed; the extra tabs were closed")
 			return
 		}
 		// A window opened by a page, and its opener, wait for the last of these commands despite

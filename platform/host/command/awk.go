@@ -53,7 +53,7 @@ func awkProgram(src string) string {
 		return "the awk program contains @"
 	}
 	if strings.Contains(src, "\\\n") {
-		return "the awk program continues after a line end"
+		return "the awk program continues a line with a backslash"
 	}
 	if !strings.ContainsAny(src, "|>") {
 		return "" // nothing in the program could open a file or run a program

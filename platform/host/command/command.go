@@ -107,7 +107,7 @@ func allowEntry(words []string) error {
 	case strings.ContainsAny(strings.Join(words, ""), "|&;<>()$`\\\"'*?[]{}~#!"):
 		return errors.New("entry contains a shell character; name a program and plain arguments")
 	case strings.Contains(words[0], "/") && !filepath.IsAbs(words[0]):
-		return errors.New("path of the program is relative; write an absolute path")
+		return errors.New("program path is relative; use an absolute path")
 	case isWrapper(filepath.Base(words[0])) && len(words) < 3:
 		return errors.New("this program runs other programs, so the entry would allow everything; name the program that it runs")
 	}

@@ -65,7 +65,7 @@ func openPlain(path string, folder bool) (*os.File, error) {
 	f := os.NewFile(uintptr(dir), path)
 	info, err := f.Stat()
 	if err == nil && !folder && (!info.Mode().IsRegular() || manyNames(info) && !openToAll(path)) {
-		err = errors.New("not a regular file with one name")
+		err = errors.New("not a regular file with a single hard link")
 	}
 	if err != nil {
 		_ = f.Close()

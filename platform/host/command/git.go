@@ -122,7 +122,7 @@ const maxSettings = 256 << 10 // bytes
 // gitConfig parses the settings of a repository strictly. It rejects unknown syntax.
 func gitConfig(gitDir string) string {
 	if _, err := os.Lstat(filepath.Join(gitDir, "config.worktree")); err == nil {
-		return "the repository has settings per worktree"
+		return "the repository has per-worktree settings"
 	}
 	if _, err := os.Lstat(filepath.Join(gitDir, "commondir")); err == nil {
 		return "the repository stores its data in another folder"

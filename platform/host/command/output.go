@@ -110,7 +110,7 @@ func checkText(text string) error {
 	case strings.TrimSpace(text) == "":
 		return bad("the command is empty", "name a program")
 	case !utf8.ValidString(text):
-		return bad("the command is not text", "write it in UTF-8")
+		return bad("the command is not valid UTF-8", "encode the command in UTF-8")
 	case utf8.RuneCountInString(text) > MaxText:
 		return bad(fmt.Sprintf("the command is longer than %d characters", MaxText), "put long text into a file, or split the command")
 	}

@@ -278,7 +278,7 @@ func (l *analysis) checkReadable(dir, path string) string {
 	case !p.inside:
 		return path + " is outside the allowed folders"
 	case p.many:
-		return path + " has other names (hard links)"
+		return path + " has other hard links"
 	case p.exists && !p.folder && !p.regular:
 		return path + " is a device, a pipe or a socket"
 	}

@@ -10,7 +10,7 @@ import (
 // findSandbox returns no sandbox. A Windows job object groups processes, but hides and blocks
 // nothing.
 func (j *Analyzer) findSandbox(context.Context) sandbox {
-	return sandbox{missing: "Hob supports no sandbox on this system; its job object only ends the processes of a command"}
+	return sandbox{missing: "Hob supports no sandbox on this system; a job object only ends the processes of a command"}
 }
 
 func (r *Runner) confineHelper(_ sandbox, _ Plan, temp string, _ *helperJob) (args []string, seen string) {

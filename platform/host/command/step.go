@@ -25,7 +25,7 @@ func (l *analysis) judgeStep(dir string, s *Step) stepJudgment {
 	}
 	switch {
 	case !plainName(s.Args[0]):
-		return stepJudgment{why: fmt.Sprintf("%q only looks like the name of a program", s.Args[0])}
+		return stepJudgment{why: fmt.Sprintf("%q looks like the name of a program, but contains letters from another script", s.Args[0])}
 	case p.path == "":
 		return stepJudgment{why: "program not found: " + s.Args[0]}
 	}
@@ -141,7 +141,7 @@ func (f parsedForm) pathArguments() []string {
 func (l *analysis) judgeValues(dir string, e *tableEntry, f parsedForm) string {
 	for _, a := range f.found {
 		if strings.HasPrefix(a.value, "@") && (a.kind != word || e.name == "strings") {
-			return a.value + " may stand for arguments in a file" // all binutils programs read such files (libiberty, expandargv)
+			return a.value + " may refer to a file of arguments" // all binutils programs read such files (libiberty, expandargv)
 		}
 		switch a.kind {
 		case pathKind:

@@ -375,7 +375,7 @@ func (u *Upgrade) explainNewer(ctx context.Context, err error) error {
 	if !found {
 		return &newerError{err, cause + "; update Hob, or point HOB_HOME at another folder (no snapshot fits this version)"}
 	}
-	return &newerError{err, fmt.Sprintf("%s; update Hob, or return to the snapshot of %s, which loses later changes: hob restore %s",
+	return &newerError{err, fmt.Sprintf("%s; update Hob, or restore the snapshot from %s, which discards later changes: hob restore %s",
 		cause, s.Manifest.Created.Format("2006-01-02 15:04 UTC"), s.Name)}
 }
 

@@ -82,7 +82,7 @@ func TestOddFiles(t *testing.T) {
 	remove := func(name string) { fatal(t, os.RemoveAll(filepath.Join(h.home, name))) }
 	folder("config.toml")
 	for _, args := range [][]string{{"ask", "hello"}, {"start"}, {"config", "set", "agent.name", "x"}, {"init"}} {
-		h.hob(args...).fails(1, `config.toml: (it is )?not a file.*move it away`)
+		h.hob(args...).fails(1, `config.toml: (it is )?not a file.*move it elsewhere`)
 	}
 	remove("config.toml")
 	h.write("config.toml", offline)

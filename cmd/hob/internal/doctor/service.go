@@ -19,7 +19,7 @@ func checkAutostart(ctx context.Context, e Env) []Check {
 	m, err := autostart.New(ctx, autostart.Options{Getenv: e.Getenv})
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
-		return skipCheck(name, "no way to start programs at login is known for this system", "run this at login: hob start")
+		return skipCheck(name, "starting at login is not supported on this system", "configure your system to run this at login: hob start")
 	case err != nil:
 		return skipCheck(name, err.Error(), "see: hob service status")
 	}

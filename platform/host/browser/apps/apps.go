@@ -143,7 +143,7 @@ func (s *Apps) Get(ctx context.Context, a App, id string) (Tab, error) {
 	if len(l.Tabs) == 0 {
 		cause := fmt.Sprintf("tab %.40q not found", id)
 		if id == "" {
-			cause = "no tab is open, or only private tabs are"
+			cause = "no tab is open except private ones"
 		}
 		return Tab{}, &osrun.Error{Kind: osrun.NotFound, Script: "browser/list.js", App: a.Title, Cause: cause}
 	}
