@@ -37,7 +37,8 @@ func (in *Inbox) claimDue(ctx context.Context, n int, now time.Time) (events []E
 		events = events[:0]
 		for _, h := range some {
 			e, err := scanEvent(tx.QueryRow(`UPDATE inbox SET state = 'claimed', attempts = attempts + 1, settle_until = 0, lane = CASE WHEN command THEN lane ELSE session END
-				WHERE seq = ? AND state = 'pending' AND not_before <= ? RETURNING `+eventColumns, h.seq, now.UnixMilli()))
+				WHERE seq = ? AND state = 'pending' AND not_before <= ? AND (command OR NOT EXISTS (SELECT 1 FROM inbox r INDEXED BY inbox_running WHERE r.session = inbox.session AND r.state = 'claimed' AND r.command = 0))
+				RETURNING `+eventColumns, h.seq, now.UnixMilli()))
 			if errors.Is(err, sql.ErrNoRows) {
 				continue
 			}
@@ -70,7 +71,7 @@ func (in *Inbox) peekDue(ctx context.Context, n int, now time.Time) (due []queue
 	var first []queuedEvent // of each queue
 	for rows.Next() {
 		var h queuedEvent
-		if err := rows.Scan(&h.seq, &h.lane, &h.session, &h.kind, &h.from, &h.command, &h.state, &h.notBefore); err != nil {
+		if err := rows.Scan(&h.seq, &h.lane, &h.session, &h.kind, &h.from, &h.command, &h.state, &h.notBefore, &h.busy); err != nil {
 			return nil, next, fmt.Errorf("bus: claim: %w", err)
 		}
 		first = append(first, h)

@@ -271,15 +271,21 @@ func (in *Inbox) notifyWaiters(id string) {
 	}
 }
 
+// schemaRunning indexes the sessions that run an event.
+const schemaRunning = `CREATE INDEX inbox_running ON inbox(session) WHERE state = 'claimed' AND command = 0;`
+
 // heads finds the oldest open event in each queue by jumping from queue to queue in the partial
-// index, so its cost depends on the number of queues, not rows.
+// index, so its cost depends on the number of queues, not rows. The running event of a session is
+// not always the oldest of its queue: a parked event may continue while an older one waits for a
+// retry.
 const heads = `
 WITH RECURSIVE lanes(lane) AS (
 	SELECT min(lane) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed')
 	UNION ALL
 	SELECT (SELECT min(lane) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane > lanes.lane)
 	FROM lanes WHERE lanes.lane IS NOT NULL)
-SELECT h.seq, h.lane, h.session, h.kind, h.provenance, h.command, h.state, max(h.not_before, ` + held + `) FROM lanes JOIN inbox h ON h.seq = (
+SELECT h.seq, h.lane, h.session, h.kind, h.provenance, h.command, h.state, max(h.not_before, ` + held + `),
+	EXISTS (SELECT 1 FROM inbox r INDEXED BY inbox_running WHERE r.session = h.session AND r.state = 'claimed' AND r.command = 0) FROM lanes JOIN inbox h ON h.seq = (
 	SELECT seq FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane = lanes.lane ORDER BY seq LIMIT 1)
 WHERE lanes.lane IS NOT NULL`
 
@@ -292,6 +298,7 @@ type queuedEvent struct {
 	command   bool
 	state     State
 	notBefore int64
+	busy      bool // an event of the session is running
 	served    uint64
 }
 

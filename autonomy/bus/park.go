@@ -67,13 +67,10 @@ func (h queuedEvent) isParked() bool { return !h.command && h.lane != h.session 
 // becomes due (0: none). Of the events of a session it returns at most one, and none while one is
 // running; commands do not count.
 func selectDue(heads []queuedEvent, now int64) (due []queuedEvent, earliest int64) {
-	running, parked := map[string]bool{}, map[string]int{}
+	parked := map[string]int{}
 	for _, h := range heads {
-		switch {
-		case h.isParked():
+		if h.isParked() {
 			parked[h.session]++
-		case !h.command && h.state == Claimed:
-			running[h.session] = true
 		}
 	}
 	first := map[string]int64{} // the lowest seq of each session
@@ -86,7 +83,7 @@ func selectDue(heads []queuedEvent, now int64) (due []queuedEvent, earliest int6
 			}
 		case h.command:
 			due = append(due, h)
-		case running[h.session], !h.isParked() && parked[h.session] >= parkedLimit(h.kind, h.from):
+		case h.busy, !h.isParked() && parked[h.session] >= parkedLimit(h.kind, h.from):
 		default:
 			if seq, known := first[h.session]; !known || h.seq < seq {
 				first[h.session] = h.seq

@@ -113,3 +113,44 @@ func TestParkTx_HoldsTheQueueOfGoalsAndTasks(t *testing.T) {
 		f.want(string(kind), got)
 	}
 }
+
+// An answered event that waits again, for a retry or for the result of a task, must not run
+// together with another answered event of its session.
+func TestParkedEvents_NeverRunTogetherAfterAnAnswer(t *testing.T) {
+	for name, wait := range map[string]func(f *fixture, id string, until time.Time){
+		"a failed attempt": func(f *fixture, id string, until time.Time) {
+			f.write(func(tx *store.Tx) error {
+				_, err := f.Inbox.FailTx(tx, f.get(id), "HTTP 503", until, false)
+				return err
+			})
+		},
+		"a delegated task": func(f *fixture, id string, until time.Time) {
+			f.write(func(tx *store.Tx) error { return f.Inbox.SuspendTx(tx, id, until) })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newBus(t)
+			first := f.put(bus.Event{Source: "s", Session: "a", Provenance: provenance.Owner})
+			second := f.put(bus.Event{Source: "s", Session: "a", Provenance: provenance.Owner})
+			for _, id := range []string{first, second} {
+				got, _ := f.claim(9)
+				f.want("asks", got, id)
+				f.park(id, time.Hour)
+			}
+			f.resume(first)
+			got, _ := f.claim(9)
+			f.want("the first answer", got, first)
+			wait(f, first, f.now.Add(time.Minute))
+			f.resume(second)
+			got, _ = f.claim(9)
+			f.want("the second answer", got, second)
+			f.now = f.now.Add(2 * time.Minute)
+			command := f.put(bus.Event{Source: "s", Session: "a", Lane: bus.CommandLane("a")})
+			got, _ = f.claim(9)
+			f.want("while the second event runs", got, command)
+			f.finish(second, command)
+			got, _ = f.claim(9)
+			f.want("when it has ended", got, first)
+		})
+	}
+}
