@@ -287,9 +287,7 @@ func (c Call) withDefaults() Call {
 	if c.Progress == nil {
 		c.Progress = func(float64, string) {}
 	}
-	if c.Commit == nil {
-		c.Commit = func() error { return nil }
-	}
+	c.SendHooks = c.SendHooks.WithDefaults()
 	if c.Report == "" {
 		c.Report = c.Session
 	}

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"hob/platform/pim"
 	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/platform/text/credential"
@@ -128,9 +129,10 @@ type Call struct {
 	Prepared any
 	// Frozen is the return value of Freeze if the call was delayed (see Delayer); else nil.
 	Frozen json.RawMessage
-	// Commit, never nil, is called right before the first request that may reach another person.
-	// After an error the call ends with that error and sends nothing: the user has canceled it.
-	Commit func() error
+	// SendHooks, never nil, are for tools that reach other people. After an error of Commit the call
+	// ends with that error and sends nothing: the user has canceled it. Reserve and Accepted are
+	// optional.
+	pim.SendHooks
 	// Progress reports the progress of a long call: a fraction from 0 to 1 (negative if unknown)
 	// and a short note. It is never nil.
 	Progress func(fraction float64, note string)

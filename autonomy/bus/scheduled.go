@@ -28,11 +28,13 @@ CREATE INDEX scheduled_open ON scheduled_sends(at) WHERE state IN ('waiting', 's
 type SendState string
 
 // The states of a delayed call. It can be canceled while it is waiting or sending, because nothing
-// has reached anyone. A crash in the state committed leaves the outcome unknown.
+// has reached anyone. A crash in the state committed leaves the outcome unknown. An accepted call was
+// sent, and only its result is not recorded yet.
 const (
 	SendWaiting   SendState = "waiting"
 	SendSending   SendState = "sending"
 	SendCommitted SendState = "committed"
+	SendAccepted  SendState = "accepted"
 	SendSent      SendState = "sent"
 	SendFailed    SendState = "failed"
 	SendUnknown   SendState = "unknown"
@@ -180,6 +182,11 @@ func (x *ScheduledSends) Commit(ctx context.Context, call string) error {
 	return x.changeState(ctx, call, `UPDATE scheduled_sends SET state = 'committed' WHERE call = ?1 AND state = 'sending'`)
 }
 
+// Accept records that a committed call was sent.
+func (x *ScheduledSends) Accept(ctx context.Context, call string) error {
+	return x.changeState(ctx, call, `UPDATE scheduled_sends SET state = 'accepted' WHERE call = ?1 AND state = 'committed'`)
+}
+
 // Retry lets a claimed call, which reached no one, wait until at.
 func (x *ScheduledSends) Retry(ctx context.Context, call string, at time.Time, why string) error {
 	return x.changeState(ctx, call, `UPDATE scheduled_sends SET state = 'waiting', at = ?2, error = ?3 WHERE call = ?1 AND state IN ('sending', 'committed')`, store.Millis(at), x.clean(why))
@@ -206,7 +213,7 @@ func (x *ScheduledSends) changeState(ctx context.Context, call, update string, a
 
 // EndTx records how a claimed call ended. ErrCancelled: it was canceled before.
 func (x *ScheduledSends) EndTx(tx *store.Tx, call string, state SendState, why string) error {
-	res, err := tx.Exec(`UPDATE scheduled_sends SET state = ?, error = ?, ended_at = ?, args = '{}', frozen = NULL WHERE call = ? AND state IN ('sending', 'committed')`,
+	res, err := tx.Exec(`UPDATE scheduled_sends SET state = ?, error = ?, ended_at = ?, args = '{}', frozen = NULL WHERE call = ? AND state IN ('sending', 'committed', 'accepted')`,
 		state, x.clean(why), x.now().UnixMilli(), call)
 	if err != nil {
 		return fmt.Errorf("bus: delayed call %s: %w", call, err)
@@ -218,19 +225,20 @@ func (x *ScheduledSends) EndTx(tx *store.Tx, call string, state SendState, why s
 }
 
 // Recover prepares the calls that a crash interrupted: calls that reached no one wait again. It
-// returns the committed calls, whose outcome is unknown. Call it before the first Claim.
-func (x *ScheduledSends) Recover(ctx context.Context) (committed []ScheduledSend, err error) {
+// returns the committed calls, whose outcome is unknown, and the accepted ones. Call it before the
+// first Claim.
+func (x *ScheduledSends) Recover(ctx context.Context) (interrupted []ScheduledSend, err error) {
 	err = x.db.Write(ctx, func(tx *store.Tx) error {
 		if _, err := tx.Exec(`UPDATE scheduled_sends SET state = 'waiting', attempts = attempts - 1 WHERE state = 'sending'`); err != nil {
 			return err
 		}
-		committed, err = scanSends(tx.Query(`SELECT ` + sendColumns + ` FROM scheduled_sends WHERE state = 'committed' ORDER BY at`))
+		interrupted, err = scanSends(tx.Query(`SELECT ` + sendColumns + ` FROM scheduled_sends WHERE state IN ('committed', 'accepted') ORDER BY at`))
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("bus: recover delayed calls: %w", err)
 	}
-	return committed, nil
+	return interrupted, nil
 }
 
 func scanSends(rows *sql.Rows, err error) (out []ScheduledSend, _ error) {

@@ -76,6 +76,11 @@ func TestScheduledSends_Cancel(t *testing.T) {
 			fatal(f.t, f.Scheduled.Retry(f.t.Context(), "c1", f.now.Add(time.Minute), "down"))
 		}, nil, bus.SendCancelled},
 		"after it was committed": {func(f *fixture) { due(f); fatal(f.t, f.Scheduled.Commit(f.t.Context(), "c1")) }, bus.ErrTooLate, bus.SendCommitted},
+		"after it was accepted": {func(f *fixture) {
+			due(f)
+			fatal(f.t, f.Scheduled.Commit(f.t.Context(), "c1"))
+			fatal(f.t, f.Scheduled.Accept(f.t.Context(), "c1"))
+		}, bus.ErrTooLate, bus.SendAccepted},
 		"after it was sent": {func(f *fixture) {
 			due(f)
 			f.write(func(tx *store.Tx) error { return f.Scheduled.EndTx(tx, "c1", bus.SendSent, "") })

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -43,8 +44,9 @@ type Options struct {
 // Sender carries out delayed calls.
 type Sender struct {
 	o Options
-	// handover holds a value while a call is committed and its outcome is not recorded yet. One call
-	// at a time is in that state, so that a crash leaves at most one outcome unknown.
+	// handover holds a value while a call is transferred and neither its acceptance nor its outcome is
+	// recorded. One call at a time is in that state, so that a crash leaves at most one outcome
+	// unknown.
 	handover chan struct{}
 }
 
@@ -144,43 +146,88 @@ func (x *Sender) waitForWork(ctx context.Context, full bool, ended <-chan struct
 
 // attempt is one run of a delayed call.
 type attempt struct {
-	ctx       context.Context
-	handover  chan struct{} // see Sender
-	sends     *bus.ScheduledSends
-	call      string
+	ctx      context.Context
+	limit    context.Context // ctx with the time limit of the call
+	handover chan struct{}   // see Sender
+	sends    *bus.ScheduledSends
+	call     string
+	log      *slog.Logger
+
 	mu        sync.Mutex
+	reserved  bool // holds the handover
 	committed bool
+	accepted  bool
 }
 
-// commitSend records that the call is about to reach someone, unless Hob stops or the user canceled it.
-func (a *attempt) commitSend() error {
-	if a.hasCommitted() {
+// reserveHandover waits until no other call is between its transfer and its acceptance.
+func (a *attempt) reserveHandover() error {
+	a.mu.Lock()
+	reserved := a.reserved || a.committed
+	a.mu.Unlock()
+	if reserved {
 		return nil
 	}
 	select {
 	case a.handover <- struct{}{}:
-	case <-a.ctx.Done():
-		return a.ctx.Err()
+	case <-a.limit.Done():
+		return a.limit.Err()
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if err := a.ctx.Err(); err != nil {
+	a.reserved = true
+	return nil
+}
+
+// releaseHandover lets the next call be transferred.
+func (a *attempt) releaseHandover() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.reserved {
 		<-a.handover
+		a.reserved = false
+	}
+}
+
+// commitSend records that the call is about to reach someone, unless Hob stops or the user canceled it.
+func (a *attempt) commitSend() error {
+	if err := a.reserveHandover(); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.committed {
+		return nil
+	}
+	if err := a.ctx.Err(); err != nil {
 		return err
 	}
 	failpoint.Hit("delayed.commit.before")
 	err := a.sends.Commit(context.WithoutCancel(a.ctx), a.call)
-	if a.committed = err == nil; err != nil {
-		<-a.handover
-	}
+	a.committed = err == nil
 	failpoint.Hit("delayed.commit.after")
 	return err
 }
 
-func (a *attempt) hasCommitted() bool {
+// recordAcceptance records that a committed call was sent. Otherwise a crash during the slow rest of the
+// call, such as a copy in the folder of sent mails, would leave the outcome unknown.
+func (a *attempt) recordAcceptance() {
+	failpoint.Hit("delayed.accept.before")
+	if err := a.sends.Accept(context.WithoutCancel(a.ctx), a.call); err != nil {
+		a.log.Error("acceptance of a delayed send not recorded", "call", a.call, "err", err)
+		return // the handover is released when the outcome is recorded
+	}
+	failpoint.Hit("delayed.accept.after")
+	a.mu.Lock()
+	a.accepted = true
+	a.mu.Unlock()
+	a.releaseHandover()
+}
+
+// sendProgress returns how far the call got.
+func (a *attempt) sendProgress() (committed, accepted bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.committed
+	return a.committed, a.accepted
 }
 
 // newCall returns the call as it was made.
@@ -197,17 +244,21 @@ func (x *Sender) newCall(s bus.ScheduledSend) tools.Call {
 
 // carryOut runs a claimed call and records its outcome.
 func (x *Sender) carryOut(ctx context.Context, s bus.ScheduledSend) {
-	a := &attempt{ctx: ctx, handover: x.handover, sends: x.o.Bus.Scheduled, call: s.Call}
-	defer func() {
-		if a.hasCommitted() {
-			<-x.handover
-		}
-	}()
+	a := &attempt{ctx: ctx, handover: x.handover, sends: x.o.Bus.Scheduled, call: s.Call, log: x.o.Log}
+	defer a.releaseHandover()
 	failpoint.Hit("delayed.send.before")
 	res, err := x.runCall(ctx, s, a)
 	failpoint.Hit("delayed.send.after")
-	committed := a.hasCommitted()
-	if _, panicked := errors.AsType[*retry.PanicError](err); panicked && committed {
+	committed, accepted := a.sendProgress()
+	if !committed {
+		a.releaseHandover()
+	}
+	if err != nil && accepted {
+		text := fmt.Sprintf("%s was sent. But then: %v.", upperFirst(s.What), err)
+		res, err = tools.Result{Text: text, Source: provenance.Worst(s.Provenance, tools.SourceOf(err)), Incomplete: true}, nil
+	}
+	_, panicked := errors.AsType[*retry.PanicError](err)
+	if panicked && committed {
 		err = tools.Errorf(tools.OutcomeUnknown, "%s broke down while it ran", tools.Clean(s.Tool))
 	}
 	switch {
@@ -217,7 +268,7 @@ func (x *Sender) carryOut(ctx context.Context, s bus.ScheduledSend) {
 		x.persistOutcome(ctx, s, func() error { return x.recordOutcome(ctx, s, bus.SendUnknown, res, err) })
 	case errors.Is(err, bus.ErrCancelled):
 	case ctx.Err() != nil && !committed: // continues after the next start
-	case isTemporary(err) && s.Attempts < maxAttempts:
+	case (isTemporary(err) || !committed && !panicked && !isPermanent(err)) && s.Attempts < maxAttempts:
 		x.persistOutcome(ctx, s, func() error { return x.retryLater(ctx, s, err) })
 	default:
 		x.persistOutcome(ctx, s, func() error { return x.recordOutcome(ctx, s, bus.SendFailed, res, err) })
@@ -251,14 +302,15 @@ func (x *Sender) runCall(ctx context.Context, s bus.ScheduledSend, a *attempt) (
 	}
 	inner, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
+	a.limit = inner
 	stop := context.AfterFunc(ctx, func() {
-		if !a.hasCommitted() {
+		if committed, _ := a.sendProgress(); !committed {
 			cancel()
 		}
 	})
 	defer stop()
 	c := x.newCall(s)
-	c.Commit = a.commitSend
+	c.SendHooks = pim.SendHooks{Reserve: a.reserveHandover, Commit: a.commitSend, Accepted: a.recordAcceptance}
 	err = retry.Recover(func() error {
 		res, err = t.Call(inner, c)
 		return err
@@ -266,25 +318,31 @@ func (x *Sender) runCall(ctx context.Context, s bus.ScheduledSend, a *attempt) (
 	return res, err
 }
 
-// isTemporary reports whether a later attempt may succeed.
-func isTemporary(err error) bool {
+// isPermanent reports whether a later attempt would fail, too.
+func isPermanent(err error) bool {
 	if errors.Is(err, smtpmail.ErrLater) {
-		return true
+		return false
 	}
 	for _, permanent := range []error{pim.ErrSignIn, pim.ErrRefused, pim.ErrNoServer, pim.ErrInvalid, pim.ErrTooLarge} {
 		if errors.Is(err, permanent) {
-			return false
+			return true
 		}
 	}
-	switch tools.CodeOf(err) {
-	case tools.TimedOut, tools.Cancelled:
+	return !slices.Contains([]tools.Code{tools.Failed, tools.TimedOut, tools.Cancelled}, tools.CodeOf(err))
+}
+
+// isTemporary reports whether a call that may have reached someone is certain to have failed for a
+// reason that passes.
+func isTemporary(err error) bool {
+	switch {
+	case isPermanent(err):
+		return false
+	case tools.CodeOf(err) != tools.Failed:
 		return true
-	case tools.Failed:
-		_, busy := errors.AsType[*pim.BusyError](err)
-		_, network := errors.AsType[net.Error](err)
-		return busy || network || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 	}
-	return false
+	_, busy := errors.AsType[*pim.BusyError](err)
+	_, network := errors.AsType[net.Error](err)
+	return busy || network || errors.Is(err, smtpmail.ErrLater) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
 // retryLater lets a call wait for its next attempt. The user is notified once.
@@ -345,8 +403,8 @@ func (x *Sender) recordOutcome(ctx context.Context, s bus.ScheduledSend, state b
 // settleInterrupted finds out whether a call that a crash interrupted took effect, and otherwise
 // reports that this is unknown. It is never repeated.
 func (x *Sender) settleInterrupted(ctx context.Context, s bus.ScheduledSend) {
-	sent, err := false, error(nil)
-	for n := 1; n <= warnAfter; n++ {
+	sent, err := s.State == bus.SendAccepted, error(nil)
+	for n := 1; !sent && n <= warnAfter; n++ {
 		if sent, err = x.wasSent(ctx, s); err == nil {
 			break
 		}

@@ -3,6 +3,9 @@ package delayed
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"net"
 	"path/filepath"
 	"strings"
@@ -15,6 +18,8 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
 	"hob/autonomy/intake"
+	"hob/platform/pim"
+	"hob/platform/pim/smtpmail"
 	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/tools"
@@ -205,6 +210,34 @@ func TestSender_TriesAgainWhileOffline(t *testing.T) {
 	}
 }
 
+// Before the commit nothing was sent, so only errors that stay are final.
+func TestSender_RetriesBeforeTheCommit(t *testing.T) {
+	for name, tc := range map[string]struct {
+		err   error
+		state bus.SendState
+	}{
+		"the server hangs up":     {fmt.Errorf("smtp greeting: %w", io.EOF), bus.SendWaiting},
+		"the server is busy":      {fmt.Errorf("sign in: %w: 454 try later", smtpmail.ErrLater), bus.SendWaiting},
+		"any other error":         {errors.New("protocol error"), bus.SendWaiting},
+		"the password is wrong":   {pim.ErrSignIn, bus.SendFailed},
+		"the server refuses":      {pim.ErrRefused, bus.SendFailed},
+		"an argument is invalid":  {pim.ErrInvalid, bus.SendFailed},
+		"the event has changed":   {pim.ErrChanged, bus.SendFailed},
+		"the event was not found": {pim.ErrNotFound, bus.SendFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.send = func(context.Context, tools.Call) (tools.Result, error) {
+				return tools.Result{}, tools.ClassifyPIM(tc.err)
+			}
+			f.delay("c1", "send_letter")
+			if s, _ := f.runUntil("c1", func(s bus.ScheduledSend) bool { return s.Attempts == 1 && s.State != bus.SendSending }); s.State != tc.state {
+				t.Errorf("%+v", s)
+			}
+		})
+	}
+}
+
 func TestSender_GivesUp(t *testing.T) {
 	f := newFixture(t)
 	f.send = func(context.Context, tools.Call) (tools.Result, error) {
@@ -281,4 +314,85 @@ func TestSender_InterruptedAfterTheCommit(t *testing.T) {
 			t.Errorf("%+v, sent %d times, notices %q", s, len(f.sent), f.notices)
 		}
 	}
+}
+
+func TestSender_InterruptedAfterTheAcceptance(t *testing.T) {
+	f := newFixture(t)
+	f.delay("c1", "send_letter")
+	_, err := f.o.Bus.Scheduled.Claim(t.Context(), 1)
+	fatal(t, err)
+	fatal(t, f.o.Bus.Scheduled.Commit(t.Context(), "c1"))
+	fatal(t, f.o.Bus.Scheduled.Accept(t.Context(), "c1")) // and then the process was killed
+	if s, e := f.runUntil("c1", hasEnded); s.State != bus.SendSent || e.State != bus.CallDone || len(f.sent) != 0 || len(f.notices) != 0 {
+		t.Errorf("%+v, sent %d times, notices %q", s, len(f.sent), f.notices)
+	}
+}
+
+// A failure after the acceptance, such as that of the copy, does not make the outcome unknown.
+func TestSender_ReportsAFailureAfterTheAcceptance(t *testing.T) {
+	f := newFixture(t)
+	f.send = func(_ context.Context, c tools.Call) (tools.Result, error) {
+		err := c.Commit()
+		c.Accepted()
+		return tools.Result{}, errorOr(err, errors.New("no copy was saved"))
+	}
+	f.delay("c1", "send_letter")
+	if s, e := f.runUntil("c1", hasEnded); s.State != bus.SendSent || e.State != bus.CallDone || strings.Join(f.notices, "|") != "The letter was sent. But then: no copy was saved." {
+		t.Errorf("%+v, notices %q", s, f.notices)
+	}
+}
+
+// One call at a time is transferred; the next one waits before its transfer, and only until the
+// first was accepted.
+func TestSender_TransfersOneCallAtATime(t *testing.T) {
+	f := newFixture(t)
+	steps, goOn := make(chan string), make(chan struct{})
+	f.send = func(_ context.Context, c tools.Call) (tools.Result, error) {
+		err := c.Reserve()
+		steps <- "transfer"
+		<-goOn
+		err = errorOr(err, c.Commit())
+		c.Accepted()
+		steps <- "accepted"
+		<-goOn // the copy
+		return tools.Result{Source: provenance.Tool, Text: "Sent."}, err
+	}
+	f.delay("c1", "send_letter")
+	f.delay("c2", "send_letter")
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- f.Run(ctx) }()
+	next := func(want string) {
+		t.Helper()
+		select {
+		case got := <-steps:
+			if got != want {
+				t.Errorf("step %q, want %q", got, want)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%s: the other call waits", want)
+		}
+	}
+	next("transfer")
+	select {
+	case got := <-steps:
+		t.Errorf("%q of the second call during the transfer of the first", got)
+	case <-time.After(100 * time.Millisecond):
+	}
+	goOn <- struct{}{}
+	next("accepted")
+	next("transfer") // while the first call saves its copy
+	states := map[bus.SendState]int{}
+	for _, call := range []string{"c1", "c2"} {
+		s, err := f.o.Bus.Scheduled.Get(f.o.Store.Reader(t.Context()), call)
+		fatal(t, err)
+		states[s.State]++
+	}
+	if states[bus.SendAccepted] != 1 || states[bus.SendSending] != 1 {
+		t.Errorf("%v", states)
+	}
+	close(goOn)
+	next("accepted")
+	stop()
+	fatal(t, <-done)
 }

@@ -201,6 +201,8 @@ func (rv *Reverter) cancelSend(ctx context.Context, r tools.UndoRequest, e bus.E
 			return tools.Errorf(tools.Conflict, "too late: it was sent at %s", s.EndedAt.In(rv.o.Zone()).Format("15:04:05"))
 		case errors.Is(err, bus.ErrTooLate) && s.State == bus.SendCommitted:
 			return tools.Errorf(tools.Conflict, "too late: it is being sent now")
+		case errors.Is(err, bus.ErrTooLate) && s.State == bus.SendAccepted:
+			return tools.Errorf(tools.Conflict, "too late: it was sent")
 		case errors.Is(err, bus.ErrTooLate):
 			return tools.Errorf(tools.Conflict, "too late: it is %s", tools.Clean(s.State))
 		case err != nil:

@@ -146,13 +146,38 @@ type OutgoingMail struct {
 	Date       time.Time
 	// Invite is iCalendar data with a METHOD (RFC 6047) that is attached; "" for none.
 	Invite string
-	// Commit, if not nil, is called by a LateCommitter right before the server may accept the
-	// message. After an error nothing is sent.
-	Commit func() error `json:"-"`
+	// SendHooks are called by a LateCommitter.
+	SendHooks
 }
 
-// LateCommitter is implemented by mailers that call OutgoingMail.Commit, and that can find out
-// whether they sent a message.
+// SendHooks are called while something is sent that cannot be called back. A nil function does
+// nothing. After an error of Reserve or Commit nothing is sent.
+type SendHooks struct {
+	// Reserve is called before the transfer starts. It may wait for another send.
+	Reserve func() error `json:"-"`
+	// Commit is called right before the first request that may reach another person.
+	Commit func() error `json:"-"`
+	// Accepted is called when it is certain that everything was sent, before slower work such as a
+	// copy in the folder of sent mails.
+	Accepted func() `json:"-"`
+}
+
+// WithDefaults replaces nil functions.
+func (h SendHooks) WithDefaults() SendHooks {
+	if h.Reserve == nil {
+		h.Reserve = func() error { return nil }
+	}
+	if h.Commit == nil {
+		h.Commit = func() error { return nil }
+	}
+	if h.Accepted == nil {
+		h.Accepted = func() {}
+	}
+	return h
+}
+
+// LateCommitter is implemented by mailers that call the SendHooks, and that can find out whether
+// they sent a mail.
 type LateCommitter interface {
 	Mailer
 	// WasSent reports whether the message with this Message-ID is in the folder for sent messages.

@@ -116,7 +116,7 @@ func (d Deps) handOver(ctx context.Context, c tools.Call, l composedMail) (pim.R
 		l.Date = time.Now().In(c.Now.Location())
 	}
 	if _, late := l.from.(pim.LateCommitter); late {
-		l.Commit = c.Commit
+		l.SendHooks = c.SendHooks
 	} else if err := c.Commit(); err != nil {
 		return pim.Receipt{}, err
 	}

@@ -140,7 +140,7 @@ func (m *Mail) SendMail(ctx context.Context, l pim.OutgoingMail) (pim.Receipt, e
 	if err != nil {
 		return pim.Receipt{}, err
 	}
-	err = smtpmail.Send(ctx, m.account, m.From().Address, to, mail, l.Commit)
+	err = smtpmail.Send(ctx, m.account, m.From().Address, to, mail, l.SendHooks)
 	if err != nil && !errors.Is(err, smtpmail.ErrUnsure) {
 		return pim.Receipt{}, err
 	}

@@ -52,7 +52,7 @@ func openSMTP(ctx context.Context, a pim.Account) (*smtp.Client, *pim.Bounded, e
 		c = smtp.NewClient(tls.Client(conn, conf))
 	} else if c, err = smtp.NewClientStartTLS(conn, conf); err != nil {
 		_ = raw.Close()
-		return nil, nil, a.Errorf("connect to %s: %w", s.Addr(), err)
+		return nil, nil, classifyReply(a, "connect to "+s.Addr(), err, pim.ErrRefused)
 	}
 	c.CommandTimeout, c.SubmissionTimeout = askWait, askWait
 	if err := signIn(c, a, secret); err != nil {
@@ -64,7 +64,7 @@ func openSMTP(ctx context.Context, a pim.Account) (*smtp.Client, *pim.Bounded, e
 
 func signIn(c *smtp.Client, a pim.Account, secret string) error {
 	if err := c.Hello("localhost"); err != nil {
-		return a.Errorf("smtp greeting: %w", err)
+		return classifyReply(a, "smtp greeting", err, pim.ErrRefused)
 	}
 	var way sasl.Client
 	switch {
@@ -75,15 +75,8 @@ func signIn(c *smtp.Client, a pim.Account, secret string) error {
 	default:
 		way = sasl.NewLoginClient(a.Login(), secret)
 	}
-	err := c.Auth(way)
-	if no, is := errors.AsType[*smtp.SMTPError](err); is {
-		if no.Code >= 500 {
-			return a.Errorf("smtp: %w: %s", pim.ErrSignIn, pim.SanitizeLine(no.Message, 200))
-		}
-		return a.Errorf("smtp: sign-in is temporarily unavailable: %s", pim.SanitizeLine(no.Message, 200))
-	}
-	if err != nil {
-		return a.Errorf("smtp: sign in: %w", err)
+	if err := c.Auth(way); err != nil {
+		return classifyReply(a, "smtp: sign in", err, pim.ErrSignIn)
 	}
 	return nil
 }

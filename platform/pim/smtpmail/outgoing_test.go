@@ -106,11 +106,77 @@ func TestSend_NothingIsSentWhenCommitFails(t *testing.T) {
 	s := pimtest.StartSMTP(t)
 	a, mail := s.Account("ada@example.org"), []byte("Subject: x\r\n\r\nHello.\r\n")
 	canceled := errors.New("canceled")
-	if err := smtpmail.Send(t.Context(), a, a.Address, []string{"bob@example.org"}, mail, func() error { return canceled }); !errors.Is(err, canceled) || errors.Is(err, smtpmail.ErrUnsure) {
+	if err := smtpmail.Send(t.Context(), a, a.Address, []string{"bob@example.org"}, mail, pim.SendHooks{Commit: func() error { return canceled }}); !errors.Is(err, canceled) || errors.Is(err, smtpmail.ErrUnsure) {
 		t.Errorf("Send = %v, want %v", err, canceled)
 	}
-	before := -1
-	if err := smtpmail.Send(t.Context(), a, a.Address, []string{"bob@example.org"}, mail, func() error { before = len(s.Mails()); return nil }); err != nil || before != 0 || len(s.Mails()) != 1 {
-		t.Errorf("Send = %v; %d mails at the commit, %d at the end", err, before, len(s.Mails()))
+	before, after := -1, -1
+	hooks := pim.SendHooks{Commit: func() error { before = len(s.Mails()); return nil }, Accepted: func() { after = len(s.Mails()) }}
+	if err := smtpmail.Send(t.Context(), a, a.Address, []string{"bob@example.org"}, mail, hooks); err != nil || before != 0 || after != 1 || len(s.Mails()) != 1 {
+		t.Errorf("Send = %v; %d mails at the commit, %d at the acceptance, %d at the end", err, before, after, len(s.Mails()))
+	}
+}
+
+// A timeout at the commit must not let QUIT end the mail: Hob would send it twice.
+func TestSend_NothingIsSentAfterATimeout(t *testing.T) {
+	s := pimtest.StartSMTP(t)
+	a, mail := s.Account("ada@example.org"), []byte("Subject: x\r\n\r\nHello.\r\n")
+	for range 30 { // the connection is closed in another goroutine
+		ctx, cancel := context.WithCancel(t.Context())
+		err := smtpmail.Send(ctx, a, a.Address, []string{"bob@example.org"}, mail, pim.SendHooks{Commit: func() error { cancel(); return nil }})
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("Send = %v", err)
+		}
+	}
+	if n := len(s.Mails()); n > 0 {
+		t.Errorf("%d of 30 mails were sent", n)
+	}
+}
+
+// TestSend_TemporaryErrors checks what a later attempt may be worth: codes that begin with 4, and a
+// server that hangs up. Hooks that come later are not called.
+func TestSend_TemporaryErrors(t *testing.T) {
+	const hello = "220 localhost\r\n"
+	on := func(command, reply string) func(string, string) string {
+		return func(verb, _ string) string {
+			switch verb {
+			case command:
+				return reply
+			case "EHLO":
+				return "250-localhost\r\n250 AUTH PLAIN\r\n"
+			case "AUTH":
+				return "235 welcome\r\n"
+			}
+			return "250 fine\r\n"
+		}
+	}
+	for name, tc := range map[string]struct {
+		hello  string
+		answer func(verb, rest string) string
+		is     error
+	}{
+		"greeting 421":         {"421 too busy\r\n", on("", ""), smtpmail.ErrLater},
+		"greeting 554":         {"554 no service\r\n", on("", ""), pim.ErrRefused},
+		"EHLO 421":             {hello, on("EHLO", "421 too busy\r\n"), smtpmail.ErrLater},
+		"EHLO hangs up":        {hello, on("EHLO", ""), io.EOF},
+		"AUTH 454":             {hello, on("AUTH", "454 try later\r\n"), smtpmail.ErrLater},
+		"AUTH 535":             {hello, on("AUTH", "535 wrong\r\n"), pim.ErrSignIn},
+		"recipient greylisted": {hello, on("RCPT", "450 greylisted\r\n"), smtpmail.ErrLater},
+		"DATA hangs up":        {hello, on("DATA", ""), io.EOF},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := pimtest.Speak(t, tc.hello, tc.answer)
+			a.Servers = pim.Servers{pim.SMTP: strings.Replace(a.Servers[pim.IMAP], "imaps:", "smtps:", 1)}
+			reserved := false
+			err := smtpmail.Send(t.Context(), a, a.Address, []string{"bob@example.org"}, []byte("Subject: x\r\n\r\n"), pim.SendHooks{
+				Reserve: func() error { reserved = true; return nil },
+				Commit:  func() error { t.Error("Commit was called"); return nil },
+			})
+			if !errors.Is(err, tc.is) || errors.Is(err, smtpmail.ErrUnsure) || tc.is != smtpmail.ErrLater && errors.Is(err, smtpmail.ErrLater) {
+				t.Errorf("Send = %v, want %v", err, tc.is)
+			}
+			if reserved != (name == "DATA hangs up") {
+				t.Errorf("Reserve was called: %v", reserved)
+			}
+		})
 	}
 }

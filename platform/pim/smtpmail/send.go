@@ -23,9 +23,8 @@ var ErrUnsure = errors.New("unknown whether the mail was sent")
 var ErrLater = fmt.Errorf("%w temporarily", pim.ErrRefused)
 
 // Send sends a mail to all recipients or to none. An error that does not wrap
-// ErrUnsure means that nothing was sent. commit, which may be nil, is called right before the
-// server may accept the mail; after an error of it nothing is sent.
-func Send(ctx context.Context, a pim.Account, from string, to []string, mail []byte, commit func() error) error {
+// ErrUnsure means that nothing was sent.
+func Send(ctx context.Context, a pim.Account, from string, to []string, mail []byte, hooks pim.SendHooks) error {
 	ctx, cancel := context.WithTimeout(ctx, sendWait)
 	defer cancel()
 	s, err := Open(ctx, a)
@@ -33,7 +32,7 @@ func Send(ctx context.Context, a pim.Account, from string, to []string, mail []b
 		return err
 	}
 	defer s.Close()
-	return s.sendMail(ctx, from, to, mail, commit)
+	return s.sendMail(ctx, from, to, mail, hooks)
 }
 
 // Session is a signed-in connection that sends several messages, one after another. Only one
@@ -65,28 +64,21 @@ func (s *Session) Close() {
 // Send works like the function Send, but uses this connection. After an error, only Close may be
 // called.
 func (s *Session) Send(ctx context.Context, from string, to []string, mail []byte) error {
-	return s.sendMail(ctx, from, to, mail, nil)
+	return s.sendMail(ctx, from, to, mail, pim.SendHooks{})
 }
 
-func (s *Session) sendMail(ctx context.Context, from string, to []string, mail []byte, commit func() error) error {
+func (s *Session) sendMail(ctx context.Context, from string, to []string, mail []byte, hooks pim.SendHooks) error {
 	ctx, cancel := context.WithTimeout(ctx, sendWait)
 	defer cancel()
 	s.conn.Allow(askBytes)
-	c := s.c
+	c, hooks := s.c, hooks.WithDefaults()
 	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
 	defer stop()
 	no := func(what string, err error) error {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
-		if e, is := errors.AsType[*smtp.SMTPError](err); is {
-			kind := pim.ErrRefused
-			if e.Code < 500 {
-				kind = ErrLater
-			}
-			return s.account.Errorf("%s: %w: %d %s", what, kind, e.Code, pim.SanitizeLine(e.Message, 200))
-		}
-		return s.account.Errorf("%s: %w", what, err)
+		return classifyReply(s.account, what, err, pim.ErrRefused)
 	}
 	if n, ok := c.MaxMessageSize(); ok && n > 0 && len(mail) > n {
 		return s.account.Errorf("%w: the mail has %d KB, the server accepts at most %d KB", pim.ErrRefused, len(mail)>>10, n>>10)
@@ -99,6 +91,9 @@ func (s *Session) sendMail(ctx context.Context, from string, to []string, mail [
 			return no("write to "+t, err)
 		}
 	}
+	if err := hooks.Reserve(); err != nil { // a server may hang up on a client that waits after DATA
+		return no("send the mail", err)
+	}
 	w, err := c.Data()
 	if err != nil {
 		return no("send the mail", err)
@@ -108,13 +103,13 @@ func (s *Session) sendMail(ctx context.Context, from string, to []string, mail [
 		// 4.1.1.4); an orderly close would send the incomplete message
 		return no("send the mail", err)
 	}
-	if commit != nil {
-		if err := commit(); err != nil { // Close would end the mail, so the caller closes the connection
-			return no("send the mail", errors.Join(err, c.Close()))
-		}
+	// Without the end of the mail, the server discards it. QUIT would write the end, so the connection
+	// must be closed first.
+	if err := hooks.Commit(); err != nil {
+		return no("send the mail", errors.Join(err, c.Close()))
 	}
-	if err := ctx.Err(); err != nil { // the connection is closed, and the end of the mail was not written
-		return no("send the mail", err)
+	if err := ctx.Err(); err != nil {
+		return no("send the mail", errors.Join(err, c.Close()))
 	}
 	if err := w.Close(); err != nil {
 		if _, said := errors.AsType[*smtp.SMTPError](err); said {
@@ -122,5 +117,19 @@ func (s *Session) sendMail(ctx context.Context, from string, to []string, mail [
 		}
 		return s.account.Errorf("%w: %w", ErrUnsure, err)
 	}
+	hooks.Accepted()
 	return nil
+}
+
+// classifyReply returns an error for a failed step. A refusal by the server is ErrLater if it is
+// temporary, else refused.
+func classifyReply(a pim.Account, what string, err, refused error) error {
+	e, is := errors.AsType[*smtp.SMTPError](err)
+	if !is {
+		return a.Errorf("%s: %w", what, err)
+	}
+	if e.Code < 500 {
+		refused = ErrLater
+	}
+	return a.Errorf("%s: %w: %d %s", what, refused, e.Code, pim.SanitizeLine(e.Message, 200))
 }

@@ -28,6 +28,8 @@ var delayPoints = []struct {
 	{"delayed.send.before", 4},
 	{"delayed.commit.before", 4},
 	{"delayed.commit.after", 3},
+	{"delayed.accept.before", 3},
+	{"delayed.accept.after", 3},
 	{"delayed.send.after", 4},
 	{"channel.send.before", 8},
 	{"channel.send.after", 8},
