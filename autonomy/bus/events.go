@@ -201,17 +201,6 @@ func (in *Inbox) EventsIn(q store.Querier, session string) ([]string, error) {
 	return queryIDs(q, `SELECT id FROM inbox WHERE session = ? ORDER BY seq`, session)
 }
 
-// AnsweredSince reports whether Hob has answered a message, from anyone, in the conversation
-// between the two events.
-func (in *Inbox) AnsweredSince(ctx context.Context, session, event, before string) (yes bool, err error) {
-	err = in.db.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM inbox WHERE session = ?1 AND kind = 'message' AND lane = session
-		AND seq > (SELECT seq FROM inbox WHERE id = ?2) AND seq < (SELECT seq FROM inbox WHERE id = ?3))`, session, event, before).Scan(&yes)
-	if err != nil {
-		return false, fmt.Errorf("bus: %w", err)
-	}
-	return yes, nil
-}
-
 // pastMessages is the maximum number of messages to replay.
 const pastMessages = 20_000
 

@@ -38,6 +38,21 @@ func (l *Ledger) UndoneBy(ctx context.Context, event string) ([]Entry, error) {
 	return l.queryEntries(ctx, `INDEXED BY ledger_undone WHERE undone_at > 0 AND undone_by = ? ORDER BY undone_at, seq DESC`, event)
 }
 
+// AnsweredSince reports whether Hob has answered another message, from anyone, in the conversation
+// after an action and before the message called before. A later message that waits for an approval
+// counts. The order of arrival does not matter, because an event that waited for an approval acts
+// after later messages were answered.
+func (l *Ledger) AnsweredSince(ctx context.Context, session string, action Entry, before string) (yes bool, err error) {
+	err = l.db.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM inbox m WHERE session = ?1 AND kind = 'message' AND command = 0 AND id <> ?2
+		AND seq < (SELECT seq FROM inbox WHERE id = ?3)
+		AND (state = 'pending' AND lane <> session AND received_at >= ?4 OR done_at > ?4 OR done_at = ?4 AND seq > (SELECT seq FROM inbox WHERE id = ?2)))`,
+		session, action.Event, before, store.Millis(action.StartedAt)).Scan(&yes)
+	if err != nil {
+		return false, fmt.Errorf("bus: %w", err)
+	}
+	return yes, nil
+}
+
 // UndoneTx marks an action as undone by an event. It returns false if the action was already
 // undone.
 func (l *Ledger) UndoneTx(tx *store.Tx, call, by string) (bool, error) {

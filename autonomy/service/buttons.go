@@ -205,12 +205,20 @@ func (b *Buttons) Cancel(ctx context.Context, channel, event string) (string, er
 		return "", errors.New("too late: it was already sent or canceled")
 	}
 	var said []string
-	for _, id := range ids {
+	var failed error
+	for _, id := range ids { // one that is too late must not keep the others
 		r, err := b.service().o.Undo.Undo(ctx, tools.UndoRequest{ID: id, Origin: channel})
 		if err != nil {
-			return "", err
+			failed = errors.Join(failed, err)
+			continue
 		}
 		said = append(said, r.Text)
+	}
+	if len(said) == 0 {
+		return "", failed
+	}
+	if failed != nil {
+		said = append(said, failed.Error())
 	}
 	return strings.Join(said, "\n"), nil
 }

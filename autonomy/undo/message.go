@@ -41,6 +41,11 @@ func IsRequest(text string) bool {
 	return slices.Contains(phrases, strings.TrimSpace(said))
 }
 
+// IsOwnerRequest reports whether a message event is the owner's request to undo the last action.
+func IsOwnerRequest(ev bus.Event) bool {
+	return ev.Kind == bus.Message && ev.Provenance == provenance.Owner && IsRequest(ev.Text)
+}
+
 // trimWords removes the given words from both ends of said.
 func trimWords(said string, words []string) string {
 	for again := true; again; {
@@ -68,18 +73,19 @@ type Reply struct {
 // these actions together. In all other cases the bool result is false. The owner's own words
 // suffice as authority, even with untrusted text in the conversation.
 func (rv *Reverter) UndoByMessage(ctx context.Context, ev bus.Event, m payload.Message) (Reply, bool, error) {
-	if ev.Provenance != provenance.Owner || len(m.Outside) > 0 || len(m.Images) > 0 || !IsRequest(ev.Text) {
+	if !IsOwnerRequest(ev) || len(m.Outside) > 0 || len(m.Images) > 0 {
 		return Reply{}, false, nil
 	}
-	rv.mu.Lock()
-	defer rv.mu.Unlock()
 	done, list, err := rv.findActionsToUndo(ctx, ev)
 	if err != nil || len(done)+len(list) == 0 {
 		return Reply{}, false, err
 	}
 	out := Reply{Source: provenance.Tool}
 	if len(list) > 0 {
-		r, err := rv.undoAll(ctx, tools.UndoRequest{Turn: true, By: ev.ID, Origin: ev.Channel}, list)
+		r, err := rv.undoAll(ctx, tools.UndoRequest{Turn: true, By: ev.ID, Origin: ev.Channel}, list, func() ([]bus.Entry, error) {
+			_, again, err := rv.findActionsToUndo(ctx, ev)
+			return again, err
+		})
 		out.Text, out.Source = r.Text, r.Source
 		if err != nil {
 			out.Text, out.Source = "Sorry: "+err.Error(), provenance.Worst(provenance.Tool, tools.SourceOf(err))
@@ -106,7 +112,7 @@ func (rv *Reverter) findActionsToUndo(ctx context.Context, ev bus.Event) (done, 
 		return nil, nil, err
 	}
 	event := list[0].Event
-	if since, err := rv.o.Bus.Inbox.AnsweredSince(ctx, ev.Session, event, ev.ID); err != nil || since {
+	if since, err := rv.o.Bus.Ledger.AnsweredSince(ctx, ev.Session, list[0], ev.ID); err != nil || since {
 		return nil, nil, err // a later message changed the subject
 	}
 	list, err = rv.o.Bus.Ledger.UndoableOf(ctx, event)

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -39,7 +40,8 @@ type Options struct {
 // Reverter reverts actions. Its methods may be called concurrently.
 type Reverter struct {
 	o Options
-	// mu serializes undos, so that no action is reverted twice.
+	// mu serializes undos, so that no action is reverted twice. A cancel of a send does not need it:
+	// it is one transaction, and must not wait for the undo of something else.
 	mu sync.Mutex
 }
 
@@ -60,8 +62,8 @@ func New(o Options) (*Reverter, error) {
 // Outcome lists what was undone and what was not, newest first.
 type Outcome struct {
 	Undone []Step `json:"undone"`
-	// Left lists the actions that were not undone. The first of them failed and contains the error;
-	// the others were not tried.
+	// Left lists the actions that were not undone. Those without an error were not tried, because
+	// an action before them failed.
 	Left []Step `json:"not_undone"`
 }
 
@@ -74,20 +76,23 @@ type Step struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Undo undoes actions, newest first. It stops at the first action that cannot be undone. The
-// result's Data is an Outcome. If the first action fails, Undo returns an error. If untrusted text
-// influenced an action, the text about its undo is also untrusted.
+// Undo undoes actions: first all sends, then the others, newest first. It stops at the first action,
+// except a send, that cannot be undone. The result's Data is an Outcome. If nothing was undone, Undo
+// returns an error. If untrusted text influenced an action, the text about its undo is also
+// untrusted.
 func (rv *Reverter) Undo(ctx context.Context, r tools.UndoRequest) (tools.Result, error) {
-	rv.mu.Lock()
-	defer rv.mu.Unlock()
 	list, err := rv.Undoable(ctx, r)
 	if err != nil {
 		return tools.Result{}, err
 	}
 	if len(list) == 0 {
-		return tools.Result{Source: provenance.Tool, Text: "There is nothing to " + actionVerb(r) + ".", Data: Outcome{}.withEmptyLists()}, nil
+		return nothingToUndo(r), nil
 	}
-	return rv.undoAll(ctx, r, list)
+	return rv.undoAll(ctx, r, list, func() ([]bus.Entry, error) { return rv.Undoable(ctx, r) })
+}
+
+func nothingToUndo(r tools.UndoRequest) tools.Result {
+	return tools.Result{Source: provenance.Tool, Text: "There is nothing to " + actionVerb(r) + ".", Data: Outcome{}.withEmptyLists()}
 }
 
 // stopCause returns why a batch stops: the owner stopped it, or Hob is shutting down.
@@ -105,37 +110,98 @@ func actionVerb(r tools.UndoRequest) string {
 	return "undo"
 }
 
-// undoAll undoes the actions in list. The caller holds mu.
-func (rv *Reverter) undoAll(ctx context.Context, r tools.UndoRequest, list []bus.Entry) (tools.Result, error) {
-	var out Outcome
-	src := provenance.Tool
-	for i, e := range list {
-		if r.Progress != nil && len(list) > 1 {
-			r.Progress(float64(i)/float64(len(list)), fmt.Sprintf("%d of %d", i+1, len(list)))
+// undoAll undoes the actions in list. It cancels every send that is not too late, without mu, and
+// then undoes the others with mu held. reselect selects the actions again, because another request
+// may have undone some of them while this one waited for mu.
+func (rv *Reverter) undoAll(ctx context.Context, r tools.UndoRequest, list []bus.Entry, reselect func() ([]bus.Entry, error)) (tools.Result, error) {
+	b := batch{rv: rv, r: r, list: list, src: provenance.Tool}
+	sends := map[string]bool{}
+	for _, e := range list {
+		if !r.Redo && rv.isSend(e) {
+			sends[e.Call] = true
+			b.undoStep(ctx, e)
 		}
-		text, err := "", stopCause(ctx)
-		if err == nil {
-			text, err = rv.applyUndoStep(ctx, r, e)
-		}
-		src = provenance.Worst(src, e.Source)
-		s := Step{Call: e.Call, Tool: e.Tool, Label: e.UndoLabel, Text: text}
-		if err == nil {
-			out.Undone = append(out.Undone, s)
-			continue
-		}
-		src = provenance.Worst(src, tools.SourceOf(err))
-		if len(out.Undone) == 0 {
-			return tools.Result{}, rv.notUndone(r, e, list, err, src)
-		}
-		s.Error = err.Error()
-		out.Left = append(out.Left, s)
-		for _, e := range list[i+1:] {
-			src = provenance.Worst(src, e.Source)
-			out.Left = append(out.Left, Step{Call: e.Call, Tool: e.Tool, Label: e.UndoLabel})
-		}
-		break
 	}
-	return tools.Result{Text: out.formatText(r), Data: out.withEmptyLists(), Source: src}, nil
+	isSend := func(e bus.Entry) bool { return sends[e.Call] }
+	if others := slices.DeleteFunc(slices.Clone(list), isSend); len(others) > 0 {
+		rv.mu.Lock()
+		defer rv.mu.Unlock()
+		again, err := reselect()
+		if err != nil {
+			b.recordLeft(others, err)
+		}
+		again = slices.DeleteFunc(again, isSend)
+		b.undoInOrder(ctx, again[:min(len(others), len(again))])
+	}
+	switch {
+	case len(b.out.Undone) > 0:
+		return tools.Result{Text: b.out.formatText(r), Data: b.out.withEmptyLists(), Source: b.src}, nil
+	case b.err != nil:
+		return tools.Result{}, rv.notUndone(r, b.failed, list, b.err, b.src)
+	}
+	return nothingToUndo(r), nil
+}
+
+// isSend reports whether the undo of an action cancels a send, within one transaction.
+func (rv *Reverter) isSend(e bus.Entry) bool {
+	t, ok := rv.findActingTool(e.Tool)
+	return bus.IsScheduledUndo(e.Call, e.Undo) || ok && t.Spec().Own && t.Spec().Effects&tools.Send != 0
+}
+
+// batch is one undo of several actions.
+type batch struct {
+	rv     *Reverter
+	r      tools.UndoRequest
+	list   []bus.Entry
+	out    Outcome
+	src    provenance.Source
+	failed bus.Entry // the first action that failed, with err
+	err    error
+}
+
+// undoStep undoes one action and returns its error.
+func (b *batch) undoStep(ctx context.Context, e bus.Entry) error {
+	if i := len(b.out.Undone) + len(b.out.Left); b.r.Progress != nil && len(b.list) > 1 {
+		b.r.Progress(float64(i)/float64(len(b.list)), fmt.Sprintf("%d of %d", i+1, len(b.list)))
+	}
+	text, err := "", stopCause(ctx)
+	if err == nil {
+		text, err = b.rv.applyUndoStep(ctx, b.r, e)
+	}
+	if err != nil {
+		b.recordLeft([]bus.Entry{e}, err)
+		return err
+	}
+	b.src = provenance.Worst(b.src, e.Source)
+	b.out.Undone = append(b.out.Undone, Step{Call: e.Call, Tool: e.Tool, Label: e.UndoLabel, Text: text})
+	return nil
+}
+
+// undoInOrder undoes actions until one fails.
+func (b *batch) undoInOrder(ctx context.Context, list []bus.Entry) {
+	for i, e := range list {
+		if b.undoStep(ctx, e) != nil {
+			b.recordLeft(list[i+1:], nil)
+			return
+		}
+	}
+}
+
+// recordLeft records actions that were not undone. The first one failed with err, if not nil.
+func (b *batch) recordLeft(list []bus.Entry, err error) {
+	for _, e := range list {
+		s := Step{Call: e.Call, Tool: e.Tool, Label: e.UndoLabel}
+		b.src = provenance.Worst(b.src, e.Source)
+		if err != nil {
+			s.Error = err.Error()
+			b.src = provenance.Worst(b.src, tools.SourceOf(err))
+			if b.err == nil {
+				b.failed, b.err = e, err
+			}
+			err = nil
+		}
+		b.out.Left = append(b.out.Left, s)
+	}
 }
 
 // notUndone returns the error for a request that undid nothing.
@@ -177,15 +243,16 @@ func (o Outcome) formatText(r tools.UndoRequest) string {
 	for _, s := range o.Undone {
 		b.WriteString(s.Text + "\n")
 	}
-	for i, s := range o.Left {
-		if i == 0 {
+	var untried strings.Builder
+	for _, s := range o.Left {
+		if s.Error != "" {
 			fmt.Fprintf(&b, "I could not %s: %s\n", s.Label, s.Error)
-			continue
+		} else {
+			fmt.Fprintf(&untried, "- %s (%s)\n", s.Label, s.Call)
 		}
-		if i == 1 {
-			b.WriteString("These were not undone:\n")
-		}
-		fmt.Fprintf(&b, "- %s (%s)\n", s.Label, s.Call)
+	}
+	if untried.Len() > 0 {
+		b.WriteString("These were not undone:\n" + untried.String())
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

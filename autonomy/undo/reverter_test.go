@@ -7,11 +7,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
+	"hob/autonomy/payload"
 	"hob/platform/provenance"
 	"hob/platform/store"
 	"hob/tools"
@@ -25,6 +27,7 @@ type fixture struct {
 	bus   *bus.Bus
 	guard *guard.Guard
 	value string
+	slow  chan struct{} // if not nil, an undo of the value sends to it twice: when it begins, and before it ends
 }
 
 type noArgs struct{}
@@ -42,7 +45,13 @@ func (f *fixture) valueTool(name string) tools.Tool {
 	return tools.New(tools.Def[noArgs]{
 		Spec: tools.Spec{Name: name, Category: "test", Description: "Set the value.", Effects: tools.Write},
 		Run:  func(context.Context, tools.Call, noArgs) (tools.Result, error) { return tools.Result{}, nil },
-		Undo: func(_ context.Context, data json.RawMessage) (string, error) { return set("undid", data) },
+		Undo: func(_ context.Context, data json.RawMessage) (string, error) {
+			if f.slow != nil {
+				f.slow <- struct{}{}
+				f.slow <- struct{}{}
+			}
+			return set("undid", data)
+		},
 		Redo: func(_ context.Context, data json.RawMessage) (string, json.RawMessage, error) {
 			text, err := set("redid", data)
 			return text, data, err
@@ -182,5 +191,189 @@ func TestJournal_OnlyTheUserUndoesACommand(t *testing.T) {
 	}
 	if r, err := f.Undo(t.Context(), tools.UndoRequest{By: "x", Origin: "web"}); err != nil || r.Text != "undid before" {
 		t.Errorf("the user's undo: %+v, %v", r, err)
+	}
+}
+
+// send records a mail that waits, and commits it if it is too late to cancel it.
+func (f *fixture) send(call, event, session string, late bool) {
+	f.t.Helper()
+	now := time.Now()
+	fatal(f.t, f.store.Write(f.t.Context(), func(tx *store.Tx) error {
+		at := now.Add(time.Hour)
+		if late {
+			at = now
+		}
+		err := f.bus.Scheduled.AddTx(tx, bus.ScheduledSend{Call: call, Event: event, Session: session, Report: session, Tool: "send_email", Effects: "send", Args: []byte(`{}`), What: "the mail " + call, Provenance: provenance.Tool, Zone: "UTC", At: at, CreatedAt: now})
+		if err != nil {
+			return err
+		}
+		u := tools.NewUndo("cancel the mail "+call, bus.ScheduledUndo(call))
+		return f.bus.Ledger.RecordTx(tx, bus.Entry{Call: call, Event: event, Session: session, Tool: "send_email", Args: []byte(`{}`), State: bus.CallDone, UndoLabel: u.Label, Undo: u.Data, Source: provenance.Tool, StartedAt: now})
+	}))
+	if late {
+		_, err := f.bus.Scheduled.Claim(f.t.Context(), 1)
+		fatal(f.t, err)
+		fatal(f.t, f.bus.Scheduled.Commit(f.t.Context(), call))
+	}
+}
+
+func (f *fixture) sendState(call string) bus.SendState {
+	f.t.Helper()
+	s, err := f.bus.Scheduled.Get(f.store.Reader(f.t.Context()), call)
+	fatal(f.t, err)
+	return s.State
+}
+
+// A send that is too late, and an action that cannot be undone, must not keep the other sends.
+func TestUndo_CancelsAllSendsOfARequest(t *testing.T) {
+	f := newFixture(t)
+	_, err := f.bus.Inbox.Put(t.Context(), bus.Event{ID: "a", Kind: bus.Message, Source: "web", Session: "s"})
+	fatal(t, err)
+	f.send("m1", "a", "s", false)
+	f.record("a1", "a", "s")
+	f.send("m2", "a", "s", false)
+	f.record("bad", "a", "s")
+	f.send("late", "a", "s", true)
+	fatal(t, f.store.Write(t.Context(), func(tx *store.Tx) error {
+		_, err := tx.Exec(`UPDATE ledger SET undo = 'nonsense' WHERE call = 'bad'`)
+		return err
+	}))
+	r, err := f.Undo(t.Context(), tools.UndoRequest{ID: "a", By: "x", Origin: "web"})
+	fatal(t, err)
+	for _, call := range []string{"m1", "m2"} {
+		if s := f.sendState(call); s != bus.SendCancelled {
+			t.Errorf("%s is %s", call, s)
+		}
+	}
+	want := `Undid 2 of 5:
+Canceled: the mail m2 was not sent.
+Canceled: the mail m1 was not sent.
+I could not cancel the mail late: too late: it is being sent now
+I could not restore bad: the record cannot be read
+These were not undone:
+- restore a1 (a1)`
+	if diff := cmp.Diff(want, r.Text); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := f.Undo(t.Context(), tools.UndoRequest{ID: "late"}); tools.CodeOf(err) != tools.Conflict {
+		t.Errorf("an undo that is too late: %v", err)
+	}
+}
+
+// The time in which a send can be canceled is short, so a cancel does not wait for the undo of
+// something slow.
+func TestUndo_CancelsASendWhileAnotherUndoRuns(t *testing.T) {
+	f := newFixture(t)
+	f.slow = make(chan struct{})
+	f.record("a1", "a", "there")
+	f.send("m1", "b", "here", false)
+	done := make(chan error, 1)
+	go func() {
+		_, err := f.Undo(context.Background(), tools.UndoRequest{ID: "a1"})
+		done <- err
+	}()
+	<-f.slow
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	canceled := make(chan error, 1)
+	go func() {
+		_, err := f.Undo(ctx, tools.UndoRequest{Session: "here"})
+		canceled <- err
+	}()
+	select {
+	case err := <-canceled:
+		fatal(t, err)
+	case <-ctx.Done():
+		t.Error("the cancel waits for the other undo")
+	}
+	if s := f.sendState("m1"); s != bus.SendCancelled {
+		t.Errorf("the mail is %s", s)
+	}
+	<-f.slow
+	fatal(t, <-done)
+}
+
+// Of two requests for the last action, the second one undoes the action before it.
+func TestUndo_SecondRequestSelectsAgain(t *testing.T) {
+	f := newFixture(t)
+	f.slow = make(chan struct{})
+	f.record("a1", "a", "s")
+	f.record("a2", "b", "s")
+	done := make(chan string, 2)
+	for range 2 {
+		go func() {
+			r, err := f.Undo(context.Background(), tools.UndoRequest{Session: "s"})
+			if err != nil {
+				done <- err.Error()
+				return
+			}
+			done <- r.Text
+		}()
+	}
+	for range 4 {
+		<-f.slow
+	}
+	got := []string{<-done, <-done}
+	slices.Sort(got)
+	if want := []string{"undid a1", "undid a2"}; !slices.Equal(got, want) {
+		t.Errorf("undone: %q, want %q", got, want)
+	}
+}
+
+// "Undo that" refers to the last action, also if the event of that action arrived before other
+// messages and waited for an approval.
+func TestUndoByMessage_RefersToTheLastAction(t *testing.T) {
+	const action = 10 * time.Second // after the start
+	for name, tc := range map[string]struct {
+		received, done time.Duration // of the other message
+		parked         bool          // it waits for an answer
+		first          bool          // it arrived before the event of the action
+		want           bool
+	}{
+		"a message answered before the action":                 {received: 5 * time.Second, done: 8 * time.Second, want: true},
+		"a message answered after the action":                  {received: 12 * time.Second, done: 15 * time.Second},
+		"an earlier message answered after the action":         {received: 1 * time.Second, done: 15 * time.Second, first: true},
+		"an earlier message answered before":                   {received: 1 * time.Second, done: 2 * time.Second, first: true, want: true},
+		"a message whose question was open before the action":  {received: 5 * time.Second, parked: true, want: true},
+		"a message whose question was asked after the action":  {received: 12 * time.Second, parked: true},
+		"a message that still waits behind the running action": {received: 12 * time.Second, want: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			start := time.Now().Add(-time.Minute)
+			put := func(id string, at time.Duration) bus.Event {
+				e := bus.Event{ID: id, Kind: bus.Message, Source: "web", Session: "s", Channel: "web", Text: "undo that", Provenance: provenance.Owner, ReceivedAt: start.Add(at)}
+				_, err := f.bus.Inbox.Put(t.Context(), e)
+				fatal(t, err)
+				return e
+			}
+			if tc.first {
+				put("other", tc.received)
+				put("acting", 2*time.Second)
+			} else {
+				put("acting", 0)
+				put("other", tc.received)
+			}
+			ask := put("ask", 20*time.Second)
+			fatal(t, f.store.Write(t.Context(), func(tx *store.Tx) error {
+				_, err := tx.Exec(`UPDATE inbox SET state = 'done', done_at = ? WHERE id = 'acting'`, start.Add(11*time.Second).UnixMilli())
+				if tc.done > 0 {
+					_, err = tx.Exec(`UPDATE inbox SET state = 'done', done_at = ? WHERE id = 'other'`, start.Add(tc.done).UnixMilli())
+				}
+				if tc.parked {
+					_, err = tx.Exec(`UPDATE inbox SET lane = 's parked' WHERE id = 'other'`)
+				}
+				return err
+			}))
+			f.record("a1", "acting", "s")
+			fatal(t, f.store.Write(t.Context(), func(tx *store.Tx) error {
+				_, err := tx.Exec(`UPDATE ledger SET started_at = ?`, start.Add(action).UnixMilli())
+				return err
+			}))
+			_, is, err := f.UndoByMessage(t.Context(), ask, payload.Message{})
+			if err != nil || is != tc.want {
+				t.Errorf("UndoByMessage = %v, %v, want %v", is, err, tc.want)
+			}
+		})
 	}
 }

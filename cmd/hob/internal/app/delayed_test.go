@@ -14,6 +14,7 @@ import (
 	"hob/platform/pim"
 	"hob/platform/pim/netaccount"
 	"hob/platform/pim/pimtest"
+	"hob/platform/store"
 )
 
 // delayedConfig is the configuration of an account that sends mail, with a delay.
@@ -196,5 +197,29 @@ func TestDelay_ButtonCancels(t *testing.T) {
 		if _, err := h.d.buttons.Cancel(t.Context(), "desktop", e.Event); err == nil {
 			t.Errorf("%s: canceled twice", tool)
 		}
+	}
+}
+
+// TestDelay_ButtonCancelsAllSends checks that a send that can no longer be canceled does not keep the
+// others of the answer.
+func TestDelay_ButtonCancelsAllSends(t *testing.T) {
+	s := pimtest.StartSMTP(t)
+	h := open(t, delayedConfig(s, "1h"))
+	late, mail := h.tool("send_email", `{"to":["ada@example.org"],"text":"x"}`), h.tool("send_email", `{"to":["bob@example.org"],"text":"x"}`)
+	e, err := h.d.bus.Ledger.Call(t.Context(), late.Call)
+	fatal(t, err)
+	fatal(t, h.d.store.Write(t.Context(), func(tx *store.Tx) error {
+		if _, err := tx.Exec(`UPDATE scheduled_sends SET event = ?`, e.Event); err != nil {
+			return err
+		}
+		_, err := tx.Exec(`UPDATE ledger SET undone_at = 1 WHERE call = ?`, late.Call)
+		return err
+	}))
+	said, err := h.d.buttons.Cancel(t.Context(), "desktop", e.Event)
+	if err != nil || !strings.Contains(said, "Canceled: the mail to bob@example.org was not sent.") || !strings.Contains(said, late.Call+" was already undone") {
+		t.Errorf("Cancel = %q, %v", said, err)
+	}
+	if row, _ := h.sendOf(mail.Call); row.State != bus.SendCancelled {
+		t.Errorf("%+v", row)
 	}
 }
