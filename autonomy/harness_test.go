@@ -142,6 +142,7 @@ type setup struct {
 	choose func(*store.Store) *modelrouter.Router
 	quiet  []notify.QuietWindow // notices are deferred then
 	chars  int                  // limit for a summary, 0 = the default
+	delay  time.Duration        // how long a send waits, 0 = not at all
 }
 
 func sets() []store.MigrationSet {
@@ -199,7 +200,7 @@ func start(t testing.TB, s setup) *engine {
 	})
 	fatal(t, err)
 	e.runner, err = turn.New(turn.Options{
-		Store: e.store, Bus: e.bus, Guard: e.guard, Sessions: e.sessions, Compactor: compactor, Catalog: catalog, Prompt: p, Zone: zone, Limits: s.limits, Hooks: s.hooks, Results: s.results,
+		Store: e.store, Bus: e.bus, Guard: e.guard, Sessions: e.sessions, Compactor: compactor, Catalog: catalog, Prompt: p, Zone: zone, Limits: s.limits, Hooks: s.hooks, Results: s.results, SendDelay: s.delay,
 		Models: chooserFunc(func(ctx context.Context, ask modelrouter.TurnInfo) (modelrouter.Choice, error) {
 			if s.choose != nil {
 				return s.choose(e.store).Choose(ctx, ask)

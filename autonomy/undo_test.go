@@ -2,11 +2,14 @@ package autonomy_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"hob/autonomy/bus"
+	"hob/autonomy/guard"
 	"hob/autonomy/llm/llmtest"
 	"hob/autonomy/undo"
 	"hob/channels"
@@ -166,5 +169,97 @@ func TestIncidentI16AStoppedUndoGoesNoFurther(t *testing.T) {
 	}
 	if got := strings.Join(e.items(), " "); got != "one two" {
 		t.Errorf("left: %s", got)
+	}
+}
+
+// letterTool returns a tool whose calls wait so that they can be canceled.
+func letterTool() tools.Tool {
+	return tools.New(tools.Def[textArgs]{
+		Spec: tools.Spec{Name: "send_letter", Category: "test", Description: "Send a letter.", Effects: tools.Send, Core: true},
+		Judge: func(context.Context, textArgs) tools.CallAssessment {
+			return tools.CallAssessment{To: []string{"ada"}, Exact: "ada"}
+		},
+		Waiting: func(textArgs) string { return "the letter" },
+		Run: func(context.Context, tools.Call, textArgs) (tools.Result, error) {
+			return tools.Result{}, errors.New("sent")
+		},
+		Summary: func(in textArgs) string { return "Send " + in.Text },
+	})
+}
+
+// "Undo that" does not wait for the end of the turn that sends: the send would be gone by then.
+func TestUndoThat_CancelsASendOfARunningTurn(t *testing.T) {
+	for _, before := range []bool{true, false} { // is it said before the turn sends, or after?
+		t.Run(fmt.Sprint("said before the send: ", before), func(t *testing.T) {
+			asked, goOn := make(chan int), make(chan struct{})
+			m := reply(func(r llmtest.Request) llmtest.Answer {
+				if strings.Contains(r.LastUser, "what now") {
+					return llmtest.Answer{Text: "nothing"}
+				}
+				asked <- r.Round
+				<-goOn
+				if r.Round == 0 {
+					return calls(add("milk"), llmtest.Call{Name: "send_letter", Args: `{"text":"hello"}`})
+				}
+				return llmtest.Answer{Text: "The letter waits."}
+			})
+			e := start(t, setup{model: m, delay: time.Hour, tools: []tools.Tool{letterTool()}, guard: guard.Options{Level: guard.Trusted, Recipients: []string{"ada"}}})
+			id := e.put("s", "send a letter", "")
+			<-asked
+			ask := ""
+			if before {
+				ask = e.put("s", "undo that", "")
+			}
+			goOn <- struct{}{}
+			<-asked // the second request stays open
+			if !before {
+				ask = e.put("s", "undo that, please", "")
+			}
+			if got := e.settle(ask).Answer; !strings.Contains(got, "Canceled: the letter to ada was not sent.") || !strings.Contains(got, "Removed the item.") {
+				t.Errorf("undo: %q", got)
+			}
+			if ev, err := e.bus.Inbox.Event(t.Context(), id); err != nil || ev.State != bus.Claimed {
+				t.Errorf("the turn is %s, %v", ev.State, err)
+			}
+			goOn <- struct{}{}
+			e.settle(id)
+			if got := e.say("s", "what now?"); got != "nothing" {
+				t.Errorf("the next message: %q", got)
+			}
+			sends, err := e.bus.Scheduled.EventCalls(t.Context(), id)
+			if err != nil || len(sends) != 1 || sends[0].State != bus.SendCancelled {
+				t.Errorf("%+v, %v", sends, err)
+			}
+			paired(t, m)
+		})
+	}
+}
+
+// A message behind the one that sends changes the subject, so "undo that" waits for its answer.
+func TestUndoThat_WaitsForTheMessageBeforeIt(t *testing.T) {
+	asked, goOn := make(chan struct{}), make(chan struct{})
+	m := reply(func(r llmtest.Request) llmtest.Answer {
+		switch {
+		case strings.Contains(r.LastUser, "letter") && r.Round == 0:
+			return calls(llmtest.Call{Name: "send_letter", Args: `{"text":"hello"}`})
+		case strings.Contains(r.LastUser, "milk") && r.Round == 0:
+			asked <- struct{}{}
+			<-goOn
+			return calls(add("milk"))
+		}
+		return llmtest.Answer{Text: "done"}
+	})
+	e := start(t, setup{model: m, delay: time.Hour, tools: []tools.Tool{letterTool()}, guard: guard.Options{Level: guard.Trusted, Recipients: []string{"ada"}}})
+	letter := e.put("s", "send a letter", "")
+	e.settle(letter)
+	e.put("s", "add milk", "")
+	<-asked
+	ask := e.put("s", "undo that", "")
+	goOn <- struct{}{}
+	if got := e.settle(ask).Answer; got != "Removed the item." {
+		t.Errorf("undo: %q", got)
+	}
+	if got := e.say("s", "/undo"); !strings.Contains(got, "Canceled: the letter to ada") {
+		t.Errorf("/undo: %q", got)
 	}
 }

@@ -2,7 +2,9 @@ package bus
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -105,4 +107,34 @@ func (l *Ledger) TakenBack(ctx context.Context, session, event string) ([]TakenB
 		out = append(out, t)
 	}
 	return out, rows.Err()
+}
+
+// IsOpenTx reports whether a send of the conversation can still be canceled and no later message of
+// the conversation runs or waits, so that "undo that" refers to the send.
+func (x *ScheduledSends) IsOpenTx(tx *store.Tx, session string) (open bool, err error) {
+	err = tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM (
+			SELECT event FROM scheduled_sends INDEXED BY scheduled_open WHERE state IN ('waiting', 'sending', 'committed') AND state <> 'committed' AND (session = ?1 OR report = ?1)
+			UNION ALL SELECT event FROM outbox INDEXED BY outbox_held WHERE kind = 'send' AND state = 'queued' AND session = ?1) s
+		WHERE NOT EXISTS (SELECT 1 FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane = ?1 AND id <> s.event))`, session).Scan(&open)
+	if err != nil {
+		return false, fmt.Errorf("bus: find open sends: %w", err)
+	}
+	return open, nil
+}
+
+// PromoteTx moves the next waiting event of a session to the queue of commands if match returns true
+// for it. It then runs now, not after the running event.
+func (in *Inbox) PromoteTx(tx *store.Tx, session string, match func(Event) bool) error {
+	e, err := scanEvent(tx.QueryRow(`SELECT `+eventColumns+` FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane = ? AND state = 'pending' ORDER BY seq LIMIT 1`, session))
+	if errors.Is(err, sql.ErrNoRows) || err == nil && !match(e) {
+		return nil
+	}
+	if err == nil {
+		_, err = tx.Exec(`UPDATE inbox SET lane = ?, command = 1 WHERE id = ?`, CommandLane(session), e.ID)
+	}
+	if err != nil {
+		return fmt.Errorf("bus: promote an event: %w", err)
+	}
+	tx.AfterCommit(in.SignalWork)
+	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"hob/autonomy/delivery"
 	"hob/autonomy/guard"
 	"hob/autonomy/intake"
+	"hob/autonomy/intake/chattext"
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/session"
 	"hob/autonomy/turn"
@@ -129,6 +130,9 @@ func (d *Dispatcher) Answer(ctx context.Context, ev bus.Event) (commit.Outcome, 
 	case bus.Message:
 		if intake.IsSteering(ev) {
 			return d.messages.steerTurn(ctx, ev)
+		}
+		if command, _ := chattext.ParseCommand(ev.Text); ev.Lane != ev.Session && command == "" && undo.IsOwnerRequest(ev) {
+			return d.messages.undoBeforeTurnEnds(ctx, ev)
 		}
 		if ev.Lane != ev.Session || intake.IsReset(ev) {
 			return d.o.Commands.Run(ctx, ev)

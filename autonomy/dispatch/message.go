@@ -85,6 +85,26 @@ func undoResult(ev bus.Event, r undo.Reply) commit.Outcome {
 	return res
 }
 
+// undoBeforeTurnEnds handles "undo that" while a turn of the conversation may run. The conversation's
+// history belongs to that turn, so it does not get the reply. If the meaning is ambiguous, the
+// message waits for the turn.
+func (h messageHandler) undoBeforeTurnEnds(ctx context.Context, ev bus.Event) (commit.Outcome, error) {
+	m, err := payload.ParseMessage(ev)
+	if err != nil {
+		return commit.Outcome{}, err
+	}
+	r, ok, err := h.o.Undo.UndoByMessage(ctx, ev, m)
+	if err != nil {
+		return commit.Outcome{}, err
+	}
+	if !ok {
+		return suspended(), h.queueAsMessage(ctx, ev)
+	}
+	res := undoResult(ev, r)
+	res.Messages = nil
+	return res, nil
+}
+
 // replyRateLimited answers a guest who has sent too many messages, without a model.
 func (h messageHandler) replyRateLimited(ev bus.Event, m payload.Message) commit.Outcome {
 	res := commit.NewReply(ev, "limit")

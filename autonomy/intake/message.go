@@ -15,6 +15,7 @@ import (
 	"hob/autonomy/delivery"
 	"hob/autonomy/intake/chattext"
 	"hob/autonomy/payload"
+	"hob/autonomy/undo"
 	"hob/channels"
 	"hob/platform/provenance"
 	"hob/platform/store"
@@ -83,7 +84,7 @@ func (k *Intake) Receive(ctx context.Context, in channels.Inbound) (channels.Acc
 		}
 	}()
 	err = k.o.Store.Write(ctx, func(tx *store.Tx) error {
-		if err := k.inTurn(tx, &ev); err != nil {
+		if err := errors.Join(k.inTurn(tx, &ev), k.hastenUndo(tx, &ev)); err != nil {
 			return err
 		}
 		if acc, err = k.o.Bus.Inbox.CoalesceTx(tx, ev, settle, mergeMessages); err != nil {
@@ -115,6 +116,19 @@ func (k *Intake) inTurn(tx *store.Tx, ev *bus.Event) error {
 	waiting, err := k.o.Bus.Inbox.FlushDebounceTx(tx, ev.Session)
 	if len(waiting) > 0 {
 		ev.Lane = ev.Session
+	}
+	return err
+}
+
+// hastenUndo lets "undo that" run before the end of a running turn, because the send to which it
+// refers can be canceled only for a short time.
+func (k *Intake) hastenUndo(tx *store.Tx, ev *bus.Event) error {
+	if !undo.IsOwnerRequest(*ev) || ev.Lane != "" && ev.Lane != ev.Session {
+		return nil
+	}
+	open, err := k.o.Bus.Scheduled.IsOpenTx(tx, ev.Session)
+	if open {
+		ev.Lane = bus.CommandLane(ev.Session)
 	}
 	return err
 }

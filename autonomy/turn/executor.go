@@ -8,6 +8,7 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
+	"hob/autonomy/undo"
 	"hob/platform/failpoint"
 	"hob/platform/provenance"
 	"hob/platform/store"
@@ -89,7 +90,10 @@ func (x *toolExecutor) performOwn(ctx context.Context, s *callStep, own tools.Tx
 		}
 		done.result.Text = x.o.Redact.Text(done.result.Text)
 		done.ran = true
-		return x.rec.recordEndTx(tx, &done, x.rec.finishedEntry(&done))
+		if err := x.rec.recordEndTx(tx, &done, x.rec.finishedEntry(&done)); err != nil || !done.waitsForUndo() {
+			return err
+		}
+		return x.o.Bus.Inbox.PromoteTx(tx, x.t.Event.Session, undo.IsOwnerRequest)
 	})
 	switch {
 	case err == nil:
@@ -102,6 +106,12 @@ func (x *toolExecutor) performOwn(ctx context.Context, s *callStep, own tools.Tx
 	}
 	s.err, s.ran = failed, true
 	return nil
+}
+
+// waitsForUndo reports whether the call is a send that the user can cancel for a short time. An "undo
+// that" behind this turn must then not wait for the end of the turn.
+func (s *callStep) waitsForUndo() bool {
+	return s.result.Undo != nil && tools.ReachesOthers(s.tool.Spec(), s.dec.Judgment)
 }
 
 // prepareCall runs the part of the tool that does not need the transaction.
