@@ -17,14 +17,14 @@ import (
 
 // Errors that a caller can handle; returned errors wrap them.
 var (
-	// ErrSignIn means that the server rejects the credentials. A retry with the same password does
-	// not help.
+	// ErrSignIn means that the server rejected the credentials. Retrying with the same password
+	// does not help.
 	ErrSignIn = errors.New("the server refused the sign-in")
 	// ErrNoServer means that the account has no server of this kind.
 	ErrNoServer = errors.New("the account has no such server")
 	// ErrNoFolder means that the folder or calendar does not exist.
 	ErrNoFolder = errors.New("no such folder")
-	// ErrRefused means that the server works but rejects this request.
+	// ErrRefused means that the server is reachable but rejected this request.
 	ErrRefused = errors.New("the server refused the request")
 	// ErrTooLarge means that data exceeds a limit, such as an answer longer than requested.
 	ErrTooLarge = errors.New("the data exceeds a limit")
@@ -47,7 +47,7 @@ const (
 func (p Person) String() string {
 	name := textnorm.Ellipsize(strings.NewReplacer("<", "", ">", "", "@", " at ").Replace(p.Name), shownName)
 	address := p.Address
-	if n := []rune(address); len(n) > shownAddress { // the domain is at the end
+	if n := []rune(address); len(n) > shownAddress { // keep the end, because it contains the domain
 		address = string(n[:shownAddress/3]) + "…" + string(n[len(n)-shownAddress/2:])
 	}
 	switch {
@@ -80,14 +80,14 @@ type Message struct {
 	Refused  string // reason why the message or its text could not be read; "" if it was read
 }
 
-// Folder is one folder of a mailbox.
+// Folder is a folder of a mailbox.
 type Folder struct {
 	Name string
 	// Use is the role of the folder: "", archive, drafts, junk, sent, trash or all.
 	Use string
 }
 
-// Calendar is one calendar of an account.
+// Calendar is a calendar of an account.
 type Calendar struct {
 	Path  string `json:"path"` // address of the calendar on the server
 	Name  string `json:"name"`
@@ -111,7 +111,7 @@ type Event struct {
 	Start      time.Time `json:"start"` // start in the event's own zone
 	End        time.Time `json:"end"`
 	AllDay     bool      `json:"all_day,omitempty"`
-	Floating   bool      `json:"floating,omitempty"` // an all-day event, or an event whose time has no zone and follows the user's time zone
+	Floating   bool      `json:"floating,omitempty"` // an all-day event, or an event whose time has no zone and therefore follows the user's time zone
 	Cancelled  bool      `json:"cancelled,omitempty"`
 	Open       bool      `json:"open,omitempty"` // the event leaves the time free (TRANSP:TRANSPARENT)
 	Organizer  Person    `json:"organizer,omitzero"`

@@ -7,9 +7,9 @@ import (
 	"unicode"
 )
 
-// Origin is a source of untrusted text, such as a page, a file or a sender. Source states that text
-// is untrusted, and its origins explain why. Origins are only for display and records: no decision
-// may depend on them, because attackers can choose file names and addresses.
+// Origin is a source of untrusted text, such as a page, a file or a sender. A Source states that
+// text is untrusted; the origins state where it came from. Origins are only for display and
+// records: no decision may depend on them, because attackers can choose file names and addresses.
 type Origin struct {
 	// Kind is one of "web", "search", "file", "mail", "message", "watcher",
 	// "webhook", "schedule", "mcp", "agent", "client", "pipe" (standard input),
@@ -18,18 +18,19 @@ type Origin struct {
 	// Label is an address, a path or a sender. It is untrusted text; String
 	// sanitizes it.
 	Label string `json:"label,omitempty"`
-	// Via is the tool or watcher that read the text. Call and Event identify its call and event.
+	// Via is the tool or watcher that read the text. Call and Event are the ids of the tool call
+	// and the event.
 	Via   string `json:"via,omitempty"`
 	Call  string `json:"call,omitempty"`
 	Event string `json:"event,omitempty"`
-	// Marks are the families of attacks for which the scanner found signs in the text.
+	// Marks are the kinds of attacks of which the scanner found signs in the text.
 	Marks []string `json:"marks,omitempty"`
 }
 
 // Limits of stored origins.
 const (
 	MaxOrigins = 12  // in one list
-	MaxLabel   = 160 // characters of a label
+	MaxLabel   = 160 // maximum length of a label, in characters
 )
 
 // Join merges lists without duplicates and keeps the order. If there are too many origins, the last

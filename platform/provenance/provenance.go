@@ -25,8 +25,8 @@ func (s Source) Tainted() bool {
 	return true
 }
 
-// Worst returns Outside if any source is tainted, otherwise the first source, or
-// Hob if there are none.
+// Worst returns Outside if any source is tainted. Otherwise it returns the first source, or Hob if
+// there are none.
 func Worst(sources ...Source) Source {
 	for _, s := range sources {
 		if s.Tainted() {

@@ -1,5 +1,5 @@
-// Package retry contains the backoff, the supervisor and the context-aware sleep that all of Hob
-// uses. Callers decide which errors they retry.
+// Package retry contains the backoff, the supervisor and the interruptible sleep that the whole
+// program uses. Callers decide which errors they retry.
 package retry
 
 import (
@@ -24,7 +24,7 @@ type Backoff struct {
 	Offset time.Duration
 }
 
-// Delay returns the delay after a number of consecutive failures. 0 failures count as 1.
+// Delay returns the delay after the given number of consecutive failures. 0 counts as 1.
 func (b Backoff) Delay(failures int) time.Duration {
 	limit := b.Max
 	if limit <= 0 {
@@ -100,11 +100,11 @@ type Supervisor struct {
 	// Healthy is the duration of a run after which earlier failures no longer count; 0 means that
 	// they always count.
 	Healthy time.Duration
-	// Failed, if set, is called after each failure with the delay of Backoff. It returns the delay
-	// before the next run, or false to stop. Run then returns err.
+	// Failed, if set, is called after each failure with the delay that Backoff suggests. It returns
+	// the delay to use, or false to stop. Run then returns err.
 	Failed func(err error, delay time.Duration) (time.Duration, bool)
-	// Wake, if set, is called before each run. If its channel is closed, a delay after this run
-	// ends early.
+	// Wake, if set, is called before each run. If the channel that it returns is closed, the delay
+	// after this run ends early.
 	Wake func() <-chan struct{}
 }
 
@@ -148,17 +148,17 @@ func (s Supervisor) Run(ctx context.Context, f func(context.Context) error) erro
 	return nil
 }
 
-// RunTogether runs parts concurrently until ctx ends or one of them returns, which stops the
-// others. It returns their errors when all of them have returned. cancel must end ctx.
+// RunTogether runs parts concurrently until ctx ends or one of them returns, whereupon it stops the
+// others. It returns their errors after all of them have returned. cancel must cancel ctx.
 func RunTogether(ctx context.Context, cancel func(), parts []func(context.Context) error) error {
 	var wg sync.WaitGroup
 	errs := make([]error, len(parts))
 	for i, run := range parts {
 		wg.Go(func() {
-			defer cancel() // when one part fails, stop the others in order
+			defer cancel() // if one part fails, the others stop in an orderly way
 			err := run(ctx)
 			if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-				err = nil // stopped while it was still starting
+				err = nil // the part was stopped while it was still starting
 			}
 			errs[i] = err
 		})

@@ -76,7 +76,7 @@ func vacuumInto(ctx context.Context, db execer, dst string) (err error) {
 			_ = os.Remove(tmp)
 		}
 	}()
-	if err := ensureFile(tmp); err != nil { // VACUUM INTO accepts an empty file: create it with mode 0600 first
+	if err := ensureFile(tmp); err != nil { // VACUUM INTO accepts an empty file as its target: create it with mode 0600 first
 		return fmt.Errorf("store: backup: %w; %s", err, remedyFolder)
 	}
 	if _, err := db.ExecContext(ctx, "VACUUM INTO ?", tmp); err != nil {
@@ -114,8 +114,8 @@ func newBackupPath(dir, why string) string {
 	return name
 }
 
-// The names in the backup folder: dated databases, and folders of package snapshot that contain a
-// database. After the prefix comes the time of creation.
+// The names in the backup folder: dated databases, and the folders of package snapshot, which
+// contain a database each. The time of creation follows the prefix.
 const (
 	datedPrefix = "hob-"
 	// SnapshotPrefix begins the name of a snapshot folder, PartialSuffix ends that of an incomplete one.
@@ -161,13 +161,14 @@ func pruneBackups(dir string) {
 	}
 }
 
-// checkTruncated detects truncated files that SQLite accepts: an empty file, which SQLite treats as
-// a new database (correct only if there are no backups), and a file that ends within a page, which
-// SQLite fills with zeros (https://www.sqlite.org/fileformat.html#the_database_header).
+// checkTruncated detects truncated files that SQLite accepts. One is an empty file, which SQLite
+// treats as a new database; this is correct only if there are no backups. The other is a file that
+// ends within a page, which SQLite fills with zeros
+// (https://www.sqlite.org/fileformat.html#the_database_header).
 func checkTruncated(path string, backups int) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil // the file is missing, or opening it reports the error
+		return nil // the file does not exist, or opening it will report the error
 	}
 	defer f.Close()
 	fi, err := f.Stat()
@@ -258,17 +259,17 @@ func escapeURIPath(path string) string {
 	return strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(filepath.ToSlash(path))
 }
 
-// HoldingBackups runs fn, which creates a backup in the backup folder, while no erasure replaces the
-// backups: a copy in progress would contain deleted data.
+// HoldingBackups runs fn, which creates a backup in the backup folder, and prevents an erasure from
+// replacing the backups meanwhile. Otherwise the new backup could contain erased data.
 func (s *Store) HoldingBackups(fn func() error) error {
 	s.copying.Lock()
 	defer s.copying.Unlock()
 	return fn()
 }
 
-// RenewBackups creates a new backup and deletes all older ones, snapshots included, and the files that
-// were moved aside as damaged, because they contain data that was deleted since. It returns the number
-// of deleted files and snapshots. If there was no backup, it creates none.
+// RenewBackups creates a new backup and deletes all older ones, including snapshots and the damaged
+// files that were moved aside, because they contain data that has been erased since. It returns the
+// number of deleted files and snapshots. If there was no backup, it creates none.
 func (s *Store) RenewBackups(ctx context.Context) (int, error) {
 	s.copying.Lock() // a backup in progress would contain deleted data
 	defer s.copying.Unlock()
@@ -293,9 +294,10 @@ func partialCopies(dir string) []string {
 	return slices.DeleteFunc(filesWithPrefix(filepath.Join(dir, datedPrefix), ""), func(name string) bool { return !strings.HasSuffix(name, ".db.part") })
 }
 
-// filesWithPrefix lists the files whose names start with the given path and suffix.
+// filesWithPrefix lists the files in the folder of path whose names start with that of path and the
+// suffix more.
 func filesWithPrefix(path, more string) (out []string) {
-	entries, _ := os.ReadDir(filepath.Dir(path)) // no folder, no files
+	entries, _ := os.ReadDir(filepath.Dir(path)) // a missing folder contains no files
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), filepath.Base(path)+more) {
 			out = append(out, filepath.Join(filepath.Dir(path), e.Name()))

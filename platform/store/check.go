@@ -13,9 +13,9 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Maximum file sizes in bytes for PRAGMA quick_check (1 ms per MB) when a database is opened: in
-// every case, and after an unclean exit. Larger files are only checked by `hob doctor`, or if
-// damage was found in them.
+// The maximum sizes, in bytes, of files that are checked with PRAGMA quick_check (1 ms per MB) when
+// they are opened: always, and after an unclean exit. Larger files are checked only by `hob doctor`
+// or after damage was found in them.
 const (
 	checkAlways  = 4 << 20
 	checkUnclean = 64 << 20
@@ -66,7 +66,7 @@ func (s *Store) suspectPath() string { return s.path + "-suspect" }
 // database for a check.
 func (s *Store) markIfDamaged(err error) error {
 	if isDamaged(err) {
-		_ = ensureFile(s.suspectPath()) // without the marker, the next start detects the damage only when it reads the damaged part
+		_ = ensureFile(s.suspectPath()) // if the marker cannot be created, the next start detects the damage only when it reads the damaged part
 	}
 	return err
 }
@@ -182,7 +182,7 @@ func classifyError(err error) error {
 	return err
 }
 
-// fullError is ErrFull that wraps the SQLite error. Its text omits the SQLite error.
+// fullError wraps an SQLite error and matches ErrFull. Its text omits the SQLite error.
 type fullError struct{ err error }
 
 func (*fullError) Error() string     { return ErrFull.Error() }

@@ -6,9 +6,9 @@ import (
 	"fmt"
 )
 
-// Compact rewrites the file without remains of deleted rows and empties the write-ahead log. It
-// blocks writes but not reads. Deleted content is always overwritten (secure_delete), except in
-// gaps of pages that SQLite has rearranged.
+// Compact rewrites the file without traces of deleted rows and empties the write-ahead log. It
+// blocks writes but not reads. SQLite always overwrites deleted content (secure_delete), except in
+// unused parts of pages that it has rearranged.
 func (s *Store) Compact(ctx context.Context) error {
 	j := &writeJob{ctx: ctx, done: make(chan struct{}), alone: s.compactDatabase}
 	return s.awaitJob(ctx, j)

@@ -10,9 +10,9 @@ import (
 
 // Contents describes a database file.
 type Contents struct {
-	Schema  map[string]int   // version of each owner of tables
+	Schema  map[string]int   // schema version of each package that owns tables
 	Rows    map[string]int64 // number of rows of each table
-	Derived map[string]int64 // last change that each derived index has processed
+	Derived map[string]int64 // number of the last change that each derived index has processed
 }
 
 // Inspect checks a database and returns its contents. It does not change the file. The error wraps
@@ -48,7 +48,7 @@ func OpenFile(path string) (*sql.DB, error) {
 	return db, nil
 }
 
-// IsDamaged reports whether an error means that a database file is damaged, or no database.
+// IsDamaged reports whether err means that a database file is damaged or is not a database.
 func IsDamaged(err error) bool { return err != nil && isDamaged(classifyError(err)) }
 
 // SchemaOf returns the schema versions of a database without checking it.
@@ -86,11 +86,12 @@ func readContents(ctx context.Context, q querier) (c Contents, err error) {
 	if _, ok := c.Rows["derived"]; !ok {
 		return c, nil
 	}
-	// The table belongs to package knowledge; here its rows only describe a backup.
+	// package knowledge owns this table; here its rows only describe the backup
 	return c, queryPairs(ctx, q, "SELECT name, seq FROM derived", c.Derived)
 }
 
-// countRows counts the rows of all tables, without SQLite's own and the internal ones of virtual tables.
+// countRows counts the rows of each table, except SQLite's own tables and the internal tables of
+// virtual tables.
 func countRows(ctx context.Context, q querier) (map[string]int64, error) {
 	names := map[string]int64{}
 	if err := queryPairs(ctx, q, `SELECT name, 0 FROM pragma_table_list WHERE schema = 'main' AND type IN ('table', 'virtual') AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`, names); err != nil {

@@ -60,7 +60,7 @@ func (e *migrationError) Is(target error) bool {
 	return target != errDamaged && errors.Is(e.err, target)
 }
 
-// Versions returns the schema versions that the migrations lead to.
+// Versions returns the schema versions after all migrations.
 func Versions(sets []MigrationSet) map[string]int {
 	to := map[string]int{}
 	for _, set := range sets {

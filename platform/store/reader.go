@@ -5,8 +5,8 @@ import (
 	"database/sql"
 )
 
-// Querier runs queries. A Tx sees its own writes; a Reader sees committed data. Code that only
-// reads should accept a Querier, so that it works with both.
+// Querier runs queries. A Tx also sees its own uncommitted writes; a Reader sees only committed
+// data. Code that only reads should accept a Querier, so that it works with both.
 type Querier interface {
 	Query(query string, args ...any) (*sql.Rows, error)
 	QueryRow(query string, args ...any) *sql.Row

@@ -57,8 +57,8 @@ type conn struct {
 	kept map[string]*statement
 }
 
-// statement is a compiled statement of one conn. It is busy while its rows are being read; the same
-// text is then compiled again.
+// statement is a compiled statement of one conn. It is busy while its rows are being read. A query
+// with the same text is compiled again meanwhile.
 type statement struct {
 	run interface {
 		driver.Stmt
@@ -121,7 +121,7 @@ func (c *conn) cachedStatement(ctx context.Context, query string) *statement {
 	}
 	p, err := c.PrepareContext(ctx, unseen.Replace(query))
 	if err != nil {
-		return nil // the driver reports the error again
+		return nil // compiling it again in the normal way reports the error
 	}
 	s := &statement{}
 	var ok bool
@@ -140,8 +140,8 @@ func (c *conn) cachedStatement(ctx context.Context, query string) *statement {
 	return s
 }
 
-// unseen hides the value of a LIMIT from the query planner. Otherwise SQLite would plan for this
-// value and recompile the statement for each other value.
+// unseen hides the value of a LIMIT from the query planner. Otherwise SQLite would plan for that
+// value and compile the statement again for every other value.
 var unseen = strings.NewReplacer("LIMIT ?", "LIMIT 0+?")
 
 // isCacheable reports whether a statement is likely to be repeated. Scripts and one-time statements
@@ -168,7 +168,7 @@ func (c *conn) evictStatement() {
 
 func (c *conn) dropStatement(query string, s *statement) {
 	delete(c.kept, query)
-	_ = s.run.Close() // Close repeats the error of the last run
+	_ = s.run.Close() // ignore the error: Close only repeats the error of the last run
 }
 
 // Close implements driver.Conn.

@@ -27,7 +27,7 @@ import (
 
 // Errors that callers handle.
 var (
-	// ErrNewerSchema means that a newer version of Hob wrote the file. Remedy: update Hob.
+	// ErrNewerSchema means that a newer version of Hob wrote the file. The remedy is to update Hob.
 	ErrNewerSchema = errors.New("the database was written by a newer version of Hob; update Hob, or point HOB_HOME at another folder")
 	// ErrClosed means that Write was called after Close.
 	ErrClosed = errors.New("the store is closed")
@@ -40,32 +40,32 @@ var (
 type MigrationSet struct {
 	Owner string
 	Steps []string
-	// RowChanges lists, by version, the existing tables whose number of rows that step changes, or
-	// which it drops. Any other difference rolls the migration back.
+	// RowChanges lists, for each version, the existing tables that the step drops or whose number
+	// of rows it changes. If any other table changes in this way, the migration is rolled back.
 	RowChanges map[int][]string
 }
 
-// Migration describes the migrations that a database needs.
+// Migration describes the migrations that a database needs before it can be used.
 type Migration struct {
 	Path     string
 	From, To map[string]int // schema versions
 }
 
-// Options configures Open. The zero value is useful.
+// Options configures Open. The zero value is ready to use.
 type Options struct {
 	// Readers is the maximum number of concurrent read connections (default 4).
 	Readers int
 	// BackupDir is the folder for automatic backups (default "backups" next to the file).
 	BackupDir string
-	// SkipCheck disables the PRAGMA quick_check when the database is opened. The check runs for
-	// small files, for files up to 64 MB after an unclean exit, and for files of any size after
-	// damage was found.
+	// SkipCheck disables PRAGMA quick_check when the database is opened. Without SkipCheck, Open
+	// checks small files always, files up to 64 MB after an unclean exit, and files of any size
+	// after damage was found.
 	SkipCheck bool
 	// BeforeMigration runs before the first migration of an existing database, which is open but
 	// unchanged. An error stops Open. The default creates a dated backup.
 	BeforeMigration func(context.Context, Migration) error
-	// Volatile is for temporary copies: commits do not wait for the disk, and idle connections stay
-	// open.
+	// Volatile is for temporary copies: commits do not wait until the data is on disk, and idle
+	// connections stay open.
 	Volatile bool
 }
 
@@ -84,7 +84,7 @@ type Store struct {
 	replaced  *Replacement
 	copying   sync.Mutex // serializes backups
 	commits   atomic.Int64
-	merging   *walMerge // nil: the write-ahead log was small at open
+	merging   *walMerge // nil if the write-ahead log was small when the database was opened
 }
 
 // Open opens or creates the file and applies all migrations. A file that is damaged or not a
@@ -194,7 +194,7 @@ func openStore(ctx context.Context, path string, sets []MigrationSet, opt Option
 func dataSourceName(path string, readOnly bool) string {
 	d := "file:" + escapeURIPath(path) + "?_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)&_pragma=cache_size(-1024)"
 	if readOnly {
-		return d + "&_pragma=query_only(1)&mode=rw" // rw: do not recreate a deleted file
+		return d + "&_pragma=query_only(1)&mode=rw" // mode=rw does not recreate a deleted file
 	}
 	return d + "&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=wal_autocheckpoint(1000)&_pragma=temp_store(MEMORY)&_pragma=secure_delete(1)"
 }
@@ -205,11 +205,12 @@ func (s *Store) Path() string { return s.path }
 // QuarantinedPath returns the new path of a damaged file that this Open renamed, or "".
 func (s *Store) QuarantinedPath() string { return s.setAside }
 
-// Read returns the pool of read-only connections. Callers must close their rows.
+// Read returns the pool of read-only connections. Callers must close the rows that they get from
+// it.
 func (s *Store) Read() *sql.DB { return s.r }
 
-// CommitCount returns the number of commits of this process. If it has not changed, data that only
-// this process writes has not changed either.
+// CommitCount returns the number of commits in this process. As long as it does not change, data
+// that only this process writes has not changed either.
 func (s *Store) CommitCount() int64 { return s.commits.Load() }
 
 // Close runs the queued writes and closes the file. Further calls do nothing and return the same
@@ -220,13 +221,13 @@ func (s *Store) closeConnections() error {
 	s.merging.stopMerge()
 	close(s.stop)
 	<-s.done
-	rerr := s.r.Close() // close the readers first, because they would prevent the truncation
-	// an empty log marks a clean exit, and a remaining log triggers a check
+	rerr := s.r.Close() // close the readers first, because they would prevent the truncation of the log
+	// an empty log marks a clean exit; any other log makes the next Open check the file
 	_, cerr := s.conn.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
 	return errors.Join(rerr, cerr, s.conn.Close(), s.w.Close())
 }
 
-// Millis converts a time to milliseconds since 1970 UTC, 0 for the zero time.
+// Millis converts a time to milliseconds since 1970 (UTC). It converts the zero time to 0.
 func Millis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

@@ -19,7 +19,7 @@ type walMerge struct {
 	done   chan struct{}
 }
 
-// stopMerge ends the merge; the next Open continues it.
+// stopMerge interrupts the merge. The next Open continues it.
 func (m *walMerge) stopMerge() {
 	if m != nil {
 		m.cancel()
@@ -27,8 +27,8 @@ func (m *walMerge) stopMerge() {
 	}
 }
 
-// mergeWAL copies the log into the database while the store is used, and then returns to automatic
-// checkpoints. A passive checkpoint blocks neither readers nor the writer
+// mergeWAL copies the log into the database while the store is in use, and then enables automatic
+// checkpoints again. A passive checkpoint blocks neither readers nor the writer
 // (https://www.sqlite.org/c3ref/wal_checkpoint_v2.html).
 func (s *Store) mergeWAL() *walMerge {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -37,16 +37,16 @@ func (s *Store) mergeWAL() *walMerge {
 		defer close(m.done)
 		for {
 			if done, err := s.checkpointPassive(ctx); done || err != nil {
-				break // after an error the automatic checkpoints report it
+				break // the automatic checkpoints will report the error
 			}
-			if retry.Sleep(ctx, time.Second) != nil { // a reader uses the log
+			if retry.Sleep(ctx, time.Second) != nil { // a reader is still using the log
 				break
 			}
 		}
 		j := &writeJob{ctx: context.Background(), done: make(chan struct{}), alone: func(context.Context) error {
 			return s.resumeCheckpoints(ctx)
 		}}
-		_ = s.awaitJob(ctx, j) // closing: the connection ends anyway
+		_ = s.awaitJob(ctx, j) // ignore the error: if the store is being closed, the connection ends anyway
 	}()
 	return m
 }

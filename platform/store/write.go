@@ -55,8 +55,8 @@ func (t *Tx) QueryRow(query string, args ...any) *sql.Row {
 	return t.conn.QueryRowContext(t.ctx, query, args...)
 }
 
-// AfterCommit registers f to run after the durable commit, on the writer's goroutine. f must be
-// fast and must not call Write.
+// AfterCommit registers f, which runs on the writer's goroutine after the durable commit. f must
+// return quickly and must not call Write.
 func (t *Tx) AfterCommit(f func()) { t.after = append(t.after, f) }
 
 type writeJob struct {
@@ -66,12 +66,12 @@ type writeJob struct {
 	err   error
 	panic any
 	done  chan struct{}
-	alone func(context.Context) error // runs instead of fn, outside any transaction
+	alone func(context.Context) error // if set, runs instead of fn and outside any transaction
 }
 
-// Write runs fn in a transaction. It returns nil after the durable commit, or fn's error after a
-// rollback. ctx is checked only before fn starts. fn must not call Write, and must wait for nothing
-// except the database.
+// Write runs fn in a transaction. It returns nil after the durable commit, or the error of fn after
+// a rollback. Write checks ctx only before fn starts. fn must not call Write and must not wait for
+// anything except the database.
 func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -145,14 +145,14 @@ func (s *Store) commitGroup(first *writeJob) {
 		}
 	}()
 	for j := first; j != nil; j = s.nextJob(tried) {
-		if j.alone != nil { // runs after the commit
+		if j.alone != nil { // the job runs after the commit
 			later = j
 			break
 		}
 		tried++
 		ok, lost := s.runJob(ctx, j)
 		if lost != nil { // the writes of the other jobs were rolled back as well
-			_, _ = s.conn.ExecContext(ctx, "ROLLBACK") // there may be no open transaction
+			_, _ = s.conn.ExecContext(ctx, "ROLLBACK") // ignore the error, because no transaction may be open
 			for _, j := range jobs {
 				j.finishJob(fmt.Errorf("store: %w", lost))
 			}
@@ -168,7 +168,7 @@ func (s *Store) commitGroup(first *writeJob) {
 	}
 	failpoint.Hit("store.commit.before")
 	_, err := s.conn.ExecContext(ctx, "COMMIT")
-	s.commits.Add(1) // before the jobs are finished
+	s.commits.Add(1) // count the commit before the callers of Write return
 	if err != nil {
 		_, _ = s.conn.ExecContext(ctx, "ROLLBACK")
 		for _, j := range jobs {
@@ -211,12 +211,12 @@ func (s *Store) runJob(ctx context.Context, j *writeJob) (ok bool, lost error) {
 	}
 	j.tx = Tx{conn: s.conn, ctx: ctx}
 	err := j.callFunc()
-	err = classifyError(cmp.Or(err, j.tx.lost)) // even if the closure ignored the error
+	err = classifyError(cmp.Or(err, j.tx.lost)) // the lost transaction counts even if the closure ignored its error
 	end := "RELEASE j"
 	if err != nil || j.panic != nil {
 		end = "ROLLBACK TO j; RELEASE j"
 	}
-	// A missing savepoint reveals a rollback that Tx could not detect.
+	// a missing savepoint reveals a rollback that Tx did not detect
 	if _, serr := s.conn.ExecContext(ctx, end); serr != nil {
 		lost = cmp.Or(j.tx.lost, err, classifyError(serr))
 		if err == nil {

@@ -70,8 +70,9 @@ func (c *Calendars) FindEvents(ctx context.Context, s pim.TimeRange) (out []pim.
 	return out, err
 }
 
-// objectUndo is the undo data of a write. Before is the content that was stored at Path (nil if
-// there was none), and ETag is the version that is stored now ("" if there is none).
+// objectUndo is the undo data of a write. Before is the content that was stored at Path before the
+// write (nil if there was none), and ETag is the version that is stored now ("" if the object was
+// deleted).
 type objectUndo struct {
 	Path   string
 	Before []byte
@@ -88,7 +89,8 @@ func (p objectUndo) marshalUndo() []byte {
 
 const calendarData = "text/calendar"
 
-// asUnknownOutcome converts an error whose outcome is unknown to a receipt.
+// asUnknownOutcome converts an error that wraps lost, which means that the outcome is unknown, to a
+// receipt.
 func asUnknownOutcome(out pim.Receipt, err error, lost error) (pim.Receipt, error) {
 	if errors.Is(err, lost) {
 		return pim.Receipt{Outcome: pim.Uncertain, Why: err.Error()}, nil
@@ -108,8 +110,8 @@ func (c *Calendars) CreateEvent(ctx context.Context, calendar string, e pim.NewE
 	return c.createObject(ctx, (*caldav.Client).Calendars, calendar, e.UID, data)
 }
 
-// createObject stores a new object in the named calendar, or in the first calendar that accepts it.
-// If an object with the same name exists, it counts as stored.
+// createObject stores a new object in the named calendar or, if calendar is "", in the first
+// calendar that accepts it. If an object with the same name exists, it counts as stored.
 func (c *Calendars) createObject(ctx context.Context, those func(*caldav.Client, context.Context) ([]pim.Calendar, error), calendar, uid string, data []byte) (out pim.Receipt, err error) {
 	err = c.withClient(ctx, func(d *caldav.Client) error {
 		list, err := those(d, ctx)
@@ -136,7 +138,7 @@ func (c *Calendars) createObject(ctx context.Context, those func(*caldav.Client,
 				return err
 			}
 			etag, err := d.Write(ctx, path, data, "", calendarData)
-			if errors.Is(err, pim.ErrRefused) && i+1 < len(fit) { // a read-only calendar, such as a shared one or one with birthdays
+			if errors.Is(err, pim.ErrRefused) && i+1 < len(fit) { // a read-only calendar, such as a shared calendar or one with birthdays
 				continue
 			}
 			if errors.Is(err, pim.ErrChanged) { // the object exists already: an earlier attempt succeeded without a confirmation
@@ -246,7 +248,7 @@ func (c *Calendars) TakeBack(ctx context.Context, data []byte) error {
 	})
 }
 
-// Schedules reports whether the server sends invitations itself.
+// Schedules reports whether the server itself sends invitations.
 func (c *Calendars) Schedules(ctx context.Context) (is bool, err error) {
 	err = c.withClient(ctx, func(d *caldav.Client) error {
 		is, err = d.Schedules(ctx)

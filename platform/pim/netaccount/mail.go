@@ -50,7 +50,7 @@ func (m *Mail) parseRef(ref string) (imapmail.Place, error) {
 	return imapmail.Place{}, m.account.Errorf("%w: no mail %q", pim.ErrNotFound, pim.SanitizeLine(ref, 100))
 }
 
-// withConn calls do with a signed-in connection.
+// withConn opens a connection, signs in and calls do.
 func (m *Mail) withConn(ctx context.Context, do func(*imapmail.Conn) error) error {
 	c, err := imapmail.Open(ctx, m.account)
 	if err != nil {
@@ -177,7 +177,7 @@ func (m *Mail) WasSent(ctx context.Context, id string) (sent bool, err error) {
 	return sent, err
 }
 
-// keepsItself reports whether the provider stores sent messages itself.
+// keepsItself reports whether the provider itself stores sent messages.
 func keepsItself(server string) bool {
 	s, err := pim.ParseServer(pim.SMTP, server)
 	host := strings.ToLower(s.Host)
@@ -211,8 +211,8 @@ func (m *Mail) saveToSent(ctx context.Context, l pim.OutgoingMail) error {
 	})
 }
 
-// moveUndo is the undo data of a move. The message has the given Message-ID, is at Place and was in
-// the folder From before ("" if it is new).
+// moveUndo is the undo data of a move or a new message. The message with this Message-ID is now at
+// Place. It was in the folder From before ("" if it is new).
 type moveUndo struct {
 	imapmail.Place
 	ID   string

@@ -13,8 +13,7 @@ import (
 	"hob/platform/pim/scriptapp"
 )
 
-// Calendar is the default calendar of Outlook. Outlook notifies guests of changes
-// itself.
+// Calendar is the default calendar of Outlook. Outlook itself notifies guests of changes.
 type Calendar struct{ scriptapp.App }
 
 // NewCalendar returns a Calendar that runs its scripts with r.
@@ -48,7 +47,7 @@ func (c *Calendar) FindEvents(ctx context.Context, s pim.TimeRange) ([]pim.Event
 	})
 }
 
-// recurrence is a recurrence rule in the form of Outlook (RecurrencePattern).
+// recurrence is a recurrence rule as Outlook's RecurrencePattern stores it.
 type recurrence struct {
 	Type     int    `json:"type"` // OlRecurrenceType: 0 daily, 1 weekly, 2 monthly, 5 yearly
 	Interval int    `json:"interval"`
@@ -71,10 +70,10 @@ func parseRule(s string) (*recurrence, error) {
 	}
 	r := &recurrence{Type: kind, Interval: max(o.Interval, 1), Count: o.Count}
 	if o.Freq == rrule.YEARLY {
-		r.Interval *= 12 // for yearly recurrences, Outlook counts months
+		r.Interval *= 12 // Outlook counts the interval of yearly recurrences in months
 	}
 	for _, d := range o.Byweekday {
-		r.Mask |= 1 << ((d.Day() + 1) % 7) // rrule's Monday is 0
+		r.Mask |= 1 << ((d.Day() + 1) % 7) // Monday is 0 in rrule and bit 1 in the mask
 	}
 	if !o.Until.IsZero() {
 		r.Until = o.Until.Format(time.DateOnly)
@@ -112,7 +111,7 @@ func (c *Calendar) CreateEvent(ctx context.Context, calendar string, e pim.NewEv
 	var got struct{ Event scriptapp.Event }
 	return c.Write(ctx, "write_event.ps1", in, &got, func() pim.Receipt {
 		r := pim.Receipt{Outcome: pim.Sent, ID: occurrenceRef(got.Event)}
-		if len(e.Guests) == 0 { // no guest was notified
+		if len(e.Guests) == 0 { // the event has no guests, so none was notified
 			r.Undo = undoRecord{How: "delete", itemKey: eventKey(got.Event)}.marshalUndo()
 		}
 		return r
@@ -134,7 +133,7 @@ func newOccurrenceKey(how string, e pim.Event, whole bool) (occurrenceKey, error
 	if !ok || err != nil {
 		return occurrenceKey{}, fmt.Errorf("in Outlook: %w: no event %q", pim.ErrNotFound, pim.SanitizeLine(e.Ref, 100))
 	}
-	if e.Occurrence == "" { // an occurrence has a different version than its series
+	if e.Occurrence == "" { // the version of an occurrence differs from that of its series
 		t.Version = e.Version
 	}
 	return occurrenceKey{How: how, itemKey: t, Start: start, Whole: whole}, nil
@@ -154,7 +153,7 @@ func (c *Calendar) ChangeEvent(ctx context.Context, e pim.Event, ch pim.EventCha
 	var got struct{ Was, Event scriptapp.Event }
 	return c.Write(ctx, "write_event.ps1", w, &got, func() pim.Receipt {
 		r := pim.Receipt{Outcome: pim.Sent, ID: occurrenceRef(got.Event)}
-		if e.Occurrence == "" && !got.Was.Meeting { // an undo would notify the guests again
+		if e.Occurrence == "" && !got.Was.Meeting { // undoing a meeting would notify the guests again
 			back := set.Invert(got.Was)
 			r.Undo = undoRecord{How: "change", itemKey: eventKey(got.Event), Set: &back}.marshalUndo()
 		}
@@ -163,7 +162,7 @@ func (c *Calendar) ChangeEvent(ctx context.Context, e pim.Event, ch pim.EventCha
 }
 
 // DeleteEvent implements pim.Calendars. Outlook moves the event to its deleted items. Hob cannot
-// undo this.
+// undo the deletion.
 func (c *Calendar) DeleteEvent(ctx context.Context, e pim.Event, whole bool) (pim.Receipt, error) {
 	w, err := newOccurrenceKey("delete", e, whole)
 	if err != nil {

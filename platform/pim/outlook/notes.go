@@ -95,7 +95,8 @@ func (n *Notes) CreateNote(ctx context.Context, x pim.Note) (pim.Receipt, error)
 	})
 }
 
-// TakeBack implements pim.Undoer. It keeps a note that was changed since.
+// TakeBack implements pim.Undoer. It does not delete or overwrite a note that was changed in the
+// meantime.
 func (n *Notes) TakeBack(ctx context.Context, undo []byte) error {
 	return undoItem(ctx, n.App, "write_note.ps1", undo)
 }
@@ -125,7 +126,7 @@ func (c *Contacts) FindContacts(ctx context.Context, words string, limit int) ([
 	for _, p := range got.People {
 		x := pim.Contact{Ref: p.ID, Name: pim.SanitizeLine(p.Name, 120), Company: pim.SanitizeLine(p.Company, 120), Birthday: pim.SanitizeLine(p.Born, 10)}
 		for _, a := range p.Addresses {
-			if strings.Contains(a, "@") { // without "@" it is a name in Exchange
+			if strings.Contains(a, "@") { // an address without "@" is a name in Exchange
 				x.Addresses = append(x.Addresses, strings.ToLower(pim.SanitizeLine(a, 254)))
 			}
 		}

@@ -37,7 +37,7 @@ func loadScript(file string, shared ...string) osrun.Script {
 	for _, f := range append(append([]string{"outlook.ps1"}, shared...), file) {
 		b, err := scripts.ReadFile("scripts/" + f)
 		if err != nil {
-			b = []byte("missing " + f) // the tests read every script
+			b = []byte("missing " + f) // a missing file cannot occur, because the tests read every script
 		}
 		parts = append(parts, string(b))
 	}
@@ -53,7 +53,7 @@ func NewMail(r osrun.Runner) *Mail { return &Mail{newApp(r, itemScript)} }
 // From implements pim.Mailer. It returns the zero value, because Outlook chooses the sender.
 func (*Mail) From() pim.Person { return pim.Person{} }
 
-// Limits of a search, in number of newest messages.
+// The maximum numbers of newest messages that a search reads.
 const (
 	scanFew  = 50
 	scanMany = 1000
@@ -80,7 +80,7 @@ func (h mailHead) toPIMMessage(store string) pim.Message {
 }
 
 func sanitizePerson(p pim.Person) pim.Person {
-	if !strings.Contains(p.Address, "@") { // it is a name in Exchange
+	if !strings.Contains(p.Address, "@") { // an address without "@" is a name in Exchange
 		p.Address = ""
 	}
 	return scriptapp.SanitizePerson(p)

@@ -166,7 +166,7 @@ func (r *Reminders) CompleteReminder(ctx context.Context, ref string) (pim.Recei
 	}
 	return r.Write(ctx, "write_task.ps1", undoRecord{How: "done", itemKey: t}, &got, func() pim.Receipt {
 		out := pim.Receipt{Outcome: pim.Sent, ID: ref}
-		if !got.Repeats && got.ID == t.ID { // a recurring task already shows its next occurrence, and the completed task is a copy
+		if !got.Repeats && got.ID == t.ID { // Outlook stores the completed occurrence of a recurring task as a copy, and the original already shows the next occurrence; such a completion cannot be undone
 			out.Undo = undoRecord{How: "open", itemKey: got.itemKey}.marshalUndo()
 		}
 		return out

@@ -38,7 +38,7 @@ const Secret = "secret"
 type Dovecot struct {
 	IMAPS string // "imaps://127.0.0.1:port"
 	IMAP  string // with STARTTLS
-	CA    string // certificate of the server, a PEM file
+	CA    string // path of the server's certificate, a PEM file
 
 	t    testing.TB
 	dir  string
@@ -47,8 +47,8 @@ type Dovecot struct {
 	cmd  *exec.Cmd
 }
 
-// StartDovecot starts a server. caps replaces its advertised capabilities; ""
-// keeps them.
+// StartDovecot starts a server. caps replaces the capabilities that it advertises; "" keeps its
+// own.
 func StartDovecot(t testing.TB, caps string) *Dovecot {
 	t.Helper()
 	d := &Dovecot{t: t, bin: findProgram(t, "dovecot"), caps: caps}
@@ -127,7 +127,7 @@ func (d *Dovecot) Renumber(name string) {
 }
 
 // Deliver stores a message in a folder of the user. came is the arrival time that the server
-// reports (zero means now).
+// reports; the zero time means now.
 func (d *Dovecot) Deliver(name, folder, mail string, came time.Time) {
 	d.t.Helper()
 	c := d.dialClient(name)
@@ -135,8 +135,8 @@ func (d *Dovecot) Deliver(name, folder, mail string, came time.Time) {
 	d.appendMail(c, folder, mail, came)
 }
 
-// Appender returns a function that delivers messages that arrive now. It is faster than Deliver for
-// many messages.
+// Appender returns a function that delivers messages with the current time. For many messages it is
+// faster than Deliver.
 func (d *Dovecot) Appender(name, folder string) func(mail string) {
 	c := d.dialClient(name)
 	d.t.Cleanup(func() { _ = c.Close() })
@@ -199,7 +199,7 @@ func (d *Dovecot) Connections(name string) int {
 	dropPrivileges(cmd)
 	out, err := cmd.Output()
 	if err != nil {
-		return 0 // doveadm prints this text if there are no connections
+		return 0 // doveadm fails if the user has no connections
 	}
 	return strings.Count(string(out), "imap")
 }
@@ -300,7 +300,8 @@ func writeFile(t testing.TB, path, text string) {
 	chownToServer(t, path)
 }
 
-// findProgram finds the program of a server. It also searches folders that only root has in PATH.
+// findProgram finds the executable of a server. It also searches the folders that are normally only
+// in root's PATH.
 func findProgram(t testing.TB, name string) string {
 	t.Helper()
 	for _, p := range []string{name, "/usr/sbin/" + name} {
@@ -328,8 +329,8 @@ func shortTempDir(t testing.TB) string {
 	return dir
 }
 
-// serverUser returns the user and group for the servers, because dovecot refuses to serve root's
-// email.
+// serverUser returns the user and group under which the servers run, because dovecot refuses to
+// serve email as root.
 func serverUser(t testing.TB) (string, string) {
 	t.Helper()
 	u, err := user.LookupId(fmt.Sprint(serverUID()))

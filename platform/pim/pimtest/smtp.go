@@ -43,7 +43,7 @@ func StartSMTP(t testing.TB) *SMTP {
 	ca, conf := Certificate(t)
 	out := &SMTP{CA: ca}
 	s := smtp.NewServer(out)
-	s.Domain, s.TLSConfig, s.ErrorLog = "localhost", conf, log.New(io.Discard, "", 0) // clients that hang up
+	s.Domain, s.TLSConfig, s.ErrorLog = "localhost", conf, log.New(io.Discard, "", 0) // do not log errors of clients that hang up
 	var lc net.ListenConfig
 	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -57,13 +57,13 @@ func StartSMTP(t testing.TB) *SMTP {
 	}()
 	t.Cleanup(func() {
 		_ = s.Close()
-		_ = l.Close() // Close does not stop the listener before Serve has begun
+		_ = l.Close() // Close does not stop the listener if Serve has not started yet
 		<-done
 	})
 	return out
 }
 
-// Account returns an account that has this server only.
+// Account returns an account that has only this server.
 func (s *SMTP) Account(address string) pim.Account {
 	return pim.Account{
 		Name: "work", Servers: pim.Servers{pim.SMTP: s.URL}, Address: address, CA: s.CA,
@@ -71,7 +71,7 @@ func (s *SMTP) Account(address string) pim.Account {
 	}
 }
 
-// Mails returns the accepted mails.
+// Mails returns the accepted messages.
 func (s *SMTP) Mails() []Posted {
 	s.mu.Lock()
 	defer s.mu.Unlock()

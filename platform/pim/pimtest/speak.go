@@ -12,8 +12,8 @@ import (
 	"hob/platform/pim"
 )
 
-// Speak starts an IMAP server that sends hello, and then the result of answer for each command. A
-// result of "" closes the connection.
+// Speak starts an IMAP server that sends the greeting hello and then, for each command, the text
+// that answer returns. If answer returns "", the server closes the connection.
 func Speak(t testing.TB, hello string, answer func(tag, command string) string) pim.Account {
 	t.Helper()
 	ca, conf := Certificate(t)

@@ -1,6 +1,6 @@
-// Package scriptapp is the shared part of the drivers that automate local programs with scripts:
-// apple and outlook. It runs the scripts of an app, converts their errors to errors of pim, and
-// converts between the data of scripts and the types of pim.
+// Package scriptapp contains the shared part of the drivers that automate local programs with
+// scripts: apple and outlook. It runs the scripts of an app, maps their errors to those of pim, and
+// converts between the data of the scripts and the types of pim.
 package scriptapp
 
 import (
@@ -32,13 +32,13 @@ func (a App) runScript(ctx context.Context, file string, in, out any, write bool
 	return a.Runner.Run(ctx, osrun.Call{Script: a.Load(file), App: a.App, In: in, Write: write, Wait: a.Wait}, out)
 }
 
-// Read runs a reading script.
+// Read runs a script that only reads.
 func (a App) Read(ctx context.Context, file string, in, out any) error {
 	return convertError(a.runScript(ctx, file, in, out, false))
 }
 
-// Write runs a writing script. receipt is called if it succeeds; the receipt is Uncertain if the
-// outcome is unknown.
+// Write runs a script that writes. If the script succeeds, Write returns the result of receipt; if
+// the outcome is unknown, it returns an Uncertain receipt.
 func (a App) Write(ctx context.Context, file string, in, out any, receipt func() pim.Receipt) (pim.Receipt, error) {
 	err := a.runScript(ctx, file, in, out, true)
 	switch {
@@ -54,12 +54,12 @@ func (a App) Write(ctx context.Context, file string, in, out any, receipt func()
 	return pim.Receipt{}, convertError(err)
 }
 
-// Undo runs a writing script that undoes a write.
+// Undo runs a script that undoes a write.
 func (a App) Undo(ctx context.Context, file string, in any) error {
 	return convertError(a.runScript(ctx, file, in, nil, true))
 }
 
-// convertError converts the error of a script.
+// convertError maps the error of a script to an error of pim.
 func convertError(err error) error {
 	switch osrun.KindOf(err) {
 	case osrun.NotFound:
@@ -72,7 +72,7 @@ func convertError(err error) error {
 	return err
 }
 
-// MarshalUndo returns the undo record of a write, nil if it cannot be encoded.
+// MarshalUndo encodes the undo record of a write. It returns nil if the record cannot be encoded.
 func MarshalUndo(record any) []byte {
 	b, err := json.Marshal(record)
 	if err != nil {
@@ -81,7 +81,7 @@ func MarshalUndo(record any) []byte {
 	return b
 }
 
-// ReadUndo reads the undo record of a write.
+// ReadUndo decodes the undo record of a write.
 func ReadUndo[T any](b []byte) (record T, err error) {
 	if err := json.Unmarshal(b, &record); err != nil {
 		return record, fmt.Errorf("%w: invalid undo record: %w", pim.ErrInvalid, err)
@@ -92,15 +92,16 @@ func ReadUndo[T any](b []byte) (record T, err error) {
 // SearchWords returns the search words in lower case.
 func SearchWords(s string) []string { return append([]string{}, strings.Fields(strings.ToLower(s))...) }
 
-// SanitizeNote sanitizes the texts of a note. Its time of change is given in Unix milliseconds.
+// SanitizeNote sanitizes the text fields of a note and sets its modification time from changed, in
+// Unix milliseconds.
 func SanitizeNote(n pim.Note, changed int64) pim.Note {
 	n.Title, n.Text, n.Folder = pim.SanitizeLine(n.Title, 300), pim.SanitizeText(n.Text), pim.SanitizeLine(n.Folder, 120)
 	n.Changed = time.UnixMilli(changed).UTC()
 	return n
 }
 
-// SanitizeReminder sanitizes a reminder. day is its date, "" without one; it returns an error if the
-// date cannot be read.
+// SanitizeReminder sanitizes a reminder. day is its due date, or "" if it has none.
+// SanitizeReminder returns an error if day cannot be parsed.
 func SanitizeReminder(r pim.Reminder, day string, zone *time.Location) (pim.Reminder, error) {
 	r.Title, r.Notes, r.List = pim.SanitizeLine(r.Title, 300), pim.SanitizeText(r.Notes), pim.SanitizeLine(r.List, 120)
 	r.Priority = min(max(r.Priority, 0), 9)
@@ -114,7 +115,8 @@ func SanitizeReminder(r pim.Reminder, day string, zone *time.Location) (pim.Remi
 	return r, err
 }
 
-// OccurrenceRef returns the reference of an occurrence: the event and the start in Unix milliseconds.
+// OccurrenceRef returns the reference of an occurrence: the reference of the event and the start in
+// Unix milliseconds.
 func OccurrenceRef(event string, start int64) string {
 	return event + "@" + strconv.FormatInt(start, 10)
 }

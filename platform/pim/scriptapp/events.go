@@ -14,7 +14,7 @@ type Event struct {
 	ID, Store, UID, Title, Place, Notes, Calendar, Version string
 	Start, End                                             int64
 	AllDay, Floating, Recurs, Open, Cancelled, Meeting     bool
-	// Of an all-day event: its first day, and its last day or the day after it.
+	// for an all-day event: its first day, and its last day or the day after it
 	First, Last, Until string
 	Organizer          pim.Person
 	Guests             []pim.Person
@@ -30,21 +30,21 @@ type EventRange struct {
 // maxEvents is the maximum number of events that are read.
 const maxEvents = 2000
 
-// NewEventRange returns the range of s.
+// NewEventRange converts s to a range in the scripts' format.
 func NewEventRange(s pim.TimeRange) EventRange {
 	return EventRange{s.From.UnixMilli(), s.To.UnixMilli(), maxEvents}
 }
 
-// EventList is the output of a script that lists events. Lost counts the events that it could not
-// read; More means that there are more than the limit.
+// EventList is the output of a script that lists events. Lost is the number of events that the
+// script could not read. More is true if there are more events than the limit.
 type EventList struct {
 	Events []Event
 	Lost   int
 	More   bool
 }
 
-// ToPIM converts the events in the range s. app names the app in warnings; convert completes an
-// event with what differs between apps.
+// ToPIM converts the events within the range s. app is the app's name in warnings. convert sets the
+// fields that each app represents differently.
 func (l EventList) ToPIM(app string, s pim.TimeRange, convert func(Event, *pim.Event)) ([]pim.Event, error) {
 	zone := s.Zone
 	if zone == nil {
@@ -101,7 +101,7 @@ func (e Event) toPIM(zone *time.Location) (pim.Event, error) {
 	return x, errors.Join(err, err2)
 }
 
-// NewEvent is the part of a new event that has the same form for the scripts of all apps.
+// NewEvent contains the fields of a new event that have the same format for all apps.
 type NewEvent struct {
 	Title  string `json:"title"`
 	Place  string `json:"place,omitempty"`
@@ -130,7 +130,7 @@ type EventChange struct {
 	End   *int64  `json:"end,omitempty"`
 }
 
-// FromEventChange converts a change.
+// FromEventChange converts a change to the scripts' format.
 func FromEventChange(c pim.EventChange) EventChange {
 	return EventChange{Title: c.Title, Place: c.Place, Notes: c.Notes, Start: unixMilliPtr(c.Start), End: unixMilliPtr(c.End)}
 }

@@ -7,7 +7,7 @@ import (
 	"hob/platform/text/mime"
 )
 
-// ParsePeople parses addresses as programs and headers write them.
+// ParsePeople parses a list of addresses as it appears in programs and headers.
 func ParsePeople(s string) (out []pim.Person) {
 	for _, a := range mime.ReadAddresses(s, 50) {
 		out = append(out, SanitizePerson(pim.Person{Name: a.Name, Address: a.Address}))
@@ -15,7 +15,7 @@ func ParsePeople(s string) (out []pim.Person) {
 	return out
 }
 
-// FillFromHeader fills in the fields from the header of a mail.
+// FillFromHeader sets the fields of x from the header of the message.
 func FillFromHeader(x *pim.Message, head string) {
 	h, _ := mime.ReadFields([]byte(head))
 	if len(x.To) == 0 {
@@ -33,13 +33,13 @@ func FillFromHeader(x *pim.Message, head string) {
 	}
 }
 
-// HasFilter reports whether a query filters mails.
+// HasFilter reports whether a query restricts the messages that it returns.
 func HasFilter(q pim.MailQuery) bool {
 	return q.Unseen || q.Flagged || q.From != "" || q.Subject != "" || q.Text != "" || !q.Since.IsZero() || !q.Before.IsZero()
 }
 
-// MatchesQuery reports whether a mail's header matches a query; the query's Text is
-// compared with subject and sender.
+// MatchesQuery reports whether the header of a message matches a query. It compares the query's
+// Text with the subject and the sender.
 func MatchesQuery(x pim.Message, q pim.MailQuery) bool {
 	var from strings.Builder
 	for _, p := range x.From {

@@ -19,10 +19,10 @@ type Answer struct {
 	Essential bool
 }
 
-// checkWait is the time limit for the answers of an account's servers.
+// checkWait is the time limit for checking all servers of an account.
 const checkWait = 10 * time.Second
 
-// maxSaid limits the text about a server, in characters.
+// maxSaid is the maximum length of an error message about a server, in characters.
 const maxSaid = 400
 
 // Check signs in to each server of an account. It does not read or send email.
@@ -49,8 +49,8 @@ func Check(ctx context.Context, a pim.Account) []Answer {
 	return out
 }
 
-// lineError is a server's error as one line that is safe for a terminal, because certificates and
-// answers are untrusted.
+// lineError formats a server's error as one line that is safe for a terminal, because certificates
+// and responses are untrusted.
 type lineError struct {
 	line string
 	err  error
@@ -62,5 +62,5 @@ func (e lineError) Error() string { return e.line }
 // Unwrap returns the error.
 func (e lineError) Unwrap() error { return e.err }
 
-// Refused reports whether a server refused the sign-in.
+// Refused reports whether the server rejected the credentials.
 func (a Answer) Refused() bool { return errors.Is(a.Err, pim.ErrSignIn) }

@@ -32,13 +32,13 @@ type Found struct {
 	Provider string // name of the provider in the table; "" if the provider is not listed
 	Servers  pim.Servers
 	Auth     string
-	Hint     string // requirement of the provider for programs that sign in
+	Hint     string // what the provider requires of programs that sign in
 	// Foreign is a host that DNS returned but that is neither in the domain of the address nor in
 	// the table of providers. The user must confirm it.
 	Foreign string
 }
 
-// Known reports whether anything was found.
+// Known reports whether any server was found.
 func (s Found) Known() bool { return len(s.Servers) > 0 }
 
 // provider is one section of the table.
@@ -122,11 +122,11 @@ func domainOf(address string) (string, error) {
 	return strings.ToLower(address[strings.LastIndexByte(address, '@')+1:]), nil
 }
 
-// announcedServers returns the servers in the DNS records of a domain.
+// announcedServers returns the servers that the DNS records of a domain announce.
 func announcedServers(ctx context.Context, domain string, dns Resolver) (s Found) {
 	first := func(service string) (h, port string) {
 		_, list, err := dns.LookupSRV(ctx, service, "tcp", domain)
-		if err != nil || len(list) == 0 || normalizeHost(list[0].Target) == "" { // "." means no service
+		if err != nil || len(list) == 0 || normalizeHost(list[0].Target) == "" { // "." means that the domain does not offer the service
 			return "", ""
 		}
 		h = normalizeHost(list[0].Target)

@@ -14,14 +14,14 @@ import (
 	"hob/platform/pim"
 )
 
-// The bounds of a conversation.
+// The time and size limits of an SMTP session.
 const (
 	askWait  = 30 * time.Second
 	askBytes = 256 << 10
 )
 
-// SignIn checks that the server accepts the account's credentials. It sends no
-// mail. Its errors wrap pim.ErrSignIn and pim.ErrNoServer.
+// SignIn checks that the server accepts the account's credentials. It sends no email. Its errors
+// wrap pim.ErrSignIn and pim.ErrNoServer.
 func SignIn(ctx context.Context, a pim.Account) error {
 	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
@@ -92,7 +92,7 @@ func (Kind) Describe() pim.AccountDescription {
 	})
 }
 
-// Test implements pim.AccountKind. It sends nothing.
+// Test implements pim.AccountKind. It sends no email.
 func (Kind) Test(ctx context.Context, a pim.Account) (string, error) {
 	return "mail can be sent", SignIn(ctx, a)
 }

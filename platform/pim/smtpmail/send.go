@@ -11,7 +11,7 @@ import (
 	"hob/platform/pim"
 )
 
-// sendWait is the time limit for one mail.
+// sendWait is the time limit for sending one message.
 const sendWait = 3 * time.Minute
 
 // ErrUnsure means that the server received the whole message but did not confirm it. The message
@@ -22,8 +22,8 @@ var ErrUnsure = errors.New("unknown whether the mail was sent")
 // with 4).
 var ErrLater = fmt.Errorf("%w temporarily", pim.ErrRefused)
 
-// Send sends a mail to all recipients or to none. An error that does not wrap
-// ErrUnsure means that nothing was sent.
+// Send sends a message to all recipients or to none. Unless the error wraps ErrUnsure, an error
+// means that nothing was sent.
 func Send(ctx context.Context, a pim.Account, from string, to []string, mail []byte, hooks pim.SendHooks) error {
 	ctx, cancel := context.WithTimeout(ctx, sendWait)
 	defer cancel()

@@ -1,6 +1,6 @@
-// Package sources opens the user's mailboxes, calendars, address books, task lists and notes: those
-// of network accounts and those of apps on this machine (macOS apps, or classic Outlook on
-// Windows). The email, calendars and contacts of apps are used only if there is no such account.
+// Package sources opens the user's mailboxes, calendars, address books, task lists and notes, from
+// network accounts and from apps on this machine (macOS apps, or classic Outlook on Windows).
+// Email, calendars and contacts of apps are used only if no account provides them.
 package sources
 
 import (
@@ -22,8 +22,8 @@ type Options struct {
 	Accounts func() []pim.Account
 	// Apps runs scripts of the apps on this machine. If it is nil, apps are not used.
 	Apps osrun.Runner
-	// AppsInUse reports whether the user currently uses the apps. If it is nil, the apps are always
-	// in use.
+	// AppsInUse reports whether the user currently uses the apps. If it is nil, the apps count as
+	// used.
 	AppsInUse func() bool
 	// NotesFolder is a folder of Markdown files; "" if there is none.
 	NotesFolder string
@@ -37,8 +37,8 @@ type Sources struct{ o Options }
 // New returns the sources. It opens nothing.
 func New(o Options) *Sources { return &Sources{o} }
 
-// SupportedAppsInUse reports whether the user uses the apps that Hob supports; on Windows this is
-// only classic Outlook. It queries the system at each call, because users may switch.
+// SupportedAppsInUse reports whether the user uses the apps that Hob supports (on Windows, only
+// classic Outlook). It checks the system at each call, because users may switch to other apps.
 func SupportedAppsInUse() bool {
 	return runtime.GOOS != "windows" || outlook.InUse()
 }
@@ -51,7 +51,7 @@ func (s *Sources) apps() osrun.Runner {
 	return s.o.Apps
 }
 
-// WithServer returns the accounts that have a server of a kind, such as pim.IMAP.
+// WithServer returns the accounts that have a server of the given kind, such as pim.IMAP.
 func (s *Sources) WithServer(server string) (out []pim.Account) {
 	if s.o.Accounts == nil {
 		return nil

@@ -1,7 +1,7 @@
 // Package origins stores the origins of items that Hob created, such as a fact, a task, a call or
-// an approval request. Kind and id identify an item. A row exists only for items created while the
-// context contained untrusted text. An item's own provenance determines whether it is trusted, and
-// not this table, so a missing row never makes anything trusted.
+// an approval request. Kind and id identify an item. A row exists only for an item that was created
+// while the context contained untrusted text. Only an item's own provenance determines whether it
+// is trusted; this table does not, so a missing row never makes anything trusted.
 package origins
 
 import (
@@ -18,7 +18,7 @@ import (
 // Kinds of things.
 const (
 	Row      = "row"    // a fact, note, task, reminder, watcher or other item, by its id
-	Call     = "call"   // the context when the call was made
+	Call     = "call"   // the context of a call when it was made
 	Result   = "result" // the result of a call
 	Approval = "approval"
 	Task     = "task" // the result of a task that was delegated to an agent
@@ -71,7 +71,7 @@ func DropTx(tx *store.Tx, kind, ref string) error {
 func Of(q store.Querier, kind string, refs ...string) ([]provenance.Origin, error) {
 	var all [][]provenance.Origin
 	for _, ref := range refs {
-		if len(all) > provenance.MaxOrigins { // a list contains at most this many origins
+		if len(all) > provenance.MaxOrigins { // the joined list cannot contain more origins than this
 			break
 		}
 		list, err := loadOrigins(q, kind, ref)

@@ -5,15 +5,15 @@ import (
 	"encoding/hex"
 )
 
-// encodedRun is a part of a view that may be encoded data: the decoded values of its characters and
-// their positions.
+// encodedRun is a part of a view that may be encoded data. It contains the decoded values of the
+// characters and their positions.
 type encodedRun struct {
 	vals []byte
 	at   []int
 }
 
-// encodedRuns returns the runs in a text that consist of at least least encoding characters. It
-// joins lines, because email wraps encoded data. An escaped line break appears as a space.
+// encodedRuns returns the runs of at least least encoding characters. A run may span lines, because
+// email wraps encoded data. An escaped line break appears as a space.
 func encodedRuns(v decodedView, least int, value func(byte) int) []encodedRun {
 	var out []encodedRun
 	var r encodedRun
@@ -70,8 +70,8 @@ func hexDigit(c byte) int {
 	return -1
 }
 
-// base64 searches possible base64 data in either alphabet and at every alignment. It replaces whole
-// groups of four characters, so that the remaining data can still be decoded.
+// base64 searches data that may be base64, in either alphabet and at every alignment. It replaces
+// whole groups of four characters, so that the remaining data can still be decoded.
 func (s *Scrubber) base64(v decodedView, depth int) []span {
 	with := base64.StdEncoding.EncodeToString([]byte(Mark + " ")) // 12 bytes, which need no padding
 	var out []span
@@ -109,7 +109,7 @@ func bytesOf(vals, out []byte) []byte {
 	return out
 }
 
-// findInHex searches possible hexadecimal data.
+// findInHex searches data that may be hexadecimal.
 func (s *Scrubber) findInHex(v decodedView, depth int) []span {
 	with := hex.EncodeToString([]byte(Mark))
 	var out []span

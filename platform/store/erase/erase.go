@@ -1,7 +1,7 @@
 // Package erase defines how data is permanently deleted. An Erasure describes the data to delete,
 // an Eraser deletes it from the tables and files of one package, and a Scrubber replaces phrases in
-// any encoding. Package knowledge plans an Erasure, and the daemon lists the erasers. This package
-// makes no decisions.
+// any encoding. Package knowledge plans an Erasure, and the daemon lists the erasers. Package erase
+// does not decide what is deleted.
 package erase
 
 import (
@@ -29,17 +29,17 @@ type Erasure struct {
 	// Facts and Docs are removed as whole rows.
 	Facts []string `json:"facts,omitempty"`
 	Docs  []Doc    `json:"docs,omitempty"`
-	// Sources are sources from which everything is deleted ("mail:ID", "file:PATH"). With a Realm,
-	// it is deleted only from the memory of that agent.
+	// Sources are sources from which all data is deleted ("mail:ID", "file:PATH"). If Realm is set,
+	// the data is deleted only from the memory of that agent.
 	Sources []string `json:"sources,omitempty"`
 	Realm   string   `json:"realm,omitempty"`
 	// Events are inbox events whose text is deleted, together with all messages and actions of
-	// their turns. Sessions are whole conversations.
+	// their turns. Sessions are conversations that are deleted completely.
 	Events   []string `json:"events,omitempty"`
 	Sessions []string `json:"sessions,omitempty"`
 	// Calls are tool calls whose arguments and results are deleted.
 	Calls []string `json:"calls,omitempty"`
-	// Phrases are replaced by Mark everywhere.
+	// Phrases are replaced by Mark wherever they occur.
 	Phrases []string `json:"phrases,omitempty"`
 }
 
@@ -48,13 +48,13 @@ func (e *Erasure) Empty() bool {
 	return len(e.Facts)+len(e.Docs)+len(e.Sources)+len(e.Events)+len(e.Sessions)+len(e.Calls)+len(e.Phrases) == 0
 }
 
-// From reports whether the stored data from a source must be deleted.
+// From reports whether the stored data that comes from a source must be deleted.
 func (e *Erasure) From(source, realm string) bool {
 	return slices.Contains(e.Sources, source) && (e.Realm == "" || e.Realm == realm)
 }
 
 // Whole reports whether an item must be deleted completely, because its event, conversation or call
-// is listed.
+// is listed in the Erasure.
 func (e *Erasure) Whole(event, session, call string) bool {
 	return event != "" && slices.Contains(e.Events, event) || session != "" && slices.Contains(e.Sessions, session) ||
 		call != "" && slices.Contains(e.Calls, call)
@@ -72,11 +72,12 @@ func (n Erased) Add(m Erased) Erased {
 	return Erased{n.Rows + m.Rows, n.Scrubbed + m.Scrubbed, n.Files + m.Files}
 }
 
-// Eraser deletes the data of an Erasure from one package. Both methods may be called again for a
-// finished Erasure, after a crash or because a turn still had the text in its context. They then
-// delete the remaining data. An Erasure must not be modified.
+// Eraser deletes the data of an Erasure from one package. Both methods may be called again for an
+// Erasure that was already executed: after a crash, or because a turn still had the text in its
+// context. They then delete the data that remains or was written again. They must not modify the
+// Erasure.
 type Eraser interface {
-	// Tables returns the names of the tables that the Eraser processes.
+	// Tables returns the names of the tables that belong to the Eraser.
 	Tables() []string
 	// EraseTx deletes the data of the Erasure from the database.
 	EraseTx(tx *store.Tx, e *Erasure, s *Scrubber) (Erased, error)

@@ -10,13 +10,12 @@ import (
 	"path/filepath"
 )
 
-// largest is the maximum size in bytes of a file that is read as a whole; larger
-// files are read in parts.
+// largest is the maximum size in bytes of a file that is read as a whole. Larger files are read in
+// parts.
 const largest = 4 << 20
 
 // RemoveFiles deletes the files below a folder whose name or content contains one of the phrases.
-// They are copies that are useless if a part is missing. If the folder does not exist, this is not
-// an error.
+// It is meant for copies, which are useless if a part is missing. A missing folder is not an error.
 func RemoveFiles(ctx context.Context, dir string, s *Scrubber) (Erased, error) {
 	return walkFiles(ctx, dir, s, func(path string) (Erased, error) {
 		hit, err := s.FileHas(path)
@@ -33,7 +32,7 @@ func ScrubFiles(ctx context.Context, dir string, s *Scrubber, write func(path st
 	return walkFiles(ctx, dir, s, func(path string) (Erased, error) { return ScrubFile(path, s, write) })
 }
 
-// ScrubFile replaces the phrases in one file. If the file does not exist, this is not an error.
+// ScrubFile replaces the phrases in one file. A missing file is not an error.
 func ScrubFile(path string, s *Scrubber, write func(path string, b []byte) error) (Erased, error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

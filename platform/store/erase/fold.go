@@ -8,7 +8,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// foldedText is a text in a form for comparison, with the original position of each byte.
+// foldedText is text that was folded for comparison, with the original position of each byte.
 type foldedText struct {
 	text []byte
 	at   []int // nil if each byte is at its original position
@@ -50,8 +50,8 @@ func isWordRune(r rune) bool {
 }
 
 // foldBytes converts b to lower case, removes accents and invisible characters, and collapses
-// whitespace. at contains the original positions of b's bytes; nil means that they are the indexes
-// of b.
+// whitespace. at contains the original positions of the bytes of b, or is nil if these are their
+// indexes in b.
 func foldBytes(b []byte, at []int) foldedText {
 	if at == nil && isASCIIOnly(b) {
 		return foldedText{text: bytes.ToLower(b)}
@@ -59,7 +59,7 @@ func foldBytes(b []byte, at []int) foldedText {
 	f := foldedText{text: make([]byte, 0, len(b)), at: make([]int, 0, len(b)+1)}
 	for i := 0; i < len(b); {
 		r, n := utf8.DecodeRune(b[i:])
-		if r == utf8.RuneError && n == 1 { // invalid UTF-8 is compared unchanged
+		if r == utf8.RuneError && n == 1 { // leave invalid UTF-8 unchanged
 			f.addBytes(b[i:i+1], originAt(at, i))
 		} else {
 			f.addRune(r, originAt(at, i))
@@ -70,7 +70,8 @@ func foldBytes(b []byte, at []int) foldedText {
 	return f
 }
 
-// isASCIIOnly reports whether folding only lower-cases.
+// isASCIIOnly reports whether b is plain ASCII, for which folding only changes letters to lower
+// case.
 func isASCIIOnly(b []byte) bool {
 	for i, c := range b {
 		if c >= utf8.RuneSelf || c < ' ' || c == 0x7f || c == ' ' && i > 0 && b[i-1] == ' ' {

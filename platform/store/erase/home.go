@@ -9,11 +9,11 @@ import (
 	"slices"
 )
 
-// HomeFiles are the files in Hob's own folders that may contain text to erase. Write replaces a
+// HomeFiles lists the files in Hob's own folders that may contain text to erase. Write replaces a
 // file atomically.
 type HomeFiles struct {
-	// Texts are the paths of the user's texts for models, and MoreTexts is a pattern
-	// (filepath.Glob) for others. They are rewritten.
+	// Texts are the paths of files that the user wrote for models, and MoreTexts is a pattern
+	// (filepath.Glob) for more of them. They are rewritten.
 	Texts     []string
 	MoreTexts string
 	// Templates is the folder of the user's templates, which also contains the files that were
@@ -60,7 +60,7 @@ func (f HomeFiles) Erase(ctx context.Context, s *Scrubber) (n Erased, err error)
 	return n.Add(m), nil
 }
 
-// overwriteFile writes into the same file.
+// overwriteFile overwrites the content of the existing file.
 func overwriteFile(path string, b []byte) error { return os.WriteFile(path, b, 0o600) }
 
 // reportSettings reports settings that contain erased text.

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Kinds of JSON tokens that may contain text.
+// The kinds of JSON tokens that may contain text to erase.
 const (
 	ofString = iota // the text between the quotes
 	ofNumber
@@ -16,9 +16,9 @@ const (
 
 type token struct{ kind, from, to int }
 
-// alignToJSON adjusts spans so that the text is still valid JSON after they are replaced. A span in
-// a string stays between the quotes, a number is replaced completely, and all other tokens are
-// kept.
+// alignToJSON adjusts spans so that the text is still valid JSON after they are replaced. A span
+// within a string stays between the quotes, a number is replaced completely, and all other tokens
+// remain unchanged.
 func alignToJSON(b []byte, found []span) []span {
 	head := bytes.TrimLeft(b, " \t\r\n")
 	if len(found) == 0 || len(head) == 0 || head[0] != '{' && head[0] != '[' || !json.Valid(b) {
@@ -43,7 +43,8 @@ func alignToJSON(b []byte, found []span) []span {
 	return out
 }
 
-// inString limits a span to a string and extends it so that it does not split an escape sequence.
+// inString limits a span to a string token and extends it so that it does not split an escape
+// sequence.
 func inString(b []byte, t token, f span) span {
 	from, _ := escapeBounds(b, t, max(t.from, f.from))
 	_, to := escapeBounds(b, t, min(t.to, f.to))
@@ -103,7 +104,8 @@ func jsonTokens(b []byte) (out []token) {
 	return out
 }
 
-// addToken adds the token that consists of these characters, and returns its end.
+// addToken adds the token that starts at from and consists of the characters in signs. It returns
+// the end of the token.
 func addToken(b []byte, from int, signs string, kind int, out *[]token) int {
 	to := from
 	for to < len(b) && strings.IndexByte(signs, b[to]) >= 0 {

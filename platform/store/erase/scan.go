@@ -20,8 +20,8 @@ func (s *Scrubber) maxEncodedLen() int {
 	return len(s.wanted[0].text)*16 + 64
 }
 
-// findSpans searches for the phrases in overlapping parts of a text. depth is the number of nested
-// encodings.
+// findSpans searches for the phrases in overlapping parts of a text. depth is the number of
+// encodings within which b was found.
 func (s *Scrubber) findSpans(b []byte, depth int) []span {
 	if len(s.wanted) == 0 || len(b) == 0 {
 		return nil
@@ -33,7 +33,7 @@ func (s *Scrubber) findSpans(b []byte, depth int) []span {
 		start := max(0, from-over)
 		for _, f := range s.inPart(b[start:min(len(b), from+size+over)], depth, wide) {
 			f.from, f.to = f.from+start, f.to+start
-			if f.from >= from && f.from < from+size { // otherwise the neighboring part reports the match
+			if f.from >= from && f.from < from+size { // otherwise the adjacent part reports the match
 				out = append(out, f)
 			}
 		}
@@ -44,7 +44,7 @@ func (s *Scrubber) findSpans(b []byte, depth int) []span {
 	return out
 }
 
-// inPart searches all views of the text in a part.
+// inPart searches all views of one part of the text.
 func (s *Scrubber) inPart(b []byte, depth int, wide bool) (out []span) {
 	parts := []span{{to: len(b)}}
 	switch { // one escaped character may represent part of a phrase

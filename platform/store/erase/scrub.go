@@ -53,12 +53,12 @@ func NewScrubber(phrases ...string) *Scrubber {
 			s.least = n
 		}
 	}
-	// if one phrase contains another, the longer one is replaced
+	// if one phrase contains another, replace the longer one
 	slices.SortStableFunc(s.wanted, func(a, b foldedPhrase) int { return cmp.Compare(len(b.text), len(a.text)) })
 	return s
 }
 
-// Scrubber finds the phrases of an Erasure.
+// Scrubber returns a Scrubber for the phrases of the Erasure.
 func (e *Erasure) Scrubber() *Scrubber { return NewScrubber(e.Phrases...) }
 
 // Has reports whether a text contains one of the phrases.
@@ -73,13 +73,13 @@ func (s *Scrubber) Text(text string) (out string, changed bool) {
 	return string(b), true
 }
 
-// Bytes works like Text, for data that may be binary. It does not modify b.
+// Bytes works like Text, but for data that may be binary. It does not modify b.
 func (s *Scrubber) Bytes(b []byte) (out []byte, changed bool) {
 	found := s.findSpans(b, 0)
 	if len(found) == 0 {
 		return b, false
 	}
-	for range 8 { // a replacement may join the surrounding text to a new match
+	for range 8 { // a replacement may turn the surrounding text into a new match
 		b = replaceSpans(b, found)
 		if found = s.findSpans(b, 0); len(found) == 0 {
 			break

@@ -13,14 +13,16 @@ import (
 	"hob/platform/store"
 )
 
-// Sealed is an Erasure whose texts are keyed digests. It can be stored permanently outside the
-// database: it contains ids, but no deleted text. An Opener finds the texts in a restored database.
+// Sealed is an Erasure in which keyed digests replace all text. It can be stored permanently
+// outside the database, because it contains ids but no deleted text. An Opener finds the original
+// text in a restored database.
 type Sealed struct {
 	Facts  []string `json:"facts,omitempty"`
 	Events []string `json:"events,omitempty"`
 	Calls  []string `json:"calls,omitempty"`
 	Realm  string   `json:"realm,omitempty"`
-	// Docs, Sources and Sessions are digests of complete values, because they may contain names.
+	// Docs, Sources and Sessions contain digests of complete values, because the values may contain
+	// names.
 	Docs     []Doc          `json:"docs,omitempty"` // Ref is a digest
 	Sources  []string       `json:"sources,omitempty"`
 	Sessions []string       `json:"sessions,omitempty"`
@@ -30,11 +32,11 @@ type Sealed struct {
 // SealedPhrase identifies a phrase within a longer text.
 type SealedPhrase struct {
 	Len    int    `json:"len"`    // bytes of the folded phrase
-	Roll   uint64 `json:"roll"`   // rolling hash with a secret base; finds candidates
-	Digest string `json:"digest"` // HMAC-SHA-256 of the folded phrase; confirms them
+	Roll   uint64 `json:"roll"`   // rolling hash with a secret base, to find candidates
+	Digest string `json:"digest"` // HMAC-SHA-256 of the folded phrase, to confirm a candidate
 }
 
-// Seal replaces the texts of the Erasure by digests under the key.
+// Seal returns the Erasure with its text replaced by digests that are computed with the key.
 func (e *Erasure) Seal(key []byte) Sealed {
 	s := Sealed{Facts: e.Facts, Events: e.Events, Calls: e.Calls, Realm: e.Realm}
 	for _, d := range e.Docs {
@@ -95,13 +97,13 @@ func rollingHash(base uint64, b []byte) (h uint64) {
 	return h
 }
 
-// Opener recovers the texts of sealed erasures from the data of a database. Pass it all data with
-// Read, then call Open. It is not safe for concurrent use.
+// Opener recovers the text of sealed erasures from the data of a database. Pass all data to Read,
+// then call Open. An Opener is not safe for concurrent use.
 type Opener struct {
 	key     []byte
 	base    uint64
-	tops    map[int]uint64              // by length: weight of the first byte of a window
-	phrases map[int]map[uint64]struct{} // rolling hashes by length
+	tops    map[int]uint64              // weight of the first byte of a window, by the window's length
+	phrases map[int]map[uint64]struct{} // rolling hashes by the length of their phrases
 	wanted  map[string]bool             // digests of phrases
 	values  map[string]bool             // digests of complete values
 	found   map[string]string           // text by digest
@@ -139,7 +141,7 @@ func NewOpener(key []byte, sealed []Sealed) *Opener {
 	return o
 }
 
-// Read searches one value, also in its escaped forms, but not in base64 or hexadecimal data.
+// Read searches one value, also in its unescaped forms, but not inside base64 or hexadecimal data.
 func (o *Opener) Read(b []byte) {
 	if len(o.values) > 0 && len(b) <= maxSealedValue {
 		if d := sealDigest(o.key, b); o.values[d] {
@@ -179,7 +181,8 @@ func (o *Opener) readWindows(text []byte, n int, hashes map[uint64]struct{}) {
 	}
 }
 
-// Open returns the Erasure with the texts that were found. What was not found is not in the data.
+// Open returns the Erasure with the original text as far as Read has found it. The rest does not
+// occur in the data.
 func (o *Opener) Open(id string, s Sealed) Erasure {
 	e := Erasure{ID: id, Facts: s.Facts, Events: s.Events, Calls: s.Calls, Realm: s.Realm}
 	add := func(to *[]string, digest string) {
@@ -204,7 +207,7 @@ func (o *Opener) Open(id string, s Sealed) Erasure {
 	return e
 }
 
-// ReadTables passes every text and blob of the database to read.
+// ReadTables passes every text and blob of the database to the function read.
 func ReadTables(q store.Querier, read func([]byte)) error {
 	var names []string
 	rows, err := q.Query(`SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`)

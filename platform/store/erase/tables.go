@@ -10,7 +10,7 @@ import (
 	"hob/platform/store"
 )
 
-// Table describes how one table of a package is erased.
+// Table describes how data is erased from one table.
 type Table struct {
 	Name string
 	// Text lists the columns in which phrases are replaced. The value of a JSON column stays valid
@@ -19,11 +19,11 @@ type Table struct {
 	// Names lists columns that must not be changed, because they identify an item (a watched path,
 	// a counted word). A row that contains a phrase in one of them is deleted.
 	Names []string
-	// Key are the columns of the primary key of a table without row ids.
+	// Key lists the columns of the primary key, for a table without row ids.
 	Key []string
 	// Event, Session and Call are the columns that contain the row's event, conversation and call.
-	// If one of these is deleted, Whole provides the new column values. Without Whole, the row is
-	// deleted.
+	// If one of these is deleted, the columns in Whole get the values given there. If Whole is
+	// empty, the row is deleted.
 	Event, Session, Call string
 	Whole                map[string]any
 	// Kind is the document kind of the rows, and Ref is the column that contains their document id.
@@ -31,21 +31,21 @@ type Table struct {
 	Kind, Ref string
 }
 
-// Owned is the Eraser of a package whose data is only in tables.
+// Owned is the Eraser of a package, defined by its tables.
 type Owned struct {
 	List []Table
-	// Besides lists tables of the package that cannot contain text by a person.
+	// Besides lists tables of the package that cannot contain text written by a person.
 	Besides []string
 	// Custom lists tables that only Before and After erase.
 	Custom []string
-	// Before and After, if set, erase what a Table cannot describe, before and after List.
+	// Before and After, if set, erase what a Table cannot describe. They run before and after List.
 	Before, After Step
-	// Files and Forgot delete data in files and in memory. They may be nil.
+	// Files and Forgot delete data in files and in memory. Either may be nil.
 	Files  func(ctx context.Context, e *Erasure, s *Scrubber) (Erased, error)
 	Forgot func()
 }
 
-// Step erases something from the database.
+// Step erases data from the database.
 type Step func(tx *store.Tx, e *Erasure, s *Scrubber) (Erased, error)
 
 // Tables implements Eraser.
@@ -166,7 +166,7 @@ type changedRow struct {
 }
 
 // scrubTx replaces the phrases. It reads all rows before it writes, because a table must not be
-// changed while its rows are being read.
+// changed while a query on it is running.
 func (t Table) scrubTx(tx *store.Tx, s *Scrubber) (n Erased, err error) {
 	if len(s.wanted) == 0 || len(t.Text)+len(t.Names) == 0 {
 		return n, nil

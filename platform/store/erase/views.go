@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// decodedView is a text in which one kind of escape is decoded, with the original position of each
-// byte. at has an additional entry for the end.
+// decodedView is text in which one kind of escape is decoded, with the original position of each
+// byte. at has an additional entry for the end of the text.
 type decodedView struct {
 	text []byte
 	at   []int // nil if the view is the text itself
@@ -20,8 +20,8 @@ type decodedView struct {
 // arguments of a call are JSON within JSON within JSON.
 const maxLayers = 5
 
-// decodedViews returns the text and its decoded forms. The first layers views differ only in their
-// backslash escapes.
+// decodedViews returns the text and its decoded forms. The first views, whose number is layers,
+// differ only in the number of decoded backslash escapes.
 func decodedViews(b []byte) (out []decodedView, layers int) {
 	out = []decodedView{{text: b}}
 	for range maxLayers {
@@ -51,11 +51,11 @@ func decodedViews(b []byte) (out []decodedView, layers int) {
 }
 
 // decodeEscapes returns a view in which the escapes that start with sign are decoded. escape
-// returns the meaning and length of the escape at the start of a text, or length 0 if there is
-// none.
+// returns the meaning and the length of the escape at the start of its argument, or the length 0 if
+// there is no escape.
 func (v decodedView) decodeEscapes(sign byte, escape func([]byte) ([]byte, int)) (decodedView, bool) {
 	signs := string(rune(sign))
-	if sign == '%' { // in form data, "+" means a space
+	if sign == '%' { // "+" means a space in form data
 		signs = "%+"
 	}
 	if !bytes.ContainsAny(v.text, signs) {

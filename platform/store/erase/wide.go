@@ -8,12 +8,12 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// wideSigns contains one character from each page (high byte in UTF-16) with which a phrase may be
-// written: full-width letters, letters with accents, letter symbols, ligatures, spaces, dashes and
+// wideSigns contains one character from each page (high byte in UTF-16) that a spelling of a phrase
+// may use: full-width letters, letters with accents, letter symbols, ligatures, spaces, dashes and
 // invisible characters.
 const wideSigns = "aāǎ\u0301\u1ebf\u1d43\u2019\u2122\u2460\u3000\ufb01\ufeff\uff21\U0001d400\U0001f130"
 
-// readUnits records the pages that phrase uses in UTF-16.
+// readUnits records the UTF-16 pages of the characters in phrase.
 func (s *Scrubber) readUnits(phrase string) {
 	for _, p := range []string{phrase, strings.ToUpper(phrase), strings.ToLower(phrase)} {
 		for _, f := range []norm.Form{norm.NFC, norm.NFD, norm.NFKC, norm.NFKD} {
@@ -24,8 +24,8 @@ func (s *Scrubber) readUnits(phrase string) {
 	}
 }
 
-// findUTF16 searches UTF-16 in either byte order. It skips data that contains no page of the
-// phrases.
+// findUTF16 searches UTF-16 in either byte order. It skips data in which no page of the phrases
+// occurs.
 func (s *Scrubber) findUTF16(b []byte) (out []span) {
 	for shift := range 2 {
 		for _, big := range []bool{false, true} {
@@ -63,7 +63,7 @@ func utf16Unit(b []byte, big bool) uint16 {
 	return uint16(b[1])<<8 | uint16(b[0])
 }
 
-// utf16View returns UTF-16 as a UTF-8 view.
+// utf16View decodes UTF-16 to a view in UTF-8.
 func utf16View(b []byte, shift int, big bool) decodedView {
 	v := decodedView{text: make([]byte, 0, len(b)/2), at: make([]int, 0, len(b)/2+1)}
 	i := 0

@@ -29,7 +29,7 @@ import (
 	"hob/platform/store"
 )
 
-// Reasons for a snapshot. Prune counts each reason apart.
+// The reasons for a snapshot. Prune applies its limit to each reason separately.
 const (
 	Manual  = "manual"  // requested by the user
 	Upgrade = "upgrade" // before a migration
@@ -51,16 +51,16 @@ type Manifest struct {
 	Format  int              `json:"format"`
 	Reason  string           `json:"reason"`
 	Created time.Time        `json:"created"`
-	Version string           `json:"version"` // of the program that created the snapshot
-	Schema  map[string]int   `json:"schema"`  // version of each owner of tables
+	Version string           `json:"version"` // version of Hob that created the snapshot
+	Schema  map[string]int   `json:"schema"`  // schema version of each package that owns tables
 	Rows    map[string]int64 `json:"rows"`    // number of rows of each table
-	Index   map[string]int64 `json:"index"`   // last change that each derived index has processed
+	Index   map[string]int64 `json:"index"`   // number of the last change that each derived index has processed
 	Files   []File           `json:"files"`   // the database first
 }
 
 // File is a file of a snapshot.
 type File struct {
-	Name       string `json:"name"` // slash-separated, relative to the home, or hob.db
+	Name       string `json:"name"` // slash-separated path relative to the home; "hob.db" for the database
 	SHA256     string `json:"sha256"`
 	Size       int64  `json:"size"`
 	Executable bool   `json:"executable,omitempty"`
@@ -125,7 +125,7 @@ func Create(ctx context.Context, o Options) (_ Snapshot, err error) {
 		return Snapshot{}, err
 	}
 	s.Manifest = m
-	if err := s.Verify(ctx); err != nil { // reads what was written
+	if err := s.Verify(ctx); err != nil { // verify what was written by reading it again
 		return Snapshot{}, err
 	}
 	failpoint.Hit("snapshot.verified")
@@ -172,7 +172,7 @@ func SaveFiles(p system.Paths) (dir string, err error) {
 	return dir, nil
 }
 
-// unusedName returns a name that sorts by time.
+// unusedName returns an unused folder name that sorts by time.
 func unusedName(dir string, at time.Time, reason string) (string, error) {
 	if strings.ContainsAny(reason, `/\.`) {
 		return "", fmt.Errorf("create snapshot: invalid reason %q", reason)
@@ -203,7 +203,7 @@ func homeFiles(p system.Paths) []string {
 	}
 }
 
-// workspace is the folder of an agent that works in a container. Its files may have any size.
+// workspace is the folder of an agent that works in a container. Its files may be of any size.
 const workspace = "workspace"
 
 // copyTree copies a file, or the regular files of a folder. It follows a link to the file or folder,
@@ -252,7 +252,7 @@ func copyFile(from, to string) error {
 	return os.Chmod(to, 0o700) //nolint:gosec // a script stays executable for the user
 }
 
-// listFiles returns the files of a snapshot folder without the manifest.
+// listFiles returns the files of a snapshot folder, except the manifest.
 func listFiles(dir string) (out []File, err error) {
 	err = filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
 		rel, rerr := filepath.Rel(dir, name)
@@ -460,8 +460,8 @@ func isHomeFile(name string) bool {
 // Keep is the number of snapshots of each reason that callers of Prune keep.
 const Keep = 5
 
-// Prune deletes all but the newest keep snapshots of each reason, and what killed processes left. The
-// caller must hold the lock of the home. It does not delete dated backups.
+// Prune deletes all but the newest keep snapshots of each reason, and what killed processes left
+// behind. The caller must hold the lock of the home. Prune does not delete dated backups.
 func Prune(dir string, keep int) error {
 	list, err := List(dir)
 	if err != nil {
@@ -500,8 +500,8 @@ func isFilesFolder(name string) bool {
 	return ok && len(stamp) > len(stampLayout) && strings.HasPrefix(stamp[len(stampLayout):], "-"+filesOnly) && !strings.HasSuffix(name, store.PartialSuffix)
 }
 
-// Delete deletes the snapshot. It renames a folder first, so that a killed process leaves no
-// incomplete snapshot.
+// Delete deletes the snapshot. It first renames the folder, so that a process that is killed
+// meanwhile does not leave an incomplete folder that looks like a snapshot.
 func (s Snapshot) Delete() error {
 	if s.Dated {
 		return os.Remove(s.Path)

@@ -15,8 +15,8 @@ import (
 	"hob/platform/store"
 )
 
-// Empty returns a function that copies an empty database to path if no file exists there. The
-// database is created once, by the store.
+// Empty returns a function that copies an empty database to path if no file exists there. The empty
+// database is created only once, with the migrations in sets.
 func Empty(sets func() []store.MigrationSet) func(t testing.TB, path string) {
 	made := sync.OnceValues(func() ([]byte, error) { return emptyDatabase(sets()) })
 	return func(t testing.TB, path string) {

@@ -1,11 +1,11 @@
-// Package tombstone records revoked grants, ended pairings and erasures, which an older copy of the
-// database must not undo. Each entry is a row of table tombstones, written in the transaction of its
-// cause, and a line of a file next to the audit key, which no snapshot contains. When a database is
-// opened that lacks an entry of the file, because it was restored from a backup, Sync applies the
-// entry again.
+// Package tombstone records revoked grants, ended pairings and erasures, so that restoring an older
+// copy of the database does not undo them. Each entry is stored twice: as a row of the table
+// tombstones, written in the same transaction as the revocation or erasure, and as a line of a file
+// next to the audit key, which no snapshot contains. If a database lacks an entry of the file when
+// it is opened, because it was restored from a backup, Sync applies the entry again.
 //
-// An entry contains ids and keyed digests, but no deleted text. The packages that own the data decide
-// what an entry means; the guard opens the log, and package recovery synchronizes it.
+// An entry contains ids and keyed digests, but no deleted text. The packages that own the data
+// decide what an entry means. The guard opens the log, and package recovery synchronizes it.
 package tombstone
 
 import (
@@ -49,7 +49,7 @@ type Entry struct {
 	Data json.RawMessage `json:"data,omitempty"`
 }
 
-// fileLine is one line of the file. MAC authenticates the entry and the line before it.
+// fileLine is one line of the file. MAC authenticates the entry together with the line before it.
 type fileLine struct {
 	Entry
 	MAC string `json:"mac"`
@@ -66,12 +66,12 @@ type Log struct {
 	log  *slog.Logger
 
 	mu   sync.Mutex // guards the file
-	last string     // MAC of its last line
+	last string     // MAC of the file's last line
 	read bool       // last is known
 }
 
-// New returns a log over a database with Table. key is secret and specific to this use. With an
-// empty path or key, the log keeps only the rows.
+// New returns a log over a database that has the table in Table. key is secret and used for nothing
+// else. If path or key is empty, the log stores its entries only in the database.
 func New(db *store.Store, path string, key []byte, log *slog.Logger) *Log {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -79,7 +79,8 @@ func New(db *store.Store, path string, key []byte, log *slog.Logger) *Log {
 	return &Log{db: db, path: path, key: key, log: log}
 }
 
-// Table is the migration that creates the package's table. It contains no text of any person.
+// Table is the migration that creates the package's table. The table contains no text written by a
+// person.
 const Table = `CREATE TABLE tombstones (id TEXT PRIMARY KEY, at INTEGER NOT NULL, kind TEXT NOT NULL, ref TEXT NOT NULL, data TEXT NOT NULL DEFAULT '') WITHOUT ROWID;`
 
 // Key returns the key for digests in entries.
@@ -90,8 +91,8 @@ func (l *Log) Key() []byte {
 	return l.key
 }
 
-// AddTx records an entry in the transaction of its cause. The file has it before Write returns; if
-// the file cannot be written, the next Sync adds it.
+// AddTx records an entry in the transaction of the change that causes it. The entry is in the file
+// before Write returns. If the file cannot be written, the next Sync adds the entry to it.
 func (l *Log) AddTx(tx *store.Tx, kind Kind, ref string, data json.RawMessage) error {
 	if l == nil {
 		return nil
@@ -117,7 +118,7 @@ func insertEntry(tx *store.Tx, e Entry) error {
 	return nil
 }
 
-// Rows returns the entries of a database. A database from before this package has none.
+// Rows returns the entries of a database. A database that is older than this package has none.
 func Rows(q store.Querier) (out []Entry, err error) {
 	var known bool
 	if err := q.QueryRow(`SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'tombstones')`).Scan(&known); err != nil || !known {
@@ -242,7 +243,7 @@ func (l *Log) loadLocked() (out []Entry, err error) {
 	if err := lines.Err(); err != nil {
 		return out, fmt.Errorf("read revocations and erasures: %w", err)
 	}
-	if len(complete) < len(b) { // the next line must not continue the incomplete one
+	if len(complete) < len(b) { // end an incomplete last line, so that the next line does not continue it
 		if err := os.Truncate(l.path, int64(len(complete))); err != nil {
 			return out, fmt.Errorf("read revocations and erasures: %w", err)
 		}
@@ -252,7 +253,7 @@ func (l *Log) loadLocked() (out []Entry, err error) {
 
 func (l *Log) lineMAC(e Entry, prev string) string {
 	b, err := json.Marshal(e)
-	if err != nil { // plain values always encode
+	if err != nil { // plain values can always be encoded
 		panic(err)
 	}
 	m := hmac.New(sha256.New, l.key)
@@ -288,7 +289,7 @@ func (l *Log) appendEntries(list ...Entry) error {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
-		l.read = false // a part of the line may be there
+		l.read = false // a part of the line may have been written
 		return fmt.Errorf("record revocations and erasures: %w", err)
 	}
 	l.last = last

@@ -1,10 +1,10 @@
 // Package upgrade guards the first start of a new version on an existing home. Before the first
-// migration it checks the free disk space, creates a verified snapshot and tries the migration and one
-// turn in a copy of the home. Only then does the store migrate the database, in one transaction that
-// also checks the result. If the program then cannot open the home, the snapshot is put back.
+// migration it checks the free disk space, creates a verified snapshot, and tries the migration and
+// one turn in a copy of the home. Only then does the store migrate the database, in one transaction
+// that also checks the result. If the program then cannot open the home, the snapshot is restored.
 //
-// A journal file records the step, so that the next start continues or rolls back after a crash at any
-// instant. The caller holds the lock of the home from Recover to Finish.
+// A journal file records the current step. After a crash at any point, the next start uses it to
+// continue or roll back. The caller holds the lock of the home from Recover to Finish.
 package upgrade
 
 import (
@@ -32,7 +32,8 @@ type Options struct {
 	Paths   system.Paths
 	Sets    []store.MigrationSet // of this program
 	Version string
-	// Trial opens the home at p, a migrated copy, and runs one turn in it. It must not reach outside.
+	// Trial opens the home at p, which is a migrated copy, and runs one turn in it. It must not
+	// contact accounts, channels or models.
 	Trial func(ctx context.Context, p system.Paths) error
 	Log   *slog.Logger
 	// Free returns the free bytes of a folder's disk (default system.DiskFree).
@@ -50,11 +51,11 @@ func New(o Options) *Upgrade {
 	return &Upgrade{o}
 }
 
-// The states of the journal.
+// The states in the journal.
 const (
 	preparing = "preparing" // the database is unchanged
-	migrating = "migrating" // the database is old or migrated, and not yet confirmed
-	restoring = "restoring" // the snapshot replaces the database
+	migrating = "migrating" // the database may be old or already migrated, and the upgrade is not confirmed
+	restoring = "restoring" // the snapshot is replacing the database
 )
 
 // journal records the current step.
@@ -62,7 +63,7 @@ type journal struct {
 	State    string         `json:"state"`
 	Snapshot string         `json:"snapshot,omitempty"`
 	From     map[string]int `json:"from"`
-	Version  string         `json:"version"` // of the program that migrates
+	Version  string         `json:"version"` // version of the program that runs the migration
 	Started  time.Time      `json:"started"`
 	// Aside is the name under which a damaged database is kept when the snapshot replaces it, or "".
 	Aside string `json:"aside,omitempty"`
@@ -145,11 +146,11 @@ func (u *Upgrade) Recover(ctx context.Context) error {
 		return fmt.Errorf("upgrade: %w", err)
 	case maps.Equal(have, j.From):
 		return u.dropUpgrade(j)
-	case !store.Supports(store.Versions(u.o.Sets), have): // this is the previous version
+	case !store.Supports(store.Versions(u.o.Sets), have): // this program is the previous version
 		u.o.Log.Warn("the upgrade to a newer version was interrupted; restoring the data of before", "version", j.Version, "snapshot", j.Snapshot)
 		return u.recoverSnapshot(ctx, j)
 	}
-	return nil // migrated: Finish confirms it
+	return nil // the database is migrated, and Finish will confirm the upgrade
 }
 
 // recoverSnapshot restores the snapshot of an interrupted upgrade.
@@ -160,7 +161,7 @@ func (u *Upgrade) recoverSnapshot(ctx context.Context, j journal) error {
 	return nil
 }
 
-// dropUpgrade ends an upgrade that has changed nothing, and deletes its snapshot.
+// dropUpgrade ends an upgrade that has not changed the database, and deletes its snapshot.
 func (u *Upgrade) dropUpgrade(j journal) error {
 	if j.Snapshot != "" {
 		if s, err := snapshot.Find(u.o.Paths.Backups(), j.Snapshot); err == nil {
@@ -222,7 +223,7 @@ func describeSteps(m store.Migration) string {
 	return strings.Join(out, ", ")
 }
 
-// spare is the number of bytes that an upgrade leaves free.
+// spare is the number of bytes that must remain free on the disk during an upgrade.
 const spare = 64 << 20
 
 // checkSpace checks that the snapshot, the copy and the log of the migration fit on the disk.
@@ -243,7 +244,7 @@ func (u *Upgrade) checkSpace() error {
 	return nil
 }
 
-// tryMigration migrates a copy of the snapshot and uses it.
+// tryMigration migrates a copy of the snapshot and runs the trial in it.
 func (u *Upgrade) tryMigration(ctx context.Context, s snapshot.Snapshot) (err error) {
 	dir := trialDir(u.o.Paths)
 	if err := system.RemoveAll(dir); err != nil {
@@ -256,7 +257,7 @@ func (u *Upgrade) tryMigration(ctx context.Context, s snapshot.Snapshot) (err er
 	}
 	for _, f := range s.Manifest.Files {
 		to := filepath.Join(dir, filepath.FromSlash(f.Name))
-		if to == p.ConfigFile() { // it leads outside: to accounts, channels and models
+		if to == p.ConfigFile() { // omit the configuration, because it gives access to accounts, channels and models
 			continue
 		}
 		if err := copyFile(s.File(f.Name), to); err != nil {
@@ -293,8 +294,9 @@ func copyFile(from, to string) error {
 	return system.WriteFrom(to, f)
 }
 
-// Finish ends the upgrade after the program has opened the home, or failed to (opened is its error):
-// it confirms the new state or restores the old one. It also explains a database that is too new.
+// Finish ends the upgrade. opened is the error of opening the home, or nil. Finish confirms the new
+// state if opened is nil, and otherwise restores the old one. It also explains a database that is
+// too new for this program.
 func (u *Upgrade) Finish(ctx context.Context, opened error) error {
 	if errors.Is(opened, store.ErrNewerSchema) {
 		return u.explainNewer(ctx, opened)
@@ -331,7 +333,7 @@ func (u *Upgrade) Finish(ctx context.Context, opened error) error {
 	return fmt.Errorf("upgrade to %s failed: %w; your data is as before the upgrade: start again, or go back with: hob update --rollback", u.o.Version, opened)
 }
 
-// restoreSnapshot puts the database of the snapshot back. It can be repeated after a crash.
+// restoreSnapshot restores the database from the snapshot. It can be called again after a crash.
 func (u *Upgrade) restoreSnapshot(ctx context.Context, j journal) error {
 	s, err := snapshot.Find(u.o.Paths.Backups(), j.Snapshot)
 	if err != nil {
@@ -356,7 +358,7 @@ func (u *Upgrade) restoreSnapshot(ctx context.Context, j journal) error {
 	return u.removeJournal()
 }
 
-// newerError adds to ErrNewerSchema the snapshot that this version can use.
+// newerError wraps ErrNewerSchema and names the snapshot that this version can open.
 type newerError struct {
 	err  error
 	text string
@@ -365,7 +367,7 @@ type newerError struct {
 func (e *newerError) Error() string { return e.text }
 func (e *newerError) Unwrap() error { return e.err }
 
-// explainNewer names the newest snapshot that this version can open.
+// explainNewer adds the newest snapshot that this version can open to the error.
 func (u *Upgrade) explainNewer(ctx context.Context, err error) error {
 	s, found, lerr := FittingSnapshot(ctx, u.o.Paths, store.Versions(u.o.Sets))
 	if lerr != nil {
@@ -379,7 +381,7 @@ func (u *Upgrade) explainNewer(ctx context.Context, err error) error {
 		cause, s.Manifest.Created.Format("2006-01-02 15:04 UTC"), s.Name)}
 }
 
-// FittingSnapshot returns the newest snapshot that a program can open that knows these schema versions.
+// FittingSnapshot returns the newest snapshot that a program with these schema versions can open.
 func FittingSnapshot(ctx context.Context, p system.Paths, known map[string]int) (snapshot.Snapshot, bool, error) {
 	list, err := snapshot.List(p.Backups())
 	for _, s := range list {

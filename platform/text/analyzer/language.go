@@ -26,7 +26,7 @@ var functionWords = sync.OnceValue(func() map[string][]string {
 	return m
 })
 
-// letterOf maps a letter to the languages that use it.
+// letterOf returns the language that uses a letter.
 func letterOf(r rune) string {
 	switch r {
 	case 'ß':
@@ -51,7 +51,7 @@ func letterOf(r rune) string {
 	return ""
 }
 
-// looked is the maximum number of words of a row that are used to detect its language.
+// looked is the maximum number of words of a row that are examined to detect its language.
 const looked = 300
 
 // profile counts language indicators.
@@ -67,7 +67,7 @@ func (p *profile) addTokens(list []token) {
 	}
 	known := functionWords()
 	for _, t := range list {
-		if t.whole || t.part { // addresses and names of files are in no language
+		if t.whole || t.part { // addresses and file names belong to no language
 			continue
 		}
 		if p.words++; p.words > looked {

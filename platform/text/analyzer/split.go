@@ -12,8 +12,8 @@ import (
 type token struct {
 	text   string
 	script script
-	whole  bool // several words joined by punctuation
-	part   bool // one part of such a whole
+	whole  bool // several words joined by punctuation, such as a file name
+	part   bool // one of the words in such a joined token
 	pair   bool // a pair of characters in a script that does not separate words
 	second bool // a single character of such a script
 }
@@ -63,19 +63,20 @@ func scriptOf(r rune) script {
 	return inOther
 }
 
-// splitter splits a text. run is the current word, which consists of one class of script.
+// splitter splits text into tokens. run is the current word, whose letters belong to one class of
+// script.
 type splitter struct {
 	out    []token
 	s      string
 	begin  int // start of the run; -1 for none
 	kind   script
 	quote  bool // the run follows an apostrophe
-	whole  int  // start of the words that are joined by punctuation; -1 for none
+	whole  int  // start of the words joined by punctuation; -1 if there are none
 	joined int  // number of the joined words
-	first  int  // index of the first of their tokens
+	first  int  // index of the first token of the joined words
 }
 
-// tokenizeText returns the tokens of a text.
+// tokenizeText returns the tokens of text, in order.
 func tokenizeText(text string) []token {
 	if len(text) > maxText {
 		text = text[:maxText]
@@ -108,12 +109,12 @@ func (p *splitter) stepRune(i int, r rune) {
 			k = scriptOf(r)
 		}
 		p.addLetter(i, k)
-	case unicode.IsMark(r) && p.begin >= 0: // belongs to the preceding letter
+	case unicode.IsMark(r) && p.begin >= 0: // a mark belongs to the preceding letter
 	case r == '\'' || r == '’':
 		p.endRun(i)
 		p.endWhole(i)
 		p.quote = true
-	case strings.ContainsRune("-._@/:+#", r) && p.begin >= 0: // the character may join the run with the next one
+	case strings.ContainsRune("-._@/:+#", r) && p.begin >= 0: // the character may join the current run to the next one
 		p.endRun(i)
 	default:
 		was := p.begin
@@ -136,7 +137,7 @@ func (p *splitter) addLetter(i int, k script) {
 		}
 		return
 	}
-	if k == inUkrainian || p.kind == inLatin && k != inLatin { // the run began with a digit or a Latin letter
+	if k == inUkrainian || p.kind == inLatin && k != inLatin { // the letter is only used in Ukrainian, or the run began with a digit or a Latin letter
 		p.kind = k
 	}
 }
@@ -161,7 +162,7 @@ func (p *splitter) endRun(i int) {
 	p.out = append(p.out, token{text: truncateWord(w), script: p.kind})
 }
 
-// endWhole ends the sequence of words that punctuation joined before i.
+// endWhole ends the sequence of words joined by punctuation before i.
 func (p *splitter) endWhole(i int) {
 	if p.whole >= 0 && p.joined > 1 {
 		w := strings.TrimRight(p.s[p.whole:i], "-._@/:+#'’ \t\n")
@@ -175,7 +176,7 @@ func (p *splitter) endWhole(i int) {
 	p.whole, p.joined = -1, 0
 }
 
-// emitBigrams emits bigrams and single characters.
+// emitBigrams emits the bigrams and the single characters of w.
 func (p *splitter) emitBigrams(w string) {
 	r := []rune(w)
 	for i := range r {
@@ -215,7 +216,7 @@ func foldAccents(w string) string {
 	}
 	var b strings.Builder
 	for _, r := range norm.NFD.String(w) {
-		if r < 0x300 || r > 0x36f { // in other scripts, marks form different letters
+		if r < 0x300 || r > 0x36f { // in other scripts, a mark makes a different letter
 			b.WriteRune(asciiDigit(r))
 		}
 	}

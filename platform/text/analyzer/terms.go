@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// Version changes if the same text results in different terms.
+// Version changes whenever the same text results in different terms.
 const Version = 1
 
 // Bounds on the work for one text.
 const (
-	maxTerm = 64      // maximum length of a term in bytes; longer terms are truncated
-	maxText = 1 << 20 // maximum bytes of a text to analyze
+	maxTerm = 64      // maximum length of a term in bytes; longer words are truncated
+	maxText = 1 << 20 // maximum number of bytes of a text that are analyzed
 )
 
 // Part is one text of a row with the weight of its words.
@@ -26,14 +26,14 @@ type Part struct {
 	Weight int
 }
 
-// Doc is a row converted to terms.
+// Doc contains the terms of a row.
 type Doc struct {
 	Freq   map[string]int // number of occurrences times the weight
 	Length int            // words
 	Lang   string         // language of the words in Latin script, or "" if it is unknown; for other scripts, the script
 }
 
-// Of analyses the parts of a row.
+// Of analyzes the parts of a row.
 func Of(parts ...Part) Doc {
 	d := Doc{Freq: make(map[string]int, 32)}
 	lists := make([][]token, len(parts))
@@ -56,7 +56,7 @@ func Of(parts ...Part) Doc {
 func (d *Doc) addToken(t token, latin string, w int) {
 	exact := foldAccents(t.text)
 	d.Freq[exact] += w
-	if t.whole { // the parts of a whole are separate tokens
+	if t.whole { // the parts of a joined token are separate tokens
 		return
 	}
 	if t.second { // the pair that contains this character already counts
@@ -85,18 +85,18 @@ const (
 // QueryTerm is one word of a query. The first of its variants is its exact form.
 type QueryTerm struct {
 	Text     string // as written, folded
-	Extra    bool   // a name with punctuation whose parts are also words, so documents do not have to contain it
+	Extra    bool   // a name with punctuation whose parts are also words of the query, so that documents need not contain the name itself
 	Variants []TermVariant
 }
 
-// Query returns the words of a text, each once and at most n, with their stems in the given
-// languages.
+// Query returns the words of a text with their stems in the given languages. It returns each word
+// only once, and at most n words.
 func Query(text string, langs []string, n int) []QueryTerm {
 	var out []QueryTerm
 	seen := map[string]bool{}
 	for _, t := range tokenizeText(text) {
 		if t.second && t.pair {
-			continue // the pairs that contain the character are more specific
+			continue // skip the character, because the pairs that contain it are more specific
 		}
 		exact := foldAccents(t.text)
 		if seen[exact] || len(out) == n {
@@ -129,8 +129,8 @@ func (w *QueryTerm) addStems(t token, langs []string) {
 	}
 }
 
-// Freq returns how often the best variant of the word occurs in a document. loose also counts terms
-// that begin with the word or are similar to it.
+// Freq returns how often the best variant of the word occurs in a document. If loose is true, it
+// also counts terms that begin with the word or are similar to it.
 func (w *QueryTerm) Freq(d Doc, loose bool) float64 {
 	best := 0.0
 	for _, v := range w.Variants {
@@ -145,8 +145,9 @@ func (w *QueryTerm) Freq(d Doc, loose bool) float64 {
 	return best
 }
 
-// Like returns the weight of a term that begins with the word or its stem, or that differs from it
-// by one typing error (two in long words). It returns 0 if the term does not match.
+// Like returns the weight of a match with a term that begins with the word or its stem, or that
+// differs from the word by one typing error (two in long words). It returns 0 if the term does not
+// match.
 func (w *QueryTerm) Like(term string) float64 {
 	whole, root := w.Text, Root(w.Text)
 	switch {
@@ -166,8 +167,8 @@ const (
 	minRoot   = 5
 )
 
-// Root removes up to three letters from the end of a long word, so that "allergies" matches
-// "allergic", which have different stems. It returns "" if the word has no such ending.
+// Root removes an ending of up to three letters from a long word, so that "allergies" matches
+// "allergic", whose stem is different. It returns "" if the word has no such ending.
 func Root(w string) string {
 	r := []rune(w)
 	if len(r) <= 5 || isNumber(w) {

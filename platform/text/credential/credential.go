@@ -18,7 +18,7 @@ import (
 	"hob/platform/text/redact"
 )
 
-// Mark replaces an omitted credential value in a text.
+// Mark replaces a credential value that is omitted from a text.
 const Mark = "[withheld]"
 
 // maxQuestion is the maximum number of bytes of a question that are read.
@@ -34,8 +34,8 @@ const (
 	Key
 	Phrase
 
-	// AnyKind is the kind of a credential that is recognized only by its shape, and of words such
-	// as "login" in a question.
+	// AnyKind is the kind of a credential that is recognized only by its format, and the meaning of
+	// words such as "login" in a question.
 	AnyKind = Password | Code | Key | Phrase
 )
 
@@ -48,17 +48,17 @@ type Credential struct {
 	From, To int
 }
 
-// Viewer is the reader of a text. The zero value may read no credential.
+// Viewer represents the reader of a text. The zero value may not read any credential.
 type Viewer struct {
 	all   bool
 	words []string
 }
 
-// Everything returns a Viewer that sees all text unchanged. It is for indexes, exports and other
-// code that does not display the text.
+// Everything returns a Viewer that may read all text. It is for indexes, exports and other code
+// that does not display the text.
 func Everything() Viewer { return Viewer{all: true} }
 
-// ReadsAll reports whether v is Everything.
+// ReadsAll reports whether v is the Viewer that Everything returns.
 func (v Viewer) ReadsAll() bool { return v.all }
 
 // AskedBy returns a Viewer for the credentials that the texts ask for by name. Pass only the user's
@@ -67,9 +67,9 @@ func AskedBy(texts ...string) Viewer {
 	return Viewer{words: slices.DeleteFunc(slices.Clone(texts), func(s string) bool { return strings.TrimSpace(s) == "" })}
 }
 
-// Show returns the text that v may read. It replaces credentials that were not asked for by Mark.
-// ok is false if the text contains credentials and v asked for none of them; the whole text must
-// then be omitted. heading is the title of the text, such as that of a note, and may name the
+// Show returns the text as v may read it: Mark replaces the credentials that v did not ask for. ok
+// is false if the text contains credentials and v asked for none of them; the whole text must then
+// be omitted. heading is the title of the text, such as the title of a note, and may name the
 // subject.
 func (v Viewer) Show(heading, text string) (shown string, ok bool) {
 	if v.all {
@@ -131,11 +131,11 @@ func Find(heading, text string) []Credential {
 		}
 	}
 	slices.SortFunc(out, func(a, b Credential) int { return a.From - b.From })
-	return slices.CompactFunc(out, func(a, b Credential) bool { return a.From == b.From }) // two windows may find the same credential
+	return slices.CompactFunc(out, func(a, b Credential) bool { return a.From == b.From }) // two overlapping windows may find the same credential
 }
 
-// addShaped adds credentials that redact recognizes by their format and that no sentence names.
-// Their position is unknown, so the value is the complete text.
+// addShaped adds credentials that redact recognizes by their format and that no sentence describes.
+// Their exact position is unknown, so their value is the complete text.
 func addShaped(text string, found []Credential) []Credential {
 	rest := []byte(text)
 	for _, c := range found {

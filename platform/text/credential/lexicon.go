@@ -1,7 +1,7 @@
 package credential
 
 import (
-	_ "embed" // for the word lists
+	_ "embed" // embeds the word lists
 	"slices"
 	"strings"
 	"sync"
@@ -16,7 +16,7 @@ var wordText string
 type lexicon struct {
 	kinds     map[string]Kind // by the folded words, joined with spaces
 	loose     map[string]bool
-	longest   map[string]int // number of words of the longest kind, by its first word
+	longest   map[string]int // number of words of the longest kind that starts with a word, by that word
 	ends      map[string]Kind
 	is        map[string]bool
 	notBefore map[string]bool
@@ -59,7 +59,7 @@ var lex = sync.OnceValue(func() *lexicon {
 				sets[section][e] = true
 			}
 		default:
-			panic("credential: unknown section " + section) // a test finds this error
+			panic("credential: unknown section " + section) // the word lists are embedded, so a test detects this error
 		}
 	}
 	return l
@@ -124,7 +124,7 @@ func parseQuestion(text string) (asked []string, kind Kind) {
 	return asked, kind
 }
 
-// subjectTerms returns the words of a text that may distinguish credentials.
+// subjectTerms returns the words of a text that may distinguish one credential from another.
 func subjectTerms(text string) []string {
 	l := lex()
 	words := tokenizeText(text, 0)
@@ -177,5 +177,5 @@ func sameSubject(a, b string) bool {
 
 func isWirelessWord(w string) bool { return w == "wifi" || w == "wlan" || w == "wireless" }
 
-// foldApostrophes works like textnorm.Fold and unifies apostrophes.
+// foldApostrophes works like textnorm.Fold but also replaces typographic apostrophes.
 func foldApostrophes(s string) string { return textnorm.Fold(strings.ReplaceAll(s, "’", "'")) }

@@ -7,19 +7,19 @@ import (
 
 // token is a word of a text.
 type token struct {
-	raw      string // without the punctuation around it
+	raw      string // the word without the punctuation around it
 	word     string // folded
 	from, to int    // position of raw in the text, in bytes
 	quoted   bool
-	colon    bool // ":" or "=" follows directly
+	colon    bool // ":" or "=" follows the word directly
 	end      bool // a sentence may end after the token
 }
 
 // sentence is a line, or a part of a line, whose words belong together.
 type sentence struct{ words []token }
 
-// maxGap is the maximum number of words between a kind and "is": "the password for the wifi of the
-// cabin in the woods is".
+// maxGap is the maximum number of words between the name of a kind and "is", as in "the password
+// for the wifi of the cabin in the woods is".
 const maxGap = 10
 
 // maxValueWords is the maximum number of plain words in a passphrase.
@@ -146,8 +146,8 @@ func (s sentence) findCredentials() (out []Credential) {
 	return out
 }
 
-// looseKind reports whether an ambiguous word such as "code" or "key" means a credential, because a
-// lock, door or account is named near it.
+// looseKind reports whether an ambiguous word such as "code" or "key" means a credential, because
+// the sentence mentions a lock, door or account near it.
 func (s sentence) looseKind(i int) bool {
 	l := lex()
 	if !l.loose[s.words[i].word] || i > 0 && l.notBefore[s.words[i-1].word] {
@@ -182,8 +182,8 @@ func (s sentence) newCredential(kind Kind, from, to int) Credential {
 	return c
 }
 
-// valueAfter finds the value that follows a kind whose last word is at i. strict rejects ordinary
-// words.
+// valueAfter finds the value that follows the name of a kind whose last word is at i. If strict is
+// true, ordinary words are not values.
 func (s sentence) valueAfter(i int, strict bool) (from, to int, ok bool) {
 	l := lex()
 	if i+1 >= len(s.words) {
@@ -240,7 +240,7 @@ func (s sentence) readValue(i int, strict bool) (from, to int, ok bool) {
 	if first && (end-i < 4 || plain > 1) {
 		return 0, 0, false
 	}
-	if end-i > maxValueWords && end-i != 12 && end-i != 24 { // words of a recovery phrase
+	if end-i > maxValueWords && end-i != 12 && end-i != 24 { // recovery phrases have 12 or 24 words
 		return 0, 0, false
 	}
 	return i, end, true
@@ -254,7 +254,8 @@ func isConjunction(w string) bool {
 	return false
 }
 
-// valueBefore finds the value that precedes a kind at i: "hunter2 is the wifi password".
+// valueBefore finds the value that precedes the name of a kind at i: "hunter2 is the wifi
+// password".
 func (s sentence) valueBefore(i int) (from, to int, ok bool) {
 	l := lex()
 	for j := i - 1; j > 0 && j >= i-5; j-- {
@@ -269,8 +270,8 @@ func (s sentence) valueBefore(i int) (from, to int, ok bool) {
 	return 0, 0, false
 }
 
-// looksLikeSecret reports whether a word looks like a value regardless of the context: it mixes
-// letters with digits or signs, or contains three digits.
+// looksLikeSecret reports whether a word looks like a secret regardless of its context: it mixes
+// letters with digits or symbols, or contains three digits.
 func looksLikeSecret(t token) bool {
 	var digits, letters, signs, upper, lower int
 	for i, r := range []rune(t.raw) {
@@ -302,7 +303,7 @@ func looksLikeSecret(t token) bool {
 	return upper > 1 && lower > 1 && letters >= 8
 }
 
-// isDate reports whether a word is a day or a time: "2026-11-23", "17:30".
+// isDate reports whether a word is a date or a time of day: "2026-11-23", "17:30".
 func isDate(s string) bool {
 	parts := strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune("-./:", r) })
 	if len(parts) < 2 || len(parts) > 3 {

@@ -19,7 +19,7 @@ type clockTime struct {
 	grain   Grain
 }
 
-// normalizeClock normalizes h with its half to the 24-hour clock.
+// normalizeClock converts h and the half of the day to the 24-hour clock.
 func (c clockTime) normalizeClock() (clockTime, bool) {
 	switch c.half {
 	case halfAM:
@@ -96,8 +96,8 @@ func (d dayPart) partHours() (from, to, at int) {
 	return 8, 18, 8
 }
 
-// inPart lists the hours of the 24-hour clock that c may mean in a part of the day. 24 and above
-// are after midnight.
+// inPart lists the hours of the 24-hour clock that c may mean in a part of the day. Hours from 24
+// on are after midnight.
 func (c clockTime) inPart(d dayPart) []int {
 	if c.half != halfUnknown {
 		if d == partNight && c.h < 6 && c.half != halfBoth {
@@ -125,7 +125,7 @@ func (c clockTime) inPart(d dayPart) []int {
 	return c.possibleHours()
 }
 
-// possibleHours lists the possible meanings of an hour without further information, the most likely
+// possibleHours lists the possible meanings of an hour if nothing else is known, the most likely
 // first. 1 to 6 are in the afternoon. 7 to 12 are taken literally or, if that time has passed, 12
 // hours later.
 func (c clockTime) possibleHours() []int {
@@ -138,7 +138,7 @@ func (c clockTime) possibleHours() []int {
 	return []int{c.h, c.h + 12}
 }
 
-// resolveClock finds the moment of a spec that has a time of day.
+// resolveClock finds the moment that a spec with a time of day describes.
 func (p *parser) resolveClock(s spec) (Moment, bool) {
 	if s.set&fDate == 0 && p.back {
 		return p.latestClock(s)
@@ -184,8 +184,9 @@ func (p *parser) resolveClock(s spec) (Moment, bool) {
 	return found, ok
 }
 
-// underWay resolves an afternoon, evening or night that has already started. It means the next full
-// hour in it, or now if it is the last hour. "This morning" usually refers to the past.
+// underWay resolves an afternoon, evening or night that has already started. The result is the next
+// full hour in it, or now if its last hour has begun. It does not handle "this morning", which
+// usually refers to the past.
 func (p *parser) underWay(d day, s spec) (Moment, bool) {
 	_, to, _ := s.part.partHours()
 	if d != p.today || s.set&fClock != 0 || s.part < partNoon || !localTime(d, to, 0, 0, p.now.Location()).After(p.now) {
@@ -219,7 +220,8 @@ func (s spec) hoursSaid() []int {
 	return s.clock.inPart(s.part)
 }
 
-// smallHours resolves times after midnight: "tonight at 1" then means the current night.
+// smallHours resolves times after midnight. For example, "tonight at 1" means the current night if
+// it is already after midnight.
 func (p *parser) smallHours(s spec) (Moment, bool) {
 	if s.part != partNight || s.span.lo != p.today || p.now.Hour() >= 5 || s.set&fClock == 0 || s.clock.h >= 6 {
 		return Moment{}, false
@@ -228,7 +230,7 @@ func (p *parser) smallHours(s spec) (Moment, bool) {
 	return m, m.Time.After(p.now)
 }
 
-// nextReading returns the first reading of s on day d that has not passed.
+// nextReading returns the first moment that s may mean on day d and that has not passed.
 func (p *parser) nextReading(d day, s spec) (Moment, bool) {
 	for _, h := range s.hoursSaid() {
 		if h >= 24 && d > p.today && s.clock.half == halfUnknown && s.set&fPart == 0 {
@@ -255,7 +257,7 @@ func (p *parser) onDay(d day, h int, s spec) Moment {
 	return Moment{Time: t, Grain: g, HasClock: true}
 }
 
-// partSpan returns the part of the day that s names, on the day of m.
+// partSpan returns the start and end, on the day of m, of the part of the day that s names.
 func partSpan(s spec, m time.Time) (time.Time, time.Time) {
 	from, to, _ := s.part.partHours()
 	d := dayOf(m)

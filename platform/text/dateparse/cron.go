@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// cronField is the range and the names of one field of a cron line.
+// cronField contains the range and the names of one field of a cron line.
 type cronField struct {
 	name     string
 	min, max int
@@ -25,8 +25,8 @@ func cronError(line string, err error) error {
 		truncateRunes(line, 80), ErrNotUnderstood, err)
 }
 
-// looksLikeCron reports whether s is intended as a cron line, valid or not. This is the case if it
-// has five words, of which the first two contain no letters.
+// looksLikeCron reports whether s is meant to be a cron line, valid or not: it consists of five
+// words, of which the first two contain no letters.
 func looksLikeCron(s string) bool {
 	if strings.HasPrefix(s, "@") {
 		return true

@@ -39,8 +39,8 @@ func parseSpecialField(field int, s string) (string, bool) {
 	return "", false
 }
 
-// fitSpecials rejects the combination of a day of the month with an nth weekday, which cron would
-// interpret as "either".
+// fitSpecials rejects the combination of a day of the month with an nth weekday, because cron runs
+// if either of the two matches.
 func fitSpecials(words []string) error {
 	_, last := parseSpecialField(2, words[2])
 	_, nth := parseSpecialField(4, words[4])
@@ -53,7 +53,7 @@ func fitSpecials(words []string) error {
 // nthDay is a weekday of a month: the first Monday, or the last when n is -1.
 type nthDay struct{ n, wd int }
 
-// nthField reads "1#1,1#3" and "5L".
+// nthField parses "1#1,1#3" and "5L".
 func nthField(s string) ([]nthDay, bool) {
 	var out []nthDay
 	for _, part := range strings.Split(s, ",") {

@@ -136,7 +136,7 @@ func (p *parser) dayOfMonth(i int) []candidateParse {
 	return []candidateParse{{end, s}}
 }
 
-// meantDay distinguishes "on the 15th" from "on the 15th floor" and "at first".
+// meantDay distinguishes "on the 15th" from "on the 15th floor", and "the first" from "at first".
 func (p *parser) meantDay(i, end int, digits bool) bool {
 	if _, isUnit := unitName(p.tokenText(end)); isUnit || p.isWord(end, "time", "times", "century", "floor", "place", "street", "avenue",
 		"row", "page", "chapter", "item", "season", "inning", "grade", "person", "birthday", "anniversary", "edition", "version",

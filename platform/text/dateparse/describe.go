@@ -100,7 +100,7 @@ func describeDays(f []string, clock string) (string, bool) {
 	return "on " + domWords(doms) + " of each month in " + monthList(months) + " at " + clock, true
 }
 
-// describeShort describes a recurrence within a day.
+// describeShort describes a recurrence that repeats within a day.
 func describeShort(f []string) (string, bool) {
 	if f[2] != "*" || f[3] != "*" {
 		return "", false
@@ -120,7 +120,7 @@ func describeShort(f []string) (string, bool) {
 		return "", false
 	}
 	switch m, err := strconv.Atoi(f[0]); {
-	case mins == "*" && hstep == 1 && (60%mstep == 0 || window+on == ""): // "*/7" begins anew in each hour
+	case mins == "*" && hstep == 1 && (60%mstep == 0 || window+on == ""): // "*/7" starts again in each hour
 		return "every " + countUnits(mstep, "minute") + window + on, true
 	case err == nil && m == 0 && (hours == "*" || window != ""):
 		return "every " + countUnits(hstep, "hour") + window + on, true

@@ -95,7 +95,7 @@ func addWorkdays(d day, n int) day {
 	return d
 }
 
-// maxLength limits sums to values that time.Time and time.Duration can represent.
+// maxLength limits sums so that time.Time and time.Duration can represent them.
 const maxLength = 100000
 
 // quantity is a number of units.
@@ -104,8 +104,8 @@ type quantity struct {
 	end int
 }
 
-// parseLengths reads an amount of time that starts at i: "3 days", "an hour and a
-// half", "1h30", "2 weeks and 3 days". Longest first.
+// parseLengths returns the lengths of time that start at i, longest first: "3 days", "an hour and a
+// half", "1h30", "2 weeks and 3 days".
 func (p *parser) parseLengths(i int) []lengthAlt {
 	var out []lengthAlt
 	l, j := calendarLength{}, i

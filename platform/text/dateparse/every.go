@@ -11,9 +11,9 @@ type Every struct {
 	// Cron has five fields (minute, hour, day of month, month, day of week 0-6 from Sunday) and is
 	// interpreted in the owner's zone. It is "" if the recurrence is an Interval.
 	Cron string
-	// Interval is the distance between occurrences. Whole days follow the
-	// calendar, so that "every other day at 9" stays at 9 when the clocks change:
-	// use Next.
+	// Interval is the time between occurrences. If it consists of whole days, it follows the
+	// calendar, so that "every other day at 9" stays at 9 when the clocks change. Use Next to
+	// compute occurrences.
 	Interval time.Duration
 	Anchor   time.Time // first occurrence of an Interval
 	// Except lists the days without an occurrence, separated by commas: "12-24" in each year,
@@ -45,9 +45,9 @@ func (e Every) Next(t time.Time) time.Time {
 }
 
 // ParseEvery parses a complete recurrence phrase: "every weekday at 8:30", "daily at 7", "each
-// Monday and Thursday 9am", "every 90 minutes", "on the 1st of every month at 9", or a cron line of
-// five fields. The default time is 09:00, or 08:00 with "morning". The error wraps
-// ErrNotUnderstood; if neither a cron line nor an interval can express the phrase, the error
+// Monday and Thursday 9am", "every 90 minutes", "on the 1st of every month at 9", or a cron line
+// with five fields. The default time is 09:00, or 08:00 with "morning". The error wraps
+// ErrNotUnderstood. If neither a cron line nor an interval can express the phrase, the error
 // explains why.
 func ParseEvery(phrase string, now time.Time) (Every, error) {
 	if len(phrase) > maxPhrase {
@@ -89,12 +89,12 @@ func ParseEvery(phrase string, now time.Time) (Every, error) {
 type everyAlt struct {
 	end   int
 	every Every
-	timed bool // the text contains a time of day, or how many times per day
+	timed bool // the text contains a time of day, or the number of times per day
 }
 
 // recurrenceRule is the recurrence parsed so far.
 type recurrenceRule struct {
-	marked  bool // whether the rule contains a repeating word
+	marked  bool // the rule contains a word that implies repetition
 	unit    unit // 0 if the rule contains only days
 	n       int  // every n units
 	days    uint8
@@ -113,8 +113,8 @@ type recurrenceRule struct {
 	except  []string // excluded days; see Every.Except
 }
 
-// hasTimeOfDay reports whether a rule includes the time of day, so that it needs no
-// default time.
+// hasTimeOfDay reports whether a rule contains a time of day, so that the default time does not
+// apply.
 func (r recurrenceRule) hasTimeOfDay() bool {
 	return len(r.clocks) > 0 || r.part != partNone || r.windows || r.unit >= unitSecond && r.unit <= unitHour
 }
@@ -164,8 +164,8 @@ func (p *parser) ruleItem(i int, r recurrenceRule) (int, recurrenceRule, bool) {
 	return i, r, false
 }
 
-// timesA parses "once a day", "twice a day", "three times a day". It leaves "once every hour" to
-// the parser of "every".
+// timesA parses "once a day", "twice a day", "three times a day". It does not parse "once every
+// hour", which everyWord handles.
 func (p *parser) timesA(i int, r recurrenceRule) (int, recurrenceRule, bool) {
 	if r.marked {
 		return 0, r, false

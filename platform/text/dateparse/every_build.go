@@ -46,7 +46,7 @@ func (p *parser) buildAll(r recurrenceRule) (Every, bool) {
 	if !ok {
 		return Every{}, false
 	}
-	if shift { // midnight ends the named day
+	if shift { // 24:00 ends the named day, so the cron line uses the next one
 		if r.doms != 0 || r.months != 0 || r.start != nil || r.hasNthWeekday() {
 			return Every{}, false
 		}
@@ -217,7 +217,7 @@ func (p *parser) buildDays(r recurrenceRule, mins int, hours []int) (Every, bool
 // buildCron returns the cron line of a recurrence by days, months or years.
 func (p *parser) buildCron(r recurrenceRule, slots []timeSlot) (Every, bool) {
 	_, month, dom := p.today.civilDate()
-	dom = min(dom, 28) // use a day that every month has
+	dom = min(dom, 28) // use a day that exists in every month
 	switch {
 	case r.unit == unitWeek && r.days == 0 && r.doms == 0:
 		r.days = 1 << p.today.weekdayOf()

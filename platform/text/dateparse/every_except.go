@@ -37,7 +37,7 @@ func (p *parser) parseExceptions(i int, r recurrenceRule) (int, recurrenceRule, 
 	}
 }
 
-// parseException reads one of them.
+// parseException parses one entry of such a list.
 func (p *parser) parseException(i int, r recurrenceRule) (int, recurrenceRule, bool) {
 	j := p.skipWord(i, "public", "bank", "national", "official", "legal", "statutory")
 	switch {
@@ -101,7 +101,7 @@ func ExceptDate(s string) bool {
 	return err == nil
 }
 
-// dropExceptedWeekdays removes the excepted weekdays.
+// dropExceptedWeekdays removes the excepted weekdays from the rule's days.
 func (r recurrenceRule) dropExceptedWeekdays() (recurrenceRule, bool) {
 	if r.not == 0 {
 		return r, true

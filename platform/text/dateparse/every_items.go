@@ -192,7 +192,7 @@ func (p *parser) clockList(i int, r recurrenceRule) (int, recurrenceRule, bool) 
 			break
 		}
 		j = k
-		i = j - 1 // a second bare hour is announced by the first
+		i = j - 1 // the first time of day makes a bare number after "and" an hour
 	}
 	if end == 0 {
 		return 0, r, false
@@ -201,8 +201,8 @@ func (p *parser) clockList(i int, r recurrenceRule) (int, recurrenceRule, bool) 
 	return end, r, true
 }
 
-// shareHalves applies the half of the day of the last hour to the preceding hours without one: "8
-// and 10pm".
+// shareHalves applies the am or pm of the last hour to preceding hours that have none: "8 and
+// 10pm".
 func shareHalves(cs []clockTime) []clockTime {
 	last := cs[len(cs)-1]
 	for i, c := range cs {

@@ -34,9 +34,9 @@ func parseRecurrenceList(parts []string, phrase string, now time.Time) (Every, e
 	return Every{Cron: line, Except: except}, nil
 }
 
-// parseJoinedRecurrences parses "Mondays at 9 and Thursdays at 10", where both sides recur. Days
-// without a time before an "and" belong to the following time: "Mondays and Tuesdays at 8 and
-// Thursdays at 10".
+// parseJoinedRecurrences parses "Mondays at 9 and Thursdays at 10", where both sides are
+// recurrences. Days without a time before an "and" get the time that follows: "Mondays and Tuesdays
+// at 8 and Thursdays at 10".
 func (p *parser) parseJoinedRecurrences(text string, now time.Time) (Every, bool) {
 	for i := range p.toks {
 		if !p.isWord(i, "and") || i == 0 || i+1 == len(p.toks) {
@@ -73,7 +73,7 @@ func readsAs(text string, now time.Time) (whole, timed bool) {
 	return false, false
 }
 
-// cannotBe returns an error for a phrase that no schedule can express. The error suggests an
+// cannotBe returns an error for a phrase that no schedule can express, with a suggested
 // alternative.
 func cannotBe(text string) error {
 	words := " " + strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r == ' ' || r == ',' || r == '.' }), " ") + " "

@@ -116,7 +116,7 @@ func (p *parser) everyDate(k int, r recurrenceRule) (int, recurrenceRule, bool) 
 	return 0, r, false
 }
 
-// sameDate returns the date of a holiday with a fixed date.
+// sameDate returns the month and day of a holiday whose date is the same in every year.
 func (f *holiday) sameDate() (time.Month, int, bool) {
 	var m time.Month
 	var d int
@@ -176,7 +176,7 @@ func (p *parser) parseAdverb(i int, r recurrenceRule) (int, recurrenceRule, bool
 	return i + 1, r, true
 }
 
-// isOwned reports whether the word at i describes a noun: "my weekly report".
+// isOwned reports whether the word at i belongs to a noun phrase: "my weekly report".
 func (p *parser) isOwned(i int) bool {
 	return p.isWord(i-1, "the", "a", "an", "my", "your", "our", "his", "her", "their", "its", "this", "that", "in", "of", "some")
 }

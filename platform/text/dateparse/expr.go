@@ -42,8 +42,8 @@ func (p *parser) connectorsAt(i int) []connector {
 	return out
 }
 
-// isLeadingConnector reports whether a connecting word at i belongs to the moment itself, instead
-// of starting a range ("from 5 to 7").
+// isLeadingConnector reports whether a connecting word at i belongs to the moment itself rather
+// than starting a range ("from 5 to 7").
 func (p *parser) isLeadingConnector(i int) bool {
 	_, j, ok := p.parseQualifier(i + 1)
 	return ok && p.isWord(i, "from") && p.isWord(j, "week", "month", "year", "weekend")
@@ -55,7 +55,7 @@ func (p *parser) parseExpression(i int) []candidateParse {
 	if got, ok := p.exprs[i]; ok {
 		return got
 	}
-	p.exprs[i] = nil // a piece that recurses to its own start finds nothing
+	p.exprs[i] = nil // a piece that calls parseExpression at its own start must find nothing
 	w := expressionWalk{p: p, best: map[int]spec{}}
 	w.extendReading(i, spec{}, true)
 	var out []candidateParse

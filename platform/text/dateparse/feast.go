@@ -16,7 +16,7 @@ var holidaysText string
 // holiday is a named day and the rule that computes its date.
 type holiday struct {
 	rule   string               // as in holidays.txt
-	find   func(year int) []day // the days of the base of the rule in a year
+	find   func(year int) []day // lists the base days of the rule in a year
 	moves  [7]day               // number of days by which the holiday moves, for each weekday
 	before int                  // use the last such weekday before the base day; -1 for none
 	offset day
@@ -90,8 +90,8 @@ func readFeasts(text string) (map[string][]feastName, error) {
 	return table, nil
 }
 
-// readRule parses the left side of a line in holidays.txt: a base, and how the day moves from the
-// base.
+// readRule parses the left side of a line in holidays.txt: a base day, and how the holiday is moved
+// from it.
 func readRule(words []string) (*holiday, error) {
 	f := &holiday{rule: strings.Join(words, " "), before: -1}
 	base := len(words)
@@ -174,7 +174,7 @@ func readBase(words []string) (func(int) []day, error) {
 	return nil, fmt.Errorf("rule %q has an unknown form", strings.Join(words, " "))
 }
 
-// readForeign reads a day of another calendar.
+// readForeign parses a day of another calendar.
 func readForeign(words []string) (func(int) []day, error) {
 	bad := fmt.Errorf("rule %q has an unknown form", strings.Join(words, " "))
 	var n [2]int

@@ -8,9 +8,9 @@ import (
 
 // Match is a time mentioned in a sentence. At most one of Moment and Every is set. Period is set
 // for a time range; Moment is also set if the range is one unit ("next week", "tomorrow morning").
-// All three are nil for a time that cannot be resolved. This is either a time with two readings,
-// for which Parse(Text) returns the question to ask, or a recurrence that cannot be expressed, for
-// which ParseEvery(Text) returns the reason.
+// All three are nil for a time that cannot be resolved: either it has two readings, and Parse(Text)
+// returns the question to ask, or it is a recurrence that cannot be expressed, and ParseEvery(Text)
+// returns the reason.
 type Match struct {
 	Start, End int // bytes in the sentence, on rune boundaries
 	Text       string
@@ -120,7 +120,7 @@ func (p *parser) matchesAt(i int) []foundMatch {
 	for _, r := range p.parseRanges(i) {
 		if p.mayEnd(r.end) {
 			rank := 2
-			if p.isWord(i, "for") { // "for 2 hours from 2pm" is not a single time
+			if p.isWord(i, "for") { // "for 2 hours from 2pm" is a range, not a single time
 				rank = 0
 			}
 			out = append(out, foundMatch{i, r.end, rank, Match{Period: r.period}})
@@ -145,8 +145,8 @@ func (p *parser) matchesAt(i int) []foundMatch {
 	return out
 }
 
-// contradictingDate reports whether a conflicting date follows the text before i: "tomorrow 25
-// December" on another day.
+// contradictingDate finds a date that follows the text before i and conflicts with it, such as "25
+// December" after "tomorrow" on any day but 24 December. It returns the end of that date.
 func (p *parser) contradictingDate(i int) (int, bool) {
 	for _, a := range p.parsePieces(i) {
 		if a.s.set&(fDom|fWeekday|fFeast) != 0 && !a.s.weak && !a.s.loose && p.mayEnd(a.end) && p.isResolvable(a.s) {
@@ -156,8 +156,8 @@ func (p *parser) contradictingDate(i int) (int, bool) {
 	return 0, false
 }
 
-// recurrenceEnd returns the real end of a recurrence of which only a part, up to end,
-// can be expressed: "every first Monday at 9", "every day until June".
+// recurrenceEnd returns the end of the whole recurrence of which only the part up to end can be
+// expressed: "every first Monday at 9", "every day until June".
 func (p *parser) recurrenceEnd(i, end int) (int, bool) {
 	next := end
 	switch {

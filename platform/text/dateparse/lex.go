@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// token is one word, one run of digits or one other character of a sentence.
+// token is one word, one run of digits or one other character in a sentence.
 type token struct {
 	text       string // lower case, without apostrophes
 	start, end int    // bytes in the sentence
-	n          int    // value of the digits; -1 for any other token
+	n          int    // numeric value of a run of digits; -1 for any other token
 	glued      bool   // no white space before the token
 	word       bool
 	capital    bool // the first letter is upper case

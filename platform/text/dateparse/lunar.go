@@ -12,7 +12,8 @@ func chineseIn(y, month, d int) []day {
 		s, _ := beijing.dayAt(sunAt(270, beijing.instantAt(newDay(y, 12, 21), 12)))
 		return s
 	}
-	// starts lists the months, beginning with the eleventh of the previous year.
+	// starts contains the first days of the months, beginning with the eleventh month of the
+	// previous year
 	first := beijing.monthStart(solstice(y - 1))
 	last := beijing.monthStart(solstice(y))
 	starts := []day{first}

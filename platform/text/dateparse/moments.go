@@ -29,7 +29,8 @@ func (p *parser) resolveReadings(i int) []candidate {
 	return out
 }
 
-// skipTrailingWords skips words that do not change the meaning: "3pm approximately", "5 sharp".
+// skipTrailingWords skips words that do not change the meaning, as in "3pm approximately" and "5
+// sharp".
 func (p *parser) skipTrailingWords(i int) int {
 	if p.isWord(i, "or") && p.isWord(i+1, "so", "thereabouts") {
 		return i + 2
@@ -83,8 +84,8 @@ func (p *parser) describeChoices(s spec) []string {
 	return out
 }
 
-// askWeekdayConflict makes a spec ambiguous whose weekday conflicts with its date. The readings are
-// the date, and the nearest such weekday.
+// askWeekdayConflict makes a spec ambiguous if its weekday conflicts with its date. The two
+// readings are the date and the nearest day with that weekday.
 func (p *parser) askWeekdayConflict(s spec) (spec, bool) {
 	const both = fWeekday | fDom | fMonth
 	if s.set&both != both || s.either != nil || s.set&(fNth|fFeast) != 0 {

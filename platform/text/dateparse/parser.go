@@ -18,7 +18,7 @@ type parser struct {
 }
 
 // workBudget is shared by all parsers of one sentence. It counts their steps, so that hostile input
-// cannot exhaust the CPU, and caches the days of holidays.
+// cannot exhaust the CPU. It also caches the days of holidays.
 type workBudget struct {
 	steps  int
 	limit  int
@@ -48,7 +48,7 @@ func newParser(src string, now time.Time) *parser {
 	}
 }
 
-// daysOf returns the cached days of a holiday.
+// daysOf returns the days of a holiday in a year, and caches them.
 func (p *parser) daysOf(f *holiday, year int) []day {
 	key := feastYear{f, year}
 	days, ok := p.work.feasts[key]
@@ -118,7 +118,7 @@ func (p *parser) skipDot(i int) int {
 	return i
 }
 
-// skipAbbreviation returns the position after the abbreviation at i and its full stop.
+// skipAbbreviation returns the position after the abbreviation at i, including its full stop.
 func (p *parser) skipAbbreviation(i int) int {
 	if n := len(p.tokenText(i)); n <= 5 && !p.isWord(i, "march", "april", "may", "june", "july") && i+2 < len(p.toks) {
 		return p.skipDot(i + 1)

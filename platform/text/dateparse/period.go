@@ -14,8 +14,8 @@ type Period struct {
 	Text     string
 }
 
-// noMonth is an ISO 8601 month that does not exist, so the text is not a range from a year to a
-// day.
+// noMonth matches an ISO 8601 month that does not exist. The text must then be rejected; otherwise
+// it could be parsed as a range from a year to a day.
 var noMonth = regexp.MustCompile(`^\s*\d{4}-(0?0|1[3-9]|[2-9]\d)\s*$`)
 
 // periodOf returns the period of a moment, or nil if the moment is an instant or a day.

@@ -45,8 +45,8 @@ func (p *parser) clockPiece(i int) []candidateParse {
 	return out
 }
 
-// bareHour parses a time of day that has no mark: the "5" in "at 5", the "3 15" in "at 3 15". It is
-// accepted only together with other evidence.
+// bareHour parses an hour without "am", "pm" or another mark: the "5" in "at 5", the "3 15" in "at
+// 3 15". It is accepted only together with other evidence.
 func (p *parser) bareHour(i int) []candidateParse {
 	var out []candidateParse
 	for _, r := range p.hourMinute(i) {
@@ -235,8 +235,8 @@ func (p *parser) parseMeridian(i int, digits bool) (dayHalf, int, bool) {
 	return 0, 0, false
 }
 
-// partPiece parses a part of the day: "in the morning", "late evening", "at night". relativeDay and
-// parseQualified parse "this morning" and "tonight".
+// partPiece parses a part of the day: "in the morning", "late evening", "at night". It does not
+// parse "tonight" and "this morning", which relativeDay and parseQualified handle.
 func (p *parser) partPiece(i int) []candidateParse {
 	if p.isWord(i, "first") && p.isWord(i+1, "thing") {
 		return []candidateParse{{i + 2, spec{set: fPart, part: partMorning, weak: true}}}

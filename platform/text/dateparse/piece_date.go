@@ -78,13 +78,13 @@ func (p *parser) dayNumber(i int) (numberReading, bool) {
 	if !ok && p.tokenNumber(i) >= 0 && len(p.tokenText(i)) <= 2 && !(p.isGlued(i+1) && p.isWord(i+1, ":", "%")) {
 		r, ok = numberReading{p.tokenNumber(i), i + 1}, true
 		if p.isWord(i+1, "-") && p.isGlued(i+1) && p.tokenNumber(i+2) >= 0 && p.isGlued(i+2) && p.tokenNumber(i+2) < 32 {
-			ok = true // the first day of a range
+			ok = true // accept the number because it is the first day of a range
 		}
 	}
 	return r, ok && r.n >= 1 && r.n <= 31
 }
 
-// parseMonth reads the name of a month with its stop.
+// parseMonth parses the name of a month, including the full stop of an abbreviation.
 func (p *parser) parseMonth(i int) (time.Month, int, bool) {
 	m, ok := monthName(p.tokenText(i))
 	return m, p.skipAbbreviation(i), ok
@@ -187,7 +187,7 @@ func (p *parser) shortYear(i int) (numberReading, bool) {
 	return numberReading{completeYear(p.tokenNumber(j)), j + 1}, true
 }
 
-// completeYear completes a year of two digits: 70 to 99 are the last century.
+// completeYear completes a two-digit year: 70 to 99 belong to the last century.
 func completeYear(y int) int {
 	if y >= 70 {
 		return 1900 + y
@@ -195,7 +195,7 @@ func completeYear(y int) int {
 	return 2000 + y
 }
 
-// withYear returns a day and month, both with the year that may follow and without it.
+// withYear returns the readings of a day and month with the year that may follow and without it.
 func (p *parser) withYear(s spec, end int) []candidateParse {
 	if !p.validMonthDay(s.month, s.dom) {
 		return nil

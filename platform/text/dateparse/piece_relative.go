@@ -5,7 +5,7 @@ import "time"
 // direction is the meaning of "next", "this" and "last" before a unit.
 type direction struct {
 	n    int  // -1, 0, +1
-	soon bool // "coming": the first after today, instead of the one in the next week
+	soon bool // "coming": the first one after today instead of the one in the next week
 }
 
 func (p *parser) parseQualifier(i int) (direction, int, bool) {
@@ -72,8 +72,8 @@ func (p *parser) parseCountedUnits(_, j int, dir direction) []candidateParse {
 	return out
 }
 
-// unitsFromNow returns n units before or after now, as a period that ends or begins now. As a
-// moment, "the next two weeks" is the start of the second week ahead.
+// unitsFromNow returns n units before or after now, as a period that ends or begins now. If a
+// moment is needed, "the next two weeks" is the start of the second week from now.
 func (p *parser) unitsFromNow(dir direction, n int, u unit, end int) []candidateParse {
 	if n < 1 || n > maxLength {
 		return nil
@@ -199,8 +199,8 @@ func (p *parser) oneUnit(dir direction, u unit, end int) []candidateParse {
 }
 
 // oneWeekday resolves a weekday with a direction. "next Tuesday" is the Tuesday of the next
-// calendar week, "last" that of the previous week, and "this" that of the current week; "coming"
-// and "past" select the nearest one.
+// calendar week, "last Tuesday" that of the previous week, and "this Tuesday" that of the current
+// week. "coming" and "past" select the nearest one.
 func (p *parser) oneWeekday(dir direction, wd time.Weekday, end int) []candidateParse {
 	d := p.today.weekStart() + day((int(wd)+6)%7) + day(7*dir.n)
 	if dir.soon && dir.n > 0 {
@@ -217,7 +217,7 @@ func (p *parser) oneWeekday(dir direction, wd time.Weekday, end int) []candidate
 	return out
 }
 
-// nthWeekday returns the nth wd after (n > 0) or before (n < 0) today.
+// nthWeekday returns the nth weekday wd after today (n > 0) or before it (n < 0).
 func (p *parser) nthWeekday(wd time.Weekday, n int) day {
 	if n > 0 {
 		ahead := (int(wd)-int(p.today.weekdayOf())+6)%7 + 1

@@ -27,7 +27,7 @@ func (p *parser) parseShift(i int) []candidateParse {
 	return append(out, p.weekdaysAway(i)...)
 }
 
-// parseRelative parses the word that follows a length that is counted from now.
+// parseRelative parses the word after a length of time that is counted from now.
 func (p *parser) parseRelative(l lengthAlt) []candidateParse {
 	i := l.end
 	if n := int(l.l.n); l.l.word == unitWeekend && n > 0 && n < 1000 {
@@ -84,7 +84,7 @@ func (p *parser) shiftNow(l lengthAlt, sign int) []candidateParse {
 	return []candidateParse{{l.end, s}}
 }
 
-// parseAnchored parses a length that is counted from another time than now: "3 days after January
+// parseAnchored parses a length that is counted from a time other than now: "3 days after January
 // 12th", "a week from Tuesday", "an hour before noon".
 func (p *parser) parseAnchored(l lengthAlt) []candidateParse {
 	sign, i := 1, l.end
@@ -95,7 +95,7 @@ func (p *parser) parseAnchored(l lengthAlt) []candidateParse {
 	case p.isWord(i, "prior") && p.isWord(i+1, "to"):
 		sign = -1
 		i++
-	case p.isWord(i, "on") && l.l.word == unitWeek: // British: "a week on Tuesday"
+	case p.isWord(i, "on") && l.l.word == unitWeek: // British English: "a week on Tuesday"
 	default:
 		return nil
 	}

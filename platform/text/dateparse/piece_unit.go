@@ -98,8 +98,8 @@ func (p *parser) weekOf(i int) []candidateParse {
 	return out
 }
 
-// weekendNear returns the weekend nearest to a day. For a Monday this is the previous one,
-// otherwise that of the same week.
+// weekendNear returns the weekend nearest to a day: the previous one for a Monday, otherwise the
+// weekend of the same week.
 func weekendNear(d day) daySpan {
 	sat := d.weekStart() + 5
 	if d.weekdayOf() == time.Monday {
@@ -136,7 +136,7 @@ func (p *parser) feastWeekend(i int) []candidateParse {
 	return out
 }
 
-// isoWeek parses the number of a week. It is a week of this year unless another year follows.
+// isoWeek parses the number of a week. The week is in the current year unless another year follows.
 func (p *parser) isoWeek(i int) []candidateParse {
 	n := p.tokenNumber(i)
 	if n < 1 || n > 53 || len(p.tokenText(i)) > 2 {
@@ -207,7 +207,7 @@ func (p *parser) parseClosest(i int) []candidateParse {
 	return out
 }
 
-// nearestDay returns the nth closest day to d that matches.
+// nearestDay returns the day that matches and is the nth nearest to d.
 func nearestDay(d day, n int, match func(day) bool) (day, bool) {
 	for off := day(0); off < 366*4; off++ {
 		for _, c := range []day{d + off, d - off} {

@@ -8,8 +8,8 @@ type rangeAlt struct {
 	ambiguous []string
 }
 
-// parseRanges reads "from X to Y", "between X and Y", "X - Y", "since X", "after X",
-// "before X", "X for 2 hours", "3 days from X". Longest first.
+// parseRanges returns the ranges that start at i, longest first: "from X to Y", "between X and Y",
+// "X - Y", "since X", "after X", "before X", "X for 2 hours", "3 days from X".
 func (p *parser) parseRanges(i int) []rangeAlt {
 	var out []rangeAlt
 	out = append(out, p.twoEnded(i)...)
@@ -148,8 +148,8 @@ func (p *parser) pairUp(head, from, to candidateParse, opened bool) []rangeAlt {
 	return out
 }
 
-// contextFits reports whether a day that precedes or follows a range can contain it: hours need a
-// day, and days without a month need a month.
+// contextFits reports whether a day that precedes or follows a range can be its context. If the
+// range has times of day, the context must not be longer than a day.
 func (p *parser) contextFits(ctx, from spec) bool {
 	if from.set&(fClock|fPart) != 0 {
 		return ctx.set&fDate == 0 || ctx.dayGrain() == Day
@@ -186,7 +186,7 @@ func (p *parser) resolveSpan(ctx, from, to spec, opened bool) (rangeAlt, bool) {
 	}
 	look := p
 	if p.past && !p.back && a.set&fClock != 0 {
-		look = p.withDirection(false) // search forward for hours, and backward for days and months
+		look = p.withDirection(false) // times of day are searched forward, and only days and months backward
 	}
 	if b.set&fInstant != 0 && !b.at.After(p.now) {
 		look = p.withDirection(true)
@@ -227,7 +227,7 @@ func completeEnds(a, b spec) (spec, spec, bool) {
 	}
 	if a.set&fMonth == 0 && a.set&fDom != 0 && b.set&fMonth != 0 {
 		m := b.month
-		if b.set&fDom != 0 && a.dom > b.dom { // from the 27th to the 3rd of April
+		if b.set&fDom != 0 && a.dom > b.dom { // "from the 27th to the 3rd of April" starts in March
 			m = (m+10)%12 + 1
 		}
 		a = overlaySpec(a, monthSpec(m))

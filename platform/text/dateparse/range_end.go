@@ -9,7 +9,7 @@ func datesOf(s spec) spec {
 	return s
 }
 
-// shareHalf applies the half of the day of b to the hour of a if a has none and is then before b.
+// shareHalf applies the am or pm of b to the hour of a if a has none and is then before b.
 func shareHalf(a, b spec) spec {
 	if a.clock.half != halfUnknown || b.clock.half == halfUnknown || b.clock.half == halfBoth {
 		return a
@@ -56,8 +56,8 @@ func (p *parser) rangeEnd(a, b spec, lo Moment) (time.Time, bool) {
 	return span.hi.startIn(p.now.Location()), ok
 }
 
-// laterClock returns the first time after now that the clock of s may mean. Thus in "from 9 to 5",
-// the 5 is in the afternoon.
+// laterClock returns the first time after now that the time of day in s may mean. In "from 9 to 5",
+// the 5 is therefore in the afternoon.
 func (p *parser) laterClock(s spec) (time.Time, bool) {
 	hours := s.clock.possibleHours()
 	if s.clock.half == halfUnknown {
@@ -102,7 +102,7 @@ func (p *parser) enclosingRange(a, b spec) (*Period, bool) {
 	return &Period{From: lo.lo.startIn(loc), To: hi.hi.startIn(loc)}, true
 }
 
-// disambiguateRange reports ambiguous ends of a range. If one end is unambiguous, it determines the
+// disambiguateRange handles ambiguous ends of a range. If one end is unambiguous, it determines the
 // order of day and month for the other.
 func (p *parser) disambiguateRange(from, to spec) (spec, spec, []string) {
 	if len(from.either) == 2 && to.order != orderUnknown {

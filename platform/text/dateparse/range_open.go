@@ -146,8 +146,8 @@ func (p *parser) orLater(i int) []rangeAlt {
 	return out
 }
 
-// dayThenClock reads the part of a day that a clock bounds: "tomorrow after
-// 5pm", "on Friday before noon".
+// dayThenClock parses a part of a day that a time of day limits: "tomorrow after 5pm", "on Friday
+// before noon".
 func (p *parser) dayThenClock(i int) []rangeAlt {
 	var out []rangeAlt
 	for _, d := range p.parseExpression(i) {

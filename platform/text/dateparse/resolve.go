@@ -2,8 +2,8 @@ package dateparse
 
 import "time"
 
-// horizon is the number of years in which a date without a year is searched for. A weekday on 29
-// February needs up to 40.
+// horizon is the number of years that are searched for a date without a year. The next 29 February
+// on a given weekday can be up to 40 years away.
 const horizon = 40
 
 // isResolvable reports whether s can be resolved with its current constraints.
@@ -84,8 +84,8 @@ func (s spec) dayGrain() Grain {
 func (s spec) namesYear() bool { return s.set&(fSpan|fYear) != 0 }
 
 // eachOccurrence yields the runs of days that satisfy s until yield returns false. If s contains a
-// span or year, it yields all of them inside it; otherwise those from today on (the latest first if
-// the parser looks back).
+// span or year, it yields all runs within it. Otherwise it yields those from today on or, if the
+// parser looks back, only the last one that has started.
 func (p *parser) eachOccurrence(s spec, yield func(daySpan) bool) {
 	if s.set&fDate == 0 || s.set&fNth != 0 && s.set&(fSpan|fYear|fMonth) == 0 {
 		return // "the first Monday" without a container
@@ -124,7 +124,7 @@ func (p *parser) eachOccurrence(s spec, yield func(daySpan) bool) {
 }
 
 // skipsToday reports whether today must be skipped, because the name of a weekday does not mean
-// today unless it has a time that has not passed.
+// today unless a time of day follows.
 func (p *parser) skipsToday(s spec) bool {
 	return s.set&fDate == fWeekday && s.set&(fClock|fPart) == 0
 }

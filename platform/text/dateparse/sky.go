@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// The positions of Sun and Moon, for calendars that depend on them, after Jean Meeus, Astronomical
-// Algorithms (2nd ed. 1998), chapters 25 and 47, without terms below 0.0005 degrees. Between 1900
-// and 2100 the position of the Sun is accurate to 0.01 degrees and the time of a new moon to a few
-// minutes.
+// This file computes the positions of the Sun and the Moon for calendars that depend on them, after
+// Jean Meeus, Astronomical Algorithms (2nd ed. 1998), chapters 25 and 47, without terms below
+// 0.0005 degrees. Between 1900 and 2100 the position of the Sun is accurate to 0.01 degrees and the
+// time of a new moon to a few minutes.
 
 // instant counts days from J2000.0 (1 January 2000, 12:00) in universal time.
 type instant float64
@@ -16,7 +16,7 @@ type instant float64
 // observerPlace is the location for which a calendar is computed.
 type observerPlace struct {
 	lat, lon float64       // degrees, north and east
-	zone     time.Duration // ahead of universal time
+	zone     time.Duration // offset from universal time, positive to the east
 }
 
 const j2000 = day(10957) // 1 January 2000
@@ -186,7 +186,7 @@ func sunAt(longitude float64, near instant) instant {
 
 const obliquity = 23.4367
 
-// sunHours returns the clock time of sunrise and sunset on a day at the place.
+// sunHours returns the times of sunrise and sunset on a day at the place, in hours.
 func (p observerPlace) sunHours(d day) (float64, float64) {
 	noon := p.instantAt(d, 12)
 	l := sunLongitude(noon)

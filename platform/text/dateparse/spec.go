@@ -17,7 +17,7 @@ const (
 	fPart                      // in the morning
 	fZone                      // GMT
 	fInstant                   // in 20 minutes
-	fPick                      // one day represents the span: "end of March"
+	fPick                      // use one day to represent the span: "end of March"
 )
 
 const fDate = fSpan | fYear | fMonth | fDom | fWeekday | fFeast | fNth
@@ -41,7 +41,7 @@ type spec struct {
 	at     time.Time
 	pick   day
 	inYear int       // the year of "in 2 years", for "March in 2 years"
-	keep   bool      // relative to now: keeps the time of day
+	keep   bool      // the time is relative to now, so its time of day is kept
 	loose  bool      // an hour without further information, accepted only next to a day or after "at"
 	weak   bool      // ordinary words, accepted only together with other evidence
 	run    *Period   // the period itself if it is not a calendar unit
@@ -56,10 +56,11 @@ type nth struct {
 	count int // number of units
 	unit  unit
 	wd    time.Weekday
-	byDay bool // unit is the weekday wd
+	byDay bool // the unit is the weekday wd
 }
 
-// mergeSpecs combines the constraints of two pieces. It fails if both set the same one.
+// mergeSpecs combines the constraints of two pieces. It fails if both contain the same constraint,
+// unless one span contains the other.
 func mergeSpecs(a, b spec) (spec, bool) {
 	a, b = yearOnly(a, b), yearOnly(b, a)
 	common := a.set & b.set
@@ -84,7 +85,7 @@ func mergeSpecs(a, b spec) (spec, bool) {
 	return overlaySpec(a, b), true
 }
 
-// yearOnly makes "in 2 years" mean that whole year next to a month or a holiday.
+// yearOnly makes "in 2 years" mean that whole year if a month or a holiday accompanies it.
 func yearOnly(a, b spec) spec {
 	if a.inYear != 0 && a.set == fSpan && b.set&(fMonth|fFeast) != 0 && b.set&(fYear|fSpan) == 0 {
 		return yearSpec(a.inYear)

@@ -74,9 +74,8 @@ type Moment struct {
 // they cannot parse with certainty.
 var ErrNotUnderstood = errors.New("not understood as a time")
 
-// AmbiguousError is the error for a phrase with two equally likely readings. For example,
-// 03/04/2026 is a date with the day first and with the month first. Ask the user instead of
-// guessing.
+// AmbiguousError is the error for a phrase with two equally likely readings, such as 03/04/2026,
+// where either the day or the month may come first. Ask the user instead of guessing.
 type AmbiguousError struct {
 	Phrase  string   // the input
 	Choices []string // the readings, each in a form that Parse understands

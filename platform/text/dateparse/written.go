@@ -132,8 +132,8 @@ func (c writtenDate) withName() (spec, bool) {
 	return monthDaySpec(c.parts[c.named], c.parts[d], year)
 }
 
-// dayMonthOrder interprets a and b as day and month in the order that results in a date. If both
-// orders do, the date is ambiguous; with dots, the day comes first.
+// dayMonthOrder interprets a and b as day and month, in the order that results in a valid date. If
+// both orders do, the date is ambiguous. With dots as separators, the day comes first.
 func dayMonthOrder(a, b, year int, dayFirst bool) (spec, bool) {
 	df, okDF := monthDaySpec(b, a, year)
 	mf, okMF := monthDaySpec(a, b, year)

@@ -46,7 +46,7 @@ func (p *parser) parseRegion(i int) (*time.Location, int, bool) {
 	return z, end + 1, err == nil
 }
 
-// parseOffset parses "+02:00" and "-0800", and "+2" only after the name of a zone.
+// parseOffset parses "+02:00" and "-0800". It parses "+2" only after the name of a zone.
 func (p *parser) parseOffset(i int, clear bool) (int, int, bool) {
 	sign := 1
 	switch p.tokenText(i) {

@@ -29,7 +29,7 @@ const (
 	helperMemory = 512 << 20
 	// helperExit is the exit status of a worker that ended itself because of its memory.
 	helperExit = 77
-	// helperAnswer is the maximum size of an answer, not including its text.
+	// helperAnswer is the maximum size of a response in bytes, not including the text of the file.
 	helperAnswer = 4 << 20
 )
 
@@ -47,10 +47,10 @@ type workerResponse struct {
 	Error    *workerFailure  `json:"error,omitempty"`
 }
 
-// workerFailure is an error in transit between the two processes.
+// workerFailure is an error in the form in which it is sent between the two processes.
 type workerFailure struct {
 	Name string `json:"name,omitempty"` // name of the skipped part
-	Kind int    `json:"kind"`           // index of the kind, starting at 1; 0 means none of the kinds
+	Kind int    `json:"kind"`           // index of the error's kind, starting at 1; 0 if it is of no known kind
 	Text string `json:"text"`
 }
 
@@ -88,8 +88,8 @@ func (e *workerError) Error() string { return e.text }
 func (e *workerError) Unwrap() error { return e.kind }
 
 // parseInWorker parses a PDF in a worker process, which can be killed if it needs too much time or
-// memory. The PDF library trusts the sizes in a file and cannot be canceled. Email is parsed in the
-// worker as well.
+// memory. This is necessary because the PDF library trusts the sizes in a file and cannot be
+// canceled. Email is parsed in the worker as well.
 func (p *parser) parseInWorker(_ string, data []byte) (*Document, error) {
 	if len(p.limits.Helper) == 0 {
 		return nil, fmt.Errorf("%w: this file type needs a worker process, and the program cannot start itself", ErrUnsupported)
@@ -104,7 +104,7 @@ func (p *parser) parseInWorker(_ string, data []byte) (*Document, error) {
 	return a.Document, nil
 }
 
-// callWorker makes the worker parse a file. The text of the response has at most most bytes.
+// callWorker lets the worker parse a file. The response is at most most bytes long.
 func (p *parser) callWorker(w workerRequest, data []byte, most int64) (a workerResponse, err error) {
 	w.Limits.Helper = nil
 	head, err := json.Marshal(w)
@@ -127,8 +127,9 @@ func (p *parser) callWorker(w workerRequest, data []byte, most int64) (a workerR
 	return a, nil
 }
 
-// runHelper starts the worker. It returns at most limit bytes of output, and how the worker ended.
-// It returns an error only if ctx ended or the worker could not be started.
+// runHelper starts the worker and sends it head and data. It returns at most limit bytes of output,
+// and how the worker ended. It returns an error only if ctx ended or the worker could not be
+// started.
 func runHelper(ctx context.Context, args []string, head, data []byte, limit int64) (out []byte, ended, err error) {
 	inR, inW, err := osrun.Pipe()
 	if err != nil {
@@ -148,12 +149,12 @@ func runHelper(ctx context.Context, args []string, head, data []byte, limit int6
 	}
 	var work sync.WaitGroup
 	work.Go(func() {
-		_, _ = inW.Write(head) // if the worker died, its exit status explains the failed write
+		_, _ = inW.Write(head) // ignore the error: if the worker died, its exit status explains why writing failed
 		_, _ = inW.Write(data)
 		_ = inW.Close()
 	})
 	work.Go(func() {
-		out, _ = io.ReadAll(io.LimitReader(outR, limit)) // reading ends when the child process ends
+		out, _ = io.ReadAll(io.LimitReader(outR, limit)) // the end of the child process ends the read
 		_ = outR.Close()
 	})
 	select {
@@ -166,14 +167,14 @@ func runHelper(ctx context.Context, args []string, head, data []byte, limit int6
 	return out, tree.Err(), ctx.Err()
 }
 
-// helperEnv returns the worker's environment. It contains the variables that a program needs to
-// start, and no credentials.
+// helperEnv returns the worker's environment: the variables that a program needs to start, but no
+// credentials.
 func helperEnv() []string {
 	env := []string{system.Marker + "=document", "GOTRACEBACK=none"}
 	if root := os.Getenv("SystemRoot"); root != "" {
 		env = append(env, "SystemRoot="+root)
 	}
-	if race := os.Getenv("GORACE"); race != "" { // variable that a test with the race detector sets
+	if race := os.Getenv("GORACE"); race != "" { // this variable is set by tests that run with the race detector
 		env = append(env, "GORACE="+race)
 	}
 	return env
@@ -213,7 +214,7 @@ func Serve(in io.Reader, out io.Writer) int {
 	return 0
 }
 
-// answerRequest parses the file. If the library panics, the file counts as broken.
+// answerRequest parses the file. If the library panics, it reports the file as broken.
 func (p *parser) answerRequest(kind string, data []byte) (a workerResponse) {
 	defer func() {
 		if x := recover(); x != nil {
@@ -240,7 +241,8 @@ func (p *parser) answerRequest(kind string, data []byte) (a workerResponse) {
 	return a
 }
 
-// watchMemory ends the process if the system does not enforce the limit.
+// watchMemory ends the process when it exceeds the memory limit, if the operating system does not
+// enforce it.
 func watchMemory() {
 	for range time.Tick(50 * time.Millisecond) {
 		var m runtime.MemStats
@@ -250,7 +252,7 @@ func watchMemory() {
 	}
 }
 
-// endings lists the file name extensions of source code by language.
+// endings lists the file name extensions of each programming language.
 const endings = `Go .go|Python .py .pyi|JavaScript .js .mjs .cjs .jsx|TypeScript .ts .tsx|Java .java|Kotlin .kt .kts|C .c .h|C++ .cc .cpp .cxx .hpp .hh|C# .cs|
 Rust .rs|Ruby .rb|PHP .php|Swift .swift|Scala .scala|Perl .pl .pm|Lua .lua|R .r|Julia .jl|Haskell .hs|OCaml .ml .mli|Elixir .ex .exs|Erlang .erl|Clojure .clj|
 Dart .dart|Shell .sh .bash .zsh .fish|PowerShell .ps1|SQL .sql|CSS .css .scss .less|XML .xml .xsd .xsl .svg|YAML .yaml .yml|TOML .toml|INI .ini .cfg .conf|
@@ -267,7 +269,7 @@ func sourceLanguage(ext string) string {
 	return ""
 }
 
-// parseCode keeps the lines unchanged; the splitter decides where to cut.
+// parseCode keeps the lines unchanged. The splitter decides where to divide them.
 func (p *parser) parseCode(name string, data []byte) (*Document, error) {
 	s, err := decodeOrError(data)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// limitResources limits the memory of this process by putting it into a job object.
+// limitResources limits the memory of this process by assigning it to a job object.
 func limitResources(memory uint64) error {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
@@ -24,5 +24,5 @@ func limitResources(memory uint64) error {
 	if err != nil {
 		return fmt.Errorf("limit worker memory: %w", err)
 	}
-	return nil // the handle stays open until the process ends
+	return nil // keep the handle open until the process ends
 }

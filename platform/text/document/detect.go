@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Detect returns the type of a file according to its content and, for text formats, also to its
-// name. Unsupported types have names, too.
+// Detect returns the type of a file, based on its content and, for text formats, also on its name.
+// It also returns a name for some unsupported types.
 func Detect(name string, data []byte) string {
 	head := data[:min(len(data), 1024)]
 	switch {
@@ -44,7 +44,7 @@ func Detect(name string, data []byte) string {
 	return textFormat(strings.ToLower(path.Ext(strings.ReplaceAll(name, `\`, "/"))), text, data)
 }
 
-// archiveFormat identifies ZIP-based formats by their entries.
+// archiveFormat identifies ZIP-based formats by the files that the archive contains.
 func archiveFormat(data []byte) string {
 	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
@@ -83,7 +83,7 @@ var (
 	fence      = regexp.MustCompile("(?m)^(#{1,6} \\S|```|\\* \\S|- \\[[ x]\\])")
 )
 
-// textFormat distinguishes text formats.
+// textFormat determines the format of a text file.
 func textFormat(ext, head string, data []byte) string {
 	start := strings.TrimLeft(head, "\ufeff \t\r\n")
 	low := strings.ToLower(start[:min(len(start), 64)])
@@ -131,8 +131,8 @@ func afterFirstLine(s string) string {
 	return rest
 }
 
-// isMail reports whether a text begins with a combination of header fields that only email messages
-// have.
+// isMail reports whether a text begins with a combination of header fields that occurs only in
+// email messages.
 func isMail(s string) bool {
 	names := map[string]bool{}
 	for l := range strings.Lines(s) {

@@ -28,7 +28,7 @@ var (
 	ErrTooLarge    = errors.New("the file is too large")
 )
 
-// Limits limit the size of the result. Zero fields have default values.
+// Limits are the limits of parsing. Zero fields have default values.
 type Limits struct {
 	File     int64         // bytes of a file, or of a part of one (10 MB)
 	Unpacked int64         // maximum decompressed bytes of an archive or a part (64 MB)
@@ -64,13 +64,13 @@ func positiveOr[T int | int64 | time.Duration](v, otherwise T) T {
 
 // File is a parsed file.
 type File struct {
-	Kind      string // "pdf", "docx", "mail", ...
+	Kind      string // "pdf", "docx", "mail" and so on
 	Documents []Document
 	// Skipped are parts that could not be read.
 	Skipped []Skipped
 }
 
-// Skipped is a part that was not read, with the reason.
+// Skipped is a part that was not read, and the reason.
 type Skipped struct {
 	Name string
 	Err  error
@@ -89,7 +89,7 @@ type Document struct {
 	At       time.Time // when it was written or sent; zero if unknown
 	People   []Person  // people named in headers and on contact cards
 	Sections []Section
-	Cut      bool // only its beginning was read
+	Cut      bool // only the beginning was read
 }
 
 // Person is a person in a header or on a contact card.
@@ -100,12 +100,13 @@ type Person struct {
 	Org    string
 }
 
-// Section is a piece of a document under one heading.
+// Section is a part of a document under one heading.
 type Section struct {
 	Heading []string // from the outermost
 	Place   string   // "page 3", "sheet Budget", "slide 4"; "" if there is none
 	Text    string
-	// Rows replace Text in a table. Header must precede each chunk of rows.
+	// Rows replace Text if the section is a table. Header must be repeated before each chunk of
+	// rows.
 	Header string
 	Rows   []string
 	Code   bool // Text is source code: its lines are unchanged
@@ -114,7 +115,7 @@ type Section struct {
 }
 
 // Parse parses a file. It uses the name if the content does not identify the type. Errors wrap one
-// of this package's errors or are ctx's error.
+// of this package's errors or are the error of ctx.
 func Parse(ctx context.Context, name string, data []byte, limits Limits) (File, error) {
 	limits = limits.withDefaults()
 	ctx, cancel := context.WithTimeout(ctx, limits.Time)
@@ -135,8 +136,8 @@ func Parse(ctx context.Context, name string, data []byte, limits Limits) (File, 
 	return f, nil
 }
 
-// makeNamesUnique assigns distinct names to parts with the same name, such as messages without an
-// id and files that are attached twice.
+// makeNamesUnique gives different names to parts that have the same name, such as messages without
+// a Message-ID and files that are attached twice.
 func makeNamesUnique(docs []Document) {
 	seen := map[string]int{}
 	for i := range docs {
@@ -151,7 +152,7 @@ func makeNamesUnique(docs []Document) {
 type parser struct {
 	ctx     context.Context
 	limits  Limits
-	parts   int // number of documents that are still allowed
+	parts   int // number of documents that may still be read
 	skipped []Skipped
 }
 
@@ -162,7 +163,7 @@ func (p *parser) parseFile(name string, data []byte, depth int) (docs []Document
 	}
 	kind := Detect(name, data)
 	defer func() {
-		if r := recover(); r != nil { // a library may panic for a file that it does not expect
+		if r := recover(); r != nil { // a library may panic if the file is malformed
 			docs, err = nil, fmt.Errorf("%w: %s: %.200v", ErrBroken, kind, r)
 		}
 	}()
@@ -279,13 +280,13 @@ func dropControlRunes(s string) string {
 		case r == '\r', r == '\f', r == '\v', r == '\u0085', r == '\u2028', r == '\u2029':
 			return '\n'
 		case r < ' ', r >= 0x7f && r < 0xa0, r == 0xad, r == 0xfeff, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r >= 0xe0000 && r <= 0xe007f:
-			return -1 // also invisible bidi marks and tags
+			return -1 // also drops invisible bidi marks and tags
 		}
 		return r
 	}, s)
 }
 
-// parseDocumentDate reads the notations of dates that documents use.
+// parseDocumentDate parses the date formats that documents use.
 func parseDocumentDate(s string) time.Time {
 	s = strings.TrimSpace(s)
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02", "2006/01/02", "2006-01", "2006"} {
@@ -299,7 +300,7 @@ func parseDocumentDate(s string) time.Time {
 	return time.Time{}
 }
 
-// plausibleTime drops times outside the plausible range.
+// plausibleTime returns the zero time for times outside the plausible range.
 func plausibleTime(t time.Time) time.Time {
 	if t.Year() < 1000 || t.Year() > 2200 {
 		return time.Time{}

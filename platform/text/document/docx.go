@@ -35,8 +35,8 @@ func (p *parser) parseDOCX(_ string, data []byte) (*Document, error) {
 	return d, nil
 }
 
-// headingStyles returns the level of headings by the id of their style. Ids are translated, but the
-// name of the style is always "heading 1" and so on.
+// headingStyles returns the heading level of each heading style by its id. The id may be
+// translated, but the name of the style is always "heading 1" and so on.
 func (b *archive) headingStyles() (map[string]int, error) {
 	out := map[string]int{}
 	if b.files["word/styles.xml"] == nil {

@@ -10,8 +10,8 @@ import (
 	"hob/platform/text/readability"
 )
 
-// Limits of JSON: the depth down to which it is converted, the maximum depth, and the length of a
-// value's name.
+// Limits of JSON: the depth up to which values are converted, the maximum depth, and the maximum
+// length of a value's name.
 const (
 	maxJSON     = 40
 	deepestJSON = 10_000
@@ -100,7 +100,7 @@ func (p *parser) parseJSONL(_ string, data []byte) (*Document, error) {
 	return d, nil
 }
 
-// jsonFlattener converts JSON to a line "name.name: value" for each value.
+// jsonFlattener converts JSON to one line "name.name: value" per value.
 type jsonFlattener struct {
 	p    *parser
 	dec  *json.Decoder
@@ -109,7 +109,7 @@ type jsonFlattener struct {
 	cut  bool
 }
 
-// errFull means that the limit of the text was reached.
+// errFull means that the maximum length of the text was reached.
 var errFull = errors.New("enough")
 
 func (p *parser) newValues(s string) *jsonFlattener {
@@ -162,7 +162,7 @@ func (v *jsonFlattener) readValueFrom(tok json.Token, name string, depth int) er
 			if err != nil {
 				return err
 			}
-			key, _ := tok.(string) // the decoder guarantees a string here
+			key, _ := tok.(string) // the decoder guarantees that a key is a string
 			inner = readability.CutRunes(strings.TrimPrefix(name+"."+readability.CutRunes(key, maxNames), "."), maxNames)
 		}
 		if err := v.readValue(inner, depth+1); err != nil {

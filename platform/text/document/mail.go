@@ -14,8 +14,8 @@ import (
 // maxMailParts is the maximum number of parts that are read from one mail.
 const maxMailParts = 1000
 
-// readMail is a parsed message with its attached files. The helper parses the message and the HTML
-// of its text. Attached files are parsed like other files.
+// readMail is a parsed message with its attached files. The worker parses the message and its HTML.
+// Attached files are parsed like other files.
 type readMail struct {
 	Document Document       `json:"document"`
 	Files    []attachedFile `json:"files,omitempty"`
@@ -33,7 +33,7 @@ type attachedFile struct {
 	Failed *workerFailure `json:"failed,omitempty"`
 }
 
-// readMails reads a message or a mailbox. It uses the helper if there is one.
+// readMails reads a message or a mailbox, in the worker process if there is one.
 func (p *parser) readMails(kind string, data []byte, depth int) ([]Document, error) {
 	if p.parts <= 0 {
 		return nil, ErrTooLarge
@@ -44,7 +44,7 @@ func (p *parser) readMails(kind string, data []byte, depth int) ([]Document, err
 	}
 	docs := p.mailDocuments(list, depth)
 	if kind == "mailbox" {
-		for i := range docs { // in a mailbox, no message is the file itself
+		for i := range docs { // a message in a mailbox must not have the Part "", which means the file itself
 			if docs[i].Part == "" {
 				docs[i].Part = "mail"
 			}
@@ -55,14 +55,14 @@ func (p *parser) readMails(kind string, data []byte, depth int) ([]Document, err
 
 func (p *parser) parseMails(kind string, data []byte) ([]readMail, error) {
 	limits := p.limits
-	limits.Parts = p.parts // so that the parser stops at this limit; documents are counted separately
+	limits.Parts = p.parts // the parser stops at this limit, and documents are counted separately
 	if len(p.limits.Helper) == 0 {
 		q := &parser{ctx: p.ctx, limits: limits, parts: p.parts}
 		list, err := q.mailsIn(kind, data, 0)
 		p.skipped = append(p.skipped, q.skipped...)
 		return list, err
 	}
-	// files are sent as Base64, and each message has its own header
+	// attached files are sent as Base64, and each message has its own header
 	a, err := p.callWorker(workerRequest{Limits: limits, Kind: kind}, data, int64(len(data))*3+int64(limits.Text)*3+helperAnswer)
 	if err != nil {
 		return nil, err
@@ -177,7 +177,7 @@ func (p *parser) readAttachedFile(part mime.Part, depth int) attachedFile {
 	return f
 }
 
-// mailDocuments returns the mails and their attachments, in order.
+// mailDocuments returns the documents of the messages and their attachments, in order.
 func (p *parser) mailDocuments(list []readMail, depth int) (out []Document) {
 	for _, m := range list {
 		if p.parts--; p.parts < 0 {
@@ -291,7 +291,7 @@ func (d *Document) addMailBody(s string) {
 	for l := range strings.SplitSeq(s, "\n") {
 		l = strings.TrimRight(l, " \t")
 		if strings.HasPrefix(l, "-----") && wrote.MatchString(l) {
-			in = true // a complete forwarded mail follows
+			in = true // a complete forwarded message follows
 		}
 		switch {
 		case in, wrote.MatchString(l):

@@ -14,8 +14,8 @@ var (
 	comment = regexp.MustCompile(`(?s)<!--.*?-->`)
 )
 
-// parseMarkdown parses headings, front matter and text. It drops the marks of links, and comments,
-// which readers do not see (https://spec.commonmark.org/0.31.2/).
+// parseMarkdown parses headings, front matter and text. It drops link targets and comments, because
+// readers do not see them (https://spec.commonmark.org/0.31.2/).
 func (p *parser) parseMarkdown(_ string, data []byte) (*Document, error) {
 	s, err := decodeOrError(data)
 	if err != nil {
@@ -73,7 +73,7 @@ func splitAtHeadings(s string) []Section {
 	return b.finishSections()
 }
 
-// stripLinkTargets replaces links by their text, without the addresses.
+// stripLinkTargets replaces each link by its text.
 func stripLinkTargets(l string) string { return mdLink.ReplaceAllString(l, "$1") }
 
 // readFrontMatter reads the front matter and returns the text that follows it. It evaluates only

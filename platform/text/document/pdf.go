@@ -26,7 +26,7 @@ func (p *parser) parsePDF(data []byte) (*Document, error) {
 	return p.parsePages(data)
 }
 
-// checkInflatedSize checks the decompressed size of all streams in advance.
+// checkInflatedSize checks the decompressed size of all streams before any of them is read.
 func (p *parser) checkInflatedSize(data []byte) error {
 	left := p.limits.Unpacked
 	for rest := data; ; {
@@ -94,8 +94,8 @@ func (p *parser) parsePages(data []byte) (*Document, error) {
 	return d, nil
 }
 
-// pageText joins the glyphs of a page. A change in height starts a new line, and a gap wider than a
-// quarter of the height of the letters is a space.
+// pageText joins the glyphs of a page. A change of the vertical position starts a new line, and a
+// gap wider than a quarter of the font size is a space.
 func pageText(page pdf.Page, left *int64) (text string, err error) {
 	defer func() {
 		if x := recover(); x != nil {
@@ -143,14 +143,14 @@ func measureStream(v pdf.Value, left *int64) error {
 	if v.Kind() != pdf.Stream {
 		return nil
 	}
-	n, _ := io.Copy(io.Discard, io.LimitReader(v.Reader(), *left+1)) // a broken stream is reported when the page is read
+	n, _ := io.Copy(io.Discard, io.LimitReader(v.Reader(), *left+1)) // ignore the error: a broken stream is reported when the page is read
 	if *left -= n; *left < 0 {
 		return fmt.Errorf("%w: too many bytes when decompressed", ErrTooLarge)
 	}
 	return nil
 }
 
-// expandLigatures replaces ligatures ("ﬁ") by letters, and joins words that are hyphenated at the
+// expandLigatures replaces ligatures ("ﬁ") by letters and rejoins words that are hyphenated at the
 // end of a line.
 func expandLigatures(s string) string {
 	var b strings.Builder

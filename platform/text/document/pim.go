@@ -93,7 +93,7 @@ func propText(c *ical.Component, name string) string {
 	return strings.TrimSpace(s)
 }
 
-// formatMoment formats a time in the zone that the file specifies for it.
+// formatMoment formats a time in the zone that the file specifies.
 func formatMoment(c *ical.Component, name string) string {
 	p := c.Props.Get(name)
 	if p == nil {

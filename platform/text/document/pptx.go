@@ -17,7 +17,7 @@ func (p *parser) parsePPTX(_ string, data []byte) (*Document, error) {
 	var ids []string
 	err = b.walkXML("ppt/presentation.xml", func(e *element) {
 		if e.Start && e.Name == "sldId" {
-			for _, a := range e.Attr { // "id" is the number of the slide, "r:id" that of the relation
+			for _, a := range e.Attr { // "id" is the number of the slide, and "r:id" is the id of its relationship
 				if a.Name.Local == "id" && a.Name.Space != "" {
 					ids = append(ids, a.Value)
 				}

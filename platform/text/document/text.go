@@ -10,9 +10,10 @@ import (
 	xunicode "golang.org/x/text/encoding/unicode"
 )
 
-// decodeText converts text to UTF-8. It detects UTF-16 and UTF-8 with a byte order mark, UTF-16 by
-// its zero bytes, and UTF-8. It decodes other text as Windows-1252, a superset of Latin-1
-// (https://encoding.spec.whatwg.org/#names-and-labels). ok is false for binary data.
+// decodeText converts text to UTF-8. It detects UTF-16 and UTF-8 by their byte order marks, UTF-16
+// without such a mark by its zero bytes, and valid UTF-8. It decodes other text as Windows-1252, a
+// superset of Latin-1 (https://encoding.spec.whatwg.org/#names-and-labels). ok is false for binary
+// data.
 func decodeText(b []byte) (string, bool) {
 	switch {
 	case bytes.HasPrefix(b, []byte("\xff\xfe")), bytes.HasPrefix(b, []byte("\xfe\xff")):
@@ -47,7 +48,7 @@ func dropPartialRune(b []byte) []byte {
 	return b
 }
 
-// countControlBytes counts control characters that do not occur in text.
+// countControlBytes counts the control characters that do not occur in normal text.
 func countControlBytes(b []byte) (n int) {
 	for _, c := range b {
 		if c < ' ' && c != '\n' && c != '\r' && c != '\t' && c != '\f' && c != 0x1b || c == 0x7f {
@@ -94,8 +95,8 @@ func decodeOrError(b []byte) (string, error) {
 	return dropControlRunes(s), nil
 }
 
-// parseText reads plain text. A line between empty lines that is underlined or in capitals is a
-// heading.
+// parseText reads plain text. A line that follows an empty line and is underlined, or is in
+// capitals between empty lines, is a heading.
 func (p *parser) parseText(_ string, data []byte) (*Document, error) {
 	s, err := decodeOrError(data)
 	if err != nil {
@@ -122,7 +123,7 @@ func (p *parser) parseText(_ string, data []byte) (*Document, error) {
 	return d, nil
 }
 
-// isUnderline reports whether a line consists only of a rule below a heading.
+// isUnderline reports whether a line consists only of characters that underline a heading.
 func isUnderline(l, heading string) bool {
 	l = strings.TrimSpace(l)
 	return len(l) >= 3 && len(l)*2 >= len(heading) && (strings.Trim(l, "=") == "" || strings.Trim(l, "-") == "")
@@ -145,7 +146,7 @@ func isAllCaps(l string) bool {
 // sectionBuilder collects lines under headings.
 type sectionBuilder struct {
 	out  []Section
-	path []string // by level, from 1
+	path []string // headings by level, starting at 1
 	b    strings.Builder
 }
 

@@ -12,7 +12,7 @@ import (
 type workbook struct {
 	*archive
 	shared []string
-	dates  []bool // whether a format is a date, by the number of the cell format
+	dates  []bool // whether a cell format is a date, by the index of the format
 	y1904  bool
 	left   int // remaining bytes of text
 }
@@ -68,7 +68,7 @@ func (p *parser) parseXLSX(_ string, data []byte) (*Document, error) {
 	return d, nil
 }
 
-// readSharedStrings reads the shared strings, without phonetic text (rPh) of Japanese ones.
+// readSharedStrings reads the shared strings without their phonetic text (rPh, used for Japanese).
 func (k *workbook) readSharedStrings() error {
 	if k.files["xl/sharedStrings.xml"] == nil {
 		return nil

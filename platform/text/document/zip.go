@@ -38,7 +38,7 @@ func (p *parser) openArchive(data []byte) (*archive, error) {
 // errNoPart means that an archive has no part with the given name.
 var errNoPart = errors.New("a required part is missing")
 
-// readPart decompresses one part. It does not trust the declared size.
+// readPart decompresses one part. It does not trust the size that the archive declares.
 func (b *archive) readPart(name string) ([]byte, error) {
 	if err := b.p.ctx.Err(); err != nil {
 		return nil, err

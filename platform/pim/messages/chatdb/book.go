@@ -11,7 +11,7 @@ import (
 	"hob/platform/pim/messages/typedstream"
 )
 
-// decodeText determines the text of a row.
+// decodeText sets the text of m, and how reliable it is, from the columns of the row.
 func (r *row) decodeText(m *Message, s summary) {
 	m.Text, m.Missing = stripPlaceholders(r.text.String), strings.Count(r.text.String, place)
 	edited := r.edited.Int64 != 0 || s.edited
@@ -28,7 +28,7 @@ func (r *row) decodeText(m *Message, s summary) {
 	m.Missing = max(m.Missing, strings.Count(t.Text, place))
 	switch {
 	case err == nil && m.Text != "" && !edited:
-		// If the two differ, Messages shows the newer column.
+		// If the two columns differ, Messages shows attributedBody, the newer one.
 		if shown := stripPlaceholders(t.Text); !t.Approximate && norm.NFC.String(strings.TrimSpace(shown)) != norm.NFC.String(strings.TrimSpace(m.Text)) {
 			m.Text, m.Approximate = shown, true
 		}
@@ -41,7 +41,7 @@ func (r *row) decodeText(m *Message, s summary) {
 	}
 }
 
-// chatIndex contains the known people and chats.
+// chatIndex contains the known people and chats by their row numbers.
 type chatIndex struct {
 	chats   map[int64]*Chat
 	handles map[int64]handle
@@ -115,8 +115,9 @@ func (d *DB) loadChats(ctx context.Context) (map[int64]*Chat, error) {
 	return out, d.wrapError(rows.Err())
 }
 
-// loadAttachments returns the attachments of the rows after the given one, in insertion
-// order. It omits the data files of link previews and apps.
+// loadAttachments returns the attachments of rows, all of which come after the row number after.
+// Each list is in insertion order. It omits hidden attachments and the data files of link previews
+// and apps.
 func (d *DB) loadAttachments(ctx context.Context, after int64, rows []row) (map[int64][]Attachment, error) {
 	out := map[int64][]Attachment{}
 	if len(rows) == 0 || !d.columns["message_attachment_join"]["attachment_id"] || len(d.columns["attachment"]) == 0 {
@@ -156,7 +157,7 @@ func (d *DB) loadAttachments(ctx context.Context, after int64, rows []row) (map[
 // addresses.
 const recent = 2000
 
-// Own returns the user's own addresses in Messages that occur in recent chats.
+// Own returns those of the user's own addresses in Messages that occur in recent chats.
 func (d *DB) Own(ctx context.Context) (map[string]bool, error) {
 	chats, err := d.loadChats(ctx)
 	if err != nil {

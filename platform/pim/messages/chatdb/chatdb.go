@@ -1,8 +1,7 @@
-// Package chatdb reads the database of Messages on a Mac
-// (~/Library/Messages/chat.db): senders, texts, times and chats. It never changes
-// the file. It supports every schema since macOS 10.12 by checking which columns
-// exist, and runs on any system. The channel imessage and `hob channel test
-// imessage --db` use it.
+// Package chatdb reads the Messages database of a Mac (~/Library/Messages/chat.db): senders, texts,
+// times and chats. It never changes the file. It supports every schema since macOS 10.12 by
+// checking which columns exist, and runs on any operating system. The imessage channel and `hob
+// channel test imessage --db` use it.
 package chatdb
 
 import (
@@ -28,15 +27,16 @@ var (
 	ErrNotMessages = errors.New("the file is not a Messages database")
 )
 
-// logEnd is the suffix that SQLite appends to the name of a database for its log.
+// logEnd is the suffix that SQLite appends to the name of a database for the name of its
+// write-ahead log.
 const logEnd = "-wal"
 
 // DB is an open database. Its methods may be called concurrently, except Changed.
 type DB struct {
 	sql     *sql.DB
 	file    string
-	private string    // folder of the copy; "" if the file itself is open
-	from    fileState // state of the copied file
+	private string    // folder of the copy; "" if the original file is open
+	from    fileState // state of the original file when it was copied
 	seen    fileState // state at the last call of Changed
 	main    os.FileInfo
 	log     os.FileInfo // nil if there was no log
@@ -59,10 +59,10 @@ func Open(ctx context.Context, file, temp string) (*DB, error) {
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%w: %s is not a regular file", ErrNotMessages, file)
 	}
-	log, _ := os.Stat(file + logEnd) // nil if there is no log
+	log, _ := os.Stat(file + logEnd) // log is nil if there is no write-ahead log
 	d, err := openInPlace(ctx, file)
 	if err == nil {
-		if log == nil { // SQLite has created a log
+		if log == nil { // SQLite has created a log in the meantime
 			log, _ = os.Stat(file + logEnd)
 		}
 		d.file, d.main, d.log = file, info, log
@@ -163,8 +163,8 @@ func sqliteCode(err error) int {
 	return 0
 }
 
-// isCannotOpen reports whether SQLite could not open the database in place although the file can be
-// read. For a log without its index, SQLite returns "read-only".
+// isCannotOpen reports whether err means that SQLite could not open the database in place although
+// the file is readable. For a log without its index, SQLite returns "read-only".
 func isCannotOpen(err error) bool {
 	c := sqliteCode(err)
 	return c == codeCantOpen || c == codeReadOnly
@@ -182,7 +182,7 @@ func explainError(file string, err error) error {
 	return fmt.Errorf("read %s: %w", file, err)
 }
 
-// Close closes the database, and removes the copy if there is one.
+// Close closes the database and, if it is a copy, removes the copy.
 func (d *DB) Close() error {
 	err := d.sql.Close()
 	if d.private != "" {
@@ -191,8 +191,8 @@ func (d *DB) Close() error {
 	return err
 }
 
-// Stale reports whether the open files were replaced or the copy is outdated. The DB must then be
-// reopened, because a removed log would never contain new rows.
+// Stale reports whether the open files were replaced or the copy is outdated. The caller must then
+// reopen the database: if the log was removed, for example, the DB would never see new rows.
 func (d *DB) Stale() bool {
 	if d.private != "" {
 		now, err := stampOf(d.file)

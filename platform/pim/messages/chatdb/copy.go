@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// fileState identifies one state of the database file and its log.
+// fileState allows a comparison of two states of the database file and its log.
 type fileState struct {
 	main, log     int64
 	mainAt, logAt time.Time
@@ -34,11 +34,11 @@ func stampOf(file string) (fileState, error) {
 const copyName = "messages-*"
 
 // RemoveStaleCopies removes copies within temp that a killed process left behind. It keeps recent
-// ones, which may be in use.
+// copies, because they may be in use.
 func RemoveStaleCopies(temp string) {
 	old, err := filepath.Glob(filepath.Join(temp, copyName))
 	if err != nil {
-		return // temp contains pattern characters
+		return // the path temp contains pattern characters
 	}
 	for _, dir := range old {
 		if info, err := os.Lstat(dir); err == nil && info.IsDir() && time.Since(info.ModTime()) > time.Hour {

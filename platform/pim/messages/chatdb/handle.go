@@ -9,9 +9,9 @@ import (
 // smsMark matches the suffix that macOS appends to the number of an SMS sender.
 var smsMark = regexp.MustCompile(`\((?:sms\w*|filtered)\)$`)
 
-// Handle normalizes an address: a telephone number to E.164 if possible, and an email address to
-// lower-case ASCII letters. Other addresses (short codes, sender names) are unchanged. country is
-// the two-letter code that Messages stores for numbers without a country prefix, or "".
+// Handle normalizes an address: a telephone number to E.164 if possible, and the ASCII letters of
+// an email address to lower case. It leaves other addresses (short codes, sender names) unchanged.
+// country is the two-letter code that Messages stores for numbers without a country prefix, or "".
 func Handle(id, country string) string {
 	id = strings.TrimSpace(id)
 	for _, scheme := range []string{"tel:", "mailto:", "sms:"} {
@@ -20,7 +20,7 @@ func Handle(id, country string) string {
 		}
 	}
 	id = smsMark.ReplaceAllString(id, "")
-	if strings.Contains(id, "@") { // lower only A to Z, because no other letter may become an ASCII letter
+	if strings.Contains(id, "@") { // change only A to Z, because lower-casing must not turn any other letter into an ASCII letter
 		return strings.Map(func(r rune) rune {
 			if r >= 'A' && r <= 'Z' {
 				return r + 'a' - 'A'

@@ -12,7 +12,7 @@ import (
 // Kind is the type of a row.
 type Kind string
 
-// The kinds of rows.
+// The types of rows.
 const (
 	Plain   Kind = "message"
 	Tapback Kind = "tapback" // a reaction to another message, or a sticker on it
@@ -29,17 +29,15 @@ type Message struct {
 	Chat  *Chat // nil if the message belongs to no chat (yet)
 	// Sender is the sender's address (see Handle), or "" for the owner of the database.
 	Sender string
-	// Person identifies a sender across addresses, because Messages groups the addresses on one
-	// contact card.
+	// Person is the same for all addresses on one contact card, as Messages groups them.
 	Person string
-	// Handle is the address in the row: that of the other person, even if the owner sent the
-	// message.
+	// Handle is the other person's address, even in a message from the owner.
 	Handle string
 	FromMe bool
 	At     time.Time // UTC
 	Text   string
-	// Approximate is true if the text was recovered from a damaged row or from contradicting
-	// columns. Undecodable is true if there is a text that could not be decoded.
+	// Approximate is true if the text was recovered from a damaged row or from columns that
+	// contradict each other. Undecodable is true if the row has text but it could not be decoded.
 	Approximate, Undecodable bool
 	Kind                     Kind
 	// ReplyTo is the guid of the message that this message answers or reacts to.
@@ -47,13 +45,14 @@ type Message struct {
 	Reaction string // reaction of a tapback: "love" and others, an emoji, or "sticker"
 	Removed  bool   // the reaction was removed
 	Files    []Attachment
-	// Missing is the number of files to which the text refers but which do not exist (yet).
+	// Missing is the number of attachments for which the text has a placeholder but the database
+	// has no row (yet).
 	Missing int
 	Service string // iMessage, SMS, RCS
 	Caller  string // the owner's address that received or sent the message
 	Balloon string // app that created the balloon
-	// Sent and Delivered are the state of a message that the owner sent. Error is not 0 if it could
-	// not be sent.
+	// Sent and Delivered are the status of a message that the owner sent. Error is not 0 if sending
+	// failed.
 	Sent, Delivered bool
 	Error           int64
 }
@@ -108,8 +107,8 @@ func isGroupChat(style int64, guid string) bool {
 // epoch is 2001-01-01T00:00:00Z in seconds since 1970.
 const epoch = 978_307_200
 
-// parseDate converts a date column. The value is in nanoseconds since 2001, or in seconds for rows
-// from before macOS 10.13, which are much smaller numbers.
+// parseDate converts the value of a date column. It is in nanoseconds since 2001, or in seconds in
+// rows written before macOS 10.13; seconds are recognizable because they are much smaller numbers.
 func parseDate(v int64) time.Time {
 	if v < 1e12 && v > -1e12 {
 		return time.Unix(epoch+v, 0).UTC()
@@ -128,7 +127,7 @@ const (
 var reactions = []string{"love", "like", "dislike", "laugh", "emphasis", "question", "", "sticker"}
 
 // reactionName returns the name of a reaction. ok reports whether the row is a reaction. Unknown
-// types count as reactions, so that their text is not read as a message.
+// types count as reactions, because otherwise their text would be read as a message.
 func reactionName(kind int64, emoji string) (name string, removed, ok bool) {
 	if kind == sticker {
 		return "sticker", false, true

@@ -32,8 +32,8 @@ type Mark struct {
 	GUID  string `json:"guid"`
 }
 
-// Last returns the newest row, and the highest row number that was ever assigned. That number
-// persists if its row is deleted.
+// Last returns the newest row and the highest row number that was ever assigned. That number does
+// not decrease when the row is deleted.
 func (d *DB) Last(ctx context.Context) (last Mark, highest int64, err error) {
 	err = d.sql.QueryRowContext(ctx, "SELECT ROWID, CAST(guid AS TEXT) FROM message ORDER BY ROWID DESC LIMIT 1").Scan(&last.RowID, &last.GUID)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -78,10 +78,11 @@ func (d *DB) columnExpr(table, as, name, kind string) string {
 	return "CAST(" + as + "." + name + " AS " + kind + ")"
 }
 
-// maxBlob limits the size of a text. A longer text cannot be sent.
+// maxBlob is the maximum size of a text in bytes. Longer texts cannot be sent, so they are not
+// read.
 const maxBlob = 4 << 20
 
-// rowsQuery returns the query for rows. It selects only existing columns.
+// rowsQuery returns the query that reads message rows. It selects only columns that exist.
 func (d *DB) rowsQuery() string {
 	var cols []string
 	add := func(table, as, kind string, names ...string) {
@@ -101,8 +102,8 @@ func (d *DB) rowsQuery() string {
 	return "SELECT m.ROWID, " + strings.Join(cols, ", ") + " FROM message m WHERE m.ROWID > ? ORDER BY m.ROWID LIMIT ?"
 }
 
-// joinedIDs returns the related id of each row in a range, or the highest one if there are several.
-// It runs one query for all rows, because not every schema has an index for the relation.
+// joinedIDs returns the id that is joined to each of the rows, or the highest one if there are
+// several. It runs one query for all rows, because not every schema has an index on the join table.
 func (d *DB) joinedIDs(ctx context.Context, table, column string, after int64, rows []row) (map[int64]int64, error) {
 	out := map[int64]int64{}
 	if len(rows) == 0 || !d.columns[table]["message_id"] || !d.columns[table][column] {
@@ -123,7 +124,7 @@ func (d *DB) joinedIDs(ctx context.Context, table, column string, after int64, r
 	return out, d.wrapError(list.Err())
 }
 
-// row is a row as read by page.
+// row is a row as the function page reads it.
 type row struct {
 	id                                                                         int64
 	guid, text, service, title, assocGUID, emoji, balloon, thread, destination sql.NullString
@@ -142,9 +143,9 @@ func (r *row) scanTargets() []any {
 // that a preview repeats.
 const before = 50
 
-// Messages returns up to limit rows after the given one, in row order. next is the last row that
-// was read; it equals after if there are no more rows. Deleted rows, and previews that repeat a
-// message, are omitted.
+// Messages returns up to limit rows that follow row after, in row order. next is the last row that
+// was read; it equals after if there are no more rows. Deleted rows and previews that repeat a
+// message are omitted.
 func (d *DB) Messages(ctx context.Context, after int64, limit int) (out []Message, next int64, err error) {
 	return d.readMessages(ctx, after, limit, before)
 }
@@ -173,7 +174,7 @@ func (d *DB) readMessages(ctx context.Context, after int64, limit, before int) (
 	if err != nil {
 		return nil, after, err
 	}
-	book, err := d.loadChatIndex(ctx) // load this last, because a message may be the first of its sender or chat
+	book, err := d.loadChatIndex(ctx) // load this after the rows, because a message may be the first one from its sender or in its chat
 	if err != nil {
 		return nil, after, err
 	}
@@ -262,7 +263,8 @@ func (r *row) toMessage(b *chatIndex, chat int64) Message {
 // maxPreview is the maximum time between a message and its preview.
 const maxPreview = 90 * time.Second
 
-// previews records texts with links, because the preview of a link may be a second row.
+// previews records messages that may contain links, because Messages may store the preview of a
+// link as a second row with the same text.
 type previews map[string][]Message
 
 func (p previews) isDuplicate(m Message) bool {

@@ -1,5 +1,5 @@
 // Package chatdbtest writes databases as Messages does, for tests. It contains the schemas of
-// several versions of macOS that imessage-exporter documents (docs/tables), archived texts, and
+// several macOS versions, as documented by imessage-exporter (docs/tables), archived texts, and
 // property lists of edits.
 package chatdbtest
 
@@ -29,7 +29,7 @@ type Version struct {
 	gone   []string
 }
 
-// The columns that older versions do not have.
+// The columns that older versions lack.
 var (
 	since26   = []string{"message.is_sos", "message.schedule_type", "message.schedule_state"}
 	sinceEdit = []string{"message.date_edited", "message.date_retracted", "message.was_detonated", "chat_recoverable_message_join"}
@@ -77,7 +77,7 @@ type DB struct {
 	t       testing.TB
 	sql     *sql.DB
 
-	write sync.Mutex // one transaction at a time
+	write sync.Mutex // held during a transaction, because only one can run at a time
 
 	mu  sync.Mutex
 	has map[string]bool // "message.text"
@@ -203,14 +203,14 @@ func (d *DB) Date(at time.Time) int64 {
 	return at.UnixNano() - 978_307_200*1_000_000_000
 }
 
-// Handle returns the row of an address.
+// Handle returns the row number of an address, and inserts the row if it does not exist.
 func (d *DB) Handle(id, service string) int64 {
 	d.t.Helper()
 	d.Exec("INSERT OR IGNORE INTO handle (id, service) VALUES (?, ?)", id, service)
 	return d.Int("SELECT ROWID FROM handle WHERE id = ? AND service = ?", id, service)
 }
 
-// Int reads a number; 0 when there is no row.
+// Int reads a number. It returns 0 if there is no row.
 func (d *DB) Int(q string, args ...any) int64 {
 	d.t.Helper()
 	var n sql.NullInt64
@@ -254,7 +254,7 @@ type Message struct {
 	Files      []map[string]any
 }
 
-// Say writes a message, and returns its number and guid.
+// Say writes a message and returns its row number and guid.
 func (d *DB) Say(m Message) (int64, string) {
 	d.t.Helper()
 	d.mu.Lock()
@@ -297,7 +297,7 @@ func (d *DB) Say(m Message) (int64, string) {
 	return id, m.GUID
 }
 
-// Edited returns the summary of a message whose parts had the given versions.
+// Edited returns the message_summary_info of a message whose parts had the given versions.
 func Edited(parts ...[]string) []byte {
 	ranges, versions := map[string]any{}, map[string]any{}
 	for i, texts := range parts {
@@ -312,7 +312,8 @@ func Edited(parts ...[]string) []byte {
 	return Plist(map[string]any{"otr": ranges, "ec": versions, "ust": true})
 }
 
-// Retracted returns the summary of a message with n parts, of which those in gone were retracted.
+// Retracted returns the message_summary_info of a message with n parts, of which those listed in
+// gone were retracted.
 func Retracted(parts int, gone ...int) []byte {
 	ranges := map[string]any{}
 	for i := range parts {

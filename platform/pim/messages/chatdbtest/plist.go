@@ -32,7 +32,7 @@ func Plist(v any) []byte {
 	return b
 }
 
-// addObject writes an object, and returns its number.
+// addObject adds an object and returns its number.
 func (w *writer) addObject(v any) int {
 	i := len(w.objects)
 	w.objects = append(w.objects, nil)

@@ -32,13 +32,13 @@ const (
 	tagInt16 = 0x81
 	tagInt32 = 0x82
 	tagFirst = 0x80 // from here ...
-	tagLast  = 0x91 // bytes up to here are tags instead of numbers
+	tagLast  = 0x91 // bytes up to this value are tags instead of numbers
 	tagEnd   = 0x86
 )
 
-// The marks of an archive.
+// The byte sequences that identify the parts of an archive.
 const (
-	className = "NSString"  // also the end of its superclass's name in NSMutableString's chain
+	className = "NSString"  // also matches the superclass name after NSMutableString
 	value     = "\x84\x01+" // a new type string "+": bytes with their length follow
 	cut       = "\x86\x84"  // the end of an object, and the next item
 	bomLE     = "\xff\xfe"  // byte order mark of little-endian UTF-16
@@ -68,7 +68,7 @@ func Decode(b []byte) (Text, error) {
 	return recoverText(rest)
 }
 
-// parseExact returns the value if the text is complete.
+// parseExact returns the text if it is complete.
 func parseExact(b []byte) (Text, bool) {
 	if bytes.HasPrefix(b, []byte(bomLE)) && len(b)%2 == 0 {
 		t, err := decodeUTF16(b[len(bomLE):])
@@ -77,7 +77,7 @@ func parseExact(b []byte) (Text, bool) {
 	return Text{Text: string(b)}, utf8.Valid(b)
 }
 
-// readLength reads an unsigned integer, and returns the bytes after it.
+// readLength reads an unsigned integer and returns it with the bytes after it.
 func readLength(b []byte) (n int, rest []byte, ok bool) {
 	switch {
 	case len(b) == 0:
@@ -101,7 +101,7 @@ func recoverText(b []byte) (Text, error) {
 	if at := bytes.Index(b, []byte(cut)); at >= 0 {
 		b = b[:at]
 	}
-	for len(b) > 0 && !utf8.Valid(b) { // a truncated character or invalid bytes
+	for len(b) > 0 && !utf8.Valid(b) { // drop a truncated character or invalid bytes at the end
 		r, size := utf8.DecodeLastRune(b)
 		if r != utf8.RuneError || size > 1 || len(b) <= utf8.UTFMax && !utf8.RuneStart(b[0]) {
 			return Text{}, ErrUndecodable
