@@ -19,11 +19,11 @@ const (
 	free   keyRule = iota
 	atMost         // a number that may only decrease
 	longer         // a duration that may only increase
-	capped         // a number for which 0 means unlimited: the limit may only become stricter
+	capped         // a number for which 0 means unlimited; the limit may only become stricter
 	level          // watch < supervised < trusted: the level may only decrease
 )
 
-// allowedKeys returns the keys that a template may set, with their rules. They change how Hob
+// allowedKeys returns the keys that a template may set, with their rules. These keys change how Hob
 // behaves, but not its permissions, contacts, readable data or costs. All other keys are refused,
 // including keys of later versions.
 func allowedKeys() map[string]keyRule {
@@ -94,7 +94,7 @@ func formatScalar(v any) (string, error) {
 	return "", fmt.Errorf("must be a text, a number, or true or false")
 }
 
-// isLooser reports whether a template's value would loosen a limit that the owner set. Values
+// isLooser reports whether a template's value would loosen a limit that the owner has set. Values
 // that cannot be compared count as looser.
 func isLooser(key, value string, now any) bool {
 	switch allowedKeys()[key] {

@@ -46,13 +46,14 @@ func readArchive(name string, fi fs.FileInfo) (files, error) {
 	return unpackTar(b)
 }
 
-// archiveContents collects the entries of an archive. One invalid entry makes the archive invalid.
+// archiveContents collects the entries of an archive. A single invalid entry makes the archive
+// invalid.
 type archiveContents struct {
 	out  files
-	seen map[string]bool // names in lower case
+	seen map[string]bool // names of the entries so far, in lower case
 	top  string          // the only top-level folder, if any
 	tops int
-	bare bool // the archive has an entry at the top level
+	bare bool // the archive has a file at the top level
 }
 
 // checkEntry checks the name of an entry and returns the cleaned name, or "" for a folder.
@@ -75,7 +76,7 @@ func (u *archiveContents) checkEntry(name string, mode fs.FileMode) (string, err
 	}
 	u.seen[low] = true
 	top, _, below := strings.Cut(clean, "/")
-	if top == "__MACOSX" { // macOS metadata counts toward the limits, but is skipped
+	if top == "__MACOSX" { // macOS metadata counts toward the limits but is otherwise ignored
 		return "", nil
 	}
 	if !below && !mode.IsDir() {
@@ -91,7 +92,7 @@ func (u *archiveContents) checkEntry(name string, mode fs.FileMode) (string, err
 }
 
 // entryLimit returns the maximum number of bytes that are read from an entry. The template may be
-// at the top level or in a folder.
+// at the top level of the archive or in a folder.
 func entryLimit(name string) int {
 	if n := wantedSize(name); n > 0 {
 		return n
@@ -100,8 +101,8 @@ func entryLimit(name string) int {
 	return wantedSize(rest)
 }
 
-// templateFiles returns the template's files, which are at the top level or in the only folder
-// there.
+// templateFiles returns the template's files, which are at the top level of the archive or in its
+// only folder.
 func (u *archiveContents) templateFiles() files {
 	if u.bare || u.tops != 1 || u.out[manifestFile] != nil {
 		return u.keepWanted(u.out)
@@ -128,10 +129,10 @@ func damagedError(err error) error {
 	return fmt.Errorf("%w: read archive: %w", ErrInvalid, err)
 }
 
-// errTooMuch reports that the unpacked archive exceeds the limit.
+// errTooMuch means that the unpacked archive exceeds the size limit.
 var errTooMuch = fmt.Errorf("%w: the unpacked archive is larger than %d MB", ErrInvalid, maxUnpacked>>20)
 
-// budget is a reader that fails when more bytes are read than the limit allows.
+// budget is a reader that fails when more bytes are read than the budget allows.
 type budget struct {
 	r    io.Reader
 	left int64
@@ -165,9 +166,9 @@ func unpackTar(b []byte) (files, error) {
 		}
 		mode := h.FileInfo().Mode()
 		if h.Typeflag == tar.TypeXGlobalHeader {
-			continue // archives created by git have global headers
+			continue // skip global headers, which archives created by git contain
 		}
-		if h.Typeflag == tar.TypeLink { // hard links have the mode of a regular file
+		if h.Typeflag == tar.TypeLink { // check the type flag, because a hard link has the mode of a regular file
 			return nil, notPlain(h.Name)
 		}
 		name, err := u.checkEntry(h.Name, mode)

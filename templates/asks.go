@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Asks lists everything that a template requests, with one line per item. It also lists the items
-// that the template cannot get.
+// Asks lists everything that a template requests, one item per line. It also lists what the
+// template cannot get.
 func (t *Template) Asks() []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }

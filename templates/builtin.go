@@ -31,7 +31,7 @@ func Builtins() ([]*Template, error) {
 	return out, nil
 }
 
-// IsBuiltin reports whether name belongs to a template that is built into Hob.
+// IsBuiltin reports whether name is the name of a built-in template.
 func IsBuiltin(name string) bool {
 	if CheckName(name) != nil {
 		return false

@@ -14,7 +14,7 @@ import (
 
 // Editor reads and edits the text of the configuration.
 type Editor interface {
-	// Value returns the effective value of a key, and whether text itself sets the key.
+	// Value returns the effective value of a key. set reports whether text itself sets the key.
 	Value(text []byte, key string) (v any, set bool, err error)
 	// Set sets a key to a TOML value. Comments and the order of keys are kept.
 	Set(text []byte, key, value string) ([]byte, error)
@@ -26,9 +26,9 @@ type Editor interface {
 
 // ResourceStore stores the resources of templates: goals, schedules and watchers.
 type ResourceStore interface {
-	// Reconcile makes the stored resources of all templates equal to the DesiredState in one
-	// transaction. It keeps resources that the owner changed, which then belong to the
-	// owner. It is idempotent.
+	// Reconcile changes the stored resources of all templates to the DesiredState in one
+	// transaction. It keeps resources that the owner has changed; these no longer belong to the
+	// template. It is idempotent.
 	Reconcile(ctx context.Context, w DesiredState) (ApplyResult, error)
 }
 
@@ -46,7 +46,7 @@ type DesiredState struct {
 type ApplyResult struct {
 	Made    []Resource `json:"made"`
 	Removed []Resource `json:"removed"`
-	Kept    []Resource `json:"kept"`   // changed by the user, so no longer part of the template
+	Kept    []Resource `json:"kept"`   // changed by the owner, so no longer part of the template
 	Failed  []Resource `json:"failed"` // could not be created
 }
 
@@ -69,13 +69,13 @@ type Options struct {
 	Things  ResourceStore
 	// Write atomically and durably replaces a private file.
 	Write func(path string, data []byte) error
-	// Step is called at each point at which tests simulate a crash. It may be nil.
+	// Step is called at each point where a test may simulate a crash. It may be nil.
 	Step func(name string)
 	Now  func() time.Time // default: time.Now
 }
 
-// Installation manages the template in use, if any. Only one process may use it at a time; the
-// caller ensures this.
+// Installation manages the template in use, if there is one. The caller must ensure that only one
+// process uses it at a time.
 type Installation struct{ opt Options }
 
 // NewHome checks the options and does no I/O.
@@ -99,10 +99,10 @@ type State struct {
 	Origin  Origin    `json:"origin,omitempty"`
 	Path    string    `json:"path,omitempty"`
 	At      time.Time `json:"at"`
-	// Config and Soul are the files before and after the installation of the template.
+	// Config and Soul are the files before and after the template was installed.
 	Config fileChange `json:"config"`
 	Soul   fileChange `json:"soul"`
-	// Skills are the skills of the template. They are removed with it.
+	// Skills are the skills of the template, which are removed together with it.
 	Skills []Skill `json:"skills,omitempty"`
 }
 
@@ -120,7 +120,7 @@ type fileChange struct {
 }
 
 // journal describes one change. It is written before anything is changed. When the change is
-// complete, it becomes the state.
+// complete, its State becomes the new state.
 type journal struct {
 	State  State        `json:"state"`
 	Config fileChange   `json:"config"` // text before and after
@@ -137,7 +137,7 @@ func (h *Installation) State() (State, error) { return InUse(h.opt.Dir) }
 // Pending reports whether a change was started but not finished.
 func (h *Installation) Pending() (bool, error) { return Unfinished(h.opt.Dir) }
 
-// Unfinished returns the same as Installation.Pending, for the state folder dir (Options.Dir).
+// Unfinished does the same as Installation.Pending, but for the state folder dir (Options.Dir).
 func Unfinished(dir string) (bool, error) {
 	switch _, err := os.Stat(filepath.Join(dir, journalFile)); {
 	case err == nil:
@@ -209,8 +209,8 @@ func (h *Installation) putFile(path string, s *string) error {
 	return nil
 }
 
-// Finish completes a change that a crash interrupted, and reports whether there was one. It returns
-// the copies that it saved of files edited after the crash.
+// Finish completes a change that a crash interrupted, and reports whether there was one. It also
+// returns the paths of the copies that it saved of files that were edited after the crash.
 func (h *Installation) Finish(ctx context.Context) (kept []string, there bool, err error) {
 	var j journal
 	there, err = readJSON(h.journalPath(), &j)
@@ -221,7 +221,7 @@ func (h *Installation) Finish(ctx context.Context) (kept []string, there bool, e
 	return kept, true, err
 }
 
-// carryOut performs the change in the journal, or the part that is not done yet.
+// carryOut performs the change in the journal, or the part of it that is not done yet.
 func (h *Installation) carryOut(ctx context.Context, j journal) (done ApplyResult, kept []string, err error) {
 	h.opt.Step("template.journal")
 	if done, err = h.opt.Things.Reconcile(ctx, j.Wanted); err != nil {
@@ -248,10 +248,10 @@ func (h *Installation) carryOut(ctx context.Context, j journal) (done ApplyResul
 	return done, kept, os.Remove(h.journalPath())
 }
 
-// reconcileFile changes a file from p.Before to p.After. The file may already be correct. If it was
-// edited after a crash, the change is merged into the edited file, unless that already contains the
-// change. If the result of the merge is invalid, the edited file is kept. Text that would be lost
-// is saved as a copy.
+// reconcileFile changes a file from p.Before to p.After. The file may already have the new text. If
+// it was edited after a crash, the change is merged into the edited file, unless the file already
+// contains the change. If the result of the merge is invalid, the edited file is kept. Text that
+// would be lost is saved as a copy.
 func (h *Installation) reconcileFile(path string, p fileChange, merged func(base, ours, theirs string) string, check func(before, after []byte) error) (kept []string, err error) {
 	now, err := readText(path)
 	if err != nil || isEqualText(now, p.After) {

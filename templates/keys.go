@@ -52,17 +52,18 @@ func flattenKeys(text string) (map[string]string, error) {
 	return out, nil
 }
 
-// quotePart quotes a part of a key that contains a dot, so that it differs from two parts.
+// quotePart quotes a part of a key that contains a dot, because it would otherwise look like two
+// parts.
 func quotePart(p string) string {
 	if strings.ContainsAny(p, `."`) {
-		b, _ := json.Marshal(p) // cannot fail: every string can be encoded
+		b, _ := json.Marshal(p) // encoding cannot fail, because every string can be encoded
 		return string(b)
 	}
 	return p
 }
 
-// keys3 merges the changes in ours and theirs, both based on base. If both changed a key
-// differently, the value of ours is kept and the key is reported as a conflict.
+// keys3 merges two sets of changes to base: those in ours and those in theirs. If both changed a
+// key differently, it keeps the value in ours and reports the key as a conflict.
 func keys3(base, ours, theirs map[string]string) (merged map[string]string, conflicts []string) {
 	merged = map[string]string{}
 	all := maps.Clone(base)

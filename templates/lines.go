@@ -13,7 +13,7 @@ type hunk struct {
 	lines    []string
 }
 
-// splitLines splits s into lines. The lines include their line ends.
+// splitLines splits text into lines, including their line ends.
 func splitLines(text string) []string {
 	if text == "" {
 		return nil
@@ -25,8 +25,8 @@ func splitLines(text string) []string {
 	return out
 }
 
-// maxEdits limits the search for the smallest difference. Above the limit, everything between the
-// common beginning and end becomes one change.
+// maxEdits limits the search for the smallest difference. If more edits are necessary, everything
+// between the common beginning and the common end becomes one change.
 const maxEdits = 2000
 
 // diffLines returns the hunks that change a into b, in order. It uses the greedy algorithm of E.
@@ -43,7 +43,7 @@ func diffLines(a, b []string) []hunk {
 	}
 	var out []hunk
 	i, j := 0, 0
-	for _, m := range append(path, [2]int{len(x), len(y)}) { // pairs of equal lines, then the end of both texts
+	for _, m := range append(path, [2]int{len(x), len(y)}) { // the pairs of equal lines, and the end of both texts
 		if m[0] > i || m[1] > j {
 			out = append(out, hunk{pre + i, pre + m[0], y[j:m[1]]})
 		}
@@ -132,7 +132,7 @@ func isOverlapping(a, b hunk) bool {
 		if b.from == b.to {
 			a, b = b, a
 		}
-		return b.from < a.from && a.from < b.to // the insertion is inside the other change
+		return b.from < a.from && a.from < b.to // the insertion point is within the other change
 	}
 	return a.from < b.to && b.from < a.to
 }
@@ -159,7 +159,7 @@ func mergeHunks(base []string, winner, loser []hunk) (text string, left []hunk) 
 	add := func(lines []string) {
 		for _, l := range lines {
 			if s := b.String(); s != "" && s[len(s)-1] != '\n' {
-				b.WriteByte('\n') // the last line of a text may have no line end
+				b.WriteByte('\n') // the last line of a text may lack a line end
 			}
 			b.WriteString(l)
 		}
@@ -174,8 +174,8 @@ func mergeHunks(base []string, winner, loser []hunk) (text string, left []hunk) 
 	return b.String(), left
 }
 
-// Diff returns a unified diff from a to b with around context lines. It returns "" if a and b are
-// equal.
+// Diff returns a unified diff from a to b. around is the number of context lines. Diff returns ""
+// if a and b are equal.
 func Diff(name, a, b string, around int) string {
 	x, y := splitLines(a), splitLines(b)
 	hunks := diffLines(x, y)
@@ -195,8 +195,8 @@ func Diff(name, a, b string, around int) string {
 	return out.String()
 }
 
-// writeHunkGroup writes neighboring changes as one hunk. It returns the new line offset of the text
-// after them.
+// writeHunkGroup writes adjacent changes as one hunk of the diff. It returns the offset between the
+// line numbers of the two texts after it.
 func writeHunkGroup(out *strings.Builder, x []string, hunks []hunk, around, shift int) int {
 	from, to := max(hunks[0].from-around, 0), min(hunks[len(hunks)-1].to+around, len(x))
 	grown := 0

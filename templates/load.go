@@ -18,7 +18,7 @@ const (
 	skillFile    = "SKILL.md" // in skills/NAME
 )
 
-// files maps slash-separated paths to the contents of a template's files.
+// files contains the contents of a template's files, by their slash-separated paths.
 type files map[string][]byte
 
 // wantedSize returns the maximum size of a template file in bytes, or 0 if no template file has

@@ -13,10 +13,10 @@ import (
 // Plan describes the changes of an installation or reset of a template; Apply performs them.
 type Plan struct {
 	Template string `json:"template"` // "" means a reset
-	Was      string `json:"was"`      // template that is currently in use, or ""
+	Was      string `json:"was"`      // template that is in use at present, or ""
 	// Settings are the configuration keys that the template sets.
 	Settings []Change `json:"settings"`
-	// Conflicts are edits of the owner that cannot be merged with the reset.
+	// Conflicts are edits of the owner that cannot be reconciled with the reset.
 	Conflicts []Conflict  `json:"conflicts"`
 	Things    ApplyResult `json:"things"`
 
@@ -25,7 +25,7 @@ type Plan struct {
 
 	state  State
 	wanted DesiredState
-	keep   map[string]string // texts of the copies to save, by name
+	keep   map[string]string // text of each copy to save, by file name
 }
 
 // FilePlan describes the planned change of one file.
@@ -40,7 +40,7 @@ type Change struct {
 	Key string `json:"key"`
 	Was string `json:"was"` // effective value before the change
 	Now string `json:"now"`
-	// Yours is true if the owner's configuration file sets the key.
+	// Yours is true if the owner's configuration file already sets the key.
 	Yours bool `json:"yours"`
 	// Stays explains why the template's value is not applied; "" if it is applied.
 	Stays string `json:"stays,omitempty"`

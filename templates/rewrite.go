@@ -7,7 +7,7 @@ import (
 )
 
 // RewriteConfig applies an edit to all saved copies of the configuration, for example to replace a
-// secret by a reference.
+// secret with a reference.
 func (h *Installation) RewriteConfig(edit func(text []byte) ([]byte, error)) error {
 	s, err := h.State()
 	if err != nil {

@@ -87,11 +87,11 @@ func (s Registry) Find(ref string) (*Template, error) {
 	return nil, fmt.Errorf("%w: %q; see: hob template list, or give the path of a folder or an archive", ErrNotFound, sanitizeExcerpt(ref, 60))
 }
 
-// ErrThere is wrapped if a template with the same name already exists.
+// ErrThere is returned, wrapped, if a template with the same name already exists.
 var ErrThere = errors.New("a template with this name already exists")
 
-// Create writes a template into a folder of its name in Hob's folder and returns the path. write
-// creates a private file and its parent folders.
+// Create writes a template to a subfolder, named after the template, of Hob's folder for templates.
+// It returns the path of the subfolder. write creates a private file and its parent folders.
 func (s Registry) Create(t *Template, write func(path string, data []byte) error) (string, error) {
 	if err := CheckName(t.Name); err != nil {
 		return "", err

@@ -14,8 +14,8 @@ import (
 // maxSkills is the maximum total size of a template's skills, in bytes.
 const maxSkills = 256 << 10
 
-// Skill is an instruction text for one kind of task. A model reads it if a request matches. It
-// grants no tools or permissions.
+// Skill contains instructions for one kind of task. A model reads them if a request matches. A
+// skill grants no tools or permissions.
 type Skill struct {
 	Name        string `json:"name"`
 	Description string `json:"description"` // one line about its purpose
@@ -67,8 +67,8 @@ func skillsOf(skills map[string][]byte) (out []Skill, err error) {
 }
 
 // Fits returns how well a skill matches a request: the number of words of its name and description
-// that occur in the request, or 0 if it does not match. One common word is not sufficient, unless
-// the request contains all words of the name.
+// that occur in the request, or 0 if the skill does not match. One word is not enough, unless the
+// request contains all words of the name.
 func (s Skill) Fits(wish string) int {
 	have := meaningfulStems(wish)
 	all := func(words []string) bool {
@@ -87,7 +87,7 @@ func (s Skill) Fits(wish string) int {
 	return n
 }
 
-// meaningfulStems returns the meaningful words of text without their common endings.
+// meaningfulStems returns the stems of the meaningful words in text.
 func meaningfulStems(text string) (out []string) {
 	for _, w := range textnorm.FoldedWords(text) {
 		if len(w) < 4 || strings.Contains(" this that with when from into what your have will then them they there these those about which while where their every other after before being using used uses make ", " "+w+" ") {
@@ -104,7 +104,8 @@ func meaningfulStems(text string) (out []string) {
 	return out
 }
 
-// InUse reads the template in use and its skills from a state folder (Options.Dir).
+// InUse returns the state of the template in use, with its skills, from a state folder
+// (Options.Dir).
 func InUse(dir string) (State, error) {
 	var s State
 	_, err := readJSON(filepath.Join(dir, stateFile), &s)

@@ -11,7 +11,7 @@ import (
 
 func mapKeys[V any](m map[string]V) iter.Seq[string] { return maps.Keys(m) }
 
-// takeBackConfig returns the configuration without the template's changes but with the owner's
+// takeBackConfig returns the configuration without the template's changes but with the owner's own
 // edits.
 func (h *Installation) takeBackConfig(s State, p *Plan) (*string, error) {
 	now, err := readText(h.opt.Config)
@@ -84,15 +84,16 @@ func (h *Installation) hasExpectedValues(out string, want map[string]string, now
 	return err == nil && maps.Equal(got, want) && h.opt.Editor.Check([]byte(now), []byte(out)) == nil
 }
 
-// mergeOurs merges line by line. If both sides changed the same lines, it keeps the owner's lines.
+// mergeOurs merges the changes line by line. If both sides changed the same lines, it keeps the
+// owner's lines.
 func (h *Installation) mergeOurs(base, ours, theirs string) string {
 	b := splitLines(base)
 	out, _ := mergeHunks(b, diffLines(b, splitLines(ours)), diffLines(b, splitLines(theirs)))
 	return out
 }
 
-// mergeTheirs merges line by line and treats the change as one hunk, so that edits inside the
-// removed text are removed, too.
+// mergeTheirs merges the changes line by line but treats the removal as one hunk, so that it also
+// removes edits inside the removed text.
 func mergeTheirs(base, ours, theirs string) string {
 	b := splitLines(base)
 	out, _ := mergeHunks(b, diffWhole(b, splitLines(theirs)), diffLines(b, splitLines(ours)))
@@ -113,7 +114,7 @@ func (h *Installation) byKey(now string, base, ours, theirs map[string]string) s
 		}
 		next, err := edit()
 		if err != nil {
-			return now // the caller's check of the values will fail
+			return now // keep the text, because the caller will notice the wrong values
 		}
 		out = next
 	}
@@ -173,7 +174,7 @@ func (h *Installation) takeBackSoul(s State, p *Plan) (*string, error) {
 	}
 	before := textOf(s.Soul.Before)
 	if s.Soul.Before == nil {
-		before = h.opt.Persona // text that is effective if there is no file
+		before = h.opt.Persona // the text that is effective if the file does not exist
 	}
 	base := splitLines(textOf(s.Soul.After))
 	out, left := mergeHunks(base, diffWhole(base, splitLines(before)), diffLines(base, splitLines(*now)))
@@ -185,7 +186,7 @@ func (h *Installation) takeBackSoul(s State, p *Plan) (*string, error) {
 		})
 	}
 	if s.Soul.Before == nil && out == before {
-		return nil, nil // no text of the owner is left
+		return nil, nil // no text by the owner is left
 	}
 	return &out, nil
 }

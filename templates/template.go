@@ -22,13 +22,13 @@ const (
 	maxText     = 2000
 )
 
-// ErrInvalid is wrapped by errors about an invalid template.
+// ErrInvalid is wrapped by all errors about invalid templates.
 var ErrInvalid = errors.New("invalid template")
 
-// ErrNotFound is wrapped if no template has the given name.
+// ErrNotFound is returned, wrapped, if no template has the given name.
 var ErrNotFound = errors.New("template not found")
 
-// Template is one validated template.
+// Template is a validated template.
 type Template struct {
 	Name        string     `json:"name"`
 	Description string     `json:"description"`
@@ -44,7 +44,7 @@ type Template struct {
 	// Skills lists the names of the template's skills.
 	Skills []string `json:"skills,omitempty"`
 
-	// Bodies contains the texts of the skills.
+	// Bodies contains the skills with their text.
 	Bodies []Skill `json:"-"`
 }
 
@@ -54,15 +54,15 @@ type Origin string
 // The origins of templates. Only built-in templates are trusted text.
 const (
 	Builtin Origin = "built-in"
-	Own     Origin = "own" // from Hob's folder of templates
+	Own     Origin = "own" // from Hob's folder for templates
 	Folder  Origin = "folder"
 	Archive Origin = "archive"
 )
 
-// Source returns the source mark of resources that the template creates.
+// Source returns the mark that identifies the resources that the template creates.
 func (t *Template) Source() string { return SourceOf(t.Name) }
 
-// SourceOf returns the source mark of resources that the named template creates.
+// SourceOf returns the mark that identifies the resources that the named template creates.
 func SourceOf(name string) string { return "template:" + name }
 
 // Goal is a long-term goal that a template creates.
@@ -78,8 +78,8 @@ type Goal struct {
 type Schedule struct {
 	Every  string `json:"every,omitempty" toml:"every"` // "weekday at 8:30"
 	At     string `json:"at,omitempty" toml:"at"`
-	Do     string `json:"do,omitempty" toml:"do"`   // a request in natural language
-	Say    string `json:"say,omitempty" toml:"say"` // a reminder text, sent verbatim
+	Do     string `json:"do,omitempty" toml:"do"`   // a task in natural language
+	Say    string `json:"say,omitempty" toml:"say"` // the text of a reminder, sent verbatim
 	Missed string `json:"missed,omitempty" toml:"missed"`
 }
 
@@ -120,8 +120,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-// Parse parses and checks template.toml and SOUL.md (nil if missing). Unknown keys and settings
-// that templates may not set are errors.
+// Parse parses and checks template.toml and SOUL.md (nil if it does not exist). Unknown keys, and
+// settings that templates may not change, are errors.
 func Parse(toml, soul []byte) (*Template, error) {
 	m, err := decodeManifest(toml)
 	if err != nil {

@@ -67,8 +67,8 @@ func (t *typed) decodeArguments(args json.RawMessage) (any, error) {
 	return in, nil
 }
 
-// normalizeJSON drops null arguments, which some models send for omitted ones, and converts number
-// literals. Integers keep all their digits.
+// normalizeJSON drops null arguments, which some models send for arguments that they omit, and
+// converts number literals. Integers keep all their digits.
 func normalizeJSON(v any) (err error) {
 	each := func(x any, set func(any)) {
 		switch x := x.(type) {
@@ -102,7 +102,7 @@ func convertNumber(n json.Number) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the number %s is too large", n)
 	}
-	if i := int64(f); float64(i) == f && math.Abs(f) < 1<<53 { // 2.0 is an integer
+	if i := int64(f); float64(i) == f && math.Abs(f) < 1<<53 { // 2.0 counts as an integer
 		return i, nil
 	}
 	return f, nil

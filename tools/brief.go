@@ -20,14 +20,15 @@ type BriefItem struct {
 	// Source is Outside if Text contains text that the owner did not write. An empty Source is
 	// treated as Outside.
 	Source provenance.Source `json:"source"`
-	// Beside is true for an item that is not important enough for a separate notification.
+	// Beside is true for an item that is not important enough for a notification of its own.
 	Beside bool `json:"beside,omitempty"`
 }
 
 // BriefSource contributes a section to the daily briefing: tasks, reminders, calendars, email,
-// habits, spending. An error means that the source, or part of it, could not be read; the briefing
-// states this in addition to the items that were found. An empty list means that there are no
-// items. Brief returns soon even if a server does not respond, and writes nothing.
+// habits or spending. An error means that the source, or part of it, could not be read; the
+// briefing then says so in addition to the items that were found. An empty list means that there
+// are no items. Brief must return soon even if a server does not respond, and must not write
+// anything.
 type BriefSource interface {
 	BriefTitle() string
 	// Brief returns the items of the day [from, to) in the owner's zone.
@@ -42,8 +43,8 @@ type BriefSection struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Brief queries all sources concurrently and returns their sections in order, including empty ones.
-// The result has the provenance of their text.
+// Brief queries all sources concurrently and returns their sections in the order of sources,
+// including empty ones. The provenance that it returns covers the text of all items.
 func Brief(ctx context.Context, sources []BriefSource, from, to time.Time) ([]BriefSection, provenance.Source) {
 	out := make([]BriefSection, len(sources))
 	said := make([]provenance.Source, len(sources))
@@ -72,7 +73,7 @@ func readBriefSection(ctx context.Context, s BriefSource, from, to time.Time) (B
 		return a.At.Compare(b.At)
 	})
 	for i, it := range out.Items {
-		// no credential is shown, because the user did not request one by name
+		// hide all credentials, because the user did not ask for one by name
 		out.Items[i].Text, _ = credential.Viewer{}.Show("", it.Text)
 		if it.Source.Tainted() {
 			source = provenance.Outside
@@ -82,7 +83,7 @@ func readBriefSection(ctx context.Context, s BriefSource, from, to time.Time) (B
 }
 
 // JoinSourceErrors joins the errors of several network sources into one. It returns nil if there
-// are none. The text may quote a server.
+// are none. The error may quote a server.
 func JoinSourceErrors(errs []error) error {
 	var words []string
 	for _, err := range errs {

@@ -54,10 +54,10 @@ func (c *Catalog) Get(name string) (Tool, bool) {
 	return t, ok
 }
 
-// All returns every tool in order of name; the slice must not be changed.
+// All returns every tool, ordered by name. The slice must not be changed.
 func (c *Catalog) All() []Tool { return c.all }
 
-// Core returns the tools offered in every request, in order of name.
+// Core returns the tools that are offered in every request, ordered by name.
 func (c *Catalog) Core() []Tool {
 	var out []Tool
 	for _, t := range c.all {
@@ -68,8 +68,8 @@ func (c *Catalog) Core() []Tool {
 	return out
 }
 
-// Search ranks tools for a request, which may be in another language or mistyped, and
-// returns at most n. A tool that the request names exactly comes first.
+// Search ranks the tools for a request, which may be in another language or mistyped, and returns
+// at most n tools. A tool that the request names exactly comes first.
 func (c *Catalog) Search(query string, n int) []Tool {
 	var out []Tool
 	for _, i := range c.index().searchTools(query, n) {

@@ -19,7 +19,7 @@ func ParsePastDay(words string, now time.Time) (time.Time, error) {
 		p, err := dateparse.ParsePeriod(words, now)
 		switch {
 		case err == nil && !p.From.IsZero() && !p.To.IsZero():
-			if p.To.Sub(p.From) > 25*time.Hour { // a day has at most 25 hours
+			if p.To.Sub(p.From) > 25*time.Hour { // a day can have 25 hours
 				return day, Errorf(InvalidArguments, "%q is more than one day; give one day", Clean(textnorm.Ellipsize(words, 60)))
 			}
 			day = p.From

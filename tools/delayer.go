@@ -5,20 +5,21 @@ import (
 	"encoding/json"
 )
 
-// Delayer is a tool whose calls that reach other people wait for a short time ([autonomy]
-// send_delay), so that the user can cancel them. When the time has passed, Call runs with the ID,
-// time and Exact of the original call. It may run again after an error or a crash, unless it has
-// called Call.Commit.
+// Delayer is a tool that delays calls that reach other people for a short time ([autonomy]
+// send_delay), so that the user can cancel them. After this time, Call runs with the ID, time and
+// Exact of the original call. It may run again after an error or a crash, unless it has called
+// Call.Commit.
 type Delayer interface {
 	Tool
 	// Waiting describes in a few words what a call sends, such as "the mail". "" means that calls
 	// of this tool never wait.
 	Waiting(args json.RawMessage) string
-	// Freeze resolves a call to what it will send, for Call.Frozen. nil means that Call resolves the
-	// arguments when the time has passed, and refuses everything but the approved Exact.
+	// Freeze returns what the call will send, for Call.Frozen. If it returns nil, Call itself
+	// resolves the arguments after the delay, and refuses anything that differs from the approved
+	// Exact.
 	Freeze(ctx context.Context, c Call) (json.RawMessage, error)
-	// WasSent looks up whether a call that was interrupted after Commit took effect. False also
-	// means that this is unknown.
+	// WasSent reports whether a call that was interrupted after Commit took effect. False can also
+	// mean that this is unknown.
 	WasSent(ctx context.Context, c Call) (bool, error)
 }
 

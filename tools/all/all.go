@@ -1,5 +1,5 @@
-// Package all lists Hob's tools, their tables and the sections of the daily briefing. Each new
-// category adds one line to each list.
+// Package all lists Hob's tools, their tables and the sections of the daily briefing. A new
+// category of tools adds one line to each list.
 package all
 
 import (
@@ -40,7 +40,7 @@ type Watchers interface {
 }
 
 // Deps are the dependencies of the tools. All fields except Currency and Now are required, unless
-// stated otherwise.
+// their comment says otherwise.
 type Deps struct {
 	Store     *store.Store
 	Knowledge *knowledge.Base
@@ -54,44 +54,45 @@ type Deps struct {
 	Crew crew.Engine
 	// Post sends messages to other people. If it is nil, its tools are omitted.
 	Post social.Sender
-	// Web accesses the web. Its tools are omitted without a network client.
+	// Web accesses the web. Without a network client, its tools are omitted.
 	Web web.Deps
-	// Shell assesses and runs commands. Its tool is omitted without an assessor.
+	// Shell assesses and runs commands. Without an assessor, its tool is omitted.
 	Shell shell.Deps
 	// Conversations searches past messages. If it is nil, they cannot be searched.
 	Conversations memory.Conversations
-	// Forgetting removes forgotten text from all stores. If it is nil, only the facts are deleted.
+	// Forgetting removes forgotten text from all stores. If it is nil, forgetting only deletes
+	// facts.
 	Forgetting memory.Forgetting
 	// Calendar and Mail read the owner's accounts. Their tools are omitted if Accounts is nil.
 	Calendar calendar.Deps
 	Mail     mail.Deps
 	// Contacts reads the owner's address books. The tool is omitted if Books is nil.
 	Contacts contacts.Deps
-	// Lists returns the owner's to-do lists other than Hob's reminders, and Notes the owner's notes
-	// other than Hob's. They may be nil.
+	// Lists returns the owner's to-do lists other than Hob's reminders. Notes returns the owner's
+	// notes other than Hob's own. Both may be nil.
 	Lists func() []pim.Reminders
 	Notes func() []pim.Notes
 	// NewReminders and NewNotes select the store for new items: "" or "hob" selects Hob's own
 	// store.
 	NewReminders, NewNotes string
-	// Weather queries the forecast. Its tool is omitted without a network client.
+	// Weather queries the forecast. Without a network client, its tool is omitted.
 	Weather weather.Deps
 	// Browser controls Hob's browser. Its tools are omitted if there is none.
 	Browser browser.Deps
-	// Desktop accesses the owner's desktop. The tools of nil fields are omitted.
+	// Desktop accesses the owner's desktop. If a field is nil, its tools are omitted.
 	Desktop desktop.Deps
-	// Media controls players, sound and speech. The tools of nil fields are omitted.
+	// Media controls players, sound and speech. If a field is nil, its tools are omitted.
 	Media media.Deps
 	// Briefs are additional sections of the daily briefing.
 	Briefs []tools.BriefSource
-	// Linker links entities. If it is nil, its tool is omitted.
+	// Linker links entities. If it is nil, the tool that uses it is omitted.
 	Linker knowledge.Linker
-	// Documents ingests documents. If it is nil, its tool is omitted.
+	// Documents ingests documents. If it is nil, the tool that uses it is omitted.
 	Documents memory.Documents
-	// Currency returns the ISO 4217 code for expenses without a currency. If it is nil, the tools
-	// use their default.
+	// Currency returns the ISO 4217 code for expenses that state no currency. If it is nil, the
+	// tools use their default.
 	Currency func() string
-	// Now returns the current time in the owner's zone for the briefing. By default it is the
+	// Now returns the current time in the owner's zone, for the briefing. The default is the
 	// process's clock in the zone of the requested day.
 	Now func() time.Time
 }
@@ -188,8 +189,8 @@ func Erasers(f *files.Files) []erase.Eraser {
 	return []erase.Eraser{memory.Eraser(), tasks.Eraser(), money.Eraser(), health.Eraser(), f.Eraser()}
 }
 
-// WithSources returns the dependencies, extended by the tools for the owner's email, calendars and
-// contacts. now returns the time in the owner's zone, and matters becomes mail.Deps.Matters.
+// WithSources returns the dependencies with the owner's email, calendars and contacts from s. now
+// returns the time in the owner's zone, and matters becomes mail.Deps.Matters.
 func (d Deps) WithSources(s *sources.Sources, now func() time.Time, matters func(context.Context) (func(pim.Message) string, error)) Deps {
 	people := func(ctx context.Context, words string) ([]pim.Contact, error) {
 		return contacts.Find(ctx, s.Contacts(), words, 20)

@@ -11,7 +11,7 @@ import (
 	"hob/tools"
 )
 
-// judgeFor is the maximum time for a page to describe the pending action.
+// judgeFor is the time limit for a page to describe the pending action.
 const judgeFor = 10 * time.Second
 
 type clickIn struct {
@@ -82,8 +82,8 @@ func pageChangedError() error {
 	return tools.Errorf(tools.Conflict, "the page has changed; nothing was done. Read the page again")
 }
 
-// describeElementByHandle describes an element for an approval request, as of the time its page was
-// read. The guard also shows the approved binding.
+// describeElementByHandle describes an element for an approval request, as it was when its page was
+// last read. The guard also shows the approved binding.
 func (d Deps) describeElementByHandle(handle string) string {
 	e, tab, page, ok := d.Browser.ElementOf(handle)
 	if !ok {
@@ -128,7 +128,7 @@ type fillIn struct {
 	Tab    string    `json:"tab,omitempty" jsonschema:"such as t2; the elements' by default"`
 }
 
-// maxFields limits the fields of a form.
+// maxFields is the maximum number of fields that one call may fill in.
 const maxFields = 40
 
 func fillFormTool(d Deps) tools.Tool {
@@ -278,12 +278,13 @@ func executeScriptTool(d Deps) tools.Tool {
 	})
 }
 
-// scriptValue is the Data of browser_execute_js.
+// scriptValue is the Data of a browser_execute_js result.
 type scriptValue struct {
 	Value string `json:"value"`
 }
 
-// stripFragment returns an address without its fragment, which pages can change freely.
+// stripFragment returns an address without its fragment, because a page can change the fragment at
+// any time.
 func stripFragment(address string) string {
 	address, _, _ = strings.Cut(address, "#")
 	return address
@@ -329,7 +330,7 @@ func screenshotTool(d Deps) tools.Tool {
 	})
 }
 
-// screenshotData is the Data of browser_screenshot.
+// screenshotData is the Data of a browser_screenshot result.
 type screenshotData struct {
 	Tab   string `json:"tab"`
 	URL   string `json:"url"`

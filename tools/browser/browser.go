@@ -1,9 +1,9 @@
 // Package browser provides tools for Hob's own browser: tabs, pages and their elements. Opening an
-// address is an egress and follows the rules of browse_url. The text of pages is untrusted. On
-// every site where the owner is signed in, a click, a submitted form or a script may buy something,
-// send something or accept terms. These actions therefore count as Send and Exec: the guard
-// requests approval with the page and the element, and the tool performs exactly the approved
-// action (CallAssessment.Exact). A click on a plain link counts as opening its address.
+// address sends data to a server and follows the rules of browse_url. The text of pages is
+// untrusted. On every site where the owner is signed in, a click, a submitted form or a script may
+// buy something, send something or accept terms. These actions therefore count as Send and Exec:
+// the guard requests approval with the page and the element, and the tool performs exactly the
+// approved action (CallAssessment.Exact). A click on a plain link counts as opening its address.
 package browser
 
 import (
@@ -30,7 +30,7 @@ type Driver interface {
 	CloseTab(ctx context.Context, id string) (browser.Tab, error)
 	Switch(ctx context.Context, id string) (browser.Tab, error)
 	Content(ctx context.Context, id string) (*browser.Content, error)
-	// History and Go move within the history of a tab: -1 is back, 1 is forward.
+	// History and Go move within the history of a tab: a delta of -1 is back, and 1 is forward.
 	History(ctx context.Context, id string, delta int) (string, error)
 	Go(ctx context.Context, id string, delta int, address string) (browser.Tab, error)
 	Describe(ctx context.Context, id, handle string) (browser.Described, error)
@@ -49,17 +49,17 @@ type Deps struct {
 	Browser Driver
 	// Network parses and checks addresses.
 	Network *safehttp.Client
-	// Keep saves a screenshot in Hob's folder and returns its path. See describes a screenshot; it
-	// returns "" if no model can.
+	// Keep saves a screenshot in Hob's folder and returns its path. See describes a screenshot. It
+	// returns "" if no model can do so.
 	Keep func(name string, data []byte) (string, error)
 	See  func(ctx context.Context, data []byte) (string, error)
 	// Own accesses the browsers that the user uses. It may be nil.
 	Own UserBrowsers
-	// Hosts are host names of the dashboard in addition to this machine's.
+	// Hosts are additional host names of the dashboard, besides those of this machine.
 	Hosts []string
 }
 
-// Time limits of a call. A call that opens a page may have to start the browser.
+// The time limits of a call. A call that opens a page may first have to start the browser.
 const (
 	openFor = 90 * time.Second
 	lookFor = 30 * time.Second
@@ -94,8 +94,8 @@ func normalizeAddress(raw string) string {
 	return raw
 }
 
-// assessNavigation assesses the opening of an address. It shows the canonical form, so that the
-// user can recognize lookalike domain names.
+// assessNavigation assesses opening an address. It shows the canonical form, so that the user can
+// recognize lookalike domain names.
 func (d Deps) assessNavigation(raw, exact string) tools.CallAssessment {
 	u, err := d.Network.Check(normalizeAddress(raw))
 	if err != nil {
@@ -115,8 +115,8 @@ func (d Deps) displayAddress(raw string) string {
 	return strings.TrimPrefix(u.String(), "https://")
 }
 
-// resolveTabID resolves a tab. An empty id is valid only if exactly one tab is open, because
-// conversations share the browser and could otherwise read each other's pages.
+// resolveTabID resolves the id of a tab. An empty id is valid only if exactly one tab is open,
+// because all conversations share the browser and could otherwise read each other's pages.
 func (d Deps) resolveTabID(ctx context.Context, id string) (string, error) {
 	if list := d.Browser.Tabs(ctx); id == "" && len(list) > 1 {
 		return "", tools.Errorf(tools.InvalidArguments, "%d tabs are open; name one of them (browser_list_tabs)", len(list))
@@ -151,7 +151,7 @@ func webOrigins(tool, address string) []provenance.Origin {
 	return []provenance.Origin{{Kind: "web", Label: address, Via: tool}}
 }
 
-// sideEventsText describes the side events of a call. The text is appended to the call's result.
+// sideEventsText describes the dialogs and notes of a call, to be appended to its result.
 func (d Deps) sideEventsText(tab string) string {
 	var b strings.Builder
 	for _, s := range d.Browser.Dialogs(tab) {
@@ -192,7 +192,7 @@ func classifyError(err error, asked string) error {
 	}
 	e, ok := errors.AsType[*browser.Error](err)
 	if !ok {
-		return err // a context or protocol error
+		return err // a context error or a protocol error
 	}
 	out := &tools.Error{Source: provenance.Tool, Code: tools.Failed, Message: e.Message, Remedy: e.Remedy, Err: err}
 	switch e.Kind {
@@ -218,7 +218,7 @@ func classifyError(err error, asked string) error {
 // the tool checks it again right before the action.
 func encodeBinding(v any) string {
 	b, err := json.Marshal(v)
-	if err != nil { // a programming error: v is one of this package's types
+	if err != nil { // encoding cannot fail, because v is one of this package's types
 		panic(fmt.Sprintf("browser: %v", err))
 	}
 	return string(b)

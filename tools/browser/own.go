@@ -44,8 +44,8 @@ func (d Deps) findUserBrowser(name string) (a apps.App, mine bool, err error) {
 	return a, false, nil
 }
 
-// describeUserTab describes a tab of the owner's browser for an approval request. It does not query
-// the browser.
+// describeUserTab describes a tab of the owner's browser for an approval request. It does not
+// access the browser.
 func (d Deps) describeUserTab(name, tab string) string {
 	if a, mine, err := d.findUserBrowser(name); err == nil && !mine {
 		name = a.Title
@@ -85,11 +85,11 @@ func (d Deps) inOwn(ctx context.Context, name, tab string, effects tools.Effects
 	}
 }
 
-// askedForm matches the beginning of an approval binding.
+// askedForm matches the beginning of an approval binding, which names the browser and the tab.
 var askedForm = regexp.MustCompile(`^\{"browser":"(\w+)","tab":"([^"\\]+)"`)
 
-// askedOf returns the tab that the approval request named. Without it, "the active tab" would be a
-// different one as soon as the owner answers on a page in that browser.
+// askedOf returns the tab that the approval request named. Without it, "the active tab" would
+// become a different one as soon as the owner approves on a page in that browser.
 func askedOf(exact string, a apps.App) string {
 	if m := askedForm.FindStringSubmatch(exact); m != nil && m[1] == a.Name {
 		return m[2]
@@ -239,7 +239,7 @@ func ofOwn(tool string, a apps.App, t apps.Tab, text string, data any) tools.Res
 	return tools.Result{Text: text, Data: data, Source: provenance.Outside, Origins: webOrigins(tool, a.Title+": "+withoutQuery(t.URL))}
 }
 
-// outOfOwn classifies an error of a script in the owner's browser for a model.
+// outOfOwn classifies an error of a script in the owner's browser for the model.
 func outOfOwn(err error) error {
 	e, ok := errors.AsType[*osrun.Error](err)
 	if !ok {

@@ -10,7 +10,7 @@ import (
 	"hob/tools"
 )
 
-// maxLinks limits the addresses that are returned for one page.
+// maxLinks is the maximum number of addresses that are returned for one page.
 const maxLinks = 300
 
 func pageContentTool(d Deps) tools.Tool {
@@ -46,7 +46,7 @@ func pageContentTool(d Deps) tools.Tool {
 	})
 }
 
-// pageData is the Data of browser_get_page_content.
+// pageData is the Data of a browser_get_page_content result.
 type pageData struct {
 	Tab      string            `json:"tab"`
 	URL      string            `json:"url"`

@@ -15,7 +15,7 @@ type listIn struct {
 	Browser string `json:"browser,omitempty" jsonschema:"hob (default), or the user's own on macOS: safari, chrome, edge, brave, arc"`
 }
 
-// tabList is the Data of browser_list_tabs.
+// tabList is the Data of a browser_list_tabs result.
 type tabList struct {
 	Tabs []browser.Tab `json:"tabs"`
 }
@@ -149,7 +149,7 @@ func closeTab(d Deps) tools.Tool {
 				return tools.CallAssessment{Refused: classifyError(err, in.Tab)}
 			}
 			j := tools.CallAssessment{Exact: t.ID}
-			if t.Own { // the tab does not contain the owner's data
+			if t.Own { // such a tab does not contain the owner's data
 				j.Effects = tools.Read
 			}
 			return j

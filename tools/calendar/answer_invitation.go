@@ -70,7 +70,7 @@ func (d Deps) findInvitation(ctx context.Context, in answerIn, now time.Time) (f
 	return f, s, exact, nil
 }
 
-// answerInvitation notifies the organizer whether the owner attends.
+// answerInvitation tells the organizer whether the owner will attend.
 func (d Deps) answerInvitation() tools.Tool {
 	return tools.New(tools.Def[answerIn]{
 		Spec: tools.Spec{

@@ -1,8 +1,9 @@
 // Package calendar provides tools for the calendars of the owner's accounts. read_calendar lists
-// events, the next event, or whether a time is free. Brief is the calendar section of a briefing.
-// create_calendar_event, update_calendar_event, delete_calendar_event and answer_invitation write.
-// Calls that notify other people count as Send, and every change can be undone. If the calendar
-// server does not notify guests, Hob emails them (iMIP, RFC 6047).
+// events, returns the next event, or says whether a time is free. Brief is the calendar section of
+// a briefing. create_calendar_event, update_calendar_event, delete_calendar_event and
+// answer_invitation change calendars. Calls that notify other people count as Send, and every
+// change can be undone. If the calendar server does not notify guests, Hob sends them an email
+// (iMIP, RFC 6047).
 //
 // Text from calendars is untrusted, because anyone can write an invitation.
 package calendar
@@ -28,7 +29,7 @@ import (
 // usualWait is the default time limit for the servers of an account.
 const usualWait = 8 * time.Second
 
-// maxEvents limits the number of events read from all calendars together.
+// maxEvents is the maximum number of events that are read from all calendars together.
 const maxEvents = 5000
 
 // Deps are the dependencies of the tools.
@@ -40,15 +41,15 @@ type Deps struct {
 	Apps func() []pim.Calendars
 	// Calendars returns the writable calendars. If it is nil, the tools that write are omitted.
 	Calendars func() []pim.Calendars
-	// Mailers send invitations if the calendar server does not. If it is nil, no invitations are
-	// sent.
+	// Mailers returns the mailboxes for invitations that the calendar server does not send itself.
+	// If it is nil, no invitations are sent by email.
 	Mailers func() []pim.Mailer
-	// People finds a name in the owner's address books. It is nil if there are none.
+	// People searches the owner's address books for a name. It is nil if there are none.
 	People func(ctx context.Context, words string) ([]pim.Contact, error)
-	// Now returns the current time in the owner's zone. The default is the process's zone.
+	// Now returns the current time in the owner's zone. The default uses the zone of the process.
 	Now func() time.Time
-	// Wait is the time limit for the servers of an account (default 8 s). The result names servers
-	// that exceed it.
+	// Wait is the time limit for the servers of an account (default 8 s). The result names the
+	// servers that exceed it.
 	Wait time.Duration
 }
 
@@ -64,11 +65,11 @@ func Tools(d Deps) []tools.Tool {
 }
 
 // readEvents returns the events of all calendars of the accounts, sorted and without canceled
-// events. It returns events even with an error; the error names the unreadable sources. The events
-// are nil if nothing could be read.
+// events. It returns events even with an error, which names the sources that could not be read. The
+// events are nil if nothing could be read.
 func (d Deps) readEvents(ctx context.Context, accounts []pim.Account, s ics.Span) ([]pim.Event, error) {
 	var apps []pim.Calendars
-	if len(accounts) == 0 { // no account is configured; accountsNamed rejects an unknown account name
+	if len(accounts) == 0 { // no account is configured, because accountsNamed rejects an unknown name
 		apps = d.calendarApps()
 	}
 	found := make([][]pim.Event, len(accounts)+len(apps))
@@ -103,7 +104,7 @@ func (d Deps) readEvents(ctx context.Context, accounts []pim.Account, s ics.Span
 }
 
 // appWait is the time limit for a local program. It is long because macOS may first ask the owner
-// for permission.
+// for a permission.
 const appWait = 50 * time.Second
 
 func (d Deps) calendarApps() []pim.Calendars {
@@ -187,7 +188,7 @@ func (d Deps) accountsNamed(name string) ([]pim.Account, error) {
 	return nil, tools.Errorf(tools.NotFound, "no account %q has calendars; accounts with calendars: %s", tools.Clean(textnorm.Ellipsize(name, 60)), tools.Clean(strings.Join(names, ", ")))
 }
 
-// eventLabel formats an event as one line without its time.
+// eventLabel formats an event as one line, without its time.
 func eventLabel(e pim.Event) string {
 	s := textnorm.Ellipsize(e.Title, 120)
 	if s == "" {
@@ -215,7 +216,7 @@ func clashingEvents(e pim.Event, all []pim.Event) (out []string) {
 // shortGap is the shortest free time that is reported.
 const shortGap = 30 * time.Minute
 
-// freeTimes returns the free times between the busy events in [from, to).
+// freeTimes returns the free periods between the busy events in [from, to).
 func freeTimes(all []pim.Event, from, to time.Time) (out [][2]time.Time) {
 	var end time.Time
 	for _, e := range all {

@@ -32,14 +32,14 @@ type changedOut struct {
 	Start   time.Time   `json:"start"`
 }
 
-// undoData is the undo data of a calendar change.
+// undoData is what is needed to undo a calendar change.
 type undoData struct {
 	Account string `json:"account"`
 	Undo    []byte `json:"undo"`
 	Untold  bool   `json:"untold,omitempty"` // the event has guests, but Hob did not notify them
 }
 
-// untold is the end of a result if the guests were not notified of the change.
+// untold is appended to a result if the guests were not notified of the change.
 const untold = " Its guests were not notified."
 
 func undoOf(label string, c pim.Calendars, r pim.Receipt, nobodyTells bool) *tools.Undo {
@@ -100,8 +100,8 @@ type foundEvent struct {
 	in pim.Calendars
 }
 
-// findEvent finds an event by words of its title, place or guests. It returns the next matching
-// event, or the one on a given day. If several events match, the error names them.
+// findEvent finds an event by words in its title, location or guests. It returns the next matching
+// event, or the matching event on a given day. If several events match, the error lists them.
 func (d Deps) findEvent(ctx context.Context, words, on, account string, now time.Time) (foundEvent, error) {
 	want := textnorm.FoldedWords(words)
 	if len(want) == 0 {
@@ -134,7 +134,7 @@ func (d Deps) findEvent(ctx context.Context, words, on, account string, now time
 			switch {
 			case i < 0:
 				fit = append(fit, foundEvent{e, c})
-			case strings.TrimSpace(on) == "" && !fit[i].End.After(now) && e.Start.After(fit[i].Start): // the match so far is over; use a later occurrence of its series
+			case strings.TrimSpace(on) == "" && !fit[i].End.After(now) && e.Start.After(fit[i].Start): // the match so far is over, so use a later occurrence in its series
 				fit[i] = foundEvent{e, c}
 			}
 		}
@@ -154,8 +154,8 @@ func (d Deps) findEvent(ctx context.Context, words, on, account string, now time
 	return foundEvent{}, tools.Quoting(tools.Errorf(tools.InvalidArguments, "%d events match %q; give more of the title, or the day:%s", len(fit), tools.Clean(textnorm.Ellipsize(words, 80)), b.String()), provenance.Outside)
 }
 
-// guestAddresses returns the addresses of the people, except the owner, who may be notified of a
-// change.
+// guestAddresses returns the addresses of the people, other than the owner, who may be notified of
+// a change.
 func (f foundEvent) guestAddresses(own string) (out []string) {
 	for _, g := range append([]pim.Person{f.Organizer}, f.Guests...) {
 		if g.Address != "" && !strings.EqualFold(g.Address, own) && !slices.Contains(out, g.Address) {
@@ -165,7 +165,8 @@ func (f foundEvent) guestAddresses(own string) (out []string) {
 	return out
 }
 
-// approvalBinding returns the approval binding: the event in its current state, with its guests.
+// approvalBinding returns the approval binding, which contains the event in its current state with
+// its guests.
 func (f foundEvent) approvalBinding() string {
 	with := f.guestAddresses("")
 	slices.Sort(with)
@@ -173,7 +174,7 @@ func (f foundEvent) approvalBinding() string {
 	return fmt.Sprintf("%s, %s (%s)", eventLabel(f.Event), f.Start.Format("Mon 2 Jan 2006 15:04"), hex.EncodeToString(sum[:6]))
 }
 
-// assessChange assesses which people a change reaches. more returns additional text for the
+// assessChange determines which people a change reaches. more returns additional text for the
 // approval binding; it may be nil.
 func (d Deps) assessChange(ctx context.Context, words, on, account string, more func(f foundEvent, now time.Time) (string, error)) tools.CallAssessment {
 	f, err := d.findEvent(ctx, words, on, account, d.currentTime())
@@ -221,7 +222,7 @@ func (d Deps) ownAddress(account string) string {
 
 var clockAlone = regexp.MustCompile(`(?i)^\s*(at\s+)?(\d{1,2}([:.]\d{2})?\s*(am|pm|h|o'clock)?|noon|midnight)\s*$`)
 
-// parseMoment parses a time. A time of day without a date is on the day of of, unless of is zero.
+// parseMoment parses a time. A time without a date is on the day of the time of, unless of is zero.
 // clock reports whether words contain a time of day.
 func parseMoment(words string, of, now time.Time) (t time.Time, clock bool, err error) {
 	base := now
@@ -235,9 +236,10 @@ func parseMoment(words string, of, now time.Time) (t time.Time, clock bool, err 
 	return m.Time.In(now.Location()), m.HasClock, nil
 }
 
-// timeBinding returns the approval binding of a time: t, or the quoted words if they are relative
-// to now, because their time changes every minute. Relative words are an error if people will be
-// notified of the time (told), because they must receive the approved time.
+// timeBinding returns the approval binding of a time. It is t or, if the words are relative to now,
+// the quoted words, because the time that they mean changes every minute. If people will be
+// notified of the time (told is true), relative words are an error, because the guests must receive
+// exactly the approved time.
 func timeBinding(words string, t, now time.Time, told bool) (string, error) {
 	a, err := dateparse.Parse(words, now)
 	b, later := dateparse.Parse(words, now.Add(time.Minute))

@@ -145,7 +145,7 @@ func (in createIn) parseEvent(c tools.Call) (e pim.NewEvent, err error) {
 	return e, nil
 }
 
-// approvalBinding returns the approval binding: the times and the guests.
+// approvalBinding returns the approval binding, which contains the times and the guests.
 func (in createIn) approvalBinding(e pim.NewEvent, now time.Time) (string, error) {
 	s, err := in.timesBinding(e, now)
 	for i, g := range e.Guests {
@@ -208,7 +208,7 @@ func (d Deps) writeNewEvent(ctx context.Context, c tools.Call, in createIn) (too
 		said, sent, err := d.sendInvitations(ctx, c, all[0], e)
 		res.Text += " " + said
 		res.Incomplete = !sent
-		if err != nil { // the error may quote a server
+		if err != nil { // the source is untrusted, because the error may quote a server
 			res.Text += ": " + pim.SanitizeLine(err.Error(), 300)
 			res.Source, res.Origins = provenance.Outside, []provenance.Origin{{Kind: "calendar", Label: all[0].Name(), Via: "create_calendar_event"}}
 		}
@@ -223,8 +223,8 @@ func isPlainName(name string) bool {
 	return name != "" && len(name) <= 24 && len(strings.Fields(name)) <= 2 && !strings.ContainsFunc(name, odd)
 }
 
-// sendInvitations sends the invitations if the server does not, and describes the outcome. sent
-// means that nothing failed.
+// sendInvitations sends the invitations if the server does not, and describes the outcome. sent is
+// true if nothing failed.
 func (d Deps) sendInvitations(ctx context.Context, c tools.Call, in pim.Calendars, e pim.NewEvent) (text string, sent bool, err error) {
 	s, ok := in.(pim.Scheduling)
 	if !ok {

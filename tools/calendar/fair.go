@@ -7,7 +7,7 @@ import (
 	"hob/platform/pim"
 )
 
-// cutError reports that some events were omitted.
+// cutError means that some events were omitted.
 type cutError struct {
 	From  time.Time // start of the earliest omitted event
 	title string
@@ -19,8 +19,8 @@ func (e *cutError) Error() string {
 	return fmt.Sprintf("too many events: %d were left out, starting on %s, for example %q", e.count, e.From.Format("Mon 2 Jan 15:04"), e.title)
 }
 
-// limitEvents returns at most n events, in order. It drops the most frequent events first, so that
-// an invitation that repeats every minute does not hide other meetings.
+// limitEvents returns at most n events, in order. It first drops occurrences of the most frequent
+// events, so that an invitation that repeats every minute does not hide other meetings.
 func limitEvents(all []pim.Event, n int) ([]pim.Event, *cutError) {
 	if len(all) <= n {
 		return all, nil
@@ -53,8 +53,8 @@ func limitEvents(all []pim.Event, n int) ([]pim.Event, *cutError) {
 	return out, cut
 }
 
-// maxPerSeries returns the maximum number of occurrences per event for a total of at most n. It is
-// at least 1.
+// maxPerSeries returns the maximum number of occurrences per event that keeps the total at n or
+// less. It is at least 1.
 func maxPerSeries(often map[string]int, n int) int {
 	low, high := 1, n
 	for low < high {

@@ -32,7 +32,7 @@ type calendarIn struct {
 	Account string `json:"account,omitempty"`
 }
 
-// calendarOut is the Data of read_calendar.
+// calendarOut is the Data of a read_calendar result.
 type calendarOut struct {
 	Events []pim.Event `json:"events"`
 	Free   *bool       `json:"free,omitempty"`
@@ -113,7 +113,7 @@ func spanOf(in calendarIn, now time.Time) (s ics.Span, at time.Time, err error) 
 		if at, err = read(in.At); err != nil {
 			return s, at, err
 		}
-		if strings.TrimSpace(in.Date) != "" { // the current time on that day
+		if strings.TrimSpace(in.Date) != "" { // use the requested time on that day
 			at = time.Date(from.Year(), from.Month(), from.Day(), at.Hour(), at.Minute(), 0, 0, now.Location())
 		}
 		from = at
@@ -198,7 +198,7 @@ func listText(events, all []pim.Event, query string, s ics.Span, now time.Time) 
 	return strings.TrimSpace(b.String())
 }
 
-// nextDays returns the number of days in which the next event is searched for.
+// nextDays returns the number of days that are searched for the next event.
 func (in calendarIn) nextDays() int { return max(in.Days, lookNext) }
 
 func nextText(events []pim.Event, in calendarIn, now time.Time) string {
@@ -213,8 +213,8 @@ func nextText(events []pim.Event, in calendarIn, now time.Time) string {
 	return text + "."
 }
 
-// freeText states whether the time at is free. The answer is unknown (nil) if err is a *cutError
-// and an omitted event could overlap the time.
+// freeText says whether the time at is free. The answer is nil (unknown) if err is a *cutError and
+// one of the omitted events could overlap the time.
 func freeText(events []pim.Event, at, now time.Time, err error) (string, *bool) {
 	var taken []string
 	var next pim.Event

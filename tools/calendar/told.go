@@ -16,7 +16,7 @@ import (
 	"hob/tools"
 )
 
-// guestRoute states how the guests of an event are notified of a change.
+// guestRoute describes how the guests of an event are notified of a change.
 type guestRoute string
 
 // The ways to notify guests. A server that does not report whether it notifies guests is assumed to
@@ -53,10 +53,10 @@ func (d Deps) notificationRoute(ctx context.Context, f foundEvent) (guestRoute, 
 	return nobody, nil
 }
 
-// alone is the route of an event that has no guests to notify.
+// alone is the route for an event that has no guests to notify.
 const alone guestRoute = "there are no guests to notify"
 
-// guestNotificationRoute returns the same as notificationRoute, but also accepts an event without
+// guestNotificationRoute does the same as notificationRoute, but also accepts an event without
 // guests.
 func (d Deps) guestNotificationRoute(ctx context.Context, f foundEvent) (guestRoute, pim.Mailer) {
 	if len(f.guestAddresses(d.ownAddress(f.in.Name()))) == 0 {
@@ -79,7 +79,7 @@ func (d Deps) mailerOf(address string) pim.Mailer {
 	return nil
 }
 
-// mailGuests mails the change to the guests and describes the outcome. sent means that nothing
+// mailGuests emails the guests about the change and describes the outcome. sent is true if nothing
 // failed. Lists longer than pim.MaxRecipients need several calls.
 func (d Deps) mailGuests(ctx context.Context, c tools.Call, box pim.Mailer, to []pim.Person, what, text, invite string) (said string, sent bool, err error) {
 	sum := sha256.Sum256([]byte(what + " " + c.ID + " " + to[0].Address))
@@ -114,7 +114,7 @@ func (f foundEvent) otherGuests(own string) (out []pim.Person) {
 	return out
 }
 
-// notifyGuests mails the guests that an event was changed or canceled. sent means that nothing
+// notifyGuests emails the guests that an event was changed or canceled. sent is true if nothing
 // failed.
 func (d Deps) notifyGuests(ctx context.Context, c tools.Call, f foundEvent, box pim.Mailer, subject, message string) (out string, sent bool) {
 	to := f.otherGuests(box.From().Address)
@@ -163,7 +163,7 @@ func guestMailText(ctx context.Context, how guestRoute, f foundEvent, method str
 	return text, tools.ClassifyPIM(err)
 }
 
-// changedFor notifies the guests of a completed change. sent means that nothing failed.
+// changedFor notifies the guests of a change that has been made. sent is true if nothing failed.
 func (d Deps) changedFor(ctx context.Context, c tools.Call, f foundEvent, change pim.EventChange, how guestRoute, box pim.Mailer, whole bool) (out string, sent bool) {
 	if how != byMail {
 		return "", true

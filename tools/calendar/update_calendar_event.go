@@ -192,7 +192,7 @@ func (d Deps) deleteEvent() tools.Tool {
 	})
 }
 
-// defaultToWrite sets the effect to Write if the assessment found no people to notify.
+// defaultToWrite sets the effect to Write if the assessment found no one to notify.
 func defaultToWrite(j tools.CallAssessment) tools.CallAssessment {
 	if j.Effects == 0 && j.Refused == nil {
 		j.Effects = tools.Write

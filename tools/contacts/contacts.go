@@ -20,7 +20,7 @@ import (
 	"hob/tools"
 )
 
-// Limits of an answer.
+// Limits of a result.
 const (
 	usual   = 10
 	most    = 50
@@ -41,14 +41,14 @@ type searchIn struct {
 	Limit int    `json:"limit,omitempty" jsonschema:"default 10, at most 50"`
 }
 
-// searchOut is the Data of search_contacts.
+// searchOut is the Data of a search_contacts result.
 type searchOut struct {
 	Contacts []pim.Contact `json:"contacts"`
 	Error    string        `json:"error,omitempty"` // sources that could not be read
 }
 
-// Find searches all address books concurrently. It returns matches even with an error; the error
-// names the unreadable sources.
+// Find searches all address books concurrently. It returns matches even with an error, which names
+// the sources that could not be read.
 func Find(ctx context.Context, books []pim.Contacts, words string, limit int) ([]pim.Contact, error) {
 	results := make([][]pim.Contact, len(books))
 	failed := make([]error, len(books))

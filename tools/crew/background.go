@@ -18,8 +18,8 @@ type spawnIn struct {
 	FollowUp bool     `json:"follow_up,omitempty" jsonschema:"work on with the result here"`
 }
 
-// spawnBackgroundTask returns a variant of delegate_tasks that starts one task and does not wait
-// for it.
+// spawnBackgroundTask returns spawn_background_task, which starts one task and does not wait for
+// it.
 func spawnBackgroundTask(e Engine) tools.Tool {
 	t := tools.New(tools.Def[spawnIn]{
 		Spec: tools.Spec{

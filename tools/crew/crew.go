@@ -35,7 +35,8 @@ type delegateIn struct {
 	Tasks []tools.TaskRequest `json:"tasks"`
 }
 
-// delegate implements delegate_tasks. Its tasks continue after the call.
+// delegate implements delegate_tasks. The tasks that it starts continue to run after the call has
+// returned.
 type delegate struct {
 	tools.TxTool
 	engine Engine

@@ -83,7 +83,8 @@ func (d Deps) openApp() tools.Tool {
 	})
 }
 
-// searchError converts an error of a search to a tool error. Most errors suggest a valid name.
+// searchError converts the error of a search to a tool error. Most of these errors suggest a valid
+// name.
 func searchError(err error) error {
 	err = classifyError(err)
 	if tools.CodeOf(err) == tools.Failed {
@@ -106,7 +107,7 @@ func appCommandLine(a apps.App) string {
 
 // isMenuEquivalent reports whether starting the app has the same effect as a click in the menu.
 // This is the case if an administrator installed the app, and if starting it neither stops other
-// programs nor raises permissions.
+// programs nor elevates privileges.
 func isMenuEquivalent(a apps.App) bool {
 	if !a.Shared {
 		return false
@@ -125,13 +126,13 @@ type listAppsIn struct {
 	Query string `json:"query,omitempty" jsonschema:"part of the name"`
 }
 
-// listOut is the Data of list_apps.
+// listOut is the Data of a list_apps result.
 type listOut struct {
 	Apps []appOut `json:"apps"`
 	More int      `json:"more,omitempty"`
 }
 
-// maxListed limits the applications in a list.
+// maxListed is the maximum number of applications in a list.
 const maxListed = 200
 
 func (d Deps) listApps() tools.Tool {

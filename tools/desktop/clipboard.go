@@ -20,7 +20,7 @@ import (
 
 type getIn struct{}
 
-// clipOut is the Data of get_clipboard.
+// clipOut is the Data of a get_clipboard result.
 type clipOut struct {
 	Text    string   `json:"text"`
 	Cut     bool     `json:"cut,omitempty"`
@@ -73,7 +73,7 @@ func clipResult(held clipboard.Content) tools.Result {
 // judgeClip assesses the clipboard content. Text that may be a secret needs approval.
 func (d Deps) judgeClip(ctx context.Context) tools.CallAssessment {
 	held, err := d.Clipboard.Read(ctx)
-	if err != nil { // the call itself reports the error
+	if err != nil { // the call itself will report the error
 		return tools.CallAssessment{Effects: tools.Read, Private: true}
 	}
 	return d.assessClipboard(held)
@@ -95,9 +95,8 @@ func (d Deps) assessClipboard(held clipboard.Content) tools.CallAssessment {
 	return j
 }
 
-// isLikelySecret reports whether s looks like a secret. It does if it is one word of mixed
-// characters that is not an address, number or path, or if it has the format of a key or a card
-// number.
+// isLikelySecret reports whether s looks like a secret: it is one word of mixed characters that is
+// not an address, number or path, or it has the format of a key or a card number.
 func isLikelySecret(s string) bool {
 	s = strings.TrimSpace(s)
 	if redact.Shapes(s) != s {

@@ -1,6 +1,6 @@
 // Package desktop provides tools for the owner's desktop: clipboard, applications, windows, screen
-// content, typing and clicking. platform/host/desktop implements them for each system; this package
-// defines the tools' arguments and effects.
+// content, typing and clicking. platform/host/desktop implements these functions for each operating
+// system; this package defines the tools' arguments and effects.
 //
 // Text from the desktop is untrusted, because anyone can cause text to appear on a screen. It is
 // also private: while the owner is away, nothing is read without approval
@@ -36,7 +36,7 @@ type Apps interface {
 	Start(ctx context.Context, a apps.App, item string) error
 }
 
-// Deps are the dependencies of the tools. The tools of nil fields are omitted.
+// Deps are the dependencies of the tools. If a field is nil, its tools are omitted.
 type Deps struct {
 	Clipboard Clipboard
 	Apps      Apps
@@ -49,7 +49,7 @@ type Deps struct {
 	// folder and returns its path.
 	Capturer ScreenCapturer
 	Keep     func(name string, data []byte) (string, error)
-	// Describe asks a model to describe a picture. It may be nil.
+	// Describe returns a model's description of an image. It may be nil.
 	Describe func(ctx context.Context, data []byte) (string, error)
 	// Battery reads the battery state. Display reads and sets the brightness and the color scheme.
 	Battery func(ctx context.Context) (power.Battery, error)
@@ -68,11 +68,11 @@ type Deps struct {
 	// Asking reports whether an approval request is pending.
 	Asking func(ctx context.Context) (bool, error)
 	// Driven returns the process id of the browser that the browser tools control, or 0. The
-	// desktop tools must not type or click in that browser, because they could use its menus and
-	// pages that the browser tools never use.
+	// desktop tools must not type or click in that browser, because this would give access to menus
+	// and pages that the browser tools never use.
 	Driven func() int
-	// Key is the key of the digests of possibly secret text in approvals. Without the key, the text
-	// cannot be guessed from the digests.
+	// Key is the secret key for digests, in approvals, of text that may be secret. The digests are
+	// keyed so that nobody can guess the text from them.
 	Key []byte
 }
 
@@ -119,7 +119,7 @@ func classifyError(err error) error {
 	case errors.Is(err, apps.ErrItem):
 		return tools.Errorf(tools.InvalidArguments, "%w", tools.CleanErr(err))
 	case osrun.KindOf(err) == osrun.Internal:
-		return &tools.Error{Code: tools.Failed, Err: err, Message: err.Error(), Source: provenance.Outside} // the error may quote the title of a window
+		return &tools.Error{Code: tools.Failed, Err: err, Message: err.Error(), Source: provenance.Outside} // the source is untrusted, because the error may quote the title of a window
 	case errors.Is(err, apps.ErrNone):
 		return tools.Errorf(tools.NotFound, "%w", err)
 	case errors.Is(err, clipboard.ErrUnsure), errors.Is(err, apps.ErrUnsure):

@@ -112,14 +112,14 @@ func (d Deps) findWindow(ctx context.Context, name string) (window.Window, error
 	return window.Window{}, tools.Errorf(tools.InvalidArguments, "%d windows match %q; name one by its id", len(found), tools.Clean(textnorm.Ellipsize(name, 60)))
 }
 
-// checkInputAllowed returns an error if typing and clicking in a window is not allowed, because it
-// may contain an approval request of Hob, a password prompt or, if the conversation contains
-// untrusted text, a terminal.
+// checkInputAllowed returns an error if typing and clicking in a window is not allowed. This is the
+// case if the window may contain an approval request of Hob, a password prompt or, if the
+// conversation contains untrusted text, a terminal.
 func (d Deps) checkInputAllowed(ctx context.Context, w window.Window, tainted bool) error {
 	deny := func(why string) error {
 		return tools.Errorf(tools.PolicyDenied, "Hob does not type or click there: %s", tools.Clean(why))
 	}
-	exe, _ := os.Executable() // an empty path does not match any window
+	exe, _ := os.Executable() // ignore the error, because an empty path does not match any window
 	switch k := w.Kind(); {
 	case w.PID == os.Getpid() || exe != "" && w.Program == exe:
 		return deny("the window is Hob's own")
@@ -131,7 +131,7 @@ func (d Deps) checkInputAllowed(ctx context.Context, w window.Window, tainted bo
 		return deny("it asks for a password or for permissions")
 	case isHobWindow(w.Title):
 		return deny("its title looks like a window of Hob")
-	case k == window.Browser && strings.TrimSpace(w.Title) == "": // macOS does not always report a title
+	case k == window.Browser && strings.TrimSpace(w.Title) == "": // macOS does not always report the title
 		return deny("the page in the browser is unknown; the browser_... tools drive Hob's own browser")
 	case w.PID == 0 && w.App == "":
 		return deny("the program of the window is unknown")
@@ -149,8 +149,8 @@ func (d Deps) checkInputAllowed(ctx context.Context, w window.Window, tainted bo
 
 var hobWord = regexp.MustCompile(`(?i)(^|[^\pL\pN])hob([^\pL\pN]|$)`)
 
-// isHobWindow reports whether a title contains Hob's name, like those of the dashboard and of a
-// terminal with the chat.
+// isHobWindow reports whether a title contains Hob's name, as do the titles of the dashboard and of
+// a terminal with the chat.
 func isHobWindow(title string) bool { return hobWord.MatchString(title) }
 
 // windowBinding returns the approval binding: the window, its program and its title.
@@ -185,7 +185,7 @@ func (d Deps) actInWindow(ctx context.Context, c tools.Call, name string, act fu
 	}
 	tainted := c.Provenance.Tainted()
 	ok := func(now window.Window) error {
-		if now.Kind() == window.Browser && windowBinding(now) != c.Exact { // the title of a browser window is that of the page
+		if now.Kind() == window.Browser && windowBinding(now) != c.Exact { // the title of a browser window is the title of the page
 			return fmt.Errorf("%w: the page has changed", input.ErrMoved)
 		}
 		return d.checkInputAllowed(ctx, now, tainted)
@@ -206,7 +206,7 @@ func classifyInputError(err error) error {
 		return nil
 	case errors.Is(err, input.ErrUnsure):
 		return tools.Quoting(tools.Errorf(tools.OutcomeUnknown, "%w", err), provenance.Outside)
-	case errors.Is(err, input.ErrMoved), errors.Is(err, input.ErrGone): // the error may name the program that has the focus
+	case errors.Is(err, input.ErrMoved), errors.Is(err, input.ErrGone): // the source is untrusted, because the error may name the program that has the focus
 		return tools.Quoting(tools.Errorf(tools.Conflict, "%w; nothing was done", err), provenance.Outside)
 	case tools.CodeOf(err) == tools.PolicyDenied, tools.CodeOf(err) == tools.InvalidArguments:
 		return err
@@ -219,7 +219,7 @@ type focusIn struct {
 }
 
 // focusWindow moves the owner's keyboard focus to a window. It runs without approval only if the
-// owner has just requested it and no untrusted text is involved.
+// owner has just requested it and the conversation contains no untrusted text.
 func (d Deps) focusWindow() tools.Tool {
 	return tools.New(tools.Def[focusIn]{
 		Spec: tools.Spec{

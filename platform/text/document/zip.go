@@ -67,8 +67,8 @@ func (b *archive) readPart(name string) ([]byte, error) {
 	return out, nil
 }
 
-// walkXML passes the elements and texts of an XML part to a visitor. Entities that a document
-// defines itself cause an error, as in encoding/xml.
+// walkXML passes the elements and the text of an XML part to a visitor. As in encoding/xml, an
+// entity that the document itself defines is an error.
 func (b *archive) walkXML(name string, visit func(*element)) error {
 	data, err := b.readPart(name)
 	if err != nil {
@@ -77,12 +77,12 @@ func (b *archive) walkXML(name string, visit func(*element)) error {
 	return b.p.walkElements(data, visit)
 }
 
-// maxElements limits the nesting of elements.
+// maxElements is the maximum nesting of elements.
 const maxElements = 300
 
-// element is an item of a walk: a start tag, a text or an end tag.
+// element is one step of a walk: a start tag, text or an end tag.
 type element struct {
-	Name  string // local name; for a text, that of the enclosing element
+	Name  string // local name; for text, the name of the enclosing element
 	Attr  []xml.Attr
 	Text  string
 	Start bool
@@ -146,8 +146,8 @@ func (p *parser) walkElements(data []byte, visit func(*element)) error {
 	}
 }
 
-// readRelations returns the targets of a part's relations by id (ECMA-376 part 2, 8.3) and by the
-// last element of their type.
+// readRelations returns the targets of a part's relationships, by id (ECMA-376 part 2, 8.3) and by
+// the last path element of their type.
 func (b *archive) readRelations(part string) (byID, byType map[string]string, err error) {
 	byID, byType = map[string]string{}, map[string]string{}
 	dir := path.Dir(part)

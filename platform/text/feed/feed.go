@@ -19,14 +19,13 @@ import (
 	"hob/platform/text/readability"
 )
 
-// The bounds of a feed and of its entries, in characters.
+// The maximum lengths in a feed and its entries, in characters.
 const (
 	maxItems   = 2000
 	maxTitle   = 300
 	maxSummary = 2000
 	maxLink    = 2048
-	// maxDepth is the maximum nesting of elements, because the parser is
-	// recursive.
+	// maxDepth is the maximum nesting of elements. It is limited because the parser is recursive.
 	maxDepth = 200
 )
 
@@ -34,12 +33,12 @@ const (
 type Item struct {
 	ID         string
 	Title      string
-	Link       string // absolute; "" if it cannot be opened
+	Link       string // absolute address; "" if it cannot be opened
 	Author     string
 	Summary    string
 	Categories []string
-	// At is the publication time. It is zero if the feed contains none or if it is in the future.
-	// Date is the original text of the date.
+	// At is the publication time. It is zero if the feed does not state it or if it is in the
+	// future. Date is the date as the feed states it.
 	At   time.Time
 	Date string
 }
@@ -49,7 +48,7 @@ func Read(body []byte, base *url.URL) (items []Item, title string, err error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil, "", errors.New("the response is empty")
 	}
-	// the parser does this too, but checkDepth runs first and would stop here
+	// the parser does this too, but checkDepth runs first and would fail at these characters
 	body = slices.DeleteFunc(bytes.Clone(body), func(b byte) bool { return b < 0x20 && b != '\t' && b != '\n' && b != '\r' })
 	if err := checkDepth(body); err != nil {
 		return nil, "", err

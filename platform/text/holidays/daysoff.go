@@ -16,28 +16,28 @@ import (
 
 const (
 	maxFile = 2 << 20     // bytes
-	longest = 366         // maximum days of one event
-	again   = time.Minute // time for which the files are cached
+	longest = 366         // maximum number of days of one event
+	again   = time.Minute // time after which the files are checked for changes
 
-	// patience limits the wait for a refresh, because an unavailable network share may hang for
-	// minutes.
+	// patience is the maximum wait for a refresh, because reading from an unavailable network share
+	// may hang for minutes.
 	patience = 2 * time.Second
 )
 
-// Files provides the days off in calendar files. It detects changes of the files while the program
+// Files provides the days off in calendar files. It detects changes to the files while the program
 // runs. It may be used concurrently.
 type Files struct {
 	paths []string
-	bad   func(error) // receives read errors, once per change
+	bad   func(error) // receives each read error once, until the error changes
 
 	mu      sync.Mutex
 	looked  time.Time
 	looking chan struct{}            // closed when the running refresh has ended
-	late    bool                     // a previous wait for this refresh timed out
+	late    bool                     // a caller has already waited for this refresh in vain
 	files   map[string]*calendarFile // never written to
 }
 
-// calendarFile is the last read state of a file.
+// calendarFile is the state of a file when it was last read.
 type calendarFile struct {
 	at   time.Time
 	size int64
@@ -46,8 +46,8 @@ type calendarFile struct {
 	bad  string // last reported error
 }
 
-// New returns the Files for paths. It reports read errors to bad. The last readable content of a
-// file is used until the file can be read again.
+// New returns the Files for paths. It passes read errors to bad. If a file can no longer be read,
+// its last readable content is used.
 func New(paths []string, bad func(error)) *Files {
 	return &Files{paths: paths, bad: bad, files: map[string]*calendarFile{}}
 }
@@ -61,8 +61,8 @@ func Reporter(paths []string, log *slog.Logger) func(day time.Time) bool {
 	return New(paths, func(err error) { log.Warn("cannot load all days off", "err", err) }).Has
 }
 
-// Has reports whether a day is off. It waits a limited time for a refresh. If the refresh hangs, it
-// uses the previous content.
+// Has reports whether a day is off. It waits for a refresh, but only for a limited time. If the
+// refresh takes longer, Has uses the previous content.
 func (f *Files) Has(day time.Time) bool {
 	f.awaitRefresh()
 	f.mu.Lock()
@@ -113,7 +113,7 @@ func (f *Files) refreshFiles(now time.Time, files map[string]*calendarFile, done
 		if err == nil {
 			var days map[string]bool
 			if days, err = Read(path, now); err == nil || len(days) > 0 {
-				fresh.at, fresh.size, fresh.days = fi.ModTime(), fi.Size(), days // after an error, the next refresh tries again
+				fresh.at, fresh.size, fresh.days = fi.ModTime(), fi.Size(), days // if nothing could be read, at and size stay zero, so that the next refresh tries again
 			}
 		}
 		if err != nil {
@@ -129,8 +129,8 @@ func (f *Files) refreshFiles(now time.Time, files map[string]*calendarFile, done
 	close(done)
 }
 
-// Read returns the days off in a calendar file, from last year to three years ahead. The error
-// describes the entries that could not be read; all others are returned.
+// Read returns the days off in a calendar file, from last year to three years ahead. It also
+// returns days with an error, which describes the entries that could not be read.
 func Read(path string, now time.Time) (map[string]bool, error) {
 	h, err := os.Open(path)
 	if err != nil {

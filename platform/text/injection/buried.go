@@ -17,8 +17,8 @@ const (
 // longest is the maximum length of one hidden text. The part beyond it is ignored.
 const longest = 4000
 
-// hiddenTexts lists the texts that a page or a document contains but does not display: comments,
-// elements that are not displayed, descriptions of pictures, titles of links.
+// hiddenTexts lists the text that a page or a document contains but does not display: comments,
+// elements that are not displayed, descriptions of images, and titles of links.
 func hiddenTexts(text string) (out []string) {
 	take := func(s string) {
 		if len(s) >= minPiece && len(out) < maxPieces {
@@ -138,8 +138,8 @@ func spelledOut(s string) (out []string) {
 	return out
 }
 
-// alternativeReadings lists other readings of a text: with decoded parts, with spaced-out letters
-// joined, with digits interpreted as letters, with ROT13, and reversed.
+// alternativeReadings lists other ways to read a text: with encoded parts decoded, with spaced-out
+// letters joined, with digits interpreted as letters, with ROT13 decoded, and reversed.
 func alternativeReadings(plain, raw string) (out []string) {
 	total := 0
 	add := func(s string) {
@@ -163,7 +163,7 @@ func alternativeReadings(plain, raw string) (out []string) {
 	for _, m := range spelledOut(plain) {
 		add(joinSpacedLetters(m))
 	}
-	if hasLeet(plain) { // 1 is an i or an l
+	if hasLeet(plain) { // 1 stands for i or l
 		add(strings.Map(leetToLetter, plain))
 		add(strings.Map(leetToLetter, strings.ReplaceAll(plain, "1", "i")))
 	}
@@ -198,7 +198,7 @@ func decodeRun(run string) (string, bool) {
 	return "", false
 }
 
-// isMostlyReadable reports whether most of a text is letters and blanks.
+// isMostlyReadable reports whether b consists mostly of letters and spaces.
 func isMostlyReadable(b []byte) bool {
 	if len(b) < 8 || !utf8.Valid(b) {
 		return false

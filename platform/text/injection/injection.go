@@ -6,10 +6,10 @@
 // text discusses attacks. No decision may depend on the result. Approval requests show a mark to
 // the user.
 //
-// classes.txt and rules.txt define the six families and their languages: orders to ignore rules
-// (override), impersonation or role changes (impersonation), data exfiltration (exfiltration), tool
-// use (commands), secrecy from the user (secrecy), and urgency, authority or a hidden payload
-// (pressure).
+// classes.txt and rules.txt define the six families and their words in several languages: orders to
+// ignore rules (override), impersonation or role changes (impersonation), data exfiltration
+// (exfiltration), tool use (commands), secrecy from the user (secrecy), and urgency, authority or a
+// hidden payload (pressure).
 package injection
 
 import (
@@ -27,19 +27,19 @@ const (
 	Pressure      = "pressure"
 )
 
-// maxText is the maximum number of bytes of a text that are scanned, at its beginning and at its
-// end.
+// maxText is the maximum number of bytes of a text that are scanned, half of them at the beginning
+// and half at the end.
 const maxText = 64 << 10
 
-// Scan returns the families detected in a text, in alphabetical order, or nil if there are none.
-// Its running time is linear.
+// Scan returns the families detected in a text, in alphabetical order, or nil if there are none. It
+// runs in linear time.
 func Scan(text string) []string {
 	if len(text) > maxText {
 		text = text[:maxText/2] + "\n" + text[len(text)-maxText/2:]
 	}
 	found := map[string]bool{}
 	plain, unseen := Normal(text)
-	if unseen != "" { // text within the text that only a model reads
+	if unseen != "" { // the text hides other text that only a model reads
 		found[Pressure] = true
 		matchWords(unseen, found)
 	}

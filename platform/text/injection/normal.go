@@ -33,7 +33,7 @@ func Normal(text string) (plain, unseen string) {
 		}
 	}
 	plain = b.String()
-	if !norm.NFKD.IsNormalString(plain) { // characters that became adjacent when an invisible character between them was removed
+	if !norm.NFKD.IsNormalString(plain) { // removing an invisible character made other characters adjacent
 		plain = norm.NFKD.String(plain)
 	}
 	return plain, strings.ToLower(tags.String())
@@ -88,7 +88,7 @@ var confusables = sync.OnceValue(func() map[rune]rune {
 })
 
 // framePattern detects the chat formats of models, and markup that a viewer executes. Most patterns
-// have an anchor, which is a string that every match contains.
+// have an anchor: a string that every match contains.
 type framePattern struct {
 	family  string
 	needs   []string

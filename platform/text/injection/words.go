@@ -13,14 +13,14 @@ var classText string
 //go:embed rules.txt
 var ruleText string
 
-// rule detects a family if words of all its classes are close together.
+// rule detects a family if words of all its classes occur close together.
 type rule struct {
 	family  string
 	span    int
 	classes []int
 }
 
-// wordStem is the common beginning of several words.
+// wordStem is the part with which several words begin.
 type wordStem struct {
 	text    string
 	classes uint64
@@ -63,7 +63,7 @@ var words = sync.OnceValue(func() *lexicon {
 		for _, c := range strings.Fields(list) {
 			n, known := number[c]
 			if !known || r.span == 0 {
-				panic("injection: a rule that can never match: " + line) // the tests read every line
+				panic("injection: a rule that can never match: " + line) // the word lists are embedded, and the tests read every line
 			}
 			r.classes = append(r.classes, n)
 		}
@@ -101,7 +101,7 @@ func matchWords(text string, found map[string]bool) {
 		}
 		if n == 0 {
 			if strings.HasPrefix(text, "\n\n") {
-				at += 4 // separates words of different paragraphs
+				at += 4 // increase the distance between words of different paragraphs
 			}
 			text = text[1:]
 			continue

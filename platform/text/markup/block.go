@@ -51,8 +51,8 @@ func (w *writer) renderBlock(n ast.Node, inQuote int) string {
 	return strings.Join(w.renderBlocks(n, inQuote), "\n\n")
 }
 
-// renderCodeBlock renders a code block. In lists, its lines are not indented if the dialect marks
-// code blocks.
+// renderCodeBlock renders a code block. Within a list, its lines are not indented, unless the
+// dialect has no marks for code blocks.
 func (w *writer) renderCodeBlock(lang, s string) string {
 	s = w.d.formatCodeBlock(lang, s)
 	if _, ok := w.d.(plain); ok {
@@ -122,7 +122,7 @@ func hasCheckbox(item ast.Node) bool {
 	return ok
 }
 
-// indentLines indents all lines except the first.
+// indentLines indents all lines except the first one.
 func indentLines(s string, n int) string {
 	lines := strings.Split(s, "\n")
 	for i, l := range lines {

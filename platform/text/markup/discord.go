@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// discord is Discord's Markdown; see https://support.discord.com/hc/en-us/articles/210298617. It is
-// similar to Hob's Markdown, so text must be escaped, because Discord would otherwise interpret it
-// as markup.
+// discord is Discord's Markdown; see https://support.discord.com/hc/en-us/articles/210298617. It
+// resembles Hob's Markdown, so plain text must be escaped; otherwise Discord would interpret it as
+// markup.
 type discord struct{}
 
 func (discord) escapeText(s string) string {
@@ -66,8 +66,8 @@ func tagAt(s string) bool {
 	return false
 }
 
-// urlAt returns the length of the address that begins at s[i], or 0 if there is none. Backslashes
-// would break the address.
+// urlAt returns the length of the address that begins at s[i], or 0 if there is none. Addresses
+// must not be escaped, because a backslash would break them.
 func urlAt(s string, i int) int {
 	if !strings.HasPrefix(s[i:], "https://") && !strings.HasPrefix(s[i:], "http://") {
 		return 0
@@ -91,8 +91,8 @@ func (discord) bulletMark() string              { return "- " }
 func (discord) thematicBreak() string           { return "———" }
 func (discord) checkboxMark(done bool) string   { return checkboxSymbol(done) }
 
-// formatParagraph escapes the starts of lines, so that no line of text starts a heading, a list or
-// a quote.
+// formatParagraph escapes the beginnings of lines, so that no line starts a heading, a list or a
+// quote by accident.
 func (discord) formatParagraph(s string) string {
 	lines := strings.Split(s, "\n")
 	for i, l := range lines {
@@ -132,7 +132,7 @@ func (discord) formatLink(label, address string) string {
 	switch {
 	case label == "":
 		return breakMentions(address)
-	case !isWebURL(address) || strings.Contains(label, "://"): // Discord shows no label for such a link
+	case !isWebURL(address) || strings.Contains(label, "://"): // Discord would not show the label of such a link
 		return label + " (" + breakMentions(address) + ")"
 	}
 	return "[" + label + "](" + breakMentions(address) + ")"
@@ -165,8 +165,8 @@ func (slack) thematicBreak() string           { return "———" }
 func (slack) checkboxMark(done bool) string   { return checkboxSymbol(done) }
 func (slack) formatParagraph(s string) string { return s }
 
-// formatCode returns code that contains a backtick without code marks, because mrkdwn cannot escape
-// a backtick.
+// formatCode returns code that contains a backtick without code marks, because backticks cannot be
+// escaped in mrkdwn.
 func (slack) formatCode(s string) string {
 	if strings.Contains(s, "`") || strings.TrimSpace(s) == "" {
 		return breakCodeFences(escapeSlack(s))

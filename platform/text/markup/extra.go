@@ -9,10 +9,11 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// GitHub's extensions of Markdown (https://github.github.com/gfm/). The parser's own package for
-// them compiles patterns at each start of the program, for links that are not used here.
+// This file implements GitHub's extensions of Markdown (https://github.github.com/gfm/). The
+// parser's own package for them is not used, because it compiles patterns at each start of the
+// program, for link features that are not needed here.
 
-// struckOut parses ~~struck out~~. A single tilde is ordinary text: "~5" means about five.
+// struckOut parses ~~struck out~~ text. A single tilde is ordinary text: "~5" means about five.
 type struckOut struct{}
 
 func (struckOut) Trigger() []byte { return []byte{'~'} }
@@ -34,7 +35,7 @@ func (struckOut) IsDelimiter(b byte) bool                        { return b == '
 func (struckOut) CanOpenCloser(open, end *parser.Delimiter) bool { return open.Char == end.Char }
 func (struckOut) OnMatch(int) ast.Node                           { return east.NewStrikethrough() }
 
-// boxes parses the [ ] or [x] at the beginning of a list item.
+// boxes parses the checkbox [ ] or [x] at the beginning of a list item.
 type boxes struct{}
 
 func (boxes) Trigger() []byte { return []byte{'['} }
@@ -87,10 +88,11 @@ func (tables) Transform(p *ast.Paragraph, reader text.Reader, _ parser.Context) 
 	}
 }
 
-// parseAlignments parses a line of dashes; it returns nil if the line is not one.
+// parseAlignments parses the line of dashes below a table header. It returns nil if the line has
+// another form.
 func parseAlignments(src []byte, line text.Segment) (out []east.Alignment) {
 	if bytes.IndexByte(line.Value(src), '|') < 0 {
-		return nil // the underline of a heading, or a thematic break
+		return nil // without a vertical bar, it is the underline of a heading or a thematic break
 	}
 	for _, c := range splitCells(src, line) {
 		s := c.Value(src)

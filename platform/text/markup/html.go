@@ -104,7 +104,7 @@ func (h *htmlBlocks) writeTable(n *east.Table) {
 	h.writeString("</table>\n")
 }
 
-// plain renders text without marks.
+// plain renders text without markup.
 type plain struct{}
 
 func (plain) escapeText(s string) string         { return s }

@@ -10,7 +10,7 @@ import (
 	east "github.com/yuin/goldmark/extension/ast"
 )
 
-// dialect renders the elements of one output format. Its methods for escaping and for code receive
+// dialect renders the elements of one output format. The methods for escaping and for code get
 // unescaped text.
 type dialect interface {
 	escapeText(s string) string
@@ -27,7 +27,7 @@ type dialect interface {
 	checkboxMark(done bool) string
 	thematicBreak() string
 	formatHeading(s string, level int) string
-	// formatParagraph changes a complete block of text before it is written.
+	// formatParagraph can change a complete block of text before it is written.
 	formatParagraph(s string) string
 }
 
@@ -36,8 +36,8 @@ type writer struct {
 	src []byte
 	d   dialect
 	b   strings.Builder
-	// run is the text since the last mark. The boundaries of words are known only when it is
-	// complete.
+	// run is the text since the last mark. It is collected because the boundaries of words are
+	// known only when it is complete.
 	run    strings.Builder
 	bold   int // nesting depth of bold
 	italic int
@@ -46,7 +46,7 @@ type writer struct {
 	cell   bool // whether the node is in a table cell
 }
 
-// renderInline returns the children of a block.
+// renderInline returns the rendered children of a block.
 func (w *writer) renderInline(n ast.Node) string {
 	_, cell := n.(*east.TableCell)
 	in := &writer{src: w.src, d: w.d, bold: w.bold, linked: w.linked, cell: cell}
@@ -122,7 +122,7 @@ func (w *writer) writeMarked(n ast.Node, already *int, open, end string) {
 	*already--
 }
 
-// markSpacing returns the separator that is needed between a mark and an adjacent letter.
+// markSpacing returns the separator that the format needs between a mark and an adjacent letter.
 func (w *writer) markSpacing(n ast.Node, before bool) string {
 	if _, narrow := w.d.(slack); !narrow {
 		return ""
@@ -147,7 +147,7 @@ func (w *writer) markSpacing(n ast.Node, before bool) string {
 	return ""
 }
 
-// noWidth is a zero-width character, which only programs see.
+// noWidth is a zero-width character, which people do not see.
 const noWidth = "\u200b"
 
 func (w *writer) writeEmphasis(n *ast.Emphasis) {
@@ -212,7 +212,7 @@ func (w *writer) codeSpan(n *ast.CodeSpan) {
 func (w *writer) writeLink(n ast.Node, to string) {
 	to = unescapeMarkdown([]byte(to))
 	if w.linked > 0 {
-		w.writeChildren(n) // a picture in a link
+		w.writeChildren(n) // an image within a link
 		return
 	}
 	w.flushText()
@@ -246,7 +246,7 @@ func (w *writer) autoLink(n *ast.AutoLink) {
 	w.writeRaw(w.d.formatLink("", escapeURLEnds(to)))
 }
 
-// goesTo reports whether an address may be the target of a link.
+// goesTo reports whether an address may be used as the target of a link.
 func goesTo(to string) bool {
 	scheme, rest, ok := strings.Cut(to, ":")
 	if !ok {
@@ -263,7 +263,7 @@ func goesTo(to string) bool {
 
 func isWebURL(to string) bool { return strings.HasPrefix(strings.ToLower(to), "http") }
 
-// escapeURLEnds percent-encodes the characters that end an address in one of the formats, and
+// escapeURLEnds percent-encodes the characters that would end an address in one of the formats, and
 // removes line breaks and tabs.
 func escapeURLEnds(to string) string {
 	return strings.NewReplacer(" ", "%20", "\n", "", "\t", "", "<", "%3C", ">", "%3E", `"`, "%22", "|", "%7C",

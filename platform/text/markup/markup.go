@@ -60,8 +60,8 @@ func renderMarkdown(md string, d dialect) string {
 }
 
 // parseMarkdown parses Markdown with tables, strikethrough and task lists. It does not support
-// HTML, which remains text, or link definitions, which would disappear from the text. ok is false
-// if the nesting is abnormally deep; the text should then be shown unchanged.
+// HTML, which stays as text, or link definitions, which would otherwise disappear from the text. ok
+// is false if the nesting is abnormally deep; the text should then be shown unchanged.
 func parseMarkdown(md string) (src []byte, doc ast.Node, ok bool) {
 	src = []byte(cleanControls(md))
 	if isTooComplex(src) {
@@ -108,8 +108,8 @@ func cleanControls(md string) string {
 	}, md)
 }
 
-// Limits of nesting and open marks. The time for parsing is quadratic in these but linear in the
-// length of the text.
+// The maximum nesting and number of open marks. Parsing time is quadratic in these but linear in
+// the length of the text.
 const (
 	maxDepth = 40
 	maxOpen  = 2000
@@ -118,9 +118,9 @@ const (
 // isTooComplex reports whether the parser would take too long for a text.
 func isTooComplex(src []byte) bool {
 	depth, open := 0, 0
-	begun, blank := true, true // at the marks that begin a line; the line is blank so far
+	begun, blank := true, true // begun: all characters of the line so far are block marks; blank: the line is empty so far
 	var first byte
-	mixed := false // the marks are more than a thematic break
+	mixed := false // the marks cannot be a thematic break
 	for i, c := range src {
 		switch c {
 		case '\n':
@@ -157,7 +157,7 @@ func isTooComplex(src []byte) bool {
 }
 
 // Escape returns Markdown that displays text literally. It does not escape full stops, because they
-// never change the rendering and the renderers keep a backslash before them.
+// never change the rendering, and the renderers would keep a backslash before them.
 func Escape(text string) string {
 	var b strings.Builder
 	for _, r := range text {

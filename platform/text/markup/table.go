@@ -31,7 +31,7 @@ func (w *writer) renderTable(n *east.Table) string {
 	for _, n := range widths {
 		total += n + 2
 	}
-	aligned := total*len(rows) <= 4*size+200 // do not align if one long cell would add mostly spaces
+	aligned := total*len(rows) <= 4*size+200 // do not align the columns if one long cell would add mostly spaces
 	var b strings.Builder
 	for i, cells := range rows {
 		line := columnsOf(cells, widths, n.Alignments, aligned)

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// DecodeWords decodes the encoded words of RFC 2047, even where the RFC does not allow them. It
-// decodes bytes that are not UTF-8 as Latin-1, which is the most common case.
+// DecodeWords decodes the encoded words of RFC 2047, even in places where the RFC does not allow
+// them. It decodes bytes that are not UTF-8 as Latin-1, the most common encoding of such bytes.
 func DecodeWords(s string) string {
 	if !utf8.ValidString(s) {
 		if latin, err := charmap.ISO8859_1.NewDecoder().String(s); err == nil {
@@ -30,8 +30,8 @@ func DecodeWords(s string) string {
 	return s
 }
 
-// Open returns a reader for the decoded body of a part. It returns at most as many bytes as the
-// body has, and stops at an invalid encoding.
+// Open returns a reader for the decoded body of a part. It never returns more bytes than the
+// encoded body has, and stops at an invalid encoding.
 func (p Part) Open() io.Reader {
 	switch p.Encoding {
 	case "base64":
@@ -44,7 +44,7 @@ func (p Part) Open() io.Reader {
 
 // Bytes returns the first n bytes of the decoded body.
 func (p Part) Bytes(n int64) []byte {
-	b, _ := io.ReadAll(io.LimitReader(p.Open(), n)) // on an error, keep the bytes read so far
+	b, _ := io.ReadAll(io.LimitReader(p.Open(), n)) // if an error occurs, keep the bytes read so far
 	return b
 }
 
@@ -78,8 +78,7 @@ func cutRune(b []byte) bool {
 	return false
 }
 
-// base64Filter returns the Base64 characters up to the padding and drops all other characters (RFC
-// 2045, 6.8).
+// base64Filter passes on only the Base64 characters before the padding (RFC 2045, 6.8).
 type base64Filter struct{ b []byte }
 
 func (l *base64Filter) Read(p []byte) (n int, err error) {

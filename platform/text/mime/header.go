@@ -18,7 +18,8 @@ type Fields []Field
 
 // ReadFields parses the header fields of a message (RFC 5322, 2.2) and skips invalid lines. sound
 // is false if another parser may see different fields, because there are too many fields, invalid
-// lines or mixed line endings. It is then unknown which From field the receiving server verified.
+// lines or mixed line endings. In that case it is unknown which From field the receiving server
+// verified.
 func ReadFields(raw []byte) (out Fields, sound bool) {
 	crlf := bytes.Contains(raw, []byte("\r\n"))
 	whole := len(raw) <= MaxHeader
@@ -100,11 +101,11 @@ func (f Fields) Date() time.Time {
 	return time.Time{}
 }
 
-// Address is a mailbox in a header field. Either field may be "", because for a malformed list at
-// least the claimed name is kept.
+// Address is a mailbox in a header field. Either field may be "", because at least the claimed name
+// of a malformed address is kept.
 type Address struct{ Name, Address string }
 
-// maxAddresses is the maximum length of an address list in bytes.
+// maxAddresses is the maximum length of an address list that is parsed, in bytes.
 const maxAddresses = 32 << 10
 
 // ReadAddresses parses a list of addresses (RFC 5322, 3.4). It returns at most most addresses.

@@ -18,7 +18,7 @@ import (
 	"strings"
 )
 
-// ErrLimit is the error that Message.Cut wraps.
+// ErrLimit means that a message exceeds a limit; Message.Cut wraps it.
 var ErrLimit = errors.New("the mail exceeds a parser limit")
 
 // Limits limit the structure of a message. Zero fields have default values.
@@ -35,7 +35,7 @@ const (
 	MaxFields = 2000
 )
 
-// The limits of the work on a message, in bytes processed. A message of n bytes costs at most
+// Limits of the bytes that are processed for a message. A message of n bytes may cost at most
 // workFactor*n + workFloor. A message within the other limits costs much less.
 const (
 	workFactor = 64
@@ -54,7 +54,7 @@ type Message struct {
 	Cut error
 
 	limits Limits
-	work   int // bytes that may still be processed
+	work   int // number of bytes that may still be processed
 	spent  int
 }
 
@@ -65,13 +65,13 @@ type Part struct {
 	Encoding    string            // "base64", "quoted-printable", or "" for all others
 	Disposition string            // "inline", "attachment" or "", in lower case
 	Name        string            // name of the file, or "" if it has none
-	// Forms is the number of the multipart/alternative that contains the part, or 0 if none does.
+	// Forms identifies the multipart/alternative that contains the part; 0 if there is none.
 	Forms int
 	body  []byte // encoded
 }
 
-// Parse parses a message, or the beginning of a truncated message. raw must not change while its
-// parts are in use.
+// Parse parses a message, which may be truncated at its end. raw must not change while its parts
+// are in use.
 func Parse(raw []byte, limits Limits) *Message {
 	if limits.Parts <= 0 {
 		limits.Parts = 100
@@ -115,17 +115,17 @@ func (m *Message) parsePart(raw []byte, in Part, depth int) {
 	}
 	switch {
 	case boundary == "":
-		if strings.HasPrefix(p.Kind, "multipart/") { // a multipart type without a boundary
+		if strings.HasPrefix(p.Kind, "multipart/") { // a multipart type without a usable boundary
 			p.Kind = "text/plain"
 		}
 		m.Parts = append(m.Parts, p)
 		return
-	case depth >= m.limits.Depth: // do not parse nested content
+	case depth >= m.limits.Depth: // do not parse the content, because it is nested too deeply
 		m.setLimitError("parts are nested deeper than %d", m.limits.Depth)
 		return
 	}
 	pieces := m.divideParts(p.body, boundary)
-	if len(pieces) == 0 && m.Cut == nil { // a multipart type without parts
+	if len(pieces) == 0 && m.Cut == nil { // a multipart type that contains no parts
 		p.Kind = "text/plain"
 		m.Parts = append(m.Parts, p)
 		return
@@ -135,10 +135,11 @@ func (m *Message) parsePart(raw []byte, in Part, depth int) {
 	}
 }
 
-// readPart reads the header of a part. boundary separates the parts inside it; "" if it has none.
+// readPart reads the header of a part. boundary separates the parts within the part; it is "" if
+// there are none.
 func (m *Message) readPart(raw []byte, digest bool) (p Part, boundary string, ok bool) {
 	head, body := Divide(raw)
-	if !m.spendBytes(2 * (len(raw) - len(body))) { // once to find the end of the header, and once to read the header
+	if !m.spendBytes(2 * (len(raw) - len(body))) { // one pass to find the end of the header, and one to read it
 		return p, "", false
 	}
 	fields, _ := ReadFields(head)
@@ -173,7 +174,7 @@ func (m *Message) readPart(raw []byte, digest bool) (p Part, boundary string, ok
 	return p, boundary, true
 }
 
-// Attached reports whether a part is a file instead of inline text.
+// Attached reports whether a part is a file rather than inline text.
 func (p Part) Attached() bool {
 	return p.Disposition != "" && p.Disposition != "inline" || p.Name != ""
 }
@@ -227,7 +228,7 @@ func (m *Message) divideParts(body []byte, boundary string) (out [][]byte) {
 // maxMediaType is the maximum length of a Content-Type value in bytes.
 const maxMediaType = 8 << 10
 
-// loose matches parameters of malformed values, with missing or unbalanced quotes.
+// loose matches parameters in malformed values, with missing or unbalanced quotes.
 var loose = regexp.MustCompile(`(?i)(?:^|[;\s])(boundary|charset|name|filename|method|format|delsp|report-type)\s*=\s*("[^"]*"|'[^']*'|[^;\s]+)`)
 
 // MediaType parses a Content-Type or Content-Disposition value. kind is in lower case; it is "" if

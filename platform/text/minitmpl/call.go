@@ -42,8 +42,8 @@ func (f *execution) callFunc(name string, args []reflect.Value) reflect.Value {
 	return reflect.Value{}
 }
 
-// isEqualText compares printed values: values of different types are equal if their printed text
-// is.
+// isEqualText reports whether two values print the same text. Values of different types can
+// therefore be equal.
 func isEqualText(a, b reflect.Value) bool {
 	a, b = dereferenceValue(a), dereferenceValue(b)
 	switch {

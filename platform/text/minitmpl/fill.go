@@ -120,7 +120,7 @@ func (f *execution) execRange(n *parse.RangeNode, dot reflect.Value) {
 	}
 }
 
-// evalPipe evaluates a pipeline and assigns its value to the declared variables.
+// evalPipe evaluates a pipeline and assigns its value to the variables that it declares.
 func (f *execution) evalPipe(p *parse.PipeNode, dot reflect.Value) reflect.Value {
 	v := f.evalCommands(p, dot)
 	for _, d := range p.Decl {
@@ -161,7 +161,7 @@ func (f *execution) evalCommand(c *parse.CommandNode, dot, last reflect.Value, p
 	name, builtin := c.Args[0].(*parse.IdentifierNode)
 	if builtin {
 		switch name.Ident {
-		case "and", "or": // the result is the first operand that decides the value
+		case "and", "or": // the result is the first operand that determines the outcome
 			var v reflect.Value
 			for _, a := range rest {
 				if v = f.evalOperand(a, dot); isTruthy(v) == (name.Ident == "or") {
@@ -246,8 +246,7 @@ func dereferenceValue(v reflect.Value) reflect.Value {
 	return v
 }
 
-// isTruthy reports whether a value is neither zero nor empty. A struct is always
-// true.
+// isTruthy reports whether a value is neither zero nor empty. A struct is always truthy.
 func isTruthy(v reflect.Value) bool {
 	for v.IsValid() && v.Kind() == reflect.Interface {
 		v = v.Elem()

@@ -3,10 +3,10 @@
 // exported method of every type, which makes the program 8 MB larger
 // (cmd/link/internal/ld/deadcode.go, "reflectSeen").
 //
-// text/template/parse parses the templates. The package supports {{.Field}}, chains of fields, map
+// Text is parsed with text/template/parse. The package supports {{.Field}}, chains of fields, map
 // keys, variables, {{if}}, {{with}}, {{range}}, {{template}}, {{define}}, and, or, not, eq, ne,
-// len, printf, and custom functions. A field may contain a function. It does not support methods,
-// break, continue and ordered comparison.
+// len, printf, and custom functions. A field may contain a function. The package does not support
+// methods, break, continue and ordered comparison.
 package minitmpl
 
 import (
@@ -64,7 +64,7 @@ func ParseFS(files fs.FS, pattern string) (*Template, error) {
 	return t, nil
 }
 
-// Must panics on an error. Use it for embedded templates.
+// Must returns t, or panics if err is not nil. Use it for embedded templates.
 func Must(t *Template, err error) *Template {
 	if err != nil {
 		panic(err)

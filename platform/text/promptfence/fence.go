@@ -1,9 +1,9 @@
-// Package promptfence marks the start and end of untrusted text in a prompt, so that a model can
-// distinguish it from text of Hob and the user. Each text gets a random border when it is ingested.
-// Its author cannot know the border and therefore cannot end the fence. The border is stored with
-// the text, so that the text looks the same in every request.
+// Package promptfence marks the beginning and end of untrusted text in a prompt, so that a model
+// can distinguish it from text by Hob or the user. Each text gets a random border when it is
+// ingested. Its author cannot know the border and therefore cannot end the fence. The border is
+// stored with the text, so that the text looks the same in every request.
 //
-// A fence is effective only with a cooperative model. No decision depends on it.
+// A fence is effective only with a cooperative model. No decision may depend on it.
 package promptfence
 
 import (
@@ -23,8 +23,8 @@ func New(text string) string {
 	}
 }
 
-// Wrap adds the border id to text. from names the source of the text, and warning the detected
-// signs of an attack. Both may be empty; both are sanitized to one line.
+// Wrap adds the border id to text. from names the source of the text, and warning states the
+// detected signs of an attack. Both may be empty, and both are sanitized to one line.
 func Wrap(id, text, from, warning string) string {
 	var b strings.Builder
 	b.Grow(len(text) + len(from) + len(warning) + 64)
@@ -42,7 +42,7 @@ func Wrap(id, text, from, warning string) string {
 	return b.String()
 }
 
-// escapeAttribute escapes s so that it cannot end the quotes or the line.
+// escapeAttribute escapes s so that it cannot close the quotes or end the line.
 func escapeAttribute(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

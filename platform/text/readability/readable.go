@@ -1,5 +1,5 @@
 // Package readability extracts the main text of a web page. It omits menus, footers and invisible
-// content, in which prompt injections are often hidden. It does no network access.
+// content, in which prompt injections are often hidden. It does not access the network.
 package readability
 
 import (
@@ -20,10 +20,10 @@ import (
 // maxLinks limits the addresses that are returned for one page.
 const maxLinks = 300
 
-// ErrTooDeep reports that the elements of a page are nested too deeply to parse.
+// ErrTooDeep means that the elements of a page are nested too deeply to parse.
 var ErrTooDeep = errors.New("cannot parse the page")
 
-// Page is the readable content of a page.
+// Page is the readable content of a web page.
 type Page struct {
 	Title    string
 	Text     string   // one paragraph or item per line; headings begin with "#", items with "-"
@@ -38,7 +38,7 @@ type Page struct {
 // at the end; otherwise it omits links.
 func HTML(text string, base *url.URL) (*Page, error) {
 	doc, err := html.Parse(strings.NewReader(text))
-	if err != nil { // elements are nested more than 512 levels deep
+	if err != nil { // the parser rejects elements that are nested more than 512 levels deep
 		return nil, fmt.Errorf("%w: %w", ErrTooDeep, err)
 	}
 	p := &Page{Title: pageTitle(doc), Language: Attr(findElement(doc, atom.Html), "lang")}
@@ -52,7 +52,7 @@ func HTML(text string, base *url.URL) (*Page, error) {
 	known := map[string]string{}
 	w := &writer{base: base, known: known, chrome: true}
 	w.writeChildren(root)
-	if w.b.Len() == 0 { // the whole page consists of menus
+	if w.b.Len() == 0 { // all text is in menus and footers, so include them
 		w = &writer{base: base, known: known}
 		w.writeChildren(doc)
 	}
@@ -94,7 +94,7 @@ func (p *Page) readMetas(doc *html.Node) {
 	}
 }
 
-// Link returns the absolute canonical form of a link, or "" if it cannot be opened.
+// Link returns the absolute canonical form of a link, or "" if the link cannot be opened.
 func Link(base *url.URL, ref string) string {
 	ref = strings.TrimSpace(ref)
 	if base == nil || ref == "" || ref[0] == '#' || strings.Contains(ref, `\`) {
@@ -168,8 +168,8 @@ func Attr(n *html.Node, name string) string {
 	return ""
 }
 
-// maxPlain limits the bytes of text read per element, because the text of nested elements is read
-// repeatedly.
+// maxPlain is the maximum number of bytes of text that are read per element. It is limited because
+// the text of nested elements is read repeatedly.
 const maxPlain = 4000
 
 // Plain returns the text inside an element, truncated to maxPlain.
@@ -223,7 +223,7 @@ func hidesElement(style string) bool {
 			continue // opacity:0.9
 		}
 		if strings.HasSuffix(x, ":-") && len(strings.TrimLeft(rest, "0123456789")) > len(rest)-3 {
-			continue // text-indent:-18pt, as Word indents the items of a list
+			continue // ignore small negative values, such as the text-indent:-18pt with which Word formats list items
 		}
 		return true
 	}
@@ -239,8 +239,8 @@ func isPageChrome(n *html.Node) bool {
 	return slices.Contains([]string{"navigation", "banner", "contentinfo", "search", "complementary"}, Attr(n, "role"))
 }
 
-// mainOf returns the element with the main text: the element that the page marks as such, or else
-// the innermost element that contains nearly all of the readable text.
+// mainOf returns the element with the main text: the element that the page marks as such or, if
+// there is none, the innermost element that contains nearly all of the readable text.
 func mainOf(doc *html.Node) *html.Node {
 	body := findElement(doc, atom.Body)
 	if body == nil {
@@ -280,8 +280,8 @@ func findOnly(root *html.Node, fits func(*html.Node) bool) (found *html.Node) {
 	return found
 }
 
-// measureText records in mass how many bytes in each element read like continuous text, as opposed
-// to links, menus and single words.
+// measureText records in mass how many bytes of text in each element read like prose, as opposed to
+// links, menus and single words.
 func measureText(n *html.Node, mass map[*html.Node]int) int {
 	sum := 0
 	for c := n.FirstChild; c != nil; c = c.NextSibling {

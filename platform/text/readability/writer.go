@@ -13,11 +13,11 @@ import (
 // maxNumbered is the maximum number of links listed below a text.
 const maxNumbered = 80
 
-// writer converts elements to plain text and numbers the links.
+// writer converts elements to plain text and numbers their links.
 type writer struct {
 	base   *url.URL
 	chrome bool              // omit menus and footers
-	known  map[string]string // canonical address of each address as spelled in the page
+	known  map[string]string // canonical address of each address as written in the page
 	b      strings.Builder
 	links  []string
 	gap    int // number of line breaks to write before the next word
@@ -113,7 +113,7 @@ func (w *writer) writeListItem(n *html.Node) {
 	w.requestLineBreaks(1)
 }
 
-// requestLineBreaks requests line breaks before the next output.
+// requestLineBreaks requests at least n line breaks before the next output.
 func (w *writer) requestLineBreaks(n int) { w.gap, w.space = max(w.gap, n), false }
 
 func (w *writer) flushBreaks() {
@@ -146,7 +146,7 @@ func (w *writer) writeWords(s string) {
 	w.space = strings.TrimRight(s, " \t\n\r\f\u00a0") != s
 }
 
-// canonicalURL returns the result of Link and caches it by spelling.
+// canonicalURL returns the result of Link and caches it by the address as written in the page.
 func (w *writer) canonicalURL(href string) string {
 	if w.base == nil {
 		return ""

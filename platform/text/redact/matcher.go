@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// minPattern is the minimum length of an encoded secret that is searched for.
+// minPattern is the minimum length of the encoded form of a secret that is searched for, in bytes.
 const minPattern = 6
 
-// matcher finds many patterns in one pass. It skips a position if no pattern begins with the two
-// bytes at the position.
+// matcher finds many patterns in one pass. It skips a position quickly if no pattern begins with
+// the two bytes there.
 type matcher struct {
 	patterns []string // sorted
 	longest  int
-	begins   [1 << 16 / 64]uint64 // bit set of the byte pairs with which a pattern begins
+	begins   [1 << 16 / 64]uint64 // bit set of the byte pairs with which patterns begin
 	by       map[[4]byte][]string // patterns by their first four bytes, the longest first
 	folded   map[[4]byte][]string // lower-case patterns by their first four bytes, for Holds
 }
@@ -58,7 +58,8 @@ func (m *matcher) addFolded(p string) {
 	}
 }
 
-// minBare is the minimum length of a secret that is also searched for without its punctuation.
+// minBare is the minimum length of a secret that is also searched for without its punctuation, in
+// bytes.
 const minBare = 10
 
 // alphanumericLower returns the letters and digits of s, in lower case.
@@ -83,7 +84,7 @@ func writtenForms(v string) []string {
 	}
 	out = append(out, escapeHTML(v), formatBytes(v, "%%%02X"), formatBytes(v, "%%%02x"))
 	for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
-		for shift := range 3 { // shift is the number of bytes that precede the secret in its group of three
+		for shift := range 3 { // number of bytes that precede the secret in its group of three
 			out = append(out, stableBase64(enc, v, shift))
 		}
 	}

@@ -28,8 +28,8 @@ func isNumberJoiner(c byte) bool {
 	return isDigit(c) || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' || c == '-' || c == '.' || c == '%' || c == '#'
 }
 
-// readNumber reads digits starting at s[i]. They may be grouped by one kind of separator. It
-// returns the digits and the end of the number.
+// readNumber reads the number that starts at s[i]. Its digits may be grouped by one kind of
+// separator. readNumber returns the digits and the end of the number.
 func readNumber(s string, i int) (digits string, end int) {
 	var b strings.Builder
 	sep := byte(0)

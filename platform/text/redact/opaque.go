@@ -9,17 +9,18 @@ import (
 	"unicode/utf8"
 )
 
-// Limits for the parts of an address. A longer part may carry hidden data.
+// Limits for the parts of an address, in characters. A longer part may carry hidden data.
 const (
-	longPiece = 28  // of a word that does not look written by a person
-	longHex   = 41  // longer than a commit hash
-	longQuery = 300 // of query and fragment together
-	longLabel = 25  // of one label of a host name
+	longPiece = 28  // length of a word that does not look as if a person wrote it
+	longHex   = 41  // length of a hexadecimal number; greater than that of a commit hash
+	longQuery = 300 // length of query and fragment together
+	longLabel = 25  // length of one label of a host name
 )
 
 // Opaque returns the part of an address that could carry hidden data: a long random-looking string,
-// a very long query, or a host with such a label. It returns "" if there is no such part or if
-// address is not an address. A result does not prove an attack: the caller should ask the user.
+// a very long query, or a host name with a long label. It returns "" if there is no such part or if
+// address is not an address. Such a part does not prove an attack, so the caller should ask the
+// user.
 func Opaque(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -56,7 +57,7 @@ func cutPiece(s string) string {
 	return s
 }
 
-// looksRandom reports whether w is long and does not consist of words.
+// looksRandom reports whether w is long and does not look like natural words.
 func looksRandom(w string) bool {
 	if len(w) < longPiece {
 		return false

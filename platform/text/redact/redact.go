@@ -1,10 +1,10 @@
-// Package redact removes credentials from text. It finds known secrets (Set), also encoded as hex,
-// base64 or URL, and credentials with a recognizable format (Shapes): API keys of common providers,
-// private key blocks, tokens and card numbers. All text that leaves Hob or that Hob stores passes
-// through this package: logs, prompts, transcripts, the ledger and channel messages.
+// Package redact removes credentials from text. It finds known secrets (Set), also in hex, base64
+// or URL encoding, and credentials with a recognizable format (Shapes): API keys of common
+// providers, private key blocks, tokens and card numbers. All text that leaves Hob or that Hob
+// stores passes through this package: logs, prompts, transcripts, the ledger and channel messages.
 //
-// The package only finds credentials in known encodings. An attacker who can run code can encode a
-// secret in ways that no list contains. Important secrets are therefore never shown to a model.
+// The package finds credentials only in encodings that it knows. An attacker who can run code can
+// encode a secret in other ways. Important secrets are therefore never shown to a model.
 package redact
 
 import (
@@ -20,10 +20,10 @@ import (
 // Mark replaces redacted text.
 const Mark = "[redacted]"
 
-// Options are the options of New. The zero value is useful.
+// Options are the options of New. The zero value is ready to use.
 type Options struct {
-	// IBAN redacts bank account numbers. They are not credentials, and a user who pays invoices
-	// received by email must be able to read them.
+	// IBAN enables redaction of bank account numbers. They are not credentials, and a user who pays
+	// invoices that arrive by email must be able to read them.
 	IBAN bool
 }
 
@@ -34,7 +34,7 @@ type Set struct {
 
 	mu    sync.Mutex
 	known []string
-	m     atomic.Pointer[matcher] // nil if it must be built from known
+	m     atomic.Pointer[matcher] // nil if it must be compiled from known
 }
 
 // New returns an empty set.
@@ -48,7 +48,7 @@ func (s *Set) Add(values ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, v := range values {
-		for _, line := range append(strings.Split(v, "\n"), v) { // add the lines of a key file, too
+		for _, line := range append(strings.Split(v, "\n"), v) { // also add each line of a key file
 			line = strings.TrimSpace(line)
 			if isSearchable(line) && !slices.Contains(s.known, line) {
 				s.known = append(s.known, line)
@@ -58,9 +58,10 @@ func (s *Set) Add(values ...string) {
 	}
 }
 
-// isSearchable reports whether v is specific enough to search for. The minimum length is 8
-// characters; 6 if v does not consist only of letters; 12 if v consists of letters of one case.
-// Shorter values would redact ordinary words.
+// isSearchable reports whether v is specific enough to search for. The minimum length is 6
+// characters if v contains letters and other characters, 12 if it contains only letters and at most
+// one of them is a capital letter or all are, and otherwise 8. Shorter values would match ordinary
+// words.
 func isSearchable(v string) bool {
 	lower, upper, other := 0, 0, 0
 	for i := range len(v) {
@@ -74,7 +75,7 @@ func isSearchable(v string) bool {
 		}
 	}
 	switch {
-	case strings.HasPrefix(v, "-----"): // first or last line of a key file
+	case strings.HasPrefix(v, "-----"): // the first or last line of a key file
 		return false
 	case other == 0 && (lower == 0 || upper <= 1):
 		return len(v) >= 12
@@ -99,7 +100,7 @@ func (s *Set) compiledMatcher() *matcher {
 	return m
 }
 
-// Known redacts the known secrets.
+// Known redacts the known secrets in text.
 func (s *Set) Known(text string) string { return s.compiledMatcher().replaceAll(text) }
 
 // Text redacts known secrets and text in the format of a credential.
@@ -108,7 +109,7 @@ func (s *Set) Text(text string) string {
 }
 
 // Holds reports whether an outgoing text contains a known secret. It also finds secrets that are
-// split by spaces or separators, repeatedly escaped, in another letter case or reversed.
+// split by spaces or separators, escaped several times, in another letter case or reversed.
 func (s *Set) Holds(text string) bool {
 	m := s.compiledMatcher()
 	if len(m.patterns) == 0 {
@@ -120,9 +121,9 @@ func (s *Set) Holds(text string) bool {
 // Shapes redacts text in the format of a credential.
 func Shapes(text string) string { return redactShapes(text, false) }
 
-// AddReference adds the value of a secret reference. It adds the value of an environment variable
-// ("env:NAME") only if its name looks like the name of a secret, because the environment also
-// contains folders and other harmless values.
+// AddReference adds the value of a secret reference. For an environment variable ("env:NAME") it
+// does so only if its name looks like the name of a secret, because the environment also contains
+// folders and other harmless values.
 func (s *Set) AddReference(ref, value string) {
 	if name, env := strings.CutPrefix(ref, "env:"); env && !isSecretName(name) {
 		return
@@ -196,8 +197,8 @@ type Stream struct {
 // Stream returns a Stream that redacts the secrets of s.
 func (s *Set) Stream() *Stream { return &Stream{set: s} }
 
-// Push adds a chunk and returns the text that may be shown. It keeps back an end that may be the
-// beginning of a secret.
+// Push adds a chunk and returns the text that may be shown. It retains the end of the text if that
+// may be the beginning of a secret.
 func (x *Stream) Push(piece string) string {
 	m := x.set.compiledMatcher()
 	if len(m.patterns) == 0 {
@@ -209,7 +210,7 @@ func (x *Stream) Push(piece string) string {
 	return text[:len(text)-n]
 }
 
-// End returns the remaining buffered text.
+// End returns the rest of the text, with known secrets redacted.
 func (x *Stream) End() string {
 	out := x.set.Known(x.held)
 	x.held = ""

@@ -9,7 +9,7 @@ import (
 )
 
 // shape is a kind of credential with a recognizable format. A credential begins with one of the
-// anchors. The pattern is compiled on first use and tried only at an anchor.
+// anchors. The pattern is compiled on first use and is tried only at an anchor.
 type shape struct {
 	anchors []string
 	pattern string
@@ -30,7 +30,7 @@ var shapes = sync.OnceValue(func() []*shape {
 	return []*shape{
 		{anchors: []string{"-----BEGIN "}, within: true, pattern: `-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\z)`},
 		{anchors: []string{"AGE-SECRET-KEY-1"}, pattern: `AGE-SECRET-KEY-1[0-9A-Z]{50,}`},
-		{anchors: []string{"sk-"}, pattern: `sk-[A-Za-z0-9_-]{20,}`}, // OpenAI, Anthropic, OpenRouter, DeepSeek
+		{anchors: []string{"sk-"}, pattern: `sk-[A-Za-z0-9_-]{20,}`}, // keys of OpenAI, Anthropic, OpenRouter and DeepSeek
 		{anchors: []string{"AIza"}, pattern: `AIza[0-9A-Za-z_-]{35}`},
 		{anchors: []string{"ya29."}, pattern: `ya29\.[0-9A-Za-z_-]{20,}`},
 		{anchors: []string{"GOCSPX-"}, pattern: `GOCSPX-[0-9A-Za-z_-]{20,}`},
@@ -186,11 +186,11 @@ func isTokenByte(c byte) bool {
 	return c == '_' || c == '-' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// decodedReadings returns the decoded forms of an outgoing text that are searched for secrets.
+// decodedReadings returns the decoded forms of an outgoing text in which secrets are searched for.
 func decodedReadings(text string) []string {
 	out := []string{text}
 	plain := text
-	for range 3 { // the text may be escaped repeatedly
+	for range 3 { // the text may have been escaped several times
 		next, err := url.PathUnescape(strings.ReplaceAll(plain, "+", " "))
 		if err != nil {
 			next = unescapeValid(plain)

@@ -19,17 +19,17 @@ type Setting struct {
 	Kind   Kind
 	List   bool // a list of strings; the user separates them by commas
 	Number bool // a string that is written as a number
-	// Title is the question to the user, and Help explains it in one line.
+	// Title is the question that setup asks the user. Help explains it in one line.
 	Title, Help string
 	Default     string // the driver's default
 	Optional    bool
-	// Unasked is true if setup accepts the setting but does not ask for it.
+	// Unasked is true if setup accepts a value for the setting but does not ask for it.
 	Unasked bool
 	// Check validates a non-empty value. For a secret, value is the plain text. If Check is nil,
 	// all values are valid.
 	Check func(value string) error
-	// Shown reports whether the setting applies. answer returns the earlier answer to the setting
-	// with a key. If Shown is nil, the setting always applies.
+	// Shown reports whether the setting applies. answer returns the earlier answer for the setting
+	// with the given key. If Shown is nil, the setting always applies.
 	Shown func(e Env, answer func(key string) string) bool
 	// Options returns the values of a Choice.
 	Options func(e Env) []Option

@@ -29,7 +29,7 @@ func Fold(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
 	for _, r := range norm.NFKD.String(strings.ToValidUTF8(s, "\uFFFD")) {
-		if r < 0x300 || r > 0x36f { // combining diacritical marks; in other scripts, marks form different letters
+		if r < 0x300 || r > 0x36f { // combining diacritical marks; in other scripts, a mark makes a different letter
 			b.WriteRune(unicode.ToLower(r))
 		}
 	}
@@ -70,8 +70,8 @@ func EqualFolded(a, b string) bool {
 	return strings.Join(x, " ") == strings.Join(y, " ")
 }
 
-// Ellipsize truncates s to at most n characters, and appends "…" if s was longer. Line breaks
-// become spaces.
+// Ellipsize truncates s to at most n characters and appends "…" if s was longer. It replaces line
+// breaks by spaces.
 func Ellipsize(s string, n int) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if utf8.RuneCountInString(s) <= n {
@@ -111,8 +111,8 @@ func FirstLine(s string) string {
 	return s
 }
 
-// SplitRemedy splits the text of an error into its cause and the remedy after the last "; ". It does
-// not split a text of several lines, which may contain several remedies.
+// SplitRemedy splits an error message into its cause and the remedy after the last "; ". It does
+// not split a message of several lines, because it may contain several remedies.
 func SplitRemedy(text string) (cause, remedy string) {
 	i := strings.LastIndex(text, "; ")
 	if i <= 0 || strings.Contains(text, "\n") {
@@ -141,8 +141,8 @@ func CountNoun(n int, one, many string) string {
 	return strconv.Itoa(n) + " " + many
 }
 
-// Similar rates the similarity of two words or titles from 0 (nothing in common) to 1 (equal),
-// using the Dice coefficient of their letter pairs.
+// Similar rates the similarity of two words or titles from 0 (nothing in common) to 1 (equal) as
+// the Dice coefficient of their letter pairs.
 func Similar(a, b string) float64 {
 	x, y := letterPairs(a), letterPairs(b)
 	if len(x) == 0 || len(y) == 0 {

@@ -8,7 +8,7 @@ import (
 type opening struct {
 	toks            []tok
 	sure, now, more bool
-	skip            bool // the clause is not a statement of the speaker
+	skip            bool // the clause does not state anything by the speaker
 }
 
 // readOpening removes the introductory words of a statement and determines its certainty.
@@ -46,7 +46,7 @@ type clause struct {
 	verb verbMatch
 }
 
-// verbMatch is a verb in a clause. A copula has no name.
+// verbMatch is a verb in a clause. Its name is empty for a form of "be".
 type verbMatch struct {
 	verb
 
@@ -55,7 +55,7 @@ type verbMatch struct {
 	gap   []tok // "live NOW in"
 }
 
-// splitClauses splits a sentence at the words between its verbs. If there is no boundary between
+// splitClauses splits a sentence into clauses with one verb each. If there is no boundary between
 // two verbs, the second verb belongs to the value of the first.
 func splitClauses(toks []tok) []clause {
 	verbs := verbsOf(toks)
@@ -112,7 +112,8 @@ func findBoundary(toks []tok, from, to int) cut {
 	return cut(comma)
 }
 
-// isSubjectOrEmpty reports whether the words before a verb are a subject or empty.
+// isSubjectOrEmpty reports whether the words before a verb name a subject or whether there are
+// none.
 func isSubjectOrEmpty(toks []tok) bool {
 	o := readOpening(toks)
 	_, rest := readManner(o.toks)
@@ -123,8 +124,8 @@ func isSubjectOrEmpty(toks []tok) bool {
 	return ok
 }
 
-// verbsOf lists the verbs of a sentence. It includes a form of "be" if it is not part of a listed
-// verb.
+// verbsOf lists the verbs of a sentence. It includes a form of "be" unless it is an auxiliary of a
+// listed verb.
 func verbsOf(toks []tok) []verbMatch {
 	var out []verbMatch
 	for i := 0; i < len(toks); i++ {
@@ -140,7 +141,8 @@ func verbsOf(toks []tok) []verbMatch {
 			out = append(out, verbMatch{at: i, n: 1, was: isListed("was", w)})
 		}
 	}
-	// in "is called", "was moved to" and "does live in", the first verb is only an auxiliary
+	// in "is called", "was moved to" and "does live in", the first verb is only an auxiliary, so
+	// drop it
 	var kept []verbMatch
 	for i, v := range out {
 		if v.name == "" && i+1 < len(out) && out[i+1].name != "" && onlyBetween(toks[v.at+1:out[i+1].at]) {

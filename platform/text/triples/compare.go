@@ -9,7 +9,7 @@ import (
 	"unicode"
 )
 
-// Corrects reports whether n states that the older statement o about the same subject is false or
+// Corrects reports whether n states that the older statement o about the same subject is wrong or
 // no longer true.
 func Corrects(n, o Triple, now time.Time) bool {
 	switch {
@@ -36,8 +36,8 @@ func Corrects(n, o Triple, now time.Time) bool {
 	return isReplacement(n, o, now)
 }
 
-// isReplacement reports whether n replaces o. For attributes with several values, n must contain an
-// explicit word for a replacement.
+// isReplacement reports whether n replaces o. If the attribute can have several values, n must say
+// explicitly that it replaces a value.
 func isReplacement(n, o Triple, now time.Time) bool {
 	if !n.Sure && !n.Now || !slices.Contains([]string{When, Where, Is, Called}, n.Attr) {
 		return false

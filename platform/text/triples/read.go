@@ -72,7 +72,7 @@ func (r *reader) readLeadingTime(left []tok) (value, []tok) {
 	return value{}, left
 }
 
-// isValidValue reports whether v is a valid value for the verb.
+// isValidValue reports whether v can be a value of the verb.
 func (r *reader) isValidValue(st *Triple, flags map[string]bool, v value, left []tok) bool {
 	class := r.classOf(v.toks)
 	if st.Attr == "is_closed" {
@@ -83,13 +83,13 @@ func (r *reader) isValidValue(st *Triple, flags map[string]bool, v value, left [
 		return !st.Subject.Owner
 	}
 	if len(v.toks) == 0 || len(v.toks) > maxValue {
-		// in "I no longer work", the statement ended as a whole
+		// in "I no longer work", the verb has no value, and the statement as a whole has ended
 		return len(v.toks) == 0 && st.Ended && st.Sure
 	}
 	first := v.toks[0].w
 	switch {
 	case flags["person"] && !st.Subject.Owner && !st.Subject.Person:
-		if strings.HasPrefix(st.Attr, "lives") && flags["now"] { // "moved to three" is about a meeting
+		if strings.HasPrefix(st.Attr, "lives") && flags["now"] { // "moved to three" is about the time of a meeting
 			st.Attr, st.One = Where, true
 			if class == Time || class == Number {
 				st.Attr = When
@@ -116,8 +116,8 @@ func (r *reader) isValidValue(st *Triple, flags map[string]bool, v value, left [
 	return true
 }
 
-// isSingular reports whether the words identify one person or item. For example, "my wife" and "the
-// boat" do; "my daughter" does not.
+// isSingular reports whether the words identify exactly one person or item. "my wife" and "the
+// boat" do; "my daughter" does not, because there may be several.
 func (r *reader) isSingular(left []tok) bool {
 	n := nounOf(left)
 	switch {
@@ -158,7 +158,8 @@ func (r *reader) withName(st Triple, ok bool) []Triple {
 	})
 }
 
-// readSubject parses the words before a verb. Without words, it returns the current subject.
+// readSubject parses the words before a verb. If there are none, it returns the subject of the
+// previous clause.
 func (r *reader) readSubject(left []tok, elided Subject) (Subject, bool) {
 	if len(left) == 0 {
 		return elided, elided.Key != ""
@@ -209,7 +210,7 @@ func (r *reader) readToBe(c clause, m verbManner, left, right []tok, elided Subj
 	}
 	s, ok := r.readSubject(left, elided)
 	if !ok {
-		if len(v.old) > 0 && len(left) == 1 && (isListed("he", left[0].w) || left[0].w == "that") { // "it is not X but Y"
+		if len(v.old) > 0 && len(left) == 1 && (isListed("he", left[0].w) || left[0].w == "that") { // "it is not X but Y" corrects a value without naming its subject
 			return []Triple{{Value: st.Value, Old: st.Old, Sure: true, Text: st.Text}}, s, true
 		}
 		return nil, s, false
@@ -218,7 +219,7 @@ func (r *reader) readToBe(c clause, m verbManner, left, right []tok, elided Subj
 	return r.readCopula(st, v, left, s)
 }
 
-// readAttribute returns the triple of a noun with a single value.
+// readAttribute returns the triple for a noun that has a single value, such as "birthday".
 func (r *reader) readAttribute(st Triple, attr string, n noun, toks []tok) ([]Triple, Subject, bool) {
 	if n.his {
 		if r.last.Key == "" {
@@ -259,7 +260,7 @@ func (r *reader) readAttribute(st Triple, attr string, n noun, toks []tok) ([]Tr
 	return r.withName(st, true), s, true
 }
 
-// readCopula returns the triple of "X is Y", if X is not a noun with a single value.
+// readCopula returns the triple for "X is Y" if X is not a noun with a single value.
 func (r *reader) readCopula(st Triple, v value, left []tok, s Subject) ([]Triple, Subject, bool) {
 	toks := v.toks
 	last := toks[len(toks)-1].w
@@ -286,7 +287,7 @@ func (r *reader) readCopula(st Triple, v value, left []tok, s Subject) ([]Triple
 	return r.withName(st, true), s, true
 }
 
-// readContext reads the time, the location and other context.
+// readContext reads the time, the location and other context of a statement.
 func (r *reader) readContext(st *Triple, toks, left []tok) {
 	switch r.classOf(toks) {
 	case Time:

@@ -1,6 +1,6 @@
-// Package triples extracts subject-relation-object triples from sentences: "my sister Ana lives in
-// Kaunas since May" yields Ana, lives_in, Kaunas, from May. Callers use the triples to detect that
-// a newer statement corrects an older one, and to fill the knowledge graph.
+// Package triples extracts subject-relation-object triples from sentences. For example, "my sister
+// Ana lives in Kaunas since May" yields Ana, lives_in, Kaunas, from May. Callers use the triples to
+// detect that a newer statement corrects an older one, and to fill the knowledge graph.
 //
 // The package prefers missing a statement to misreading one. Hedged, reported or postponed
 // statements and questions yield no triple, or a triple that corrects nothing. The package stores
@@ -22,24 +22,24 @@ type Triple struct {
 	// Where, Is, Called and Any. Attr and the subject are empty if the text only corrects a value
 	// (Value, not Old).
 	Attr  string
-	Value string // as written, without the time
+	Value string // the value as written, without the time
 	Old   string // the value that is no longer true: "not OLD but VALUE", "from OLD to VALUE"
 	// Ended is true if the value is no longer true or never was. With Any, this applies to all
 	// values of the subject.
 	Ended bool
-	// One is true if the subject has only one value at a time.
+	// One is true if the subject can have only one value at a time.
 	One bool
 	// More is true if the statement adds a value or is uncertain. It then corrects nothing.
 	More bool
 	// Now is true if the text says that the statement is new ("now", "new", "moved"). Sure is true
-	// if the statement contradicts an earlier one ("actually", "I meant", "no longer", "not X but
-	// Y").
+	// if the statement explicitly contradicts an earlier one ("actually", "I meant", "no longer",
+	// "not X but Y").
 	Now, Sure bool
-	// Past is true if the statement was true in the past. It corrects nothing and cannot be
+	// Past is true if the statement was only true in the past. It corrects nothing and cannot be
 	// corrected.
 	Past        bool
 	From, Until time.Time // validity as stated
-	// Text is the part of the sentence that contains the statement, with its subject.
+	// Text is the part of the sentence that contains the statement, including its subject.
 	Text string
 }
 
@@ -49,15 +49,15 @@ const (
 	Where  = "where"  // an item is at a location
 	Is     = "is"     // any other property of the subject
 	Called = "called" // the subject's name is the value
-	Any    = "*"      // all relations of the subject
+	Any    = "*"      // any relation of the subject
 )
 
 // Subject is the person or item that a statement is about.
 type Subject struct {
 	Text  string // as written
 	Owner bool   // the subject is the owner: "I", "we"
-	// Role and Name are the folded parts of phrases such as "my sister Ana": "sister" and "ana". A
-	// role is a relation to a person, usually the user.
+	// Role and Name are the parts of a phrase such as "my sister Ana", folded: "sister" and "ana".
+	// A role is a relation to a person, usually to the user.
 	Role, Name string
 	// Key consists of the subject's words, folded and sorted. It is "owner" for the owner. If the
 	// subject has a name, Key does not contain the role.
@@ -113,7 +113,7 @@ func (r *reader) readSentence(toks []tok) {
 	}
 	subject := Subject{}
 	if len(verbsOf(l.toks)) == 0 {
-		if v := r.valueOf(l.toks); l.sure && len(v.old) > 0 { // "I meant Kaunas, not Vilnius" has no verb
+		if v := r.valueOf(l.toks); l.sure && len(v.old) > 0 { // "I meant Kaunas, not Vilnius" has no verb but corrects a value
 			r.markUsedText(toks[0].from, toks)
 			r.out = append(r.out, Triple{Value: r.spanText(v.toks), Old: r.spanText(v.old), Sure: true, Text: r.spanText(toks)})
 		}
@@ -201,8 +201,9 @@ func ClassOf(value string, now time.Time) Class {
 	return Other
 }
 
-// blankQuotes replaces long quotations by spaces, because they quote other people. It keeps the
-// length of the text, so that positions stay valid. Short quotations may be names and are kept.
+// blankQuotes replaces long quotations by spaces, because their words are other people's. It keeps
+// the length of the text, so that positions stay valid, and short quotations, because they may be
+// names.
 func blankQuotes(s string) string {
 	return quotes.ReplaceAllStringFunc(s, func(q string) string {
 		if len(strings.Fields(q)) <= 3 {

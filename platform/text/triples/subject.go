@@ -36,10 +36,10 @@ type noun struct {
 	old   bool // "my old ..."
 	fresh bool // "my new ..."
 	bad   bool // no noun phrase
-	known bool // whether the phrase has a determiner or a name
+	known bool // the phrase has a determiner or a name
 	role  string
 	name  string
-	one   bool // the role is held by one person at most
+	one   bool // at most one person has the role
 }
 
 // prepositions that join the parts of a noun phrase
@@ -111,8 +111,7 @@ func allCapital(toks []tok) bool {
 	return len(toks) > 0 && len(toks) <= 4 && !slices.ContainsFunc(toks, func(t tok) bool { return !t.capital || isListed("determiners", t.w) || isListed("mine", t.w) })
 }
 
-// toSubject returns the phrase as a subject. A role with a name is identified by
-// the name.
+// toSubject converts the phrase to a subject. A role with a name is identified by the name.
 func (n noun) toSubject() Subject {
 	s := Subject{Role: n.role, Name: n.name, Person: n.role != "" || n.name != "" || slices.ContainsFunc(n.words, anyRole)}
 	words := slices.Clone(n.words)
@@ -146,7 +145,7 @@ func readAttributeNoun(toks []tok) (attr string, n noun, ok bool) {
 			n.name = strings.Join(tokenWords(toks[:i+1]), " ")
 		}
 	}
-	// the noun is the last word before "of"
+	// the attribute is the last word before "of"
 	at := -1
 	for i, t := range toks {
 		if i > 0 && slices.Contains(holding, t.w) {
@@ -212,7 +211,8 @@ func (n noun) withoutWord(w string) noun {
 // Mine reports whether a folded word expresses possession by the speaker.
 func Mine(w string) bool { return isListed("mine", w) }
 
-// Tells reports whether Read may find a statement in text. It is a quick check.
+// Tells reports whether Read may find a statement in text. It is a fast check that may return true
+// for other text.
 func Tells(text string) bool {
 	w := textnorm.FoldedWords(truncateText(text))
 	for i, x := range w[:min(len(w), 200)] {

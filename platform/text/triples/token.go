@@ -26,8 +26,8 @@ func truncateText(s string) string {
 	return strings.ToValidUTF8(s[:maxText], "")
 }
 
-// splitSentences splits text into tokenized sentences. It omits questions, and longer quotations
-// because they quote other people.
+// splitSentences splits text into tokenized sentences. It omits questions, and long quotations,
+// because their words are other people's.
 func splitSentences(text string) [][]tok {
 	var out [][]tok
 	var cur []tok
@@ -110,7 +110,7 @@ func endsSentence(text string, i int, cur []tok) bool {
 
 var abbreviated = []string{"dr", "mr", "mrs", "ms", "st", "str", "no", "nr", "prof", "tel", "hr", "fr", "sra", "sig", "inc", "ltd", "vs", "approx", "ca"}
 
-// tokenizeWord converts one written word to tokens. A contraction yields several tokens.
+// tokenizeWord converts one written word to tokens. A contraction results in several tokens.
 func tokenizeWord(text string, from, to int) []tok {
 	raw := text[from:to]
 	first, _ := utf8.DecodeRuneInString(raw)

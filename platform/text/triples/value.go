@@ -9,7 +9,7 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// value is the parsed object of a verb.
+// value is the parsed object of a verb, with its period of validity.
 type value struct {
 	toks            []tok
 	old             []tok
@@ -143,7 +143,8 @@ func (v *value) readValidity(r *reader) {
 	}
 }
 
-// parseBounds parses the time after a word such as "since", "until" or "from".
+// parseBounds parses the time after a word such as "since", "until" or "from" to the bounds of a
+// period.
 func (r *reader) parseBounds(word string, toks []tok) (from, until time.Time, ok bool) {
 	for n := min(len(toks), 6); n > 0; n-- {
 		words := r.spanText(toks[:n])
@@ -166,7 +167,7 @@ func (r *reader) parseBounds(word string, toks []tok) (from, until time.Time, ok
 	return from, until, false
 }
 
-// dropRest drops the words that follow the value.
+// dropRest drops the words after the value.
 func (v *value) dropRest() {
 	for i, t := range v.toks {
 		if i == 0 {
@@ -180,7 +181,7 @@ func (v *value) dropRest() {
 			break
 		}
 	}
-	for i, t := range v.toks { // "in summer", "on Fridays"
+	for i, t := range v.toks { // "in summer" and "on Fridays" make a value that does not exclude others
 		if i > 0 && isRecurringWord(t.w) && slices.Contains([]string{"in", "on", "every", "im"}, v.toks[i-1].w) {
 			v.more = true
 		}
@@ -194,7 +195,7 @@ func isRecurringWord(w string) bool {
 	}, w)
 }
 
-// dropTrailingWords drops trailing words that express that the value is new or certain.
+// dropTrailingWords drops trailing words that only say that the value is new or certain.
 func (v *value) dropTrailingWords() {
 	for again := true; again; {
 		again = false
@@ -256,7 +257,7 @@ func (r *reader) classOf(toks []tok) Class {
 	return Other
 }
 
-// isTimePhrase reports whether toks contain a time and little else.
+// isTimePhrase reports whether toks consist of a time and few other words.
 func (r *reader) isTimePhrase(toks []tok) bool {
 	text := r.spanText(toks[:min(len(toks), 10)])
 	found := 0

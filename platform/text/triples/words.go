@@ -1,7 +1,7 @@
 package triples
 
 import (
-	_ "embed" // embeds the word list
+	_ "embed" // embeds words.txt
 	"slices"
 	"strings"
 	"sync"
@@ -18,13 +18,13 @@ type verb struct {
 }
 
 type lexicon struct {
-	verbs        map[string][]verb // forms by their first word, the longest first
+	verbs        map[string][]verb // verb forms by their first word, the longest first
 	sets         map[string]map[string]bool
 	phrases      map[string][][]string // the longest first
 	alternatives []map[string]bool
 }
 
-// known returns the vocabulary. It is loaded when the first text is read.
+// known returns the vocabulary. It is loaded when it is first needed.
 var known = sync.OnceValue(func() *lexicon {
 	l := &lexicon{verbs: map[string][]verb{}, sets: map[string]map[string]bool{}, phrases: map[string][][]string{}}
 	list := ""

@@ -1,6 +1,6 @@
 // Package visible removes characters from text that a terminal would interpret or that a reader
 // cannot see: control characters, direction controls, zero-width characters, and the tag characters
-// that can hide a whole message. All output of commands passes through it.
+// that can hide a whole message. The output of all commands passes through it.
 package visible
 
 import (
@@ -68,7 +68,7 @@ func Hidden(prev, r rune) bool {
 		return false
 	case unicode.Is(unicode.Bidi_Control, r):
 		return true
-	case r == 0x200d: // joiner, used in emoji of several parts and in scripts that join letters
+	case r == 0x200d: // a joiner, used in emoji that consist of several parts and in scripts that join letters
 		return !mayPrecedeJoiner(prev)
 	case r == 0x200c:
 		return !mayPrecedeJoiner(prev) || unicode.Is(unicode.So, prev)
@@ -81,8 +81,8 @@ func Hidden(prev, r rune) bool {
 		r >= 0xfff0 && r <= 0xfff8 || r >= 0xe0000 && r <= 0xe0fff
 }
 
-// mayPrecedeJoiner reports whether a joiner may follow prev: an emoji, or a letter of a script in
-// which a joiner changes the form of letters.
+// mayPrecedeJoiner reports whether a joiner may follow prev, which must be an emoji or a letter of
+// a script in which a joiner changes the form of letters.
 func mayPrecedeJoiner(prev rune) bool {
 	return unicode.Is(unicode.So, prev) || unicode.Is(unicode.Sk, prev) && prev >= 0x1f3fb || prev == 0xfe0f ||
 		unicode.In(prev, unicode.Arabic, unicode.Syriac, unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya, unicode.Tamil,
@@ -116,7 +116,7 @@ func (w *Writer) Flush() error {
 	return err
 }
 
-// Whole returns the length of the prefix of b that does not end within an incomplete character.
+// Flush writes the incomplete character that the last write left in the buffer.
 func Whole(b []byte) int {
 	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
 		at := len(b) - i

@@ -1,5 +1,5 @@
-// Package mimetest creates email messages that are hard to parse. Each message is small, but costs
-// a careless parser much time, memory or stack. The tests of all mail parsers use them.
+// Package mimetest creates email messages that are hard to parse. Each message is small but costs a
+// careless parser much time, memory or stack space. The tests of all email parsers use them.
 package mimetest
 
 import (
@@ -20,7 +20,7 @@ type Bomb struct {
 	Limit string
 }
 
-// Bombs returns messages of about size bytes each.
+// Bombs returns messages of about size bytes each, one for each attack.
 func Bombs(size int) []Bomb {
 	repeat := func(s string) string { return strings.Repeat(s, size/len(s)+1) }
 	multipart := func(rest string) string { return "Subject: x\nContent-Type: multipart/mixed; boundary=b\n\n" + rest }
@@ -68,8 +68,8 @@ func Bombs(size int) []Bomb {
 	return out
 }
 
-// Shared returns the malformed messages of the shared test data, or none if the data is missing. It
-// uses root if HOB_TEST_DATA is not set.
+// Shared returns the malformed messages of the shared test data, or none if the data does not
+// exist. root is used if HOB_TEST_DATA is not set.
 func Shared(root string) (out [][]byte) {
 	if dir := os.Getenv("HOB_TEST_DATA"); dir != "" {
 		root = dir
