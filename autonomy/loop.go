@@ -29,13 +29,13 @@ import (
 	"hob/tools"
 )
 
-// Budget tells what unattended model calls may cost. *usage.Tracker implements it.
+// Budget limits the cost of unattended model calls. *usage.Tracker implements it.
 type Budget interface {
 	dispatch.Budget
 	commit.UsageBook
 }
 
-// Models tells which models the agents have. *modelrouter.Models implements it.
+// Models reports which models the agents use. *modelrouter.Models implements it.
 type Models interface {
 	dispatch.Models
 	commands.Models
@@ -76,16 +76,16 @@ type Options struct {
 	// Agents selects the agent for a message and stores the agents' tasks. Nil means that only the
 	// default agent exists.
 	Agents *agents.Registry
-	// Models tells which models the agents have. Nil means that every agent has one.
+	// Models reports which models the agents use. Nil means that every agent has one.
 	Models Models
-	// Tool finds the tools of delayed calls. Sends: this process carries such calls out.
+	// Tool finds the tool of a delayed call. Sends reports whether this process runs delayed calls.
 	Tool  func(name string) (tools.Tool, bool)
 	Sends bool
 	// Budget limits unattended turns and records the usage of model calls. Nil disables both.
 	Budget Budget
 	// Learners read each turn after it has ended.
 	Learners []commit.Learner
-	// Messages indexes messages while no one waits. Nil disables the index.
+	// Messages indexes new messages when Hob is idle. Nil disables the index.
 	Messages MessageIndexer
 	// Chats shows in a chat that Hob is working. Nil disables this.
 	Chats delivery.Chats
@@ -98,7 +98,7 @@ type Options struct {
 	// Pairing answers /pair. Nil disables pairing. Status answers /status.
 	Pairing commands.Pairing
 	Status  commands.Status
-	// Notify is the channel for notices; see delivery.Options.Channel. Presence knows where the
+	// Notify is the channel for notices; see delivery.Options.Channel. Presence reports where the
 	// owner is; it is optional.
 	Notify   string
 	Presence delivery.Presence
@@ -124,7 +124,7 @@ type Loop struct {
 	committer  *commit.Committer
 	running    *runningTurns
 	upkeep     *maintenance
-	delayed    *delayed.Sender // nil: another process carries out delayed calls
+	delayed    *delayed.Sender // nil if another process runs the delayed calls
 	ticks      atomic.Int64    // number of ticks since the start
 	inputs     atomic.Int64    // number of ticks with an input since the start
 	open       sync.WaitGroup
@@ -289,7 +289,7 @@ func (l *Loop) recoverFromCrash(ctx context.Context) error {
 }
 
 // drainTurns waits for running turns, and then cancels them; their events return to the inbox. It
-// cancels turns that wait for an answer immediately, because no answer will arrive.
+// immediately cancels turns that are waiting for an answer, because no answer will arrive.
 func (l *Loop) drainTurns(stop context.CancelCauseFunc) {
 	l.running.drain()
 	done := make(chan struct{})
@@ -306,8 +306,8 @@ func (l *Loop) drainTurns(stop context.CancelCauseFunc) {
 	<-done
 }
 
-// Stop ends the running turn of a session and cancels a turn that waits for an answer or for the
-// next message. It reports whether there was such a turn.
+// Stop ends the running turn of a session and cancels a turn that is waiting for an answer or for
+// the next message. It reports whether there was such a turn.
 func (l *Loop) Stop(ctx context.Context, session string) (bool, error) {
 	stopped, full := l.stopSettling(ctx, session) // done first, because the turn for a waiting message may start now
 	stopped = l.running.stop(session) || stopped
@@ -336,7 +336,7 @@ func (l *Loop) Stop(ctx context.Context, session string) (bool, error) {
 	return stopped, nil
 }
 
-// stopSettling stops the messages that wait for the sender's next message. They become due
+// stopSettling stops the messages that are waiting for the sender's next message. They become due
 // immediately and are answered as stopped.
 func (l *Loop) stopSettling(ctx context.Context, session string) (stopped bool, err error) {
 	err = l.o.Store.Write(ctx, func(tx *store.Tx) error {
@@ -356,7 +356,8 @@ func (l *Loop) Running() int {
 // Ticks returns the number of ticks since the start, and the number of those with an input.
 func (l *Loop) Ticks() (all, withInput int64) { return l.ticks.Load(), l.inputs.Load() }
 
-// stopBelow stops the tasks delegated by a conversation, and the turns that wait for these tasks.
+// stopBelow stops the tasks delegated by a conversation, and the turns that are waiting for these
+// tasks.
 func (l *Loop) stopBelow(ctx context.Context, session string) (bool, error) {
 	if l.o.Agents == nil {
 		return false, nil

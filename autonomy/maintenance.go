@@ -29,7 +29,7 @@ type MessageIndexer interface {
 	Index(ctx context.Context) error
 }
 
-// maintenance maintains conversations and traces while no one waits.
+// maintenance maintains conversations and traces when Hob is idle.
 type maintenance struct {
 	store      *store.Store
 	compactor  *session.Compactor // nil means that conversations have no limit
@@ -39,7 +39,7 @@ type maintenance struct {
 	keepTraces time.Duration
 	log        *slog.Logger
 
-	jobs    chan maintenanceJob // jobs that wait for an idle moment; see TidyLater
+	jobs    chan maintenanceJob // jobs to run when Hob is idle; see TidyLater
 	unfound atomic.Bool         // whether some messages are not indexed yet
 }
 
@@ -79,7 +79,7 @@ func (m *maintenance) runJobs(ctx context.Context) {
 			if err := m.pruneTraces(ctx); err != nil && ctx.Err() == nil {
 				m.log.Warn("old traces cannot be removed", "err", err)
 			}
-			if m.turns.count() == 0 { // done last, because the work above reads many pages of the program
+			if m.turns.count() == 0 { // done last, because the work above loads many pages of the program into memory
 				system.ReleaseProgramPages()
 			}
 		case <-gather.C:

@@ -17,7 +17,7 @@ type activeTurn struct {
 	cancel   context.CancelCauseFunc
 	steering []bus.Event   // messages from the owner to the turn; guarded by runningTurns.mu
 	done     chan struct{} // closed when the turn has ended
-	held     int           // number of questions for which the turn waits in memory; guarded by runningTurns.mu
+	held     int           // number of questions for which the turn is waiting in memory; guarded by runningTurns.mu
 }
 
 // isQueued reports whether the turn runs in the queue of its conversation, unlike commands and text
@@ -32,7 +32,7 @@ type runningTurns struct {
 	mu        sync.Mutex
 	draining  bool
 	byEvent   map[string]*activeTurn
-	cancelled map[string]bool // events that were stopped while they waited
+	cancelled map[string]bool // events that were stopped while they were waiting
 }
 
 func newRunningTurns(slots int) *runningTurns {
@@ -73,8 +73,8 @@ func (r *runningTurns) count() int {
 	return len(r.byEvent)
 }
 
-// freeSlots returns the number of free slots. Commands need no slot. Turns that wait for an answer
-// need none either, up to a limit.
+// freeSlots returns the number of free slots. Commands need no slot. Up to a limit, turns that are
+// waiting for an answer need none either.
 func (r *runningTurns) freeSlots() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -91,8 +91,8 @@ func (r *runningTurns) freeSlots() int {
 	return max(0, n)
 }
 
-// drain cancels the turns that wait for an answer, because no answer will arrive. It also cancels
-// turns that start to wait later.
+// drain cancels the turns that are waiting for an answer, because no answer will arrive. It also
+// cancels turns that start to wait later.
 func (r *runningTurns) drain() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -129,8 +129,8 @@ func (r *runningTurns) markCancelled(events ...string) {
 	}
 }
 
-// WasCancelled reports whether an event was stopped while it waited. It returns true only once per
-// event.
+// WasCancelled reports whether an event was stopped while it was waiting. It returns true only once
+// per event.
 func (r *runningTurns) WasCancelled(event string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -54,8 +54,8 @@ func (l *Loop) answerWithRecover(ctx context.Context, ev bus.Event) (res commit.
 	return res, err
 }
 
-// outcomeOfHalted handles a turn that was stopped before its agent began. Lookups then fail, but
-// this is not a failure of the turn.
+// outcomeOfHalted handles a turn that was stopped before its agent began. Database reads then fail
+// because ctx was canceled, but this is not a failure of the turn.
 func (l *Loop) outcomeOfHalted(ctx context.Context, ev bus.Event, res commit.Outcome, err error) (commit.Outcome, error) {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, turn.ErrDraining):
@@ -81,7 +81,7 @@ func (l *Loop) putBack(ctx context.Context, ev bus.Event, cause error) {
 }
 
 // giveBack does not count an attempt that a full disk interrupted. Other errors count as failed
-// attempts, because they may recur and each time cost a model call.
+// attempts, because they may recur and cost a model call each time.
 func (l *Loop) giveBack(ctx context.Context, ev bus.Event, cause error) error {
 	switch {
 	case errors.Is(cause, store.ErrFull):

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// NewCall creates a complete call from the parts that a model streamed. Args becomes one JSON
-// object; missing arguments become the empty object. The call is Truncated if cut is set (the
-// answer ended early) or raw is not a JSON object.
+// NewCall creates a complete call from the parts that a model streamed. Args is a JSON object,
+// which is empty if raw is. The call is Truncated if cut is set (the answer ended early), the name
+// is missing, or raw is not a JSON object. Args then holds raw as a JSON string.
 func NewCall(id, name, raw string, cut bool) ToolCall {
 	c := ToolCall{ID: id, Name: name}
 	text := strings.TrimSpace(strings.ToValidUTF8(raw, "\uFFFD"))

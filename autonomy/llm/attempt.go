@@ -64,7 +64,7 @@ func runAttempt(ctx context.Context, m Model, r Request, yield func(Event, error
 	return o
 }
 
-// asError returns a copy of the error, so that a decorator may change it.
+// asError returns err as a new *Error that the caller may change.
 func asError(m Model, err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		c := *e

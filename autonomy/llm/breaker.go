@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// ErrOpen is wrapped by the error for a call that a Breaker refused.
+// ErrOpen is wrapped by the error that a Breaker returns for a refused call.
 var ErrOpen = errors.New("the model is paused after repeated failures")
 
 // BreakerOptions holds the settings of Breaker. The zero value uses Hob's defaults.
 type BreakerOptions struct {
-	Failures int           // number of consecutive failures that open it; 0 means 5
-	Rest     time.Duration // how long it stays open; 0 means 60 s
+	Failures int           // number of consecutive failures that open the breaker; 0 means 5
+	Rest     time.Duration // how long the breaker stays open; 0 means 60 s
 }
 
 // Breaker returns a model that is paused after repeated consecutive failures. Calls then fail

@@ -9,8 +9,8 @@ import (
 // creates one per turn and passes it with the request.
 //
 // The agent is not trusted. Its description of an action is only a claim: an action that is not
-// clearly harmless is passed as Unclear. The agent can request only less than the guard allows,
-// never more, and never receives an answer for all future actions.
+// clearly harmless is passed as Unclear. The description can narrow what the guard allows, but
+// never widen it, and no answer covers all future actions.
 //
 // The methods may be called concurrently while the request's stream runs, but not after it has
 // ended. If a request has no PermissionBroker, no user can be asked: the agent must refuse every

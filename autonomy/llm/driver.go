@@ -7,8 +7,8 @@ import (
 )
 
 // Driver creates models of one kind, which are called over HTTP. Describe needs no configuration.
-// New checks the options and opens no connection. If no model is configured, the driver chooses
-// one, at the latest at the first call.
+// New checks the options and opens no connection. If no model is configured, the driver chooses one
+// no later than the first call.
 type Driver interface {
 	Describe() Description
 	New(o ModelOptions) (Model, error)
@@ -64,10 +64,9 @@ type Service struct {
 	Env []string
 }
 
-// ClosedSchema returns the schema with every object closed (no additional properties), which
-// providers of structured answers require. strict reports whether every object also requires
-// all its properties, as OpenAI's strict mode demands. Input that is not a schema is returned
-// unchanged.
+// ClosedSchema returns the schema with every object closed (no additional properties), as providers
+// require for structured answers. strict reports whether every object also requires all its
+// properties, as OpenAI's strict mode demands. Input that is not a schema is returned unchanged.
 func ClosedSchema(raw json.RawMessage) (closed map[string]any, strict bool) {
 	if json.Unmarshal(raw, &closed) != nil || closed == nil {
 		return map[string]any{"type": "object"}, false

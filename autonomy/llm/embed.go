@@ -9,8 +9,8 @@ import (
 // MaxVectors is the maximum size in bytes of the response to one call by EmbedBatches.
 const MaxVectors = 32 << 20
 
-// EmbedBatches embeds texts in sequential calls with at most 100 of them. limit is the time limit
-// for each call.
+// EmbedBatches embeds texts in sequential calls with at most 100 texts each. limit is the time
+// limit for each call.
 func EmbedBatches(ctx context.Context, texts []string, limit time.Duration, embed func(context.Context, []string) ([][]float32, Usage, error)) ([][]float32, Usage, error) {
 	const size = 100
 	var out [][]float32
@@ -44,7 +44,7 @@ func (w Endpoint) CheckVectors(vectors [][]float32, texts int) *Error {
 
 // EmbedBreaker returns an embedder that is paused after repeated failures, like Breaker for models.
 // Calls then fail immediately with an error that wraps ErrOpen. It does not retry, because
-// background embedding repeats anyway, and a query must not wait.
+// background embedding is repeated anyway, and a query must not wait.
 func EmbedBreaker(e Embedder, info Info, o BreakerOptions) Embedder {
 	return &embedBreaker{e: e, b: newBreaker(namedModel{info}, o)}
 }

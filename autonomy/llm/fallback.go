@@ -9,7 +9,7 @@ import (
 // Fallback returns a model that calls the given models in order until one answers. It calls the
 // next model only if no visible output was streamed and the failure is the provider's, which means
 // that it is temporary or concerns the key, payment or model. Each call starts with the first model
-// again. Wrap a Breaker around each model, so that a failed one costs no time:
+// again. Wrap a Breaker around each model, so that a failing model does not delay every call:
 // Fallback(Breaker(Retry(a)), Breaker(b)).
 //
 // Info describes the first model. Event.Model in the Done event names the model that answered.
@@ -60,14 +60,14 @@ func withModelName(m Model, yield func(Event, error) bool) func(Event, error) bo
 // CanFallBack reports whether another provider may succeed after this error.
 func CanFallBack(e *Error) bool {
 	switch e.Kind {
-	case Unauthorized, Payment, NotFound, Budget: // caps do not apply to a free model
+	case Unauthorized, Payment, NotFound, Budget: // Hob's caps do not apply to a free model
 		return true
 	}
 	return e.Retryable()
 }
 
-// summarizeFailures returns the first failure (of a model that was really called, if any), and adds
-// the names of the other models.
+// summarizeFailures returns the first failure (of a model that was really called, if any), and
+// appends the provider and message of each other failure to its message.
 func summarizeFailures(failed []*Error) *Error {
 	if len(failed) == 0 {
 		return &Error{Kind: BadRequest, Provider: "fallback", Message: "no model is configured", Remedy: "run hob setup"}

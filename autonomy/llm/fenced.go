@@ -7,9 +7,9 @@ import (
 	"hob/platform/text/promptfence"
 )
 
-// FenceUntrusted returns the messages in the form for models, in which untrusted text is inside the
-// fence created when it was stored. The result is deterministic, so that a request stays a prefix
-// of the next one.
+// FenceUntrusted returns the messages as a model receives them: untrusted text is enclosed in the
+// fence that was created when the text was stored. The result is deterministic, so an earlier
+// request stays a prefix of the next one.
 func FenceUntrusted(msgs []Message) []Message {
 	var out []Message
 	for i, m := range msgs {

@@ -37,7 +37,7 @@ type Info struct {
 	// Acts marks an external agent: it runs actions other than the offered tools, and requests
 	// permission for them from Request.Broker.
 	Acts bool
-	// Unfenced: the model gets messages as recorded, without FenceUntrusted.
+	// Unfenced reports that the model receives messages as recorded, without FenceUntrusted.
 	Unfenced bool
 }
 
@@ -67,13 +67,13 @@ type Request struct {
 	// Broker authorizes and records the actions of external agents. It is nil if no user can be
 	// asked. Other models ignore it.
 	Broker PermissionBroker
-	// Now is the current time in the user's time zone, for models that compute with it. HTTP models
-	// read the time in the current message.
+	// Now is the current time in the user's time zone, for models that calculate with it. HTTP
+	// models read the time in the current message.
 	Now time.Time
 	// StandIn allows the built-in brain to answer if no model can be reached.
 	StandIn bool
-	// TakenOver tells the built-in brain that another model began the turn: it reports the
-	// results so far and makes no further call.
+	// TakenOver tells the built-in brain that another model began the turn. The built-in brain then
+	// reports the results so far and makes no further call.
 	TakenOver bool
 	// Account identifies the purpose and the caller of the call. It is never sent.
 	Account Account
@@ -186,8 +186,8 @@ type ToolCall struct {
 	Truncated bool `json:"truncated,omitempty"`
 }
 
-// WaitingResult begins the result of a call whose turn waits for the owner while another turn of the
-// conversation runs.
+// WaitingResult is the prefix of the result of a call whose turn is waiting for the user's approval
+// while another turn of the conversation runs.
 const WaitingResult = "waiting: "
 
 // ToolResult answers the call with the same ID.

@@ -10,11 +10,11 @@ import (
 	"hob/platform/retry"
 )
 
-// RetryOptions holds the settings of Retry. The zero value contains Hob's defaults.
+// RetryOptions holds the settings of Retry. The zero value uses Hob's defaults.
 type RetryOptions struct {
 	Tries  int           // total number of attempts; 0 means 3
 	Base   time.Duration // upper bound of the first delay, which doubles each time; 0 means 1 s
-	Cap    time.Duration // maximum upper bound of a delay; 0 means 30 s
+	Cap    time.Duration // limit for that upper bound; 0 means 30 s
 	Budget time.Duration // maximum time from the first attempt to the start of the last; 0 means 60 s
 	// OnRetry, if set, is called before each delay.
 	OnRetry func(try int, wait time.Duration, err *Error)

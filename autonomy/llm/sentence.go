@@ -99,8 +99,8 @@ func remedyOf(k ErrorKind, provider string, local bool) string {
 	return ""
 }
 
-// legibleText extracts the readable part of an error message from elsewhere: the message inside
-// JSON, and nothing from a web page.
+// legibleText extracts the readable part of an error message that another program sent: the message
+// inside JSON, and nothing from a web page.
 func legibleText(s string) string {
 	s = strings.TrimSpace(s)
 	if strings.HasPrefix(s, "<") {

@@ -154,7 +154,7 @@ func (s *AnswerStream) OpenBody(body io.Reader) (*EventReader, byte, error) {
 func (s *AnswerStream) Drain(in *EventReader) {
 	s.Watch.Limit(drainGrace)
 	s.Watch.Arm()
-	_, _ = io.CopyN(io.Discard, in.Rest(), 4<<10) // after an error, the connection is only not reused
+	_, _ = io.CopyN(io.Discard, in.Rest(), 4<<10) // an error only means that the connection is not reused
 }
 
 // readEvents reads the stream to its end and completes the answer.
@@ -222,7 +222,8 @@ func (s *AnswerStream) readWhole(body io.Reader, f AnswerFormat, server string) 
 	return s.Errorf(Garbled, "the answer is not from %s: %w", server, err)
 }
 
-// EndsWell reports whether the response ended normally or because the server stopped sending.
+// EndsWell reports whether the response ended because the server closed it or stopped sending, and
+// not because the call was canceled.
 func (s *AnswerStream) EndsWell() bool {
 	return s.ctx.Err() == nil || errors.Is(context.Cause(s.ctx), ErrStalled)
 }
@@ -235,7 +236,7 @@ func (s *AnswerStream) BrokenOff(err error) error {
 	return s.ReadError(s.ctx, err)
 }
 
-// GarbledEvent converts the error for an event that does not have the format of server.
+// GarbledEvent converts the error for an event that is not in server's format.
 func (s *AnswerStream) GarbledEvent(err error, server string) error {
 	if IsTruncatedJSON(err) {
 		return s.Errorf(Network, "the stream ended in the middle of an event: %w", io.ErrUnexpectedEOF)

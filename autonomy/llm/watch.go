@@ -17,8 +17,9 @@ const DefaultStall = 2 * time.Minute
 // GPU.
 const LocalFirst = 10 * time.Minute
 
-// FirstLimit returns the time limit for the server's first output. stall is the user's limit (0
-// means none). If the server does not stream, the first output is the complete answer.
+// FirstLimit returns the time limit for the server's first output; 0 means DefaultStall. stall is
+// the user's limit, or 0 if none is set. If the server does not stream, the first output is the
+// complete answer.
 func (w Endpoint) FirstLimit(stall time.Duration, whole bool) time.Duration {
 	if stall <= 0 && (whole || w.Local()) {
 		return LocalFirst

@@ -63,8 +63,8 @@ func (w Endpoint) Local() bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// SanitizeForUser makes text from elsewhere safe to show to users: one line of at most 400
-// characters, without the key.
+// SanitizeForUser makes text from a server or an error safe to show to users: one line of at most
+// 400 characters, without the key.
 func (w Endpoint) SanitizeForUser(s string) string {
 	if w.Key != "" {
 		s = strings.ReplaceAll(s, w.Key, "[redacted]")
@@ -151,7 +151,7 @@ func (w Endpoint) TransportError(ctx context.Context, err error) *Error {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return w.Errorf(Network, "cannot connect to %s: %w", host, syscall.ECONNREFUSED)
 	case errors.As(err, &dns):
-		e := w.Errorf(Network, "cannot resolve the name %s (%s)", host, dns.Err) // the rest of the DNS error names this machine's network
+		e := w.Errorf(Network, "cannot resolve the name %s (%s)", host, dns.Err) // the rest of the DNS error reveals this machine's network
 		e.Err = w.cleanCause(err)
 		return e
 	case errors.As(err, &unknownCA), errors.As(err, &verify):
@@ -169,8 +169,8 @@ func (w Endpoint) hostName() string {
 	return "the server"
 }
 
-// unwrapURL removes the wrapper that repeats the URL. The URL may contain a secret and does not
-// help users.
+// unwrapURL removes the wrapper that adds the URL to the message. The URL may contain a secret and
+// does not help users.
 func unwrapURL(err error) error {
 	for {
 		u, ok := errors.AsType[*url.Error](err)

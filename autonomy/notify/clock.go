@@ -22,9 +22,9 @@ func ParseClock(s string) (TimeOfDay, error) {
 
 func (c TimeOfDay) String() string { return fmt.Sprintf("%02d:%02d", int(c)/60, int(c)%60) }
 
-// instantOn returns the instant of the clock time c, days days after the day of local. If the clock
-// time occurs twice, last selects the second instant. If a clock change skips it, instantOn returns
-// the instant of the change.
+// instantOn returns the instant of the clock time c on the day of local plus the given number of
+// days. If the clock time occurs twice, last selects the second instant. If a clock change skips
+// it, instantOn returns the instant of the change.
 func (c TimeOfDay) instantOn(local time.Time, days int, last bool) time.Time {
 	loc := local.Location()
 	y, m, d := local.Date()

@@ -14,8 +14,8 @@ import (
 	"hob/platform/store"
 )
 
-// mayRepeat reports whether a second notice with the same content may be a duplicate. Notices that
-// the owner requested, or whose time the owner chose, are always repeated.
+// mayRepeat reports whether a notice may be suppressed as a duplicate. Notices that the owner
+// requested, or whose time the owner chose, are always sent.
 func (a noticeContext) mayRepeat(o bus.OutboxItem) bool {
 	return o.Kind == channels.Notice && a.Cause != Answer && a.Cause != Digest && !a.Timed
 }
@@ -47,8 +47,8 @@ func factKey(a noticeContext, text string) string {
 // watchers is reported once.
 func (a noticeContext) isError() bool { return a.Cause == Trouble || a.Cause == Own }
 
-// shapeKey returns a hash that similar notices have in common. It covers the sender, and the text
-// without numbers.
+// shapeKey returns a hash that similar notices have in common. It covers the cause, the watcher,
+// and the text without the digits.
 func shapeKey(a noticeContext, text string) string {
 	var b strings.Builder
 	was := false
@@ -84,8 +84,8 @@ func (n *Notifier) sameTx(tx *store.Tx, r Notice) (first Notice, found bool, err
 	return rows[0], true, nil
 }
 
-// timesTx returns a sentence that tells how often a fact was suppressed since the last notice about
-// it, or "" if it never was.
+// timesTx returns a sentence about how often a fact was suppressed since the last notice about it,
+// or "" if it never was.
 func (n *Notifier) timesTx(tx *store.Tx, fact string) (string, error) {
 	rows, err := listNotices(tx, `WHERE fact = ? AND state <> 'repeated' ORDER BY seq DESC LIMIT 1`, fact)
 	if err != nil || len(rows) == 0 || rows[0].Again == 0 {

@@ -65,7 +65,7 @@ func (p Presence) locateUser(ctx context.Context) (at string, idle time.Duration
 		return p.Machine, seen.Idle, true
 	case last != "":
 		return last, since, true
-	case err == nil: // the screen is locked
+	case err == nil: // the screen is locked, or the idle time is unknown
 		return "", seen.Idle, true
 	}
 	return "", 0, false

@@ -60,7 +60,7 @@ func (q QuietWindow) windowEnd(now time.Time, owner *time.Location) (time.Time, 
 // at which the last of the adjoining windows ends.
 func activeWindow(list []QuietWindow, now time.Time, owner *time.Location) (until time.Time, which QuietWindow, on bool) {
 	at := now
-	for range 64 { // limited, because windows of whole days may adjoin without an end
+	for range 64 { // limited, because windows of whole days may adjoin each other forever
 		longest := at
 		for _, q := range list {
 			end, is := q.windowEnd(at, owner)

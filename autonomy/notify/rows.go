@@ -64,13 +64,13 @@ type Notice struct {
 	// Place explains why Channel was chosen. Tried lists channels on which delivery failed.
 	Place string `json:"place,omitempty"`
 	Tried string `json:"tried,omitempty"`
-	Stuck bool   `json:"stuck,omitempty"` // whether the notice waits for its channel and no other channel can send it
+	Stuck bool   `json:"stuck,omitempty"` // whether the notice is waiting for its channel and no other channel can send it
 
 	Fact, Shape string `json:"-"` // keys for this content and for similar content; "" means that the notice may be repeated
 }
 
-// Migrations returns the package's table. If a notice was sent immediately, its text is only in the
-// outbox.
+// Migrations returns the migrations of the package's table. If a notice was sent immediately, its
+// text is only in the outbox.
 func Migrations() store.MigrationSet {
 	return store.MigrationSet{Owner: "notify", Steps: []string{`
 CREATE TABLE notices (
@@ -111,7 +111,7 @@ func Eraser() erase.Eraser {
 	}}}
 }
 
-// clearContentKeys clears all content keys, because they could be used to verify guesses of a
+// clearContentKeys clears all content keys, because they could be used to verify guesses about a
 // notice's text.
 func clearContentKeys(tx *store.Tx, _ *erase.Erasure, _ *erase.Scrubber) (n erase.Erased, err error) {
 	_, err = tx.Exec(`UPDATE notices SET fact = '', shape = '' WHERE fact <> ''`)
@@ -167,8 +167,8 @@ func firstDue(q store.Querier) (time.Time, error) {
 	return store.Time(ms.Int64), nil
 }
 
-// Prune deletes records from before the given time, except deferred notices and notices that wait
-// for their channels.
+// Prune deletes records from before the given time, except deferred notices and notices that are
+// waiting for their channels.
 func (n *Notifier) Prune(ctx context.Context, before time.Time) error {
 	const old = `SELECT seq FROM notices WHERE created_at < ? AND state NOT IN ('held', 'due')
 		AND NOT EXISTS (SELECT 1 FROM outbox WHERE id = notices.delivery AND state IN ('queued', 'sending', 'failed')) LIMIT 5000`

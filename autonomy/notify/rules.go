@@ -85,8 +85,8 @@ func (r Rule) String() string {
 type ratedUrgency struct {
 	urgency Urgency
 	why     string
-	// ruled reports whether a rule of the user determined the urgency, and weighed whether a model
-	// did.
+	// ruled reports whether one of the user's rules determined the urgency, and weighed whether a
+	// model did.
 	ruled, weighed bool
 	// named reports whether the deciding rule names the watcher. Such a rule takes precedence over
 	// a time that the owner chose.

@@ -32,7 +32,7 @@ const (
 var errWeighed = errors.New("the answer is not the requested JSON object")
 
 // RateUrgency asks a model how urgent a notice is, if the answer can change the decision. This is
-// the case if no rule of the user decides, no quiet hours apply, and a limit depends on the
+// the case if none of the user's rules decides, no quiet hours apply, and a limit depends on the
 // urgency. It is called before the notice is sent and takes at most Options.Wait. FilterNotice
 // decides how to use the answer. Without an answer the notice stays unchanged. After a failure the
 // model is not called for some time, so that notices do not queue up.

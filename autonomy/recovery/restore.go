@@ -48,8 +48,8 @@ type Report struct {
 	Held     []bus.HeldItem `json:"held"`
 }
 
-// keptFolder is the part of a home that a restore only completes: rules that were added since must
-// stay in force.
+// keptFolder is the folder in a home that a restore adds to but never overwrites: rules that were
+// added since the snapshot must stay in force.
 const keptFolder = "policy/"
 
 func stagingDir(p system.Paths) string  { return filepath.Join(p.Data, "restore-staging") }
@@ -70,9 +70,9 @@ const (
 	stagedFiles    = "files"
 )
 
-// Restore replaces the home's database and configuration files by a snapshot. The caller holds the
-// lock of the home and has called Resume. Restore first verifies the snapshot, checks the disk space and
-// creates a snapshot of the current state.
+// Restore replaces the home's database and configuration files with a snapshot. The caller holds
+// the lock of the home and has called Resume. Restore first verifies the snapshot, checks the disk
+// space and creates a snapshot of the current state.
 func Restore(ctx context.Context, o Options) (r Report, err error) {
 	p, s := o.Paths, o.Snapshot
 	r = Report{Snapshot: s.Name, Created: s.Manifest.Created}
@@ -136,7 +136,8 @@ func discardStaging(p system.Paths) error {
 // spare is the number of bytes that a restore leaves free.
 const spare = 64 << 20
 
-// checkSpace checks that the snapshot of the present state, the staged copy and its migration fit.
+// checkSpace checks that the disk has room for the snapshot of the current state, the staged copy
+// and its migration.
 func checkSpace(o Options) error {
 	free := o.Free
 	if free == nil {
@@ -271,9 +272,9 @@ func prepareDatabase(ctx context.Context, o Options, r *Report) (err error) {
 	return err
 }
 
-// recordReplaced adds the revocations and erasures of the present database to their file, and returns
-// the end of its audit log. A database that cannot be read has neither; its file and the anchor of the
-// audit log are used instead.
+// recordReplaced adds the revocations and erasures of the current database to the file that records
+// them, and returns the end of the database's audit log. If the database is missing or damaged, the
+// file is used as it is, and the end of the audit log comes from the anchor of the log.
 func recordReplaced(o Options, g *guard.Guard, r *Report) (guard.Cut, error) {
 	db, err := store.OpenFile(o.Paths.Database())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -312,9 +313,9 @@ func stagedTexts(dir string) (out []string) {
 	return out
 }
 
-// Resume completes a committed restore that was interrupted, and removes what an uncommitted one left.
-// Call it under the lock of the home, before the database is opened. It returns the name of the
-// snapshot whose restore it completed, or "".
+// Resume completes a committed restore that was interrupted, and removes the files of an
+// uncommitted one. Call it under the lock of the home, before the database is opened. It returns
+// the name of the snapshot whose restore it completed, or "".
 func Resume(ctx context.Context, p system.Paths) (name string, err error) {
 	b, err := os.ReadFile(journalFile(p))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -341,7 +342,7 @@ func Resume(ctx context.Context, p system.Paths) (name string, err error) {
 func completeRestore(ctx context.Context, p system.Paths, j journal) (aside string, err error) {
 	dir := stagingDir(p)
 	db := filepath.Join(dir, stagedDatabase)
-	if _, err := os.Stat(db); err == nil { // otherwise everything is in place
+	if _, err := os.Stat(db); err == nil { // without a staged database, all files are already in place
 		for _, f := range j.Files {
 			to := filepath.Join(p.Home, filepath.FromSlash(f.Name))
 			if _, err := os.Stat(to); err == nil && strings.HasPrefix(f.Name, keptFolder) {

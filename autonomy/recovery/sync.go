@@ -1,11 +1,12 @@
-// Package recovery restores a snapshot of a home. After a restore, Hob does not act on old data on its
-// own, and revocations and erasures stay in force.
+// Package recovery restores a snapshot of a home. After a restore, Hob does not act on old data on
+// its own, and revocations and erasures stay in force.
 //
-// Restore prepares the database in a staging folder: it migrates it, applies the revocations and
-// erasures that happened since (package tombstone), closes open approval requests, puts queued texts
-// and open events on hold (bus.Hold) and records the restore in the audit log. Then one rename of a
-// journal file commits the restore, and Resume copies the staged files into the home. A process that is
-// killed before the commit leaves the old home; after it, the next start completes the restore.
+// Restore prepares the database in a staging folder: it migrates the database, applies the
+// revocations and erasures since the snapshot (package tombstone), closes open approval requests,
+// puts queued messages and open events on hold (bus.Hold) and records the restore in the audit log.
+// Then one rename of a journal file commits the restore, and Resume copies the staged files into
+// the home. If the process is killed before the commit, the old home stays unchanged. If it is
+// killed later, the next start completes the restore.
 //
 // Sync does the same for a database that was replaced in another way, such as a damaged one. The
 // commands call Restore and Resume; the composition root calls Open.
@@ -55,8 +56,8 @@ func Open(ctx context.Context, o SyncOptions) error {
 }
 
 // Sync applies the revocations and erasures that the database lacks. If the store replaced the
-// database by a backup, now or before a crash, Sync also puts the restored work on hold.
-// guard.CheckStart reports an altered file of revocations; Sync does not fail.
+// database with a backup, now or before a crash, Sync also puts the restored work on hold. Sync
+// does not fail if the file of revocations was altered, because guard.CheckStart reports this.
 func Sync(ctx context.Context, o SyncOptions) (a Applied, err error) {
 	a, altered, err := syncTombstones(ctx, o)
 	if err != nil {
@@ -75,7 +76,8 @@ func Sync(ctx context.Context, o SyncOptions) (a Applied, err error) {
 	return a, holdReplaced(ctx, o, r)
 }
 
-// syncTombstones returns in altered why the file of revocations was repaired.
+// syncTombstones applies the missing revocations and erasures. altered is the reason why the file
+// of revocations was repaired, or nil.
 func syncTombstones(ctx context.Context, o SyncOptions) (a Applied, altered, err error) {
 	_, err = o.Guard.Tombstones().Sync(ctx, func(tx *store.Tx, missing []tombstone.Entry) error {
 		a, err = applyEntries(tx, o, missing)
@@ -90,8 +92,9 @@ func syncTombstones(ctx context.Context, o SyncOptions) (a Applied, altered, err
 	return a, nil, nil
 }
 
-// holdReplaced puts the work in a backup on hold that replaced a damaged or missing database. The
-// store reports the replacement again after a crash; the line in the audit log tells that it was held.
+// holdReplaced puts the work in a backup on hold if the backup replaced a damaged or missing
+// database. The store reports the replacement again after a crash; the entry in the audit log shows
+// that the work has already been put on hold.
 func holdReplaced(ctx context.Context, o SyncOptions, r *store.Replacement) error {
 	var empty bool
 	if err := o.Store.Reader(ctx).QueryRow(`SELECT NOT EXISTS (SELECT 1 FROM audit) AND NOT EXISTS (SELECT 1 FROM inbox)`).Scan(&empty); err != nil || empty {

@@ -62,8 +62,9 @@ func unionNames(a, b map[string]string) (out []string) {
 	return out
 }
 
-// compareMessages compares the stored messages of the turn. It ignores messages that only one side
-// has, because the end of the turn is compared separately.
+// compareMessages compares the stored messages of the turn. It ignores messages that only the
+// recording has, because the end of the turn is compared separately. If only the replay has further
+// messages, it reports the first of them.
 func (d *differences) compareMessages(was, now []llm.Message) {
 	for i := range min(len(was), len(now)) {
 		a, b := was[i], now[i]

@@ -146,7 +146,7 @@ func modelOf(t *trace.Turn) string {
 	return t.Model
 }
 
-// replayChooser selects the recorded answers as the model. It reports a difference if a different
+// replayChooser provides the recorded answers as the model. It reports a difference if a different
 // model would now answer the turn.
 type replayChooser struct {
 	current turn.ModelChooser

@@ -163,7 +163,8 @@ func (b *Buttons) Ended(ctx context.Context, question string) error {
 	return err
 }
 
-// Later implements channels.ButtonHandler. An accidental click loses nothing.
+// Later implements channels.ButtonHandler. It needs no protection against accidental clicks,
+// because the notice is only postponed.
 func (b *Buttons) Later(ctx context.Context, delivery string) (string, error) {
 	until := time.Now().Add(time.Hour)
 	if _, err := b.service().o.Notices.Snooze(ctx, delivery, "", until); err != nil {
@@ -172,8 +173,7 @@ func (b *Buttons) Later(ctx context.Context, delivery string) (string, error) {
 	return "I will notify you again at " + until.In(b.service().o.Zone()).Format("15:04") + ".", nil
 }
 
-// openSends returns the ids of the sends of an event that can still be canceled: delayed calls and
-// messages.
+// openSends returns the ids of an event's delayed calls and messages that can still be canceled.
 func (b *Buttons) openSends(ctx context.Context, event string) ([]string, error) {
 	sv := b.service()
 	ids, err := sv.o.Bus.Scheduled.OpenCalls(sv.o.Store.Reader(ctx), event)
@@ -195,7 +195,8 @@ func (b *Buttons) CanCancel(ctx context.Context, d channels.Delivery) (bool, err
 	return len(ids) > 0, err
 }
 
-// Cancel implements channels.ButtonHandler. A wrong click sends nothing.
+// Cancel implements channels.ButtonHandler. It needs no protection against accidental clicks,
+// because it only cancels and never sends.
 func (b *Buttons) Cancel(ctx context.Context, channel, event string) (string, error) {
 	ids, err := b.openSends(ctx, event)
 	if err != nil {
@@ -235,7 +236,7 @@ func (*Buttons) Trusted(pid int) error {
 func (b *Buttons) Page(session string) string {
 	address := b.o.Page()
 	u, err := url.Parse(address)
-	if err != nil || address == "" || !safehttp.Loopback(u) { // the server is bound to another address, and a browser there has its own page
+	if err != nil || address == "" || !safehttp.Loopback(u) { // the server does not listen on loopback, so there is no page on this machine
 		return ""
 	}
 	u.Path = "/"

@@ -26,7 +26,7 @@ type ChannelSetup interface {
 	// Test signs in to a channel, and then calls send unless send is nil. It returns
 	// api.ErrNotFound if the channel is unknown. Other problems are part of the result.
 	Test(ctx context.Context, name string, send func(ctx context.Context) (string, error), redact func(string) string) (api.ChannelTest, error)
-	// HasFixedRecipient reports whether a channel can reach the user without a pairing.
+	// HasFixedRecipient reports whether a channel can reach the user even if no account is paired.
 	HasFixedRecipient(name string) bool
 	// UnpairableReason explains why accounts cannot be paired on a channel, and what to do.
 	UnpairableReason(name string, health []channels.Health, pairable []string) string

@@ -16,8 +16,8 @@ import (
 	"hob/platform/retry"
 )
 
-// configPoll is the interval of the checks of config.toml. A state counts once two checks have seen
-// it, because editors may write a file in pieces.
+// configPoll is the interval of the checks of config.toml. A change counts only after two checks
+// have seen the same file, because editors may write a file in pieces.
 const configPoll = 5 * time.Second
 
 // configState is the state of config.toml as FollowConfig has found it.
@@ -32,7 +32,7 @@ type configState struct {
 // restarts with it.
 func (sv *Service) FollowConfig(ctx context.Context) error {
 	var seen, judged fs.FileInfo
-	if broken := sv.o.Config.Replaces; broken != nil { // known; only another text can be better
+	if broken := sv.o.Config.Replaces; broken != nil { // already known to be invalid, so only a change to the file matters
 		judged, _ = os.Stat(sv.o.Revisions.Path)
 		_ = sv.setBroken(broken)
 		sv.reportBroken(ctx, broken)
@@ -97,7 +97,7 @@ func (sv *Service) setBroken(err error) (was error) {
 	return was
 }
 
-// reportBroken notifies the user once for each text of the file.
+// reportBroken notifies the user once for each set of mistakes.
 func (sv *Service) reportBroken(ctx context.Context, broken error) {
 	o := sv.o
 	o.Log.Error("configuration not valid, keeping the last valid one", "err", broken)

@@ -79,7 +79,7 @@ func forgetError(err error) error {
 	return Classify(err)
 }
 
-// erasedWithin is the maximum time that a caller waits until a deletion is complete.
+// erasedWithin is the maximum time that a caller waits for a deletion to complete.
 const erasedWithin = 60 * time.Second
 
 // Erasures implements api.Forgetting.

@@ -27,7 +27,7 @@ import (
 type Process interface {
 	// RotateToken replaces the token of the API.
 	RotateToken(ctx context.Context) error
-	// Shutdown starts to stop the process.
+	// Shutdown initiates the shutdown of the process, without waiting for it.
 	Shutdown()
 	// CheckReady returns nil if messages are accepted, and otherwise the reason why they are not.
 	CheckReady() error
@@ -117,7 +117,7 @@ func (sv *Service) ConfigChanged(ctx context.Context, ch api.ConfigChange) error
 	return Classify(sv.o.Undo.Journal(ctx, config.ChangeTool, "Changed the configuration: "+ch.What, u))
 }
 
-// Status describes what Hob is doing. A turn that waits in memory for an approval counts as
+// Status describes what Hob is doing. A turn that is waiting in memory for an approval counts as
 // running.
 func (sv *Service) Status(ctx context.Context) (api.Status, error) {
 	o := sv.o
@@ -142,7 +142,7 @@ func (sv *Service) Status(ctx context.Context) (api.Status, error) {
 	for _, h := range o.Channels.Status() {
 		r.Channels = append(r.Channels, api.ChannelState{Name: h.Name, State: h.State, Error: h.Error})
 	}
-	for _, end := range []string{"", "-wal"} { // data that is not checkpointed yet
+	for _, end := range []string{"", "-wal"} { // "-wal" holds the data that is not checkpointed yet
 		if fi, err := os.Stat(o.Store.Path() + end); err == nil {
 			r.DatabaseSize += fi.Size()
 		}
@@ -156,7 +156,7 @@ func (sv *Service) Status(ctx context.Context) (api.Status, error) {
 	return r, nil
 }
 
-// addQueue adds the waiting events, the approval requests and the pause.
+// addQueue adds the pending events, the pause, the work on hold and the approval requests.
 func (sv *Service) addQueue(ctx context.Context, r *api.Status) error {
 	counts, err := sv.o.Bus.Inbox.CountByState(ctx)
 	if err != nil {
@@ -212,7 +212,7 @@ func (sv *Service) addWatchers(ctx context.Context, r *api.Status) error {
 	return nil
 }
 
-// addGoals adds the numbers of goals that are active or wait for the user.
+// addGoals adds the numbers of goals that are active or waiting for the user.
 func (sv *Service) addGoals(ctx context.Context, r *api.Status) error {
 	g, err := sv.o.Goals.Count(ctx)
 	r.Goals, r.GoalsWaiting, r.NextReview = g.Open, g.Waiting, g.NextReview

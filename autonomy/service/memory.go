@@ -157,7 +157,7 @@ func (sv *Service) factItem(q store.Querier, id string) (it api.MemoryItem, ok b
 	return it, true, err
 }
 
-// rowItem returns a row that is not a fact, and its neighbors.
+// rowItem returns a row that is not a fact, and the adjacent rows.
 func (sv *Service) rowItem(q store.Querier, id string) (it api.MemoryItem, ok bool, err error) {
 	docs, err := sv.o.Memory.DocsByRef(q, id)
 	if err != nil || len(docs) == 0 {

@@ -23,9 +23,9 @@ type SenderOptions struct {
 	Channels *channels.Manager
 	Pairings *pairing.Pairings
 	Spool    *channels.Spool
-	// OpenFile opens a file that the user allows Hob to read, and that has at most
-	// channels.MaxOutgoingFile bytes. It returns the file's resolved path and whether the file is
-	// hidden.
+	// OpenFile opens a file that the user allows Hob to read and that is at most
+	// channels.MaxOutgoingFile bytes long. It returns the file's resolved path and whether the file
+	// is hidden.
 	OpenFile func(path string) (resolved string, hidden bool, r io.ReadCloser, err error)
 	// Delay returns how long a message to another person on a channel can be canceled.
 	Delay func(channel string) time.Duration

@@ -1,7 +1,7 @@
 // Package service implements the use cases of autonomy/api with the engine. It converts the
 // engine's types to the API's types and classifies the engine's errors. It does not depend on HTTP
-// or the drivers. What it needs from a driver is a small interface in this package, which the
-// driver implements.
+// or the drivers. For what it needs from a driver, it defines small interfaces, which the driver
+// implements.
 package service
 
 import (
@@ -75,7 +75,8 @@ type Options struct {
 	Redact       *redact.Set // removes secrets from what channels report
 	Config       *config.Config
 	Revisions    config.Revisions // revisions of the configuration
-	// Restart begins to start the process again, with the configuration of the file; nil: it cannot.
+	// Restart initiates a restart of the process with the configuration in the file, without waiting
+	// for it. Nil means that the process cannot restart itself.
 	Restart func()
 	// Problems lists the faults that other parts of the process work around.
 	Problems func(ctx context.Context) []api.Problem

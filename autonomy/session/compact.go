@@ -96,7 +96,7 @@ func (c *Compactor) CompactIfNeeded(ctx context.Context, session, turn string, u
 	w := e.Value.(*window)
 	chars, count := w.chars, len(w.msgs)
 	c.s.mu.Unlock()
-	if chars <= 4000 && count <= MaxMessages { // this is the smallest possible limit
+	if chars <= 4000 && count <= MaxMessages { // no limit is smaller than these values
 		return nil
 	}
 	model, err := c.o.Model(ctx, session)
@@ -217,7 +217,8 @@ func (c *Compactor) windowSize(ctx context.Context, session string) (int, error)
 	return e.Value.(*window).chars, nil
 }
 
-// stubResults shortens results in the running turn if the turn exceeds the limit.
+// stubResults replaces the oldest results with stubs if the messages of turn exceed half of room.
+// It reports whether it changed the window.
 func (c *Compactor) stubResults(ctx context.Context, session, turn string, room int) (bool, error) {
 	e, err := c.s.windowOf(ctx, session)
 	if err != nil {

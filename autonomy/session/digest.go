@@ -119,8 +119,8 @@ func (a summaryAnswer) toDigest() Digest {
 	return d
 }
 
-// verifiedPins returns the pins whose quotes occur in summarized messages from the owner or Hob. It
-// drops all other pins.
+// verifiedPins returns the pins whose quotes occur in the summarized messages: in the parts with
+// untrusted text if outside is set, otherwise in the other parts. It drops all other pins.
 func (a summaryAnswer) verifiedPins(old []summarizedMessage, outside bool) (out []Pin) {
 	for _, p := range a.Pins {
 		quote := squeezeSpace(p.Quote)

@@ -77,7 +77,8 @@ func changeMessageTx(tx *store.Tx, base *knowledge.Base, id int64, raw []byte, g
 	return nil
 }
 
-// eraseSummariesTx empties summaries whose messages were all erased completely.
+// eraseSummariesTx empties each summary that covers a completely erased message or belongs to a
+// completely erased conversation, and removes the erased text from the others.
 func eraseSummariesTx(tx *store.Tx, whole []int64, e *erase.Erasure, s *erase.Scrubber) (n int, err error) {
 	sums, err := readStored(tx, `SELECT id, session, '', content, first, last FROM summaries`)
 	if err != nil {
@@ -120,7 +121,7 @@ func readStored(tx *store.Tx, query string) (out []storedRow, err error) {
 }
 
 // cleanMessage returns the message without the erased text, or nil if it is unchanged. gone reports
-// whether the message is empty now.
+// whether the whole message was erased.
 func cleanMessage(m storedRow, e *erase.Erasure, s *erase.Scrubber) (raw []byte, gone bool, err error) {
 	gone = e.Whole(m.turn, m.session, "")
 	if !gone && len(e.Calls) == 0 && !s.Has(string(m.raw)) {
@@ -149,8 +150,8 @@ func cleanMessage(m storedRow, e *erase.Erasure, s *erase.Scrubber) (raw []byte,
 	return b, gone, nil
 }
 
-// cleanPart removes the erased text from a part. It returns false if the part is empty now. A
-// thought must be returned to the model unchanged, so it is removed completely.
+// cleanPart removes the erased text from a part. It returns false if the part must be removed
+// completely: a thought must be returned to the model unchanged, and a picture cannot be changed.
 func cleanPart(p *llm.Part, all bool, s *erase.Scrubber) bool {
 	was := *p
 	text := func(t string) string {

@@ -31,14 +31,14 @@ type LibraryOptions struct {
 // About describes the origin of a turn.
 type About struct {
 	Sender string // sender of the message, unless the sender is the owner
-	// Call reports whether the owner ran a tool without a conversation. The results are then found
-	// elsewhere.
+	// Call reports whether the owner ran a tool without a conversation. Such messages are not
+	// indexed, because the results are found elsewhere.
 	Call bool
 }
 
 // MessageIndex indexes messages for search. Each searchable message becomes a row in the knowledge
-// base, in the background. MessageIndex recognizes unindexed messages by their missing rows, so a
-// crash loses none. Its methods may be called concurrently.
+// base, in the background. The id of the last indexed message is stored together with the rows, so
+// a crash loses none. The methods may be called concurrently.
 type MessageIndex struct {
 	s    *Sessions
 	base *knowledge.Base
@@ -72,8 +72,8 @@ func MessageOf(ref string) (int64, bool) {
 	return id, ok && err == nil && id > 0
 }
 
-// Index adds rows for the messages that have none. It is called when Hob is idle and before each
-// search.
+// Index adds rows for the messages that are not indexed yet. It is called when Hob is idle and
+// before each search.
 func (l *MessageIndex) Index(ctx context.Context) error {
 	l.one.Lock()
 	defer l.one.Unlock()
@@ -97,7 +97,7 @@ func (l *MessageIndex) Behind(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// unindexedMessage is a message that has no row.
+// unindexedMessage is a message that is not indexed yet.
 type unindexedMessage struct {
 	id  int64
 	raw []byte
@@ -242,7 +242,7 @@ func (l *MessageIndex) keepTx(tx *store.Tx, last int64, list []unindexedMessage)
 	return err
 }
 
-// placeTx numbers the rows of a conversation consecutively, so that neighboring messages have
+// placeTx numbers the rows of a conversation consecutively, so that adjacent messages have
 // consecutive numbers. An existing row keeps its number.
 func (l *MessageIndex) placeTx(tx *store.Tx, places map[string]int, d knowledge.Doc) (int, error) {
 	var pos int

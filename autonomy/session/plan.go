@@ -76,8 +76,8 @@ func (c *Compactor) planCompaction(ctx context.Context, session, turn string, li
 }
 
 // leavingIndex returns the index before which messages leave the window, which ends at n. The
-// newest turn stays if it has at most limit bytes and fits into room. Older turns stay while fewer
-// than keep messages stay and all of them fit.
+// newest turn stays if its size is at most limit or room, in bytes. Older turns stay while fewer
+// than keep messages stay and all of them fit into room.
 func (w *window) leavingIndex(n, limit, room, keep int) int {
 	i, chars := n, 0
 	for i > w.firstIndex() {

@@ -61,7 +61,7 @@ func New(db *store.Store) *Sessions {
 	return &Sessions{db: db, cache: map[string]*list.Element{}, order: list.New(), gauges: map[string]tokenRatio{}}
 }
 
-// Migrations returns the package's tables.
+// Migrations returns the migrations of the package's tables.
 func Migrations() store.MigrationSet {
 	return store.MigrationSet{Owner: "session", RowChanges: map[int][]string{4: {"found"}}, Steps: []string{`
 CREATE TABLE sessions (

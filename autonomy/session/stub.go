@@ -9,8 +9,8 @@ import (
 	"hob/platform/text/textnorm"
 )
 
-// Outside the window, a tool's result is replaced with its first characters and a reference to the
-// full text. Short results are kept.
+// In the older messages of a window, a tool's result is replaced with its first characters and a
+// reference to the full text. Short results are kept.
 const (
 	stubChars = 160
 	stubFrom  = 400

@@ -41,7 +41,7 @@ type Digest struct {
 	State string   `json:"state,omitempty"`
 	Facts []string `json:"facts,omitempty"`
 	Refs  []string `json:"refs,omitempty"`
-	// Lines holds the first lines of messages. It is used without a model.
+	// Lines holds the first lines of messages. It is used if no model wrote a summary.
 	Lines []string `json:"lines,omitempty"`
 }
 

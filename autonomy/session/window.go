@@ -46,7 +46,7 @@ func (w *window) addMessage(id int64, turn string, m llm.Message) {
 	if n := len(w.turns); turn != "" && (n == 0 || w.turns[n-1] != turn) {
 		if at := slices.Index(w.turns, turn); at >= 0 {
 			w.moveToEnd(turn)
-		} else if m.Role != llm.User { // a turn begins with a message of the user
+		} else if m.Role != llm.User { // a turn begins with a message from the user
 			w.outside[turn] = true
 		}
 	}

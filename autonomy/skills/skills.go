@@ -33,7 +33,7 @@ type Active struct {
 func New(dir string) *Active { return &Active{dir: dir} }
 
 // Index implements prompt.Skills. Text from templates must not appear above the conversation,
-// because nothing counts as untrusted there.
+// because text there never counts as untrusted.
 func (*Active) Index() string { return "" }
 
 // maxMatching is the maximum number of skills per turn.

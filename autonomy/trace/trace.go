@@ -51,13 +51,13 @@ const (
 // States of an event in a tick.
 const (
 	TickDone  = "done"
-	TickWaits = "waits"    // waits for an answer, a delegated task, or an allowed model call
+	TickWaits = "waits"    // waiting for an answer, a delegated task, or an allowed model call
 	TickRetry = "failed"   // the event will be retried
 	TickDead  = "given up" // the failure is permanent
 )
 
-// Migrations returns the tables turns and ticks. Their registered owner is package autonomy, which
-// created them.
+// Migrations returns the migrations of the tables turns and ticks. Their registered owner is
+// package autonomy, which created them.
 func Migrations() store.MigrationSet {
 	return store.MigrationSet{Owner: "autonomy", Steps: []string{`
 CREATE TABLE turns (

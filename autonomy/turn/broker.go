@@ -20,7 +20,7 @@ import (
 // the audit log and the live feed treat it like any other call.
 type permissionBroker struct {
 	*externalAgent
-	// ctx ends with the model call. Questions that are still open then return.
+	// ctx ends with the model call. Methods that are still waiting for an answer then return.
 	ctx  context.Context
 	stop context.CancelFunc
 	open sync.WaitGroup

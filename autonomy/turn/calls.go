@@ -27,7 +27,7 @@ type toolCalls struct {
 }
 
 // runCalls runs the calls in the last answer and appends their results. suspended reports whether a
-// question waits for the owner and the turn is stored until the answer.
+// question is waiting for the owner and the turn is stored until the answer.
 func (tc *toolCalls) runCalls(ctx context.Context, calls []llm.ToolCall) (suspended bool, err error) {
 	tc.hist.steps = tc.resolveAll(ctx, calls, true)
 	if canRunTogether(tc.hist.steps) {
@@ -97,7 +97,7 @@ func (tc *toolCalls) decideCall(ctx context.Context, s *callStep) error {
 }
 
 // runInOrder runs the calls one after another. At the first call that needs approval, it requests
-// approval for this call and all later ones together.
+// approval for this call together with all later ones that need it.
 func (tc *toolCalls) runInOrder(ctx context.Context) (suspended bool, err error) {
 	for i, s := range tc.hist.steps {
 		if !s.decided {
@@ -127,7 +127,7 @@ func (tc *toolCalls) runInOrder(ctx context.Context) (suspended bool, err error)
 	return false, tc.rec.saveSteps(ctx) // if no call has run, the steps are not stored yet
 }
 
-// suspendCalls asks the owner about call i and every later call that needs approval, and parks
+// suspendCalls asks the owner about call i and every later call that needs approval, and suspends
 // the turn, all in one transaction. The next events of its session do not wait for the answer. A
 // call on the owner's screen gets a separate question.
 func (tc *toolCalls) suspendCalls(ctx context.Context, i int) (bool, error) {

@@ -97,7 +97,8 @@ func specSource(s *tools.Spec) provenance.Source {
 	return provenance.Tool
 }
 
-// categoryListing returns the tools in one category, or the names of all categories.
+// categoryListing returns the tools in one category, or the names of the tools in several
+// categories.
 func categoryListing(list []tools.Category) tools.Result {
 	r := tools.Result{Source: provenance.Tool}
 	var b strings.Builder
@@ -136,7 +137,7 @@ func noMatchText(list []tools.Category) string {
 	return b.String()
 }
 
-// missingTool represents in the ledger a tool that does not exist.
+// missingTool stands in for a tool that does not exist, so that the ledger can record the call.
 type missingTool struct{ name string }
 
 func (m missingTool) Spec() *tools.Spec {

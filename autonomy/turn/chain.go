@@ -248,7 +248,7 @@ func (hc *hookChain) loggingMiddleware(ctx context.Context) middleware {
 			"took", time.Since(asked), "input", q.resp.Usage.Input, "output", q.resp.Usage.Output, "calls", len(q.resp.Calls()))
 	}
 	l.afterTool = func(ctx context.Context, s *callStep) {
-		tool := "(none)" // the model may invent a name, which is then text, and the log contains no text
+		tool := "(none)" // a name that the model invented counts as message text, which the log must not contain
 		if s.tool != nil {
 			tool = s.tool.Spec().Name
 		}

@@ -12,10 +12,10 @@ import (
 	"hob/autonomy/llm"
 )
 
-// buildRequest creates a request. It depends only on its input, so that an earlier request is a
-// prefix of the next one except for the cache marks, which the provider does not count as content.
-// The 4 allowed marks are set on the last tool, the system prompt, the end of the previous request,
-// and the end of this request
+// buildRequest creates a request. The result depends only on r and on the features that the server
+// has refused so far. An earlier request is therefore a prefix of the next one, except for the
+// cache marks, which the provider does not count as content. The API allows 4 marks. They are set
+// on the last tool, the system prompt, the end of the previous request, and the end of this request
 // (https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching).
 func (m *Model) buildRequest(r llm.Request) (params sdk.MessageNewParams, thinking bool) {
 	params = sdk.MessageNewParams{Model: sdk.Model(m.o.Model), MaxTokens: int64(r.Limit(m.o.MaxTokens))}
@@ -37,8 +37,8 @@ func (m *Model) buildRequest(r llm.Request) (params sdk.MessageNewParams, thinki
 	return params, e.sent
 }
 
-// applyFormat requests a structured answer with a schema. For models that do not support schemas,
-// it uses a tool that must be called with the answer.
+// applyFormat requests an answer that matches the schema. For models that do not support schemas,
+// it adds a tool whose arguments are the answer, and forces the model to call that tool.
 func (m *Model) applyFormat(r llm.Request, params *sdk.MessageNewParams) {
 	if r.Format == nil {
 		return
@@ -77,7 +77,7 @@ func convertTools(list []llm.Tool) []sdk.ToolUnionParam {
 
 // markMessages sets the cache marks in the messages: on the last message, and on the last message
 // before the model's newest answer, where the previous request ended. The second mark helps if one
-// step adds more blocks than the provider looks back (20).
+// step adds more than 20 blocks, because the provider looks back at most 20.
 func markMessages(messages []sdk.MessageParam) {
 	last := len(messages) - 1
 	if last < 0 {

@@ -54,8 +54,7 @@ func refusesFormat(said string) bool {
 }
 
 // callOnce makes one request. The SDK builds the request and converts error responses. The body is
-// read here, because servers respond with a stream, JSON or a web page regardless of the content
-// type.
+// read here, because servers send a stream, JSON or a web page whatever content type they declare.
 func (m *Model) callOnce(ctx context.Context, params sdk.MessageNewParams, a *answer) error {
 	options := []option.RequestOption{option.WithHeader("Accept", "text/event-stream, application/json")}
 	if !m.o.Whole {
@@ -130,7 +129,7 @@ func (m *Model) readEvents(in *llm.EventReader, a *answer) error {
 // handleEnd handles a response that ends without the last event.
 func (m *Model) handleEnd(err error, a *answer) error {
 	if a.stop != "" && a.EndsWell() {
-		a.finishAnswer() // only the last event is missing, which has no content
+		a.finishAnswer() // only the last event is missing, and it carries no content
 		return nil
 	}
 	a.cutOff()

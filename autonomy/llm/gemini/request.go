@@ -10,9 +10,9 @@ import (
 	"hob/autonomy/llm"
 )
 
-// request is the body of a call. It depends only on its input, and constant parts come first. The
-// JSON of an earlier request is therefore a prefix of the next request's JSON, which Google caches
-// (https://ai.google.dev/gemini-api/docs/caching).
+// request is the body of a call. It depends only on the messages, the options and the known quirks,
+// and constant parts come first. The JSON of an earlier request is therefore a prefix of the next
+// request's JSON, which Google caches (https://ai.google.dev/gemini-api/docs/caching).
 type request struct {
 	System   *content    `json:"systemInstruction,omitempty"`
 	Tools    []toolbox   `json:"tools,omitempty"`
@@ -110,7 +110,7 @@ func (m *Model) buildRequest(r llm.Request, q quirk) request {
 		c := e.convertMessage(msg)
 		switch n := len(out.Contents); {
 		case len(c.Parts) == 0:
-		case n > 0 && c.Role == "model" && out.Contents[n-1].Role == "model": // function calls must follow a user turn
+		case n > 0 && c.Role == "model" && out.Contents[n-1].Role == "model": // function calls must follow a user turn, so two model turns are merged
 			out.Contents[n-1].Parts = append(out.Contents[n-1].Parts, c.Parts...)
 		default:
 			out.Contents = append(out.Contents, c)

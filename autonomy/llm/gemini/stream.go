@@ -12,7 +12,7 @@ import (
 	"hob/autonomy/llm"
 )
 
-// maxAdaptions is how often a call is repeated without refused features.
+// maxAdaptions is the maximum number of times that a call is repeated without a refused feature.
 const maxAdaptions = 5
 
 // Stream implements llm.Model.
@@ -36,7 +36,7 @@ func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, 
 		if err != nil {
 			return err
 		}
-		return a.Read(resp, &stream{AnswerStream: a}, "{[", "the Gemini API") // [: the response format without alt=sse
+		return a.Read(resp, &stream{AnswerStream: a}, "{[", "the Gemini API") // '[' starts the response of a server that ignores alt=sse
 	})
 }
 
@@ -62,7 +62,7 @@ func (s *stream) TakeEvent(name string, data []byte) error {
 	return s.takeChunk(&c, name == "error")
 }
 
-// TakeWhole implements llm.AnswerFormat. The answer may be a list of its pieces.
+// TakeWhole implements llm.AnswerFormat. The answer may be a list of chunks.
 func (s *stream) TakeWhole(data []byte) error {
 	var list []chunk
 	var err error

@@ -64,7 +64,8 @@ func streamEncoders() map[API]func(*Request, *Answer, func() string) []frame {
 	return map[API]func(*Request, *Answer, func() string) []frame{OpenAI: openaiFrames, Anthropic: anthropicFrames, Gemini: geminiFrames}
 }
 
-// sendWhole sends an answer that is not streamed, or only its first half if the fault is a cut.
+// sendWhole sends an answer that is not streamed. If the fault is a cut, it sends at most the first
+// half.
 func (s *Server) sendWhole(w http.ResponseWriter, hr *http.Request, a *Answer, body string) {
 	if !a.Fault.isCut() {
 		writeText(w, body)

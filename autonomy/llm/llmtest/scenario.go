@@ -15,7 +15,7 @@ import (
 
 // ParseScript parses the model's part of a txtar scenario. Every file in the archive named "model",
 // or "model/" followed by any name, is one answer; other files are ignored. An answer consists of
-// lines of "key: value" and, after an empty line, its text:
+// "key: value" lines and, after an empty line, its text:
 //
 //	-- model/first --
 //	match: stretch

@@ -108,7 +108,7 @@ func (e *entry) matchesRequest(r Request) bool {
 	return len(r.Results) > 0 && e.result.MatchString(r.Results[len(r.Results)-1].Text)
 }
 
-// unusedAnswers lists the answers that were never used, except unlimited ones.
+// unusedAnswers lists the answers that have uses left, except unlimited ones.
 func (s *script) unusedAnswers() []Answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()

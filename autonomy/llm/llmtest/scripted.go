@@ -64,7 +64,7 @@ func (s *Scripted) Asked() []llm.Request {
 	return append([]llm.Request(nil), s.asked...)
 }
 
-// Unused lists the answers that were never used.
+// Unused lists the answers that have uses left, except unlimited ones.
 func (s *Scripted) Unused() []Answer { return s.script.unusedAnswers() }
 
 // Stream implements llm.Model.

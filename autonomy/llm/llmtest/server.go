@@ -68,7 +68,7 @@ type Server struct {
 	idle     map[net.Conn]bool
 }
 
-// NewServer starts a server that ends with the test.
+// NewServer starts a server that stops when the test ends.
 func NewServer(t testing.TB, o Options, answers ...Answer) *Server {
 	t.Helper()
 	s, err := Start(o, answers...)
@@ -79,7 +79,7 @@ func NewServer(t testing.TB, o Options, answers ...Answer) *Server {
 	return s
 }
 
-// Start starts a server that ends when Close is called.
+// Start starts a server that runs until Close is called.
 func Start(o Options, answers ...Answer) (*Server, error) {
 	sc, err := newScript(o, answers)
 	if err != nil {
@@ -127,8 +127,8 @@ func (s *Server) openListener() (net.Listener, error) {
 	return ln, nil
 }
 
-// Client returns a client for this server. Its connections end with Close. With Options.Memory, no
-// other client can connect.
+// Client returns a client for this server. Close also closes its connections. With Options.Memory,
+// no other client can connect.
 func (s *Server) Client() *http.Client { return s.client }
 
 // Close stops the server and cancels running answers.
@@ -139,8 +139,9 @@ func (s *Server) Close() {
 	<-s.served
 }
 
-// CloseIdleConnections closes the connections without a request, so that connections kept by
-// clients do not affect a measurement. The caller must ensure that no request is about to start.
+// CloseIdleConnections closes connections on which no request is running, so that connections that
+// clients keep open do not distort a measurement. The caller must ensure that no request is about
+// to start.
 func (s *Server) CloseIdleConnections() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,7 +189,7 @@ func (s *Server) Count() int {
 	return s.count
 }
 
-// Unused lists the answers in the script that were never used.
+// Unused lists the answers in the script that have uses left, except unlimited ones.
 func (s *Server) Unused() []Answer { return s.script.unusedAnswers() }
 
 func (s *Server) recordCall(r Request) {

@@ -174,7 +174,7 @@ func geminiStop(a *Answer) string {
 	case a.Stop != "":
 		return a.Stop
 	}
-	return "STOP" // used even if there are calls
+	return "STOP" // Gemini sends STOP even if there are calls
 }
 
 func geminiUsage(r *Request, a *Answer) string {
@@ -187,7 +187,7 @@ func geminiUsage(r *Request, a *Answer) string {
 }
 
 // geminiParts encodes an answer as parts. Calls and images are not split. A signature is sent with
-// the first call, or otherwise with an empty text at the end.
+// the first call or, if there are no calls, with an empty text at the end.
 func geminiParts(a *Answer, pieces int, id func() string) []string {
 	var out []string
 	for _, p := range splitRunes(a.Reasoning, pieces) {
@@ -213,7 +213,7 @@ func geminiParts(a *Answer, pieces int, id func() string) []string {
 			args = ""
 		case json.Valid([]byte(args)):
 			args = `,"args":` + args
-		default: // cannot be sent unchanged
+		default: // invalid JSON cannot be sent unchanged
 			args = `,"args":` + quoteJSON(args)
 		}
 		out = append(out, `{"functionCall":{`+ident+`"name":`+quoteJSON(c.Name)+args+`}`+signature+`}`)

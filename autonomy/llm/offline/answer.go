@@ -7,7 +7,8 @@ import (
 )
 
 // composeAnswer combines the tools' results into the text that ends the turn. Each result is
-// complete prose and used unchanged. This also applies to errors, because they include the remedy.
+// complete prose and is used unchanged. This also applies to errors, because they include the
+// remedy.
 func (t *turn) composeAnswer(p plan) string {
 	var parts []string
 	made := t.callsSince(t.begin)
@@ -66,8 +67,8 @@ func formatFailure(text string) string {
 	return "That did not work: " + text
 }
 
-// withoutCode removes the "error not_found: " that the engine adds for models, and a repeated
-// code at the start of the message.
+// withoutCode splits off the code that the engine adds for models, as in "error not_found: ". It
+// also removes the code from the start of the message if it is repeated there.
 func withoutCode(text string) (code, message string) {
 	rest, ok := strings.CutPrefix(text, "error ")
 	code, message, found := strings.Cut(rest, ": ")
@@ -88,8 +89,9 @@ func formatSuccess(d done, p plan) string {
 	return text
 }
 
-// secondStep returns a second step. If memory has no answer to a question, the second step searches
-// notes, tasks and all other data. For an opened page, it takes the screenshot.
+// secondStep returns the second step of a turn, if it needs one. If memory does not answer a
+// question, this step searches notes, tasks and all other data. If a page was opened for a
+// screenshot, it takes the screenshot.
 func (t *turn) secondStep(p plan, made []done) (call, bool) {
 	if next, ok := p.screenshotStep(made); ok {
 		return next, true

@@ -62,7 +62,7 @@ func findContact(w *intentDraft) (plan, bool) {
 		return noPlan()
 	}
 	find := call{"search_contacts", argsOf("query", who)}
-	if w.hasSlot("few_who") && w.hasKeyword("what") { // the user may also have stated this
+	if w.hasSlot("few_who") && w.hasKeyword("what") { // the user may also have told Hob this, so recall comes first
 		about := bareName(strings.TrimRight(w.s.originalText(0, len(w.s.tokens)), " .!?"))
 		for _, head := range []string{"what is ", "what's ", "what\u2019s "} {
 			if len(about) > len(head) && strings.EqualFold(about[:len(head)], head) {

@@ -105,7 +105,8 @@ func changeWatcher(w *intentDraft) (plan, bool) {
 	return updateWatcher(name, p)
 }
 
-// paceLast handles a pace without a watcher, right after a watcher was created; see turn.planTurn.
+// paceLast handles a message that contains only a pace and follows the creation of a watcher; see
+// turn.planTurn.
 func paceLast(w *intentDraft) (plan, bool) {
 	c, _ := w.captureOf("tail")
 	p, ok := parsePace(w.s.normalizedText(c.from, c.to))

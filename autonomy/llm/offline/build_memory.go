@@ -86,7 +86,8 @@ func askMemory(w *intentDraft) (plan, bool) {
 }
 
 // isPersonal reports whether a question is about the user's data: it contains "my" or "I", asks
-// about another person's item, or asks for data that people note down, such as a password.
+// about something that belongs to another person, or asks for data that people note down, such as a
+// password.
 func (w *intentDraft) isPersonal(query capture) bool {
 	if w.slotNorm("ask") == "who" && w.isPerson(query) {
 		return true

@@ -207,7 +207,8 @@ func (w *intentDraft) periodAndCategory(c capture, args map[string]any) (p plan,
 	return plan{}, false
 }
 
-// fixedPeriod removes a period for which the tool has a name from either end.
+// fixedPeriod removes a period such as "last week" from the start or end of c and returns the
+// tool's name for it. The name is "" if c contains no such period.
 func (w *intentDraft) fixedPeriod(c capture) (capture, string) {
 	for size := min(5, c.to-c.from); size > 0; size-- {
 		for _, at := range []int{c.to - size, c.from} {

@@ -204,5 +204,5 @@ func (w *intentDraft) cutPace(c capture) (to int, p cadence) {
 	return c.to, cadence{}
 }
 
-// canBegin reports whether the text before a token can be cut off.
+// canBegin reports whether a part that is cut off the end of the text can begin at token i.
 func (s *sentence) canBegin(i int) bool { return i > 0 && s.tokens[i].kind != punct }

@@ -112,7 +112,8 @@ func (w *intentDraft) onEvent(d textDetails) (plan, bool) {
 	return p, true
 }
 
-// reminderText returns text for reminders that need none, such as an alarm or waking up.
+// reminderText returns the text of a reminder. Alarms, timers and wake-up calls need no text from
+// the user and get a default.
 func (w *intentDraft) reminderText(text string) string {
 	lower := strings.ToLower(text)
 	for _, head := range []string{"to ", "about ", "that ", "of "} {

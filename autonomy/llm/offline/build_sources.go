@@ -45,8 +45,8 @@ func (v *source) cutTelling() bool {
 	return ok && !more
 }
 
-// freeText returns the text of a slot. It removes a cadence, a notification request and a place
-// from the end.
+// freeText returns the text of a slot. It removes a cadence and a notification request from the
+// end.
 func (v *source) freeText(name string) string {
 	c, ok := v.w.captureOf(name)
 	if !ok {

@@ -13,7 +13,8 @@ type intent struct {
 	name     string
 	patterns []pattern
 	examples []string
-	// rank orders readings before their score. 0 is normal; lower ranks are for catch-all intents.
+	// rank orders interpretations; the score decides only between equal ranks. 0 is normal, and
+	// catch-all intents have a lower rank.
 	rank int
 	// timed means that a time may precede the sentence.
 	timed bool
@@ -46,7 +47,7 @@ type grammar struct {
 	before   []node          // polite phrases and names allowed at the start
 	after    []node          // polite phrases allowed at the end
 	asking   []node          // polite phrases allowed at the end of a request that began politely
-	edges    []*intent       // parts that may be at the ends of a free text
+	edges    []*intent       // parts that may be at the ends of free text
 
 	kinds       map[watchers.Subject]string // name of each kind of watcher
 	site        string                      // see watchers.Description.Site

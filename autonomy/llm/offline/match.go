@@ -82,7 +82,7 @@ func (s series) matchAt(r *run, i int, next func(int) bool) bool {
 	if len(s) == 0 {
 		return next(i)
 	}
-	if isHopeless(s[0], r, i) { // most patterns end here; avoids creating a closure
+	if isHopeless(s[0], r, i) { // most patterns fail here, before a closure is created
 		return false
 	}
 	return s[0].matchAt(r, i, func(j int) bool { return s[1:].matchAt(r, j, next) })

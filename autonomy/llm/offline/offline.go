@@ -30,10 +30,10 @@ import (
 
 // Options holds the settings of a Model. The zero value is valid.
 type Options struct {
-	// Name is the name with which the assistant may be addressed; "" means "Hob".
+	// Name is the name that the user may call the assistant; "" means "Hob".
 	Name string
-	// Channels and Watchers list the kinds that requests may name. A request for a watcher without
-	// a kind is not understood.
+	// Channels and Watchers list the kinds that requests may name. Requests for other kinds of
+	// watchers are not understood.
 	Channels []channels.Description
 	Watchers []watchers.Description
 }

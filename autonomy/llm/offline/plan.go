@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// requestOutcome is the result of a request.
+// requestOutcome is the result of interpreting a request.
 type requestOutcome uint8
 
 const (
@@ -59,8 +59,8 @@ func planReply(text string) (plan, bool) { return plan{outcome: chat, say: text}
 // planRefusal returns a plan that explains why an understood request is not possible.
 func planRefusal(text string) (plan, bool) { return plan{outcome: unknown, say: text}, true }
 
-// planQuestion returns a plan that asks a question. complete may be nil if only a new sentence
-// helps.
+// planQuestion returns a plan that asks a question. complete may be nil if only a new request can
+// answer the question.
 func planQuestion(text string, complete func(string) (string, bool)) (plan, bool) {
 	return plan{outcome: ask, question: &question{text, complete}}, true
 }

@@ -25,7 +25,7 @@ var (
 	errSeveral = errors.New("several times that do not fit together")
 )
 
-// rfc3339 returns the instant for a tool as RFC 3339 in the user's time zone.
+// rfc3339 returns the time in RFC 3339 format in the user's time zone, as the tools expect it.
 func (t timing) rfc3339() string { return t.at.Format(time.RFC3339) }
 
 // dueDate returns the due date of a task, with the time of day if one was given.

@@ -28,8 +28,8 @@ type token struct {
 	raw        string // a word as written
 }
 
-// closely is the maximum number of tokens in a message that are parsed. A longer text is prose,
-// whose rest is kept but not parsed.
+// closely is the maximum number of tokens in a message that are parsed. A longer text is treated as
+// prose: its rest is kept but not parsed.
 const closely = 300
 
 // splitTokens splits text into tokens. It never fails: unknown input becomes a word.

@@ -15,7 +15,7 @@ import (
 type turn struct {
 	g       *grammar
 	r       llm.Request
-	own     string   // words of the user
+	own     string   // the user's words
 	outside []string // other people's words, which are data and never instructions
 	picture bool
 	begin   int // index of the first message in the turn
@@ -40,7 +40,8 @@ func (g *grammar) newTurn(r llm.Request) *turn {
 	return t
 }
 
-// isWaiting reports whether a call belongs to an earlier turn, which waits for the owner.
+// isWaiting reports whether a call belongs to an earlier turn that is waiting for the user's
+// approval.
 func isWaiting(p llm.Part) bool {
 	return p.Result != nil && p.Result.Error && strings.HasPrefix(p.Result.Text, llm.WaitingResult)
 }
@@ -95,7 +96,7 @@ func (t *turn) nextStep() (string, []llm.ToolCall) {
 	return t.composeAnswer(p), nil
 }
 
-// planTurn interprets the user's words, if applicable as the answer to Hob's last question.
+// planTurn interprets the user's words, which may be the answer to Hob's last question.
 func (t *turn) planTurn() plan {
 	if t.own == "" {
 		return plan{outcome: unknown}

@@ -74,8 +74,8 @@ type splitter struct {
 // maxCuts is the maximum number of boundaries that are tried in a request.
 const maxCuts = 16
 
-// splitRequests tries each joint from the left. The text before the joint must be a request, and
-// the text after it must begin like one.
+// splitRequests tries each joint (a possible boundary) from the left. The text before the joint
+// must be a request, and the text after it must begin like one.
 func (sp *splitter) splitRequests(s *sentence, whole plan) (plan, bool) {
 	cuts := 0
 	for i := 1; i < len(s.tokens) && cuts < maxCuts; i++ {
@@ -159,7 +159,7 @@ func (sp *splitter) planRest(text string) plan {
 }
 
 // belongsToWhole reports whether the following text is part of a schedule or watcher, as in "every
-// day at 8 brief me and list my tasks". It is not if it has its own time.
+// day at 8 brief me and list my tasks". Text with its own time is a separate request.
 func (sp *splitter) belongsToWhole(whole, right plan, s *sentence, next int) bool {
 	if whole.outcome == act && whole.intent.name == "goal.add" { // a goal includes its whole text
 		return true

@@ -10,8 +10,8 @@ import (
 	"hob/autonomy/llm"
 )
 
-// discoveredModel is a model on a server that is asked for its models on the first call. Startup
-// therefore needs no connection, and the server may start later.
+// discoveredModel is a model that is chosen on the first call, from the server's list of models.
+// Startup therefore needs no connection, and the server may start later.
 type discoveredModel struct {
 	o     Options
 	asker *Model
@@ -58,8 +58,8 @@ func (d *discoveredModel) Stream(ctx context.Context, r llm.Request) iter.Seq2[l
 	}
 }
 
-// findModel asks the server for its models once. Concurrent calls may ask more than once, which is
-// harmless.
+// findModel asks the server for its models and remembers the first chat model. Concurrent first
+// calls may each ask the server, which is harmless.
 func (d *discoveredModel) findModel(ctx context.Context) (*Model, error) {
 	d.mu.Lock()
 	m := d.found
@@ -94,8 +94,8 @@ func (d *discoveredModel) findModel(ctx context.Context) (*Model, error) {
 const ProbeTimeout = 300 * time.Millisecond
 
 // Probe asks a server for its models, without a key and for at most ProbeTimeout. It fails
-// immediately if no server listens at the address or if it is not a model server. The list may be
-// empty.
+// immediately if no server listens at the address or if the server is not a model server. The list
+// may be empty.
 func Probe(ctx context.Context, baseURL string) ([]string, error) {
 	m, err := New(Options{Provider: "local", BaseURL: baseURL, Model: "-"})
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"hob/autonomy/llm"
 )
 
-// request is the body of a call. It depends only on its input, and tools and messages come first
-// and in this order. The JSON of an earlier request's tools and messages is therefore a prefix of
-// the corresponding JSON in the next request, which servers cache.
+// request is the body of a call. It depends only on the messages, the options and the known quirks.
+// The tools come first, then the messages. The JSON of an earlier request's tools and messages is
+// therefore a prefix of the corresponding JSON in the next request, which servers cache.
 type request struct {
 	Model               string         `json:"model"`
 	Tools               []tool         `json:"tools,omitempty"`

@@ -10,7 +10,7 @@ import (
 	"hob/autonomy/llm"
 )
 
-// maxAdaptions is how often a call is repeated without refused features.
+// maxAdaptions is the maximum number of times that a call is repeated without a refused feature.
 const maxAdaptions = 4
 
 // Stream implements llm.Model.

@@ -80,8 +80,8 @@ func New(o Options) (*Extractor, error) {
 	return &Extractor{o: o, wake: make(chan struct{}, 1)}, nil
 }
 
-// Migrations returns the package's table. The table contains no text, because the inbox contains
-// it.
+// Migrations returns the migrations of the package's table. The table stores no text, because the
+// inbox already stores it.
 func Migrations() store.MigrationSet {
 	return store.MigrationSet{Owner: "extract", Steps: []string{`
 CREATE TABLE extractions (
@@ -144,7 +144,8 @@ func (x *Extractor) Run(ctx context.Context) error {
 	}
 }
 
-// processUnlessHeld calls no model for the turns of a restored backup until the user ends the hold.
+// processUnlessHeld processes the pending turns, but does nothing after a backup was restored until
+// the user ends the hold.
 func (x *Extractor) processUnlessHeld(ctx context.Context) (wait time.Duration, err error) {
 	s, err := x.o.Bus.Hold.Status(ctx)
 	if err != nil || s.Active {
@@ -205,8 +206,8 @@ func (x *Extractor) nextPostponed(ctx context.Context) (time.Duration, error) {
 	return min(idle, time.Until(store.Time(next))), nil
 }
 
-// selectPending returns the turns that wait for the rules (ruled is 0) or for the model (ruled is
-// 1).
+// selectPending returns the turns that are waiting for the rules (ruled is 0) or for the model
+// (ruled is 1).
 func (x *Extractor) selectPending(ctx context.Context, ruled, limit int) ([]pendingTurn, error) {
 	rows, err := x.o.Store.Reader(ctx).Query(`SELECT event, realm, tainted, at, tries FROM extractions WHERE ruled = ? AND not_before <= ? ORDER BY at, event LIMIT ?`,
 		ruled, time.Now().UnixMilli(), limit)
@@ -227,8 +228,8 @@ func (x *Extractor) selectPending(ctx context.Context, ruled, limit int) ([]pend
 	return out, rows.Err()
 }
 
-// fillWords reads the owner's words in a turn. It leaves them empty if the event was erased, or if
-// the owner undid the storing of its facts.
+// fillWords reads the owner's words in a turn. It leaves them empty if the event was erased, if the
+// owner undid the storing of its facts, or if the turn called forget.
 func (x *Extractor) fillWords(ctx context.Context, t *pendingTurn) error {
 	ev, err := x.o.Bus.Inbox.Event(ctx, t.event)
 	if errors.Is(err, bus.ErrNotFound) {

@@ -175,9 +175,10 @@ func (x *Extractor) itemTx(tx *store.Tx, t pendingTurn, it foundItem) error {
 	return err
 }
 
-// checkItem converts an item to a fact if its quote occurs in the owner's words. The text of the
-// fact may contain only words that the owner used, so that the model's additions are not attributed
-// to the owner.
+// checkItem converts an item to a fact if its quote occurs in the owner's words. If the text of the
+// fact contains words that the owner did not use, the quote becomes the text, so that the model's
+// additions are not attributed to the owner. An observation is attributed to Hob and may contain
+// some other words.
 func checkItem(t pendingTurn, it foundItem) (knowledge.Fact, bool) {
 	quote := textnorm.FoldedWords(it.Quote)
 	if len(quote) < 2 || len(it.Quote) > 400 || !containsSequence(textnorm.FoldedWords(t.words), quote) || isForeign(t.words, it.Quote) {
@@ -257,7 +258,7 @@ func isAllowedRelation(name string) bool {
 	}, name)
 }
 
-// dropTurns records that turns need no model.
+// dropTurns removes turns from the pending turns, because they need no model.
 func (x *Extractor) dropTurns(ctx context.Context, list []pendingTurn) error {
 	return x.o.Store.Write(ctx, func(tx *store.Tx) error { return dropTx(tx, list) })
 }

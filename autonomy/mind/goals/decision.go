@@ -13,7 +13,7 @@ import (
 	"hob/tools"
 )
 
-// Verdict is the result of a review.
+// Verdict is the kind of a Decision.
 type Verdict string
 
 // Values of Verdict.
@@ -81,7 +81,7 @@ type Decision struct {
 	Reason     string  `json:"reason"`
 	// Action describes in plain words what to do or to investigate.
 	Action string `json:"action,omitempty"`
-	// Risk is what the decider claims. Each call is rated by its actual effects.
+	// Risk is the risk that the decider claims. Each call is rated by its actual effects.
 	Risk Risk `json:"risk,omitempty"`
 	// Next is the time of the next review. If it is zero, the goal's interval applies.
 	Next time.Time `json:"next_review,omitzero"`

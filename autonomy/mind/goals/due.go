@@ -28,7 +28,7 @@ func (g *Goals) enqueueDue(ctx context.Context, now time.Time) (next time.Time, 
 			return next, fmt.Errorf("goals: review: %w", err)
 		}
 	}
-	g.due.MarkCurrent() // the query below already includes the changes of putTx
+	g.due.MarkCurrent() // the query below already includes the changes made by putTx
 	var at sql.NullInt64
 	if err := g.o.Store.Read().QueryRowContext(ctx, `SELECT min(next_at) FROM goals WHERE status = 'active'`).Scan(&at); err != nil {
 		return next, fmt.Errorf("goals: next review: %w", err)

@@ -67,7 +67,7 @@ func (s Sources) Understands(words string) bool {
 // Counts holds the numbers of open goals.
 type Counts struct {
 	Open, Waiting int
-	NextReview    time.Time // of the active goals; zero if there is none
+	NextReview    time.Time // next review of the active goals; zero if there is none
 }
 
 // Count counts the open goals that are not paused.

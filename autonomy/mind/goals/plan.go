@@ -41,7 +41,7 @@ type PlanOptions struct {
 	Store *store.Store
 	Bus   *bus.Bus
 	At    TimeOfDay
-	// Late is how late a plan is still sent (default 6 hours).
+	// Late is how late a plan may still be sent (default 6 hours).
 	Late time.Duration
 	// Zone returns the user's time zone, which may change while Hob runs.
 	Zone func() *time.Location
@@ -89,9 +89,9 @@ func NewPlan(o PlanOptions) (*Plan, error) {
 	return &Plan{o: o}, nil
 }
 
-// planTime returns the time of the plan, days days after the day of local. If the clock time occurs
-// twice, it returns the first instant. If a clock change skips it, planTime returns the next
-// instant.
+// planTime returns the time of the plan on the day of local plus the given number of days. If the
+// clock time occurs twice, it returns the first instant. If a clock change skips it, planTime
+// returns the next instant.
 func (p *Plan) planTime(local time.Time, days int) time.Time {
 	y, m, d := local.Date()
 	wall := time.Date(y, m, d+days, p.o.At.Hour, p.o.At.Minute, 0, 0, time.UTC)
@@ -249,7 +249,7 @@ func (p *Plan) Text(ctx context.Context, now time.Time) (string, provenance.Sour
 	return strings.TrimSpace(b.String()), src, nil
 }
 
-// Brief adds goals to a briefing: those that wait for the user, and those that have a review on
+// Brief adds goals to a briefing: goals that are waiting for the user, and goals with a review on
 // that day.
 type Brief struct{ Store *store.Store }
 

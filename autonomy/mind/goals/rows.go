@@ -10,7 +10,7 @@ import (
 	"hob/platform/store/erase"
 )
 
-// Migrations returns the package's tables: goals and review records.
+// Migrations returns the migrations of the package's tables: goals and review records.
 func Migrations() store.MigrationSet {
 	return store.MigrationSet{Owner: "goals", Steps: []string{`
 CREATE TABLE goals (

@@ -12,8 +12,9 @@ import (
 	"hob/platform/store"
 )
 
-// RelevantLessons returns the lessons and the user's preferences that apply to text, best match
-// first. Rules without keywords come last.
+// RelevantLessons returns the lessons that apply to text, best match first, and then the user's
+// preferences that match it. Rules apply to every text. Rules that share no keyword with text come
+// after the other lessons.
 func (l *Learner) RelevantLessons(ctx context.Context, realm, text string, limit int) ([]prompt.Note, error) {
 	lessons, wishes, err := l.activeRows(ctx)
 	if err != nil {

@@ -60,7 +60,7 @@ func New(o Options) (*Learner, error) {
 	}, nil
 }
 
-// Migrations returns the package's tables.
+// Migrations returns the migrations of the package's tables.
 func Migrations() store.MigrationSet {
 	return store.MigrationSet{Owner: "learn", Steps: []string{`
 CREATE TABLE lessons (

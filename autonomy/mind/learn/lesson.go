@@ -141,8 +141,8 @@ func (l *Learner) saveTx(tx *store.Tx, x Lesson) error {
 	return nil
 }
 
-// Lessons returns lessons, last observed first. It includes archived and retired lessons only if
-// all is true.
+// Lessons returns lessons, most recently observed first. It includes archived and retired lessons
+// only if all is true.
 func (l *Learner) Lessons(ctx context.Context, all bool) ([]Lesson, error) {
 	list, err := lessonsOf(l.o.Store.Reader(ctx), "")
 	if err != nil || all {
@@ -158,8 +158,8 @@ type Change struct {
 	Delete  bool   // whether to delete the entry permanently
 }
 
-// ChangeLesson applies one change and returns the new lesson. A lesson that the user reworded gets
-// the highest confidence.
+// ChangeLesson applies one change and returns the new lesson. A lesson that the user reworded is in
+// force again, with a confidence of at least minConfidence+perCorrection.
 func (l *Learner) ChangeLesson(ctx context.Context, id string, c Change) (Lesson, error) {
 	var x Lesson
 	err := l.o.Store.Write(ctx, func(tx *store.Tx) error {

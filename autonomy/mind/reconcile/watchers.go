@@ -59,7 +59,8 @@ func hasSpec(specs []watchers.Spec, id string) bool {
 	return false
 }
 
-// dropSpec removes an item from a template, unless the user changed it.
+// dropSpec removes an item that the template no longer contains. An item that the user changed or
+// paused stays, but no longer belongs to the template.
 func (r *run) dropSpec(tx *store.Tx, s watchers.Spec) error {
 	t := r.specThing(s)
 	switch {

@@ -66,8 +66,8 @@ func ownWords(s string, asked bool) string {
 	return strings.Join(out, "\n")
 }
 
-// letterEnd returns the last line of the letter that begins at line from. It is the last line of
-// the closing and the names below it, or else the last line of the text.
+// letterEnd returns the last line of the letter that begins at line from: a rule, the last line of
+// the closing with the names below it, or else the last line of the text.
 func letterEnd(lines []string, from int) int {
 	for i := from + 1; i < len(lines); i++ {
 		t := strings.TrimSpace(lines[i])
