@@ -133,7 +133,7 @@ type Loop struct {
 // New returns a Loop after checking the options. It builds and connects the stages.
 func New(o Options) (*Loop, error) {
 	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Sessions == nil || o.Runner == nil || o.Explain == nil || o.Undo == nil || o.Intake == nil || o.Approvals == nil || o.Zone == nil {
-		return nil, errors.New("autonomy: an option is missing")
+		return nil, errors.New("autonomy: a required option is missing")
 	}
 	if o.Tick <= 0 {
 		o.Tick = 30 * time.Second
@@ -281,7 +281,7 @@ func (l *Loop) recoverFromCrash(ctx context.Context) error {
 		} else if known {
 			continue
 		}
-		if err := l.committer.GiveUp(ctx, e, "I stopped unexpectedly over it again and again"); err != nil {
+		if err := l.committer.GiveUp(ctx, e, "I crashed repeatedly while working on it"); err != nil {
 			return err
 		}
 	}

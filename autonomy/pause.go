@@ -42,7 +42,7 @@ func (l *Loop) Resume(ctx context.Context) (was bool, err error) {
 // PauseText describes how long a pause lasts.
 func (l *Loop) PauseText(until time.Time) string {
 	if !until.Before(bus.EndlessPause()) {
-		return "until you say /resume"
+		return "until you send /resume"
 	}
 	return "until " + dateparse.Format(until.In(l.o.Zone()), time.Now().In(l.o.Zone()))
 }

@@ -74,5 +74,5 @@ func asError(m Model, err error) *Error {
 }
 
 func interruptedError(ctx context.Context, m Model) *Error {
-	return &Error{Kind: Interrupted, Provider: m.Info().Provider, Message: "the model call was cancelled", Err: context.Cause(ctx)}
+	return &Error{Kind: Interrupted, Provider: m.Info().Provider, Message: "the model call was canceled", Err: context.Cause(ctx)}
 }

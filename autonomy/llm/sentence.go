@@ -13,7 +13,7 @@ import (
 func (e *Error) UserMessage() string {
 	s := e.Cause()
 	if e.Kind == RateLimited && e.RetryAfter >= time.Second {
-		s += fmt.Sprintf(", it asks to wait %s", e.RetryAfter.Round(time.Second))
+		s += fmt.Sprintf(", and asks Hob to wait %s", e.RetryAfter.Round(time.Second))
 	}
 	remedy := e.Remedy
 	if remedy == "" && !e.Whole {
@@ -30,7 +30,7 @@ func (e *Error) UserMessage() string {
 func (e *Error) Cause() string {
 	said := strings.TrimRight(e.Message, ". ")
 	lead := map[ErrorKind]string{
-		RateLimited:  "%s limits the request rate at the moment",
+		RateLimited:  "%s is limiting the request rate",
 		Unavailable:  "%s reports a temporary error",
 		Network:      "%s cannot be reached",
 		Stalled:      "%s stopped sending data",

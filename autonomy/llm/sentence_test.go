@@ -16,7 +16,7 @@ func TestEveryKindIsASentence(t *testing.T) {
 		err  error
 		want []string
 	}{
-		{"rate limit", w.StatusError(429, http.Header{"Retry-After": {"20"}}, "", "slow down"), []string{"work limits the request rate", "slow down (429)", "wait 20s", "agent.fallback"}},
+		{"rate limit", w.StatusError(429, http.Header{"Retry-After": {"20"}}, "", "slow down"), []string{"work is limiting the request rate", "slow down (429)", "wait 20s", "agent.fallback"}},
 		{"overloaded", w.StatusError(529, nil, "overloaded_error", ""), []string{"temporary error", "529", "agent.fallback"}},
 		{"no network", w.Errorf(Network, "nothing answers at api.example"), []string{"cannot be reached", "nothing answers", "internet connection", "[providers.work]"}},
 		{"local server", Endpoint{Provider: "ollama", BaseURL: "http://127.0.0.1:11434/v1"}.Errorf(Network, "nothing answers"), []string{"start the local model server"}},
@@ -27,7 +27,7 @@ func TestEveryKindIsASentence(t *testing.T) {
 		{"refused", w.StatusError(400, nil, "", "bad schema"), []string{"refused", "bad schema", "rephrase"}},
 		{"too long", w.StatusError(413, nil, "", ""), []string{"longer than work can read", "/new"}},
 		{"garbled", w.Errorf(Garbled, "the server answered with a web page"), []string{"cannot be parsed", "web page", "base_url"}},
-		{"stopped", &Error{Kind: Interrupted, Provider: "work", Message: "the model call was cancelled"}, []string{"cancelled", "ask again"}},
+		{"stopped", &Error{Kind: Interrupted, Provider: "work", Message: "the model call was canceled"}, []string{"canceled", "ask again"}},
 		{"cap", &Error{Kind: Budget, Provider: "work", Message: "today's cap is reached", Remedy: "raise it"}, []string{"today's cap is reached; raise it."}},
 		{"any other error", errors.New("something else"), []string{"something else"}},
 	} {

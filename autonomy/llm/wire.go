@@ -43,7 +43,7 @@ func NewWire(provider, baseURL, standard, key string) (Endpoint, *url.URL, error
 	}
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return Endpoint{}, nil, fmt.Errorf("base_url of [providers.%s] is not an http or https address", provider)
+		return Endpoint{}, nil, fmt.Errorf("base_url of [providers.%s] is not an http or https address; use one such as http://localhost:11434/v1", provider)
 	}
 	u.Fragment, u.RawPath = "", ""
 	u.Path = strings.TrimRight(u.Path, "/")
@@ -110,7 +110,7 @@ func (w Endpoint) StatusError(status int, h http.Header, code, message string) *
 	}
 	e.Message = text
 	if status >= 300 && status < 400 {
-		e.Message = fmt.Sprintf("the server redirects (%d) to %s; Hob does not follow, because it would send the key there",
+		e.Message = fmt.Sprintf("the server redirects (%d) to %s; Hob does not follow the redirect, because that would send the key there",
 			status, w.SanitizeForUser(h.Get("Location")))
 		e.Remedy = fmt.Sprintf("set base_url of [providers.%s] to the final address", w.Provider)
 	}
@@ -140,7 +140,7 @@ func (w Endpoint) TransportError(ctx context.Context, err error) *Error {
 	case errors.Is(cause, ErrStalled):
 		return w.Errorf(Stalled, "the model was silent for too long: %w", ErrStalled)
 	case cause != nil:
-		return &Error{Kind: Interrupted, Provider: w.Provider, Message: "the model call was cancelled", Err: cause}
+		return &Error{Kind: Interrupted, Provider: w.Provider, Message: "the model call was canceled", Err: cause}
 	}
 	err = unwrapURL(err)
 	var dns *net.DNSError

@@ -125,7 +125,7 @@ func TestTransportError(t *testing.T) {
 		{"certificate", context.Background(), wrapped(x509.UnknownAuthorityError{}), llm.BadRequest, "clock"},
 		{"reset", context.Background(), wrapped(io.ErrUnexpectedEOF), llm.Network, "failed"},
 		{"key in the cause", context.Background(), fmt.Errorf("x sekret y"), llm.Network, "[redacted]"},
-		{"stopped", stopped, wrapped(context.Canceled), llm.Interrupted, "cancelled"},
+		{"stopped", stopped, wrapped(context.Canceled), llm.Interrupted, "canceled"},
 		{"stalled", stalled, wrapped(context.Canceled), llm.Stalled, "silent for too long"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 // Errors for the user's requests.
 var (
 	ErrNotFound = errors.New("notice not found")
-	ErrTime     = errors.New(`name a duration or a time: "1h", "30m", "tomorrow at 9"`)
+	ErrTime     = errors.New(`use a duration or a time such as "1h", "30m" or "tomorrow at 9"`)
 )
 
 // farthest is how far ahead a notice can be deferred.
@@ -44,7 +44,7 @@ func ParseUntil(text string, now time.Time) (time.Time, error) {
 		return at, fmt.Errorf("%q: %w", text, ErrTime)
 	}
 	if !at.After(now) || at.Sub(now) > farthest {
-		return at, fmt.Errorf("%q is in the past or more than a month ahead: %w", text, ErrTime)
+		return at, fmt.Errorf("%q is in the past or more than a month ahead; %w", text, ErrTime)
 	}
 	return at, nil
 }

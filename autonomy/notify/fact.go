@@ -91,7 +91,7 @@ func (n *Notifier) timesTx(tx *store.Tx, fact string) (string, error) {
 	if err != nil || len(rows) == 0 || rows[0].Again == 0 {
 		return "", err
 	}
-	return fmt.Sprintf("\n(The same %s more since %s.)", formatTimes(rows[0].Again), n.formatPast(rows[0].CreatedAt)), nil
+	return fmt.Sprintf("\n(Repeated %s since %s.)", formatTimes(rows[0].Again), n.formatPast(rows[0].CreatedAt)), nil
 }
 
 func formatTimes(n int) string {

@@ -66,7 +66,7 @@ func TestSameFact(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		h.endWithNotice(trouble, "cannot connect")
 		got := h.sentTexts()
-		if s := got[len(got)-1]; s != "cannot connect\n(The same 5 times more since 12:00.)" {
+		if s := got[len(got)-1]; s != "cannot connect\n(Repeated 5 times since 12:00.)" {
 			t.Error(s)
 		}
 		rows, err := h.n.List(t.Context(), "repeated", "", 1)
@@ -143,7 +143,7 @@ func TestSameAgainNamesTheDay(t *testing.T) {
 			h.endWithNotice(trouble, "cannot connect")
 			time.Sleep(after)
 			h.endWithNotice(trouble, "cannot connect")
-			if got := h.sentTexts(); !strings.HasSuffix(got[len(got)-1], "(The same once more "+want+".)") {
+			if got := h.sentTexts(); !strings.HasSuffix(got[len(got)-1], "(Repeated once "+want+".)") {
 				t.Errorf("after %s: %q", after, got)
 			}
 		})

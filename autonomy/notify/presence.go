@@ -48,7 +48,7 @@ func (p Presence) Channel(ctx context.Context) string {
 func (p Presence) locateUser(ctx context.Context) (at string, idle time.Duration, known bool) {
 	last, wrote, err := p.LastMessage(ctx)
 	if err != nil {
-		p.Log.Warn("cannot read the time of the last message of the user", "err", err)
+		p.Log.Warn("cannot read the time of the user's last message", "err", err)
 		last = ""
 	}
 	since := max(0, time.Since(wrote))

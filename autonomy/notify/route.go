@@ -49,7 +49,7 @@ func (n *Notifier) pickTx(tx *store.Tx, o bus.OutboxItem, a noticeContext) (bus.
 	case a.Report != "" && a.Report == o.Session:
 		return o, "the watcher, schedule or goal was created there", nil
 	}
-	return o, "you use this channel now, or used it last", nil
+	return o, "you are using this channel now, or used it last", nil
 }
 
 // nextTx returns the first usable fallback that has not been tried.

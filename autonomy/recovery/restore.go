@@ -154,7 +154,7 @@ func checkSpace(o Options) error {
 		return fmt.Errorf("restore: read the free space of %s: %w", o.Paths.Data, err)
 	}
 	if have < need {
-		return fmt.Errorf("restore: not enough disk space: %d MB are needed in %s, %d MB are free; free some space and repeat", need>>20, o.Paths.Data, have>>20)
+		return fmt.Errorf("restore: not enough disk space: %d MB needed in %s, %d MB free; free up some space and try again", need>>20, o.Paths.Data, have>>20)
 	}
 	return nil
 }
@@ -173,7 +173,7 @@ func saveCurrent(ctx context.Context, o Options, r *Report) (aside string, err e
 			return "", fmt.Errorf("restore: save the current state: %w", err)
 		}
 		aside = store.AsidePath(db)
-		r.Warnings = append(r.Warnings, "the current database is damaged; no snapshot of it was made, the file is kept")
+		r.Warnings = append(r.Warnings, "the current database is damaged: no snapshot of it was created, and the file is kept")
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("restore: %w", err)
 	}
@@ -273,8 +273,8 @@ func prepareDatabase(ctx context.Context, o Options, r *Report) (err error) {
 }
 
 // recordReplaced adds the revocations and erasures of the current database to the file that records
-// them, and returns the end of the database's audit log. If the database is missing or damaged, the
-// file is used as it is, and the end of the audit log comes from the anchor of the log.
+// them, and returns the end of the database's audit log (see guard.LastCut). If the database is
+// damaged, revocations that are not in the file yet are lost.
 func recordReplaced(o Options, g *guard.Guard, r *Report) (guard.Cut, error) {
 	db, err := store.OpenFile(o.Paths.Database())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -320,7 +320,7 @@ func Resume(ctx context.Context, p system.Paths) (name string, err error) {
 	b, err := os.ReadFile(journalFile(p))
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := system.RemoveAll(stagingDir(p)); err != nil {
-			return "", fmt.Errorf("restore: remove what an interrupted restore left: %w", err)
+			return "", fmt.Errorf("restore: remove the files of an interrupted restore: %w", err)
 		}
 		return "", nil
 	}

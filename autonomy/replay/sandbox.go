@@ -109,10 +109,10 @@ func (s *replaySandbox) replayTurn(ctx context.Context, as *turn.Runner, ledger 
 	d.compareVerdicts(ledger, played)
 	switch {
 	case res.Suspended:
-		d.addIfDifferent("end", "", "it went on", "the owner is asked")
+		d.addIfDifferent("end", "", "it went on", "it asks you")
 	case errors.Is(err, errRecording) && len(s.player.comparableMessages(s.rec.Own)) < len(s.rec.Own)-1: // the owner sent messages to the running turn, and the replay ends at the first of them
 	case errors.Is(err, errRecording):
-		d.addIfDifferent("end", "", "it ended with an answer", "the model is asked again")
+		d.addIfDifferent("end", "", "it ended with an answer", "it calls the model again")
 	case err != nil:
 		d.addIfDifferent("end", "", "it ended with an answer", "it fails: "+err.Error())
 	}
@@ -183,7 +183,7 @@ func (ledger ledgerAnswers) AnswerCall(call string) (tools.Result, error) {
 		}
 		return tools.Result{}, &tools.Error{Code: tools.Code(e.Code), Message: e.Result, Source: e.Source}
 	}
-	return tools.Result{}, tools.Errorf(tools.OutcomeUnknown, "this call was not made then, and a replay makes none")
+	return tools.Result{}, tools.Errorf(tools.OutcomeUnknown, "this call is not in the recording, and a replay runs no tools")
 }
 
 // errRecording means that the replay needs more answers than the recording contains.

@@ -35,7 +35,7 @@ func oneOf[S ~string](state string, known ...S) error {
 	for _, k := range known {
 		names = append(names, string(k))
 	}
-	return fmt.Errorf("%w: unknown state %q; the states are %s", api.ErrInvalid, state, strings.Join(names, ", "))
+	return fmt.Errorf("%w: unknown state %q; use one of %s", api.ErrInvalid, state, strings.Join(names, ", "))
 }
 
 // Answer implements api.Approvals.
@@ -65,7 +65,7 @@ func (sv *Service) Grants(ctx context.Context, q api.Query) ([]api.Grant, error)
 func (sv *Service) Grant(ctx context.Context, n api.NewGrant) (api.Grant, error) {
 	t, ok := sv.o.Catalog.Get(n.Tool)
 	if !ok {
-		return api.Grant{}, fmt.Errorf("tool %q: %w; list them with: hob tool list", n.Tool, api.ErrNotFound)
+		return api.Grant{}, fmt.Errorf("tool %q: %w; list the tools with: hob tool list", n.Tool, api.ErrNotFound)
 	}
 	g := guard.NewGrant{Tool: t, Pattern: n.Pattern, Args: n.Arguments, Session: n.Session, Name: n.Name, Outside: n.Outside, Uses: n.Uses, By: n.By}
 	if n.Expires != "" {

@@ -18,7 +18,7 @@ import (
 )
 
 // ErrForeignPress means that a program started by Hob could have pressed the button.
-var ErrForeignPress = errors.New("a program that I started is running, and its clicks look the same as yours: answer in the chat, on my page (hob open) or with hob approve")
+var ErrForeignPress = errors.New("a program that I started is running, and its clicks look the same as yours; answer in the chat, on my page (hob open) or with hob approve")
 
 // readingTime is how long a request must be visible before a user can have read it.
 const readingTime = 1500 * time.Millisecond

@@ -107,11 +107,11 @@ func (sv *Service) testRecipient(ctx context.Context, name string) (string, erro
 	i := slices.IndexFunc(list, func(h channels.Health) bool { return h.Name == name })
 	switch {
 	case !sv.o.Daemon:
-		return "", errors.New("only a running Hob sends messages; start it: hob start")
+		return "", errors.New("Hob is not running, so it cannot send messages; start it: hob start")
 	case i < 0 && (name == "web" || name == "terminal"), i >= 0 && list[i].Pull:
 		return "", fmt.Errorf("%s needs no test message: open it with hob chat or hob open", name)
 	case i < 0:
-		return "", fmt.Errorf("Hob was started before %s was set up; hob stop, then hob start", name) //nolint:staticcheck // Hob is a name
+		return "", fmt.Errorf("Hob was started before %s was set up; restart it: hob stop, then hob start", name) //nolint:staticcheck // Hob is a name
 	case list[i].State == "failed" || list[i].State == "stopped":
 		return "", fmt.Errorf("the channel is not running: %s", list[i].Error)
 	case list[i].Deaf:
@@ -129,7 +129,7 @@ func (sv *Service) testRecipient(ctx context.Context, name string) (string, erro
 	if sv.o.ChannelSetup.HasFixedRecipient(name) {
 		return "", nil
 	}
-	return "", fmt.Errorf("your account on %s is not paired; hob channel pair %s", name, name)
+	return "", fmt.Errorf("your account on %s is not paired; pair it: hob channel pair %s", name, name)
 }
 
 // Pair implements api.Channels.

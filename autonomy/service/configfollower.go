@@ -108,7 +108,7 @@ func (sv *Service) reportBroken(ctx context.Context, broken error) {
 	}
 }
 
-const brokenRemedy = "correct the file, and Hob applies it by itself; check it with: hob config check"
+const brokenRemedy = "correct the file, and Hob applies it automatically; check it with: hob config check"
 
 func upperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 

@@ -111,9 +111,9 @@ func (*Service) Permissions(context.Context) ([]permission.Permission, error) {
 // ConfigChanged implements api.Management.
 func (sv *Service) ConfigChanged(ctx context.Context, ch api.ConfigChange) error {
 	if c := sv.o.Revisions; !c.Names(ch.Before) || !c.Names(ch.After) {
-		return fmt.Errorf("%w: the texts before and after the change are no longer stored", api.ErrInvalid)
+		return fmt.Errorf("%w: the configurations before and after the change are no longer stored", api.ErrInvalid)
 	}
-	u := tools.NewUndo("restore the configuration before: "+ch.What, config.RevisionChange{Before: ch.Before, After: ch.After})
+	u := tools.NewUndo("restore the configuration from before this change: "+ch.What, config.RevisionChange{Before: ch.Before, After: ch.After})
 	return Classify(sv.o.Undo.Journal(ctx, config.ChangeTool, "Changed the configuration: "+ch.What, u))
 }
 

@@ -119,7 +119,7 @@ func Classify(err error) error {
 	case errors.Is(err, store.ErrFull):
 		return fmt.Errorf("%w: %w", api.ErrFull, err)
 	case errors.Is(err, bus.ErrNotFound):
-		return fmt.Errorf("%w: %w; GET /api/v1/inbox lists the ids of events, /api/v1/deliveries the ids of texts", api.ErrNotFound, err)
+		return fmt.Errorf("%w: %w; GET /api/v1/inbox lists the ids of events, and /api/v1/deliveries those of messages", api.ErrNotFound, err)
 	case errors.Is(err, session.ErrNoSession):
 		return fmt.Errorf("%w: %w; see: hob session list", api.ErrNotFound, err)
 	case errors.Is(err, session.ErrNoTurn):

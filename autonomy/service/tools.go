@@ -14,7 +14,7 @@ import (
 // Call implements api.Tools.
 func (sv *Service) Call(ctx context.Context, session, tool string, args json.RawMessage) (api.ToolOutcome, error) {
 	if _, ok := sv.o.Catalog.Get(tool); !ok {
-		return api.ToolOutcome{}, fmt.Errorf("tool %q: %w; list them with: hob tool list", tool, api.ErrNotFound)
+		return api.ToolOutcome{}, fmt.Errorf("tool %q: %w; list the tools with: hob tool list", tool, api.ErrNotFound)
 	}
 	id, err := sv.o.Intake.Call(ctx, session, tool, args)
 	if err != nil {

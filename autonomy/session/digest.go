@@ -83,7 +83,7 @@ func summaryRequest(p *plan, prev Digest, pins []Pin, outside bool, room int) ll
 }
 
 // errAnswer means that the model's answer has the wrong form.
-var errAnswer = errors.New("the answer of the model is not a summary")
+var errAnswer = errors.New("the model's answer is not a summary")
 
 // parseAnswer parses a model's answer, which may be in a code fence or surrounded by text.
 func parseAnswer(text string) (a summaryAnswer, err error) {

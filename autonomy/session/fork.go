@@ -14,7 +14,7 @@ import (
 // Errors returned by ForkTx.
 var (
 	ErrNoSession = errors.New("conversation not found")
-	ErrExists    = errors.New("a conversation of this name already exists")
+	ErrExists    = errors.New("a conversation with this name already exists")
 	ErrNoTurn    = errors.New("message or turn not found in this conversation")
 )
 

@@ -51,7 +51,7 @@ type Found struct {
 }
 
 // ErrNoWords means that the query contains no word.
-var ErrNoWords = errors.New("the query has no word; give at least one")
+var ErrNoWords = errors.New("the query contains no words; enter at least one")
 
 // ErrNoMessage means that no message has the given id.
 var ErrNoMessage = errors.New("message not found")

@@ -75,7 +75,7 @@ func (d *permissionBroker) RequestPermission(ctx context.Context, a llm.Action) 
 	s := d.findOrCreateAction(a)
 	if s.hasOutcome() || s.dec.Rule != "" && s.dec.Rule != notAsked { // the owner is never asked twice
 		d.mu.Unlock()
-		return llm.PermissionResult{Reason: "this action was asked for before, or has ended"}, nil
+		return llm.PermissionResult{Reason: "permission for this action was requested before, or the action has ended"}, nil
 	}
 	if err := d.decideAction(ctx, s, a); err != nil {
 		d.mu.Unlock()
@@ -149,7 +149,7 @@ func (d *permissionBroker) decideAction(ctx context.Context, s *pendingAction, a
 		s.dec = guard.Decision{Verdict: guard.Ask, Rule: "read, outside of the agent's folder"}
 	}
 	if a.Beyond && s.dec.Verdict == guard.Ask {
-		s.dec.Reason = strings.TrimPrefix(s.dec.Reason+"; it reaches beyond the folder that you gave this agent", "; ")
+		s.dec.Reason = strings.TrimPrefix(s.dec.Reason+"; it accesses files outside the folder that you gave this agent", "; ")
 	}
 	return nil
 }
@@ -280,7 +280,7 @@ func (d *permissionBroker) closeActions(ctx context.Context) {
 		if s.hasOutcome() || !s.stored {
 			continue
 		}
-		s.err = tools.Errorf(tools.OutcomeUnknown, "the agent was cut off while it did this, and nobody knows whether it took effect")
+		s.err = tools.Errorf(tools.OutcomeUnknown, "the agent was interrupted during this action, so it is unknown whether the action took effect")
 		if err := d.recordEnd(ctx, s); err != nil {
 			d.o.Log.Error("an agent's action could not be recorded", "event", d.t.Event.ID, "err", err)
 		}

@@ -53,7 +53,7 @@ func (tc *toolCalls) resolveAll(ctx context.Context, calls []llm.ToolCall, repla
 		s := &callStep{call: c, args: c.Args}
 		steps[i] = s
 		if i >= maxCalls {
-			s.refuseCall("route", tools.Errorf(tools.TooManyCalls, "an answer may have %d calls; this one was refused, make it in the next answer", maxCalls))
+			s.refuseCall("route", tools.Errorf(tools.TooManyCalls, "an answer may contain at most %d calls; this call was refused, so make it in the next answer", maxCalls))
 		}
 		if err := tc.chain.beforeTool(ctx, s, true); err != nil {
 			s.refuseCall("route", denialError("route", err)) // a failure in an early link refuses the call and never ends the turn

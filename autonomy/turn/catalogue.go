@@ -153,7 +153,7 @@ func (tc *toolCalls) routingMiddleware() middleware {
 	return middleware{name: "route", early: true, beforeTool: func(_ context.Context, s *callStep) error {
 		name := s.call.Name
 		if s.call.Truncated {
-			return tools.Errorf(tools.TruncatedCall, "the arguments of %s arrived cut off, so nothing was done; call again with shorter arguments", tools.Clean(name))
+			return tools.Errorf(tools.TruncatedCall, "the arguments of %s were cut off, so nothing was done; call again with shorter arguments", tools.Clean(name))
 		}
 		if name == useTool {
 			var in useArgs

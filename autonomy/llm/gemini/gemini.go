@@ -67,7 +67,7 @@ func New(o Options) (*Model, error) {
 		return nil, fmt.Errorf("gemini: [providers.%s] has no model; set model = \"...\"", o.Provider)
 	}
 	if strings.ContainsAny(o.Model, ":?#%\\ ") || slices.Contains(strings.Split(o.Model, "/"), "..") {
-		return nil, fmt.Errorf("gemini: model of [providers.%s] is not a model name", o.Provider)
+		return nil, fmt.Errorf("gemini: model in [providers.%s] is not a valid model name; set model to a name such as gemini-flash-latest", o.Provider)
 	}
 	wire, u, err := llm.NewWire(o.Provider, o.BaseURL, DefaultBaseURL, o.APIKey)
 	if err != nil {

@@ -207,7 +207,7 @@ func (r *run) requireError(res result, visible bool, kinds ...llm.ErrorKind) {
 	}
 	for _, c := range res.Calls() {
 		if !c.Truncated {
-			r.t.Errorf("a call of a failed answer is executable: %+v", c)
+			r.t.Errorf("a call in a failed answer is executable: %+v", c)
 		}
 	}
 }
@@ -248,7 +248,7 @@ func Described(t *testing.T, d llm.Driver) {
 	t.Helper()
 	about := d.Describe()
 	if u, err := url.Parse(about.BaseURL); err != nil || u.Scheme != "https" {
-		t.Errorf("the address of the own server is %q", about.BaseURL)
+		t.Errorf("BaseURL is %q, want an https URL", about.BaseURL)
 	}
 	if len(about.Services) == 0 || about.Services[0].Name != about.Kind || about.Services[0].BaseURL != "" {
 		t.Errorf("the first service must be named %s and have no base URL", about.Kind)

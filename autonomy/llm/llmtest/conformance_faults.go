@@ -97,7 +97,7 @@ func statusChecks() []check {
 				r.t.Errorf("%d calls made", n)
 			}
 			if len(res.err.Error()) > 1000 {
-				r.t.Errorf("the error has %d bytes", len(res.err.Error()))
+				r.t.Errorf("the error is %d bytes long", len(res.err.Error()))
 			}
 		}})
 	}
@@ -132,7 +132,7 @@ func behaviorChecks() []check {
 			defer cancel()
 			r.requireError(r.askCtx(ctx, helloRequest()), true, llm.Interrupted)
 		}},
-		{"cancelled before the call", []Answer{{Text: "x"}}, func(r *run) {
+		{"canceled before the call", []Answer{{Text: "x"}}, func(r *run) {
 			ctx, cancel := context.WithCancel(context.Background())
 			cancel()
 			r.requireError(r.askCtx(ctx, helloRequest()), false, llm.Interrupted)

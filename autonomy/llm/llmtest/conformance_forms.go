@@ -16,7 +16,7 @@ func formChecks() []check {
 		{"free text has no schema", []Answer{{Text: "ok"}}, func(r *run) {
 			r.requireOK(r.askModel(helloRequest()))
 			if f := r.srv.Last().Format; f != nil {
-				r.t.Errorf("the schema %s was sent without a request", f)
+				r.t.Errorf("the schema %s was sent although the request has no format", f)
 			}
 		}},
 		{"a picture as an answer", []Answer{{Text: "A cat:", Images: []llm.Image{cat}}, {Text: "ok"}}, func(r *run) {

@@ -60,7 +60,7 @@ func parseAnswer(data string) (Answer, error) {
 		}
 		key, value, ok := strings.Cut(line, ":")
 		if !ok {
-			return a, fmt.Errorf("%q is not a line of \"key: value\"; text comes after an empty line", line)
+			return a, fmt.Errorf("%q is not a \"key: value\" line; separate the text from the keys with an empty line", line)
 		}
 		if err := a.setField(strings.TrimSpace(key), strings.TrimSpace(value)); err != nil {
 			return a, fmt.Errorf("%q: %w", line, err)
@@ -128,7 +128,7 @@ func (a *Answer) setWire(key, value string) error {
 	case "header":
 		name, v, ok := strings.Cut(value, ":")
 		if !ok {
-			return fmt.Errorf("a header is \"Name: value\"")
+			return fmt.Errorf("a header must look like \"Name: value\"")
 		}
 		if a.Header == nil {
 			a.Header = map[string]string{}
@@ -153,7 +153,7 @@ func parseUsage(value string) (llm.Usage, error) {
 	var n [3]int
 	fields := strings.Fields(value)
 	if len(fields) < 2 || len(fields) > 3 {
-		return llm.Usage{}, fmt.Errorf("usage is input, output and perhaps cached tokens")
+		return llm.Usage{}, fmt.Errorf("usage must be 2 or 3 numbers: input, output and optionally cached tokens")
 	}
 	for i, f := range fields {
 		var err error
@@ -172,5 +172,5 @@ func parseFault(value string) (Fault, error) {
 	if f := Fault(value); slices.Contains(known, f) {
 		return f, nil
 	}
-	return "", fmt.Errorf("unknown fault; known are %v", known)
+	return "", fmt.Errorf("unknown fault; use one of %v", known)
 }

@@ -23,7 +23,7 @@ func accountBuilders() map[string]builder {
 		"mail.from":  mailFrom,
 		"mail.write": writeMail,
 		"mail.write.none": func(w *intentDraft) (plan, bool) {
-			return planQuestion("What should the mail say?", fillBetween(strings.TrimRight(w.s.originalText(0, len(w.s.tokens)), " .!?")+" saying", ""))
+			return planQuestion("What should the email say?", fillBetween(strings.TrimRight(w.s.originalText(0, len(w.s.tokens)), " .!?")+" saying", ""))
 		},
 		"mail.answer":  answerMail,
 		"mail.archive": moveMail,

@@ -16,7 +16,7 @@ func fileBuilders() map[string]builder {
 		"file.move":         moveFile,
 		"file.trash":        trashFile,
 		"file.none": func(*intentDraft) (plan, bool) {
-			return planQuestion("Which one? Please say it with its path, such as “read ~/Documents/list.txt”.", nil)
+			return planQuestion("Which file? Please include its path, such as “read ~/Documents/list.txt”.", nil)
 		},
 	}
 }
@@ -180,7 +180,7 @@ func askContent(w *intentDraft) (plan, bool) {
 	if p == "" {
 		return noPlan()
 	}
-	return planQuestion("What should I write into it?", func(answer string) (string, bool) {
+	return planQuestion("What should I write to the file?", func(answer string) (string, bool) {
 		return "write to " + quotePath(p) + " " + answer, answer != ""
 	})
 }

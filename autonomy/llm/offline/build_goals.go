@@ -16,7 +16,7 @@ func goalBuilders() map[string]builder {
 		},
 		"goal.pause":  oneGoal("pause_goal", "Which goal should I pause?", "pause the goal"),
 		"goal.resume": oneGoal("pause_goal", "Which goal should I resume?", "resume the goal", "resume", true),
-		"goal.done":   oneGoal("complete_goal", "Which goal is reached?", "complete the goal"),
+		"goal.done":   oneGoal("complete_goal", "Which goal have you reached?", "complete the goal"),
 		"goal.delete": oneGoal("delete_goal", "Which goal should I delete?", "drop the goal"),
 		"goal.every": func(w *intentDraft) (plan, bool) {
 			return planCall("update_goal", argsOf("goal", bareName(w.slotString("text")), "check_every", w.slotString("every")))

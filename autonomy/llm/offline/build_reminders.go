@@ -79,11 +79,11 @@ func (w *intentDraft) reminderCall(d textDetails) (plan, bool) {
 	case t.vague:
 		return planQuestion("On which day, and at what time, should I remind you?", w.timeAnswer(again))
 	case !t.clock && t.at.Before(startOfDay(w.s.now)):
-		return planQuestion("That day has passed already. When should I remind you?", w.timeAnswer(again))
+		return planQuestion("That day has already passed. When should I remind you?", w.timeAnswer(again))
 	case !t.clock:
 		return planQuestion("At what time should I remind you?", w.clockAnswer(t, again))
 	case !t.at.After(w.s.now):
-		return planQuestion("That time has passed already. When should I remind you?", w.timeAnswer(again))
+		return planQuestion("That time has already passed. When should I remind you?", w.timeAnswer(again))
 	}
 	return planCall("create_reminder", argsOf("text", d.text, "at", t.rfc3339()))
 }

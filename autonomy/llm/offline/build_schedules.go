@@ -60,7 +60,7 @@ func addSchedule(w *intentDraft) (plan, bool) {
 	case !t.clock:
 		return planQuestion("At what time should I do that?", w.clockAnswer(t, again))
 	case !t.at.After(w.s.now):
-		return planQuestion("That time has passed already. When should I do that?", w.timeAnswer(again))
+		return planQuestion("That time has already passed. When should I do that?", w.timeAnswer(again))
 	}
 	return planCall("create_schedule", argsOf("at", t.rfc3339(), "action", action))
 }
@@ -80,7 +80,7 @@ func (w *intentDraft) cannotSchedule(d textDetails, action string) (plan, bool) 
 	for _, sp := range d.times {
 		times += " " + sp.originalPhrase()
 	}
-	return planQuestion("I do not understand "+quoteText(action)+" as something to do by myself. Should I remind you of it"+times+"?",
+	return planQuestion("I do not understand "+quoteText(action)+" as an action that I can run for you. Should I remind you of it"+times+"?",
 		func(answer string) (string, bool) {
 			yes := w.g.lex.containsWord("yes", w.g.parseSentence(answer, w.s.now).firstWord(0)) || strings.EqualFold(strings.TrimSpace(answer), "please")
 			return "remind me" + times + " to " + action, yes

@@ -56,7 +56,7 @@ func (w *intentDraft) dueArgument(d textDetails) (string, plan, bool) {
 	t, err := w.joinTimes(d.times)
 	switch {
 	case err != nil:
-		p, _ := w.askTime(err, "For when is the task?", func(when string) string { return "add a task to " + d.text + " " + when })
+		p, _ := w.askTime(err, "When is the task due?", func(when string) string { return "add a task to " + d.text + " " + when })
 		return "", p, false
 	case t.every != "":
 		p, _ := planQuestion("A task does not repeat, but a reminder does. To create a reminder instead, say: "+

@@ -23,7 +23,7 @@ func watchBuilders() map[string]builder {
 		"watch.list":       func(w *intentDraft) (plan, bool) { return planCall("list_watchers", nil) },
 		"watch.cancel":     cancelWatcher,
 		"watch.cancel.none": func(*intentDraft) (plan, bool) {
-			return planQuestion("Which one should I stop watching?", fillBetween("stop watching", ""))
+			return planQuestion("What should I stop watching?", fillBetween("stop watching", ""))
 		},
 		"watch.pause":  func(w *intentDraft) (plan, bool) { return pauseWatcher(w, false) },
 		"watch.resume": func(w *intentDraft) (plan, bool) { return pauseWatcher(w, true) },
@@ -263,7 +263,7 @@ func (v *watching) setAction(w *intentDraft, c capture) (plan, bool) {
 func cancelWatcher(w *intentDraft) (plan, bool) {
 	name := w.watcherNamed()
 	if isUnspecific(name) {
-		return planQuestion("Which one should I stop watching?", fillBetween("stop watching", ""))
+		return planQuestion("What should I stop watching?", fillBetween("stop watching", ""))
 	}
 	return planCall("cancel_watcher", argsOf("watcher", name))
 }

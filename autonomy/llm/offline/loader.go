@@ -94,7 +94,7 @@ func (l *loader) parseMacros(text string) error {
 		if name, body, ok := strings.Cut(line, "="); ok && strings.HasPrefix(name, "@") {
 			name = strings.TrimSpace(name[1:])
 			if l.c.macros[name] != "" {
-				return fmt.Errorf("@%s is there twice", name)
+				return fmt.Errorf("@%s is defined twice", name)
 			}
 			l.c.macros[name] = strings.TrimSpace(body)
 		}

@@ -163,7 +163,7 @@ func checkGoal(g *Goal) error {
 	case g.Description == "":
 		return fmt.Errorf("%w: description is empty; describe the goal", ErrInvalid)
 	case len(g.Description) > maxText, len(g.Success) > maxText:
-		return fmt.Errorf("%w: description and success criteria may have %d KB each", ErrInvalid, maxText/1000)
+		return fmt.Errorf("%w: description and success criteria may be at most %d KB each", ErrInvalid, maxText/1000)
 	case g.Priority < 1 || g.Priority > 5:
 		return fmt.Errorf("%w: priority must be a number from 1 (least) to 5, not %d", ErrInvalid, g.Priority)
 	case every < MinEvery || every > MaxEvery:

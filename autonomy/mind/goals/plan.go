@@ -272,7 +272,7 @@ func (b Brief) Brief(ctx context.Context, from, to time.Time) ([]tools.BriefItem
 		case len(out) == most:
 			return append(out, tools.BriefItem{Text: fmt.Sprintf("and %d more: hob goal list", len(list)-most), Source: provenance.Hob}), nil
 		case g.Status == string(Waiting):
-			text += " (waits for your answer)"
+			text += " (waiting for your answer)"
 		case g.Status != string(Active) || !g.NextAt.Before(to):
 			continue
 		case g.Reason != "":

@@ -29,7 +29,7 @@ const Agreed = "Going on with it."
 // Question returns the tool.
 func Question() tools.Tool {
 	return tools.New(tools.Def[questionIn]{
-		Spec: tools.Spec{Name: QuestionTool, Category: "watch", Effects: tools.Write, Description: "Go on with a goal as its review says."},
+		Spec: tools.Spec{Name: QuestionTool, Category: "watch", Effects: tools.Write, Description: "Continue with a goal as its review decided."},
 		Summary: func(in questionIn) string {
 			what := ""
 			switch Verdict(in.Decision) {

@@ -169,7 +169,7 @@ func (g *Goals) applyReview(tx *store.Tx, ev bus.Event, goal Goal, e EventOutcom
 			goal.Status = string(Waiting)
 		}
 	case d.Verdict == Complete:
-		out.Told = fmt.Sprintf("The goal %q has been reached: %s (Not so? Resume it with: hob goal resume %s)", goal.Name(), d.Reason, goal.ID)
+		out.Told = fmt.Sprintf("The goal %q has been reached: %s (If not, resume it with: hob goal resume %s)", goal.Name(), d.Reason, goal.ID)
 		goal.Status = string(Done)
 	case d.Verdict == Abandon:
 		out.Told = fmt.Sprintf("I have abandoned the goal %q: %s (To resume it: hob goal resume %s)", goal.Name(), d.Reason, goal.ID)
@@ -368,7 +368,7 @@ func (r ReviewRecord) Text(at func(time.Time) string) string {
 		if r.By != Rule && r.Error == "" {
 			fmt.Fprintf(&b, ", %.0f %% sure", 100*r.Confidence)
 			if r.Bar > 0 {
-				fmt.Fprintf(&b, " (%.0f %% are required)", 100*r.Bar)
+				fmt.Fprintf(&b, " (%.0f %% required)", 100*r.Bar)
 			}
 		}
 		if r.Reason != "" {

@@ -149,14 +149,14 @@ const unable = "told"
 // unsupportedDecision returns the decision for a goal that needs a model. The user is told only
 // once.
 func unsupportedDecision(goal Goal, r rule, whenOK bool, d Decision) Decision {
-	part := "I do not understand " + strconv.Quote(textnorm.Ellipsize(r.do, 120)) + " as an action that I can do"
+	part := "I do not understand " + strconv.Quote(textnorm.Ellipsize(r.do, 120)) + " as something that I can do"
 	if !whenOK {
 		part = "I cannot check whether " + strconv.Quote(textnorm.Ellipsize(r.when, 120))
 	}
 	d.Verdict, d.Reason, d.Confidence = Defer, "without a model "+part, 1
 	d.Seen = unable
 	if goal.Seen != unable {
-		d.Told = fmt.Sprintf("I keep the goal %q, but work on it only with a language model: without one %s. Without a model I can follow rules such as \"when a task is overdue then tell me, until Friday\".", goal.Name(), part)
+		d.Told = fmt.Sprintf("I will keep the goal %q, but I can work on it only with a language model: without one, %s. Without a model I can follow rules such as \"when a task is overdue then tell me, until Friday\".", goal.Name(), part)
 	}
 	return d
 }

@@ -47,7 +47,7 @@ func (t ToolGoals) CreateTx(ctx context.Context, tx *store.Tx, c tools.Call, g a
 		return api.Goal{}, "", classifyForTools(err)
 	}
 	if t.Offline() && !HasRule(ctx, created, t.Facts, time.Now().In(t.Zone())) {
-		note = `Without a model I store it, but work on it only when a model is set up. Without a model I can follow rules such as "when a task is overdue then tell me, until Friday".`
+		note = `I will store it, but I can work on it only after a model is set up. Without a model I can follow rules such as "when a task is overdue then tell me, until Friday".`
 	}
 	return api.Goal(created), note, nil
 }

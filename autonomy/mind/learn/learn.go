@@ -108,7 +108,7 @@ func (l *Learner) Study(t Turn) func(tx *store.Tx) {
 	return func(tx *store.Tx) {
 		for _, step := range []func(*store.Tx, analyzedTurn) error{l.countTx, l.correctTx, l.preferTx, l.mistakesTx} {
 			if err := step(tx, r); err != nil {
-				l.o.Log.Warn("turn not stored as lesson", "event", t.Event, "err", err)
+				l.o.Log.Warn("lessons from the turn not stored", "event", t.Event, "err", err)
 			}
 		}
 	}

@@ -65,10 +65,10 @@ func TestGoalActsByRule(t *testing.T) {
 	if g.Last != "act" {
 		t.Errorf("%+v", g)
 	}
-	if got := h.say("set a goal: be happy"); !strings.Contains(got, "Without a model I store it") {
+	if got := h.say("set a goal: be happy"); !strings.Contains(got, "I will store it, but I can work on it only after a model is set up") {
 		t.Error(got)
 	}
-	h.wait("notice", `I keep the goal "be happy", but work on it only with a language model`)
+	h.wait("notice", `I will keep the goal "be happy", but I can work on it only with a language model`)
 }
 
 // An answer that is no decision defers, with the reason in the trace.
@@ -116,7 +116,7 @@ func TestPlanOfTheDay(t *testing.T) {
 	})
 	h.say("add a task to pay the rent due today")
 	h.say("set a goal: be happy")
-	h.wait("notice", "I keep the goal") // it has been looked at
+	h.wait("notice", "I will keep the goal") // it has been looked at
 	plan(2)
 	plan(2)
 	h.wait("notice", `Your plan for .*\n\nTasks\n- pay the rent`)
