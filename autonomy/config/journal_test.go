@@ -99,6 +99,19 @@ func TestRevisions_LoadTheLastValidText(t *testing.T) {
 	if err != nil || last.Autonomy.Level != "watch" || !IsMistake(last.Replaces) || !last.SameText(valid) {
 		t.Errorf("%+v, %v", last, err)
 	}
+	opened := "[autonomy]\nlevel = \"trusted\"\n"
+	put(opened)
+	started, err := c.LoadOrLast()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(c.MarkOpened(started), c.MarkValid(valid)); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Substitutes(errors.New("x")); len(got) != 2 || !got[0].SameText(valid) || !got[1].SameText(started) {
+		t.Errorf("substitutes: %+v", got)
+	}
+	put(broken)
 	if err := c.Purge(); err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,30 +11,54 @@ import (
 	"hob/platform/host/system"
 )
 
-// lastValidFile, in the folder of the revisions, names the newest text of config.toml that was
-// valid: one that Hob started with, or found while it ran.
-const lastValidFile = "last-valid"
+// These files, in the folder of the revisions, name texts of config.toml: the newest one that every
+// check found valid, and the newest one that Hob has started with.
+const (
+	lastValidFile  = "last-valid"
+	lastOpenedFile = "last-opened"
+)
 
-// MarkValid stores the text of a configuration as the last valid one. A missing file is none: an
-// editor that replaces the file must not bring the defaults into force.
-func (c Revisions) MarkValid(valid *Config) error {
-	if len(valid.doc.text) == 0 {
+// MarkValid stores the text of a configuration as the last valid one. A missing file is not a valid
+// text: an editor that replaces the file must not bring the defaults into force.
+func (c Revisions) MarkValid(valid *Config) error { return c.markText(lastValidFile, valid) }
+
+// MarkOpened is like MarkValid and also stores the text as one with which Hob can start.
+func (c Revisions) MarkOpened(opened *Config) error {
+	return errors.Join(c.markText(lastValidFile, opened), c.markText(lastOpenedFile, opened))
+}
+
+func (c Revisions) markText(file string, cfg *Config) error {
+	if len(cfg.doc.text) == 0 {
 		return nil
 	}
-	sum := sha256.Sum256(valid.doc.text)
+	sum := sha256.Sum256(cfg.doc.text)
 	name := hex.EncodeToString(sum[:])
-	if now, err := os.ReadFile(filepath.Join(c.Dir, lastValidFile)); err == nil && strings.TrimSpace(string(now)) == name && c.Names(name) {
+	if now, err := os.ReadFile(filepath.Join(c.Dir, file)); err == nil && strings.TrimSpace(string(now)) == name && c.Names(name) {
 		return nil
 	}
-	if err := system.WriteFile(filepath.Join(c.Dir, name), valid.doc.text); err != nil {
+	if err := system.WriteFile(filepath.Join(c.Dir, name), cfg.doc.text); err != nil {
 		return err
 	}
-	return system.WriteFile(filepath.Join(c.Dir, lastValidFile), []byte(name+"\n"))
+	return system.WriteFile(filepath.Join(c.Dir, file), []byte(name+"\n"))
 }
 
 // LastValid returns the last valid configuration; fs.ErrNotExist if there is none.
-func (c Revisions) LastValid() (*Config, error) {
-	name, err := os.ReadFile(filepath.Join(c.Dir, lastValidFile))
+func (c Revisions) LastValid() (*Config, error) { return c.loadMarked(lastValidFile) }
+
+// Substitutes returns the configurations with which Hob may start in place of a file with a mistake,
+// best first: the last valid one and the last one that Hob started with.
+func (c Revisions) Substitutes(mistake error) (out []*Config) {
+	for _, file := range []string{lastValidFile, lastOpenedFile} {
+		if cfg, err := c.loadMarked(file); err == nil {
+			cfg.Replaces = mistake
+			out = append(out, cfg)
+		}
+	}
+	return out
+}
+
+func (c Revisions) loadMarked(file string) (*Config, error) {
+	name, err := os.ReadFile(filepath.Join(c.Dir, file))
 	if err != nil {
 		return nil, err
 	}
@@ -54,21 +77,10 @@ func (c Revisions) LoadOrLast() (*Config, error) {
 	if err == nil || !IsMistake(err) {
 		return cfg, err
 	}
-	return c.LastInstead(err)
-}
-
-// LastInstead returns the last valid configuration in place of a file with a mistake, or the mistake
-// if there is none.
-func (c Revisions) LastInstead(mistake error) (*Config, error) {
-	last, err := c.LastValid()
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, mistake
-	case err != nil:
-		return nil, errors.Join(mistake, err)
+	if substitutes := c.Substitutes(err); len(substitutes) > 0 {
+		return substitutes[0], nil
 	}
-	last.Replaces = mistake
-	return last, nil
+	return nil, err
 }
 
 // IsMistake reports whether an error is about the content of the configuration.

@@ -11,14 +11,20 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fsnotify/fsnotify"
+
 	"hob/autonomy/api"
 	"hob/autonomy/config"
 	"hob/platform/retry"
 )
 
-// configPoll is the interval of the checks of config.toml. A change counts only after two checks
+// Intervals of the checks of config.toml. A change counts only after two checks
 // have seen the same file, because editors may write a file in pieces.
-const configPoll = 5 * time.Second
+const (
+	configSettle = time.Second     // after a change
+	configPoll   = time.Minute     // otherwise, if the system reports changes
+	configBlind  = 5 * time.Second // otherwise
+)
 
 // configState is the state of config.toml as FollowConfig has found it.
 type configState struct {
@@ -37,6 +43,13 @@ func (sv *Service) FollowConfig(ctx context.Context) error {
 		_ = sv.setBroken(broken)
 		sv.reportBroken(ctx, broken)
 	}
+	watch, err := fsnotify.NewWatcher()
+	if err != nil {
+		sv.o.Log.Info("the system does not report changes of files; checking the configuration regularly", "err", err)
+		watch = &fsnotify.Watcher{} // reports nothing
+	} else {
+		defer watch.Close()
+	}
 	for {
 		now, err := os.Stat(sv.o.Revisions.Path)
 		stable := err == nil && seen != nil && isSameFile(seen, now)
@@ -45,9 +58,26 @@ func (sv *Service) FollowConfig(ctx context.Context) error {
 			judged = now
 			sv.judgeConfig(ctx)
 		}
+		pause := configBlind
+		switch {
+		case err == nil && !stable:
+			pause = configSettle
+		case err == nil && watch.Events != nil && watch.Add(sv.o.Revisions.Path) == nil: // again, because an editor may replace the file
+			pause = configPoll
+		}
 		seen = now
-		if err := retry.Sleep(ctx, configPoll); err != nil {
-			return err
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-watch.Events:
+			if err := retry.Sleep(ctx, configSettle); err != nil { // for further events of the same change
+				return err
+			}
+			for len(watch.Events) > 0 {
+				<-watch.Events
+			}
+		case <-watch.Errors: // events may be lost; the file is checked again
+		case <-time.After(pause):
 		}
 	}
 }

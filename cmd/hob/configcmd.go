@@ -165,11 +165,6 @@ func (a *cli) editConfig(ctx context.Context, p system.Paths, what string, edit 
 	if err := edit(); err != nil {
 		return err
 	}
-	if valid, err := config.Load(p.ConfigFile()); err == nil {
-		if err := c.MarkValid(valid); err != nil {
-			fmt.Fprintf(a.err, "%sa copy of the valid configuration was not stored: %v\n", a.colorize(a.err, amber, "warning: "), err)
-		}
-	}
 	after, err := c.Keep()
 	if err == nil && after == before {
 		return nil

@@ -178,7 +178,7 @@ func (a *cli) openHere(ctx context.Context, p system.Paths) (*client, error) {
 		return nil, errors.Join(err, lock.Release())
 	}
 	log, closeLog := fileLog(p)
-	e, err := a.open(ctx, engineOptions{Paths: p, Config: cfg, Log: log, Version: a.version, InProcess: true, Release: a.release})
+	e, err := a.openOrLast(ctx, engineOptions{Paths: p, Config: cfg, Log: log, Version: a.version, InProcess: true, Release: a.release})
 	if err != nil {
 		return nil, errors.Join(err, closeLog(), lock.Release())
 	}

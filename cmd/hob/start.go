@@ -134,31 +134,38 @@ func (a *cli) runDaemonOnce(ctx context.Context, again *atomic.Bool) (err error)
 	return err
 }
 
-// openOrLast opens the engine. If the configuration has a mistake that only the engine finds, it
-// opens the engine with the last valid configuration.
+// openOrLast opens the engine. If the configuration contains a mistake that only the engine finds,
+// it opens the engine with the last valid configuration, or else with the last one that Hob started
+// with.
 func (a *cli) openOrLast(ctx context.Context, o engineOptions) (engine, error) {
 	r := revisionsOf(o.Paths)
+	tried := o.Config
 	e, err := a.open(ctx, o)
 	switch {
-	case o.Config.Replaces != nil:
-		return e, err
-	case err == nil:
-		if err := r.MarkValid(o.Config); err != nil {
+	case err == nil && tried.Replaces == nil && !o.InProcess:
+		if err := r.MarkOpened(tried); err != nil {
 			o.Log.Warn("valid configuration not stored", "err", err)
 		}
 		return e, nil
-	case !config.IsMistake(err):
-		return nil, err
+	case err == nil || !config.IsMistake(err):
+		return e, err
 	}
-	last, lerr := r.LastInstead(err)
-	if lerr != nil || last.SameText(o.Config) {
-		return nil, err
+	mistake := err
+	if tried.Replaces != nil {
+		mistake = tried.Replaces
 	}
-	o.Config = last
-	if e, lerr = a.open(ctx, o); lerr != nil {
-		return nil, err
+	for _, o.Config = range r.Substitutes(mistake) {
+		if o.Config.SameText(tried) {
+			continue
+		}
+		if e, oerr := a.open(ctx, o); oerr == nil {
+			if o.InProcess {
+				a.warnBroken(o.Config)
+			}
+			return e, nil
+		}
 	}
-	return e, nil
+	return nil, err
 }
 
 // dropCancellations removes the cancellations caused by an orderly shutdown from a run's error.
@@ -262,7 +269,13 @@ func (a *cli) printWelcome(ctx context.Context, started bool) error {
 func (a *cli) stopCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "stop", Short: "Stop Hob", Args: cobra.NoArgs,
-		RunE: a.runCommand(func(c *cobra.Command, _ []string) error { return a.stopDaemon(c.Context()) }),
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
+			if err := a.stopDaemon(c.Context()); err != nil {
+				return err
+			}
+			fmt.Fprintln(a.out, "Hob has stopped.")
+			return nil
+		}),
 	}
 }
 
@@ -295,7 +308,6 @@ func (a *cli) stopDaemon(ctx context.Context) error {
 			return err
 		}
 		if !held || now.PID != h.PID {
-			fmt.Fprintln(a.out, "Hob has stopped.")
 			return nil
 		}
 		if retry.Sleep(ctx, 20*time.Millisecond) != nil {

@@ -242,9 +242,7 @@ func (d *App) openLoop(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	if d.triggers, err = intake.OpenTriggers(ctx, c.Triggers, d.secrets.ResolveContext); err != nil {
-		return err
-	}
+	d.triggers = intake.OpenTriggers(ctx, c.Triggers, d.secrets.ResolveContext, d.opt.Log)
 	if d.undo, err = undo.New(undo.Options{Store: d.store, Bus: d.bus, Guard: d.guard, Catalog: d.catalog, Acts: d.commandTools(), Zone: d.zone, Log: d.opt.Log}); err != nil {
 		return err
 	}

@@ -218,7 +218,7 @@ func checkTime(ctx context.Context, _ Env) []Check {
 // checkUpdates checks that an update could be verified. It contacts no server.
 func checkUpdates(_ context.Context, e Env) []Check {
 	const name = "updates"
-	url, key := cmp.Or(e.Config.Update.URL, e.Release.URL), cmp.Or(e.Config.Update.Key, e.Release.Key)
+	url, key := cmp.Or(e.Config.Update.URL, e.Release.URL), cmp.Or(e.Release.Key, e.Config.Update.Key)
 	switch {
 	case url == "" || key == "":
 		return skipCheck(name, "this build contains no release address or no public key, so hob update cannot verify a release", "use a release, or set update.url and update.key (docs/packaging.md)")

@@ -70,15 +70,22 @@ func Drivers(ctx context.Context, c *config.Config, s system.Secrets) config.Err
 // checkModelNames checks the model names in the same way as the daemon at startup.
 func checkModelNames(ctx context.Context, e Env) (errs config.Errors) {
 	o := e.modelOptions(ctx)
-	if name := e.Config.Agent.Model; name != "auto" {
-		if _, err := llmall.ResolveModel(name, o); err != nil {
-			errs = append(errs, e.Config.Errorf("agent.model", "%v", err))
+	check := func(key string, names ...string) {
+		for _, name := range names {
+			if name == "" || name == "auto" {
+				continue
+			}
+			if _, err := llmall.ResolveModel(name, o); err != nil {
+				errs = append(errs, e.Config.Errorf(key, "%v", err))
+			}
 		}
 	}
-	for _, name := range config.FallbackModels(e.Config.Agent.Fallback) {
-		if _, err := llmall.ResolveModel(name, o); err != nil {
-			errs = append(errs, e.Config.Errorf("agent.fallback", "%v", err))
-		}
+	check("agent.model", e.Config.Agent.Model)
+	check("agent.fallback", config.FallbackModels(e.Config.Agent.Fallback)...)
+	check("agent.small_model", e.Config.Agent.SmallModel)
+	for _, m := range e.Config.Members {
+		check("agents."+m.Name+".model", m.Model)
+		check("agents."+m.Name+".fallback", config.FallbackModels(m.Fallback)...)
 	}
 	return errs
 }
