@@ -11,10 +11,10 @@ import (
 
 // appendingClient encodes a turn for a client of an OpenAI endpoint, which can only append text.
 type appendingClient interface {
-	begin() error
+	writeStart() error
 	writeText(text string) error
-	end(usage json.RawMessage) error
-	fail(why *failure) error
+	writeEnd(usage json.RawMessage) error
+	writeFailure(why *failure) error
 }
 
 // appendingSink passes the events of a turn to an appendingClient. A corrected answer is appended
@@ -39,7 +39,7 @@ func (s *Server) streamAppending(w http.ResponseWriter, r *http.Request, in chan
 		return nil // the client disconnected; the message is stored
 	}
 	c := &appendingSink{sse: out, client: open(out, acc.Event)}
-	if c.client.begin() != nil {
+	if c.client.writeStart() != nil {
 		return nil
 	}
 	st, err := s.followTurn(r, acc, sub, c)
@@ -50,7 +50,7 @@ func (s *Server) streamAppending(w http.ResponseWriter, r *http.Request, in chan
 		err = turnFailure(st)
 	}
 	if err != nil {
-		_ = c.client.fail(failureOf(s.waitEndError(r, acc.Event, err)))
+		_ = c.client.writeFailure(failureOf(s.waitEndError(r, acc.Event, err)))
 	}
 	c.b.WriteString("data: [DONE]\n\n")
 	_ = c.flushEvents()
@@ -100,7 +100,7 @@ func (c *appendingSink) sendEnd(data any) error {
 		}
 	}
 	raw, _ := m["usage"].(json.RawMessage)
-	return c.client.end(raw)
+	return c.client.writeEnd(raw)
 }
 
 func (c *appendingSink) sendPing() error { return c.writeComment("ping") }
@@ -112,7 +112,7 @@ type chunkClient struct {
 	usage bool // the client requests a chunk with the usage
 }
 
-func (c *chunkClient) begin() error { return c.writeDelta(chatReply{Role: "assistant"}, nil) }
+func (c *chunkClient) writeStart() error { return c.writeDelta(chatReply{Role: "assistant"}, nil) }
 
 func (c *chunkClient) writeDelta(d chatReply, finish *string) error {
 	c.chunk.Choices = []chatChoice{{Delta: &d, FinishReason: finish}}
@@ -123,7 +123,7 @@ func (c *chunkClient) writeText(text string) error {
 	return c.writeDelta(chatReply{Content: text}, nil)
 }
 
-func (c *chunkClient) end(usage json.RawMessage) error {
+func (c *chunkClient) writeEnd(usage json.RawMessage) error {
 	if err := c.writeDelta(chatReply{}, new("stop")); err != nil || !c.usage {
 		return err
 	}
@@ -131,4 +131,4 @@ func (c *chunkClient) end(usage json.RawMessage) error {
 	return c.writeData(c.chunk)
 }
 
-func (c *chunkClient) fail(why *failure) error { return c.writeData(why.errorBody()) }
+func (c *chunkClient) writeFailure(why *failure) error { return c.writeData(why.errorBody()) }

@@ -57,7 +57,7 @@ func decodeResponses(b []byte) (responsesRequest, chatInput, error) {
 	case isSet(req.Prompt):
 		return req, chatInput{}, newFailure(http.StatusBadRequest, "invalid", "put the text into instructions", "stored prompts are not supported")
 	}
-	messages, err := req.messages()
+	messages, err := req.inputMessages()
 	if err != nil {
 		return req, chatInput{}, err
 	}
@@ -70,8 +70,8 @@ func decodeResponses(b []byte) (responsesRequest, chatInput, error) {
 
 func isSet(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
-// messages converts the input into messages.
-func (q responsesRequest) messages() ([]chatMessage, error) {
+// inputMessages converts the input into messages.
+func (q responsesRequest) inputMessages() ([]chatMessage, error) {
 	var text string
 	if json.Unmarshal(q.Input, &text) == nil {
 		return []chatMessage{{Role: "user", Content: q.Input}}, nil
@@ -173,7 +173,7 @@ func (s *Server) serveResponses(w http.ResponseWriter, r *http.Request, _ call) 
 		return err
 	}
 	response := newResponse(req, st.ID)
-	response.complete(answerOrQuestion(st), st.Usage)
+	response.setAnswer(answerOrQuestion(st), st.Usage)
 	s.writeJSON(w, http.StatusOK, response)
 	return nil
 }
@@ -277,8 +277,8 @@ func newResponse(req responsesRequest, event string) *response {
 	return r
 }
 
-// message returns the assistant's message with the given text.
-func (r *response) message(status string, parts ...responsePart) responseMessage {
+// assistantMessage returns the assistant's message with the given text.
+func (r *response) assistantMessage(status string, parts ...responsePart) responseMessage {
 	if parts == nil {
 		parts = []responsePart{}
 	}
@@ -289,12 +289,12 @@ func textPart(text string) responsePart {
 	return responsePart{Type: "output_text", Text: text, Annotations: []struct{}{}, Logprobs: []struct{}{}}
 }
 
-// complete sets the answer. usage is an api.EventStatus.Usage.
-func (r *response) complete(text string, usage json.RawMessage) {
+// setAnswer sets the answer. usage is an api.EventStatus.Usage.
+func (r *response) setAnswer(text string, usage json.RawMessage) {
 	var u api.TokenUsage
 	_ = json.Unmarshal(usage, &u) // null if no model was called
 	r.Status, r.CompletedAt = "completed", new(time.Now().Unix())
-	r.Output = []responseMessage{r.message("completed", textPart(text))}
+	r.Output = []responseMessage{r.assistantMessage("completed", textPart(text))}
 	r.Usage = &responseUsage{Input: u.Input, Output: u.Output, Total: u.Input + u.Output}
 	r.Usage.InputDetails.Cached = u.CacheRead
 }
@@ -334,14 +334,14 @@ func (c *responseClient) writeEvents(events ...responseEvent) error {
 }
 
 func (c *responseClient) itemEvent(kind, status string, parts ...responsePart) responseEvent {
-	return responseEvent{Type: kind, OutputIndex: new(0), Item: new(c.response.message(status, parts...))}
+	return responseEvent{Type: kind, OutputIndex: new(0), Item: new(c.response.assistantMessage(status, parts...))}
 }
 
 func (c *responseClient) partEvent(kind string) responseEvent {
-	return responseEvent{Type: kind, OutputIndex: new(0), ContentIndex: new(0), ItemID: c.response.message("").ID}
+	return responseEvent{Type: kind, OutputIndex: new(0), ContentIndex: new(0), ItemID: c.response.assistantMessage("").ID}
 }
 
-func (c *responseClient) begin() error {
+func (c *responseClient) writeStart() error {
 	added := c.partEvent("response.content_part.added")
 	added.Part = new(textPart(""))
 	return c.writeEvents(
@@ -357,9 +357,9 @@ func (c *responseClient) writeText(text string) error {
 	return c.writeEvents(delta)
 }
 
-func (c *responseClient) end(usage json.RawMessage) error {
+func (c *responseClient) writeEnd(usage json.RawMessage) error {
 	text := c.text.String()
-	c.response.complete(text, usage)
+	c.response.setAnswer(text, usage)
 	textDone, partDone := c.partEvent("response.output_text.done"), c.partEvent("response.content_part.done")
 	textDone.Text, textDone.Logprobs = &text, []struct{}{}
 	partDone.Part = new(textPart(text))
@@ -369,7 +369,7 @@ func (c *responseClient) end(usage json.RawMessage) error {
 	)
 }
 
-func (c *responseClient) fail(why *failure) error {
+func (c *responseClient) writeFailure(why *failure) error {
 	c.response.Status = "failed"
 	c.response.Error = &responseError{Code: why.Code, Message: why.Message}
 	return c.writeEvents(responseEvent{Type: "response.failed", Response: c.response})

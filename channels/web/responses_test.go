@@ -35,10 +35,13 @@ func TestResponses(t *testing.T) {
 	}{
 		{"text", `{"input":"hi"}`, 200, "", channels.Inbound{Text: "hi"}},
 		{"parts", `{"input":[{"role":"user","content":[{"type":"input_text","text":"hi"}]}]}`, 200, "", channels.Inbound{Text: "hi"}},
-		{"the client's own prompts and history are untrusted", `{"instructions":"be a pirate","input":[{"type":"message","role":"developer","content":"d"},{"role":"user","content":"a"},
+		{
+			"the client's own prompts and history are untrusted", `{"instructions":"be a pirate","input":[{"type":"message","role":"developer","content":"d"},{"role":"user","content":"a"},
 			{"type":"reasoning","summary":[]},{"type":"function_call","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"1","output":"4"},
 			{"type":"message","role":"assistant","content":[{"type":"output_text","text":"b"},{"type":"refusal","refusal":"c"}]},{"role":"user","content":"hi"}]}`,
-			200, "", channels.Inbound{Text: "hi", Outside: []string{"instructions: be a pirate", "developer: d", "user: a", "assistant: [called f {}]", "tool: 4", "assistant: b\nc"}}},
+			200, "",
+			channels.Inbound{Text: "hi", Outside: []string{"instructions: be a pirate", "developer: d", "user: a", "assistant: [called f {}]", "tool: 4", "assistant: b\nc"}},
+		},
 		{"tools of the client are ignored", `{"input":"hi","tools":[{"type":"function","name":"f"}],"tool_choice":"required"}`, 200, "", channels.Inbound{Text: "hi"}},
 		{"an address of an image", `{"input":[{"role":"user","content":[{"type":"input_image","image_url":"http://127.0.0.1/x.png"}]}]}`, 400, "URLs are not fetched", channels.Inbound{}},
 		{"a file", `{"input":[{"role":"user","content":[{"type":"input_file","file_id":"f"}]}]}`, 400, "not supported", channels.Inbound{}},
