@@ -91,7 +91,7 @@ func formatScalar(v any) (string, error) {
 		}
 		return s, nil
 	}
-	return "", fmt.Errorf("must be a text, a number, or true or false")
+	return "", fmt.Errorf("must be a string, a number, true or false")
 }
 
 // isLooser reports whether a template's value would loosen a limit that the owner has set. Values

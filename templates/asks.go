@@ -37,7 +37,7 @@ func (t *Template) Asks() []string {
 		if w.Do != "" {
 			then = "then: " + w.Do
 		}
-		add("watcher of %s %s; %s", w.Kind, b, then)
+		add("%s watcher %s; %s", w.Kind, b, then)
 	}
 	for _, g := range t.Goals {
 		every := ""
@@ -57,6 +57,6 @@ func (t *Template) Asks() []string {
 		}
 		add("skills, which the model reads%s when your request matches them: %s", as, strings.Join(t.Skills, ", "))
 	}
-	add("permissions: none. It cannot allow commands, folders, hosts, accounts, channels or models, and it raises no limit.")
+	add("permissions: none. A template cannot allow commands, folders, hosts, accounts, channels or models, and cannot raise a limit.")
 	return out
 }

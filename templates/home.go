@@ -81,7 +81,7 @@ type Installation struct{ opt Options }
 // NewHome checks the options and does no I/O.
 func NewHome(opt Options) (*Installation, error) {
 	if opt.Dir == "" || opt.Config == "" || opt.Soul == "" || opt.Editor == nil || opt.Things == nil || opt.Write == nil {
-		return nil, errors.New("templates: Dir, Config, Soul, Editor, Things and Write are needed")
+		return nil, errors.New("templates: Dir, Config, Soul, Editor, Things and Write are required")
 	}
 	if opt.Step == nil {
 		opt.Step = func(string) {}
@@ -173,7 +173,7 @@ func readText(path string) (*string, error) {
 		return nil, nil
 	}
 	if err == nil && (!fi.Mode().IsRegular() || fi.Size() > maxFile) {
-		return nil, fmt.Errorf("%s is not a text of at most %d KB; move the file elsewhere", path, maxFile>>10)
+		return nil, fmt.Errorf("%s is not a text file of at most %d KB; move the file elsewhere", path, maxFile>>10)
 	}
 	if err != nil {
 		return nil, err

@@ -223,8 +223,8 @@ func TestForbidden(t *testing.T) {
 		{"a schedule that does two things", manifest + "[[schedules]]\nevery = \"day\"\nsay = \"x\"\ndo = \"y\"\n", "exactly one of"},
 		{"a priority", manifest + "[[goals]]\ndescription = \"x\"\npriority = 9\n", "1 to 5"},
 		{"a hasty goal", manifest + "[[goals]]\ndescription = \"x\"\ncheck_every = \"1s\"\n", "check_every"},
-		{"a path as a name", "[template]\nname = \"../x\"\ndescription = \"x\"\n", "is not a name"},
-		{"no name", "[template]\ndescription = \"x\"\n", "is not a name"},
+		{"a path as a name", "[template]\nname = \"../x\"\ndescription = \"x\"\n", "is not a valid name"},
+		{"no name", "[template]\ndescription = \"x\"\n", "is not a valid name"},
 		{"colours", "[template]\nname = \"x\"\ndescription = \"\\u001b[31mx\"\n", "one line"},
 		{"no TOML", "[template", "template.toml:1"},
 	} {

@@ -84,7 +84,7 @@ func (s Registry) Find(ref string) (*Template, error) {
 	if strings.ContainsAny(ref, `/\`) || isArchive(ref) {
 		return Load(ref)
 	}
-	return nil, fmt.Errorf("%w: %q; see: hob template list, or give the path of a folder or an archive", ErrNotFound, sanitizeExcerpt(ref, 60))
+	return nil, fmt.Errorf("%w: %q; choose one from: hob template list, or give the path of a folder or an archive", ErrNotFound, sanitizeExcerpt(ref, 60))
 }
 
 // ErrThere is returned, wrapped, if a template with the same name already exists.

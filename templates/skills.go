@@ -44,7 +44,7 @@ func parseSkill(name string, raw []byte) (Skill, error) {
 	}
 	s.Text = strings.TrimSpace(s.Text)
 	if s.Text == "" || strings.ContainsFunc(s.Description, unicode.IsControl) {
-		return Skill{}, fmt.Errorf("%w: the skill %s is empty, or its description is more than a line", ErrInvalid, name)
+		return Skill{}, fmt.Errorf("%w: the skill %s is empty, or its description contains control characters", ErrInvalid, name)
 	}
 	return s, nil
 }
@@ -60,7 +60,7 @@ func skillsOf(skills map[string][]byte) (out []Skill, err error) {
 		out, size = append(out, s), size+len(raw)
 	}
 	if len(out) > maxThings || size > maxSkills {
-		return nil, fmt.Errorf("%w: it has more than %d skills, or more than %d KB of them", ErrInvalid, maxThings, maxSkills>>10)
+		return nil, fmt.Errorf("%w: its skills exceed the limit of %d skills or of %d KB in total", ErrInvalid, maxThings, maxSkills>>10)
 	}
 	slices.SortFunc(out, func(a, b Skill) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil

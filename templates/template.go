@@ -115,7 +115,7 @@ var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$`)
 // CheckName validates a template's name, which becomes part of paths.
 func CheckName(name string) error {
 	if !validName.MatchString(name) {
-		return fmt.Errorf("%w: %q is not a name; use up to 40 lowercase letters, digits and -, such as \"night-owl\"", ErrInvalid, sanitizeExcerpt(name, 60))
+		return fmt.Errorf("%w: %q is not a valid name; use up to 40 lowercase letters, digits and -, such as \"night-owl\"", ErrInvalid, sanitizeExcerpt(name, 60))
 	}
 	return nil
 }
@@ -148,7 +148,7 @@ func decodeManifest(text []byte) (m manifest, err error) {
 	err = toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields().Decode(&m)
 	if strict, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(strict.Errors) > 0 {
 		line, _ := strict.Errors[0].Position()
-		return m, fmt.Errorf("%w: template.toml:%d: %s is not a key of a template", ErrInvalid, line, sanitizeExcerpt(strings.Join(strict.Errors[0].Key(), "."), 80))
+		return m, fmt.Errorf("%w: template.toml:%d: unknown key %s", ErrInvalid, line, sanitizeExcerpt(strings.Join(strict.Errors[0].Key(), "."), 80))
 	}
 	if bad, ok := errors.AsType[*toml.DecodeError](err); ok {
 		line, _ := bad.Position()
@@ -209,9 +209,9 @@ func (g *Goal) validateFields() error {
 	}
 	switch every, err := time.ParseDuration(g.CheckEvery); {
 	case g.Description == "" || len(g.Description) > maxText || len(g.Success) > maxText:
-		return fmt.Errorf("it needs a description of at most %d characters", maxText)
+		return fmt.Errorf("it needs a description; description and success may be at most %d characters long", maxText)
 	case g.Priority < 1 || g.Priority > 5:
-		return errors.New("its priority must be 1 to 5")
+		return errors.New("its priority must be between 1 and 5")
 	case g.CheckEvery != "" && (err != nil || every < time.Minute || every > 366*24*time.Hour):
 		return errors.New(`check_every must be a duration from "1m" to a year, such as "30m"`)
 	}
@@ -225,7 +225,7 @@ func (s Schedule) validateFields() error {
 	case (strings.TrimSpace(s.Do) == "") == (strings.TrimSpace(s.Say) == ""):
 		return errors.New(`give exactly one of "do" and "say"`)
 	case len(s.Every+s.At) > 200 || len(s.Do+s.Say) > maxText:
-		return fmt.Errorf("its texts are too long; do and say may have %d characters", maxText)
+		return fmt.Errorf("its text is too long; do and say may be at most %d characters long, every and at 200", maxText)
 	case s.Missed != "" && s.Missed != "run_once" && s.Missed != "skip" && s.Missed != "run_all":
 		return errors.New(`missed must be "run_once", "skip" or "run_all"`)
 	}
@@ -237,9 +237,9 @@ func (w Watcher) validateFields() error {
 	case w.Kind == "" || len(w.Kind) > 40:
 		return errors.New(`it needs a kind, such as "file"`)
 	case w.Kind == "cron" || w.Kind == "oneshot":
-		return errors.New("for a fixed time use a schedule")
+		return errors.New("use a schedule for a fixed time")
 	case len(w.Do) > maxText:
-		return fmt.Errorf("do may have %d characters", maxText)
+		return fmt.Errorf("do may be at most %d characters long", maxText)
 	}
 	return nil
 }

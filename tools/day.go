@@ -34,7 +34,7 @@ func ParsePastDay(words string, now time.Time) (time.Time, error) {
 	day = day.In(now.Location())
 	day = time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, now.Location())
 	if day.After(now) {
-		return day, Errorf(InvalidArguments, "%s is in the future; log only completed days", Clean(dateparse.FormatDay(day, now)))
+		return day, Errorf(InvalidArguments, "%s is in the future; only today and past days can be logged", Clean(dateparse.FormatDay(day, now)))
 	}
 	return day, nil
 }

@@ -74,7 +74,7 @@ func checkNewerSchema(path string, have map[string]int, sets []MigrationSet) err
 	known := Versions(sets)
 	for owner, v := range have {
 		if v > known[owner] {
-			return fmt.Errorf("store: %s: tables of %q have version %d, this Hob supports %d: %w", path, owner, v, known[owner], ErrNewerSchema)
+			return fmt.Errorf("store: %s: the tables of %q have version %d, but this version of Hob supports only %d: %w", path, owner, v, known[owner], ErrNewerSchema)
 		}
 	}
 	return nil
@@ -154,9 +154,9 @@ func (s *Store) verifyMigration(ctx context.Context, before map[string]int64) er
 	delete(before, "migrations")
 	for name, n := range before {
 		if m, ok := after[name]; !ok {
-			return fmt.Errorf("%w: table %s is gone", ErrMigration, name)
+			return fmt.Errorf("%w: table %s is missing", ErrMigration, name)
 		} else if m != n {
-			return fmt.Errorf("%w: table %s has %d rows, had %d", ErrMigration, name, m, n)
+			return fmt.Errorf("%w: table %s has %d rows instead of %d", ErrMigration, name, m, n)
 		}
 	}
 	if err := quickCheck(ctx, s.conn, s.path); err != nil {

@@ -99,7 +99,7 @@ func Open(ctx context.Context, path string, sets []MigrationSet, opt Options) (*
 		opt.BackupDir = filepath.Join(filepath.Dir(path), "backups")
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("store: make folder: %w; %s", err, remedyFolder)
+		return nil, fmt.Errorf("store: create the folder: %w; %s", err, remedyFolder)
 	}
 	if err := resumeReplacement(path); err != nil {
 		return nil, fmt.Errorf("store: replace the damaged database: %w; %s", err, remedyFolder)

@@ -160,7 +160,7 @@ func browserCases() []toolstest.Case {
 		{Step: step("browser_get_url", `{"browser":"Safari"}`), Want: "https://mail.example/?id=7\nInbox", Outside: true},
 		{Step: step("browser_get_page_content", `{"browser":"arc","tab":"1.2"}`), Want: "Address: https://mail.example/…\nTab: 1.2 of Arc\n\nDear Ada", Outside: true},
 		{Step: step("browser_execute_js", `{"browser":"edge","script":"1+1"}`), Want: "value of 1+1", Outside: true},
-		{Step: step("browser_switch_tab", `{"browser":"chrome","tab":"1.2"}`), Want: "Now in front of Google Chrome: 1.2: Inbox", Outside: true},
+		{Step: step("browser_switch_tab", `{"browser":"chrome","tab":"1.2"}`), Want: "Now in front in Google Chrome: 1.2: Inbox", Outside: true},
 		{Step: step("browser_open_tab", `{"browser":"brave","url":"boiler.example/a"}`), Want: "Opened in Brave Browser, tab 1.3: https://boiler.example/a"},
 		{Step: step("browser_close_tab", `{"browser":"safari","tab":"1.2"}`), Want: "Closed the tab 1.2 of Safari."},
 	}

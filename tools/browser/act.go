@@ -79,7 +79,7 @@ func requireUnchanged(exact string) browser.Check {
 }
 
 func pageChangedError() error {
-	return tools.Errorf(tools.Conflict, "the page has changed; nothing was done. Read the page again")
+	return tools.Errorf(tools.Conflict, "the page has changed, so nothing was done; read the page again")
 }
 
 // describeElementByHandle describes an element for an approval request, as it was when its page was
@@ -133,7 +133,7 @@ const maxFields = 40
 
 func fillFormTool(d Deps) tools.Tool {
 	return tools.New(tools.Def[fillIn]{
-		Spec: newSpec("browser_fill_form", tools.Send, openFor, "Fill in fields of a form on a page in Hob's browser, and send it when wanted. Passwords are left to the user.",
+		Spec: newSpec("browser_fill_form", tools.Send, openFor, "Fill in fields of a form on a page in Hob's browser, and submit it if requested. Only the user can fill in passwords.",
 			"browser form field input enter type text website page select choice submit log in sign up chrome safari"),
 		Summary: func(in fillIn) string {
 			var b strings.Builder
@@ -292,7 +292,7 @@ func stripFragment(address string) string {
 
 func screenshotTool(d Deps) tools.Tool {
 	return tools.New(tools.Def[tabIn]{
-		Spec: newSpec("browser_screenshot", tools.Read, openFor, "Take a picture of the page in a tab of Hob's browser, and say what is on it where a model can see.",
+		Spec: newSpec("browser_screenshot", tools.Read, openFor, "Take a picture of the page in a tab of Hob's browser, and describe it if a model can see pictures.",
 			"browser screenshot picture capture page website image look chrome safari"),
 		Summary: func(in tabIn) string { return "Take a screenshot of " + d.describeTabByID(in.Tab) },
 		Run: func(ctx context.Context, c tools.Call, in tabIn) (tools.Result, error) {
@@ -321,7 +321,7 @@ func screenshotTool(d Deps) tools.Tool {
 				said, text = "", text+"\nNo model could describe it: "+err.Error()
 			}
 			if said != "" {
-				text += "\nWhat is on it: " + said
+				text += "\nDescription: " + said
 			}
 			return tools.Result{
 				Text: text + d.sideEventsText(t.ID), Data: screenshotData{t.ID, t.URL, path, said}, Source: provenance.Outside, Origins: webOrigins("browser_screenshot", t.URL),

@@ -77,7 +77,7 @@ func (d Deps) inOwn(ctx context.Context, name, tab string, effects tools.Effects
 		return tools.CallAssessment{Refused: outOfOwn(err), Private: true}
 	}
 	if effects&(tools.Read|tools.Exec) != 0 && d.mayBeHobAddress(t.URL) {
-		return tools.CallAssessment{Private: true, Refused: tools.Errorf(tools.PolicyDenied, "the tab shows a page served by this computer; Hob neither reads nor scripts such pages, because it could be the page where the user answers approval requests. Name another tab")}
+		return tools.CallAssessment{Private: true, Refused: tools.Errorf(tools.PolicyDenied, "the tab shows a page served by this computer; Hob neither reads nor scripts such pages, because it could be the page where the user answers approval requests; name another tab")}
 	}
 	return tools.CallAssessment{
 		Effects: effects, Private: true, Exact: encodeBinding(tabBinding{a.Name, t.ID, t.URL}),
@@ -137,7 +137,7 @@ func (d Deps) findApprovedTab(ctx context.Context, name, tab, exact string) (app
 		return a, t, outOfOwn(err)
 	}
 	if encodeBinding(tabBinding{a.Name, t.ID, t.URL}) != exact {
-		return a, t, tools.Errorf(tools.Conflict, "the tab now shows a different page; nothing was done. Read the page again")
+		return a, t, tools.Errorf(tools.Conflict, "the tab now shows a different page, so nothing was done; read the page again")
 	}
 	return a, t, nil
 }

@@ -16,7 +16,7 @@ const maxLinks = 300
 func pageContentTool(d Deps) tools.Tool {
 	return tools.New(tools.Def[ofTabIn]{
 		Spec: newSpec("browser_get_page_content", tools.Read, lookFor,
-			"Read the page in a tab of Hob's browser: its text, with handles ([e7 button ...]) for links, buttons and fields, and the addresses of links. Of the user's own browser, on macOS, only the text, and it asks the user.",
+			"Read the page in a tab of Hob's browser: its text, with handles ([e7 button ...]) for links, buttons and fields, and the addresses of links. In the user's own browser (macOS only) it reads only the text and asks the user.",
 			"browser page content text website read extract form fields links buttons outline summarize chrome safari"),
 		Summary: func(in ofTabIn) string { return "Read the page in " + in.describeTab(d) },
 		Judge: func(ctx context.Context, in ofTabIn) tools.CallAssessment {
@@ -192,7 +192,7 @@ func (d Deps) resolveNavigation(ctx context.Context, in navigateIn) (browser.Tab
 		return t, normalizeAddress(in.URL), nil
 	case in.URL == "" && in.Action == "reload":
 		if strings.HasSuffix(t.URL, "…") {
-			return t, "", tools.Errorf(tools.Unsupported, "the address of the page is too long to open it again")
+			return t, "", tools.Errorf(tools.Unsupported, "the address of the page is too long to reload it")
 		}
 		return t, t.URL, nil
 	case in.URL == "" && historySteps(in.Action) != 0:

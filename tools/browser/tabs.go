@@ -187,7 +187,7 @@ func switchTab(d Deps) tools.Tool {
 		Summary: func(in oneTabIn) string { return "Switch to " + ofTabIn(in).describeTab(d) },
 		Judge: func(ctx context.Context, in oneTabIn) tools.CallAssessment {
 			if _, mine, _ := d.findUserBrowser(in.Browser); !mine {
-				return d.inOwn(ctx, in.Browser, in.Tab, tools.Write, "brings to the front")
+				return d.inOwn(ctx, in.Browser, in.Tab, tools.Write, "switches to the tab with")
 			}
 			return tools.CallAssessment{}
 		},
@@ -200,7 +200,7 @@ func switchTab(d Deps) tools.Tool {
 				if err != nil {
 					return tools.Result{}, outOfOwn(err)
 				}
-				return ofOwn("browser_switch_tab", a, t, "Now in front of "+a.Title+": "+t.ID+": "+cmp.Or(t.Title, "no title"), nil), nil
+				return ofOwn("browser_switch_tab", a, t, "Now in front in "+a.Title+": "+t.ID+": "+cmp.Or(t.Title, "no title"), nil), nil
 			}
 			t, err := d.Browser.Switch(ctx, in.Tab)
 			if err != nil {
@@ -215,7 +215,7 @@ func switchTab(d Deps) tools.Tool {
 
 func getURL(d Deps) tools.Tool {
 	return tools.New(tools.Def[ofTabIn]{
-		Spec: newSpec("browser_get_url", tools.Read, lookFor, "Tell the address and title of the page in a tab of Hob's browser, or on macOS of the user's own.",
+		Spec: newSpec("browser_get_url", tools.Read, lookFor, "Return the address and title of the page in a tab of Hob's browser, or on macOS of the user's own.",
 			"browser url address link current website page chrome safari"),
 		Summary: func(in ofTabIn) string { return "Show the address of " + in.describeTab(d) },
 		Judge: func(_ context.Context, in ofTabIn) tools.CallAssessment {

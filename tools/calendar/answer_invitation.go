@@ -75,7 +75,7 @@ func (d Deps) answerInvitation() tools.Tool {
 	return tools.New(tools.Def[answerIn]{
 		Spec: tools.Spec{
 			Name: "answer_invitation", Category: "calendar", Effects: tools.Write | tools.Send, Timeout: 2 * time.Minute,
-			Description: "Accept, decline or tentatively accept an invitation in the user's calendar; who invited is told.",
+			Description: "Accept, decline or tentatively accept an invitation in the user's calendar; the organizer is notified.",
 			Keywords:    "accept decline refuse rsvp reply respond to meeting invitation invite tentative maybe attend come",
 		},
 		Summary: func(in answerIn) string {
@@ -96,7 +96,7 @@ func (d Deps) answerInvitation() tools.Tool {
 			return fmt.Sprintf("the answer to %q", textnorm.Ellipsize(in.Event, 60))
 		},
 		Run:  d.runAnswer,
-		Undo: d.undoChange("Restored the invitation in your calendar. The organizer was not notified, unless the server did it."),
+		Undo: d.undoChange("Restored the invitation in your calendar. The organizer was not notified, unless the server did so."),
 	})
 }
 
@@ -127,10 +127,10 @@ func (d Deps) runAnswer(ctx context.Context, c tools.Call, in answerIn) (tools.R
 		text += " The server notifies " + f.Organizer.Address + "."
 	case unknown != nil:
 		incomplete = true
-		text += " It is unknown whether the server notifies " + f.Organizer.Address + "; no mail was sent."
+		text += " It is unknown whether the server notifies " + f.Organizer.Address + "; no email was sent."
 	case box == nil:
 		incomplete = true
-		text += " " + f.Organizer.Address + " was not notified: no account can send mail as " + d.ownAddress(f.in.Name()) + "."
+		text += " " + f.Organizer.Address + " was not notified: no account can send email as " + d.ownAddress(f.in.Name()) + "."
 	default:
 		body := word + ": " + f.Title
 		if in.Comment != "" {

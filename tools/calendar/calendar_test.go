@@ -65,15 +65,15 @@ func TestReadCalendar(t *testing.T) {
 	for _, tc := range []struct{ name, args, want string }{
 		{"today", `{}`, "Today:\n- all day Birthday of Ada\n- 09:00-09:30 Standup\n- 11:00-11:30 Concert on the radio\n- 14:00-15:00 Review (Room 4); overlaps Dentist\n" +
 			"- 14:30-15:15 Dentist; overlaps Review\nFree in between: 09:30 to 14:00."},
-		{"another day", `{"date":"tomorrow"}`, "No event is in the calendar for tomorrow."},
+		{"another day", `{"date":"tomorrow"}`, "There is no event in the calendar for tomorrow."},
 		{"several days", `{"days_ahead":8,"query":"standup"}`, "Today:\n- 09:00-09:30 Standup\nTue 17 Nov:\n- 09:00-09:30 Standup"},
 		{"the next", `{"next":true}`, "Next: Standup, today at 09:00, until 09:30."},
 		{"the next of somebody", `{"next":true,"query":"Grace"}`, "Next: Talk with Grace, Thu 19 Nov at 10:00, until 10:30."},
 		{"taken", `{"at":"14:45"}`, "No, today at 14:45 is taken: Review (Room 4), 14:00-15:00; Dentist, 14:30-15:15."},
 		{"free", `{"at":"11:10"}`, "Yes, today at 11:10 is free until 14:00 (Review (Room 4))."},
 		{"free for good", `{"at":"16:00"}`, "Yes, today at 16:00 is free, and so is the rest of that day."},
-		{"nothing of somebody", `{"next":true,"query":"Linus","days_ahead":60}`, `No event that matches "Linus" is in the calendar for the next 60 days.`},
-		{"no event of a person on a day", `{"query":"Grace"}`, `No event that matches "Grace" is in the calendar for today.`},
+		{"nothing of somebody", `{"next":true,"query":"Linus","days_ahead":60}`, `No event in the calendar for the next 60 days matches "Linus".`},
+		{"no event of a person on a day", `{"query":"Grace"}`, `No event in the calendar for today matches "Grace".`},
 		{"free time next to the searched event", `{"query":"standup"}`, "Today:\n- 09:00-09:30 Standup\nFree in between: 09:30 to 14:00."},
 		{"runs into what was not looked for", `{"query":"dentist"}`, "Today:\n- 14:30-15:15 Dentist; overlaps Review\nFree in between: 09:30 to 14:00."},
 		{"not free because of an event outside the query", `{"at":"14:10","query":"standup"}`, "No, today at 14:10 is taken: Review (Room 4), 14:00-15:00."},

@@ -89,7 +89,7 @@ func checkReceipt(r pim.Receipt, err error) error {
 		return tools.ClassifyPIM(err)
 	}
 	if r.Outcome == pim.Uncertain {
-		return tools.Quoting(tools.Errorf(tools.OutcomeUnknown, "change of the calendar: outcome unknown (%s); Hob did not repeat it. Check the calendar before you retry", r.Why), provenance.Outside)
+		return tools.Quoting(tools.Errorf(tools.OutcomeUnknown, "the outcome of the calendar change is unknown (%s), and Hob did not repeat it; check the calendar before you retry", r.Why), provenance.Outside)
 	}
 	return nil
 }
@@ -145,7 +145,7 @@ func (d Deps) findEvent(ctx context.Context, words, on, account string, now time
 	case len(fit) == 0 && err != nil:
 		return foundEvent{}, tools.ClassifyPIM(err)
 	case len(fit) == 0:
-		return foundEvent{}, tools.Errorf(tools.NotFound, "no event that matches %q is in the calendars %s", tools.Clean(textnorm.Ellipsize(words, 80)), tools.Clean(map[bool]string{true: "for that day", false: fmt.Sprintf("for the next %d days", lookAhead)}[on != ""]))
+		return foundEvent{}, tools.Errorf(tools.NotFound, "no event in the calendars %[2]s matches %[1]q", tools.Clean(textnorm.Ellipsize(words, 80)), tools.Clean(map[bool]string{true: "for that day", false: fmt.Sprintf("for the next %d days", lookAhead)}[on != ""]))
 	}
 	var b strings.Builder
 	for _, f := range fit[:min(len(fit), 8)] {

@@ -37,11 +37,11 @@ func (d Deps) createEvent() tools.Tool {
 	return tools.New(tools.Def[createIn]{
 		Spec: tools.Spec{
 			Name: "create_calendar_event", Category: "calendar", Effects: tools.Write | tools.Send, Timeout: 2 * time.Minute,
-			Description: "Put an event into the user's calendar, once or again and again; people can be invited to it.",
+			Description: "Add an event to the user's calendar, once or recurring, and invite people to it.",
 			Keywords:    "add new calendar event appointment meeting schedule book plan put enter invite invitation lunch date",
 		},
 		Summary: func(in createIn) string {
-			s := fmt.Sprintf("Put %q into the calendar, %s", textnorm.Ellipsize(in.Title, 120), textnorm.Ellipsize(in.Start, 60))
+			s := fmt.Sprintf("Add %q to the calendar, %s", textnorm.Ellipsize(in.Title, 120), textnorm.Ellipsize(in.Start, 60))
 			if len(in.Guests) > 0 {
 				s += ", and invite " + strings.Join(in.Guests, ", ")
 			}
@@ -129,7 +129,7 @@ func (in createIn) parseEvent(c tools.Call) (e pim.NewEvent, err error) {
 		case clock:
 			e.End = end
 		default:
-			return e, tools.Errorf(tools.InvalidArguments, "end time is missing; give the time at which the event ends on that day")
+			return e, tools.Errorf(tools.InvalidArguments, "the end time is missing; give the time at which the event ends on that day")
 		}
 	}
 	if in.Alarm > 0 {
@@ -176,7 +176,7 @@ func (d Deps) writeNewEvent(ctx context.Context, c tools.Call, in createIn) (too
 		return tools.Result{}, err
 	}
 	if exact != c.Exact {
-		return tools.Result{}, tools.Errorf(tools.Conflict, "the request now means a different time, or other people, than the approved one; no event was created")
+		return tools.Result{}, tools.Errorf(tools.Conflict, "the request now refers to a different time or other people than the approved one; no event was created")
 	}
 	all, err := d.writableCalendars(in.Account)
 	if err != nil {
@@ -193,9 +193,9 @@ func (d Deps) writeNewEvent(ctx context.Context, c tools.Call, in createIn) (too
 	if isPlainName(r.Why) || r.Why != "" && strings.EqualFold(r.Why, strings.TrimSpace(in.Calendar)) {
 		into = r.Why
 	}
-	text := fmt.Sprintf("Put %q into the calendar %s: %s", textnorm.Ellipsize(e.Title, 120), into, dateparse.Format(e.Start, c.Now))
+	text := fmt.Sprintf("Added %q to the calendar %s: %s", textnorm.Ellipsize(e.Title, 120), into, dateparse.Format(e.Start, c.Now))
 	if e.AllDay {
-		text = fmt.Sprintf("Put %q into the calendar %s: %s, all day", textnorm.Ellipsize(e.Title, 120), into, dateparse.FormatDay(e.Start, c.Now))
+		text = fmt.Sprintf("Added %q to the calendar %s: %s, all day", textnorm.Ellipsize(e.Title, 120), into, dateparse.FormatDay(e.Start, c.Now))
 	} else {
 		text += " to " + e.End.Format("15:04")
 	}
@@ -228,11 +228,11 @@ func isPlainName(name string) bool {
 func (d Deps) sendInvitations(ctx context.Context, c tools.Call, in pim.Calendars, e pim.NewEvent) (text string, sent bool, err error) {
 	s, ok := in.(pim.Scheduling)
 	if !ok {
-		return "The guests were not invited by mail; the calendar service may invite them.", true, nil
+		return "The guests were not invited by email; the calendar service may invite them.", true, nil
 	}
 	switch is, err := s.Schedules(ctx); {
 	case err != nil:
-		return "It is unknown whether the server invites the guests; no invitation was mailed", false, err
+		return "It is unknown whether the server invites the guests; Hob sent no invitation", false, err
 	case is:
 		return "The server invites the guests.", true, nil
 	}
@@ -248,7 +248,7 @@ func (d Deps) sendInvitations(ctx context.Context, c tools.Call, in pim.Calendar
 		}
 	}
 	if box == nil || box.From().Address == "" {
-		return "The guests were not notified: no account can send mail" + as + ".", false, nil
+		return "The guests were not notified: no account can send email" + as + ".", false, nil
 	}
 	invite, err := ics.Invitation("REQUEST", e, box.From(), c.Now)
 	if err != nil {
@@ -266,5 +266,5 @@ func (d Deps) sendInvitations(ctx context.Context, c tools.Call, in pim.Calendar
 	case r.Outcome == pim.Uncertain:
 		return "It is unknown whether the invitations were sent; Hob did not send them again.", false, nil
 	}
-	return "The invitations were sent by mail.", true, nil
+	return "The invitations were sent by email.", true, nil
 }

@@ -157,9 +157,9 @@ func formatEventTime(e pim.Event, loc *time.Location) string {
 // noEventsText states that there is no event, or none that matches the query.
 func noEventsText(query, stretch string) string {
 	if query = strings.TrimSpace(query); query != "" {
-		return fmt.Sprintf("No event that matches %q is in the calendar for %s.", textnorm.Ellipsize(query, 80), stretch)
+		return fmt.Sprintf("No event in the calendar for %[2]s matches %[1]q.", textnorm.Ellipsize(query, 80), stretch)
 	}
-	return "No event is in the calendar for " + stretch + "."
+	return "There is no event in the calendar for " + stretch + "."
 }
 
 // listText formats the matching events. It mentions overlaps with all other events.

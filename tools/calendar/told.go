@@ -24,7 +24,7 @@ type guestRoute string
 const (
 	nobody guestRoute = ""
 	server guestRoute = "the calendar server notifies them"
-	byMail guestRoute = "they are notified by mail"
+	byMail guestRoute = "they are notified by email"
 )
 
 // serverTells reports whether the calendar server notifies guests, or may do so.
@@ -91,9 +91,9 @@ func (d Deps) mailGuests(ctx context.Context, c tools.Call, box pim.Mailer, to [
 	case err != nil:
 		return "The guests were not notified", false, err
 	case r.Outcome == pim.Uncertain:
-		return "It is unknown whether the mail to the guests was sent; Hob did not send it again.", false, nil
+		return "It is unknown whether the email to the guests was sent; Hob did not send it again.", false, nil
 	}
-	return "Mail was sent to " + joinAddresses(to) + ".", true, nil
+	return "An email was sent to " + joinAddresses(to) + ".", true, nil
 }
 
 func joinAddresses(list []pim.Person) string {

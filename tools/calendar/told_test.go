@@ -30,7 +30,7 @@ func (p *postbox) SendMail(_ context.Context, l pim.OutgoingMail) (pim.Receipt, 
 	return pim.Receipt{Outcome: pim.Sent}, nil
 }
 
-// telling returns a calendar of tester@test.local whose guests are notified by mail.
+// telling returns a calendar of tester@test.local whose guests are notified by email.
 func telling(t *testing.T, from string) (*world, *postbox) {
 	t.Helper()
 	w, box := writing(t), &postbox{address: from}
@@ -95,7 +95,7 @@ func TestManyGuestsAreTold(t *testing.T) {
 func TestNobodyElseInvites(t *testing.T) {
 	w, box := telling(t, "other@example.net")
 	_, r, err := w.call("create_calendar_event", `{"title":"Tea","start":"2026-11-13 16:00","guests":["ada@example.org"]}`, 0)
-	if err != nil || len(box.letters) > 0 || !strings.HasSuffix(r.Text, "The guests were not notified: no account can send mail as tester@test.local.") {
+	if err != nil || len(box.letters) > 0 || !strings.HasSuffix(r.Text, "The guests were not notified: no account can send email as tester@test.local.") {
 		t.Error(r.Text, err, box.letters)
 	}
 }

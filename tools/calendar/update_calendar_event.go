@@ -45,7 +45,7 @@ func (d Deps) updateEvent() tools.Tool {
 			return defaultToWrite(d.assessChange(ctx, in.Event, in.On, in.Account, in.timesBinding))
 		},
 		Waiting: func(in updateIn) string {
-			return fmt.Sprintf("the change of %q", textnorm.Ellipsize(in.Event, 60))
+			return fmt.Sprintf("the change to %q", textnorm.Ellipsize(in.Event, 60))
 		},
 		Run: func(ctx context.Context, c tools.Call, in updateIn) (tools.Result, error) {
 			f, err := d.findApprovedEvent(ctx, c, in.Event, in.On, in.Account, in.timesBinding)
@@ -142,7 +142,7 @@ func (d Deps) deleteEvent() tools.Tool {
 	return tools.New(tools.Def[deleteIn]{
 		Spec: tools.Spec{
 			Name: "delete_calendar_event", Category: "calendar", Effects: tools.Write | tools.Send, Timeout: 2 * time.Minute,
-			Description: "Take an event out of the user's calendar: one occurrence or the whole series.",
+			Description: "Delete an event from the user's calendar: one occurrence or the whole series.",
 			Keywords:    "cancel remove delete call off calendar event appointment meeting",
 		},
 		Summary: func(in deleteIn) string {
@@ -185,10 +185,10 @@ func (d Deps) deleteEvent() tools.Tool {
 			}
 			res := changeResult("delete_calendar_event", f.in, text+said, r, f.Event)
 			res.Incomplete = !sent
-			res.Undo = undoOf("put the event back into the calendar", f.in, r, how == nobody || how == byMail)
+			res.Undo = undoOf("restore the event in the calendar", f.in, r, how == nobody || how == byMail)
 			return res, nil
 		},
-		Undo: d.undoChange("Put the event back into the calendar."),
+		Undo: d.undoChange("Restored the event in the calendar."),
 	})
 }
 

@@ -76,7 +76,7 @@ func (d Deps) searchContacts() tools.Tool {
 	return tools.New(tools.Def[searchIn]{
 		Spec: tools.Spec{
 			Name: "search_contacts", Category: "contacts", Effects: tools.Read, Timeout: time.Minute,
-			Description: "Find people in the user's address books: mail addresses, phone numbers, company, birthday.",
+			Description: "Find people in the user's address books: email addresses, phone numbers, company, birthday.",
 			Keywords:    "contact contacts address book person people phone number email address of birthday who is call",
 		},
 		Summary: func(in searchIn) string {

@@ -24,10 +24,10 @@ func spawnBackgroundTask(e Engine) tools.Tool {
 	t := tools.New(tools.Def[spawnIn]{
 		Spec: tools.Spec{
 			Name: "spawn_background_task", Category: "crew", Effects: tools.Write, Starts: tools.AnyEffect,
-			Description: "Begin a longer task in the background and go on at once; its result is told to the user when it is there.",
+			Description: "Start a longer task in the background and continue at once; the user is notified of its result.",
 			Keywords:    "async meanwhile long running later start job detach work on it while",
 		},
-		Summary: func(in spawnIn) string { return "Begin in the background: " + textnorm.Ellipsize(in.Task, 160) },
+		Summary: func(in spawnIn) string { return "Start in the background: " + textnorm.Ellipsize(in.Task, 160) },
 		RunTx: func(ctx context.Context, tx *store.Tx, c tools.Call, in spawnIn) (tools.Result, error) {
 			return tools.Result{}, e.BeginTx(ctx, tx, c, []tools.TaskRequest{{Agent: in.Agent, Task: in.Task, Input: in.Input, Tools: in.Tools, Background: true, FollowUp: in.FollowUp}})
 		},
@@ -43,7 +43,7 @@ func agentStatus(e Engine) tools.Tool {
 	return tools.New(tools.Def[statusIn]{
 		Spec: tools.Spec{
 			Name: "agent_status", Category: "crew", Effects: tools.Read,
-			Description: "Tell how far background tasks and sub-agents are: what they do, since when, and what they wait for.",
+			Description: "Show the progress of background tasks and sub-agents: what they are doing, since when, and what they are waiting for.",
 			Keywords:    "progress running tasks subagents background how far still working",
 		},
 		Summary: func(statusIn) string { return "Show the progress of the tasks" },
@@ -61,7 +61,7 @@ func stopTask(e Engine) tools.Tool {
 	return tools.New(tools.Def[stopIn]{
 		Spec: tools.Spec{
 			Name: "stop_task", Category: "crew", Effects: tools.Write,
-			Description: "End a background task or a sub-agent of this conversation, with all that it has handed on.",
+			Description: "Stop a background task or a sub-agent of this conversation, and everything that it has delegated.",
 			Keywords:    "cancel kill abort halt background subagent",
 		},
 		Summary: func(in stopIn) string { return fmt.Sprintf("Stop the task %s", textnorm.Ellipsize(in.Task, 40)) },

@@ -48,7 +48,7 @@ func delegateTasks(e Engine) tools.Tool {
 	t := tools.New(tools.Def[delegateIn]{
 		Spec: tools.Spec{
 			Name: "delegate_tasks", Category: "crew", Effects: tools.Write, Starts: tools.AnyEffect,
-			Description: "Hand tasks to sub-agents that work at the same time, and get what they come to.",
+			Description: "Delegate tasks to sub-agents that work at the same time, and get their results.",
 			Keywords:    "parallel subagent background helper team split agent delegate assistant simultaneously concurrently",
 		},
 		Summary: func(in delegateIn) string {
@@ -87,7 +87,7 @@ func delegationResult(e Engine) tools.Tool {
 	return tools.New(tools.Def[resultIn]{
 		Spec: tools.Spec{
 			Name: "delegation_result", Category: "crew", Effects: tools.Read,
-			Description: "Read the whole result of a task that was handed on, or list those tasks.",
+			Description: "Read the full result of a delegated task, or list the delegated tasks.",
 			Keywords:    "subagent background task status progress finished delegated",
 		},
 		RunTx: func(ctx context.Context, tx *store.Tx, c tools.Call, in resultIn) (tools.Result, error) {

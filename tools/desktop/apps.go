@@ -29,7 +29,7 @@ func (d Deps) openApp() tools.Tool {
 	return tools.New(tools.Def[openIn]{
 		Spec: tools.Spec{
 			Name: "open_app", Category: "desktop", Effects: tools.Exec,
-			Description: "Open an application that is installed, as a click in the menu does, or a file or an address with it.",
+			Description: "Open an installed application, as a click in the menu would, or open a file or an address with it.",
 			Keywords:    "open start launch run application app program firefox browser calculator editor music spotify",
 		},
 		Summary: func(in openIn) string {

@@ -31,7 +31,7 @@ func (d Deps) getClipboard() tools.Tool {
 	return tools.New(tools.Def[getIn]{
 		Spec: tools.Spec{
 			Name: "get_clipboard", Category: "desktop", Effects: tools.Read,
-			Description: "Read the text on the user's clipboard. What looks like a password asks the user first.",
+			Description: "Read the text on the user's clipboard. If it looks like a password, the user is asked first.",
 			Keywords:    "clipboard copied copy paste pasted selection what did I copy cut",
 		},
 		Summary: func(getIn) string { return "Read the clipboard" },
@@ -144,7 +144,7 @@ func (d Deps) setClipboard() tools.Tool {
 	return tools.New(tools.Def[setIn]{
 		Spec: tools.Spec{
 			Name: "set_clipboard", Category: "desktop", Effects: tools.Write,
-			Description: "Copy a text to the user's clipboard.",
+			Description: "Copy text to the user's clipboard.",
 			Keywords:    "clipboard copy put paste pasteboard",
 		},
 		Summary: func(in setIn) string {

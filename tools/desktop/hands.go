@@ -54,7 +54,7 @@ func (d Deps) listWindows() tools.Tool {
 	return tools.New(tools.Def[listWindowsIn]{
 		Spec: tools.Spec{
 			Name: "list_windows", Category: "desktop", Effects: tools.Read,
-			Description: "List the windows on the user's screen: titles, places, which one is in front.",
+			Description: "List the windows on the user's screen: titles, positions, and which one is in front.",
 			Keywords:    "open windows screen which in front active focused",
 		},
 		Summary: func(listWindowsIn) string { return "List the windows" },
@@ -105,7 +105,7 @@ func (d Deps) findWindow(ctx context.Context, name string) (window.Window, error
 	}
 	switch len(found) {
 	case 0:
-		return window.Window{}, tools.Errorf(tools.NotFound, "no window is called %q; list_windows shows all of them", tools.Clean(textnorm.Ellipsize(name, 60)))
+		return window.Window{}, tools.Errorf(tools.NotFound, "no window matches %q; list_windows shows all of them", tools.Clean(textnorm.Ellipsize(name, 60)))
 	case 1:
 		return found[0], nil
 	}
@@ -124,7 +124,7 @@ func (d Deps) checkInputAllowed(ctx context.Context, w window.Window, tainted bo
 	case w.PID == os.Getpid() || exe != "" && w.Program == exe:
 		return deny("the window is Hob's own")
 	case d.Driven != nil && w.PID != 0 && w.PID == d.Driven():
-		return deny("the browser_... tools drive this browser; use them")
+		return deny("the browser_... tools control this browser; use them")
 	case k == window.Notice:
 		return deny("it may be an approval request of Hob, which only the user may answer")
 	case k == window.Prompt:
@@ -132,11 +132,11 @@ func (d Deps) checkInputAllowed(ctx context.Context, w window.Window, tainted bo
 	case isHobWindow(w.Title):
 		return deny("its title looks like a window of Hob")
 	case k == window.Browser && strings.TrimSpace(w.Title) == "": // macOS does not always report the title
-		return deny("the page in the browser is unknown; the browser_... tools drive Hob's own browser")
+		return deny("the page in the browser is unknown; use the browser_... tools, which control Hob's own browser")
 	case w.PID == 0 && w.App == "":
 		return deny("the program of the window is unknown")
 	case tainted && k == window.Terminal:
-		return deny("a terminal runs what is typed, and this conversation contains untrusted text")
+		return deny("a terminal would run the typed text, and this conversation contains untrusted text")
 	}
 	if d.Asking == nil {
 		return deny("Hob cannot tell whether an approval request is open")
@@ -224,14 +224,14 @@ func (d Deps) focusWindow() tools.Tool {
 	return tools.New(tools.Def[focusIn]{
 		Spec: tools.Spec{
 			Name: "focus_window", Category: "desktop", Effects: tools.Exec,
-			Description: "Bring a window of the user's screen to the front, so that keys go there.",
+			Description: "Bring a window on the user's screen to the front, so that it receives the keys.",
 			Keywords:    "focus activate switch to bring window front raise show select",
 		},
 		Summary: func(in focusIn) string {
 			return "Bring the window " + textnorm.Ellipsize(in.Window, 80) + " to the front"
 		},
 		Judge: func(ctx context.Context, in focusIn) tools.CallAssessment {
-			j := d.assessWindowAction(ctx, in.Window, "brings to the front what is")
+			j := d.assessWindowAction(ctx, in.Window, "puts the keyboard focus")
 			if j.Refused == nil {
 				j.Effects, j.Listed = tools.Exec, true
 			}
@@ -252,7 +252,7 @@ func (d Deps) typeText() tools.Tool {
 	return tools.New(tools.Def[typeIn]{
 		Spec: tools.Spec{
 			Name: "type_text", Category: "desktop", Effects: acting,
-			Description: "Type a text into a window of the user's screen. It always asks the user.",
+			Description: "Type text into a window on the user's screen. It always asks the user.",
 			Keywords:    "type write enter keyboard into field window form input",
 		},
 		Summary: func(in typeIn) string {
@@ -260,7 +260,7 @@ func (d Deps) typeText() tools.Tool {
 		},
 		Judge: func(ctx context.Context, in typeIn) tools.CallAssessment {
 			if n := utf8.RuneCountInString(in.Text); n == 0 || n > input.MaxText {
-				return tools.CallAssessment{Refused: tools.Errorf(tools.InvalidArguments, "text must have 1 to %d characters", input.MaxText)}
+				return tools.CallAssessment{Refused: tools.Errorf(tools.InvalidArguments, "text must be 1 to %d characters long", input.MaxText)}
 			}
 			return d.assessWindowAction(ctx, in.Window, "types")
 		},
@@ -279,7 +279,7 @@ func (d Deps) pressKeys() tools.Tool {
 	return tools.New(tools.Def[pressIn]{
 		Spec: tools.Spec{
 			Name: "press_keys", Category: "desktop", Effects: acting,
-			Description: "Press keys in a window of the user's screen, such as ctrl+s. It always asks the user.",
+			Description: "Press keys in a window on the user's screen, such as ctrl+s. It always asks the user.",
 			Keywords:    "press key shortcut hotkey keyboard chord enter escape",
 		},
 		Summary: func(in pressIn) string {
@@ -287,7 +287,7 @@ func (d Deps) pressKeys() tools.Tool {
 		},
 		Judge: func(ctx context.Context, in pressIn) tools.CallAssessment {
 			if len(in.Keys) == 0 || len(in.Keys) > 50 {
-				return tools.CallAssessment{Refused: tools.Errorf(tools.InvalidArguments, "keys must have 1 to 50 entries")}
+				return tools.CallAssessment{Refused: tools.Errorf(tools.InvalidArguments, "keys must contain 1 to 50 entries")}
 			}
 			for _, k := range in.Keys {
 				if _, _, err := input.Chord(k); err != nil {
@@ -343,7 +343,7 @@ func (d Deps) clickAt() tools.Tool {
 	return tools.New(tools.Def[clickIn]{
 		Spec: tools.Spec{
 			Name: "click", Category: "desktop", Effects: acting,
-			Description: "Click at a place in a window of the user's screen. It always asks the user.",
+			Description: "Click a point in a window on the user's screen. It always asks the user.",
 			Keywords:    "click mouse pointer button double right press position",
 		},
 		Summary: func(in clickIn) string {
@@ -355,7 +355,7 @@ func (d Deps) clickAt() tools.Tool {
 		Run: func(ctx context.Context, c tools.Call, in clickIn) (tools.Result, error) {
 			return d.actInWindow(ctx, c, in.Window, func(w window.Window, ok input.Check) error {
 				if in.X < 0 || in.Y < 0 || in.X >= w.W || in.Y >= w.H {
-					return tools.Errorf(tools.InvalidArguments, "the point is outside the window of %dx%d points", w.W, w.H)
+					return tools.Errorf(tools.InvalidArguments, "the point is outside the window, which is %dx%d points", w.W, w.H)
 				}
 				return d.Hands.Click(ctx, w, w.X+in.X, w.Y+in.Y, cmp.Or(in.Button, "left"), in.Double, ok)
 			})

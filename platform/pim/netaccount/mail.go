@@ -47,7 +47,7 @@ func (m *Mail) parseRef(ref string) (imapmail.Place, error) {
 			return imapmail.Place{Folder: parts[3], Validity: uint32(validity), UID: uint32(uid)}, nil
 		}
 	}
-	return imapmail.Place{}, m.account.Errorf("%w: no mail %q", pim.ErrNotFound, pim.SanitizeLine(ref, 100))
+	return imapmail.Place{}, m.account.Errorf("%w: no message %q", pim.ErrNotFound, pim.SanitizeLine(ref, 100))
 }
 
 // withConn opens a connection, signs in and calls do.
@@ -93,7 +93,7 @@ func (m *Mail) openMailAt(ctx context.Context, c *imapmail.Conn, p imapmail.Plac
 	if err != nil {
 		return pim.Message{}, err
 	}
-	gone := m.account.Errorf("%w: the mail was moved or removed in the meantime", pim.ErrNotFound)
+	gone := m.account.Errorf("%w: the message was moved or removed in the meantime", pim.ErrNotFound)
 	if s.Validity != p.Validity {
 		return pim.Message{}, gone
 	}
@@ -151,7 +151,7 @@ func (m *Mail) SendMail(ctx context.Context, l pim.OutgoingMail) (pim.Receipt, e
 	}
 	if m.account.Server(pim.IMAP) != "" {
 		if err := m.saveToSent(ctx, l); err != nil {
-			out.Why = "the mail was sent, but no copy was saved in the sent folder: " + err.Error()
+			out.Why = "the message was sent, but no copy was saved in the sent folder: " + err.Error()
 		}
 	}
 	return out, nil
@@ -274,7 +274,7 @@ func (m *Mail) MoveMail(ctx context.Context, ref, folder string) (out pim.Receip
 			return err
 		}
 		if to == p.Folder {
-			return fmt.Errorf("%w: the mail is already in %s", pim.ErrInvalid, to)
+			return fmt.Errorf("%w: the message is already in %s", pim.ErrInvalid, to)
 		}
 		x, err := m.openMailAt(ctx, c, p, true)
 		if err != nil {
@@ -304,7 +304,7 @@ func (m *Mail) TakeBack(ctx context.Context, data []byte) error {
 		if err != nil {
 			return err
 		}
-		changed := fmt.Errorf("%w: the mail is no longer in %s", pim.ErrChanged, u.Folder)
+		changed := fmt.Errorf("%w: the message is no longer in %s", pim.ErrChanged, u.Folder)
 		if u.UID == 0 || s.Validity != u.Validity {
 			list, err := c.Named(ctx, u.ID)
 			if err != nil {
@@ -342,7 +342,7 @@ func (c *Calendars) Message(ctx context.Context, method string, e pim.Event, who
 func (c *Calendars) AnswerEvent(ctx context.Context, e pim.Event, a pim.Answer, comment string, whole bool) (r pim.Receipt, message string, err error) {
 	me := pim.Person{Address: strings.ToLower(c.account.Address)}
 	if me.Address == "" {
-		return r, "", c.account.Errorf("%w: the account has no address, so your entry in the guest list is unknown; set address", pim.ErrInvalid)
+		return r, "", c.account.Errorf("%w: the account has no address, so your entry in the guest list is unknown; set its address", pim.ErrInvalid)
 	}
 	r, err = c.rewriteObject(ctx, e.Ref, func(b []byte) (after []byte, err error) {
 		after, message, err = ics.Answered(b, e, me, a, comment, whole, e.Start.Location(), time.Now())

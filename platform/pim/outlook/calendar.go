@@ -60,7 +60,7 @@ type recurrence struct {
 func parseRule(s string) (*recurrence, error) {
 	o, err := rrule.StrToROption(s)
 	if err != nil {
-		return nil, fmt.Errorf("in Outlook: %w: the rule %q: %w", pim.ErrInvalid, pim.SanitizeLine(s, 100), err)
+		return nil, fmt.Errorf("in Outlook: %w: cannot parse the rule %q: %w", pim.ErrInvalid, pim.SanitizeLine(s, 100), err)
 	}
 	kinds := map[rrule.Frequency]int{rrule.DAILY: 0, rrule.WEEKLY: 1, rrule.MONTHLY: 2, rrule.YEARLY: 5}
 	kind, ok := kinds[o.Freq]
@@ -84,7 +84,7 @@ func parseRule(s string) (*recurrence, error) {
 // CreateEvent implements pim.Calendars.
 func (c *Calendar) CreateEvent(ctx context.Context, calendar string, e pim.NewEvent) (pim.Receipt, error) {
 	if calendar != "" && !strings.EqualFold(calendar, name) {
-		return pim.Receipt{}, fmt.Errorf("in Outlook: %w: no calendar %q; new events go into the default calendar", pim.ErrNoFolder, pim.SanitizeLine(calendar, 60))
+		return pim.Receipt{}, fmt.Errorf("in Outlook: %w: no calendar %q; new events can only be created in the default calendar", pim.ErrNoFolder, pim.SanitizeLine(calendar, 60))
 	}
 	in := struct {
 		How string `json:"how"`

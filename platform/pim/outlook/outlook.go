@@ -118,10 +118,10 @@ func (m *Mail) FindMail(ctx context.Context, q pim.MailQuery) ([]pim.Message, er
 	var warnings []string
 	older := !q.Since.IsZero() && len(got.Rows) > 0 && time.UnixMilli(got.Rows[len(got.Rows)-1].Received).Before(q.Since)
 	if len(out) < limit && got.Seen < got.Total && in.Scan == scanMany && !older {
-		warnings = append(warnings, fmt.Sprintf("Outlook: searched only the newest %d of %d mails", got.Seen, got.Total))
+		warnings = append(warnings, fmt.Sprintf("Outlook: searched only the newest %d of %d messages", got.Seen, got.Total))
 	}
 	if q.Text != "" {
-		warnings = append(warnings, "Outlook: searched subjects and senders only, not the texts")
+		warnings = append(warnings, "Outlook: searched subjects and senders only, not the message text")
 	}
 	return out, pim.Partial(warnings...)
 }
@@ -136,7 +136,7 @@ func parseMailRef(ref string) (mailKey, error) {
 	id, store, ok := strings.Cut(strings.TrimPrefix(ref, mailRef), "/")
 	odd := func(r rune) bool { return !strings.ContainsRune("0123456789ABCDEFabcdef", r) }
 	if !ok || !strings.HasPrefix(ref, mailRef) || id == "" || strings.ContainsFunc(id+store, odd) {
-		return mailKey{}, fmt.Errorf("in Outlook: %w: no mail %q", pim.ErrNotFound, pim.SanitizeLine(ref, 100))
+		return mailKey{}, fmt.Errorf("in Outlook: %w: no message %q", pim.ErrNotFound, pim.SanitizeLine(ref, 100))
 	}
 	return mailKey{id, store}, nil
 }
@@ -204,10 +204,10 @@ func (m *Mail) composeMail(ctx context.Context, l pim.OutgoingMail, how string) 
 	return m.Write(ctx, "write_mail.ps1", in, &got, func() pim.Receipt {
 		r := pim.Receipt{Outcome: pim.Sent}
 		if how == "send" {
-			r = pim.Receipt{Outcome: pim.Pending, Why: "Outlook accepted the mail and sends it"}
+			r = pim.Receipt{Outcome: pim.Pending, Why: "Outlook accepted the message and will send it"}
 		}
 		if got.Waiting {
-			r.Why = "the mail is in Outlook's outbox; open Outlook to send it"
+			r.Why = "the message is in Outlook's outbox; open Outlook to send it"
 		}
 		return r
 	})

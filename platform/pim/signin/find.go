@@ -117,7 +117,7 @@ func Find(ctx context.Context, address string, dns Resolver) (Found, error) {
 func domainOf(address string) (string, error) {
 	p, err := mail.ParseAddress(address)
 	if err != nil || p.Address != address {
-		return "", fmt.Errorf(`%q is not a mail address such as "ada@example.org"`, address)
+		return "", fmt.Errorf(`%q is not an email address such as "ada@example.org"`, address)
 	}
 	return strings.ToLower(address[strings.LastIndexByte(address, '@')+1:]), nil
 }

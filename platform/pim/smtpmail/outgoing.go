@@ -94,5 +94,5 @@ func (Kind) Describe() pim.AccountDescription {
 
 // Test implements pim.AccountKind. It sends no email.
 func (Kind) Test(ctx context.Context, a pim.Account) (string, error) {
-	return "mail can be sent", SignIn(ctx, a)
+	return "email can be sent", SignIn(ctx, a)
 }

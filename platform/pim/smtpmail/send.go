@@ -16,7 +16,7 @@ const sendWait = 3 * time.Minute
 
 // ErrUnsure means that the server received the whole message but did not confirm it. The message
 // must not be sent again.
-var ErrUnsure = errors.New("unknown whether the mail was sent")
+var ErrUnsure = errors.New("it is unknown whether the message was sent")
 
 // ErrLater means that the server temporarily rejects the message (RFC 5321, 4.2.1: codes that begin
 // with 4).
@@ -81,7 +81,7 @@ func (s *Session) sendMail(ctx context.Context, from string, to []string, mail [
 		return classifyReply(s.account, what, err, pim.ErrRefused)
 	}
 	if n, ok := c.MaxMessageSize(); ok && n > 0 && len(mail) > n {
-		return s.account.Errorf("%w: the mail has %d KB, the server accepts at most %d KB", pim.ErrRefused, len(mail)>>10, n>>10)
+		return s.account.Errorf("%w: the message is %d KB, but the server accepts at most %d KB", pim.ErrRefused, len(mail)>>10, n>>10)
 	}
 	if err := c.Mail(from, nil); err != nil {
 		return no("send as "+from, err)

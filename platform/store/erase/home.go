@@ -71,7 +71,7 @@ func (f HomeFiles) reportSettings(s *Scrubber) {
 				return nil //nolint:nilerr // a missing file contains no text
 			}
 			if has, err := s.FileHas(path); err == nil && has {
-				f.Log.Warn("one of your settings files contains deleted text; it was not changed, remove the text yourself", "file", filepath.Base(path))
+				f.Log.Warn("one of your settings files contains deleted text; it was not changed, so remove the text yourself", "file", filepath.Base(path))
 			}
 			return nil
 		})

@@ -260,7 +260,7 @@ func listFiles(dir string) (out []File, err error) {
 			return errors.Join(err, rerr)
 		}
 		if !e.Type().IsRegular() { // a link could lead to any file
-			return fmt.Errorf("%w: %s is not a regular file; use another one", ErrDamaged, filepath.ToSlash(rel))
+			return fmt.Errorf("%w: %s is not a regular file; use another snapshot", ErrDamaged, filepath.ToSlash(rel))
 		}
 		f, err := digestFile(name)
 		f.Name = strings.TrimPrefix(filepath.ToSlash(rel), filesFolder+"/")
@@ -365,7 +365,7 @@ func openSnapshot(dir, name string) (Snapshot, error) {
 		return s, fmt.Errorf("%w: read the manifest: %w", ErrDamaged, err)
 	}
 	if s.Manifest.Format != format {
-		return s, fmt.Errorf("the manifest has format %d, this Hob supports %d; update Hob", s.Manifest.Format, format)
+		return s, fmt.Errorf("the manifest has format %d, but this version of Hob supports only %d; update Hob", s.Manifest.Format, format)
 	}
 	return s, nil
 }
@@ -398,7 +398,7 @@ func (s Snapshot) Schema(ctx context.Context) (map[string]int, error) {
 // they differ.
 func (s Snapshot) Verify(ctx context.Context) error {
 	damaged := func(err error) error {
-		return fmt.Errorf("verify %s: %w: %w; use another one", s.Name, ErrDamaged, err)
+		return fmt.Errorf("verify %s: %w: %w; use another snapshot", s.Name, ErrDamaged, err)
 	}
 	if !s.Dated {
 		have, err := listFiles(s.Path)

@@ -46,7 +46,7 @@ func emptyDatabase(sets []store.MigrationSet) (_ []byte, err error) {
 	path := filepath.Join(dir, "hob.db")
 	s, err := store.Open(context.Background(), path, sets, store.Options{})
 	if err != nil {
-		return nil, fmt.Errorf("an empty database: %w", err)
+		return nil, fmt.Errorf("create an empty database: %w", err)
 	}
 	if err := s.Close(); err != nil {
 		return nil, err

@@ -104,7 +104,7 @@ func (l *Log) AddTx(tx *store.Tx, kind Kind, ref string, data json.RawMessage) e
 	tx.AfterCommit(func() {
 		failpoint.Hit("tombstone.committed")
 		if err := l.appendEntries(e); err != nil {
-			l.log.Error("cannot record a revocation outside the database; the next start tries again", "err", err)
+			l.log.Error("cannot write a revocation or erasure to the file; the next start will try again", "err", err)
 		}
 	})
 	return nil

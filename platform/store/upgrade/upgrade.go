@@ -139,7 +139,7 @@ func (u *Upgrade) Recover(ctx context.Context) error {
 	have, err := store.SchemaOf(ctx, u.o.Paths.Database())
 	switch {
 	case store.IsDamaged(err), errors.Is(err, fs.ErrNotExist), err == nil && len(have) == 0:
-		u.o.Log.Error("the database is damaged after an interrupted upgrade; restoring the data of before", "err", err, "snapshot", j.Snapshot)
+		u.o.Log.Error("the database is damaged after an interrupted upgrade; restoring the previous data", "err", err, "snapshot", j.Snapshot)
 		j.Aside = store.AsidePath(u.o.Paths.Database())
 		return u.recoverSnapshot(ctx, j)
 	case err != nil:
@@ -147,7 +147,7 @@ func (u *Upgrade) Recover(ctx context.Context) error {
 	case maps.Equal(have, j.From):
 		return u.dropUpgrade(j)
 	case !store.Supports(store.Versions(u.o.Sets), have): // this program is the previous version
-		u.o.Log.Warn("the upgrade to a newer version was interrupted; restoring the data of before", "version", j.Version, "snapshot", j.Snapshot)
+		u.o.Log.Warn("the upgrade to a newer version was interrupted; restoring the previous data", "version", j.Version, "snapshot", j.Snapshot)
 		return u.recoverSnapshot(ctx, j)
 	}
 	return nil // the database is migrated, and Finish will confirm the upgrade
@@ -239,7 +239,7 @@ func (u *Upgrade) checkSpace() error {
 		return fmt.Errorf("read the free space of %s: %w", u.o.Paths.Data, err)
 	}
 	if free < size {
-		return fmt.Errorf("upgrade: not enough disk space: %d MB are needed in %s for a snapshot and a trial, %d MB are free; free some space and start Hob again", size>>20, u.o.Paths.Data, free>>20)
+		return fmt.Errorf("upgrade: not enough disk space: %d MB are needed in %s for a snapshot and a trial, but only %d MB are free; free some space and start Hob again", size>>20, u.o.Paths.Data, free>>20)
 	}
 	return nil
 }
@@ -310,7 +310,7 @@ func (u *Upgrade) Finish(ctx context.Context, opened error) error {
 		failpoint.Hit("upgrade.opened")
 		u.o.Log.Info("upgrade finished", "version", u.o.Version, "snapshot", j.Snapshot)
 		if err := snapshot.Prune(u.o.Paths.Backups(), snapshot.Keep); err != nil {
-			u.o.Log.Warn("old snapshots not deleted", "err", err)
+			u.o.Log.Warn("deleting old snapshots failed", "err", err)
 		}
 		if err := ForgetFailure(u.o.Paths); err != nil {
 			u.o.Log.Warn("record of a failed upgrade not deleted", "err", err)
@@ -330,7 +330,7 @@ func (u *Upgrade) Finish(ctx context.Context, opened error) error {
 	if err != nil {
 		return fmt.Errorf("upgrade to %s failed: %w; the old state could not be restored: %w", u.o.Version, opened, err)
 	}
-	return fmt.Errorf("upgrade to %s failed: %w; your data is as before the upgrade: start again, or go back with: hob update --rollback", u.o.Version, opened)
+	return fmt.Errorf("upgrade to %s failed: %w; your data is the same as before the upgrade: start Hob again, or return to the previous version with: hob update --rollback", u.o.Version, opened)
 }
 
 // restoreSnapshot restores the database from the snapshot. It can be called again after a crash.

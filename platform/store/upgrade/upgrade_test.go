@@ -159,7 +159,7 @@ func TestUpgrade_RollsBack(t *testing.T) {
 		want string
 	}{
 		"when the trial fails":                  {startOptions{sets: declared(), trial: boom}, "self-check in a copy of the home: boom"},
-		"when a migration loses rows":           {startOptions{sets: setsOf(2, nil)}, "table u has 1 rows, had 2"},
+		"when a migration loses rows":           {startOptions{sets: setsOf(2, nil)}, "table u has 1 rows instead of 2"},
 		"when a migration fails its check":      {startOptions{sets: badCheck()}, "CHECK constraint failed in checked"},
 		"when the home does not open afterward": {startOptions{sets: declared(), opened: boom}, "boom"},
 		"when the disk is nearly full":          {startOptions{sets: declared(), free: 1 << 20}, "1 MB are free; free some space"},

@@ -21,7 +21,7 @@ func cronFields() [5]cronField {
 }
 
 func cronError(line string, err error) error {
-	return fmt.Errorf("%q: %w: not a cron line: %w; a cron line is \"minute hour day-of-month month day-of-week\", such as \"30 8 * * 1-5\"",
+	return fmt.Errorf("%q: %w: invalid cron line: %w; a cron line is \"minute hour day-of-month month day-of-week\", such as \"30 8 * * 1-5\"",
 		truncateRunes(line, 80), ErrNotUnderstood, err)
 }
 
@@ -150,7 +150,7 @@ func (f cronField) parsePart(s string) (lo, hi, step int, err error) {
 		hi = top
 	}
 	if hi < lo {
-		return 0, 0, 0, fmt.Errorf("%d comes after %d", lo, hi)
+		return 0, 0, 0, fmt.Errorf("the range %d-%d ends before it starts", lo, hi)
 	}
 	return lo, hi, step, nil
 }

@@ -79,7 +79,7 @@ func ParseEvery(phrase string, now time.Time) (Every, error) {
 		return Every{}, err
 	}
 	if more, ok := p.recurrenceEnd(0, read); p.skipEnd(read) == len(p.toks) || ok && p.skipEnd(more) == len(p.toks) {
-		return Every{}, fmt.Errorf("%q: %w that one schedule can repeat: neither a cron line nor an interval can express it; split it or use a form such as %s",
+		return Every{}, fmt.Errorf("%q: %w: neither a cron line nor an interval can express this in one schedule; split it into several schedules or use a form such as %s",
 			truncateRunes(text, 80), ErrNotUnderstood, everyForms)
 	}
 	return Every{}, notUnderstood(text, everyForms)

@@ -19,11 +19,11 @@ func parseRecurrenceList(parts []string, phrase string, now time.Time) (Every, e
 			return Every{}, err
 		}
 		if e.Cron == "" {
-			return Every{}, fmt.Errorf("%q: %w that can be combined in one schedule: it counts from a first time; create a separate schedule for %q",
+			return Every{}, fmt.Errorf("%q: %w: an interval that counts from a first time cannot be combined with other times in one schedule; create a separate schedule for %q",
 				truncateRunes(phrase, 80), ErrNotUnderstood, truncateRunes(part, 80))
 		}
 		if except = e.Except; except != "" && i < len(parts)-1 {
-			return Every{}, fmt.Errorf("%q: %w that can be combined in one schedule: name the exceptions once, at the end", truncateRunes(phrase, 80), ErrNotUnderstood)
+			return Every{}, fmt.Errorf("%q: %w: exceptions apply to the whole schedule; name them once, at the end", truncateRunes(phrase, 80), ErrNotUnderstood)
 		}
 		lines = append(lines, e.Cron)
 	}
@@ -82,13 +82,13 @@ func cannotBe(text string) error {
 		why   string
 	}{
 		{[]string{" except ", " excluding ", " but not ", " unless ", " other than ", " holidays "}, "exceptions must be days: \"except on 24 December and 1 January\", \"except Sundays\", \"except holidays\""},
-		{[]string{" until ", " till "}, "a schedule has no end date; leave it out and cancel the schedule later"},
+		{[]string{" until ", " till "}, "a schedule cannot have an end date; leave it out and cancel the schedule later"},
 		{[]string{" randomly ", " random ", " sometimes ", " now and then ", " occasionally "}, "a schedule needs fixed times"},
 		{[]string{" sunrise ", " sunset ", " dusk ", " dawn "}, "a schedule cannot follow sunrise or sunset; name a time of day"},
 	} {
 		for _, w := range c.words {
 			if strings.Contains(words, w) {
-				return fmt.Errorf("%q: %w that can be repeated: %s", truncateRunes(text, 80), ErrNotUnderstood, c.why)
+				return fmt.Errorf("%q: %w: %s", truncateRunes(text, 80), ErrNotUnderstood, c.why)
 			}
 		}
 	}

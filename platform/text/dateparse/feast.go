@@ -107,7 +107,7 @@ func readRule(words []string) (*holiday, error) {
 		case w == "before":
 			wd, ok := weekdayName(strings.Join(words[i+1:min(i+2, len(words))], ""))
 			if !ok {
-				return nil, fmt.Errorf("rule %q: before what weekday?", f.rule)
+				return nil, fmt.Errorf("rule %q: the weekday after \"before\" is missing", f.rule)
 			}
 			f.before = int(wd)
 		default:

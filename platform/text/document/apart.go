@@ -92,7 +92,7 @@ func (e *workerError) Unwrap() error { return e.kind }
 // canceled. Email is parsed in the worker as well.
 func (p *parser) parseInWorker(_ string, data []byte) (*Document, error) {
 	if len(p.limits.Helper) == 0 {
-		return nil, fmt.Errorf("%w: this file type needs a worker process, and the program cannot start itself", ErrUnsupported)
+		return nil, fmt.Errorf("%w: reading it needs a worker process, but the program cannot start one", ErrUnsupported)
 	}
 	a, err := p.callWorker(workerRequest{Limits: p.limits, Kind: "pdf"}, data, int64(p.limits.Text)*3+helperAnswer)
 	switch {

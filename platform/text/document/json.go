@@ -146,7 +146,7 @@ func (v *jsonFlattener) readValue(name string, depth int) error {
 // readValueFrom reads the value that begins with tok.
 func (v *jsonFlattener) readValueFrom(tok json.Token, name string, depth int) error {
 	if depth > deepestJSON {
-		return fmt.Errorf("values are nested deeper than %d", deepestJSON)
+		return fmt.Errorf("values are nested deeper than %d levels", deepestJSON)
 	}
 	d, ok := tok.(json.Delim)
 	if !ok {

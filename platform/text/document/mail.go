@@ -101,7 +101,7 @@ func (p *parser) parseMailbox(data []byte, depth int) (out []readMail, err error
 			continue
 		}
 		if p.parts--; p.parts < 0 {
-			p.skipped = append(p.skipped, Skipped{"the rest of the mailbox", fmt.Errorf("%w: more than %d mails and attachments", ErrTooLarge, p.limits.Parts)})
+			p.skipped = append(p.skipped, Skipped{"the rest of the mailbox", fmt.Errorf("%w: more than %d messages and attachments", ErrTooLarge, p.limits.Parts)})
 			break
 		}
 		out = append(out, p.parseMail(bytes.ReplaceAll(one, []byte("\n>From "), []byte("\nFrom ")), depth))
@@ -145,7 +145,7 @@ func (p *parser) parseMail(data []byte, depth int) readMail {
 	p.truncateDocument(d)
 	if m.Cut != nil {
 		d.Cut = true
-		p.skipped = append(p.skipped, Skipped{"the rest of the mail " + singleLine(d.Title, 60), fmt.Errorf("%w: %s", ErrTooLarge, strings.TrimPrefix(m.Cut.Error(), mime.ErrLimit.Error()+": "))})
+		p.skipped = append(p.skipped, Skipped{"the rest of the message " + singleLine(d.Title, 60), fmt.Errorf("%w: %s", ErrTooLarge, strings.TrimPrefix(m.Cut.Error(), mime.ErrLimit.Error()+": "))})
 	}
 	return r
 }
@@ -162,7 +162,7 @@ func (p *parser) readAttachedFile(part mime.Part, depth int) attachedFile {
 	}
 	switch kind := Detect(f.Name, data); {
 	case depth >= p.limits.Depth:
-		return fail(fmt.Errorf("%w: attachments are nested deeper than %d", ErrTooLarge, p.limits.Depth))
+		return fail(fmt.Errorf("%w: attachments are nested deeper than %d levels", ErrTooLarge, p.limits.Depth))
 	case int64(len(data)) > p.limits.File:
 		return fail(fmt.Errorf("%w: %d bytes; the limit is %d", ErrTooLarge, len(data), p.limits.File))
 	case kind == "mail", kind == "mailbox":
@@ -181,7 +181,7 @@ func (p *parser) readAttachedFile(part mime.Part, depth int) attachedFile {
 func (p *parser) mailDocuments(list []readMail, depth int) (out []Document) {
 	for _, m := range list {
 		if p.parts--; p.parts < 0 {
-			p.skipped = append(p.skipped, Skipped{"the rest of the mails", fmt.Errorf("%w: more than %d mails and attachments", ErrTooLarge, p.limits.Parts)})
+			p.skipped = append(p.skipped, Skipped{"the rest of the messages", fmt.Errorf("%w: more than %d messages and attachments", ErrTooLarge, p.limits.Parts)})
 			return out
 		}
 		out = append(out, m.Document)
@@ -202,7 +202,7 @@ func (p *parser) parseAttachment(of *Document, f attachedFile, depth int) (docs 
 		return skip(p.ctx.Err())
 	}
 	if p.parts--; p.parts < 0 {
-		return skip(fmt.Errorf("%w: more than %d mails and attachments", ErrTooLarge, p.limits.Parts))
+		return skip(fmt.Errorf("%w: more than %d messages and attachments", ErrTooLarge, p.limits.Parts))
 	}
 	switch {
 	case f.Failed != nil:

@@ -61,7 +61,7 @@ func Read(body []byte, base *url.URL) (items []Item, title string, err error) {
 	parsed, err := gofeed.NewParser().Parse(bytes.NewReader(body))
 	if err != nil {
 		if errors.Is(err, gofeed.ErrFeedTypeNotDetected) {
-			return nil, "", errors.New("not an RSS, Atom or JSON feed; use the address of the feed, not of the page")
+			return nil, "", errors.New("not an RSS, Atom or JSON feed; use the address of the feed, not that of the page")
 		}
 		return nil, "", errors.New(readability.CutRunes(readability.Squeeze(err.Error()), 200))
 	}

@@ -19,7 +19,7 @@ import (
 )
 
 // ErrLimit means that a message exceeds a limit; Message.Cut wraps it.
-var ErrLimit = errors.New("the mail exceeds a parser limit")
+var ErrLimit = errors.New("the message exceeds a parser limit")
 
 // Limits limit the structure of a message. Zero fields have default values.
 type Limits struct {
@@ -121,7 +121,7 @@ func (m *Message) parsePart(raw []byte, in Part, depth int) {
 		m.Parts = append(m.Parts, p)
 		return
 	case depth >= m.limits.Depth: // do not parse the content, because it is nested too deeply
-		m.setLimitError("parts are nested deeper than %d", m.limits.Depth)
+		m.setLimitError("parts are nested deeper than %d levels", m.limits.Depth)
 		return
 	}
 	pieces := m.divideParts(p.body, boundary)

@@ -143,7 +143,7 @@ func TestDelay_Calendar(t *testing.T) {
 		}
 		return out
 	}
-	if c := h.tool("create_calendar_event", `{"title":"Alone","start":"tomorrow at 9:00"}`); !strings.Contains(c.Text, `Put "Alone" into the calendar`) || titles() != "Alone 09:00;" {
+	if c := h.tool("create_calendar_event", `{"title":"Alone","start":"tomorrow at 9:00"}`); !strings.Contains(c.Text, `Added "Alone" to the calendar`) || titles() != "Alone 09:00;" {
 		t.Fatalf("%+v %s", c, titles())
 	}
 	const review = `{"title":"Review","start":"tomorrow at 15:00","guests":["ada@example.org"]}`
@@ -157,7 +157,7 @@ func TestDelay_Calendar(t *testing.T) {
 	h.stop()
 	h = openAt(t, h.home, conf("10ms"))
 	c = h.tool("create_calendar_event", review)
-	if row, e := h.sendOf(c.Call); row.State != bus.SendSent || !strings.Contains(e.Result, "The invitations were sent by mail.") || titles() != "Alone 09:00;Review 15:00;" || len(s.Mails()) != 1 {
+	if row, e := h.sendOf(c.Call); row.State != bus.SendSent || !strings.Contains(e.Result, "The invitations were sent by email.") || titles() != "Alone 09:00;Review 15:00;" || len(s.Mails()) != 1 {
 		t.Fatalf("%+v %+v %s", row, e, titles())
 	}
 	c = h.tool("update_calendar_event", `{"event":"review","start":"16:00"}`)
@@ -170,7 +170,7 @@ func TestDelay_Calendar(t *testing.T) {
 	at := time.Now().Add(48 * time.Hour).UTC().Format("20060102T150405Z")
 	r.Put("Home", "i1", "SUMMARY:Budget\nDTSTART:"+at+"\nDURATION:PT1H\nORGANIZER:mailto:eve@example.org\nATTENDEE;PARTSTAT=NEEDS-ACTION;RSVP=TRUE:mailto:tester@test.local")
 	c = h.tool("answer_invitation", `{"event":"budget","answer":"accept"}`)
-	if row, e := h.sendOf(c.Call); row.What != `the answer to "budget" to eve@example.org` || row.State != bus.SendSent || len(s.Mails()) != 3 || !strings.Contains(e.Result, "Mail was sent to eve@example.org.") {
+	if row, e := h.sendOf(c.Call); row.What != `the answer to "budget" to eve@example.org` || row.State != bus.SendSent || len(s.Mails()) != 3 || !strings.Contains(e.Result, "An email was sent to eve@example.org.") {
 		t.Fatalf("%+v %+v", row, e)
 	}
 	c = h.tool("delete_calendar_event", `{"event":"review"}`)

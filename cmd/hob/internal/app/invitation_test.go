@@ -66,7 +66,7 @@ func TestAnInvitationIsAnswered(t *testing.T) {
 	}
 	got := h.tool("answer_invitation", `{"event":"budget","answer":"decline","comment":"I am away; sorry"}`)
 	if len(got.Approvals) != 1 || !strings.Contains(got.Approvals[0].Summary, `Answer the invitation to "budget": decline, "I am away; sorry"`) ||
-		!strings.Contains(got.Text, `Declined: "Budget review"`) || !strings.Contains(got.Text, "Mail was sent to ada@example.org.") {
+		!strings.Contains(got.Text, `Declined: "Budget review"`) || !strings.Contains(got.Text, "An email was sent to ada@example.org.") {
 		t.Fatalf("%+v", got)
 	}
 	if m := s.Mails(); len(m) != 1 || len(m[0].To) != 1 || m[0].To[0] != "ada@example.org" {

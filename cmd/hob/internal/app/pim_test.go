@@ -80,20 +80,20 @@ func TestCalendarIsWritten(t *testing.T) {
 		}
 		return out
 	}
-	if got := h.say("put lunch with Ada tomorrow at 12 in my calendar"); !strings.Contains(got, `Put "Lunch with Ada" into the calendar Home: tomorrow at 12:00 to 13:00.`) || strings.Join(in(), "") != "Lunch with Ada" {
+	if got := h.say("put lunch with Ada tomorrow at 12 in my calendar"); !strings.Contains(got, `Added "Lunch with Ada" to the calendar Home: tomorrow at 12:00 to 13:00.`) || strings.Join(in(), "") != "Lunch with Ada" {
 		t.Fatal(got, in())
 	}
 	if got := h.say("undo that"); !strings.Contains(got, "Removed the event from the calendar.") || len(in()) != 0 {
 		t.Error(got)
 	}
 	got := h.tool("create_calendar_event", `{"title":"Review","start":"tomorrow at 15:00","guests":["ada@example.org"]}`)
-	if len(got.Approvals) != 1 || !strings.Contains(got.Approvals[0].Summary, "and invite ada@example.org") || !strings.Contains(got.Text, "The invitations were sent by mail.") || strings.Join(in(), "") != "Review" {
+	if len(got.Approvals) != 1 || !strings.Contains(got.Approvals[0].Summary, "and invite ada@example.org") || !strings.Contains(got.Text, "The invitations were sent by email.") || strings.Join(in(), "") != "Review" {
 		t.Fatalf("%+v %v", got, in())
 	}
 	if m := s.Mails(); len(m) != 1 || m[0].To[0] != "ada@example.org" || !strings.Contains(m[0].Mail, "METHOD:REQUEST") && !strings.Contains(m[0].Mail, "method=REQUEST") {
 		t.Errorf("%+v", m)
 	}
-	if got := h.tool("update_calendar_event", `{"event":"review","start":"16:00"}`); len(got.Approvals) != 1 || !strings.Contains(got.Text, `Moved "Review"`) || !strings.Contains(got.Text, "Mail was sent to ada@example.org.") || len(s.Mails()) != 2 {
+	if got := h.tool("update_calendar_event", `{"event":"review","start":"16:00"}`); len(got.Approvals) != 1 || !strings.Contains(got.Text, `Moved "Review"`) || !strings.Contains(got.Text, "An email was sent to ada@example.org.") || len(s.Mails()) != 2 {
 		t.Fatalf("%+v %+v", got, s.Mails())
 	}
 	if m := decoded(t, s.Mails()[1].Mail); !strings.Contains(m, "METHOD:REQUEST") || !strings.Contains(m, "SEQUENCE:1") || !strings.Contains(m, ", 16:00 ") {

@@ -360,7 +360,7 @@ func (r *upgradeRun) checkFinished(h *oldHome, dir, out string) string {
 		return problem
 	case state != want:
 		return fmt.Sprintf("the home is %s, want %s: %s", state, want, out)
-	case h.broken && !strings.Contains(out, "your data is as before the upgrade"):
+	case h.broken && !strings.Contains(out, "your data is the same as before the upgrade"):
 		return "the reason is not reported: " + out
 	case !h.broken && strings.Count(out, `"title"`) != 6:
 		return "tasks are missing: " + out

@@ -119,7 +119,7 @@ func openInPlace(ctx context.Context, file string) (_ *DB, err error) {
 	}
 	for _, c := range []string{"guid", "text", "handle_id", "date", "is_from_me"} {
 		if !d.columns["message"][c] {
-			return nil, fmt.Errorf("%w: %s has no message table with a column %s", ErrNotMessages, file, c)
+			return nil, fmt.Errorf("%w: the message table of %s has no column %s", ErrNotMessages, file, c)
 		}
 	}
 	return d, nil
@@ -173,7 +173,7 @@ func isCannotOpen(err error) bool {
 func explainError(file string, err error) error {
 	switch sqliteCode(err) {
 	case codeBusy:
-		return fmt.Errorf("another program has locked %s for %s; Hob retries: %w", file, lockWait, err)
+		return fmt.Errorf("another program has locked %s for %s; Hob will retry: %w", file, lockWait, err)
 	case codeAuth:
 		return fmt.Errorf("%w: %w", ErrNoAccess, err)
 	case codeNoDB, codeCorrupt:
