@@ -54,7 +54,7 @@ test-long: ## the whole adversary, 500 kills, years, long fuzzing; writes docs/r
 
 check: lint-tools ## rules for commits, language, formatting, vet, linters (staticcheck among them) and builds for three systems
 	@sh .ci/commits
-	CGO_ENABLED=0 $(GO) test -run 'TestLanguageFigures|TestHouseFigures' ./autonomy
+	CGO_ENABLED=0 $(GO) test -run 'TestLanguageFigures|TestHouseFigures' ./cmd/hob/internal/repo
 	@out=$$($(TOOLS)/gofumpt -l .); test -z "$$out" || { echo "not formatted (gofumpt -w):"; echo "$$out"; exit 1; }
 	@for os in $(SYSTEMS); do echo "build and vet for $$os"; \
 		GOOS=$$os CGO_ENABLED=0 $(GO) build -o /dev/null ./... && GOOS=$$os CGO_ENABLED=0 $(GO) vet ./... || exit 1; done

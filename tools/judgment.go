@@ -38,7 +38,7 @@ type CallAssessment struct {
 	// a search engine.
 	Query string
 	// To lists the people and services that a send reaches, normalized: an address in lower
-	// case, a number in E.164, "channel:chat"; Owner for one of the owner's own chats.
+	// case, a number in E.164, "channel:chat"; Owner for a chat of the owner.
 	To []string
 	// Inert is true if the call only creates files of inert types in the drop folder
 	// ([files] drop).

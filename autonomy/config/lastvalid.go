@@ -22,7 +22,7 @@ const (
 // text: an editor that replaces the file must not bring the defaults into force.
 func (c Revisions) MarkValid(valid *Config) error { return c.markText(lastValidFile, valid) }
 
-// MarkOpened is like MarkValid and also stores the text as one with which Hob can start.
+// MarkOpened stores the text like MarkValid, and also as one with which Hob can start.
 func (c Revisions) MarkOpened(opened *Config) error {
 	return errors.Join(c.markText(lastValidFile, opened), c.markText(lastOpenedFile, opened))
 }

@@ -16,7 +16,7 @@ import (
 
 // screen shows a chat and reads its input. It is a terminal with a line editor, or a pair of pipes.
 type screen interface {
-	// printNote prints text on lines of its own, separate from an answer.
+	// printNote prints text on separate lines, apart from an answer.
 	printNote(color, text string)
 	// newParagraph begins an answer that arrives in pieces.
 	newParagraph() paragraph

@@ -120,6 +120,9 @@ func ParseServer(protocol, s string) (Server, error) {
 	}
 	if port == "" {
 		port = standardPort(protocol, scheme == protocol)
+		if scheme == SMTP+"s" {
+			port = "465"
+		}
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
 		return Server{}, bad

@@ -22,6 +22,9 @@ func TestParseServer(t *testing.T) {
 			t.Errorf("%q: %+v, %v", in, got, err)
 		}
 	}
+	if got, err := ParseServer(SMTP, "smtps://smtp.example.org"); err != nil || got != (Server{"smtp.example.org", "465", true}) {
+		t.Errorf("implicit TLS: %+v, %v", got, err)
+	}
 	if got, err := ParseServer(SMTP, "smtp.example.org"); err != nil || got != (Server{"smtp.example.org", "587", false}) {
 		t.Errorf("%+v, %v", got, err)
 	}

@@ -260,7 +260,7 @@ func escapeURIPath(path string) string {
 }
 
 // HoldingBackups runs fn, which creates a backup in the backup folder, and prevents an erasure from
-// replacing the backups meanwhile. Otherwise the new backup could contain erased data.
+// replacing the backups in the meantime. Otherwise the new backup could contain erased data.
 func (s *Store) HoldingBackups(fn func() error) error {
 	s.copying.Lock()
 	defer s.copying.Unlock()

@@ -58,7 +58,7 @@ type conn struct {
 }
 
 // statement is a compiled statement of one conn. It is busy while its rows are being read. A query
-// with the same text is compiled again meanwhile.
+// with the same text was compiled again in between.
 type statement struct {
 	run interface {
 		driver.Stmt

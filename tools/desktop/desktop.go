@@ -72,7 +72,7 @@ type Deps struct {
 	// and pages that the browser tools never use.
 	Driven func() int
 	// Key is the secret key for digests, in approvals, of text that may be secret. The digests are
-	// keyed so that nobody can guess the text from them.
+	// keyed so that no one can guess the text from them.
 	Key []byte
 }
 

@@ -34,7 +34,7 @@ const (
 // files.
 const program = "hob"
 
-// soon is the maximum time by which a release date may be in the future, because clocks differ.
+// soon is the limit for how far a release date may be in the future, because clocks differ.
 const soon = 24 * time.Hour
 
 // Reasons why a manifest is rejected.

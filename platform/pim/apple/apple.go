@@ -18,7 +18,7 @@ import (
 //go:embed scripts
 var scripts embed.FS
 
-// name is the name by which users refer to these drivers.
+// name is the name that users give to these drivers.
 const name = "apple"
 
 // newApp returns an app by its bundle id, because names are localized.

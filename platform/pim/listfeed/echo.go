@@ -74,7 +74,7 @@ func (k Key) With(text, id string) string {
 // Size is the length of a digest, in bytes.
 const Size = 8
 
-// Digest returns the digest by which a Set stores an entry or text.
+// Digest returns the digest under which a Set stores an entry or text.
 func Digest(parts ...string) (d [Size]byte) {
 	h := sha256.New()
 	for _, p := range parts {

@@ -133,8 +133,8 @@ func (e *Poller) Last() string {
 	return e.last
 }
 
-// Run polls until ctx ends and passes each settled entry to take, with the time
-// by which it was written.
+// Run polls until ctx ends and passes each settled entry to take, with the
+// latest time at which it can have been written.
 func (e *Poller) Run(ctx context.Context, take func(ctx context.Context, p Source, x Entry) (Taken, error)) error {
 	if _, err := e.Key(ctx); err != nil {
 		return ignoreCancel(ctx, err)
@@ -320,8 +320,8 @@ func (e *Poller) processEntries(ctx context.Context, p Source, found []Entry, ta
 // truncate times to seconds.
 const skew = 2 * time.Second
 
-// isSettled reports whether an entry has been unchanged for long enough. written is a time by which
-// the entry was written.
+// isSettled reports whether an entry has been unchanged for long enough. written is the latest time
+// at which the entry can have been written.
 func (e *Poller) isSettled(x Entry) (written time.Time, ok bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -21,7 +21,7 @@ import (
 	"hob/platform/pim"
 )
 
-// Name is the name by which users refer to this driver.
+// Name is the name that users give to this driver.
 const Name = "folder"
 
 // Limits of a folder.

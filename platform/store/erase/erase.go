@@ -39,7 +39,7 @@ type Erasure struct {
 	Sessions []string `json:"sessions,omitempty"`
 	// Calls are tool calls whose arguments and results are deleted.
 	Calls []string `json:"calls,omitempty"`
-	// Phrases are replaced by Mark wherever they occur.
+	// Phrases are replaced by Mark everywhere.
 	Phrases []string `json:"phrases,omitempty"`
 }
 

@@ -181,7 +181,7 @@ func (o *Opener) readWindows(text []byte, n int, hashes map[uint64]struct{}) {
 	}
 }
 
-// Open returns the Erasure with the original text as far as Read has found it. The rest does not
+// Open returns the Erasure with the part of the original text that Read has found. The rest does not
 // occur in the data.
 func (o *Opener) Open(id string, s Sealed) Erasure {
 	e := Erasure{ID: id, Facts: s.Facts, Events: s.Events, Calls: s.Calls, Realm: s.Realm}

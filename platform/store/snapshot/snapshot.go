@@ -82,7 +82,7 @@ type Options struct {
 	Reason  string
 }
 
-// Create makes a verified snapshot of the home. Other processes may use the database meanwhile. A
+// Create makes a verified snapshot of the home. Other processes may use the database at the same time. A
 // process that is killed leaves only a folder ending in ".part", which Prune deletes.
 func Create(ctx context.Context, o Options) (_ Snapshot, err error) {
 	dir := o.Paths.Backups()
@@ -501,7 +501,7 @@ func isFilesFolder(name string) bool {
 }
 
 // Delete deletes the snapshot. It first renames the folder, so that a process that is killed
-// meanwhile does not leave an incomplete folder that looks like a snapshot.
+// at that time does not leave an incomplete folder that looks like a snapshot.
 func (s Snapshot) Delete() error {
 	if s.Dated {
 		return os.Remove(s.Path)

@@ -118,7 +118,7 @@ const (
 // isTooComplex reports whether the parser would take too long for a text.
 func isTooComplex(src []byte) bool {
 	depth, open := 0, 0
-	begun, blank := true, true // begun: all characters of the line so far are block marks; blank: the line is empty so far
+	marksOnly, blank := true, true // marksOnly: the line contains only block marks so far; blank: the line is empty so far
 	var first byte
 	mixed := false // the marks cannot be a thematic break
 	for i, c := range src {
@@ -127,7 +127,7 @@ func isTooComplex(src []byte) bool {
 			if blank {
 				open = 0 // a paragraph ends
 			}
-			depth, begun, blank, first, mixed = 0, true, true, 0, false
+			depth, marksOnly, blank, first, mixed = 0, true, true, 0, false
 			continue
 		case ' ', '\t':
 			continue
@@ -141,10 +141,10 @@ func isTooComplex(src []byte) bool {
 			depth++
 			mixed = true
 		default:
-			begun = begun && '0' <= c && c <= '9'
+			marksOnly = marksOnly && '0' <= c && c <= '9'
 		}
 		blank = false
-		if begun && mixed && depth > maxDepth {
+		if marksOnly && mixed && depth > maxDepth {
 			return true
 		}
 		if strings.IndexByte("*_~[]`<", c) >= 0 {

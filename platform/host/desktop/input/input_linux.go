@@ -199,7 +199,7 @@ func (b *keyboardMap) tapKey(ctx context.Context, code xproto.Keycode, shift boo
 }
 
 // sendKeystroke presses a key with its modifiers and releases all of them. It does not wait in
-// between, because the keys would stay pressed if the context ended meanwhile and closed the
+// between, because the keys would stay pressed if the context ended in between and closed the
 // connection.
 func (b *keyboardMap) sendKeystroke(code xproto.Keycode, held ...xproto.Keycode) {
 	for _, m := range held {
