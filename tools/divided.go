@@ -7,9 +7,9 @@ import (
 	"hob/platform/store"
 )
 
-// SplitTool is an own tool with a second tool for another store than Hob's database, such as a list
-// on the owner's phone. The second tool has the same name and arguments, but is not own. Guard,
-// ledger and undo treat each call according to the tool that runs it.
+// SplitTool is an own tool that contains a second tool for a store other than Hob's database, such
+// as a list on the owner's phone. The second tool has the same name and arguments, but is not own.
+// Guard, ledger and undo treat each call according to the tool that runs it.
 type SplitTool interface {
 	TxTool
 	// For returns the tool that runs a call with the given arguments.

@@ -26,7 +26,7 @@ func (c *Catalog) Categories() []Category {
 	return out
 }
 
-// asking are words that occur in requests for a list and do not name a category.
+// asking lists words that occur in requests for a list and do not name a category.
 const asking = " all list show every which everything available category categories overview possible capabilities able use "
 
 // MatchCategory returns the category that the whole request is about, as in "what can you do with
@@ -56,8 +56,8 @@ func (c *Catalog) MatchCategory(query string) []Category {
 	return nil
 }
 
-// Nearest returns all categories, the most similar first. The similarity is that of their tools'
-// names to the words of a request without matches.
+// Nearest returns all categories, the most similar first. It compares the names of their tools with
+// the words of a request that matches nothing.
 func (c *Catalog) Nearest(query string) []Category {
 	out := c.Categories()
 	asked := letterPairs(query)

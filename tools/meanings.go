@@ -18,9 +18,9 @@ func (x *index) queryMeanings(list []string) [][]weightedTerm {
 	return out
 }
 
-// wordMeaning returns the possible meanings of a word. A word that the tools use primarily means
-// itself. Prefixes in other languages, parts of compounds and typing errors are considered only for
-// unknown words.
+// wordMeaning returns the possible meanings of a word. If the tools' specs contain the word, it
+// primarily means itself. Prefixes in other languages, parts of compounds and typing errors are
+// considered only for unknown words.
 func (x *index) wordMeaning(w string) []weightedTerm {
 	if x.table.isStopWord(w) {
 		return nil

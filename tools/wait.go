@@ -20,7 +20,7 @@ type Waiter interface {
 // Outcome is the outcome of a Waiter's call.
 type Outcome struct {
 	Done bool
-	// Until is the time of the next check at the latest, if the work is not done.
+	// Until is the latest time of the next check if the work is not done.
 	Until  time.Time
 	Result Result
 	// Err is the error of work that failed.

@@ -15,8 +15,8 @@ const (
 	// smallJump is the largest difference between wall and monotonic clock that is not logged,
 	// because time daemons adjust the clock slowly.
 	smallJump = 2 * time.Second
-	// wrongClock is used to detect that the clock was wrong: the last handled occurrence is more
-	// than this ahead of now. The schedule then restarts from now instead of waiting for years.
+	// wrongClock detects that the clock was wrong earlier: the last handled occurrence is more than
+	// this ahead of now. The schedule then restarts from now instead of waiting for years.
 	// Occurrences that already fired keep their keys and do not fire again. The value exceeds 26 h,
 	// the difference between the outermost time zones.
 	wrongClock = 27 * time.Hour

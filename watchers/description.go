@@ -12,8 +12,9 @@ type Description struct {
 	// Keywords help the tool search to find the tool that creates watchers. They are words for the
 	// source and its events.
 	Keywords string
-	// Subject is what the kind watches, for the built-in brain, which has phrases for each subject. The
-	// first kind of a subject gets its requests. "" if the built-in brain cannot request the kind.
+	// Subject is what the kind watches, for the built-in brain, which has phrases for each subject.
+	// The first kind of a subject gets its requests. Subject is "" if the built-in brain cannot
+	// request the kind.
 	Subject Subject
 	// Site is the site of a Repository in phrases and addresses: "forge" for forge.example.
 	Site string

@@ -24,7 +24,7 @@ const (
 	defaultMinEvery = time.Minute
 )
 
-// ErrInvalid is wrapped by errors about a request for a watcher that the user must change.
+// ErrInvalid is wrapped by errors about a watcher request that the user must correct.
 var ErrInvalid = errors.New("invalid watcher")
 
 // Options holds the dependencies and limits of a Manager.
@@ -146,8 +146,8 @@ func AllMigrations(drivers []Driver) []store.MigrationSet {
 	return sets
 }
 
-// justPassed is the maximum age of a single time that was requested, since the request may have
-// waited in a queue or for a restart. Within this age the watcher fires immediately.
+// justPassed is how far in the past a requested single time may be, because the request may have
+// waited in a queue or for a restart. The watcher then fires immediately.
 const justPassed = 2 * time.Minute
 
 // buildWatcher creates the driver's part of a watcher. The driver checks the configuration.

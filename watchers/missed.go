@@ -179,7 +179,7 @@ func lateNote(at, now time.Time, late time.Duration, folded int, loc *time.Locat
 	return ""
 }
 
-// formatCount formats a number of occurrences. The exact number is unknown from maxCount on.
+// formatCount formats a number of occurrences. Numbers of maxCount and above are not exact.
 func formatCount(n int) string {
 	if n >= maxCount {
 		return fmt.Sprintf("more than %d", maxCount)

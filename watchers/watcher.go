@@ -56,7 +56,7 @@ const (
 type Spec struct {
 	ID   string `json:"id"`
 	Kind string `json:"kind"` // file, cron, oneshot, ...
-	// Timed is true if the kind fires at times instead of on events. The manager sets it.
+	// Timed is true if the kind fires at set times instead of on events. The manager sets it.
 	Timed  bool            `json:"-"`
 	Title  string          `json:"title"`
 	Config json.RawMessage `json:"config"` // defined by the kind; see its package
@@ -201,8 +201,8 @@ type StatefulDriver interface {
 
 // NotifiedDriver is a Driver whose watchers receive changes of paths from the system.
 type NotifiedDriver interface {
-	// WithoutSystem returns a driver for simulations: its watchers receive no notification of the
-	// system, only those of notify, and mapPath replaces each configured path.
+	// WithoutSystem returns a driver for simulations: its watchers receive notifications only from
+	// notify, not from the system, and mapPath replaces each configured path.
 	WithoutSystem(mapPath func(path string) string) (d Driver, notify func(path string))
 }
 

@@ -28,8 +28,8 @@ type OpenOptions struct {
 	// Screen is true if the tools may use the desktop. Otherwise they report that there is no
 	// desktop.
 	Screen bool
-	// Getenv returns the environment variables with which the desktop, the battery and other
-	// devices are found. If it is nil, there are none. Screen requires it.
+	// Getenv looks up the environment variables that are used to find the desktop, the battery and
+	// other devices. If it is nil, no variables are set. It is required if Screen is true.
 	Getenv func(string) string
 	// Scripts runs application scripts for typing and for the accessibility tree. If it is nil, no
 	// scripts are run.
@@ -47,8 +47,8 @@ type OpenOptions struct {
 }
 
 // Open returns the dependencies of the tools for this machine's desktop, and a function that closes
-// their connections. The key for approvals is valid only in this process: the next process does not
-// accept an approval of clipboard content.
+// their connections. The key that binds approvals to clipboard content exists only in this process,
+// so the next process does not accept such approvals.
 func Open(o OpenOptions) (Deps, func(), error) {
 	d := Deps{Keep: o.Keep, Reach: o.Reach, Asking: o.Asking, Driven: o.Driven, Key: make([]byte, 32)}
 	if _, err := rand.Read(d.Key); err != nil {

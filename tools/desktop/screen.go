@@ -81,7 +81,7 @@ func (d Deps) runCapture(ctx context.Context, c tools.Call, in captureIn) (tools
 	said, err := d.Describe(ctx, data)
 	if err != nil {
 		r.Text += captureFallbackText(strings.TrimSuffix(err.Error(), "; "+retried), d.Tree != nil)
-		r.Source, r.Origins = provenance.Worst(r.Source, tools.SourceOf(err)), desktopOrigins("screen") // the provider may have written the error
+		r.Source, r.Origins = provenance.Worst(r.Source, tools.SourceOf(err)), desktopOrigins("screen") // the error may quote the provider
 		return r, nil
 	}
 	out.Description = said
@@ -90,8 +90,8 @@ func (d Deps) runCapture(ctx context.Context, c tools.Call, in captureIn) (tools
 	return r, nil
 }
 
-// retried is the end of describer errors that are meant for pictures in documents. It does not
-// apply here, because the screen will have changed.
+// retried is the suffix of describer errors about pictures in documents. It is removed here,
+// because the screen will have changed by then.
 const retried = "retrying later"
 
 // captureFallbackText instructs a model that got only a path not to claim that it has seen the

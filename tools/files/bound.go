@@ -128,8 +128,8 @@ func (s *openPath) holdsProtected() error {
 	return s.guardedRepository()
 }
 
-// oneName rejects a file with several names (hard links). Another name may be in a protected
-// folder, or the file would also change under that name.
+// oneName rejects a file with several hard links. Another link may be in a protected folder, and a
+// change would also affect the file there.
 func oneName(dir *os.Root, name string, label any, info fs.FileInfo, remedy string) error {
 	n, err := linkCount(dir, name, info)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"hob/platform/store"
 )
 
-// Limits for reading contents, which is necessary to recognize them later.
+// Limits for reading file contents. Their digests are needed to recognize the files later.
 const (
 	maxSummed  = 20_000    // maximum number of files in one folder
 	maxSumSize = 512 << 20 // maximum total size of all files, in bytes

@@ -25,9 +25,9 @@ type Document struct {
 // maxDocuments limits the files that one walk visits.
 const maxDocuments = 200_000
 
-// WalkDocuments visits a file, or the files below a folder as search_files does: no hidden files,
-// links or heavy folders. left describes the omitted items. The error wraps fs.ErrNotExist if the
-// path does not exist.
+// WalkDocuments visits a file, or the files below a folder. Like search_files, it skips hidden
+// files, links and folders with generated files (heavyFolders). left describes the omitted items.
+// The error wraps fs.ErrNotExist if the path does not exist.
 func (f *Files) WalkDocuments(ctx context.Context, path string, visit func(knowledge.File) error) (left string, err error) {
 	s, err := f.openSpot(path)
 	if err != nil {
@@ -77,7 +77,7 @@ func Reached(folder, path string) bool {
 	return len(parts) > 0 && len(parts) <= maxDepth
 }
 
-// ReadDocument reads a file. It fails if the file has more than limit bytes.
+// ReadDocument reads a file. It fails if the file is larger than limit bytes.
 func (f *Files) ReadDocument(ctx context.Context, path string, limit int64) (knowledge.File, error) {
 	s, err := f.openSpot(path)
 	if err != nil {

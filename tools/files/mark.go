@@ -17,8 +17,8 @@ import (
 // Migrations returns the tables of this package. They record files that contain untrusted text even
 // though they are in a trusted folder: Hob wrote them while the conversation contained untrusted
 // text, moved them there, or ran a command that wrote or moved them. Such a file is untrusted
-// because of its path. Copies and renamed files are untrusted because of their digest. With name,
-// only the name of the file is untrusted.
+// because of its path. Copies and renamed files are untrusted because of their digest. If the
+// column name is set, only the name of the file is untrusted.
 //
 // outside_trees are folders in which everything is untrusted: a folder that was moved as a whole,
 // and, while a command runs, the trusted folders, with the id of the call. vouched_contents are

@@ -92,7 +92,8 @@ func (f *Files) runMove(ctx context.Context, c tools.Call, in moveIn) (tools.Res
 	}, nil
 }
 
-// checkRemovable checks whether an item may be moved away.
+// checkRemovable checks whether an item may be moved or put in the trash. done is the participle of
+// that action for the error message.
 func (f *Files) checkRemovable(s *openPath, done string) error {
 	switch {
 	case s.info == nil:

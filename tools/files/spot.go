@@ -171,7 +171,7 @@ func (s *openPath) openFolder() (*os.Root, error) {
 	return openDir(s.root, s.rel)
 }
 
-// readContent returns the complete content of a file. It fails if the file has more than limit
+// readContent returns the complete content of a file. It fails if the file is larger than limit
 // bytes.
 func (s *openPath) readContent(limit int64) ([]byte, error) {
 	file, err := s.openFile(limit)
@@ -181,7 +181,7 @@ func (s *openPath) readContent(limit int64) ([]byte, error) {
 	return readAndClose(file, limit)
 }
 
-// openFile opens a file. It fails if the file has more than limit bytes.
+// openFile opens a file. It fails if the file is larger than limit bytes.
 func (s *openPath) openFile(limit int64) (*os.File, error) {
 	if s.info == nil {
 		return nil, fs.ErrNotExist

@@ -92,7 +92,7 @@ var (
 	ErrProtected = errors.New("a protected place")
 	// ErrSpecial means that the item is a device, pipe or socket.
 	ErrSpecial = errors.New("not an ordinary file")
-	// ErrLinked means that the file has several names (hard links).
+	// ErrLinked means that the file has several hard links.
 	ErrLinked = errors.New("a file with several names (hard links)")
 )
 

@@ -18,8 +18,8 @@ const maxTracked = 200_000
 // runPrefix is the prefix of the id of a tree mark that belongs to a running command.
 const runPrefix = "run:"
 
-// TrackChanges records what a program changes in the trusted folders, because it may write text by
-// anyone. While the program runs, everything in these folders is untrusted. After settle, only the
+// TrackChanges records what a program changes in the trusted folders, because the program may write
+// text by anyone. While it runs, everything in these folders is untrusted. After settle, only the
 // changed files are untrusted. id identifies the run. If Hob stops in between, the folders remain
 // untrusted until the owner vouches for them.
 func (f *Files) TrackChanges(ctx context.Context, id string, list []provenance.Origin) (settle func(context.Context) (changed int, err error), err error) {

@@ -189,7 +189,7 @@ func (l *composedMail) setMessageID(c tools.Call) {
 	l.ID, l.Date = hex.EncodeToString(sum[:16])+"@"+cmp.Or(host, "localhost"), c.Now
 }
 
-// refusedJudgment returns the judgment of a mail that cannot be written.
+// refusedJudgment returns the assessment of an email that cannot be composed.
 func refusedJudgment(err error) tools.CallAssessment {
 	return tools.CallAssessment{Refused: tools.ClassifyPIM(err)}
 }

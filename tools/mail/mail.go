@@ -79,8 +79,9 @@ func Tools(d Deps) []tools.Tool {
 	return list
 }
 
-// queryAccounts queries all accounts concurrently. It returns the results in order even with an
-// error; the error names the failed accounts. The results are nil if all accounts failed.
+// queryAccounts queries all accounts concurrently and returns the results in the order of the
+// accounts. If some accounts fail, it also returns an error that names them. The results are nil if
+// all accounts failed.
 func queryAccounts[T any](ctx context.Context, accounts []pim.Account, wait time.Duration, ask func(context.Context, *imapmail.Conn, pim.Account) ([]T, error)) ([]T, error) {
 	found := make([][]T, len(accounts))
 	failed := make([]error, len(accounts))

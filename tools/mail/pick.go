@@ -14,7 +14,7 @@ import (
 	"hob/tools"
 )
 
-// outsideError marks an error as untrusted that quotes a message or a server.
+// outsideError marks an error as untrusted because it quotes a message or a server.
 func outsideError(err error) error { return tools.Quoting(err, provenance.Outside) }
 
 // mailersNamed returns the named mailbox, or all mailboxes if name is "". It returns at least one

@@ -72,15 +72,15 @@ func (d Deps) sendEmail() tools.Tool {
 	})
 }
 
-// frozenMail is a composed mail that waits for its time.
+// frozenMail is a composed email that is stored until it is sent.
 type frozenMail struct {
 	pim.OutgoingMail
 	Account string
 	Reply   bool
 }
 
-// approvedLetter returns the mail of a call: the frozen mail, or what the arguments mean
-// now. It refuses everything but the approved mail.
+// approvedLetter returns the email of a call: the frozen email, or one composed from the arguments.
+// It fails if the email differs from the approved one.
 func (d Deps) approvedLetter(ctx context.Context, c tools.Call, in letterIn) (l composedMail, err error) {
 	if c.Frozen != nil {
 		l, err = d.thawMail(c)
@@ -97,7 +97,7 @@ func (d Deps) approvedLetter(ctx context.Context, c tools.Call, in letterIn) (l 
 	return l, nil
 }
 
-// thawMail returns the mail that a call has frozen. Its date is the time of sending.
+// thawMail returns the email that was frozen for a call. Its date is the time of sending.
 func (d Deps) thawMail(c tools.Call) (composedMail, error) {
 	var f frozenMail
 	if err := json.Unmarshal(c.Frozen, &f); err != nil {
@@ -110,7 +110,7 @@ func (d Deps) thawMail(c tools.Call) (composedMail, error) {
 	return composedMail{OutgoingMail: f.OutgoingMail, from: from[0], reply: f.Reply}, nil
 }
 
-// handOver sends a mail. It commits the call as late as the mailer allows.
+// handOver sends an email. It commits the call as late as the mailer allows.
 func (d Deps) handOver(ctx context.Context, c tools.Call, l composedMail) (pim.Receipt, error) {
 	if c.Frozen != nil {
 		l.Date = time.Now().In(c.Now.Location())

@@ -128,7 +128,7 @@ func classifyPlayerError(err error) error {
 	return outsideError(classifyError(err))
 }
 
-// outsideError marks an error as untrusted that quotes a player.
+// outsideError marks an error as untrusted because it quotes a player.
 func outsideError(err error) error { return tools.Quoting(err, provenance.Outside) }
 
 // choosePlayer returns the named player or, without a name, the player that is playing or played

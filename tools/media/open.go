@@ -13,12 +13,12 @@ import (
 
 // OpenOptions configure Open.
 type OpenOptions struct {
-	// Getenv returns the environment variables with which players and devices are found. If it is
-	// nil, there are none, and the tools report this.
+	// Getenv looks up the environment variables that are used to find players and devices. If it is
+	// nil, the tools report that there is no desktop.
 	Getenv func(string) string
 	// Scripts runs scripts of apps.
 	Scripts osrun.Runner
-	// Picture reads a file that Hob may access. It fails if the file has more than max bytes.
+	// Picture reads a file that Hob may access. It fails if the file is larger than max bytes.
 	Picture func(ctx context.Context, path string, max int64) ([]byte, error)
 }
 

@@ -58,8 +58,8 @@ func (d Deps) forgetTool() tools.Tool {
 	})
 }
 
-// judgeForget shows the data that would be deleted to the owner. The approval applies to exactly
-// that data.
+// judgeForget shows the owner the data that would be deleted. The approval applies to exactly that
+// data.
 func (d Deps) judgeForget(ctx context.Context, in forgetIn) tools.CallAssessment {
 	g, err := d.planForget(d.Knowledge.Reader(ctx), in, knowledge.ForgetRequest{EveryRealm: true, Asking: tools.Asking(ctx)})
 	switch {

@@ -65,7 +65,7 @@ func findAppNotes(ctx context.Context, shelves []pim.Notes, words string, limit 
 	return out[:min(len(out), limit)], tools.JoinSourceErrors(failed)
 }
 
-// resolveNoteApp finds a notes app by the name of the app ("apple") or of the app and one of its
+// resolveNoteApp finds a notes app by its name ("apple"), or by its name and that of one of its
 // folders ("apple/Work").
 func (d Deps) resolveNoteApp(in string) (s pim.Notes, folder string, err error) {
 	where, folder, _ := strings.Cut(strings.TrimSpace(in), "/")

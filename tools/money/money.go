@@ -80,7 +80,7 @@ var currencySymbols = map[string]string{
 	"euro": "EUR", "euros": "EUR", "dollar": "USD", "dollars": "USD", "bucks": "USD", "pound": "GBP", "pounds": "GBP", "quid": "GBP", "yen": "JPY",
 }
 
-// ambiguousSymbols maps a currency to the better known currency with the same sign or name.
+// ambiguousSymbols maps a currency to the better-known currency with the same sign or name.
 var ambiguousSymbols = map[string]string{
 	"CAD": "USD", "AUD": "USD", "NZD": "USD", "SGD": "USD", "HKD": "USD", "TWD": "USD", "MXN": "USD", "EGP": "GBP", "CNY": "JPY",
 }

@@ -74,8 +74,8 @@ func readListItems(ctx context.Context, lists []pim.Reminders, wait time.Duratio
 	return out, tools.JoinSourceErrors(failed)
 }
 
-// resolveList finds a list by the name of its source ("home") or of its source and itself
-// ("home/Shopping").
+// resolveList finds a list by the name of its source ("home"), or by the names of its source and
+// the list ("home/Shopping").
 func (d Deps) resolveList(in string) (l pim.Reminders, name string, err error) {
 	where, name, _ := strings.Cut(strings.TrimSpace(in), "/")
 	names := []string{own}

@@ -92,7 +92,7 @@ func (d Deps) eventKinds() []watchers.Description {
 	return slices.DeleteFunc(d.Manager.Kinds(), func(k watchers.Description) bool { return k.Timed })
 }
 
-// isTimed reports whether watchers of a kind fire at times instead of on events.
+// isTimed reports whether watchers of a kind fire at set times instead of on events.
 func (d Deps) isTimed(kind string) bool {
 	return slices.ContainsFunc(d.Manager.Kinds(), func(k watchers.Description) bool { return k.Kind == kind && k.Timed })
 }

@@ -1,7 +1,7 @@
 // Package web provides browse_url, which reads a page, and web_search, which queries a search
 // engine. All requests use the client of platform/net/safehttp. Responses and the addresses in them
-// are untrusted text. The tools run no scripts and store no cookies: for pages that need a browser
-// or a login there are the browser tools.
+// are untrusted text. The tools run no scripts and store no cookies. The browser tools are for
+// pages that need a browser or a login.
 package web
 
 import (

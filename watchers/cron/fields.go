@@ -9,7 +9,7 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// lastYear is the last year in which an occurrence may be.
+// lastYear is the last year that may contain an occurrence.
 const lastYear = 9998
 
 // maxText limits a cron expression, in bytes.

@@ -22,8 +22,8 @@ const (
 	// message that counts as new, because clocks differ. Messages with an earlier date were moved
 	// to the folder, for example from an archive.
 	older = 24 * time.Hour
-	// again determines where a renumbered folder is read again: from this time before the last
-	// check.
+	// again determines where the watcher starts to read a renumbered folder again: this long before
+	// the last check.
 	again = 48 * time.Hour
 	// maxTold is the maximum length of a message's text in its signal, in characters.
 	maxTold = 4000
