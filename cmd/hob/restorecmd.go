@@ -171,7 +171,7 @@ func (a *cli) restoreCmd() *cobra.Command {
 }
 
 // restoreSnapshot restores a snapshot while no daemon runs.
-func (a *cli) restoreSnapshot(ctx context.Context, name string, yes bool) (err error) {
+func (a *cli) restoreSnapshot(ctx context.Context, name string, yes bool) error {
 	p, err := system.DefaultPaths()
 	if err != nil {
 		return err
@@ -195,18 +195,7 @@ func (a *cli) restoreSnapshot(ctx context.Context, name string, yes bool) (err e
 			return err
 		}
 	}
-	if err := p.Ensure(); err != nil {
-		return err
-	}
-	lock, err := system.Acquire(ctx, p.LockFile(), system.RoleCLI)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, lock.Release()) }()
-	if _, err := recovery.Resume(ctx, p); err != nil {
-		return err
-	}
-	r, err := recovery.Restore(ctx, recovery.Options{Paths: p, Migrations: app.Migrations(), Version: a.version, Snapshot: s})
+	r, err := a.restoreAlone(ctx, p, s)
 	if err != nil {
 		return err
 	}
@@ -215,6 +204,22 @@ func (a *cli) restoreSnapshot(ctx context.Context, name string, yes bool) (err e
 	}
 	a.printRestored(r)
 	return nil
+}
+
+// restoreAlone restores a snapshot while it holds the lock of the home.
+func (a *cli) restoreAlone(ctx context.Context, p system.Paths, s snapshot.Snapshot) (r recovery.Report, err error) {
+	if err := p.Ensure(); err != nil {
+		return r, err
+	}
+	lock, err := system.Acquire(ctx, p.LockFile(), system.RoleCLI)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, lock.Release()) }()
+	if _, err := recovery.Resume(ctx, p); err != nil {
+		return r, err
+	}
+	return recovery.Restore(ctx, recovery.Options{Paths: p, Migrations: app.Migrations(), Version: a.version, Snapshot: s})
 }
 
 // resumeRestore completes an interrupted restore while it holds the lock of the home, and returns

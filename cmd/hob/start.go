@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -103,13 +104,21 @@ func (a *cli) runDaemonOnce(ctx context.Context, again *atomic.Bool) (err error)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, e.Close()) }()
+	closeEngine := sync.OnceValue(e.Close)
+	defer func() { err = errors.Join(err, closeEngine()) }()
 	ran := make(chan error, 1)
 	go func() { ran <- e.Run(ctx) }()
 	select {
 	case err := <-ran:
-		return err
+		if dropCancellations(err) == nil {
+			return err
+		}
+		return newUpgrade(o).Finish(ctx, errors.Join(err, closeEngine()))
 	case <-e.Ready():
+	}
+	if err := newUpgrade(o).Finish(ctx, nil); err != nil {
+		stop()
+		return errors.Join(err, dropCancellations(<-ran))
 	}
 	at := system.Endpoint{PID: os.Getpid(), Address: e.Addr(), Version: a.version}
 	if d, ok := e.(interface{ Pin() string }); ok {

@@ -4,11 +4,14 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -22,9 +25,11 @@ import (
 
 	"aead.dev/minisign"
 
+	"hob/cmd/hob/internal/app"
 	"hob/platform/host/system"
 	"hob/platform/store"
 	"hob/platform/store/snapshot"
+	"hob/platform/store/upgrade"
 )
 
 // releaseServer publishes one version at a time, signed.
@@ -160,6 +165,14 @@ func TestUpdateInstalls(t *testing.T) {
 	expect(true, "hob v1.0.0", "version")
 	expect(true, "Hob was already running", "start")
 
+	// A version that migrates the database and then fails, before or after it confirmed the upgrade.
+	for _, confirm := range []string{"", "confirm"} {
+		s.publishVersion("v1.1.0", fmt.Appendf(nil, "#!/bin/sh\n[ \"$1\" = version ] || { HOB_TEST_FAILING_VERSION=%s HOB_TEST_CONFIRM=%s exec %s -test.run='^TestHelperFailingVersion$'; }\necho '{\"version\": \"v1.1.0\"}'\n", home, confirm, os.Args[0]), false)
+		expect(false, "did not start, so the current version was restored and runs again", "update")
+		expect(true, "hob v1.0.0", "version")
+		expect(true, "Hob was already running", "start")
+	}
+
 	s.publishVersion("v1.1.0", second, false)
 	expect(true, "Updated Hob from v1.0.0 to v1.1.0. Go back with: hob update --rollback\nHob runs again.", "update")
 	expect(true, "hob v1.1.0", "version")
@@ -180,6 +193,25 @@ func TestUpdateInstalls(t *testing.T) {
 	expect(false, "hob restore "+snap.Name, "task", "list")
 	expect(true, "hob restore "+snap.Name, "update", "--rollback")
 	expect(true, "hob v1.0.0", "version")
+}
+
+// TestHelperFailingVersion is a program that migrates the database and then fails.
+func TestHelperFailingVersion(t *testing.T) {
+	home := os.Getenv("HOB_TEST_FAILING_VERSION")
+	if home == "" {
+		t.Skip("a program of TestUpdateInstalls")
+	}
+	p := system.Paths{Home: home, Data: home, Logs: filepath.Join(home, "logs"), Runtime: filepath.Join(home, "run")}
+	sets := append(app.Migrations(), store.MigrationSet{Owner: "future", Steps: []string{"CREATE TABLE future (x)"}})
+	up := upgrade.New(upgrade.Options{Paths: p, Sets: sets, Version: "v1.1.0", Log: slog.New(slog.DiscardHandler), Trial: func(context.Context, system.Paths) error { return nil }})
+	st, err := store.Open(t.Context(), p.Database(), sets, store.Options{BeforeMigration: up.Prepare})
+	if err == nil {
+		err = errors.Join(up.MarkOpened(), st.Close())
+	}
+	if os.Getenv("HOB_TEST_CONFIRM") != "" {
+		err = errors.Join(err, up.Finish(t.Context(), nil))
+	}
+	t.Fatal("the new version fails after the migration", err)
 }
 
 // addFutureSchema marks a database as migrated by a later version.

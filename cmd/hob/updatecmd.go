@@ -11,10 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hob/cmd/hob/internal/app"
 	"hob/platform/host/system"
 	"hob/platform/host/vault"
 	"hob/platform/net/release"
 	"hob/platform/store"
+	"hob/platform/store/snapshot"
 	"hob/platform/store/upgrade"
 )
 
@@ -159,11 +161,48 @@ func (a *cli) swapProgram(ctx context.Context, program release.Program, from str
 		return false, errors.Join(err, startProgram(ctx, program, running))
 	}
 	if err := startProgram(ctx, program, running); err != nil {
-		ctx = context.WithoutCancel(ctx)
-		back := errors.Join(program.Swap(program.Previous()), startProgram(ctx, program, running))
-		return false, &failure{code: exitFailed, err: errors.Join(err, back), cause: fmt.Sprintf("the other version did not start, so the current version was restored: %v", err), remedy: "see " + p.LogFile()}
+		return false, a.putBack(context.WithoutCancel(ctx), p, program, err)
 	}
 	return running, nil
+}
+
+// putBack reinstalls and starts this program after the other version failed to start with the error
+// failed. If that version migrated the database, putBack also restores the data of before.
+func (a *cli) putBack(ctx context.Context, p system.Paths, program release.Program, failed error) error {
+	if err := errors.Join(a.stopIfRunning(ctx, p), program.Swap(program.Previous())); err != nil {
+		return &failure{code: exitFailed, err: errors.Join(failed, err), cause: fmt.Sprintf("the other version did not start: %v; the current version could not be restored: %v", failed, err), remedy: "go back with: hob update --rollback, then run: hob start"}
+	}
+	text, err := a.restoreMigrated(ctx, p)
+	if err == nil {
+		err = startProgram(ctx, program, true)
+	}
+	if err != nil {
+		return &failure{code: exitFailed, err: errors.Join(failed, err), cause: fmt.Sprintf("the other version did not start, so the current version was restored: %v; Hob is stopped%s: %v", failed, text, err), remedy: "see " + p.LogFile()}
+	}
+	return &failure{code: exitFailed, err: failed, cause: fmt.Sprintf("the other version did not start, so the current version was restored and runs again%s: %v", text, failed), remedy: "see " + p.LogFile()}
+}
+
+// restoreMigrated restores the snapshot that was created before the last upgrade, if this program
+// cannot open the database. It returns a clause that reports this. If that upgrade is not confirmed,
+// the next start restores the snapshot.
+func (a *cli) restoreMigrated(ctx context.Context, p system.Paths) (string, error) {
+	own := store.Versions(app.Migrations())
+	have, err := store.SchemaOf(ctx, p.Database())
+	if err != nil || store.Supports(own, have) || upgrade.IsUnconfirmed(p) {
+		return "", nil //nolint:nilerr // the start reports or repairs a database that cannot be read
+	}
+	s, found, err := upgrade.FittingSnapshot(ctx, p, own)
+	if err == nil && (!found || s.Manifest.Reason != snapshot.Upgrade) {
+		err = errors.New("the other version migrated the database, and no snapshot of before exists; go back to that version with: hob update --rollback")
+	}
+	if err != nil {
+		return "", err
+	}
+	r, err := a.restoreAlone(ctx, p, s)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf(" with the data of before the update (later changes are in the snapshot %s; decide about messages on hold with: hob restore --pending)", r.Before), nil
 }
 
 // startProgram starts the daemon of the installed program.

@@ -20,13 +20,18 @@ import (
 	"hob/platform/text/document"
 )
 
-// openDaemon opens the daemon's engine. It first upgrades an older home; if the upgrade fails, it
-// restores the home.
-func openDaemon(ctx context.Context, o engineOptions) (engine, error) {
-	up := upgrade.New(upgrade.Options{
+// newUpgrade returns the upgrade of an engine's home.
+func newUpgrade(o engineOptions) *upgrade.Upgrade {
+	return upgrade.New(upgrade.Options{
 		Paths: o.Paths, Sets: app.Migrations(), Version: o.Version, Log: o.Log,
 		Trial: func(ctx context.Context, p system.Paths) error { return tryHome(ctx, p, o.Version) },
 	})
+}
+
+// openDaemon opens the daemon's engine. It first upgrades an older home; if the upgrade fails, it
+// restores the home. The caller confirms the upgrade when a daemon is ready.
+func openDaemon(ctx context.Context, o engineOptions) (engine, error) {
+	up := newUpgrade(o)
 	if err := up.Recover(ctx); err != nil {
 		return nil, err
 	}
@@ -39,7 +44,11 @@ func openDaemon(ctx context.Context, o engineOptions) (engine, error) {
 		opt.Reader = []string{exe, document.Helper}
 	}
 	d, err := app.Open(ctx, opt)
-	if ferr := up.Finish(ctx, err); ferr != nil {
+	finish := up.Finish
+	if err == nil && !o.InProcess {
+		finish = func(context.Context, error) error { return up.MarkOpened() }
+	}
+	if ferr := finish(ctx, err); ferr != nil {
 		if err == nil {
 			ferr = errors.Join(ferr, d.Close()) //nolint:contextcheck // closing has its own time limits
 		}

@@ -1,7 +1,8 @@
 // Package upgrade guards the first start of a new version on an existing home. Before the first
 // migration it checks the free disk space, creates a verified snapshot, and tries the migration and
 // one turn in a copy of the home. Only then does the store migrate the database, in one transaction
-// that also checks the result. If the program then cannot open the home, the snapshot is restored.
+// that also checks the result. If the program then cannot open the home or does not become ready, the
+// snapshot is restored.
 //
 // A journal file records the current step. After a crash at any point, the next start uses it to
 // continue or roll back. The caller holds the lock of the home from Recover to Finish.
@@ -55,6 +56,7 @@ func New(o Options) *Upgrade {
 const (
 	preparing = "preparing" // the database is unchanged
 	migrating = "migrating" // the database may be old or already migrated, and the upgrade is not confirmed
+	opened    = "opened"    // as migrating, but the program opened the home and is not ready yet
 	restoring = "restoring" // the snapshot is replacing the database
 )
 
@@ -74,8 +76,16 @@ func journalFile(p system.Paths) string { return filepath.Join(p.Data, "upgrade.
 // trialDir returns the folder of the copy of the home.
 func trialDir(p system.Paths) string { return filepath.Join(p.Data, "upgrade-trial") }
 
-// InProgress reports whether an upgrade of the home has started and not ended.
+// InProgress reports whether an upgrade of the home has started and has not opened the home yet.
 func InProgress(p system.Paths) bool {
+	b, err := os.ReadFile(journalFile(p))
+	var j journal
+	return err == nil && (json.Unmarshal(b, &j) != nil || j.State != opened)
+}
+
+// IsUnconfirmed reports whether the last upgrade has not been confirmed by Finish. The next start
+// confirms it or restores the data of before.
+func IsUnconfirmed(p system.Paths) bool {
 	_, err := os.Stat(journalFile(p))
 	return err == nil
 }
@@ -294,19 +304,30 @@ func copyFile(from, to string) error {
 	return system.WriteFrom(to, f)
 }
 
-// Finish ends the upgrade. opened is the error of opening the home, or nil. Finish confirms the new
-// state if opened is nil, and otherwise restores the old one. It also explains a database that is
-// too new for this program.
-func (u *Upgrade) Finish(ctx context.Context, opened error) error {
-	if errors.Is(opened, store.ErrNewerSchema) {
-		return u.explainNewer(ctx, opened)
+// MarkOpened records that the program opened the home. Call Finish when the program is ready. Until
+// then, the start of the previous version restores the data of before.
+func (u *Upgrade) MarkOpened() error {
+	j, found, err := u.readJournal()
+	if err != nil || !found {
+		return err
+	}
+	j.State = opened
+	return u.writeJournal(j)
+}
+
+// Finish ends the upgrade. failed is the error of opening the home or of becoming ready, or nil.
+// Finish confirms the new state if failed is nil, and otherwise restores the old one; the home must
+// be closed then. It also explains a database that is too new for this program.
+func (u *Upgrade) Finish(ctx context.Context, failed error) error {
+	if errors.Is(failed, store.ErrNewerSchema) {
+		return u.explainNewer(ctx, failed)
 	}
 	j, found, err := u.readJournal()
 	if err != nil || !found {
-		return errors.Join(opened, err)
+		return errors.Join(failed, err)
 	}
 	ctx = context.WithoutCancel(ctx)
-	if opened == nil {
+	if failed == nil {
 		failpoint.Hit("upgrade.opened")
 		u.o.Log.Info("upgrade finished", "version", u.o.Version, "snapshot", j.Snapshot)
 		if err := snapshot.Prune(u.o.Paths.Backups(), snapshot.Keep); err != nil {
@@ -317,20 +338,20 @@ func (u *Upgrade) Finish(ctx context.Context, opened error) error {
 		}
 		return u.removeJournal()
 	}
-	u.o.Log.Error("upgrade failed", "version", u.o.Version, "err", opened)
-	if err := u.recordFailure(opened); err != nil { // the next start repeats the upgrade immediately
+	u.o.Log.Error("upgrade failed", "version", u.o.Version, "err", failed)
+	if err := u.recordFailure(failed); err != nil { // the next start repeats the upgrade immediately
 		u.o.Log.Warn("failed upgrade not recorded", "err", err)
 	}
 	have, err := store.SchemaOf(ctx, u.o.Paths.Database())
-	if err == nil && j.State == migrating && !maps.Equal(have, j.From) {
+	if err == nil && (j.State == migrating || j.State == opened) && !maps.Equal(have, j.From) {
 		err = u.restoreSnapshot(ctx, j)
 	} else if err == nil {
 		err = u.dropUpgrade(j)
 	}
 	if err != nil {
-		return fmt.Errorf("upgrade to %s failed: %w; the old state could not be restored: %w", u.o.Version, opened, err)
+		return fmt.Errorf("upgrade to %s failed: %w; the old state could not be restored: %w", u.o.Version, failed, err)
 	}
-	return fmt.Errorf("upgrade to %s failed: %w; your data is the same as before the upgrade: start Hob again, or return to the previous version with: hob update --rollback", u.o.Version, opened)
+	return fmt.Errorf("upgrade to %s failed: %w; your data is the same as before the upgrade: start Hob again, or return to the previous version with: hob update --rollback", u.o.Version, failed)
 }
 
 // restoreSnapshot restores the database from the snapshot. It can be called again after a crash.

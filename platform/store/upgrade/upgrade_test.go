@@ -68,6 +68,8 @@ type startOptions struct {
 	opened  error // what fails after the migration
 	free    uint64
 	version string // default v2
+	serves  bool   // a daemon, which finishes when it is ready
+	ready   error  // why the daemon does not become ready
 }
 
 // startProgram does what the composition root does, and returns the result of Finish.
@@ -102,6 +104,13 @@ func startProgram(t *testing.T, p system.Paths, o startOptions) error {
 	if err == nil {
 		err = o.opened
 		fatal(t, st.Close())
+	}
+	if err == nil && o.serves {
+		fatal(t, up.MarkOpened())
+		if upgrade.InProgress(p) {
+			t.Error("InProgress = true after the home was opened; a start would wait forever")
+		}
+		err = o.ready
 	}
 	return up.Finish(t.Context(), err)
 }
@@ -150,6 +159,19 @@ func TestUpgrade_KeepsSnapshotOfOldState(t *testing.T) {
 	if err := startProgram(t, p, startOptions{sets: setsOf(1, nil)}); !errors.Is(err, store.ErrNewerSchema) || !strings.Contains(err.Error(), "no snapshot fits") {
 		t.Errorf("without a snapshot the old version reports %v", err)
 	}
+}
+
+// A daemon confirms the upgrade when it is ready. If it fails before, the data of before is restored.
+func TestUpgrade_ConfirmsWhenDaemonIsReady(t *testing.T) {
+	p := oldHome(t)
+	err := startProgram(t, p, startOptions{sets: declared(), serves: true, ready: errors.New("boom")})
+	if err == nil || !strings.Contains(err.Error(), "as before the upgrade") {
+		t.Errorf("error = %v", err)
+	}
+	checkHome(t, p, 1, 1)
+	fatal(t, upgrade.ForgetFailure(p))
+	fatal(t, startProgram(t, p, startOptions{sets: declared(), serves: true}))
+	checkHome(t, p, 2, 2)
 }
 
 func TestUpgrade_RollsBack(t *testing.T) {
@@ -264,6 +286,12 @@ func TestRecover_AfterCrashBeforeConfirmation(t *testing.T) {
 	})
 	t.Run("old version", func(t *testing.T) {
 		p := crash(t)
+		fatal(t, startProgram(t, p, startOptions{sets: setsOf(1, nil)}))
+		checkHome(t, p, 1, 1)
+	})
+	t.Run("old version after the new one opened the home", func(t *testing.T) {
+		p := crash(t)
+		fatal(t, upgrade.New(upgrade.Options{Paths: p, Sets: declared(), Version: "v2", Log: slog.New(slog.DiscardHandler)}).MarkOpened())
 		fatal(t, startProgram(t, p, startOptions{sets: setsOf(1, nil)}))
 		checkHome(t, p, 1, 1)
 	})
