@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"hob/autonomy/bus"
 	"hob/autonomy/guard"
 	"hob/platform/provenance"
 	"hob/platform/store"
@@ -120,6 +121,13 @@ func (c *Registry) giveUp(ctx context.Context, now time.Time) (next time.Time, e
 		return next, err
 	}
 	for _, t := range list {
+		ev, err := c.o.Bus.Inbox.Event(ctx, t.Event)
+		if err != nil {
+			return next, err
+		}
+		if ev.State == bus.Held { // its time starts when the user releases it, see DecideHeldTx
+			continue
+		}
 		until, err := c.taskDeadline(ctx, t, c.o.Longest)
 		if err != nil {
 			return next, err

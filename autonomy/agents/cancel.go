@@ -2,7 +2,9 @@ package agents
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
@@ -70,6 +72,48 @@ func (c *Registry) Cancel(ctx context.Context, id string) (t Task, err error) {
 		return c.o.Guard.AuditTx(tx, guard.Record{Actor: "owner", Action: "cancel", Event: t.Event, Session: t.Own(), Origin: "cli", Verdict: "allow", Rule: "owner's command"})
 	})
 	return t, err
+}
+
+// DecideHeldTx is like bus.Hold.DecideTx, and applies the decision to the tasks, too: the time limit
+// of a released task starts now, and a dropped one ends together with its subtasks. The tasks that a
+// dropped turn waits for also end.
+func (c *Registry) DecideHeldTx(tx *store.Tx, id string, release bool) (n int, err error) {
+	open, err := tasksTx(tx, `state IN ('queued', 'open') ORDER BY created_at, n`)
+	if err != nil {
+		return 0, err
+	}
+	var decided []Task
+	for _, t := range open {
+		ev, err := c.o.Bus.Inbox.EventTx(tx, t.Event)
+		if err != nil && !errors.Is(err, bus.ErrNotFound) {
+			return 0, err
+		}
+		if ev.State == bus.Held && (id == bus.AllHeld || id == t.Event || id == t.Parent && !t.Background && !release) {
+			decided = append(decided, t)
+		}
+	}
+	if n, err = c.o.Bus.Hold.DecideTx(tx, id, release); err != nil {
+		return n, err
+	}
+	for _, t := range decided {
+		if release {
+			if _, err := tx.Exec(`UPDATE crew_tasks SET created_at = ? WHERE id = ?`, time.Now().UnixMilli(), t.ID); err != nil {
+				return n, fmt.Errorf("agents: release held tasks: %w", err)
+			}
+			continue
+		}
+		t, ok, err := taskTx(tx, `id = ?`, t.ID)
+		if err != nil {
+			return n, err
+		}
+		if ok && !t.State.IsFinished() { // a task above it may have ended it
+			if err := c.cutTx(tx, t, Cancelled, "dropped after the restore"); err != nil {
+				return n, err
+			}
+		}
+	}
+	c.due.InvalidateTx(tx, c.o.Bus.Inbox)
+	return n, nil
 }
 
 // cutTx ends an open task after its subtasks. The task's running turn is canceled after the

@@ -290,3 +290,62 @@ func TestJob_HasAtMostTheRightsOfItsParent(t *testing.T) {
 		t.Errorf("a task may create schedules: %s, %v", ev.Payload, err)
 	}
 }
+
+// A restored background task does not exceed its time limit while it is on hold: its end would start a
+// turn of the model. A release starts its time, and dropping it or its parent ends its row.
+func TestDecideHeldTx(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		decide  string // "task" or bus.AllHeld
+		release bool
+		want    agents.State
+		event   bus.State
+	}{
+		{"release of the task", "task", true, agents.Open, bus.Pending},
+		{"release of all", bus.AllHeld, true, agents.Open, bus.Pending},
+		{"drop of the task", "task", false, agents.Cancelled, bus.Dead},
+		{"drop of all", bus.AllHeld, false, agents.Cancelled, bus.Dead},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f, ctx := newFixture(t, 3), t.Context()
+			fatal(t, f.begin(caller(), tools.TaskRequest{Agent: "scout", Task: "part 1", Background: true, FollowUp: true}))
+			fatal(t, f.store.Write(ctx, func(tx *store.Tx) error {
+				if _, err := tx.Exec(`UPDATE crew_tasks SET created_at = created_at - 86400000`); err != nil {
+					return err
+				}
+				return bus.StartHoldTx(tx, "old")
+			}))
+			if _, err := f.Due(ctx, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			task := f.tasks()[0]
+			if events, err := f.bus.Inbox.List(ctx, "", "", 10); err != nil || len(events) != 1 || events[0].State != bus.Held || task.State != agents.Open {
+				t.Fatalf("on hold: %v, %+v, %v, want only the held event of an open task", task.State, events, err)
+			}
+			id := c.decide
+			if id == "task" {
+				id = task.Event
+			}
+			fatal(t, f.store.Write(ctx, func(tx *store.Tx) error { _, err := f.DecideHeldTx(tx, id, c.release); return err }))
+			if _, err := f.Due(ctx, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			ev, err := f.bus.Inbox.Event(ctx, task.Event)
+			if got := f.states(); err != nil || got[0] != c.want || ev.State != c.event {
+				t.Errorf("state %v, event %v, %v, want %v and %v", got, ev.State, err, c.want, c.event)
+			}
+		})
+	}
+	f, ctx := newFixture(t, 1), t.Context()
+	_, err := f.bus.Inbox.Put(ctx, bus.Event{ID: parentEvent, Kind: bus.Watcher, Source: "w", Session: parentSession})
+	fatal(t, err)
+	fatal(t, f.begin(caller(), requests(2)...))
+	fatal(t, f.store.Write(ctx, func(tx *store.Tx) error { return bus.StartHoldTx(tx, "old") }))
+	fatal(t, f.store.Write(ctx, func(tx *store.Tx) error { _, err := f.DecideHeldTx(tx, parentEvent, false); return err }))
+	if got := f.states(); !slices.Equal(got, []agents.State{agents.Cancelled, agents.Cancelled}) {
+		t.Errorf("after the drop of their parent the tasks are %v", got)
+	}
+	if s, err := f.bus.Hold.Status(ctx); err != nil || s.Events != 0 {
+		t.Errorf("Status = %+v, %v, want no held event", s, err)
+	}
+}

@@ -184,10 +184,10 @@ func (in *Inbox) deadTx(tx *store.Tx, id, why string) error {
 	return err
 }
 
-// DropTx permanently drops a waiting event. It returns false if the event is being processed or has
+// DropTx permanently drops a waiting or held event. It returns false if the event is being processed or has
 // ended.
 func (in *Inbox) DropTx(tx *store.Tx, id, why string) (bool, error) {
-	res, err := tx.Exec(`UPDATE inbox SET state = 'dead', error = ?, done_at = ? WHERE id = ? AND state = 'pending'`, why, in.now().UnixMilli(), id)
+	res, err := tx.Exec(`UPDATE inbox SET state = 'dead', error = ?, done_at = ? WHERE id = ? AND state IN ('pending', 'held')`, why, in.now().UnixMilli(), id)
 	if err != nil {
 		return false, fmt.Errorf("bus: drop: %w", err)
 	}

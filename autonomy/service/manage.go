@@ -69,7 +69,7 @@ func (sv *Service) Hold(ctx context.Context) (api.RestoreHold, error) {
 // DecideHold implements api.Management.
 func (sv *Service) DecideHold(ctx context.Context, id string, release bool) (d api.HoldDecision, err error) {
 	err = sv.o.Store.Write(ctx, func(tx *store.Tx) error {
-		if d.Decided, err = sv.o.Bus.Hold.DecideTx(tx, id, release); err != nil {
+		if d.Decided, err = sv.o.Agents.DecideHeldTx(tx, id, release); err != nil {
 			return err
 		}
 		return sv.o.Guard.AuditHold(tx, id, release, "api")

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"hob/autonomy/agents"
 	"hob/autonomy/api"
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
@@ -31,7 +32,7 @@ const restoreConfig = "timezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n[aut
 const secretPhrase = "Kestrel-9981"
 
 // A backup is restored that contains queued texts, open approval requests, pending events, due
-// reminders, a grant and a pairing that ended since, and text that was deleted since: nothing is sent
+// reminders, a background task, a grant and a pairing that ended since, and text that was deleted since: nothing is sent
 // or run by itself, and nothing that ended comes back.
 func TestRestore_SendsAndRunsNothingByItself(t *testing.T) {
 	home := t.TempDir()
@@ -52,9 +53,36 @@ func TestRestore_SendsAndRunsNothingByItself(t *testing.T) {
 			if r.Applied != (recovery.Applied{Grants: 1, Pairings: 1, Erasures: 1}) || r.Closed != 1 || len(r.Held) < 4 || r.Before == "" {
 				t.Errorf("Restore = %+v", r)
 			}
+			letTaskExpire(t, p)
 			checkRestored(t, home, p)
 		})
 	}
+}
+
+// putBackgroundTask stores a background task whose end starts a turn in its conversation.
+func putBackgroundTask(d *App, tx *store.Tx) error {
+	_, err := d.bus.Inbox.PutTx(tx, bus.Event{
+		ID: "task-event", Kind: bus.Task, Source: agents.Source, Session: "home/t-1", Text: "sort the photos", Provenance: provenance.Owner, NotBefore: time.Now().Add(time.Hour),
+		Payload: []byte(`{"id":"t-1","agent":"hob","background":true,"follow_up":true,"report":"home"}`),
+	})
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(`INSERT INTO crew_tasks (id, call, n, parent, session, event, agent, task, background, state, created_at)
+		VALUES ('t-1', 'call-1', 0, 'an-event', 'home', 'task-event', 'hob', 'sort the photos', 1, 'open', ?)`, time.Now().UnixMilli())
+	return err
+}
+
+// letTaskExpire makes the restored background task older than its time limit.
+func letTaskExpire(t *testing.T, p system.Paths) {
+	t.Helper()
+	st, err := store.Open(t.Context(), p.Database(), Migrations(), store.Options{})
+	fatal(t, err)
+	fatal(t, st.Write(t.Context(), func(tx *store.Tx) error {
+		_, err := tx.Exec(`UPDATE crew_tasks SET created_at = created_at - 86400000`)
+		return err
+	}))
+	fatal(t, st.Close())
 }
 
 // liveThenBackUp uses a home, backs it up, and ends what the backup contains. It returns the backup.
@@ -100,6 +128,9 @@ func liveThenBackUp(t *testing.T, home string, p system.Paths, dated bool) (back
 			What: "the mail to bob@example.org", Provenance: provenance.Owner, Zone: "UTC", At: time.Now().Add(4 * time.Second), CreatedAt: time.Now(),
 		})
 		if err != nil {
+			return err
+		}
+		if err := putBackgroundTask(d, tx); err != nil {
 			return err
 		}
 		_, err = d.bus.Inbox.PutTx(tx, bus.Event{Kind: bus.Watcher, Source: "w1", Session: "watcher:w1", Text: "a file appeared", Provenance: provenance.Outside, NotBefore: time.Now().Add(time.Hour)})
