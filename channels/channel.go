@@ -109,6 +109,8 @@ type Accepted struct {
 	Event string // id of the inbox event; for a repeated Key, the id of the first event
 	// Repeated reports whether this Key was already accepted.
 	Repeated bool
+	// Differs reports whether the accepted message of a repeated Key does not contain this text.
+	Differs bool
 	// Position is the number of messages ahead of this one in the session; 0 means that it is
 	// processed immediately.
 	Position int

@@ -97,8 +97,15 @@ func TestReceive_AcceptsARepeatedKeyOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	again, err := k.Receive(t.Context(), in)
-	if err != nil || !again.Repeated || again.Event != first.Event {
+	if err != nil || !again.Repeated || again.Event != first.Event || again.Differs {
 		t.Errorf("Receive = %+v, %v, want a repeat of %s", again, err, first.Event)
+	}
+	in.Text = "another text"
+	if again, err = k.Receive(t.Context(), in); err != nil || again.Event != first.Event || !again.Differs {
+		t.Errorf("Receive of another text with the same key = %+v, %v", again, err)
+	}
+	if again, known, err := k.Known(t.Context(), in); err != nil || !known || !again.Differs {
+		t.Errorf("Known of another text with the same key = %+v, %v, %v", again, known, err)
 	}
 }
 

@@ -104,7 +104,10 @@ func (k *Intake) Receive(ctx context.Context, in channels.Inbound) (channels.Acc
 		err = fmt.Errorf("take message: %w", err)
 		return channels.Accepted{}, err
 	}
-	return acc, nil
+	if acc.Repeated {
+		acc.Differs, err = k.isOtherText(ctx, acc.Event, in.Text)
+	}
+	return acc, err
 }
 
 // inTurn queues "/new" behind a message that is still waiting for a next one, because that message
@@ -139,7 +142,18 @@ func (k *Intake) Known(ctx context.Context, in channels.Inbound) (channels.Accep
 	if err == nil && event == "" && !in.FromOwner && k.guests.isOverLimit(in.Channel, in.Sender, time.Now()) {
 		err = ErrTooMany
 	}
-	return channels.Accepted{Event: event, Repeated: event != ""}, event != "", err
+	acc := channels.Accepted{Event: event, Repeated: event != ""}
+	if err == nil && acc.Repeated {
+		acc.Differs, err = k.isOtherText(ctx, event, in.Text)
+	}
+	return acc, acc.Repeated, err
+}
+
+// isOtherText reports whether an event does not contain the text of a message with its key. An event
+// can contain several messages.
+func (k *Intake) isOtherText(ctx context.Context, event, text string) (bool, error) {
+	ev, err := k.o.Bus.Inbox.Event(ctx, event)
+	return !strings.Contains(ev.Text, text), err
 }
 
 // dropUnknownSender drops a message from an unknown sender if no agent answers such messages. The

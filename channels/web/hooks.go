@@ -10,7 +10,9 @@ import (
 	"sync"
 	"time"
 
+	"hob/autonomy/api"
 	"hob/channels"
+	"hob/platform/net/hooksig"
 )
 
 // Limits for posts to channels. Posts from anywhere may arrive through the owner's tunnel, so all
@@ -89,8 +91,14 @@ func (s *Server) isHook(r *http.Request) bool {
 	return strings.HasPrefix(r.URL.Path, "/hooks/") && r.Method == http.MethodPost
 }
 
-func unsignedFailure() *failure {
-	return newFailure(http.StatusUnauthorized, "bad_signature", "", "the signature of the post is missing or not valid")
+// unsignedFailure returns the failure of a post without a valid proof. It says how to sign a post in
+// Hob's format, also for a channel that does not exist.
+func unsignedFailure(r *http.Request) *failure {
+	remedy := ""
+	if r.Header.Get(hooksig.Header) != "" {
+		remedy = hooksig.Remedy
+	}
+	return newFailure(http.StatusUnauthorized, "bad_signature", remedy, "the signature of the post is missing or not valid")
 }
 
 // serveHook forwards a post to its channel, which authenticates the post.
@@ -98,7 +106,7 @@ func (s *Server) serveHook(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("channel")
 	ch := s.opt.Hooks[name]
 	if ch == nil { // the response does not reveal which channels exist
-		return s.hooks.doors.countFailure(r, unsignedFailure())
+		return s.hooks.doors.countFailure(r, unsignedFailure(r))
 	}
 	who := s.requestPeer(r, true, true)
 	if who == PeerHob { // such a program runs under the owner's account and could read the secret
@@ -129,7 +137,7 @@ func (s *Server) serveHook(w http.ResponseWriter, r *http.Request) error {
 	// channel is told that the sender is unknown.
 	a := ch.Hook(ctx, channels.WebhookRequest{Header: r.Header, Body: body, Unknown: who != PeerOwner})
 	if a.Status == http.StatusUnauthorized {
-		return s.hooks.doors.countFailure(r, unsignedFailure())
+		return s.hooks.doors.countFailure(r, unsignedFailure(r))
 	}
 	proven = true
 	if at, ok := r.Context().Value(connKey{}).(*connection); ok {
@@ -148,6 +156,8 @@ func refusedPost(a channels.WebhookResponse) error {
 	switch {
 	case a.Status == http.StatusServiceUnavailable:
 		code = "not_ready"
+	case a.Status == http.StatusConflict:
+		code = api.CodeConflict
 	case a.Status == http.StatusForbidden:
 		code = "denied"
 	case a.Status >= http.StatusInternalServerError:

@@ -81,6 +81,7 @@ func TestHooks(t *testing.T) {
 	}{
 		{channels.WebhookResponse{Status: 400, Error: "text is empty"}, `"code":"invalid","message":"text is empty"`},
 		{channels.WebhookResponse{Status: 403, Error: "not let in"}, `"code":"denied"`},
+		{channels.WebhookResponse{Status: 409, Error: "used for another text"}, `"code":"conflict"`},
 		{channels.WebhookResponse{Status: 503}, `"code":"not_ready","message":"service unavailable"`},
 	} {
 		p.mu.Lock()
@@ -88,6 +89,11 @@ func TestHooks(t *testing.T) {
 		p.mu.Unlock()
 		if r := h.send(t, "POST", "/hooks/porch", "x", "X-Proof", "right"); r.code != c.says.Status || !strings.Contains(r.body, c.want) {
 			t.Errorf("%+v: %d %s", c.says, r.code, r.body)
+		}
+	}
+	for _, path := range []string{"/hooks/porch", "/hooks/none"} {
+		if r := h.send(t, "POST", path, "x", "X-Hob-Signature", "v1=00"); r.code != 401 || !strings.Contains(r.body, "timestamp.key.body") {
+			t.Errorf("%s with a signature in another format: %d %s, want 401 with the remedy", path, r.code, r.body)
 		}
 	}
 }

@@ -53,10 +53,7 @@ type acceptedPost struct {
 // Hook implements channels.WebhookReceiver.
 func (c *Channel) Hook(ctx context.Context, p channels.WebhookRequest) channels.WebhookResponse {
 	proof, err := hooksig.Read(p.Header, c.secret, p.Body, time.Now())
-	switch {
-	case errors.Is(err, hooksig.ErrOldFormat):
-		return channels.WebhookResponse{Status: http.StatusUnauthorized, Error: err.Error() + "; " + hooksig.Remedy}
-	case err != nil || !proof.Fits || proof.Stale:
+	if err != nil || !proof.Fits || proof.Stale {
 		return channels.WebhookResponse{Status: http.StatusUnauthorized}
 	}
 	m, wrong := parseMessage(p.Body)
@@ -77,6 +74,10 @@ func (c *Channel) Hook(ctx context.Context, p channels.WebhookRequest) channels.
 			return channels.WebhookResponse{Status: http.StatusForbidden, Error: "the sender is neither paired nor on the allow list"}
 		}
 		return channels.WebhookResponse{Status: http.StatusServiceUnavailable}
+	}
+	if acc.Differs {
+		done()
+		return channels.WebhookResponse{Status: http.StatusConflict, Error: "this Idempotency-Key or id was used for another text; use a new one for each message"}
 	}
 	out := acceptedPost{Event: acc.Event, Repeated: acc.Repeated}
 	if !m.Wait {

@@ -50,6 +50,14 @@ func TestReview10_RefusesTimestampedSignatureAsBodyOnly(t *testing.T) {
 			}
 		}
 	}
+	stamp := strconv.FormatInt(time.Now().Unix(), 10)
+	const other = `{"text":"the window is open"}`
+	for path, secret := range map[string]string{"/api/v1/triggers/door/fire": "s3cret", "/hooks/webhook": "whsec"} {
+		reused := map[string]string{"X-Hob-Timestamp": stamp, "X-Hob-Signature": "v1=" + hexMAC(secret, stamp+".k0."+other), "Idempotency-Key": "k0"}
+		if code, said := h.fireSigned(path, other, reused); code != http.StatusConflict {
+			t.Errorf("%s: another body with the same key got %d %s, want 409", path, code, said)
+		}
+	}
 	if _, list := h.api(http.MethodGet, "/api/v1/inbox", nil); strings.Contains(string(list), ".k1.") {
 		t.Errorf("the replay is in the inbox: %s", list)
 	}
