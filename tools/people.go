@@ -37,11 +37,11 @@ func PersonIn(ctx context.Context, s string, people func(ctx context.Context, wo
 	}
 	remedy := "give the address"
 	if people == nil {
-		return pim.Person{}, Errorf(NotFound, "the mail address of %q is unknown; %s", Clean(textnorm.Ellipsize(s, 80)), Clean(remedy))
+		return pim.Person{}, Errorf(NotFound, "the email address of %q is unknown; %s", Clean(textnorm.Ellipsize(s, 80)), Clean(remedy))
 	}
 	list, err := people(ctx, s)
 	if err != nil && len(list) == 0 {
-		err = Errorf(Failed, "address lookup of %q failed; %s: %w", Clean(textnorm.Ellipsize(s, 80)), Clean(remedy), err)
+		err = Errorf(Failed, "address lookup for %q failed; %s: %w", Clean(textnorm.Ellipsize(s, 80)), Clean(remedy), err)
 		return pim.Person{}, Quoting(err, provenance.Outside)
 	}
 	var with []string
@@ -56,7 +56,7 @@ func PersonIn(ctx context.Context, s string, people func(ctx context.Context, wo
 	}
 	switch len(with) {
 	case 0:
-		return pim.Person{}, Errorf(NotFound, "the address book has no mail address of %q; %s", Clean(textnorm.Ellipsize(s, 80)), Clean(remedy))
+		return pim.Person{}, Errorf(NotFound, "the address book contains no email address for %q; %s", Clean(textnorm.Ellipsize(s, 80)), Clean(remedy))
 	case 1:
 		return found, nil
 	}

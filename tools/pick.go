@@ -23,7 +23,7 @@ func Pick[T any](noun, query string, list []T, key func(T) (id, title string)) (
 	var zero T
 	query = strings.TrimSpace(query)
 	if query == "" {
-		return zero, Errorf(InvalidArguments, "name the %s: its id or words of its text", Clean(noun))
+		return zero, Errorf(InvalidArguments, "name the %s by its id or by words of its text", Clean(noun))
 	}
 	if len(list) == 0 {
 		return zero, Errorf(NotFound, "there is no %s", Clean(noun))

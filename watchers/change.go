@@ -176,7 +176,7 @@ func (m *Manager) ResetEvents(ctx context.Context) error {
 // The watcher keeps its position, so it neither loses an event nor fires one twice.
 func (m *Manager) SetPaceTx(tx *store.Tx, id string, change PollPolicy) (before, after Spec, err error) {
 	if change.PerDay < AnyPerDay {
-		return Spec{}, Spec{}, fmt.Errorf("%w: \"per_day\" must be a number from 1 on, or %d for any number", ErrInvalid, AnyPerDay)
+		return Spec{}, Spec{}, fmt.Errorf("%w: \"per_day\" must be at least 1, or %d for no limit", ErrInvalid, AnyPerDay)
 	}
 	r, err := m.selectRow(tx, id)
 	if err != nil {

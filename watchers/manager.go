@@ -175,7 +175,7 @@ func (m *Manager) buildWith(s Spec, trouble func(context.Context, string, error)
 	case Timed, Watcher, Polled, MessageWatcher:
 		return made, nil
 	}
-	return nil, fmt.Errorf("%w: the kind %q returned a %T, which is not a Timed, Watcher, Polled or Hearer", ErrPermanent, s.Kind, made)
+	return nil, fmt.Errorf("%w: the kind %q returned a %T, which is not a Timed, Watcher, Polled or MessageWatcher", ErrPermanent, s.Kind, made)
 }
 
 func (m *Manager) kindList() string {

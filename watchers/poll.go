@@ -262,7 +262,7 @@ func (m *Manager) limitPerDay(spec Spec, p *poll, fire []Signal, now time.Time) 
 	if len(rest) > 0 && p.left == 0 {
 		run = append(run, Signal{
 			Key: spec.ID + "/limit@" + p.day, At: now, Notice: true, Source: sourceOf(spec),
-			Text:    fmt.Sprintf("%s has fired %d times today, its daily limit. I skip the rest of today.", m.noticeLabel(spec), most),
+			Text:    fmt.Sprintf("%s has fired %d times today, its daily limit. I will skip the rest of today.", m.noticeLabel(spec), most),
 			Payload: marshalPayload(map[string]any{"limit": most, "day": p.day}),
 		})
 	}
@@ -274,7 +274,7 @@ func (m *Manager) limitPerDay(spec Spec, p *poll, fire []Signal, now time.Time) 
 func (m *Manager) recoveryNotice(spec Spec, p poll, now time.Time) Signal {
 	return Signal{
 		Key: spec.ID + "/back@" + p.since.Format(time.RFC3339Nano), At: now, Notice: true, Source: sourceOf(spec),
-		Text:    fmt.Sprintf("Watching %s works again (it had failed since %s).", m.noticeLabel(spec), clockTime(p.since, now, m.opt.Zone())),
+		Text:    fmt.Sprintf("Watching %s works again (it had been failing since %s).", m.noticeLabel(spec), clockTime(p.since, now, m.opt.Zone())),
 		Payload: marshalPayload(map[string]any{"failing_since": p.since.Format(time.RFC3339)}),
 	}
 }
@@ -308,7 +308,7 @@ func (m *Manager) pollFailed(ctx context.Context, spec Spec, p poll, found Found
 		p.told = true
 		signals = append(signals, Signal{
 			Key: spec.ID + "/trouble@" + p.since.Format(time.RFC3339Nano), At: now, Notice: true, Source: provenance.Outside,
-			Text: fmt.Sprintf("There is a problem with watching %s: %s. I keep trying and will notify you when it works again.",
+			Text: fmt.Sprintf("There is a problem with watching %s: %s. I will keep trying and notify you when it works again.",
 				m.noticeLabel(spec), textnorm.Ellipsize(text, 300)),
 			Payload: marshalPayload(map[string]any{"error": text, "failing_since": p.since.Format(time.RFC3339)}),
 		})

@@ -387,7 +387,7 @@ func TestPolledDailyLimit(t *testing.T) {
 		for _, n := range h.sink.Notices() {
 			notices = append(notices, n.Text)
 		}
-		say := "The lines has fired 3 times today, its daily limit. I skip the rest of today."
+		say := "The lines has fired 3 times today, its daily limit. I will skip the rest of today."
 		if diff := cmp.Diff([]string{say, say}, notices); diff != "" {
 			t.Error(diff)
 		}

@@ -138,7 +138,7 @@ func insertRow(tx *store.Tx, s Spec) error {
 
 // errGone is returned if the watcher was canceled, paused or changed while it fired. The
 // firing is rolled back.
-var errGone = errors.New("the watcher was cancelled or paused in the meantime")
+var errGone = errors.New("the watcher was canceled or paused in the meantime")
 
 // requireRow returns errGone for an update that matched no row.
 func requireRow(r sql.Result, err error) error {

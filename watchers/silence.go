@@ -159,7 +159,7 @@ func (m *Manager) notePoll(ctx context.Context, spec Spec, p poll, found Found, 
 	m.silent.setLastPoll(spec.ID, pollResult{at: now, seen: len(found.Signals) + len(found.Passed), new: len(fresh)})
 	passed := found.Passed
 	if !p.based {
-		why := fmt.Sprintf("it existed when the watcher began, as one of %d", len(fresh))
+		why := fmt.Sprintf("it was one of %d items that existed when the watcher began", len(fresh))
 		for _, s := range fresh {
 			if !s.At.After(p.begun) || s.At.After(now.Add(ahead)) {
 				passed = append(passed, SuppressedSignal{Key: s.Key, Rule: RuleBaseline, Text: s.Text, At: s.At, Why: why})

@@ -148,7 +148,7 @@ func (m *Manager) pollHolds(s Spec, p poll, now time.Time) (out []Hold) {
 	l, ok := m.silent.lookOf(s.ID)
 	switch {
 	case !ok && p.fails == 0:
-		out = append(out, Hold{Rule: RuleUnasked, Text: "it was not polled yet since Hob started"})
+		out = append(out, Hold{Rule: RuleUnasked, Text: "it has not been polled since Hob started"})
 	case ok && l.seen == 0:
 		out = append(out, Hold{Rule: RuleNothing, Text: "its source was checked " + clockTime(l.at, now, zone) + " and had no items"})
 	case ok && l.new == 0:

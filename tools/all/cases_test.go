@@ -25,12 +25,12 @@ func accountCases() []toolstest.Case {
 		{Step: step("update_calendar_event", `{"event":"dentist","start":"16:00"}`), Want: `Moved "Dentist" from `, Outside: true, Undone: "Restored the event"},
 		{Step: step("answer_invitation", `{"event":"review","answer":"decline"}`), Want: `Declined: "Review", Tue 30 Mar at 14:30. It is unknown whether the server notifies ada@example.org; no email was sent.`, Outside: true, Undone: "Restored the invitation in your calendar"},
 		{Step: step("delete_calendar_event", `{"event":"dentist"}`), Want: `Removed "Dentist" (`, Outside: true, Undone: "Restored the event"},
-		{Step: step("create_reminder", `{"text":"Milk","at":"Friday","in":"home"}`), Want: `Put "Milk" on the list home: Fri 12 Mar.`, Undone: "Removed it from the list."},
+		{Step: step("create_reminder", `{"text":"Milk","at":"Friday","in":"home"}`), Want: `Added "Milk" to the list home: Fri 12 Mar.`, Undone: "Removed it from the list."},
 		{Step: step("list_reminders", `{}`), Before: []toolstest.Step{step("create_reminder", `{"text":"Milk","at":"Friday","in":"home"}`)}, Want: "- Pay rent (tomorrow; high priority; home)\n- Milk (Fri 12 Mar; home)", Outside: true},
 		{Step: step("list_reminders", `{"query":"rent"}`), Before: []toolstest.Step{step("create_reminder", `{"text":"stretch","at":"at 18:00"}`)}, Want: "To do, on the lists of home:\n- Pay rent", Outside: true},
 		{Step: step("list_reminders", `{"in":"hob"}`), Want: "There are no reminders."},
 		{Step: step("complete_reminder", `{"reminder":"rent"}`), Want: "Done: Pay rent (", Outside: true, Undone: "is open again"},
-		{Step: step("create_note", `{"title":"Ideas","text":"More tea","in":"folder"}`), Want: `Wrote the note "Ideas" into folder.`, Undone: "Removed the note."},
+		{Step: step("create_note", `{"title":"Ideas","text":"More tea","in":"folder"}`), Want: `Wrote the note "Ideas" in folder.`, Undone: "Removed the note."},
 		{Step: step("list_notes", `{"query":"vaillant"}`), Want: "Notes in folder:\n- Boiler (folder, ", Outside: true},
 		{Step: step("read_note", `{"note":"boiler"}`), Want: "The boiler is a Vaillant.", Outside: true},
 		{Step: step("read_note", `{"note":"groceries"}`), Before: []toolstest.Step{step("create_note", `{"text":"milk\neggs","title":"Groceries"}`)}, Want: "milk\neggs"},
@@ -44,7 +44,7 @@ func accountCases() []toolstest.Case {
 		{Step: step("draft_email", `{"to":["ada@example.org"],"text":"Hello"}`), Want: "The draft to ada@example.org is saved in the drafts of work: Hello.", Undone: "Removed the draft."},
 		{Step: step("draft_email", `{"answer":"invoice","text":"Paid"}`), Want: "The draft to ada@example.org is saved in the drafts", Outside: true, Undone: "Removed the draft."},
 		{Step: step("send_email", `{"to":["ada@example.org"],"text":"Hello","attach":["a.txt"]}`), Want: "Sent to ada@example.org: Hello."},
-		{Step: step("move_email", `{"mail":"invoice"}`), Want: `Moved the mail "The invoice" from Ada <ada@example.org> to archive.`, Outside: true, Undone: "Moved the mail back"},
+		{Step: step("move_email", `{"mail":"invoice"}`), Want: `Moved the email "The invoice" from Ada <ada@example.org> to archive.`, Outside: true, Undone: "Moved the email back"},
 	}
 }
 
@@ -140,8 +140,8 @@ func reminderCases() []toolstest.Case {
 		{Step: step("create_reminder", `{"text":"stand up","every":"30 minutes"}`), Want: "every 30 minutes", Undone: "Cancelled"},
 		{Step: step("list_reminders", `{}`), Before: []toolstest.Step{water, stretch}, Want: "2 reminders:\n- stretch (today at 14:50)\n- drink water (every weekday at 08:30, next tomorrow at 08:30, Fri 12 Mar at 08:30 and Mon 15 Mar at 08:30)\n\nTo do, on the lists of home:\n- Pay rent", Outside: true},
 		{Step: step("list_reminders", `{"query":"water"}`), Before: []toolstest.Step{water, stretch}, Want: "1 reminder:\n- drink water"},
-		{Step: step("cancel_reminder", `{"reminder":"water"}`), Before: []toolstest.Step{water, stretch}, Want: `Cancelled the reminder "drink water"`, Undone: "Restored"},
-		{Step: step("cancel_reminder", `{"reminder":"14:50"}`), Before: []toolstest.Step{water, stretch}, Want: `Cancelled the reminder "stretch"`, Undone: "Restored"},
+		{Step: step("cancel_reminder", `{"reminder":"water"}`), Before: []toolstest.Step{water, stretch}, Want: `Canceled the reminder "drink water"`, Undone: "Restored"},
+		{Step: step("cancel_reminder", `{"reminder":"14:50"}`), Before: []toolstest.Step{water, stretch}, Want: `Canceled the reminder "stretch"`, Undone: "Restored"},
 		{
 			Step: step("daily_briefing", `{}`), Before: []toolstest.Step{
 				stretch, step("create_task", `{"title":"pay the rent","due":"today"}`), step("create_task", `{"title":"old","due":"2094-03-01"}`),
@@ -169,7 +169,7 @@ func watchCases() []toolstest.Case {
 			Step: step("list_schedules", `{}`), Before: []toolstest.Step{brief, daily},
 			Want: "2 schedules:\n- every day at 18:00: tidy Downloads (next today at 18:00, tomorrow at 18:00 and Fri 12 Mar at 18:00)\n- every weekday at 08:00: brief me (next tomorrow at 08:00, Fri 12 Mar at 08:00 and Mon 15 Mar at 08:00)",
 		},
-		{Step: step("cancel_schedule", `{"schedule":"tidy"}`), Before: []toolstest.Step{brief, daily}, Want: "Cancelled the schedule: every day at 18:00: tidy Downloads.", Undone: "Restored"},
+		{Step: step("cancel_schedule", `{"schedule":"tidy"}`), Before: []toolstest.Step{brief, daily}, Want: "Canceled the schedule: every day at 18:00: tidy Downloads.", Undone: "Restored"},
 		{Step: step("pause_schedule", `{"schedule":"brief me"}`), Before: []toolstest.Step{brief}, Want: "Paused the schedule: every weekday at 08:00: brief me.", Undone: "is active again"},
 		{Step: step("pause_schedule", `{"schedule":"brief","resume":true}`), Before: []toolstest.Step{brief, step("pause_schedule", `{"schedule":"brief"}`)}, Want: "Resumed the schedule", Undone: "is paused again"},
 		{Step: goal, Want: `Added the goal "read a book a month". I review it every 2 days.`, Undone: "Removed the goal"},
@@ -188,7 +188,7 @@ func watchCases() []toolstest.Case {
 		{Step: pdf, Want: "PDF files in", Undone: "Cancelled"},
 		{Step: act, Want: ", and then will: summarise it.", Undone: "Cancelled"},
 		{Step: step("list_watchers", `{}`), Before: []toolstest.Step{pdf, act, daily}, Want: "2 watchers:\n- "},
-		{Step: step("cancel_watcher", `{"watcher":"pdf"}`), Before: []toolstest.Step{pdf, act}, Want: "Cancelled the watcher: ", Undone: "Restored"},
+		{Step: step("cancel_watcher", `{"watcher":"pdf"}`), Before: []toolstest.Step{pdf, act}, Want: "Canceled the watcher: ", Undone: "Restored"},
 		{Step: step("pause_watcher", `{"watcher":"summarise"}`), Before: []toolstest.Step{pdf, act}, Want: "Paused the watcher: ", Undone: "is active again"},
 		{Step: step("update_watcher", `{"watcher":"pdf","active_hours":"mon-fri 08:00-18:00","per_day":3}`), Before: []toolstest.Step{pdf}, Want: "(only mon-fri 08:00-18:00, at most 3 a day).", Undone: "Restored the watcher: "},
 		{Step: step("update_watcher", `{"per_day":-1}`), Before: []toolstest.Step{pdf, step("update_watcher", `{"per_day":3}`)}, Want: "Changed the watcher: ", Undone: "(at most 3 a day)."},

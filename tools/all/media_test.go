@@ -159,7 +159,7 @@ func mediaCases() []toolstest.Case {
 		{Step: step("music_control", `{"action":"resume"}`), Want: "It is playing."},
 		{Step: step("get_focus", `{}`), Want: "Do-not-disturb is on (dunst)."},
 		{Step: step("send_notification", `{"title":"Tea","message":"It has drawn."}`), Want: "Showed the notification."},
-		{Step: step("reveal_file", `{"path":"a.txt"}`), Want: "Showed it in the file manager."},
+		{Step: step("reveal_file", `{"path":"a.txt"}`), Want: "Showed the item in the file manager."},
 		{Step: step("list_shortcuts", `{}`), Want: "- Morning", Outside: true},
 		{Step: step("run_shortcut", `{"name":"Morning","input":"to Ada"}`), Want: "Its output:\nto Ada", Outside: true},
 		{Step: step("run_shortcut", `{"name":"Morning"}`), Want: "without output"},

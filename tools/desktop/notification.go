@@ -36,7 +36,7 @@ func (in notificationIn) buildNotification(id string) (desk.Notification, error)
 	case n.Body == "":
 		return n, tools.Errorf(tools.InvalidArguments, "the message is empty")
 	case utf8.RuneCountInString(n.Title) > maxNoteTitle || utf8.RuneCountInString(n.Body) > maxNoteText:
-		return n, tools.Errorf(tools.InvalidArguments, "a notification may have a title of %d and a message of %d characters", maxNoteTitle, maxNoteText)
+		return n, tools.Errorf(tools.InvalidArguments, "the title may be at most %d characters long, and the message at most %d", maxNoteTitle, maxNoteText)
 	}
 	if n.Title == "" {
 		n.Title = "Hob"

@@ -46,7 +46,7 @@ func (d Deps) revealFile() tools.Tool {
 				return tools.Result{}, err
 			}
 			if path != c.Exact {
-				return tools.Result{}, tools.Errorf(tools.Conflict, "%s now means a different file than the approved one; nothing was shown", tools.Clean(textnorm.Ellipsize(in.Path, 100)))
+				return tools.Result{}, tools.Errorf(tools.Conflict, "%s now refers to a different file than the approved one; nothing was shown", tools.Clean(textnorm.Ellipsize(in.Path, 100)))
 			}
 			if err := d.FileManager.Reveal(ctx, path); err != nil {
 				if errors.Is(err, filemanager.ErrNone) {
@@ -54,7 +54,7 @@ func (d Deps) revealFile() tools.Tool {
 				}
 				return tools.Result{}, classifyProgramError(err)
 			}
-			return tools.Result{Source: provenance.Tool, Text: "Showed it in the file manager."}, nil
+			return tools.Result{Source: provenance.Tool, Text: "Showed the item in the file manager."}, nil
 		},
 	})
 }
@@ -133,9 +133,9 @@ func (d Deps) runShortcut() tools.Tool {
 			case err != nil:
 				return tools.Result{}, tools.Quoting(classifyMachineError(err), provenance.Outside)
 			case text == "":
-				return tools.Result{Source: provenance.Tool, Text: "The shortcut has run without output."}, nil
+				return tools.Result{Source: provenance.Tool, Text: "The shortcut ran and returned no output."}, nil
 			}
-			return tools.Result{Text: "The shortcut has run. Its output:\n" + text, Source: provenance.Outside, Origins: desktopOrigins("shortcut")}, nil
+			return tools.Result{Text: "The shortcut ran. Its output:\n" + text, Source: provenance.Outside, Origins: desktopOrigins("shortcut")}, nil
 		},
 	})
 }

@@ -153,7 +153,7 @@ func (d Deps) fillElement() tools.Tool {
 		},
 		Judge: func(ctx context.Context, in fillIn) tools.CallAssessment {
 			if n := utf8.RuneCountInString(in.Text); n > a11y.MaxFill {
-				return tools.CallAssessment{Refused: tools.Errorf(tools.InvalidArguments, "text must have at most %d characters", a11y.MaxFill)}
+				return tools.CallAssessment{Refused: tools.Errorf(tools.InvalidArguments, "text must be at most %d characters long", a11y.MaxFill)}
 			}
 			return d.judgedElement(ctx, in.elementQuery(), isFillable, "fills", in.Text)
 		},

@@ -136,7 +136,7 @@ func oneName(dir *os.Root, name string, label any, info fs.FileInfo, remedy stri
 		return err
 	}
 	if n > 1 {
-		e := tools.Errorf(tools.Unsupported, "%s has other names (hard links), which may be in a protected folder", label)
+		e := tools.Errorf(tools.Unsupported, "%s has other hard links, which may be in a protected folder", label)
 		e.Err, e.Remedy = ErrLinked, remedy
 		return e
 	}

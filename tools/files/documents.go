@@ -54,8 +54,8 @@ func (f *Files) WalkDocuments(ctx context.Context, path string, visit func(knowl
 	if err := w.walkTree(ctx, dir, s.abs); err != nil {
 		return "", err
 	}
-	delete(w.left, "hidden") // hidden files do not have to be mentioned
-	delete(w.left, "protected")
+	delete(w.left, "hidden item") // hidden files do not have to be mentioned
+	delete(w.left, "protected item")
 	if w.stopped == "" && len(w.left) == 0 {
 		return "", nil
 	}

@@ -59,7 +59,7 @@ func (f *Files) asJudged(s *openPath, exact string) error {
 	if !strings.HasPrefix(exact, newFileMark) || s.info == nil && exact == newFile(s.abs) {
 		return nil
 	}
-	return tools.Errorf(tools.Conflict, "%s was created since the approval; nothing was changed", s.errorLabel())
+	return tools.Errorf(tools.Conflict, "%s was created after the approval; nothing was changed", s.errorLabel())
 }
 
 // maxDropNames is the number of names that are tried for a file in the drop folder.
@@ -72,7 +72,7 @@ func (f *Files) runDrop(ctx context.Context, c tools.Call, in writeIn) (tools.Re
 	ext := filepath.Ext(in.Path)
 	content, ok := renderFile(ext, in.Content)
 	if !ok {
-		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "the content is not text that can be written there; nothing was written")
+		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "the content is not text or is too large for the drop folder; nothing was written")
 	}
 	wanted := filepath.Base(in.Path)
 	in.Content = content
@@ -100,7 +100,7 @@ func (f *Files) runDrop(ctx context.Context, c tools.Call, in writeIn) (tools.Re
 		s.Close()
 		return r, err
 	}
-	return tools.Result{}, tools.Errorf(tools.Conflict, "too many files in the drop folder for this second; retry")
+	return tools.Result{}, tools.Errorf(tools.Conflict, "too many files were created in the drop folder in this second; retry")
 }
 
 // slugify returns the characters of a name that have no special meaning to any program: letters, in

@@ -34,10 +34,10 @@ func TestList(t *testing.T) {
 		want string
 	}{
 		{"plain", map[string]any{"path": "~/Documents"}, "~/Documents: 5 entries\n- cache/\n- link -> /etc\n- node_modules/\n- notes.txt (14 bytes, 2026-03-09)\n- sub/\n" +
-			"(Not complete: 1 hidden one was left out; 1 protected one was left out.)"},
+			"(Not complete: 1 hidden item was left out; 1 protected item was left out.)"},
 		{"pattern", map[string]any{"path": "sub", "pattern": "*.pdf"}, "~/Documents/sub: 1 entry matching *.pdf\n- a.PDF (1 byte, 2026-03-09)"},
 		{"recursive", map[string]any{"path": ".", "pattern": "*.pdf", "recursive": true}, "~/Documents: 2 entries matching *.pdf\n- sub/a.PDF (1 byte, 2026-03-09)\n- sub/deep/b.pdf (2 bytes, 2026-03-09)\n" +
-			"(Not complete: the content of cache, node_modules was left out; 1 hidden one was left out; 1 protected one was left out.)"},
+			"(Not complete: the content of cache, node_modules was left out; 1 hidden item was left out; 1 protected item was left out.)"},
 		{"hidden asked for", map[string]any{"path": ".", "pattern": ".h*"}, "~/Documents: 1 entry matching .h*\n- .hidden (1 byte, "},
 		{"nothing", map[string]any{"path": "sub", "pattern": "*.doc"}, "Nothing in ~/Documents/sub matches *.doc."},
 	}
@@ -77,7 +77,7 @@ func TestSearch(t *testing.T) {
 	r := b.must("search_files", map[string]any{"path": "~/Documents", "query": "RENT"})
 	want := "6 matches for \"RENT\" in ~/Documents:\n- a/b.txt:1: rent again\n- a/b.txt:2: rent again\n- a/b.txt:3: rent again\n- a/b.txt:4: rent again\n- a/b.txt:5: rent again\n" +
 		"- a/budget.md:1: Rent: 900\n" +
-		"(Not complete: 1 binary one was left out; 2 further match in a file with more than 5 ones were left out; 1 hidden one was left out; 1 larger than 4 KB one was left out.)"
+		"(Not complete: 1 binary item was left out; 2 further matches in files with more than 5 were left out; 1 hidden item was left out; 1 item larger than 4 KB was left out.)"
 	if d := cmp.Diff(want, r.Text); d != "" {
 		t.Error(d)
 	}

@@ -134,21 +134,21 @@ func (r *search) searchLines(ctx context.Context, e walkEntry) error {
 	}
 	b, err := readRegular(e.dir, e.name, e.rel, r.f.opt.MaxFile)
 	if errors.Is(err, errTooLarge) {
-		r.w.left["larger than "+formatSize(r.f.opt.MaxFile)]++
+		r.w.left["item larger than "+formatSize(r.f.opt.MaxFile)]++
 		return nil
 	}
 	if errors.Is(err, ErrLinked) {
-		r.w.left["with several names (hard links)"]++
+		r.w.left["item with several hard links"]++
 		return nil
 	}
 	if err != nil {
-		r.w.left["unreadable"]++
+		r.w.left["unreadable item"]++
 		return nil //nolint:nilerr // said in the result
 	}
 	r.scanned += int64(len(b))
 	text, _, ok := decodeText(b)
 	if !ok {
-		r.w.left["binary"]++
+		r.w.left["binary item"]++
 		return nil
 	}
 	r.out.Searched++

@@ -32,7 +32,7 @@ func TestSpecialFiles(t *testing.T) {
 	if _, err := b.call("read_file", map[string]any{"path": "hard"}); !errors.Is(err, ErrLinked) {
 		t.Errorf("read through a hard link: %v", err)
 	}
-	if r := b.must("search_files", map[string]any{"path": "~/Documents", "query": "canary"}); strings.Contains(r.Text, "hard:") || !strings.Contains(r.Text, "several names") {
+	if r := b.must("search_files", map[string]any{"path": "~/Documents", "query": "canary"}); strings.Contains(r.Text, "hard:") || !strings.Contains(r.Text, "several hard links") {
 		t.Errorf("search through a hard link: %s", r.Text)
 	}
 	for _, add := range []bool{true, false} {

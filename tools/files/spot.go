@@ -231,7 +231,7 @@ func openIn(dir *os.Root, name string, label any, limit int64) (*os.File, error)
 		return nil, err
 	}
 	if before.Size() > limit {
-		e := tools.Errorf(tools.Unsupported, "%s has %s; at most %s can be read", label, tools.Clean(formatSize(before.Size())), tools.Clean(formatSize(limit)))
+		e := tools.Errorf(tools.Unsupported, "%s is %s; at most %s can be read", label, tools.Clean(formatSize(before.Size())), tools.Clean(formatSize(limit)))
 		e.Err = errTooLarge
 		return nil, e
 	}

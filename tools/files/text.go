@@ -93,7 +93,7 @@ var (
 	// ErrSpecial means that the item is a device, pipe or socket.
 	ErrSpecial = errors.New("not an ordinary file")
 	// ErrLinked means that the file has several hard links.
-	ErrLinked = errors.New("a file with several names (hard links)")
+	ErrLinked = errors.New("a file with several hard links")
 )
 
 // protectedPathError returns the error for a protected path. label is the name of the file in

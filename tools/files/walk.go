@@ -69,7 +69,7 @@ func (w *treeWalk) walkFolder(ctx context.Context, dir *os.Root, abs, rel string
 		}
 		info, err := dir.Lstat(name)
 		if err != nil {
-			w.left["unreadable"]++
+			w.left["unreadable item"]++
 			continue
 		}
 		e := walkEntry{dir: dir, name: name, rel: path.Join(rel, name), abs: filepath.Join(abs, name), info: info}
@@ -121,11 +121,11 @@ func (w *treeWalk) readNames(dir *os.Root) ([]string, error) {
 func (w *treeWalk) isIncluded(e walkEntry) bool {
 	switch {
 	case w.f.checkProtected(e.abs, e.rel) != nil:
-		w.left["protected"]++
+		w.left["protected item"]++
 	case !w.hidden && strings.HasPrefix(e.name, "."):
-		w.left["hidden"]++
+		w.left["hidden item"]++
 	case e.info.Mode()&(fs.ModeDevice|fs.ModeNamedPipe|fs.ModeSocket) != 0:
-		w.left["special"]++
+		w.left["special item"]++
 	default:
 		return true
 	}
@@ -143,7 +143,7 @@ func (w *treeWalk) descendInto(ctx context.Context, e walkEntry, depth int) erro
 	}
 	sub, err := openSubfolder(e.dir, e.name)
 	if err != nil {
-		w.left["unreadable"]++
+		w.left["unreadable item"]++
 		return nil //nolint:nilerr // said in the result
 	}
 	defer func() { _ = sub.Close() }()
@@ -153,7 +153,7 @@ func (w *treeWalk) descendInto(ctx context.Context, e walkEntry, depth int) erro
 	}
 	err = w.walkFolder(ctx, sub, e.abs, e.rel, depth+1)
 	if err != nil && !errors.Is(err, errStop) && ctx.Err() == nil && errors.Is(err, fs.ErrPermission) {
-		w.left["unreadable"]++
+		w.left["unreadable item"]++
 		return nil
 	}
 	return err
@@ -165,6 +165,9 @@ func (w *treeWalk) leaveOut(name string) {
 	}
 	w.left["heavy"]++
 }
+
+// manySkipped returns the plural of a reason in treeWalk.left.
+var manySkipped = strings.NewReplacer("item", "items", "match in a file", "matches in files")
 
 // skippedText describes the omitted items. It returns "" if there are none.
 func (w *treeWalk) skippedText() string {
@@ -185,7 +188,7 @@ func (w *treeWalk) skippedText() string {
 		case "names beyond the first 20,000 of a folder", "deeper than 16 folders":
 			parts = append(parts, "everything "+strings.TrimPrefix(k, "names ")+" was left out")
 		default:
-			parts = append(parts, textnorm.CountNoun(w.left[k], k+" one was", k+" ones were")+" left out")
+			parts = append(parts, textnorm.CountNoun(w.left[k], k+" was", manySkipped.Replace(k)+" were")+" left out")
 		}
 	}
 	if len(parts) == 0 {

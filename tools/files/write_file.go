@@ -64,7 +64,7 @@ func (f *Files) runWrite(ctx context.Context, c tools.Call, in writeIn) (tools.R
 		return tools.Result{}, err
 	}
 	if int64(len(in.Content)) > f.opt.MaxFile {
-		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "the content has %s; at most %s can be written", tools.Clean(formatSize(int64(len(in.Content)))), tools.Clean(formatSize(f.opt.MaxFile)))
+		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "the content is %s; at most %s can be written", tools.Clean(formatSize(int64(len(in.Content)))), tools.Clean(formatSize(f.opt.MaxFile)))
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -170,7 +170,7 @@ func (f *Files) writeResult(s *openPath, in writeIn, u writeUndo, n int, kept er
 		r.Undo = tools.NewUndo("delete "+shown+" again", u)
 		return r
 	case in.Append:
-		r.Text = fmt.Sprintf("Added %s to %s, which now has %s.", formatSize(int64(len(in.Content))), shown, formatSize(int64(n)))
+		r.Text = fmt.Sprintf("Added %s to %s, which is now %s.", formatSize(int64(len(in.Content))), shown, formatSize(int64(n)))
 	default:
 		r.Text = fmt.Sprintf("Replaced %s (now %s).", shown, formatSize(int64(n)))
 	}

@@ -120,7 +120,7 @@ func (d Deps) fillReply(ctx context.Context, in letterIn, all []pim.Mailer, out 
 		out.To = append(out.To, p)
 	}
 	if len(out.To) == 0 {
-		return tools.Errorf(tools.InvalidArguments, "the mail does not name its sender; give the recipient of the reply")
+		return tools.Errorf(tools.InvalidArguments, "the email does not name its sender; specify the recipient of the reply")
 	}
 	return nil
 }

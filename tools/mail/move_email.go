@@ -36,14 +36,14 @@ func (d Deps) moveEmail() tools.Tool {
 			Keywords:    "archive file move mail email folder trash delete junk spam put away inbox",
 		},
 		Summary: func(in moveIn) string {
-			return fmt.Sprintf("Move the mail %q to %s", textnorm.Ellipsize(in.Mail, 100), textnorm.Ellipsize(cmp.Or(in.To, "archive"), 60))
+			return fmt.Sprintf("Move the email %q to %s", textnorm.Ellipsize(in.Mail, 100), textnorm.Ellipsize(cmp.Or(in.To, "archive"), 60))
 		},
 		Judge: func(ctx context.Context, in moveIn) tools.CallAssessment {
 			x, _, err := d.findMailToMove(ctx, in)
 			if err != nil {
 				return refusedJudgment(err)
 			}
-			return tools.CallAssessment{Why: fmt.Sprintf("it is the mail %q from %s", subjectLine(x, 100), senderLabel(x)), Exact: x.Ref}
+			return tools.CallAssessment{Why: fmt.Sprintf("it is the email %q from %s", subjectLine(x, 100), senderLabel(x)), Exact: x.Ref}
 		},
 		Run: func(ctx context.Context, c tools.Call, in moveIn) (tools.Result, error) {
 			x, box, err := d.findMailToMove(ctx, in)
@@ -51,7 +51,7 @@ func (d Deps) moveEmail() tools.Tool {
 				return tools.Result{}, tools.ClassifyPIM(err)
 			}
 			if x.Ref != c.Exact {
-				return tools.Result{}, tools.Errorf(tools.Conflict, "the request now matches a different mail than the approved one; nothing was moved")
+				return tools.Result{}, tools.Errorf(tools.Conflict, "the request now matches a different email than the approved one; nothing was moved")
 			}
 			to := cmp.Or(strings.TrimSpace(in.To), "archive")
 			r, err := box.MoveMail(ctx, x.Ref, to)
@@ -59,19 +59,19 @@ func (d Deps) moveEmail() tools.Tool {
 				return tools.Result{}, tools.ClassifyPIM(err)
 			}
 			if r.Outcome == pim.Uncertain {
-				return tools.Result{}, outcomeUnknownError("the mail was moved", r)
+				return tools.Result{}, outcomeUnknownError("the email was moved", r)
 			}
-			what := fmt.Sprintf("the mail %q from %s", subjectLine(x, 100), senderLabel(x))
+			what := fmt.Sprintf("the email %q from %s", subjectLine(x, 100), senderLabel(x))
 			return tools.Result{
 				Text: fmt.Sprintf("Moved %s to %s.", what, to), Data: sentOut{Outcome: r.Outcome, ID: r.ID, Subject: subjectLine(x, 300)},
-				Source: provenance.Outside, Origins: mailOrigins(x, "move_email"), Undo: undoOf("move a mail back", box, r),
+				Source: provenance.Outside, Origins: mailOrigins(x, "move_email"), Undo: undoOf("move an email back", box, r),
 			}, nil
 		},
 		Undo: func(ctx context.Context, data json.RawMessage) (string, error) {
 			if err := d.takeBack(ctx, data); err != nil {
 				return "", err
 			}
-			return "Moved the mail back to its folder.", nil
+			return "Moved the email back to its folder.", nil
 		},
 	})
 }
@@ -119,7 +119,7 @@ func (d Deps) readEmail() tools.Tool {
 			}
 			fmt.Fprintf(&b, "\nId: %s\n\n%s", x.Ref, x.Text)
 			if x.Cut {
-				b.WriteString("\n\n(Only the beginning of the mail is shown.)")
+				b.WriteString("\n\n(Only the beginning of the email is shown.)")
 			}
 			l := shownLetter(x, box)
 			return tools.Result{Text: b.String(), Data: mailOut{Mails: []letterOut{l}}, Source: provenance.Outside, Origins: mailOrigins(x, "read_email")}, nil

@@ -25,7 +25,7 @@ func (d Deps) mailersNamed(name string) ([]pim.Mailer, error) {
 		all = d.Mailers()
 	}
 	if len(all) == 0 {
-		return nil, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "no account has mail", Remedy: "add one with: hob account add"}
+		return nil, &tools.Error{Source: provenance.Tool, Code: tools.Unsupported, Message: "no account has email", Remedy: "add one with: hob account add"}
 	}
 	if name = strings.TrimSpace(name); name == "" {
 		return all, nil
@@ -37,7 +37,7 @@ func (d Deps) mailersNamed(name string) ([]pim.Mailer, error) {
 		}
 		names = append(names, m.Name())
 	}
-	return nil, tools.Errorf(tools.NotFound, "no account %q has mail; accounts with mail: %s", tools.Clean(textnorm.Ellipsize(name, 60)), tools.Clean(strings.Join(names, ", ")))
+	return nil, tools.Errorf(tools.NotFound, "no account %q has email; accounts with email: %s", tools.Clean(textnorm.Ellipsize(name, 60)), tools.Clean(strings.Join(names, ", ")))
 }
 
 // foundMail is a message with its mailbox.
@@ -51,7 +51,7 @@ type foundMail struct {
 func (d Deps) findMail(ctx context.Context, words, folder string, all []pim.Mailer) (pim.Message, pim.Mailer, error) {
 	words = strings.TrimSpace(words)
 	if words == "" {
-		return pim.Message{}, nil, tools.Errorf(tools.InvalidArguments, "name the mail: its id, or words of its sender or subject")
+		return pim.Message{}, nil, tools.Errorf(tools.InvalidArguments, "name the email by its id, or words of its sender or subject")
 	}
 	if account, rest, ok := strings.Cut(words, "/"); ok && strings.Count(rest, "/") >= 2 && !strings.ContainsAny(account, " \t") {
 		for _, m := range all {
@@ -69,13 +69,13 @@ func (d Deps) findMail(ctx context.Context, words, folder string, all []pim.Mail
 	case len(list) == 0 && err != nil:
 		return pim.Message{}, nil, tools.ClassifyPIM(err)
 	case len(list) == 0:
-		return pim.Message{}, nil, tools.Errorf(tools.NotFound, "no mail has %q in its sender or subject", tools.Clean(textnorm.Ellipsize(words, 80)))
+		return pim.Message{}, nil, tools.Errorf(tools.NotFound, "no email has %q in its sender or subject", tools.Clean(textnorm.Ellipsize(words, 80)))
 	}
 	var b strings.Builder
 	for _, f := range list[:min(len(list), 8)] {
 		fmt.Fprintf(&b, "\n- %s: %s (%s)", senderLabel(f.Message), subjectLine(f.Message, 80), f.Ref)
 	}
-	return pim.Message{}, nil, outsideError(tools.Errorf(tools.InvalidArguments, "%d mails match %q; name one by its id:%s", len(list), tools.Clean(textnorm.Ellipsize(words, 80)), b.String()))
+	return pim.Message{}, nil, outsideError(tools.Errorf(tools.InvalidArguments, "%d emails match %q; name one by its id:%s", len(list), tools.Clean(textnorm.Ellipsize(words, 80)), b.String()))
 }
 
 // findMatches finds the messages whose sender or subject contains the words.

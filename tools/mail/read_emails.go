@@ -224,7 +224,7 @@ func (w mailQuery) readAccount(ctx context.Context, c *imapmail.Conn, a pim.Acco
 		out = append(out, l)
 	}
 	if looked < len(uids) && len(out) < w.limit {
-		return out, a.Errorf("only the newest %d of %d mails were checked, and %d of them match; narrow the search by days, words or sender", looked, len(uids), len(out))
+		return out, a.Errorf("only the newest %d of %d emails were checked, and %d of them match; narrow the search by days, words or sender", looked, len(uids), len(out))
 	}
 	return out, nil
 }

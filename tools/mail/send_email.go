@@ -41,11 +41,11 @@ func (d Deps) sendEmail() tools.Tool {
 				return tools.Result{}, tools.ClassifyPIM(err)
 			}
 			if r.Outcome == pim.Uncertain {
-				return tools.Result{}, outsideError(tools.Errorf(tools.OutcomeUnknown, "mail to %s: outcome unknown (%s); Hob did not send it again. Check the sent mails, or ask, before you retry", l.recipientText(), r.Why))
+				return tools.Result{}, outsideError(tools.Errorf(tools.OutcomeUnknown, "email to %s: outcome unknown (%s); Hob did not send it again. Check the sent emails, or ask the user, before you retry", l.recipientText(), r.Why))
 			}
 			text := fmt.Sprintf("Sent to %s: %s.", l.recipientText(), l.Subject)
 			if r.Outcome == pim.Pending {
-				text = fmt.Sprintf("The mail to %s was queued and will be sent automatically: %s.", l.recipientText(), l.Subject)
+				text = fmt.Sprintf("The email to %s was queued and will be sent automatically: %s.", l.recipientText(), l.Subject)
 			}
 			return l.sendResult(text, r), nil
 		},
@@ -101,7 +101,7 @@ func (d Deps) approvedLetter(ctx context.Context, c tools.Call, in letterIn) (l 
 func (d Deps) thawMail(c tools.Call) (composedMail, error) {
 	var f frozenMail
 	if err := json.Unmarshal(c.Frozen, &f); err != nil {
-		return composedMail{}, tools.Errorf(tools.Failed, "the stored mail cannot be read: %w", tools.CleanErr(err))
+		return composedMail{}, tools.Errorf(tools.Failed, "the stored email cannot be read: %w", tools.CleanErr(err))
 	}
 	from, err := d.mailersNamed(f.Account)
 	if err != nil {

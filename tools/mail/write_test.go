@@ -157,7 +157,7 @@ func TestDraftAndMove(t *testing.T) {
 		t.Error(err)
 	}
 	j, r, err := judged(t, move, `{"mail":"lunch"}`)
-	if j.Why != `it is the mail "Lunch?" from Bob <bob@example.org>` {
+	if j.Why != `it is the email "Lunch?" from Bob <bob@example.org>` {
 		t.Error(j.Why)
 	}
 	if err != nil || len(in("archive")) != 1 || r.Source != provenance.Outside || r.Undo == nil {

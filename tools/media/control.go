@@ -78,7 +78,7 @@ func parseAction(in controlIn) (media.Action, error) {
 	case !slices.Contains(media.Actions(), a):
 		return "", tools.Errorf(tools.InvalidArguments, "action must be play, pause, toggle, next, previous, stop, seek or volume, not %q", tools.Clean(textnorm.Ellipsize(in.Action, 40)))
 	case a == media.Seek && (in.Amount == 0 || in.Amount > 86_400 || in.Amount < -86_400):
-		return "", tools.Errorf(tools.InvalidArguments, "seek needs an amount of seconds")
+		return "", tools.Errorf(tools.InvalidArguments, "seek requires an amount in seconds")
 	case a == media.Volume && (in.Amount < 0 || in.Amount > 100):
 		return "", tools.Errorf(tools.InvalidArguments, "the volume must be 0 to 100")
 	}
@@ -145,7 +145,7 @@ func choosePlayer(list []media.Player, name string) (media.Player, error) {
 		}
 		names = append(names, p.Name)
 	}
-	return media.Player{}, outsideError(tools.Errorf(tools.NotFound, "no player of that name is running; running: %s", tools.Clean(strings.Join(names, ", "))))
+	return media.Player{}, outsideError(tools.Errorf(tools.NotFound, "no player with that name is running; running: %s", tools.Clean(strings.Join(names, ", "))))
 }
 
 // awaitPlayerState returns the player once it reports the requested state, or its current state after

@@ -190,7 +190,7 @@ func noteText(s string) (string, error) {
 	case s == "":
 		return "", tools.Errorf(tools.InvalidArguments, "the note is empty")
 	case len(s) > maxNote:
-		return "", tools.Errorf(tools.InvalidArguments, "a note may have at most 1 MB; write a file instead")
+		return "", tools.Errorf(tools.InvalidArguments, "a note may be at most 1 MB; write a file instead")
 	}
 	return s, nil
 }

@@ -138,7 +138,7 @@ func (d Deps) createLeaf(spec tools.Spec) tools.Tool {
 	return tools.New(tools.Def[createNoteIn]{
 		Spec: spec,
 		Summary: func(in createNoteIn) string {
-			return "Write a note into " + textnorm.Ellipsize(d.noteTarget(in), 60) + ": " + quoteLine(textnorm.Ellipsize(in.Title+" "+in.Text, 100))
+			return "Write a note in " + textnorm.Ellipsize(d.noteTarget(in), 60) + ": " + quoteLine(textnorm.Ellipsize(in.Title+" "+in.Text, 100))
 		},
 		Run: func(ctx context.Context, c tools.Call, in createNoteIn) (tools.Result, error) {
 			s, folder, err := d.resolveNoteApp(d.noteTarget(in))
@@ -162,7 +162,7 @@ func (d Deps) createLeaf(spec tools.Spec) tools.Tool {
 				return tools.Result{}, tools.ClassifyPIM(err)
 			}
 			n.Ref = r.ID
-			res := tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("Wrote the note %s into %s.", quoteLine(n.Title), strings.Trim(s.Name()+"/"+folder, "/")), Data: AppNote{n, s.Name()}}
+			res := tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("Wrote the note %s in %s.", quoteLine(n.Title), strings.Trim(s.Name()+"/"+folder, "/")), Data: AppNote{n, s.Name()}}
 			if len(r.Undo) > 0 {
 				res.Undo = tools.NewUndo("remove the note "+quoteLine(n.Title)+" away", shelfUndo{s.Name(), r.Undo})
 			}

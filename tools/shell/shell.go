@@ -137,7 +137,7 @@ func (s shell) runCommand(ctx context.Context, c tools.Call, in runIn) (tools.Re
 	if v.Exact != c.Exact {
 		return tools.Result{}, &tools.Error{
 			Source: provenance.Tool,
-			Code:   tools.Conflict, Message: "the command now resolves to something different than the approved one; nothing was run",
+			Code:   tools.Conflict, Message: "the command now resolves to something other than the approved command; nothing was run",
 			Remedy: "check the files and call the tool again",
 		}
 	}

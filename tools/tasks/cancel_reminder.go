@@ -49,7 +49,7 @@ func (d Deps) cancelReminder() tools.Tool {
 				return tools.Result{}, classifyError(err)
 			}
 			return tools.Result{
-				Text: fmt.Sprintf("Cancelled the reminder %q (%s).", textnorm.Ellipsize(spec.Action, 100), words), Data: spec,
+				Text: fmt.Sprintf("Canceled the reminder %q (%s).", textnorm.Ellipsize(spec.Action, 100), words), Data: spec,
 				Source: provenance.Worst(provenance.Tool, spec.Provenance),
 				Undo:   tools.NewUndo(fmt.Sprintf("restore the reminder %q", textnorm.Ellipsize(spec.Action, 80)), spec),
 			}, nil

@@ -141,7 +141,7 @@ func (d Deps) takeBack(ctx context.Context, data json.RawMessage) error {
 // checkReceipt turns an uncertain outcome of a change into an error.
 func checkReceipt(r pim.Receipt, err error) error {
 	if err == nil && r.Outcome == pim.Uncertain {
-		return tools.Quoting(tools.Errorf(tools.OutcomeUnknown, "change of the list: outcome unknown (%s); Hob did not repeat it. Check the list before you retry", r.Why), provenance.Outside)
+		return tools.Quoting(tools.Errorf(tools.OutcomeUnknown, "change to the list: outcome unknown (%s); Hob did not repeat it. Check the list before you retry", r.Why), provenance.Outside)
 	}
 	return tools.ClassifyPIM(err)
 }
@@ -206,7 +206,7 @@ func (d Deps) createErrand(spec tools.Spec) tools.Tool {
 	return tools.New(tools.Def[remindIn]{
 		Spec: spec,
 		Summary: func(in remindIn) string {
-			s := fmt.Sprintf("Put %q on the list %s", textnorm.Ellipsize(in.Text, 100), textnorm.Ellipsize(d.reminderTarget(in), 60))
+			s := fmt.Sprintf("Add %q to the list %s", textnorm.Ellipsize(in.Text, 100), textnorm.Ellipsize(d.reminderTarget(in), 60))
 			if in.At != "" {
 				s += ", due " + textnorm.Ellipsize(in.At, 60)
 			}
@@ -223,7 +223,7 @@ func (d Deps) createErrand(spec tools.Spec) tools.Tool {
 			case r.Title == "":
 				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "text is empty; describe the reminder")
 			case strings.TrimSpace(in.Every) != "":
-				return tools.Result{}, tools.Errorf(tools.Unsupported, "only Hob's own reminders can repeat; use in %q", tools.Clean(own))
+				return tools.Result{}, tools.Errorf(tools.Unsupported, "only Hob's own reminders can repeat; set in to %q", tools.Clean(own))
 			case strings.TrimSpace(in.At) != "":
 				m, err := dateparse.Parse(in.At, c.Now)
 				if err != nil {
@@ -239,7 +239,7 @@ func (d Deps) createErrand(spec tools.Spec) tools.Tool {
 				return tools.Result{}, err
 			}
 			e := ListItem{r, l.Name()}
-			text := fmt.Sprintf("Put %q on the list %s", textnorm.Ellipsize(r.Title, 120), strings.Trim(l.Name()+"/"+name, "/"))
+			text := fmt.Sprintf("Added %q to the list %s", textnorm.Ellipsize(r.Title, 120), strings.Trim(l.Name()+"/"+name, "/"))
 			if w := e.dueWords(c.Now); w != "" {
 				text += ": " + w
 			}

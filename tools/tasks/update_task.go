@@ -50,7 +50,7 @@ func (d Deps) updateTask() tools.Tool {
 			}
 			return tools.Result{
 				Text: "Changed the task: " + t.taskLine(c.Now) + ".", Data: t, Source: tasksProvenance(before, t),
-				Undo: tools.NewUndo(fmt.Sprintf("revert the change of the task %q", before.Title), taskUndo{Before: before, After: taskDigest(t)}),
+				Undo: tools.NewUndo(fmt.Sprintf("revert the change to the task %q", before.Title), taskUndo{Before: before, After: taskDigest(t)}),
 			}, nil
 		},
 		UndoTx: d.undoChange,

@@ -56,7 +56,7 @@ func (f watcherFamily) cancelMatching(tx *store.Tx, query string) (tools.Result,
 	}
 	words := f.m.Describe(s)
 	return tools.Result{
-		Text: fmt.Sprintf("Cancelled the %s: %s.", f.noun, words), Data: watcherRow{Spec: s, Description: words}, Source: sourceOf([]watchers.Spec{s}),
+		Text: fmt.Sprintf("Canceled the %s: %s.", f.noun, words), Data: watcherRow{Spec: s, Description: words}, Source: sourceOf([]watchers.Spec{s}),
 		Undo: tools.NewUndo(fmt.Sprintf("restore the %s: %s", f.noun, words), s),
 	}, nil
 }

@@ -79,7 +79,7 @@ func (d Deps) changeGoal(tx *store.Tx, c tools.Call, before, g Goal, verb string
 	}
 	return tools.Result{
 		Text: verb + goalLine(g, c.Now) + ".", Data: g, Source: goalSource(before, g),
-		Undo: tools.NewUndo(fmt.Sprintf("revert the change of the goal %q", goalName(before)), goalUndo{Before: before, After: g}),
+		Undo: tools.NewUndo(fmt.Sprintf("revert the change to the goal %q", goalName(before)), goalUndo{Before: before, After: g}),
 	}, nil
 }
 

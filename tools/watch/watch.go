@@ -226,10 +226,10 @@ func (f watcherFamily) undoCreate(tx *store.Tx, data json.RawMessage) (string, e
 	}
 	s, err := f.m.CancelTx(tx, u.ID)
 	if errors.Is(err, watchers.ErrNotFound) {
-		return "", tools.Errorf(tools.Conflict, "the %s was cancelled", tools.Clean(f.noun))
+		return "", tools.Errorf(tools.Conflict, "the %s was canceled", tools.Clean(f.noun))
 	}
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("Cancelled the %s: %s.", f.noun, f.m.Describe(s)), nil
+	return fmt.Sprintf("Canceled the %s: %s.", f.noun, f.m.Describe(s)), nil
 }

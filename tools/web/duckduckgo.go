@@ -54,7 +54,7 @@ func (e *engine) searchDuckDuckGo(ctx context.Context, query string) ([]Result, 
 		return nil, &tools.Error{
 			Source: provenance.Tool,
 			Code:   tools.Failed, Message: "DuckDuckGo asks for a CAPTCHA; nothing was searched",
-			Remedy: "try again later, or configure a key of Tavily or Brave, or a SearXNG server, in [search]",
+			Remedy: "try again later, or configure a key for Tavily or Brave, or a SearXNG server, in [search]",
 		}
 	}
 	return nil, e.unreadableError()

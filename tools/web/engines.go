@@ -155,7 +155,7 @@ func (e *engine) sendRequest(ctx context.Context, r safehttp.Request) (*safehttp
 		case "searxng":
 			out.Remedy = "enable JSON: add json to search.formats in its settings.yml"
 		case "duckduckgo":
-			out.Remedy = "it blocks programs at the moment; configure a key of Tavily or Brave, or a SearXNG server, in [search]"
+			out.Remedy = "it blocks programs at the moment; configure a key for Tavily or Brave, or a SearXNG server, in [search]"
 		}
 	case http.StatusTooManyRequests:
 		out.Remedy = "too many searches; " + e.waitAdvice(resp.Header)

@@ -360,7 +360,7 @@ func TestEngines(t *testing.T) {
 		{"duckduckgo, challenge", Search{Provider: "duckduckgo"}, 202, nil, `<form id="challenge-form" action="//duckduckgo.com/anomaly.js?x"></form>`, nil, "CAPTCHA; nothing was searched"},
 		{"duckduckgo, challenge as success", Search{Provider: "duckduckgo"}, 200, nil, `<div class="anomaly-modal__title">Unfortunately</div>`, nil, "CAPTCHA"},
 		{"duckduckgo, another page", Search{Provider: "duckduckgo"}, 200, nil, `<p>hello</p>`, nil, "it is unknown whether there are results"},
-		{"duckduckgo, closed", Search{Provider: "duckduckgo"}, 403, nil, ``, nil, "configure a key of Tavily or Brave"},
+		{"duckduckgo, closed", Search{Provider: "duckduckgo"}, 403, nil, ``, nil, "configure a key for Tavily or Brave"},
 		{"server error", Search{Provider: "duckduckgo"}, 502, nil, ``, nil, "502 Bad Gateway; nothing was searched; try again later"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

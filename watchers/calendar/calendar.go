@@ -130,7 +130,7 @@ func parseConfig(raw json.RawMessage) (settings, error) {
 	for _, b := range c.Before {
 		d, err := parseDuration(b)
 		if err != nil || d < 0 || d > longestLead {
-			return s, fmt.Errorf(`calendar: before must hold times such as "15m", "2h" or "1d", at most 7d, not %q`, b)
+			return s, fmt.Errorf(`calendar: before must contain times such as "15m", "2h" or "1d", at most 7d, not %q`, b)
 		}
 		s.before = append(s.before, d)
 	}

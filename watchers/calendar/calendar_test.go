@@ -137,9 +137,9 @@ func TestWhatIsTold(t *testing.T) {
 	r.Put("Work", "old", "SUMMARY:New name\nDTSTART:"+formatUTC(day.Add(2*time.Hour))+"\nDTEND:"+formatUTC(day.Add(3*time.Hour)))
 	w.waitNotice("New name was changed")
 	r.Delete("Work", "gone")
-	w.waitNotice("Party was cancelled")
+	w.waitNotice("Party was canceled")
 	r.Put("Work", "series", "SUMMARY:Standup\nDTSTART:"+formatUTC(day)+"\nRRULE:FREQ=DAILY;COUNT=9", "SUMMARY:Standup\nSTATUS:CANCELLED\nRECURRENCE-ID:"+formatUTC(day.AddDate(0, 0, 1))+"\nDTSTART:"+formatUTC(day.AddDate(0, 0, 1)))
-	w.waitNotice("Standup was cancelled")
+	w.waitNotice("Standup was canceled")
 	r.Put("Work", "series", "SUMMARY:Standup\nDTSTART:"+formatUTC(day.Add(time.Hour))+"\nRRULE:FREQ=DAILY;COUNT=9")
 	w.waitNotice("Standup was ")
 	r.Put("Work", "new", "SUMMARY:Lunch\nDTSTART:"+formatUTC(day))
@@ -152,9 +152,9 @@ func TestWhatIsTold(t *testing.T) {
 	r.Start()
 	r.Put("Work", "new", "SUMMARY:Lunch\nSTATUS:CANCELLED\nDTSTART:"+formatUTC(day))
 	w.open()
-	w.waitNotice("Lunch was cancelled")
+	w.waitNotice("Lunch was canceled")
 	w.waitPolled(s, r)
-	for text, n := range map[string]int{"Call starts": 2, "Call was moved": 1, "Party": 1, "Lunch was cancelled": 1, "New name": 1, "Old one": 1} {
+	for text, n := range map[string]int{"Call starts": 2, "Call was moved": 1, "Party": 1, "Lunch was canceled": 1, "New name": 1, "Old one": 1} {
 		if got := len(slices.DeleteFunc(w.firedTexts(), func(s string) bool { return !strings.HasPrefix(s, text) })); got != n {
 			t.Errorf("%q fired %d times, want %d: %v", text, got, n, w.firedTexts())
 		}

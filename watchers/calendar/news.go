@@ -143,7 +143,7 @@ func (w *watch) eventSignal(what string, e pim.Event, key, before string, now ti
 	case moved:
 		text = fmt.Sprintf("%s was moved to %s (it was %s)", title, strings.TrimPrefix(at, "on "), before)
 	case cancelled:
-		text = fmt.Sprintf("%s was cancelled (%s)", title, at)
+		text = fmt.Sprintf("%s was canceled (%s)", title, at)
 	default:
 		text = fmt.Sprintf("%s was changed (%s)", title, at)
 	}

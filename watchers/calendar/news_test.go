@@ -137,7 +137,7 @@ func TestDifferences(t *testing.T) {
 		{"new", look(14), look(14, one("1", "", 3)), "New in your calendar: Standup, on Tue 3 Nov at 09:00"},
 		{"only now within sight", look(14), look(16, one("1", "", 15)), ""},
 		{"no longer within sight", look(16, one("1", "", 15)), look(14), ""},
-		{"gone", look(14, one("1", "", 3)), look(14), "Standup was cancelled (on Tue 3 Nov at 09:00)"},
+		{"gone", look(14, one("1", "", 3)), look(14), "Standup was canceled (on Tue 3 Nov at 09:00)"},
 		{"over, and gone", cursor{To: at(14), Calendars: []seen{{Name: "Work"}}, Events: []pim.Event{one("1", "", 1)}}, look(14), ""},
 		{"a calendar that is no longer watched", look(14, one("1", "", 3)), cursor{To: at(14)}, ""},
 		{"moved", look(14, one("1", "", 3)), look(14, one("1", "", 4)), "Standup was moved to Wed 4 Nov at 09:00 (it was on Tue 3 Nov at 09:00)"},
@@ -214,8 +214,8 @@ func TestWhatCannotBeReadIsNotGone(t *testing.T) {
 		{"an event that is not listed", a + c + "<response><href>/cal/b.ics</href><status>HTTP/1.1 404 Not Found</status></response>", ""},
 		{"one that fails", a + c + "<response><href>/cal/b.ics</href><propstat><status>HTTP/1.1 500 Oops</status><prop><c:calendar-data/></prop></propstat></response>", ""},
 		{"an event that cannot be read", a + c + event("b", "b", "SUMMARY:Party\nDTSTART:soon"), ""},
-		{"an event that cannot be read, and another that was deleted", a + event("b", "b", "SUMMARY:Party\nDTSTART:soon"), "Lunch was cancelled"},
-		{"one is gone", a + c + "<response><href>/cal/</href><propstat><status>HTTP/1.1 404 Not Found</status><prop><c:calendar-data/></prop></propstat></response>", "Party was cancelled"},
+		{"an event that cannot be read, and another that was deleted", a + event("b", "b", "SUMMARY:Party\nDTSTART:soon"), "Lunch was canceled"},
+		{"one is gone", a + c + "<response><href>/cal/</href><propstat><status>HTTP/1.1 404 Not Found</status><prop><c:calendar-data/></prop></propstat></response>", "Party was canceled"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

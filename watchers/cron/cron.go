@@ -152,7 +152,7 @@ func (c config) parseInterval() (time.Duration, bool, error) {
 	case err != nil:
 		return 0, false, fmt.Errorf(`cron: the interval %q is not a duration such as "90m" or "24h"`, text)
 	case d < shortest:
-		return 0, false, fmt.Errorf("cron: the interval %s is shorter than the shortest, %s", text, shortest)
+		return 0, false, fmt.Errorf("cron: the interval %s is shorter than the minimum, %s", text, shortest)
 	}
 	return d.Truncate(time.Millisecond), true, nil
 }

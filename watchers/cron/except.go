@@ -15,15 +15,15 @@ import (
 const maxExcept = 100
 
 // errNoDaysOff explains how to configure the days off.
-var errNoDaysOff = errors.New(`cron: days off are not configured; name a calendar file with them: hob config set autonomy.days_off '["~/holidays.ics"]'`)
+var errNoDaysOff = errors.New(`cron: days off are not configured; name a calendar file that contains them: hob config set autonomy.days_off '["~/holidays.ics"]'`)
 
 func checkExcept(list []string) error {
 	if len(list) > maxExcept {
-		return fmt.Errorf(`cron: "except" may have at most %d days`, maxExcept)
+		return fmt.Errorf(`cron: "except" may contain at most %d days`, maxExcept)
 	}
 	for _, e := range list {
 		if e != dateparse.DaysOff && !dateparse.ExceptDate(e) {
-			return fmt.Errorf(`cron: "except" has %q; use a day of each year ("12-24"), of one year ("2026-12-24"), or %q`, strings.ToValidUTF8(e, "?"), dateparse.DaysOff)
+			return fmt.Errorf(`cron: "except" contains %q; use a day of each year ("12-24"), of one year ("2026-12-24"), or %q`, strings.ToValidUTF8(e, "?"), dateparse.DaysOff)
 		}
 	}
 	return nil

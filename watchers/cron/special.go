@@ -40,7 +40,7 @@ func parseSpecial(parts []string) (*fields, error) {
 	for _, p := range strings.Split(parts[4], ",") {
 		n, ok := parseNth(p)
 		if !ok {
-			return nil, fmt.Errorf(`the weekday %q must be like "1#2" (the second Monday) or "5L" (the last Friday)`, p)
+			return nil, fmt.Errorf(`the weekday %q must look like "1#2" (the second Monday) or "5L" (the last Friday)`, p)
 		}
 		f.nths = append(f.nths, n)
 		days = append(days, strconv.Itoa(int(n.day)))

@@ -68,7 +68,7 @@ func parseFilter(raw json.RawMessage) (filter, error) {
 			}
 		}
 		if len(*l) > 0 && len(out) == 0 {
-			return f, fmt.Errorf("email: %q is empty; omit it to match every mail", name)
+			return f, fmt.Errorf("email: %q is empty; omit it to match every email", name)
 		}
 		*l = out
 	}

@@ -49,14 +49,14 @@ func (c cursor) saveCursor(tx *store.Tx, watcher string) error {
 func (w *watch) wasReported(ctx context.Context, name []byte) (known bool, err error) {
 	err = w.deps.Store.Reader(ctx).QueryRow("SELECT EXISTS (SELECT 1 FROM email_told WHERE watcher = ? AND mail = ?)", w.id, name).Scan(&known)
 	if err != nil {
-		return false, fmt.Errorf("email: read reported mails: %w", err)
+		return false, fmt.Errorf("email: read reported emails: %w", err)
 	}
 	return known, nil
 }
 
 func markReported(tx *store.Tx, watcher string, name []byte) error {
 	if _, err := tx.Exec("INSERT OR IGNORE INTO email_told VALUES (?, ?)", watcher, name); err != nil {
-		return fmt.Errorf("email: save reported mails: %w", err)
+		return fmt.Errorf("email: save reported emails: %w", err)
 	}
 	return nil
 }

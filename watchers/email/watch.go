@@ -302,7 +302,7 @@ func (w *watch) buildSignal(b *box, m pim.Message) (watchers.Signal, error) {
 	}
 	if m.Refused != "" {
 		return watchers.Signal{
-			Key: b.nameOf(m), Text: textnorm.Ellipsize(fmt.Sprintf("A mail %s(%s) could not be read, so I cannot tell whether it matches: %s",
+			Key: b.nameOf(m), Text: textnorm.Ellipsize(fmt.Sprintf("An email %s(%s) could not be read, so I cannot tell whether it matches: %s",
 				about, b.at.folder, m.Refused), 500), Payload: raw, Source: provenance.Outside, At: time.Now(), Notice: true,
 		}, nil
 	}

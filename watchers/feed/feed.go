@@ -179,7 +179,7 @@ func (f *feed) fetchItems(ctx context.Context, last watchers.Validators) (items 
 	}
 	items, title, err = readFeed(resp.Body, resp.URL)
 	if err != nil {
-		return nil, "", last, fmt.Errorf("%s did not answer with a feed: %w", resp.URL.Host, err)
+		return nil, "", last, fmt.Errorf("%s did not return a feed: %w", resp.URL.Host, err)
 	}
 	return items, title, fresh, nil
 }

@@ -264,7 +264,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 	}{
 		"a page":            {body: "<html><body>hello</body></html>", want: "not an RSS, Atom or JSON feed"},
 		"nothing":           {body: " ", want: "empty"},
-		"garbage":           {body: "\x00\xff\xfe not a feed", want: "did not answer with a feed"},
+		"garbage":           {body: "\x00\xff\xfe not a feed", want: "did not return a feed"},
 		"deep":              {body: "<rss><channel><item>" + deep, want: "too deep"},
 		"deep and sly":      {body: "<rss><channel><item>" + strings.Repeat(`<a b="/>">`, 500_000), want: "too deep"},
 		"deep directives":   {body: "<rss><channel><item>" + strings.Repeat(`<a><!x "> </a>">`, 100_000), want: "too deep"},
@@ -275,7 +275,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 		"a login":           {fail: 401, want: "login"},
 		"busy":              {fail: 429, head: http.Header{"Retry-After": {"120"}}, want: "asked to wait until"},
 		"an endless list":   {fail: 503, want: "busy (503)"},
-		"cut in the middle": {body: rss(entry{Title: "A"})[:60], want: "did not answer with a feed"},
+		"cut in the middle": {body: rss(entry{Title: "A"})[:60], want: "did not return a feed"},
 		"entities":          {body: `<?xml version="1.0"?><!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]><rss><channel><title>&b;</title></channel></rss>`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -123,7 +123,7 @@ func (s *scan) walkDirs(ctx context.Context, dir, rel string) error {
 		at := stack[len(stack)-1].rel
 		stack = stack[:len(stack)-1]
 		if len(s.dirs) >= maxDirs {
-			s.r.reportOnce(ctx, fmt.Errorf("more than %d folders are below %s and the rest is not watched; watch a narrower folder", maxDirs, tildePath(s.r.cfg.root)))
+			s.r.reportOnce(ctx, fmt.Errorf("more than %d folders are below %s, so the rest is not watched; watch a narrower folder", maxDirs, tildePath(s.r.cfg.root)))
 			s.blind = append(s.blind, at)
 			continue
 		}

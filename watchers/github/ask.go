@@ -160,7 +160,7 @@ func (a *asker) explainRefusal(resp *safehttp.Response, err error) error {
 		if a.token == "" {
 			remedy = "; a token raises the limit"
 		}
-		return watchers.Later(until, fmt.Errorf("the limit of requests to %s is used up%s", a.r.host, remedy))
+		return watchers.Later(until, fmt.Errorf("the request limit of %s is used up%s", a.r.host, remedy))
 	case limited && strings.Contains(strings.ToLower(said), "rate limit"):
 		return watchers.Later(now.Add(secondary), fmt.Errorf("%s requests a lower request rate", a.r.host))
 	case resp.Status == http.StatusUnauthorized:

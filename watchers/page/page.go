@@ -67,7 +67,7 @@ func (*Driver) DescribeConfig(raw json.RawMessage) string {
 	if err != nil {
 		return "an unreadable page"
 	}
-	text := "changes of the page " + textnorm.Ellipsize(c.URL, 200)
+	text := "changes to the page " + textnorm.Ellipsize(c.URL, 200)
 	oneLine := func(s string) string { return `"` + textnorm.Ellipsize(readability.Squeeze(s), 80) + `"` }
 	switch {
 	case c.Select != "":
@@ -117,7 +117,7 @@ func parseConfig(raw json.RawMessage) (config, error) {
 		return config{}, errors.New(`page: give either "select" or both "from" and "to"`)
 	}
 	if len(c.Select)+len(c.From)+len(c.To) > maxSelector {
-		return config{}, fmt.Errorf("page: a text that selects the part is longer than %d bytes", maxSelector)
+		return config{}, fmt.Errorf("page: \"select\", \"from\" and \"to\" are longer than %d bytes in total", maxSelector)
 	}
 	if c.Select != "" {
 		if _, err := cascadia.ParseGroup(c.Select); err != nil {

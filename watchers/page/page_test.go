@@ -244,9 +244,9 @@ func TestLargeChange(t *testing.T) {
 
 func TestDescribe(t *testing.T) {
 	for config, want := range map[string]string{
-		`{"url":"example.org"}`:                                 "changes of the page https://example.org",
-		`{"url":"https://a.org/x","select":"#p","words":["a"]}`: `changes of the page https://a.org/x in the part "#p" with "a"`,
-		`{"url":"https://a.org/x","from":"a","to":"b"}`:         `changes of the page https://a.org/x between "a" and "b"`,
+		`{"url":"example.org"}`:                                 "changes to the page https://example.org",
+		`{"url":"https://a.org/x","select":"#p","words":["a"]}`: `changes to the page https://a.org/x in the part "#p" with "a"`,
+		`{"url":"https://a.org/x","from":"a","to":"b"}`:         `changes to the page https://a.org/x between "a" and "b"`,
 		`{"url":"https://a.org/x","select":"p["}`:               "an unreadable page",
 	} {
 		if got := page.New().DescribeConfig(json.RawMessage(config)); got != want {

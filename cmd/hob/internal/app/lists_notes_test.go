@@ -32,7 +32,7 @@ func TestListsAreWritten(t *testing.T) {
 		}
 		return strings.Join(out, ", ")
 	}
-	if got := h.say("remind me to buy milk tomorrow at 9"); !strings.Contains(got, `Put "buy milk" on the list home/Shopping: tomorrow at 09:00.`) || there() != "Shopping: buy milk" {
+	if got := h.say("remind me to buy milk tomorrow at 9"); !strings.Contains(got, `Added "buy milk" to the list home/Shopping: tomorrow at 09:00.`) || there() != "Shopping: buy milk" {
 		t.Fatal(got, there())
 	}
 	if got := h.say("undo that"); !strings.Contains(got, "Removed it from the list.") || there() != "" {
@@ -44,7 +44,7 @@ func TestListsAreWritten(t *testing.T) {
 	if got := h.tool("create_reminder", `{"text":"call Ada","at":"in 20 minutes","in":"hob"}`); !strings.Contains(got.Text, "I will remind you") || there() != "" {
 		t.Errorf("Hob's own: %+v, %s", got, there())
 	}
-	if got := h.tool("create_reminder", `{"text":"file taxes","in":"home/Home"}`); !strings.Contains(got.Text, `Put "file taxes" on the list home/Home.`) || there() != "Home: file taxes" {
+	if got := h.tool("create_reminder", `{"text":"file taxes","in":"home/Home"}`); !strings.Contains(got.Text, `Added "file taxes" to the list home/Home.`) || there() != "Home: file taxes" {
 		t.Errorf("%+v, %s", got, there())
 	}
 	if got := h.say("what are my reminders"); !strings.Contains(got, "call Ada") || !strings.Contains(got, "To do, on the lists of home:\n- file taxes (home)") {
@@ -93,7 +93,7 @@ func TestRemindersApp(t *testing.T) {
 	if got := h.tool("complete_reminder", `{"reminder":"milch"}`); !strings.Contains(got.Text, "Done: Milch") || mac.EvalWorld("world.eventkit.reminders[0].done") != "true" {
 		t.Errorf("%+v", got)
 	}
-	if got := h.tool("create_reminder", `{"text":"Brot","in":"apple"}`); !strings.Contains(got.Text, `Put "Brot" on the list apple.`) || !strings.Contains(mac.EvalWorld("world.eventkit.reminders[1]"), "Brot") {
+	if got := h.tool("create_reminder", `{"text":"Brot","in":"apple"}`); !strings.Contains(got.Text, `Added "Brot" to the list apple.`) || !strings.Contains(mac.EvalWorld("world.eventkit.reminders[1]"), "Brot") {
 		t.Errorf("%+v", got)
 	}
 	if got := h.tool("list_notes", `{"query":"hunter2"}`); !strings.Contains(got.Text, "- WLAN (apple") {
