@@ -64,7 +64,7 @@ func eraseKeysTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Era
 // cancelErasedTx cancels the delayed calls that would send an erased text, because the rest of the
 // text is not what the user approved.
 func cancelErasedTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) error {
-	const cancel = `UPDATE scheduled_sends SET state = 'cancelled', frozen = NULL, error = 'its text was forgotten' WHERE state IN ('waiting', 'sending', 'held') AND call = ?`
+	const cancel = `UPDATE scheduled_sends SET state = 'cancelled', args = '{}', frozen = NULL, error = 'its text was forgotten' WHERE state IN ('waiting', 'sending', 'held') AND call = ?`
 	for _, column := range []string{"args", "frozen", "exact", "what"} {
 		if err := scrubRows(tx, `SELECT call, `+column+` FROM scheduled_sends WHERE state IN ('waiting', 'sending', 'held') AND `+column+` IS NOT NULL`, s, cancel); err != nil {
 			return err

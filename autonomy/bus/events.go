@@ -184,7 +184,8 @@ func (in *Inbox) Since(ctx context.Context, since time.Time) (out []Event, err e
 
 // OpenTx reports whether a queue contains an event that has not ended.
 func (in *Inbox) OpenTx(tx *store.Tx, lane string) (open bool, err error) {
-	err = tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM inbox INDEXED BY inbox_open WHERE lane = ? AND state IN ('pending', 'claimed'))`, lane).Scan(&open)
+	err = tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM inbox INDEXED BY inbox_open WHERE lane = ?1 AND state IN ('pending', 'claimed'))
+		OR EXISTS (SELECT 1 FROM inbox INDEXED BY inbox_restored WHERE lane = ?1 AND state = 'held')`, lane).Scan(&open)
 	if err != nil {
 		return false, fmt.Errorf("bus: open events: %w", err)
 	}

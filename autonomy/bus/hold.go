@@ -27,6 +27,10 @@ const Held State = "held"
 // heldWhy is the error text of outbox rows that a restore put on hold.
 const heldWhy = "on hold since the restore"
 
+// released is the value of settle_end of an event that the owner released. Such an event no longer
+// waits for further messages, so that it does not need the column.
+const released = -1
+
 // AllHeld is the id that selects everything on hold.
 const AllHeld = "all"
 
@@ -67,18 +71,17 @@ type HeldItem struct {
 }
 
 // StartHoldTx holds all queued texts and open events and starts the hold. It cancels queued
-// questions, because the restore closes their approvals. A text that was being sent may have
-// arrived.
+// questions, because the restore closes their approvals. Each held text may have been sent after the
+// snapshot.
 func StartHoldTx(tx *store.Tx, snapshot string) error {
 	for _, q := range []struct {
 		stmt string
 		args []any
 	}{
-		{`UPDATE outbox SET maybe_repeated = 1 WHERE state = 'sending'`, nil},
 		{`UPDATE outbox SET state = 'cancelled', error = 'closed by the restore' WHERE state IN ('queued', 'sending', 'failed') AND kind = 'question'`, nil},
-		{`UPDATE outbox SET state = 'held', error = ? WHERE state IN ('queued', 'sending', 'failed')`, []any{heldWhy}},
+		{`UPDATE outbox SET state = 'held', maybe_repeated = 1, error = ? WHERE state IN ('queued', 'sending', 'failed')`, []any{heldWhy}},
 		{`UPDATE scheduled_sends SET attempts = attempts - (state = 'sending'), state = 'held' WHERE state IN ('waiting', 'sending')`, nil},
-		{`UPDATE inbox SET attempts = attempts - (state = 'claimed'), settle_until = 0, state = 'held' WHERE state IN ('pending', 'claimed')`, nil},
+		{`UPDATE inbox SET attempts = attempts - (state = 'claimed'), settle_until = 0, settle_end = 0, state = 'held' WHERE state IN ('pending', 'claimed')`, nil},
 		{`INSERT OR REPLACE INTO restore_hold (one, snapshot, restored_at) VALUES (1, ?, ?)`, []any{snapshot, time.Now().UnixMilli()}},
 	} {
 		if _, err := tx.Exec(q.stmt, q.args...); err != nil {
@@ -115,9 +118,9 @@ func holdsDelivery(q store.Querier, event string, kind channels.DeliveryKind) (b
 	if err != nil || !on || kind == channels.Send {
 		return false, err
 	}
-	var released bool
-	err = q.QueryRow(`SELECT EXISTS (SELECT 1 FROM inbox WHERE id = ? AND state = 'claimed' AND not_before = ?)`, event, resumed).Scan(&released)
-	return !released, err
+	var may bool
+	err = q.QueryRow(`SELECT EXISTS (SELECT 1 FROM inbox WHERE id = ? AND settle_end = ?)`, event, released).Scan(&may)
+	return !may, err
 }
 
 // Status returns the state of the hold.
@@ -141,7 +144,7 @@ func (h *Hold) Items(ctx context.Context) (out []HeldItem, err error) {
 	rows, err := h.db.Reader(ctx).Query(`
 		SELECT * FROM (SELECT id, 'text', kind, channel, chat, text, created_at, maybe_repeated FROM outbox INDEXED BY outbox_restored WHERE state = 'held' ORDER BY seq)
 		UNION ALL
-		SELECT * FROM (SELECT call, 'send', tool, '', '', what, created_at, 0 FROM scheduled_sends INDEXED BY scheduled_restored WHERE state = 'held' ORDER BY at)
+		SELECT * FROM (SELECT call, 'send', tool, '', '', what, created_at, 1 FROM scheduled_sends INDEXED BY scheduled_restored WHERE state = 'held' ORDER BY at)
 		UNION ALL
 		SELECT * FROM (SELECT id, 'event', kind, channel, source, text, received_at, 0 FROM inbox INDEXED BY inbox_restored WHERE state = 'held' ORDER BY seq)`)
 	if err != nil {
@@ -167,12 +170,12 @@ func (h *Hold) Items(ctx context.Context) (out []HeldItem, err error) {
 func (h *Hold) DecideTx(tx *store.Tx, id string, release bool) (n int, err error) {
 	texts := `state = 'cancelled', error = 'dropped after the restore'`
 	now := h.now().UnixMilli()
-	sends := fmt.Sprintf(`state = 'cancelled', error = 'dropped after the restore', ended_at = %d, frozen = NULL`, now)
+	sends := fmt.Sprintf(`state = 'cancelled', error = 'dropped after the restore', ended_at = %d, args = '{}', frozen = NULL`, now)
 	events := fmt.Sprintf(`state = 'dead', error = 'dropped after the restore', done_at = %d`, now)
 	if release {
 		texts = `state = 'queued', error = '', not_before = 0`
 		sends = fmt.Sprintf(`state = 'waiting', at = %d`, now)
-		events = fmt.Sprintf(`state = 'pending', not_before = %d, lane = CASE WHEN command THEN lane ELSE session END`, resumed)
+		events = fmt.Sprintf(`state = 'pending', not_before = %d, settle_end = %d, lane = CASE WHEN command THEN lane ELSE session END`, resumed, released)
 	}
 	for _, stmt := range []string{
 		`UPDATE outbox SET ` + texts + ` WHERE state = 'held' AND (?1 = 'all' OR id = ?1)`, `UPDATE inbox SET ` + events + ` WHERE state = 'held' AND (?1 = 'all' OR id = ?1)`,

@@ -38,6 +38,13 @@ func (b *Bus) mustEnqueue(t *testing.T, st *store.Store, event string, kind chan
 	}
 }
 
+// isOpen calls OpenTx.
+func (b *Bus) isOpen(t *testing.T, st *store.Store, lane string) (open bool, err error) {
+	t.Helper()
+	err = st.Write(t.Context(), func(tx *store.Tx) error { open, err = b.Inbox.OpenTx(tx, lane); return err })
+	return open, err
+}
+
 func TestHold_KeepsRestoredWorkUntilItIsReleased(t *testing.T) {
 	b, st := openHold(t)
 	ctx := t.Context()
@@ -56,13 +63,14 @@ func TestHold_KeepsRestoredWorkUntilItIsReleased(t *testing.T) {
 	pending := put(Watcher, "w1", "")
 	b.mustEnqueue(t, st, "e1", channels.Reply, "pigeon")
 	b.mustEnqueue(t, st, "e2", channels.Question, "pigeon")
+	b.mustEnqueue(t, st, "e3", channels.Notice, "dove")
 	if got, err := b.Outbox.ClaimDeliveries(ctx, "pigeon", 1); err != nil || len(got) != 1 {
 		t.Fatal(got, err)
 	}
 	delay := func(call string) {
 		t.Helper()
 		if err := st.Write(ctx, func(tx *store.Tx) error {
-			return b.Scheduled.AddTx(tx, ScheduledSend{Call: call, Event: "e", Session: "s", Tool: "send_email", Effects: "send", Args: []byte(`{}`), What: "the mail", At: time.Now().Add(-time.Second)})
+			return b.Scheduled.AddTx(tx, ScheduledSend{Call: call, Event: "e", Session: "s", Tool: "send_email", Effects: "send", Args: []byte(`{"text":"hi"}`), What: "the mail", At: time.Now().Add(-time.Second)})
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +95,7 @@ func TestHold_KeepsRestoredWorkUntilItIsReleased(t *testing.T) {
 		t.Fatalf("ClaimDeliveries = %+v, %v, want nothing", out, err)
 	}
 	s, err := b.Hold.Status(ctx)
-	if err != nil || !s.Active || s.Snapshot != "old" || s.Texts != 4 || s.Events != 7 {
+	if err != nil || !s.Active || s.Snapshot != "old" || s.Texts != 5 || s.Events != 7 {
 		t.Fatalf("Status = %+v, %v", s, err)
 	}
 	decide := func(id string, release bool) (n int, err error) {
@@ -96,6 +104,19 @@ func TestHold_KeepsRestoredWorkUntilItIsReleased(t *testing.T) {
 	}
 	if _, err := decide("nothing", true); !errors.Is(err, ErrNotFound) {
 		t.Errorf("DecideTx of an unknown id = %v", err)
+	}
+	items, err := b.Hold.Items(ctx)
+	if err != nil || len(items) != 12 {
+		t.Fatalf("Items = %+v, %v", items, err)
+	}
+	for _, x := range items {
+		restored := x.ID == "e1-1" || x.ID == "e3-1" || x.Type == "send"
+		if x.MaybeRepeated != restored {
+			t.Errorf("MaybeRepeated of %+v, want %v", x, restored)
+		}
+	}
+	if open, err := b.isOpen(t, st, "s-goal"); err != nil || !open {
+		t.Errorf("OpenTx of a queue with a held event = %v, %v", open, err)
 	}
 	if n, err := decide("e1-1", true); n != 1 || err != nil {
 		t.Fatal(n, err)
@@ -115,12 +136,22 @@ func TestHold_KeepsRestoredWorkUntilItIsReleased(t *testing.T) {
 	if got, _, err := b.Inbox.Claim(ctx, 10); err != nil || len(got) != 1 || got[0].ID != pending {
 		t.Fatalf("Claim = %+v, %v, want the released event", got, err)
 	}
+	// A failed attempt does not hold the answer again.
+	if err := st.Write(ctx, func(tx *store.Tx) error {
+		_, err := b.Inbox.FailTx(tx, Event{ID: pending, Attempts: 1}, "model unreachable", time.Now().Add(-time.Second), false)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if got, _, err := b.Inbox.Claim(ctx, 10); err != nil || len(got) != 1 || got[0].ID != pending {
+		t.Fatalf("Claim = %+v, %v, want the released event again", got, err)
+	}
 	b.mustEnqueue(t, st, pending, channels.Reply, "pigeon")
 	if d, err := b.Outbox.EventDeliveries(ctx, pending); err != nil || len(d) != 1 || d[0].State != channels.Queued {
 		t.Errorf("the answer of a released event is %+v, %v", d, err)
 	}
-	if n, err := decide(AllHeld, false); n != 8 || err != nil {
-		t.Errorf("DecideTx(all) = %d, %v, want 8", n, err)
+	if n, err := decide(AllHeld, false); n != 9 || err != nil {
+		t.Errorf("DecideTx(all) = %d, %v, want 9", n, err)
 	}
 	if e, err := b.Inbox.Event(ctx, claimed); err != nil || e.State != Dead {
 		t.Errorf("a dropped event is %+v, %v", e, err)
@@ -128,6 +159,11 @@ func TestHold_KeepsRestoredWorkUntilItIsReleased(t *testing.T) {
 	put(Schedule, "later", "")
 	if got, _, err := b.Inbox.Claim(ctx, 10); err != nil || len(got) != 1 {
 		t.Errorf("after the hold Claim = %+v, %v", got, err)
+	}
+	for call, want := range map[string]string{"c1": `{"text":"hi"}`, "c2": "{}"} { // c1 was released
+		if d, err := b.Scheduled.Get(st.Read(), call); err != nil || string(d.Args) != want {
+			t.Errorf("arguments of %s = %s, %v, want %s", call, d.Args, err, want)
+		}
 	}
 	if s, err := b.Hold.Status(ctx); err != nil || s.Active || s.Texts+s.Events != 0 || time.Since(s.RestoredAt) > time.Hour {
 		t.Errorf("Status = %+v, %v", s, err)

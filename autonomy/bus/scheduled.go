@@ -136,7 +136,7 @@ func (x *ScheduledSends) EventCalls(ctx context.Context, event string) ([]Schedu
 // CancelTx cancels a delayed call that has not reached anyone, with a reason. Otherwise it returns
 // the unchanged row and ErrTooLate.
 func (x *ScheduledSends) CancelTx(tx *store.Tx, call, why string) (ScheduledSend, error) {
-	res, err := tx.Exec(`UPDATE scheduled_sends SET state = 'cancelled', error = ?, ended_at = ?, frozen = NULL WHERE call = ? AND state IN ('waiting', 'sending', 'held')`,
+	res, err := tx.Exec(`UPDATE scheduled_sends SET state = 'cancelled', error = ?, ended_at = ?, args = '{}', frozen = NULL WHERE call = ? AND state IN ('waiting', 'sending', 'held')`,
 		why, x.now().UnixMilli(), call)
 	if err != nil {
 		return ScheduledSend{}, fmt.Errorf("bus: cancel call %s: %w", call, err)

@@ -309,6 +309,11 @@ func (x *Sender) runCall(ctx context.Context, s bus.ScheduledSend, a *attempt) (
 		}
 	})
 	defer stop()
+	if sent, err := x.wasSentBeforeRestore(inner, s); err != nil {
+		return res, err
+	} else if sent {
+		return tools.Result{Text: upperFirst(s.What) + " had been sent before the restore; Hob did not send it again.", Source: s.Provenance, Incomplete: true}, nil
+	}
 	c := x.newCall(s)
 	c.SendHooks = pim.SendHooks{Reserve: a.reserveHandover, Commit: a.commitSend, Accepted: a.recordAcceptance}
 	err = retry.Recover(func() error {
@@ -418,6 +423,20 @@ func (x *Sender) settleInterrupted(ctx context.Context, s bus.ScheduledSend) {
 		}
 		return x.recordOutcome(ctx, s, bus.SendUnknown, tools.Result{}, tools.Errorf(tools.OutcomeUnknown, "Hob was interrupted while it sent it and did not send it again. Check what arrived before you retry"))
 	})
+}
+
+// wasSentBeforeRestore reports whether a call that is older than the last restore was sent after the
+// snapshot. The restored row does not know this.
+func (x *Sender) wasSentBeforeRestore(ctx context.Context, s bus.ScheduledSend) (bool, error) {
+	hold, err := x.o.Bus.Hold.Status(ctx)
+	if err != nil || !s.CreatedAt.Before(hold.RestoredAt) {
+		return false, err
+	}
+	sent, err := x.wasSent(ctx, s)
+	if err != nil {
+		return false, fmt.Errorf("check whether it was sent before the restore: %w", err)
+	}
+	return sent, nil
 }
 
 func (x *Sender) wasSent(ctx context.Context, s bus.ScheduledSend) (sent bool, err error) {

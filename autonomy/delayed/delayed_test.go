@@ -43,6 +43,7 @@ type fixture struct {
 	send    func(ctx context.Context, c tools.Call) (tools.Result, error)
 	sent    []string // the frozen texts of the calls
 	was     bool     // what WasSent returns
+	wasErr  error
 	notices []string
 }
 
@@ -66,7 +67,7 @@ func newFixture(t *testing.T) *fixture {
 	send := tools.New(tools.Def[letter]{
 		Spec:    tools.Spec{Name: "send_letter", Category: "test", Description: "Send a letter.", Effects: tools.Send},
 		Waiting: func(letter) string { return "the letter" },
-		WasSent: func(context.Context, tools.Call, letter) (bool, error) { return f.was, nil },
+		WasSent: func(context.Context, tools.Call, letter) (bool, error) { return f.was, f.wasErr },
 		Run: func(ctx context.Context, c tools.Call, _ letter) (tools.Result, error) {
 			f.mu.Lock()
 			f.sent = append(f.sent, string(c.Frozen))
@@ -395,4 +396,31 @@ func TestSender_TransfersOneCallAtATime(t *testing.T) {
 	next("accepted")
 	stop()
 	fatal(t, <-done)
+}
+
+// A call that was delayed before the snapshot may have been sent after it: a release asks first.
+func TestSender_AReleasedCallAsksWhetherItWasSent(t *testing.T) {
+	for _, was := range []bool{true, false} {
+		f, ctx := newFixture(t), t.Context()
+		f.was, f.wasErr = was, errors.New("no connection")
+		f.delay("c1", "send_letter")
+		time.Sleep(2 * time.Millisecond) // the time of the restore is stored in milliseconds
+		fatal(t, f.o.Store.Write(ctx, func(tx *store.Tx) error {
+			if err := bus.StartHoldTx(tx, "old"); err != nil {
+				return err
+			}
+			_, err := f.o.Bus.Hold.DecideTx(tx, bus.AllHeld, true)
+			return err
+		}))
+		s, _ := f.runUntil("c1", func(s bus.ScheduledSend) bool { return s.Error != "" })
+		if s.State != bus.SendWaiting || len(f.sent) != 0 || !strings.Contains(s.Error, "no connection") {
+			t.Fatalf("without an answer: %s %q, sent %q", s.State, s.Error, f.sent)
+		}
+		f.wasErr = nil
+		fatal(t, f.o.Store.Write(ctx, func(tx *store.Tx) error { _, err := tx.Exec(`UPDATE scheduled_sends SET at = 0`); return err }))
+		s, e := f.runUntil("c1", hasEnded)
+		if want := map[bool]int{true: 0, false: 1}[was]; s.State != bus.SendSent || len(f.sent) != want || was != strings.Contains(e.Result, "before the restore") {
+			t.Errorf("was sent %v: %s, %q, calls %q", was, s.State, e.Result, f.sent)
+		}
+	}
 }
