@@ -16,8 +16,8 @@ type DueSource interface {
 	Due(ctx context.Context, now time.Time) (next time.Time, err error)
 }
 
-// startDueTurns claims due events and starts a turn for each. It returns when the next waiting
-// event becomes due.
+// startDueTurns claims due events and starts a turn for each. It returns the time at which the next
+// waiting event becomes due.
 func (l *Loop) startDueTurns(ctx, work context.Context, woke string) time.Time {
 	l.ticks.Add(1)
 	due := l.enqueueDue(ctx)

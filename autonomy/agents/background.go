@@ -22,8 +22,8 @@ type taskProgress struct {
 	Waiting bool   `json:"waiting_for_owner,omitempty"`
 }
 
-// StatusTx reports the progress of a conversation's tasks: of the task called id, or of all open
-// tasks if id is empty.
+// StatusTx reports the progress of one task of the conversation, or of all its open tasks if id is
+// empty.
 func (c *Registry) StatusTx(ctx context.Context, tx *store.Tx, call tools.Call, id string) (tools.Result, error) {
 	list, err := tasksTx(tx, `session = ? AND (id = ? OR ? = '' AND state IN ('queued', 'open')) ORDER BY created_at DESC, n LIMIT 50`, call.Session, id, id)
 	if err != nil {
@@ -108,8 +108,8 @@ func (c *Registry) StopTx(_ context.Context, tx *store.Tx, call tools.Call, id s
 	return tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("Ended the task %s.", t.ID), Data: map[string]string{"id": t.ID, "state": string(Cancelled)}}, nil
 }
 
-// Due ends background tasks that exceed the time limit. It returns when the next task would exceed
-// it.
+// Due ends background tasks that exceed the time limit. It returns the time at which the next task
+// will exceed it.
 func (c *Registry) Due(ctx context.Context, now time.Time) (time.Time, error) {
 	return c.due.Due(ctx, now, false, c.giveUp)
 }

@@ -14,8 +14,8 @@ import (
 	"hob/tools"
 )
 
-// Stop ends every open task of a conversation and its subtasks. It also ends the turns that wait
-// for these tasks. stopped reports whether there was an open task.
+// Stop ends every open task of a conversation and its subtasks. The turns that wait for these tasks
+// then end, too. stopped reports whether there was an open task.
 func (c *Registry) Stop(ctx context.Context, session string) (stopped bool, err error) {
 	err = c.o.Store.Write(ctx, func(tx *store.Tx) error {
 		list, err := tasksTx(tx, `session = ? AND state IN ('queued', 'open') ORDER BY call, n DESC`, session)

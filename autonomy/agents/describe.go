@@ -13,8 +13,8 @@ var agentsText string
 //go:embed soul.md.tmpl
 var soulText string
 
-// Describe returns text about the agent that answers in a conversation, and about the other agents.
-// changed reports that the agent was just assigned.
+// Describe returns the prompt text about the agent that answers in a conversation, and about the
+// other agents. changed reports that the agent was just assigned.
 func (c *Registry) Describe(who Member, changed bool) string {
 	t, err := minitmpl.Parse(agentsText)
 	if err != nil { // the tests parse the template

@@ -53,7 +53,8 @@ func (c *Registry) EndTx(tx *store.Tx, ev bus.Event, e TaskOutcome) error {
 	return c.tellTx(tx, t, o)
 }
 
-// closeTx ends the row of an open task and resumes the turn that waits for the task.
+// closeTx ends the row of an open task and starts the next task of the call. After the last task,
+// it resumes the turn that waits for the call.
 func (c *Registry) closeTx(tx *store.Tx, t Task, e TaskOutcome) error {
 	_, err := tx.Exec(`UPDATE crew_tasks SET state = ?, result = ?, source = ?, rounds = ?, tokens = ?, ended_at = ? WHERE id = ?`,
 		e.State, e.Answer, e.Source, e.Rounds, e.Tokens, time.Now().UnixMilli(), t.ID)

@@ -16,7 +16,7 @@ type Job struct {
 	Turn   turn.Turn
 	// Notice, if not empty, is text to send instead of running a turn.
 	Notice string
-	// Report, Channel and Chat are the target of notices.
+	// Report, Channel and Chat identify the target of notices.
 	Report, Channel, Chat string
 	// Follow reports whether this is the follow-up turn of a task.
 	Follow bool
@@ -71,7 +71,7 @@ func (c *Registry) followUpJob(ctx context.Context, ev bus.Event, o taskPayload,
 	j.Runner = m.Runner
 	j.Turn = turn.Turn{
 		Event: ev, Text: ev.Text, Source: ev.Provenance, Origins: o.Origins, Guest: o.Guest, Origin: "task", Person: o.Person, Level: o.Level, Report: o.Report, Channel: o.Channel, Chat: o.Chat,
-		Depth: c.o.Depth, // the maximum depth, so that a follow-up turn cannot delegate, which could form an endless chain
+		Depth: c.o.Depth, // the maximum depth: a follow-up turn must not delegate, because that could form an endless chain
 	}
 	return j, nil
 }
@@ -79,7 +79,7 @@ func (c *Registry) followUpJob(ctx context.Context, ev bus.Event, o taskPayload,
 // restrictedRunner returns the runner for one task.
 func restrictedRunner(m Member, o taskPayload) (*turn.Runner, error) {
 	opt := m.Options
-	if opt.Whole == nil { // the guard denies the removed tools by name
+	if opt.Whole == nil { // the whole catalog lets the guard deny removed tools by name
 		opt.Whole = opt.Catalog
 	}
 	var some []tools.Tool

@@ -110,8 +110,8 @@ func (o MemberOptions) selectTools(t *turn.Options, s config.Member) error {
 	return err
 }
 
-// openPrompt creates an agent's persona from SOUL.md, USER.md and MEMORY.md in a separate folder.
-// If that folder has no USER.md, the agent uses the shared one.
+// openPrompt creates an agent's prompt builder from SOUL.md, USER.md and MEMORY.md in a separate
+// folder. If that folder has no USER.md, the agent uses the shared one.
 func (o MemberOptions) openPrompt(m *Member, s config.Member) error {
 	paths := [3]string{o.Paths.SoulFile(), o.Paths.UserFile(), o.Paths.MemoryFile()}
 	name := o.Config.Agent.Name

@@ -148,8 +148,8 @@ func (c *Registry) rememberTx(tx *store.Tx, session string, change func(*session
 	})
 }
 
-// Choose assigns the agent called name to a conversation, starting with the given event. An empty
-// name returns the choice to the routes.
+// Choose assigns the agent called name to a conversation, starting with the given event. If name is
+// empty, the routes decide again.
 func (c *Registry) Choose(ctx context.Context, event, session, name string) error {
 	if _, ok := c.members[name]; !ok && name != "" {
 		return fmt.Errorf("%w: %q; choose one of %s", ErrUnknown, name, strings.Join(c.agentNames(), ", "))

@@ -55,7 +55,7 @@ type Task struct {
 	Call       string            `json:"call"`
 	N          int               `json:"-"`
 	Parent     string            `json:"parent"`  // the event that created the task
-	Session    string            `json:"session"` // session of the parent; the task's session is Session/ID
+	Session    string            `json:"session"` // session of the parent; the session of the task itself is Session/ID
 	Event      string            `json:"event"`
 	Agent      string            `json:"agent"`
 	Task       string            `json:"task"`
@@ -89,7 +89,7 @@ type taskPayload struct {
 	Report   string              `json:"report"`
 	Channel  string              `json:"channel,omitempty"`
 	Chat     string              `json:"chat,omitempty"`
-	Origins  []provenance.Origin `json:"origins,omitempty"` // origins of the delegated text
+	Origins  []provenance.Origin `json:"origins,omitempty"` // origins of the untrusted text in the task
 	// Words are the owner's words in the delegating turn.
 	Words      []string `json:"words,omitempty"`
 	Background bool     `json:"background,omitempty"`

@@ -48,7 +48,7 @@ type Error struct {
 
 // Query filters a list. Each list documents the fields that it uses.
 type Query struct {
-	Of     string // id of what the rows belong to, for example a session
+	Of     string // id of the item to which the rows belong, for example of a session
 	Limit  int    // maximum number of rows
 	Before string // only rows older than this id
 	State  string

@@ -11,14 +11,16 @@ import (
 
 // Approvals manages the approval requests to the user, and the grants.
 type Approvals interface {
-	// Approvals lists the approval requests. Query.Of is a session, Query.State a state.
+	// Approvals lists the approval requests. Query.Of filters by session, Query.State by state.
 	Approvals(ctx context.Context, q Query) ([]Approval, error)
-	// Answer decides an approval request. The first answer decides; a second one returns
-	// ErrConflict. The id of a batch decides all open requests in the batch.
+	// Answer decides an approval request. The first answer decides; for any later one Answer
+	// returns ErrConflict. The id of a batch decides all open requests in the batch.
 	Answer(ctx context.Context, id string, a Answer) (Decision, error)
-	// Grants lists the active grants, and with Query.All also ended ones. Query.Of is a session.
+	// Grants lists the active grants, and with Query.All also ended ones. Query.Of filters by
+	// session.
 	Grants(ctx context.Context, q Query) ([]Grant, error)
-	// Grant creates a grant without a pending request. Revoke ends a grant. by is the auth method.
+	// Grant creates a grant without a pending request. Revoke ends a grant. by names the auth
+	// method.
 	Grant(ctx context.Context, g NewGrant) (Grant, error)
 	Revoke(ctx context.Context, grant, by string) (Grant, error)
 }
@@ -66,11 +68,11 @@ type Approval struct {
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments"`
 	Summary   string          `json:"summary"`
-	// Source names what asked: a watcher, a schedule, a trigger or a conversation; "" for requests
-	// of older versions.
+	// Source names the source of the request: a watcher, a schedule, a trigger or a conversation;
+	// "" for requests from older versions of Hob.
 	Source string `json:"source,omitempty"`
 	Reason string `json:"reason"`
-	// Rule names the row of the decision table that requires the question.
+	// Rule names the row of the decision table that requires the approval.
 	Rule string `json:"rule,omitempty"`
 	// Why describes the actual effect of the call. Exact describes what would run, unless the
 	// arguments already show it. Both contain only visible characters.
@@ -84,8 +86,8 @@ type Approval struct {
 	// Pattern is what a grant with the scope "pattern" would cover, or "" if only identical
 	// arguments can be granted.
 	Pattern string `json:"pattern,omitempty"`
-	// Batch is the id shared by similar requests from one answer, or "" for a single request. A
-	// batch never grows.
+	// Batch is the id shared by similar requests from one answer of the model, or "" for a single
+	// request. A batch never grows.
 	Batch      string            `json:"batch,omitempty"`
 	Provenance provenance.Source `json:"provenance"`
 	Attended   bool              `json:"attended"`
@@ -99,8 +101,8 @@ type Approval struct {
 }
 
 // Grant is the owner's approval of further calls to one tool. It covers calls with identical
-// arguments or calls that match a pattern, in one conversation or task, until a time. A grant never
-// covers everything that a tool can do.
+// arguments or calls that match a pattern, in one conversation or task, until it expires. A grant
+// never covers everything that a tool can do.
 type Grant struct {
 	ID   string `json:"id"`
 	Tool string `json:"tool"`
@@ -132,8 +134,8 @@ type Audit interface {
 	AuditLine(ctx context.Context, seq int64) (AuditLine, error)
 	// AuditVerify checks the complete log. It returns ErrConflict if the log was altered.
 	AuditVerify(ctx context.Context) (AuditHead, error)
-	// AuditExport writes a time range as "jsonl" or "csv". It returns an error in the request
-	// before it writes anything.
+	// AuditExport writes a time range as "jsonl" or "csv". If the request is invalid, it returns an
+	// error before it writes anything.
 	AuditExport(ctx context.Context, w io.Writer, format string, since, until time.Time) error
 }
 
@@ -201,6 +203,6 @@ type AuditRestore struct {
 	Line          int64     `json:"line"`
 	At            time.Time `json:"at"`
 	Snapshot      string    `json:"snapshot"`
-	ReplacedLines int64     `json:"replaced_lines"` // of the log before the restore; 0: it could not be read
+	ReplacedLines int64     `json:"replaced_lines"` // number of lines before the restore; 0 if unknown
 	ReplacedHead  string    `json:"replaced_head"`
 }

@@ -40,8 +40,9 @@ type Channel struct {
 	SentAt      time.Time `json:"sent_at,omitzero"`
 	Refused     int       `json:"refused,omitempty"`
 	Unmentioned int       `json:"unmentioned,omitempty"`
-	// Queued is the number of messages waiting for the channel. Next is when the first of them is
-	// sent. It is zero if no message is waiting or the channel sends the next one immediately.
+	// Queued is the number of messages waiting for the channel. Next is the time at which the first
+	// of them will be sent. It is zero if no message is waiting or the channel sends the next one
+	// immediately.
 	Queued     int       `json:"queued"`
 	Next       time.Time `json:"next,omitzero"`
 	About      string    `json:"about"`
@@ -84,7 +85,7 @@ type ChannelTest struct {
 
 // Deliveries gives access to the messages that Hob sends.
 type Deliveries interface {
-	// Deliveries lists the outbox. Query.Of is a session, Query.State a state.
+	// Deliveries lists the outbox. Query.Of filters by session, Query.State by state.
 	Deliveries(ctx context.Context, q Query) ([]Delivery, error)
 	// Shown records that a client has displayed a question, or withdraws that record. After it is
 	// recorded, a bare yes from that client may answer the question.
@@ -169,7 +170,7 @@ type Notice struct {
 	// Place explains why Channel was chosen. Tried lists channels on which delivery failed.
 	Place string `json:"place,omitempty"`
 	Tried string `json:"tried,omitempty"`
-	Stuck bool   `json:"stuck,omitempty"` // whether the notice waits for its channel and no other channel can send it
+	Stuck bool   `json:"stuck,omitempty"` // whether the notice is waiting for its channel and no other channel can send it
 }
 
 // Quiet is the state of quiet mode.
@@ -189,7 +190,7 @@ type Pause struct {
 // Feed is the stream of live events.
 type Feed interface {
 	// Subscribe opens the feed after the given id (0 means from now on). The feed may drop events
-	// for slow readers and reports this with an event "dropped".
+	// for slow readers and reports this with a "dropped" event.
 	Subscribe(after uint64) Subscription
 }
 

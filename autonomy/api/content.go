@@ -84,15 +84,16 @@ type Task struct {
 
 // Forgetting manages permanent deletions. The tool "forget" starts a deletion.
 type Forgetting interface {
-	// PreviewErasure returns the data that would be deleted, and changes nothing. The deletion is
-	// selected by the row Query.Of, the text Query.Text, or the data source Query.State. With
+	// PreviewErasure returns the data that would be deleted, and changes nothing. Exactly one field
+	// selects the data: Query.Of a row, Query.Text a text, Query.State a data source. With
 	// Query.All it also includes everything that mentions the data.
 	PreviewErasure(ctx context.Context, q Query) ([]ErasurePreview, error)
-	// Erasures lists the deletions. It waits until the deletion called Query.Of is complete.
+	// Erasures lists the deletions. If Query.Of is set, it waits until that deletion is complete,
+	// but at most 60 s.
 	Erasures(ctx context.Context, q Query) ([]Erasure, error)
 }
 
-// ErasurePreview is a deletion plan in the API.
+// ErasurePreview describes a planned deletion and its extent.
 type ErasurePreview struct {
 	ErasurePlan
 
@@ -106,8 +107,8 @@ type ErasurePlan struct {
 	Docs  []Row  `json:"docs,omitempty"`  // other rows that would be removed completely
 	// Within maps each kind to the number of rows in docs that would stay but be redacted.
 	Within map[string]int `json:"within,omitempty"`
-	// Made lists the rows created by a turn that had read the source. They stay unless the request
-	// names them.
+	// Made lists the rows that were created in turns that had read the source. They are kept unless
+	// the request names them.
 	Made []Row `json:"made,omitempty"`
 	// Turns and Calls are the numbers of removed turns and tool calls.
 	Turns int `json:"turns,omitempty"`

@@ -43,7 +43,7 @@ type Goal struct {
 	Reason   string    `json:"last_reason,omitempty"`
 	// ReasonFrom is the provenance of Reason, which may be untrusted.
 	ReasonFrom provenance.Source `json:"last_reason_source,omitempty"`
-	Event      string            `json:"event,omitempty"` // the review in progress, or else the last one
+	Event      string            `json:"event,omitempty"` // event of the review in progress, or else of the last one
 	CreatedAt  time.Time         `json:"created_at"`
 	UpdatedAt  time.Time         `json:"updated_at"`
 }
@@ -81,10 +81,10 @@ type Plan struct {
 	Sections []PlanSection `json:"sections"` // without the empty sections
 }
 
-// PlanSection is the section of the plan from one source.
+// PlanSection holds the items that one source contributes to the plan.
 type PlanSection struct {
 	Title string     `json:"title"`
-	Items []PlanItem `json:"items"` // items with a time first, in order of time
+	Items []PlanItem `json:"items"` // items with a time of day first, in chronological order
 	// Error describes why the source, or part of it, could not be read.
 	Error string `json:"error,omitempty"`
 }
@@ -166,7 +166,7 @@ type Watcher struct {
 	WatcherSpec
 
 	Describe string `json:"description"`
-	// When is the time alone, for time-based items.
+	// When describes the time of a time-based item without its action.
 	When string `json:"when,omitempty"`
 	// Coming lists the next three times of a time-based item, in the user's time zone.
 	Coming []time.Time `json:"coming,omitempty"`
@@ -199,9 +199,9 @@ type WatcherSpec struct {
 	// Every is the poll interval, such as "30m", for polled kinds.
 	Every string `json:"every,omitempty"`
 	// Hours are the active hours in the user's time zone, for example "08:00-18:00", "mon-fri
-	// 08:00-18:00" or "22:00-06:00". They do not apply to timed kinds. Polled kinds find earlier
-	// events when the active hours begin. Signals of event-driven kinds are deferred until then, or
-	// dropped with the policy Skip.
+	// 08:00-18:00" or "22:00-06:00". They do not apply to timed kinds. When the active hours begin,
+	// polled kinds also find the events that occurred before. Signals of event-driven kinds are
+	// deferred until then, or dropped with the policy Skip.
 	Hours string `json:"active_hours,omitempty"`
 	// PerDay is the maximum number of firings per calendar day in the user's time zone. Signals
 	// above the limit are dropped, and the user is notified once a day. It does not apply to timed

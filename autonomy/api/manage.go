@@ -12,10 +12,10 @@ import (
 type Management interface {
 	// Backup copies the database immediately.
 	Backup(ctx context.Context) (Backup, error)
-	// Hold returns what waits for the owner since a backup was restored.
+	// Hold returns the work that has been on hold for the owner since a backup was restored.
 	Hold(ctx context.Context) (RestoreHold, error)
-	// DecideHold releases or drops one held item. The id "all" decides every item and ends the hold.
-	// ErrNotFound: nothing on hold has this id.
+	// DecideHold releases or drops one held item. The id "all" decides every item and ends the
+	// hold. It returns ErrNotFound if no held item has this id.
 	DecideHold(ctx context.Context, id string, release bool) (HoldDecision, error)
 	// RotateToken replaces the API token. The old token becomes invalid immediately.
 	RotateToken(ctx context.Context) (RotatedToken, error)
@@ -39,24 +39,24 @@ type Backup struct {
 	Path string `json:"path"`
 }
 
-// RestoreHold is the work that waits since a backup was restored.
+// RestoreHold is the work that has been on hold since a backup was restored.
 type RestoreHold struct {
-	Active     bool       `json:"active"` // background work and texts to channels wait, too
+	Active     bool       `json:"active"` // while true, background work and messages to channels are also held
 	Snapshot   string     `json:"snapshot,omitempty"`
 	RestoredAt time.Time  `json:"restored_at,omitzero"`
 	Items      []HeldItem `json:"items"`
 }
 
-// HeldItem is a text or an event that waits.
+// HeldItem is a message or an event on hold.
 type HeldItem struct {
 	ID            string    `json:"id"`
 	Type          string    `json:"type" schema:"enum=text|send|event"`
-	Kind          string    `json:"kind"` // of the delivery or event
+	Kind          string    `json:"kind"` // kind of the delivery or event
 	Channel       string    `json:"channel,omitempty"`
-	Target        string    `json:"target,omitempty"` // chat of a text, source of an event
+	Target        string    `json:"target,omitempty"` // chat of a message, source of an event
 	Text          string    `json:"text"`
 	At            time.Time `json:"created_at"`
-	MaybeRepeated bool      `json:"maybe_repeated,omitempty"` // the text may have been sent before
+	MaybeRepeated bool      `json:"maybe_repeated,omitempty"` // the message may have been sent before
 }
 
 // HoldDecision is the result of DecideHold.
@@ -93,18 +93,18 @@ type Status struct {
 	Daemon       bool           `json:"daemon"` // false if this is the status of a single command that runs without a daemon
 	Running      int            `json:"running"`
 	Pending      int            `json:"pending"`
-	Questions    int            `json:"questions"`              // waiting for the owner
-	HeldSources  []HeldSource   `json:"held_sources,omitempty"` // sources whose later events wait
+	Questions    int            `json:"questions"`              // approval requests waiting for the owner's answer
+	HeldSources  []HeldSource   `json:"held_sources,omitempty"` // sessions with later events that are waiting
 	Watchers     int            `json:"watchers"`
 	Schedules    int            `json:"schedules"`
 	Reminders    int            `json:"reminders"`
 	Paused       bool           `json:"paused,omitempty"`
 	PausedText   string         `json:"-"`                  // when the pause ends, as text
-	Restored     string         `json:"restored,omitempty"` // the snapshot whose restore put work on hold
-	Held         int            `json:"held,omitempty"`     // items that wait since then
+	Restored     string         `json:"restored,omitempty"` // name of the snapshot whose restore put work on hold
+	Held         int            `json:"held,omitempty"`     // number of items on hold since the restore
 	Next         time.Time      `json:"next,omitzero"`      // time of the next scheduled work
-	Goals        int            `json:"goals"`              // number of active goals, including goals that wait for the owner
-	GoalsWaiting int            `json:"goals_waiting"`      // number of goals that wait for the owner's answer
+	Goals        int            `json:"goals"`              // number of active goals, including goals that are waiting for the owner
+	GoalsWaiting int            `json:"goals_waiting"`      // number of goals that are waiting for the owner's answer
 	NextReview   time.Time      `json:"next_review,omitzero"`
 	Channels     []ChannelState `json:"channels"`
 	Home         string         `json:"home"`
@@ -121,21 +121,21 @@ type Status struct {
 	AuditHead    string         `json:"audit_head"` // hash of the audit log's last line
 }
 
-// HeldSource is a session whose events wait for answers of the user.
+// HeldSource is a session with events that are waiting because of unanswered approval requests.
 type HeldSource struct {
 	Session  string `json:"session"`  // watcher:ID, schedule:ID, trigger:NAME, or a conversation
-	Requests int    `json:"requests"` // turns that wait for an answer
+	Requests int    `json:"requests"` // number of turns waiting for an answer
 	Waiting  int    `json:"waiting"`  // later events
 }
 
 // Problem is a fault that Hob works around. It ends by itself when the cause ends.
 type Problem struct {
 	Name string `json:"name" schema:"enum=model|port|config"`
-	// Text is the cause and how Hob works around it, Remedy what you can do.
+	// Text describes the cause and how Hob works around it, Remedy what the user can do.
 	Text   string    `json:"text"`
 	Remedy string    `json:"remedy"`
 	Since  time.Time `json:"since,omitzero"`
-	Next   time.Time `json:"next,omitzero"` // not before this time, Hob tries again
+	Next   time.Time `json:"next,omitzero"` // earliest time of Hob's next attempt
 }
 
 // ChannelState is the health of one channel.

@@ -25,8 +25,8 @@ type Memory interface {
 	MemoryGraph(ctx context.Context, name string, limit int) (MemoryGraph, error)
 	// MemoryStats returns the numbers of entries and the state of the data derived from them.
 	MemoryStats(ctx context.Context) (MemoryStats, error)
-	// MemoryExport writes the whole memory as "jsonl" or "markdown". It returns an error in the
-	// request before it writes anything.
+	// MemoryExport writes the whole memory as "jsonl" or "markdown". If the request is invalid, it
+	// returns an error before it writes anything.
 	MemoryExport(ctx context.Context, w io.Writer, format string, conversations bool) error
 	// MemoryImport imports a file or folder and calls step to report the progress.
 	MemoryImport(ctx context.Context, in MemoryImport, step func(MemoryProgress)) (ImportResult, error)

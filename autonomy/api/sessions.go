@@ -14,10 +14,10 @@ type Sessions interface {
 	Sessions(ctx context.Context, q Query) ([]Session, error)
 	// Messages lists the messages received and sent in the session Query.Of.
 	Messages(ctx context.Context, q Query) ([]ChatLine, error)
-	// Search searches the messages in all sessions by words, best match first.
+	// Search searches the messages in all sessions for words and returns the best match first.
 	Search(ctx context.Context, q SearchQuery) ([]FoundMessage, error)
-	// Export writes all messages of a session as "markdown" or "jsonl". It returns an error in the
-	// request before it writes anything.
+	// Export writes all messages of a session as "markdown" or "jsonl". If the request is invalid,
+	// it returns an error before it writes anything.
 	Export(ctx context.Context, session, format string, w io.Writer) error
 	// Fork creates a session called to ("" means a generated name) with the messages of another
 	// session, up to the message or turn at ("" means the end).
@@ -105,7 +105,7 @@ type Difference struct {
 type Turns interface {
 	// Event returns the state of an inbox event, including the answer when it is done.
 	Event(ctx context.Context, id string) (EventStatus, error)
-	// Wait returns when the event is done or dead, or as soon as it waits for the user. In the
+	// Wait returns when the event is done or dead, or as soon as it is waiting for the user. In the
 	// latter case, Approvals lists the requests.
 	Wait(ctx context.Context, id string) (EventStatus, error)
 	// Inbox lists the events, or only those of the session Query.Of if it is set.
@@ -165,7 +165,8 @@ type Event struct {
 	Payload    json.RawMessage   `json:"payload,omitempty"`
 	Provenance provenance.Source `json:"provenance"`
 	ReceivedAt time.Time         `json:"received_at"`
-	// Key is unique together with Source. If a key is repeated, the first id is returned.
+	// Source and Key together identify an event. If a key is repeated, the id of the first event is
+	// returned.
 	Key       string    `json:"dedupe_key,omitempty"`
 	State     string    `json:"state"`
 	Attempts  int       `json:"attempts"`

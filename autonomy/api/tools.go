@@ -75,8 +75,8 @@ type LedgerEntry struct {
 type Agents interface {
 	// Agents lists the agents, or only the agent called Query.Of.
 	Agents(ctx context.Context, q Query) ([]Agent, error)
-	// Delegations lists the running tasks, and with Query.All also ended ones. Query.Of selects one
-	// task.
+	// Delegations lists the queued and running tasks, and with Query.All also ended ones. Query.Of
+	// selects one task.
 	Delegations(ctx context.Context, q Query) ([]Delegation, error)
 	CancelDelegation(ctx context.Context, id string) (Delegation, error)
 }
@@ -103,7 +103,7 @@ type Delegation struct {
 	ID         string            `json:"id"`
 	Call       string            `json:"call"`
 	Parent     string            `json:"parent"`  // id of the event that created the task
-	Session    string            `json:"session"` // session of the parent; the task's session is Session/ID
+	Session    string            `json:"session"` // session of the parent; the session of the task itself is Session/ID
 	Event      string            `json:"event"`
 	Agent      string            `json:"agent"`
 	Task       string            `json:"task"`

@@ -196,13 +196,14 @@ type SignalCount struct {
 type SuppressedSignal struct {
 	Watcher string `json:"watcher"`
 	Rule    string `json:"rule"`
-	// Text is the untrusted text of the item. Why explains the mismatch in the user's terms.
+	// Text is the untrusted text of the item. Why explains in the user's terms why the item did not
+	// match.
 	Text string    `json:"text"`
 	Why  string    `json:"why,omitempty"`
 	At   time.Time `json:"at"` // when the item was detected
 }
 
-// GoalSilence explains why a goal is silent.
+// GoalSilence explains why a goal sends no notices.
 type GoalSilence struct {
 	Goal Goal    `json:"goal"`
 	Rule string  `json:"rule"`

@@ -1,6 +1,6 @@
-// Package approvals applies the user's answers to approval requests. All ways to answer lead to
-// Decider.Answer: chat, API, command line, buttons and speech. The package finds the request to
-// which a bare yes or no refers. The guard stores requests and decides which calls need one.
+// Package approvals applies the user's answers to approval requests. Every answer goes through
+// Decider.Answer: from chat, API, command line, buttons and speech. The package finds the request
+// to which a bare yes or no refers. The guard stores requests and decides which calls need one.
 package approvals
 
 import (
@@ -15,10 +15,11 @@ import (
 	"hob/platform/store"
 )
 
-// PushChannels reports which channels send their messages themselves. *channels.Manager implements
-// it.
+// PushChannels reports which channels send their messages to their clients. *channels.Manager
+// implements it.
 type PushChannels interface {
-	// Pushes reports whether the channel runs and its clients do not pull.
+	// Pushes reports whether the channel is running and sends messages itself, instead of waiting
+	// for its clients to fetch them.
 	Pushes(channel string) bool
 }
 
@@ -43,8 +44,8 @@ func New(o Options) (*Decider, error) {
 }
 
 // Answer decides an approval request, or all open requests in a batch, and lets the turns continue.
-// All ways to answer lead here: chat, API, command line and buttons. It returns the decided
-// requests.
+// Every answer goes through it: from chat, API, command line, buttons and speech. It returns the
+// decided requests.
 func (d *Decider) Answer(ctx context.Context, id string, ans guard.Answer) (decided []guard.Approval, err error) {
 	err = d.o.Store.Write(ctx, func(tx *store.Tx) error {
 		if decided, err = d.answerTx(tx, id, ans); err != nil {
@@ -103,7 +104,8 @@ func (d *Decider) AnswerInChat(ctx context.Context, id string, ans guard.Answer)
 }
 
 // Spoken records that a delivery was spoken in a client's conversation. It returns the id of the
-// approval request that a spoken yes or no decides there, or "".
+// approval request that a spoken yes or no would decide in that conversation, or "" if there is
+// none.
 func (d *Decider) Spoken(ctx context.Context, client string, sent channels.Delivery) (string, error) {
 	if err := d.o.Bus.Outbox.MarkShown(ctx, client, bus.Display{Delivery: sent.ID, Again: true}); err != nil {
 		return "", err
@@ -115,8 +117,8 @@ func (d *Decider) Spoken(ctx context.Context, client string, sent channels.Deliv
 	return t.decides[0].ID, err
 }
 
-// AnswerSpoken decides the last question spoken in a conversation. It returns channels.ErrNotShown
-// if something was sent after the question or a bare yes cannot answer it.
+// AnswerSpoken decides the approval request that was last spoken in a conversation. It returns
+// channels.ErrNotShown if something was sent after the request or a bare yes cannot answer it.
 func (d *Decider) AnswerSpoken(ctx context.Context, press channels.ButtonPress, ans guard.Answer) ([]guard.Approval, error) {
 	t, err := d.findTarget(ctx, spokenPlace(press.Channel, press.Chat, press.Client))
 	if err != nil {

@@ -219,8 +219,8 @@ func (d *Decider) openHere(ctx context.Context, p answerPlace, list []bus.Questi
 // to be older than its question, because many platforms truncate to seconds.
 const skew = 2 * time.Second
 
-// takenAt returns when this machine received an event. It derives the time from the event id, which
-// is a UUIDv7.
+// takenAt returns the time at which this machine received an event. It derives the time from the
+// event id, which is a UUIDv7.
 func takenAt(event string) time.Time {
 	id, err := uuid.Parse(event)
 	if err != nil {

@@ -58,7 +58,7 @@ type Bus struct {
 	// Owner returns where and when the owner wrote. Pause stops background work.
 	Owner *OwnerMessages
 	Pause *Pause
-	// Hold keeps restored events and texts until the owner releases them.
+	// Hold keeps restored events and messages until the owner releases them.
 	Hold *Hold
 }
 
@@ -152,10 +152,10 @@ CREATE INDEX outbox_held ON outbox(channel, not_before) WHERE kind = 'send' AND 
 CREATE INDEX ledger_undone ON ledger(session, undone_at) WHERE undone_at > 0;
 `
 
-// schemaLinks adds the addresses in a call's result that may be opened next.
+// schemaLinks adds a column for the addresses in a call's result that may be opened next.
 const schemaLinks = `ALTER TABLE ledger ADD COLUMN links TEXT NOT NULL DEFAULT '';`
 
-// schemaUndone adds the event that undid an action.
+// schemaUndone adds a column for the event that undid an action.
 const schemaUndone = `ALTER TABLE ledger ADD COLUMN undone_by TEXT NOT NULL DEFAULT '';`
 
 // NewID returns a UUIDv7. These ids sort by time.

@@ -89,7 +89,7 @@ func (box *Outbox) EventDeliveries(ctx context.Context, event string) ([]Deliver
 	return out, rows.Err()
 }
 
-// WaitingTx lists the notices and questions that wait for their channel or are being sent,
+// WaitingTx lists the notices and questions that are waiting for their channel or being sent,
 // oldest first.
 func (box *Outbox) WaitingTx(tx *store.Tx) (out []Delivery, err error) {
 	rows, err := tx.Query(`SELECT ` + deliveryColumns + ` FROM outbox INDEXED BY outbox_open
@@ -139,7 +139,7 @@ func (box *Outbox) Notices(ctx context.Context, session, event string, n int) ([
 	return out, rows.Err()
 }
 
-// AttachedPaths lists the copies of files to which waiting messages refer.
+// AttachedPaths lists the copied files that are attached to messages in the queue.
 func (box *Outbox) AttachedPaths(ctx context.Context) (paths []string, err error) {
 	rows, err := box.db.Read().QueryContext(ctx, `SELECT files FROM outbox INDEXED BY outbox_files WHERE files <> '' AND state IN ('queued', 'sending', 'failed')
 		UNION ALL SELECT files FROM outbox INDEXED BY outbox_restored WHERE state = 'held' AND files <> ''`)

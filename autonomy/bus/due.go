@@ -33,9 +33,9 @@ func (d *DueSource) MarkCurrent() {
 	d.mu.Unlock()
 }
 
-// Due returns when the next work is due, or the zero time if there is none. It calls work only
-// after a change, if force is set, or when work is due. work does the due work and returns the time
-// of the next work. After an error, Due calls work again in 1 s.
+// Due returns the time at which the next work is due, or the zero time if there is none. It calls
+// work only after a change, if force is set, or when work is due. work does the due work and
+// returns the time of the next work. After an error, Due calls work again in 1 s.
 func (d *DueSource) Due(ctx context.Context, now time.Time, force bool, work func(context.Context, time.Time) (time.Time, error)) (time.Time, error) {
 	d.mu.Lock()
 	next, known := d.next, d.current

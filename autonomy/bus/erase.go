@@ -13,7 +13,7 @@ import (
 
 // Eraser returns the eraser for the inbox, the outbox, the ledger and the live feed. It erases the
 // text of an event together with its answer, its calls and its replies. The rows stay, so that no
-// event is answered or sent a second time.
+// event is processed and no reply sent a second time.
 func (b *Bus) Eraser() erase.Eraser {
 	return erase.Owned{
 		Before: eraseKeysTx,
@@ -45,9 +45,9 @@ func (b *Bus) Eraser() erase.Eraser {
 	}
 }
 
-// eraseKeysTx renames events whose key contains a phrase. An event that repeats the old key is then
-// treated as new. An action whose undo data contains the erased text can no longer be undone,
-// because the undo would restore the text.
+// eraseKeysTx replaces the key of each event whose key contains an erased phrase. An event that
+// repeats the old key is then treated as new. An action whose undo data contains the erased text
+// can no longer be undone, because the undo would restore the text.
 func eraseKeysTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
 	for query, change := range map[string]string{
 		`SELECT id, key FROM inbox WHERE key IS NOT NULL`:         `UPDATE inbox SET key = 'forgotten:' || id WHERE id = ?`,
@@ -61,8 +61,8 @@ func eraseKeysTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Era
 	return n, cancelErasedTx(tx, e, s)
 }
 
-// cancelErasedTx cancels the delayed calls that would send an erased text, because the rest of the
-// text is not what the user approved.
+// cancelErasedTx cancels the delayed calls whose text would be partly erased, because the user did
+// not approve the remaining text.
 func cancelErasedTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) error {
 	const cancel = `UPDATE scheduled_sends SET state = 'cancelled', args = '{}', frozen = NULL, error = 'its text was forgotten' WHERE state IN ('waiting', 'sending', 'held') AND call = ?`
 	for _, column := range []string{"args", "frozen", "exact", "what"} {

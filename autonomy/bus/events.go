@@ -52,7 +52,8 @@ type Event struct {
 	Payload    json.RawMessage   `json:"payload,omitempty"`
 	Provenance provenance.Source `json:"provenance"`
 	ReceivedAt time.Time         `json:"received_at"`
-	// Key is unique together with Source. If a key is repeated, the first id is returned.
+	// Source and Key together identify an event. If a key is repeated, the id of the first event is
+	// returned.
 	Key       string    `json:"dedupe_key,omitempty"`
 	State     State     `json:"state"`
 	Attempts  int       `json:"attempts"`
@@ -127,14 +128,14 @@ func (in *Inbox) EventTx(tx *store.Tx, id string) (Event, error) {
 func (in *Inbox) QueuePosition(ctx context.Context, e Event) (n int, err error) {
 	err = in.db.Read().QueryRowContext(ctx, `SELECT count(*) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane = ?
 		AND seq < (SELECT seq FROM inbox WHERE id = ?)`, e.Lane, e.ID).Scan(&n)
-	if err != nil || e.State != Pending || !e.NotBefore.IsZero() { // it runs, or waits for its own reason
+	if err != nil || e.State != Pending || !e.NotBefore.IsZero() { // the event does not wait for other events
 		return n, err
 	}
 	parked, err := parkedCount(in.db.Reader(ctx), e)
 	return n + parked, err
 }
 
-// CountByState returns the number of events in each state.
+// CountByState returns the number of pending and of claimed events.
 func (in *Inbox) CountByState(ctx context.Context) (map[State]int, error) {
 	rows, err := in.db.Read().QueryContext(ctx, `SELECT state, count(*) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') GROUP BY state`)
 	if err != nil {

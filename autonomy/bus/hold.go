@@ -34,11 +34,11 @@ const released = -1
 // AllHeld is the id that selects everything on hold.
 const AllHeld = "all"
 
-// Hold prevents Hob from acting on restored data on its own. A restore holds every queued text and open
-// event. Until the owner ends the hold, new events of watchers, schedules, goals, triggers
+// Hold prevents Hob from acting on restored data on its own. A restore holds every queued message
+// and open event. Until the owner ends the hold, new events of watchers, schedules, goals, triggers
 // and push channels are held, too: their cursors are as old as the snapshot, so that Hob may have
-// handled these events already. So are texts to push channels. Messages of local clients and their
-// turns work as usual.
+// handled these events already. Messages to push channels are also held. Messages of local clients
+// and their turns work as usual.
 type Hold struct {
 	db     *store.Store
 	now    func() time.Time
@@ -57,22 +57,22 @@ type HoldStatus struct {
 	Events     int // held events
 }
 
-// HeldItem is one held text, delayed call or event.
+// HeldItem is one held message, delayed call or event.
 type HeldItem struct {
 	ID      string    `json:"id"`
 	Type    string    `json:"type"` // text, send or event
-	Kind    string    `json:"kind"` // of the delivery or event
+	Kind    string    `json:"kind"` // kind of the delivery or event
 	Channel string    `json:"channel,omitempty"`
-	Target  string    `json:"target,omitempty"` // chat of a text, source of an event
+	Target  string    `json:"target,omitempty"` // chat of a message, source of an event
 	Text    string    `json:"text"`
 	At      time.Time `json:"created_at"`
-	// MaybeRepeated: the text may have been sent before.
+	// MaybeRepeated reports that the message may have been sent before.
 	MaybeRepeated bool `json:"maybe_repeated,omitempty"`
 }
 
-// StartHoldTx holds all queued texts and open events and starts the hold. It cancels queued
-// questions, because the restore closes their approvals. Each held text may have been sent after the
-// snapshot.
+// StartHoldTx holds all queued messages and open events and starts the hold. It cancels queued
+// questions, because the restore closes their approvals. Each held message may have been sent after
+// the snapshot.
 func StartHoldTx(tx *store.Tx, snapshot string) error {
 	for _, q := range []struct {
 		stmt string
@@ -91,7 +91,7 @@ func StartHoldTx(tx *store.Tx, snapshot string) error {
 	return nil
 }
 
-// isHoldActive reports whether a hold lasts.
+// isHoldActive reports whether a hold is active.
 func isHoldActive(q store.Querier) (on bool, err error) {
 	err = q.QueryRow(`SELECT EXISTS (SELECT 1 FROM restore_hold WHERE ended_at = 0)`).Scan(&on)
 	return on, err
@@ -111,8 +111,8 @@ func initialState(q store.Querier, e Event, local bool) (State, error) {
 	return Held, nil
 }
 
-// holdsDelivery reports whether a text to a push channel has to wait. A running turn may send to
-// other people, and an event that the owner released may answer.
+// holdsDelivery reports whether a message to a push channel has to wait. A running turn may still
+// send to other people, and an event that the owner released may be answered.
 func holdsDelivery(q store.Querier, event string, kind channels.DeliveryKind) (bool, error) {
 	on, err := isHoldActive(q)
 	if err != nil || !on || kind == channels.Send {
@@ -139,7 +139,7 @@ func (h *Hold) Status(ctx context.Context) (s HoldStatus, err error) {
 	return s, nil
 }
 
-// Items lists the held texts, delayed calls and events, each oldest first.
+// Items lists the held messages, delayed calls and events, each oldest first.
 func (h *Hold) Items(ctx context.Context) (out []HeldItem, err error) {
 	rows, err := h.db.Reader(ctx).Query(`
 		SELECT * FROM (SELECT id, 'text', kind, channel, chat, text, created_at, maybe_repeated FROM outbox INDEXED BY outbox_restored WHERE state = 'held' ORDER BY seq)
@@ -165,8 +165,8 @@ func (h *Hold) Items(ctx context.Context) (out []HeldItem, err error) {
 }
 
 // DecideTx releases or drops one held item, or everything with the id AllHeld, which also ends the
-// hold. A released text is sent and a released event processed. ErrNotFound: nothing on hold has
-// this id.
+// hold. Hob sends a released message and processes a released event. DecideTx returns ErrNotFound
+// if no held item has this id.
 func (h *Hold) DecideTx(tx *store.Tx, id string, release bool) (n int, err error) {
 	texts := `state = 'cancelled', error = 'dropped after the restore'`
 	now := h.now().UnixMilli()

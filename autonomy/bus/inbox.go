@@ -12,7 +12,7 @@ import (
 	"hob/platform/store"
 )
 
-// Inbox holds the events that arrived, until they are done or dead.
+// Inbox stores the events that arrived, and tracks each of them until it is done or dead.
 type Inbox struct {
 	db   *store.Store
 	now  func() time.Time
@@ -196,7 +196,7 @@ func (in *Inbox) DropTx(tx *store.Tx, id, why string) (bool, error) {
 	return n == 1, err
 }
 
-// DropAll ends all open events, without a reply. Only copies of a database are treated so.
+// DropAll ends all open events without a reply. It is meant only for copies of a database.
 func (in *Inbox) DropAll(ctx context.Context, why string) error {
 	err := in.db.Write(ctx, func(tx *store.Tx) error {
 		_, err := tx.Exec(`UPDATE inbox SET state = 'dead', error = ?, done_at = ? WHERE state IN ('pending', 'claimed')`, why, in.now().UnixMilli())
@@ -241,8 +241,8 @@ func (in *Inbox) Release(ctx context.Context, id string) error {
 	return in.db.Write(ctx, func(tx *store.Tx) error { return in.SuspendTx(tx, id, time.Time{}) })
 }
 
-// EventClosed returns a channel that is closed when the event is next done, dead or suspended.
-// cancel stops waiting.
+// EventClosed returns a channel that is closed the next time the event becomes done, dead or
+// suspended. cancel stops waiting.
 func (in *Inbox) EventClosed(id string) (done <-chan struct{}, cancel func()) {
 	ch := make(chan struct{})
 	in.mu.Lock()

@@ -69,8 +69,8 @@ type Ledger struct {
 }
 
 // RecordTx writes the entry, or updates the row of the same call. The arguments and the decision of
-// a started call may change, because an external agent may start before it asks. If the call has
-// ended, RecordTx returns ErrEnded.
+// a started call may change, because an external agent may start a call before it requests
+// permission. If the call has ended, RecordTx returns ErrEnded.
 func (l *Ledger) RecordTx(tx *store.Tx, e Entry) error {
 	e.Args, e.Result, e.Data = l.cleanJSON(e.Args), l.clean(e.Result), l.cleanJSON(e.Data)
 	res, err := tx.Exec(`INSERT INTO ledger (call, event, session, tool, args, effects, state, decision, code, result, data, source, undo_label, undo, started_at, finished_at, links)

@@ -14,8 +14,8 @@ import (
 	"hob/platform/store"
 )
 
-// Outbox holds the messages to send until a channel has delivered them. It implements
-// channels.Outbox, channels.Counter and channels.Drafts.
+// Outbox stores the messages to send, and tracks each of them until a channel has delivered it. It
+// implements channels.Outbox, channels.Counter and channels.Drafts.
 type Outbox struct {
 	db     *store.Store
 	now    func() time.Time
@@ -29,19 +29,19 @@ type Outbox struct {
 	signals map[string]chan struct{} // keyed by channel; signals that rows may be due
 }
 
-// OutboxItem is one text to send.
+// OutboxItem is one message to send.
 type OutboxItem struct {
 	channels.Delivery
 	Provenance provenance.Source
-	// NotBefore delays the text on a push channel. On a pull channel nothing would release the
-	// text, so it is sent immediately.
+	// NotBefore delays the message on a push channel. On a pull channel nothing would release the
+	// message, so it is sent immediately.
 	NotBefore time.Time
 	// Judged reports whether Options.NoticeFilter was already applied.
 	Judged bool
 	// Hint is a model's rating. Options.NoticeFilter decides how to use it.
 	Hint Hint
-	// Asks lists the ids of the approval requests in the text. Only the engine sets it, because it
-	// makes the text a question that can be shown and answered.
+	// Asks lists the ids of the approval requests in the message. Only the engine sets it, because
+	// it turns the message into a question that can be shown and answered.
 	Asks []string
 }
 
@@ -54,10 +54,10 @@ type Hint struct {
 
 // Errors when sending to other people.
 var (
-	// ErrNoWay means that no running push channel has this name. A text to the owner then falls
+	// ErrNoWay means that no running push channel has this name. A message to the owner then falls
 	// back to another channel; a send does not.
 	ErrNoWay = errors.New("channel not found or not running")
-	// ErrTooLate means that the text to cancel was already sent or canceled.
+	// ErrTooLate means that the message to cancel was already sent or canceled.
 	ErrTooLate = errors.New("too late to cancel: it was already sent or cancelled")
 )
 
@@ -91,7 +91,7 @@ func (box *Outbox) EnqueueTx(tx *store.Tx, event string, outs ...OutboxItem) err
 	return nil
 }
 
-// deliveryID returns the id for the nth text of an event.
+// deliveryID returns the id for the nth message of an event.
 func deliveryID(event string, n int) string { return fmt.Sprintf("%s-%d", event, n) }
 
 func lastSaid(tx *store.Tx, event string) (n int, err error) {
@@ -172,8 +172,8 @@ func (box *Outbox) SendTx(tx *store.Tx, event string, o OutboxItem) (Delivery, e
 }
 
 // CancelSendTx cancels a send that has not been sent yet, with a reason. If it was already sent or
-// canceled, CancelSendTx returns the unchanged row and ErrTooLate.
-// After an attempt, MaybeRepeated is set: the text may have arrived although Hob got no answer.
+// canceled, CancelSendTx returns the unchanged row and ErrTooLate. After an attempt, MaybeRepeated
+// is set: the message may have arrived although Hob received no confirmation.
 func (box *Outbox) CancelSendTx(tx *store.Tx, id, why string) (Delivery, error) {
 	res, err := tx.Exec(`UPDATE outbox SET state = 'cancelled', error = ?, maybe_repeated = max(maybe_repeated, attempts > 0) WHERE id = ? AND kind = 'send' AND state IN ('queued', 'failed', 'held')`, why, id)
 	if err != nil {
@@ -196,7 +196,7 @@ func (box *Outbox) CancelSendTx(tx *store.Tx, id, why string) (Delivery, error) 
 	return d, nil
 }
 
-// WithdrawTx removes a waiting text from the queue.
+// WithdrawTx removes a waiting message from the queue.
 func (box *Outbox) WithdrawTx(tx *store.Tx, id, why string) error {
 	d, err := scanDelivery(tx.QueryRow(`UPDATE outbox SET state = 'cancelled', error = ? WHERE id = ? AND state IN ('queued', 'failed') RETURNING `+deliveryColumns, why, id))
 	if err != nil {

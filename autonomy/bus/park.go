@@ -15,15 +15,15 @@ import (
 // event waits for the owner's answer and does not block later events of its session.
 const parkedMark = "\x1fparked\x1f"
 
-// Limits of the questions of one session that may be open while later events of it run. Above
-// them its events wait.
+// Limits on the open questions of one session while its later events may run. When a limit is
+// reached, the session's later events wait.
 const (
-	maxParkedMessages = 20 // messages of the owner
-	maxParkedSignals  = 5  // a watcher, a schedule or a trigger
-	maxParkedGuest    = 1  // messages of others: a guest must not flood the owner with questions
+	maxParkedMessages = 20 // for messages from the owner
+	maxParkedSignals  = 5  // for events of a watcher, a schedule or a trigger
+	maxParkedGuest    = 1  // for messages from other people: a guest must not flood the owner with questions
 )
 
-// parkedLimit returns the limit that applies before an event.
+// parkedLimit returns the number of parked events at which an event of this kind waits.
 func parkedLimit(k Kind, from provenance.Source) int {
 	switch {
 	case k != Message:
@@ -40,10 +40,10 @@ func canPark(e Event) bool {
 	return e.Lane == e.Session && slices.Contains([]Kind{Message, Watcher, Schedule, Webhook}, e.Kind)
 }
 
-// ParkTx suspends a turn that waits for an answer of the owner, as SuspendTx does. It lets later
-// events of the session run, one at a time and in order. When the answer arrives, or until has
-// passed, the event continues before later ones that are still pending. It never runs together
-// with another event of its session.
+// ParkTx suspends a turn until the owner answers, as SuspendTx does, but lets later events of the
+// session run, one at a time and in order. When the answer arrives, or until has passed, the event
+// continues before later ones that are still pending. It never runs together with another event of
+// its session.
 func (in *Inbox) ParkTx(tx *store.Tx, e Event, until time.Time) error {
 	if until.IsZero() || !canPark(e) {
 		return in.SuspendTx(tx, e.ID, until)
@@ -60,11 +60,11 @@ func (in *Inbox) ParkTx(tx *store.Tx, e Event, until time.Time) error {
 	return nil
 }
 
-// isParked reports whether the event waits apart from its session.
+// isParked reports whether the event is parked in its own queue, outside its session's queue.
 func (h queuedEvent) isParked() bool { return !h.command && h.lane != h.session }
 
 // selectDue returns the heads that may be claimed now, and the earliest time at which another one
-// becomes due (0: none). Of the events of a session it returns at most one, and none while one is
+// becomes due (0: none). It returns at most one event of each session, and none while one is
 // running; commands do not count.
 func selectDue(heads []queuedEvent, now int64) (due []queuedEvent, earliest int64) {
 	parked := map[string]int{}
@@ -94,11 +94,12 @@ func selectDue(heads []queuedEvent, now int64) (due []queuedEvent, earliest int6
 	return slices.DeleteFunc(due, func(h queuedEvent) bool { return !h.command && first[h.session] != h.seq }), earliest
 }
 
-// OpenQuestions are the questions and the waiting events of one session.
+// OpenQuestions counts the parked and the blocked events of one session.
 type OpenQuestions struct {
 	Session string
-	Parked  int // events that wait for the owner's answer
-	// Blocked is the number of later events that wait because too many are parked; 0 if they run.
+	Parked  int // events waiting for the owner's answer
+	// Blocked is the number of later events that wait because too many events are parked; 0 if they
+	// may run.
 	Blocked int
 }
 
@@ -130,8 +131,7 @@ func (in *Inbox) ParkedSessions(ctx context.Context) (out []OpenQuestions, err e
 	return out, rows.Err()
 }
 
-// parkedCount returns how many events of a queue's session are parked, 0 if the queue is not
-// blocked by them.
+// parkedCount returns the number of parked events in the session of e, or 0 if they do not block e.
 func parkedCount(q store.Querier, e Event) (n int, err error) {
 	if !canPark(e) {
 		return 0, nil
@@ -145,7 +145,8 @@ func parkedCount(q store.Querier, e Event) (n int, err error) {
 	return n, err
 }
 
-// sessionLane returns the queue that a queue's events return to when they are claimed.
+// sessionLane returns the session's queue for the queue of a parked event, and any other queue
+// unchanged.
 func sessionLane(lane string) string {
 	session, _, _ := strings.Cut(lane, parkedMark)
 	return session

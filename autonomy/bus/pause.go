@@ -14,7 +14,7 @@ INSERT INTO pause (one, until) VALUES (1, 0);`
 
 // held is an SQL expression for the time until which the pause blocks event h; it is 0 if the pause
 // does not block the event. A pause blocks events from watchers, schedules, goals and webhooks. It
-// does not block reminders, which the owner scheduled, and events that continue because of the
+// blocks neither reminders, which the owner scheduled, nor events that continue because of the
 // owner's answer (resumed).
 const held = `CASE
 	WHEN h.kind NOT IN ('watcher', 'schedule', 'goal', 'webhook') OR h.not_before = 1 THEN 0

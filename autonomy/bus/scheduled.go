@@ -12,7 +12,7 @@ import (
 	"hob/platform/store"
 )
 
-// schemaScheduled adds the delayed calls.
+// schemaScheduled adds the table of delayed calls.
 const schemaScheduled = `
 CREATE TABLE scheduled_sends (
 	call TEXT PRIMARY KEY,
@@ -56,10 +56,10 @@ type ScheduledSend struct {
 	Tool    string
 	Effects string
 	Args    json.RawMessage
-	// Frozen is what the call sends, nil if the tool resolves the arguments again.
+	// Frozen is what the call will send, or nil if the tool resolves the arguments again.
 	Frozen json.RawMessage
 	Exact  string // the approved binding
-	// What describes the send: "the mail to ada@example.org".
+	// What describes the send, for example "the email to ada@example.org".
 	What string
 	// Provenance is the provenance of What and of the call's context.
 	Provenance provenance.Source
@@ -92,7 +92,7 @@ func scanSend(s scanner) (d ScheduledSend, err error) {
 	return d, err
 }
 
-// Wake returns a channel that receives a value when a call was added.
+// Wake returns a channel that receives a value when a call is added.
 func (x *ScheduledSends) Wake() <-chan struct{} { return x.wake }
 
 // AddTx stores a call that waits until d.At.
@@ -114,7 +114,7 @@ func (x *ScheduledSends) signalWork() {
 	}
 }
 
-// Get returns one delayed call; ErrNotFound if there is none.
+// Get returns one delayed call, or ErrNotFound if there is none.
 func (x *ScheduledSends) Get(q store.Querier, call string) (ScheduledSend, error) {
 	d, err := scanSend(q.QueryRow(`SELECT `+sendColumns+` FROM scheduled_sends WHERE call = ?`, call))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -167,7 +167,7 @@ func (x *ScheduledSends) Claim(ctx context.Context, n int) (out []ScheduledSend,
 	return out, nil
 }
 
-// Next returns when the next waiting call is due.
+// Next returns the time at which the next waiting call is due.
 func (x *ScheduledSends) Next(ctx context.Context) (at time.Time, ok bool, err error) {
 	var ms sql.NullInt64
 	err = x.db.Read().QueryRowContext(ctx, `SELECT min(at) FROM scheduled_sends INDEXED BY scheduled_open WHERE state IN ('waiting', 'sending', 'committed') AND state = 'waiting'`).Scan(&ms)
@@ -177,7 +177,8 @@ func (x *ScheduledSends) Next(ctx context.Context) (at time.Time, ok bool, err e
 	return store.Time(ms.Int64), ms.Valid, nil
 }
 
-// Commit records that a claimed call is about to reach someone. ErrCancelled: it must not.
+// Commit records that a claimed call is about to reach someone. It returns ErrCancelled if the call
+// was canceled and must not reach anyone.
 func (x *ScheduledSends) Commit(ctx context.Context, call string) error {
 	return x.changeState(ctx, call, `UPDATE scheduled_sends SET state = 'committed' WHERE call = ?1 AND state = 'sending'`)
 }
@@ -187,7 +188,8 @@ func (x *ScheduledSends) Accept(ctx context.Context, call string) error {
 	return x.changeState(ctx, call, `UPDATE scheduled_sends SET state = 'accepted' WHERE call = ?1 AND state = 'committed'`)
 }
 
-// Retry lets a claimed call, which reached no one, wait until at.
+// Retry puts a claimed call that has reached no one back into the state waiting, due at the time
+// at.
 func (x *ScheduledSends) Retry(ctx context.Context, call string, at time.Time, why string) error {
 	return x.changeState(ctx, call, `UPDATE scheduled_sends SET state = 'waiting', at = ?2, error = ?3 WHERE call = ?1 AND state IN ('sending', 'committed')`, store.Millis(at), x.clean(why))
 }
@@ -211,7 +213,7 @@ func (x *ScheduledSends) changeState(ctx context.Context, call, update string, a
 	return nil
 }
 
-// EndTx records how a claimed call ended. ErrCancelled: it was canceled before.
+// EndTx records how a claimed call ended. It returns ErrCancelled if the call was canceled before.
 func (x *ScheduledSends) EndTx(tx *store.Tx, call string, state SendState, why string) error {
 	res, err := tx.Exec(`UPDATE scheduled_sends SET state = ?, error = ?, ended_at = ?, args = '{}', frozen = NULL WHERE call = ? AND state IN ('sending', 'committed', 'accepted')`,
 		state, x.clean(why), x.now().UnixMilli(), call)
@@ -224,9 +226,9 @@ func (x *ScheduledSends) EndTx(tx *store.Tx, call string, state SendState, why s
 	return nil
 }
 
-// Recover prepares the calls that a crash interrupted: calls that reached no one wait again. It
-// returns the committed calls, whose outcome is unknown, and the accepted ones. Call it before the
-// first Claim.
+// Recover prepares the calls that a crash interrupted: calls that reached no one wait again.
+// Recover returns the committed calls, whose outcome is unknown, and the accepted ones, which were
+// sent. Call it before the first Claim.
 func (x *ScheduledSends) Recover(ctx context.Context) (interrupted []ScheduledSend, err error) {
 	err = x.db.Write(ctx, func(tx *store.Tx) error {
 		if _, err := tx.Exec(`UPDATE scheduled_sends SET state = 'waiting', attempts = attempts - 1 WHERE state = 'sending'`); err != nil {
@@ -270,8 +272,8 @@ func IsScheduledUndo(call string, undo json.RawMessage) bool {
 	return json.Unmarshal(undo, &u) == nil && u.Scheduled == call
 }
 
-// EndScheduledTx updates the row of a call that was recorded as done when it was delayed. Without
-// undo data in e, the undo data stays: an undo then explains that it is too late.
+// EndScheduledTx updates the row of a call that was recorded as done when it was delayed. If e has
+// no undo data, the stored undo data stays, so that a later undo can explain that it is too late.
 func (l *Ledger) EndScheduledTx(tx *store.Tx, e Entry) error {
 	_, err := tx.Exec(`UPDATE ledger SET state = ?, code = ?, result = ?, source = ?, data = ?, finished_at = ?, undo_label = coalesce(?, undo_label), undo = coalesce(?, undo) WHERE call = ?`,
 		e.State, e.Code, l.clean(e.Result), e.Source, nullableBlob(l.cleanJSON(e.Data)), l.now().UnixMilli(), nullableText(e.UndoLabel), nullableBlob(e.Undo), e.Call)

@@ -14,15 +14,16 @@ import (
 	"hob/platform/store"
 )
 
-// outColumns lists the selected columns. They include the channel data of the message if the text
-// goes to the message's chat, and the draft id if the text is an answer.
+// outColumns lists the selected columns. They include the channel data of the event's message if
+// the outgoing message goes to the same chat, and the draft id if the outgoing message is an
+// answer.
 const outColumns = `id, event, kind, session, channel, chat, text, attempts, created_at, maybe_repeated, files,
 	(SELECT CAST(i.payload AS TEXT) -> '$.extra' FROM inbox i WHERE i.id = outbox.event AND i.kind = 'message' AND i.channel = outbox.channel
 		AND i.chat = outbox.chat AND i.payload IS NOT NULL),
 	CASE kind WHEN 'reply' THEN (SELECT message FROM drafts f WHERE f.event = outbox.event AND f.channel = outbox.channel AND f.chat = outbox.chat) END,
 	` + toGuest + ` AS guest`
 
-// toGuest selects messages that answer a guest's message in its own chat.
+// toGuest selects answers to a guest's message in the chat in which the guest wrote.
 const toGuest = `EXISTS (SELECT 1 FROM inbox i WHERE i.id = outbox.event AND i.kind = 'message' AND i.provenance <> 'owner'
 		AND i.channel = outbox.channel AND i.chat = outbox.chat AND outbox.kind <> 'question')`
 
@@ -76,7 +77,7 @@ WHERE chats.chat IS NOT NULL)
 // ClaimDeliveries implements channels.Outbox. It returns the oldest open row in each chat if that
 // row is due, with guests' rows last.
 func (box *Outbox) ClaimDeliveries(ctx context.Context, channel string, n int) (out []channels.Delivery, err error) {
-	var due bool // read first, because a read needs no transaction and usually no text is due
+	var due bool // read first, because a read needs no transaction and usually no message is due
 	if err := box.db.Read().QueryRowContext(ctx, chatHeads+`SELECT EXISTS (SELECT 1 FROM heads WHERE state <> 'sending' AND not_before <= ?2)`,
 		channel, box.now().UnixMilli()).Scan(&due); err != nil {
 		return nil, fmt.Errorf("bus: claim deliveries: %w", err)
@@ -176,8 +177,8 @@ func (box *Outbox) tellUndelivered(tx *store.Tx, d Delivery) error {
 // Wake implements channels.Outbox. The returned channel is signaled if rows may be due.
 func (box *Outbox) Wake(channel string) <-chan struct{} { return box.deliverySignal(channel) }
 
-// NextDelivery implements channels.Outbox. It considers the oldest open row in each chat, because
-// the other rows wait for that row, and the sends that the user can still cancel.
+// NextDelivery implements channels.Outbox. It considers the sends that the user can still cancel
+// and the oldest open row in each chat, because the other rows wait for that row.
 func (box *Outbox) NextDelivery(ctx context.Context, channel string) (time.Time, bool, error) {
 	var ms sql.NullInt64
 	err := box.db.Read().QueryRowContext(ctx, chatHeads+`SELECT min(at) FROM (SELECT min(not_before) AS at FROM heads WHERE state <> 'sending'
@@ -230,7 +231,8 @@ func (box *Outbox) KeepDraft(ctx context.Context, event, channel, chat, id strin
 	return nil
 }
 
-// undraftTx deletes the drafts of an event after its answer or another text was sent.
+// undraftTx deletes the drafts of an event. It is called when the answer is sent or dead, and when
+// a question is queued.
 func undraftTx(tx *store.Tx, event string) error {
 	_, err := tx.Exec(`DELETE FROM drafts WHERE event = ?`, event)
 	return err

@@ -33,7 +33,7 @@ const (
 	// maxQuestions is the maximum number of messages with questions to search, newest first.
 	maxQuestions = 200
 	// maxPassed is the maximum number of rows to read after a question. If there are more, the
-	// question is not the last item.
+	// question does not count as the last item.
 	maxPassed = 500
 )
 
@@ -42,12 +42,12 @@ type Question struct {
 	Delivery, Event, Session, Channel, Chat string
 	State                                   channels.State
 	Asks                                    []string // ids of the approvals
-	// SentAt is when the platform had accepted the complete text, or when pull clients could read
-	// it.
+	// SentAt is the time at which the platform had accepted the complete message, or pull clients
+	// could read it.
 	SentAt time.Time
-	// After is the position behind the text; later items have a greater position.
+	// After is the position directly after the message; later items have a greater position.
 	After Position
-	// Parts lists the platform's ids of the messages that contain the text.
+	// Parts lists the platform's ids of the messages into which the text was split.
 	Parts []string
 }
 
@@ -92,8 +92,8 @@ func (box *Outbox) Questions(ctx context.Context) ([]Question, error) {
 	return scanQuestions(box.db.Read().QueryContext(ctx, `SELECT `+questionColumns+` FROM outbox INDEXED BY outbox_asks WHERE asks <> '' ORDER BY seq DESC LIMIT ?`, maxQuestions))
 }
 
-// ShownTo returns when a client displayed a message, and the position in inbox and outbox at that
-// time.
+// ShownTo returns the time at which a client displayed a message, and the position in inbox and
+// outbox at that time.
 func (box *Outbox) ShownTo(ctx context.Context, delivery, client string) (at time.Time, p Position, shown bool, err error) {
 	var ms int64
 	err = box.db.Read().QueryRowContext(ctx, `SELECT shown_at, inbox_seq, outbox_seq FROM outbox_shown WHERE delivery = ? AND client = ?`, delivery, client).Scan(&ms, &p.Inbox, &p.Outbox)
@@ -211,8 +211,9 @@ type Passed struct {
 	At                         time.Time
 }
 
-// PassedSince lists the messages from Hob and the owner after a position, up to the event before,
-// or all of them if that event is unknown. whole is false if there are more than the limit.
+// PassedSince lists the messages from Hob and the owner after a position, up to the event whose id
+// is before, or all of them if there is no such event. whole is false if there are more than the
+// limit.
 func (box *Outbox) PassedSince(ctx context.Context, p Position, before string) (out []Passed, whole bool, err error) {
 	rows, err := box.db.Read().QueryContext(ctx, `SELECT id, session, channel, chat, kind, created_at FROM outbox
 		WHERE seq > ?1 AND state NOT IN ('queued', 'cancelled')

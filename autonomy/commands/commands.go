@@ -33,7 +33,7 @@ type Scheduler interface {
 	// Stop ends the running turn in a session and reports whether one was running.
 	Stop(ctx context.Context, session string) (bool, error)
 	// Pause stops background work for the time described by text; "" means no end. It returns the
-	// end.
+	// end of the pause.
 	Pause(ctx context.Context, text string) (until time.Time, err error)
 	// Resume ends a pause and reports whether there was one.
 	Resume(ctx context.Context) (bool, error)
@@ -72,7 +72,7 @@ type Options struct {
 	Agents    *agents.Registry // nil if there is only one agent
 	Models    Models           // nil if models cannot be selected
 	Notices   *notify.Notifier // nil if notices are not deferred
-	Status    Status           // nil if there is no status
+	Status    Status           // nil if no status is available
 	Pairing   Pairing          // nil if channels cannot be paired
 	// Zone returns the owner's current time zone.
 	Zone func() *time.Location
@@ -242,7 +242,7 @@ func (c *Commands) cmdAgent(ctx context.Context, ev bus.Event, args string) (str
 	return c.o.Agents.Describe(who, args != ""), nil
 }
 
-// cmdSteer answers "/steer" without text. intake handles it with text.
+// cmdSteer answers "/steer" without text. Package intake handles "/steer TEXT".
 func (c *Commands) cmdSteer(context.Context, bus.Event, string) (string, error) {
 	return "Add a message for the running turn after the command, for example: /steer use the blue one", nil
 }

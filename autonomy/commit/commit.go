@@ -1,7 +1,6 @@
-// Package commit ends an event in one transaction: the event is marked as done, the transcript is
-// extended, the text is put into the outbox, tasks and goals receive the outcome, and the traces
-// are written. It also ends failed events with an error reply, a retry, or a notice that Hob gave
-// up.
+// Package commit ends an event in one transaction: it marks the event as done, extends the
+// transcript, adds the answer to the outbox, reports the outcome to tasks and goals, and writes the
+// traces. It also ends failed events with an error reply, a retry, or a notice that Hob gave up.
 package commit
 
 import (
@@ -32,9 +31,9 @@ type Outcome struct {
 	Kind channels.DeliveryKind
 	// Send reports whether there is a message to send.
 	Send          bool
-	notify.Target                     // where the answer goes
+	notify.Target                     // target of the answer
 	Goal          *goals.EventOutcome // outcome of a goal's event
-	Digest        bool                // the text is read when the event ends
+	Digest        bool                // the text is read from the digest's notices when the event ends
 	Asks          []string            // ids of the approval requests in the answer
 }
 

@@ -24,8 +24,8 @@ func tickTx(tx *store.Tx, t Claim, rule, state string) error {
 	return trace.WriteTickTx(tx, trace.Tick{Tick: t.Tick, Event: t.Event.ID, Woke: t.Woke, Rule: rule, State: state, At: t.Since, EndedAt: time.Now()})
 }
 
-// noteTick is like tickTx, but for an event without its own transaction, because the event waits or
-// failed. Errors are only logged.
+// noteTick is like tickTx, but for an event that waits or failed and therefore has no transaction
+// of its own. Errors are only logged.
 func (c *Committer) noteTick(ctx context.Context, t Claim, rule, state string) {
 	err := c.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error { return tickTx(tx, t, rule, state) })
 	if err != nil {

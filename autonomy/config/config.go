@@ -47,8 +47,8 @@ type Config struct {
 	Log       Log
 	// Warnings lists problems that do not prevent a start.
 	Warnings []string
-	// Replaces is the error of the file if this is the last valid configuration in its place, see
-	// Revisions.LoadOrLast.
+	// Replaces is the error in the file if this is the last valid configuration, used instead of
+	// the file; see Revisions.LoadOrLast.
 	Replaces error
 
 	doc  *document
@@ -144,7 +144,7 @@ type Budget struct {
 
 // Price is one [prices."provider/model"] section, in US dollars per million tokens.
 type Price struct {
-	Name       string  `toml:"-"` // "*" matches any text
+	Name       string  `toml:"-"` // "*" matches any characters
 	Input      float64 `toml:"input"`
 	Output     float64 `toml:"output"`
 	CacheRead  float64 `toml:"cache_read"` // 0 means the same as Input
@@ -198,7 +198,7 @@ func (n Network) Client(ctx context.Context, s system.Secrets) (_ *safehttp.Clie
 // Guard is the section [guard]: the handling of untrusted text that looks like an attack. The
 // guard's decisions do not depend on these settings.
 type Guard struct {
-	Block    bool   `toml:"block"`    // whether to withhold marked text
+	Block    bool   `toml:"block"`    // whether to withhold text that looks like an attack
 	Guardian string `toml:"guardian"` // "off", or "provider/model" for the model that rates each text
 }
 

@@ -56,7 +56,7 @@ func parseDocument(file string, text []byte) (*document, error) {
 	if rest, ok := bytes.CutPrefix(text, []byte(bom)); ok {
 		d.text, d.bom = rest, true
 	}
-	// The parser derives offsets from the capacity.
+	// The parser computes offsets from the capacity of the slice.
 	d.text = slices.Clip(d.text)
 	d.lines = []int{0}
 	for i, c := range d.text {

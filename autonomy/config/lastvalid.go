@@ -42,7 +42,7 @@ func (c Revisions) markText(file string, cfg *Config) error {
 	return system.WriteFile(filepath.Join(c.Dir, file), []byte(name+"\n"))
 }
 
-// LastValid returns the last valid configuration; fs.ErrNotExist if there is none.
+// LastValid returns the last valid configuration, or fs.ErrNotExist if there is none.
 func (c Revisions) LastValid() (*Config, error) { return c.loadMarked(lastValidFile) }
 
 // Substitutes returns the configurations with which Hob may start in place of a file with a mistake,
@@ -69,9 +69,9 @@ func (c Revisions) loadMarked(file string) (*Config, error) {
 	return Parse(c.Path, text)
 }
 
-// LoadOrLast loads the file. If the file is invalid and a last valid text exists, it returns the
-// latter, with the error of the file as Config.Replaces. It never falls back to defaults: the file may restrict
-// what Hob may do.
+// LoadOrLast loads the file. If the file is invalid, it returns the last valid configuration if
+// there is one, with the error in the file as Config.Replaces. It never falls back to defaults: the
+// file may restrict what Hob may do.
 func (c Revisions) LoadOrLast() (*Config, error) {
 	cfg, err := Load(c.Path)
 	if err == nil || !IsMistake(err) {

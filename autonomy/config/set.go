@@ -20,9 +20,10 @@ type Change struct {
 	Warning string // set if the value is valid but risky
 }
 
-// Set writes one value and leaves the rest of the file unchanged, comments and order included. The
-// value has the form for a command line: text needs no quotes, a list is [..] or separated by
-// commas. It writes nothing if the result would have a new mistake, including the Errors that a check returns.
+// Set writes one value and leaves the rest of the file unchanged, including comments and order. The
+// value is written as on a command line: text needs no quotes, and a list is [..] or separated by
+// commas. Set writes nothing if the result would have a new mistake, including the Errors that a
+// check returns.
 func Set(path, key, value string, checks ...func(*Config) error) (Change, error) {
 	ch, err := SetAll(path, []Value{{key, value}}, checks...)
 	if err != nil {

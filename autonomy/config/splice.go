@@ -27,7 +27,8 @@ func (d *document) putValue(path []string, written string) ([]byte, string, erro
 	if at, ok := d.endOfTable(parent, last); ok {
 		return d.insertLine(at, quoteKey(last)+" = "+written, nl), "", nil
 	}
-	// Keys such as `agent.name = ..` at the top, or `b.c = ..` below [a].
+	// The table may consist of dotted keys, such as `agent.name = ..` at the top, or `b.c = ..`
+	// below [a]. Insert the key after the last of them.
 	for i := len(d.entries) - 1; i >= 0; i-- {
 		e := &d.entries[i]
 		if e.isHeader() || e.inline || len(e.path) <= len(parent) || !slices.Equal(e.path[:len(parent)], parent) || len(e.table) >= len(parent) {

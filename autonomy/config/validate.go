@@ -115,8 +115,8 @@ func oneLine(s string) bool {
 	return strings.TrimSpace(s) != "" && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// NoFallback as the last of the fallback models means that the built-in brain does not answer for
-// models that cannot be reached.
+// NoFallback, as the last entry of the fallback models, means that the built-in brain does not
+// answer if no model can be reached.
 const NoFallback = "none"
 
 func (k *checker) checkFallback(key string, models []string) {
@@ -129,7 +129,7 @@ func (k *checker) checkFallback(key string, models []string) {
 	}
 }
 
-// FallbackModels returns the names of a list of fallbacks that are models.
+// FallbackModels returns the entries of a fallback list that are names of models.
 func FallbackModels(list []string) []string {
 	if n := len(list); n > 0 && list[n-1] == NoFallback {
 		return list[:n-1]
@@ -288,7 +288,7 @@ func (k *checker) checkChannels() {
 	for _, t := range k.c.Triggers {
 		key := "triggers." + t.Name
 		k.checkName(key, t.Name)
-		if t.Signature != "any" && t.Signature != "body" { // of older versions; the doctor reports them
+		if t.Signature != "any" && t.Signature != "body" { // values from older versions; the doctor reports them
 			k.oneOf(key+".signature", t.Signature, "v1")
 		}
 		k.requireValid(key+".action", strings.TrimSpace(t.Action) != "", "a trigger needs an action: what to do when it fires, in plain words")

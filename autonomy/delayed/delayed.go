@@ -1,7 +1,7 @@
-// Package delayed carries out the calls that wait so that the user can cancel them: mails,
-// invitations and answers to invitations. A call is a durable row (bus.ScheduledSends). A crash
-// before the call can reach someone repeats it; a crash after that moment leaves the outcome
-// unknown, and the user is notified instead. The ledger and the audit log record each outcome.
+// Package delayed carries out calls that were delayed so that the user could cancel them: emails,
+// invitations and answers to invitations. A call is a durable row (bus.ScheduledSends). After a
+// crash before the call could reach someone, Hob repeats the call. After a later crash, the outcome
+// is unknown, and Hob notifies the user instead. The ledger and the audit log record each outcome.
 package delayed
 
 import (
@@ -51,7 +51,7 @@ type Sender struct {
 }
 
 const (
-	width = 4 // calls that run at the same time
+	width = 4 // maximum number of concurrent calls
 	// usualTimeout is the time limit of a call whose tool has none.
 	usualTimeout = 2 * time.Minute
 	// maxAttempts is the number of attempts at a call: with the delays of retryBackoff, they take
@@ -63,7 +63,7 @@ const (
 	longestWait = 20 * time.Second
 )
 
-// New checks the options.
+// New returns a Sender after checking the options.
 func New(o Options) (*Sender, error) {
 	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Tool == nil || o.Notify == nil || o.Zone == nil {
 		return nil, errors.New("delayed: an option is missing")
@@ -230,7 +230,7 @@ func (a *attempt) sendProgress() (committed, accepted bool) {
 	return a.committed, a.accepted
 }
 
-// newCall returns the call as it was made.
+// newCall returns the tool call that was delayed, with its original context.
 func (x *Sender) newCall(s bus.ScheduledSend) tools.Call {
 	zone, err := time.LoadLocation(s.Zone)
 	if err != nil || s.Zone == "Local" {
@@ -275,8 +275,9 @@ func (x *Sender) carryOut(ctx context.Context, s bus.ScheduledSend) {
 	}
 }
 
-// persistOutcome records an outcome, again and again while the store does not accept it, for example
-// because the disk is full. After a stop the next start settles the call.
+// persistOutcome records an outcome. It retries while the store does not accept it, for example
+// because the disk is full. If Hob stops before that, the next start handles the call as
+// interrupted.
 func (x *Sender) persistOutcome(ctx context.Context, s bus.ScheduledSend, record func() error) {
 	for n := 1; ; n++ {
 		err := record()
@@ -290,7 +291,7 @@ func (x *Sender) persistOutcome(ctx context.Context, s bus.ScheduledSend, record
 	}
 }
 
-// runCall runs the tool. Until the call is committed, it ends with ctx.
+// runCall runs the tool. Until the call is committed, it ends when ctx ends.
 func (x *Sender) runCall(ctx context.Context, s bus.ScheduledSend, a *attempt) (res tools.Result, err error) {
 	t, ok := x.o.Tool(s.Tool)
 	if !ok {
@@ -350,7 +351,8 @@ func isTemporary(err error) bool {
 	return busy || network || errors.Is(err, smtpmail.ErrLater) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-// retryLater lets a call wait for its next attempt. The user is notified once.
+// retryLater schedules the next attempt of a call. It notifies the user once, after warnAfter
+// failures.
 func (x *Sender) retryLater(ctx context.Context, s bus.ScheduledSend, cause error) error {
 	at := time.Now().Add(retryBackoff().Delay(s.Attempts))
 	x.o.Log.Warn("delayed send failed; trying again", "call", s.Call, "err", cause, "at", at)
@@ -405,8 +407,8 @@ func (x *Sender) recordOutcome(ctx context.Context, s bus.ScheduledSend, state b
 	})
 }
 
-// settleInterrupted finds out whether a call that a crash interrupted took effect, and otherwise
-// reports that this is unknown. It is never repeated.
+// settleInterrupted finds out whether a call that a crash interrupted took effect. If that is
+// impossible, it reports that the outcome is unknown. It never repeats the call.
 func (x *Sender) settleInterrupted(ctx context.Context, s bus.ScheduledSend) {
 	sent, err := s.State == bus.SendAccepted, error(nil)
 	for n := 1; !sent && n <= warnAfter; n++ {
@@ -414,7 +416,7 @@ func (x *Sender) settleInterrupted(ctx context.Context, s bus.ScheduledSend) {
 			break
 		}
 		if retry.Sleep(ctx, retryBackoff().Delay(n)) != nil {
-			return // the next start looks again
+			return // the next start checks again
 		}
 	}
 	x.persistOutcome(ctx, s, func() error {

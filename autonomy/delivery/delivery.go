@@ -31,10 +31,10 @@ type Chats interface {
 	Show(ctx context.Context, event, channel, chat string) channels.LiveDraft
 }
 
-// Presence knows where the owner currently is. notify.Presence implements it.
+// Presence reports where the owner currently is. notify.Presence implements it.
 type Presence interface {
-	// Channel returns the channel on which the owner can currently be reached, or "" for the
-	// conversation of a notice's cause.
+	// Channel returns the channel on which the owner can currently be reached, or "" to use the
+	// conversation of the notice's cause.
 	Channel(ctx context.Context) string
 }
 
@@ -100,8 +100,8 @@ func (d *Delivery) ResolveTarget(ctx context.Context, report string) (notify.Tar
 	return d.activeTarget(ctx, notify.Target{Session: session, Channel: channel, Chat: chat})
 }
 
-// activeTarget returns where to notify the owner instead of in a conversation: on another channel,
-// if the owner is currently active there.
+// activeTarget returns the target for a notice to the owner: another channel if the owner is
+// currently active there, and otherwise to.
 func (d *Delivery) activeTarget(ctx context.Context, to notify.Target) (notify.Target, error) {
 	if d.o.Notices == nil {
 		return to, nil
@@ -131,7 +131,7 @@ func (d *Delivery) RecentNotices(ctx context.Context, ev bus.Event) ([]string, e
 		out = append(out, fmt.Sprintf("at %s, %s", at, n.Text))
 	}
 	back, err := d.o.Bus.Ledger.TakenBack(ctx, ev.Session, ev.ID)
-	for _, b := range back { // actions undone elsewhere, such as on the command line, because the conversation does not contain these undos
+	for _, b := range back { // report actions undone elsewhere, such as on the command line, because the conversation does not contain these undos
 		label := b.Label
 		if b.Source.Tainted() {
 			label = "undo the call " + b.Call

@@ -48,8 +48,8 @@ func (d *Delivery) RateUrgency(ctx context.Context, event string, item bus.Outbo
 	return d.o.Notices.RateUrgency(ctx, event, item)
 }
 
-// NotifyPositionTx notifies the sender of a waiting message of the number of messages before it: with
-// a message, or through the live feed.
+// NotifyPositionTx tells the sender of a waiting message how many messages are before it, either in
+// a message or through the live feed.
 func NotifyPositionTx(tx *store.Tx, b *bus.Bus, ev bus.Event, before int, withMessage bool) error {
 	if withMessage {
 		return b.Outbox.EnqueueTx(tx, ev.ID, bus.OutboxItem{Provenance: provenance.Hob, Delivery: channels.Delivery{

@@ -33,7 +33,8 @@ const ownerPerson = "owner"
 type Turns interface {
 	// WasCancelled reports whether an event was stopped while it waited. It reports this only once.
 	WasCancelled(event string) bool
-	// Hold returns a function that a turn calls while it waits in memory for the owner.
+	// Hold returns a function that a turn calls when it starts to wait in memory for the owner.
+	// That function returns another one, which ends the wait.
 	Hold(event string) func() (release func())
 	// OfferSteering passes text to the running turn in the event's session. done is closed when
 	// that turn has ended; it is nil if no turn is running.
@@ -169,8 +170,8 @@ func (h shared) isOffline(ctx context.Context, agent string) bool {
 	return h.o.Models != nil && h.o.Models.IsOffline(ctx, agent)
 }
 
-// waitForBudget postpones an event while no unattended turn may begin. It does not count as an
-// attempt.
+// waitForBudget postpones an event while no unattended turn may begin. A postponement does not
+// count as an attempt.
 func (h shared) waitForBudget(ctx context.Context, ev bus.Event) (waits bool, err error) {
 	if h.o.Budget == nil || h.o.Models != nil && h.o.Models.IsFree() {
 		return false, nil
@@ -192,8 +193,8 @@ func (h shared) defaultMember() agents.Member {
 	return agents.Member{Name: agents.Default, Runner: h.o.Runner, Refused: func(context.Context) error { return nil }}
 }
 
-// creatorAgent returns the agent that created a watcher or schedule. That agent runs it, so that an
-// agent cannot gain tools by waiting.
+// creatorAgent returns the agent that created a watcher or schedule. The same agent runs it, so
+// that an agent cannot gain tools by creating a watcher or schedule.
 func (h shared) creatorAgent(ctx context.Context, ev bus.Event, agent string) (agents.Member, error) {
 	if h.o.Agents == nil {
 		return h.defaultMember(), nil
@@ -204,7 +205,7 @@ func (h shared) creatorAgent(ctx context.Context, ev bus.Event, agent string) (a
 		if who, ok = h.o.Agents.Named(agent); !ok {
 			return who, fmt.Errorf("the agent %q that created this no longer exists", agent)
 		}
-	} else if errors.Is(err, agents.ErrNobody) { // the owner gave the order directly
+	} else if errors.Is(err, agents.ErrNobody) { // the owner created it directly
 		who, _ = h.o.Agents.Named(agents.Default)
 	} else if err != nil {
 		return who, err

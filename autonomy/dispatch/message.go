@@ -143,7 +143,7 @@ func parseForgetRequest(ev bus.Event) string {
 }
 
 // runForget calls the tool as a direct call by the owner. Like every direct call, it has its own
-// conversation; the answer goes to this conversation.
+// conversation; the answer is sent to the conversation of ev.
 func (h messageHandler) runForget(ctx context.Context, ev bus.Event, text string) (commit.Outcome, error) {
 	res := commit.NewReply(ev, "call")
 	args, err := json.Marshal(map[string]any{"query": text, "everything": true})

@@ -28,7 +28,7 @@ func (h signalHandler) handleSignal(ctx context.Context, ev bus.Event) (commit.O
 		return commit.Outcome{}, err
 	}
 	switch f.Mode {
-	case watchers.Notify: // the signal's text already mentions a delay
+	case watchers.Notify: // the signal's text already mentions any delay
 		return h.noticeOutcome(ctx, f.Report, f.Signal, ev.Provenance)
 	case watchers.Remind:
 		return h.noticeOutcome(ctx, f.Report, "Reminder: "+f.Action+f.LatenessNote(" (", ")"), f.Made)

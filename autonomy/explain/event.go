@@ -57,8 +57,8 @@ type Spent struct {
 const nothingYet = "Nothing has happened here yet, so there is nothing to explain. Say something first (`hob ask hello`), or ask about missing notices: `hob why silence`."
 
 // ExplainEvent explains an event, a delivery or the last firing of a watcher. If id is "", it
-// explains the last event in the session, or in any session if session is empty. Before the first
-// event it returns a Why with Nothing set, and no error.
+// explains the last event in the session, or in any session if session is empty. If there are no
+// events yet, it returns a Why with Nothing set, and no error.
 func (x *Explainer) ExplainEvent(ctx context.Context, id, session string) (Why, error) {
 	var w Why
 	ev, err := x.findEvent(ctx, id, session)

@@ -34,8 +34,8 @@ type Options struct {
 	Notices *notify.Notifier
 	// Watchers explains why watchers are silent. Nil disables this.
 	Watchers Watchers
-	// Models returns the model of a turn, and Costs its cost. If one is nil, that information is
-	// omitted.
+	// Models returns the model that was chosen for a turn, and Costs the cost of the turn. If one
+	// is nil, that information is omitted.
 	Models ModelChoices
 	Costs  EventCosts
 	// Zone returns the user's current time zone.

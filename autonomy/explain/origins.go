@@ -161,8 +161,8 @@ func (t *ItemOrigin) formatText(at func(time.Time) string) string {
 	return b.String()
 }
 
-// madeIn finds the event of an approval request, or of the row called id. If it finds neither, it
-// returns the error none.
+// madeIn finds the event of an approval request, or the event in which the row called id was
+// created. If it finds neither, it returns the error none.
 func (x *Explainer) madeIn(ctx context.Context, id string, none error) (*ItemOrigin, bus.Event, error) {
 	event, ok, err := x.o.Guard.EventOf(ctx, id)
 	var t *ItemOrigin

@@ -152,7 +152,7 @@ func (x *Explainer) lastNotice(ctx context.Context) (id string, err error) {
 	return "", err
 }
 
-// GoalSilence explains why a goal is silent.
+// GoalSilence explains why a goal sends no notices.
 type GoalSilence struct {
 	Goal goals.Goal          `json:"goal"`
 	Rule string              `json:"rule"`
@@ -182,7 +182,7 @@ func (x *Explainer) goalSilences(ctx context.Context, words []string, s *Silence
 	return nil
 }
 
-// goalSilence explains why a goal is silent.
+// goalSilence explains why a goal sends no notices.
 func (x *Explainer) goalSilence(ctx context.Context, g goals.Goal) (GoalSilence, error) {
 	out := GoalSilence{Goal: g}
 	if g.Event != "" {

@@ -48,11 +48,11 @@ type Approval struct {
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments"`
 	Summary   string          `json:"summary"`
-	// Source names what the turn came from: `watcher "Downloads"`, "trigger deploy", "conversation
-	// main"; "" for requests of older versions.
+	// Source names the origin of the turn: `watcher "Downloads"`, "trigger deploy", "conversation
+	// main"; "" for requests from older versions of Hob.
 	Source string `json:"source,omitempty"`
 	Reason string `json:"reason"`
-	// Rule is the row of the table that requires the question.
+	// Rule is the row of the decision table that requires the approval.
 	Rule string `json:"rule,omitempty"`
 	// Why describes the actual effect of the call. Exact describes what would run, unless the
 	// arguments already show it (see tools.CallAssessment). Both contain only visible characters.
@@ -65,8 +65,8 @@ type Approval struct {
 	// Pattern is what a grant with the scope "pattern" would cover, or "" if only identical
 	// arguments can be granted.
 	Pattern string `json:"pattern,omitempty"`
-	// Batch is the id shared by similar requests from one answer, or "" for a single request. A
-	// batch never grows.
+	// Batch is the id shared by similar requests from one answer of the model, or "" for a single
+	// request. A batch never grows.
 	Batch      string            `json:"batch,omitempty"`
 	Provenance provenance.Source `json:"provenance"`
 	Attended   bool              `json:"attended"`
@@ -100,7 +100,7 @@ func (g *Guard) byCall(ctx context.Context, call string) (Approval, error) {
 	return scanApproval(g.db.Read().QueryRowContext(ctx, `SELECT `+approvalColumns+` FROM approvals WHERE call = ?`, call))
 }
 
-// IsAnyPending reports whether one of the calls waits for the owner's answer.
+// IsAnyPending reports whether one of the calls is waiting for the owner's answer.
 func (g *Guard) IsAnyPending(ctx context.Context, calls ...string) (bool, error) {
 	for _, call := range calls {
 		switch a, err := g.byCall(ctx, call); {
@@ -113,7 +113,7 @@ func (g *Guard) IsAnyPending(ctx context.Context, calls ...string) (bool, error)
 	return false, nil
 }
 
-// Approval reads one question. ErrNoApproval: it does not exist.
+// Approval returns one approval request, or ErrNoApproval if it does not exist.
 func (g *Guard) Approval(ctx context.Context, id string) (Approval, error) {
 	a, err := scanApproval(g.db.Read().QueryRowContext(ctx, `SELECT `+approvalColumns+` FROM approvals WHERE id = ?`, id))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -140,8 +140,8 @@ func (g *Guard) AskTx(tx *store.Tx, r Request, d Decision) (Approval, error) {
 	return all[0], nil
 }
 
-// AskAllTx stores the approval requests from one answer, each as a row. New requests for the same
-// tool and reason form a batch.
+// AskAllTx stores the approval requests from one answer of the model, each as a row. New requests
+// for the same tool and reason form a batch.
 func (g *Guard) AskAllTx(tx *store.Tx, questions []Question) ([]Approval, error) {
 	out := make([]Approval, len(questions))
 	alike := map[[2]string][]int{}
@@ -228,7 +228,7 @@ func (g *Guard) CloseTx(tx *store.Tx, event string, state ApprovalState) error {
 		return fmt.Errorf("guard: close questions: %w", err)
 	}
 	if n, err := res.RowsAffected(); err != nil || n > 0 {
-		tx.AfterCommit(func() { g.notifyWaiters("") }) // wake a turn that waits for the answer
+		tx.AfterCommit(func() { g.notifyWaiters("") }) // wake a turn that is waiting for the answer
 	}
 	return nil
 }
@@ -301,8 +301,8 @@ func (g *Guard) HasOpenApproval(ctx context.Context) (bool, error) {
 	return slices.ContainsFunc(open, func(a Approval) bool { return time.Now().Before(a.ExpiresAt) }), err
 }
 
-// OpenIn lists the ids of the open requests that are contained in an event's text. It reads the ids
-// from the text, because the event may have other requests, before and after.
+// OpenIn lists the ids of the open requests that an event's text contains. It reads the ids from
+// the text, because the event may also have requests that the text does not contain.
 func (g *Guard) OpenIn(q store.Querier, event, text string) (ids []string, err error) {
 	rows, err := q.Query(`SELECT id FROM approvals WHERE event = ? AND state = 'pending' AND expires_at > ? AND instr(?, id) > 0 ORDER BY id`,
 		event, time.Now().UnixMilli(), text)

@@ -16,7 +16,7 @@ import (
 	"hob/platform/store"
 )
 
-// How a line's hash is computed.
+// The ways to compute the hash of a line.
 const (
 	plainChain = 0
 	keyedChain = 1

@@ -30,8 +30,8 @@ var (
 )
 
 // Grant is the owner's approval of further calls to one tool. It covers calls with identical
-// arguments or calls that match a pattern, in one conversation or task, until a time. A grant never
-// covers everything that a tool can do.
+// arguments or calls that match a pattern, in one conversation or task, until it expires. A grant
+// never covers everything that a tool can do.
 type Grant struct {
 	ID   string `json:"id"`
 	Tool string `json:"tool"`
@@ -239,7 +239,7 @@ func (g *Guard) GrantTx(ctx context.Context, tx *store.Tx, n NewGrant) (Grant, e
 	return g.addTx(tx, x, grantDuration(n.For), n.By)
 }
 
-// RevokeTx ends a grant. Calls that have not started are stopped.
+// RevokeTx ends a grant. A call that relies on the grant and has not started does not start.
 func (g *Guard) RevokeTx(tx *store.Tx, id, by string) (Grant, error) {
 	x, err := scanGrant(tx.QueryRow(`UPDATE grants SET revoked_at = iif(revoked_at = 0, ?, revoked_at) WHERE id = ? RETURNING `+grantColumns, time.Now().UnixMilli(), id))
 	if errors.Is(err, sql.ErrNoRows) {

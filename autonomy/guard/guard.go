@@ -91,13 +91,13 @@ type Request struct {
 	// reports the owner's answer to a request about them.
 	Made            int
 	Agreed, Refused bool
-	// Channel is where the message that the turn answers came from, and Person its author ("owner",
-	// or "channel:sender"). Agent is the calling agent.
+	// Channel is the channel of the message that the turn answers, and Person the message's author
+	// ("owner", or "channel:sender"). Agent is the calling agent.
 	Channel, Person, Agent string
 	// Doubt returns why effects that would be allowed need approval, or "" if they do not. It may
 	// be nil.
 	Doubt func(e tools.Effects) string
-	// Source names what the turn came from, for display: a watcher, a trigger, a conversation.
+	// Source names the origin of the turn for display: a watcher, a trigger or a conversation.
 	Source string
 	// Origin names the entry point for the audit log, for example "chat", "api", "openai",
 	// "watcher", "schedule" or "tool".
@@ -112,10 +112,10 @@ func (r *Request) callEffects() tools.Effects { return cmp.Or(r.judged.Effects, 
 // Decision is the guard's verdict and its reason.
 type Decision struct {
 	Verdict Verdict    `json:"-"`
-	Rule    string     `json:"rule"`   // the row in the table, or the approval
+	Rule    string     `json:"rule"`   // row of the decision table, or the approval
 	Reason  string     `json:"reason"` // reason to show to the owner
 	Code    tools.Code `json:"code,omitempty"`
-	// Approval is set if an answer decided or is awaited.
+	// Approval is the id of an approval request whose answer decided or is awaited.
 	Approval string `json:"approval,omitempty"`
 	// Grant is set if a grant decided. UseTx records the use of the grant.
 	Grant string `json:"grant,omitempty"`
@@ -126,8 +126,8 @@ type Decision struct {
 // Options holds the options of New.
 type Options struct {
 	Level Level // default Supervised
-	// Live is how long an attended approval request waits (default 5 minutes), and Queued how long
-	// an unattended one waits (default 7 days).
+	// Live is how long an attended approval request stays open (default 5 minutes), and Queued how
+	// long an unattended one does (default 7 days).
 	Live, Queued time.Duration
 	// Hosts lists the hosts in [network] allow_hosts, each as a full name or as "*.name". In a turn
 	// without untrusted text, attended or not, requests to them need no approval, even if the owner
@@ -157,7 +157,7 @@ type Options struct {
 	// Tombstones is the file of revocations and erasures, which no backup contains; see package
 	// tombstone. "" disables it. It needs AuditKey.
 	Tombstones string
-	Log        *slog.Logger // nil: nothing is logged
+	Log        *slog.Logger // nil discards all messages
 }
 
 // Guard decides on tool calls. Its methods may be called concurrently.
@@ -169,9 +169,9 @@ type Guard struct {
 	key        []byte                     // key for the digests in the audit log
 	chain      []byte                     // key of the audit chain; nil means no key
 	foreign    bool                       // whether the log was written with a different key
-	waiting    map[string][]chan struct{} // by request id; see Wait
+	waiting    map[string][]chan struct{} // keyed by request id; see Wait
 	tombstones *tombstone.Log
-	altered    error // of the file of revocations
+	altered    error // set if the file of revocations was changed
 }
 
 // New creates a Guard over a store opened with Migrations.

@@ -3,8 +3,8 @@ package guard
 import "hob/tools"
 
 // denySecret denies a call that would send one of this process's secrets, in any encoding. The
-// owner cannot approve such a call, because the call does not show the owner that the model has
-// encoded the secret.
+// owner cannot approve such a call, because the owner cannot see that the arguments contain an
+// encoded secret.
 func (g *Guard) denySecret(r Request) (Decision, bool) {
 	if r.callEffects()&^tools.Effects(tools.Read|tools.Write) == 0 {
 		return Decision{}, false

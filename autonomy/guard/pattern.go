@@ -16,7 +16,7 @@ import (
 //
 //	to:ADDRESS    sends to this recipient only
 //	host:NAME     fetches from this host; host:*.NAME from hosts below it
-//	below:/PATH   changes of files below this folder
+//	below:/PATH   changes to files below this folder
 const (
 	toPattern    = "to:"
 	hostPattern  = "host:"

@@ -53,7 +53,7 @@ func restoreOf(r Record) (out api.AuditRestore, ok bool) {
 	}
 	out = api.AuditRestore{Line: r.Seq, At: r.At, Snapshot: strings.TrimPrefix(r.Rule, "snapshot ")}
 	lines, head, _ := strings.Cut(strings.TrimPrefix(r.Outcome, "replaced:"), ":")
-	out.ReplacedLines, _ = strconv.ParseInt(lines, 10, 64) // 0: there was no log
+	out.ReplacedLines, _ = strconv.ParseInt(lines, 10, 64) // stays 0 if there was no log
 	out.ReplacedHead = head
 	return out, true
 }

@@ -8,8 +8,8 @@ import (
 	"hob/tools"
 )
 
-// Rules evaluates the owner's rules. They can only restrict: a call that the table wants approved
-// still needs approval even if a rule permits it.
+// Rules evaluates the owner's rules. They can only restrict: a call that needs approval according
+// to the table still needs it if a rule permits the call.
 type Rules interface {
 	// Judge returns the objection of the rules to a call, or a verdict of Allow if no rule objects.
 	// An error denies the call. Users see the error text, which includes the remedy.

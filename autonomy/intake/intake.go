@@ -18,10 +18,11 @@ import (
 	"hob/watchers"
 )
 
-// PushChannels reports which channels send their messages themselves. *channels.Manager implements
-// it.
+// PushChannels reports which channels send their messages to their clients. *channels.Manager
+// implements it.
 type PushChannels interface {
-	// Pushes reports whether the channel runs and its clients do not pull.
+	// Pushes reports whether the channel is running and sends messages itself, instead of waiting
+	// for its clients to fetch them.
 	Pushes(channel string) bool
 }
 
@@ -38,12 +39,13 @@ type Watchers interface {
 
 // Agents reports which agent answers a conversation. *agents.Registry implements it.
 type Agents interface {
-	// CurrentAgent returns agents.ErrNobody if no agent answers there.
+	// CurrentAgent returns the agent that answers messages with this origin, or agents.ErrNobody if
+	// there is none.
 	CurrentAgent(ctx context.Context, at agents.MessageOrigin) (agents.Member, error)
 }
 
-// Answers reports whether a question waits for an answer in the place where a message was written.
-// *approvals.Decider implements it.
+// Answers reports whether a question is waiting for an answer in the chat in which a message was
+// written. *approvals.Decider implements it.
 type Answers interface {
 	AnswersHere(ctx context.Context, ev bus.Event) (bool, error)
 }

@@ -14,9 +14,9 @@ import (
 
 // Limits of a merged message.
 const (
-	maxJoined  = 20       // pieces of untrusted text
+	maxJoined  = 20       // maximum pieces of untrusted text
 	joinedText = 64 << 10 // in bytes
-	joinedData = 24 << 20 // bytes of the payload
+	joinedData = 24 << 20 // maximum bytes of the payload
 )
 
 // debounceDelay returns how long a message waits for the next one from the same sender. Complete

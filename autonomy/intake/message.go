@@ -110,8 +110,8 @@ func (k *Intake) Receive(ctx context.Context, in channels.Inbound) (channels.Acc
 	return acc, err
 }
 
-// inTurn queues "/new" behind a message that is still waiting for a next one, because that message
-// belongs to the conversation that is about to end.
+// inTurn queues "/new" behind a message that is still waiting for the sender's next one, because
+// that message belongs to the conversation that is about to end.
 func (k *Intake) inTurn(tx *store.Tx, ev *bus.Event) error {
 	if !IsReset(*ev) {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"hob/watchers"
 )
 
-// Notice is text from Hob to the owner that is not written by a model.
+// Notice is a message from Hob to the owner that no model wrote.
 type Notice struct {
 	Key     string // notices with the same key are sent once
 	Text    string

@@ -80,11 +80,11 @@ func (k *Intake) ReportError(ctx context.Context, id string, cause error) {
 	}
 }
 
-// ErrKeyReused refuses a call of a trigger whose key named another call.
+// ErrKeyReused means that the key of a trigger call was already used with a different body.
 var ErrKeyReused = errors.New("this Idempotency-Key was used for another body; use a new key for each request")
 
-// Trigger accepts a webhook's payload as untrusted text. A repeated key with the same body is the
-// same event.
+// Trigger accepts a webhook's payload as untrusted text. For a repeated key with the same body, it
+// returns the first event.
 func (k *Intake) Trigger(ctx context.Context, name, key string, body []byte) (channels.Accepted, error) {
 	t, ok := k.o.Triggers[name]
 	if !ok {
@@ -123,9 +123,9 @@ func (k *Intake) Moved(ctx context.Context, move watchers.ZoneChange, save func(
 	})
 }
 
-// WatcherSink passes the signals of watchers to the intake. It is created before the intake,
-// because the intake needs the watchers, which run later. It implements watchers.Sink and
-// watchers.ZoneChangeSink.
+// WatcherSink passes the signals of watchers to the intake. It exists before the intake, because
+// the watchers need a sink when they are created, and the intake needs the watchers. It implements
+// watchers.Sink and watchers.ZoneChangeSink.
 type WatcherSink struct{ intake func() *Intake }
 
 // NewWatcherSink returns a sink. intake returns the intake, which must exist before the watchers

@@ -50,8 +50,8 @@ func ParseAnswer(text string) (Answer, bool) {
 	return Answer{}, false
 }
 
-// MayDecide reports whether text from the owner may answer a question or give an order, as commands
-// do, instead of being only conversation.
+// MayDecide reports whether a message from the owner is a command or a clear answer to a question,
+// and not only conversation.
 func MayDecide(text string) bool {
 	name, _ := ParseCommand(text)
 	said, answer := ParseAnswer(text)

@@ -20,8 +20,8 @@ import (
 
 // Timeouts for ending a child process.
 const (
-	// farewell is how long an unneeded child process has to exit after its input is closed, and
-	// again after it is terminated.
+	// farewell is how long an unneeded child process may take to exit after its input is closed,
+	// and again after it is terminated.
 	farewell = 2 * time.Second
 	// grace is the time between session/cancel and the kill of a child.
 	grace = 400 * time.Millisecond
@@ -124,7 +124,7 @@ func (c *child) startProcess(ctx context.Context, path string, env []string) err
 func (c *child) readOutput(stdout, stderr *os.File) {
 	lines, toSDK := io.Pipe()
 	c.conn = sdk.NewConnection(c.handleMessage, c.stdin, lines)
-	c.conn.SetLogger(slog.New(slog.DiscardHandler)) // the SDK would log complete messages; nothing has been read yet
+	c.conn.SetLogger(slog.New(slog.DiscardHandler)) // otherwise the SDK logs complete messages; safe here, because nothing has been read yet
 	c.wg.Go(func() { c.filterMessages(stdout, toSDK) })
 	c.wg.Go(func() { c.words.readLines(stderr) })
 	go func() {

@@ -121,7 +121,7 @@ func (t *promptTurn) followPrompt(ctx context.Context, replies <-chan reply) err
 			}
 			return t.finishStream(ctx, r)
 		case <-silence.C:
-			if t.isAsking() { // the time until the user's answer is not limited
+			if t.isAsking() { // no time limit applies while the user has not answered
 				silence.Reset(t.o.Silence)
 				continue
 			}

@@ -17,7 +17,7 @@ const Acting = acp.Kind
 // Agents creates each configured external agent once and ends their processes. Its methods may be
 // called concurrently.
 type Agents struct {
-	// Home is the folder for the working folders of agents that have no configured folder.
+	// Home is the parent of the working folders of agents for which no folder is configured.
 	Home string
 	// Environ is the environment from which variables for the agents are selected.
 	Environ []string

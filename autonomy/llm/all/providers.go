@@ -95,7 +95,8 @@ func CheckKinds(c *config.Config) error {
 			}
 		}
 		require(".kind", slices.Contains(Kinds(), p.Kind), "must be one of %s", strings.Join(Kinds(), ", "))
-		// These keys with another kind, or keys of other kinds with this one, would have no effect.
+		// The keys for external agents have no effect with another kind, and the keys of other
+		// kinds have none with an external agent.
 		acts := p.Kind == Acting
 		for key, set := range map[string]bool{
 			"preset": p.Preset != "", "command": p.Command != "", "args": len(p.Args) > 0, "env": len(p.Env) > 0, "cwd": p.Cwd != "", "mode": p.Mode != "", "auth": p.Auth != "",
