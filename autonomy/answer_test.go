@@ -180,7 +180,7 @@ func TestReview6_LongQuestionIsNotApprovedInAChat(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"yes", "/yes " + a.ID} {
-		if got := e.say("s", text); !strings.Contains(got, "too long to be approved in a chat") || len(e.effects.sent) != 0 {
+		if got := e.say("s", text); !strings.Contains(got, "too long for a chat") || len(e.effects.sent) != 0 {
 			t.Errorf("%s: %q, sent %d", text, got, len(e.effects.sent))
 		}
 	}

@@ -65,7 +65,7 @@ func (l *Loop) enqueueDue(ctx context.Context) (next time.Time) {
 	for _, source := range l.o.Due {
 		at, err := source.Due(ctx, time.Now())
 		if err != nil && ctx.Err() == nil {
-			l.o.Log.Error("what is due cannot be found; trying again", "err", err)
+			l.o.Log.Error("cannot enqueue due work; trying again", "err", err)
 		}
 		next = earlierTime(next, at)
 	}

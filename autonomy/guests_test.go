@@ -41,7 +41,7 @@ func TestAGuestMayNotWriteWithoutEnd(t *testing.T) {
 	}
 	ev, err := e.bus.Inbox.Event(t.Context(), id)
 	fatal(t, err)
-	if !strings.Contains(ev.Answer, "at most 3 messages an hour") {
+	if !strings.Contains(ev.Answer, "at most 3 messages per hour") {
 		t.Errorf("told %q", ev.Answer)
 	}
 	for i := range 5 {

@@ -79,7 +79,7 @@ func (e *engine) tells(question string, parts ...string) {
 // without one is only counted.
 func TestEachTickWithAnInputLeavesATrace(t *testing.T) {
 	e := start(t, setup{model: scripted(llmtest.Answer{Text: "Good morning."}), watchers: silent{}})
-	e.tells("tick", "No tick had an input yet")
+	e.tells("tick", "No tick has had an input yet")
 	e.tells("notification", "not sent you a notification yet")
 	first := e.put("main", "hello", "")
 	e.settle(first)
@@ -218,7 +218,7 @@ func TestWhatDidNotArriveIsNotTold(t *testing.T) {
 func TestAReviewThatCannotBeRead(t *testing.T) {
 	e, kept := withGoals(t, t.TempDir(), scripted(llmtest.Answer{Text: deferring, Times: -1}))
 	e.reviewed(e.goal(kept, goals.Goal{Description: "wake me", Provenance: provenance.Owner, NextAt: time.Now()}))
-	e.tells("silence", "the review decided so")
+	e.tells("silence", "the review decided this")
 	fatal(t, e.store.Write(t.Context(), func(tx *store.Tx) error {
 		_, err := tx.Exec(`UPDATE goal_reviews SET confidence = 'damaged'`)
 		if err == nil { // the goal itself is not asked about

@@ -64,19 +64,19 @@ func TestWhatTheGuardSaysToAnActingBrain(t *testing.T) {
 		state  guard.ApprovalState // of the question, "" for none
 		want   string
 	}{
-		"a program":        {run("1"), "", guard.TimedOut, "allowed false, expired true, nobody answered the question in time, <nil>"},
+		"a program":        {run("1"), "", guard.TimedOut, "allowed false, expired true, the approval request was not answered in time, <nil>"},
 		"a look":           {with(func(a *llm.Action) { a.Does = llm.Reads }), "", "", "allowed true, expired false, it only looks, <nil>"},
-		"a look elsewhere": {with(func(a *llm.Action) { a.Does, a.Beyond = llm.Reads, true }), "", guard.TimedOut, "allowed false, expired true, nobody answered the question in time, <nil>"},
-		"a change":         {with(func(a *llm.Action) { a.Does = llm.Writes }), "", guard.TimedOut, "allowed false, expired true, nobody answered the question in time, <nil>"},
+		"a look elsewhere": {with(func(a *llm.Action) { a.Does, a.Beyond = llm.Reads, true }), "", guard.TimedOut, "allowed false, expired true, the approval request was not answered in time, <nil>"},
+		"a change":         {with(func(a *llm.Action) { a.Does = llm.Writes }), "", guard.TimedOut, "allowed false, expired true, the approval request was not answered in time, <nil>"},
 		"a change, trusted": {
 			with(func(a *llm.Action) { a.Does = llm.Writes }), guard.Trusted, guard.TimedOut,
-			"allowed false, expired true, nobody answered the question in time, <nil>",
+			"allowed false, expired true, the approval request was not answered in time, <nil>",
 		},
-		"what it does not say": {with(func(a *llm.Action) { a.Does = 0 }), "", guard.TimedOut, "allowed false, expired true, nobody answered the question in time, <nil>"},
-		"what nobody knows":    {with(func(a *llm.Action) { a.Does = llm.Reads | 1<<7 }), "", guard.TimedOut, "allowed false, expired true, nobody answered the question in time, <nil>"},
+		"what it does not say": {with(func(a *llm.Action) { a.Does = 0 }), "", guard.TimedOut, "allowed false, expired true, the approval request was not answered in time, <nil>"},
+		"what nobody knows":    {with(func(a *llm.Action) { a.Does = llm.Reads | 1<<7 }), "", guard.TimedOut, "allowed false, expired true, the approval request was not answered in time, <nil>"},
 		"a change, watching": {
 			with(func(a *llm.Action) { a.Does = llm.Writes }), guard.Watch, "",
-			`allowed false, expired false, Hob is set to look only ([autonomy] level = "watch"), <nil>`,
+			`allowed false, expired false, Hob may only read ([autonomy] level = "watch"), <nil>`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -81,12 +81,12 @@ func (p taskProgress) describeProgress(now time.Time) string {
 			s += fmt.Sprintf("; its result: delegation_result {\"task\": %q}", p.ID)
 		}
 	case p.Waiting:
-		s += "waits for the user's answer"
+		s += "waiting for the user's answer"
 	default:
 		s += fmt.Sprintf("running for %s", max(0, now.Sub(p.CreatedAt)).Round(time.Second))
 	}
 	if p.Calls > 0 {
-		s += fmt.Sprintf(", %d tool call(s), the last one %s", p.Calls, p.Last)
+		s += fmt.Sprintf(", %d tool call(s), the last one was %s", p.Calls, p.Last)
 	}
 	return s
 }
@@ -105,7 +105,7 @@ func (c *Registry) StopTx(_ context.Context, tx *store.Tx, call tools.Call, id s
 	if err := c.cutTx(tx, t, Cancelled, "stopped from the conversation that started it"); err != nil {
 		return tools.Result{}, err
 	}
-	return tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("Ended the task %s.", t.ID), Data: map[string]string{"id": t.ID, "state": string(Cancelled)}}, nil
+	return tools.Result{Source: provenance.Tool, Text: fmt.Sprintf("Stopped the task %s.", t.ID), Data: map[string]string{"id": t.ID, "state": string(Cancelled)}}, nil
 }
 
 // Due ends background tasks that exceed the time limit. It returns the time at which the next task

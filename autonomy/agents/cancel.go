@@ -61,11 +61,11 @@ func (c *Registry) Cancel(ctx context.Context, id string) (t Task, err error) {
 		}
 		switch {
 		case !ok:
-			return fmt.Errorf("task %q: %w; list them with: hob agent tasks", id, bus.ErrNotFound)
+			return fmt.Errorf("task %q: %w; list the tasks with: hob agent tasks", id, bus.ErrNotFound)
 		case t.State.IsFinished():
 			return tools.Errorf(tools.Conflict, "task %s has already ended: %s", tools.Clean(id), tools.Clean(t.State))
 		}
-		if err := c.cutTx(tx, t, Cancelled, "cancelled by the user"); err != nil {
+		if err := c.cutTx(tx, t, Cancelled, "canceled by the user"); err != nil {
 			return err
 		}
 		t.State = Cancelled

@@ -83,7 +83,7 @@ func (c *Registry) BeginTx(ctx context.Context, tx *store.Tx, call tools.Call, w
 func (c *Registry) checkLimits(tx *store.Tx, who turn.Caller, n int) error {
 	switch {
 	case who.Turn.Depth >= c.o.Depth:
-		return tools.Errorf(tools.PolicyDenied, "a delegated task cannot delegate further; do it yourself, or say what is missing")
+		return tools.Errorf(tools.PolicyDenied, "a delegated task cannot delegate further; do the task yourself, or report what is missing")
 	case n == 0:
 		return tools.Errorf(tools.InvalidArguments, "the list of tasks is empty")
 	case n > maxTasks:
@@ -94,7 +94,7 @@ func (c *Registry) checkLimits(tx *store.Tx, who turn.Caller, n int) error {
 		return fmt.Errorf("agents: %w", err)
 	}
 	if open+n > maxOpen {
-		return tools.Errorf(tools.Conflict, "%d tasks are already queued or running, and the limit is %d; wait for some to end, or cancel some: hob agent tasks", open, maxOpen)
+		return tools.Errorf(tools.Conflict, "%d tasks are already queued or running, and the limit is %d; wait until some have ended, or cancel some (list them with: hob agent tasks)", open, maxOpen)
 	}
 	return nil
 }
@@ -182,7 +182,7 @@ func (c *Registry) taskEvent(who turn.Caller, w tools.TaskRequest, o taskPayload
 		text += "\n\n" + in
 	}
 	if len(text) > maxTask || !utf8.ValidString(text) {
-		return bus.Event{}, tools.Errorf(tools.InvalidArguments, "the task and its input are larger than %d KB or not UTF-8; put the input into a file and name the file", maxTask/1000)
+		return bus.Event{}, tools.Errorf(tools.InvalidArguments, "the task and its input are larger than %d KB or not UTF-8; save the input in a file and give its path", maxTask/1000)
 	}
 	src := provenance.Hob
 	if who.Tainted {

@@ -150,7 +150,7 @@ func TestDelegationLimits(t *testing.T) {
 		code   tools.Code
 		text   string
 	}{
-		{"a task may not delegate", deep, requests(1), tools.PolicyDenied, "do it yourself"},
+		{"a task may not delegate", deep, requests(1), tools.PolicyDenied, "do the task yourself"},
 		{"no task", caller(), nil, tools.InvalidArguments, "tasks is empty"},
 		{"too many tasks", caller(), requests(17), tools.InvalidArguments, "at most 16"},
 		{"an unknown agent", caller(), one(tools.TaskRequest{Agent: "ghost", Task: "x"}), tools.NotFound, "hob, boxed, scout"},
@@ -243,7 +243,7 @@ func TestCancel(t *testing.T) {
 	f.end(list[0].ID, agents.TaskOutcome{State: agents.Done, Answer: "too late", Source: provenance.Hob})
 	f.end(list[1].ID, agents.TaskOutcome{State: agents.Done, Answer: "two", Source: provenance.Hob})
 	out := f.outcome()
-	if text := out.Result.Text; !out.Done || !strings.Contains(text, "cancelled by the user") || strings.Contains(text, "too late") || !strings.Contains(text, "two") {
+	if text := out.Result.Text; !out.Done || !strings.Contains(text, "canceled by the user") || strings.Contains(text, "too late") || !strings.Contains(text, "two") {
 		t.Errorf("the outcome is %+v", out)
 	}
 }

@@ -140,7 +140,7 @@ func describeTask(t Task, n int) string {
 	case TimedOut:
 		return "failed: timeout: " + t.Result
 	case Cancelled:
-		return "cancelled by the user"
+		return "canceled by the user"
 	case Stopped:
 		return "stopped by the user"
 	}

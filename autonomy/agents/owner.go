@@ -130,7 +130,7 @@ func (c *Registry) handOver(ctx context.Context, session, name string) error {
 	if err != nil {
 		return fmt.Errorf("agents: change agent: %w", err)
 	}
-	c.o.Log.Info("conversation changed its agent", "session", session, "agent", name)
+	c.o.Log.Info("conversation assigned to another agent", "session", session, "agent", name)
 	return nil
 }
 

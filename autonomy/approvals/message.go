@@ -52,7 +52,7 @@ func parseScope(s string) (scope string, lasting time.Duration, err error) {
 		lasting, err = ParseGrantDuration(words[1])
 		return scope, lasting, err
 	}
-	return "", 0, fmt.Errorf("unknown scope %q; write session, task or pattern, and for 30m or for 2h", s)
+	return "", 0, fmt.Errorf("unknown scope %q; write session, task or pattern, and optionally a duration such as \"for 30m\" or \"for 2h\"", s)
 }
 
 // ParseGrantDuration parses the duration of a grant: "30m", "2h", "7d".
@@ -158,7 +158,7 @@ func (d *Decider) decideInMessage(ctx context.Context, ev bus.Event, id string, 
 		what = fmt.Sprintf("%s, and %d more like it", what, n-1)
 	}
 	if ans.Approved {
-		return "Thank you. Going on: " + what, nil
+		return "Thank you. Continuing with: " + what, nil
 	}
 	return "All right, I will not do that: " + what, nil
 }
@@ -191,7 +191,7 @@ func nameOne(open []guard.Approval, p answerPlace) string {
 	if len(open) == 1 {
 		fmt.Fprintf(&b, "I did not understand that as an answer to this request: %s.\n", strings.TrimRight(open[0].Summary, "."))
 	} else {
-		fmt.Fprintf(&b, "%d requests wait for your answer. Which one do you mean?\n", len(open))
+		fmt.Fprintf(&b, "%d requests are waiting for your answer. Which one do you mean?\n", len(open))
 	}
 	if p.onlyReplies {
 		b.WriteString("Reply to the message with the request:\n")

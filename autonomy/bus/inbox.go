@@ -52,7 +52,7 @@ func (in *Inbox) Recover(ctx context.Context) (dead []Event, err error) {
 			return err
 		}
 		for _, e := range crashed {
-			if err := in.deadTx(tx, e.ID, "Hob stopped unexpectedly over this again and again"); err != nil {
+			if err := in.deadTx(tx, e.ID, "Hob stopped unexpectedly each time it processed this event"); err != nil {
 				return err
 			}
 		}
@@ -74,7 +74,7 @@ func (in *Inbox) Put(ctx context.Context, e Event) (acc channels.Accepted, err e
 		return err
 	})
 	if err != nil {
-		return channels.Accepted{}, fmt.Errorf("bus: take event: %w", err)
+		return channels.Accepted{}, fmt.Errorf("bus: store event: %w", err)
 	}
 	return acc, nil
 }
@@ -120,7 +120,7 @@ func (in *Inbox) PutTx(tx *store.Tx, e Event) (channels.Accepted, error) {
 	if n, err := res.RowsAffected(); err != nil || n == 0 {
 		var id string
 		if err := tx.QueryRow(`SELECT id FROM inbox WHERE source = ? AND key = ?`, e.Source, key).Scan(&id); err != nil {
-			return channels.Accepted{}, fmt.Errorf("find the first event of key %q: %w", e.Key, err)
+			return channels.Accepted{}, fmt.Errorf("find the first event with the key %q: %w", e.Key, err)
 		}
 		return channels.Accepted{Event: id, Repeated: true}, nil
 	}

@@ -100,7 +100,7 @@ func (in *Inbox) mergeTx(tx *store.Tx, first, e Event, text string, payload json
 		return channels.Accepted{}, err
 	}
 	if n, err := res.RowsAffected(); err != nil || n != 1 {
-		return channels.Accepted{}, errors.Join(err, fmt.Errorf("bus: event %s no longer waits", first.ID))
+		return channels.Accepted{}, errors.Join(err, fmt.Errorf("bus: event %s is no longer waiting", first.ID))
 	}
 	if e.Key != "" {
 		if _, err := tx.Exec(`INSERT INTO inbox_joined (source, key, event, joined_at) VALUES (?,?,?,?)`, e.Source, e.Key, first.ID, in.now().UnixMilli()); err != nil {

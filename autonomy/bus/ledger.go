@@ -81,7 +81,7 @@ func (l *Ledger) RecordTx(tx *store.Tx, e Entry) error {
 		e.Call, e.Event, e.Session, e.Tool, []byte(e.Args), e.Effects, e.State, e.Decision, e.Code, e.Result, nullableBlob(e.Data), e.Source,
 		e.UndoLabel, nullableBlob(e.Undo), store.Millis(e.StartedAt), store.Millis(e.FinishedAt), strings.Join(e.Links, "\n"))
 	if err != nil {
-		return fmt.Errorf("bus: write the ledger: %w", err)
+		return fmt.Errorf("bus: write ledger: %w", err)
 	}
 	if n, err := res.RowsAffected(); err != nil || n != 1 {
 		return fmt.Errorf("bus: write the ledger: %s of %s: %w", e.Call, e.Tool, cmp.Or(err, ErrEnded))

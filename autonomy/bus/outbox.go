@@ -58,7 +58,7 @@ var (
 	// back to another channel; a send does not.
 	ErrNoWay = errors.New("channel not found or not running")
 	// ErrTooLate means that the message to cancel was already sent or canceled.
-	ErrTooLate = errors.New("too late to cancel: it was already sent or cancelled")
+	ErrTooLate = errors.New("too late to cancel: already sent or canceled")
 )
 
 // EnqueueTx adds messages to the outbox as the next messages of an event. Messages for pull
@@ -76,7 +76,7 @@ func (box *Outbox) EnqueueTx(tx *store.Tx, event string, outs ...OutboxItem) err
 			var pass bool
 			o.ID, o.Text = deliveryID(event, n+1), box.clean(o.Text)
 			if o, pass, err = box.filter(tx, event, o); err != nil {
-				return fmt.Errorf("bus: queue text: %w", err)
+				return fmt.Errorf("bus: queue message: %w", err)
 			} else if !pass {
 				continue
 			}
@@ -85,7 +85,7 @@ func (box *Outbox) EnqueueTx(tx *store.Tx, event string, outs ...OutboxItem) err
 		channel, chat, pull := box.route(o.Channel, o.Chat)
 		o.Channel, o.Chat = channel, chat
 		if _, err := box.enqueueDelivery(tx, event, n, o, pull); err != nil {
-			return fmt.Errorf("bus: queue text: %w", err)
+			return fmt.Errorf("bus: queue message: %w", err)
 		}
 	}
 	return nil

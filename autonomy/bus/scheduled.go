@@ -42,7 +42,7 @@ const (
 )
 
 // ErrCancelled reports that a delayed call was canceled: it must not reach anyone.
-var ErrCancelled = errors.New("the user canceled it")
+var ErrCancelled = errors.New("the user canceled the call")
 
 // ScheduledSend is a call that reaches other people and waits until At, so that the user can cancel
 // it.

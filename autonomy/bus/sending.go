@@ -158,7 +158,7 @@ func (box *Outbox) closeDelivery(ctx context.Context, id, set string, args ...an
 		return box.tellUndelivered(tx, d)
 	})
 	if err != nil {
-		return fmt.Errorf("bus: settle delivery %s: %w", id, err)
+		return fmt.Errorf("bus: store result of delivery %s: %w", id, err)
 	}
 	return nil
 }
@@ -170,7 +170,7 @@ func (box *Outbox) tellUndelivered(tx *store.Tx, d Delivery) error {
 	}
 	return box.EnqueueTx(tx, d.Event, OutboxItem{Provenance: src, Delivery: channels.Delivery{
 		Kind: channels.Status, Session: d.Session, Channel: "web",
-		Text: fmt.Sprintf("I could not deliver this on %s (%s): %s", d.Channel, d.Error, d.Text),
+		Text: fmt.Sprintf("I could not deliver this message on %s (%s): %s", d.Channel, d.Error, d.Text),
 	}})
 }
 

@@ -221,14 +221,14 @@ func (box *Outbox) PassedSince(ctx context.Context, p Position, before string) (
 		WHERE seq > ?2 AND kind = ?3 AND provenance = ?4 AND id <> ?5 AND seq < coalesce((SELECT seq FROM inbox WHERE id = ?5), 9223372036854775807)
 		LIMIT ?6`, p.Outbox, p.Inbox, Message, provenance.Owner, before, maxPassed)
 	if err != nil {
-		return nil, false, fmt.Errorf("bus: read later texts: %w", err)
+		return nil, false, fmt.Errorf("bus: read later messages: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var x Passed
 		var ms int64
 		if err := rows.Scan(&x.ID, &x.Session, &x.Channel, &x.Chat, &x.Kind, &ms); err != nil {
-			return nil, false, fmt.Errorf("bus: read later texts: %w", err)
+			return nil, false, fmt.Errorf("bus: read later messages: %w", err)
 		}
 		x.At = store.Time(ms)
 		out = append(out, x)
@@ -242,14 +242,14 @@ func (box *Outbox) LastSaid(ctx context.Context, mine func(Passed) bool, until t
 	rows, err := box.db.Read().QueryContext(ctx, `SELECT id, session, channel, chat, kind, created_at FROM outbox
 		WHERE state NOT IN ('queued', 'cancelled') AND created_at <= ? ORDER BY seq DESC LIMIT ?`, store.Millis(until), maxPassed)
 	if err != nil {
-		return "", fmt.Errorf("bus: read last text: %w", err)
+		return "", fmt.Errorf("bus: read last message: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var x Passed
 		var ms int64
 		if err := rows.Scan(&x.ID, &x.Session, &x.Channel, &x.Chat, &x.Kind, &ms); err != nil {
-			return "", fmt.Errorf("bus: read last text: %w", err)
+			return "", fmt.Errorf("bus: read last message: %w", err)
 		}
 		if x.At = store.Time(ms); mine(x) {
 			return x.ID, rows.Err()

@@ -65,9 +65,9 @@ func (c *Commands) cmdPair(ctx context.Context, ev bus.Event, channel string) (s
 
 // cmdPaired answers a message with a pairing code that has paired the sender's account.
 func (c *Commands) cmdPaired(_ context.Context, ev bus.Event, _ string) (string, error) {
-	said := "This account is paired. I treat its messages as yours, also when other people write or speak there, such as people who share a list or a room with you. "
+	said := "This account is paired. I treat its messages as yours, including those that other people write or speak there, such as people who share a list or a room with you. "
 	if approvals.RequireKnownOrigin(ev) != nil {
-		said += "I cannot tell who wrote them, so I accept no approvals from this account. "
+		said += "I cannot tell who wrote a message, so I accept no approvals from this account. "
 	}
-	return said + "See it with `hob channel list`, remove it with `hob channel unpair`.", nil
+	return said + "`hob channel list` shows the account, and `hob channel unpair` removes it.", nil
 }

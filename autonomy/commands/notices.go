@@ -84,5 +84,5 @@ func (c *Commands) cmdResume(ctx context.Context, _ bus.Event, _ string) (string
 	if !was {
 		return "I was not paused.", nil
 	}
-	return "Resumed. Waiting work starts now.", nil
+	return "Resumed. I am starting the work that was waiting.", nil
 }

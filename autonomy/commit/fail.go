@@ -109,7 +109,7 @@ func (c *Committer) cancelDelegatedTasks(ctx context.Context, ev bus.Event) {
 		return
 	}
 	if err := c.o.Tasks.Abandon(context.WithoutCancel(ctx), ev.ID); err != nil {
-		c.o.Log.Warn("the tasks of a failed turn could not be ended", "event", ev.ID, "err", err)
+		c.o.Log.Warn("cannot end the tasks of a failed turn", "event", ev.ID, "err", err)
 	}
 }
 
@@ -127,7 +127,7 @@ func (c *Committer) goalFailed(ctx context.Context, t Claim, res Outcome, cause 
 	}
 	name, record := strings.TrimPrefix(strings.TrimPrefix(t.Event.Text, "Review of "), "Work on "), res.Record
 	key := fmt.Sprintf("goal-failed:%s:%s", res.Goal.Order.Goal, time.Now().In(c.o.Zone()).Format(time.DateOnly))
-	text := fmt.Sprintf("I could not work on %s: %s. I will retry at its next review; `hob why %s` shows more.", name, strings.TrimRight(why, ". "), t.Event.ID)
+	text := fmt.Sprintf("I could not work on %s: %s. I will try again at its next review; `hob why %s` shows more.", name, strings.TrimRight(why, ". "), t.Event.ID)
 	from, report := provenance.Worst(provenance.Hob, t.Event.Provenance, res.Source), res.Session
 	res.Record = func(tx *store.Tx) error {
 		if record != nil {

@@ -29,7 +29,7 @@ func tickTx(tx *store.Tx, t Claim, rule, state string) error {
 func (c *Committer) noteTick(ctx context.Context, t Claim, rule, state string) {
 	err := c.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error { return tickTx(tx, t, rule, state) })
 	if err != nil {
-		c.o.Log.Warn("the trace of a tick is lost", "event", t.Event.ID, "err", err)
+		c.o.Log.Warn("cannot store the trace of a tick", "event", t.Event.ID, "err", err)
 	}
 }
 
@@ -82,9 +82,9 @@ func (c *Committer) NoteWaiting(ctx context.Context, t Claim, res Outcome) {
 // waitRule returns the reason why an event waits.
 func waitRule(res Outcome) string {
 	if res.How == "" { // the turn did not begin
-		return "there was no room for a model call for which nobody waits ([autonomy] calls_per_minute, [budget])"
+		return "the limits left no model call for background work ([autonomy] calls_per_minute, [budget])"
 	}
-	return "it waits for your answer, or for a delegated task"
+	return "waiting for your answer or for a delegated task"
 }
 
 func firedRule(ev bus.Event, model string) string {

@@ -73,7 +73,7 @@ func (c *Config) Account(name string, has func(Account) bool) (Account, error) {
 	}
 	switch {
 	case len(fit) == 0:
-		return Account{}, fmt.Errorf("no account is configured for that; add one with hob account add you@example.org (docs/accounts.md)")
+		return Account{}, fmt.Errorf("no account is configured for this; add one with hob account add you@example.org (docs/accounts.md)")
 	case name == "" && len(fit) == 1:
 		return fit[0], nil
 	case name == "":
@@ -98,13 +98,13 @@ func (k *checker) checkAccounts() {
 		}
 		if a.Address != "" {
 			p, err := mail.ParseAddress(a.Address)
-			k.requireValid(key+".address", err == nil && p.Address == a.Address, `must be a mail address such as "ada@example.org"`)
+			k.requireValid(key+".address", err == nil && p.Address == a.Address, `must be an email address such as "ada@example.org"`)
 		}
-		k.requireValid(key+".user", a.User == "" || oneLine(a.User), "must be one line")
+		k.requireValid(key+".user", a.User == "" || oneLine(a.User), "must be a single line")
 		k.requireValid(key+".auth", slices.Contains([]string{"", pim.AuthPassword, pim.AuthToken}, a.Auth), `must be "password" or "token"`)
 		if a.CA != "" {
 			abs, err := system.Expand(a.CA)
-			k.requireValid(key+".ca", err == nil && filepath.IsAbs(abs), `must be a whole path such as "~/certificates/mail.pem"`)
+			k.requireValid(key+".ca", err == nil && filepath.IsAbs(abs), `must be a full path such as "~/certificates/mail.pem"`)
 			a.CA = abs
 		}
 	}
@@ -114,11 +114,11 @@ func (k *checker) checkAccounts() {
 func (a Account) MissingKeys() string {
 	switch {
 	case len(a.Servers) == 0:
-		return "it has no server; set " + pimall.KeyChoice()
+		return "no server is set; set " + pimall.KeyChoice()
 	case a.Login() == "":
-		return "no user name; set address"
+		return "no user name is set; set address"
 	case a.Password == "":
-		return "it has no password; set password"
+		return "no password is set; set password"
 	}
 	return ""
 }

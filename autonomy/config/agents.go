@@ -130,7 +130,7 @@ func (l Level) isNarrower(than Level) bool {
 
 func (k *checker) checkMember(m *Member) {
 	key := "agents." + m.Name
-	k.requireValid(key, validAgent.MatchString(m.Name), "an agent's name has lower-case letters, digits, - and _ only, begins with a letter, and is at most 32 long")
+	k.requireValid(key, validAgent.MatchString(m.Name), "an agent's name may contain only lower-case letters, digits, - and _, must begin with a letter, and may be at most 32 characters long")
 	k.requireValid(key+".model", m.Model == "" || m.Model == "auto" || k.modelName(m.Model), `must be "", "auto", "offline", "provider/model" or the name of a provider`)
 	k.checkFallback(key+".fallback", m.Fallback)
 	k.requireValid(key+".realm", m.Realm == "" || validAgent.MatchString(m.Realm), "must follow the rules for an agent's name")
@@ -142,10 +142,10 @@ func (k *checker) checkMember(m *Member) {
 	k.requireValid(key+".budget_share", m.BudgetShare >= 0 && m.BudgetShare <= 1, "must be between 0 and 1: a quarter of the budget is 0.25")
 	k.requireBetween(key+".max_rounds", m.MaxRounds, 0, 100)
 	k.requireBetween(key+".max_tool_failures", m.MaxToolFailures, 0, 20)
-	k.requireValid(key+".max_tokens_per_turn", m.MaxTokensPerTurn == 0 || (m.MaxTokensPerTurn >= 256 && m.MaxTokensPerTurn <= 1_000_000), "must be between 256 and 1000000, or be 0 for the value of [agent]")
+	k.requireValid(key+".max_tokens_per_turn", m.MaxTokensPerTurn == 0 || (m.MaxTokensPerTurn >= 256 && m.MaxTokensPerTurn <= 1_000_000), "must be between 256 and 1000000, or 0 to use the value of [agent]")
 	if m.Level != "" {
 		k.oneOf(key+".level", string(m.Level), string(Watch), string(Supervised), string(Trusted))
-		k.requireValid(key+".level", m.Level.isNarrower(k.c.Autonomy.Level), "an agent may only be narrower than [autonomy] level = %q", k.c.Autonomy.Level)
+		k.requireValid(key+".level", m.Level.isNarrower(k.c.Autonomy.Level), "an agent's level must not allow more than [autonomy] level = %q", k.c.Autonomy.Level)
 	}
 	for _, list := range [][]string{m.Tools, m.Deny} {
 		for _, p := range list {
@@ -186,7 +186,7 @@ func (k *checker) checkRoute(i int, r Route) {
 		k.errs = append(k.errs, k.c.RouteErrorf(i, key, format, args...))
 	}
 	if r.Agent == "" {
-		bad("", "a route needs an agent: agent = %q", DefaultAgent)
+		bad("", "the route has no agent; set agent = %q", DefaultAgent)
 	} else if msg := k.unknownAgent(r.Agent); msg != "" {
 		bad("agent", "%s", msg)
 	}

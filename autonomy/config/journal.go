@@ -14,7 +14,7 @@ import (
 
 // ErrEdited means that the file has changed since the journaled change, so that replacing its text
 // would destroy an edit.
-var ErrEdited = errors.New("the configuration was edited since")
+var ErrEdited = errors.New("the configuration was edited since this change")
 
 // Revisions stores earlier versions of the file for undo, named by their SHA-256. They may contain
 // secrets from the file, so they are private (0600).
@@ -84,10 +84,10 @@ func (c Revisions) readRevision(name string) ([]byte, error) {
 	}
 	text, err := os.ReadFile(filepath.Join(c.Dir, name))
 	if err != nil {
-		return nil, fmt.Errorf("the former text of the configuration no longer exists: %w", err)
+		return nil, fmt.Errorf("the stored version of the configuration no longer exists: %w", err)
 	}
 	if sum := sha256.Sum256(text); !bytes.Equal(sum[:], want) {
-		return nil, errors.New("the former text of the configuration is damaged")
+		return nil, errors.New("the stored version of the configuration is damaged")
 	}
 	return text, nil
 }

@@ -21,13 +21,13 @@ func (k *checker) checkLevels() {
 		case b.Level != Watch && b.Level != Supervised && b.Level != Trusted:
 			bad("level", `must be one of watch, supervised, trusted`)
 		case !b.Level.isNarrower(k.c.Autonomy.Level):
-			bad("level", "it may only be narrower than [autonomy] level = %q", k.c.Autonomy.Level)
+			bad("level", "must not allow more than [autonomy] level = %q", k.c.Autonomy.Level)
 		}
 		if b.Channel == "" && b.Person == "" {
-			bad("", "the level has no condition; set channel or person, or set autonomy.level for all conversations")
+			bad("", "the [[levels]] entry has no condition; set channel or person, or set autonomy.level for all conversations")
 		}
 		if b.Person != "" && b.Person != "owner" && !validPerson.MatchString(b.Person) {
-			bad("person", `must be "owner" or a channel and a sender there: "CHANNEL:SENDER"`)
+			bad("person", `must be "owner" or a sender on a channel: "CHANNEL:SENDER"`)
 		}
 		if _, there := k.c.Channel(b.Channel); b.Channel != "" && b.Channel != "web" && b.Channel != "terminal" && !there {
 			bad("channel", `there is no [channels.%s]; write "web", "terminal" or the name of a channel that is configured`, b.Channel)
@@ -55,7 +55,7 @@ func (k *checker) checkNetwork() {
 	n := &k.c.Network
 	for i, h := range n.AllowHosts {
 		n.AllowHosts[i] = strings.ToLower(strings.TrimSuffix(strings.TrimSpace(h), "."))
-		k.requireValid("network.allow_hosts", validHost.MatchString(n.AllowHosts[i]), `%q must be the name of a host, such as "example.org" or "*.example.org", without a scheme or a path`, h)
+		k.requireValid("network.allow_hosts", validHost.MatchString(n.AllowHosts[i]), `%q must be a host name such as "example.org" or "*.example.org", without a scheme or a path`, h)
 	}
 	for i, r := range k.c.Autonomy.Recipients {
 		r = strings.TrimSpace(r)
@@ -64,6 +64,6 @@ func (k *checker) checkNetwork() {
 		}
 		k.c.Autonomy.Recipients[i] = r
 		k.requireValid("autonomy.recipients", len(r) > 2 && !strings.ContainsAny(r, "* \t\n") && strings.ContainsAny(r, ":@+"),
-			`%q must be one whole address, number or chat: "ada@example.org", "+37060000000", "CHANNEL:CHAT"`, r)
+			`%q must be a complete email address, phone number or chat, such as "ada@example.org", "+37060000000", "CHANNEL:CHAT"`, r)
 	}
 }

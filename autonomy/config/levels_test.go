@@ -48,19 +48,19 @@ level = "supervised"
 // so is a list with entries that match more than they say.
 func TestIncidentI11BoundsOnlyNarrow(t *testing.T) {
 	for text, want := range map[string]string{
-		"[[levels]]\nchannel = \"web\"\nlevel = \"trusted\"\n":                                 "config.toml:3: levels.level: \"trusted\": it may only be narrower than",
+		"[[levels]]\nchannel = \"web\"\nlevel = \"trusted\"\n":                                 "config.toml:3: levels.level: \"trusted\": must not allow more than",
 		"[[levels]]\nchannel = \"web\"\n":                                                      "levels.level: must be one of watch, supervised, trusted",
 		"[[levels]]\nchannel = \"web\"\nlevel = \"open\"\n":                                    "must be one of",
-		"[[levels]]\nlevel = \"watch\"\n":                                                      "config.toml:1: levels: the level has no condition",
+		"[[levels]]\nlevel = \"watch\"\n":                                                      "config.toml:1: levels: the [[levels]] entry has no condition",
 		"[[levels]]\nperson = \"42\"\nlevel = \"watch\"\n":                                     "\"CHANNEL:SENDER\"",
 		"[[levels]]\nchannel = \"telegram\"\nlevel = \"watch\"\n":                              "there is no [channels.telegram]",
-		"[autonomy]\nlevel = \"watch\"\n[[levels]]\nchannel = \"web\"\nlevel = \"supervised\"": "narrower",
-		"[network]\nallow_hosts = [\"*\"]\n":                                                   "must be the name of a host",
-		"[network]\nallow_hosts = [\"*.org\"]\n":                                               "must be the name of a host",
-		"[network]\nallow_hosts = [\"https://example.org/\"]\n":                                "must be the name of a host",
-		"[network]\nallow_hosts = [\"\"]\n":                                                    "must be the name of a host",
-		"[autonomy]\nrecipients = [\"*@example.org\"]\n":                                       "one whole address",
-		"[autonomy]\nrecipients = [\"\"]\n":                                                    "one whole address",
+		"[autonomy]\nlevel = \"watch\"\n[[levels]]\nchannel = \"web\"\nlevel = \"supervised\"": "must not allow more",
+		"[network]\nallow_hosts = [\"*\"]\n":                                                   "must be a host name",
+		"[network]\nallow_hosts = [\"*.org\"]\n":                                               "must be a host name",
+		"[network]\nallow_hosts = [\"https://example.org/\"]\n":                                "must be a host name",
+		"[network]\nallow_hosts = [\"\"]\n":                                                    "must be a host name",
+		"[autonomy]\nrecipients = [\"*@example.org\"]\n":                                       "a complete email address",
+		"[autonomy]\nrecipients = [\"\"]\n":                                                    "a complete email address",
 		"[autonomy]\nguest_messages = 0\n":                                                     "between 1 and 1000",
 	} {
 		_, err := Parse("config.toml", []byte(text))

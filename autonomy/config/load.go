@@ -59,7 +59,7 @@ func readConfigFile(path string) ([]byte, fs.FileInfo, error) {
 		text, err = os.ReadFile(path)
 	}
 	if pe, ok := errors.AsType[*fs.PathError](err); ok {
-		return nil, nil, Errors{{File: path, Msg: "it cannot be read: " + pe.Err.Error() + "; give its owner read permission"}}
+		return nil, nil, Errors{{File: path, Msg: "cannot be read: " + pe.Err.Error() + "; make the file readable for your account"}}
 	}
 	return text, fi, err
 }

@@ -102,7 +102,7 @@ func (n *Notify) parseQuietHours() {
 func (k *checker) checkNotify() {
 	n := k.c.Notify
 	for _, name := range n.Fallback {
-		k.requireValid("notify.fallback", name != "origin" && name != "auto", `%q is not a channel; name the fallback channels`, name)
+		k.requireValid("notify.fallback", name != "origin" && name != "auto", `%q is not a channel; list channels by name`, name)
 	}
 	k.requireValid("notify.unreachable", n.Unreachable.Duration >= time.Minute && n.Unreachable.Duration <= 24*time.Hour, `must be between "1m" and "24h"`)
 	k.requireValid("notify.presence", n.Presence.Duration >= 0 && n.Presence.Duration <= 24*time.Hour, `must be between "0s" (off) and "24h"`)
@@ -174,7 +174,7 @@ func (k *checker) notifyRule(i int, r NotifyRule) {
 	for key, list := range map[string][]string{"people": r.People, "words": r.Words, "channels": r.Channels, "watchers": r.Watchers} {
 		for _, s := range list {
 			if !oneLine(s) || utf8.RuneCountInString(s) > 200 {
-				bad(key, "%q must be one line of at most 200 characters, and not empty", s)
+				bad(key, "%q must be a single, nonempty line of at most 200 characters", s)
 			}
 		}
 	}

@@ -44,7 +44,7 @@ func (d *document) withoutTables(path []string) ([]byte, error) {
 		switch {
 		case !e.isHeader():
 			if within(e.path) && !within(e.table) {
-				return nil, &Error{File: d.file, Line: e.line, Key: joinKey(e.path), Msg: "it is not written as a section; edit it by hand"}
+				return nil, &Error{File: d.file, Line: e.line, Key: joinKey(e.path), Msg: "not written as a section; edit the file by hand"}
 			}
 		case within(e.path) && cut < 0:
 			cut = d.commentStart(e)

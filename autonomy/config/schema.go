@@ -250,7 +250,7 @@ func unknownKey(root, s keySchema, path []string, from, i int) string {
 	if len(in) == 0 {
 		return what + "; the sections are " + strings.Join(s.fieldNames(), ", ")
 	}
-	return fmt.Sprintf("%s; [%s] takes %s", what, joinKey(in), strings.Join(s.fieldNames(), ", "))
+	return fmt.Sprintf("%s; [%s] accepts %s", what, joinKey(in), strings.Join(s.fieldNames(), ", "))
 }
 
 // SuggestName returns the most similar name, or "" if none is similar.

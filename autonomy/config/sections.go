@@ -24,7 +24,7 @@ func (k *checker) checkBrowser() {
 	b := &k.c.Browser
 	if b.Path != "" {
 		abs, err := system.Expand(b.Path)
-		k.requireValid("browser.path", err == nil && filepath.IsAbs(abs), `must be a whole path such as "/usr/bin/chromium", or empty`)
+		k.requireValid("browser.path", err == nil && filepath.IsAbs(abs), `must be a full path such as "/usr/bin/chromium", or empty`)
 		if err == nil {
 			b.Path = abs
 		}
@@ -99,7 +99,7 @@ func (k *checker) checkPim() {
 	}
 	if p.NotesFolder != "" {
 		abs, err := system.Expand(p.NotesFolder)
-		k.requireValid("pim.notes_folder", err == nil && filepath.IsAbs(abs), `must be a whole path such as "~/Notes", or empty`)
+		k.requireValid("pim.notes_folder", err == nil && filepath.IsAbs(abs), `must be a full path such as "~/Notes", or empty`)
 		if err == nil {
 			p.NotesFolder = abs
 		}
@@ -120,7 +120,7 @@ func (k *checker) checkUpdate() {
 		k.requireValid("update.url", err == nil && at.Scheme == "https" && at.Hostname() != "" && at.User == nil, `must be an https address such as "https://example.org/hob/latest.json"`)
 	}
 	if u.Key != "" {
-		k.requireValid("update.key", release.CheckKeys(u.Key) == nil, `must be a public key of minisign, which begins with "RW"; two are separated by a comma`)
+		k.requireValid("update.key", release.CheckKeys(u.Key) == nil, `must be a minisign public key, which begins with "RW", or two keys separated by a comma`)
 	}
 }
 

@@ -109,7 +109,7 @@ func editText(name string, text []byte, key, value string) ([]byte, Change, erro
 	last := path[len(path)-1]
 	ch := Change{Key: key, Old: hideSecret(last, old), New: hideSecret(last, written)}
 	if isSecretKey(last) && value != "" && !system.IsReference(value) {
-		ch.Warning = fmt.Sprintf("%s now holds the secret itself; move it into the keychain, or an encrypted file: hob secret adopt %s", key, key)
+		ch.Warning = fmt.Sprintf("%s now contains the secret itself; move the secret to the keychain or to an encrypted file: hob secret adopt %s", key, key)
 	}
 	return out, ch, nil
 }
@@ -134,7 +134,7 @@ func keyShape(root keySchema, path []string) (keySchema, error) {
 			return s, fmt.Errorf("%s: %s", joinKey(path[:i+1]), unknownKey(root, s, path, 0, i))
 		}
 		if s = next; s.isSectionList() && (!s.canStandAlone() || i == len(path)-1) {
-			return s, fmt.Errorf("%s is a list of sections; edit it by hand: hob config path", joinKey(path[:i+1]))
+			return s, fmt.Errorf("%s is a list of sections; edit the file by hand: hob config path", joinKey(path[:i+1]))
 		}
 	}
 	if s.isSection() && s.Kind() != reflect.Interface {

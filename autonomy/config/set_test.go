@@ -55,7 +55,7 @@ func TestEdit(t *testing.T) {
 		{"empty part", "", "agent..name", "x", "", "is not a key"},
 		{"bad number", "", "agent.max_rounds", "many", "", "must be a whole number"},
 		{"bad value", "[agent]\nname = \"a\"\n", "agent.timezone", "Mars/Base", "", "not a time zone"},
-		{"bad provider", "", "providers.x.model", "m", "", "a provider needs a kind"},
+		{"bad provider", "", "providers.x.model", "m", "", "the provider has no kind"},
 		{"broken file", "[agent\n", "agent.name", "x", "", "c.toml:1: "},
 		{"bad value with an unknown key", "[agent]\nnam = \"x\"\n", "agent.name", "", "", "one line"},
 		{"good value with an unknown key", "[agent]\nnam = \"x\"\n", "agent.name", "y", "[agent]\nnam = \"x\"\nname = \"y\"\n", ""},

@@ -12,7 +12,7 @@ import (
 func (d *document) putValue(path []string, written string) ([]byte, string, error) {
 	if e := d.findEntry(path); e != nil {
 		if e.isHeader() {
-			return nil, "", &Error{File: d.file, Line: e.line, Key: joinKey(path), Msg: "it is written as a section; edit it by hand"}
+			return nil, "", &Error{File: d.file, Line: e.line, Key: joinKey(path), Msg: "written as a section; edit the file by hand"}
 		}
 		return d.spliceText(e.value, e.end, written), string(d.text[e.value:e.end]), nil
 	}
@@ -85,7 +85,7 @@ func (d *document) endOfTable(table []string, key string) (int, bool) {
 func (d *document) putInline(e *entry, key, written string) ([]byte, string, error) {
 	value := d.text[e.value:e.end]
 	if e.kind != unstable.InlineTable || bytes.ContainsAny(value, "\n") {
-		return nil, "", &Error{File: d.file, Line: e.line, Key: joinKey(e.path), Msg: "its section is written in a way that cannot be edited here; edit it by hand with: hob config path"}
+		return nil, "", &Error{File: d.file, Line: e.line, Key: joinKey(e.path), Msg: "its section is written in a form that this command cannot edit; edit the file by hand: hob config path"}
 	}
 	inner := bytes.TrimRight(value[:len(value)-1], " \t,")
 	add := ", "

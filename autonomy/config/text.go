@@ -41,12 +41,12 @@ func (Text) Unset(text []byte, key string) ([]byte, error) {
 	case e.inline:
 		return d.unsetInline(e), nil
 	case e.isHeader():
-		return nil, &Error{File: d.file, Line: e.line, Key: key, Msg: "it is written in a way that cannot be edited here; edit it by hand"}
+		return nil, &Error{File: d.file, Line: e.line, Key: key, Msg: "written in a form that cannot be edited automatically; edit the file by hand"}
 	}
 	from := d.lines[e.line-1]
 	to := d.lineEnd(e.end)
 	if len(bytes.TrimSpace(d.text[from:e.start])) > 0 {
-		return nil, fmt.Errorf("%s does not begin its line; edit it by hand", key)
+		return nil, fmt.Errorf("%s is not at the beginning of its line; edit the file by hand", key)
 	}
 	return d.restoreBOM(d.spliceText(from, to, "")), nil
 }

@@ -105,7 +105,7 @@ func (k *checker) checkAgent() {
 		k.requireValid("agent.timezone", false, "%s", strings.TrimPrefix(err.Error(), strconv.Quote(a.Timezone)+" is "))
 	}
 	_, err := currency.ParseISO(a.Currency)
-	k.requireValid("agent.currency", a.Currency == "" || err == nil, `must be a code such as "EUR" or "USD", or empty for the one of your country`)
+	k.requireValid("agent.currency", a.Currency == "" || err == nil, `must be a code such as "EUR" or "USD", or empty for the currency of your country`)
 	k.requireBetween("agent.max_rounds", a.MaxRounds, 1, 100)
 	k.requireBetween("agent.max_tokens_per_turn", a.MaxTokensPerTurn, 256, 1_000_000)
 	k.requireBetween("agent.max_tool_failures", a.MaxToolFailures, 1, 20)
@@ -162,21 +162,21 @@ func (k *checker) checkBudget() {
 
 // checkAmount checks an amount in US dollars. Its comparison also rejects NaN.
 func (k *checker) checkAmount(key string, v float64) {
-	k.requireValid(key, v >= 0 && v <= 1_000_000, "must be an amount in US dollars, such as 2.5; 0 is none")
+	k.requireValid(key, v >= 0 && v <= 1_000_000, "must be an amount in US dollars from 0 to 1000000, such as 2.5")
 }
 
 func (k *checker) checkPlan() {
 	p := k.c.Plan
 	_, err := time.Parse("15:04", p.At)
 	k.requireValid("plan.at", p.At == "" || err == nil && len(p.At) == len("07:00"), `must be a time of day such as "07:00", or empty`)
-	k.requireValid("plan.place", len(p.Place) <= 100 && (p.Place == "" || oneLine(p.Place)), `must be a town such as "Vilnius" or "54.69,25.28", on one line`)
+	k.requireValid("plan.place", len(p.Place) <= 100 && (p.Place == "" || oneLine(p.Place)), `must be a town such as "Vilnius", or coordinates such as "54.69,25.28", on one line`)
 	k.requireValid("plan.late", p.Late.Duration >= time.Minute && p.Late.Duration <= 24*time.Hour, `must be between "1m" and "24h"`)
 }
 
 func (k *checker) checkAutonomy() {
 	a := k.c.Autonomy
 	k.requireValid("autonomy.tick", a.Tick.Duration >= time.Second && a.Tick.Duration <= 24*time.Hour, `must be between "1s" and "24h"`)
-	k.requireValid("autonomy.send_delay", a.SendDelay.Duration >= 0 && a.SendDelay.Duration <= maxSendDelay, `must be a time from "0s" to "1h"`)
+	k.requireValid("autonomy.send_delay", a.SendDelay.Duration >= 0 && a.SendDelay.Duration <= maxSendDelay, `must be a duration from "0s" to "1h"`)
 	k.requireBetween("autonomy.sessions", a.Sessions, 1, 64)
 	k.requireBetween("autonomy.calls_per_minute", a.CallsPerMinute, 0, 1000)
 	k.requireBetween("autonomy.guest_messages", a.GuestMessages, 1, 1000)
@@ -221,7 +221,7 @@ func (k *checker) expandFolders(key string, in []string) []string {
 			k.requireValid(key, false, "%v", err)
 		case err != nil:
 		case p == "" || !filepath.IsAbs(abs):
-			k.requireValid(key, false, `%q must be a whole path such as "~/Documents"`, p)
+			k.requireValid(key, false, `%q must be a full path such as "~/Documents"`, p)
 		default:
 			out = append(out, abs)
 		}
@@ -233,7 +233,7 @@ func (k *checker) checkProviders() {
 	for _, p := range k.c.Providers {
 		key := "providers." + p.Name
 		k.checkName(key, p.Name)
-		k.requireValid(key+".kind", p.Kind != "", "a provider needs a kind; docs/configuration.md lists the kinds")
+		k.requireValid(key+".kind", p.Kind != "", "the provider has no kind; docs/configuration.md lists the kinds")
 		k.requireValid(key+".max_tokens", p.MaxTokens >= 0, "must not be negative; 0 means that Hob chooses")
 		k.requireValid(key+".context", p.Context >= 0, "must not be negative; 0 means unknown")
 		k.requireValid(key+".stall", p.Stall.Duration >= 0, "must not be negative; \"0s\" means that Hob chooses")
@@ -282,8 +282,8 @@ func (k *checker) checkChannels() {
 				k.requireValid(key+"."+name, ok, "must be true or false")
 			}
 		}
-		k.checkDuration(key+".send_delay", keys["send_delay"], maxSendDelay, `must be a time from "0s" to "1h"`)
-		k.checkDuration(key+".settle", keys["settle"], maxSettle, `must be a time from "0s" (off) to "30s"`)
+		k.checkDuration(key+".send_delay", keys["send_delay"], maxSendDelay, `must be a duration from "0s" to "1h"`)
+		k.checkDuration(key+".settle", keys["settle"], maxSettle, `must be a duration from "0s" (off) to "30s"`)
 	}
 	for _, t := range k.c.Triggers {
 		key := "triggers." + t.Name
@@ -291,7 +291,7 @@ func (k *checker) checkChannels() {
 		if t.Signature != "any" && t.Signature != "body" { // values from older versions; the doctor reports them
 			k.oneOf(key+".signature", t.Signature, "v1")
 		}
-		k.requireValid(key+".action", strings.TrimSpace(t.Action) != "", "a trigger needs an action: what to do when it fires, in plain words")
+		k.requireValid(key+".action", strings.TrimSpace(t.Action) != "", "the trigger has no action; describe in plain words what to do when it fires")
 	}
 }
 
@@ -306,7 +306,7 @@ func (k *checker) checkDuration(key string, v any, most time.Duration, msg strin
 }
 
 func (k *checker) checkName(key, name string) {
-	k.requireValid(key, validName.MatchString(name), "a name has letters, digits, - and _ only, at most 64 of them")
+	k.requireValid(key, validName.MatchString(name), "a name may contain only letters, digits, - and _, and may be at most 64 characters long")
 }
 
 // checkWeb allows access from other machines only with TLS and a password.
@@ -322,16 +322,16 @@ func (k *checker) checkWeb() {
 			continue
 		}
 		abs, err := system.Expand(*path)
-		k.requireValid(key, err == nil && filepath.IsAbs(abs), `must be a whole path such as "~/.config/hob/cert.pem"`)
+		k.requireValid(key, err == nil && filepath.IsAbs(abs), `must be a full path such as "~/.config/hob/cert.pem"`)
 		*path = abs
 	}
-	k.requireValid("web.tls_cert", (w.TLSCert == "") == (w.TLSKey == ""), "tls_cert and tls_key are needed together")
+	k.requireValid("web.tls_cert", (w.TLSCert == "") == (w.TLSKey == ""), "tls_cert and tls_key must be set together")
 	short := w.Password != "" && !system.IsReference(w.Password) && utf8.RuneCountInString(w.Password) < 12
-	k.requireValid("web.password", !short, "must have at least 12 characters")
+	k.requireValid("web.password", !short, "must be at least 12 characters long")
 	k.requireValid("web.listen", alone || w.TLSCert != "" && w.TLSKey != "" && w.Password != "",
-		"other machines could reach it, which needs tls_cert, tls_key and password; without them only loopback addresses such as \"127.0.0.1:7717\" are accepted")
+		"other machines could reach this address, which requires tls_cert, tls_key and password; without them use a loopback address such as \"127.0.0.1:7717\"")
 	for _, h := range w.Hosts {
-		k.requireValid("web.hosts", hostName(h), `%q must be the name of a host, without port or *, such as "hob.example.org"`, h)
+		k.requireValid("web.hosts", hostName(h), `%q must be a host name without port or *, such as "hob.example.org"`, h)
 	}
 }
 

@@ -1,7 +1,8 @@
 // Package delayed carries out calls that were delayed so that the user could cancel them: emails,
 // invitations and answers to invitations. A call is a durable row (bus.ScheduledSends). After a
-// crash before the call could reach someone, Hob repeats the call. After a later crash, the outcome
-// is unknown, and Hob notifies the user instead. The ledger and the audit log record each outcome.
+// crash before the call could reach someone, Hob repeats the call. A later crash may leave the
+// outcome unknown; Hob then notifies the user instead. The ledger and the audit log record each
+// outcome.
 package delayed
 
 import (
@@ -259,7 +260,7 @@ func (x *Sender) carryOut(ctx context.Context, s bus.ScheduledSend) {
 	}
 	_, panicked := errors.AsType[*retry.PanicError](err)
 	if panicked && committed {
-		err = tools.Errorf(tools.OutcomeUnknown, "%s broke down while it ran", tools.Clean(s.Tool))
+		err = tools.Errorf(tools.OutcomeUnknown, "%s crashed while it was running", tools.Clean(s.Tool))
 	}
 	switch {
 	case err == nil:
@@ -359,7 +360,7 @@ func (x *Sender) retryLater(ctx context.Context, s bus.ScheduledSend, cause erro
 	if err := x.o.Bus.Scheduled.Retry(context.WithoutCancel(ctx), s.Call, at, cause.Error()); err != nil || s.Attempts != warnAfter {
 		return err
 	}
-	text := fmt.Sprintf("%s has not been sent yet: %v. Hob tries again for 24 hours; to cancel it: hob undo %s", upperFirst(s.What), cause, s.Call)
+	text := fmt.Sprintf("%s has not been sent yet: %v. Hob will keep trying for 24 hours; to cancel: hob undo %s", upperFirst(s.What), cause, s.Call)
 	return x.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
 		return x.o.Notify(tx, intake.Notice{Key: "delayed-retry:" + s.Call, Text: text, Report: s.Report, Source: provenance.Worst(s.Provenance, tools.SourceOf(cause))})
 	})
@@ -421,9 +422,9 @@ func (x *Sender) settleInterrupted(ctx context.Context, s bus.ScheduledSend) {
 	}
 	x.persistOutcome(ctx, s, func() error {
 		if sent {
-			return x.recordOutcome(ctx, s, bus.SendSent, tools.Result{Text: upperFirst(s.What) + " was sent; Hob was interrupted then.", Source: s.Provenance}, nil)
+			return x.recordOutcome(ctx, s, bus.SendSent, tools.Result{Text: upperFirst(s.What) + " was sent, but Hob was interrupted before it could record the result.", Source: s.Provenance}, nil)
 		}
-		return x.recordOutcome(ctx, s, bus.SendUnknown, tools.Result{}, tools.Errorf(tools.OutcomeUnknown, "Hob was interrupted while it sent it and did not send it again. Check what arrived before you retry"))
+		return x.recordOutcome(ctx, s, bus.SendUnknown, tools.Result{}, tools.Errorf(tools.OutcomeUnknown, "Hob was interrupted while sending and did not try again. Check whether it arrived before you retry"))
 	})
 }
 

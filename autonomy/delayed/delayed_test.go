@@ -157,7 +157,7 @@ func TestSender_RecordsOutcomes(t *testing.T) {
 		"a panic after the commit": {"send_letter", func(_ context.Context, c tools.Call) (tools.Result, error) {
 			_ = c.Commit()
 			panic("boom")
-		}, bus.SendUnknown, bus.CallUnknown, "Outcome unknown: the letter may have been sent. Send_letter broke down while it ran. See: hob why c1", "outcome_unknown"},
+		}, bus.SendUnknown, bus.CallUnknown, "Outcome unknown: the letter may have been sent. Send_letter crashed while it was running. See: hob why c1", "outcome_unknown"},
 		"no tool": {"gone", nil, bus.SendFailed, bus.CallFailed, "The letter was not sent: the tool gone no longer exists. See: hob why c1", "unsupported"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -202,7 +202,7 @@ func TestSender_TriesAgainWhileOffline(t *testing.T) {
 		}
 		f.dueNow()
 	}
-	if len(f.notices) != 1 || !strings.HasPrefix(f.notices[0], "The letter has not been sent yet: account work: lookup smtp.example.org") || !strings.Contains(f.notices[0], "to cancel it: hob undo c1") {
+	if len(f.notices) != 1 || !strings.HasPrefix(f.notices[0], "The letter has not been sent yet: account work: lookup smtp.example.org") || !strings.Contains(f.notices[0], "to cancel: hob undo c1") {
 		t.Errorf("%q", f.notices)
 	}
 	f.send = online

@@ -203,7 +203,7 @@ func (h shared) creatorAgent(ctx context.Context, ev bus.Event, agent string) (a
 	if agent != "" {
 		var ok bool
 		if who, ok = h.o.Agents.Named(agent); !ok {
-			return who, fmt.Errorf("the agent %q that created this no longer exists", agent)
+			return who, fmt.Errorf("the agent %q that created this watcher or schedule no longer exists", agent)
 		}
 	} else if errors.Is(err, agents.ErrNobody) { // the owner created it directly
 		who, _ = h.o.Agents.Named(agents.Default)

@@ -179,7 +179,7 @@ func (h goalHandler) askAbout(ctx context.Context, ev bus.Event, goal goals.Goal
 		Report: res.Session, Channel: res.Channel, Chat: res.Chat, Cancelled: h.o.Turns.WasCancelled(ev.ID), Hold: h.o.Turns.Hold(ev.ID),
 		Call: &llm.ToolCall{Name: goals.QuestionTool, Args: args}, Level: h.levelOf(res.Channel, ""),
 		Doubt: func(*tools.Spec, tools.Effects) string {
-			return fmt.Sprintf("I am only %.0f %% sure; I act without asking from %.0f %%", 100*order.Decision.Confidence, 100*bar)
+			return fmt.Sprintf("I am only %.0f %% sure; I act without asking only if I am at least %.0f %% sure", 100*order.Decision.Confidence, 100*bar)
 		},
 	}
 	if t.Source.Tainted() {

@@ -108,7 +108,7 @@ func (h messageHandler) undoBeforeTurnEnds(ctx context.Context, ev bus.Event) (c
 // replyRateLimited answers a guest who has sent too many messages, without a model.
 func (h messageHandler) replyRateLimited(ev bus.Event, m payload.Message) commit.Outcome {
 	res := commit.NewReply(ev, "limit")
-	res.Answer = fmt.Sprintf("You reached the limit: I read at most %d messages an hour from you. I ignore your messages until %s; please write again then.",
+	res.Answer = fmt.Sprintf("You have reached the limit: I read at most %d messages per hour from you. I will ignore your messages until %s; please write again then.",
 		h.o.GuestLimit, m.Until.In(h.o.Zone()).Format("15:04"))
 	res.Source = provenance.Hob
 	return res

@@ -103,7 +103,7 @@ const dayOver = "The day of this plan ended before it could be sent."
 func (h signalHandler) sendDayPlan(ctx context.Context, ev bus.Event) (commit.Outcome, error) {
 	res := commit.Outcome{How: "plan", Kind: channels.Notice}
 	if h.o.Plan == nil {
-		return res, errors.New("the daily plan is switched off ([plan] at)")
+		return res, errors.New("the daily plan is switched off; set [plan] at")
 	}
 	var err error
 	if res.Target, err = h.o.Delivery.ResolveTarget(ctx, ""); err != nil {

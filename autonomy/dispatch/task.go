@@ -23,7 +23,7 @@ type taskHandler struct{ shared }
 func (h taskHandler) runDelegatedTask(ctx context.Context, ev bus.Event) (commit.Outcome, error) {
 	res := commit.Outcome{How: "task"}
 	if h.o.Agents == nil {
-		return res, errors.New("tasks are not configured")
+		return res, errors.New("delegated tasks are not configured")
 	}
 	job, err := h.o.Agents.Job(ctx, ev)
 	res.Session, res.Channel, res.Chat, res.Kind = job.Report, job.Channel, job.Chat, channels.Notice
@@ -47,7 +47,7 @@ func (h taskHandler) runDelegatedTask(ctx context.Context, ev bus.Event) (commit
 	job.Turn.Cancelled = job.Turn.Cancelled || h.o.Turns.WasCancelled(ev.ID)
 	res.Outcome, err = job.Runner.Run(ctx, job.Turn)
 	if job.Follow && err != nil && !errors.Is(err, turn.ErrDraining) && !errors.Is(err, store.ErrFull) {
-		h.o.Log.Warn("follow-up turn of a task failed, sending the task's result unchanged", "event", ev.ID, "err", err)
+		h.o.Log.Warn("follow-up turn of a task failed; sending the task's result unchanged", "event", ev.ID, "err", err)
 		res.Outcome, err = turn.Outcome{Answer: ev.Text, Source: ev.Provenance, Origins: job.Turn.Origins}, nil
 	}
 	res.Send = job.Follow && !res.Suspended && res.Answer != ""

@@ -77,7 +77,7 @@ func (a AuditLine) formatText(zone *time.Location) string {
 	}
 	row("authority", "%s by %s", a.Verdict, a.Rule)
 	if q := a.Approval; q != nil {
-		row("", "asked: %s; %s by %s", q.Summary, q.State, q.DecidedBy)
+		row("", "approval request: %s; %s by %s", q.Summary, q.State, q.DecidedBy)
 	}
 	switch {
 	case len(a.Texts) > 0:

@@ -54,7 +54,7 @@ type Spent struct {
 	Cost    string   `json:"-"`        // cost in a form for people
 }
 
-const nothingYet = "Nothing has happened here yet, so there is nothing to explain. Say something first (`hob ask hello`), or ask about missing notices: `hob why silence`."
+const nothingYet = "Nothing has happened here yet, so there is nothing to explain. Send a message first (`hob ask hello`), or ask about missing notifications: `hob why silence`."
 
 // ExplainEvent explains an event, a delivery or the last firing of a watcher. If id is "", it
 // explains the last event in the session, or in any session if session is empty. If there are no
@@ -204,7 +204,7 @@ func describeDelivery(d bus.Delivery, at func(time.Time) string) string {
 	case d.Error != "":
 		s += " (" + textnorm.FirstLine(d.Error) + ")"
 	case d.Kind == channels.Send && d.State == channels.Queued:
-		s += ", goes out at " + at(d.NotBefore)
+		s += ", will be sent at " + at(d.NotBefore)
 	}
 	return s
 }
@@ -214,7 +214,7 @@ func describeSend(s bus.ScheduledSend, at func(time.Time) string) string {
 	text := fmt.Sprintf("%s: %s", s.What, s.State)
 	switch s.State {
 	case bus.SendWaiting:
-		text += ", is sent at " + at(s.At)
+		text += ", will be sent at " + at(s.At)
 	case bus.SendSent, bus.SendCancelled:
 		text += " at " + at(s.EndedAt)
 	}
@@ -347,7 +347,7 @@ func (x *Explainer) ExplainTick(ctx context.Context, id string) (Tick, error) {
 // Text formats the explanation for users.
 func (t Tick) Text(zone *time.Location) string {
 	if t.Nothing {
-		return "No tick had an input yet: nothing has arrived and nothing was due."
+		return "No tick has had an input yet: nothing has arrived and nothing was due."
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "tick %s at %s, woken by: %s; %d event(s)\n", t.ID, t.At.In(zone).Format("2006-01-02 15:04:05"), t.Woke, len(t.Events))

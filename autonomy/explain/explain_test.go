@@ -113,7 +113,7 @@ func TestExplain_SaysThatNothingHappened(t *testing.T) {
 	x, _, _, _ := openExplainer(t, fixedModel{})
 	for question, want := range map[string]string{
 		"": nothingYet, "last": nothingYet, "notification": "I have not sent you a notification yet.",
-		"tick":            "No tick had an input yet: nothing has arrived and nothing was due.",
+		"tick":            "No tick has had an input yet: nothing has arrived and nothing was due.",
 		"silence my mail": "Nothing was held back since",
 	} {
 		got, err := x.Explain(t.Context(), ParseQuestion(question))

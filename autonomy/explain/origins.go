@@ -153,9 +153,9 @@ func writeOrigins(b *strings.Builder, what string, list []provenance.Origin) {
 func (t *ItemOrigin) formatText(at func(time.Time) string) string {
 	var b strings.Builder
 	if t.Call != "" {
-		fmt.Fprintf(&b, "%s  %s was made by %s (%s)\n", at(t.At), t.ID, t.Tool, t.Call)
+		fmt.Fprintf(&b, "%s  %s was created by %s (%s)\n", at(t.At), t.ID, t.Tool, t.Call)
 	} else {
-		fmt.Fprintf(&b, "%s was made in this event\n", t.ID)
+		fmt.Fprintf(&b, "%s was created in this event\n", t.ID)
 	}
 	writeOrigins(&b, "made from", t.Origins)
 	return b.String()

@@ -241,7 +241,7 @@ func (s SilenceReport) Text(zone *time.Location) string {
 	for _, d := range s.Told {
 		fmt.Fprintf(&b, "    %s  %s: %q\n", at(d.CreatedAt), describeDelivery(d, at), textnorm.FirstLine(d.Text))
 	}
-	section(len(s.Passed), "Seen and not reported:")
+	section(len(s.Passed), "Detected but not reported:")
 	for _, p := range s.Passed {
 		fmt.Fprintf(&b, "    %s (watcher %s)\n", p.Line(at), p.Watcher)
 	}

@@ -75,7 +75,7 @@ func (x *Explainer) unsaidRule(ctx context.Context, ev bus.Event) (string, error
 			return "", err
 		}
 		if r != nil {
-			return fmt.Sprintf("[%s] the review decided so: %s", r.Decision, r.Reason), nil
+			return fmt.Sprintf("[%s] the review decided this: %s", r.Decision, r.Reason), nil
 		}
 	}
 	denied, err := x.o.Guard.AuditLines(ctx, guard.AuditQuery{Event: ev.ID, Verdict: "deny", Limit: 1})
@@ -88,7 +88,7 @@ func (x *Explainer) unsaidRule(ctx context.Context, ev bus.Event) (string, error
 	if ev.Kind == bus.System {
 		return "[nothing_on] there was nothing to report", nil
 	}
-	return "[nothing_to_say] its turn ended without a text", nil
+	return "[nothing_to_say] its turn ended without a message", nil
 }
 
 // collectUndelivered collects the messages that did not reach the owner, and those that did.
@@ -196,24 +196,24 @@ func (x *Explainer) goalSilence(ctx context.Context, g goals.Goal) (GoalSilence,
 	switch goals.Status(g.Status) {
 	case goals.Active:
 	case goals.Waiting:
-		out.Rule = "[waiting] it waits for your answer: hob approvals"
+		out.Rule = "[waiting] waiting for your answer: hob approvals"
 		return out, nil
 	default:
 		out.Rule = "[" + g.Status + "] its reviews have ended"
 		if goals.Status(g.Status) == goals.Paused {
-			out.Rule = "[paused] hob goal resume " + g.ID + " sets it going again"
+			out.Rule = "[paused] hob goal resume " + g.ID + " resumes it"
 		}
 		return out, nil
 	}
 	switch {
 	case g.NextAt.IsZero():
-		out.Rule = "[due] its review is running"
+		out.Rule = "[due] its review is queued or running"
 	case g.Reviewed == 0:
 		out.Rule = "[not_due] its first review is at " + at(g.NextAt)
 	case g.Quiet > 0:
 		out.Rule = fmt.Sprintf("[backing_off] nothing changed in its last %d review(s), so the reviews are less frequent: next at %s", g.Quiet, at(g.NextAt))
 	default:
-		out.Rule = fmt.Sprintf("[%s] its last review decided so; the next is at %s", g.Last, at(g.NextAt))
+		out.Rule = fmt.Sprintf("[%s] this was the decision of its last review; the next one is at %s", g.Last, at(g.NextAt))
 	}
 	return out, nil
 }

@@ -74,11 +74,11 @@ func (g *Guard) Truncated(ctx context.Context) error {
 	err = g.db.Read().QueryRowContext(ctx, `SELECT hash FROM audit WHERE seq = ?`, a.Lines).Scan(&hash)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return &TamperError{Line: a.Lines, Why: "it is missing, though it was there on " + a.At.Format("2006-01-02 15:04")}
+		return &TamperError{Line: a.Lines, Why: "it is missing, although it existed on " + a.At.Format("2006-01-02 15:04")}
 	case err != nil:
 		return fmt.Errorf("guard: audit: %w", err)
 	case hash != a.Hash:
-		return &TamperError{Line: a.Lines, Why: "it is another line than on " + a.At.Format("2006-01-02 15:04")}
+		return &TamperError{Line: a.Lines, Why: "it differs from the line recorded on " + a.At.Format("2006-01-02 15:04")}
 	}
 	return nil
 }
@@ -118,7 +118,7 @@ func OpenAuditKey(paths system.Paths, r *store.Replacement) ([]byte, error) {
 			err = system.Rename(name, old)
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("read the anchor of the audit log: %w", err)
+			return nil, fmt.Errorf("move the anchor of the audit log aside: %w", err)
 		}
 	}
 	return system.EnsureKey(paths.AuditKeyFile())
@@ -131,7 +131,7 @@ func (g *Guard) CheckStart(ctx context.Context, keyFile string) error {
 		return err
 	}
 	if g.ForeignKey() {
-		return fmt.Errorf("written with another key than %s", keyFile)
+		return fmt.Errorf("the audit log was written with a key other than %s", keyFile)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -33,8 +33,8 @@ const (
 // Errors returned by Answer.
 var (
 	ErrNoApproval = errors.New("question not found")
-	ErrDecided    = errors.New("this question was already answered; the first answer counts")
-	ErrScope      = errors.New("use \"once\", \"session\" (the same again in this conversation), \"task\" (until this task is done) or \"pattern\" (calls like this one in this conversation)")
+	ErrDecided    = errors.New("this approval request is no longer open; only its first answer counts")
+	ErrScope      = errors.New("use \"once\", \"session\" (the same call again in this conversation), \"task\" (until this task is done) or \"pattern\" (calls like this one in this conversation)")
 )
 
 // Approval is a request to approve one call, bound to the hash of the call's arguments. The tray,
@@ -225,7 +225,7 @@ func (g *Guard) CloseTx(tx *store.Tx, event string, state ApprovalState) error {
 	res, err := tx.Exec(`UPDATE approvals SET state = iif(?1 = 'timeout' AND expires_at > ?2, 'cancelled', ?1), decided_at = ?2
 		WHERE event = ?3 AND state = 'pending'`, state, now, event)
 	if err != nil {
-		return fmt.Errorf("guard: close questions: %w", err)
+		return fmt.Errorf("guard: close approval requests: %w", err)
 	}
 	if n, err := res.RowsAffected(); err != nil || n > 0 {
 		tx.AfterCommit(func() { g.notifyWaiters("") }) // wake a turn that is waiting for the answer

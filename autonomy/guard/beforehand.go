@@ -11,7 +11,7 @@ import (
 
 // ErrBeforehand wraps the reason why an approval that was given in advance (`hob ask --yes`) does
 // not cover a request. The request stays open.
-var ErrBeforehand = errors.New("an approval given beforehand does not cover this")
+var ErrBeforehand = errors.New("an approval given beforehand does not cover this request")
 
 // beforehandStep adds the effects of the call, which determine what an approval given in advance
 // covers. Older rows have no effects and are not covered.
@@ -39,9 +39,9 @@ func (a Approval) coveredBeforehand(turn string, ans Answer) error {
 	case ans.Scope != scopeOnce:
 		return refuse("it covers single calls, not a scope")
 	case a.Event != turn:
-		return refuse("the question belongs to another turn or task")
+		return refuse("the request belongs to another turn or task")
 	case !a.Attended:
-		return refuse("the question was asked while you were away")
+		return refuse("the request was made while you were away")
 	case a.Provenance.Tainted():
 		return refuse("the conversation contains untrusted text")
 	case strings.Contains(a.Effects, "destroy"):

@@ -95,17 +95,17 @@ func (c *checker) checkNext(r Record, first int64) error {
 	case r.Seq != want:
 		return bad(fmt.Sprintf("found line %d instead", r.Seq))
 	case (c.begun || first == 1) && r.Prev != prev:
-		return bad("it does not follow the line before it")
+		return bad("it does not continue the chain of the line before it")
 	case r.Chain == plainChain && c.keyed:
-		return bad("it has no key, though the lines before it have")
+		return bad("it was written without a key, although the lines before it were written with one")
 	case r.Chain == keyedChain && c.begun && !c.keyed && (r.Action != "audit" || r.Outcome != keyedNow):
-		return bad("the lines before it have no key, and it does not vouch for them")
+		return bad("the lines before it were written without a key, and it does not authenticate them")
 	case r.Chain != plainChain && r.Chain != keyedChain:
-		return bad("nobody knows how it was made")
+		return bad("its hash is of an unknown type")
 	case r.Chain == keyedChain && c.key == nil:
 		return errNoKey
 	case !hmac.Equal([]byte(r.Hash), []byte(r.computeHash(c.key))):
-		return bad("its content does not fit its hash, or it was written under another audit key")
+		return bad("its content does not match its hash, or it was written with another audit key")
 	}
 	c.begun, c.last, c.keyed = true, r, r.Chain == keyedChain
 	c.lines++
@@ -115,7 +115,7 @@ func (c *checker) checkNext(r Record, first int64) error {
 // checkEnd verifies the end of a log if there is a key: the last line must then be keyed.
 func (c *checker) checkEnd() error {
 	if c.begun && c.key != nil && !c.keyed {
-		return &TamperError{Line: c.last.Seq, Why: "it has no key, though there is one"}
+		return &TamperError{Line: c.last.Seq, Why: "it was written without a key, although an audit key exists"}
 	}
 	return nil
 }
@@ -296,7 +296,7 @@ func (g *Guard) keyedDigest(b []byte) (string, error) {
 	key := g.key
 	g.mu.Unlock()
 	if len(key) == 0 {
-		return "", fmt.Errorf("guard: %w; Prepare was not called", errNoKey)
+		return "", fmt.Errorf("guard: %w; InitKeys was not called", errNoKey)
 	}
 	return hmacHex(key, b), nil
 }

@@ -65,7 +65,7 @@ func (g *Guard) decideEgress(r Request) Decision {
 func (g *Guard) decideSearch(r Request, seen EgressEvidence) Decision {
 	switch {
 	case r.Attended && !r.Tainted:
-		return Decision{Verdict: Allow, Rule: "search, owner asked, clean", Reason: "you asked for it, and it goes to the search service you set"}
+		return Decision{Verdict: Allow, Rule: "search, owner asked, clean", Reason: "you asked for it, and it goes to the search service that you configured"}
 	case r.Attended && hasPhrase(r.judged.Query, seen.Now):
 		return Decision{Verdict: Allow, Rule: "search, your own words", Reason: "it searches for your own words, as you wrote them"}
 	case r.Attended:
@@ -124,13 +124,13 @@ func allowVerbatim(r Request, seen EgressEvidence, list []string) Decision {
 	}
 	opened := append(slices.Clone(seen.Opened), r.judged.URLs...)
 	if len(opened) > maxVerbatim {
-		return askDecision("egress, many", fmt.Sprintf("it has opened %d addresses in this turn already", len(seen.Opened)))
+		return askDecision("egress, many", fmt.Sprintf("it has already opened %d addresses in this turn", len(seen.Opened)))
 	}
 	named := siteSet(addressesOf(seen.Words))
 	for _, raw := range r.judged.URLs {
 		place := placeOf(raw)
 		if n := countSite(opened, place); n > maxPerSite && !named[place] {
-			return askDecision("egress, many", fmt.Sprintf("it has opened %d addresses of %s in this turn already, a place that you did not name", n-1, abbreviateVisible(place, maxSummary)))
+			return askDecision("egress, many", fmt.Sprintf("it has already opened %d addresses on %s in this turn, a site that you did not name", n-1, abbreviateVisible(place, maxSummary)))
 		}
 	}
 	return Decision{Verdict: Allow, Rule: Verbatim, Reason: "the exact address appears in your words, on a page or in search results of this turn"}

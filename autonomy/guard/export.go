@@ -141,7 +141,7 @@ func VerifyExport(r io.Reader, key []byte) (Seal, error) {
 				return Seal{}, fmt.Errorf("guard: read the last line of the export: %w", errors.Join(err, errSeal))
 			}
 			if in.Scan() {
-				return *s.Seal, &TamperError{Line: s.Seal.To, Why: "something follows the end of the export"}
+				return *s.Seal, &TamperError{Line: s.Seal.To, Why: "there is data after the seal of the export"}
 			}
 			return *s.Seal, c.checkSeal(*s.Seal, key)
 		}
@@ -149,7 +149,7 @@ func VerifyExport(r io.Reader, key []byte) (Seal, error) {
 		dec := json.NewDecoder(bytes.NewReader(in.Bytes()))
 		dec.DisallowUnknownFields()
 		if err := dec.Decode(&rec); err != nil {
-			return Seal{}, &TamperError{Line: c.last.Seq + 1, Why: "it is not a line of an audit log: " + err.Error()}
+			return Seal{}, &TamperError{Line: c.last.Seq + 1, Why: "it is not an audit log line: " + err.Error()}
 		}
 		first := rec.Seq
 		if err := c.checkNext(rec, first); err != nil {
@@ -159,7 +159,7 @@ func VerifyExport(r io.Reader, key []byte) (Seal, error) {
 	if err := in.Err(); err != nil {
 		return Seal{}, fmt.Errorf("guard: read the export: %w", err)
 	}
-	return Seal{}, &TamperError{Line: c.last.Seq, Why: "the end of the export is missing"}
+	return Seal{}, &TamperError{Line: c.last.Seq, Why: "the seal at the end of the export is missing"}
 }
 
 var errSeal = errors.New("the last line is not an export seal")
@@ -168,9 +168,9 @@ var errSeal = errors.New("the last line is not an export seal")
 func (c *checker) checkSeal(s Seal, key []byte) error {
 	switch {
 	case s.Lines != c.lines || s.To != c.last.Seq || s.Head != c.last.Hash || s.From != c.last.Seq-c.lines+min(1, c.lines):
-		return &TamperError{Line: c.last.Seq, Why: "the export does not hold the lines that its end names"}
+		return &TamperError{Line: c.last.Seq, Why: "the export does not contain the lines that its seal describes"}
 	case len(key) > 0 && !hmac.Equal([]byte(s.MAC), []byte(s.computeMAC(key))):
-		return &TamperError{Line: c.last.Seq, Why: "the end of the export was not written by this home"}
+		return &TamperError{Line: c.last.Seq, Why: "the seal of the export was not written with this audit key"}
 	}
 	return c.checkEnd()
 }

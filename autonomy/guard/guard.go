@@ -251,7 +251,7 @@ func hashCall(tool string, args json.RawMessage, exact string) string {
 // answered approval of the same call and arguments applies, and then a grant.
 func (g *Guard) Decide(ctx context.Context, r Request) (Decision, error) {
 	if r.Tool == nil || r.Tool.Spec().Effects == 0 {
-		return Decision{Verdict: Deny, Rule: "no effects declared", Reason: "the tool does not say what it does", Code: tools.PolicyDenied}, nil
+		return Decision{Verdict: Deny, Rule: "no effects declared", Reason: "the tool declares no effects", Code: tools.PolicyDenied}, nil
 	}
 	asked := tools.WithAsked(ctx, func() string {
 		if r.Call == "" {
@@ -319,7 +319,7 @@ func (g *Guard) denyRepeated(ctx context.Context, r Request, d Decision) (Decisi
 	case err != nil:
 		return Decision{Verdict: Deny, Code: tools.PolicyDenied, Rule: "approvals unreadable", Reason: err.Error()}, err
 	}
-	reason := "you said no to exactly this a moment ago"
+	reason := "you have already denied exactly this call in this turn"
 	if note != "" {
 		reason += ": " + note
 	}
@@ -335,7 +335,7 @@ func (g *Guard) decideAnswered(ctx context.Context, r Request) (Decision, bool, 
 		return Decision{Verdict: Deny, Code: tools.PolicyDenied, Rule: "approvals unreadable", Reason: err.Error()}, false, err
 	}
 	if a.State == Cancelled { // checked before the hash, which an erasure may have removed
-		return Decision{Verdict: Deny, Rule: "approval " + a.ID, Reason: "the turn was stopped, or the text of the question was forgotten", Code: tools.Cancelled, Approval: a.ID}, true, nil
+		return Decision{Verdict: Deny, Rule: "approval " + a.ID, Reason: "the turn was stopped, or the text of the approval request was deleted", Code: tools.Cancelled, Approval: a.ID}, true, nil
 	}
 	if a.hash != hashCall(a.Tool, r.Args, r.judged.Exact) || a.Tool != r.Tool.Spec().Name {
 		return Decision{Verdict: Deny, Rule: "approval " + a.ID, Reason: "the call differs from the call shown to you", Code: tools.PolicyDenied, Approval: a.ID}, true, nil
@@ -350,11 +350,11 @@ func (g *Guard) decideAnswered(ctx context.Context, r Request) (Decision, bool, 
 			d.Reason += ": " + a.Note
 		}
 	case TimedOut:
-		d.Verdict, d.Code, d.Reason = Deny, tools.ApprovalTimeout, "nobody answered the question in time"
+		d.Verdict, d.Code, d.Reason = Deny, tools.ApprovalTimeout, "the approval request was not answered in time"
 	default:
 		d.Verdict, d.Reason = Ask, a.Reason
 		if !time.Now().Before(a.ExpiresAt) {
-			d.Verdict, d.Code, d.Reason = Deny, tools.ApprovalTimeout, "nobody answered the question in time"
+			d.Verdict, d.Code, d.Reason = Deny, tools.ApprovalTimeout, "the approval request was not answered in time"
 		}
 	}
 	return d, true, nil

@@ -13,7 +13,7 @@ func (g *Guard) denySecret(r Request) (Decision, bool) {
 		if g.opt.Secrets.Holds(text) {
 			return Decision{
 				Verdict: Deny, Rule: "secret in the arguments", Code: tools.PolicyDenied,
-				Reason: "the arguments hold one of Hob's own secrets, which never leaves; name it by its reference (env:NAME, keychain:NAME) instead",
+				Reason: "the arguments contain one of Hob's own secrets, which must not leave Hob; use its reference (env:NAME, keychain:NAME) instead",
 			}, true
 		}
 	}

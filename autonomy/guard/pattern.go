@@ -85,7 +85,7 @@ func checkPattern(p string) error {
 	if host, ok := strings.CutPrefix(p, hostPattern); ok {
 		name, _ := strings.CutPrefix(host, "*.")
 		if strings.Contains(name, "*") || name != host && strings.Count(name, ".") < 1 || name == "" {
-			return fmt.Errorf("%w: write host:example.org, or host:*.example.org for what is below it", ErrGrant)
+			return fmt.Errorf("%w: write host:example.org, or host:*.example.org for the hosts below it", ErrGrant)
 		}
 	}
 	if to, ok := strings.CutPrefix(p, toPattern); ok && (to == "" || strings.ContainsAny(to, "*, ")) {

@@ -23,7 +23,7 @@ const MaxChat = 10_000
 
 // ErrTooLong is returned for an approval in a chat if the request is too long to be displayed
 // there.
-var ErrTooLong = errors.New("this question is too long to be approved in a chat; read it with hob approvals show ID or on my page, and answer there")
+var ErrTooLong = errors.New("this approval request is too long for a chat; read and answer it with hob approvals show ID, or on my page")
 
 func callSummary(t tools.Tool, args json.RawMessage) string {
 	if s, ok := t.(tools.Summarizer); ok {

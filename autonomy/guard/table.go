@@ -20,17 +20,17 @@ func (g *Guard) applyTable(r Request) Decision {
 		return Decision{Verdict: Allow, Rule: "read", Reason: "it only looks"}
 	}
 	if g.effectiveLevel(r) == Watch {
-		return Decision{Verdict: Deny, Rule: "level watch", Reason: "Hob is set to look only ([autonomy] level = \"watch\")", Code: tools.PolicyDenied}
+		return Decision{Verdict: Deny, Rule: "level watch", Reason: "Hob may only read ([autonomy] level = \"watch\")", Code: tools.PolicyDenied}
 	}
 	if r.judged.Private && !r.Attended { // a later approval would apply to a screen that has changed
-		return Decision{Verdict: Deny, Rule: "desktop, unattended", Reason: "it acts in your windows, which is done only while you are there", Code: tools.PolicyDenied}
+		return Decision{Verdict: Deny, Rule: "desktop, unattended", Reason: "it acts in your windows, which Hob does only while you are present", Code: tools.PolicyDenied}
 	}
 	if r.Guest { // takes precedence over the rows below, which apply to the owner
 		return decideGuest()
 	}
 	switch {
 	case r.callEffects()&^tools.Effects(tools.Read|tools.Write|tools.Send|tools.Egress|tools.Exec|tools.Destroy|tools.Secret) != 0:
-		return askDecision("unknown effect", "it does something that this Hob does not know")
+		return askDecision("unknown effect", "it has an effect that this version of Hob does not know")
 	case r.callEffects()&tools.Destroy != 0:
 		return askDecision("destroy", "it cannot be undone")
 	case r.callEffects()&tools.Secret != 0:
@@ -174,17 +174,17 @@ func (g *Guard) decideWrite(r Request) Decision {
 	case g.effectiveLevel(r) == Trusted && !r.Tainted:
 		return Decision{Verdict: Allow, Rule: "write, trusted, clean", Reason: "[autonomy] level = \"trusted\" allows it while no untrusted text is involved"}
 	case r.Attended && harmless && s.Category == standing:
-		return askDecision("standing order, tainted", "untrusted text is part of this conversation, and this would keep acting after it")
+		return askDecision("standing order, tainted", "untrusted text is part of this conversation, and this would continue to act after the conversation")
 	case r.Attended && harmless:
 		return Decision{Verdict: Allow, Rule: "write, tainted, own store", Reason: "it only changes Hob's own notes, and can be undone"}
 	case r.Attended && r.judged.Inert && undo && r.callEffects()&^(tools.Read|tools.Write|tools.Egress) == 0:
-		return Decision{Verdict: Allow, Rule: "write, tainted, drop", Reason: "it makes a new file that nothing runs, in the folder set aside for that, and can be undone"}
+		return Decision{Verdict: Allow, Rule: "write, tainted, drop", Reason: "it creates a new file that nothing runs, in the folder reserved for such files, and can be undone"}
 	case r.Attended:
 		return askDecision("write, tainted", "untrusted text is part of this conversation, and the change is not limited to Hob's own notes")
 	case harmless && (!r.Tainted || s.Category != standing):
 		return Decision{Verdict: Allow, Rule: "write, unattended, granted by its own words", Reason: "the watcher or schedule you set up asks for it, it only changes Hob's own notes, and can be undone"}
 	}
-	return askDecision("write, unattended", "it would happen while you are away, without your word for it")
+	return askDecision("write, unattended", "it would happen while you are away, and you did not ask for it")
 }
 
 // decideExec decides on running programs. A known read-only program runs without approval if the
@@ -193,11 +193,11 @@ func decideExec(r Request) Decision {
 	listed := r.judged.Listed && r.callEffects()&^tools.Effects(tools.Read|tools.Exec) == 0
 	switch {
 	case listed && r.Attended && !r.Tainted && !r.Guest:
-		return Decision{Verdict: Allow, Rule: "exec, read-only command, clean", Reason: "you asked for it, and it only looks"}
+		return Decision{Verdict: Allow, Rule: "exec, read-only command, clean", Reason: "you asked for it, and it only reads"}
 	case listed && r.Tainted:
 		return askDecision("exec, tainted", "it runs a program, and untrusted text is part of this conversation")
 	case listed:
-		return askDecision("exec, unattended", "it runs a program without your having asked for it just now")
+		return askDecision("exec, unattended", "it runs a program that you did not just ask for")
 	}
 	return askDecision("exec", "it runs a program")
 }

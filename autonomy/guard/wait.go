@@ -78,11 +78,11 @@ func (g *Guard) notifyWaiters(id string) {
 func (g *Guard) EndTx(tx *store.Tx, id string, state ApprovalState) (bool, error) {
 	res, err := tx.Exec(`UPDATE approvals SET state = ?, decided_at = ? WHERE id = ? AND state = 'pending'`, state, time.Now().UnixMilli(), id)
 	if err != nil {
-		return false, fmt.Errorf("guard: end question: %w", err)
+		return false, fmt.Errorf("guard: close approval request: %w", err)
 	}
 	n, err := res.RowsAffected()
 	if err != nil {
-		return false, fmt.Errorf("guard: end question: %w", err)
+		return false, fmt.Errorf("guard: close approval request: %w", err)
 	}
 	tx.AfterCommit(func() { g.notifyWaiters(id) })
 	return n == 1, nil

@@ -34,7 +34,7 @@ const (
 	ErrTooLong rejectedError = "the message is longer than 10 MB; send it as a file"
 	ErrNotText rejectedError = "the message is not valid UTF-8; send it as UTF-8 text"
 	ErrEmpty   rejectedError = "the message is empty"
-	ErrMixed   rejectedError = "a command or an answer cannot contain pasted, piped or file text; send it alone"
+	ErrMixed   rejectedError = "a command or an answer cannot contain text that was pasted, piped or read from a file; send it without that text"
 )
 
 type rejectedError string

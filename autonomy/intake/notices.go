@@ -73,7 +73,7 @@ func (k *Intake) reportHold(ctx context.Context) error {
 	if err != nil || !s.Active {
 		return err
 	}
-	text := fmt.Sprintf("I was restored from %s. %d messages and %d events are on hold, and I do not start background work. Review them with `hob restore --pending`; then run `hob restore --release all` or `hob restore --drop all`.", s.Snapshot, s.Texts, s.Events)
+	text := fmt.Sprintf("I was restored from the backup %s. %d messages and %d events are on hold, and I do not start background work. Review them with `hob restore --pending`; then run `hob restore --release all` or `hob restore --drop all`.", s.Snapshot, s.Texts, s.Events)
 	return k.NotifyCritical(ctx, fmt.Sprintf("restored:%d", s.RestoredAt.UnixMilli()), text)
 }
 

@@ -71,7 +71,7 @@ func (k *Intake) ReportError(ctx context.Context, id string, cause error) {
 	if err == nil {
 		_, err = k.o.Bus.Inbox.Put(ctx, bus.Event{
 			Kind: bus.System, Source: "watcher:" + id, Session: "system", Provenance: provenance.Outside,
-			Text:    fmt.Sprintf("There is a problem with watching %q: %v", spec.Title, cause),
+			Text:    fmt.Sprintf("The watcher %q has a problem: %v", spec.Title, cause),
 			Payload: encodePayload(payload.Signal{Watcher: id, Title: spec.Title, Mode: watchers.Notify, Report: spec.Report}),
 		})
 	}
@@ -81,7 +81,7 @@ func (k *Intake) ReportError(ctx context.Context, id string, cause error) {
 }
 
 // ErrKeyReused means that the key of a trigger call was already used with a different body.
-var ErrKeyReused = errors.New("this Idempotency-Key was used for another body; use a new key for each request")
+var ErrKeyReused = errors.New("this Idempotency-Key was already used with a different body; use a new key for each request")
 
 // Trigger accepts a webhook's payload as untrusted text. For a repeated key with the same body, it
 // returns the first event.

@@ -244,7 +244,7 @@ func (sv *Service) SetPause(ctx context.Context, what string) (api.Pause, error)
 	case "off":
 		var was bool
 		if was, err = sv.o.Loop.Resume(ctx); was {
-			said = "Resumed. Waiting work starts now."
+			said = "Resumed. I am starting the work that was waiting."
 		} else {
 			said = "Not paused."
 		}

@@ -287,7 +287,7 @@ func TestReview2_CommandsAndAnswersNeverComeFromAPipe(t *testing.T) {
 	} {
 		for _, args := range [][]string{{"ask"}, {"chat"}} {
 			out, errs, _ := v.hobFor(tc.seconds, tc.word+"\n", append(args, "-s", tc.session)...)
-			if strings.Contains(out, "Going on") || strings.Contains(out, "will not do that") || strings.Contains(out, "undo") {
+			if strings.Contains(out, "Continuing with") || strings.Contains(out, "will not do that") || strings.Contains(out, "undo") {
 				t.Errorf("%q into hob %v: %s%s", tc.word, args, out, errs)
 			}
 		}
@@ -299,10 +299,10 @@ func TestReview2_CommandsAndAnswersNeverComeFromAPipe(t *testing.T) {
 		t.Errorf("without an answer: %s", strings.Join(hurt, "; "))
 	}
 	// An argument is the user's word. It is refused beside a pipe, with which it might be read together.
-	if _, errs, code := v.hob("9f2c1d7 fix\n", "ask", "/yes "+id); code == 0 || !strings.Contains(errs, "send it alone") {
+	if _, errs, code := v.hob("9f2c1d7 fix\n", "ask", "/yes "+id); code == 0 || !strings.Contains(errs, "send it without that text") {
 		t.Errorf("an answer beside a pipe: %d %s", code, errs)
 	}
-	if out, errs, code := v.hob("", "ask", "/yes "+id); code != 0 || !strings.Contains(out, "Going on") {
+	if out, errs, code := v.hob("", "ask", "/yes "+id); code != 0 || !strings.Contains(out, "Continuing with") {
 		t.Errorf("an answer as an argument: %d %s%s", code, out, errs)
 	}
 }

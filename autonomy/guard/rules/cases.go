@@ -84,7 +84,7 @@ func ParseCases(name string, text []byte) ([]Case, error) {
 func (c Case) validateCase() error {
 	switch {
 	case c.Tool == "":
-		return errors.New(`the case has no tool: tool = "write_file"`)
+		return errors.New(`the case has no tool; set one, for example tool = "write_file"`)
 	case !slices.Contains([]string{"deny", "ask", "none"}, c.Expect):
 		return errors.New(`expect must be "deny", "ask" or "none"`)
 	case c.Would != "" && c.Would != "allow" && c.Would != "ask":

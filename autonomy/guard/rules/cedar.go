@@ -75,7 +75,7 @@ func ruleOf(name string, p *cedar.Policy) (Rule, error) {
 		r.Kind = "permit"
 	}
 	r.Name = cmp.Or(r.Name, fmt.Sprintf("%s:%d", filepath.Base(name), r.Line))
-	r.Reason = cmp.Or(r.Reason, map[string]string{"deny": "a rule of yours forbids it", "ask": "a rule of yours wants you to be asked", "permit": "changes nothing"}[r.Kind])
+	r.Reason = cmp.Or(r.Reason, map[string]string{"deny": "one of your rules forbids it", "ask": "one of your rules requires your approval", "permit": "changes nothing"}[r.Kind])
 	return r, nil
 }
 
@@ -100,7 +100,7 @@ func (p cedarProgram) evaluateRules(ctx context.Context, f guard.RuleInput) ([]g
 	}
 	for _, e := range diag.Errors {
 		r := p.findRule(e.PolicyID)
-		return nil, fmt.Errorf("%s:%d: your rule %s fails on this call: %s; ask with \"has\" before you read what may be missing", r.File, r.Line, r.Name, e.Message)
+		return nil, fmt.Errorf("%s:%d: your rule %s fails on this call: %s; use \"has\" before you read a value that may be missing", r.File, r.Line, r.Name, e.Message)
 	}
 	var out []guard.RuleVerdict
 	for _, d := range diag.Reasons {

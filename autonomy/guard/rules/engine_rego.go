@@ -87,7 +87,7 @@ func rulesIn(name string, m *ast.Module) (out []Rule) {
 			continue // helper rules are skipped
 		}
 		line := r.Location.Row
-		out = append(out, Rule{Name: fmt.Sprintf("%s:%d", filepath.Base(name), line), Kind: kind, File: name, Line: line, Reason: "said when it applies"})
+		out = append(out, Rule{Name: fmt.Sprintf("%s:%d", filepath.Base(name), line), Kind: kind, File: name, Line: line, Reason: "given when the rule applies"})
 	}
 	return out
 }
@@ -101,7 +101,7 @@ func (p *regoProgram) evaluateRules(ctx context.Context, f guard.RuleInput) ([]g
 	}
 	set, err := p.query.Eval(ctx, rego.EvalInput(in))
 	if err != nil {
-		return nil, fmt.Errorf("your Rego rules fail on this call: %w; fix them (hob policy check)", err)
+		return nil, fmt.Errorf("your Rego rules fail on this call: %w; fix them and check them with: hob policy check", err)
 	}
 	if len(set) != 1 || len(set[0].Expressions) != 1 {
 		return nil, errors.New("your Rego rules returned no value; deny and ask must be sets (\"deny contains ...\")")
@@ -114,7 +114,7 @@ func (p *regoProgram) evaluateRules(ctx context.Context, f guard.RuleInput) ([]g
 	for kind, verdict := range map[string]guard.Verdict{"deny": guard.Deny, "ask": guard.Ask} {
 		list, ok := found[kind].([]any)
 		if !ok {
-			return nil, fmt.Errorf("%s of your Rego rules is not a set", kind)
+			return nil, fmt.Errorf("the value of %s in your Rego rules is not a set", kind)
 		}
 		for _, x := range list {
 			o, err := regoObjection(kind, x)
@@ -137,8 +137,8 @@ func regoObjection(kind string, x any) (guard.RuleVerdict, error) {
 		id, _ := x["id"].(string)
 		reason, _ := x["reason"].(string)
 		if id != "" || reason != "" {
-			return guard.RuleVerdict{Rule: cmp.Or(id, kind), Reason: cmp.Or(reason, "a rule of yours objects")}, nil
+			return guard.RuleVerdict{Rule: cmp.Or(id, kind), Reason: cmp.Or(reason, "one of your rules objects")}, nil
 		}
 	}
-	return guard.RuleVerdict{}, fmt.Errorf("%s of your Rego rules contains %v; use a string, or an object with reason and id", kind, x)
+	return guard.RuleVerdict{}, fmt.Errorf("the set %s in your Rego rules contains %v; use a string, or an object with reason and id", kind, x)
 }

@@ -131,7 +131,7 @@ func (r *Rules) Judge(ctx context.Context, f guard.RuleInput) (guard.RuleVerdict
 	for _, p := range programs {
 		all, err := judgeWithRecover(func() ([]guard.RuleVerdict, error) { return p.evaluateRules(ctx, f) })
 		if ctx.Err() != nil {
-			return worst, fmt.Errorf("your rules took longer than %s; make them simpler (hob policy check)", r.opt.Budget)
+			return worst, fmt.Errorf("your rules took longer than %s; simplify them and check them with: hob policy check", r.opt.Budget)
 		}
 		if err != nil {
 			return worst, err
@@ -197,7 +197,7 @@ func (r *Rules) ruleFiles() ([]fs.DirEntry, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the policy folder: %w; make it readable for its owner", err)
+		return nil, fmt.Errorf("read the policy folder: %w; make the folder readable for your account", err)
 	}
 	known := enginesByExt()
 	all = slices.DeleteFunc(all, func(e fs.DirEntry) bool { return known[filepath.Ext(e.Name())] == nil })

@@ -284,7 +284,7 @@ func TestPermissions(t *testing.T) {
 		},
 		"expired": {
 			ruling: llm.PermissionResult{Expired: true}, prompt: "do delete x", states: "delete , delete failed", does: llm.Destroys,
-			want: "(Nobody answered in time whether tester may do this, so it was not allowed: innocent words)",
+			want: "(You did not answer in time whether tester may do this, so it was not allowed: innocent words)",
 		},
 		"the question was not stored": {
 			err: context.Canceled, prompt: "do fetch x", want: "(tester was interrupted.)", states: "fetch , fetch failed", does: llm.Fetches,
@@ -348,7 +348,7 @@ func TestAnAgentThatFails(t *testing.T) {
 		"is not installed":    {o: acp.Options{Command: "no-such-agent", Preset: "gemini"}, kind: llm.NotFound, want: "npm install -g @google/gemini-cli"},
 		"ends at once":        {options: []string{"die"}, kind: llm.NotFound, want: "exit status 3); its last output: I cannot go on: [redacted]"},
 		"never answers":       {options: []string{"mute"}, o: acp.Options{Start: 300 * time.Millisecond}, kind: llm.NotFound, want: "did not start within 300ms"},
-		"speaks otherwise":    {options: []string{"version=2"}, kind: llm.NotFound, want: "another version of the Agent Client Protocol than Hob (2, not 1)"},
+		"speaks otherwise":    {options: []string{"version=2"}, kind: llm.NotFound, want: "a different version of the Agent Client Protocol than Hob (2, not 1)"},
 		"wants a login":       {options: []string{"auth"}, kind: llm.Unauthorized, want: "sign-in is required; sign in with its own program first:"},
 		"wants another login": {options: []string{"auth"}, o: acp.Options{Auth: "card"}, kind: llm.Unauthorized, want: "it offers: With a key"},
 		"logs one out":        {prompt: "signin", kind: llm.Unauthorized, want: "sign in"},
@@ -360,7 +360,7 @@ func TestAnAgentThatFails(t *testing.T) {
 		"says half a message": {prompt: "half", kind: llm.Garbled, want: "not JSON", text: "Half "},
 		"is cut off":          {prompt: "cutoff", kind: llm.Garbled, want: "not JSON"},
 		"is silent":           {prompt: "stone Wait", o: acp.Options{Silence: 200 * time.Millisecond}, kind: llm.Stalled, want: "been silent for 200ms", text: "Wait"},
-		"does not end":        {prompt: "endless", kind: llm.Garbled, want: "does not end"},
+		"does not end":        {prompt: "endless", kind: llm.Garbled, want: "its answer is too long"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := open(t, c.o, c.options...)

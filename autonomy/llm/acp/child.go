@@ -153,7 +153,7 @@ func (c *child) initializeConnection(ctx context.Context) error {
 		return c.requestError(ctx, err, llm.NotFound, "it did not initialize the connection")
 	}
 	if info.ProtocolVersion != sdk.ProtocolVersionNumber {
-		return c.o.newError(llm.NotFound, nil, "it uses another version of the Agent Client Protocol than Hob ("+
+		return c.o.newError(llm.NotFound, nil, "it uses a different version of the Agent Client Protocol than Hob ("+
 			formatVersion(info.ProtocolVersion)+", not "+formatVersion(sdk.ProtocolVersionNumber)+")", "install a compatible version; see docs/acp.md")
 	}
 	c.info = info

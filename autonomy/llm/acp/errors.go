@@ -46,13 +46,13 @@ func (c *child) requestError(ctx context.Context, err error, kind llm.ErrorKind,
 		if errors.Is(cause, errSlowStart) {
 			return c.o.newError(llm.NotFound, cause, "it did not start within "+c.o.Start.String()+c.lastOutput(), "start it manually to see why: "+c.o.commandLine())
 		}
-		return c.o.newError(llm.Interrupted, cause, "the call was cancelled", "")
+		return c.o.newError(llm.Interrupted, cause, "the call was canceled", "")
 	}
 	c.mu.Lock()
 	broken := c.broken
 	c.mu.Unlock()
 	if broken != nil {
-		return c.o.newError(llm.Garbled, broken, broken.Error(), "install a compatible version of it; see docs/acp.md")
+		return c.o.newError(llm.Garbled, broken, broken.Error(), "install a compatible version; see docs/acp.md")
 	}
 	if !c.isAlive() {
 		<-c.gone // the child's output has been read completely

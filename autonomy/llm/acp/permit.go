@@ -119,7 +119,7 @@ func (t *promptTurn) allowOnce(options []sdk.PermissionOption) sdk.RequestPermis
 			return selectOption(o)
 		}
 	}
-	t.in.putItem(item{note: "it offers no option to allow this once, so it was refused"})
+	t.in.putItem(item{note: "the agent offers no option to allow this call once, so Hob refused the call"})
 	return refuseOnce(options)
 }
 

@@ -62,7 +62,7 @@ func (m *Model) acquireSeat(ctx context.Context, name string) (*conversation, er
 	m.dropUser(s)
 	m.mu.Unlock()
 	m.open.Done()
-	return nil, m.o.newError(llm.Interrupted, context.Cause(ctx), "the call was cancelled", "")
+	return nil, m.o.newError(llm.Interrupted, context.Cause(ctx), "the call was canceled", "")
 }
 
 // dropUser removes one user. If it was the last user and there is no child, it also removes the

@@ -128,7 +128,7 @@ func (t *promptTurn) followPrompt(ctx context.Context, replies <-chan reply) err
 			return t.o.newError(llm.Stalled, nil, "it has been silent for "+t.o.Silence.String(), "try again; if the error persists, start it manually to see why: "+t.o.commandLine())
 		case <-ctx.Done():
 			t.cancelPrompt(ctx, replies)
-			return t.o.newError(llm.Interrupted, context.Cause(ctx), "the call was cancelled", "")
+			return t.o.newError(llm.Interrupted, context.Cause(ctx), "the call was canceled", "")
 		}
 	}
 }
@@ -194,7 +194,7 @@ func (t *promptTurn) addNotice(why sdk.StopReason) bool {
 	text := ""
 	switch {
 	case lapse != "":
-		text = fmt.Sprintf("(Nobody answered in time whether %s may do this, so it was not allowed: %s)", t.o.Provider, lapse)
+		text = fmt.Sprintf("(You did not answer in time whether %s may do this, so it was not allowed: %s)", t.o.Provider, lapse)
 	case why == sdk.StopReasonCancelled:
 		text = "(" + t.o.Provider + " was interrupted.)"
 	case why == sdk.StopReasonMaxTurnRequests:
@@ -259,7 +259,7 @@ func (t *promptTurn) drainQueue(ctx context.Context) error {
 		}
 	}
 	if full {
-		return t.o.newError(llm.Garbled, nil, "its answer does not end", "try again, or request less")
+		return t.o.newError(llm.Garbled, nil, "its answer is too long", "try again, or request less")
 	}
 	return nil
 }

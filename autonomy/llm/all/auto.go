@@ -74,7 +74,7 @@ func DetectModel(ctx context.Context, o AutoOptions) (m llm.Model, reason string
 	var skipped []string
 	for i, p := range o.Configured {
 		if p.Kind == Acting && i > 0 { // an external agent costs money and acts, so never use one because another provider failed
-			skipped = append(skipped, fmt.Sprintf("[providers.%s] is an external agent, and not the first section", p.Name))
+			skipped = append(skipped, fmt.Sprintf("[providers.%s] is an external agent, which is used automatically only if it is the first section", p.Name))
 			continue
 		}
 		m, why, err := o.configuredModel(p, "")

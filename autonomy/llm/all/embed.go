@@ -36,7 +36,7 @@ func Embedder(name string, o AutoOptions) (llm.Embedder, error) {
 	}
 	e, ok := m.(llm.Embedder)
 	if !ok {
-		return nil, fmt.Errorf("%s does not support embeddings; name a model of a provider with kind %s", m.Info().Name(), strings.Join(embeddingKinds(), " or "))
+		return nil, fmt.Errorf("%s does not support embeddings; use a model from a provider whose kind is %s", m.Info().Name(), strings.Join(embeddingKinds(), " or "))
 	}
 	return e, nil
 }

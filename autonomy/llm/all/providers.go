@@ -101,15 +101,15 @@ func CheckKinds(c *config.Config) error {
 		for key, set := range map[string]bool{
 			"preset": p.Preset != "", "command": p.Command != "", "args": len(p.Args) > 0, "env": len(p.Env) > 0, "cwd": p.Cwd != "", "mode": p.Mode != "", "auth": p.Auth != "",
 		} {
-			require("."+key, acts || !set, "only an external agent (kind = %q) has it", Acting)
+			require("."+key, acts || !set, "only an external agent (kind = %q) accepts this key", Acting)
 		}
 		for key, set := range map[string]bool{"api_key": p.APIKey != "", "base_url": p.BaseURL != "", "max_tokens": p.MaxTokens != 0, "context": p.Context != 0} {
-			require("."+key, !acts || !set, "an external agent (kind = %q) does not have it; list variables that it needs in env", Acting)
+			require("."+key, !acts || !set, "an external agent (kind = %q) does not accept this key; list the variables that the agent needs in env", Acting)
 		}
 		if acts {
 			require("", p.Command != "" || p.Preset != "", "an external agent needs a command, or a preset such as %q", acp.Presets()[0].Name)
 			abs, err := system.Expand(p.Cwd)
-			require(".cwd", p.Cwd == "" || err == nil && filepath.IsAbs(abs), `must be a whole path such as "~/Documents"`)
+			require(".cwd", p.Cwd == "" || err == nil && filepath.IsAbs(abs), `must be a full path such as "~/Documents"`)
 		}
 	}
 	if len(errs) == 0 {

@@ -46,10 +46,10 @@ func TestCheckKinds(t *testing.T) {
 		{"a server", "kind = \"openai\"\napi_key = \"env:KEY\"\n", ""},
 		{"an external agent", "kind = \"acp\"\npreset = \"claude\"\ncwd = \"~/Documents\"\n", ""},
 		{"an unknown kind", "kind = \"carrier\"\n", `c.toml:2: providers.x.kind: "carrier": must be one of anthropic, openai, gemini, acp`},
-		{"a server with a command", "kind = \"openai\"\ncommand = \"llama\"\n", `c.toml:3: providers.x.command: "llama": only an external agent (kind = "acp") has it`},
+		{"a server with a command", "kind = \"openai\"\ncommand = \"llama\"\n", `c.toml:3: providers.x.command: "llama": only an external agent (kind = "acp") accepts this key`},
 		{"an agent with a key", "kind = \"acp\"\npreset = \"claude\"\napi_key = \"env:KEY\"\n", "c.toml:4: providers.x.api_key"},
 		{"an agent without a command", "kind = \"acp\"\n", "an external agent needs a command, or a preset"},
-		{"an agent in a relative folder", "kind = \"acp\"\npreset = \"claude\"\ncwd = \"src\"\n", `c.toml:4: providers.x.cwd: "src": must be a whole path`},
+		{"an agent in a relative folder", "kind = \"acp\"\npreset = \"claude\"\ncwd = \"src\"\n", `c.toml:4: providers.x.cwd: "src": must be a full path`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c, err := config.Parse("c.toml", []byte("[providers.x]\n"+tt.section))

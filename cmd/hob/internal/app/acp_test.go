@@ -174,7 +174,7 @@ func TestAnExternalAgentAsksTheOwner(t *testing.T) {
 func TestABareYesAnswersAnExternalAgent(t *testing.T) {
 	h := agentHouse(t, "")
 	event, _ := h.ask("home", "do edit x")
-	if got := h.say("yes"); !strings.Contains(got, "Going on") {
+	if got := h.say("yes"); !strings.Contains(got, "Continuing with") {
 		t.Errorf("%q", got)
 	}
 	if got := h.done(event); got.Answer != "It is done: x" {
@@ -262,7 +262,7 @@ func TestAnExternalAgentThatFails(t *testing.T) {
 		want    string
 	}{
 		"login":   {[]string{"auth"}, "tester: sign-in is required; sign in with its own program first"},
-		"version": {[]string{"version=7"}, "another version of the Agent Client Protocol"},
+		"version": {[]string{"version=7"}, "a different version of the Agent Client Protocol"},
 		"dead":    {[]string{"die"}, "its last output: I cannot go on: [redacted]"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -54,9 +54,9 @@ func TestBackgroundTask(t *testing.T) {
 	id := h.delegations()[0].ID
 	eventually(t, "the task tells how far it is", func() bool {
 		got := h.say("how far is it?")
-		return strings.Contains(got, id) && strings.Contains(got, "running for") && strings.Contains(got, "1 tool call(s), the last one list_tasks")
+		return strings.Contains(got, id) && strings.Contains(got, "running for") && strings.Contains(got, "1 tool call(s), the last one was list_tasks")
 	})
-	if got := h.say("end " + id); !strings.Contains(got, "Ended the task "+id) {
+	if got := h.say("end " + id); !strings.Contains(got, "Stopped the task "+id) {
 		t.Error(got)
 	}
 	eventually(t, "the task has ended", func() bool { return h.delegations()[0].State == "cancelled" })
@@ -76,7 +76,7 @@ func TestBackgroundTaskOverARestart(t *testing.T) {
 	home := t.TempDir()
 	h := openScripted(t, home, model.URL, playWay{api: llmtest.OpenAI}, "")
 	h.say("begin")
-	eventually(t, "it works", func() bool { return strings.Contains(h.say("how far?"), "the last one list_tasks") })
+	eventually(t, "it works", func() bool { return strings.Contains(h.say("how far?"), "the last one was list_tasks") })
 	h.stop() // in the middle of it
 	close(gate)
 	h = openScripted(t, home, model.URL, playWay{api: llmtest.OpenAI}, "")

@@ -200,7 +200,7 @@ func TestStopAndCancel(t *testing.T) {
 	if code, _ := h.api(http.MethodPost, "/api/v1/delegations/"+id+"/cancel", nil); code != http.StatusConflict {
 		t.Errorf("cancelled twice: %d", code)
 	}
-	if body := <-done; !strings.Contains(body, "cancelled by the user") || !strings.Contains(body, "quick is done") {
+	if body := <-done; !strings.Contains(body, "canceled by the user") || !strings.Contains(body, "quick is done") {
 		t.Errorf("after the cancellation: %s", body)
 	}
 }

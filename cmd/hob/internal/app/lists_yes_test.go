@@ -79,7 +79,7 @@ func yesOn(t *testing.T, name string, p pad, private bool) {
 	c, err := h.d.service.Pair(t.Context(), name, "test")
 	fatal(t, err)
 	p.write(c.Code)
-	until("pairing", said("also when other people write or speak there"))
+	until("pairing", said("that other people write or speak there"))
 	p.write("remember that the gate is green")
 	until("an answer", said(`remember "the gate is green"`))
 	p.write("forget about the gate")

@@ -93,7 +93,7 @@ func TestReview2_PartsOfOthersDecideNothing(t *testing.T) {
 	}
 	for _, text := range []string{"yes", "/yes", fmt.Sprint("/yes ", asked[0]["id"]), "no", "/new"} {
 		code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]any{"parts": []any{textPart(text, "typed"), textPart("more", "piped")}})
-		if code != http.StatusBadRequest || !strings.Contains(string(body), "send it alone") {
+		if code != http.StatusBadRequest || !strings.Contains(string(body), "send it without that text") {
 			t.Errorf("%q beside a pipe: %d %s", text, code, body)
 		}
 		code, body = h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]any{"async": true, "parts": []any{textPart(text, "pasted")}})

@@ -60,7 +60,7 @@ func TestWhyNamesWhereItCameFrom(t *testing.T) {
 		"the event":    {waits.Event, []string{"Send to webhook", "in context: " + from}},
 		"the call":     {waits.Approvals[0].Call, []string{"in context: " + from}},
 		"the question": {waits.Approvals[0].ID, []string{"asked you: Send to webhook", "in context: " + from}},
-		"the fact":     {facts[0].ID, []string{facts[0].ID + " was made by remember", "made from: " + from, "tool read_file", "result: " + from}},
+		"the fact":     {facts[0].ID, []string{facts[0].ID + " was created by remember", "made from: " + from, "tool read_file", "result: " + from}},
 	} {
 		text := explain(tc.id)
 		for _, w := range tc.want {

@@ -29,7 +29,7 @@ func TestConfigurations(t *testing.T) {
 		{"out of range", "[autonomy]\nsessions = 1000000\n", `must be between 1 and 64`},
 		{"bad zone", "[agent]\ntimezone = \"Mars/Phobos\"\n", `config.toml:2: agent.timezone: "Mars/Phobos": not a time zone.*Europe/Vilnius`},
 		{"bad duration", "[autonomy]\ntick = \"soon\"\n", `a duration such as "30s"`},
-		{"open to the world", "[web]\nlisten = \"0.0.0.0:7717\"\n", `other machines could reach it.*only loopback`},
+		{"open to the world", "[web]\nlisten = \"0.0.0.0:7717\"\n", `other machines could reach this address.*loopback address`},
 		{"no port", "[web]\nlisten = \"127.0.0.1:99999\"\n", `the port must be`},
 		{"model of nobody", "[agent]\nmodel = \"nobody/x\"\n", `config.toml:2: agent.model: .*\[providers.nobody\] does not exist`},
 		{"fallback of nobody", "[agent]\nmodel = \"offline\"\nfallback = [\"nobody/x\"]\n", `config.toml:3: agent.fallback: .*\[providers.nobody\] does not exist`},
@@ -37,7 +37,7 @@ func TestConfigurations(t *testing.T) {
 		{"unknown channel", "[channels.pigeon]\nurl = \"x\"\n", `config.toml:1: channels.pigeon: unknown channel`},
 		{"unknown kind", "[providers.x]\nkind = \"telepathy\"\n", `config.toml:2: providers.x.kind: .*must be one of`},
 		{"no address", "[providers.x]\nkind = \"openai\"\nbase_url = \"here\"\n", `must be an address such as`},
-		{"a relative folder", "[files]\nallowed = [\"here\"]\n", `must be a whole path`},
+		{"a relative folder", "[files]\nallowed = [\"here\"]\n", `must be a full path`},
 	}
 	for _, tt := range tests {
 		h.write("config.toml", tt.text)
