@@ -64,6 +64,20 @@ func SchemaOf(ctx context.Context, path string) (map[string]int, error) {
 	return schemaVersions(ctx, db)
 }
 
+// DataSize returns the size of a database in bytes, with the pages that are only in its write-ahead
+// log.
+func DataSize(ctx context.Context, path string) (n int64, err error) {
+	db, err := OpenFile(path)
+	if err != nil {
+		return 0, err
+	}
+	defer db.Close()
+	if err := db.QueryRowContext(ctx, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").Scan(&n); err != nil {
+		return 0, fmt.Errorf("store: read the size of %s: %w", path, err)
+	}
+	return n, nil
+}
+
 // Supports reports whether a program that knows these schema versions can open a database with the
 // schema, after migrating it if it is older.
 func Supports(known, schema map[string]int) bool {

@@ -192,7 +192,7 @@ func (u *Upgrade) Prepare(ctx context.Context, m store.Migration) error {
 	if err := u.checkRetry(); err != nil {
 		return err
 	}
-	if err := u.checkSpace(); err != nil {
+	if err := u.checkSpace(ctx); err != nil {
 		return err
 	}
 	j := journal{State: preparing, From: m.From, Version: u.o.Version, Started: time.Now().UTC()}
@@ -236,13 +236,16 @@ func describeSteps(m store.Migration) string {
 // spare is the number of bytes that must remain free on the disk during an upgrade.
 const spare = 64 << 20
 
-// checkSpace checks that the snapshot, the copy and the log of the migration fit on the disk.
-func (u *Upgrade) checkSpace() error {
-	size := uint64(spare)
-	for _, ext := range []string{"", "-wal"} {
-		if fi, err := os.Stat(u.o.Paths.Database() + ext); err == nil {
-			size += 3 * uint64(fi.Size()) //nolint:gosec // a size is not negative
-		}
+// checkSpace checks that the snapshot, the copy and the log of the migration fit on the disk. The
+// write-ahead log may be much larger than the data, which is what the copies contain.
+func (u *Upgrade) checkSpace(ctx context.Context) error {
+	data, err := store.DataSize(ctx, u.o.Paths.Database())
+	if err != nil {
+		return err
+	}
+	size := spare + 3*uint64(data) //nolint:gosec // a size is not negative
+	if fi, err := os.Stat(u.o.Paths.Database() + "-wal"); err == nil {
+		size += uint64(fi.Size()) //nolint:gosec // a size is not negative
 	}
 	free, err := u.o.Free(u.o.Paths.Data)
 	if err != nil {

@@ -211,6 +211,24 @@ func TestUpgrade_RollsBack(t *testing.T) {
 }
 
 // A service manager that restarts Hob every few seconds must not repeat a failed upgrade each time.
+// A write-ahead log that is much larger than the data counts once.
+func TestPrepare_AcceptsLargeLog(t *testing.T) {
+	const log = 100 << 20
+	for _, tt := range []struct {
+		free uint64
+		want string
+	}{{log, "not enough disk space"}, {log + 66<<20, ""}} {
+		p := oldHome(t)
+		f, err := os.Create(p.Database() + "-wal")
+		fatal(t, err)
+		fatal(t, errors.Join(f.Truncate(log), f.Close()))
+		err = startProgram(t, p, startOptions{sets: declared(), free: tt.free})
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("with %d bytes free: %v, want %q", tt.free, err, tt.want)
+		}
+	}
+}
+
 func TestPrepare_WaitsAfterFailure(t *testing.T) {
 	p := oldHome(t)
 	failing := startOptions{sets: declared(), trial: errors.New("boom")}
