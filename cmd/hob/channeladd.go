@@ -122,7 +122,7 @@ func (a *cli) takeUp(ctx context.Context, name string, running, pairs bool) erro
 		return err
 	}
 	if running {
-		if err := a.stopDaemon(ctx); err != nil {
+		if err := a.stopDaemon(ctx, stopWait); err != nil {
 			return err
 		}
 	}

@@ -279,7 +279,7 @@ func (a *cli) stopCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "stop", Short: "Stop Hob", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
-			if err := a.stopDaemon(c.Context()); err != nil {
+			if err := a.stopDaemon(c.Context(), stopWait); err != nil {
 				return err
 			}
 			fmt.Fprintln(a.out, "Hob has stopped.")
@@ -292,7 +292,7 @@ const stopWait = 30 * time.Second
 
 // stopDaemon asks the daemon to stop over the API, or with a signal if the API does not respond. It
 // waits until the lock is free.
-func (a *cli) stopDaemon(ctx context.Context) error {
+func (a *cli) stopDaemon(ctx context.Context, wait time.Duration) error {
 	p, err := system.DefaultPaths()
 	if err != nil {
 		return err
@@ -304,7 +304,7 @@ func (a *cli) stopDaemon(ctx context.Context) error {
 	if !held || h.Role != system.RoleDaemon {
 		return notRunning()
 	}
-	ctx, cancel := context.WithTimeout(ctx, stopWait)
+	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	if err := a.askToStop(ctx, p, h.PID); err != nil {
 		if err := system.Terminate(h.PID); err != nil && system.ProcessExists(h.PID) {
@@ -320,7 +320,7 @@ func (a *cli) stopDaemon(ctx context.Context) error {
 			return nil
 		}
 		if retry.Sleep(ctx, 20*time.Millisecond) != nil {
-			return &failure{code: exitFailed, cause: fmt.Sprintf("the daemon (pid %d) did not stop in %s", h.PID, stopWait), remedy: fmt.Sprintf("it may be busy; stop it with: %s", system.KillCommand(h.PID))}
+			return &failure{code: exitFailed, cause: fmt.Sprintf("the daemon (pid %d) did not stop in %s", h.PID, wait), remedy: fmt.Sprintf("it may be busy; stop it with: %s", system.KillCommand(h.PID))}
 		}
 	}
 }

@@ -181,6 +181,14 @@ func TestUpdateInstalls(t *testing.T) {
 	expect(true, "Rolled back Hob from v1.1.0 to v1.0.0.\nHob runs again.", "update", "--rollback")
 	expect(true, "hob v1.0.0", "version")
 	expect(true, "Rolled back Hob from v1.0.0 to v1.1.0.", "update", "--rollback")
+	// A replacement that fails after Hob was stopped: Hob runs again.
+	write(bin+".previous", []byte("#!/bin/sh\nmkdir -p $(dirname $0)/hob.old/x\necho '{\"version\": \"v1.0.0\", \"schema\": {}}'\n"), 0o755)
+	expect(false, "finish an interrupted update", "update", "--rollback")
+	expect(true, "Hob was already running", "start")
+	if err := os.RemoveAll(bin + ".old"); err != nil {
+		t.Fatal(err)
+	}
+	write(bin+".previous", first, 0o755)
 	expect(true, "stopped", "stop")
 
 	// A database that the previous version cannot open.

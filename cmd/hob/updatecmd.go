@@ -13,8 +13,10 @@ import (
 
 	"hob/cmd/hob/internal/app"
 	"hob/platform/host/system"
+	"hob/platform/host/system/autostart"
 	"hob/platform/host/vault"
 	"hob/platform/net/release"
+	"hob/platform/retry"
 	"hob/platform/store"
 	"hob/platform/store/snapshot"
 	"hob/platform/store/upgrade"
@@ -150,31 +152,47 @@ func (a *cli) swapProgram(ctx context.Context, program release.Program, from str
 	if err != nil {
 		return false, err
 	}
-	running := held && h.Role == system.RoleDaemon
-	if running {
-		a.reportStep("Stopping Hob")
-		if err := a.stopDaemon(ctx); err != nil {
-			return false, err
-		}
+	if !held || h.Role != system.RoleDaemon {
+		return false, program.Swap(from)
 	}
+	start := a.programStarter(ctx, p, program)
+	if err := a.stopForUpdate(ctx); err != nil {
+		return false, err
+	}
+	ctx = context.WithoutCancel(ctx) // an interrupt must not leave Hob stopped
 	if err := program.Swap(from); err != nil {
-		return false, errors.Join(err, startProgram(ctx, program, running))
+		return false, errors.Join(err, start(ctx))
 	}
-	if err := startProgram(ctx, program, running); err != nil {
-		return false, a.putBack(context.WithoutCancel(ctx), p, program, err)
+	if err := start(ctx); err != nil {
+		return false, a.putBack(ctx, p, program, start, err)
 	}
-	return running, nil
+	return true, nil
+}
+
+// updateStopWait is the time that the daemon has to stop before an update, for example to complete a
+// deletion.
+const updateStopWait = 5 * time.Minute
+
+// stopForUpdate stops the daemon. If it fails, the program has not been replaced.
+func (a *cli) stopForUpdate(ctx context.Context) error {
+	a.reportStep("Stopping Hob")
+	err := a.stopDaemon(ctx, updateStopWait)
+	if f, ok := errors.AsType[*failure](err); ok && f.code == exitFailed {
+		f.cause, f.remedy = f.cause+"; nothing was replaced", f.remedy+"; when it has stopped, start it again with: hob start"
+	}
+	return err
 }
 
 // putBack reinstalls and starts this program after the other version failed to start with the error
 // failed. If that version migrated the database, putBack also restores the data of before.
-func (a *cli) putBack(ctx context.Context, p system.Paths, program release.Program, failed error) error {
-	if err := errors.Join(a.stopIfRunning(ctx, p), program.Swap(program.Previous())); err != nil {
+func (a *cli) putBack(ctx context.Context, p system.Paths, program release.Program, start func(context.Context) error, failed error) error {
+	_, err := a.stopIfRunning(ctx, p)
+	if err = errors.Join(err, program.Swap(program.Previous())); err != nil {
 		return &failure{code: exitFailed, err: errors.Join(failed, err), cause: fmt.Sprintf("the other version did not start: %v; the current version could not be restored: %v", failed, err), remedy: "go back with: hob update --rollback, then run: hob start"}
 	}
 	text, err := a.restoreMigrated(ctx, p)
 	if err == nil {
-		err = startProgram(ctx, program, true)
+		err = start(ctx)
 	}
 	if err != nil {
 		return &failure{code: exitFailed, err: errors.Join(failed, err), cause: fmt.Sprintf("the other version did not start, so the current version was restored: %v; Hob is stopped%s: %v", failed, text, err), remedy: "see " + p.LogFile()}
@@ -205,11 +223,34 @@ func (a *cli) restoreMigrated(ctx context.Context, p system.Paths) (string, erro
 	return fmt.Sprintf(" with the data of before the update (later changes are in the snapshot %s; decide about messages on hold with: hob restore --pending)", r.Before), nil
 }
 
-// startProgram starts the daemon of the installed program.
-func startProgram(ctx context.Context, program release.Program, wanted bool) error {
-	if !wanted {
-		return nil
+// programStarter returns a function that starts the daemon of the installed program as the running
+// daemon was started: with the service manager, or detached.
+func (a *cli) programStarter(ctx context.Context, p system.Paths, program release.Program) func(context.Context) error {
+	m, e, err := a.findService(ctx, "")
+	if err == nil {
+		var s autostart.Status
+		if s, err = m.Status(ctx, e); err == nil && !(s.Same && s.Running) {
+			err = errors.ErrUnsupported
+		}
 	}
+	return func(ctx context.Context) error {
+		if err == nil && m.Start(ctx) == nil {
+			for end := time.Now().Add(serviceWait); time.Now().Before(end); {
+				if h, held, err := system.Probe(p.LockFile()); err != nil || held && h.Role == system.RoleDaemon || retry.Sleep(ctx, 50*time.Millisecond) != nil {
+					break
+				}
+			}
+		}
+		return startProgram(ctx, program) // waits until the daemon is ready
+	}
+}
+
+// serviceWait is the time in which a daemon that the service manager starts locks the home.
+const serviceWait = 10 * time.Second
+
+// startProgram starts the daemon of the installed program, unless one runs, and waits until it is
+// ready.
+func startProgram(ctx context.Context, program release.Program) error {
 	out, err := exec.CommandContext(ctx, program.Path, "start").CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("start Hob: %w: %s", err, sanitizePrintable(strings.TrimSpace(string(out))))
@@ -244,15 +285,22 @@ func (a *cli) rollbackUpdate(ctx context.Context) error {
 	if previous.Schema == nil || store.Supports(previous.Schema, have) {
 		done.Restarted, err = a.swapProgram(ctx, program, program.Previous())
 	} else {
-		if err := a.stopIfRunning(ctx, p); err != nil {
+		start := a.programStarter(ctx, p, program)
+		stopped, err := a.stopIfRunning(ctx, p)
+		if err != nil {
 			return err
 		}
-		err = program.Swap(program.Previous())
+		if err := program.Swap(program.Previous()); err != nil {
+			if stopped {
+				err = errors.Join(err, start(context.WithoutCancel(ctx)))
+			}
+			return err
+		}
 		s, found, serr := upgrade.FittingSnapshot(ctx, p, previous.Schema)
 		text += " This version cannot open the database, which the newer version has migrated, so Hob was not started."
 		switch {
 		case serr != nil:
-			err = errors.Join(err, serr)
+			return serr
 		case found:
 			done.Snapshot = s.Name
 			text += fmt.Sprintf("\nRestore the snapshot from %s, which discards later changes: hob restore %s\nOr undo this rollback: hob update --rollback", s.Manifest.Created.Format("2006-01-02 15:04 UTC"), s.Name)
@@ -266,14 +314,13 @@ func (a *cli) rollbackUpdate(ctx context.Context) error {
 	return a.printUpdate(done, text)
 }
 
-// stopIfRunning stops the daemon, if there is one.
-func (a *cli) stopIfRunning(ctx context.Context, p system.Paths) error {
+// stopIfRunning stops the daemon and reports whether there was one.
+func (a *cli) stopIfRunning(ctx context.Context, p system.Paths) (bool, error) {
 	h, held, err := system.Probe(p.LockFile())
 	if err != nil || !held || h.Role != system.RoleDaemon {
-		return err
+		return false, err
 	}
-	a.reportStep("Stopping Hob")
-	return a.stopDaemon(ctx)
+	return true, a.stopForUpdate(ctx)
 }
 
 func (a *cli) reportStep(format string, args ...any) {

@@ -241,6 +241,20 @@ func TestPackagedUnit(t *testing.T) {
 	}
 }
 
+func TestStart(t *testing.T) {
+	for kind, want := range map[Kind]string{Systemd: "systemctl start hob.service", Launchd: "launchctl kickstart " + launchdDomain() + "/" + label} {
+		s := &system{}
+		m, _ := manager(t, kind, s)
+		if err := m.Start(t.Context()); err != nil || len(s.told) != 1 || s.told[0] != want {
+			t.Errorf("%s: %v, ran %q, want %q", kind, err, s.told, want)
+		}
+	}
+	m, _ := manager(t, XDG, &system{})
+	if err := m.Start(t.Context()); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("xdg: %v", err)
+	}
+}
+
 func TestXDG(t *testing.T) {
 	s := &system{}
 	m, dir := manager(t, XDG, s)

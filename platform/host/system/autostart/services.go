@@ -2,6 +2,7 @@ package autostart
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -59,6 +60,20 @@ func (m *Manager) installUnit(ctx context.Context, start bool) error {
 		return nil
 	}
 	_, err := m.runSystemctl(ctx, "start", unitName)
+	return err
+}
+
+// Start starts the installed entry. The error wraps errors.ErrUnsupported if the system starts
+// entries only at login.
+func (m *Manager) Start(ctx context.Context) (err error) {
+	switch m.kind {
+	case Systemd:
+		_, err = m.runSystemctl(ctx, "start", unitName)
+	case Launchd:
+		_, err = m.o.Run(ctx, launchctl, "kickstart", launchdDomain()+"/"+label)
+	case XDG, RunKey:
+		err = fmt.Errorf("autostart: start: %w", errors.ErrUnsupported)
+	}
 	return err
 }
 
