@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -82,6 +83,11 @@ func (a *cli) runDaemonOnce(ctx context.Context, again *atomic.Bool) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
+	if err := system.WriteFile(openingFile(p), nil); err != nil {
+		return err
+	}
+	opened := sync.OnceFunc(func() { _ = os.Remove(openingFile(p)) }) // the next start replaces a file that remains
+	defer opened()
 	if cfg, err = resumeRestore(ctx, p, cfg); err != nil {
 		return err
 	}
@@ -104,6 +110,7 @@ func (a *cli) runDaemonOnce(ctx context.Context, again *atomic.Bool) (err error)
 	if err != nil {
 		return err
 	}
+	opened()
 	closeEngine := sync.OnceValue(e.Close)
 	defer func() { err = errors.Join(err, closeEngine()) }()
 	ran := make(chan error, 1)
@@ -237,23 +244,39 @@ func (a *cli) startInBackground(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// startDeadline returns a context that ends if the daemon is not ready within startWait. The time
-// of an upgrade of the home does not count, because it depends on the size of the home.
+// openingFile returns a file that exists while a daemon opens the home.
+func openingFile(p system.Paths) string { return filepath.Join(p.Runtime, "opening") }
+
+// openWait is the time in which a daemon opens the home. It may have to complete a restore, replace a
+// damaged database with a backup, or delete data from a restored one.
+const openWait = 15 * time.Minute
+
+// startDeadline returns a context that ends if the daemon is not ready within startWait after it opened
+// the home. The time of an upgrade does not count, because it depends on the size of the home. Opening
+// takes at most openWait.
 func (a *cli) startDeadline(ctx context.Context, p system.Paths) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
 		reported := false
-		for end := time.Now().Add(startWait); time.Now().Before(end); {
+		began := time.Now()
+		for end := began.Add(startWait); time.Now().Before(end); {
 			if retry.Sleep(ctx, 200*time.Millisecond) != nil {
 				return
 			}
-			if !upgrade.InProgress(p) {
-				continue
+			work := ""
+			if _, err := os.Stat(openingFile(p)); err == nil && time.Since(began) < openWait {
+				end = time.Now().Add(startWait)
+				if time.Since(began) > startWait {
+					work = "Hob is opening its data; this can take several minutes."
+				}
 			}
-			end = time.Now().Add(startWait)
-			if !reported {
+			if upgrade.InProgress(p) {
+				end = time.Now().Add(startWait)
+				work = "Upgrading Hob's data; this can take several minutes."
+			}
+			if work != "" && !reported {
 				reported = true
-				fmt.Fprintln(a.err, "Upgrading Hob's data; this can take several minutes.")
+				fmt.Fprintln(a.err, work)
 			}
 		}
 		cancel(context.DeadlineExceeded)
