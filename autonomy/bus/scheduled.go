@@ -213,7 +213,8 @@ func (x *ScheduledSends) changeState(ctx context.Context, call, update string, a
 	return nil
 }
 
-// EndTx records how a claimed call ended. It returns ErrCancelled if the call was canceled before.
+// EndTx records how a claimed call ended. It returns ErrCancelled if the call had
+// already been canceled.
 func (x *ScheduledSends) EndTx(tx *store.Tx, call string, state SendState, why string) error {
 	res, err := tx.Exec(`UPDATE scheduled_sends SET state = ?, error = ?, ended_at = ?, args = '{}', frozen = NULL WHERE call = ? AND state IN ('sending', 'committed', 'accepted')`,
 		state, x.clean(why), x.now().UnixMilli(), call)

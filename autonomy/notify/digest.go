@@ -46,7 +46,8 @@ func splitDigest(rows []Notice) (told, rest []Notice) {
 }
 
 // composeDigest returns the text of a digest. more is the number of notices that a later digest
-// will contain. A single notice is returned unchanged.
+// will contain. For a single notice it returns its text, its time
+// and the reason for the delay.
 func (n *Notifier) composeDigest(rows []Notice, more int) (string, error) {
 	if len(rows) == 0 {
 		return "", nil

@@ -50,7 +50,7 @@ var errBrokerClosed = errors.New("the turn is over")
 // could learn what the agent reads.
 func (d *permissionBroker) CheckAllowed() error {
 	if d.t.Guest {
-		return errors.New("this agent reads your files without asking, so it answers only you")
+		return errors.New("this agent reads the owner's files without asking, so it answers only the owner")
 	}
 	d.conv.external.Store(true)
 	return nil

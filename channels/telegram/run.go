@@ -278,8 +278,8 @@ func (c *Channel) moveTo(ctx context.Context, next int64) error {
 	return nil
 }
 
-// handleUpdate handles one update and then advances the offset. After an error, this update and
-// later ones are not accepted.
+// handleUpdate handles one update and then advances the offset. After an error the offset stays
+// where it is, so that Telegram delivers this update and later ones again.
 func (c *Channel) handleUpdate(ctx context.Context, r channels.Receiver, u update) error {
 	switch {
 	case u.Callback != nil:

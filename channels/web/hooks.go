@@ -25,8 +25,8 @@ const (
 	postsMinute = 120              // maximum posts with a valid proof, per channel and minute
 )
 
-// hooks counts posts. Senders with invalid proofs are only slowed down. They never lock out senders
-// with valid proofs, nor the owner from the page.
+// hooks limits posts. Senders with invalid proofs are only slowed down: they can lock out neither
+// senders with valid proofs nor the owner, who uses the page.
 type hooks struct {
 	doors loginGuard
 

@@ -103,7 +103,7 @@ func (a *cli) reminderCmd() *cobra.Command {
 		}),
 	})
 	add := a.addJSONFlag(&cobra.Command{
-		Use: "add TEXT...", Short: "Add a reminder, once or repeating", Args: cobra.MinimumNArgs(1),
+		Use: "add TEXT...", Short: "Add a one-time or repeating reminder", Args: cobra.MinimumNArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			in := changedFlags(c, "every", "at")
 			if len(in) != 1 {
@@ -130,7 +130,7 @@ func (a *cli) scheduleCmd() *cobra.Command {
 		}),
 	})
 	add := &cobra.Command{
-		Use: "add ACTION...", Short: "Add a schedule, once or repeating", Args: cobra.MinimumNArgs(1),
+		Use: "add ACTION...", Short: "Add a one-time or repeating schedule", Args: cobra.MinimumNArgs(1),
 		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
 			in := changedFlags(c, "every", "at", "missed")
 			if (in["every"] == nil) == (in["at"] == nil) {

@@ -15,7 +15,7 @@ func scheduleBuilders() map[string]builder {
 	}
 }
 
-// addSchedule handles a time and an action that Hob can execute.
+// addSchedule plans a new schedule. It needs a time and an action that Hob can execute.
 func addSchedule(w *intentDraft) (plan, bool) {
 	if w.depth > 0 || w.g.lex.containsWord("prepositions", w.slotNorm("action")) {
 		return noPlan()

@@ -136,7 +136,7 @@ func (s *Scripts) runQueued(ctx context.Context, c Call, in []byte) (json.RawMes
 		}
 	}
 	if left := s.backoffLeft(l); left > 0 {
-		return nil, c.callError(Error{Kind: Busy, Cause: "app did not answer, so Hob does not call it for " + left.Round(time.Second).String(), Remedy: "check the screen for a dialog of the app or the system"})
+		return nil, c.callError(Error{Kind: Busy, Cause: "app did not answer, so Hob does not call it for " + left.Round(time.Second).String(), Remedy: "check the screen for a dialog from the app or the system"})
 	}
 	data, err := s.runWithRetry(ctx, c, in)
 	if KindOf(err) == Timeout && c.App.ID != "" {

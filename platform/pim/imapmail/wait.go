@@ -51,8 +51,8 @@ func (m *Conn) signalChange() {
 	}
 }
 
-// Wait returns when the folder changed, when the maximum IDLE time is over, when this machine was
-// suspended, or when a value arrives on wake. It returns no error if ctx ends. It polls servers
+// Wait returns when the folder has changed, the maximum IDLE time has elapsed, this machine has been
+// suspended, or a value arrives on wake. It returns no error if ctx ends. It polls servers
 // without IDLE.
 func (m *Conn) Wait(ctx context.Context, wake <-chan struct{}) error {
 	if !m.idle {

@@ -133,7 +133,7 @@ func boxProgram(given string) (string, error) {
 		return given, nil
 	}
 	if runtime.GOOS != "linux" {
-		return "", fmt.Errorf("this Hob is a program for %s, but containers need a Linux program; set its path here", runtime.GOOS)
+		return "", fmt.Errorf("this is a %s build of hob, but containers need a Linux build; set the path of one here", runtime.GOOS)
 	}
 	self, err := os.Executable()
 	if err != nil {

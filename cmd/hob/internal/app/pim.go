@@ -73,7 +73,7 @@ func (d *App) toolLists() []pim.Reminders {
 	return listfeed.RecordAllReminders(d.pim.Reminders(), d.channelStates(func(c channels.Description) bool { return c.ReadsReminders }))
 }
 
-// toolNotes returns the notes that tools write to.
+// toolNotes returns the note stores that tools write to.
 func (d *App) toolNotes() []pim.Notes {
 	return listfeed.RecordAllNotes(d.pim.Notes(), d.channelStates(func(c channels.Description) bool { return c.ReadsNotes }))
 }

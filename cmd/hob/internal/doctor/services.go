@@ -153,7 +153,7 @@ func checkBudget(ctx context.Context, e Env) []Check {
 				fmt.Sprintf("hob config set 'prices.\"%s\".input' 1, and the same with output", name))
 		}
 	}
-	return okCheck("budget", fmt.Sprintf("%s, with the prices of %s", said, prices.AsOf()))
+	return okCheck("budget", fmt.Sprintf("%s, at the prices of %s", said, prices.AsOf()))
 }
 
 // unpricedModel returns a configured model without a known price, or "".

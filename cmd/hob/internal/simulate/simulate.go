@@ -153,7 +153,7 @@ func (p *play) runBubble() (_ *Result, err error) {
 			s.at = time.Now()
 		}
 		if !s.at.Before(p.end) {
-			p.line.addEntry(Entry{At: p.end, Kind: Problem, Text: fmt.Sprintf("line %d of the script (%s) is after the end", s.Line, s.Kind)})
+			p.line.addEntry(Entry{At: p.end, Kind: Problem, Text: fmt.Sprintf("line %d of the script (%s) is after the end of the simulation", s.Line, s.Kind)})
 			continue
 		}
 		if err := p.waitUntil(s.at); err != nil {
