@@ -74,8 +74,8 @@ func (c *Registry) Cancel(ctx context.Context, id string) (t Task, err error) {
 	return t, err
 }
 
-// DecideHeldTx is like bus.Hold.DecideTx, and applies the decision to the tasks, too: the time limit
-// of a released task starts now, and a dropped one ends together with its subtasks. The tasks that a
+// DecideHeldTx calls bus.Hold.DecideTx and applies the decision to the tasks: the time limit of a
+// released task starts now, and a dropped task ends together with its subtasks. The tasks that a
 // dropped turn waits for also end.
 func (c *Registry) DecideHeldTx(tx *store.Tx, id string, release bool) (n int, err error) {
 	open, err := tasksTx(tx, `state IN ('queued', 'open') ORDER BY created_at, n`)
