@@ -4,6 +4,8 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"os"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -41,5 +43,13 @@ func TestALinkForThisMachine(t *testing.T) {
 	}
 	if code, _, _ := d.newCode(time.Now(), false); !d.useCode(code, time.Now(), false) {
 		t.Error("a link that was printed works here alone")
+	}
+}
+
+func TestIsAddressTaken(t *testing.T) {
+	for code, want := range map[syscall.Errno]bool{syscall.EADDRINUSE: true, 10048: true, 10013: true, syscall.EACCES: false} {
+		if got := isAddressTaken(&net.OpError{Op: "listen", Err: os.NewSyscallError("bind", code)}); got != want {
+			t.Errorf("isAddressTaken(%d) = %v, want %v", int(code), got, want)
+		}
 	}
 }

@@ -39,6 +39,7 @@ const (
 	minToken = 32 // minimum characters
 
 	wsaeaddrinuse = syscall.Errno(10048) // equivalent of EADDRINUSE on Windows
+	wsaeacces     = syscall.Errno(10013) // Windows: the port is reserved, or another program uses it exclusively
 )
 
 var errShortToken = errors.New("web: the token is missing or shorter than 32 characters; delete the file HOB_HOME/token to get a new one")
@@ -146,7 +147,7 @@ func (s *Server) Listen(ctx context.Context) error {
 	}
 	var lc net.ListenConfig
 	ln, err := lc.Listen(ctx, "tcp", s.opt.Listen)
-	if errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, wsaeaddrinuse) {
+	if isAddressTaken(err) {
 		if ln, err = s.listenElsewhere(ctx, &lc, err); err == nil {
 			s.moved = time.Now()
 		}
@@ -163,6 +164,11 @@ func (s *Server) Listen(ctx context.Context) error {
 		s.log.Warn("address in use by another program, listening elsewhere", "wanted", s.opt.Listen, "address", s.addr)
 	}
 	return nil
+}
+
+// isAddressTaken reports whether another program uses the address.
+func isAddressTaken(err error) bool {
+	return errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, wsaeaddrinuse) || errors.Is(err, wsaeacces)
 }
 
 // listenElsewhere listens on a free port of loopback, because the configured one is taken.
