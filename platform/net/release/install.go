@@ -269,7 +269,7 @@ func (p Program) CheckPrevious(ctx context.Context) (Description, error) {
 }
 
 // finishSwap finishes a Swap that a crash interrupted: it moves the replaced program to Previous,
-// or removes the hard link to the program if it was not replaced yet.
+// or removes the hard link to the program, or its copy, if it was not replaced yet.
 func (p Program) finishSwap() error {
 	old := p.siblingPath(".old")
 	kept, err := os.Stat(old)
@@ -280,7 +280,7 @@ func (p Program) finishSwap() error {
 	switch {
 	case err != nil || cerr != nil:
 		err = errors.Join(err, cerr)
-	case os.SameFile(kept, current):
+	case os.SameFile(kept, current) || kept.Size() == current.Size() && equalContents(old, p.Path):
 		err = os.Remove(old)
 	default:
 		err = system.RenameDurable(old, p.Previous())
@@ -289,4 +289,14 @@ func (p Program) finishSwap() error {
 		return fmt.Errorf("finish an interrupted update: %w; stop the programs that use %s", err, old)
 	}
 	return nil
+}
+
+// equalContents reports whether two files can be read and have the same contents.
+func equalContents(a, b string) bool {
+	one, err := os.ReadFile(a)
+	if err != nil {
+		return false
+	}
+	two, err := os.ReadFile(b)
+	return err == nil && bytes.Equal(one, two)
 }

@@ -60,6 +60,12 @@ func TestSwap_ContinuesAfterCrash(t *testing.T) {
 			t.Errorf("%v: %s", err, contentsOf(t, p))
 		}
 	})
+	t.Run("before the replacement, without hard links", func(t *testing.T) {
+		p := putPrograms(t, map[string]string{"hob": "2", "hob.previous": "1", "hob.old": "2"})
+		if err := p.finishSwap(); err != nil || contentsOf(t, p) != "hob=2 hob.previous=1" {
+			t.Errorf("%v: %s", err, contentsOf(t, p))
+		}
+	})
 	t.Run("after the replacement", func(t *testing.T) {
 		p := putPrograms(t, map[string]string{"hob": "3", "hob.previous": "1", "hob.old": "2"})
 		if err := p.Swap(p.Previous()); err != nil || contentsOf(t, p) != "hob=2 hob.previous=3" {
