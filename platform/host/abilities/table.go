@@ -39,6 +39,7 @@ const (
 
 const (
 	tryTime   = 10 * time.Second
+	askTime   = 2 * time.Minute // includes the time to answer a dialog of the system
 	maxDetail = 200 // bytes
 )
 
@@ -125,12 +126,16 @@ func (o Options) tryAbility(ctx context.Context, a Ability, clean func(string) s
 			return r
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, tryTime)
+	limit := tryTime
+	if a.Asks != "" && o.Allow != nil {
+		limit = askTime
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	begin := time.Now()
 	said, err := try(ctx)
 	r.Time = time.Since(begin).Milliseconds()
-	r.Result, r.Detail, r.Remedy = classifyError(ctx, err)
+	r.Result, r.Detail, r.Remedy = classifyError(ctx, limit, err)
 	if err == nil {
 		r.Detail = said
 	}
@@ -140,7 +145,7 @@ func (o Options) tryAbility(ctx context.Context, a Ability, clean func(string) s
 
 // classifyError returns the result for an error, with its cause and its remedy. The text of an app's
 // error may quote its content, so only its kind is shown.
-func classifyError(ctx context.Context, err error) (r Result, detail, remedy string) {
+func classifyError(ctx context.Context, limit time.Duration, err error) (r Result, detail, remedy string) {
 	if err == nil {
 		return Works, "", ""
 	}
@@ -157,7 +162,7 @@ func classifyError(ctx context.Context, err error) (r Result, detail, remedy str
 	detail, remedy = textnorm.SplitRemedy(strings.Join(strings.Fields(err.Error()), " "))
 	switch {
 	case ctx.Err() != nil:
-		return Fails, "no answer within " + tryTime.String(), "check the screen for a dialog"
+		return Fails, "no answer within " + limit.String(), "check the screen for a dialog"
 	case errors.Is(err, errors.ErrUnsupported):
 		return NotOffered, detail, remedy
 	case errors.Is(err, session.ErrNone), errors.Is(err, system.ErrNoKeychain), errors.Is(err, system.ErrLocked), errors.Is(err, osrun.ErrNoProgram), errors.Is(err, os.ErrNotExist), errors.Is(err, os.ErrPermission), errors.Is(err, errMissing):
