@@ -134,10 +134,10 @@ func reminderCases() []toolstest.Case {
 	stretch := step("create_reminder", `{"text":"stretch","at":"in 20 minutes"}`)
 	water := step("create_reminder", `{"text":"drink water","every":"every weekday at 8:30"}`)
 	return []toolstest.Case{
-		{Step: stretch, Want: "I will remind you today at 14:50: stretch.", Undone: "Cancelled"},
-		{Step: water, Want: "I will remind you every weekday at 08:30: drink water. Next: tomorrow at 08:30, Fri 12 Mar at 08:30 and Mon 15 Mar at 08:30.", Undone: "Cancelled"},
-		{Step: step("create_reminder", `{"text":"call mum","at":"tomorrow"}`), Want: "tomorrow at 09:00", Undone: "Cancelled"},
-		{Step: step("create_reminder", `{"text":"stand up","every":"30 minutes"}`), Want: "every 30 minutes", Undone: "Cancelled"},
+		{Step: stretch, Want: "I will remind you today at 14:50: stretch.", Undone: "Canceled"},
+		{Step: water, Want: "I will remind you every weekday at 08:30: drink water. Next: tomorrow at 08:30, Fri 12 Mar at 08:30 and Mon 15 Mar at 08:30.", Undone: "Canceled"},
+		{Step: step("create_reminder", `{"text":"call mum","at":"tomorrow"}`), Want: "tomorrow at 09:00", Undone: "Canceled"},
+		{Step: step("create_reminder", `{"text":"stand up","every":"30 minutes"}`), Want: "every 30 minutes", Undone: "Canceled"},
 		{Step: step("list_reminders", `{}`), Before: []toolstest.Step{water, stretch}, Want: "2 reminders:\n- stretch (today at 14:50)\n- drink water (every weekday at 08:30, next tomorrow at 08:30, Fri 12 Mar at 08:30 and Mon 15 Mar at 08:30)\n\nTo do, on the lists of home:\n- Pay rent", Outside: true},
 		{Step: step("list_reminders", `{"query":"water"}`), Before: []toolstest.Step{water, stretch}, Want: "1 reminder:\n- drink water"},
 		{Step: step("cancel_reminder", `{"reminder":"water"}`), Before: []toolstest.Step{water, stretch}, Want: `Canceled the reminder "drink water"`, Undone: "Restored"},
@@ -163,8 +163,8 @@ func watchCases() []toolstest.Case {
 	goal := step("create_goal", `{"description":"read a book a month","priority":4,"check_every":"2 days","success":"12 are read"}`)
 	daily := step("create_schedule", `{"every":"0 18 * * *","action":"tidy Downloads","missed":"skip"}`)
 	return []toolstest.Case{
-		{Step: brief, Want: "Scheduled every weekday at 08:00: brief me. Next: tomorrow at 08:00, Fri 12 Mar at 08:00 and Mon 15 Mar at 08:00.", Undone: "Cancelled"},
-		{Step: step("create_schedule", `{"at":"Friday at 17:00","action":"write the report"}`), Want: "Scheduled Fri 12 Mar at 17:00: write the report.", Undone: "Cancelled"},
+		{Step: brief, Want: "Scheduled every weekday at 08:00: brief me. Next: tomorrow at 08:00, Fri 12 Mar at 08:00 and Mon 15 Mar at 08:00.", Undone: "Canceled"},
+		{Step: step("create_schedule", `{"at":"Friday at 17:00","action":"write the report"}`), Want: "Scheduled Fri 12 Mar at 17:00: write the report.", Undone: "Canceled"},
 		{
 			Step: step("list_schedules", `{}`), Before: []toolstest.Step{brief, daily},
 			Want: "2 schedules:\n- every day at 18:00: tidy Downloads (next today at 18:00, tomorrow at 18:00 and Fri 12 Mar at 18:00)\n- every weekday at 08:00: brief me (next tomorrow at 08:00, Fri 12 Mar at 08:00 and Mon 15 Mar at 08:00)",
@@ -185,8 +185,8 @@ func watchCases() []toolstest.Case {
 		{Step: step("try_watcher", `{"watcher":"tidy","days":3}`), Before: []toolstest.Step{brief, daily}, Want: "In the last 3 days it would have fired 3 times:\n- "},
 		{Step: step("try_watcher", `{"kind":"cron","config":{"cron":"0 8 1 * *"}}`), Want: "In the last 7 days it would not have fired."},
 		{Step: step("try_watcher", `{"kind":"feed","config":{"url":"https://boiler.example.com/feed.xml"}}`), Want: "would not have fired", Outside: true},
-		{Step: pdf, Want: "PDF files in", Undone: "Cancelled"},
-		{Step: act, Want: ", and then will: summarise it.", Undone: "Cancelled"},
+		{Step: pdf, Want: "PDF files in", Undone: "Canceled"},
+		{Step: act, Want: ", and then will: summarise it.", Undone: "Canceled"},
 		{Step: step("list_watchers", `{}`), Before: []toolstest.Step{pdf, act, daily}, Want: "2 watchers:\n- "},
 		{Step: step("cancel_watcher", `{"watcher":"pdf"}`), Before: []toolstest.Step{pdf, act}, Want: "Canceled the watcher: ", Undone: "Restored"},
 		{Step: step("pause_watcher", `{"watcher":"summarise"}`), Before: []toolstest.Step{pdf, act}, Want: "Paused the watcher: ", Undone: "is active again"},

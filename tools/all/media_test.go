@@ -162,7 +162,7 @@ func mediaCases() []toolstest.Case {
 		{Step: step("reveal_file", `{"path":"a.txt"}`), Want: "Showed the item in the file manager."},
 		{Step: step("list_shortcuts", `{}`), Want: "- Morning", Outside: true},
 		{Step: step("run_shortcut", `{"name":"Morning","input":"to Ada"}`), Want: "Its output:\nto Ada", Outside: true},
-		{Step: step("run_shortcut", `{"name":"Morning"}`), Want: "without output"},
+		{Step: step("run_shortcut", `{"name":"Morning"}`), Want: "no output"},
 		{Step: step("read_image_text", `{"path":"a.png"}`), Want: "Invoice 99", Outside: true},
 		{Step: step("speak", `{"text":"Dinner is ready"}`), Want: "Read the text aloud."},
 		{Step: step("get_volume", `{}`), Want: "The volume is 40%."},
