@@ -68,7 +68,7 @@ func (u *Upgrade) checkRetry() error {
 		return nil
 	}
 	const stamp = "2006-01-02 15:04:05 UTC"
-	return fmt.Errorf("upgrade to %s failed at %s: %s; your data is as before the upgrade: start again after %s or after a change of config.toml, repeat now with: hob doctor --fix, or go back with: hob update --rollback",
+	return fmt.Errorf("upgrade to %s failed at %s: %s; your data is the same as before the upgrade: start again after %s or after a change of config.toml, repeat now with: hob doctor --fix, or go back with: hob update --rollback",
 		f.Version, f.At.UTC().Format(stamp), f.Reason, f.NextTry().UTC().Format(stamp))
 }
 

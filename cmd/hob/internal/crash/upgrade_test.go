@@ -102,7 +102,7 @@ func packHome(dir, archive string) error {
 }
 
 // brokenConfig makes the program fail after it has migrated the database.
-const brokenConfig = "[triggers.x]\naction = \"say hello\"\nsecret = \"env:NOT_SET_IN_THIS_TEST\"\n"
+const brokenConfig = "[agents.x]\nmodel = \"nosuch/x\"\n"
 
 // Each kill ends in the old or the new home, and the next start finishes the upgrade or undoes it.
 // HOB_UPGRADE_KILLS (default 8; 300 with HOB_TEST_LONG) and HOB_CRASH_SEED choose the run.
