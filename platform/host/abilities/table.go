@@ -40,7 +40,7 @@ const (
 const (
 	tryTime   = 10 * time.Second
 	askTime   = 2 * time.Minute // includes the time to answer a dialog of the system
-	maxDetail = 200 // bytes
+	maxDetail = 200             // bytes
 )
 
 // Row is the outcome for one ability.
