@@ -115,8 +115,8 @@ func oneLine(s string) bool {
 	return strings.TrimSpace(s) != "" && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// NoFallback, as the last entry of the fallback models, means that the built-in brain does not
-// answer if no model can be reached.
+// NoFallback as the last entry of the fallback models means that the built-in brain does not answer
+// if no model can be reached.
 const NoFallback = "none"
 
 func (k *checker) checkFallback(key string, models []string) {

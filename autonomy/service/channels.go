@@ -107,7 +107,7 @@ func (sv *Service) testRecipient(ctx context.Context, name string) (string, erro
 	i := slices.IndexFunc(list, func(h channels.Health) bool { return h.Name == name })
 	switch {
 	case !sv.o.Daemon:
-		return "", errors.New("Hob is not running, so it cannot send messages; start it: hob start")
+		return "", errors.New("messages cannot be sent while Hob is not running; start it: hob start")
 	case i < 0 && (name == "web" || name == "terminal"), i >= 0 && list[i].Pull:
 		return "", fmt.Errorf("%s needs no test message: open it with hob chat or hob open", name)
 	case i < 0:

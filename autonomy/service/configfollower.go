@@ -48,7 +48,7 @@ func (sv *Service) FollowConfig(ctx context.Context) error {
 		sv.o.Log.Info("the system does not report changes of files; checking the configuration regularly", "err", err)
 		watch = &fsnotify.Watcher{} // reports nothing
 	} else {
-		defer watch.Close()
+		defer func() { _ = watch.Close() }()
 	}
 	for {
 		now, err := os.Stat(sv.o.Revisions.Path)
@@ -76,7 +76,8 @@ func (sv *Service) FollowConfig(ctx context.Context) error {
 			for len(watch.Events) > 0 {
 				<-watch.Events
 			}
-		case <-watch.Errors: // events may be lost; the file is checked again
+		case err := <-watch.Errors: // events may be lost; the file is checked again
+			sv.o.Log.Debug("changes of the configuration may be lost", "err", err)
 		case <-time.After(pause):
 		}
 	}

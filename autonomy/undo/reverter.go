@@ -119,7 +119,7 @@ func (rv *Reverter) undoAll(ctx context.Context, r tools.UndoRequest, list []bus
 	for _, e := range list {
 		if !r.Redo && rv.isSend(e) {
 			sends[e.Call] = true
-			b.undoStep(ctx, e)
+			_ = b.undoStep(ctx, e) // a send that is too late is reported, and the others are canceled
 		}
 	}
 	isSend := func(e bus.Entry) bool { return sends[e.Call] }

@@ -152,7 +152,7 @@ func TestBrowseFails(t *testing.T) {
 		{"not there", "http://paper.example/", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) }, tools.NotFound, "404 Not Found"},
 		{"login", "http://paper.example/", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(403) }, tools.Failed, "open it in a browser"},
 		{"busy", "http://paper.example/", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Retry-After", "90"); w.WriteHeader(429) }, tools.Failed, "try again in 1m30s"},
-		{"deep", "http://paper.example/", answer("text/html", strings.Repeat("<div>", 5000)), tools.Unsupported, "cannot be read"},
+		{"deep", "http://paper.example/", answer("text/html", strings.Repeat("<div>", 5000)), tools.Unsupported, "cannot be parsed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.h == nil {

@@ -62,5 +62,5 @@ func focusState(state int) (Focus, string, error) {
 	case 6:
 		return FocusOn, "quiet time", nil
 	}
-	return FocusUnknown, "", fmt.Errorf("Windows does not report do-not-disturb to programs (state %d)", state)
+	return FocusUnknown, "", fmt.Errorf("do-not-disturb is not reported to programs by Windows (state %d)", state)
 }

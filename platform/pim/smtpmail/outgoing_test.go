@@ -171,7 +171,7 @@ func TestSend_TemporaryErrors(t *testing.T) {
 				Reserve: func() error { reserved = true; return nil },
 				Commit:  func() error { t.Error("Commit was called"); return nil },
 			})
-			if !errors.Is(err, tc.is) || errors.Is(err, smtpmail.ErrUnsure) || tc.is != smtpmail.ErrLater && errors.Is(err, smtpmail.ErrLater) {
+			if !errors.Is(err, tc.is) || errors.Is(err, smtpmail.ErrUnsure) || errors.Is(err, smtpmail.ErrLater) != errors.Is(tc.is, smtpmail.ErrLater) {
 				t.Errorf("Send = %v, want %v", err, tc.is)
 			}
 			if reserved != (name == "DATA hangs up") {

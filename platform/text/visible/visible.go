@@ -108,7 +108,7 @@ func (w *Writer) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Flush writes an incomplete character that the last write left.
+// Flush writes the incomplete character that the last write left in the buffer.
 func (w *Writer) Flush() error {
 	rest := w.rest
 	w.rest = nil
@@ -116,7 +116,7 @@ func (w *Writer) Flush() error {
 	return err
 }
 
-// Flush writes the incomplete character that the last write left in the buffer.
+// Whole returns the length of the longest prefix of b that does not end within a character.
 func Whole(b []byte) int {
 	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
 		at := len(b) - i

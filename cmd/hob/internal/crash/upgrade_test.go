@@ -34,7 +34,6 @@ import (
 // b2fd773; the name is the commit that made it. TestUpgrade_HasHomeOfCurrentSchema fails after a new
 // migration until -update has added one. Add rows to its new tables before you commit it.
 
-//nolint:gochecknoglobals // a flag of the test
 var updateHomes = flag.Bool("update", false, "write a home with the current schema to testdata/homes")
 
 // archivedFiles are the files of an archive, missing ones included.
