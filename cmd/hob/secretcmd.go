@@ -2,11 +2,15 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -260,5 +264,37 @@ func (a *cli) adoptAlone(ctx context.Context, h *templates.Installation, keys []
 		return fmt.Errorf("earlier versions of the configuration, which contain the secret, could not be deleted: %w", errors.Join(err))
 	}
 	fmt.Fprintln(a.out, "The configuration now refers to the stored secrets. Earlier versions that contained them in plain text were deleted; this cannot be undone.")
+	if left, err := backupsWith(p.Backups(), found); err != nil || len(left) > 0 {
+		fmt.Fprintf(a.out, "These backups still contain them in plain text: %s\nMake a new backup with `hob backup`, and then delete these folders in %s.\n", strings.Join(left, ", "), p.Backups())
+		return err
+	}
 	return nil
+}
+
+// backupsWith returns the names of the backups whose configuration contains one of the secrets.
+func backupsWith(dir string, secrets []config.PlainSecret) (out []string, err error) {
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) || err == nil && (d.IsDir() || d.Name() != "config.toml") {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		if name, _, _ = strings.Cut(filepath.ToSlash(name), "/"); slices.Contains(out, name) {
+			return nil
+		}
+		if slices.ContainsFunc(secrets, func(s config.PlainSecret) bool { return bytes.Contains(text, []byte(s.Value)) }) {
+			out = append(out, name)
+		}
+		return nil
+	})
+	return out, err
 }
