@@ -64,6 +64,8 @@ func (sv *Service) FollowConfig(ctx context.Context) error {
 			pause = configSettle
 		case err == nil && watch.Events != nil && watch.Add(sv.o.Revisions.Path) == nil: // again, because an editor may replace the file
 			pause = configPoll
+		case errors.Is(err, fs.ErrNotExist) && seen == nil: // there is no file
+			pause = configPoll
 		}
 		seen = now
 		select {
