@@ -28,6 +28,7 @@ import (
 	"github.com/emersion/go-imap/v2"
 	"github.com/emersion/go-imap/v2/imapclient"
 
+	"hob/platform/net/nettest"
 	"hob/platform/pim"
 )
 
@@ -55,7 +56,7 @@ func StartDovecot(t testing.TB, caps string) *Dovecot {
 	d.dir = shortTempDir(t)
 	d.CA = filepath.Join(d.dir, "tls.pem")
 	writeCertificate(t, d.CA, filepath.Join(d.dir, "tls.key"))
-	d.IMAPS, d.IMAP = "imaps://127.0.0.1:"+freePort(t), "imap://127.0.0.1:"+freePort(t)
+	d.IMAPS, d.IMAP = "imaps://127.0.0.1:"+nettest.FreePort(t), "imap://127.0.0.1:"+nettest.FreePort(t)
 	d.Start()
 	t.Cleanup(d.Stop)
 	return d
@@ -342,18 +343,6 @@ func serverUser(t testing.TB) (string, string) {
 		t.Fatal(err)
 	}
 	return u.Username, g.Name
-}
-
-func freePort(t testing.TB) string {
-	t.Helper()
-	var lc net.ListenConfig
-	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	_, p, _ := net.SplitHostPort(l.Addr().String())
-	return p
 }
 
 func portOf(s string) string { return s[strings.LastIndexByte(s, ':')+1:] }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"hob/platform/net/nettest"
 	"hob/platform/pim"
 )
 
@@ -27,7 +28,7 @@ type Radicale struct {
 // StartRadicale starts a server with the user tester.
 func StartRadicale(t testing.TB) *Radicale {
 	t.Helper()
-	r := &Radicale{t: t, bin: findProgram(t, "radicale"), dir: shortTempDir(t), port: freePort(t)}
+	r := &Radicale{t: t, bin: findProgram(t, "radicale"), dir: shortTempDir(t), port: nettest.FreePort(t)}
 	r.URL = "http://127.0.0.1:" + r.port + "/"
 	writeFile(t, filepath.Join(r.dir, "users"), "tester:"+Secret+"\nother:"+Secret+"\n")
 	writeFile(t, filepath.Join(r.dir, "radicale.conf"), fmt.Sprintf(`[server]

@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"hob/autonomy/llm/llmtest"
+	"hob/platform/net/nettest"
 )
 
 // delivery is one POST that reached the receiver.
@@ -116,7 +117,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	}
 	model := llmtest.NewServer(t, llmtest.Options{Reply: w.reply, Keep: 1})
 	hook := w.serve()
-	w.addr = freeAddr(t)
+	w.addr = "127.0.0.1:" + nettest.FreePort(t)
 	conf := fmt.Sprintf(`[agent]
 model = "test/test"
 timezone = "UTC"
@@ -183,14 +184,6 @@ func check(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	check(t, err)
-	defer ln.Close()
-	return ln.Addr().String()
 }
 
 func (w *world) serve() string {
