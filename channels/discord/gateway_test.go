@@ -337,8 +337,9 @@ func TestBegun(t *testing.T) {
 	if got := heard(); !slices.Equal(got, want) {
 		t.Errorf("heard %q", got)
 	}
-	if len(in.Heard()) != len(once(in)) {
-		t.Errorf("heard twice: %q", texts(in))
+	// A message sent during a search also arrives from the gateway, with the same key.
+	if missed := slices.DeleteFunc(texts(in), func(s string) bool { return strings.HasPrefix(s, "now") }); len(missed) != len(want) {
+		t.Errorf("heard twice: %q", missed)
 	}
 	// A failed search blocks no messages.
 	w.Lock()
