@@ -98,3 +98,66 @@ func TestCatalogSearch(t *testing.T) {
 		}
 	}
 }
+
+func foreign(name, description string) tools.Tool {
+	return simple{tools.Spec{Name: name, Category: "mcp", Description: description, Effects: tools.Send, Foreign: true}}
+}
+
+func TestCatalog_ReplacesForeignTools(t *testing.T) {
+	c, err := tools.NewCatalog(named("core_a", "", ""), named("read_file", "Read a file.", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	follower, err := c.Following(func(s *tools.Spec) bool { return strings.HasPrefix(s.Name, "zoo__") }, c.Own()[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := c.All()
+	if err := c.SetForeign("mcp:zoo", []tools.Tool{foreign("zoo__lookup", "Look up a zebra."), foreign("zoo__feed", "Feed.")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.SetForeign("mcp:other", []tools.Tool{foreign("other__lookup", "Something else.")}); err != nil {
+		t.Fatal(err)
+	}
+	if len(before) != 2 {
+		t.Error("a list that was handed out has changed")
+	}
+	if diff := cmp.Diff([]string{"core_a", "other__lookup", "read_file", "zoo__feed", "zoo__lookup"}, names(c.All())); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"core_a", "zoo__feed", "zoo__lookup"}, names(follower.All())); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"core_a", "read_file"}, names(c.Own())); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"zoo__lookup"}, names(c.Search("zebra", 5))); diff != "" {
+		t.Error(diff)
+	}
+	for name, list := range map[string][]tools.Tool{
+		"without a source":        {foreign("lookup", "")},
+		"an own tool's name":      {foreign("core_a", "")},
+		"another source's name":   {foreign("other__lookup", "")},
+		"a look-alike":            {foreign("other__l00kup", "")},
+		"two that look alike":     {foreign("zoo__new", ""), foreign("zoo__n_e_w", "")},
+		"other characters":        {foreign("zoo__l\u043eokup", "")},
+		"a line break":            {foreign("zoo__a\nb", "")},
+		"one not marked":          {named("zoo__x", "", "")},
+		"no effects":              {simple{tools.Spec{Name: "zoo__x", Foreign: true}}},
+		"core":                    {simple{tools.Spec{Name: "zoo__x", Foreign: true, Core: true, Effects: tools.Read}}},
+		"one good and one broken": {foreign("zoo__good", ""), foreign("bad", "")},
+	} {
+		if err := c.SetForeign("mcp:zoo", list); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	if _, ok := c.Get("zoo__lookup"); !ok {
+		t.Error("a refused list changed the catalog")
+	}
+	if err := c.SetForeign("mcp:zoo", nil); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"core_a"}, names(follower.All())); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -15,7 +15,7 @@ type Category struct {
 // Categories returns all categories, sorted by name.
 func (c *Catalog) Categories() []Category {
 	var out []Category
-	for _, t := range c.all {
+	for _, t := range c.All() {
 		name := t.Spec().Category
 		i, ok := slices.BinarySearchFunc(out, name, func(c Category, name string) int { return strings.Compare(c.Name, name) })
 		if !ok {

@@ -106,7 +106,7 @@ func (o MemberOptions) selectTools(t *turn.Options, s config.Member) error {
 		return o.Config.Errorf("agents."+s.Name, "%v", err)
 	}
 	t.Whole = o.Turn.Catalog
-	t.Catalog, err = tools.NewCatalog(some...)
+	t.Catalog, err = o.Turn.Catalog.Following(func(spec *tools.Spec) bool { return isAllowedTool(spec, s.Tools, s.Deny) }, some...)
 	return err
 }
 

@@ -112,7 +112,7 @@ func (b *Builder) toolCategories() string {
 		return ""
 	}
 	var out []string
-	for _, t := range b.o.Catalog.All() {
+	for _, t := range b.o.Catalog.Own() {
 		if c := t.Spec().Category; c != engine {
 			out = append(out, c)
 		}

@@ -36,7 +36,7 @@ type group struct {
 func (b *Builder) RenderManual() (string, error) {
 	m := manual{Name: b.o.Name, Watchers: b.o.Watchers, Channels: b.o.Channels, Lessons: b.o.Lessons != nil}
 	if b.o.Catalog != nil {
-		for _, t := range b.o.Catalog.All() {
+		for _, t := range b.o.Catalog.Own() {
 			m.Tools = append(m.Tools, t.Spec())
 		}
 		for _, t := range b.o.Catalog.Core() {

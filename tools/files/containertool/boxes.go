@@ -84,7 +84,7 @@ func (b *Boxes) Contain(s config.Member, all *tools.Catalog) (*tools.Catalog, fu
 	}
 	limit := cmp.Or(s.Container.Timeout.Duration, boxTimeout)
 	var list []tools.Tool
-	for _, t := range all.All() {
+	for _, t := range all.Own() { // foreign tools run outside the container
 		if !Sent(t) && t.Spec().Effects&tools.Exec != 0 {
 			continue // the tool would run programs outside the container
 		}
