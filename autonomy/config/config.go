@@ -51,8 +51,9 @@ type Config struct {
 	// the file; see Revisions.LoadOrLast.
 	Replaces error
 
-	doc  *document
-	file configFile
+	doc        *document
+	file       configFile
+	mcpServers []MCPServer // in file order
 }
 
 // Agent is the [agent] section.
@@ -313,6 +314,7 @@ type configFile struct {
 	Agents    map[string]Member         `toml:"agents"`
 	Routes    []Route                   `toml:"routes"`
 	Crew      Crew                      `toml:"crew"`
+	MCP       MCP                       `toml:"mcp"`
 	Levels    []LevelRule               `toml:"levels"`
 	Log       Log                       `toml:"log"`
 }
@@ -357,6 +359,7 @@ func (c *Config) indexSections() {
 	}
 	c.Browser, c.Update = f.Browser, f.Update
 	c.Routes, c.Crew, c.Levels, c.Network, c.Watchers, c.Guard, c.Plan = f.Routes, f.Crew, f.Levels, f.Network, f.Watchers, f.Guard, f.Plan
+	c.indexMCP()
 	for _, n := range c.doc.subsectionNames("channels") {
 		c.Channels = append(c.Channels, c.readSection(n, f.Channels[n]))
 	}

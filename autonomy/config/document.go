@@ -212,12 +212,13 @@ func (d *document) lineOf(path []string) int {
 	return 0
 }
 
-// subsectionNames lists the second parts of the keys below a section, in order.
-func (d *document) subsectionNames(section string) []string {
+// subsectionNames lists the names directly below a section, in order.
+func (d *document) subsectionNames(section ...string) []string {
 	var out []string
+	n := len(section)
 	for _, e := range d.entries {
-		if len(e.path) > 1 && e.path[0] == section && !slices.Contains(out, e.path[1]) {
-			out = append(out, e.path[1])
+		if len(e.path) > n && slices.Equal(e.path[:n], section) && !slices.Contains(out, e.path[n]) {
+			out = append(out, e.path[n])
 		}
 	}
 	return out

@@ -89,7 +89,7 @@ func (c *Config) Get(key string) (any, error) {
 		}
 		v = next
 	}
-	return plainValue(v, path[len(path)-1]), nil
+	return plainValue(v, path), nil
 }
 
 // effectiveFile returns the file with all values expanded.
@@ -125,7 +125,8 @@ func (c *Config) descendValue(v reflect.Value, path []string, i int, name string
 }
 
 // plainValue converts a value into maps, lists and scalars.
-func plainValue(v reflect.Value, key string) any {
+func plainValue(v reflect.Value, path []string) any {
+	at := func(name string) []string { return append(slices.Clone(path), name) }
 	for v.Kind() == reflect.Interface {
 		v = v.Elem()
 	}
@@ -138,24 +139,24 @@ func plainValue(v reflect.Value, key string) any {
 		out := map[string]any{}
 		for _, f := range reflect.VisibleFields(v.Type()) {
 			if n := fieldName(f); n != "" {
-				out[n] = plainValue(v.FieldByIndex(f.Index), n)
+				out[n] = plainValue(v.FieldByIndex(f.Index), at(n))
 			}
 		}
 		return out
 	case reflect.Map:
 		out := map[string]any{}
 		for it := v.MapRange(); it.Next(); {
-			out[it.Key().String()] = plainValue(it.Value(), it.Key().String())
+			out[it.Key().String()] = plainValue(it.Value(), at(it.Key().String()))
 		}
 		return out
 	case reflect.Slice:
 		out := []any{}
 		for i := range v.Len() {
-			out = append(out, plainValue(v.Index(i), ""))
+			out = append(out, plainValue(v.Index(i), at("")))
 		}
 		return out
 	case reflect.String:
-		return hideSecret(key, v.String())
+		return hideSecret(path, v.String())
 	}
 	return v.Interface()
 }

@@ -38,8 +38,7 @@ func (p PlainSecret) Name() string {
 
 // IsSecret reports whether the value of a dotted key is a secret or a reference to one.
 func IsSecret(key string) bool {
-	parts := splitKey(key)
-	return isSecretKey(parts[len(parts)-1])
+	return isSecretPath(splitKey(key))
 }
 
 // PlainSecrets lists the secrets that are in the file itself, in order.
@@ -47,7 +46,7 @@ func (c *Config) PlainSecrets() []PlainSecret {
 	var out []PlainSecret
 	for i := range c.doc.entries {
 		e := &c.doc.entries[i]
-		if e.isHeader() || !isSecretKey(e.path[len(e.path)-1]) || len(e.data) == 0 || system.IsReference(string(e.data)) {
+		if e.isHeader() || !isSecretPath(e.path) || len(e.data) == 0 || system.IsReference(string(e.data)) {
 			continue
 		}
 		out = append(out, PlainSecret{Key: joinKey(e.path), Line: e.line, Value: system.Secret(e.data)})
@@ -60,7 +59,7 @@ func (c *Config) References() (keys, refs []string) {
 	for i := range c.doc.entries {
 		e := &c.doc.entries[i]
 		ref := string(e.data)
-		if e.isHeader() || !isSecretKey(e.path[len(e.path)-1]) || !system.IsReference(ref) || slices.Contains(refs, ref) {
+		if e.isHeader() || !isSecretPath(e.path) || !system.IsReference(ref) || slices.Contains(refs, ref) {
 			continue
 		}
 		keys, refs = append(keys, joinKey(e.path)), append(refs, ref)

@@ -214,7 +214,7 @@ func (d *document) checkEntry(e *entry, root keySchema, from int) *Error {
 
 // formatValue returns the value for use in an error, unless it is a secret.
 func (d *document) formatValue(e *entry) string {
-	if e.isHeader() || isSecretKey(e.path[len(e.path)-1]) {
+	if e.isHeader() || isSecretPath(e.path) {
 		return ""
 	}
 	v := string(d.text[e.value:e.end])
@@ -291,6 +291,16 @@ func editDistance(a, b string) int {
 		prev2, prev, cur = prev, cur, prev2
 	}
 	return prev[len(b)]
+}
+
+// isSecretPath reports whether the value at a path is a credential: by its name, or as a variable or
+// header of an MCP server whose name says so.
+func isSecretPath(path []string) bool {
+	last := path[len(path)-1]
+	if len(path) != 5 || path[0] != "mcp" || path[3] != "env" && path[3] != "headers" {
+		return isSecretKey(last)
+	}
+	return slices.ContainsFunc([]string{"key", "token", "secret", "pass", "auth", "cookie", "cred"}, func(s string) bool { return strings.Contains(strings.ToLower(last), s) })
 }
 
 // isSecretKey reports whether a key called name contains a credential.

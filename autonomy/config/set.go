@@ -106,17 +106,16 @@ func editText(name string, text []byte, key, value string) ([]byte, Change, erro
 	if d.bom {
 		out = append([]byte(bom), out...)
 	}
-	last := path[len(path)-1]
-	ch := Change{Key: key, Old: hideSecret(last, old), New: hideSecret(last, written)}
-	if isSecretKey(last) && value != "" && !system.IsReference(value) {
+	ch := Change{Key: key, Old: hideSecret(path, old), New: hideSecret(path, written)}
+	if isSecretPath(path) && value != "" && !system.IsReference(value) {
 		ch.Warning = fmt.Sprintf("%s now contains the secret itself; move the secret to the keychain or to an encrypted file: hob secret adopt %s", key, key)
 	}
 	return out, ch, nil
 }
 
 // hideSecret replaces a secret, but not a reference to one.
-func hideSecret(key, written string) string {
-	if isSecretKey(key) && strings.Trim(written, `"'`) != "" && !system.IsReference(strings.Trim(written, `"'`)) {
+func hideSecret(path []string, written string) string {
+	if isSecretPath(path) && strings.Trim(written, `"'`) != "" && !system.IsReference(strings.Trim(written, `"'`)) {
 		return "[redacted]"
 	}
 	return written

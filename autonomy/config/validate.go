@@ -58,6 +58,7 @@ func (c *Config) validateConfig() Errors {
 	k.checkEgress()
 	k.checkNotify()
 	k.checkCrew()
+	k.checkMCP()
 	k.checkLevels()
 	k.checkShell()
 	k.checkNetwork()

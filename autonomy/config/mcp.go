@@ -1,0 +1,125 @@
+package config
+
+import (
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/net/http/httpguts"
+
+	"hob/platform/host/system"
+)
+
+// MCP is the section [mcp].
+type MCP struct {
+	Servers map[string]MCPServer `toml:"servers"`
+}
+
+// MCPServer is one [mcp.servers.NAME] section: a server of the Model Context Protocol whose tools
+// Hob uses. Either Command or URL is set. Folders and Cwd are absolute paths.
+type MCPServer struct {
+	Name         string   `toml:"-"`
+	Enabled      bool     `toml:"enabled"` // default true
+	Command      string   `toml:"command"`
+	Args         []string `toml:"args"`
+	Cwd          string   `toml:"cwd"`     // "" means a folder of Hob
+	Sandbox      bool     `toml:"sandbox"` // default true
+	Network      bool     `toml:"network"` // default true; only a sandbox can keep a program off the network
+	Folders      []string `toml:"folders"` // folders that a sandboxed program may change
+	URL          string   `toml:"url"`
+	ClientID     string   `toml:"client_id"` // OAuth client; "" means that Hob registers itself
+	ClientSecret string   `toml:"client_secret"`
+	Scopes       []string `toml:"scopes"`
+	Timeout      Duration `toml:"timeout"` // of one call; default defaultMCPTimeout
+	// Env and Headers hold values or references to secrets. Effects holds the names of a tool's
+	// effects, joined by "+".
+	Env     map[string]string `toml:"env"`
+	Headers map[string]string `toml:"headers"`
+	Effects map[string]string `toml:"effects"`
+}
+
+const (
+	defaultMCPTimeout = time.Minute
+	maxMCPTimeout     = time.Hour
+)
+
+var (
+	validMCPName = regexp.MustCompile(`^[A-Za-z0-9](_?[A-Za-z0-9-])*$`)
+	validEnvName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	validMCPTool = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
+)
+
+// EffectNames are the names of the effects in [mcp.servers.NAME.effects].
+func EffectNames() []string {
+	return []string{"read", "write", "send", "egress", "exec", "destroy", "secret"}
+}
+
+// MCPServers returns the sections [mcp.servers.NAME] in file order.
+func (c *Config) MCPServers() []MCPServer { return c.mcpServers }
+
+func (c *Config) indexMCP() {
+	for _, n := range c.doc.subsectionNames("mcp", "servers") {
+		s, ok := c.file.MCP.Servers[n]
+		if !ok {
+			continue
+		}
+		for key, v := range map[string]*bool{"enabled": &s.Enabled, "sandbox": &s.Sandbox, "network": &s.Network} {
+			if c.doc.findEntry([]string{"mcp", "servers", n, key}) == nil {
+				*v = true // the default for a section whose name the user chooses
+			}
+		}
+		if s.Timeout.Duration == 0 {
+			s.Timeout.Duration = defaultMCPTimeout
+		}
+		c.file.MCP.Servers[n] = s
+		s.Name = n
+		c.mcpServers = append(c.mcpServers, s)
+	}
+}
+
+// checkMCP checks the [mcp.servers.NAME] sections. A missing program or an unreachable address is
+// reported when the server is used.
+func (k *checker) checkMCP() {
+	var seen []string
+	for i := range k.c.mcpServers {
+		s := &k.c.mcpServers[i]
+		key := "mcp.servers." + quoteKey(s.Name)
+		k.requireValid(key, validMCPName.MatchString(s.Name) && len(s.Name) <= 32, "a name may contain only letters, digits, - and single _, and may be at most 32 characters long")
+		folded := strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(s.Name))
+		k.requireValid(key, !slices.Contains(seen, folded), "another server has almost the same name; rename one of them")
+		seen = append(seen, folded)
+		k.requireValid(key, (s.Command == "") != (s.URL == ""), `set either command (a program) or url (an address)`)
+		k.requireValid(key+".command", s.Command == "" || oneLine(s.Command), "must be a program on one line; put its arguments into args")
+		k.requireValid(key+".args", !slices.ContainsFunc(s.Args, func(a string) bool { return strings.ContainsRune(a, 0) }), "must not contain a zero byte")
+		if s.URL != "" {
+			u, err := url.Parse(s.URL)
+			k.requireValid(key+".url", err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil && u.Fragment == "", `must be an address such as "https://mcp.example.org/mcp", without a password`)
+			k.requireValid(key+".env", len(s.Env) == 0, "only a program (command) has an environment; use headers")
+		} else {
+			k.requireValid(key+".headers", len(s.Headers) == 0, "only an address (url) has headers; use env")
+		}
+		for name, v := range s.Env {
+			k.requireValid(key+".env", validEnvName.MatchString(name) && !strings.ContainsRune(v, 0), "%q is not a name of a variable", name)
+			k.requireValid(key+".env", !strings.HasPrefix(strings.ToUpper(name), "HOB_"), "%q is a variable of Hob; choose another name", name)
+		}
+		for name, v := range s.Headers {
+			k.requireValid(key+".headers", httpguts.ValidHeaderFieldName(name) && httpguts.ValidHeaderFieldValue(v), "%q is not a valid header", name)
+		}
+		for tool, v := range s.Effects {
+			k.requireValid(key+".effects", validMCPTool.MatchString(tool), "%q is not a name of a tool", tool)
+			for _, e := range strings.Split(v, "+") {
+				k.oneOf(key+".effects."+quoteKey(tool), e, EffectNames()...)
+			}
+		}
+		k.requireValid(key+".timeout", s.Timeout.Duration >= time.Second && s.Timeout.Duration <= maxMCPTimeout, `must be between "1s" and "1h"`)
+		s.Folders = k.expandFolders(key+".folders", s.Folders)
+		if s.Cwd != "" {
+			abs, err := system.Expand(s.Cwd)
+			k.requireValid(key+".cwd", err == nil && filepath.IsAbs(abs), `must be a full path such as "~/work"`)
+			s.Cwd = abs
+		}
+	}
+}
