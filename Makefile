@@ -38,7 +38,7 @@ UNRACED := ./cmd/hob ./cmd/hob/internal/redteam ./cmd/hob/internal/badinput ./cm
 # are busy meanwhile.
 PACKAGES := $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 4) + 1)
 LINKED  := -ldflags='-s -w'
-PLAIN   := CGO_ENABLED=0 $(GO) test -vet=off $(LINKED) -shuffle=on -timeout 15m
+PLAIN   := CGO_ENABLED=0 $(GO) test -p $(PACKAGES) -vet=off $(LINKED) -shuffle=on -timeout 15m
 RACED   := CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 $(GO) test -p $(PACKAGES) $(RACE) $(WATCHED) -vet=off $(LINKED) -shuffle=on -timeout 25m
 # A program with the race detector sleeps for a second before it exits unless
 # atexit_sleep_ms says otherwise. `make check` runs vet.
@@ -46,7 +46,7 @@ test: ## every test, shuffled, with the race detector where there is a C compile
 	@test -n "$(RACE)" || echo "No C compiler: testing without the race detector."
 	$(if $(RACE),$(RACED),$(PLAIN)) $$($(GO) list ./... | grep -vxE '$(subst $() ,|,$(UNRACED:./%=hob/%))')
 	$(PLAIN) $(UNRACED)
-	$(if $(RACE),$(PLAIN) -run 'TestScenarios|TestFaults|TestVirtualYear' ./cmd/hob/internal/app ./watchers)
+	$(if $(RACE),$(PLAIN) -run 'TestScenarios|TestFaults|TestGoldenRequests|TestMessageFlow|TestPromptCost|TestVirtualYear' ./cmd/hob/internal/app ./watchers)
 	CGO_ENABLED=0 $(GO) vet -tags rego ./autonomy/guard/rules && $(PLAIN) -tags rego ./autonomy/guard/rules
 
 test-long: ## the whole adversary, 500 kills, years, long fuzzing; writes docs/reports (PARTS="crash fuzz" chooses)

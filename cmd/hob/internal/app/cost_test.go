@@ -26,6 +26,7 @@ const maxHello = 2000
 // the figures; `go test ./cmd/hob/internal/app -run TestPromptCost -update`
 // writes it. They move by a few bytes with the time of day that a prompt names.
 func TestPromptCost(t *testing.T) {
+	skipRaced(t)
 	page := costPage
 	for mark, extra := range map[string][]tools.Tool{"@REAL@": nil, "@FIXTURE@": specimens(t)} {
 		rows, total := helloCost(t, extra)

@@ -311,3 +311,12 @@ func TestAMessageBehindAQuestion(t *testing.T) {
 		t.Errorf("after no: %q", got)
 	}
 }
+
+// skipRaced skips a test that compares a deterministic run with a committed file and is many times
+// slower with the race detector. make test runs it without the detector.
+func skipRaced(t *testing.T) {
+	t.Helper()
+	if raceDetector {
+		t.Skip("make test runs it without the race detector")
+	}
+}

@@ -53,6 +53,7 @@ func goldenModel(t *testing.T) *llmtest.Server {
 }
 
 func TestGoldenRequests(t *testing.T) {
+	skipRaced(t)
 	for _, p := range plays() {
 		if p.whole {
 			continue // the same but for the word stream

@@ -52,6 +52,7 @@ func flowPoints() []struct{ what, function string } {
 // reads them from the profile of allocations, in which every call that allocates appears, so that
 // nothing in the program has to know of the recording.
 func TestMessageFlow_IsListedInTheArchitecture(t *testing.T) {
+	skipRaced(t)
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	t.Setenv("HOB_HOME", filepath.Join(home, "hob"))
