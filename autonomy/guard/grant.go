@@ -130,23 +130,23 @@ func (g *Guard) findGrant(ctx context.Context, r Request) (string, error) {
 
 // UseTx records the use of the grant that a decision depends on, in the transaction in which the
 // call begins. It returns ErrGrantEnded if the grant has ended in the meantime; the call must then
-// not begin.
+// not begin. The uses of a grant with a limit stay counted when an older backup is restored.
 func (g *Guard) UseTx(tx *store.Tx, d Decision) error {
 	if d.Grant == "" {
 		return nil
 	}
 	now := time.Now().UnixMilli()
-	res, err := tx.Exec(`UPDATE grants SET used = used + 1, last_used = ? WHERE id = ? AND `+live, now, d.Grant, now)
-	if err != nil {
-		return fmt.Errorf("guard: grant: %w", err)
-	}
-	switch n, err := res.RowsAffected(); {
+	var used, limit int
+	err := tx.QueryRow(`UPDATE grants SET used = used + 1, last_used = ? WHERE id = ? AND `+live+` RETURNING used, max_uses`, now, d.Grant, now).Scan(&used, &limit)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return ErrGrantEnded
 	case err != nil:
 		return fmt.Errorf("guard: grant: %w", err)
-	case n == 0:
-		return ErrGrantEnded
+	case limit == 0:
+		return nil
 	}
-	return nil
+	return g.Tombstones().AddTx(tx, tombstone.Use, d.Grant, json.RawMessage(strconv.Itoa(used)))
 }
 
 // grantTx creates the grant requested by an answer with a scope.

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -280,4 +282,58 @@ func TestRestore_DiscardsReplacement(t *testing.T) {
 			t.Errorf("Replacement = %+v", st.Replacement())
 		}
 	})
+}
+
+// Uses of a grant with a limit stay counted, even those of a database that was damaged later.
+func TestRestore_CountsUsesSinceTheBackup(t *testing.T) {
+	for name, damage := range map[string]func(path string) error{"intact database": func(string) error { return nil }, "damaged database": damages["another file"]} {
+		t.Run(name, func(t *testing.T) {
+			h := newHome(t)
+			uses := func(used map[string]int) {
+				h.use(func(st *store.Store, g *guard.Guard) {
+					fatal(t, st.Write(t.Context(), func(tx *store.Tx) error {
+						for id, n := range used {
+							for range n {
+								if err := g.UseTx(tx, guard.Decision{Grant: id}); err != nil {
+									return err
+								}
+							}
+						}
+						return nil
+					}))
+				})
+			}
+			h.use(func(st *store.Store, _ *guard.Guard) {
+				fatal(t, st.Write(t.Context(), func(tx *store.Tx) error {
+					for id, limit := range map[string]int{"once": 1, "thrice": 3, "unlimited": 0} {
+						if _, err := tx.Exec(`INSERT INTO grants (id, tool, args_hash, session, max_uses, expires_at, created_at) VALUES (?, 'create_task', 'h', 's', ?, ?, 1)`,
+							id, limit, time.Now().Add(time.Hour).UnixMilli()); err != nil {
+							return err
+						}
+					}
+					return nil
+				}))
+			})
+			uses(map[string]int{"thrice": 1})
+			s, err := snapshot.Create(t.Context(), snapshot.Options{Paths: h.p, Version: "test", Reason: snapshot.Manual})
+			fatal(t, err)
+			h.snapshot = s
+			uses(map[string]int{"once": 1, "thrice": 1, "unlimited": 2})
+			fatal(t, damage(h.p.Database()))
+			if r := h.restore(); r.Applied.Uses != 2 {
+				t.Errorf("Applied = %+v, want 2 grants with uses", r.Applied)
+			}
+			h.use(func(_ *store.Store, g *guard.Guard) {
+				list, err := g.Grants(t.Context(), true, "", 10)
+				fatal(t, err)
+				got := map[string]string{}
+				for _, x := range list {
+					got[x.ID] = fmt.Sprintf("%d %s", x.Used, x.State)
+				}
+				if want := map[string]string{"once": "1 used up", "thrice": "2 live", "unlimited": "0 live"}; !maps.Equal(got, want) {
+					t.Errorf("grants = %v, want %v", got, want)
+				}
+			})
+		})
+	}
 }

@@ -35,6 +35,8 @@ type Applied struct {
 	Grants   int `json:"grants"`
 	Pairings int `json:"pairings"`
 	Erasures int `json:"erasures"` // completed by the next start
+	// Uses is the number of grants with a limit that were used since the backup.
+	Uses int `json:"uses"`
 }
 
 // SyncOptions are the parameters of Sync. Store and Guard are required.
@@ -67,7 +69,7 @@ func Sync(ctx context.Context, o SyncOptions) (a Applied, err error) {
 		o.Guard.ReportAltered(altered)
 	}
 	if a != (Applied{}) && o.Log != nil {
-		o.Log.Warn("the database was restored: revocations and erasures applied again", "grants", a.Grants, "pairings", a.Pairings, "erasures", a.Erasures)
+		o.Log.Warn("the database was restored: revocations and erasures applied again", "grants", a.Grants, "pairings", a.Pairings, "erasures", a.Erasures, "used_grants", a.Uses)
 	}
 	r := o.Store.Replacement()
 	if r == nil || r.Backup == "" {
@@ -114,6 +116,7 @@ func holdReplaced(ctx context.Context, o SyncOptions, r *store.Replacement) erro
 
 func applyEntries(tx *store.Tx, o SyncOptions, missing []tombstone.Entry) (a Applied, err error) {
 	sealed := map[string]erase.Sealed{}
+	used := map[string]bool{}
 	for _, e := range missing {
 		switch e.Kind {
 		case tombstone.Grant:
@@ -123,6 +126,18 @@ func applyEntries(tx *store.Tx, o SyncOptions, missing []tombstone.Entry) (a App
 			}
 			if found {
 				a.Grants++
+			}
+		case tombstone.Use:
+			var n int
+			if err := json.Unmarshal(e.Data, &n); err != nil {
+				return a, fmt.Errorf("uses of the grant %s: %w", e.Ref, err)
+			}
+			found, err := guard.CountRestoredTx(tx, e.Ref, n)
+			if err != nil {
+				return a, err
+			}
+			if found {
+				used[e.Ref] = true
 			}
 		case tombstone.Pairing:
 			p, found, err := pairing.RemoveRestoredTx(tx, e.Ref)
@@ -143,7 +158,7 @@ func applyEntries(tx *store.Tx, o SyncOptions, missing []tombstone.Entry) (a App
 			sealed[e.Ref] = s
 		}
 	}
-	a.Erasures = len(sealed)
+	a.Erasures, a.Uses = len(sealed), len(used)
 	return a, reopenErasures(tx, o, sealed)
 }
 

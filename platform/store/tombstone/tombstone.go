@@ -1,6 +1,6 @@
-// Package tombstone records revoked grants, ended pairings and erasures, so that restoring an older
-// copy of the database does not undo them. Each entry is stored twice: as a row of the table
-// tombstones, written in the same transaction as the revocation or erasure, and as a line of a file
+// Package tombstone records revoked grants, uses of grants with a limit, ended pairings and erasures, so
+// that restoring an older copy of the database does not undo them. Each entry is stored twice: as a row of
+// the table tombstones, written in the same transaction as the change, and as a line of a file
 // next to the audit key, which no snapshot contains. If a database lacks an entry of the file when
 // it is opened, because it was restored from a backup, Sync applies the entry again.
 //
@@ -38,6 +38,7 @@ const (
 	Grant   Kind = "grant"   // Ref is the id of a revoked grant
 	Pairing Kind = "pairing" // Ref is the id of an ended pairing
 	Erasure Kind = "erasure" // Ref is the id of an erasure, Data an erase.Sealed
+	Use     Kind = "use"     // Ref is the id of a grant with a limit of uses, Data the number of its uses
 )
 
 // Entry is one record.
