@@ -130,7 +130,7 @@ type HeldSource struct {
 
 // Problem is a fault that Hob works around. It ends by itself when the cause ends.
 type Problem struct {
-	Name string `json:"name" schema:"enum=model|port|config"`
+	Name string `json:"name" schema:"enum=model|port|config|trigger|upgrade"`
 	// Text describes the cause and how Hob works around it, Remedy what the user can do.
 	Text   string    `json:"text"`
 	Remedy string    `json:"remedy"`

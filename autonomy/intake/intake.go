@@ -55,6 +55,8 @@ type Trigger struct {
 	Action  string // the instruction, in plain words
 	Session string // session to which the turn reports
 	Secret  []byte // an empty value means that the API token is required
+	// Unreadable is the reason why the secret cannot be resolved, or "".
+	Unreadable string
 }
 
 // Options holds the options of New. Options without a documented default are required.
@@ -101,11 +103,13 @@ func OpenTriggers(ctx context.Context, list []config.Trigger, secret func(ctx co
 	out := map[string]Trigger{}
 	for _, t := range list {
 		value, err := secret(ctx, t.Secret)
+		unreadable := ""
 		if err != nil {
+			unreadable = err.Error()
 			log.Error("secret of a trigger not readable; until the next start the trigger accepts only Hob's token", "trigger", t.Name, "err", err)
 			value = rand.Text()
 		}
-		out[t.Name] = Trigger{Action: t.Action, Session: t.Session, Secret: []byte(value)}
+		out[t.Name] = Trigger{Action: t.Action, Session: t.Session, Secret: []byte(value), Unreadable: unreadable}
 	}
 	return out
 }

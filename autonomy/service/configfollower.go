@@ -1,12 +1,15 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -16,6 +19,7 @@ import (
 	"hob/autonomy/api"
 	"hob/autonomy/config"
 	"hob/platform/retry"
+	"hob/platform/store/upgrade"
 )
 
 // Intervals of the checks of config.toml. A change counts only after two checks
@@ -169,6 +173,18 @@ func (sv *Service) Problems(ctx context.Context) []api.Problem {
 	defer s.mu.Unlock()
 	if s.broken != nil {
 		out = append(out, api.Problem{Name: "config", Text: brokenText(s.broken), Remedy: brokenRemedy, Since: s.since})
+	}
+	for _, name := range slices.Sorted(maps.Keys(sv.o.Triggers)) {
+		if cause, remedy, _ := strings.Cut(sv.o.Triggers[name].Unreadable, "; "); cause != "" {
+			out = append(out, api.Problem{
+				Name: "trigger", Text: fmt.Sprintf("the secret of the trigger %s is not readable, so it accepts only Hob's token: %s", name, cause),
+				Remedy: cmp.Or(remedy, "correct the secret") + "; then restart Hob: hob stop && hob start",
+			})
+		}
+	}
+	if f, failed := upgrade.LastFailure(sv.o.Paths); failed {
+		text, remedy := f.Describe()
+		out = append(out, api.Problem{Name: "upgrade", Text: text, Remedy: remedy, Since: f.At})
 	}
 	return out
 }

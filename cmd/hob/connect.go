@@ -19,6 +19,7 @@ import (
 	"hob/channels/web/apiclient"
 	"hob/platform/host/system"
 	"hob/platform/retry"
+	"hob/platform/store/upgrade"
 )
 
 const (
@@ -56,9 +57,19 @@ func (a *cli) connectDaemon(ctx context.Context) (*client, error) {
 	}
 	c, running, err := a.dialDaemon(ctx, p)
 	if err == nil && !running {
-		return nil, notRunning()
+		return nil, notRunningAfter(p)
 	}
 	return c, err
+}
+
+// notRunningAfter returns notRunning, or names the failed upgrade that may be the reason.
+func notRunningAfter(p system.Paths) error {
+	f, failed := upgrade.LastFailure(p)
+	if !failed {
+		return notRunning()
+	}
+	text, remedy := f.Describe()
+	return &failure{code: exitNotRunning, cause: fmt.Sprintf("Hob is not running: at %s, %s", f.At.Local().Format("2006-01-02 15:04"), text), remedy: remedy}
 }
 
 // dialDaemon connects to the running daemon. It returns false if no daemon runs.

@@ -22,10 +22,32 @@ import (
 
 // newUpgrade returns the upgrade of an engine's home.
 func newUpgrade(o engineOptions) *upgrade.Upgrade {
-	return upgrade.New(upgrade.Options{
+	opt := upgrade.Options{
 		Paths: o.Paths, Sets: app.Migrations(), Version: o.Version, Log: o.Log,
 		Trial: func(ctx context.Context, p system.Paths) error { return tryHome(ctx, p, o.Version) },
-	})
+	}
+	if !o.InProcess { // otherwise the command prints the error
+		opt.Failed = func(ctx context.Context, err error) {
+			if err := showFailedUpgrade(ctx, os.Getenv, err); err != nil {
+				o.Log.Warn("failed upgrade not shown on the desktop", "err", err)
+			}
+		}
+	}
+	return upgrade.New(opt)
+}
+
+// showTime limits showing a notification.
+const showTime = 10 * time.Second
+
+// showFailedUpgrade shows the error of a failed upgrade on the desktop. The daemon that failed ends, so no
+// channel can report it.
+func showFailedUpgrade(ctx context.Context, getenv func(string) string, failed error) error {
+	ctx, cancel := context.WithTimeout(ctx, showTime)
+	defer cancel()
+	n := desktop.New(desktop.Options{Getenv: getenv})
+	err := n.Notify(ctx, desktop.Notification{ID: "upgrade-failed", Title: "Hob could not be upgraded", Body: failed.Error(), Urgency: desktop.Critical})
+	cancel()
+	return errors.Join(err, n.Run(ctx, nil)) // closes the connection
 }
 
 // openDaemon opens the daemon's engine. It first upgrades an older home; if the upgrade fails, it

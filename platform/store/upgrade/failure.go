@@ -1,6 +1,7 @@
 package upgrade
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -9,19 +10,21 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"hob/platform/host/system"
 )
 
-// Failure records the last upgrade that failed, so that a service manager that restarts Hob does not
-// repeat the snapshot and the trial each time.
+// Failure records the last upgrade that failed, so that commands can report it, and a service manager that
+// restarts Hob does not repeat the snapshot and the trial each time.
 type Failure struct {
 	Version string    `json:"version"` // of the program that failed
 	Config  string    `json:"config"`  // digest of the configuration file, which may be the cause
 	Reason  string    `json:"reason"`
 	At      time.Time `json:"at"`
-	Tries   int       `json:"tries"`
+	// Tries is the number of failed upgrades, or 0 if the program refused to start before it tried one.
+	Tries int `json:"tries"`
 }
 
 // The time after a failure in which the same version does not repeat the upgrade. It doubles with each
@@ -33,6 +36,9 @@ const (
 
 // NextTry returns when a start repeats the upgrade.
 func (f Failure) NextTry() time.Time {
+	if f.Tries == 0 {
+		return f.At
+	}
 	wait := firstRetry
 	for n := 1; n < f.Tries && wait < maxRetry; n++ {
 		wait *= 2
@@ -50,6 +56,15 @@ func LastFailure(p system.Paths) (f Failure, found bool) {
 		return Failure{}, false
 	}
 	return f, true
+}
+
+// Describe returns what failed and what the user can do.
+func (f Failure) Describe() (text, remedy string) {
+	if f.Tries > 0 {
+		return fmt.Sprintf("the upgrade to %s failed: %s", f.Version, f.Reason), "remove the cause and repeat the upgrade: hob doctor --fix && hob start, or go back: hob update --rollback"
+	}
+	cause, remedy, _ := strings.Cut(f.Reason, "; ")
+	return fmt.Sprintf("version %s did not start: %s", f.Version, cause), cmp.Or(remedy, "remove the cause, then run: hob start")
 }
 
 // ForgetFailure lets the next start repeat the upgrade.
@@ -78,11 +93,38 @@ func (u *Upgrade) recordFailure(opened error) error {
 	if last, found := LastFailure(u.o.Paths); found && last.Version == f.Version && last.Config == f.Config {
 		f.Tries += last.Tries
 	}
+	return u.writeFailure(f)
+}
+
+// recordRefusal records that the program refused to start with the error failed. It reports whether the
+// error is a new one.
+func (u *Upgrade) recordRefusal(failed error) (isNew bool) {
+	f := Failure{Version: u.o.Version, Config: u.configDigest(), Reason: failed.Error(), At: time.Now().UTC()}
+	if last, found := LastFailure(u.o.Paths); found && last.Version == f.Version && last.Tries == 0 && last.At.Add(maxRetry).After(f.At) {
+		return false
+	}
+	if err := u.writeFailure(f); err != nil {
+		u.o.Log.Warn("refused start not recorded", "err", err)
+	}
+	return true
+}
+
+func (u *Upgrade) writeFailure(f Failure) error {
 	b, err := json.Marshal(f)
 	if err != nil {
 		return err
 	}
 	return system.WriteFile(failureFile(u.o.Paths), b)
+}
+
+// forgetOutdated forgets a failure that the start of this program ends.
+func (u *Upgrade) forgetOutdated() {
+	if f, found := LastFailure(u.o.Paths); !found || f.Tries > 0 && f.Version != u.o.Version {
+		return
+	}
+	if err := ForgetFailure(u.o.Paths); err != nil {
+		u.o.Log.Warn("record of a failed upgrade not deleted", "err", err)
+	}
 }
 
 func (u *Upgrade) configDigest() string {

@@ -28,7 +28,7 @@ import (
 	"hob/platform/store/snapshot"
 )
 
-// Options are the parameters of New. All but Free are required.
+// Options are the parameters of New. All but Free and Failed are required.
 type Options struct {
 	Paths   system.Paths
 	Sets    []store.MigrationSet // of this program
@@ -39,17 +39,23 @@ type Options struct {
 	Log   *slog.Logger
 	// Free returns the free bytes of a folder's disk (default system.DiskFree).
 	Free func(dir string) (uint64, error)
+	// Failed shows the error of a failed upgrade or a refused start to the user, who does not see the log
+	// of a service.
+	Failed func(ctx context.Context, err error)
 }
 
 // Upgrade is the upgrade of one home.
-type Upgrade struct{ o Options }
+type Upgrade struct {
+	o       Options
+	refused bool // Prepare refused to start the upgrade
+}
 
 // New returns the upgrade of a home. It does no I/O.
 func New(o Options) *Upgrade {
 	if o.Free == nil {
 		o.Free = system.DiskFree
 	}
-	return &Upgrade{o}
+	return &Upgrade{o: o}
 }
 
 // The states in the journal.
@@ -193,6 +199,7 @@ func (u *Upgrade) Prepare(ctx context.Context, m store.Migration) error {
 		return err
 	}
 	if err := u.checkSpace(ctx); err != nil {
+		u.refused = true
 		return err
 	}
 	j := journal{State: preparing, From: m.From, Version: u.o.Version, Started: time.Now().UTC()}
@@ -323,10 +330,16 @@ func (u *Upgrade) MarkOpened() error {
 // be closed then. It also explains a database that is too new for this program.
 func (u *Upgrade) Finish(ctx context.Context, failed error) error {
 	if errors.Is(failed, store.ErrNewerSchema) {
-		return u.explainNewer(ctx, failed)
+		return u.refuseStart(ctx, u.explainNewer(ctx, failed))
 	}
 	j, found, err := u.readJournal()
-	if err != nil || !found {
+	switch {
+	case err == nil && !found && failed == nil:
+		u.forgetOutdated()
+		return nil
+	case err == nil && !found && u.refused:
+		return u.refuseStart(ctx, failed)
+	case err != nil || !found:
 		return errors.Join(failed, err)
 	}
 	ctx = context.WithoutCancel(ctx)
@@ -341,6 +354,25 @@ func (u *Upgrade) Finish(ctx context.Context, failed error) error {
 		}
 		return u.removeJournal()
 	}
+	err = u.rollBack(ctx, j, failed)
+	if u.o.Failed != nil {
+		u.o.Failed(ctx, err)
+	}
+	return err
+}
+
+// refuseStart reports an error that ends the start before an upgrade begins. A service manager repeats the
+// start, so it shows the error at most once per hour.
+func (u *Upgrade) refuseStart(ctx context.Context, failed error) error {
+	if u.o.Failed != nil && u.recordRefusal(failed) {
+		u.o.Failed(context.WithoutCancel(ctx), failed)
+	}
+	return failed
+}
+
+// rollBack restores the state of before a failed upgrade. It returns an error with the reason and the
+// result.
+func (u *Upgrade) rollBack(ctx context.Context, j journal, failed error) error {
 	u.o.Log.Error("upgrade failed", "version", u.o.Version, "err", failed)
 	if err := u.recordFailure(failed); err != nil { // the next start repeats the upgrade immediately
 		u.o.Log.Warn("failed upgrade not recorded", "err", err)

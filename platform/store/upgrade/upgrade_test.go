@@ -70,6 +70,7 @@ type startOptions struct {
 	version string // default v2
 	serves  bool   // a daemon, which finishes when it is ready
 	ready   error  // why the daemon does not become ready
+	shown   *[]string
 }
 
 // startProgram does what the composition root does, and returns the result of Finish.
@@ -97,6 +98,11 @@ func startProgram(t *testing.T, p system.Paths, o startOptions) error {
 				return o.free, nil
 			}
 			return 1 << 40, nil
+		},
+		Failed: func(_ context.Context, err error) {
+			if o.shown != nil {
+				*o.shown = append(*o.shown, err.Error())
+			}
 		},
 	})
 	fatal(t, up.Recover(t.Context()))
@@ -226,6 +232,45 @@ func TestPrepare_AcceptsLargeLog(t *testing.T) {
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("with %d bytes free: %v, want %q", tt.free, err, tt.want)
 		}
+	}
+}
+
+// A service manager repeats the start, and the user does not see its log: each reason is shown once.
+func TestFinish_ShowsFailureOnce(t *testing.T) {
+	for name, tt := range map[string]struct {
+		o          startOptions
+		want, text string
+		tries      int
+	}{
+		"rolled back":   {startOptions{sets: declared(), trial: errors.New("boom")}, "same as before the upgrade", "the upgrade to v2 failed: self-check in a copy of the home: boom", 1},
+		"disk full":     {startOptions{sets: declared(), free: 1 << 20}, "free some space", "version v2 did not start: upgrade: not enough disk space", 0},
+		"newer schema":  {startOptions{sets: setsOf(0, nil)}, "update Hob", "version v2 did not start: ", 0},
+		"after a start": {startOptions{sets: declared(), serves: true, ready: errors.New("boom")}, "same as before the upgrade", "the upgrade to v2 failed: boom", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := oldHome(t)
+			var shown []string
+			tt.o.shown = &shown
+			for range 3 {
+				if err := startProgram(t, p, tt.o); err == nil {
+					t.Error("the start succeeded")
+				}
+			}
+			if len(shown) != 1 || !strings.Contains(shown[0], tt.want) {
+				t.Errorf("shown %q, want %q once", shown, tt.want)
+			}
+			f, found := upgrade.LastFailure(p)
+			if text, remedy := f.Describe(); !found || f.Tries != tt.tries || !strings.HasPrefix(text, tt.text) || remedy == "" {
+				t.Errorf("LastFailure = %+v, %v: %q; %q", f, found, text, remedy)
+			}
+			if f.Tries == 0 && f.NextTry() != f.At {
+				t.Error("a start after the cause is removed has to wait")
+			}
+			fatal(t, startProgram(t, p, startOptions{sets: declared(), version: "v2-fixed"}))
+			if f, found := upgrade.LastFailure(p); found {
+				t.Errorf("LastFailure = %+v after a successful start", f)
+			}
+		})
 	}
 }
 

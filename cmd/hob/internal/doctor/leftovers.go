@@ -188,9 +188,10 @@ func failedUpgrade(e Env) []Check {
 	if !found {
 		return nil
 	}
+	text, remedy := f.Describe()
 	return withFix(func(context.Context) (string, error) {
 		return "the next start repeats the upgrade", upgrade.ForgetFailure(e.Paths)
-	}, warnCheck("leftovers", fmt.Sprintf("the upgrade to %s failed at %s: %s", f.Version, f.At.Local().Format("2006-01-02 15:04"), f.Reason), "remove the cause and repeat the upgrade: "+fixRemedy+" && hob start, or go back: hob update --rollback"))
+	}, warnCheck("leftovers", f.At.Local().Format("2006-01-02 15:04: ")+text, remedy))
 }
 
 // Maximum age of the newest backup, and of a database without a backup.
