@@ -14,7 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"hob/autonomy/bus"
 	"hob/autonomy/config"
+	"hob/autonomy/guard"
+	"hob/autonomy/guard/pairing"
+	"hob/knowledge"
 	"hob/platform/host/system"
 	"hob/platform/store"
 )
@@ -30,7 +34,7 @@ func healthy(t *testing.T) Env {
 	if _, err := system.EnsureToken(p.TokenFile()); err != nil {
 		t.Fatal(err)
 	}
-	tables := []store.MigrationSet{{Owner: "test", Steps: []string{"CREATE TABLE t (x)"}}}
+	tables := append([]store.MigrationSet{bus.Migrations(), guard.Migrations(), pairing.Migrations(), {Owner: "test", Steps: []string{"CREATE TABLE t (x)"}}}, knowledge.Migrations()...)
 	st, err := store.Open(t.Context(), p.Database(), tables, store.Options{})
 	if err != nil {
 		t.Fatal(err)

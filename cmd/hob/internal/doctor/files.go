@@ -16,6 +16,7 @@ import (
 const (
 	privateFile = 0o600
 	privateDir  = 0o700
+	userExec    = 0o100 // a script stays executable for the user
 	// othersWrite are the permission bits that let other users change a file.
 	othersWrite = 0o022
 )
@@ -160,7 +161,7 @@ func closeToOthers(path string) error {
 	case fi.IsDir():
 		return root.Chmod(name, privateDir)
 	}
-	return root.Chmod(name, privateFile)
+	return root.Chmod(name, privateFile|fi.Mode().Perm()&userExec)
 }
 
 // checkMissingFolders finds missing folders that a feature needs, in a home that Hob has used

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,6 +17,9 @@ import (
 	"strings"
 	"time"
 
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/autonomy/recovery"
 	"hob/platform/host/system"
 	"hob/platform/host/vault"
 	"hob/platform/net/release"
@@ -28,6 +33,7 @@ const (
 	// proofTime limits one proof, maxProofDatabase the size of the database that fits into it.
 	proofTime        = 8 * time.Second
 	maxProofDatabase = 256 << 20 // bytes
+	spareProof       = 64 << 20  // bytes that a restore leaves free
 	maxWalkedFiles   = 50_000
 	// driftWindow is the time over which the wall clock is compared with the monotonic clock, and
 	// maxDrift the tolerated difference.
@@ -35,8 +41,8 @@ const (
 	maxDrift    = 50 * time.Millisecond
 )
 
-// checkRestore makes a backup, verifies it, and restores it into a temporary home. The copies are
-// in the backup folder, under a name that the next backup deletes if Hob is killed.
+// checkRestore makes a backup, verifies it, and restores it into a temporary home, as hob restore does.
+// The copies are in the backup folder, under a name that the next backup deletes if Hob is killed.
 func checkRestore(ctx context.Context, e Env) []Check {
 	const name = "restore"
 	fi, err := os.Stat(e.Paths.Database())
@@ -48,79 +54,129 @@ func checkRestore(ctx context.Context, e Env) []Check {
 	case fi.Size() > maxProofDatabase:
 		return skipCheck(name, fmt.Sprintf("the database is %d MB, too large for a quick proof", fi.Size()>>20), "make a backup, which is verified: hob backup")
 	}
-	if free, err := system.DiskFree(e.Paths.Data); err == nil && free < 4*uint64(fi.Size()) {
-		return skipCheck(name, fmt.Sprintf("only %d MB are free, and a proof needs %d MB", free>>20, 4*fi.Size()>>20), "free some space")
+	if free, err := system.DiskFree(e.Paths.Data); err == nil && free < spareProof+5*uint64(fi.Size()) {
+		return skipCheck(name, fmt.Sprintf("only %d MB are free, and a proof needs %d MB", free>>20, (spareProof+5*fi.Size())>>20), "free some space")
 	}
 	ctx, cancel := context.WithTimeout(ctx, proofTime)
 	defer cancel()
-	rows, err := proveRestore(ctx, e)
+	proof, err := proveRestore(ctx, e)
 	switch {
 	case ctx.Err() != nil:
 		return skipCheck(name, "not finished within "+proofTime.String(), "make a backup, which is verified: hob backup")
 	case err != nil:
 		return failWithError(name, err, "see the log: "+e.Paths.LogFile())
 	}
-	return okCheck(name, fmt.Sprintf("a backup was made, verified and restored into a temporary home: %d rows, and the database opens", rows))
+	return okCheck(name, "a backup was made, verified and restored into a temporary home: "+proof)
 }
 
-func proveRestore(ctx context.Context, e Env) (rows int64, err error) {
+// proveRestore describes what it compared.
+func proveRestore(ctx context.Context, e Env) (proof string, err error) {
 	if err := os.MkdirAll(e.Paths.Backups(), privateDir); err != nil {
-		return 0, err
+		return "", err
 	}
 	dir, err := os.MkdirTemp(e.Paths.Backups(), store.SnapshotPrefix+"doctor-*"+store.PartialSuffix)
 	if err != nil {
-		return 0, fmt.Errorf("create a temporary home: %w", err)
+		return "", fmt.Errorf("create a temporary home: %w", err)
 	}
 	defer func() { err = errors.Join(err, system.RemoveAll(dir)) }()
-	p := e.Paths
-	p.Data = filepath.Join(dir, "copied") // the snapshot of the copied database is in the copy's own backup folder
-	restored := filepath.Join(dir, "restored", "hob.db")
-	if err := errors.Join(os.Mkdir(p.Data, privateDir), os.Mkdir(filepath.Dir(restored), privateDir)); err != nil {
-		return 0, err
+	copied := e.Paths
+	copied.Data = filepath.Join(dir, "copied") // the snapshot of the copied database is in the copy's own backup folder
+	home := filepath.Join(dir, "restored")
+	restored := system.Paths{Home: home, Data: home, Logs: filepath.Join(home, "logs"), Runtime: filepath.Join(home, "run")}
+	if err := errors.Join(os.Mkdir(copied.Data, privateDir), restored.Ensure()); err != nil {
+		return "", err
 	}
 	for n := 1; ; n++ { // another process may open or close the database at the same time
-		err := store.CopyDatabase(ctx, e.Paths.Database(), p.Database())
+		err := store.CopyDatabase(ctx, e.Paths.Database(), copied.Database())
 		if err == nil {
 			break
 		}
 		if n == 10 || !strings.Contains(err.Error(), "SQLITE_BUSY") || retry.Sleep(ctx, 200*time.Millisecond) != nil {
-			return 0, err
+			return "", err
 		}
 	}
-	made, err := snapshot.Create(ctx, snapshot.Options{Paths: p, Version: e.Version, Reason: snapshot.Manual})
+	made, err := snapshot.Create(ctx, snapshot.Options{Paths: copied, Version: e.Version, Reason: snapshot.Manual})
 	if err != nil {
-		return 0, err
+		return "", err
 	}
-	if err := store.CopyDatabase(ctx, made.Database(), restored); err != nil {
-		return 0, err
-	}
-	db, err := store.Open(ctx, restored, e.Tables, store.Options{})
-	if err != nil {
-		return 0, fmt.Errorf("open the restored database: %w", err)
-	}
-	if aside := db.QuarantinedPath(); aside != "" {
-		return 0, errors.Join(errors.New("the restored database is damaged"), db.Close())
-	}
-	if err := db.Close(); err != nil {
-		return 0, err
-	}
-	have, err := store.Inspect(ctx, restored)
-	if err != nil {
-		return 0, fmt.Errorf("check the restored database: %w", err)
-	}
-	for table, n := range made.Manifest.Rows {
-		if rows += n; have.Rows[table] != n && maps.Equal(have.Schema, made.Manifest.Schema) {
-			return 0, fmt.Errorf("the restored table %s has %d rows instead of %d", table, have.Rows[table], n)
+	for from, to := range map[string]string{e.Paths.AuditKeyFile(): restored.AuditKeyFile(), e.Paths.TombstoneFile(): restored.TombstoneFile()} {
+		b, err := os.ReadFile(from)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err = errors.Join(err, system.WriteFile(to, b)); err != nil {
+			return "", err
 		}
 	}
-	return rows, nil
+	r, err := recovery.Restore(ctx, recovery.Options{Paths: restored, Migrations: e.Tables, Version: e.Version, Snapshot: made})
+	if err != nil {
+		return "", err
+	}
+	return compareRestored(ctx, restored, e.Tables, made, r)
+}
+
+// compareRestored compares a restored home with its snapshot, and checks that its work is on hold and its
+// audit log records the restore.
+func compareRestored(ctx context.Context, p system.Paths, tables []store.MigrationSet, made snapshot.Snapshot, r recovery.Report) (proof string, err error) {
+	if len(r.Warnings) > 0 {
+		return "", fmt.Errorf("restore: %s", strings.Join(r.Warnings, "; "))
+	}
+	for _, f := range made.Manifest.Files {
+		if f.Name == store.SnapshotDatabase {
+			continue
+		}
+		b, err := os.ReadFile(filepath.Join(p.Home, filepath.FromSlash(f.Name)))
+		if sum := sha256.Sum256(b); err != nil || hex.EncodeToString(sum[:]) != f.SHA256 {
+			return "", errors.Join(fmt.Errorf("the restored file %s differs from the backup", f.Name), err)
+		}
+	}
+	have, err := store.Inspect(ctx, p.Database())
+	if err != nil {
+		return "", fmt.Errorf("check the restored database: %w", err)
+	}
+	var rows int64
+	for table, n := range made.Manifest.Rows { // a restore adds rows to the audit log and the hold
+		if rows += n; have.Rows[table] < n && maps.Equal(have.Schema, made.Manifest.Schema) {
+			return "", fmt.Errorf("the restored table %s has %d rows instead of %d", table, have.Rows[table], n)
+		}
+	}
+	st, err := store.Open(ctx, p.Database(), tables, store.Options{})
+	if err != nil {
+		return "", fmt.Errorf("open the restored database: %w", err)
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	key, err := system.ReadKey(p.AuditKeyFile())
+	if err != nil {
+		return "", err
+	}
+	g, err := guard.New(st, guard.Options{AuditKey: key, Anchor: p.AuditAnchorFile(), Tombstones: p.TombstoneFile()})
+	if err != nil {
+		return "", err
+	}
+	if err := recovery.Open(ctx, recovery.SyncOptions{Store: st, Guard: g}); err != nil {
+		return "", err
+	}
+	log, err := g.VerifyAll(ctx)
+	if err != nil {
+		return "", fmt.Errorf("the restored audit log: %w", err)
+	}
+	hold, err := bus.New(st, bus.Options{}).Hold.Status(ctx)
+	switch {
+	case err != nil:
+		return "", err
+	case len(log.Restores) == 0:
+		return "", errors.New("the restored audit log does not record the restore")
+	case !hold.Active || hold.Texts+hold.Events != len(r.Held):
+		return "", errors.New("the restored work is not on hold")
+	}
+	return fmt.Sprintf("%d rows and %s match, %s on hold, and the audit log is intact", rows, textnorm.CountNoun(len(made.Manifest.Files)-1, "file", "files"), textnorm.CountNoun(len(r.Held), "item is", "items are")), nil
 }
 
 // checkEveryFile checks each file in the home: its owner, and whether others can change or access
 // it. Inside a private folder, a file's permissions for others have no effect.
 func checkEveryFile(ctx context.Context, e Env) []Check {
 	const name = "every file"
-	var bad []string
+	var foreign, open []string
 	seen := map[string]bool{}
 	count := 0
 	for _, root := range []string{e.Paths.Home, e.Paths.Data, e.Paths.Logs, e.Paths.Runtime} {
@@ -148,8 +204,11 @@ func checkEveryFile(ctx context.Context, e Env) []Check {
 				return nil //nolint:nilerr // it was removed in the meantime
 			}
 			count++
-			if !system.IsOwnedByUser(fi) || !closed && system.OthersMayRead(fi) {
-				bad = append(bad, path)
+			switch {
+			case !system.IsOwnedByUser(fi):
+				foreign = append(foreign, path)
+			case !closed && system.OthersMayRead(fi):
+				open = append(open, path)
 			}
 			return nil
 		})
@@ -157,9 +216,20 @@ func checkEveryFile(ctx context.Context, e Env) []Check {
 			return warnCheck(name, "not all files can be checked: "+withoutPath(err).Error(), "take ownership of the folder and make it readable")
 		}
 	}
+	var out []Check
+	if len(foreign) > 0 {
+		out = warnCheck(name, fmt.Sprintf("%s of %d belong to other users: %s", textnorm.CountNoun(len(foreign), "file", "files"), count, foreign[0]), "take ownership: sudo chown -R $(id -un) "+e.Paths.Home)
+	}
+	if len(open) > 0 {
+		fix := func(ctx context.Context) (string, error) {
+			_, err := closeAccessFix(open)(ctx)
+			return "closed " + textnorm.CountNoun(len(open), "file", "files") + " to others", err
+		}
+		out = append(out, withFix(fix, warnCheck(name, fmt.Sprintf("%s of %d can be read by other users: %s", textnorm.CountNoun(len(open), "file", "files"), count, open[0]), fixRemedy+", or: chmod -R go-rwx "+e.Paths.Home))...)
+	}
 	switch {
-	case len(bad) > 0:
-		return warnCheck(name, fmt.Sprintf("%s of %d belong to other users or can be read by them: %s", textnorm.CountNoun(len(bad), "file", "files"), count, bad[0]), fixRemedy+", or: chmod -R go-rwx "+e.Paths.Home)
+	case len(out) > 0:
+		return out
 	case ctx.Err() != nil || count >= maxWalkedFiles:
 		return okCheck(name, fmt.Sprintf("checked the first %d files: all are yours, and other users cannot access them", count))
 	}

@@ -3,11 +3,14 @@ package doctor
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
+	"hob/autonomy/bus"
 	"hob/platform/host/system"
 	"hob/platform/net/release"
+	"hob/platform/provenance"
 	"hob/platform/store"
 )
 
@@ -23,23 +26,27 @@ func stateOf(t *testing.T, e Env, name string) Check {
 
 func TestProofs_WorkInAHome(t *testing.T) {
 	e := conf(t, healthy(t), "")
-	e.Tables = []store.MigrationSet{{Owner: "test", Steps: []string{`CREATE TABLE things (id INTEGER PRIMARY KEY); INSERT INTO things VALUES (1), (2), (3)`}}}
-	if err := os.MkdirAll(e.Paths.Data, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	_ = os.Remove(e.Paths.Database())
-	db, err := store.Open(t.Context(), e.Paths.Database(), e.Tables, store.Options{})
+	e.Tables = append(e.Tables, store.MigrationSet{Owner: "things", Steps: []string{`CREATE TABLE things (id INTEGER PRIMARY KEY); INSERT INTO things VALUES (1), (2), (3)`}})
+	db, err := store.Open(t.Context(), e.Paths.Database(), e.Tables, store.Options{BackupDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
+	inbox := bus.New(db, bus.Options{}).Inbox
+	if _, err := inbox.Put(t.Context(), bus.Event{Kind: bus.Watcher, Source: "w1", Session: "watcher:w1", Text: "a file appeared", Provenance: provenance.Outside}); err != nil {
+		t.Fatal(err)
+	}
+	write(t, e.Paths.SoulFile(), "soul", 0o600)
 	for name, want := range map[string]string{
-		"restore": "verified and restored", "every file": "files and folders are yours", "key storage": "encrypted, read and deleted",
+		"restore": "restored into a temporary home: ", "every file": "files and folders are yours", "key storage": "encrypted, read and deleted",
 		"time source": "monotonic clock agree", "unproven": "hob selftest",
 	} {
 		if c := stateOf(t, e, name); c.State != OK || !strings.Contains(c.Cause, want) {
 			t.Errorf("%s: %+v, want %q", name, c, want)
 		}
+	}
+	if c := stateOf(t, e, "restore"); !strings.HasSuffix(c.Cause, "rows and 1 file match, 1 item is on hold, and the audit log is intact") {
+		t.Errorf("restore: %+v", c)
 	}
 	if left, _ := filepath.Glob(filepath.Join(system.EscapeGlob(e.Paths.Backups()), "*")); len(left) > 0 {
 		t.Errorf("the proof leaves %v", left)
@@ -50,6 +57,43 @@ func TestProofs_WorkInAHome(t *testing.T) {
 	e.Release = release.Source{URL: "https://example.org/latest.json", Key: "no key"}
 	if c := stateOf(t, e, "updates"); c.State != Fail {
 		t.Errorf("updates with a broken key: %+v", c)
+	}
+}
+
+// A backup that cannot be restored is reported.
+func TestRestore_FailsWhenRestoreFails(t *testing.T) {
+	e := conf(t, healthy(t), "")
+	if c := stateOf(t, e, "restore"); c.State != OK {
+		t.Fatalf("%+v", c)
+	}
+	write(t, e.Paths.AuditKeyFile(), "no key", 0o600)
+	if c := stateOf(t, e, "restore"); c.State != Fail || !strings.Contains(c.Cause, "does not contain a key") {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestEveryFile_FixClosesFiles(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no modes")
+	}
+	e := conf(t, healthy(t), "")
+	script := filepath.Join(e.Paths.Home, "skills", "s", "run.sh")
+	if err := os.MkdirAll(filepath.Dir(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(t, script, "#!/bin/sh", 0o755)
+	if err := os.Chmod(e.Paths.Home, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	list, err := Run(t.Context(), e, Options{Names: []string{"every file"}, Fix: true})
+	if err != nil || len(list) != 1 || list[0].Fixed == "" {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	if c := stateOf(t, e, "every file"); c.State != OK {
+		t.Errorf("after the fix: %+v", c)
+	}
+	if fi, err := os.Stat(script); err != nil || fi.Mode().Perm() != 0o700 {
+		t.Errorf("mode of the script = %v, %v, want 0700", fi.Mode(), err)
 	}
 }
 
