@@ -131,9 +131,14 @@ func open(t *testing.T, keep channels.StateStore, places ...pim.Notes) *notes.Ch
 func TestConformance(t *testing.T) {
 	channelstest.Conform(t, func(t *testing.T) (channels.Channel, channelstest.Platform) {
 		v := newVault(t)
-		return open(t, &channelstest.Keeper{}, v), v
+		return open(t, &channelstest.Keeper{}, inChat{v}), v
 	})
 }
+
+// inChat has the name of the chat that the suite uses.
+type inChat struct{ *vault }
+
+func (inChat) Name() string { return "c" }
 
 func began(t *testing.T, ch *notes.Channel) {
 	t.Helper()

@@ -168,9 +168,14 @@ func configured(t *testing.T, c reminders.Config, keep channels.StateStore, plac
 func TestConformance(t *testing.T) {
 	channelstest.Conform(t, func(t *testing.T) (channels.Channel, channelstest.Platform) {
 		m := &memory{}
-		return open(t, &channelstest.Keeper{}, m), m
+		return open(t, &channelstest.Keeper{}, inChat{m}), m
 	})
 }
+
+// inChat has the name of the chat that the suite uses.
+type inChat struct{ *memory }
+
+func (inChat) Name() string { return "c" }
 
 // began waits until the channel has looked for the first time.
 func began(t *testing.T, ch *reminders.Channel) {
@@ -451,6 +456,21 @@ func TestWhoseListItIs(t *testing.T) {
 	m.set(func() { m.is = "/lists/1" })
 	if again := sender(reminders.Config{List: "Assistant"}, "three"); again != first {
 		t.Errorf("%q was %q", again, first)
+	}
+}
+
+// The list of another account, which other people may read, gets no message for an account that is gone.
+func TestSend_RefusesUnknownAccount(t *testing.T) {
+	m := &memory{}
+	ch := configured(t, reminders.Config{Private: true}, &channelstest.Keeper{}, m)
+	for _, kind := range []channels.DeliveryKind{channels.Notice, channels.Question} {
+		_, err := ch.Send(t.Context(), channels.Delivery{ID: "d1", Kind: kind, Chat: "gone", Text: "The code is 42."})
+		if e, ok := errors.AsType[*channels.Error](err); !ok || e.Class != channels.Permanent || !strings.Contains(err.Error(), `"gone"`) {
+			t.Errorf("Send = %v, want a permanent error that names the account", err)
+		}
+	}
+	if got := m.open(); len(got) > 0 {
+		t.Errorf("sent to another account: %q", got)
 	}
 }
 

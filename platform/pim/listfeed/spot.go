@@ -60,7 +60,8 @@ type unsupportedError struct{ error }
 func (unsupportedError) Is(target error) bool { return target == errors.ErrUnsupported }
 
 // candidateSources returns the drivers of the configured account, or all drivers if none is
-// configured. If at is the name of one of them, it returns only that one.
+// configured. If at is not "", it returns only the driver with this name, because other people may read
+// the other lists.
 func (s *Location[P]) candidateSources(at string) ([]P, error) {
 	var out []P
 	var names []string
@@ -72,7 +73,10 @@ func (s *Location[P]) candidateSources(at string) ([]P, error) {
 	}
 	switch {
 	case len(out) > 0:
-		return sourcesNamed(out, at), nil
+		if out = sourcesNamed(out, at); len(out) > 0 {
+			return out, nil
+		}
+		return nil, unsupportedError{fmt.Errorf("%s: the account %q is no longer configured for this channel; add it again, or remove its messages", s.Channel, at)}
 	case len(names) > 0:
 		return nil, unsupportedError{fmt.Errorf("%s: no account %q; set account in [channels.%s] to one of %s", s.Channel, s.Account, s.Channel, strings.Join(names, ", "))}
 	}
@@ -164,13 +168,12 @@ func isNotFoundThere(err error) bool {
 	return errors.Is(err, pim.ErrNoFolder) || errors.Is(err, pim.ErrNotFound) || errors.Is(err, errors.ErrUnsupported)
 }
 
-// sourcesNamed returns the source with that name, or all if there is no such source.
+// sourcesNamed returns the source with that name, or all for "".
 func sourcesNamed[P pim.Driver](places []P, name string) []P {
-	i := slices.IndexFunc(places, func(p P) bool { return p.Name() == name })
-	if i < 0 {
+	if name == "" {
 		return places
 	}
-	return places[i : i+1]
+	return slices.DeleteFunc(slices.Clone(places), func(p P) bool { return p.Name() != name })
 }
 
 // Title returns the first line of text, truncated to most characters.
