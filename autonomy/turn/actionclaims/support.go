@@ -41,8 +41,12 @@ func isAdditiveTool(tool string) bool {
 	return slices.Contains([]string{"create", "add", "append", "log", "remember"}, verb)
 }
 
-// familyOf returns the family of items that a tool handles, judging by its name.
+// familyOf returns the family of items that a tool handles, judging by its name. The agent of a delegated
+// task may handle items of any family.
 func familyOf(tool string) Family {
+	if strings.HasPrefix(tool, "delegat") || strings.HasPrefix(tool, "spawn") {
+		return AnyFamily
+	}
 	for _, f := range []struct {
 		family Family
 		words  []string

@@ -17,6 +17,7 @@ func TestClaim_IsBackedBy(t *testing.T) {
 		{"a note that was deleted", Claim{Kind: Deleted}, Action{"delete_note", "destroy"}, true},
 		{"a note that was created instead", Claim{Kind: Deleted}, Action{"create_note", "write"}, false},
 		{"a command, which may do anything", Claim{Kind: Sent}, Action{"run_command", "exec"}, true},
+		{"a file that a delegated task wrote", Claim{Kind: Changed, Family: Text}, Action{"delegate_tasks", "write"}, true},
 		{"a task that has only started", Claim{Kind: Changed}, Action{"spawn_agent", "write"}, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
