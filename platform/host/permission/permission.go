@@ -10,7 +10,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
+
+	"hob/platform/host/system/autostart"
 )
 
 // Permission is a macOS permission that Hob can use, and whether it is granted.
@@ -70,13 +72,13 @@ func fullDisk(home string) (given bool, err error) {
 	return false, err
 }
 
-// label is a part of every launchd label that starts Hob.
-const label = "hob"
+// labels are the launchd labels that start Hob: of hob service install, and of Homebrew.
+func labels() []string { return []string{autostart.Label, "homebrew.mxcl.hob"} }
 
 // Responsible returns the name of the program that needs the permission: the terminal
 // that started Hob, or Hob itself if the session started it.
 func Responsible(getenv func(string) string) string {
-	if job := getenv("XPC_SERVICE_NAME"); strings.Contains(strings.ToLower(job), label) && !strings.HasPrefix(job, "application.") {
+	if slices.Contains(labels(), getenv("XPC_SERVICE_NAME")) {
 		return "Hob"
 	}
 	if getenv("SSH_CONNECTION") != "" {

@@ -35,7 +35,9 @@ func TestResponsible(t *testing.T) {
 		env  map[string]string
 		want string
 	}{
-		{"the session", map[string]string{"XPC_SERVICE_NAME": "io.hob.daemon"}, "Hob"},
+		{"the session", map[string]string{"XPC_SERVICE_NAME": "local.hob.assistant"}, "Hob"},
+		{"Homebrew", map[string]string{"XPC_SERVICE_NAME": "homebrew.mxcl.hob"}, "Hob"},
+		{"a job of another program", map[string]string{"XPC_SERVICE_NAME": "com.example.hobbyist", "TERM_PROGRAM": "Hobby"}, "Hobby"},
 		{"Terminal", map[string]string{"XPC_SERVICE_NAME": "0", "TERM_PROGRAM": "Apple_Terminal"}, "Terminal"},
 		{"a window of a program that is called so", map[string]string{"XPC_SERVICE_NAME": "application.com.example.hobbyterm.123", "TERM_PROGRAM": "Hobby"}, "Hobby"},
 		{"kitty", map[string]string{"KITTY_WINDOW_ID": "1"}, "kitty"},

@@ -185,7 +185,7 @@ func (m *Manager) entryLocation() string {
 	case XDG:
 		return filepath.Join(m.configDir(), "autostart", "hob.desktop")
 	case Launchd:
-		return filepath.Join(m.o.UserDir, "Library", "LaunchAgents", label+".plist")
+		return filepath.Join(m.o.UserDir, "Library", "LaunchAgents", Label+".plist")
 	case RunKey:
 	}
 	return `HKCU\` + runKey + `\` + runName

@@ -242,7 +242,7 @@ func TestPackagedUnit(t *testing.T) {
 }
 
 func TestStart(t *testing.T) {
-	for kind, want := range map[Kind]string{Systemd: "systemctl start hob.service", Launchd: "launchctl kickstart " + launchdDomain() + "/" + label} {
+	for kind, want := range map[Kind]string{Systemd: "systemctl start hob.service", Launchd: "launchctl kickstart " + launchdDomain() + "/" + Label} {
 		s := &system{}
 		m, _ := manager(t, kind, s)
 		if err := m.Start(t.Context()); err != nil || len(s.told) != 1 || s.told[0] != want {

@@ -70,7 +70,7 @@ func (m *Manager) Start(ctx context.Context) (err error) {
 	case Systemd:
 		_, err = m.runSystemctl(ctx, "start", unitName)
 	case Launchd:
-		_, err = m.o.Run(ctx, launchctl, "kickstart", launchdDomain()+"/"+label)
+		_, err = m.o.Run(ctx, launchctl, "kickstart", launchdDomain()+"/"+Label)
 	case XDG, RunKey:
 		err = fmt.Errorf("autostart: start: %w", errors.ErrUnsupported)
 	}
@@ -152,14 +152,14 @@ func launchdDomain() string { return "gui/" + strconv.Itoa(os.Getuid()) }
 // installAgent makes launchd load the file. It retries, because launchctl returns before the
 // previous agent is unloaded, and loading too early fails.
 func (m *Manager) installAgent(ctx context.Context, place string, start bool) error {
-	_, _ = m.o.Run(ctx, launchctl, "enable", launchdDomain()+"/"+label) // the user may have disabled the agent
+	_, _ = m.o.Run(ctx, launchctl, "enable", launchdDomain()+"/"+Label) // the user may have disabled the agent
 	if !start {
 		return nil // launchd loads the agent at the next login
 	}
-	if _, err := m.o.Run(ctx, launchctl, "print", launchdDomain()+"/"+label); err == nil {
-		_, _ = m.o.Run(ctx, launchctl, "bootout", launchdDomain()+"/"+label)
+	if _, err := m.o.Run(ctx, launchctl, "print", launchdDomain()+"/"+Label); err == nil {
+		_, _ = m.o.Run(ctx, launchctl, "bootout", launchdDomain()+"/"+Label)
 		for end := time.Now().Add(m.o.Wait); ; {
-			if _, err := m.o.Run(ctx, launchctl, "print", launchdDomain()+"/"+label); err != nil {
+			if _, err := m.o.Run(ctx, launchctl, "print", launchdDomain()+"/"+Label); err != nil {
 				break
 			}
 			if time.Now().After(end) || retry.Sleep(ctx, 100*time.Millisecond) != nil {
@@ -175,9 +175,9 @@ func (m *Manager) installAgent(ctx context.Context, place string, start bool) er
 
 func (m *Manager) agentStatus(ctx context.Context, s *Status) {
 	s.Enabled = true
-	if out, err := m.o.Run(ctx, launchctl, "print-disabled", launchdDomain()); err == nil && (strings.Contains(out, `"`+label+`" => disabled`) || strings.Contains(out, `"`+label+`" => true`)) {
+	if out, err := m.o.Run(ctx, launchctl, "print-disabled", launchdDomain()); err == nil && (strings.Contains(out, `"`+Label+`" => disabled`) || strings.Contains(out, `"`+Label+`" => true`)) {
 		s.Enabled, s.Note = false, "it is disabled in System Settings (Login Items)"
 	}
-	out, err := m.o.Run(ctx, launchctl, "print", launchdDomain()+"/"+label)
+	out, err := m.o.Run(ctx, launchctl, "print", launchdDomain()+"/"+Label)
 	s.Running = err == nil && strings.Contains(out, "state = running")
 }

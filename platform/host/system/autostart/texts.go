@@ -6,9 +6,11 @@ import (
 	"strings"
 )
 
+// Label is the name of Hob's launchd agent.
+const Label = "local.hob.assistant"
+
 const (
 	unitName = "hob.service"
-	label    = "local.hob.assistant"
 	runKey   = `Software\Microsoft\Windows\CurrentVersion\Run`
 	runName  = "Hob"
 )
@@ -115,7 +117,7 @@ func plistText(e Entry) string {
 <plist version="1.0">
 <dict>
 	<key>Label</key>
-	<string>` + label + `</string>
+	<string>` + Label + `</string>
 	<key>ProgramArguments</key>
 	<array>
 		<string>` + xmlText(e.Program) + `</string>
