@@ -73,8 +73,9 @@ type Server struct {
 var (
 	// ErrNoSession means that this process has no desktop, or none yet.
 	ErrNoSession = session.ErrNone
-	// ErrNoServer means that the session has no notification server.
-	ErrNoServer = errors.New("no notification server in this session")
+	// ErrNoServer means that nothing shows notifications: there is no server, or the system does not let
+	// Hob use it.
+	ErrNoServer = errors.New("notifications cannot be shown")
 	// ErrRefused means that the server rejected the notification permanently.
 	ErrRefused = errors.New("notification server rejected the notification")
 	// ErrUnsure means that the notification may have been shown despite the error.

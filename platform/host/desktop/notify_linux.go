@@ -215,14 +215,14 @@ func (l *serverConn) findOwner(ctx context.Context, trust func(int) error) (*ser
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w; start one, such as dunst, mako or the one of your desktop", ErrNoServer, err)
+		return nil, fmt.Errorf("%w: there is no notification server (%w); start one, such as dunst, mako or the one of your desktop", ErrNoServer, err)
 	}
 	var pid uint32
 	err = callMethod(ctx, l.conn, busName, busPath, busName+".GetConnectionUnixProcessID", []any{o.unique}, &pid)
 	known := err == nil && pid > 0
 	if known && trust != nil {
 		if err := trust(int(pid)); err != nil {
-			return nil, fmt.Errorf("%w: process %d is not trusted: %w", ErrNoServer, pid, err)
+			return nil, fmt.Errorf("%w: the notification server (process %d) is not trusted: %w", ErrNoServer, pid, err)
 		}
 	}
 	var caps []string

@@ -142,13 +142,13 @@ func (b *Clipboard) Write(ctx context.Context, text string) error {
 	return b.confirmWrite(ctx, text)
 }
 
-// confirmTime is the time within which written text must appear, because xclip and xsel exit before
-// the X server has processed their request.
-const confirmTime = time.Second
+// confirmShare is the part of Options.Wait within which written text must appear, because xclip and xsel
+// exit before the X server has processed their request.
+const confirmShare = 3
 
 // confirmWrite reads the clipboard until it contains text.
 func (b *Clipboard) confirmWrite(ctx context.Context, text string) error {
-	for end := time.Now().Add(confirmTime); ; {
+	for end := time.Now().Add(b.opt.Wait / confirmShare); ; {
 		c, err := b.desk.readClipboard(ctx)
 		switch {
 		case err != nil:
