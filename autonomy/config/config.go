@@ -36,11 +36,12 @@ type Config struct {
 	Web       Web
 	Tray      Tray
 	Pim       Pim
-	Accounts  []Account // [accounts.NAME] sections, in file order
-	Channels  []Section // in file order
-	Triggers  []Trigger // in file order
-	Members   []Member  // [agents.NAME] sections, in file order
-	Routes    []Route   // in file order
+	Accounts  []Account  // [accounts.NAME] sections, in file order
+	Channels  []Section  // in file order
+	Databases []Database // [databases.NAME] sections, in file order
+	Triggers  []Trigger  // in file order
+	Members   []Member   // [agents.NAME] sections, in file order
+	Routes    []Route    // in file order
 	Crew      Crew
 	Plan      Plan
 	Levels    []LevelRule // in file order
@@ -310,6 +311,7 @@ type configFile struct {
 	Pim       Pim                       `toml:"pim"`
 	Channels  map[string]driverSection  `toml:"channels"`
 	Accounts  map[string]accountSection `toml:"accounts"`
+	Databases map[string]Database       `toml:"databases"`
 	Triggers  map[string]Trigger        `toml:"triggers"`
 	Agents    map[string]Member         `toml:"agents"`
 	Routes    []Route                   `toml:"routes"`
@@ -345,6 +347,13 @@ func (c *Config) indexSections() {
 	}
 	for _, n := range c.doc.subsectionNames("accounts") {
 		c.Accounts = append(c.Accounts, newAccount(n, f.Accounts[n]))
+	}
+	for _, n := range c.doc.subsectionNames("databases") {
+		d := newDatabase(n, f.Databases[n])
+		if _, ok := f.Databases[n]; ok {
+			f.Databases[n] = d
+		}
+		c.Databases = append(c.Databases, d)
 	}
 	for _, n := range c.doc.subsectionNames("triggers") {
 		t := f.Triggers[n]

@@ -55,6 +55,7 @@ func (c *Config) validateConfig() Errors {
 	k.checkProviders()
 	k.checkChannels()
 	k.checkAccounts()
+	k.checkDatabases()
 	k.checkEgress()
 	k.checkNotify()
 	k.checkCrew()

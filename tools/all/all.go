@@ -17,6 +17,7 @@ import (
 	"hob/tools/calendar"
 	"hob/tools/contacts"
 	"hob/tools/crew"
+	"hob/tools/database"
 	"hob/tools/desktop"
 	"hob/tools/files"
 	"hob/tools/health"
@@ -75,6 +76,8 @@ type Deps struct {
 	// NewReminders and NewNotes select the store for new items: "" or "hob" selects Hob's own
 	// store.
 	NewReminders, NewNotes string
+	// Databases are the databases that may be read. Without one, the tools are omitted.
+	Databases database.Deps
 	// Weather queries the forecast. Without a network client, its tool is omitted.
 	Weather weather.Deps
 	// Browser controls Hob's browser. Its tools are omitted if there is none.
@@ -133,6 +136,7 @@ func All(d Deps) []tools.Tool {
 	if d.Weather.Network != nil {
 		out = append(out, weather.Tools(d.Weather)...)
 	}
+	out = append(out, database.Tools(d.Databases)...)
 	out = append(out, desktop.Tools(d.Desktop)...)
 	out = append(out, media.Tools(d.Media)...)
 	if d.Post != nil {

@@ -13,6 +13,7 @@ import (
 	"hob/knowledge/ingest"
 	"hob/tools"
 	toolsall "hob/tools/all"
+	"hob/tools/database"
 	"hob/tools/files"
 	"hob/tools/shell"
 	toolsweb "hob/tools/web"
@@ -54,6 +55,7 @@ func (d *App) openTools(context.Context) (err error) {
 	deps.Web, deps.Shell, deps.Browser = toolsweb.Open(d.network, d.opt.Config.Search, d.secrets.ResolveContext), commands, d.browserDeps()
 	deps.Lists, deps.NewReminders, deps.Notes, deps.NewNotes = d.toolLists, d.opt.Config.Pim.Reminders, d.toolNotes, d.opt.Config.Pim.Notes
 	deps.Desktop, deps.Media = screen, media
+	deps.Databases = database.Deps{Databases: d.opt.Config.Databases, Secret: d.secrets.ResolveContext, Home: d.opt.UserHome, Own: channelsall.ProtectedPaths(d.opt.Paths, d.opt.Config)}
 	deps.Currency = sync.OnceValue(func() string { return d.opt.Config.CurrencyIn(d.zone()) })
 	list := toolsall.All(deps)
 	if d.results, err = results.New(results.Options{Dir: filepath.Join(d.opt.Paths.Data, "results")}); err != nil {
