@@ -2,6 +2,7 @@ package all
 
 import (
 	"context"
+	"database/sql"
 	"io"
 	"net/http"
 	"os"
@@ -15,6 +16,7 @@ import (
 
 	"hob/autonomy/api"
 	"hob/autonomy/bus"
+	"hob/autonomy/config"
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/notify"
 	"hob/channels"
@@ -31,6 +33,7 @@ import (
 	"hob/platform/store"
 	"hob/tools"
 	"hob/tools/browser"
+	"hob/tools/database"
 	"hob/tools/files"
 	"hob/tools/toolstest"
 	"hob/tools/web"
@@ -215,7 +218,31 @@ func open(t *testing.T) toolstest.Env {
 	}
 	d.Notices = notify.ToolNotices{Notifier: told}
 	tell(t, st)
+	shop := filepath.Join(docs, "..", "shop.db")
+	if err := os.WriteFile(shop, shopDatabase(t), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.Databases = database.Deps{Home: home, Databases: []config.Database{{Name: "shop", URL: shop, MaxRows: 10, MaxBytes: config.Size{Bytes: 1 << 16}, Timeout: config.Duration{Duration: 10 * time.Second}}}}
 	return toolstest.Env{Store: st, Tools: All(d), Dir: docs, Now: now, Away: func(tool string) []string { return away(t, d, tool) }}
+}
+
+// shopDatabase returns an SQLite file with one table.
+func shopDatabase(t *testing.T) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "shop.db")
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(t.Context(), "CREATE TABLE orders (id INTEGER PRIMARY KEY, total REAL); INSERT INTO orders VALUES (1, 12.5)"); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
 }
 
 func same(t *testing.T, before, after map[string][]string) {
