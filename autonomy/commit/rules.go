@@ -63,6 +63,9 @@ func ruleOf(ev bus.Event, res Outcome) string {
 		if agents.IsTaskEvent(ev) {
 			return "a delegated task, done " + model
 		}
+		if ev.Provenance.Tainted() {
+			return "a tool call from " + ev.Sender
+		}
 		return "a tool call from you"
 	case bus.System:
 		if ev.Source == goals.PlanSource {

@@ -16,6 +16,17 @@ import (
 // MCP is the section [mcp].
 type MCP struct {
 	Servers map[string]MCPServer `toml:"servers"`
+	Server  MCPOffer             `toml:"server"`
+}
+
+// MCPOffer is the section [mcp.server]: what Hob offers to MCP clients.
+type MCPOffer struct {
+	Tools []string `toml:"tools"` // the tools that clients may call; empty means none
+}
+
+// MCPTools returns the tools that MCP clients of Hob may call, sorted by name.
+func (c *Config) MCPTools() []string {
+	return slices.Compact(slices.Sorted(slices.Values(c.file.MCP.Server.Tools)))
 }
 
 // MCPServer is one [mcp.servers.NAME] section: a server of the Model Context Protocol whose tools
@@ -80,9 +91,12 @@ func (c *Config) indexMCP() {
 	}
 }
 
-// checkMCP checks the [mcp.servers.NAME] sections. A missing program or an unreachable address is
-// reported when the server is used.
+// checkMCP checks the sections [mcp.server] and [mcp.servers.NAME]. A missing program or an
+// unreachable address is reported when the server is used.
 func (k *checker) checkMCP() {
+	for _, name := range k.c.MCPTools() {
+		k.requireValid("mcp.server.tools", validMCPTool.MatchString(name), "contains %q, which is not the name of a tool; see: hob tool list", name)
+	}
 	var seen []string
 	for i := range k.c.mcpServers {
 		s := &k.c.mcpServers[i]

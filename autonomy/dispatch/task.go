@@ -54,11 +54,29 @@ func (h taskHandler) runDelegatedTask(ctx context.Context, ev bus.Event) (commit
 	return res, err
 }
 
+// runClientCall runs one tool call by an external program. The owner gets the approval requests
+// where notices are sent; the program gets the outcome.
+func (h taskHandler) runClientCall(ctx context.Context, ev bus.Event, c payload.ToolCall) (commit.Outcome, error) {
+	to, err := h.o.Delivery.ResolveTarget(ctx, "")
+	if err != nil {
+		return commit.Outcome{How: "call"}, err
+	}
+	out, err := h.o.Runner.Run(ctx, turn.Turn{
+		Event: ev, Text: c.Client + " calls " + c.Tool, Source: provenance.Outside, Origins: c.Origins, Client: true, Origin: ev.Channel,
+		Report: to.Session, Channel: to.Channel, Chat: to.Chat, Call: &llm.ToolCall{Name: c.Tool, Args: c.Args},
+		Cancelled: h.o.Turns.WasCancelled(ev.ID), Person: c.Client, Level: h.levelOf(ev.Channel, c.Client),
+	})
+	return commit.Outcome{Outcome: out, How: "call"}, err
+}
+
 // runOwnerCall runs one tool call that the owner made directly.
 func (h taskHandler) runOwnerCall(ctx context.Context, ev bus.Event) (commit.Outcome, error) {
 	var c payload.ToolCall
 	if err := json.Unmarshal(ev.Payload, &c); err != nil {
 		return commit.Outcome{}, fmt.Errorf("event %s: %w", ev.ID, err)
+	}
+	if c.Client != "" {
+		return h.runClientCall(ctx, ev, c)
 	}
 	t := turn.Turn{
 		Event: ev, Text: "hob tool call " + c.Tool, Source: provenance.Owner, Attended: true, Private: true, Origin: "tool", Report: c.Report, Channel: ev.Channel,

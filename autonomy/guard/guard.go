@@ -79,6 +79,9 @@ type Request struct {
 	Origins []provenance.Origin
 	// Guest reports whether another person requested the call and sees its result.
 	Guest bool
+	// Client reports whether an external program makes the call, with a tool that the owner allowed
+	// it to call.
+	Client bool
 	// Within limits how long an approval request may stay open, for a turn that waits in memory. 0
 	// means the guard's default.
 	Within time.Duration

@@ -181,6 +181,10 @@ func (g *Guard) decideWrite(r Request) Decision {
 		return Decision{Verdict: Allow, Rule: "write, tainted, drop", Reason: "it creates a new file that nothing runs, in the folder reserved for such files, and can be undone"}
 	case r.Attended:
 		return askDecision("write, tainted", "untrusted text is part of this conversation, and the change is not limited to Hob's own notes")
+	case r.Client && harmless && s.Category != standing:
+		return Decision{Verdict: Allow, Rule: "write, client, own store", Reason: "you allow this program to use the tool, it only changes Hob's own notes, and can be undone"}
+	case r.Client:
+		return askDecision("write, client", "an external program requests it, and the change is not limited to Hob's own notes")
 	case harmless && (!r.Tainted || s.Category != standing):
 		return Decision{Verdict: Allow, Rule: "write, unattended, granted by its own words", Reason: "the watcher or schedule you set up asks for it, it only changes Hob's own notes, and can be undone"}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"hob/autonomy/bus"
 	"hob/autonomy/notify"
@@ -54,6 +55,19 @@ func (k *Intake) Call(ctx context.Context, session, tool string, args json.RawMe
 	acc, err := k.o.Bus.Inbox.Put(ctx, bus.Event{
 		ID: id, Kind: bus.Task, Source: "tool", Session: "tool:" + id, Lane: bus.CommandLane(id), Channel: "web", Text: tool,
 		Payload: encodePayload(payload.ToolCall{Tool: tool, Args: args, Report: session}), Provenance: provenance.Owner,
+	})
+	return acc.Event, err
+}
+
+// ClientCallTx stores a tool call by an external program in a new session and returns its event.
+// person is the program, such as "mcp:laptop".
+func (k *Intake) ClientCallTx(tx *store.Tx, person, tool string, args json.RawMessage) (string, error) {
+	id := bus.NewID()
+	kind, _, _ := strings.Cut(person, ":")
+	acc, err := k.o.Bus.Inbox.PutTx(tx, bus.Event{
+		ID: id, Kind: bus.Task, Source: payload.ClientSource, Session: person + ":" + id, Lane: bus.CommandLane(id), Channel: kind, Sender: person, Text: tool,
+		Payload:    encodePayload(payload.ToolCall{Tool: tool, Args: args, Client: person, Origins: []provenance.Origin{{Kind: "client", Label: person, Event: id}}}),
+		Provenance: provenance.Outside,
 	})
 	return acc.Event, err
 }

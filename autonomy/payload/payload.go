@@ -109,6 +109,9 @@ func SourceName(ev bus.Event) string {
 		kind = "trigger"
 	case bus.Watcher, bus.Schedule:
 	case bus.Goal, bus.Task, bus.Approval, bus.System:
+		if ev.Kind == bus.Task && ev.Source == ClientSource {
+			return "program " + ev.Sender
+		}
 		return kind
 	}
 	s, err := ParseSignal(ev)
@@ -119,9 +122,17 @@ func SourceName(ev bus.Event) string {
 	return fmt.Sprintf("%s %q", kind, s.Title)
 }
 
-// ToolCall is the payload of a tool call that the owner made directly.
+// ClientSource is the source of events for tool calls by external programs. Their sender is the
+// program as a person.
+const ClientSource = "client"
+
+// ToolCall is the payload of a tool call that the owner or an external program made directly.
 type ToolCall struct {
 	Tool   string          `json:"tool"`
 	Args   json.RawMessage `json:"args"`
 	Report string          `json:"report"`
+	// Client is the person as which an external program made the call, such as "mcp:laptop"; ""
+	// means that the owner made it. Origins then describes the program.
+	Client  string              `json:"client,omitempty"`
+	Origins []provenance.Origin `json:"origins,omitempty"`
 }

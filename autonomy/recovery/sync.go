@@ -23,6 +23,7 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
+	"hob/autonomy/guard/clients"
 	"hob/autonomy/guard/pairing"
 	"hob/knowledge"
 	"hob/platform/store"
@@ -34,6 +35,7 @@ import (
 type Applied struct {
 	Grants   int `json:"grants"`
 	Pairings int `json:"pairings"`
+	Clients  int `json:"clients"`  // revoked tokens of external programs
 	Erasures int `json:"erasures"` // completed by the next start
 	// Uses is the number of grants with a limit that were used since the backup.
 	Uses int `json:"uses"`
@@ -69,7 +71,7 @@ func Sync(ctx context.Context, o SyncOptions) (a Applied, err error) {
 		o.Guard.ReportAltered(altered)
 	}
 	if a != (Applied{}) && o.Log != nil {
-		o.Log.Warn("the database was restored: revocations and erasures applied again", "grants", a.Grants, "pairings", a.Pairings, "erasures", a.Erasures, "used_grants", a.Uses)
+		o.Log.Warn("the database was restored: revocations and erasures applied again", "grants", a.Grants, "pairings", a.Pairings, "clients", a.Clients, "erasures", a.Erasures, "used_grants", a.Uses)
 	}
 	r := o.Store.Replacement()
 	if r == nil || r.Backup == "" {
@@ -138,6 +140,14 @@ func applyEntries(tx *store.Tx, o SyncOptions, missing []tombstone.Entry) (a App
 			}
 			if found {
 				used[e.Ref] = true
+			}
+		case tombstone.Client:
+			found, err := clients.RevokeRestoredTx(tx, e.Ref)
+			if err != nil {
+				return a, err
+			}
+			if found {
+				a.Clients++
 			}
 		case tombstone.Pairing:
 			p, found, err := pairing.RemoveRestoredTx(tx, e.Ref)

@@ -19,6 +19,7 @@ import (
 	"hob/autonomy/config"
 	"hob/autonomy/explain"
 	"hob/autonomy/guard"
+	"hob/autonomy/guard/clients"
 	"hob/autonomy/guard/pairing"
 	"hob/autonomy/intake"
 	"hob/autonomy/mind/goals"
@@ -46,17 +47,20 @@ type Options struct {
 	Approvals *approvals.Decider
 	Bus       *bus.Bus
 	Guard     *guard.Guard
-	Store     *store.Store
-	Sessions  *session.Sessions
-	Messages  *session.MessageIndex
-	Learner   *learn.Learner
-	Notices   *notify.Notifier
-	Agents    *agents.Registry
-	Goals     *goals.Goals
-	Watchers  *watchers.Manager
-	Usage     *usage.Tracker
-	Catalog   *tools.Catalog
-	Channels  *channels.Manager
+	Clients   *clients.Store
+	// Skills provides the skills for external programs. Nil means that there are none.
+	Skills   SkillPrompts
+	Store    *store.Store
+	Sessions *session.Sessions
+	Messages *session.MessageIndex
+	Learner  *learn.Learner
+	Notices  *notify.Notifier
+	Agents   *agents.Registry
+	Goals    *goals.Goals
+	Watchers *watchers.Manager
+	Usage    *usage.Tracker
+	Catalog  *tools.Catalog
+	Channels *channels.Manager
 	// ChannelSetup shows and tests the configured channels.
 	ChannelSetup ChannelSetup
 	Pairings     *pairing.Pairings
@@ -132,6 +136,14 @@ func Classify(err error) error {
 		return fmt.Errorf("%w: %w", api.ErrInvalid, err)
 	case errors.Is(err, pairing.ErrNotFound):
 		return fmt.Errorf("%w: %w; see: hob channel list", api.ErrNotFound, err)
+	case errors.Is(err, clients.ErrNotFound):
+		return fmt.Errorf("%w: %w; see: hob mcp token --list, and: hob a2a token --list", api.ErrNotFound, err)
+	case errors.Is(err, clients.ErrExists):
+		return fmt.Errorf("%w: %w", api.ErrConflict, err)
+	case errors.Is(err, clients.ErrInvalid), errors.Is(err, clients.ErrTooManyCalls):
+		return fmt.Errorf("%w: %w", api.ErrInvalid, err)
+	case errors.Is(err, clients.ErrUnknownToken):
+		return fmt.Errorf("%w: %w; create a token with: hob mcp token NAME", api.ErrDenied, err)
 	case errors.Is(err, guard.ErrNoGrant):
 		return fmt.Errorf("%w: %w; see: hob grant list", api.ErrNotFound, err)
 	case errors.Is(err, guard.ErrGrant), errors.Is(err, guard.ErrScope):

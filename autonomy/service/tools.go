@@ -24,11 +24,16 @@ func (sv *Service) Call(ctx context.Context, session, tool string, args json.Raw
 	if err != nil {
 		return api.ToolOutcome{}, err
 	}
-	calls, err := sv.o.Bus.Ledger.Calls(ctx, id)
+	return sv.callOutcome(ctx, s)
+}
+
+// callOutcome returns the outcome of an event that consists of one call.
+func (sv *Service) callOutcome(ctx context.Context, s api.EventStatus) (api.ToolOutcome, error) {
+	calls, err := sv.o.Bus.Ledger.Calls(ctx, s.ID)
 	if err != nil {
 		return api.ToolOutcome{}, err
 	}
-	out := api.ToolOutcome{Text: s.Answer, Event: id, Approvals: s.Approvals}
+	out := api.ToolOutcome{Text: s.Answer, Event: s.ID, Approvals: s.Approvals}
 	if len(calls) == 0 {
 		if s.Error != "" {
 			out.Code, out.Error = string(tools.Failed), s.Error
@@ -57,16 +62,18 @@ func (sv *Service) Tools(_ context.Context, q api.Query) ([]api.Tool, error) {
 		all = sv.o.Catalog.Search(q.Text, q.Limit)
 	}
 	for _, t := range all[:min(len(all), q.Limit)] {
-		s := t.Spec()
-		p := s.Platforms
-		if len(p) == 0 {
-			p = []string{"darwin", "linux", "windows"}
-		}
-		out = append(out, api.Tool{
-			Name: s.Name, Category: s.Category, Description: s.Description, Effects: s.All().Names(), Platforms: p, Own: s.Own, Core: s.Core, Schema: s.Schema.Raw(),
-		})
+		out = append(out, apiTool(t))
 	}
 	return out, nil
+}
+
+func apiTool(t tools.Tool) api.Tool {
+	s := t.Spec()
+	p := s.Platforms
+	if len(p) == 0 {
+		p = []string{"darwin", "linux", "windows"}
+	}
+	return api.Tool{Name: s.Name, Category: s.Category, Description: s.Description, Effects: s.All().Names(), Platforms: p, Own: s.Own, Core: s.Core, Schema: s.Schema.Raw()}
 }
 
 // Undoable implements api.Undo.

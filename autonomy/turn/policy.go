@@ -38,7 +38,7 @@ type policyCheck struct {
 func (p *policyCheck) guardRequest(ctx context.Context, s *callStep) guard.Request {
 	q := guard.Request{
 		Tool: s.tool, Args: s.args, Call: s.call.ID, Event: p.t.Event.ID, Session: p.t.Event.Session,
-		Attended: p.t.Attended, Guest: p.t.Guest, Tainted: p.conv.isTainted(), Origins: p.conv.contextOrigins(), Origin: p.t.Origin, Source: payload.SourceName(p.t.Event), Level: p.o.Level.Narrower(p.t.Level),
+		Attended: p.t.Attended, Guest: p.t.Guest, Client: p.t.Client, Tainted: p.conv.isTainted(), Origins: p.conv.contextOrigins(), Origin: p.t.Origin, Source: payload.SourceName(p.t.Event), Level: p.o.Level.Narrower(p.t.Level),
 		Channel: p.t.Event.Channel, Person: p.t.Person, Agent: p.o.Name, Seen: func() guard.EgressEvidence { return p.hist.egressEvidence(ctx, s) },
 	}
 	if p.t.Doubt != nil {

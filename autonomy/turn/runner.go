@@ -197,6 +197,8 @@ type Turn struct {
 	Private bool
 	// Guest reports whether the message comes from a guest, who gets the answer.
 	Guest bool
+	// Client reports whether an external program makes the call; see guard.Request.
+	Client bool
 	// Origin names the entry point for the guard and the audit log.
 	Origin string
 	// Words are the owner's words outside the conversation that led to this turn. For a sub-agent,

@@ -202,6 +202,18 @@ func (e *engine) Unpair(_ context.Context, pairing, by string) (api.Pairing, err
 	return api.Pairing{ID: pairing, By: by}, nil
 }
 
+func (e *engine) Clients(_ context.Context, q api.Query) ([]api.Client, error) {
+	return []api.Client{{ID: "c1", Kind: q.State, Name: "laptop"}}, nil
+}
+
+func (e *engine) CreateClient(_ context.Context, n api.NewClient) (api.ClientToken, error) {
+	return api.ClientToken{Client: api.Client{ID: "c1", Kind: n.Kind, Name: n.Name}, Token: "hobc_x"}, nil
+}
+
+func (e *engine) RevokeClient(_ context.Context, kind, client string) (api.Client, error) {
+	return api.Client{ID: "c1", Kind: kind, Name: client}, nil
+}
+
 func (e *engine) TestChannel(_ context.Context, channel string, send bool) (api.ChannelTest, error) {
 	return api.ChannelTest{Channel: channel, OK: !send}, nil
 }

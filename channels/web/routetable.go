@@ -12,7 +12,7 @@ import (
 // routeTable returns every route. openapi.json is generated from it.
 func (s *Server) routeTable() []route {
 	return slices.Concat(
-		s.healthRoutes(), s.pageRoutes(), s.messageRoutes(), s.feedRoutes(), s.sessionRoutes(), s.approvalRoutes(), s.channelRoutes(),
+		s.healthRoutes(), s.pageRoutes(), s.messageRoutes(), s.feedRoutes(), s.sessionRoutes(), s.approvalRoutes(), s.channelRoutes(), s.clientRoutes(),
 		s.triggerRoutes(), s.toolRoutes(), s.goalRoutes(), s.watcherRoutes(), s.noticeRoutes(), s.agentRoutes(), s.memoryRoutes(),
 		s.forgetRoutes(), s.learnedRoutes(), s.auditRoutes(), s.usageRoutes(), s.manageRoutes(), s.doctorRoutes(), s.openAIRoutes(),
 	)
@@ -291,6 +291,29 @@ func (s *Server) channelRoutes() []route {
 				{status: http.StatusOK, text: "OK, with the answer", json: []reflect.Type{reflect.TypeFor[HookResponse]()}},
 				{status: http.StatusAccepted, text: "accepted", json: []reflect.Type{reflect.TypeFor[HookResponse]()}},
 			}},
+		},
+	}
+}
+
+func (s *Server) clientRoutes() []route {
+	const at = "/api/v1/clients"
+	return []route{
+		{
+			method: "GET", path: at, id: "clients", tag: "lists", summary: "List the external programs with a token for /mcp or /a2a, newest first",
+			params: []param{choiceParam("kind", "the kind of the clients", "mcp", "a2a")}, endpoint: listEndpoint(s, s.backend.Clients),
+		},
+		{
+			method: "POST", path: at, id: "create_client", tag: "api", grave: true, summary: "Create a token for an external program; it opens only /mcp or only /a2a", fails: []int{409},
+			endpoint: actionEndpoint(s, func(r *http.Request, _ call, in api.NewClient) (api.ClientToken, error) {
+				return s.backend.CreateClient(r.Context(), in)
+			}),
+		},
+		{
+			method: "POST", path: at + "/{kind}/{client}/revoke", id: "revoke_client", tag: "api", grave: true, summary: "Revoke the token of an external program and end its open calls", fails: []int{404},
+			params: []param{pathParam("kind", "mcp or a2a"), pathParam("client", "name or id of the client")},
+			endpoint: actionEndpoint(s, func(r *http.Request, _ call, _ struct{}) (api.Client, error) {
+				return s.backend.RevokeClient(r.Context(), r.PathValue("kind"), r.PathValue("client"))
+			}),
 		},
 	}
 }

@@ -262,7 +262,7 @@ func (a *cli) printRestored(r recovery.Report) {
 		fmt.Fprintln(a.err, a.colorize(a.err, amber, "warning: ")+w)
 	}
 	if n := r.Applied; n != (recovery.Applied{}) {
-		fmt.Fprintf(a.out, "Reapplied changes made after the backup: %s, %s, %s, %s.\n", countText(n.Grants, "revoked grant", "revoked grants"), countText(n.Uses, "used grant", "used grants"), countText(n.Pairings, "removed pairing", "removed pairings"), countText(n.Erasures, "deletion", "deletions"))
+		fmt.Fprintf(a.out, "Reapplied changes made after the backup: %s, %s, %s, %s, %s.\n", countText(n.Grants, "revoked grant", "revoked grants"), countText(n.Uses, "used grant", "used grants"), countText(n.Clients, "revoked client token", "revoked client tokens"), countText(n.Pairings, "removed pairing", "removed pairings"), countText(n.Erasures, "deletion", "deletions"))
 	}
 	if r.Closed > 0 {
 		fmt.Fprintf(a.out, "Closed %s.\n", countText(r.Closed, "open approval request", "open approval requests"))

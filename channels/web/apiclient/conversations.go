@@ -135,6 +135,21 @@ func (c *Client) Revoke(ctx context.Context, grant, _ string) (api.Grant, error)
 	return postValue[api.Grant](ctx, c, inPath("/api/v1/grants", grant)+"/revoke", struct{}{})
 }
 
+// Clients implements api.Clients.
+func (c *Client) Clients(ctx context.Context, q api.Query) ([]api.Client, error) {
+	return getValue[[]api.Client](ctx, c, "/api/v1/clients", values("kind", q.State))
+}
+
+// CreateClient implements api.Clients.
+func (c *Client) CreateClient(ctx context.Context, n api.NewClient) (api.ClientToken, error) {
+	return postValue[api.ClientToken](ctx, c, "/api/v1/clients", n)
+}
+
+// RevokeClient implements api.Clients.
+func (c *Client) RevokeClient(ctx context.Context, kind, client string) (api.Client, error) {
+	return postValue[api.Client](ctx, c, inPath(inPath("/api/v1/clients", kind), client)+"/revoke", struct{}{})
+}
+
 // Channels implements api.Channels.
 func (c *Client) Channels(ctx context.Context) ([]api.Channel, error) {
 	return getValue[[]api.Channel](ctx, c, "/api/v1/channels", nil)

@@ -1,8 +1,8 @@
-// Package tombstone records revoked grants, uses of grants with a limit, ended pairings and erasures, so
-// that restoring an older copy of the database does not undo them. Each entry is stored twice: as a row of
-// the table tombstones, written in the same transaction as the change, and as a line of a file
-// next to the audit key, which no snapshot contains. If a database lacks an entry of the file when
-// it is opened, because it was restored from a backup, Sync applies the entry again.
+// Package tombstone records revoked grants and client tokens, uses of grants with a limit, ended
+// pairings and erasures, so that restoring an older copy of the database does not undo them. Each entry
+// is stored twice: as a row of the table tombstones, written in the same transaction as the change, and
+// as a line of a file next to the audit key, which no snapshot contains. If a database lacks an entry
+// of the file when it is opened, because it was restored from a backup, Sync applies the entry again.
 //
 // An entry contains ids and keyed digests, but no deleted text. The packages that own the data
 // decide what an entry means. The guard opens the log, and package recovery synchronizes it.
@@ -37,6 +37,7 @@ type Kind string
 const (
 	Grant   Kind = "grant"   // Ref is the id of a revoked grant
 	Pairing Kind = "pairing" // Ref is the id of an ended pairing
+	Client  Kind = "client"  // Ref is the id of a revoked client token
 	Erasure Kind = "erasure" // Ref is the id of an erasure, Data an erase.Sealed
 	Use     Kind = "use"     // Ref is the id of a grant with a limit of uses, Data the number of its uses
 )

@@ -22,6 +22,7 @@ import (
 	"hob/autonomy/config"
 	"hob/autonomy/explain"
 	"hob/autonomy/guard"
+	"hob/autonomy/guard/clients"
 	"hob/autonomy/guard/pairing"
 	"hob/autonomy/guard/rules"
 	"hob/autonomy/intake"
@@ -180,7 +181,7 @@ func Open(ctx context.Context, opt Options) (_ *App, err error) {
 // Migrations returns the migrations of all packages that own tables.
 func Migrations() []store.MigrationSet {
 	sets := []store.MigrationSet{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), learn.Migrations(), extract.Migrations(), agents.Migrations(), goals.Migrations(), notify.Migrations(), trace.Migrations(), usage.Migrations()}
-	sets = append(sets, modelrouter.Migrations(), pairing.Migrations())
+	sets = append(sets, modelrouter.Migrations(), pairing.Migrations(), clients.Migrations())
 	sets = append(sets, ingest.Migrations()...)
 	sets = append(sets, watchers.AllMigrations(watchersall.Drivers())...)
 	return append(append(sets, toolsall.Migrations()...), graph.Migrations())

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"hob/autonomy/agents"
+	"hob/autonomy/guard/clients"
 	"hob/autonomy/guard/pairing"
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/notify"
@@ -84,7 +85,7 @@ func (d *App) openErasing() {
 func (d *App) listErasers() []erase.Eraser {
 	out := []erase.Eraser{
 		d.sessions.Eraser(d.base), d.base.Eraser(), d.bus.Eraser(), d.guard.Eraser(d.bus.Inbox.ResumeTx), prompt.Eraser(), d.learner.Eraser(), d.extractor.Eraser(), d.graph.Eraser(), agents.Eraser(), goals.Eraser(), notify.Eraser(),
-		trace.Eraser(), usage.Eraser(), modelrouter.Eraser(), pairing.Eraser(), d.watchers.Eraser(), d.results.Eraser(),
+		trace.Eraser(), usage.Eraser(), modelrouter.Eraser(), pairing.Eraser(), clients.Eraser(), d.watchers.Eraser(), d.results.Eraser(),
 		d.documents.Eraser(),
 	}
 	out = append(out, watchers.Erasers(watchersall.Drivers())...)
