@@ -424,3 +424,22 @@ func TestSender_AReleasedCallAsksWhetherItWasSent(t *testing.T) {
 		}
 	}
 }
+
+// A released call that was carried out only in part is reported instead of repeated.
+func TestSender_ReportsReleasedCallThatWasPartlySent(t *testing.T) {
+	f, ctx := newFixture(t), t.Context()
+	f.wasErr = tools.Errorf(tools.OutcomeUnknown, "the calendar contains the change")
+	f.delay("c1", "send_letter")
+	time.Sleep(2 * time.Millisecond) // the time of the restore is stored in milliseconds
+	fatal(t, f.o.Store.Write(ctx, func(tx *store.Tx) error {
+		if err := bus.StartHoldTx(tx, "old"); err != nil {
+			return err
+		}
+		_, err := f.o.Bus.Hold.DecideTx(tx, bus.AllHeld, true)
+		return err
+	}))
+	s, e := f.runUntil("c1", hasEnded)
+	if s.State != bus.SendUnknown || len(f.sent) != 0 || !strings.Contains(e.Result, "the calendar contains the change") {
+		t.Errorf("%s, %q, calls %q", s.State, e.Result, f.sent)
+	}
+}

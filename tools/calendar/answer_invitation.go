@@ -95,8 +95,9 @@ func (d Deps) answerInvitation() tools.Tool {
 		Waiting: func(in answerIn) string {
 			return fmt.Sprintf("the answer to %q", textnorm.Ellipsize(in.Event, 60))
 		},
-		Run:  d.runAnswer,
-		Undo: d.undoChange("Restored the invitation in your calendar. The organizer was not notified, unless the server did so."),
+		Run:     d.runAnswer,
+		WasSent: d.wasAnswerSent,
+		Undo:    d.undoChange("Restored the invitation in your calendar. The organizer was not notified, unless the server did so."),
 	})
 }
 

@@ -70,8 +70,9 @@ func (d Deps) createEvent() tools.Tool {
 		Waiting: func(in createIn) string {
 			return fmt.Sprintf("the invitation to %q", textnorm.Ellipsize(in.Title, 60))
 		},
-		Run:  d.writeNewEvent,
-		Undo: d.undoChange("Removed the event from the calendar."),
+		Run:     d.writeNewEvent,
+		WasSent: d.wasInvitationSent,
+		Undo:    d.undoChange("Removed the event from the calendar."),
 	})
 }
 
@@ -223,6 +224,23 @@ func isPlainName(name string) bool {
 	return name != "" && len(name) <= 24 && len(strings.Fields(name)) <= 2 && !strings.ContainsFunc(name, odd)
 }
 
+// inviter returns the mailbox that sends the invitations to the events of a calendar, or nil, and a clause
+// with the address that it must have.
+func (d Deps) inviter(in pim.Calendars) (box pim.Mailer, as string) {
+	box = d.mailerOf(d.ownAddress(in.Name()))
+	switch own := d.ownAddress(in.Name()); {
+	case own != "": // the event names own as its organizer; the guests' calendars do not trust later changes from another address
+		as = " as " + own
+	case d.Mailers != nil:
+		for _, m := range d.Mailers() {
+			if box == nil || m.Name() == in.Name() {
+				box = m
+			}
+		}
+	}
+	return box, as
+}
+
 // sendInvitations sends the invitations if the server does not, and describes the outcome. sent is
 // true if nothing failed.
 func (d Deps) sendInvitations(ctx context.Context, c tools.Call, in pim.Calendars, e pim.NewEvent) (text string, sent bool, err error) {
@@ -236,17 +254,7 @@ func (d Deps) sendInvitations(ctx context.Context, c tools.Call, in pim.Calendar
 	case is:
 		return "The server invites the guests.", true, nil
 	}
-	box, as := d.mailerOf(d.ownAddress(in.Name())), ""
-	switch own := d.ownAddress(in.Name()); {
-	case own != "": // the event names own as its organizer; the guests' calendars do not trust later changes from another address
-		as = " as " + own
-	case d.Mailers != nil:
-		for _, m := range d.Mailers() {
-			if box == nil || m.Name() == in.Name() {
-				box = m
-			}
-		}
-	}
+	box, as := d.inviter(in)
 	if box == nil || box.From().Address == "" {
 		return "The guests were not notified: no account can send email" + as + ".", false, nil
 	}
@@ -254,11 +262,9 @@ func (d Deps) sendInvitations(ctx context.Context, c tools.Call, in pim.Calendar
 	if err != nil {
 		return "The guests were not notified", false, err
 	}
-	sum := sha256.Sum256([]byte("invitation " + c.ID))
-	_, host, _ := strings.Cut(box.From().Address, "@")
 	text = fmt.Sprintf("%s\n%s\n%s\n\n%s", e.Title, e.Start.Format("Monday, 2 January 2006, 15:04 MST"), e.Place, e.Notes)
 	r, err := box.SendMail(ctx, pim.OutgoingMail{
-		ID: hex.EncodeToString(sum[:16]) + "@" + host, To: e.Guests, Subject: "Invitation: " + textnorm.Ellipsize(e.Title, 200), Text: strings.TrimSpace(text), Date: c.Now, Invite: invite,
+		ID: invitationID(c, box.From().Address), To: e.Guests, Subject: "Invitation: " + textnorm.Ellipsize(e.Title, 200), Text: strings.TrimSpace(text), Date: c.Now, Invite: invite,
 	})
 	switch {
 	case err != nil:

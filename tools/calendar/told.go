@@ -1,10 +1,7 @@
 package calendar
 
 import (
-	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strconv"
@@ -82,10 +79,8 @@ func (d Deps) mailerOf(address string) pim.Mailer {
 // mailGuests emails the guests about the change and describes the outcome. sent is true if nothing
 // failed. Lists longer than pim.MaxRecipients need several calls.
 func (d Deps) mailGuests(ctx context.Context, c tools.Call, box pim.Mailer, to []pim.Person, what, text, invite string) (said string, sent bool, err error) {
-	sum := sha256.Sum256([]byte(what + " " + c.ID + " " + to[0].Address))
-	_, host, _ := strings.Cut(box.From().Address, "@")
 	r, err := box.SendMail(ctx, pim.OutgoingMail{
-		ID: hex.EncodeToString(sum[:16]) + "@" + cmp.Or(host, "localhost"), To: to, Subject: pim.StripInvisible(textnorm.Ellipsize(what, 240)), Text: text, Date: c.Now, Invite: invite,
+		ID: guestMailID(c, what, to[0].Address, box.From().Address), To: to, Subject: pim.StripInvisible(textnorm.Ellipsize(what, 240)), Text: text, Date: c.Now, Invite: invite,
 	})
 	switch {
 	case err != nil:

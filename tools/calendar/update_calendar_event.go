@@ -47,6 +47,15 @@ func (d Deps) updateEvent() tools.Tool {
 		Waiting: func(in updateIn) string {
 			return fmt.Sprintf("the change to %q", textnorm.Ellipsize(in.Event, 60))
 		},
+		Freeze: func(ctx context.Context, c tools.Call, in updateIn) (any, error) {
+			f, err := d.findApprovedEvent(ctx, c, in.Event, in.On, in.Account, in.timesBinding)
+			if err != nil {
+				return nil, err
+			}
+			change, err := in.parseChange(f, c.Now)
+			return d.freezeChange(ctx, c, f, &change, "Changed", in.Series), err
+		},
+		WasSent: func(ctx context.Context, c tools.Call, _ updateIn) (bool, error) { return d.wasChangeSent(ctx, c) },
 		Run: func(ctx context.Context, c tools.Call, in updateIn) (tools.Result, error) {
 			f, err := d.findApprovedEvent(ctx, c, in.Event, in.On, in.Account, in.timesBinding)
 			if err != nil {
@@ -154,6 +163,14 @@ func (d Deps) deleteEvent() tools.Tool {
 		Waiting: func(in deleteIn) string {
 			return fmt.Sprintf("the cancellation of %q", textnorm.Ellipsize(in.Event, 60))
 		},
+		Freeze: func(ctx context.Context, c tools.Call, in deleteIn) (any, error) {
+			f, err := d.findApprovedEvent(ctx, c, in.Event, in.On, in.Account, nil)
+			if err != nil {
+				return nil, err
+			}
+			return d.freezeChange(ctx, c, f, nil, "Cancelled", in.Series), nil
+		},
+		WasSent: func(ctx context.Context, c tools.Call, _ deleteIn) (bool, error) { return d.wasChangeSent(ctx, c) },
 		Run: func(ctx context.Context, c tools.Call, in deleteIn) (tools.Result, error) {
 			f, err := d.findApprovedEvent(ctx, c, in.Event, in.On, in.Account, nil)
 			if err != nil {
