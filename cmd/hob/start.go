@@ -18,6 +18,7 @@ import (
 
 	"hob/autonomy/config"
 	"hob/cmd/hob/internal/app"
+	"hob/platform/failpoint"
 	"hob/platform/host/system"
 	"hob/platform/net/release"
 	"hob/platform/retry"
@@ -48,11 +49,15 @@ func (a *cli) startCmd() *cobra.Command {
 // as the default costs 10 % more CPU time, but only under full load, and always saves 2 MB.
 const gcPercent = 50
 
-// runDaemon runs the daemon process and starts it again when it requests a restart.
+// runDaemon runs the daemon process and starts it again when it requests a restart or continues as
+// another version.
 func (a *cli) runDaemon(ctx context.Context) error {
 	var again atomic.Bool
 	err := a.runDaemonOnce(ctx, &again)
-	if err == nil && again.Load() && ctx.Err() == nil {
+	if ctx.Err() != nil || errors.Is(err, system.ErrRunning) {
+		return err
+	}
+	if a.applyUpdate(ctx, err) || err == nil && again.Load() {
 		return system.Reexec()
 	}
 	return err
@@ -123,6 +128,10 @@ func (a *cli) runDaemonOnce(ctx context.Context, again *atomic.Bool) (err error)
 		return newUpgrade(o).Finish(ctx, errors.Join(err, closeEngine()))
 	case <-e.Ready():
 	}
+	if err := failpoint.Fail("start.ready." + a.version); err != nil {
+		stop()
+		return errors.Join(err, dropCancellations(<-ran))
+	}
 	if err := newUpgrade(o).Finish(ctx, nil); err != nil {
 		stop()
 		return errors.Join(err, dropCancellations(<-ran))
@@ -134,6 +143,7 @@ func (a *cli) runDaemonOnce(ctx context.Context, again *atomic.Bool) (err error)
 	if err := system.WriteEndpoint(p.EndpointFile(), at); err != nil {
 		log.Error("endpoint file not written; commands cannot find this daemon", "err", err)
 	}
+	a.confirmUpdate(p)
 	log.Info("ready", "address", e.Addr(), "home", p.Home, "version", a.version)
 	ended := make(chan struct{})
 	var end error
@@ -302,6 +312,11 @@ func (a *cli) stopCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "stop", Short: "Stop Hob", Args: cobra.NoArgs,
 		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
+			p, err := system.DefaultPaths()
+			if err != nil {
+				return err
+			}
+			dropPendingUpdate(p) // otherwise the daemon would continue as the other version
 			if err := a.stopDaemon(c.Context(), stopWait); err != nil {
 				return err
 			}

@@ -117,7 +117,7 @@ func (a *cli) installUpdate(ctx context.Context) error {
 		return err
 	}
 	done := updateResult{Version: r.Latest, Previous: r.Current}
-	if done.Restarted, err = a.swapProgram(ctx, program, staged); err != nil {
+	if done.Restarted, err = a.swapProgram(ctx, program, staged, r.Latest); err != nil {
 		return err
 	}
 	return a.printUpdate(done, fmt.Sprintf("Updated Hob from %s to %s. Go back with: hob update --rollback", sanitizePrintable(r.Current), r.Latest))
@@ -141,9 +141,10 @@ func (a *cli) replaceableProgram(steps []string) (release.Program, error) {
 	return program, err
 }
 
-// swapProgram stops a running daemon, replaces the program and starts the daemon again. If the new
-// version does not start, it restores the current one. It reports whether the daemon was restarted.
-func (a *cli) swapProgram(ctx context.Context, program release.Program, from string) (restarted bool, err error) {
+// swapProgram replaces the program with the file from, which is a program of this version, and restarts
+// a running daemon. If that version does not start, swapProgram restores the current one. It reports
+// whether the daemon was restarted.
+func (a *cli) swapProgram(ctx context.Context, program release.Program, from, version string) (restarted bool, err error) {
 	p, err := system.DefaultPaths()
 	if err != nil {
 		return false, err
@@ -156,11 +157,33 @@ func (a *cli) swapProgram(ctx context.Context, program release.Program, from str
 		return false, program.Swap(from)
 	}
 	start := a.programStarter(ctx, p, program)
-	if err := a.stopForUpdate(ctx); err != nil {
+	u := pendingUpdate{Version: version, Program: program.Path, From: from, Requested: time.Now()}
+	if !system.CanReexec {
+		err = a.stopForUpdate(ctx)
+	} else if err = a.requestUpdate(ctx, p, h.PID, u); err == nil {
+		ctx = context.WithoutCancel(ctx) // an interrupt must not leave Hob stopped
+		var failed string
+		failed, err = a.awaitUpdate(ctx, p, h.PID, version)
+		switch {
+		case failed != "":
+			return false, &failure{code: exitFailed, cause: failed, remedy: "see " + p.LogFile()}
+		case err == nil:
+			return true, nil
+		case errors.Is(err, errDaemonGone):
+			err = nil
+		case isInstalled(ctx, program, version):
+			dropPendingUpdate(p)
+			return false, a.putBack(ctx, p, program, start, err)
+		default:
+			return false, &failure{code: exitFailed, cause: fmt.Sprintf("the daemon (pid %d) did not stop in %s; nothing was replaced", h.PID, updateStopWait), remedy: fmt.Sprintf("it may be busy; when it has stopped, it continues as %s; stop it with: %s", version, system.KillCommand(h.PID))}
+		}
+	}
+	if err != nil {
 		return false, err
 	}
-	ctx = context.WithoutCancel(ctx) // an interrupt must not leave Hob stopped
-	if err := program.Swap(from); err != nil {
+	ctx = context.WithoutCancel(ctx)
+	dropPendingUpdate(p)
+	if err := finishReplacement(ctx, program, u); err != nil {
 		return false, errors.Join(err, start(ctx))
 	}
 	if err := start(ctx); err != nil {
@@ -168,10 +191,6 @@ func (a *cli) swapProgram(ctx context.Context, program release.Program, from str
 	}
 	return true, nil
 }
-
-// updateStopWait is the time that the daemon has to stop before an update, for example to complete a
-// deletion.
-const updateStopWait = 5 * time.Minute
 
 // stopForUpdate stops the daemon. If it fails, the program has not been replaced.
 func (a *cli) stopForUpdate(ctx context.Context) error {
@@ -283,7 +302,7 @@ func (a *cli) rollbackUpdate(ctx context.Context) error {
 	done := updateResult{Version: previous.Version, Previous: a.version}
 	text := fmt.Sprintf("Rolled back Hob from %s to %s.", sanitizePrintable(a.version), sanitizePrintable(previous.Version))
 	if previous.Schema == nil || store.Supports(previous.Schema, have) {
-		done.Restarted, err = a.swapProgram(ctx, program, program.Previous())
+		done.Restarted, err = a.swapProgram(ctx, program, program.Previous(), previous.Version)
 	} else {
 		start := a.programStarter(ctx, p, program)
 		stopped, err := a.stopIfRunning(ctx, p)

@@ -12,6 +12,9 @@ const Enabled = false
 // "store.commit.before".
 func Hit(string) {}
 
+// Fail returns an error where a test wants a step to fail. In ordinary builds it returns nil.
+func Fail(string) error { return nil }
+
 // Address returns the address of a platform. In ordinary builds it is always the official one; the
 // environment is ignored.
 func Address(_, official string) string { return official }

@@ -44,6 +44,14 @@ func Address(name, official string) string {
 	return cmp.Or(os.Getenv("HOB_FAILPOINT_AT_"+strings.ToUpper(name)), official)
 }
 
+// Fail returns an error if HOB_FAILPOINT_FAIL selects the name.
+func Fail(name string) error {
+	if os.Getenv("HOB_FAILPOINT_FAIL") == name {
+		return fmt.Errorf("failpoint %s", name)
+	}
+	return nil
+}
+
 // Hit marks a point between two durable steps. It kills the process with SIGKILL if HOB_FAILPOINT
 // selects this hit.
 func Hit(name string) {

@@ -1,0 +1,207 @@
+//go:build unix
+
+package crash
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"hob/platform/host/system"
+)
+
+// The programs of the update tests: the running one and the one that replaces it.
+const (
+	oldVersion, newVersion = "v1.0.0", "v1.1.0"
+)
+
+// releases makes both programs with their failpoints.
+var releases = sync.OnceValues(func() (map[string][]byte, error) {
+	out := map[string][]byte{}
+	for _, v := range []string{oldVersion, newVersion} {
+		bin := filepath.Join(workshop, "hob-"+v)
+		cmd := exec.Command("go", "build", "-tags", "failpoint", "-ldflags", "-s -w -X main.version="+v, "-o", bin, "hob/cmd/hob")
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if text, err := cmd.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("build: %w\n%s", err, text)
+		}
+		b, err := os.ReadFile(bin)
+		if err != nil {
+			return nil, err
+		}
+		out[v] = b
+	}
+	return out, nil
+})
+
+// updatedHome is a home whose daemon is replaced by another version.
+type updatedHome struct {
+	t         *testing.T
+	bin, home string
+	builds    map[string][]byte
+}
+
+func newUpdatedHome(t *testing.T) *updatedHome {
+	t.Helper()
+	builds, err := releases()
+	check(t, err)
+	dir := t.TempDir()
+	h := &updatedHome{t: t, bin: filepath.Join(dir, "bin", "hob"), home: filepath.Join(dir, "home"), builds: builds}
+	check(t, os.MkdirAll(filepath.Dir(h.bin), 0o700))
+	check(t, os.MkdirAll(h.home, 0o700))
+	check(t, os.WriteFile(h.bin, builds[oldVersion], 0o755))
+	check(t, os.WriteFile(h.bin+".previous", builds[newVersion], 0o755))
+	check(t, os.WriteFile(filepath.Join(h.home, "config.toml"), []byte("[agent]\nmodel = \"offline\"\n[web]\nlisten = \"127.0.0.1:0\"\n"), 0o600))
+	t.Cleanup(func() { _, _ = h.command("", "stop").CombinedOutput() })
+	return h
+}
+
+// command returns a command. env is one more variable, or "".
+func (h *updatedHome) command(env string, args ...string) *exec.Cmd {
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
+	h.t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, h.bin, args...)
+	cmd.Env = append(os.Environ(), "HOB_HOME="+h.home, "HOME="+filepath.Dir(h.home), env)
+	return cmd
+}
+
+func (h *updatedHome) start(env string) {
+	h.t.Helper()
+	if out, err := h.command(env, "start").CombinedOutput(); err != nil {
+		h.t.Fatalf("hob start: %v\n%s", err, out)
+	}
+}
+
+// settle waits until a daemon is ready whose version is that of the program, and returns the version.
+func (h *updatedHome) settle() string {
+	h.t.Helper()
+	p := system.Paths{Home: h.home, Data: h.home, Logs: filepath.Join(h.home, "logs"), Runtime: filepath.Join(h.home, "run")}
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		holder, held, err := system.Probe(p.LockFile())
+		check(h.t, err)
+		if !held || holder.Role != system.RoleDaemon {
+			continue
+		}
+		e, ok, err := system.ReadEndpoint(p.EndpointFile(), holder.PID)
+		if err != nil || !ok {
+			continue
+		}
+		b, err := os.ReadFile(h.bin)
+		check(h.t, err)
+		if bytes.Equal(b, h.builds[e.Version]) {
+			if out, err := h.command("", "status").CombinedOutput(); err == nil && strings.Contains(string(out), e.Version) {
+				return e.Version
+			}
+		}
+	}
+	log, _ := os.ReadFile(p.LogFile())
+	h.t.Fatalf("Hob stays stopped, or runs another program than the installed one; log:\n%s", log[max(0, len(log)-4000):])
+	return ""
+}
+
+// An update whose command or daemon is killed at any step ends with a running daemon of the old or the new
+// version. A version that does not start is replaced by the old one, even without the command.
+func TestUpdate_KilledAtAnyInstantLeavesOldOrNewRunning(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		daemon, command string // where each is killed
+		fails           bool   // the new version does not become ready
+		want            string // "" for either
+	}{
+		{want: newVersion},
+		{command: "update.marked", want: oldVersion},
+		{command: "update.requested", want: newVersion},
+		{daemon: "update.stopped", want: newVersion},
+		{daemon: "update.kept", want: newVersion},
+		{daemon: "update.replaced", want: newVersion},
+		{daemon: "update.done", want: newVersion},
+		{daemon: "update.restarting", want: newVersion},
+		{daemon: "update.ready", want: newVersion},
+		{daemon: "update.confirmed", want: newVersion},
+		{fails: true, want: oldVersion},
+		{fails: true, command: "update.requested", want: oldVersion},
+		{fails: true, daemon: "update.failed", want: newVersion}, // the command starts it without the failure
+	} {
+		t.Run(fmt.Sprintf("daemon %s command %s fails %v", tc.daemon, tc.command, tc.fails), func(t *testing.T) {
+			h := newUpdatedHome(t)
+			var env []string
+			if tc.daemon != "" {
+				env = append(env, "HOB_FAILPOINT="+tc.daemon+":1")
+			}
+			if tc.fails {
+				env = append(env, "HOB_FAILPOINT_FAIL=start.ready."+newVersion)
+			}
+			start := h.command("", "start")
+			start.Env = append(start.Env, env...)
+			if out, err := start.CombinedOutput(); err != nil {
+				t.Fatalf("hob start: %v\n%s", err, out)
+			}
+			point := ""
+			if tc.command != "" {
+				point = "HOB_FAILPOINT=" + tc.command + ":1"
+			}
+			out, err := h.command(point, "update", "--rollback").CombinedOutput()
+			if killed := isKilled(err); killed != (tc.command != "") {
+				t.Errorf("the command was killed = %v: %v\n%s", killed, err, out)
+			}
+			if tc.fails && tc.command == "" && tc.daemon == "" && !strings.Contains(string(out), "did not start, so the current version was restored and runs again: failpoint start.ready") {
+				t.Errorf("hob update: %s", out)
+			}
+			if got := h.settle(); tc.want != "" && got != tc.want {
+				t.Errorf("version %s runs, want %s; the command printed:\n%s", got, tc.want, out)
+			}
+			h.finish()
+		})
+	}
+}
+
+// finish checks that another exchange works after a kill, and that a stopped daemon stays stopped.
+func (h *updatedHome) finish() {
+	h.t.Helper()
+	if out, err := h.command("", "stop").CombinedOutput(); err != nil {
+		h.t.Fatalf("hob stop: %v\n%s", err, out)
+	}
+	h.start("")
+	before := h.settle()
+	out, err := h.command("", "update", "--rollback").CombinedOutput()
+	if after := h.settle(); err != nil || after == before {
+		h.t.Errorf("the next exchange: version %s after %s: %v\n%s", after, before, err, out)
+	}
+}
+
+// HOB_UPDATE_ROUNDS (default 2) and HOB_UPDATE_SEED choose the kills of the command at random instants.
+func TestUpdate_CommandKilledAtRandomInstants(t *testing.T) {
+	t.Parallel()
+	rnd := rand.New(rand.NewPCG(uint64(number("HOB_UPDATE_SEED", 1)), 3))
+	h := newUpdatedHome(t)
+	h.start("")
+	for range number("HOB_UPDATE_ROUNDS", 2) {
+		after := time.Duration(rnd.IntN(1500)) * time.Millisecond
+		cmd := h.command("", "update", "--rollback")
+		check(t, cmd.Start())
+		time.Sleep(after)
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		t.Logf("killed after %s: %s", after, h.settle())
+	}
+}
+
+// isKilled reports whether a process ended by SIGKILL.
+func isKilled(err error) bool {
+	e, ok := errors.AsType[*exec.ExitError](err)
+	if !ok {
+		return false
+	}
+	ws, ok := e.Sys().(syscall.WaitStatus)
+	return ok && ws.Signaled() && ws.Signal() == syscall.SIGKILL
+}
