@@ -12,7 +12,7 @@ import (
 )
 
 func (a *cli) mcpCmd() *cobra.Command {
-	return a.commandGroup(&cobra.Command{Use: "mcp", Short: "Connect programs over the Model Context Protocol"}, a.clientTokenCmd("mcp"))
+	return a.commandGroup(&cobra.Command{Use: "mcp", Short: "Connect programs over the Model Context Protocol"}, append(a.mcpSetupCmds(), a.clientTokenCmd("mcp"))...)
 }
 
 // clientTokenCmd returns the command for the tokens of a kind of external programs: mcp or a2a.
