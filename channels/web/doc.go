@@ -24,6 +24,7 @@ type Backend interface {
 	api.Approvals
 	api.Audit
 	api.Channels
+	api.ClientCalls
 	api.Clients
 	api.Deliveries
 	api.Doctor

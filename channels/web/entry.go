@@ -111,7 +111,7 @@ func (s *Server) ownOrigin(r *http.Request, origin string) bool {
 
 // isAPI reports whether a path always requires the token.
 func isAPI(path string) bool {
-	return strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/v1/") || path == "/metrics"
+	return strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/v1/") || path == "/metrics" || path == "/mcp"
 }
 
 // serveUnknownRoute responds to requests without a matching route. Clients without the token do not

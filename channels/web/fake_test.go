@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,6 +31,8 @@ type engine struct {
 	web.Backend // nil: a call that a test does not expect panics
 
 	turn func(e *engine, in channels.Inbound, st *api.EventStatus) // runs when a message arrives; nil echoes
+
+	cancelled atomic.Value // event of the canceled call of a program
 
 	mu      sync.Mutex
 	next    int
@@ -212,6 +215,55 @@ func (e *engine) CreateClient(_ context.Context, n api.NewClient) (api.ClientTok
 
 func (e *engine) RevokeClient(_ context.Context, kind, client string) (api.Client, error) {
 	return api.Client{ID: "c1", Kind: kind, Name: client}, nil
+}
+
+func (e *engine) AuthenticateClient(_ context.Context, kind, token string) (api.Client, error) {
+	if kind == "mcp" && token == clientToken {
+		return api.Client{ID: "c1", Kind: kind, Name: "laptop"}, nil
+	}
+	return api.Client{}, api.ErrDenied
+}
+
+// clientToken is the token of the client laptop.
+const clientToken = "hobc_laptop_laptop_laptop_laptop_laptop"
+
+func (e *engine) ClientTools(context.Context, api.Client) ([]api.Tool, error) {
+	return []api.Tool{{Name: "list_tasks", Effects: []string{"read"}, Schema: json.RawMessage(`{"type":"object"}`)}, {Name: "create_task", Effects: []string{"write"}, Schema: json.RawMessage(`{"type":"object"}`)}}, nil
+}
+
+func (e *engine) ClientCall(_ context.Context, c api.Client, tool string, args json.RawMessage) (api.ToolOutcome, error) {
+	if tool == "create_task" {
+		return api.ToolOutcome{Event: "e1", Approvals: []api.Approval{{ID: "ap1"}}}, nil
+	}
+	return api.ToolOutcome{Text: c.Name + " called " + tool + " " + string(args), Data: json.RawMessage(`{"tasks":[]}`)}, nil
+}
+
+func (e *engine) AwaitClientCall(ctx context.Context, _ api.Client, _ string) (api.ToolOutcome, error) {
+	<-ctx.Done()
+	return api.ToolOutcome{}, ctx.Err()
+}
+
+func (e *engine) CancelClientCall(_ context.Context, _ api.Client, event string) error {
+	e.cancelled.Store(event)
+	return nil
+}
+
+func (e *engine) ClientResource(_ context.Context, _ api.Client, uri string) (api.ToolOutcome, error) {
+	if uri != "hob://tasks" {
+		return api.ToolOutcome{}, api.ErrNotFound
+	}
+	return api.ToolOutcome{Data: json.RawMessage(`{"tasks":[]}`)}, nil
+}
+
+func (e *engine) ClientPrompts(context.Context, api.Client) ([]api.SkillPrompt, error) {
+	return []api.SkillPrompt{{Name: "letter", Description: "Writes letters."}}, nil
+}
+
+func (e *engine) ClientPrompt(_ context.Context, _ api.Client, name string) (api.SkillPrompt, error) {
+	if name != "letter" {
+		return api.SkillPrompt{}, api.ErrNotFound
+	}
+	return api.SkillPrompt{Name: name, Text: "Dear Sir"}, nil
 }
 
 func (e *engine) TestChannel(_ context.Context, channel string, send bool) (api.ChannelTest, error) {

@@ -23,6 +23,7 @@ import (
 	"hob/assets"
 	"hob/autonomy/api"
 	"hob/channels"
+	"hob/channels/web/mcpserver"
 )
 
 // The limits of the API.
@@ -85,6 +86,7 @@ type Server struct {
 	doors   loginGuard
 	hooks   hooks
 	active  activeRequests
+	mcp     *mcpserver.Server
 
 	pin       string                  // see Pin
 	tokenFile string                  // set by ReplaceToken
@@ -125,6 +127,7 @@ func New(o Options) (*Server, error) {
 	s.cred.Store(newCredential(o.Token))
 	s.doors.init()
 	s.hooks.init()
+	s.mcp = mcpserver.New(mcpserver.Options{Backend: o.Backend, Version: s.buildVersion, Log: o.Log})
 	s.mux = s.newMux()
 	return s, nil
 }
@@ -257,6 +260,7 @@ func (s *Server) Run(ctx context.Context, _ channels.Receiver) error {
 	select {
 	case err = <-served:
 	case <-ctx.Done():
+		s.mcp.Close()
 		drain, stop := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 		_ = srv.Shutdown(drain) // the error only means that some requests had to be aborted
 		stop()

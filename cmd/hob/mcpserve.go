@@ -9,10 +9,28 @@ import (
 	"github.com/spf13/cobra"
 
 	"hob/autonomy/api"
+	"hob/channels/web/mcpserver"
 )
 
 func (a *cli) mcpCmd() *cobra.Command {
-	return a.commandGroup(&cobra.Command{Use: "mcp", Short: "Connect programs over the Model Context Protocol"}, append(a.mcpSetupCmds(), a.clientTokenCmd("mcp"))...)
+	return a.commandGroup(&cobra.Command{Use: "mcp", Short: "Connect programs over the Model Context Protocol"}, append(a.mcpSetupCmds(), a.mcpServeCmd(), a.clientTokenCmd("mcp"))...)
+}
+
+func (a *cli) mcpServeCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "serve", Short: "Serve MCP on standard input and output", Args: cobra.NoArgs,
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
+			cl, err := a.connectDaemon(c.Context())
+			if err != nil {
+				return err
+			}
+			b := &mcpserver.Bridge{Do: cl.Do, URL: cl.Address() + "/mcp", In: a.in, Out: a.out}
+			if err := b.Run(c.Context()); err != nil {
+				return &failure{code: exitNotRunning, cause: err.Error(), remedy: "check it with: hob status", err: err}
+			}
+			return nil
+		}),
+	}
 }
 
 // clientTokenCmd returns the command for the tokens of a kind of external programs: mcp or a2a.

@@ -86,6 +86,12 @@ func connectionError(ctx context.Context, err error) error {
 	return &ConnectionError{err}
 }
 
+// Do sends a prepared request with the token, for protocols that are not part of the API.
+func (c *Client) Do(r *http.Request) (*http.Response, error) {
+	r.Header.Set("Authorization", "Bearer "+c.token.Reveal())
+	return c.http.Do(r)
+}
+
 // request is one API request; body may be nil.
 type request struct {
 	method, path string
