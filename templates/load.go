@@ -8,7 +8,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
+
+	"hob/platform/host/unpack"
 )
 
 // Names of the files of a template.
@@ -160,18 +161,9 @@ func readPlain(root *os.Root, name string) ([]byte, error) {
 
 // readBounded reads r. It fails if r contains more than limit bytes.
 func readBounded(r io.Reader, name string, limit int) ([]byte, error) {
-	b, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
+	b, err := unpack.ReadBounded(r, name, limit)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s cannot be read: %w", ErrInvalid, sanitizeExcerpt(name, 120), err)
-	}
-	if len(b) > limit {
-		return nil, fmt.Errorf("%w: %s is larger than %d KB", ErrInvalid, sanitizeExcerpt(name, 120), limit>>10)
+		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	return b, nil
-}
-
-// isArchive reports whether a path has the extension of an archive.
-func isArchive(name string) bool {
-	name = strings.ToLower(name)
-	return strings.HasSuffix(name, ".zip") || strings.HasSuffix(name, ".tar.gz") || strings.HasSuffix(name, ".tgz")
 }

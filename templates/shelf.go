@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"hob/platform/host/unpack"
 )
 
 // Registry finds templates by name or path: built-in templates, templates in Hob's own folder, and
@@ -81,7 +83,7 @@ func (s Registry) Find(ref string) (*Template, error) {
 			return nil, err
 		}
 	}
-	if strings.ContainsAny(ref, `/\`) || isArchive(ref) {
+	if strings.ContainsAny(ref, `/\`) || unpack.IsArchive(ref) {
 		return Load(ref)
 	}
 	return nil, fmt.Errorf("%w: %q; choose one from: hob template list, or give the path of a folder or an archive", ErrNotFound, sanitizeExcerpt(ref, 60))

@@ -70,13 +70,13 @@ func skillsOf(skills map[string][]byte) (out []Skill, err error) {
 // that occur in the request, or 0 if the skill does not match. One word is not enough, unless the
 // request contains all words of the name.
 func (s Skill) Fits(wish string) int {
-	have := meaningfulStems(wish)
+	have := MeaningfulStems(wish)
 	all := func(words []string) bool {
 		return len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(have, w) })
 	}
-	name := meaningfulStems(strings.ReplaceAll(s.Name, "-", " "))
+	name := MeaningfulStems(strings.ReplaceAll(s.Name, "-", " "))
 	n := 0
-	for _, w := range slices.Compact(slices.Sorted(slices.Values(append(meaningfulStems(s.Description), name...)))) {
+	for _, w := range slices.Compact(slices.Sorted(slices.Values(append(MeaningfulStems(s.Description), name...)))) {
 		if slices.Contains(have, w) {
 			n++
 		}
@@ -87,8 +87,8 @@ func (s Skill) Fits(wish string) int {
 	return n
 }
 
-// meaningfulStems returns the stems of the meaningful words in text.
-func meaningfulStems(text string) (out []string) {
+// MeaningfulStems returns the stems of the meaningful words in text.
+func MeaningfulStems(text string) (out []string) {
 	for _, w := range textnorm.FoldedWords(text) {
 		if len(w) < 4 || strings.Contains(" this that with when from into what your have will then them they there these those about which while where their every other after before being using used uses make ", " "+w+" ") {
 			continue
