@@ -167,6 +167,9 @@ type Part struct {
 	// Context marks text that Hob added to a message (time, recalled memory, hints). Models read
 	// it; parsers of the user's text skip it.
 	Context bool `json:"context,omitempty"`
+	// Skill is the name of the skill whose instructions Hob added with this part. The skill is in
+	// force for the rest of the turn.
+	Skill string `json:"skill,omitempty"`
 }
 
 // Image is a picture in a message.

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"hob/autonomy/llm"
+	"hob/autonomy/turn/prompt"
 	"hob/platform/provenance"
 	"hob/tools"
 )
@@ -17,6 +19,9 @@ const (
 	findTools = "find_tools"
 	useTool   = "use_tool"
 )
+
+// useSkill is the tool that puts a skill in force.
+const useSkill = "use_skill"
 
 // A search shows some tools with their arguments and names a few more without them.
 const (
@@ -50,11 +55,17 @@ func offeredTools(c *tools.Catalog) []llm.Tool {
 	)
 }
 
-// toolFinder searches the catalog.
-type toolFinder struct{ c *tools.Catalog }
+// toolFinder searches the catalog and the skills.
+type toolFinder struct {
+	c      *tools.Catalog
+	skills Skills // nil if there are none
+}
+
+// foundSkills is the maximum number of skills that a search shows.
+const foundSkills = 3
 
 func (toolFinder) Spec() *tools.Spec {
-	return &tools.Spec{Name: findTools, Category: "engine", Description: "Find tools.", Effects: tools.Read}
+	return &tools.Spec{Name: findTools, Category: engineCategory, Description: "Find tools.", Effects: tools.Read}
 }
 
 func (f toolFinder) Call(_ context.Context, c tools.Call) (tools.Result, error) {
@@ -68,7 +79,11 @@ func (f toolFinder) Call(_ context.Context, c tools.Call) (tools.Result, error) 
 		return categoryListing(k), nil
 	}
 	list := f.c.Search(in.Query, shown+named)
-	if len(list) == 0 {
+	var skills []prompt.Note
+	if f.skills != nil {
+		skills = f.skills.Find(in.Query, foundSkills)
+	}
+	if len(list)+len(skills) == 0 {
 		return tools.Result{Text: noMatchText(f.c.Nearest(in.Query)), Source: provenance.Tool}, nil
 	}
 	var b strings.Builder
@@ -83,6 +98,16 @@ func (f toolFinder) Call(_ context.Context, c tools.Call) (tools.Result, error) 
 			fmt.Fprintf(&b, "Also: %s", s.Name)
 		default:
 			fmt.Fprintf(&b, ", %s", s.Name)
+		}
+	}
+	for i, n := range skills {
+		if i == 0 && len(list) > shown {
+			b.WriteString("\n")
+		}
+		b.WriteString(n.Text + "\n")
+		if n.Source.Tainted() {
+			r.Source = provenance.Outside
+			r.Origins = append(r.Origins, provenance.Origin{Kind: "skill", Label: n.Title})
 		}
 	}
 	r.Text = strings.TrimSpace(b.String())
@@ -166,7 +191,7 @@ func (tc *toolCalls) routingMiddleware() middleware {
 			}
 		}
 		if name == findTools {
-			s.tool = toolFinder{tc.o.Catalog}
+			s.tool = toolFinder{tc.o.Catalog, tc.o.Skills}
 			return nil
 		}
 		t, ok := tc.o.Catalog.Get(name)
@@ -195,4 +220,52 @@ func (tc *toolCalls) schemaMiddleware() middleware {
 	return middleware{name: "schema", early: true, beforeTool: func(_ context.Context, s *callStep) error {
 		return tools.Check(s.tool, s.args)
 	}}
+}
+
+// skillMiddleware refuses the calls that a skill in force does not allow. The tools that control the
+// turn itself stay allowed.
+func (tc *toolCalls) skillMiddleware() middleware {
+	return middleware{name: "skills", beforeTool: func(_ context.Context, s *callStep) error {
+		if s.tool == nil || s.tool.Spec().Category == engineCategory && s.tool.Spec().Effects.ReadOnly() {
+			return nil
+		}
+		for _, name := range tc.conv.skillsInForce() {
+			if err := tc.o.Skills.CheckTool(name, s.tool.Spec().Name, s.args); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+}
+
+// engineCategory is the category of the tools that control the turn itself.
+const engineCategory = "engine"
+
+// skillsInForce returns the names of the skills whose instructions this turn contains: those that
+// Hob added to the message, and those that the model loaded. It reads only what is recorded, so that
+// a turn that continues after a crash has the same skills.
+func (c *conversation) skillsInForce() (out []string) {
+	add := func(name string) {
+		if name != "" && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	for _, m := range c.msgs[c.own:] {
+		for _, p := range m.Parts {
+			add(p.Skill)
+			if p.Call == nil || m.Role != llm.Assistant {
+				continue
+			}
+			name, args := p.Call.Name, p.Call.Args
+			var inner useArgs
+			if name == useTool && json.Unmarshal(args, &inner) == nil {
+				name, args = inner.Name, inner.Arguments
+			}
+			var in struct{ Name string }
+			if name == useSkill && json.Unmarshal(args, &in) == nil {
+				add(strings.TrimSpace(in.Name))
+			}
+		}
+	}
+	return out
 }

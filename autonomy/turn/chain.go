@@ -16,11 +16,11 @@ import (
 // Hook is called at several points in the chain through which every model call and every tool call
 // in a turn passes. The order is fixed:
 //
-//	route -> schema -> limits -> Options.Hooks -> policy -> approval ->
+//	route -> schema -> limits -> skills -> Options.Hooks -> policy -> approval ->
 //	execute -> audit -> truncate -> Options.Hooks -> limits -> log
 //
-// route and schema find the tool and validate its arguments, limits refuses loops, and policy is
-// the guard. The steps after a call run in reverse order, so that the ledger contains the complete
+// route and schema find the tool and validate its arguments, limits refuses loops, skills applies
+// the allowed-tools of the skills in force, and policy is the guard. The steps after a call run in reverse order, so that the ledger contains the complete
 // result, and hooks see the text that the model will read.
 //
 // A Hook can only restrict. It gets copies and may refuse, but it cannot change earlier messages,
@@ -108,6 +108,9 @@ type hookChain struct {
 func (r *turnRun) buildChain(ctx context.Context) []middleware {
 	chain := make([]middleware, 0, 8+len(r.o.Hooks))
 	chain = append(chain, r.chain.loggingMiddleware(ctx), r.calls.routingMiddleware(), r.calls.schemaMiddleware(), r.budget.limitMiddleware())
+	if r.o.Skills != nil {
+		chain = append(chain, r.calls.skillMiddleware())
+	}
 	for _, h := range r.o.Hooks {
 		chain = append(chain, r.chain.hookMiddleware(h))
 	}

@@ -15,6 +15,7 @@ package turn
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -78,6 +79,14 @@ type TextChecker interface {
 	IsHostile(ctx context.Context, who llm.Account, text string) (bool, error)
 }
 
+// Skills knows the skills by name. *skills.Library implements it.
+type Skills interface {
+	// CheckTool returns a *tools.Error if the skill does not allow the call.
+	CheckTool(skill, tool string, args json.RawMessage) error
+	// Find returns at most n skills that match a search, best first, in the form that a model reads.
+	Find(query string, n int) []prompt.Note
+}
+
 // Options holds the options of New. All but Realm, Limits and Log are required.
 type Options struct {
 	Store    *store.Store
@@ -110,6 +119,9 @@ type Options struct {
 	Results Results
 	// Hooks run in every model call and tool call, in this order.
 	Hooks []Hook
+	// Skills narrows the tools while a skill is in force, and finds skills. Nil means that there are
+	// none.
+	Skills Skills
 	// Pictures stores the pictures that a model created. If it is nil, they are dropped.
 	Pictures PictureStore
 	// Redact removes secrets from the text for models and transcripts. If it is nil, secrets are

@@ -60,7 +60,7 @@ func (b *Builder) presentBlock(guest bool) (block, error) {
 	of := blockTexts{Texts: b.o.Texts(), Name: b.o.Name, Guest: guest, Categories: b.toolCategories(), Channels: strings.Join(b.o.Channels, ", "), Skills: b.skillIndex()}
 	i := 0
 	if guest {
-		i, of.User, of.Memory = 1, "", ""
+		i, of.User, of.Memory, of.Skills = 1, "", "", ""
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

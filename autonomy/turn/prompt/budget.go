@@ -61,6 +61,7 @@ type section struct {
 	text   string
 	source provenance.Source
 	from   []provenance.Origin
+	skill  string // name of the skill that a section of the kind kindSkill contains
 }
 
 // maxContext is the limit for the whole context in bytes. A model with a small window gets at most

@@ -63,7 +63,7 @@ func (b *Builder) collectContext(ctx context.Context, s TurnContext, p *pinnedBl
 	kept := fitSections(g.sections, budgetFor(info.Context))
 	out := selectedContext{}
 	for _, k := range kept {
-		out.parts = append(out.parts, llm.Part{Text: k.text, Source: k.source, Origins: k.from, Context: true})
+		out.parts = append(out.parts, llm.Part{Text: k.text, Source: k.source, Origins: k.from, Context: true, Skill: k.skill})
 		if k.kind == kindLessons {
 			out.lessons = g.lessons
 		}
@@ -94,7 +94,7 @@ func (g *contextCollector) setOrigins(k kind, list ...provenance.Origin) {
 
 // isShownOnce reports whether sections of this kind are omitted while they are already in the
 // window.
-func isShownOnce(k kind) bool { return k == kindOwner || k == kindSkill || k == kindProject }
+func isShownOnce(k kind) bool { return k == kindOwner || k == kindProject }
 
 // isInWindow reports whether the conversation's window already contains these lines as context. If
 // so, each request includes them anyway.
@@ -246,7 +246,17 @@ func (g *contextCollector) addSkills() {
 	}
 	for _, n := range list {
 		n.Title, n.Text = oneLine(n.Title), shortenLines(n.Text, maxSkill)
-		g.addSection(kindSkill, cleanSource(n.Source), "skill", n)
+		name := "skill"
+		if g.isInWindow(n.Text) {
+			name = "skill-again"
+		}
+		g.addSection(kindSkill, cleanSource(n.Source), name, n)
+		if last := len(g.sections) - 1; last >= 0 && g.sections[last].kind == kindSkill {
+			g.sections[last].skill = n.ID
+		}
+		if n.Source.Tainted() {
+			g.setOrigins(kindSkill, provenance.Origin{Kind: "skill", Label: n.Title})
+		}
 	}
 }
 

@@ -34,7 +34,7 @@ type Memory interface {
 
 // Note is text for the current message. Source is the provenance of the text.
 type Note struct {
-	ID     string // id for Lessons.UsedTx, otherwise empty
+	ID     string // id for Lessons.UsedTx, or name of a skill; otherwise empty
 	Title  string
 	Text   string
 	Source provenance.Source

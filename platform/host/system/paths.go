@@ -154,6 +154,12 @@ func (p Paths) TemplatesDir() string { return filepath.Join(p.Home, "templates")
 // the files that it changed.
 func (p Paths) TemplateState() string { return filepath.Join(p.TemplatesDir(), ".state") }
 
+// SkillsDir returns the folder for skills.
+func (p Paths) SkillsDir() string { return filepath.Join(p.Home, "skills") }
+
+// SkillTrustFile returns the path of the file with the digests of the skills that the user trusts.
+func (p Paths) SkillTrustFile() string { return filepath.Join(p.Home, "skills.trust") }
+
 // PolicyDir returns the folder for the user's own rules about tool calls.
 func (p Paths) PolicyDir() string { return filepath.Join(p.Home, "policy") }
 

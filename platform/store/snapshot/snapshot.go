@@ -192,14 +192,14 @@ func unusedName(dir string, at time.Time, reason string) (string, error) {
 }
 
 // homeFolders is the index of the first folder in homeFiles.
-const homeFolders = 5
+const homeFolders = 6
 
 // homeFiles returns the files of the home that a snapshot contains and then the folders, missing ones
 // included.
 func homeFiles(p system.Paths) []string {
 	return []string{
-		p.ConfigFile(), p.SoulFile(), p.UserFile(), p.MemoryFile(), p.AgentsFile(), p.PolicyDir(), p.AgentDir(""), p.TemplatesDir(),
-		filepath.Join(p.Home, "skills"),
+		p.ConfigFile(), p.SoulFile(), p.UserFile(), p.MemoryFile(), p.AgentsFile(), p.SkillTrustFile(), p.PolicyDir(), p.AgentDir(""), p.TemplatesDir(),
+		p.SkillsDir(),
 	}
 }
 

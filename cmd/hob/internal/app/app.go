@@ -35,6 +35,7 @@ import (
 	"hob/autonomy/replay"
 	"hob/autonomy/service"
 	"hob/autonomy/session"
+	"hob/autonomy/skills"
 	"hob/autonomy/trace"
 	"hob/autonomy/turn"
 	"hob/autonomy/turn/guardian"
@@ -88,6 +89,7 @@ type App struct {
 	browser   *browser.Browser // nil if it is disabled
 	network   *safehttp.Client
 	results   *results.Store
+	skills    *skills.Library
 	tools     []tools.Tool // all tools, including those unavailable here
 	catalog   *tools.Catalog
 	crew      *agents.Registry
@@ -236,7 +238,7 @@ func (d *App) openLoop(ctx context.Context) error {
 	}
 	base := turn.Options{
 		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Catalog: d.catalog, Prompt: p, Models: d.models, Usage: d.usage, Zone: d.zone,
-		Limits: turn.Limits{Rounds: c.Agent.MaxRounds, Failures: c.Agent.MaxToolFailures, Tokens: c.Agent.MaxTokensPerTurn}, Results: d.results, Pictures: turn.PictureFolder(d.opt.Paths.Pictures()), Redact: d.redact, Block: c.Guard.Block, Guardian: guardian.Open(c.Guard.Guardian, d.models.Lazy), SendDelay: c.Autonomy.SendDelay.Duration, Sends: d.isLongRunning(), Log: d.opt.Log,
+		Limits: turn.Limits{Rounds: c.Agent.MaxRounds, Failures: c.Agent.MaxToolFailures, Tokens: c.Agent.MaxTokensPerTurn}, Results: d.results, Skills: d.skills, Pictures: turn.PictureFolder(d.opt.Paths.Pictures()), Redact: d.redact, Block: c.Guard.Block, Guardian: guardian.Open(c.Guard.Guardian, d.models.Lazy), SendDelay: c.Autonomy.SendDelay.Duration, Sends: d.isLongRunning(), Log: d.opt.Log,
 	}
 	if err := d.crew.OpenMembers(agents.MemberOptions{
 		Config: c, Paths: d.opt.Paths, Turn: base, Prompt: d.promptOptions(), Tools: d.tools, Models: d.models, Contain: d.boxes.Contain, Log: d.opt.Log,

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"hob/autonomy/agents"
-	"hob/autonomy/skills"
 	"hob/autonomy/turn/prompt"
 	"hob/channels"
 	channelsall "hob/channels/all"
@@ -48,7 +47,7 @@ func (d *App) promptOptions() prompt.Options {
 	reachable := slices.DeleteFunc(channels.Names(channelsall.Drivers()), func(name string) bool { return !d.channels.Has(name) })
 	return prompt.Options{
 		Name: d.opt.Config.Agent.Name, Catalog: d.catalog, Channels: reachable, Watchers: watchersall.KindNames(),
-		Store: d.store, Model: d.models.Info, Memory: d.base, Skills: skills.New(d.opt.Paths.TemplateState()), Projects: projects{d.files}, Lessons: d.learner, Log: d.opt.Log,
+		Store: d.store, Model: d.models.Info, Memory: d.base, Skills: d.skills, Projects: projects{d.files}, Lessons: d.learner, Log: d.opt.Log,
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"hob/autonomy/mind/goals"
 	"hob/autonomy/notify"
 	"hob/autonomy/session"
+	"hob/autonomy/skills"
 	"hob/autonomy/turn/results"
 	channelsall "hob/channels/all"
 	"hob/knowledge/ingest"
@@ -64,7 +65,8 @@ func (d *App) openTools(context.Context) (err error) {
 	if err := d.results.Sweep(); err != nil {
 		d.opt.Log.Warn("cannot remove old results", "err", err)
 	}
-	list = append(list, results.Tool(d.results, d.bus.Ledger.CallWithOrigins))
+	d.skills = skills.Open(d.opt.Paths, nil, d.opt.Log)
+	list = append(list, results.Tool(d.results, d.bus.Ledger.CallWithOrigins), d.skills.Tool())
 	d.tools = append(list, d.opt.Tools...)
 	if d.opt.Play != nil {
 		for i, t := range d.tools {
