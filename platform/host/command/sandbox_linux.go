@@ -132,10 +132,7 @@ func systemFolders() []string {
 // landlockRules returns the Landlock rules, which can only allow access: to the system, to the
 // allowed folders without their protected places, and to one writable folder.
 func (j *Analyzer) landlockRules(p Plan, temp, helper string) *landlockRuleset {
-	l := &landlockRuleset{Network: p.Network, Write: []string{temp}}
-	for _, d := range []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/opt", "/proc", "/sys", "/nix", "/snap", "/run/systemd/resolve", "/var/lib/dpkg"} {
-		l.Read = append(l.Read, j.openBelow(d, 4)...)
-	}
+	l := &landlockRuleset{Network: p.Network, Write: []string{temp}, Read: j.systemReads()}
 	for _, a := range j.allowed {
 		if real, ok := physicalPath(a); ok {
 			l.Read = append(l.Read, j.openBelow(real, 6)...)
@@ -146,6 +143,14 @@ func (j *Analyzer) landlockRules(p Plan, temp, helper string) *landlockRuleset {
 		l.Write = append(l.Write, j.openBelow(p.Dir, 6)...)
 	}
 	return l
+}
+
+// systemReads returns the readable parts of the system.
+func (j *Analyzer) systemReads() (out []string) {
+	for _, d := range []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/opt", "/proc", "/sys", "/nix", "/snap", "/run/systemd/resolve", "/var/lib/dpkg"} {
+		out = append(out, j.openBelow(d, 4)...)
+	}
+	return out
 }
 
 // openBelow allows a folder, or its entries without the protected places.

@@ -17,6 +17,11 @@ func (r *Runner) confineHelper(_ sandbox, _ Plan, temp string, _ *helperJob) (ar
 	return r.opt.Helper, temp
 }
 
+// confineService fails, because findSandbox finds no sandbox.
+func (r *Runner) confineService(sandbox, Service, []string) (line, env []string, err error) {
+	return nil, nil, ErrNoSandbox
+}
+
 func confineSelf(*landlockRuleset) error { return nil }
 
 func boundsOf(time.Duration) resourceLimits { return resourceLimits{} }

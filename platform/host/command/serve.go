@@ -36,6 +36,10 @@ const (
 // descendants and kills every process below it before it returns. It grants no permissions that the
 // caller does not have.
 func Serve(in io.Reader, out, problems *os.File) int {
+	if job := os.Getenv(serviceEnv); job != "" {
+		fmt.Fprintln(problems, "hob: the program was not started:", becomeService(job))
+		return statusNotRun
+	}
 	var j helperJob
 	r := bufio.NewReader(in)
 	line, err := r.ReadBytes('\n')

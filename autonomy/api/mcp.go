@@ -1,0 +1,73 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// MCP manages the MCP servers whose tools Hob uses ([mcp.servers.NAME]). The lists show what is
+// configured now, in file order.
+type MCP interface {
+	// MCPServers lists the servers, or only Query.Of. It starts none.
+	MCPServers(ctx context.Context, q Query) ([]MCPServer, error)
+	// MCPTools lists the tools, resources and prompts of the servers, or only of Query.Of. It
+	// connects to servers whose tools are not known yet.
+	MCPTools(ctx context.Context, q Query) ([]MCPTool, error)
+	// TestMCP connects to a server and lists its tools. The error names the cause and the remedy.
+	TestMCP(ctx context.Context, name string) (MCPServer, error)
+	// TrustMCP accepts the changed tools of a server and returns them.
+	TrustMCP(ctx context.Context, name string) ([]MCPTool, error)
+	// LoginMCP signs in to a server with OAuth. The first call returns the address to open; with
+	// wait, the call returns when the login has ended.
+	LoginMCP(ctx context.Context, name string, wait bool) (MCPLogin, error)
+	// MCPLogs returns the last lines that the server Query.Of wrote to its log, oldest first.
+	MCPLogs(ctx context.Context, q Query) ([]MCPLogLine, error)
+}
+
+// MCPServer describes one server.
+type MCPServer struct {
+	Name string `json:"name"`
+	// State is off (disabled), idle (not started yet), starting, running, failed or login (it
+	// requires `hob mcp login NAME`).
+	State string `json:"state"`
+	// Cause is the reason of the state, with a remedy after the last "; ". It is empty if the server works.
+	Cause     string    `json:"cause,omitempty"`
+	Address   string    `json:"address"` // the program with its arguments, or the URL
+	Revision  string    `json:"revision,omitempty"`
+	Tools     int       `json:"tools"`
+	Held      int       `json:"held"`    // tools that changed and wait for `hob mcp trust NAME`
+	Sandbox   string    `json:"sandbox"` // sandbox of the program: bubblewrap, landlock, seatbelt or none; "" for a URL
+	StartedAt time.Time `json:"started_at,omitzero"`
+}
+
+// MCPTool describes one tool, resource or prompt of a server. Its texts are the server's.
+type MCPTool struct {
+	Name   string `json:"name"` // NAME__TOOL for a tool
+	Server string `json:"server"`
+	Kind   string `json:"kind"` // tool, resource or prompt
+	// State is ready, changed (held back until `hob mcp trust NAME`), gone (the server offers it no
+	// more) or refused.
+	State       string          `json:"state"`
+	Cause       string          `json:"cause,omitempty"`
+	Effects     []string        `json:"effects"` // what Hob assumes
+	Description string          `json:"description"`
+	Changed     string          `json:"changed,omitempty"` // the new description of a changed tool
+	Schema      json.RawMessage `json:"schema,omitempty"`
+	// NewSchema is the schema of a changed tool, if it is different.
+	NewSchema json.RawMessage `json:"new_schema,omitempty"`
+}
+
+// MCPLogin is the state of a login.
+type MCPLogin struct {
+	Server string `json:"server"`
+	// State is open (the user has not signed in yet) or done.
+	State string `json:"state"`
+	URL   string `json:"url,omitempty"` // to open in a browser
+}
+
+// MCPLogLine is one line of a server's log.
+type MCPLogLine struct {
+	At   time.Time `json:"at"`
+	Text string    `json:"text"`
+}
