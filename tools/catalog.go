@@ -170,8 +170,8 @@ func (c *Catalog) foreignTools() (list []Tool, version int) {
 	return list, c.version
 }
 
-// current returns the content of the catalog.
-func (c *Catalog) current() *toolSet {
+// currentTools returns the content of the catalog.
+func (c *Catalog) currentTools() *toolSet {
 	if c.parent != nil {
 		list, version := c.parent.foreignTools()
 		c.mu.Lock()
@@ -211,12 +211,12 @@ func newToolSet(own, foreign []Tool, version int) *toolSet {
 
 // Get returns the tool with exactly that name.
 func (c *Catalog) Get(name string) (Tool, bool) {
-	t, ok := c.current().byName[name]
+	t, ok := c.currentTools().byName[name]
 	return t, ok
 }
 
 // All returns every tool, ordered by name. The slice must not be changed.
-func (c *Catalog) All() []Tool { return c.current().all }
+func (c *Catalog) All() []Tool { return c.currentTools().all }
 
 // Own returns the tools that never change, ordered by name. The slice must not be changed. Text
 // that must stay the same during a conversation lists only these.
@@ -236,7 +236,7 @@ func (c *Catalog) Core() []Tool {
 // Search ranks the tools for a request, which may be in another language or mistyped, and returns
 // at most n tools. A tool that the request names exactly comes first.
 func (c *Catalog) Search(query string, n int) []Tool {
-	s := c.current()
+	s := c.currentTools()
 	var out []Tool
 	for _, i := range s.index().searchTools(query, n) {
 		out = append(out, s.all[i])

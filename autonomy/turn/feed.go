@@ -62,7 +62,7 @@ func (f *liveFeed) publishResult(s *callStep) {
 // interval between progress reports from the tool.
 const (
 	heartbeat = 15 * time.Second
-	reports   = time.Second
+	reports   = 200 * time.Millisecond
 )
 
 // progressReporter publishes the progress of a tool: at the start, for each report from the tool,

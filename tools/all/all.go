@@ -22,6 +22,7 @@ import (
 	"hob/tools/files"
 	"hob/tools/health"
 	"hob/tools/mail"
+	"hob/tools/mcp"
 	"hob/tools/media"
 	"hob/tools/memory"
 	"hob/tools/money"
@@ -182,7 +183,7 @@ func Day(d Deps) (out []tools.BriefSource) {
 // Migrations returns the tables of the tools and of the shared memory.
 func Migrations() []store.MigrationSet {
 	sets := knowledge.Migrations()
-	for _, more := range [][]store.MigrationSet{memory.Migrations(), tasks.Migrations(), money.Migrations(), health.Migrations(), files.Migrations()} {
+	for _, more := range [][]store.MigrationSet{memory.Migrations(), tasks.Migrations(), money.Migrations(), health.Migrations(), files.Migrations(), mcp.Migrations()} {
 		sets = append(sets, more...)
 	}
 	return sets
@@ -190,7 +191,7 @@ func Migrations() []store.MigrationSet {
 
 // Erasers returns the erasers for the tables and files of the tools.
 func Erasers(f *files.Files) []erase.Eraser {
-	return []erase.Eraser{memory.Eraser(), tasks.Eraser(), money.Eraser(), health.Eraser(), f.Eraser()}
+	return []erase.Eraser{memory.Eraser(), tasks.Eraser(), money.Eraser(), health.Eraser(), mcp.Eraser(), f.Eraser()}
 }
 
 // WithSources returns the dependencies with the owner's email, calendars and contacts from s. now

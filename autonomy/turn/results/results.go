@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -47,6 +48,18 @@ func New(o Options) (*Store, error) {
 	o.MaxTotal = cmp.Or(o.MaxTotal, 128<<20)
 	o.MaxAge = cmp.Or(o.MaxAge, 30*24*time.Hour)
 	return &Store{o: o}, nil
+}
+
+// Open returns a Store of a folder after removing old results.
+func Open(dir string, log *slog.Logger) (*Store, error) {
+	s, err := New(Options{Dir: dir})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Sweep(); err != nil {
+		log.Warn("cannot remove old results", "err", err)
+	}
+	return s, nil
 }
 
 // ErrGone is returned if the result of a call was never stored or has been deleted.

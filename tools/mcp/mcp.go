@@ -1,0 +1,201 @@
+// Package mcp makes the tools of other people's MCP servers ([mcp.servers.NAME]) available as
+// foreign tools called NAME__TOOL. It speaks the revisions 2026-07-28 and 2025-11-25 over standard
+// input and output and over streamable HTTP.
+//
+// A server is hostile until proven otherwise. Its descriptions and results are untrusted text of
+// bounded size, its annotations are ignored, and a tool that differs from the first sight of it is
+// held back until the user trusts it. Programs run in the sandbox with only the configured
+// variables. The server gets no model (sampling) and no folders (roots).
+//
+// The manager starts a server when it is first needed. The catalog holds the tools that a server
+// offered before, so that a start of Hob starts no server.
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"hob/autonomy/api"
+	"hob/autonomy/config"
+	"hob/platform/host/command"
+	"hob/platform/net/safehttp"
+	"hob/platform/retry"
+	"hob/platform/store"
+	"hob/tools"
+)
+
+// Options holds the options of Open. All are required unless their comment says otherwise.
+type Options struct {
+	Store   *store.Store
+	Catalog *tools.Catalog
+	// Config returns the configuration in the file now.
+	Config func() *config.Config
+	// Off disables all servers.
+	Off bool
+	// Secret resolves a reference to a secret. It returns other values unchanged.
+	Secret func(ctx context.Context, ref string) (string, error)
+	// Network reaches the servers with a URL.
+	Network *safehttp.Client
+	// Runner starts the programs. If it is nil, no program starts.
+	Runner *command.Runner
+	// Dir holds a folder for each program.
+	Dir string
+	// KeepPicture stores a picture of a result and returns its path.
+	KeepPicture func(name string, data []byte) (string, error)
+	Version     string
+	Log         *slog.Logger
+}
+
+// Manager connects to the servers. It implements api.MCP. Its methods may be called concurrently.
+type Manager struct {
+	opt  Options
+	life context.Context //nolint:containedctx // the lifetime of all connections
+	end  context.CancelFunc
+	work sync.WaitGroup
+
+	mu      sync.Mutex
+	servers []*server // in file order
+	closed  bool
+}
+
+// Migrations returns the tables of this package.
+func Migrations() []store.MigrationSet { return []store.MigrationSet{pinTable()} }
+
+// Open adds the known tools of the configured servers to the catalog. It starts no server.
+func Open(ctx context.Context, opt Options) (*Manager, error) {
+	m := &Manager{opt: opt}
+	m.life, m.end = context.WithCancel(context.WithoutCancel(ctx))
+	if err := m.followConfig(ctx); err != nil {
+		m.end()
+		return nil, err
+	}
+	return m, nil
+}
+
+// followConfig adds the servers that were added to the file and ends those that were changed or
+// removed.
+func (m *Manager) followConfig(ctx context.Context) error {
+	var want []config.MCPServer
+	if !m.opt.Off {
+		want = m.opt.Config().MCPServers()
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return errors.New("mcp: the manager is closed")
+	}
+	var next, ended []*server
+	for _, c := range want {
+		i := slices.IndexFunc(m.servers, func(s *server) bool { return s.cfg.Name == c.Name })
+		if i >= 0 && reflect.DeepEqual(m.servers[i].cfg, c) {
+			next = append(next, m.servers[i])
+			continue
+		}
+		next = append(next, newServer(m, c))
+	}
+	for _, s := range m.servers {
+		if !slices.Contains(next, s) {
+			ended = append(ended, s)
+		}
+	}
+	for _, s := range ended {
+		if err := m.opt.Catalog.SetForeign(s.sourceName(), nil); err != nil {
+			return err
+		}
+		s.stopServer(errors.New("the configuration changed"))
+	}
+	for _, s := range next {
+		if slices.Contains(m.servers, s) {
+			continue
+		}
+		if err := s.loadPins(ctx); err != nil {
+			return fmt.Errorf("mcp: read the known tools of %s: %w", s.cfg.Name, err)
+		}
+		s.publishTools()
+	}
+	m.servers = next
+	return nil
+}
+
+// currentServers returns the servers after applying changes of the configuration.
+func (m *Manager) currentServers(ctx context.Context) ([]*server, error) {
+	if err := m.followConfig(ctx); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.servers), nil
+}
+
+// findServer returns the server called name.
+func (m *Manager) findServer(ctx context.Context, name string) (*server, error) {
+	list, err := m.currentServers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range list {
+		if s.cfg.Name == name {
+			return s, nil
+		}
+	}
+	return nil, fmt.Errorf("MCP server %q: %w; list the servers with: hob mcp list", name, api.ErrNotFound)
+}
+
+// Limits of Run.
+const (
+	atOnce     = 2 // servers that Run connects to at the same time
+	firstSight = 200 * time.Millisecond
+)
+
+// Run connects once to each server whose tools were never seen, because they cannot be found
+// before, and ends all connections when ctx ends.
+func (m *Manager) Run(ctx context.Context) error {
+	defer m.Close()
+	if retry.Sleep(ctx, firstSight) != nil { // after the start of Hob
+		return nil
+	}
+	list, err := m.currentServers(ctx)
+	if err != nil {
+		m.opt.Log.Error("MCP servers not loaded", "err", err)
+	}
+	slots := make(chan struct{}, atOnce)
+	var wait sync.WaitGroup
+	for _, s := range list {
+		if !s.cfg.Enabled || s.isKnown() {
+			continue
+		}
+		wait.Go(func() {
+			select {
+			case slots <- struct{}{}:
+			case <-ctx.Done():
+				return
+			}
+			defer func() { <-slots }()
+			if _, err := s.connectServer(ctx); err != nil && ctx.Err() == nil {
+				m.opt.Log.Warn("MCP server not connected", "server", s.cfg.Name, "err", err)
+			}
+		})
+	}
+	<-ctx.Done()
+	wait.Wait()
+	return nil
+}
+
+// Close ends all connections and returns when all programs have ended.
+func (m *Manager) Close() {
+	m.mu.Lock()
+	m.closed = true
+	list := m.servers
+	m.mu.Unlock()
+	m.end()
+	for _, s := range list {
+		s.stopServer(errors.New("Hob is stopping")) //nolint:staticcheck // Hob is a name
+	}
+	m.work.Wait()
+}

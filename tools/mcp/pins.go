@@ -1,0 +1,162 @@
+package mcp
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"time"
+
+	"hob/platform/store"
+	"hob/platform/store/erase"
+)
+
+// Limits of what a server declares.
+const (
+	maxTools       = 256      // tools of one server
+	maxDescription = 4 << 10  // bytes of a description
+	maxSchema      = 64 << 10 // bytes of a schema
+)
+
+// toolSpec is what a server declares about a tool, without its annotations, which are not believed.
+type toolSpec struct {
+	Name        string          `json:"name"`
+	Title       string          `json:"title,omitempty"`
+	Description string          `json:"description,omitempty"`
+	Schema      json.RawMessage `json:"schema"` // with sorted keys
+	Output      json.RawMessage `json:"output,omitempty"`
+}
+
+// specDigest identifies the declaration.
+func (s toolSpec) specDigest() string {
+	b, err := json.Marshal(s)
+	if err != nil { // the schemas were encoded before
+		panic(err)
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// pin is the declaration of a tool that the user trusts: the first one that Hob saw, or the one
+// accepted with `hob mcp trust`.
+type pin struct {
+	spec toolSpec
+	next *toolSpec // a different declaration that is held back
+	gone bool      // the server offers the tool no more
+}
+
+func pinTable() store.MigrationSet {
+	return store.MigrationSet{Owner: "mcp", Steps: []string{`
+CREATE TABLE mcp_tools (
+	server TEXT NOT NULL, tool TEXT NOT NULL,
+	digest TEXT NOT NULL, spec TEXT NOT NULL, -- trusted
+	new_spec TEXT NOT NULL DEFAULT '',        -- held back
+	gone INTEGER NOT NULL DEFAULT 0, seen_at INTEGER NOT NULL,
+	PRIMARY KEY (server, tool)) WITHOUT ROWID;`}}
+}
+
+// Eraser returns the eraser of the table, which contains only what servers declare about tools.
+func Eraser() erase.Eraser { return erase.Owned{Besides: []string{"mcp_tools"}} }
+
+// loadPins reads the pins of the server.
+func (s *server) loadPins(ctx context.Context) error {
+	rows, err := s.m.opt.Store.Read().QueryContext(ctx, `SELECT tool, spec, new_spec, gone FROM mcp_tools WHERE server = ?`, s.cfg.Name)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	pins := map[string]*pin{}
+	for rows.Next() {
+		var name, spec, next string
+		p := &pin{}
+		if err := rows.Scan(&name, &spec, &next, &p.gone); err != nil {
+			return err
+		}
+		if err := json.Unmarshal([]byte(spec), &p.spec); err != nil {
+			return err
+		}
+		if next != "" {
+			p.next = &toolSpec{}
+			if err := json.Unmarshal([]byte(next), p.next); err != nil {
+				return err
+			}
+		}
+		pins[name] = p
+	}
+	s.mu.Lock()
+	s.pins = pins
+	s.mu.Unlock()
+	return rows.Err()
+}
+
+// recordTools compares the tools that the server offers now with the pins, and stores the result.
+func (s *server) recordTools(ctx context.Context, list []toolSpec) error {
+	s.mu.Lock()
+	next := map[string]*pin{}
+	for name, p := range s.pins {
+		q := *p
+		q.gone = true
+		next[name] = &q
+	}
+	s.mu.Unlock()
+	for _, spec := range list {
+		p := next[spec.Name]
+		if p == nil {
+			next[spec.Name] = &pin{spec: spec}
+			continue
+		}
+		p.gone, p.next = false, nil
+		if p.spec.specDigest() != spec.specDigest() {
+			p.next = &spec
+		}
+	}
+	return s.storePins(ctx, next)
+}
+
+// trustTools accepts the held declarations.
+func (s *server) trustTools(ctx context.Context) error {
+	s.mu.Lock()
+	next := map[string]*pin{}
+	for name, p := range s.pins {
+		q := *p
+		if q.next != nil {
+			q.spec, q.next = *q.next, nil
+		}
+		next[name] = &q
+	}
+	s.mu.Unlock()
+	return s.storePins(ctx, next)
+}
+
+// storePins writes the pins that changed, and then uses them.
+func (s *server) storePins(ctx context.Context, next map[string]*pin) error {
+	err := s.m.opt.Store.Write(ctx, func(tx *store.Tx) error {
+		for name, p := range next {
+			spec, err := json.Marshal(p.spec)
+			if err != nil {
+				return err
+			}
+			held := []byte{}
+			if p.next != nil {
+				if held, err = json.Marshal(p.next); err != nil {
+					return err
+				}
+			}
+			if _, err := tx.Exec(`INSERT INTO mcp_tools (server, tool, digest, spec, new_spec, gone, seen_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+				ON CONFLICT (server, tool) DO UPDATE SET digest = excluded.digest, spec = excluded.spec, new_spec = excluded.new_spec, gone = excluded.gone
+				WHERE digest <> excluded.digest OR new_spec <> excluded.new_spec OR gone <> excluded.gone`,
+				s.cfg.Name, name, p.spec.specDigest(), string(spec), string(held), p.gone, store.Millis(time.Now())); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.pins = next
+	s.mu.Unlock()
+	s.publishTools()
+	return nil
+}

@@ -1,0 +1,418 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"hob/autonomy/config"
+	"hob/platform/retry"
+	"hob/tools"
+)
+
+// The time limits of a connection.
+const (
+	modernTimeout  = 20 * time.Second // with the newest revision; then Hob tries the former one
+	connectTimeout = time.Minute      // npx may first download the program
+	listTimeout    = 30 * time.Second
+	staleAfter     = 10 * time.Minute // a list of tools is read again before a call
+	steadyAfter    = time.Minute      // a connection that lasted so long resets the backoff
+	maxPages       = 50
+)
+
+// restarts is the backoff of a server that fails.
+var restarts = retry.Backoff{First: time.Second, Max: 5 * time.Minute, Jitter: 0.25} //nolint:gochecknoglobals // a constant
+
+// server is one configured server.
+type server struct {
+	m    *Manager
+	cfg  config.MCPServer
+	logs logRing
+
+	listing sync.Mutex // held while the tools are listed
+
+	mu         sync.Mutex
+	pins       map[string]*pin
+	refused    map[string]string // why a tool of the server is not used, by name
+	session    *session          // nil if there is no connection
+	connecting chan struct{}     // closed when the attempt has ended; nil if there is none
+	stopped    bool
+	failures   int
+	retryAt    time.Time
+	cause      error // why there is no connection
+	progress   map[string]func(fraction float64, note string)
+}
+
+// session is one connection.
+type session struct {
+	*mcp.ClientSession
+	process *process // nil for a URL
+	since   time.Time
+	done    chan struct{} // closed when it has ended
+
+	mu     sync.Mutex
+	stale  bool // the server announced a change of its tools
+	listed time.Time
+}
+
+func newServer(m *Manager, c config.MCPServer) *server {
+	return &server{m: m, cfg: c, pins: map[string]*pin{}, refused: map[string]string{}, progress: map[string]func(float64, string){}}
+}
+
+// sourceName returns the name of the server in the catalog.
+func (s *server) sourceName() string { return "mcp:" + s.cfg.Name }
+
+// isKnown reports whether the tools of the server were seen before.
+func (s *server) isKnown() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.pins) > 0
+}
+
+// errDisabled is the cause of a server with enabled = false.
+var errDisabled = errors.New("disabled; set enabled = true")
+
+// connectServer returns the connection to the server, and starts it if necessary. A server that failed
+// is started again only after a pause.
+func (s *server) connectServer(ctx context.Context) (*session, error) {
+	s.mu.Lock()
+	switch now := time.Now(); {
+	case !s.cfg.Enabled:
+		s.mu.Unlock()
+		return nil, errDisabled
+	case s.stopped:
+		err := s.cause
+		s.mu.Unlock()
+		return nil, err
+	case s.session != nil:
+		defer s.mu.Unlock()
+		return s.session, nil
+	case s.connecting == nil && now.Before(s.retryAt):
+		defer s.mu.Unlock()
+		return nil, &pausedError{s.cause, s.retryAt.Sub(now).Round(time.Second)}
+	case s.connecting == nil:
+		s.connecting = make(chan struct{})
+		s.m.work.Go(s.runAttempt)
+	}
+	attempt := s.connecting
+	s.mu.Unlock()
+	select {
+	case <-attempt:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.session == nil {
+		return nil, s.cause
+	}
+	return s.session, nil
+}
+
+// pausedError is returned during the pause after a failure.
+type pausedError struct {
+	cause error
+	left  time.Duration
+}
+
+func (e *pausedError) Error() string {
+	return fmt.Sprintf("%v (next attempt in %v)", e.cause, max(e.left, time.Second))
+}
+
+func (e *pausedError) Unwrap() error { return e.cause }
+
+// forgetFailures makes the next connect try at once.
+func (s *server) forgetFailures() {
+	s.mu.Lock()
+	s.failures, s.retryAt = 0, time.Time{}
+	s.mu.Unlock()
+}
+
+// runAttempt makes one attempt to connect and then waits for the end of the connection.
+func (s *server) runAttempt() {
+	ses, err := s.dialServer(s.m.life)
+	if err == nil {
+		if err = s.listTools(s.m.life, ses); err != nil {
+			s.hangUp(ses)
+		}
+	}
+	s.mu.Lock()
+	if s.stopped && err == nil {
+		err = s.cause
+		s.mu.Unlock()
+		s.hangUp(ses)
+		s.mu.Lock()
+	}
+	close(s.connecting)
+	s.connecting = nil
+	if err != nil {
+		s.failLocked(err)
+		s.mu.Unlock()
+		s.logs.addLine("not connected: " + err.Error())
+		return
+	}
+	s.session, s.cause = ses, nil
+	s.mu.Unlock()
+	err = ses.Wait()
+	s.hangUp(ses)
+	err = s.explainEnd(ses, err)
+	s.mu.Lock()
+	s.session = nil
+	if time.Since(ses.since) > steadyAfter {
+		s.failures = 0
+	}
+	s.failLocked(err)
+	s.mu.Unlock()
+	close(ses.done)
+	s.logs.addLine(err.Error())
+}
+
+// failLocked records a failure. The caller holds s.mu.
+func (s *server) failLocked(err error) {
+	if s.stopped {
+		return
+	}
+	s.failures++
+	s.cause, s.retryAt = err, time.Now().Add(restarts.Delay(s.failures))
+}
+
+// hangUp closes a connection and ends its program.
+func (s *server) hangUp(ses *session) {
+	closed := make(chan struct{})
+	go func() { // a server that ignores its end must not delay the end of its program
+		defer close(closed)
+		_ = ses.Close() // the connection is of no further use
+	}()
+	if ses.process != nil {
+		ses.process.endProgram()
+	}
+	select {
+	case <-closed:
+	case <-time.After(closePatience):
+	}
+}
+
+// stopServer ends the connection permanently.
+func (s *server) stopServer(cause error) {
+	s.mu.Lock()
+	s.stopped, s.cause = true, cause
+	ses := s.session
+	s.mu.Unlock()
+	if ses != nil {
+		s.hangUp(ses)
+	}
+}
+
+// dialServer connects with the newest revision, and with the former one if the server does not answer.
+func (s *server) dialServer(ctx context.Context) (*session, error) {
+	ses, err := s.dialRevision(ctx, "", modernTimeout)
+	if err != nil && errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		ses, err = s.dialRevision(ctx, former, connectTimeout)
+	}
+	return ses, err
+}
+
+// former is the last revision that starts with a handshake.
+const former = "2025-11-25"
+
+func (s *server) dialRevision(ctx context.Context, revision string, limit time.Duration) (*session, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	ses := &session{since: time.Now(), done: make(chan struct{})}
+	transport, seen, err := s.openTransport(ctx, ses)
+	if err != nil {
+		return nil, err
+	}
+	ses.ClientSession, err = s.newClient(ses).Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: revision})
+	if err == nil {
+		return ses, nil
+	}
+	if ses.process != nil {
+		ses.process.endProgram()
+	}
+	return nil, s.explainConnect(ses, seen, err)
+}
+
+// newClient returns the client of one connection. It has no sampling and no roots.
+func (s *server) newClient(ses *session) *mcp.Client {
+	return mcp.NewClient(&mcp.Implementation{Name: "hob", Title: "Hob", Version: s.m.opt.Version}, &mcp.ClientOptions{
+		Capabilities: &mcp.ClientCapabilities{},
+		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
+			ses.mu.Lock()
+			was := ses.stale
+			ses.stale = true
+			ses.mu.Unlock()
+			if !was {
+				s.m.work.Go(func() { s.refreshTools(ses) })
+			}
+		},
+		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { s.reportProgress(r.Params) },
+	})
+}
+
+// refreshTools lists the tools again after the server announced a change.
+func (s *server) refreshTools(ses *session) {
+	if err := retry.Sleep(s.m.life, time.Second); err != nil { // a server may announce many changes
+		return
+	}
+	if err := s.updateTools(s.m.life, ses); err != nil {
+		s.logs.addLine("list tools: " + err.Error())
+	}
+}
+
+// updateTools lists the tools again if the list is old or the server announced a change.
+func (s *server) updateTools(ctx context.Context, ses *session) error {
+	ses.mu.Lock()
+	fresh := !ses.stale && time.Since(ses.listed) < staleAfter
+	ses.mu.Unlock()
+	if fresh {
+		return nil
+	}
+	return s.listTools(ctx, ses)
+}
+
+// listTools reads the list of tools and compares it with the pins.
+func (s *server) listTools(ctx context.Context, ses *session) error {
+	s.listing.Lock()
+	defer s.listing.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
+	ses.mu.Lock()
+	ses.stale, ses.listed = false, time.Now() // a change during the listing makes it stale again
+	ses.mu.Unlock()
+	var all []*mcp.Tool
+	if caps := ses.InitializeResult().Capabilities; caps != nil && caps.Tools != nil {
+		cursor := ""
+		for range maxPages {
+			page, err := ses.ListTools(ctx, &mcp.ListToolsParams{Cursor: cursor})
+			if err != nil {
+				return fmt.Errorf("list tools: %w", err)
+			}
+			all = append(all, page.Tools...)
+			if cursor = page.NextCursor; cursor == "" || len(all) > maxTools {
+				break
+			}
+		}
+	}
+	specs, refused := readSpecs(all)
+	s.mu.Lock()
+	s.refused = refused
+	s.mu.Unlock()
+	return s.recordTools(ctx, specs)
+}
+
+// readSpecs checks what the server declares. It returns the tools that can be used and, by name,
+// why the others cannot.
+func readSpecs(all []*mcp.Tool) (specs []toolSpec, refused map[string]string) {
+	refused = map[string]string{}
+	names := map[string]bool{}
+	for _, t := range all {
+		schema, err := json.Marshal(t.InputSchema)
+		output, outputErr := json.Marshal(t.OutputSchema)
+		key := tools.Confusable(t.Name)
+		var object struct {
+			Type string `json:"type"`
+		}
+		why := ""
+		switch {
+		case !validTool(t.Name):
+			why = "its name contains other characters than letters, digits, _, - and ., or is too long"
+		case names[key]:
+			why = "another tool of the server has the same name or one that looks like it"
+		case len(specs) == maxTools:
+			why = fmt.Sprintf("the server offers more than %d tools", maxTools)
+		case err != nil || outputErr != nil || json.Unmarshal(schema, &object) != nil || object.Type != "object":
+			why = "its schema is invalid: it must describe an object"
+		case len(schema) > maxSchema || len(output) > maxSchema:
+			why = fmt.Sprintf("its schema is larger than %d KB", maxSchema>>10)
+		}
+		if why != "" {
+			refused[cutText(t.Name, 64)] = why
+			continue
+		}
+		names[key] = true
+		spec := toolSpec{Name: t.Name, Title: cutText(t.Title, 200), Description: cutText(t.Description, maxDescription), Schema: schema}
+		if t.OutputSchema != nil {
+			spec.Output = output
+		}
+		specs = append(specs, spec)
+	}
+	return specs, refused
+}
+
+func validTool(name string) bool {
+	return name != "" && len(name) <= 128 && !strings.ContainsFunc(name, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-' && r != '.'
+	})
+}
+
+// publishTools puts the known tools into the catalog.
+func (s *server) publishTools() {
+	var list []tools.Tool
+	s.mu.Lock()
+	for _, name := range slices.Sorted(maps.Keys(s.pins)) {
+		if p := s.pins[name]; !p.gone && s.cfg.Enabled && !s.stopped {
+			list = append(list, newTool(s, p))
+		}
+	}
+	s.mu.Unlock()
+	if err := s.m.opt.Catalog.SetForeign(s.sourceName(), list); err != nil {
+		s.logs.addLine(err.Error())
+		s.m.opt.Log.Error("tools of an MCP server not added", "server", s.cfg.Name, "err", err)
+	}
+}
+
+// pinOf returns the pin of a tool.
+func (s *server) pinOf(tool string) *pin {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pins[tool]
+}
+
+// explainConnect returns the error of a failed attempt with its remedy.
+func (s *server) explainConnect(ses *session, seen *seenStatus, err error) error {
+	key := "mcp.servers." + s.cfg.Name
+	if ses.process != nil {
+		if errors.Is(err, context.DeadlineExceeded) {
+			return fmt.Errorf("the program does not answer: %w; check its arguments and see: hob mcp logs %s", err, s.cfg.Name)
+		}
+		return s.explainEnd(ses, err)
+	}
+	switch status := seen.lastStatus(); {
+	case status == http.StatusUnauthorized && s.cfg.Headers["Authorization"] != "":
+		return &loginError{fmt.Sprintf("the server rejects the token (HTTP 401); renew the value of %s.headers.Authorization", key)}
+	case status == http.StatusUnauthorized:
+		return &loginError{fmt.Sprintf("the server requires a login (HTTP 401); run: hob mcp login %s", s.cfg.Name)}
+	case status >= 300 && status < 400:
+		return fmt.Errorf("the server redirects to another address (HTTP %d); set %s.url to the final address", status, key)
+	case status >= 400:
+		return fmt.Errorf("the address does not answer as an MCP server (HTTP %d); check %s.url", status, key)
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("the server does not answer: %w; check %s.url and the network", err, key)
+	}
+	return fmt.Errorf("connect: %w; check %s.url", err, key)
+}
+
+// loginError means that the server needs (another) token.
+type loginError struct{ text string }
+
+func (e *loginError) Error() string { return e.text }
+
+// explainEnd describes why a connection ended.
+func (s *server) explainEnd(ses *session, err error) error {
+	if ses.process == nil {
+		return fmt.Errorf("the connection ended: %w", errors.Join(err, errEnded))
+	}
+	return fmt.Errorf("%s; see: hob mcp logs %s", ses.process.describeEnd(err), s.cfg.Name)
+}
+
+var errEnded = errors.New("the server ended it")
