@@ -15,8 +15,8 @@ import (
 
 // MCP is the section [mcp].
 type MCP struct {
-	Servers map[string]MCPServer `toml:"servers"`
 	Server  MCPOffer             `toml:"server"`
+	Servers map[string]MCPServer `toml:"servers"`
 }
 
 // MCPOffer is the section [mcp.server]: what Hob offers to MCP clients.
@@ -63,7 +63,7 @@ var (
 	validMCPTool = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
 )
 
-// EffectNames are the names of the effects in [mcp.servers.NAME.effects].
+// EffectNames returns the names of the effects in [mcp.servers.NAME.effects].
 func EffectNames() []string {
 	return []string{"read", "write", "send", "egress", "exec", "destroy", "secret"}
 }

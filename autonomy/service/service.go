@@ -72,6 +72,7 @@ type Options struct {
 	Transfer     Transfer
 	Documents    DocumentLister
 	Files        Files
+	MCP          api.MCP
 	Tasks        api.Tasks
 	Notes        api.Notes
 	Process      Process
@@ -107,13 +108,15 @@ type Options struct {
 
 // Service implements the interfaces of package api.
 type Service struct {
+	api.MCP
+
 	o    Options
 	day  cachedPlan
 	conf configState
 }
 
 // New returns a service that uses the given parts of the engine.
-func New(o Options) *Service { return &Service{o: o} }
+func New(o Options) *Service { return &Service{MCP: o.MCP, o: o} }
 
 // Classify converts the engine's errors to the error classes of the API.
 func Classify(err error) error {

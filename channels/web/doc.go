@@ -34,6 +34,7 @@ type Backend interface {
 	api.Forgetting
 	api.Goals
 	api.Learned
+	api.MCP
 	api.Management
 	api.Memory
 	api.Notes

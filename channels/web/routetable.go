@@ -13,7 +13,7 @@ import (
 func (s *Server) routeTable() []route {
 	return slices.Concat(
 		s.healthRoutes(), s.pageRoutes(), s.messageRoutes(), s.feedRoutes(), s.sessionRoutes(), s.approvalRoutes(), s.channelRoutes(), s.clientRoutes(),
-		s.triggerRoutes(), s.toolRoutes(), s.goalRoutes(), s.watcherRoutes(), s.noticeRoutes(), s.agentRoutes(), s.memoryRoutes(),
+		s.triggerRoutes(), s.toolRoutes(), s.mcpRoutes(), s.goalRoutes(), s.watcherRoutes(), s.noticeRoutes(), s.agentRoutes(), s.memoryRoutes(),
 		s.forgetRoutes(), s.learnedRoutes(), s.auditRoutes(), s.usageRoutes(), s.manageRoutes(), s.doctorRoutes(), s.openAIRoutes(), s.programRoutes(),
 	)
 }

@@ -12,10 +12,6 @@ import (
 	"hob/channels/web/mcpserver"
 )
 
-func (a *cli) mcpCmd() *cobra.Command {
-	return a.commandGroup(&cobra.Command{Use: "mcp", Short: "Connect programs over the Model Context Protocol"}, append(a.mcpSetupCmds(), a.mcpServeCmd(), a.clientTokenCmd("mcp"))...)
-}
-
 func (a *cli) mcpServeCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "serve", Short: "Serve MCP on standard input and output", Args: cobra.NoArgs,

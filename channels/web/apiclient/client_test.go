@@ -37,6 +37,7 @@ var (
 	_ api.Sessions     = (*apiclient.Client)(nil)
 	_ api.Tasks        = (*apiclient.Client)(nil)
 	_ api.Tools        = (*apiclient.Client)(nil)
+	_ api.MCP          = (*apiclient.Client)(nil)
 	_ api.Undo         = (*apiclient.Client)(nil)
 	_ api.Usage        = (*apiclient.Client)(nil)
 	_ api.Watchers     = (*apiclient.Client)(nil)
@@ -107,6 +108,12 @@ func TestClient_UsesDocumentedRoutes(t *testing.T) {
 		"Agents":           func() (any, error) { return c.Agents(ctx, api.Query{Of: "a"}) },
 		"Delegations":      func() (any, error) { return c.Delegations(ctx, api.Query{Limit: 1, All: true, Of: "d"}) },
 		"CancelDelegation": func() (any, error) { return c.CancelDelegation(ctx, "d/1") },
+		"MCPServers":       func() (any, error) { return c.MCPServers(ctx, api.Query{Of: "s"}) },
+		"MCPTools":         func() (any, error) { return c.MCPTools(ctx, api.Query{Of: "s"}) },
+		"MCPLogs":          func() (any, error) { return c.MCPLogs(ctx, api.Query{Of: "s", Limit: 1}) },
+		"TestMCP":          func() (any, error) { return c.TestMCP(ctx, "s") },
+		"TrustMCP":         func() (any, error) { return c.TrustMCP(ctx, "s") },
+		"LoginMCP":         func() (any, error) { return c.LoginMCP(ctx, "s", true) },
 		"Approvals":        func() (any, error) { return c.Approvals(ctx, api.Query{Of: "s", State: "pending", Limit: 1}) },
 		"Answer":           func() (any, error) { return c.Answer(ctx, "ap1", api.Answer{Approved: true, Scope: "once"}) },
 		"Grants":           func() (any, error) { return c.Grants(ctx, api.Query{Of: "s", All: true, Limit: 1}) },

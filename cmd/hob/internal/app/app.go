@@ -66,6 +66,7 @@ import (
 	toolsall "hob/tools/all"
 	"hob/tools/files"
 	"hob/tools/files/containertool"
+	"hob/tools/mcp"
 	"hob/watchers"
 	watchersall "hob/watchers/all"
 )
@@ -93,6 +94,7 @@ type App struct {
 	tools     []tools.Tool // all tools, including those unavailable here
 	catalog   *tools.Catalog
 	crew      *agents.Registry
+	mcp       *mcp.Manager
 	goals     *goals.Goals
 	plan      *goals.Plan
 	notices   *notify.Notifier
@@ -302,7 +304,7 @@ func (d *App) Run(ctx context.Context) error {
 		if d.vectors != nil {
 			parts = append(parts, d.vectors.Run)
 		}
-		parts = append(parts, d.folders.Run, d.followWakes, d.spool.Run, d.service.FollowConfig)
+		parts = append(parts, d.mcp.Run, d.folders.Run, d.followWakes, d.spool.Run, d.service.FollowConfig)
 		if d.tray != nil {
 			parts = append(parts, d.tray.Run)
 		}
@@ -343,6 +345,7 @@ func (d *App) Shutdown() { d.downOnce.Do(func() { close(d.shutdown) }) }
 func (d *App) Close() error {
 	d.guard.LogAnchor(context.Background(), d.opt.Log)
 	d.closeDesktop()
+	d.mcp.Close()
 	return errors.Join(d.agents.Close(), d.vectors.Close(), d.index.Close(), d.store.Close())
 }
 

@@ -29,7 +29,7 @@ func (d *App) openService(context.Context) error {
 		Loop: d.loop, Intake: d.intake, Approvals: d.approvals, Explain: d.explainer, Replayer: d.replayer, Bus: d.bus, Guard: d.guard, Clients: clients.New(d.store, d.guard), Store: d.store, Sessions: d.sessions, Messages: d.library, Learner: d.learner,
 		Notices: d.notices, Agents: d.crew, Goals: d.goals, Watchers: d.watchers, Usage: d.usage, Catalog: d.catalog, Skills: d.skills,
 		Channels: d.channels, Memory: d.base, Erasing: d.erasing, Graph: d.graph, Index: d.index, Vectors: d.vectors, Transfer: d.openTransfer(),
-		Documents: d.documents, Files: d.files, Tasks: tasks.API{Store: d.store}, Notes: memory.API{Store: d.store, Memory: d.base}, Process: d, Examiner: doctor.NewExaminer(d.examine, d.redact.Text),
+		Documents: d.documents, Files: d.files, MCP: d.mcp, Tasks: tasks.API{Store: d.store}, Notes: memory.API{Store: d.store, Memory: d.base}, Process: d, Examiner: doctor.NewExaminer(d.examine, d.redact.Text),
 		Pairings: d.pairings, Redact: d.redact, ChannelSetup: channel.Setup{Drivers: d.channelDrivers(), Config: d.latestConfig, Deps: d.trialDeps},
 		Config: d.opt.Config, Revisions: d.configCopies(), CheckConfig: doctor.ConfigChecker(d.secrets.Secrets()), Restart: d.opt.Restart, Problems: func(ctx context.Context) []api.Problem { return append(d.models.Problems(ctx), d.web.Problems()...) }, Triggers: d.triggers, Undo: d.undo, Paths: d.opt.Paths, Version: d.opt.Version, Log: d.opt.Log,
 		Started: d.started, Daemon: !d.opt.InProcess, Model: d.models.Describe, Zone: d.zone, Plan: d.planSections,

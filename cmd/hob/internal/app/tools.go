@@ -9,6 +9,7 @@ import (
 	"hob/autonomy/notify"
 	"hob/autonomy/session"
 	"hob/autonomy/skills"
+	"hob/autonomy/turn"
 	"hob/autonomy/turn/results"
 	channelsall "hob/channels/all"
 	"hob/knowledge/ingest"
@@ -16,12 +17,13 @@ import (
 	toolsall "hob/tools/all"
 	"hob/tools/database"
 	"hob/tools/files"
+	"hob/tools/mcp"
 	"hob/tools/shell"
 	toolsweb "hob/tools/web"
 )
 
 // openTools makes messages searchable and creates the catalog.
-func (d *App) openTools(context.Context) (err error) {
+func (d *App) openTools(ctx context.Context) (err error) {
 	if d.library, err = session.NewLibrary(d.sessions, d.base, session.LibraryOptions{Realm: d.crew.RealmOf, About: d.crew.AboutTurn}); err != nil {
 		return err
 	}
@@ -59,11 +61,8 @@ func (d *App) openTools(context.Context) (err error) {
 	deps.Databases = database.Deps{Databases: d.opt.Config.Databases, Secret: d.secrets.ResolveContext, Home: d.opt.UserHome, Own: channelsall.ProtectedPaths(d.opt.Paths, d.opt.Config)}
 	deps.Currency = sync.OnceValue(func() string { return d.opt.Config.CurrencyIn(d.zone()) })
 	list := toolsall.All(deps)
-	if d.results, err = results.New(results.Options{Dir: filepath.Join(d.opt.Paths.Data, "results")}); err != nil {
+	if d.results, err = results.Open(filepath.Join(d.opt.Paths.Data, "results"), d.opt.Log); err != nil {
 		return err
-	}
-	if err := d.results.Sweep(); err != nil {
-		d.opt.Log.Warn("cannot remove old results", "err", err)
 	}
 	d.skills = skills.Open(d.opt.Paths, nil, d.opt.Log)
 	list = append(list, results.Tool(d.results, d.bus.Ledger.CallWithOrigins), d.skills.Tool())
@@ -73,6 +72,8 @@ func (d *App) openTools(context.Context) (err error) {
 			d.tools[i] = d.opt.Play.Tool(t)
 		}
 	}
-	d.catalog, err = tools.NewCatalog(d.tools...)
+	if d.catalog, err = tools.NewCatalog(d.tools...); err == nil {
+		d.mcp, err = mcp.Open(ctx, mcp.Options{Store: d.store, Catalog: d.catalog, Config: d.latestConfig, Off: d.opt.Play != nil, Secret: d.secrets.ResolveContext, Network: d.network, Runner: commands.Runner, Dir: filepath.Join(d.opt.Paths.Data, "mcp"), KeepPicture: turn.PictureFolder(d.opt.Paths.Pictures()).KeepPicture, Version: d.opt.Version, Log: d.opt.Log})
+	}
 	return err
 }

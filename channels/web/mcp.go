@@ -1,0 +1,52 @@
+package web
+
+import (
+	"net/http"
+
+	"hob/autonomy/api"
+)
+
+// MCPLoginRequest is the body of the login route.
+type MCPLoginRequest struct {
+	Wait bool `json:"wait,omitempty"` // respond when the login has ended
+}
+
+// mcpRoutes returns the routes for the MCP servers whose tools Hob uses.
+func (s *Server) mcpRoutes() []route {
+	const at = "/api/v1/mcp/"
+	name, only := pathParam("name", "name of the server in [mcp.servers.NAME]"), queryParam("id", "only this server")
+	return []route{
+		{
+			method: "GET", path: at + "servers", id: "mcp_servers", tag: "lists", summary: "List the configured MCP servers with their state",
+			params: []param{only}, endpoint: listEndpoint(s, s.backend.MCPServers),
+		},
+		{
+			method: "GET", path: at + "tools", id: "mcp_tools", tag: "lists", summary: "List what the MCP servers offer; connects to servers whose tools are not known yet",
+			params: []param{only}, endpoint: listEndpoint(s, s.backend.MCPTools),
+		},
+		{
+			method: "GET", path: at + "logs", id: "mcp_logs", tag: "lists", summary: "Get the last lines of a server's log, oldest first",
+			params: []param{queryParam("id", "the server"), limitParam("200")}, endpoint: listEndpoint(s, s.backend.MCPLogs),
+		},
+		{
+			method: "POST", path: at + "servers/{name}/test", id: "mcp_test", tag: "api", summary: "Connect to a server and list its tools", params: []param{name},
+			endpoint: readEndpoint(s, func(r *http.Request, _ call) (api.MCPServer, error) {
+				return s.backend.TestMCP(r.Context(), r.PathValue("name"))
+			}),
+		},
+		{
+			method: "POST", path: at + "servers/{name}/trust", id: "mcp_trust", tag: "api", grave: true, summary: "Accept the changed tools of a server", params: []param{name},
+			endpoint: readEndpoint(s, func(r *http.Request, _ call) ([]api.MCPTool, error) {
+				out, err := s.backend.TrustMCP(r.Context(), r.PathValue("name"))
+				return notNil(out), err
+			}),
+		},
+		{
+			method: "POST", path: at + "servers/{name}/login", id: "mcp_login", tag: "api", grave: true, params: []param{name},
+			summary: "Sign in to a server with OAuth: returns the address to open in a browser",
+			endpoint: actionEndpoint(s, func(r *http.Request, _ call, in MCPLoginRequest) (api.MCPLogin, error) {
+				return s.backend.LoginMCP(r.Context(), r.PathValue("name"), in.Wait)
+			}),
+		},
+	}
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hob/autonomy/api"
+	"hob/platform/text/textnorm"
+)
+
+// mcpCmd manages the MCP servers whose tools Hob uses, and the programs that use Hob's tools.
+func (a *cli) mcpCmd() *cobra.Command {
+	list := a.addJSONFlag(&cobra.Command{
+		Use: "list", Short: "List the configured servers and their state", Args: cobra.NoArgs,
+		RunE: a.runCommand(func(c *cobra.Command, _ []string) error {
+			return printFetched(c.Context(), a, func(cl *client) ([]api.MCPServer, error) { return cl.MCPServers(c.Context(), api.Query{}) },
+				"No MCP servers. Add one with: hob mcp add NAME", "NAME|STATE|TOOLS|HELD|SANDBOX|ADDRESS|CAUSE", func(s api.MCPServer) []any {
+					return []any{s.Name, s.State, s.Tools, countOrNone(s.Held), s.Sandbox, s.Address, s.Cause}
+				})
+		}),
+	})
+	tools := a.addJSONFlag(&cobra.Command{
+		Use: "tools [NAME]", Short: "List what the servers offer", Args: cobra.MaximumNArgs(1),
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			return printFetched(c.Context(), a, func(cl *client) ([]api.MCPTool, error) {
+				return cl.MCPTools(c.Context(), api.Query{Of: strings.Join(args, "")})
+			}, "No tools. See: hob mcp list", "NAME|KIND|STATE|EFFECTS|DESCRIPTION", mcpToolCells)
+		}),
+	})
+	test := a.addJSONFlag(&cobra.Command{
+		Use: "test NAME", Short: "Connect to a server and list its tools", Args: cobra.ExactArgs(1),
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			return a.withClient(c.Context(), func(cl *client) error {
+				s, err := cl.TestMCP(c.Context(), args[0])
+				switch {
+				case err != nil:
+					return err
+				case a.asJSON:
+					return a.printJSON(s)
+				}
+				fmt.Fprintf(a.out, "%s works: %d tools, revision %s.\n", s.Name, s.Tools, sanitizePrintable(s.Revision))
+				if s.Cause != "" {
+					fmt.Fprintln(a.out, sanitizePrintable(s.Cause))
+				}
+				return nil
+			})
+		}),
+	})
+	trust := a.addJSONFlag(&cobra.Command{
+		Use: "trust NAME", Short: "Accept the changed tools of a server", Args: cobra.ExactArgs(1),
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			return a.withClient(c.Context(), func(cl *client) error { return a.trustMCP(c.Context(), cl, args[0]) })
+		}),
+	})
+	var most int
+	logs := a.addJSONFlag(&cobra.Command{
+		Use: "logs NAME", Short: "Show the last lines of a server's log", Args: cobra.ExactArgs(1),
+		RunE: a.runCommand(func(c *cobra.Command, args []string) error {
+			if err := checkLimit(most); err != nil {
+				return err
+			}
+			return printFetched(c.Context(), a, func(cl *client) ([]api.MCPLogLine, error) {
+				return cl.MCPLogs(c.Context(), api.Query{Of: args[0], Limit: most})
+			}, "The log is empty.", "WHEN|LINE", func(l api.MCPLogLine) []any { return []any{l.At, l.Text} })
+		}),
+	})
+	logs.Flags().IntVarP(&most, "lines", "n", 50, "number of lines")
+	return a.commandGroup(&cobra.Command{Use: "mcp", Short: "Manage MCP servers and connect programs"}, append(a.mcpSetupCmds(), list, tools, test, trust, logs, a.mcpServeCmd(), a.clientTokenCmd("mcp"))...)
+}
+
+// mcpToolCells returns the cells of a tool. A changed tool shows both descriptions.
+func mcpToolCells(t api.MCPTool) []any {
+	text := textnorm.Ellipsize(strings.Join(strings.Fields(t.Description), " "), 120)
+	switch t.State {
+	case "changed":
+		text = fmt.Sprintf("was: %s  now: %s", text, textnorm.Ellipsize(strings.Join(strings.Fields(t.Changed), " "), 120))
+		if len(t.NewSchema) > 0 {
+			text += "  (other arguments: see --json)"
+		}
+	case "refused":
+		text = t.Cause
+	}
+	return []any{t.Name, t.Kind, t.State, t.Effects, text}
+}
+
+func (a *cli) trustMCP(ctx context.Context, cl *client, name string) error {
+	changed, err := cl.TrustMCP(ctx, name)
+	switch {
+	case err != nil:
+		return err
+	case a.asJSON:
+		return a.printJSON(changed)
+	case len(changed) == 0:
+		fmt.Fprintf(a.out, "No tool of %s has changed.\n", name)
+		return nil
+	}
+	for _, t := range changed {
+		fmt.Fprintf(a.out, "Accepted %s: %s\n", t.Name, sanitizePrintable(textnorm.Ellipsize(strings.Join(strings.Fields(t.Changed), " "), 200)))
+	}
+	return nil
+}
