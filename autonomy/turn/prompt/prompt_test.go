@@ -76,7 +76,7 @@ type skillList struct{}
 
 func (skillList) Index() string { return "INDEX of skills" }
 func (skillList) Matching(context.Context, string) ([]Note, error) {
-	return []Note{{Title: "tea", Text: "BODY of a skill", Source: provenance.Hob}}, nil
+	return []Note{{ID: "tea", Title: "tea", Text: "BODY of a skill", Source: provenance.Hob}}, nil
 }
 
 type slice struct{ err error }
@@ -359,5 +359,29 @@ func TestManualNamesWhatThereIs(t *testing.T) {
 	none, err := builder(t, Options{}).RenderManual()
 	if err != nil || strings.Contains(none, "## Channels") || strings.Contains(none, "## Watchers") {
 		t.Errorf("%s, %v", none, err)
+	}
+}
+
+// A skill rides in the message that it matches. While its text is in the window, a later message only
+// names it, and the skill is in force there too.
+func TestASkillIsShownOnce(t *testing.T) {
+	b := builder(t, Options{Skills: skillList{}})
+	first := begin(t, b, TurnContext{Text: "tea"})
+	again := begin(t, b, TurnContext{Text: "tea", Before: []llm.Message{{Role: llm.User, Parts: first.Context}}})
+	third := begin(t, b, TurnContext{Text: "tea", Before: []llm.Message{{Role: llm.User, Parts: first.Context}, {Role: llm.User, Parts: again.Context}}})
+	for i, got := range []TurnPrompt{first, again, third} {
+		text := contextOf(got.Context)
+		named := 0
+		for _, p := range got.Context {
+			if p.Skill != "" {
+				named++
+			}
+		}
+		if strings.Contains(text, "BODY of a skill") != (i == 0) || strings.Contains(text, "tea holds for this request too") != (i > 0) || named != 1 {
+			t.Errorf("turn %d: %d skills in force: %s", i, named, text)
+		}
+	}
+	if s := contextOf(begin(t, b, TurnContext{Text: "tea", Guest: true}).Context); strings.Contains(s, "BODY") {
+		t.Errorf("a guest gets a skill: %s", s)
 	}
 }
