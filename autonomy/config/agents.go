@@ -30,6 +30,7 @@ type Member struct {
 	MaxToolFailures  int             `toml:"max_tool_failures"`
 	Level            Level           `toml:"level"`     // "" means the level in [autonomy]
 	Isolation        string          `toml:"isolation"` // "", "none" or "container"
+	Roles            []string        `toml:"roles"`     // facts of policy rules
 	Container        ContainerConfig `toml:"container"`
 }
 

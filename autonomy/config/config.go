@@ -45,6 +45,8 @@ type Config struct {
 	Crew      Crew
 	Plan      Plan
 	Levels    []LevelRule // in file order
+	People    []Person    // [people.NAME] sections, in file order
+	Hooks     []Hook      // in file order
 	Log       Log
 	// Warnings lists problems that do not prevent a start.
 	Warnings []string
@@ -318,6 +320,8 @@ type configFile struct {
 	Crew      Crew                      `toml:"crew"`
 	MCP       MCP                       `toml:"mcp"`
 	Levels    []LevelRule               `toml:"levels"`
+	People    map[string]Person         `toml:"people"`
+	Hooks     []Hook                    `toml:"hooks"`
 	Log       Log                       `toml:"log"`
 }
 
@@ -366,7 +370,10 @@ func (c *Config) indexSections() {
 		m.Name = n
 		c.Members = append(c.Members, m)
 	}
-	c.Browser, c.Update = f.Browser, f.Update
+	for _, n := range c.doc.subsectionNames("people") {
+		c.People = append(c.People, Person{Name: n, Roles: f.People[n].Roles})
+	}
+	c.Browser, c.Update, c.Hooks = f.Browser, f.Update, f.Hooks
 	c.Routes, c.Crew, c.Levels, c.Network, c.Watchers, c.Guard, c.Plan = f.Routes, f.Crew, f.Levels, f.Network, f.Watchers, f.Guard, f.Plan
 	c.indexMCP()
 	for _, n := range c.doc.subsectionNames("channels") {

@@ -61,6 +61,8 @@ func (c *Config) validateConfig() Errors {
 	k.checkCrew()
 	k.checkMCP()
 	k.checkLevels()
+	k.checkRoles()
+	k.checkHooks()
 	k.checkShell()
 	k.checkNetwork()
 	k.checkBrowser()

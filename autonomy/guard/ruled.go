@@ -31,15 +31,18 @@ type RuleInput struct {
 	Args     json.RawMessage `json:"args"`
 	// Agent is the calling agent. Person is the author of the message ("owner", "channel:sender",
 	// or "" for none). Origin is the entry point.
-	Agent    string `json:"agent"`
-	Person   string `json:"person"`
-	Channel  string `json:"channel"`
-	Session  string `json:"session"`
-	Origin   string `json:"origin"`
-	Attended bool   `json:"attended"`
-	Tainted  bool   `json:"tainted"`
-	Guest    bool   `json:"guest"`
-	Level    string `json:"level"`
+	Agent  string `json:"agent"`
+	Person string `json:"person"`
+	// Roles are the roles of the person, AgentRoles those of the agent. The rules add them.
+	Roles      []string `json:"roles"`
+	AgentRoles []string `json:"agent_roles"`
+	Channel    string   `json:"channel"`
+	Session    string   `json:"session"`
+	Origin     string   `json:"origin"`
+	Attended   bool     `json:"attended"`
+	Tainted    bool     `json:"tainted"`
+	Guest      bool     `json:"guest"`
+	Level      string   `json:"level"`
 	// The targets of the call: hosts in addresses, recipients, and absolute paths.
 	Hosts      []string `json:"hosts"`
 	URLs       []string `json:"urls"`

@@ -12,7 +12,6 @@ import (
 
 	"hob/autonomy/api"
 	"hob/autonomy/guard/rules"
-	"hob/platform/host/system"
 )
 
 // policyCmd manages the user's own rules. It reads the rules folder directly instead of asking the
@@ -34,11 +33,11 @@ func (a *cli) policyCmd() *cobra.Command {
 }
 
 func (a *cli) policyRules() (*rules.Rules, error) {
-	p, err := system.DefaultPaths()
-	if err != nil {
-		return nil, err
+	p, c, err := a.loadHome()
+	if c == nil { // the rules can be checked without the roles in the configuration
+		return rules.New(p.PolicyDir(), rules.Options{}), nil //nolint:nilerr // other commands report the configuration
 	}
-	return rules.New(p.PolicyDir(), rules.Options{}), nil
+	return rules.New(p.PolicyDir(), rules.Options{Roles: c}), err
 }
 
 func (a *cli) policyList() error {

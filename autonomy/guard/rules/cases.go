@@ -28,6 +28,8 @@ type Case struct {
 	Args       map[string]any `toml:"args" json:"-"`
 	Agent      string         `toml:"agent" json:"-"`
 	Person     string         `toml:"person" json:"-"`
+	Roles      []string       `toml:"roles" json:"-"` // these two default to the configuration
+	AgentRoles []string       `toml:"agent_roles" json:"-"`
 	Channel    string         `toml:"channel" json:"-"`
 	Session    string         `toml:"session" json:"-"`
 	Origin     string         `toml:"origin" json:"-"`
@@ -107,7 +109,7 @@ func (c Case) parseTime() (time.Time, error) {
 
 func (c Case) ruleInput() (guard.RuleInput, error) {
 	f := guard.RuleInput{
-		Tool: c.Tool, Category: c.Category, Effects: c.Effects, Agent: c.Agent, Person: "owner", Channel: "web", Session: "main", Origin: c.Origin,
+		Tool: c.Tool, Category: c.Category, Effects: c.Effects, Agent: c.Agent, Roles: c.Roles, AgentRoles: c.AgentRoles, Person: "owner", Channel: "web", Session: "main", Origin: c.Origin,
 		Attended: true, Tainted: c.Tainted, Guest: c.Guest, Level: "supervised", Hosts: c.Hosts, URLs: c.URLs, Recipients: c.Recipients,
 		Paths: c.Paths, Items: max(1, c.Items), Would: "allow",
 	}

@@ -142,8 +142,8 @@ func (f forbids) All() iter.Seq2[cedar.PolicyID, *cedar.Policy] {
 	}
 }
 
-// cedarRequest expresses the facts in Cedar's terms. The principal is a Person in its Channel and
-// Agent, the action is the tool in its Effects and Category, and the resource is the call, whose
+// cedarRequest expresses the facts in Cedar's terms. The principal is a Person in its Channel,
+// Agent and Roles, the action is the tool in its Effects and Category, and the resource is the call, whose
 // parents are the files, folders, hosts, domains, recipients and sessions that it affects.
 func cedarRequest(f guard.RuleInput) (cedar.Request, cedar.EntityMap, error) {
 	in, err := inputValues(f)
@@ -165,6 +165,7 @@ func cedarRequest(f guard.RuleInput) (cedar.Request, cedar.EntityMap, error) {
 		return out
 	}
 	who := append(parents("Channel", f.Channel), parents("Agent", agentName(f))...)
+	who = append(who, parents("Role", f.Roles...)...)
 	what := append(parents("Effect", f.Effects...), parents("Category", f.Category)...)
 	where := parents("Session", f.Session)
 	for _, p := range f.Paths {

@@ -27,6 +27,7 @@ func inputValues(f guard.RuleInput) (map[string]any, error) {
 	return map[string]any{
 		"tool": f.Tool, "category": f.Category, "effects": stringValues(f.Effects), "args": args,
 		"agent": agentName(f), "person": personName(f), "channel": f.Channel, "session": f.Session, "origin": f.Origin,
+		"roles": stringValues(f.Roles), "agent_roles": stringValues(f.AgentRoles),
 		"attended": f.Attended, "tainted": f.Tainted, "guest": f.Guest, "level": f.Level,
 		"hosts": stringValues(f.Hosts), "urls": stringValues(f.URLs), "recipients": stringValues(f.Recipients), "paths": stringValues(f.Paths),
 		"items": json.Number(fmt.Sprint(f.Items)), "would": f.Would,

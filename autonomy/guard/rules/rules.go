@@ -79,6 +79,28 @@ func (noRego) compileFiles(files []file) (compiledRules, error) {
 type Options struct {
 	// Budget is the time limit for all rules on one call (default 250 ms).
 	Budget time.Duration
+	// Roles returns the roles of people and agents. Nil means that no one has a role.
+	Roles Roles
+}
+
+// Roles returns the roles of people and agents by name. *config.Config implements it.
+type Roles interface {
+	PersonRoles(name string) []string
+	AgentRoles(name string) []string
+}
+
+// addRoles adds the roles to the input, unless it has some.
+func (r *Rules) addRoles(f guard.RuleInput) guard.RuleInput {
+	if r.opt.Roles == nil {
+		return f
+	}
+	if f.Roles == nil {
+		f.Roles = r.opt.Roles.PersonRoles(personName(f))
+	}
+	if f.AgentRoles == nil {
+		f.AgentRoles = r.opt.Roles.AgentRoles(agentName(f))
+	}
+	return f
 }
 
 // Rules holds the rules in one folder. It may be used concurrently.
@@ -125,6 +147,7 @@ func (r *Rules) Judge(ctx context.Context, f guard.RuleInput) (guard.RuleVerdict
 	if err != nil || len(programs) == 0 {
 		return guard.RuleVerdict{Verdict: guard.Allow}, err
 	}
+	f = r.addRoles(f)
 	ctx, cancel := context.WithTimeout(ctx, r.opt.Budget)
 	defer cancel()
 	worst := guard.RuleVerdict{Verdict: guard.Allow}
